@@ -1,0 +1,3 @@
+//! The immutable block that the slow path builds and the fast path answers from.
+
+pub mod model;

@@ -1,0 +1,288 @@
+//! What the slow path hands over, as plain values. [`crate::Builder`] lays it out.
+//!
+//! Index spaces: an *end port* is anything a LID can belong to (a CA or router port, or a
+//! switch's port 0); its index is its place in [`Model::ports`]. A *switch index* is the place of
+//! a switch in the routing topology; only equality matters here.
+
+use sa_wire::{Guid, Lid, Lmc, Mtu, NodeType, Pkey, RateRank, SlVlMask, SubnetPrefix};
+
+/// Everything a snapshot is built from.
+#[derive(Debug, Clone)]
+pub struct Model {
+    /// Where it came from.
+    pub provenance: Provenance,
+    /// Options of the whole subnet.
+    pub subnet: Subnet,
+    /// End ports, in any order; GUIDs and LID ranges are unique.
+    pub ports: Vec<PortRow>,
+    /// Partitions known, at most one per base.
+    pub partitions: Vec<PartitionRow>,
+    /// Paths between end ports.
+    pub paths: PathTables,
+    /// Compiled QoS policy; none when QoS is off or no policy is in force.
+    pub policy: Option<PolicyTables>,
+}
+
+/// Where a snapshot came from; text for people and digests for comparison, never a clock reading
+/// of the builder's own.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Provenance {
+    /// Seconds since 1970 as told by the caller; 0 when the caller wants reproducible bytes.
+    pub built_unix: u64,
+    /// Increasing number of the change that made it; 0 when not published.
+    pub epoch: u64,
+    /// Routing engine that made the tables.
+    pub engine: String,
+    /// One line per input: role, name, digest.
+    pub inputs: Vec<String>,
+}
+
+/// Options of the whole subnet that answers depend on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Subnet {
+    /// Upper half of every GID.
+    pub prefix: SubnetPrefix,
+    /// QoS is on: SLs are checked against what the path carries.
+    pub qos: bool,
+    /// Packet life time of a path that no level limits. Units: exponent, see `PacketLifeTime`;
+    /// not range-checked (OpenSM accepts what its option says).
+    pub packet_life: u8,
+    /// ClassPortInfo.RespTimeValue.
+    pub resp_time: u8,
+    /// The largest rate code accepted in requests (OpenSM 3.3.23: 22).
+    pub max_rate_code: u8,
+    /// Non-zero SM_Key that trusted requests carry; others with a non-zero key are dropped.
+    pub sa_key: u64,
+    /// Partitions may hold full and limited entries of one base on one port.
+    pub allow_both_pkeys: bool,
+}
+
+impl Default for Subnet {
+    fn default() -> Self {
+        Self {
+            prefix: SubnetPrefix::LINK_LOCAL,
+            qos: false,
+            packet_life: 18,
+            resp_time: 16,
+            max_rate_code: 22,
+            sa_key: 1,
+            allow_both_pkeys: false,
+        }
+    }
+}
+
+/// MTU and rate of a port or the least of several.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Capacity {
+    /// Packet size.
+    pub mtu: Mtu,
+    /// Speed, by place in the order of rates.
+    pub rate: RateRank,
+}
+
+impl Capacity {
+    /// No limit at all: the largest of both.
+    pub const UNLIMITED: Self = Self {
+        mtu: Mtu::M4096,
+        rate: match RateRank::from_raw(23) {
+            Some(rank) => rank,
+            None => unreachable!(),
+        },
+    };
+
+    /// The lesser of each.
+    #[must_use]
+    pub fn min(self, other: Self) -> Self {
+        Self {
+            mtu: self.mtu.min(other.mtu),
+            rate: self.rate.min(other.rate),
+        }
+    }
+}
+
+/// One end port.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PortRow {
+    /// Port GUID (switch: node GUID).
+    pub guid: Guid,
+    /// What the node is.
+    pub node_type: NodeType,
+    /// First LID.
+    pub lid: Lid,
+    /// It owns 2^lmc LIDs.
+    pub lmc: Lmc,
+    /// The switch it is attached to, or is; none when its port leads nowhere.
+    pub switch: Option<u32>,
+    /// The port's own MTU capability and rate: what a path to itself has.
+    pub own: Capacity,
+    /// Least of the port and the switch port it is plugged into (switch: of port 0).
+    pub edge: Capacity,
+    /// SLs that the port itself lets out (its SL2VL table, input port 0); ignored with QoS off.
+    pub sl_out: SlVlMask,
+    /// SLs that the switch port facing it lets out towards it (switch: ALL).
+    pub sl_in: SlVlMask,
+    /// Capabilities that clamp rates with codes of 19 and more.
+    pub rate_caps: RateCaps,
+    /// P_Key table as programmed, any order, without zero entries.
+    pub pkeys: Vec<Pkey>,
+    /// Place in the torus of its switch; none outside a torus.
+    pub coordinate: Option<[u8; 3]>,
+}
+
+/// Link features of a port that newer rate codes need. Source: PortInfo CapabilityMask bit 14,
+/// CapabilityMask2 bits 4, 5 and 10.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct RateCaps {
+    /// Extended link speeds (FDR and faster).
+    pub extended_speeds: bool,
+    /// 2x link width.
+    pub width_2x: bool,
+    /// HDR.
+    pub hdr: bool,
+    /// NDR.
+    pub ndr: bool,
+}
+
+/// A partition.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PartitionRow {
+    /// Base, 1 to 0x7fff.
+    pub base: u16,
+    /// Its service level, 0 when QoS is off.
+    pub sl: u8,
+}
+
+/// How the SL of a path is finished after policy and partition chose one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EngineSl {
+    /// Left as it is.
+    Keep,
+    /// torus-2QoS: bit 3 stays, bits 0 to 2 tell which datelines the path crosses.
+    /// Shape: radix of x, y, z. Ports without a coordinate get SL 0.
+    Torus {
+        /// Switches around each ring.
+        radix: [u8; 3],
+    },
+}
+
+/// What lies between the first and the last switch of a path, both links to them included; the
+/// links of the end ports are not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct PathClass {
+    /// Least over the links.
+    pub capacity: Capacity,
+    /// SLs that no hop drops.
+    pub carried: SlVlMask,
+    /// Switches on the path.
+    pub hops: u8,
+}
+
+/// Paths between end ports.
+///
+/// Shape: the class of the path from port `p` to LID `l` is found from `rows[p]` and
+/// `columns[l]`; row 0 and column 0 mean "no path at all".
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PathTables {
+    /// How SLs are finished.
+    pub engine_sl: EngineSl,
+    /// Classes; index 0 is not used and means "no path" in tables.
+    pub classes: Vec<PathClass>,
+    /// By end port index: the source row, 0 when the port can reach nothing.
+    pub rows: Vec<u16>,
+    /// By end port index, then LID offset below 2^lmc: the destination column, 0 when nothing
+    /// reaches it.
+    pub columns: Vec<Vec<u16>>,
+    /// The classes of pairs.
+    pub pairs: Pairs,
+}
+
+/// The classes of (row, column) pairs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Pairs {
+    /// Every pair whose row and column are not 0 has a path: one class within a switch, one
+    /// across switches.
+    Uniform {
+        /// Class when both ends are on one switch.
+        within: u16,
+        /// Class otherwise.
+        across: u16,
+    },
+    /// `table[(row - 1) * columns + column - 1]`, 0 for no path.
+    Dense {
+        /// How many columns.
+        columns: u32,
+        /// Row by row.
+        table: Vec<u16>,
+    },
+}
+
+/// A compiled QoS policy: equivalence classes per criterion, and the rules each class satisfies.
+///
+/// Match: take one set per dimension, intersect; the lowest rule in the result is the first match.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PolicyTables {
+    /// Levels; rules and `default_level` index them.
+    pub levels: Vec<QosLevelRow>,
+    /// Level when no rule matches.
+    pub default_level: u16,
+    /// Rules in order of precedence.
+    pub rules: Vec<RuleRow>,
+    /// By end port index: class as source.
+    pub source: Dimension<Vec<u16>>,
+    /// By end port index: class as destination.
+    pub destination: Dimension<Vec<u16>>,
+    /// By QoS class 0 to 4095; index 4096 when the request names none.
+    pub qos_class: Dimension<Vec<u16>>,
+    /// By P_Key base 0 to 0x7fff; index 0x8000 when the request names none.
+    pub pkey: Dimension<Vec<u16>>,
+    /// By service id interval.
+    pub service_id: Dimension<ServiceIntervals>,
+}
+
+/// One criterion: a map from values to classes, and the rules that hold for each class.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Dimension<M> {
+    /// Value to class.
+    pub map: M,
+    /// By class: the rules whose criterion this class satisfies, rules without this criterion
+    /// included. Shape: bit n of word n / 64 for rule n; all sets have as many words as needed
+    /// for all rules, at least one.
+    pub sets: Vec<Vec<u64>>,
+}
+
+/// Service ids by interval.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServiceIntervals {
+    /// First id of each interval, ascending, the first is 0.
+    pub starts: Vec<u64>,
+    /// Class of each interval.
+    pub classes: Vec<u16>,
+    /// Class when the request names no service id.
+    pub absent: u16,
+}
+
+/// A QoS level.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct QosLevelRow {
+    /// Name for people.
+    pub name: String,
+    /// The SL it gives. 16 and more is no SL: no path gets it (OpenSM keeps 8 bits).
+    pub sl: u8,
+    /// Largest MTU code.
+    pub mtu_limit: Option<Mtu>,
+    /// Fastest rate.
+    pub rate_limit: Option<RateRank>,
+    /// Packet life time it gives; 8 bits, unchecked as OpenSM's.
+    pub packet_life: Option<u8>,
+    /// P_Key bases that it allows, disjoint inclusive ranges ascending; empty for any.
+    pub pkeys: Vec<(u16, u16)>,
+}
+
+/// A rule, for people and for the level it gives.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RuleRow {
+    /// The level it gives.
+    pub level: u16,
+    /// Line of the policy file where it starts, from 1.
+    pub line: u32,
+}

@@ -1,0 +1,1 @@
+//! (class_port_info: under construction)

@@ -1,0 +1,1 @@
+//! (multipath_record: under construction)

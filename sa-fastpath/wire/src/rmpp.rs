@@ -1,0 +1,1 @@
+//! (rmpp: under construction)

@@ -1,0 +1,1 @@
+//! (sa: under construction)

@@ -1,0 +1,1 @@
+//! (umad: under construction)

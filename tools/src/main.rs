@@ -1,0 +1,2 @@
+//! sapphire
+fn main() {}
