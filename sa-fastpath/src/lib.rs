@@ -1,1 +1,3 @@
-//! (under construction)
+//! Answers PathRecord queries from a snapshot: answer engine, ports, publication.
+
+pub mod port;

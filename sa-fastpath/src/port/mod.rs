@@ -1,0 +1,76 @@
+//! Where MADs come from and go to. One trait, several transports.
+
+use sa_wire::umad::Slot;
+
+/// How many requests a worker takes at once.
+pub const BATCH: usize = 64;
+
+/// What to do with a lent slot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// The slot now holds a reply of this many MAD bytes (24 to 256); send it to where the
+    /// request came from.
+    Reply(u16),
+    /// No reply.
+    Silence,
+    /// Somebody else answers later through a [`ReplyPort`]; the slot was copied.
+    Punted,
+}
+
+/// A source of requests and a sink of single-MAD replies, owned by one worker.
+///
+/// A turn is `recv`, answering in place, `send`. Neither call blocks, allocates, locks or logs.
+pub trait MadPort {
+    /// Lends the requests that wait, at most [`BATCH`]; an empty slice when none does.
+    ///
+    /// Shape: slots are contiguous, in order of arrival. Errors: [`PortError`] when the transport
+    /// is gone; passing trouble is counted by the port and hidden.
+    fn recv(&mut self) -> Result<&mut [Slot], PortError>;
+
+    /// Carries out one verdict per slot of the last `recv` and takes the slots back. Returns how
+    /// many replies could not be sent (counted drops).
+    fn send(&mut self, verdicts: &[Verdict]) -> Result<usize, PortError>;
+}
+
+/// The slow lane's way to answer a punted request, on a handle of its own.
+pub trait ReplyPort: Send {
+    /// Sends `reply` to where `request` came from.
+    ///
+    /// Shape: 56 header bytes (or a whole MAD for plain errors), then any number of data bytes.
+    /// More than 256 bytes need a transport that segments (see [`ReplyPort::can_segment`]).
+    fn reply(&mut self, request: &Slot, reply: &[u8]) -> Result<(), PortError>;
+
+    /// True when replies of more than 256 bytes can be sent.
+    fn can_segment(&self) -> bool;
+}
+
+/// A transport that stopped working.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum PortError {
+    /// A system call failed for good.
+    Os {
+        /// What was attempted.
+        what: &'static str,
+        /// The errno.
+        errno: i32,
+    },
+    /// The peer went away.
+    Closed,
+    /// The reply does not fit this transport.
+    TooLong,
+}
+
+impl core::fmt::Display for PortError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Self::Os { what, errno } => {
+                write!(f, "{what}: {}", std::io::Error::from_raw_os_error(*errno))
+            }
+            Self::Closed => f.write_str("the peer closed the transport"),
+            Self::TooLong => f.write_str("the reply does not fit this transport"),
+        }
+    }
+}
+
+impl core::error::Error for PortError {}
