@@ -1,1 +1,17 @@
-//! (under construction)
+//! Load generator and measurement: request pools with expected replies, closed and open loops over
+//! a ring, CPU time, pause floor.
+//!
+//! A run with one wrong reply is void: every reply is compared whole with what the slow twins
+//! expect. Latency is measured from the time a request was *due*, so a stalled server cannot hide
+//! behind a stalled client.
+
+pub mod clock;
+pub mod closed;
+pub mod floor;
+pub mod open;
+pub mod pool;
+
+pub use closed::{ClosedLoop, ClosedReport};
+pub use floor::{PauseFloor, measure_pause_floor};
+pub use open::{OpenLoop, OpenReport};
+pub use pool::{Expected, Generations, Pool, Request};

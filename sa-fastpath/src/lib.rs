@@ -1,3 +1,11 @@
 //! Answers PathRecord queries from a snapshot: answer engine, ports, publication.
 
+#![deny(unsafe_code)]
+
+pub mod affinity;
+pub mod answer;
 pub mod port;
+pub mod publish;
+pub mod punt;
+pub mod stats;
+pub mod worker;

@@ -1,3 +1,34 @@
 //! The immutable block that the slow path builds and the fast path answers from.
+//!
+//! The memory layout is the file format: [`Builder`] lays a [`model::Model`] out, [`Snapshot`]
+//! exists only over bytes that [`verify`](Snapshot::from_bytes) accepted, and lookups follow
+//! offsets without searching for anything that depends only on fabric or policy. The format is
+//! described in `docs/snapshot-format.md`.
+//!
+//! `unsafe` lives in `section` (typed slices over verified bytes) and `backing` (read-only maps).
 
+#![deny(unsafe_code)]
+
+mod backing;
+mod build;
+mod error;
+mod guid_index;
+mod layout;
+mod lookup;
 pub mod model;
+mod pkeys;
+mod policy_match;
+mod records;
+mod section;
+mod snapshot;
+mod verify;
+
+pub use build::Builder;
+pub use error::{BuildError, LoadError};
+pub use layout::{FORMAT_VERSION, MAGIC};
+pub use lookup::PathParameters;
+pub use policy_match::{MatchInput, Matched, RequestClasses};
+pub use records::{
+    LevelRecord, PathClassRecord, PkeyRangeRecord, PortIx, PortRecord, SubnetRecord, port_flags,
+};
+pub use snapshot::{Snapshot, SnapshotInfo};

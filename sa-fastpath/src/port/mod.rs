@@ -1,5 +1,11 @@
 //! Where MADs come from and go to. One trait, several transports.
 
+pub mod ibsim;
+pub mod ring;
+pub mod umad;
+#[cfg(feature = "uring")]
+pub mod uring;
+
 use sa_wire::umad::Slot;
 
 /// How many requests a worker takes at once.

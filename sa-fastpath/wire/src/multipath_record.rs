@@ -1,1 +1,274 @@
-//! (multipath_record: under construction)
+//! MultiPathRecord: a request for paths between several sources and destinations.
+//!
+//! Source: IBA vol. 1, 15.2.5.20; OpenSM `osm_sa_multipath_record.c` for limits and clamping.
+
+use core::ops::BitOr;
+
+use zerocopy::byteorder::big_endian::U16;
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+
+use crate::ids::{Gid, ServiceId};
+use crate::mad::DecodeError;
+use crate::path_record::{FlowWord, NumbPathByte, QosClassSl, SelectedValue};
+
+/// The most GIDs in a request, sources and destinations together: what fits one segment behind
+/// the fixed part.
+pub const MAX_GIDS: usize = 11;
+
+/// The fixed part, before the GIDs.
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Default,
+    FromBytes,
+    IntoBytes,
+    Immutable,
+    KnownLayout,
+    Unaligned,
+)]
+#[repr(C)]
+pub struct MultiPathRecord {
+    /// RawTraffic, FlowLabel, HopLimit.
+    pub flow: FlowWord,
+    /// TClass.
+    pub tclass: u8,
+    /// Reversible, NumbPath.
+    pub numb_path: NumbPathByte,
+    /// P_Key, raw.
+    pub pkey: U16,
+    /// QoSClass, SL.
+    pub qos_class_sl: QosClassSl,
+    /// MTU and its selector.
+    pub mtu: SelectedValue,
+    /// Rate and its selector.
+    pub rate: SelectedValue,
+    /// PacketLifeTime and its selector.
+    pub packet_life: SelectedValue,
+    /// Bits 63 to 56 of ServiceID.
+    pub service_id_msb: u8,
+    /// IndependenceSelector (bits 7 and 6), rest reserved.
+    pub independence: u8,
+    /// How many SGIDs follow.
+    pub sgid_count: u8,
+    /// How many DGIDs follow these.
+    pub dgid_count: u8,
+    /// Bits 55 to 0 of ServiceID.
+    pub service_id_lsb: [u8; 7],
+}
+
+impl MultiPathRecord {
+    /// Units: bytes.
+    pub const SIZE: usize = size_of::<Self>();
+
+    /// IndependenceSelector, 0 to 3.
+    pub const fn independence_selector(&self) -> u8 {
+        self.independence >> 6
+    }
+
+    /// ServiceID, from its two places.
+    pub const fn service_id(&self) -> ServiceId {
+        let [b, c, d, e, f, g, h] = self.service_id_lsb;
+        ServiceId(u64::from_be_bytes([
+            self.service_id_msb,
+            b,
+            c,
+            d,
+            e,
+            f,
+            g,
+            h,
+        ]))
+    }
+
+    /// Writes ServiceID to its two places.
+    pub const fn set_service_id(&mut self, id: ServiceId) {
+        let [a, lsb @ ..] = id.0.to_be_bytes();
+        self.service_id_msb = a;
+        self.service_id_lsb = lsb;
+    }
+}
+
+/// A request as received: the fixed part, and the bytes behind it, which may be any number.
+#[derive(Debug, Clone, Copy)]
+pub struct MultiPathRequest<'a> {
+    /// The fixed part.
+    pub record: &'a MultiPathRecord,
+    tail: &'a [u8],
+}
+
+impl<'a> MultiPathRequest<'a> {
+    /// Splits attribute data. `data` ends where the received bytes end.
+    /// Errors: [`DecodeError::TooShort`] without a whole fixed part.
+    pub fn parse(data: &'a [u8]) -> Result<Self, DecodeError> {
+        match MultiPathRecord::ref_from_prefix(data) {
+            Ok((record, tail)) => Ok(Self { record, tail }),
+            Err(_) => Err(DecodeError::TooShort {
+                have: data.len(),
+                need: MultiPathRecord::SIZE,
+            }),
+        }
+    }
+
+    /// The counts that hold: SGIDCount up to [`MAX_GIDS`], DGIDCount up to what is left, as
+    /// OpenSM reads them. Either may be zero, which the request's answerer must refuse.
+    /// Errors: [`DecodeError::CountsNotInMask`].
+    pub fn counts(&self, mask: MultiPathCompMask) -> Result<(usize, usize), DecodeError> {
+        if !mask.has_all(MultiPathCompMask::COUNTS) {
+            return Err(DecodeError::CountsNotInMask);
+        }
+        let sources = usize::from(self.record.sgid_count).min(MAX_GIDS);
+        let destinations = usize::from(self.record.dgid_count).min(MAX_GIDS - sources);
+        Ok((sources, destinations))
+    }
+
+    /// The GIDs, from the received bytes only.
+    /// Errors: those of [`Self::counts`]; [`DecodeError::GidsCutOff`] when fewer were received.
+    pub fn gids(&self, mask: MultiPathCompMask) -> Result<GidLists<'a>, DecodeError> {
+        let (sources, destinations) = self.counts(mask)?;
+        let (present, _) = self.tail.as_chunks::<16>();
+        let cut_off = DecodeError::GidsCutOff {
+            promised: sources + destinations,
+            present: present.len(),
+        };
+        let (sgids, rest) = present.split_at_checked(sources).ok_or(cut_off)?;
+        let dgids = rest.get(..destinations).ok_or(cut_off)?;
+        Ok(GidLists { sgids, dgids })
+    }
+}
+
+/// The GIDs of a request, [`MAX_GIDS`] at most; duplicates are kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct GidLists<'a> {
+    /// Sources, possibly none.
+    pub sgids: &'a [[u8; 16]],
+    /// Destinations, possibly none.
+    pub dgids: &'a [[u8; 16]],
+}
+
+/// Writes a request: the fixed part with both counts set from the lists, then the GIDs.
+/// Gives the bytes written; the component mask is the caller's.
+/// Errors: [`DecodeError::TooManyGids`] over [`MAX_GIDS`]; [`DecodeError::TooShort`] when `out`
+/// has no room. `out` is untouched then.
+pub fn encode(
+    record: &MultiPathRecord,
+    sgids: &[Gid],
+    dgids: &[Gid],
+    out: &mut [u8],
+) -> Result<usize, DecodeError> {
+    let total = sgids.len().saturating_add(dgids.len());
+    let (Ok(sgid_count), Ok(dgid_count), true) = (
+        u8::try_from(sgids.len()),
+        u8::try_from(dgids.len()),
+        total <= MAX_GIDS,
+    ) else {
+        return Err(DecodeError::TooManyGids(total));
+    };
+    let need = MultiPathRecord::SIZE + total * 16;
+    let have = out.len();
+    let Some((fixed, slots)) = out
+        .get_mut(..need)
+        .and_then(|bytes| bytes.split_at_mut_checked(MultiPathRecord::SIZE))
+    else {
+        return Err(DecodeError::TooShort { have, need });
+    };
+    let counted = MultiPathRecord {
+        sgid_count,
+        dgid_count,
+        ..*record
+    };
+    fixed.copy_from_slice(counted.as_bytes());
+    let (slots, _) = slots.as_chunks_mut::<16>();
+    for (slot, gid) in slots.iter_mut().zip(sgids.iter().chain(dgids)) {
+        *slot = gid.0;
+    }
+    Ok(need)
+}
+
+/// Which components of a MultiPathRecord count in a request. Bits that no constant names are
+/// ignored by OpenSM.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct MultiPathCompMask(pub u64);
+
+impl MultiPathCompMask {
+    /// RawTraffic.
+    pub const RAW_TRAFFIC: Self = Self(1);
+    /// FlowLabel.
+    pub const FLOW_LABEL: Self = Self(1 << 2);
+    /// HopLimit.
+    pub const HOP_LIMIT: Self = Self(1 << 3);
+    /// TClass.
+    pub const TCLASS: Self = Self(1 << 4);
+    /// Reversible.
+    pub const REVERSIBLE: Self = Self(1 << 5);
+    /// NumbPath.
+    pub const NUMB_PATH: Self = Self(1 << 6);
+    /// P_Key.
+    pub const PKEY: Self = Self(1 << 7);
+    /// QoSClass.
+    pub const QOS_CLASS: Self = Self(1 << 8);
+    /// SL.
+    pub const SL: Self = Self(1 << 9);
+    /// MTU selector.
+    pub const MTU_SELECTOR: Self = Self(1 << 10);
+    /// MTU.
+    pub const MTU: Self = Self(1 << 11);
+    /// Rate selector.
+    pub const RATE_SELECTOR: Self = Self(1 << 12);
+    /// Rate.
+    pub const RATE: Self = Self(1 << 13);
+    /// PacketLifeTime selector.
+    pub const PACKET_LIFE_SELECTOR: Self = Self(1 << 14);
+    /// PacketLifeTime.
+    pub const PACKET_LIFE: Self = Self(1 << 15);
+    /// The upper 8 bits of ServiceID.
+    pub const SERVICE_ID_MSB: Self = Self(1 << 16);
+    /// IndependenceSelector.
+    pub const INDEPENDENCE_SELECTOR: Self = Self(1 << 17);
+    /// SGIDCount; required.
+    pub const SGID_COUNT: Self = Self(1 << 19);
+    /// DGIDCount; required.
+    pub const DGID_COUNT: Self = Self(1 << 20);
+    /// The lower 56 bits of ServiceID.
+    pub const SERVICE_ID_LSB: Self = Self(1 << 21);
+
+    /// Both halves of ServiceID; one without the other is an error.
+    pub const SERVICE_ID: Self = Self::SERVICE_ID_MSB.union(Self::SERVICE_ID_LSB);
+    /// MTU with its selector; one without the other is ignored.
+    pub const MTU_PAIR: Self = Self::MTU_SELECTOR.union(Self::MTU);
+    /// Rate with its selector; one without the other is ignored.
+    pub const RATE_PAIR: Self = Self::RATE_SELECTOR.union(Self::RATE);
+    /// PacketLifeTime with its selector; one without the other is ignored.
+    pub const PACKET_LIFE_PAIR: Self = Self::PACKET_LIFE_SELECTOR.union(Self::PACKET_LIFE);
+    /// Both counts; a request without either is refused.
+    pub const COUNTS: Self = Self::SGID_COUNT.union(Self::DGID_COUNT);
+
+    /// True when any of these bits is set; meant for single components.
+    pub const fn has(self, bits: Self) -> bool {
+        self.0 & bits.0 != 0
+    }
+
+    /// True when all of these bits are set.
+    pub const fn has_all(self, bits: Self) -> bool {
+        self.0 & bits.0 == bits.0
+    }
+
+    /// The bits of both.
+    #[must_use]
+    pub const fn union(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}
+
+impl BitOr for MultiPathCompMask {
+    type Output = Self;
+
+    fn bitor(self, other: Self) -> Self {
+        self.union(other)
+    }
+}
+
+const _: () = assert!(size_of::<MultiPathRecord>() == 24);
+const _: () = assert!(MultiPathRecord::SIZE + MAX_GIDS * 16 <= crate::sa::DATA_SIZE);

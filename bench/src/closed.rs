@@ -1,0 +1,116 @@
+//! As fast as it goes: always as many requests in flight as the ring holds.
+
+use core::sync::atomic::{AtomicBool, Ordering};
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+use sa_fastpath::port::ring::{RingClient, reply_length};
+
+use crate::pool::{Generations, Pool};
+
+/// A closed loop over one ring.
+pub struct ClosedLoop<'a> {
+    client: &'a mut RingClient,
+    pool: &'a Pool,
+    generations: &'a Generations,
+    /// Requests written per publication.
+    batch: usize,
+    /// Of each request in flight: the oldest generation that may answer it.
+    in_flight: VecDeque<usize>,
+    sent: u64,
+    received: u64,
+    report: ClosedReport,
+}
+
+/// What a closed loop saw.
+#[derive(Debug, Clone, Default)]
+pub struct ClosedReport {
+    /// Requests sent and answered.
+    pub queries: u64,
+    /// Replies that were not exactly as expected.
+    pub wrong: u64,
+    /// Requests without any reply.
+    pub lost: u64,
+    /// Wall time.
+    pub elapsed: Duration,
+}
+
+impl ClosedReport {
+    /// Queries per second, by wall time. Units: millions.
+    #[expect(clippy::cast_precision_loss, reason = "for people")]
+    pub fn mqps(&self) -> f64 {
+        self.queries as f64 / self.elapsed.as_secs_f64().max(1e-9) / 1e6
+    }
+}
+
+impl<'a> ClosedLoop<'a> {
+    /// Shape: `pool` must not be empty.
+    pub fn new(
+        client: &'a mut RingClient,
+        pool: &'a Pool,
+        generations: &'a Generations,
+        batch: usize,
+    ) -> Self {
+        let in_flight = VecDeque::with_capacity(1 << 16);
+        let report = ClosedReport::default();
+        Self { client, pool, generations, batch, in_flight, sent: 0, received: 0, report }
+    }
+
+    /// Sends until `stop` is set, then waits for the replies still out (at most a second).
+    pub fn run(mut self, stop: &AtomicBool) -> ClosedReport {
+        let start = Instant::now();
+        while !stop.load(Ordering::Relaxed) {
+            let sent = self.send();
+            if self.receive() == 0 && sent == 0 {
+                core::hint::spin_loop();
+            }
+        }
+        self.report.elapsed = start.elapsed();
+        let deadline = Instant::now() + Duration::from_secs(1);
+        while self.client.in_flight() > 0 && Instant::now() < deadline {
+            self.receive();
+        }
+        self.report.lost += self.client.in_flight();
+        self.report.queries = self.received;
+        self.report
+    }
+
+    fn send(&mut self) -> usize {
+        let oldest = self.generations.oldest();
+        let slots = self.client.claim(self.batch);
+        let count = slots.len();
+        for slot in slots {
+            self.pool.write(place(self.sent, self.pool), self.sent, slot);
+            self.in_flight.push_back(oldest);
+            self.sent += 1;
+        }
+        if count > 0 {
+            self.client.publish(count);
+        }
+        count
+    }
+
+    fn receive(&mut self) -> usize {
+        let newest = self.generations.newest();
+        let replies = self.client.replies();
+        let count = replies.len();
+        for slot in replies {
+            let oldest = self.in_flight.pop_front().unwrap_or(0);
+            let index = place(self.received, self.pool);
+            match reply_length(slot) {
+                None => self.report.lost += 1,
+                Some(_) if self.pool.is_right(index, self.received, (oldest, newest), slot) => {}
+                Some(_) => self.report.wrong += 1,
+            }
+            self.received += 1;
+        }
+        self.client.release(count);
+        count
+    }
+}
+
+/// Which request of the pool goes out as the n-th.
+pub(crate) fn place(n: u64, pool: &Pool) -> usize {
+    let requests = pool.requests.len().max(1) as u64;
+    usize::try_from(n % requests).unwrap_or(0)
+}

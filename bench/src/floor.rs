@@ -1,0 +1,37 @@
+//! How long this machine stops a thread that only reads the clock: no tail latency below that says
+//! anything about the server.
+
+use std::time::{Duration, Instant};
+
+/// Gaps above this count. Units: us.
+const GAP: Duration = Duration::from_micros(20);
+
+/// Pauses of a spinning thread.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct PauseFloor {
+    /// Gaps above 20 us.
+    pub gaps: u64,
+    /// Longest gap.
+    pub longest: Duration,
+    /// Share of the time lost in such gaps, 0.0 to 1.0.
+    pub share: f64,
+}
+
+/// Spins on the calling thread for `duration`.
+pub fn measure_pause_floor(duration: Duration) -> PauseFloor {
+    let start = Instant::now();
+    let (mut last, mut lost) = (start, Duration::ZERO);
+    let mut floor = PauseFloor::default();
+    while last.duration_since(start) < duration {
+        let now = Instant::now();
+        let gap = now.duration_since(last);
+        if gap > GAP {
+            floor.gaps += 1;
+            floor.longest = floor.longest.max(gap);
+            lost += gap;
+        }
+        last = now;
+    }
+    floor.share = lost.as_secs_f64() / duration.as_secs_f64();
+    floor
+}

@@ -1,0 +1,125 @@
+//! At a fixed rate: request n is due at start + n / rate, and its latency counts from then, sent
+//! late or not (no coordinated omission).
+
+use std::time::{Duration, Instant};
+
+use hdrhistogram::Histogram;
+use sa_fastpath::port::ring::{RingClient, reply_length};
+
+use crate::closed::place;
+use crate::pool::Pool;
+
+/// An open loop over one ring.
+pub struct OpenLoop<'a> {
+    client: &'a mut RingClient,
+    pool: &'a Pool,
+    /// Units: requests per second.
+    rate: f64,
+    start: Instant,
+    sent: u64,
+    received: u64,
+    warm_up: u64,
+    report: OpenReport,
+}
+
+/// What an open loop saw.
+#[derive(Debug, Clone)]
+pub struct OpenReport {
+    /// Latencies. Units: ns.
+    pub latency: Histogram<u64>,
+    /// Replies that were not exactly as expected.
+    pub wrong: u64,
+    /// Requests without any reply.
+    pub lost: u64,
+    /// Requests sent.
+    pub sent: u64,
+}
+
+impl OpenReport {
+    /// A latency quantile, 0.0 to 1.0. Units: ns.
+    pub fn quantile_ns(&self, quantile: f64) -> u64 {
+        self.latency.value_at_quantile(quantile)
+    }
+}
+
+/// Longest latency kept apart. Units: ns.
+const LONGEST: u64 = 60_000_000_000;
+
+impl<'a> OpenLoop<'a> {
+    /// Shape: `pool` must not be empty; `rate` in requests per second. None when no histogram
+    /// could be made.
+    pub fn new(client: &'a mut RingClient, pool: &'a Pool, rate: f64) -> Option<Self> {
+        let latency = Histogram::new_with_bounds(1, LONGEST, 3).ok()?;
+        let report = OpenReport { latency, wrong: 0, lost: 0, sent: 0 };
+        let start = Instant::now();
+        Some(Self { client, pool, rate, start, sent: 0, received: 0, warm_up: 0, report })
+    }
+
+    /// Sends for `duration`; the first tenth warms up and is not counted.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a count of requests far below 2^53"
+    )]
+    pub fn run(mut self, duration: Duration) -> OpenReport {
+        let total = (self.rate * duration.as_secs_f64()) as u64;
+        self.warm_up = total / 10;
+        self.start = Instant::now();
+        let deadline = self.start + duration * 4 + Duration::from_secs(1);
+        while self.received < total {
+            let now = Instant::now();
+            if now > deadline {
+                break;
+            }
+            let due = (now.duration_since(self.start).as_secs_f64() * self.rate) as u64;
+            self.send(due.min(total));
+            self.receive();
+        }
+        self.report.lost += self.sent - self.received;
+        self.report.sent = self.sent;
+        self.report
+    }
+
+    fn send(&mut self, due: u64) {
+        let wanted = usize::try_from(due - self.sent).unwrap_or(usize::MAX).min(32);
+        let slots = self.client.claim(wanted);
+        let count = slots.len();
+        for slot in slots {
+            self.pool.write(place(self.sent, self.pool), self.sent, slot);
+            self.sent += 1;
+        }
+        if count > 0 {
+            self.client.publish(count);
+        }
+    }
+
+    fn receive(&mut self) {
+        let replies = self.client.replies();
+        let count = replies.len();
+        if count == 0 {
+            return;
+        }
+        let now = self.start.elapsed();
+        for slot in replies {
+            let index = place(self.received, self.pool);
+            match reply_length(slot) {
+                None => self.report.lost += 1,
+                Some(_) if self.pool.is_right(index, self.received, (0, 0), slot) => {}
+                Some(_) => self.report.wrong += 1,
+            }
+            if self.received >= self.warm_up {
+                let latency = now.saturating_sub(due_after(self.received, self.rate));
+                let nanoseconds = u64::try_from(latency.as_nanos()).unwrap_or(LONGEST);
+                // Within bounds by construction; a saturated value is still the longest.
+                self.report.latency.saturating_record(nanoseconds.clamp(1, LONGEST));
+            }
+            self.received += 1;
+        }
+        self.client.release(count);
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "request numbers stay far below 2^53")]
+fn due_after(n: u64, rate: f64) -> Duration {
+    Duration::from_secs_f64(n as f64 / rate)
+}

@@ -1,0 +1,112 @@
+//! Requests to send, and what must come back.
+
+use core::sync::atomic::{AtomicUsize, Ordering};
+
+use sa_wire::mad::method;
+use sa_wire::umad::Slot;
+
+/// Bytes of a request that matter; the rest of the MAD is zero.
+pub const REQUEST_BYTES: usize = 256;
+
+/// A request MAD and the LID it comes from.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// Requester.
+    pub lid: u16,
+    /// The MAD; its transaction id is overwritten.
+    pub mad: Box<[u8; REQUEST_BYTES]>,
+}
+
+/// What must come back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Expected {
+    /// Exactly these records, in this order. Shape: 64 bytes each.
+    Records(Vec<u8>),
+    /// An error with this status.
+    Error(u16),
+}
+
+/// Requests with the expected replies of one or more generations of snapshots.
+#[derive(Debug, Clone, Default)]
+pub struct Pool {
+    /// Requests.
+    pub requests: Vec<Request>,
+    /// By generation, then by request.
+    pub expected: Vec<Vec<Expected>>,
+}
+
+/// Which generations are right at the moment: while a new snapshot is being taken up, the old
+/// answer and the new one are, each as a whole.
+#[derive(Debug, Default)]
+pub struct Generations {
+    oldest: AtomicUsize,
+    newest: AtomicUsize,
+}
+
+impl Generations {
+    /// The next generation may show up from now on.
+    pub fn begin_next(&self) {
+        self.newest.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// Requests sent from now on must be answered by the newest generation.
+    pub fn finish_next(&self) {
+        self.oldest.store(self.newest.load(Ordering::SeqCst), Ordering::SeqCst);
+    }
+
+    /// The oldest that a request sent now may be answered by.
+    pub(crate) fn oldest(&self) -> usize {
+        self.oldest.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn newest(&self) -> usize {
+        self.newest.load(Ordering::Acquire)
+    }
+}
+
+impl Pool {
+    /// Writes request `index` into a slot, with the transaction id `tid`.
+    #[inline]
+    pub(crate) fn write(&self, index: usize, tid: u64, slot: &mut Slot) {
+        let Some(request) = self.requests.get(index) else { return };
+        slot.header.lid = request.lid.into();
+        slot.mad.copy_from_slice(&*request.mad);
+        if let Some(place) = slot.mad.get_mut(8..16) {
+            place.copy_from_slice(&tid.to_be_bytes());
+        }
+    }
+
+    /// True when `slot` holds the right reply to request `index` in any generation from `oldest`
+    /// to `newest`.
+    #[inline]
+    pub(crate) fn is_right(
+        &self,
+        index: usize,
+        tid: u64,
+        (oldest, newest): (usize, usize),
+        slot: &Slot,
+    ) -> bool {
+        let in_generation = |generation: usize| {
+            let expected = self.expected.get(generation).and_then(|of| of.get(index));
+            expected.is_some_and(|expected| expected.matches(slot))
+        };
+        slot.mad.get(8..16) == Some(&tid.to_be_bytes())
+            && (oldest..=newest).any(in_generation)
+    }
+}
+
+impl Expected {
+    #[inline]
+    fn matches(&self, slot: &Slot) -> bool {
+        let [_, _, _, reply_method, high, low, ..] = slot.mad;
+        let status = u16::from_be_bytes([high, low]);
+        let is_response = reply_method & method::RESPONSE_BIT != 0;
+        let length = usize::try_from(slot.header.length).unwrap_or(0);
+        match self {
+            Self::Records(records) => {
+                is_response && status == 0 && slot.mad.get(56..length) == Some(records.as_slice())
+            }
+            Self::Error(error) => is_response && status == *error,
+        }
+    }
+}

@@ -1,0 +1,491 @@
+//! Lays a [`Model`] out as a snapshot.
+
+use sa_wire::{NodeType, SlVlMask};
+use zerocopy::{Immutable, IntoBytes};
+
+use crate::backing::Backing;
+use crate::error::BuildError;
+use crate::guid_index;
+use crate::layout::{
+    BYTE_ORDER_MARK, DIGEST_FROM, FORMAT_VERSION, Header, MAGIC, SectionEntry, SectionId, align_up,
+    sections_start,
+};
+use crate::lookup::{
+    ENGINE_KEEP, ENGINE_TORUS, PAIRS_DENSE, PAIRS_UNIFORM, REVERSE_PATH, REVERSE_POLICY,
+};
+use crate::model::{EngineSl, Model, Pairs, PathClass, PathTables, PolicyTables, PortRow};
+use crate::pkeys;
+use crate::policy_match::dimension;
+use crate::records::{
+    LevelRecord, PathClassRecord, PkeyRangeRecord, PkeySetRecord, PolicyRecord, PortRecord,
+    RuleRecord, SubnetRecord, pack_capacity, port_flags,
+};
+use crate::snapshot::Snapshot;
+
+/// LID table length: every unicast LID, and 0.
+pub(crate) const LIDS: usize = 0xc000;
+
+/// Up to this many distinct P_Key tables, which key two of them share is precomputed.
+pub(crate) const MATRIX_SETS: usize = 1024;
+
+/// Builds snapshots. The same model gives the same bytes.
+pub struct Builder<'a> {
+    model: &'a Model,
+    /// Model index by snapshot index.
+    order: Vec<usize>,
+    payloads: Vec<Vec<u8>>,
+}
+
+impl<'a> Builder<'a> {
+    /// Lays out and verifies. Errors: [`BuildError`].
+    pub fn build(model: &'a Model) -> Result<Snapshot, BuildError> {
+        let mut order: Vec<usize> = (0..model.ports.len()).collect();
+        order.sort_by_key(|ix| model.ports.get(*ix).map(|port| port.guid.map_order()));
+        let payloads = vec![Vec::new(); SectionId::ALL.len()];
+        let mut builder = Self { model, order, payloads };
+        builder.check_lengths()?;
+        builder.ports()?;
+        let index = builder.guid_index();
+        builder.lids()?;
+        builder.paths();
+        builder.partitions();
+        builder.policy()?;
+        builder.provenance();
+        builder.subnet(&index);
+        Ok(Snapshot::from_owned(assemble(&builder.payloads))?)
+    }
+
+    fn check_lengths(&self) -> Result<(), BuildError> {
+        let ports = self.model.ports.len();
+        limit("end ports", ports, LIDS - 1)?;
+        limit("path classes", self.model.paths.classes.len(), usize::from(u16::MAX))?;
+        let tables = [
+            ("source rows", self.model.paths.rows.len()),
+            ("destination columns", self.model.paths.columns.len()),
+        ];
+        for (what, length) in tables {
+            if length != ports {
+                return Err(BuildError::Inconsistent { what });
+            }
+        }
+        Ok(())
+    }
+
+    fn rows(&self) -> impl Iterator<Item = (usize, &'a PortRow)> + '_ {
+        self.order.iter().filter_map(|ix| Some((*ix, self.model.ports.get(*ix)?)))
+    }
+
+    fn ports(&mut self) -> Result<(), BuildError> {
+        let sets = self.pkey_sets()?;
+        let mut records: Vec<PortRecord> = Vec::with_capacity(self.order.len());
+        for ((ix, row), set) in self.rows().zip(sets) {
+            records.push(self.port_record(ix, row, set)?);
+        }
+        for pair in records.windows(2) {
+            if let [a, b] = pair
+                && a.guid == b.guid
+            {
+                return Err(BuildError::DuplicateGuid(a.guid()));
+            }
+        }
+        self.put(SectionId::Ports, &records);
+        Ok(())
+    }
+
+    fn port_record(&self, ix: usize, row: &PortRow, set: u16) -> Result<PortRecord, BuildError> {
+        let qos = self.model.subnet.qos;
+        let mask = |mask: SlVlMask| if qos { mask.0 } else { SlVlMask::ALL.0 };
+        let source_row = self.model.paths.rows.get(ix).copied().unwrap_or(0);
+        let switch = u16::try_from(row.switch.unwrap_or(0)).map_err(|_| BuildError::TooMany {
+            what: "switches",
+            count: row.switch.map_or(0, |ix| usize::try_from(ix).unwrap_or(usize::MAX)),
+            limit: usize::from(u16::MAX),
+        })?;
+        let class = |map: &Vec<u16>| map.get(ix).copied().unwrap_or(0);
+        let policy = self.model.policy.as_ref();
+        Ok(PortRecord {
+            guid: row.guid.get().to_be_bytes(),
+            lid: row.lid.get(),
+            switch,
+            coordinate: row.coordinate.unwrap_or_default(),
+            lmc: row.lmc.get(),
+            own: pack_capacity(row.own.mtu.code(), row.own.rate.get()),
+            edge: pack_capacity(row.edge.mtu.code(), row.edge.rate.get()),
+            flags: self.flags(ix, row, source_row),
+            sl_out: mask(row.sl_out),
+            sl_in: mask(row.sl_in),
+            pkey_set: set,
+            row: source_row,
+            source_class: policy.map_or(0, |policy| class(&policy.source.map)),
+            destination_class: policy.map_or(0, |policy| class(&policy.destination.map)),
+        })
+    }
+
+    fn flags(&self, ix: usize, row: &PortRow, source_row: u16) -> u16 {
+        let reached = self.columns(ix).iter().any(|column| *column != 0);
+        let caps = row.rate_caps;
+        [
+            (source_row != 0, port_flags::SOURCE),
+            (reached, port_flags::DESTINATION),
+            (row.node_type == NodeType::Switch, port_flags::SWITCH),
+            (row.node_type == NodeType::Router, port_flags::ROUTER),
+            (row.coordinate.is_some(), port_flags::IN_TORUS),
+            (row.switch.is_some(), port_flags::ATTACHED),
+            (caps.extended_speeds, port_flags::EXTENDED_SPEEDS),
+            (caps.width_2x, port_flags::WIDTH_2X),
+            (caps.hdr, port_flags::HDR),
+            (caps.ndr, port_flags::NDR),
+        ]
+        .iter()
+        .filter(|(holds, _)| *holds)
+        .fold(0, |flags, (_, flag)| flags | flag)
+    }
+
+    fn columns(&self, ix: usize) -> &'a [u16] {
+        self.model.paths.columns.get(ix).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// Interns P_Key tables. Shape: one set index per port, in snapshot order.
+    fn pkey_sets(&mut self) -> Result<Vec<u16>, BuildError> {
+        let both = self.model.subnet.allow_both_pkeys;
+        let mut known = std::collections::BTreeMap::new();
+        let mut sets: Vec<Vec<u16>> = Vec::new();
+        let mut of_port = Vec::with_capacity(self.order.len());
+        for (_, row) in self.rows() {
+            let set = pkeys::normalise(&row.pkeys, both);
+            let next = sets.len();
+            let ix = *known.entry(set).or_insert_with_key(|set| {
+                sets.push(set.clone());
+                next
+            });
+            of_port.push(u16::try_from(ix).map_err(|_| too_many("P_Key tables", ix))?);
+        }
+        self.put_pkey_sets(&sets, both);
+        Ok(of_port)
+    }
+
+    fn put_pkey_sets(&mut self, sets: &[Vec<u16>], both: bool) {
+        let mut records = Vec::with_capacity(sets.len());
+        let mut values: Vec<u16> = Vec::new();
+        for set in sets {
+            records.push(PkeySetRecord { start: count32(values.len()), len: count32(set.len()) });
+            values.extend_from_slice(set);
+        }
+        self.put(SectionId::PkeySets, &records);
+        self.put(SectionId::PkeyValues, &values);
+        if sets.len() <= MATRIX_SETS {
+            let pairs = sets.iter().flat_map(|a| sets.iter().map(move |b| (a, b)));
+            let matrix: Vec<u16> =
+                pairs.map(|(a, b)| pkeys::first_shared(a, b, both)).collect();
+            self.put(SectionId::PkeyMatrix, &matrix);
+        }
+    }
+
+    fn guid_index(&mut self) -> guid_index::GuidIndex {
+        let guids: Vec<u64> = self.rows().map(|(_, row)| row.guid.get()).collect();
+        let index = guid_index::build(&guids);
+        self.put(SectionId::GuidIndex, &index.places);
+        index
+    }
+
+    fn lids(&mut self) -> Result<(), BuildError> {
+        let dense = matches!(self.model.paths.pairs, Pairs::Dense { .. });
+        let mut ports = vec![0u16; LIDS];
+        let mut columns = vec![0u16; if dense { LIDS } else { 0 }];
+        for ((ix, row), entry) in self.rows().zip(1u16..) {
+            let of_port = self.columns(ix);
+            if of_port.len() != usize::from(row.lmc.lids()) {
+                return Err(BuildError::Inconsistent { what: "destination columns" });
+            }
+            let uneven = of_port.iter().any(|column| Some(column) != of_port.first());
+            if !dense && uneven {
+                return Err(BuildError::Inconsistent { what: "columns of uniform pairs" });
+            }
+            for (lid, column) in (usize::from(row.lid.get())..).zip(of_port) {
+                take_lid(&mut ports, lid, entry, row)?;
+                if let Some(place) = columns.get_mut(lid) {
+                    *place = *column;
+                }
+            }
+        }
+        self.put(SectionId::LidPorts, &ports);
+        self.put(SectionId::LidColumns, &columns);
+        Ok(())
+    }
+
+    fn paths(&mut self) {
+        let paths = &self.model.paths;
+        let classes: Vec<PathClassRecord> = (0..)
+            .zip(&paths.classes)
+            .map(|(ix, class)| if ix == 0 { NO_PATH } else { self.path_class(class) })
+            .collect();
+        let classes = if classes.is_empty() { vec![NO_PATH] } else { classes };
+        self.put(SectionId::PathClasses, &classes);
+        if let Pairs::Dense { table, .. } = &paths.pairs {
+            self.put(SectionId::Pairs, table);
+        }
+    }
+
+    fn path_class(&self, class: &PathClass) -> PathClassRecord {
+        let carried = if self.model.subnet.qos { class.carried } else { SlVlMask::ALL };
+        PathClassRecord {
+            capacity: pack_capacity(class.capacity.mtu.code(), class.capacity.rate.get()),
+            hops: class.hops,
+            carried: carried.0,
+        }
+    }
+
+    fn partitions(&mut self) {
+        if self.model.partitions.iter().all(|partition| partition.sl == 0) {
+            return;
+        }
+        let mut sls = vec![0u8; 0x8000];
+        for partition in &self.model.partitions {
+            if let Some(sl) = sls.get_mut(usize::from(partition.base)) {
+                *sl = partition.sl;
+            }
+        }
+        self.put(SectionId::PartitionSls, &sls);
+    }
+
+    fn policy(&mut self) -> Result<(), BuildError> {
+        let Some(policy) = &self.model.policy else { return Ok(()) };
+        let ports = self.model.ports.len();
+        if policy.source.map.len() != ports || policy.destination.map.len() != ports {
+            return Err(BuildError::Inconsistent { what: "policy classes of ports" });
+        }
+        let words = policy.rules.len() / 64 + 1;
+        self.put(SectionId::Policy, &[policy_record(policy, words)]);
+        self.levels(policy);
+        self.rules(policy);
+        let sets: [(SectionId, &Vec<Vec<u64>>); 5] = [
+            (SectionId::SourceSets, &policy.source.sets),
+            (SectionId::DestinationSets, &policy.destination.sets),
+            (SectionId::QosClassSets, &policy.qos_class.sets),
+            (SectionId::PkeySetsOfRules, &policy.pkey.sets),
+            (SectionId::ServiceSets, &policy.service_id.sets),
+        ];
+        for (section, sets) in sets {
+            let guarded = guarded_sets(sets, policy.rules.len(), words);
+            self.put(section, &guarded);
+        }
+        self.put(SectionId::QosClassMap, &policy.qos_class.map);
+        self.put(SectionId::PkeyMap, &policy.pkey.map);
+        self.put(SectionId::ServiceStarts, &policy.service_id.map.starts);
+        self.put(SectionId::ServiceClasses, &policy.service_id.map.classes);
+        Ok(())
+    }
+
+    fn levels(&mut self, policy: &PolicyTables) {
+        let mut records = Vec::with_capacity(policy.levels.len());
+        let mut ranges: Vec<PkeyRangeRecord> = Vec::new();
+        let mut names = String::new();
+        for level in &policy.levels {
+            records.push(LevelRecord {
+                pkeys_start: count32(ranges.len()),
+                pkeys_len: count32(level.pkeys.len()),
+                sl: level.sl,
+                mtu_limit: level.mtu_limit.map_or(0, |mtu| mtu.code()),
+                rate_limit: level.rate_limit.map_or(0, |rank| rank.get()),
+                has_packet_life: u8::from(level.packet_life.is_some()),
+                packet_life: level.packet_life.unwrap_or(0),
+                reserved: [0; 3],
+            });
+            let pkeys = level.pkeys.iter();
+            ranges.extend(pkeys.map(|(first, last)| PkeyRangeRecord { first: *first, last: *last }));
+            names.extend(level.name.chars().map(|c| if c.is_control() { ' ' } else { c }));
+            names.push('\n');
+        }
+        self.put(SectionId::Levels, &records);
+        self.put(SectionId::LevelPkeys, &ranges);
+        self.put(SectionId::LevelNames, names.as_bytes());
+    }
+
+    fn rules(&mut self, policy: &PolicyTables) {
+        let guard = RuleRecord { line: 0, level: u32::from(policy.default_level) };
+        let records: Vec<RuleRecord> = policy
+            .rules
+            .iter()
+            .map(|rule| RuleRecord { line: rule.line, level: u32::from(rule.level) })
+            .chain([guard])
+            .collect();
+        self.put(SectionId::Rules, &records);
+    }
+
+    fn provenance(&mut self) {
+        let from = &self.model.provenance;
+        let mut text = format!("engine {}\n", from.engine);
+        for input in &from.inputs {
+            text.push_str(input);
+            text.push('\n');
+        }
+        self.put(SectionId::Provenance, text.as_bytes());
+    }
+
+    fn subnet(&mut self, index: &guid_index::GuidIndex) {
+        let (model, options) = (self.model, &self.model.subnet);
+        let paths = &model.paths;
+        let (engine_sl, radix) = match paths.engine_sl {
+            EngineSl::Keep => (ENGINE_KEEP, [0; 3]),
+            EngineSl::Torus { radix } => (ENGINE_TORUS, radix),
+        };
+        let (pairs, within_class, across_class, columns, rows) = match &paths.pairs {
+            Pairs::Uniform { within, across } => (PAIRS_UNIFORM, *within, *across, 0, 0),
+            Pairs::Dense { columns, table } => {
+                let rows = table.len() / usize::try_from(*columns).unwrap_or(1).max(1);
+                (PAIRS_DENSE, 0, 0, *columns, count32(rows))
+            }
+        };
+        let record = SubnetRecord {
+            prefix: options.prefix.0.to_be_bytes(),
+            sa_key: options.sa_key,
+            epoch: model.provenance.epoch,
+            built_unix: model.provenance.built_unix,
+            guid_multiplier: index.multiplier,
+            qos: u8::from(options.qos),
+            packet_life: options.packet_life,
+            resp_time: options.resp_time,
+            max_rate_code: options.max_rate_code,
+            allow_both_pkeys: u8::from(options.allow_both_pkeys),
+            engine_sl,
+            pairs,
+            judge_reverse: judge_reverse(model),
+            radix,
+            guid_shift: index.shift,
+            within_class,
+            across_class,
+            columns,
+            rows,
+        };
+        self.put(SectionId::Subnet, &[record]);
+    }
+
+    fn put<T: IntoBytes + Immutable>(&mut self, section: SectionId, elements: &[T]) {
+        if let Some(payload) = self.payloads.get_mut(section as usize) {
+            *payload = elements.as_bytes().to_vec();
+        }
+    }
+}
+
+const NO_PATH: PathClassRecord = PathClassRecord { capacity: 0, hops: 0, carried: 0 };
+
+fn take_lid(ports: &mut [u16], lid: usize, entry: u16, row: &PortRow) -> Result<(), BuildError> {
+    match ports.get_mut(lid) {
+        Some(place) if *place == 0 => {
+            *place = entry;
+            Ok(())
+        }
+        _ => Err(BuildError::Lid { lid: count32(lid), guid: row.guid.get() }),
+    }
+}
+
+fn policy_record(policy: &PolicyTables, words: usize) -> PolicyRecord {
+    let dimensions = [
+        (policy.source.sets.len(), dimension::SOURCE),
+        (policy.destination.sets.len(), dimension::DESTINATION),
+        (policy.qos_class.sets.len(), dimension::QOS_CLASS),
+        (policy.pkey.sets.len(), dimension::PKEY),
+        (policy.service_id.sets.len(), dimension::SERVICE),
+    ];
+    PolicyRecord {
+        rules: count32(policy.rules.len()),
+        words: count32(words),
+        default_level: policy.default_level,
+        service_absent: policy.service_id.map.absent,
+        dimensions: dimensions
+            .iter()
+            .filter(|(classes, _)| *classes > 1)
+            .fold(0, |bits, (_, bit)| bits | bit),
+    }
+}
+
+/// The sets one after another, each with the guard bit behind the last rule.
+fn guarded_sets(sets: &[Vec<u64>], rules: usize, words: usize) -> Vec<u64> {
+    let mut all = Vec::with_capacity(sets.len() * words);
+    for set in sets {
+        let start = all.len();
+        all.extend(set.iter().copied().chain(core::iter::repeat(0)).take(words));
+        if let Some(word) = all.get_mut(start + rules / 64) {
+            *word |= 1 << (rules % 64);
+        }
+    }
+    all
+}
+
+/// Whether the reverse direction of a path has to be looked at for requests that do not ask for
+/// an SL, MTU, rate or life time; see `lookup::REVERSE_PATH` and `REVERSE_POLICY`.
+fn judge_reverse(model: &Model) -> u8 {
+    let all = |mask: SlVlMask| !model.subnet.qos || mask == SlVlMask::ALL;
+    let drops = !(model.ports.iter().all(|port| all(port.sl_out) && all(port.sl_in))
+        && model.paths.classes.iter().skip(1).all(|class| all(class.carried)));
+    let levels = model.policy.iter().flat_map(|policy| &policy.levels);
+    let refuses = levels.into_iter().any(|level| level.sl > 15 || !level.pkeys.is_empty());
+    let dense = !is_symmetric(&model.paths);
+    u8::from(dense || drops) * REVERSE_PATH + u8::from(refuses || drops) * REVERSE_POLICY
+}
+
+/// True when a path exists exactly where its reverse does.
+fn is_symmetric(paths: &PathTables) -> bool {
+    let both = paths.rows.iter().zip(&paths.columns);
+    let even = both
+        .into_iter()
+        .all(|(row, columns)| columns.iter().all(|column| (*column != 0) == (*row != 0)));
+    let complete = match &paths.pairs {
+        Pairs::Uniform { within, across } => *within != 0 && *across != 0,
+        Pairs::Dense { table, .. } => table.iter().all(|class| *class != 0),
+    };
+    even && complete
+}
+
+/// Header, section table and sections, with the digest.
+fn assemble(payloads: &[Vec<u8>]) -> Backing {
+    let mut entries = Vec::with_capacity(payloads.len());
+    let mut offset = sections_start();
+    for (id, payload) in SectionId::ALL.iter().zip(payloads) {
+        entries.push(SectionEntry {
+            id: *id as u32,
+            element_size: count32(id.element_size()),
+            offset: offset as u64,
+            elements: (payload.len() / id.element_size()) as u64,
+        });
+        offset = align_up(offset + payload.len());
+    }
+    let length = offset;
+    Backing::owned(length, |memory| {
+        let header = Header {
+            magic: MAGIC,
+            digest: 0,
+            version: FORMAT_VERSION,
+            byte_order: BYTE_ORDER_MARK,
+            file_len: length as u64,
+            sections: count32(entries.len()),
+            reserved: [0; 7],
+        };
+        copy(memory, 0, header.as_bytes());
+        copy(memory, size_of::<Header>(), entries.as_bytes());
+        for (entry, payload) in entries.iter().zip(payloads) {
+            copy(memory, usize::try_from(entry.offset).unwrap_or(usize::MAX), payload);
+        }
+        let digest = xxhash_rust::xxh3::xxh3_64(memory.get(DIGEST_FROM..).unwrap_or_default());
+        copy(memory, MAGIC.len(), &digest.to_ne_bytes());
+    })
+}
+
+fn copy(memory: &mut [u8], at: usize, bytes: &[u8]) {
+    if let Some(place) = memory.get_mut(at..at.saturating_add(bytes.len())) {
+        place.copy_from_slice(bytes);
+    }
+}
+
+fn limit(what: &'static str, count: usize, limit: usize) -> Result<(), BuildError> {
+    if count > limit { Err(BuildError::TooMany { what, count, limit }) } else { Ok(()) }
+}
+
+const fn too_many(what: &'static str, count: usize) -> BuildError {
+    BuildError::TooMany { what, count, limit: u16::MAX as usize }
+}
+
+/// Lengths that other limits keep far below 2^32.
+fn count32(count: usize) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,87 @@
+//! Why a snapshot could not be built or is not accepted.
+
+use thiserror::Error;
+
+/// A model that cannot become a snapshot.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// Two end ports claim one GUID.
+    #[error("two ports have the GUID 0x{0:016x}")]
+    DuplicateGuid(u64),
+    /// Two end ports claim one LID, or a range leaves the unicast LIDs.
+    #[error("LID {lid} of port 0x{guid:016x} is taken or outside 1 to 49151")]
+    Lid {
+        /// The LID.
+        lid: u32,
+        /// The later port.
+        guid: u64,
+    },
+    /// A table is longer than its index type counts.
+    #[error("{what}: {count} are more than {limit}")]
+    TooMany {
+        /// Which table.
+        what: &'static str,
+        /// How many there are.
+        count: usize,
+        /// How many there may be.
+        limit: usize,
+    },
+    /// A part of the model contradicts another.
+    #[error("{what} is inconsistent with the rest of the model")]
+    Inconsistent {
+        /// Which part.
+        what: &'static str,
+    },
+    /// What was laid out did not verify; a defect of the builder, never published.
+    #[error("the snapshot just built does not verify: {0}")]
+    Verify(#[from] LoadError),
+}
+
+/// Bytes that are no snapshot to trust.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum LoadError {
+    /// Shorter than its header says, or than a header.
+    #[error("truncated: {have} bytes of {need}")]
+    Truncated {
+        /// Bytes present.
+        have: u64,
+        /// Bytes needed.
+        need: u64,
+    },
+    /// Bytes follow the end.
+    #[error("{0} bytes follow the end of the snapshot")]
+    Trailing(u64),
+    /// Not a snapshot at all.
+    #[error("not a snapshot file (it does not start with SAPHSNAP)")]
+    Magic,
+    /// Written on a machine of the other byte order.
+    #[error("written with another byte order; compile the snapshot again on this machine")]
+    ByteOrder,
+    /// Written by another version.
+    #[error("format version {found}, this program reads {expected}; compile the snapshot again")]
+    Version {
+        /// In the file.
+        found: u32,
+        /// Ours.
+        expected: u32,
+    },
+    /// The digest does not match: the file was damaged.
+    #[error("digest mismatch: the file is damaged, restore or compile it again")]
+    Digest,
+    /// The section table is malformed.
+    #[error("section table: {0}")]
+    SectionTable(&'static str),
+    /// A section contradicts itself or another.
+    #[error("section {section}: {what}")]
+    Section {
+        /// Which.
+        section: &'static str,
+        /// What is wrong.
+        what: &'static str,
+    },
+    /// The file could not be mapped.
+    #[error("cannot map the file: {0}")]
+    Map(String),
+}

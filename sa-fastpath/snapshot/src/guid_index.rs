@@ -1,0 +1,76 @@
+//! GUID to port index: open addressing over `u16`, load at most one half.
+//!
+//! Shape: a power of two of places; place = (guid x multiplier) >> shift, then linear probing;
+//! a place holds port index + 1, or 0 when empty.
+
+/// Multipliers to choose from; the one with the shortest probes wins, the first among equals.
+const MULTIPLIERS: [u64; 8] = [
+    0x9e37_79b9_7f4a_7c15,
+    0xbf58_476d_1ce4_e5b9,
+    0x94d0_49bb_1331_11eb,
+    0xd6e8_feb8_6659_fd93,
+    0xc2b2_ae3d_27d4_eb4f,
+    0xff51_afd7_ed55_8ccd,
+    0xc4ce_b9fe_1a85_ec53,
+    0xa076_1d64_78bd_642f,
+];
+
+/// The smallest table; keeps the shift below 64.
+const MIN_PLACES: usize = 16;
+
+/// A finished index.
+pub(crate) struct GuidIndex {
+    pub(crate) places: Vec<u16>,
+    pub(crate) multiplier: u64,
+    pub(crate) shift: u8,
+}
+
+/// Places for this many ports.
+pub(crate) fn places_for(ports: usize) -> usize {
+    (ports * 2).next_power_of_two().max(MIN_PLACES)
+}
+
+/// The shift that goes with a number of places (a power of two).
+pub(crate) const fn shift_for(places: usize) -> u32 {
+    64 - places.trailing_zeros()
+}
+
+/// The first place to look at.
+#[inline(always)]
+#[expect(clippy::cast_possible_truncation, reason = "the shift leaves fewer bits than a usize has")]
+pub(crate) const fn place(guid: u64, multiplier: u64, shift: u32) -> usize {
+    (guid.wrapping_mul(multiplier) >> shift) as usize
+}
+
+/// Builds the index of `guids` (host order), port index = place in the slice. At most 65,534.
+pub(crate) fn build(guids: &[u64]) -> GuidIndex {
+    let places = places_for(guids.len());
+    let shift = shift_for(places);
+    let mut best: Option<(usize, GuidIndex)> = None;
+    for multiplier in MULTIPLIERS {
+        let (cost, table) = fill(guids, places, multiplier, shift);
+        if best.as_ref().is_none_or(|(least, _)| cost < *least) {
+            let shift = u8::try_from(shift).unwrap_or(u8::MAX);
+            best = Some((cost, GuidIndex { places: table, multiplier, shift }));
+        }
+    }
+    best.map_or_else(|| GuidIndex { places: vec![], multiplier: 0, shift: 0 }, |(_, index)| index)
+}
+
+/// The table and the sum of probes, which is what an average lookup costs.
+fn fill(guids: &[u64], places: usize, multiplier: u64, shift: u32) -> (usize, Vec<u16>) {
+    let mut table = vec![0u16; places];
+    let mut cost = 0;
+    for (guid, entry) in guids.iter().zip(1u16..) {
+        let mut at = place(*guid, multiplier, shift);
+        while let Some(slot) = table.get_mut(at & (places - 1)) {
+            cost += 1;
+            if *slot == 0 {
+                *slot = entry;
+                break;
+            }
+            at += 1;
+        }
+    }
+    (cost, table)
+}

@@ -1,0 +1,297 @@
+//! The lookups that answers are made of. None allocates; none searches for anything that depends
+//! only on the fabric.
+
+use sa_wire::{NodeType, Pkey, SlVlMask};
+
+use crate::guid_index::place;
+use crate::pkeys;
+use crate::records::{PathClassRecord, PortIx, PortRecord, SubnetRecord, port_flags};
+use crate::snapshot::Snapshot;
+
+/// `SubnetRecord::engine_sl`: SLs are left as they are.
+pub(crate) const ENGINE_KEEP: u8 = 0;
+/// `SubnetRecord::engine_sl`: torus-2QoS.
+pub(crate) const ENGINE_TORUS: u8 = 1;
+/// `SubnetRecord::pairs`.
+pub(crate) const PAIRS_UNIFORM: u8 = 1;
+/// `SubnetRecord::pairs`.
+pub(crate) const PAIRS_DENSE: u8 = 2;
+/// `SubnetRecord::judge_reverse`: whether the reverse path exists must be looked up.
+pub(crate) const REVERSE_PATH: u8 = 1 << 0;
+/// `SubnetRecord::judge_reverse`: the policy may refuse the reverse path alone.
+pub(crate) const REVERSE_POLICY: u8 = 1 << 1;
+
+/// What the walk from one port to another yields.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PathParameters {
+    /// MTU code.
+    pub mtu: u8,
+    /// Rate rank, see `sa_wire::RateRank`.
+    pub rate: u8,
+    /// SLs that the path carries.
+    pub carried: SlVlMask,
+    /// Switches on the path.
+    pub hops: u8,
+}
+
+impl PortRecord {
+    /// True for a switch's port 0.
+    pub const fn is_switch(&self) -> bool {
+        self.flags & port_flags::SWITCH != 0
+    }
+
+    /// What the node is.
+    pub const fn node_type(&self) -> NodeType {
+        if self.is_switch() {
+            NodeType::Switch
+        } else if self.flags & port_flags::ROUTER != 0 {
+            NodeType::Router
+        } else {
+            NodeType::Ca
+        }
+    }
+
+    /// Port GUID, host order.
+    pub const fn guid(&self) -> u64 {
+        u64::from_be_bytes(self.guid)
+    }
+
+    /// How many LIDs it owns.
+    pub const fn lid_count(&self) -> u16 {
+        1 << (self.lmc & 7)
+    }
+
+    const fn has(&self, flag: u16) -> bool {
+        self.flags & flag != 0
+    }
+}
+
+impl Snapshot {
+    /// Options of the subnet.
+    pub fn subnet(&self) -> &SubnetRecord {
+        &self.subnet
+    }
+
+    /// Number of the change that made it.
+    pub fn epoch(&self) -> u64 {
+        self.subnet.epoch
+    }
+
+    /// How many end ports there are.
+    pub fn port_count(&self) -> usize {
+        self.sections.ports.len()
+    }
+
+    /// All end ports, in the order of `Guid::map_order`.
+    pub fn ports(&self) -> impl Iterator<Item = (PortIx, &PortRecord)> {
+        (0u16..).zip(self.sections.ports.iter()).map(|(ix, port)| (PortIx(ix), port))
+    }
+
+    /// The record behind an index.
+    #[inline(always)]
+    pub fn port(&self, ix: PortIx) -> &PortRecord {
+        // An index made by another snapshot names nothing rather than panicking.
+        self.sections.ports.get(usize::from(ix.0)).unwrap_or(&NO_PORT)
+    }
+
+    /// The end port with this GUID (host order).
+    #[inline(always)]
+    pub fn port_by_guid(&self, guid: u64) -> Option<PortIx> {
+        let places = &*self.sections.guid_index;
+        let mask = places.len().wrapping_sub(1);
+        let shift = u32::from(self.subnet.guid_shift) & 63;
+        let mut at = place(guid, self.subnet.guid_multiplier, shift);
+        loop {
+            let ix = places.get(at & mask)?.checked_sub(1)?;
+            if self.sections.ports.get(usize::from(ix))?.guid() == guid {
+                return Some(PortIx(ix));
+            }
+            at = at.wrapping_add(1);
+        }
+    }
+
+    /// The end port that owns this LID; none for LIDs nobody owns, 0 and multicast LIDs.
+    #[inline(always)]
+    pub fn port_by_lid(&self, lid: u16) -> Option<PortIx> {
+        self.sections.lid_ports.get(usize::from(lid))?.checked_sub(1).map(PortIx)
+    }
+
+    /// True when every pair has one of two classes and no table is needed.
+    pub(crate) const fn is_uniform(&self) -> bool {
+        self.subnet.pairs == PAIRS_UNIFORM
+    }
+
+    /// The path from `source` to `lid`, a LID of `destination`; none when there is none.
+    #[inline(always)]
+    pub fn path(&self, source: PortIx, destination: PortIx, lid: u16) -> Option<PathParameters> {
+        let (from, to) = (self.port(source), self.port(destination));
+        if source == destination {
+            return loopback(from);
+        }
+        let class = self.class(from, to, lid)?;
+        let least = least_capacity(from.edge, least_capacity(class.capacity, to.edge));
+        let (mtu, rate) = crate::records::unpack_capacity(least);
+        // A switch sends through one of its external ports, whose tables are the class's.
+        let out = if from.is_switch() { SlVlMask::ALL } else { SlVlMask(from.sl_out) };
+        let carried = out.and(SlVlMask(class.carried)).and(SlVlMask(to.sl_in));
+        (carried.0 != 0).then_some(PathParameters { mtu, rate, carried, hops: class.hops })
+    }
+
+    #[inline(always)]
+    fn class(&self, from: &PortRecord, to: &PortRecord, lid: u16) -> Option<&PathClassRecord> {
+        let index = if self.is_uniform() {
+            if !(from.has(port_flags::SOURCE) && to.has(port_flags::DESTINATION)) {
+                return None;
+            }
+            if from.switch == to.switch { self.subnet.within_class } else { self.subnet.across_class }
+        } else {
+            let row = usize::from(from.row.checked_sub(1)?);
+            let column = self.sections.lid_columns.get(usize::from(lid))?.checked_sub(1)?;
+            let columns = usize::try_from(self.subnet.columns).ok()?;
+            *self.sections.pairs.get(row * columns + usize::from(column))?
+        };
+        if index == 0 { None } else { self.sections.path_classes.get(usize::from(index)) }
+    }
+
+    /// The SL after the routing engine's say, starting from `hint`.
+    /// Source: OpenSM `osm_torus.c` (`torus_path_sl`).
+    #[inline(always)]
+    pub fn engine_sl(&self, hint: u8, source: PortIx, destination: PortIx) -> u8 {
+        if self.subnet.engine_sl != ENGINE_TORUS {
+            return hint;
+        }
+        let (from, to) = (self.port(source), self.port(destination));
+        if from.flags & to.flags & port_flags::IN_TORUS == 0 {
+            return 0;
+        }
+        let mut sl = hint & 8;
+        for axis in 0..3 {
+            sl |= self.crosses_dateline(from, to, axis) << axis;
+        }
+        sl
+    }
+
+    /// 1 when the shortest way round the ring of `axis` passes coordinate 0, else 0.
+    #[inline(always)]
+    fn crosses_dateline(&self, from: &PortRecord, to: &PortRecord, axis: usize) -> u8 {
+        let coordinate = |port: &PortRecord| port.coordinate.get(axis).copied().unwrap_or(0);
+        let radix = self.subnet.radix.get(axis).copied().unwrap_or(1);
+        let direct = coordinate(from).abs_diff(coordinate(to));
+        u8::from(direct > radix.saturating_sub(direct))
+    }
+
+    /// True when the two ports may see each other: one port, or a port without P_Keys, or a shared
+    /// P_Key.
+    #[inline(always)]
+    pub fn share_partition(&self, a: PortIx, b: PortIx) -> bool {
+        if a == b {
+            return true;
+        }
+        let (a, b) = (self.port(a).pkey_set, self.port(b).pkey_set);
+        self.pkey_set(a).is_empty() || self.pkey_set(b).is_empty() || self.first_shared(a, b) != 0
+    }
+
+    /// The first P_Key that both share, as in the source's table; 0 for none.
+    #[inline(always)]
+    pub fn shared_pkey(&self, source: PortIx, destination: PortIx) -> u16 {
+        self.first_shared(self.port(source).pkey_set, self.port(destination).pkey_set)
+    }
+
+    /// True when both hold this partition, at least one as a full member.
+    #[inline]
+    pub fn share_pkey(&self, source: PortIx, destination: PortIx, pkey: u16) -> bool {
+        let source = self.pkey_set(self.port(source).pkey_set);
+        let destination = self.pkey_set(self.port(destination).pkey_set);
+        pkeys::share(source, destination, pkey, self.subnet.allow_both_pkeys == 1)
+    }
+
+    #[inline(always)]
+    fn first_shared(&self, source: u16, destination: u16) -> u16 {
+        let sets = self.sections.pkey_sets.len();
+        let at = usize::from(source) * sets + usize::from(destination);
+        match self.sections.pkey_matrix.get(at) {
+            Some(pkey) => *pkey,
+            None => self.merge_sets(source, destination),
+        }
+    }
+
+    /// What the matrix would hold, were there not too many sets for one.
+    #[inline(never)]
+    fn merge_sets(&self, source: u16, destination: u16) -> u16 {
+        let both = self.subnet.allow_both_pkeys == 1;
+        pkeys::first_shared(self.pkey_set(source), self.pkey_set(destination), both)
+    }
+
+    /// A distinct P_Key table, ordered.
+    #[inline(always)]
+    pub(crate) fn pkey_set(&self, set: u16) -> &[u16] {
+        let range = self.sections.pkey_sets.get(usize::from(set)).map(|record| {
+            let start = usize::try_from(record.start).unwrap_or(usize::MAX);
+            start..start.saturating_add(usize::try_from(record.len).unwrap_or(usize::MAX))
+        });
+        range.and_then(|range| self.sections.pkey_values.get(range)).unwrap_or_default()
+    }
+
+    /// The P_Key table of a port, ordered as `Pkey::map_order`.
+    pub fn pkeys(&self, port: PortIx) -> &[u16] {
+        self.pkey_set(self.port(port).pkey_set)
+    }
+
+    /// The SL of a partition, 0 when it is unknown.
+    #[inline(always)]
+    pub fn partition_sl(&self, pkey: u16) -> u8 {
+        let base = usize::from(pkey & !Pkey::FULL_BIT);
+        self.sections.partition_sls.get(base).copied().unwrap_or(0)
+    }
+
+    /// True when whether the reverse path exists must be looked up.
+    #[inline(always)]
+    pub const fn reverse_path_may_differ(&self) -> bool {
+        self.subnet.judge_reverse & REVERSE_PATH != 0
+    }
+
+    /// True when the policy may refuse the reverse path though it allows the path, for a request
+    /// that asks for no SL, MTU, rate or packet life time.
+    #[inline(always)]
+    pub const fn reverse_policy_may_differ(&self) -> bool {
+        self.subnet.judge_reverse & REVERSE_POLICY != 0
+    }
+}
+
+/// A path from a port to itself never leaves it; a switch needs a route to its own LID for that.
+fn loopback(port: &PortRecord) -> Option<PathParameters> {
+    if port.is_switch() && !port.has(port_flags::DESTINATION) {
+        return None;
+    }
+    let (mtu, rate) = crate::records::unpack_capacity(port.own);
+    (port.sl_out != 0).then_some(PathParameters {
+        mtu,
+        rate,
+        carried: SlVlMask(port.sl_out),
+        hops: 0,
+    })
+}
+
+/// The lesser MTU and the lesser rate of two packed capacities.
+#[inline(always)]
+fn least_capacity(a: u8, b: u8) -> u8 {
+    (a & 0xe0).min(b & 0xe0) | (a & 0x1f).min(b & 0x1f)
+}
+
+/// What an index of nothing points to; it is on no switch, in no partition, on no path.
+static NO_PORT: PortRecord = PortRecord {
+    guid: [0; 8],
+    lid: 0,
+    switch: 0,
+    coordinate: [0; 3],
+    lmc: 0,
+    own: 0,
+    edge: 0,
+    flags: 0,
+    sl_out: 0,
+    sl_in: 0,
+    pkey_set: 0,
+    row: 0,
+    source_class: 0,
+    destination_class: 0,
+};

@@ -1,0 +1,213 @@
+//! The fixed-size records of a snapshot. Little endian unless a field says wire bytes.
+
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+
+/// Index of an end port in *its* snapshot. Made only by lookups.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PortIx(pub(crate) u16);
+
+impl PortIx {
+    /// The place in the order of ports.
+    pub const fn get(self) -> u16 {
+        self.0
+    }
+}
+
+/// Bits of [`PortRecord::flags`].
+pub mod port_flags {
+    /// Paths can start here (the row is not 0).
+    pub const SOURCE: u16 = 1 << 0;
+    /// Paths can end here.
+    pub const DESTINATION: u16 = 1 << 1;
+    /// It is a switch's port 0.
+    pub const SWITCH: u16 = 1 << 2;
+    /// It is a router port.
+    pub const ROUTER: u16 = 1 << 3;
+    /// It has a place in the torus.
+    pub const IN_TORUS: u16 = 1 << 4;
+    /// Its port leads to a switch, or is one.
+    pub const ATTACHED: u16 = 1 << 5;
+    /// Extended link speeds (FDR and faster).
+    pub const EXTENDED_SPEEDS: u16 = 1 << 6;
+    /// 2x link width.
+    pub const WIDTH_2X: u16 = 1 << 7;
+    /// HDR.
+    pub const HDR: u16 = 1 << 8;
+    /// NDR.
+    pub const NDR: u16 = 1 << 9;
+    /// All bits in use.
+    pub const ALL: u16 = (1 << 10) - 1;
+}
+
+/// Everything an answer needs about an end port: half a cache line.
+#[derive(Debug, Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C, align(32))]
+pub struct PortRecord {
+    /// Port GUID, wire bytes.
+    pub guid: [u8; 8],
+    /// Base LID, host order.
+    pub lid: u16,
+    /// Switch index; equal for ports on one switch.
+    pub switch: u16,
+    /// Place in the torus.
+    pub coordinate: [u8; 3],
+    /// It owns 2^lmc LIDs.
+    pub lmc: u8,
+    /// Packed capacity of the port itself, see [`pack_capacity`].
+    pub own: u8,
+    /// Packed least capacity of the port and its switch port.
+    pub edge: u8,
+    /// See [`port_flags`].
+    pub flags: u16,
+    /// SLs the port lets out.
+    pub sl_out: u16,
+    /// SLs let out towards the port.
+    pub sl_in: u16,
+    /// Index of its P_Key set.
+    pub pkey_set: u16,
+    /// Source row in the pair table, 0 for none.
+    pub row: u16,
+    /// Class as source in the policy.
+    pub source_class: u16,
+    /// Class as destination in the policy.
+    pub destination_class: u16,
+}
+
+/// MTU code in the top three bits, rate rank in the low five.
+pub(crate) const fn pack_capacity(mtu: u8, rank: u8) -> u8 {
+    mtu << 5 | rank & 0x1f
+}
+
+/// The reverse of [`pack_capacity`].
+pub(crate) const fn unpack_capacity(packed: u8) -> (u8, u8) {
+    (packed >> 5, packed & 0x1f)
+}
+
+/// What lies between the first and the last switch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+pub struct PathClassRecord {
+    /// Packed capacity, see `PortRecord::own`.
+    pub capacity: u8,
+    /// Switches on the path.
+    pub hops: u8,
+    /// SLs that no hop drops.
+    pub carried: u16,
+}
+
+/// Options and encodings, one per snapshot.
+#[derive(Debug, Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+pub struct SubnetRecord {
+    /// Subnet prefix, wire bytes.
+    pub prefix: [u8; 8],
+    /// Key that trusted requests carry.
+    pub sa_key: u64,
+    /// Number of the change that made this snapshot.
+    pub epoch: u64,
+    /// Seconds since 1970, or 0.
+    pub built_unix: u64,
+    /// Multiplier of the GUID index.
+    pub guid_multiplier: u64,
+    /// 1 when QoS is on.
+    pub qos: u8,
+    /// Default packet life time.
+    pub packet_life: u8,
+    /// ClassPortInfo.RespTimeValue.
+    pub resp_time: u8,
+    /// Largest rate code accepted.
+    pub max_rate_code: u8,
+    /// 1 when limited and full keys of one base may share a table.
+    pub allow_both_pkeys: u8,
+    /// 0 leave the SL, 1 torus-2QoS.
+    pub engine_sl: u8,
+    /// 1 uniform, 2 dense.
+    pub pairs: u8,
+    /// 1 when the reverse direction of a path may be judged otherwise than the direction asked for.
+    pub judge_reverse: u8,
+    /// Radix of the torus.
+    pub radix: [u8; 3],
+    /// Bits to shift the product of GUID and multiplier to get a place in the GUID index.
+    pub guid_shift: u8,
+    /// Class of uniform pairs on one switch.
+    pub within_class: u16,
+    /// Class of uniform pairs across switches.
+    pub across_class: u16,
+    /// Columns of the pair table.
+    pub columns: u32,
+    /// Rows of the pair table.
+    pub rows: u32,
+}
+
+/// A distinct P_Key table.
+#[derive(Debug, Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+pub(crate) struct PkeySetRecord {
+    /// First key.
+    pub start: u32,
+    /// How many.
+    pub len: u32,
+}
+
+/// Policy in force.
+#[derive(Debug, Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+pub(crate) struct PolicyRecord {
+    /// Rules, not counting the guard.
+    pub rules: u32,
+    /// Words of every rule bitset; bit `rules` is set in all of them.
+    pub words: u32,
+    /// Level when no rule matches.
+    pub default_level: u16,
+    /// Service class of a request without service id.
+    pub service_absent: u16,
+    /// Bit n: dimension n distinguishes anything (source, destination, QoS class, P_Key, service).
+    pub dimensions: u32,
+}
+
+/// A QoS level.
+#[derive(Debug, Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+pub struct LevelRecord {
+    /// First of its P_Key ranges.
+    pub pkeys_start: u32,
+    /// How many; 0 for any P_Key.
+    pub pkeys_len: u32,
+    /// SL; above 15 none.
+    pub sl: u8,
+    /// MTU code, 0 for no limit.
+    pub mtu_limit: u8,
+    /// Rate rank, 0 for no limit.
+    pub rate_limit: u8,
+    /// 1 when `packet_life` counts.
+    pub has_packet_life: u8,
+    /// Packet life time.
+    pub packet_life: u8,
+    /// Zero.
+    pub reserved: [u8; 3],
+}
+
+/// An inclusive range of P_Key bases.
+#[derive(Debug, Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+pub struct PkeyRangeRecord {
+    /// First base.
+    pub first: u16,
+    /// Last base.
+    pub last: u16,
+}
+
+/// A rule.
+#[derive(Debug, Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+pub(crate) struct RuleRecord {
+    /// Line in the policy file.
+    pub line: u32,
+    /// Its level.
+    pub level: u32,
+}
+
+const _: () = assert!(size_of::<PortRecord>() == 32);
+const _: () = assert!(size_of::<PathClassRecord>() == 4);
+const _: () = assert!(size_of::<SubnetRecord>() == 64);
+const _: () = assert!(size_of::<LevelRecord>() == 16);

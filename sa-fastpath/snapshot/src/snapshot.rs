@@ -1,0 +1,240 @@
+//! A verified snapshot.
+
+use crate::backing::Backing;
+use crate::error::LoadError;
+use crate::layout::{Range, SectionId, parse};
+use crate::records::{
+    LevelRecord, PathClassRecord, PkeyRangeRecord, PkeySetRecord, PolicyRecord, PortRecord,
+    RuleRecord, SubnetRecord,
+};
+use crate::section::Section;
+
+/// Immutable tables that passed every check; made only by [`Snapshot::from_bytes`],
+/// [`Snapshot::map`] and [`crate::Builder`].
+pub struct Snapshot {
+    pub(crate) subnet: SubnetRecord,
+    pub(crate) policy: Option<PolicyRecord>,
+    pub(crate) sections: Sections,
+    /// Keeps the sections' memory; last, so that it goes last.
+    backing: Backing,
+}
+
+/// The typed slices, see `layout` for what each holds.
+pub(crate) struct Sections {
+    pub(crate) subnet: Section<SubnetRecord>,
+    pub(crate) provenance: Section<u8>,
+    pub(crate) ports: Section<PortRecord>,
+    pub(crate) guid_index: Section<u16>,
+    pub(crate) lid_ports: Section<u16>,
+    pub(crate) lid_columns: Section<u16>,
+    pub(crate) path_classes: Section<PathClassRecord>,
+    pub(crate) pairs: Section<u16>,
+    pub(crate) pkey_sets: Section<PkeySetRecord>,
+    pub(crate) pkey_values: Section<u16>,
+    pub(crate) pkey_matrix: Section<u16>,
+    pub(crate) partition_sls: Section<u8>,
+    pub(crate) policy: Section<PolicyRecord>,
+    pub(crate) levels: Section<LevelRecord>,
+    pub(crate) level_pkeys: Section<PkeyRangeRecord>,
+    pub(crate) level_names: Section<u8>,
+    pub(crate) rules: Section<RuleRecord>,
+    pub(crate) source_sets: Section<u64>,
+    pub(crate) destination_sets: Section<u64>,
+    pub(crate) qos_class_map: Section<u16>,
+    pub(crate) qos_class_sets: Section<u64>,
+    pub(crate) pkey_map: Section<u16>,
+    pub(crate) pkey_rule_sets: Section<u64>,
+    pub(crate) service_starts: Section<u64>,
+    pub(crate) service_classes: Section<u16>,
+    pub(crate) service_sets: Section<u64>,
+}
+
+/// What a snapshot holds, for people.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SnapshotInfo {
+    /// Number of the change that made it, 0 when never published.
+    pub epoch: u64,
+    /// Seconds since 1970, 0 when built reproducibly.
+    pub built_unix: u64,
+    /// Units: bytes.
+    pub bytes: usize,
+    /// XXH3-64 of the content.
+    pub digest: u64,
+    /// CA and router ports.
+    pub hosts: usize,
+    /// Switches.
+    pub switches: usize,
+    /// Rules of the policy, none when no policy is in force.
+    pub rules: Option<u32>,
+    /// Distinct classes of paths.
+    pub path_classes: usize,
+    /// How pairs are kept: `uniform` or `dense`.
+    pub encoding: &'static str,
+    /// QoS is on.
+    pub qos: bool,
+    /// Name and length of every section. Units: bytes.
+    pub sections: Vec<(&'static str, usize)>,
+    /// First line: routing engine; then one line per input.
+    pub provenance: String,
+}
+
+impl Snapshot {
+    /// Copies and verifies. Errors: [`LoadError`], whatever is wrong with the bytes.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, LoadError> {
+        let ranges = parse(bytes)?;
+        let backing = Backing::owned(bytes.len(), |memory| {
+            if let Some(start) = memory.get_mut(..bytes.len()) {
+                start.copy_from_slice(bytes);
+            }
+        });
+        Self::from_backing(backing, ranges)
+    }
+
+    /// Takes over memory that the builder filled. Errors: as [`Self::from_bytes`].
+    pub(crate) fn from_owned(backing: Backing) -> Result<Self, LoadError> {
+        let ranges = parse(backing.bytes())?;
+        Self::from_backing(backing, ranges)
+    }
+
+    /// Maps a file read-only and verifies it.
+    ///
+    /// The file must only ever be replaced by rename, never written in place. Errors:
+    /// [`LoadError`].
+    #[cfg(feature = "mmap")]
+    pub fn map(file: &std::fs::File) -> Result<Self, LoadError> {
+        let length = file.metadata().map_err(|error| LoadError::Map(error.to_string()))?.len();
+        if length == 0 {
+            return Err(LoadError::Truncated { have: 0, need: 64 });
+        }
+        let backing = Backing::map(file).map_err(|error| LoadError::Map(error.to_string()))?;
+        Self::from_owned(backing)
+    }
+
+    fn from_backing(backing: Backing, ranges: Vec<Range>) -> Result<Self, LoadError> {
+        let sections = Sections::new(backing.bytes(), &ranges)?;
+        let subnet = match &*sections.subnet {
+            [subnet] => *subnet,
+            _ => return Err(LoadError::Section { section: "subnet", what: "not one record" }),
+        };
+        let policy = match &*sections.policy {
+            [] => None,
+            [policy] => Some(*policy),
+            _ => return Err(LoadError::Section { section: "policy", what: "several records" }),
+        };
+        let snapshot = Self { subnet, policy, sections, backing };
+        crate::verify::verify(&snapshot)?;
+        Ok(snapshot)
+    }
+
+    /// The bytes, which are also the file. Shape: a multiple of 64 bytes.
+    pub fn as_bytes(&self) -> &[u8] {
+        self.backing.bytes()
+    }
+
+    /// What it holds, for people.
+    pub fn info(&self) -> SnapshotInfo {
+        let header = self.as_bytes().get(8..16).and_then(|digest| digest.try_into().ok());
+        let switches = self.ports().filter(|(_, port)| port.is_switch()).count();
+        SnapshotInfo {
+            epoch: self.subnet.epoch,
+            built_unix: self.subnet.built_unix,
+            bytes: self.as_bytes().len(),
+            digest: header.map(u64::from_le_bytes).unwrap_or_default(),
+            hosts: self.sections.ports.len() - switches,
+            switches,
+            rules: self.policy.map(|policy| policy.rules),
+            path_classes: self.sections.path_classes.len() - 1,
+            encoding: if self.is_uniform() { "uniform" } else { "dense" },
+            qos: self.subnet.qos == 1,
+            sections: self.sections.sizes(),
+            provenance: String::from_utf8_lossy(&self.sections.provenance).into_owned(),
+        }
+    }
+}
+
+impl core::fmt::Debug for Snapshot {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Snapshot")
+            .field("epoch", &self.subnet.epoch)
+            .field("ports", &self.sections.ports.len())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Sections {
+    fn new(bytes: &[u8], ranges: &[Range]) -> Result<Self, LoadError> {
+        use SectionId as Id;
+        Ok(Self {
+            subnet: section(bytes, ranges, Id::Subnet)?,
+            provenance: section(bytes, ranges, Id::Provenance)?,
+            ports: section(bytes, ranges, Id::Ports)?,
+            guid_index: section(bytes, ranges, Id::GuidIndex)?,
+            lid_ports: section(bytes, ranges, Id::LidPorts)?,
+            lid_columns: section(bytes, ranges, Id::LidColumns)?,
+            path_classes: section(bytes, ranges, Id::PathClasses)?,
+            pairs: section(bytes, ranges, Id::Pairs)?,
+            pkey_sets: section(bytes, ranges, Id::PkeySets)?,
+            pkey_values: section(bytes, ranges, Id::PkeyValues)?,
+            pkey_matrix: section(bytes, ranges, Id::PkeyMatrix)?,
+            partition_sls: section(bytes, ranges, Id::PartitionSls)?,
+            policy: section(bytes, ranges, Id::Policy)?,
+            levels: section(bytes, ranges, Id::Levels)?,
+            level_pkeys: section(bytes, ranges, Id::LevelPkeys)?,
+            level_names: section(bytes, ranges, Id::LevelNames)?,
+            rules: section(bytes, ranges, Id::Rules)?,
+            source_sets: section(bytes, ranges, Id::SourceSets)?,
+            destination_sets: section(bytes, ranges, Id::DestinationSets)?,
+            qos_class_map: section(bytes, ranges, Id::QosClassMap)?,
+            qos_class_sets: section(bytes, ranges, Id::QosClassSets)?,
+            pkey_map: section(bytes, ranges, Id::PkeyMap)?,
+            pkey_rule_sets: section(bytes, ranges, Id::PkeySetsOfRules)?,
+            service_starts: section(bytes, ranges, Id::ServiceStarts)?,
+            service_classes: section(bytes, ranges, Id::ServiceClasses)?,
+            service_sets: section(bytes, ranges, Id::ServiceSets)?,
+        })
+    }
+
+    /// Name and length of every section. Units: bytes.
+    fn sizes(&self) -> Vec<(&'static str, usize)> {
+        use SectionId as Id;
+        let counts = [
+            (Id::Subnet, self.subnet.len()),
+            (Id::Provenance, self.provenance.len()),
+            (Id::Ports, self.ports.len()),
+            (Id::GuidIndex, self.guid_index.len()),
+            (Id::LidPorts, self.lid_ports.len()),
+            (Id::LidColumns, self.lid_columns.len()),
+            (Id::PathClasses, self.path_classes.len()),
+            (Id::Pairs, self.pairs.len()),
+            (Id::PkeySets, self.pkey_sets.len()),
+            (Id::PkeyValues, self.pkey_values.len()),
+            (Id::PkeyMatrix, self.pkey_matrix.len()),
+            (Id::PartitionSls, self.partition_sls.len()),
+            (Id::Policy, self.policy.len()),
+            (Id::Levels, self.levels.len()),
+            (Id::LevelPkeys, self.level_pkeys.len()),
+            (Id::LevelNames, self.level_names.len()),
+            (Id::Rules, self.rules.len()),
+            (Id::SourceSets, self.source_sets.len()),
+            (Id::DestinationSets, self.destination_sets.len()),
+            (Id::QosClassMap, self.qos_class_map.len()),
+            (Id::QosClassSets, self.qos_class_sets.len()),
+            (Id::PkeyMap, self.pkey_map.len()),
+            (Id::PkeySetsOfRules, self.pkey_rule_sets.len()),
+            (Id::ServiceStarts, self.service_starts.len()),
+            (Id::ServiceClasses, self.service_classes.len()),
+            (Id::ServiceSets, self.service_sets.len()),
+        ];
+        counts.iter().map(|(id, count)| (id.name(), count * id.element_size())).collect()
+    }
+}
+
+fn section<T>(bytes: &[u8], ranges: &[Range], id: SectionId) -> Result<Section<T>, LoadError>
+where
+    T: zerocopy::FromBytes + zerocopy::IntoBytes + zerocopy::Immutable + zerocopy::KnownLayout,
+{
+    ranges
+        .get(id as usize)
+        .and_then(|range| Section::new(bytes, range))
+        .ok_or(LoadError::Section { section: id.name(), what: "misplaced" })
+}

@@ -1,0 +1,223 @@
+//! A snapshot is either whole or refused.
+
+use proptest::prelude::*;
+use sa_snapshot::model::*;
+use sa_snapshot::{Builder, LoadError, Snapshot};
+use sa_wire::{Guid, Lid, Lmc, Mtu, NodeType, Pkey, Rate, SlVlMask};
+
+fn capacity(mtu: u8, rate: u8) -> Capacity {
+    let rate = Rate::from_code(rate).unwrap().rank();
+    Capacity { mtu: Mtu::from_code(mtu).unwrap(), rate }
+}
+
+fn port(ix: u16, lmc: u8, pkeys: &[u16]) -> PortRow {
+    PortRow {
+        guid: Guid::new(0x1000_0000_0000_0000 + u64::from(ix) * 0x0101_0107).unwrap(),
+        node_type: if ix % 5 == 0 { NodeType::Switch } else { NodeType::Ca },
+        lid: Lid::new(1 + ix * 8).unwrap(),
+        lmc: Lmc::new(lmc).unwrap(),
+        switch: Some(u32::from(ix / 5)),
+        own: capacity(4, 7),
+        edge: capacity(4, 3),
+        sl_out: SlVlMask::ALL,
+        sl_in: SlVlMask::ALL,
+        rate_caps: RateCaps::default(),
+        pkeys: pkeys.iter().map(|key| Pkey::new(*key).unwrap()).collect(),
+        coordinate: Some([u8::try_from(ix / 5).unwrap(), 0, 0]),
+    }
+}
+
+fn policy(ports: usize) -> PolicyTables {
+    let single = |rules: &[u64]| rules.iter().map(|word| vec![*word]).collect();
+    PolicyTables {
+        levels: vec![
+            QosLevelRow {
+                name: "DEFAULT".into(),
+                sl: 0,
+                mtu_limit: None,
+                rate_limit: None,
+                packet_life: None,
+                pkeys: vec![],
+            },
+            QosLevelRow {
+                name: "gold".into(),
+                sl: 8,
+                mtu_limit: Some(Mtu::M2048),
+                rate_limit: None,
+                packet_life: Some(17),
+                pkeys: vec![(1, 9), (0x7fff, 0x7fff)],
+            },
+        ],
+        default_level: 0,
+        rules: vec![RuleRow { level: 1, line: 12 }],
+        source: Dimension { map: vec![0; ports], sets: single(&[1]) },
+        destination: Dimension {
+            map: (0..ports).map(|ix| u16::from(ix % 2 == 0)).collect(),
+            sets: single(&[0, 1]),
+        },
+        qos_class: Dimension { map: vec![0; 4097], sets: single(&[1]) },
+        pkey: Dimension { map: vec![0; 0x8001], sets: single(&[1]) },
+        service_id: Dimension {
+            map: ServiceIntervals { starts: vec![0, 100, 200], classes: vec![0, 1, 0], absent: 0 },
+            sets: single(&[0, 1]),
+        },
+    }
+}
+
+fn model(ports: u16, lmc: u8, dense: bool, with_policy: bool) -> Model {
+    let rows: Vec<PortRow> =
+        (0..ports).map(|ix| port(ix, lmc, if ix % 3 == 0 { &[0xffff, 0x8001] } else { &[0xffff] })).collect();
+    let count = rows.len();
+    let columns = u32::from(ports).max(1);
+    Model {
+        provenance: Provenance { engine: "test".into(), ..Default::default() },
+        subnet: Subnet { qos: true, ..Default::default() },
+        paths: PathTables {
+            engine_sl: EngineSl::Torus { radix: [9, 1, 1] },
+            classes: vec![PathClass { capacity: capacity(4, 7), carried: SlVlMask::ALL, hops: 2 }; 3],
+            rows: (1..=ports).collect(),
+            columns: (1..=ports).map(|column| vec![column; 1 << lmc]).collect(),
+            pairs: if dense {
+                Pairs::Dense { columns, table: (0..count * count).map(|i| u16::try_from(i % 3).unwrap()).collect() }
+            } else {
+                Pairs::Uniform { within: 1, across: 2 }
+            },
+        },
+        partitions: vec![PartitionRow { base: 1, sl: 3 }],
+        policy: with_policy.then(|| policy(count)),
+        ports: rows,
+    }
+}
+
+fn built(ports: u16, lmc: u8, dense: bool, with_policy: bool) -> Snapshot {
+    Builder::build(&model(ports, lmc, dense, with_policy)).unwrap()
+}
+
+#[test]
+fn the_same_model_gives_the_same_bytes() {
+    let (a, b) = (built(40, 1, true, true), built(40, 1, true, true));
+    assert_eq!(a.as_bytes(), b.as_bytes());
+    let again = Snapshot::from_bytes(a.as_bytes()).unwrap();
+    assert_eq!(again.info(), a.info());
+}
+
+#[test]
+fn the_order_of_ports_in_the_model_does_not_matter() {
+    let mut shuffled = model(40, 0, false, false);
+    shuffled.ports.reverse();
+    shuffled.paths.rows.reverse();
+    shuffled.paths.columns.reverse();
+    let straight = built(40, 0, false, false);
+    let shuffled = Builder::build(&shuffled).unwrap();
+    assert_eq!(straight.info().hosts, shuffled.info().hosts);
+    for (ix, port) in straight.ports() {
+        assert_eq!(shuffled.port(ix).lid, port.lid);
+    }
+}
+
+#[test]
+fn every_port_is_found_by_guid_and_by_every_lid() {
+    let snapshot = built(200, 3, false, false);
+    for (ix, port) in snapshot.ports() {
+        assert_eq!(snapshot.port_by_guid(port.guid()), Some(ix));
+        for lid in port.lid..port.lid + port.lid_count() {
+            assert_eq!(snapshot.port_by_lid(lid), Some(ix));
+        }
+    }
+    assert_eq!(snapshot.port_by_guid(0), None);
+    assert_eq!(snapshot.port_by_lid(0), None);
+    assert_eq!(snapshot.port_by_lid(0xffff), None);
+}
+
+#[test]
+fn truncation_anywhere_is_refused() {
+    let snapshot = built(12, 0, true, true);
+    let bytes = snapshot.as_bytes();
+    for length in (0..4096).chain((4096..bytes.len()).step_by(997)) {
+        let error = Snapshot::from_bytes(&bytes[..length.min(bytes.len() - 1)]).unwrap_err();
+        assert!(matches!(error, LoadError::Truncated { .. }), "{length}: {error}");
+    }
+    let mut longer = bytes.to_vec();
+    longer.extend([0; 64]);
+    assert_eq!(Snapshot::from_bytes(&longer).unwrap_err(), LoadError::Trailing(64));
+}
+
+#[test]
+fn every_flipped_bit_is_refused() {
+    let snapshot = built(3, 0, true, true);
+    let mut bytes = snapshot.as_bytes().to_vec();
+    // Every bit of the header and section table, then one bit in every fifth byte.
+    let dense = (0..768 * 8).collect::<Vec<_>>();
+    let sparse = (768 * 8..bytes.len() * 8).step_by(37);
+    for bit in dense.into_iter().chain(sparse) {
+        bytes[bit / 8] ^= 1 << (bit % 8);
+        assert!(Snapshot::from_bytes(&bytes).is_err(), "bit {bit}");
+        bytes[bit / 8] ^= 1 << (bit % 8);
+    }
+    assert!(Snapshot::from_bytes(&bytes).is_ok());
+}
+
+#[test]
+fn contradictions_in_the_model_are_named() {
+    let mut twice = model(6, 0, false, false);
+    twice.ports[3].guid = twice.ports[1].guid;
+    let error = Builder::build(&twice).unwrap_err();
+    assert!(error.to_string().contains("GUID"), "{error}");
+    let mut lids = model(6, 0, false, false);
+    lids.ports[3].lid = lids.ports[1].lid;
+    let error = Builder::build(&lids).unwrap_err();
+    assert!(error.to_string().contains("LID"), "{error}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 3000, ..Default::default() })]
+
+    /// Damage that keeps the digest right reaches the structural checks: whatever they let
+    /// through, no lookup may panic or run away.
+    #[test]
+    fn damage_behind_a_right_digest_never_breaks_a_lookup(
+        dense in any::<bool>(),
+        with_policy in any::<bool>(),
+        edits in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
+    ) {
+        let snapshot = built(9, 1, dense, with_policy);
+        let mut bytes = snapshot.as_bytes().to_vec();
+        for (at, value) in edits {
+            // Mostly headers and small tables, where structure lies.
+            let at = 16 + at.index(bytes.len() - 16);
+            bytes[at] = value;
+        }
+        let digest = xxhash_rust::xxh3::xxh3_64(&bytes[16..]);
+        bytes[8..16].copy_from_slice(&digest.to_le_bytes());
+        if let Ok(snapshot) = Snapshot::from_bytes(&bytes) {
+            exercise(&snapshot);
+        }
+    }
+}
+
+fn exercise(snapshot: &Snapshot) {
+    let indices: Vec<_> = snapshot.ports().map(|(ix, _)| ix).collect();
+    for a in &indices {
+        for b in &indices {
+            for lid in [0, 1, snapshot.port(*b).lid, 0xbfff, 0xffff] {
+                let _ = snapshot.path(*a, *b, lid);
+            }
+            let _ = snapshot.engine_sl(8, *a, *b);
+            let _ = snapshot.share_partition(*a, *b);
+            let _ = snapshot.share_pkey(*a, *b, 0x8001);
+            let input = sa_snapshot::MatchInput {
+                qos_class: Some(7),
+                pkey: Some(1),
+                service_id: Some(150),
+            };
+            if let Some(classes) = snapshot.classify(&input) {
+                let matched = snapshot.match_level(*a, *b, &classes);
+                let _ = matched.map(|matched| snapshot.level_pkeys(matched.level).len());
+            }
+        }
+    }
+    let _ = snapshot.info();
+    for guid in 0..64u64 {
+        let _ = snapshot.port_by_guid(guid.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    }
+}

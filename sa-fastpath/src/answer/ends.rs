@@ -1,0 +1,78 @@
+//! Which ports a request names.
+
+use sa_snapshot::{PortIx, Snapshot};
+use sa_wire::Gid;
+use sa_wire::path_record::PathCompMask;
+
+use super::{PathQuery, PuntReason, Reject, Stop};
+
+/// The ports named; `None` for an end that the request leaves open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ends {
+    /// Where paths start.
+    pub source: Option<PortIx>,
+    /// Where they end.
+    pub destination: Option<PortIx>,
+}
+
+/// Resolves GIDs and LIDs.
+///
+/// Errors: `NoRecords` for GIDs and LIDs of nobody, `RequestInvalid` when GID and LID of an end
+/// belong to different ports; destinations outside the subnet's unicast space are punted.
+/// Source: OpenSM `osm_sa_path_record.c` (`osm_pr_get_end_points`).
+#[inline(always)]
+pub(crate) fn ends(snapshot: &Snapshot, query: &PathQuery) -> Result<Ends, Stop> {
+    let (mask, record) = (query.mask, &query.record);
+    let dgid = mask.has(PathCompMask::DGID).then(|| record.dgid());
+    if dgid.is_some_and(|gid| gid.is_multicast() || !is_ours(snapshot, &gid)) {
+        return Err(Stop::Punt(PuntReason::FarDestination));
+    }
+    let sgid = mask.has(PathCompMask::SGID).then(|| record.sgid());
+    if sgid.is_some_and(|gid| !is_ours(snapshot, &gid)) {
+        return Err(Stop::Reject(Reject::NoRecords));
+    }
+    let slid = mask.has(PathCompMask::SLID).then(|| record.slid.get());
+    let dlid = mask.has(PathCompMask::DLID).then(|| record.dlid.get());
+    // All four are looked up before any contradiction is reported: not found comes first.
+    let by_gid = (by_gid(snapshot, sgid)?, by_gid(snapshot, dgid)?);
+    let by_lid = (by_lid(snapshot, slid)?, by_lid(snapshot, dlid)?);
+    Ok(Ends {
+        source: one_port(by_gid.0, by_lid.0)?,
+        destination: one_port(by_gid.1, by_lid.1)?,
+    })
+}
+
+/// [`ends`] for the slow lane. Errors: the reject; destinations outside the subnet's unicast
+/// space have no records.
+pub fn find_ends(snapshot: &Snapshot, query: &PathQuery) -> Result<Ends, Reject> {
+    ends(snapshot, query).map_err(|stop| match stop {
+        Stop::Reject(reject) => reject,
+        Stop::Drop(_) | Stop::Punt(_) => Reject::NoRecords,
+    })
+}
+
+/// True for GIDs of this subnet, link-local ones included.
+#[inline(always)]
+fn is_ours(snapshot: &Snapshot, gid: &Gid) -> bool {
+    gid.is_link_local() || gid.prefix().0.to_be_bytes() == snapshot.subnet().prefix
+}
+
+#[inline(always)]
+fn by_gid(snapshot: &Snapshot, gid: Option<Gid>) -> Result<Option<PortIx>, Stop> {
+    gid.map(|gid| snapshot.port_by_guid(gid.interface_id()).ok_or(NOT_FOUND)).transpose()
+}
+
+#[inline(always)]
+fn by_lid(snapshot: &Snapshot, lid: Option<u16>) -> Result<Option<PortIx>, Stop> {
+    lid.map(|lid| snapshot.port_by_lid(lid).ok_or(NOT_FOUND)).transpose()
+}
+
+#[inline(always)]
+fn one_port(by_gid: Option<PortIx>, by_lid: Option<PortIx>) -> Result<Option<PortIx>, Stop> {
+    match (by_gid, by_lid) {
+        (Some(a), Some(b)) if a != b => Err(Stop::Reject(Reject::RequestInvalid)),
+        (by_gid, by_lid) => Ok(by_gid.or(by_lid)),
+    }
+}
+
+const NOT_FOUND: Stop = Stop::Reject(Reject::NoRecords);

@@ -1,0 +1,151 @@
+//! From a request MAD to its reply, in place, by following a snapshot.
+//!
+//! [`answer`] is a pure function: no port, no clock, no globals, no allocation. What it does not
+//! do itself it hands to the slow lane ([`Outcome::Punt`]): attributes other than PathRecord,
+//! tables over one MAD, multicast and off-subnet destinations, unnamed ends.
+
+mod ends;
+mod judge;
+mod paths;
+mod query;
+mod record;
+mod reject;
+mod reply;
+mod select;
+
+use core::ops::ControlFlow;
+
+use sa_snapshot::Snapshot;
+use sa_wire::mad::{BASE_VERSION, MGMT_CLASS_SA, SA_CLASS_VERSION, method};
+use sa_wire::path_record::PathRecord;
+use sa_wire::rmpp::packet_type;
+use sa_wire::sa::{AttributeId, SaMad};
+use sa_wire::umad::Slot;
+
+pub use ends::{Ends, find_ends};
+pub use judge::Parameters;
+pub use paths::{for_each_path, for_each_wanted_path};
+pub use query::{Enough, PathQuery};
+pub use reject::{DropReason, PuntReason, Reject};
+pub use reply::{finish_empty_table, finish_error, finish_get, finish_table};
+
+/// Records of a table that fit one MAD.
+pub const INLINE_RECORDS: usize = 3;
+
+/// What became of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// The slot holds a reply with a record, or an empty table. Units: MAD bytes.
+    Answered(u16),
+    /// The slot holds a reply with an error status. Units: MAD bytes.
+    Refused(u16, Reject),
+    /// No reply.
+    Dropped(DropReason),
+    /// The slow lane's; the slot is unchanged.
+    Punt(PuntReason),
+}
+
+/// Answers the request in `slot`, in place.
+///
+/// The checks follow the order of OpenSM's (`osm_sa_mad_ctrl.c`, `osm_sa_path_record.c`), because
+/// it decides which status a doubly wrong request gets.
+#[inline]
+pub fn answer(snapshot: &Snapshot, slot: &mut Slot) -> Outcome {
+    let requester_lid = slot.header.lid.get();
+    let mad = SaMad::from_bytes_mut(&mut slot.mad);
+    if let Some(reason) = unanswerable(snapshot, mad) {
+        return Outcome::Dropped(reason);
+    }
+    let version = (mad.mad.base_version, mad.mad.class_version);
+    if mad.attribute_id() != AttributeId::PATH_RECORD || version != (BASE_VERSION, SA_CLASS_VERSION)
+    {
+        return Outcome::Punt(PuntReason::Attribute);
+    }
+    let is_get = match mad.mad.method {
+        method::GET => true,
+        method::GET_TABLE => false,
+        _ => return Outcome::Punt(PuntReason::Attribute),
+    };
+    match path_record(snapshot, mad, requester_lid, is_get) {
+        Ok(length) => Outcome::Answered(length),
+        Err(Stop::Reject(Reject::NoRecords)) if !is_get => {
+            Outcome::Answered(finish_empty_table(mad))
+        }
+        Err(Stop::Reject(reject)) => Outcome::Refused(finish_error(mad, reject.status()), reject),
+        Err(Stop::Drop(reason)) => Outcome::Dropped(reason),
+        Err(Stop::Punt(reason)) => Outcome::Punt(reason),
+    }
+}
+
+/// Why the request is not answered here with a record.
+pub(crate) enum Stop {
+    Reject(Reject),
+    Drop(DropReason),
+    Punt(PuntReason),
+}
+
+impl From<Reject> for Stop {
+    fn from(reject: Reject) -> Self {
+        Self::Reject(reject)
+    }
+}
+
+/// Requests that get no reply whatever they ask, so that nobody can make two SAs talk in circles
+/// or guess keys. None for the others.
+#[inline(always)]
+pub fn unanswerable(snapshot: &Snapshot, mad: &SaMad) -> Option<DropReason> {
+    if mad.mad.mgmt_class != MGMT_CLASS_SA {
+        return Some(DropReason::Class);
+    }
+    if mad.mad.method & method::RESPONSE_BIT != 0 {
+        return Some(DropReason::Response);
+    }
+    // An ACK, STOP or ABORT for a table of ours carries the request's method.
+    if mad.rmpp.is_active() && mad.rmpp.packet_type != packet_type::DATA {
+        return Some(DropReason::Rmpp);
+    }
+    let key = mad.sa.sm_key.get();
+    (key != 0 && key != snapshot.subnet().sa_key).then_some(DropReason::Key)
+}
+
+/// Returns the MAD bytes of the reply.
+#[inline(always)]
+fn path_record(
+    snapshot: &Snapshot,
+    mad: &mut SaMad,
+    requester_lid: u16,
+    is_get: bool,
+) -> Result<u16, Stop> {
+    let query = PathQuery::decode(snapshot, mad, is_get)?;
+    let requester =
+        snapshot.port_by_lid(requester_lid).ok_or(Stop::Drop(DropReason::Requester))?;
+    let ends = ends::ends(snapshot, &query)?;
+    let (Some(source), Some(destination)) = (ends.source, ends.destination) else {
+        return Err(Stop::Punt(PuntReason::UnnamedEnd));
+    };
+    if is_get {
+        let mut found = None;
+        let _ = for_each_path(snapshot, &query, requester, source, destination, |record| {
+            found = Some(*record);
+            ControlFlow::Break(())
+        });
+        let record = found.ok_or(Reject::NoRecords)?;
+        return Ok(finish_get(mad, &record));
+    }
+    let mut records = [PathRecord::default(); INLINE_RECORDS];
+    let mut count = 0;
+    let flow = for_each_path(snapshot, &query, requester, source, destination, |record| {
+        match records.get_mut(count) {
+            Some(place) => {
+                *place = *record;
+                count += 1;
+                ControlFlow::Continue(())
+            }
+            None => ControlFlow::Break(()),
+        }
+    });
+    if flow.is_break() {
+        return Err(Stop::Punt(PuntReason::LongTable));
+    }
+    Ok(finish_table(mad, records.get(..count).unwrap_or_default()))
+}

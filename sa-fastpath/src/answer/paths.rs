@@ -1,0 +1,164 @@
+//! The paths between ports, LID by LID.
+
+use core::ops::ControlFlow;
+
+use sa_snapshot::{PortIx, Snapshot};
+use sa_wire::path_record::{PathCompMask, PathRecord};
+
+use super::judge::{Parameters, judge};
+use super::record::build;
+use super::{Ends, Enough, PathQuery};
+
+/// Preference of paths whose LIDs have the same place in both ranges.
+const PREFERRED: u8 = 0;
+/// Preference of all others. OpenSM never uses 1.
+const OTHERS: u8 = 2;
+
+/// Gives `sink` every path that the query wants from `source` to `destination`, best first, until
+/// it breaks.
+///
+/// Order: equal offsets into both LID ranges, then for each source LID the other destination
+/// LIDs. Source: OpenSM `osm_sa_path_record.c` (`pr_rcv_get_port_pair_paths`).
+#[inline(always)]
+pub fn for_each_path(
+    snapshot: &Snapshot,
+    query: &PathQuery,
+    requester: PortIx,
+    source: PortIx,
+    destination: PortIx,
+    mut sink: impl FnMut(&PathRecord) -> ControlFlow<()>,
+) -> ControlFlow<()> {
+    let visible = snapshot.share_partition(requester, source)
+        && snapshot.share_partition(requester, destination)
+        && snapshot.share_partition(source, destination);
+    if !visible {
+        return ControlFlow::Continue(());
+    }
+    let pair = Pair::new(snapshot, query, source, destination);
+    let mut left = match query.enough {
+        Enough::After(count) => u32::from(count),
+        Enough::Never => u32::MAX,
+    };
+    let mut emit = |source_lid, destination_lid, preference| {
+        let found = pair.path(source_lid, destination_lid, preference);
+        if let Some(record) = found {
+            sink(&record)?;
+            left -= 1;
+            if left == 0 {
+                return ControlFlow::Break(());
+            }
+        }
+        ControlFlow::Continue(())
+    };
+    if query.enough == Enough::After(0) {
+        return ControlFlow::Continue(());
+    }
+    // A break of `emit` because enough were found is no break of the sink's.
+    match pair.each_lid_pair(&mut emit) {
+        ControlFlow::Break(()) if left > 0 => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
+    }
+}
+
+/// Gives `sink` every path that the query wants, with ends that it leaves open standing for every
+/// port in turn, destinations in the outer loop. Work grows with the fabric: slow lane only.
+pub fn for_each_wanted_path(
+    snapshot: &Snapshot,
+    query: &PathQuery,
+    requester: PortIx,
+    ends: Ends,
+    mut sink: impl FnMut(&PathRecord) -> ControlFlow<()>,
+) -> ControlFlow<()> {
+    let candidates = |named: Option<PortIx>| {
+        snapshot.ports().map(|(ix, _)| ix).filter(move |ix| named.is_none_or(|named| named == *ix))
+    };
+    for destination in candidates(ends.destination) {
+        for source in candidates(ends.source) {
+            for_each_path(snapshot, query, requester, source, destination, &mut sink)?;
+        }
+    }
+    ControlFlow::Continue(())
+}
+
+/// A pair of ports with the LIDs that count.
+struct Pair<'a> {
+    snapshot: &'a Snapshot,
+    query: &'a PathQuery,
+    source: PortIx,
+    destination: PortIx,
+    source_lids: (u16, u16),
+    destination_lids: (u16, u16),
+}
+
+impl<'a> Pair<'a> {
+    #[inline(always)]
+    fn new(
+        snapshot: &'a Snapshot,
+        query: &'a PathQuery,
+        source: PortIx,
+        destination: PortIx,
+    ) -> Self {
+        let lids = |port: PortIx, named: bool, lid: u16| {
+            let port = snapshot.port(port);
+            if named { (lid, lid) } else { (port.lid, port.lid + (port.lid_count() - 1)) }
+        };
+        let (mask, record) = (query.mask, &query.record);
+        Self {
+            snapshot,
+            query,
+            source,
+            destination,
+            source_lids: lids(source, mask.has(PathCompMask::SLID), record.slid.get()),
+            destination_lids: lids(destination, mask.has(PathCompMask::DLID), record.dlid.get()),
+        }
+    }
+
+    #[inline(always)]
+    fn each_lid_pair(
+        &self,
+        emit: &mut impl FnMut(u16, u16, u8) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        let (sources, destinations) = (self.source_lids, self.destination_lids);
+        let steps = (sources.1 - sources.0).min(destinations.1 - destinations.0);
+        for step in 0..=steps {
+            emit(sources.0 + step, destinations.0 + step, PREFERRED)?;
+        }
+        for source_lid in sources.0..=sources.1 {
+            for destination_lid in destinations.0..=destinations.1 {
+                if source_lid - sources.0 != destination_lid - destinations.0 {
+                    emit(source_lid, destination_lid, OTHERS)?;
+                }
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// The path between two LIDs.
+    #[inline(always)]
+    fn path(&self, source_lid: u16, destination_lid: u16, preference: u8) -> Option<PathRecord> {
+        let parameters =
+            judge(self.snapshot, self.query, self.source, self.destination, destination_lid)?;
+        let reversible = self.is_reversible(source_lid);
+        if !reversible && self.query.wants_reversible() {
+            return None;
+        }
+        let ends = (self.source, self.destination);
+        let lids = (source_lid, destination_lid);
+        Some(build(self.snapshot, self.query, ends, lids, &parameters, reversible, preference))
+    }
+
+    /// True when the way back would be granted to the same request.
+    #[inline(always)]
+    fn is_reversible(&self, source_lid: u16) -> bool {
+        if self.snapshot.reverse_policy_may_differ() || self.query.sets_conditions() {
+            return self.judge_reverse(source_lid).is_some();
+        }
+        !self.snapshot.reverse_path_may_differ()
+            || self.snapshot.path(self.destination, self.source, source_lid).is_some()
+    }
+
+    #[inline(never)]
+    fn judge_reverse(&self, source_lid: u16) -> Option<Parameters> {
+        judge(self.snapshot, self.query, self.destination, self.source, source_lid)
+    }
+}

@@ -1,0 +1,143 @@
+//! A PathRecord request, decoded and checked as far as that needs no tables.
+
+use sa_snapshot::{MatchInput, RequestClasses, Snapshot};
+use sa_wire::mad::method;
+use sa_wire::path_record::{PathCompMask, PathRecord, SelectedValue};
+use sa_wire::sa::SaMad;
+use sa_wire::{Mtu, Rate};
+use zerocopy::FromBytes;
+
+use super::{Reject, Stop};
+
+/// How many paths of a pair of ports are wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Enough {
+    /// This many.
+    After(u8),
+    /// All there are.
+    Never,
+}
+
+/// What a PathRecord request asks for.
+#[derive(Debug, Clone, Copy)]
+pub struct PathQuery {
+    /// Which components count.
+    pub mask: PathCompMask,
+    /// The components.
+    pub record: PathRecord,
+    /// Paths wanted of each pair.
+    pub enough: Enough,
+    /// What the policy's rules ask about; none without a policy.
+    pub classes: Option<RequestClasses>,
+    /// MTU wanted, when selector and value both count.
+    pub mtu: Option<SelectedValue>,
+    /// Rate wanted, when selector and value both count.
+    pub rate: Option<SelectedValue>,
+    /// Life time wanted, when selector and value both count.
+    pub packet_life: Option<SelectedValue>,
+    /// True when the P_Key is asked for or set aside; the answer's P_Key is 0 then.
+    pub raw_traffic: bool,
+}
+
+impl PathQuery {
+    /// Decodes, for the slow lane. Errors: `RequestInvalid` for impossible rates and MTUs,
+    /// `InsufficientComponents` for half a service id.
+    pub fn from_mad(snapshot: &Snapshot, mad: &SaMad) -> Result<Self, Reject> {
+        let is_get = mad.mad.method == method::GET;
+        Self::decode(snapshot, mad, is_get).map_err(|stop| match stop {
+            Stop::Reject(reject) => reject,
+            Stop::Drop(_) | Stop::Punt(_) => Reject::RequestInvalid,
+        })
+    }
+
+    /// Decodes. Errors: `RequestInvalid` for impossible rates and MTUs, `InsufficientComponents`
+    /// for half a service id.
+    #[inline(always)]
+    pub(crate) fn decode(snapshot: &Snapshot, mad: &SaMad, is_get: bool) -> Result<Self, Stop> {
+        let mask = PathCompMask(mad.sa.component_mask.get());
+        let (record, _) = PathRecord::ref_from_prefix(&mad.data)
+            .map_err(|_| Stop::Reject(Reject::RequestInvalid))?;
+        let pair = |bits, value| mask.has_all(bits).then_some(value);
+        let query = Self {
+            mask,
+            record: *record,
+            enough: enough(mask, record, is_get),
+            classes: None,
+            mtu: pair(PathCompMask::MTU_PAIR, record.mtu),
+            rate: pair(PathCompMask::RATE_PAIR, record.rate),
+            packet_life: pair(PathCompMask::PACKET_LIFE_PAIR, record.packet_life),
+            raw_traffic: mask.has(PathCompMask::RAW_TRAFFIC) && record.flow.raw_traffic(),
+        };
+        query.check_codes(snapshot)?;
+        let classes = snapshot.classify(&query.match_input());
+        Ok(Self { classes, ..query })
+    }
+
+    /// Codes that mean nothing are refused whatever the selector; life times are not checked.
+    #[inline(always)]
+    fn check_codes(&self, snapshot: &Snapshot) -> Result<(), Stop> {
+        let max_rate = snapshot.subnet().max_rate_code;
+        let bad_rate = |rate: SelectedValue| {
+            rate.value() > max_rate || Rate::from_code(rate.value()).is_err()
+        };
+        let bad_mtu = |mtu: SelectedValue| Mtu::from_code(mtu.value()).is_err();
+        if self.rate.is_some_and(bad_rate) || self.mtu.is_some_and(bad_mtu) {
+            return Err(Stop::Reject(Reject::RequestInvalid));
+        }
+        let halves = PathCompMask::SERVICE_ID;
+        if self.mask.has(halves) && !self.mask.has_all(halves) {
+            return Err(Stop::Reject(Reject::InsufficientComponents));
+        }
+        Ok(())
+    }
+
+    fn match_input(&self) -> MatchInput {
+        let has = |bit| self.mask.has(bit);
+        MatchInput {
+            qos_class: has(PathCompMask::QOS_CLASS)
+                .then(|| self.record.qos_class_sl.qos_class()),
+            pkey: self.requested_pkey(),
+            service_id: has(PathCompMask::SERVICE_ID).then(|| self.record.service_id.get()),
+        }
+    }
+
+    /// The P_Key asked for.
+    #[inline(always)]
+    pub(crate) fn requested_pkey(&self) -> Option<u16> {
+        self.mask.has(PathCompMask::PKEY).then(|| self.record.pkey.get())
+    }
+
+    /// The SL asked for.
+    #[inline(always)]
+    pub(crate) fn requested_sl(&self) -> Option<u8> {
+        self.mask.has(PathCompMask::SL).then(|| self.record.qos_class_sl.sl().get())
+    }
+
+    /// True when only paths that work in both directions are wanted. A requested 0 means that it
+    /// does not matter.
+    #[inline(always)]
+    pub(crate) fn wants_reversible(&self) -> bool {
+        self.mask.has(PathCompMask::REVERSIBLE) && self.record.numb_path.reversible()
+    }
+
+    /// True when the request sets conditions that one direction may meet and the other not.
+    #[inline(always)]
+    pub(crate) fn sets_conditions(&self) -> bool {
+        self.mtu.is_some()
+            || self.rate.is_some()
+            || self.packet_life.is_some()
+            || self.mask.has(PathCompMask::SL)
+    }
+}
+
+/// NumbPath counts for tables only; Get means one.
+#[inline(always)]
+fn enough(mask: PathCompMask, record: &PathRecord, is_get: bool) -> Enough {
+    if is_get {
+        Enough::After(1)
+    } else if mask.has(PathCompMask::NUMB_PATH) {
+        Enough::After(record.numb_path.numb_path())
+    } else {
+        Enough::Never
+    }
+}

@@ -1,0 +1,89 @@
+//! The answer's PathRecord.
+
+use sa_snapshot::{PortIx, PortRecord, Snapshot, port_flags};
+use sa_wire::path_record::{
+    FlowWord, NumbPathByte, PathCompMask, PathRecord, QosClassSl, SelectedValue,
+};
+use sa_wire::{RateRank, Sl};
+
+use super::{Parameters, PathQuery};
+
+/// Builds the record.
+///
+/// The SGID comes back as it was asked for, the DGID always with the subnet's own prefix; service
+/// id, QoS class, traffic class and flow label come back 0. Source: OpenSM
+/// `osm_sa_path_record.c` (`pr_rcv_build_pr`).
+#[inline(always)]
+pub(crate) fn build(
+    snapshot: &Snapshot,
+    query: &PathQuery,
+    (source, destination): (PortIx, PortIx),
+    (source_lid, destination_lid): (u16, u16),
+    parameters: &Parameters,
+    reversible: bool,
+    preference: u8,
+) -> PathRecord {
+    let (from, to) = (snapshot.port(source), snapshot.port(destination));
+    let asked_by_gid = query.mask.has(PathCompMask::SGID);
+    let rate = rate_code(parameters.rate, from, to, reversible);
+    PathRecord {
+        service_id: 0.into(),
+        dgid: gid(snapshot, to),
+        sgid: if asked_by_gid { query.record.sgid } else { gid(snapshot, from) },
+        dlid: destination_lid.into(),
+        slid: source_lid.into(),
+        flow: FlowWord::new(0, 0),
+        tclass: 0,
+        numb_path: if reversible { NumbPathByte::REVERSIBLE } else { NumbPathByte::new(0) },
+        pkey: parameters.pkey.into(),
+        qos_class_sl: QosClassSl::new(0, Sl::from_low_bits(parameters.sl)),
+        mtu: SelectedValue::exactly(parameters.mtu),
+        rate: SelectedValue::exactly(rate),
+        packet_life: packet_life(parameters.packet_life, source == destination),
+        preference,
+        reserved: [0; 6],
+    }
+}
+
+/// A level's life time is not range-checked, as in OpenSM: its upper bits reach the selector.
+#[inline(always)]
+const fn packet_life(value: u8, loopback: bool) -> SelectedValue {
+    SelectedValue(if loopback { 0x80 } else { 0x80 | value })
+}
+
+#[inline(always)]
+fn gid(snapshot: &Snapshot, port: &PortRecord) -> [u8; 16] {
+    let mut gid = [0; 16];
+    let (prefix, guid) = gid.split_at_mut(8);
+    prefix.copy_from_slice(&snapshot.subnet().prefix);
+    guid.copy_from_slice(&port.guid);
+    gid
+}
+
+/// The rate as the ends understand it: codes that came with newer link types are lowered for
+/// ports that do not have those. Source: OpenSM `osm_helper.c` (`ib_path_rate_2x_hdr_fixups`).
+#[inline(always)]
+fn rate_code(rank: u8, from: &PortRecord, to: &PortRecord, reversible: bool) -> u8 {
+    let code = RateRank::from_raw(rank).map_or(0, |rank| rank.rate().code());
+    if code < 19 {
+        return code;
+    }
+    let code = understood_by(from.flags, code);
+    if reversible { understood_by(to.flags, code) } else { code }
+}
+
+#[inline(never)]
+const fn understood_by(flags: u16, code: u8) -> u8 {
+    let wide = flags & port_flags::WIDTH_2X != 0;
+    let hdr = flags & port_flags::HDR != 0;
+    let ndr = flags & port_flags::NDR != 0;
+    match code {
+        19 if !wide && flags & port_flags::EXTENDED_SPEEDS != 0 => 15,
+        19 if !wide => 6,
+        20 if !wide && !hdr => 7,
+        21 | 22 if !hdr && !ndr => 18,
+        23 | 24 if !ndr && hdr => 22,
+        23 | 24 if !ndr => 18,
+        other => other,
+    }
+}

@@ -1,0 +1,99 @@
+//! Why a request gets an error, nothing, or the slow lane.
+
+use sa_wire::mad::Status;
+
+/// An error reply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Reject {
+    /// Malformed or contradictory.
+    RequestInvalid,
+    /// Well formed, but nothing matches.
+    NoRecords,
+    /// Components that must come together did not.
+    InsufficientComponents,
+}
+
+impl Reject {
+    /// How many there are.
+    pub const COUNT: usize = 3;
+
+    /// Every one, in the order of the discriminants, with a name for metrics.
+    pub const ALL: [(Self, &'static str); Self::COUNT] = [
+        (Self::RequestInvalid, "request_invalid"),
+        (Self::NoRecords, "no_records"),
+        (Self::InsufficientComponents, "insufficient_components"),
+    ];
+
+    /// The MAD status that says so.
+    pub const fn status(self) -> Status {
+        match self {
+            Self::RequestInvalid => Status::REQ_INVALID,
+            Self::NoRecords => Status::NO_RECORDS,
+            Self::InsufficientComponents => Status::REQ_INSUFFICIENT_COMPONENTS,
+        }
+    }
+}
+
+/// A request that gets no reply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum DropReason {
+    /// No snapshot yet.
+    NotReady,
+    /// Not of the Subnet Administration class.
+    Class,
+    /// It is a response.
+    Response,
+    /// RMPP control of a transfer that is not ours.
+    Rmpp,
+    /// Its SM_Key is neither 0 nor ours.
+    Key,
+    /// Its source LID belongs to nobody.
+    Requester,
+    /// The slow lane's queue is full.
+    QueueFull,
+}
+
+impl DropReason {
+    /// How many there are.
+    pub const COUNT: usize = 7;
+
+    /// Every one, in the order of the discriminants, with a name for metrics.
+    pub const ALL: [(Self, &'static str); Self::COUNT] = [
+        (Self::NotReady, "not_ready"),
+        (Self::Class, "class"),
+        (Self::Response, "response"),
+        (Self::Rmpp, "rmpp"),
+        (Self::Key, "key"),
+        (Self::Requester, "requester"),
+        (Self::QueueFull, "queue_full"),
+    ];
+}
+
+/// A request for the slow lane.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum PuntReason {
+    /// Another attribute or method than Get and GetTable of PathRecord.
+    Attribute,
+    /// An end that is neither named by GID nor by LID.
+    UnnamedEnd,
+    /// A multicast or off-subnet destination.
+    FarDestination,
+    /// More records than one MAD holds.
+    LongTable,
+}
+
+impl PuntReason {
+    /// How many there are.
+    pub const COUNT: usize = 4;
+
+    /// Every one, in the order of the discriminants, with a name for metrics.
+    pub const ALL: [(Self, &'static str); Self::COUNT] = [
+        (Self::Attribute, "attribute"),
+        (Self::UnnamedEnd, "unnamed_end"),
+        (Self::FarDestination, "far_destination"),
+        (Self::LongTable, "long_table"),
+    ];
+}

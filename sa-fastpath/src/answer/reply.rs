@@ -1,0 +1,95 @@
+//! Turning a request MAD into its reply.
+//!
+//! The request's 56 header bytes come back but for method, status, SM_Key and AttributeOffset.
+//! Source: OpenSM `osm_sa.c` (`osm_sa_respond`, `osm_sa_send_error`).
+
+use sa_wire::mad::{Status, method, response_method};
+use sa_wire::path_record::PathRecord;
+use sa_wire::rmpp::{RmppHeader, flag};
+use sa_wire::sa::{AttributeId, DATA_OFFSET, SaMad, attribute_offset};
+use sa_wire::umad::MAD_SIZE;
+use zerocopy::IntoBytes;
+
+/// Units: 8 bytes.
+const STRIDE: u16 = attribute_offset(64);
+/// Units: bytes; in each segment, the SA header counts as payload.
+const SA_HEADER: u32 = 20;
+
+/// A GetResp with one record. Returns the MAD bytes in use.
+#[inline(always)]
+pub fn finish_get(mad: &mut SaMad, record: &PathRecord) -> u16 {
+    begin(mad, Status::OK);
+    mad.sa.attribute_offset = STRIDE.into();
+    put(mad, core::slice::from_ref(record))
+}
+
+/// A GetTableResp with at most [`super::INLINE_RECORDS`] records in one segment. Returns the MAD
+/// bytes in use.
+#[inline(always)]
+pub fn finish_table(mad: &mut SaMad, records: &[PathRecord]) -> u16 {
+    if records.is_empty() {
+        return finish_empty_table(mad);
+    }
+    begin(mad, Status::OK);
+    mad.sa.attribute_offset = STRIDE.into();
+    let length = put(mad, records);
+    single_segment(mad, length);
+    length
+}
+
+/// A GetTableResp or GetMultiResp without records, which is a success. Returns the MAD bytes in
+/// use.
+#[inline]
+pub fn finish_empty_table(mad: &mut SaMad) -> u16 {
+    begin(mad, Status::OK);
+    mad.sa.attribute_offset = 0.into();
+    let length = header_bytes();
+    single_segment(mad, length);
+    length
+}
+
+/// An error reply: the request with another status. Returns the MAD bytes in use.
+#[inline]
+pub fn finish_error(mad: &mut SaMad, status: Status) -> u16 {
+    if mad.mad.method == method::GET_TABLE {
+        mad.sa.attribute_offset = 0.into();
+    }
+    begin(mad, status);
+    if mad.rmpp.flags() & flag::ACTIVE == 0 {
+        mad.rmpp = RmppHeader::INACTIVE;
+    }
+    if mad.attribute_id() == AttributeId::MULTI_PATH_RECORD {
+        mad.mad.attribute_id = AttributeId::PATH_RECORD.get().into();
+    }
+    u16::try_from(MAD_SIZE).unwrap_or(u16::MAX)
+}
+
+#[inline(always)]
+fn begin(mad: &mut SaMad, status: Status) {
+    mad.mad.method = response_method(mad.mad.method);
+    mad.mad.status = status.get().into();
+    mad.sa.sm_key = 0.into();
+}
+
+/// Writes the records. Returns the MAD bytes in use.
+#[inline(always)]
+fn put(mad: &mut SaMad, records: &[PathRecord]) -> u16 {
+    let bytes = records.as_bytes();
+    if let Some(place) = mad.data.get_mut(..bytes.len()) {
+        place.copy_from_slice(bytes);
+    }
+    header_bytes() + u16::try_from(bytes.len()).unwrap_or(0)
+}
+
+/// Marks the reply as a whole RMPP transfer.
+#[inline(always)]
+fn single_segment(mad: &mut SaMad, length: u16) {
+    let payload = SA_HEADER + u32::from(length - header_bytes());
+    mad.rmpp = RmppHeader::data(flag::SINGLE, 1, payload);
+}
+
+const fn header_bytes() -> u16 {
+    #[expect(clippy::cast_possible_truncation, reason = "56")]
+    const BYTES: u16 = DATA_OFFSET as u16;
+    BYTES
+}

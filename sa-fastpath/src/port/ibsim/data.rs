@@ -1,0 +1,252 @@
+//! The simulator's data protocol: one 288-byte datagram per MAD, no answer to it.
+
+use std::collections::VecDeque;
+use std::io::ErrorKind;
+use std::os::fd::AsRawFd;
+use std::os::unix::net::UnixDatagram;
+use std::sync::Arc;
+use std::time::Duration;
+
+use sa_wire::umad::{MAD_SIZE, Slot, UmadHeader};
+use zerocopy::byteorder::big_endian::{U16, U32, U64};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+
+use super::control::{AttachError, Control};
+use crate::port::PortError;
+use crate::port::umad::sys;
+
+/// A MAD with its addresses. LIDs sit in the low two bytes of a little-endian host's words.
+#[derive(Debug, Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+struct Packet {
+    dlid: U16,
+    pad_dlid: [u8; 2],
+    /// 0: the simulator fills in the client's LID.
+    slid: U16,
+    pad_slid: [u8; 2],
+    dqp: U32,
+    sqp: U32,
+    /// 110 on a packet of ours that could not be delivered.
+    status: U32,
+    pad_status: [u8; 4],
+    /// What the receiver takes for the length of the MAD: 56 and the records for a table.
+    length: U64,
+    mad: [u8; MAD_SIZE],
+}
+
+const BLANK: Packet = Packet {
+    dlid: U16::ZERO,
+    pad_dlid: [0; 2],
+    slid: U16::ZERO,
+    pad_slid: [0; 2],
+    dqp: U32::ZERO,
+    sqp: U32::ZERO,
+    status: U32::ZERO,
+    pad_status: [0; 4],
+    length: U64::ZERO,
+    mad: [0; MAD_SIZE],
+};
+
+/// A non-blocking data socket with room for what arrives while it sends.
+///
+/// The simulator is one thread and spins on a client whose socket is full. A client that waited
+/// for it in turn would stop the fabric; so sending drains first whenever there is no room.
+#[derive(Debug)]
+pub(super) struct Data {
+    socket: UnixDatagram,
+    control: Arc<Control>,
+    our_qp: u32,
+    packet: Box<Packet>,
+    backlog: VecDeque<Packet>,
+    overflow: u64,
+}
+
+/// How a send went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Sent {
+    Yes,
+    /// The simulator takes nothing at the moment.
+    NoRoom,
+}
+
+impl Data {
+    pub(super) fn new(socket: UnixDatagram, control: Arc<Control>, private_qp: u32) -> Self {
+        Self {
+            socket,
+            control,
+            our_qp: if private_qp == 0 { QP1 } else { private_qp },
+            packet: Box::new(BLANK),
+            backlog: VecDeque::with_capacity(BACKLOG),
+            overflow: 0,
+        }
+    }
+
+    /// A second handle on the same socket.
+    pub(super) fn share(&self) -> Result<Self, AttachError> {
+        let what = "duplicating the data socket";
+        let socket = self
+            .socket
+            .try_clone()
+            .map_err(|cause| AttachError::Io { what, cause })?;
+        Ok(Self::new(socket, Arc::clone(&self.control), self.our_qp))
+    }
+
+    /// Packets dropped because more arrived during a send than there is room for.
+    pub(super) fn overflow(&self) -> u64 {
+        self.overflow
+    }
+
+    /// The next packet, into `slot`. False when none waits.
+    pub(super) fn receive(&mut self, slot: &mut Slot) -> Result<bool, PortError> {
+        if let Some(packet) = self.backlog.pop_front() {
+            packet.unpack(slot);
+            return Ok(true);
+        }
+        let some = self.read()?;
+        if some {
+            self.packet.unpack(slot);
+        }
+        Ok(some)
+    }
+
+    /// Sends the MAD of `slot` to the port in its header, tries to make room when there is none.
+    pub(super) fn send(&mut self, slot: &Slot, mad_len: usize) -> Result<Sent, PortError> {
+        let packet = Packet::pack(slot, mad_len, self.our_qp);
+        for _ in 0..TRIES {
+            if self.write(&packet)? == Sent::Yes {
+                return Ok(Sent::Yes);
+            }
+            self.drain()?;
+            core::hint::spin_loop();
+        }
+        Ok(Sent::NoRoom)
+    }
+
+    /// As [`Data::send`], but leaves arrivals to those who serve, and sleeps meanwhile.
+    pub(super) fn send_waiting(
+        &mut self,
+        slot: &Slot,
+        mad_len: usize,
+        patience: Duration,
+    ) -> Result<Sent, PortError> {
+        let packet = Packet::pack(slot, mad_len, self.our_qp);
+        let deadline = std::time::Instant::now() + patience;
+        while self.write(&packet)? == Sent::NoRoom {
+            let left = deadline.saturating_duration_since(std::time::Instant::now());
+            if left.is_zero() {
+                return Ok(Sent::NoRoom);
+            }
+            sys::poll_writable(self.socket.as_raw_fd(), left).map_err(waiting)?;
+        }
+        Ok(Sent::Yes)
+    }
+
+    /// Waits until something can be received, at most `timeout`.
+    pub(super) fn wait_readable(&self, timeout: Duration) -> Result<bool, PortError> {
+        if !self.backlog.is_empty() {
+            return Ok(true);
+        }
+        sys::poll_readable(self.socket.as_raw_fd(), timeout).map_err(waiting)
+    }
+
+    fn drain(&mut self) -> Result<(), PortError> {
+        while self.read()? {
+            if self.backlog.len() < BACKLOG {
+                self.backlog.push_back(*self.packet);
+            } else {
+                self.overflow += 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// One datagram into `self.packet`.
+    fn read(&mut self) -> Result<bool, PortError> {
+        loop {
+            match self.socket.recv(self.packet.as_mut_bytes()) {
+                Ok(got) if got == size_of::<Packet>() => return Ok(true),
+                // Not the simulator's; there is nothing to do with it.
+                Ok(_) => {}
+                Err(cause) => match cause.kind() {
+                    ErrorKind::WouldBlock => return Ok(false),
+                    ErrorKind::Interrupted => {}
+                    _ => return Err(lost("receiving from the simulator", &cause)),
+                },
+            }
+        }
+    }
+
+    fn write(&self, packet: &Packet) -> Result<Sent, PortError> {
+        match self.socket.send(packet.as_bytes()) {
+            Ok(_) => Ok(Sent::Yes),
+            Err(cause) => match cause.kind() {
+                ErrorKind::WouldBlock | ErrorKind::Interrupted => Ok(Sent::NoRoom),
+                // ENOBUFS: as good as a full queue.
+                _ if cause.raw_os_error() == Some(libc::ENOBUFS) => Ok(Sent::NoRoom),
+                _ => Err(lost("sending to the simulator", &cause)),
+            },
+        }
+    }
+}
+
+impl Packet {
+    /// To the port that `slot` names, from our queue pair.
+    fn pack(slot: &Slot, mad_len: usize, our_qp: u32) -> Self {
+        Self {
+            dlid: slot.header.lid,
+            dqp: slot.header.qpn,
+            sqp: U32::new(our_qp),
+            length: U64::new(u64::try_from(mad_len.min(MAD_SIZE)).unwrap_or(0)),
+            mad: slot.mad,
+            ..BLANK
+        }
+    }
+
+    fn unpack(&self, slot: &mut Slot) {
+        slot.header = UmadHeader {
+            status: self.status.get(),
+            length: HEADER + self.mad_len(),
+            qpn: self.sqp,
+            lid: self.slid,
+            ..Slot::EMPTY.header
+        };
+        slot.mad = self.mad;
+    }
+
+    /// What the sender said, where it makes sense.
+    fn mad_len(&self) -> u32 {
+        match u32::try_from(self.length.get()) {
+            Ok(length @ 24..=256) => length,
+            _ => 256,
+        }
+    }
+}
+
+fn lost(what: &'static str, cause: &std::io::Error) -> PortError {
+    match cause.kind() {
+        ErrorKind::ConnectionRefused | ErrorKind::ConnectionReset | ErrorKind::NotConnected => {
+            PortError::Closed
+        }
+        _ => PortError::Os {
+            what,
+            errno: cause.raw_os_error().unwrap_or(0),
+        },
+    }
+}
+
+fn waiting(errno: i32) -> PortError {
+    PortError::Os {
+        what: "waiting for the simulator",
+        errno,
+    }
+}
+
+const QP1: u32 = 1;
+/// Units: bytes of the umad header that a slot's length counts.
+const HEADER: u32 = 64;
+/// Far above what can be in flight: the simulator's sockets hold about ten packets each.
+const BACKLOG: usize = 256;
+/// Enough for the simulator to come round to this client a few times.
+const TRIES: u32 = 4096;
+
+const _: () = assert!(size_of::<Packet>() == 288);

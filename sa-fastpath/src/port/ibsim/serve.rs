@@ -1,0 +1,142 @@
+//! Serving over ibsim: a worker's port, and the slow lane's handle.
+
+use std::time::Duration;
+
+use sa_wire::umad::{MAD_SIZE, Slot};
+
+use super::data::{Data, Sent};
+use crate::port::umad::{Arrival, PortCounters, sort};
+use crate::port::{BATCH, MadPort, PortError, ReplyPort, Verdict};
+
+/// A worker's ibsim port.
+#[derive(Debug)]
+pub struct IbsimPort {
+    data: Data,
+    /// [`BATCH`] slots; the first `lent` are out with the worker.
+    slots: Box<[Slot]>,
+    lent: usize,
+    counters: PortCounters,
+}
+
+impl IbsimPort {
+    pub(super) fn new(data: Data) -> Self {
+        let slots = vec![Slot::EMPTY; BATCH].into_boxed_slice();
+        Self {
+            data,
+            slots,
+            lent: 0,
+            counters: PortCounters::default(),
+        }
+    }
+
+    /// What the port hid so far.
+    pub fn counters(&self) -> PortCounters {
+        PortCounters {
+            overflow: self.data.overflow(),
+            ..self.counters
+        }
+    }
+
+    /// Waits for a request, at most `timeout`; for idle loops, not for the busy path.
+    pub fn wait_readable(&self, timeout: Duration) -> Result<bool, PortError> {
+        self.data.wait_readable(timeout)
+    }
+}
+
+impl MadPort for IbsimPort {
+    fn recv(&mut self) -> Result<&mut [Slot], PortError> {
+        let Self {
+            data,
+            slots,
+            lent,
+            counters,
+        } = self;
+        *lent = 0;
+        // Bounded also when everything that comes is to be dropped.
+        for _ in 0..2 * BATCH {
+            let Some(slot) = slots.get_mut(*lent) else {
+                break;
+            };
+            if !data.receive(slot)? {
+                break;
+            }
+            match sort(slot, MAD_SIZE) {
+                Arrival::Request => {
+                    counters.received += 1;
+                    *lent += 1;
+                }
+                Arrival::Returned => counters.returned += 1,
+                Arrival::Foreign => counters.foreign += 1,
+                Arrival::Malformed => counters.malformed += 1,
+            }
+        }
+        Ok(slots.get_mut(..*lent).unwrap_or_default())
+    }
+
+    fn send(&mut self, verdicts: &[Verdict]) -> Result<usize, PortError> {
+        let Self {
+            data,
+            slots,
+            lent,
+            counters,
+        } = self;
+        let lent = core::mem::take(lent);
+        let mut unsent = 0;
+        for (slot, verdict) in slots.iter().take(lent).zip(verdicts) {
+            let Verdict::Reply(mad_len) = *verdict else {
+                continue;
+            };
+            match data.send(slot, usize::from(mad_len))? {
+                Sent::Yes => counters.sent += 1,
+                Sent::NoRoom => {
+                    counters.unsent += 1;
+                    unsent += 1;
+                }
+            }
+        }
+        Ok(unsent)
+    }
+}
+
+/// The slow lane's ibsim handle. One MAD per reply.
+#[derive(Debug)]
+pub struct IbsimReply {
+    data: Data,
+    slot: Box<Slot>,
+}
+
+impl IbsimReply {
+    pub(super) fn new(data: Data) -> Self {
+        Self {
+            data,
+            slot: Box::new(Slot::EMPTY),
+        }
+    }
+}
+
+impl ReplyPort for IbsimReply {
+    fn reply(&mut self, request: &Slot, reply: &[u8]) -> Result<(), PortError> {
+        self.slot.header = request.header;
+        self.slot.mad = [0; MAD_SIZE];
+        let place = self
+            .slot
+            .mad
+            .get_mut(..reply.len())
+            .ok_or(PortError::TooLong)?;
+        place.copy_from_slice(reply);
+        match self.data.send_waiting(&self.slot, reply.len(), PATIENCE)? {
+            Sent::Yes => Ok(()),
+            Sent::NoRoom => Err(PortError::Os {
+                what: "sending to the simulator",
+                errno: libc::EAGAIN,
+            }),
+        }
+    }
+
+    fn can_segment(&self) -> bool {
+        false
+    }
+}
+
+/// For the simulator to take a reply of the slow lane.
+const PATIENCE: Duration = Duration::from_secs(1);

@@ -1,0 +1,143 @@
+//! The kernel's umad files: the transport on real hardware.
+//!
+//! One receive agent per port owns the SA's read methods and is shared by the workers; each worker
+//! sends through an agent of its own, because the kernel holds a per-file lock through a send.
+//! Replies under RMPP are the exception: their acknowledgements come back to the owner of the
+//! request's method, so they must leave by the receive agent.
+//!
+//! Source: Linux `drivers/infiniband/core/user_mad.c`, `include/uapi/rdma/ib_user_mad.h`.
+
+mod agent;
+mod client;
+mod error;
+mod find;
+mod serve;
+pub(crate) mod sys;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use sa_wire::mad::method;
+
+use self::agent::Agent;
+pub use self::client::{
+    AskError, ClientPort, Destination, Patience, Reply, UmadClient, low_transaction,
+};
+pub(crate) use self::client::{answers_something, fill};
+pub use self::error::UmadError;
+pub use self::find::{PortName, PortState, list};
+#[cfg(feature = "uring")]
+pub(crate) use self::serve::address_reply;
+pub(crate) use self::serve::{Arrival, sort};
+pub use self::serve::{UmadPort, UmadReply};
+use super::PortError;
+
+/// Which port to serve, and what of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Options {
+    /// Device name, such as `mlx5_0`; none takes the first active InfiniBand port.
+    pub device: Option<String>,
+    /// Port number from 1.
+    pub port: Option<u8>,
+    /// Methods of class Subnet Administration to own; see [`READ_METHODS`].
+    pub methods: Vec<u8>,
+}
+
+/// The methods that read: OpenSM may keep the ones that write.
+pub const READ_METHODS: [u8; 3] = [method::GET, method::GET_TABLE, method::GET_MULTI];
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            device: None,
+            port: None,
+            methods: READ_METHODS.to_vec(),
+        }
+    }
+}
+
+/// An opened port that owns its methods. Workers, slow lane and io_uring take their handles here.
+#[derive(Debug)]
+pub struct Umad {
+    name: PortName,
+    receive: Arc<Agent>,
+}
+
+impl Umad {
+    /// Finds the port and registers. Errors: [`UmadError`], each with a next step.
+    pub fn open(options: &Options) -> Result<Self, UmadError> {
+        let name = find::find(options.device.as_deref(), options.port)?;
+        let receive = Arc::new(Agent::open(&name, &options.methods)?);
+        Ok(Self { name, receive })
+    }
+
+    /// A worker's port: shared receive agent, own send agent where possible.
+    ///
+    /// Under the simulator replies leave by the receive agent too: it delivers by class to the
+    /// agent that registered last, so a second one would take the requests away.
+    pub fn worker(&self) -> Result<UmadPort, UmadError> {
+        let send = if self.receive.is_simulated() {
+            Arc::clone(&self.receive)
+        } else {
+            Arc::new(Agent::open(&self.name, &[])?)
+        };
+        Ok(UmadPort::new(Arc::clone(&self.receive), send))
+    }
+
+    /// The slow lane's handle; it segments.
+    pub fn reply_port(&self) -> UmadReply {
+        UmadReply::new(Arc::clone(&self.receive))
+    }
+
+    /// Device, port number and node.
+    pub fn name(&self) -> &PortName {
+        &self.name
+    }
+
+    /// True when a preload library simulates umad: no RMPP, no io_uring, one agent.
+    pub fn is_simulated(&self) -> bool {
+        self.receive.is_simulated()
+    }
+
+    /// Waits for a request, at most `timeout`; for idle loops, not for the busy path.
+    pub fn wait_readable(&self, timeout: Duration) -> Result<bool, PortError> {
+        self.receive.wait_readable(timeout)
+    }
+
+    /// A descriptor of the same open file, with its agent's number, for io_uring.
+    /// Errors: [`UmadError::Simulated`], [`UmadError::Duplicate`].
+    #[cfg(feature = "uring")]
+    pub(crate) fn packets(&self) -> Result<(sys::RawFile, u32), UmadError> {
+        if self.receive.is_simulated() {
+            return Err(UmadError::Simulated);
+        }
+        let file = self.receive.file().duplicate();
+        let file = file.map_err(|errno| UmadError::Duplicate { errno })?;
+        Ok((file, self.receive.id()))
+    }
+}
+
+/// What a port hid. Units: MADs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct PortCounters {
+    /// Requests lent.
+    pub received: u64,
+    /// Replies sent.
+    pub sent: u64,
+    /// Dropped on arrival: another class (traps, SMInfo), or a response.
+    pub foreign: u64,
+    /// Dropped on arrival: too short to be a MAD.
+    pub malformed: u64,
+    /// Requests of more than one MAD; see [`UmadPort::oversized`].
+    pub oversized: u64,
+    /// Replies that came back undeliverable.
+    pub returned: u64,
+    /// Replies that the kernel refused with EINVAL: the same transaction is already being
+    /// answered (a client's retransmission), or the address is none.
+    pub duplicates: u64,
+    /// Replies dropped for want of room.
+    pub unsent: u64,
+    /// Arrivals dropped for want of room while a reply was being sent (ibsim only).
+    pub overflow: u64,
+}

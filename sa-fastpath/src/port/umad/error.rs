@@ -1,0 +1,159 @@
+//! Why a umad port cannot be opened, in words for the operator.
+
+use core::fmt;
+
+/// A umad port that cannot be opened.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum UmadError {
+    /// The kernel offers no umad devices at all.
+    NoUmad {
+        /// Of opening the version file.
+        errno: i32,
+    },
+    /// No device port matches what was asked for.
+    NoSuchPort {
+        /// The device asked for, if any.
+        device: Option<String>,
+        /// The port number asked for, if any.
+        port: Option<u8>,
+        /// The ports that exist, as `device/port`.
+        found: Vec<String>,
+    },
+    /// The device file cannot be opened.
+    Open {
+        /// `/dev/infiniband/umadN`.
+        path: String,
+        /// Of `open`.
+        errno: i32,
+    },
+    /// The kernel refused the agent.
+    Register {
+        /// `device/port`.
+        port: String,
+        /// The methods asked for, none for a client.
+        methods: Vec<u8>,
+        /// Of the ioctl.
+        errno: i32,
+    },
+    /// What was asked for does not work under a preload library that simulates umad.
+    Simulated,
+    /// The kernel refused to duplicate the descriptor.
+    Duplicate {
+        /// Of `fcntl`.
+        errno: i32,
+    },
+}
+
+impl fmt::Display for UmadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoUmad { errno } => write!(
+                f,
+                "/sys/class/infiniband_mad/abi_version: {}; {}",
+                os(*errno),
+                "is the module ib_umad loaded? (modprobe ib_umad)"
+            ),
+            Self::NoSuchPort {
+                device,
+                port,
+                found,
+            } => no_such_port(f, device.as_deref(), *port, found),
+            Self::Open { path, errno } => {
+                write!(f, "{path}: {}; {}", os(*errno), open_advice(*errno))
+            }
+            Self::Register {
+                port,
+                methods,
+                errno,
+            } => register(f, port, methods, *errno),
+            Self::Simulated => f.write_str(
+                "io_uring does not reach the simulator's umad; use the plain umad port there",
+            ),
+            Self::Duplicate { errno } => {
+                write!(f, "cannot duplicate the umad descriptor: {}", os(*errno))
+            }
+        }
+    }
+}
+
+impl core::error::Error for UmadError {}
+
+fn no_such_port(
+    f: &mut fmt::Formatter<'_>,
+    device: Option<&str>,
+    port: Option<u8>,
+    found: &[String],
+) -> fmt::Result {
+    match (device, port) {
+        (Some(device), Some(port)) => write!(f, "no umad port {device}/{port}")?,
+        (Some(device), None) => write!(f, "no umad port on device {device}")?,
+        (None, Some(port)) => write!(f, "no device with a umad port {port}")?,
+        (None, None) => f.write_str("no umad port on an InfiniBand device")?,
+    }
+    if found.is_empty() {
+        return f.write_str("; this host shows none (is the HCA's driver loaded?)");
+    }
+    f.write_str("; this host has ")?;
+    for (at, name) in found.iter().enumerate() {
+        write!(f, "{}{name}", if at == 0 { "" } else { ", " })?;
+    }
+    Ok(())
+}
+
+fn open_advice(errno: i32) -> &'static str {
+    match errno {
+        libc::ENOENT => "udev made no device file: is the module ib_umad loaded?",
+        libc::EACCES | libc::EPERM => {
+            "run as root, or give this user's group the device by a udev rule"
+        }
+        libc::ENXIO | libc::ENODEV => "the HCA went away",
+        libc::EMFILE | libc::ENFILE => "too many open files: raise LimitNOFILE",
+        _ => "see the kernel's log",
+    }
+}
+
+fn register(f: &mut fmt::Formatter<'_>, port: &str, methods: &[u8], errno: i32) -> fmt::Result {
+    write!(f, "port {port}: cannot register for Subnet Administration")?;
+    for (at, method) in methods.iter().enumerate() {
+        write!(
+            f,
+            "{}{}",
+            if at == 0 { ", methods " } else { ", " },
+            Method(*method)
+        )?;
+    }
+    write!(f, ": {}", os(errno))?;
+    match errno {
+        // The kernel says EINVAL for a method that has an owner.
+        libc::EINVAL | libc::EBUSY if !methods.is_empty() => f.write_str(
+            "; another program already owns these methods on this port (OpenSM?): start it with \
+             the preload that leaves them to others, or choose another port",
+        ),
+        libc::ENOMEM => f.write_str("; the file has its 32 agents, or memory is short"),
+        libc::EPERM | libc::EACCES => f.write_str("; the security policy forbids it"),
+        _ => Ok(()),
+    }
+}
+
+struct Method(u8);
+
+impl fmt::Display for Method {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        use sa_wire::mad::method;
+        match self.0 {
+            method::GET => f.write_str("Get"),
+            method::SET => f.write_str("Set"),
+            method::GET_TABLE => f.write_str("GetTable"),
+            method::GET_TRACE_TABLE => f.write_str("GetTraceTable"),
+            method::GET_MULTI => f.write_str("GetMulti"),
+            method::DELETE => f.write_str("Delete"),
+            method::REPORT => f.write_str("Report"),
+            other => write!(f, "0x{other:02x}"),
+        }
+    }
+}
+
+fn os(errno: i32) -> std::io::Error {
+    std::io::Error::from_raw_os_error(errno)
+}

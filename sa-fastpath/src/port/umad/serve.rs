@@ -1,0 +1,304 @@
+//! Serving over umad: a worker's port, and the slow lane's handle.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use sa_wire::mad::{MGMT_CLASS_SA, method};
+use sa_wire::rmpp::{RMPP_VERSION, flag, packet_type};
+use sa_wire::sa::SaMad;
+use sa_wire::umad::{MAD_SIZE, QP1_QKEY, Slot, UmadHeader};
+use zerocopy::{FromBytes, IntoBytes};
+
+use super::PortCounters;
+use super::agent::Agent;
+use super::sys::Read;
+use crate::port::{BATCH, MadPort, PortError, ReplyPort, Verdict};
+
+/// A worker's umad port.
+#[derive(Debug)]
+pub struct UmadPort {
+    receive: Arc<Agent>,
+    send: Arc<Agent>,
+    /// [`BATCH`] slots; the first `lent` are out with the worker.
+    slots: Box<[Slot]>,
+    lent: usize,
+    /// The last request of more than one MAD, empty when there is none.
+    spare: Vec<u8>,
+    counters: PortCounters,
+}
+
+impl UmadPort {
+    pub(super) fn new(receive: Arc<Agent>, send: Arc<Agent>) -> Self {
+        Self {
+            receive,
+            send,
+            slots: vec![Slot::EMPTY; BATCH].into_boxed_slice(),
+            lent: 0,
+            spare: Vec::with_capacity(SPARE),
+            counters: PortCounters::default(),
+        }
+    }
+
+    /// What the port hid so far.
+    pub fn counters(&self) -> &PortCounters {
+        &self.counters
+    }
+
+    /// Waits for a request, at most `timeout`; for idle loops, not for the busy path.
+    pub fn wait_readable(&self, timeout: Duration) -> Result<bool, PortError> {
+        self.receive.wait_readable(timeout)
+    }
+
+    /// The request of more than one MAD that the last `recv` met, if it met one.
+    ///
+    /// Shape: 64 bytes of [`UmadHeader`], 56 of MAD headers, then all data. Such a request is not
+    /// lent (it fits no slot); unless taken from here it is dropped.
+    pub fn oversized(&self) -> Option<&[u8]> {
+        (!self.spare.is_empty()).then_some(self.spare.as_slice())
+    }
+
+    /// Reads into the slot behind the lent ones. `false` when nothing (more) waits.
+    fn receive_one(&mut self) -> Result<bool, PortError> {
+        let Some(slot) = self.slots.get_mut(self.lent) else {
+            return Ok(false);
+        };
+        match self.receive.read(slot) {
+            Read::Nothing => Ok(false),
+            Read::Failed(errno) => Err(PortError::Os {
+                what: "reading umad",
+                errno,
+            }),
+            Read::TooSmall => {
+                let need = usize::try_from(slot.header.length).unwrap_or(SPARE);
+                self.receive_long(need)?;
+                // Ends the batch, so that the message can be taken before the next one.
+                Ok(false)
+            }
+            Read::Bytes(mad_len) => {
+                match sort(slot, mad_len) {
+                    Arrival::Request => {
+                        self.counters.received += 1;
+                        self.lent += 1;
+                    }
+                    Arrival::Returned => self.counters.returned += 1,
+                    Arrival::Foreign => self.counters.foreign += 1,
+                    Arrival::Malformed => self.counters.malformed += 1,
+                }
+                Ok(true)
+            }
+        }
+    }
+
+    fn receive_long(&mut self, need: usize) -> Result<(), PortError> {
+        match self.receive.read_long(&mut self.spare, need.max(SPARE)) {
+            Read::Bytes(_) => self.counters.oversized += 1,
+            // Another worker took it meanwhile, or a still longer one came first.
+            Read::Nothing | Read::TooSmall => {}
+            Read::Failed(errno) => {
+                return Err(PortError::Os {
+                    what: "reading umad",
+                    errno,
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+impl MadPort for UmadPort {
+    fn recv(&mut self) -> Result<&mut [Slot], PortError> {
+        self.lent = 0;
+        self.spare.clear();
+        // Bounded also when everything that comes is to be dropped.
+        for _ in 0..2 * BATCH {
+            if !self.receive_one()? {
+                break;
+            }
+        }
+        Ok(self.slots.get_mut(..self.lent).unwrap_or_default())
+    }
+
+    fn send(&mut self, verdicts: &[Verdict]) -> Result<usize, PortError> {
+        let Self {
+            receive,
+            send,
+            slots,
+            lent,
+            counters,
+            ..
+        } = self;
+        let lent = core::mem::take(lent);
+        let mut unsent = 0;
+        for (slot, verdict) in slots.iter_mut().take(lent).zip(verdicts) {
+            let Verdict::Reply(mad_len) = *verdict else {
+                continue;
+            };
+            let agent = if under_rmpp(&slot.mad) {
+                &receive
+            } else {
+                &send
+            };
+            address_reply(&mut slot.header);
+            let outcome = agent.write(slot, usize::from(mad_len).clamp(MIN_WRITE, MAD_SIZE));
+            match judge(outcome)? {
+                Sent::Yes => counters.sent += 1,
+                Sent::Duplicate => counters.duplicates += 1,
+                Sent::NoRoom => {
+                    counters.unsent += 1;
+                    unsent += 1;
+                }
+            }
+        }
+        Ok(unsent)
+    }
+}
+
+/// The slow lane's umad handle. Replies leave by the agent that owns the methods, so that the
+/// kernel can segment them.
+#[derive(Debug)]
+pub struct UmadReply {
+    agent: Arc<Agent>,
+    packet: Vec<u8>,
+}
+
+impl UmadReply {
+    pub(super) fn new(agent: Arc<Agent>) -> Self {
+        Self {
+            agent,
+            packet: Vec::new(),
+        }
+    }
+}
+
+impl ReplyPort for UmadReply {
+    fn reply(&mut self, request: &Slot, reply: &[u8]) -> Result<(), PortError> {
+        if reply.len() > MAD_SIZE && !self.can_segment() {
+            return Err(PortError::TooLong);
+        }
+        let mut header = request.header;
+        address_reply(&mut header);
+        header.agent = self.agent.id();
+        let segments = wants_rmpp(reply);
+        if segments {
+            header.retries = RMPP_RETRIES;
+        }
+        self.packet.clear();
+        self.packet.extend_from_slice(header.as_bytes());
+        self.packet.extend_from_slice(reply);
+        if segments {
+            activate_rmpp(&mut self.packet);
+        }
+        match judge(self.agent.write_packet(&mut self.packet, reply.len()))? {
+            Sent::Yes | Sent::Duplicate => Ok(()),
+            Sent::NoRoom => Err(PortError::Os {
+                what: "writing umad",
+                errno: libc::ENOMEM,
+            }),
+        }
+    }
+
+    fn can_segment(&self) -> bool {
+        !self.agent.is_simulated()
+    }
+}
+
+/// What came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Arrival {
+    Request,
+    /// A reply of ours that failed.
+    Returned,
+    Foreign,
+    Malformed,
+}
+
+/// Requests of class Subnet Administration are lent, RMPP's ACK, STOP and ABORT included.
+pub(crate) fn sort(slot: &Slot, mad_len: usize) -> Arrival {
+    let mad = &SaMad::from_bytes(&slot.mad).mad;
+    if slot.header.status != 0 {
+        Arrival::Returned
+    } else if mad_len < MIN_REQUEST {
+        Arrival::Malformed
+    } else if mad.mgmt_class != MGMT_CLASS_SA || mad.is_response() {
+        Arrival::Foreign
+    } else {
+        Arrival::Request
+    }
+}
+
+/// Turns the header of a request into that of its reply: remote fields stay as they are.
+pub(crate) fn address_reply(header: &mut UmadHeader) {
+    header.status = 0;
+    header.qkey = QP1_QKEY.into();
+    header.timeout_ms = 0;
+    header.retries = 0;
+    if header.grh_present != 0 {
+        header.hop_limit = GRH_HOP_LIMIT;
+    }
+}
+
+/// How a write went, trouble for good aside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sent {
+    Yes,
+    Duplicate,
+    NoRoom,
+}
+
+/// Sorts the errno of a write. Errors: those that say the device is gone.
+pub(crate) fn judge(outcome: Result<(), i32>) -> Result<Sent, PortError> {
+    match outcome {
+        Ok(()) => Ok(Sent::Yes),
+        Err(libc::EINVAL) => Ok(Sent::Duplicate),
+        Err(errno @ (libc::EIO | libc::ENODEV | libc::EBADF | libc::EPIPE | libc::ECONNRESET)) => {
+            Err(PortError::Os {
+                what: "writing umad",
+                errno,
+            })
+        }
+        Err(_) => Ok(Sent::NoRoom),
+    }
+}
+
+pub(crate) fn under_rmpp(mad: &[u8; MAD_SIZE]) -> bool {
+    SaMad::from_bytes(mad).rmpp.is_active()
+}
+
+/// Tables go out under RMPP, also those of one MAD: without it a receiver takes the padding for
+/// records. Errors go out plain, as they are.
+fn wants_rmpp(reply: &[u8]) -> bool {
+    let table = reply.get(METHOD_AT).is_some_and(|byte| {
+        let tables = [
+            method::GET_TABLE_RESP,
+            method::GET_TRACE_TABLE_RESP,
+            method::GET_MULTI_RESP,
+        ];
+        tables.contains(byte)
+    });
+    reply.len() > MAD_SIZE || table && reply.get(STATUS_AT).is_some_and(|status| status == [0, 0])
+}
+
+/// Sets what the kernel looks at; the rest it fills in.
+fn activate_rmpp(packet: &mut [u8]) {
+    let rmpp = packet.get_mut(size_of::<UmadHeader>()..);
+    let rmpp = rmpp.and_then(|mad| mad.get_mut(sa_wire::sa::RMPP_OFFSET..));
+    let rmpp = rmpp.and_then(|bytes| sa_wire::rmpp::RmppHeader::mut_from_prefix(bytes).ok());
+    if let Some((rmpp, _)) = rmpp {
+        rmpp.version = RMPP_VERSION;
+        rmpp.packet_type = packet_type::DATA;
+        rmpp.set_flags(rmpp.flags() | flag::ACTIVE);
+    }
+}
+
+const METHOD_AT: usize = 3;
+const STATUS_AT: core::ops::Range<usize> = 4..6;
+/// The kernel's least: a MAD header and an RMPP header.
+const MIN_WRITE: usize = 36;
+/// A MAD header; anything shorter cannot even be dropped by class.
+pub(crate) const MIN_REQUEST: usize = 24;
+/// What a GRH of ours may still cross.
+const GRH_HOP_LIMIT: u8 = 64;
+/// As OpenSM's vendor layer asks for.
+const RMPP_RETRIES: u32 = 3;
+/// Room for a request of more than one MAD; far above what any client sends.
+const SPARE: usize = 64 * 1024;

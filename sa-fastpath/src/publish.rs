@@ -1,0 +1,223 @@
+//! Handing snapshots from the slow path to the workers.
+//!
+//! One [`Publisher`], any number of [`Reader`]s, one pointer between them. Protocol:
+//!
+//! 1. `publish` puts the new snapshot into the slot and keeps a reference to the old one.
+//! 2. A reader, at a batch boundary, takes the new reference, drops its reference to the old
+//!    one, and only then stores the epoch it now holds (`Release`).
+//! 3. `reclaim` frees an old snapshot once every reader has stored a newer epoch (`Acquire`).
+//!
+//! So the last reference is always the publisher's, and no worker ever runs a destructor.
+
+use core::num::NonZeroU64;
+use core::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Arc;
+
+use arc_swap::{ArcSwapOption, Cache};
+use crossbeam_utils::CachePadded;
+use sa_snapshot::Snapshot;
+
+/// Readers that one publisher serves.
+pub const MAX_READERS: usize = 256;
+
+/// What an unused reader place holds: newer than any epoch.
+const NOBODY: u64 = u64::MAX;
+
+/// Increasing number of a published snapshot; made only by [`Publisher`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct EpochId(NonZeroU64);
+
+impl EpochId {
+    /// The number.
+    pub const fn get(self) -> u64 {
+        self.0.get()
+    }
+}
+
+impl core::fmt::Display for EpochId {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// A snapshot in service.
+#[derive(Debug)]
+pub struct Published<T = Snapshot> {
+    /// Its number.
+    pub epoch: EpochId,
+    /// Its tables.
+    pub snapshot: T,
+}
+
+/// What publisher and readers share.
+struct Shared<T> {
+    slot: ArcSwapOption<Published<T>>,
+    /// Epoch held by each reader, 0 before its first; [`NOBODY`] for unused places.
+    held: [CachePadded<AtomicU64>; MAX_READERS],
+}
+
+/// The single writer.
+pub struct Publisher<T = Snapshot> {
+    shared: Arc<Shared<T>>,
+    current: Option<Arc<Published<T>>>,
+    /// Snapshots that readers may still hold, oldest first.
+    retired: Vec<Arc<Published<T>>>,
+    next: NonZeroU64,
+}
+
+impl<T> Default for Publisher<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<T> Publisher<T> {
+    /// A publisher without a snapshot yet; epochs start at 1.
+    pub fn new() -> Self {
+        Self::starting_at(NonZeroU64::MIN)
+    }
+
+    /// A publisher whose first epoch is given, for a restart that goes on counting.
+    pub fn starting_at(next: NonZeroU64) -> Self {
+        let held = core::array::from_fn(|_| CachePadded::new(AtomicU64::new(NOBODY)));
+        let shared = Arc::new(Shared { slot: ArcSwapOption::const_empty(), held });
+        Self { shared, current: None, retired: Vec::new(), next }
+    }
+
+    /// The number that the next snapshot gets.
+    pub const fn next_epoch(&self) -> EpochId {
+        EpochId(self.next)
+    }
+
+    /// The snapshot in service.
+    pub const fn current(&self) -> Option<&Arc<Published<T>>> {
+        self.current.as_ref()
+    }
+
+    /// A reader of its own for one worker; none when all [`MAX_READERS`] places are taken.
+    pub fn reader(&self) -> Option<Reader<T>> {
+        let free = |place: &CachePadded<AtomicU64>| {
+            place.compare_exchange(NOBODY, 0, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+        };
+        let index = self.shared.held.iter().position(free)?;
+        let source = SharedSlot(Arc::clone(&self.shared));
+        let place = Place { shared: Arc::clone(&self.shared), index };
+        Some(Reader { cache: Cache::new(source), place })
+    }
+
+    /// Puts a snapshot into service; workers see it at their next batch. Returns its number.
+    pub fn publish(&mut self, snapshot: T) -> EpochId {
+        let epoch = EpochId(self.next);
+        self.next = self.next.saturating_add(1);
+        let published = Arc::new(Published { epoch, snapshot });
+        self.shared.slot.store(Some(Arc::clone(&published)));
+        self.retired.extend(self.current.replace(published));
+        self.reclaim();
+        epoch
+    }
+
+    /// Frees the retired snapshots that no reader can hold any more. Returns how many are left.
+    pub fn reclaim(&mut self) -> usize {
+        // Pairs with the `Release` store in `Place::note`.
+        let held = self.shared.held.iter().map(|place| place.load(Ordering::Acquire));
+        let oldest = held.min().unwrap_or(NOBODY);
+        self.retired.retain(|published| published.epoch.get() >= oldest);
+        self.retired.len()
+    }
+
+    /// How many old snapshots wait for their readers.
+    pub fn retired(&self) -> usize {
+        self.retired.len()
+    }
+}
+
+/// Lets the cache look at the slot inside the shared part.
+struct SharedSlot<T>(Arc<Shared<T>>);
+
+impl<T> core::ops::Deref for SharedSlot<T> {
+    type Target = ArcSwapOption<Published<T>>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.0.slot
+    }
+}
+
+/// One worker's view of the slot.
+pub struct Reader<T = Snapshot> {
+    /// Before `place`: its reference goes first when the reader is dropped, as in the protocol.
+    cache: Cache<SharedSlot<T>, Option<Arc<Published<T>>>>,
+    place: Place<T>,
+}
+
+/// Where a reader notes the epoch it holds; given back on drop.
+struct Place<T> {
+    shared: Arc<Shared<T>>,
+    index: usize,
+}
+
+impl<T> Place<T> {
+    #[inline(always)]
+    fn note(&self, epoch: u64) {
+        if let Some(held) = self.shared.held.get(self.index)
+            && held.load(Ordering::Relaxed) != epoch
+        {
+            // Permission to free what came before; pairs with `Publisher::reclaim`.
+            held.store(epoch, Ordering::Release);
+        }
+    }
+}
+
+impl<T> Drop for Place<T> {
+    fn drop(&mut self) {
+        self.note(NOBODY);
+    }
+}
+
+impl<T> Reader<T> {
+    /// The newest snapshot, for one batch. Call on every turn, empty ones too: an idle reader must
+    /// not keep an old snapshot from being freed.
+    #[inline(always)]
+    pub fn refresh(&mut self) -> Option<&Published<T>> {
+        let published = self.cache.load().as_deref();
+        self.place.note(published.map_or(0, |published| published.epoch.get()));
+        published
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_retired_snapshot_waits_for_its_readers() {
+        let mut publisher = Publisher::new();
+        let mut reader = publisher.reader().unwrap();
+        assert!(reader.refresh().is_none());
+        publisher.publish(1);
+        assert_eq!(reader.refresh().unwrap().snapshot, 1);
+        publisher.publish(2);
+        assert_eq!(publisher.retired(), 1, "the reader still holds the first");
+        assert_eq!(reader.refresh().unwrap().snapshot, 2);
+        assert_eq!(publisher.reclaim(), 0);
+    }
+
+    #[test]
+    fn a_reader_that_never_looked_holds_nothing_old() {
+        let mut publisher = Publisher::new();
+        let reader = publisher.reader().unwrap();
+        publisher.publish(1);
+        publisher.publish(2);
+        assert_eq!(publisher.retired(), 1, "it may be taking the first right now");
+        drop(reader);
+        assert_eq!(publisher.reclaim(), 0);
+    }
+
+    #[test]
+    fn places_are_reused_and_bounded() {
+        let publisher = Publisher::<u8>::new();
+        let readers: Vec<_> = core::iter::from_fn(|| publisher.reader()).collect();
+        assert_eq!(readers.len(), MAX_READERS);
+        drop(readers);
+        assert!(publisher.reader().is_some());
+    }
+}

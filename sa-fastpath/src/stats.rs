@@ -1,0 +1,118 @@
+//! What a worker did: counters with one writer, on cache lines of their own.
+
+use core::sync::atomic::{AtomicU64, Ordering};
+
+use crossbeam_utils::CachePadded;
+
+use crate::answer::{DropReason, Outcome, PuntReason, Reject};
+
+/// A counter that one thread writes and others read.
+#[derive(Debug, Default)]
+pub struct Counter(AtomicU64);
+
+impl Counter {
+    /// Adds. Only for the owning thread: a plain load and store, no locked instruction.
+    #[inline(always)]
+    pub fn add(&self, amount: u64) {
+        self.0.store(self.0.load(Ordering::Relaxed).wrapping_add(amount), Ordering::Relaxed);
+    }
+
+    /// Sets. Only for the owning thread.
+    #[inline(always)]
+    pub fn set(&self, value: u64) {
+        if self.0.load(Ordering::Relaxed) != value {
+            self.0.store(value, Ordering::Relaxed);
+        }
+    }
+
+    /// The value, possibly a little old.
+    pub fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// Counters of one worker.
+#[derive(Debug, Default)]
+pub struct WorkerStats {
+    inner: CachePadded<Inner>,
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    received: Counter,
+    batches: Counter,
+    answered: Counter,
+    refused: [Counter; Reject::COUNT],
+    dropped: [Counter; DropReason::COUNT],
+    punted: [Counter; PuntReason::COUNT],
+    unsent: Counter,
+    epoch: Counter,
+}
+
+/// The counters at one time.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct StatsSnapshot {
+    /// Requests taken from the port.
+    pub received: u64,
+    /// Turns that found any.
+    pub batches: u64,
+    /// Replies with records, or empty tables.
+    pub answered: u64,
+    /// Error replies by reason.
+    pub refused: [u64; Reject::COUNT],
+    /// Requests without reply by reason.
+    pub dropped: [u64; DropReason::COUNT],
+    /// Requests given to the slow lane by reason.
+    pub punted: [u64; PuntReason::COUNT],
+    /// Replies that the port could not send.
+    pub unsent: u64,
+    /// Epoch that the worker holds.
+    pub epoch: u64,
+}
+
+impl WorkerStats {
+    /// Counts one outcome.
+    #[inline(always)]
+    pub fn count(&self, outcome: Outcome) {
+        let counter = match outcome {
+            Outcome::Answered(_) => Some(&self.inner.answered),
+            Outcome::Refused(_, reject) => self.inner.refused.get(reject as usize),
+            Outcome::Dropped(reason) => self.inner.dropped.get(reason as usize),
+            Outcome::Punt(reason) => self.inner.punted.get(reason as usize),
+        };
+        if let Some(counter) = counter {
+            counter.add(1);
+        }
+    }
+
+    /// Counts a turn that found `requests`, and how many replies could not be sent.
+    #[inline(always)]
+    pub(crate) fn batch(&self, requests: u64, unsent: u64) {
+        self.inner.received.add(requests);
+        self.inner.batches.add(1);
+        if unsent != 0 {
+            self.inner.unsent.add(unsent);
+        }
+    }
+
+    /// Notes the epoch held.
+    #[inline(always)]
+    pub(crate) fn epoch(&self, epoch: u64) {
+        self.inner.epoch.set(epoch);
+    }
+
+    /// All counters, each read once.
+    pub fn snapshot(&self) -> StatsSnapshot {
+        let inner = &*self.inner;
+        StatsSnapshot {
+            received: inner.received.get(),
+            batches: inner.batches.get(),
+            answered: inner.answered.get(),
+            refused: inner.refused.each_ref().map(Counter::get),
+            dropped: inner.dropped.each_ref().map(Counter::get),
+            punted: inner.punted.each_ref().map(Counter::get),
+            unsent: inner.unsent.get(),
+            epoch: inner.epoch.get(),
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! What the workers do not answer: ClassPortInfo, wide PathRecord queries, and the refusals.
+//!
+//! Attributes that this daemon does not serve are refused with "method/attribute combination not
+//! supported" rather than left to time out; see `docs/deviations.md`.
+
+mod tables;
+
+use sa_fastpath::answer::{
+    Outcome, PathQuery, Reject, answer, finish_empty_table, finish_error, unanswerable,
+};
+use sa_snapshot::Snapshot;
+use sa_wire::class_port_info::{
+    CapabilityMask, CapabilityMask2, ClassPortInfo, ResponseTime,
+};
+use sa_wire::mad::{BASE_VERSION, SA_CLASS_VERSION, Status, method, response_method};
+use sa_wire::sa::{AttributeId, DATA_OFFSET, SaMad};
+use sa_wire::umad::Slot;
+use zerocopy::IntoBytes;
+
+pub use tables::MAX_RECORDS;
+
+/// The whole reply to a request; none when it gets no reply.
+///
+/// Shape: 24 to 256 bytes, or 56 header bytes and any number of records, when more than fit one
+/// MAD. Pure: the same request on the same snapshot gets the same bytes. Everything the workers
+/// answer is answered by their function, so that no reply depends on the lane.
+pub fn respond(snapshot: &Snapshot, request: &Slot) -> Option<Vec<u8>> {
+    let mut slot = *request;
+    match answer(snapshot, &mut slot) {
+        Outcome::Answered(length) | Outcome::Refused(length, _) => {
+            slot.mad.get(..usize::from(length)).map(<[u8]>::to_vec)
+        }
+        Outcome::Dropped(_) => None,
+        Outcome::Punt(_) => punted(snapshot, request),
+    }
+}
+
+/// The reply to a request that a worker gave away.
+pub fn punted(snapshot: &Snapshot, request: &Slot) -> Option<Vec<u8>> {
+    let mut slot = *request;
+    let mad = SaMad::from_bytes_mut(&mut slot.mad);
+    if unanswerable(snapshot, mad).is_some() || !is_request(mad.mad.method) {
+        return None;
+    }
+    if (mad.mad.base_version, mad.mad.class_version) != (BASE_VERSION, SA_CLASS_VERSION) {
+        return Some(refuse(mad, Status::BAD_VERSION));
+    }
+    if mad.attribute_id() == AttributeId::CLASS_PORT_INFO {
+        return Some(class_port_info(snapshot, mad));
+    }
+    let requester = snapshot.port_by_lid(request.header.lid.get())?;
+    let tables = matches!(mad.mad.method, method::GET | method::GET_TABLE);
+    if mad.attribute_id() != AttributeId::PATH_RECORD || !tables {
+        return Some(refuse(mad, Status::METHOD_ATTRIBUTE_NOT_SUPPORTED));
+    }
+    let is_get = mad.mad.method == method::GET;
+    let records = PathQuery::from_mad(snapshot, mad)
+        .map_err(tables::Refusal::from)
+        .and_then(|query| tables::path_records(snapshot, &query, requester, is_get));
+    Some(match records {
+        Ok(records) => tables::reply(mad, &records),
+        Err(tables::Refusal::Reject(Reject::NoRecords)) if !is_get => {
+            let length = finish_empty_table(mad);
+            take(mad, length)
+        }
+        Err(refusal) => refuse(mad, refusal.status()),
+    })
+}
+
+/// Reports, traps and what no SA ever gets are not requests of ours: silence.
+const fn is_request(asked: u8) -> bool {
+    matches!(
+        asked,
+        method::GET
+            | method::SET
+            | method::GET_TABLE
+            | method::GET_TRACE_TABLE
+            | method::GET_MULTI
+            | method::DELETE
+    )
+}
+
+/// The SA's capabilities. Source: OpenSM `osm_sa_class_port_info.c`, less what is not served.
+fn class_port_info(snapshot: &Snapshot, mad: &mut SaMad) -> Vec<u8> {
+    match mad.mad.method {
+        method::GET => {}
+        method::GET_TABLE | method::GET_MULTI => return refuse(mad, Status::REQ_INVALID),
+        _ => return refuse(mad, Status::METHOD_ATTRIBUTE_NOT_SUPPORTED),
+    }
+    let qos = snapshot.subnet().qos == 1;
+    let second = if qos { CapabilityMask2::OPENSM_QOS } else { CapabilityMask2::OPENSM };
+    let info = ClassPortInfo::subnet_administration(
+        CapabilityMask::OPENSM,
+        second,
+        ResponseTime::DEFAULT,
+    );
+    mad.mad.method = response_method(mad.mad.method);
+    mad.mad.status = Status::OK.get().into();
+    mad.sa.sm_key = 0.into();
+    let mut reply = mad.as_bytes().get(..DATA_OFFSET).unwrap_or_default().to_vec();
+    reply.extend_from_slice(info.as_bytes());
+    reply
+}
+
+fn refuse(mad: &mut SaMad, status: Status) -> Vec<u8> {
+    let length = finish_error(mad, status);
+    take(mad, length)
+}
+
+fn take(mad: &SaMad, length: u16) -> Vec<u8> {
+    mad.as_bytes().get(..usize::from(length)).unwrap_or_default().to_vec()
+}

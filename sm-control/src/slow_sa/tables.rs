@@ -1,0 +1,85 @@
+//! PathRecord queries that name one end or none, or whose answer is longer than a MAD.
+
+use core::ops::ControlFlow;
+
+use sa_fastpath::answer::{
+    INLINE_RECORDS, PathQuery, Reject, find_ends, finish_get, finish_table, for_each_wanted_path,
+};
+use sa_snapshot::{PortIx, Snapshot};
+use sa_wire::mad::{Status, method, response_method};
+use sa_wire::path_record::PathRecord;
+use sa_wire::rmpp::{RmppHeader, flag};
+use sa_wire::sa::{DATA_OFFSET, SaMad, attribute_offset};
+use zerocopy::IntoBytes;
+
+/// Records that one reply may hold; a query for more is refused with "no resources". 65,536
+/// records are 4 MiB.
+pub const MAX_RECORDS: usize = 65_536;
+
+/// Why there are no records.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Refusal {
+    Reject(Reject),
+    TooMany,
+}
+
+impl Refusal {
+    pub(super) const fn status(self) -> Status {
+        match self {
+            Self::Reject(reject) => reject.status(),
+            Self::TooMany => Status::NO_RESOURCES,
+        }
+    }
+}
+
+impl From<Reject> for Refusal {
+    fn from(reject: Reject) -> Self {
+        Self::Reject(reject)
+    }
+}
+
+/// Every record that the query wants; the first only for Get. Errors: see [`Refusal`].
+pub(super) fn path_records(
+    snapshot: &Snapshot,
+    query: &PathQuery,
+    requester: PortIx,
+    is_get: bool,
+) -> Result<Vec<PathRecord>, Refusal> {
+    let ends = find_ends(snapshot, query)?;
+    let limit = if is_get { 1 } else { MAX_RECORDS };
+    let mut records = Vec::new();
+    let flow = for_each_wanted_path(snapshot, query, requester, ends, |record| {
+        if records.len() == limit {
+            return ControlFlow::Break(());
+        }
+        records.push(*record);
+        if is_get { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    match (records.is_empty(), flow.is_break() && !is_get) {
+        (true, _) => Err(Reject::NoRecords.into()),
+        (false, true) => Err(Refusal::TooMany),
+        (false, false) => Ok(records),
+    }
+}
+
+/// The reply with these records. Shape: one MAD, or 56 header bytes and all records.
+pub(super) fn reply(mad: &mut SaMad, records: &[PathRecord]) -> Vec<u8> {
+    let length = match records {
+        [record] if mad.mad.method == method::GET => finish_get(mad, record),
+        records if records.len() <= INLINE_RECORDS => finish_table(mad, records),
+        records => return long_reply(mad, records),
+    };
+    mad.as_bytes().get(..usize::from(length)).unwrap_or_default().to_vec()
+}
+
+/// The transport segments it and fills in what RMPP needs beyond the Active flag.
+fn long_reply(mad: &mut SaMad, records: &[PathRecord]) -> Vec<u8> {
+    mad.mad.method = response_method(mad.mad.method);
+    mad.mad.status = Status::OK.get().into();
+    mad.rmpp = RmppHeader::data(flag::ACTIVE, 0, 0);
+    mad.sa.sm_key = 0.into();
+    mad.sa.attribute_offset = attribute_offset(64).into();
+    let mut reply = mad.as_bytes().get(..DATA_OFFSET).unwrap_or_default().to_vec();
+    reply.extend_from_slice(records.as_bytes());
+    reply
+}
