@@ -1,1 +1,3 @@
-//! (under construction)
+//! What tests across crates share.
+
+pub mod rig;

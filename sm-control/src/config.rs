@@ -1,0 +1,266 @@
+//! `sapphired`'s configuration file.
+
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use thiserror::Error;
+
+/// A whole configuration. Paths are relative to the file's directory.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "snake_case")]
+pub struct Config {
+    /// Where the fabric is described.
+    pub fabric: FabricSection,
+    /// How it is routed.
+    #[serde(default)]
+    pub routing: RoutingSection,
+    /// The QoS policy.
+    #[serde(default)]
+    pub policy: PolicySection,
+    /// The partitions.
+    #[serde(default)]
+    pub partitions: PartitionsSection,
+    /// Where requests come from.
+    #[serde(default, rename = "port")]
+    pub ports: Vec<PortSection>,
+    /// The answering threads.
+    #[serde(default)]
+    pub workers: WorkersSection,
+    /// What outlives a restart.
+    #[serde(default)]
+    pub state: StateSection,
+}
+
+/// `[fabric]`
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FabricSection {
+    /// Kind of source.
+    pub source: Source,
+    /// A fabric file, or a directory of OpenSM dumps.
+    pub path: PathBuf,
+    /// `opensm-subnet.lst` to take LIDs from.
+    pub lids: Option<PathBuf>,
+    /// Node that the SM runs on, when the files do not say.
+    pub sm_node: Option<String>,
+    /// LMC of CA and router ports, when LIDs are assigned here.
+    pub lmc: Option<u8>,
+    /// `opensm.conf`, for the options that answers depend on.
+    pub opensm_conf: Option<PathBuf>,
+    /// Overrides `qos` of `opensm_conf`.
+    pub qos: Option<bool>,
+}
+
+/// Kinds of fabric source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Source {
+    /// Files, read at start and at each reload.
+    Files,
+}
+
+/// `[routing]`
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RoutingSection {
+    /// torus-2qos, minhop or files; by default what the inputs call for.
+    pub engine: Option<String>,
+    /// `torus-2QoS.conf`.
+    pub torus_conf: Option<PathBuf>,
+    /// Publish although wired pairs have no path.
+    #[serde(default)]
+    pub allow_lost_pairs: bool,
+}
+
+/// `[policy]`
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PolicySection {
+    /// Policy file; without one, partitions alone decide SLs.
+    pub file: Option<PathBuf>,
+    /// text, xml or opensm; by default detected.
+    pub dialect: Option<String>,
+    /// What a broken policy file means.
+    #[serde(default)]
+    pub on_error: OnPolicyError,
+}
+
+/// What a broken policy file means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum OnPolicyError {
+    /// The load fails and the snapshot in service stays.
+    #[default]
+    Fail,
+    /// Served without a policy, as OpenSM does.
+    None,
+}
+
+/// `[partitions]`
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PartitionsSection {
+    /// `partitions.conf`; without one, everybody is a full member of the default partition.
+    pub file: Option<PathBuf>,
+}
+
+/// `[[port]]`
+#[derive(Debug, Clone, Deserialize)]
+#[serde(tag = "transport", rename_all = "lowercase", deny_unknown_fields)]
+pub enum PortSection {
+    /// A client of the fabric simulator.
+    Ibsim {
+        /// Node to attach to.
+        node: String,
+        /// Base name of the simulator's sockets; by default `IBSIM_SOCKNAME`, else `sim`.
+        sockname: Option<String>,
+        /// Claim to be an SM, which is what brings QP1 requests here.
+        #[serde(default = "yes")]
+        issm: bool,
+    },
+    /// The kernel's user MAD device.
+    Umad {
+        /// Device name, as in `mlx5_0`; by default the first.
+        device: Option<String>,
+        /// Port number of the device.
+        #[serde(default = "one")]
+        port: u8,
+        /// Drive the file by io_uring.
+        #[serde(default)]
+        io_uring: bool,
+    },
+}
+
+/// `[workers]`
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WorkersSection {
+    /// Cores to pin workers to, one per port in order; fewer or none: not pinned.
+    #[serde(default)]
+    pub cores: Vec<usize>,
+    /// Empty turns after which a worker yields its core; absent: it never does.
+    pub yield_after: Option<u32>,
+    /// Requests that may wait for the slow lane.
+    #[serde(default = "punt_capacity")]
+    pub punt_queue: usize,
+}
+
+impl Default for WorkersSection {
+    fn default() -> Self {
+        Self { cores: Vec::new(), yield_after: None, punt_queue: punt_capacity() }
+    }
+}
+
+/// `[state]`
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StateSection {
+    /// Where the last good snapshot is kept for a warm start; absent: nowhere.
+    pub directory: Option<PathBuf>,
+}
+
+const fn yes() -> bool {
+    true
+}
+
+const fn one() -> u8 {
+    1
+}
+
+const fn punt_capacity() -> usize {
+    1024
+}
+
+/// A configuration that cannot be used.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ConfigError {
+    /// The file cannot be read.
+    #[error("{}: {source}", path.display())]
+    Read {
+        /// Which.
+        path: PathBuf,
+        /// Why not.
+        source: std::io::Error,
+    },
+    /// It is not what was expected; the text names line, column and what was.
+    #[error("{}: {message}", path.display())]
+    Parse {
+        /// Which file.
+        path: PathBuf,
+        /// Where and what.
+        message: String,
+    },
+}
+
+impl Config {
+    /// Reads and parses. Errors: [`ConfigError`].
+    pub fn read(path: &Path) -> Result<Self, ConfigError> {
+        let text = std::fs::read_to_string(path)
+            .map_err(|source| ConfigError::Read { path: path.into(), source })?;
+        let mut config = Self::parse(&text)
+            .map_err(|message| ConfigError::Parse { path: path.into(), message })?;
+        config.resolve(path.parent().unwrap_or(Path::new("")));
+        Ok(config)
+    }
+
+    /// Parses. Errors: line, column, what was found and what was expected.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let config: Self = toml::from_str(text).map_err(|error| error.to_string())?;
+        if config.ports.is_empty() {
+            return Err("no [[port]] section: say where requests come from".into());
+        }
+        Ok(config)
+    }
+
+    /// Makes relative paths relative to the configuration file.
+    fn resolve(&mut self, base: &Path) {
+        let paths = [
+            Some(&mut self.fabric.path),
+            self.fabric.lids.as_mut(),
+            self.fabric.opensm_conf.as_mut(),
+            self.routing.torus_conf.as_mut(),
+            self.policy.file.as_mut(),
+            self.partitions.file.as_mut(),
+            self.state.directory.as_mut(),
+        ];
+        for path in paths.into_iter().flatten() {
+            *path = base.join(&path);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MINIMAL: &str = r#"
+        [fabric]
+        source = "files"
+        path = "net"
+        [[port]]
+        transport = "ibsim"
+        node = "H1"
+    "#;
+
+    #[test]
+    fn the_minimal_file_is_enough() {
+        let config = Config::parse(MINIMAL).unwrap();
+        assert_eq!(config.fabric.source, Source::Files);
+        assert!(matches!(&config.ports[..], [PortSection::Ibsim { issm: true, .. }]));
+    }
+
+    #[test]
+    fn an_unknown_key_is_refused_with_its_place() {
+        let text = MINIMAL.replace("path = \"net\"", "path = \"net\"\n pth = \"x\"");
+        let error = Config::parse(&text).unwrap_err();
+        assert!(error.contains("line 5") && error.contains("pth"), "{error}");
+        assert!(error.contains("expected one of"), "{error}");
+    }
+
+    #[test]
+    fn a_file_without_ports_is_refused() {
+        let text = MINIMAL.split("[[port]]").next().unwrap();
+        assert!(Config::parse(text).unwrap_err().contains("[[port]]"));
+    }
+}
