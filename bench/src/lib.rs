@@ -10,6 +10,7 @@ pub mod closed;
 pub mod floor;
 pub mod open;
 pub mod pool;
+pub mod synthetic;
 
 pub use closed::{ClosedLoop, ClosedReport};
 pub use floor::{PauseFloor, measure_pause_floor};

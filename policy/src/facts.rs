@@ -1,5 +1,7 @@
 //! What the policy needs to know about a fabric.
 
+use std::borrow::Cow;
+
 use sa_wire::{Guid, NodeType};
 
 /// An end port as the policy sees it: a CA or router port, or the port 0 of a switch.
@@ -7,12 +9,48 @@ use sa_wire::{Guid, NodeType};
 pub struct PortFacts {
     /// Port GUID.
     pub guid: Guid,
+    /// Node GUID: the ports of one node share it.
+    pub node_guid: Guid,
     /// What the node is.
     pub node_type: NodeType,
     /// NodeDescription.
     pub description: String,
     /// Port number on its node, 0 for a switch.
     pub port_number: u8,
+    /// How many ports the node has (NodeInfo.NumPorts), port 0 not counted.
+    pub node_ports: u8,
     /// True for the port that the SM runs on.
     pub is_sm: bool,
+}
+
+/// A node's name as the SM prints it, which is what `port-name` compares: at most 63 bytes, and a
+/// blank for each byte that is not printable ASCII. Source: OpenSM `cl_nodenamemap.c`.
+pub(crate) fn printed_name(description: &str) -> Cow<'_, str> {
+    let bytes = description.as_bytes();
+    let end = bytes
+        .iter()
+        .position(|byte| *byte == 0)
+        .unwrap_or(bytes.len())
+        .min(63);
+    let printable = |byte: &u8| (0x20..0x7f).contains(byte);
+    if bytes[..end].iter().all(printable) {
+        return Cow::Borrowed(&description[..end]);
+    }
+    let shown = bytes[..end]
+        .iter()
+        .map(|b| if printable(b) { char::from(*b) } else { ' ' });
+    Cow::Owned(shown.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_cut_and_blanked_as_printed() {
+        assert_eq!(printed_name("h1 HCA-1"), "h1 HCA-1");
+        assert_eq!(printed_name("a\tb\u{e9}"), "a b  ");
+        assert_eq!(printed_name("a\0b"), "a");
+        assert_eq!(printed_name(&"x".repeat(64)).len(), 63);
+    }
 }

@@ -7,9 +7,23 @@ use sa_wire::{DataVls, Guid, Lid, Lmc, NodeType, SlToVl};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SwitchIx(pub u32);
 
+impl SwitchIx {
+    /// As an index of slices.
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
 /// Index into [`Topology::end_ports`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EndPortIx(pub u32);
+
+impl EndPortIx {
+    /// As an index of slices.
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
 
 /// A fabric as routing sees it: switches, end ports, cables. LIDs are assigned.
 ///
@@ -127,4 +141,113 @@ impl Topology {
     pub fn end_port(&self, ix: EndPortIx) -> &EndPort {
         &self.end_ports[ix.0 as usize]
     }
+
+    /// Indices of all switches.
+    pub fn switch_ixs(&self) -> impl Iterator<Item = SwitchIx> + use<> {
+        (0..count32(self.switches.len())).map(SwitchIx)
+    }
+
+    /// Indices of all end ports.
+    pub fn end_port_ixs(&self) -> impl Iterator<Item = EndPortIx> + use<> {
+        (0..count32(self.end_ports.len())).map(EndPortIx)
+    }
+
+    /// What the cable in a port of a switch leads to; nothing for a port that does not exist.
+    pub fn peer(&self, switch: SwitchIx, port: u8) -> Peer {
+        let port = self.switch(switch).ports.get(usize::from(port));
+        port.map_or(Peer::Nothing, |port| port.peer)
+    }
+
+    /// The cables between switches that leave a switch, by ascending port: port, far switch and
+    /// its port. A cable that comes back to the same port is left out.
+    pub fn cables(&self, switch: SwitchIx) -> impl Iterator<Item = (u8, SwitchIx, u8)> + '_ {
+        let ports = (0..=u8::MAX).zip(&self.switch(switch).ports);
+        ports.filter_map(move |(number, port)| match port.peer {
+            Peer::Switch { switch: far, port } if (far, port) != (switch, number) => {
+                Some((number, far, port))
+            }
+            _ => None,
+        })
+    }
+
+    /// CA and router ports plugged into a switch, by ascending port of the switch.
+    pub fn hosts(&self, switch: SwitchIx) -> impl Iterator<Item = (u8, EndPortIx)> + '_ {
+        let ports = (0..=u8::MAX).zip(&self.switch(switch).ports);
+        ports.filter_map(|(number, port)| match port.peer {
+            Peer::EndPort(end) => Some((number, end)),
+            _ => None,
+        })
+    }
+}
+
+/// Who owns which LID.
+#[derive(Debug, Clone)]
+pub struct LidMap {
+    /// By LID: index of the end port, or `NOBODY`.
+    owners: Vec<u32>,
+}
+
+const NOBODY: u32 = u32::MAX;
+
+impl LidMap {
+    /// Of all end ports.
+    pub fn new(topology: &Topology) -> Self {
+        let mut owners = vec![NOBODY; usize::from(topology.max_lid()) + 1];
+        for ix in topology.end_port_ixs() {
+            for lid in topology.end_port(ix).lids() {
+                if let Some(owner) = owners.get_mut(usize::from(lid)) {
+                    *owner = ix.0;
+                }
+            }
+        }
+        Self { owners }
+    }
+
+    /// The end port that owns a LID.
+    pub fn owner(&self, lid: u16) -> Option<EndPortIx> {
+        let owner = self
+            .owners
+            .get(usize::from(lid))
+            .filter(|owner| **owner != NOBODY);
+        owner.map(|owner| EndPortIx(*owner))
+    }
+
+    /// The largest LID in use; 0 in an empty fabric.
+    pub fn max_lid(&self) -> u16 {
+        u16::try_from(self.owners.len().saturating_sub(1)).unwrap_or(u16::MAX)
+    }
+}
+
+/// Numbers all ports of all switches, port 0 included, switch after switch.
+#[derive(Debug, Clone)]
+pub(crate) struct PortNumbers {
+    /// By switch: the number of its port 0; one more entry at the end.
+    first: Vec<u32>,
+}
+
+impl PortNumbers {
+    pub(crate) fn new(topology: &Topology) -> Self {
+        let mut next = 0;
+        let mut first = vec![0];
+        for switch in &topology.switches {
+            next += count32(switch.ports.len());
+            first.push(next);
+        }
+        Self { first }
+    }
+
+    /// How many ports there are.
+    pub(crate) fn total(&self) -> usize {
+        self.first.last().map_or(0, |total| *total as usize)
+    }
+
+    /// The number of a port that exists.
+    pub(crate) fn of(&self, switch: SwitchIx, port: u8) -> usize {
+        self.first[switch.0 as usize] as usize + usize::from(port)
+    }
+}
+
+/// A count that an index type holds; fabrics are far smaller.
+pub(crate) fn count32(count: usize) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
 }

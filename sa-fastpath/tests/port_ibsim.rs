@@ -2,9 +2,11 @@
 
 mod port_support;
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use port_support::rig::{Fabric, TWO_HOSTS, records, wait_for};
+use port_support::rig::{Fabric, TWO_HOSTS, Torus, records, wait_for};
 use port_support::{Outcome, Responder, echo, request, skip, turn};
 use sa_fastpath::port::ibsim::{AttachError, Attachment, IbsimPort, Options, Role};
 use sa_fastpath::port::umad::{
@@ -14,6 +16,8 @@ use sa_fastpath::port::{MadPort, PortError, ReplyPort, Verdict};
 use sa_wire::Lid;
 use sa_wire::mad::method;
 use sa_wire::umad::Slot;
+
+const PATIENCE: Duration = Duration::from_secs(10);
 
 fn on(fabric: &Fabric, node: &str) -> Options {
     Options {
@@ -191,7 +195,12 @@ fn silence_is_asked_again_and_no_route_is_said_at_once() -> Outcome {
         return skip(&why);
     }
     let (fabric, port, sa) = configured()?;
-    let responder = Responder::start(port, |_| Verdict::Silence);
+    let seen = Arc::new(AtomicU32::new(0));
+    let counted = Arc::clone(&seen);
+    let responder = Responder::start(port, move |_| {
+        counted.fetch_add(1, Ordering::Relaxed);
+        Verdict::Silence
+    });
     let attachment = Attachment::new(&on(&fabric, "H2"))?;
     let mut client = attachment.client()?;
     let patience = Patience {
@@ -214,11 +223,10 @@ fn silence_is_asked_again_and_no_route_is_said_at_once() -> Outcome {
         .unwrap_err();
     assert!(matches!(long, AskError::Port(PortError::TooLong)), "{long}");
 
-    assert_eq!(
-        responder.stop()?.counters().received,
-        3,
-        "one request, two repeats"
-    );
+    wait_for("one request and two repeats", PATIENCE, || {
+        Ok(seen.load(Ordering::Relaxed) == 3)
+    })?;
+    assert_eq!(responder.stop()?.counters().sent, 0);
     Ok(())
 }
 
@@ -233,22 +241,20 @@ fn other_classes_and_stray_responses_are_dropped_and_counted() -> Outcome {
     let sa = Destination::sa(Lid::new(server.port()?.lid)?);
     let mut port = server.serve()?;
     // The capability change makes the simulator send trap 144 to the SM's LID, which is ours.
+    server.set_role(Role::Plain)?;
     server.set_role(Role::Manager)?;
     let attachment = Attachment::new(&on(&fabric, "H2"))?;
     let mut client = attachment.client()?;
-    // A response whose transaction names no client goes to the manager as well.
-    client.submit(
-        &sa,
-        &request(method::GET_RESP, u64::MAX),
-        Patience::default(),
-    )?;
+    // A response is delivered by the client number in its transaction, asked for or not.
+    let stray = u64::from(server.number()) << 48;
+    client.submit(&sa, &request(method::GET_RESP, stray), Patience::default())?;
     // RMPP's acknowledgements are no responses, and are lent.
     let mut ack = request(method::GET_TABLE, 9);
     ack[24..27].copy_from_slice(&[1, 2, 1]);
     client.submit(&sa, &ack, Patience::default())?;
 
     let mut lent = 0;
-    wait_for("the packets", Duration::from_secs(5), || {
+    wait_for("the packets", PATIENCE, || {
         lent += port
             .recv()
             .map_err(|error| std::io::Error::other(error.to_string()))?
@@ -336,5 +342,34 @@ fn attached_before_the_sm_it_gets_the_requests_to_the_sms_lid() -> Outcome {
     let mut port = responder.stop()?;
     assert_eq!(turn(&mut port, &mut echo)?, 0);
     assert_eq!((port.counters().received, port.counters().sent), (10, 10));
+    Ok(())
+}
+
+/// The same on a torus of 125 switches, routed by torus-2QoS with QoS on.
+#[test]
+fn attached_before_the_sm_of_a_torus() -> Outcome {
+    if let Some(why) = Fabric::unavailable().or_else(Torus::unavailable) {
+        return skip(&why);
+    }
+    let torus = Torus::generate(&["--dims", "5,5,5"])?;
+    let fabric = Fabric::start(&torus.net)?;
+    let conf = fabric.dir().join("torus-2QoS.conf");
+    std::fs::write(&conf, &torus.conf)?;
+    let mut server = Attachment::new(&on(&fabric, "H0_0_0_0").manager())?;
+    let responder = Responder::start(server.serve()?, |slot| {
+        slot.mad[56 + 57] = 1;
+        echo(slot)
+    });
+    let conf = conf.to_str().ok_or("a path without text")?;
+    let options = ["-R", "torus-2QoS,no_fallback", "-Q", "--torus_config", conf];
+    let mut opensm = fabric.opensm("H0_0_0_0", &options)?;
+    let facts = server.port()?;
+    assert_eq!((facts.state, facts.lid), (4, facts.sm_lid));
+    let printed = fabric.saquery("H4_4_4_0", &["PR", "--slid", "1", "--dlid", "0x1234"])?;
+    let answers = records(&printed);
+    assert_eq!(answers.len(), 1, "{printed}");
+    assert_eq!(answers[0].get("dlid"), Some("4660"), "only an echo says so");
+    opensm.check()?;
+    assert_eq!(responder.stop()?.counters().received, 1);
     Ok(())
 }

@@ -64,12 +64,28 @@ pub enum Source {
 #[serde(deny_unknown_fields)]
 pub struct RoutingSection {
     /// torus-2qos, minhop or files; by default what the inputs call for.
-    pub engine: Option<String>,
+    pub engine: Option<EngineName>,
     /// `torus-2QoS.conf`.
     pub torus_conf: Option<PathBuf>,
     /// Publish although wired pairs have no path.
     #[serde(default)]
     pub allow_lost_pairs: bool,
+}
+
+/// Engines by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum EngineName {
+    /// What the inputs call for.
+    #[default]
+    Auto,
+    /// torus-2QoS.
+    #[serde(rename = "torus-2qos")]
+    Torus2Qos,
+    /// Shortest paths.
+    MinHop,
+    /// Tables of dumps.
+    Files,
 }
 
 /// `[policy]`

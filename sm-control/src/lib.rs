@@ -1,1 +1,16 @@
-//! (under construction)
+//! The slow path: fabric files, the way from them to a snapshot, the slow lane, and the daemon
+//! `sapphired`.
+
+#![forbid(unsafe_code)]
+
+pub mod config;
+pub mod dump;
+pub mod export;
+pub mod fabric;
+pub mod generate;
+pub mod pipeline;
+pub mod request;
+pub mod server;
+pub mod slow_sa;
+pub mod store;
+pub mod twin;

@@ -159,6 +159,12 @@ pub struct Torus {
 }
 
 impl Torus {
+    /// Why fabrics cannot be generated here, as [`Fabric::unavailable`].
+    pub fn unavailable() -> Option<String> {
+        let missing = find_program("python3").is_none();
+        missing.then(|| "skipped: python3 not found (apt-get install python3-minimal)".to_owned())
+    }
+
     /// Runs the generator, for example with `["--dims", "5,5,5", "--hosts", "2"]`.
     pub fn generate(arguments: &[&str]) -> io::Result<Self> {
         let scratch = Scratch::new()?;

@@ -1,2 +1,87 @@
-//! sapphire
-fn main() {}
+//! `sapphire`: routes, checks, compiles, explains and asks; thin over the libraries.
+
+#![forbid(unsafe_code)]
+
+mod answer;
+mod check;
+mod compile;
+mod demo;
+mod explain;
+mod fabric;
+mod failure;
+mod inputs;
+mod json;
+mod query;
+mod route;
+mod snapshot;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use failure::Outcome;
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+/// Routes, proves, compiles and answers for InfiniBand subnets.
+///
+/// Exit status: 0 done; 1 a file cannot be read or parsed, or the work failed; 2 wrong usage;
+/// 3 inputs understood, but the route is refused or problems were found; 4 nobody answered.
+#[derive(Debug, Parser)]
+#[command(version, max_term_width = 100, propagate_version = true)]
+struct Arguments {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Route an 8x8x8 torus, serve it from a pinned worker and load it, all in memory
+    Demo(demo::Demo),
+    /// Make fabric files
+    #[command(subcommand)]
+    Fabric(fabric::Fabric),
+    /// Route a fabric and write the tables in OpenSM's formats
+    Route(route::Route),
+    /// Prove tables free of credit loops and all pairs reachable
+    Check(check::Check),
+    /// Compile a fabric, its routes and its policy into a snapshot file
+    Compile(compile::Compile),
+    /// Look into snapshot files
+    #[command(subcommand)]
+    Snapshot(snapshot::Snapshot),
+    /// Answer requests read as JSON lines from standard input
+    Answer(answer::Answer),
+    /// Say why a pair gets the PathRecord it gets, hop by hop
+    Explain(explain::Explain),
+    /// Ask a running SA
+    #[command(subcommand)]
+    Query(query::Query),
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let outcome = match &arguments.verb {
+        Verb::Demo(verb) => demo::run(verb),
+        Verb::Fabric(verb) => fabric::run(verb),
+        Verb::Route(verb) => route::run(verb),
+        Verb::Check(verb) => check::run(verb),
+        Verb::Compile(verb) => compile::run(verb),
+        Verb::Snapshot(verb) => snapshot::run(verb),
+        Verb::Answer(verb) => answer::run(verb),
+        Verb::Explain(verb) => explain::run(verb),
+        Verb::Query(verb) => query::run(verb),
+    };
+    report(outcome)
+}
+
+fn report(outcome: Outcome) -> ExitCode {
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("{failure}");
+            ExitCode::from(failure.exit_code())
+        }
+    }
+}

@@ -144,7 +144,8 @@ impl Attachment {
         Ok(IbsimReply::new(self.data.share()?))
     }
 
-    /// A client. Errors: as [`Attachment::serve`].
+    /// A client. It shares the socket as well, so an attachment either asks or serves.
+    /// Errors: as [`Attachment::serve`].
     pub fn client(&self) -> Result<IbsimClient, AttachError> {
         Ok(IbsimClient::new(self.data.share()?))
     }

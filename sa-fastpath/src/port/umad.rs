@@ -14,6 +14,8 @@ mod find;
 mod serve;
 pub(crate) mod sys;
 
+use std::io;
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -61,6 +63,16 @@ impl Default for Options {
 pub struct Umad {
     name: PortName,
     receive: Arc<Agent>,
+    kind: Kind,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Kernel,
+    /// A preload library; it delivers by class to the agent that registered last.
+    Simulator,
+    /// A packet socket.
+    StandIn,
 }
 
 impl Umad {
@@ -68,18 +80,42 @@ impl Umad {
     pub fn open(options: &Options) -> Result<Self, UmadError> {
         let name = find::find(options.device.as_deref(), options.port)?;
         let receive = Arc::new(Agent::open(&name, &options.methods)?);
-        Ok(Self { name, receive })
+        let kind = if receive.is_simulated() {
+            Kind::Simulator
+        } else {
+            Kind::Kernel
+        };
+        Ok(Self {
+            name,
+            receive,
+            kind,
+        })
+    }
+
+    /// A port on a packet socket in place of a umad file, for tests and demonstrations: each
+    /// packet is a umad header and a MAD (see [`packet_pair`]). Errors: the operating system's.
+    pub fn over_packets(packets: OwnedFd) -> io::Result<Self> {
+        let agent = Agent::over_packets(packets).map_err(io::Error::from_raw_os_error)?;
+        let name = PortName {
+            device: "packets".to_owned(),
+            port: 0,
+            node: 0,
+        };
+        Ok(Self {
+            name,
+            receive: Arc::new(agent),
+            kind: Kind::StandIn,
+        })
     }
 
     /// A worker's port: shared receive agent, own send agent where possible.
     ///
-    /// Under the simulator replies leave by the receive agent too: it delivers by class to the
-    /// agent that registered last, so a second one would take the requests away.
+    /// Only the kernel allows that: under the simulator a second agent of the class would take
+    /// the requests away, and a packet socket has one end.
     pub fn worker(&self) -> Result<UmadPort, UmadError> {
-        let send = if self.receive.is_simulated() {
-            Arc::clone(&self.receive)
-        } else {
-            Arc::new(Agent::open(&self.name, &[])?)
+        let send = match self.kind {
+            Kind::Kernel => Arc::new(Agent::open(&self.name, &[])?),
+            Kind::Simulator | Kind::StandIn => Arc::clone(&self.receive),
         };
         Ok(UmadPort::new(Arc::clone(&self.receive), send))
     }
@@ -89,6 +125,13 @@ impl Umad {
         UmadReply::new(Arc::clone(&self.receive))
     }
 
+    /// Sets IsSM in the port's capability mask until the guard is dropped. Under the simulator
+    /// this is what makes requests to the port's LID come here.
+    /// Errors: [`UmadError::Open`]; `EAGAIN` when another program holds it.
+    pub fn announce_sm(&self) -> Result<SmFlag, UmadError> {
+        find::open_issm(&self.name).map(SmFlag)
+    }
+
     /// Device, port number and node.
     pub fn name(&self) -> &PortName {
         &self.name
@@ -96,7 +139,7 @@ impl Umad {
 
     /// True when a preload library simulates umad: no RMPP, no io_uring, one agent.
     pub fn is_simulated(&self) -> bool {
-        self.receive.is_simulated()
+        self.kind == Kind::Simulator
     }
 
     /// Waits for a request, at most `timeout`; for idle loops, not for the busy path.
@@ -108,13 +151,23 @@ impl Umad {
     /// Errors: [`UmadError::Simulated`], [`UmadError::Duplicate`].
     #[cfg(feature = "uring")]
     pub(crate) fn packets(&self) -> Result<(sys::RawFile, u32), UmadError> {
-        if self.receive.is_simulated() {
+        if self.kind == Kind::Simulator {
             return Err(UmadError::Simulated);
         }
         let file = self.receive.file().duplicate();
         let file = file.map_err(|errno| UmadError::Duplicate { errno })?;
         Ok((file, self.receive.id()))
     }
+}
+
+/// Keeps IsSM set on a port.
+#[derive(Debug)]
+pub struct SmFlag(#[expect(dead_code, reason = "held open")] sys::RawFile);
+
+/// A connected pair of packet sockets, one for a port and one for its far end.
+/// Errors: the operating system's.
+pub fn packet_pair() -> io::Result<(OwnedFd, OwnedFd)> {
+    sys::packet_pair().map_err(io::Error::from_raw_os_error)
 }
 
 /// What a port hid. Units: MADs.

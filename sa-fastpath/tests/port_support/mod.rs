@@ -1,8 +1,8 @@
 //! What the port tests share: the simulated fabric, requests, and a responder that echoes.
 #![allow(dead_code, reason = "each test binary uses a part")]
+#![allow(unreachable_pub, reason = "shared by inclusion")]
 
 #[path = "../../../tests/src/rig.rs"]
-#[allow(unreachable_pub, reason = "public where it is a library")]
 pub mod rig;
 
 use std::error::Error;
@@ -40,7 +40,7 @@ pub fn request(method: u8, transaction: u64) -> [u8; MAD_SIZE] {
 }
 
 /// Turns a request into its reply: a Get comes back as it is, a GetTable with as many copies of
-/// its record as RawTraffic's neighbour, the preference byte, says.
+/// its record as the preference byte says.
 pub fn echo(slot: &mut Slot) -> Verdict {
     let mad = SaMad::from_bytes_mut(&mut slot.mad);
     let table = mad.mad.method == method::GET_TABLE;

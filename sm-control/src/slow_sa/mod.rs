@@ -67,6 +67,12 @@ pub fn punted(snapshot: &Snapshot, request: &Slot) -> Option<Vec<u8>> {
     })
 }
 
+/// What a requester gets whose reply does not fit the transport it came by.
+pub fn too_long(request: &Slot) -> Vec<u8> {
+    let mut slot = *request;
+    refuse(SaMad::from_bytes_mut(&mut slot.mad), Status::NO_RESOURCES)
+}
+
 /// Reports, traps and what no SA ever gets are not requests of ours: silence.
 const fn is_request(asked: u8) -> bool {
     matches!(

@@ -215,10 +215,9 @@ impl Packet {
 
     /// What the sender said, where it makes sense.
     fn mad_len(&self) -> u32 {
-        match u32::try_from(self.length.get()) {
-            Ok(length @ 24..=256) => length,
-            _ => 256,
-        }
+        let said = u32::try_from(self.length.get()).ok();
+        said.filter(|length| (24..=WHOLE).contains(length))
+            .unwrap_or(WHOLE)
     }
 }
 
@@ -244,6 +243,8 @@ fn waiting(errno: i32) -> PortError {
 const QP1: u32 = 1;
 /// Units: bytes of the umad header that a slot's length counts.
 const HEADER: u32 = 64;
+/// Units: bytes of a MAD.
+const WHOLE: u32 = 256;
 /// Far above what can be in flight: the simulator's sockets hold about ten packets each.
 const BACKLOG: usize = 256;
 /// Enough for the simulator to come round to this client a few times.

@@ -1,6 +1,6 @@
 //! One open umad file with one agent: packets in, packets out.
 
-use std::ffi::CString;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::time::Duration;
 
 use sa_wire::mad::{MGMT_CLASS_SA, SA_CLASS_VERSION};
@@ -9,8 +9,8 @@ use sa_wire::umad::{MAD_SIZE, Slot, UmadHeader};
 use zerocopy::IntoBytes;
 
 use super::error::UmadError;
-use super::find::PortName;
-use super::sys::{self, Access, RawFile, Read, RegisterAgent};
+use super::find::{self, PortName};
+use super::sys::{self, RawFile, Read, RegisterAgent};
 use crate::port::PortError;
 
 /// An agent of class Subnet Administration on a file of its own.
@@ -36,13 +36,7 @@ impl Agent {
     /// Opens the port's umad file and registers for `methods`; without any, the agent only sends,
     /// and receives the answers to its own requests. Errors: [`UmadError`].
     pub(super) fn open(port: &PortName, methods: &[u8]) -> Result<Self, UmadError> {
-        let path = port.path();
-        let refused = |errno| UmadError::Open {
-            path: path.clone(),
-            errno,
-        };
-        let text = CString::new(path.as_str()).map_err(|_| refused(libc::EINVAL))?;
-        let file = RawFile::open(&text, Access::NonBlocking).map_err(refused)?;
+        let file = find::open_device(port.path())?;
         let simulated = file.is_simulated();
         let layout = match file.enable_pkey() {
             Ok(()) if !simulated => Layout::WithPkey,
@@ -63,6 +57,18 @@ impl Agent {
         };
         agent.shelter();
         Ok(agent)
+    }
+
+    /// An agent without a kernel behind it. Errors: the errno.
+    pub(super) fn over_packets(packets: OwnedFd) -> Result<Self, i32> {
+        let file = RawFile::from(packets);
+        file.set_nonblocking()?;
+        Ok(Self {
+            file,
+            id: 0,
+            layout: Layout::WithPkey,
+            simulated: false,
+        })
     }
 
     /// The simulator's receiver crashes on a MAD of a class that nobody registered, such as a
@@ -155,11 +161,9 @@ impl Agent {
     }
 
     pub(super) fn wait_readable(&self, timeout: Duration) -> Result<bool, PortError> {
-        sys::poll_readable(std::os::fd::AsRawFd::as_raw_fd(&self.file), timeout).map_err(|errno| {
-            PortError::Os {
-                what: "waiting for umad",
-                errno,
-            }
+        sys::poll_readable(self.file.as_raw_fd(), timeout).map_err(|errno| PortError::Os {
+            what: "waiting for umad",
+            errno,
         })
     }
 }

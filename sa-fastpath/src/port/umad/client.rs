@@ -128,7 +128,8 @@ impl Default for Patience {
 pub struct Reply {
     /// Where it came from; `status` is non-zero for a request of ours that failed.
     pub header: UmadHeader,
-    /// The MAD: as long as the sender said, several segments already put together.
+    /// The MAD, several segments already put together. A table under RMPP, or over ibsim, is as
+    /// long as its sender said; other replies over umad are 256 bytes.
     pub mad: Vec<u8>,
 }
 

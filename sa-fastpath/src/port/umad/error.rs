@@ -50,9 +50,9 @@ impl fmt::Display for UmadError {
         match self {
             Self::NoUmad { errno } => write!(
                 f,
-                "/sys/class/infiniband_mad/abi_version: {}; {}",
-                os(*errno),
-                "is the module ib_umad loaded? (modprobe ib_umad)"
+                "/sys/class/infiniband_mad/abi_version: {}; is the module ib_umad loaded? \
+                 (modprobe ib_umad)",
+                os(*errno)
             ),
             Self::NoSuchPort {
                 device,
@@ -107,6 +107,7 @@ fn open_advice(errno: i32) -> &'static str {
         libc::EACCES | libc::EPERM => {
             "run as root, or give this user's group the device by a udev rule"
         }
+        libc::EAGAIN | libc::EBUSY => "another SM holds it on this port",
         libc::ENXIO | libc::ENODEV => "the HCA went away",
         libc::EMFILE | libc::ENFILE => "too many open files: raise LimitNOFILE",
         _ => "see the kernel's log",
@@ -156,4 +157,51 @@ impl fmt::Display for Method {
 
 fn os(errno: i32) -> std::io::Error {
     std::io::Error::from_raw_os_error(errno)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_taken_method_points_at_the_other_sa() {
+        let error = UmadError::Register {
+            port: "mlx5_0/1".to_owned(),
+            methods: vec![0x01, 0x12],
+            errno: libc::EINVAL,
+        };
+        let text = error.to_string();
+        assert!(text.starts_with("port mlx5_0/1: "), "{text}");
+        assert!(text.contains("methods Get, GetTable"), "{text}");
+        assert!(text.contains("OpenSM?"), "{text}");
+    }
+
+    #[test]
+    fn a_wrong_port_is_answered_with_the_right_ones() {
+        let error = UmadError::NoSuchPort {
+            device: Some("mlx5_9".to_owned()),
+            port: None,
+            found: vec!["mlx5_0/1".to_owned(), "mlx5_0/2".to_owned()],
+        };
+        let text = error.to_string();
+        assert_eq!(
+            text,
+            "no umad port on device mlx5_9; this host has mlx5_0/1, mlx5_0/2"
+        );
+    }
+
+    #[test]
+    fn a_locked_device_names_file_and_way_out() {
+        let path = "/dev/infiniband/umad0".to_owned();
+        let text = UmadError::Open {
+            path,
+            errno: libc::EACCES,
+        }
+        .to_string();
+        assert!(
+            text.starts_with("/dev/infiniband/umad0: Permission denied"),
+            "{text}"
+        );
+        assert!(text.contains("udev rule"), "{text}");
+    }
 }

@@ -95,6 +95,18 @@ pub(super) fn find(device: Option<&str>, port: Option<u8>) -> Result<PortName, U
     })
 }
 
+/// Opens the file that sets IsSM while it is open. Errors: [`UmadError::Open`].
+pub(super) fn open_issm(port: &PortName) -> Result<RawFile, UmadError> {
+    open_device(format!("/dev/infiniband/issm{}", port.node))
+}
+
+/// Errors: [`UmadError::Open`].
+pub(super) fn open_device(path: String) -> Result<RawFile, UmadError> {
+    let name = CString::new(path.as_str()).map_err(|_| libc::EINVAL);
+    let file = name.and_then(|name| RawFile::open(&name, Access::NonBlocking));
+    file.map_err(|errno| UmadError::Open { path, errno })
+}
+
 /// Every umad port of this host, by node number. Errors: [`UmadError::NoUmad`].
 pub fn list() -> Result<Vec<PortName>, UmadError> {
     read_text(&format!("{CLASS}/abi_version")).map_err(|errno| UmadError::NoUmad { errno })?;

@@ -133,12 +133,11 @@ impl MadPort for UmadPort {
             let Verdict::Reply(mad_len) = *verdict else {
                 continue;
             };
-            let agent = if under_rmpp(&slot.mad) {
-                &receive
-            } else {
-                &send
-            };
+            // Acknowledgements come back to the owner of the method.
+            let rmpp = under_rmpp(&slot.mad);
+            let agent = if rmpp { &receive } else { &send };
             address_reply(&mut slot.header);
+            slot.header.retries = if rmpp { RMPP_RETRIES } else { 0 };
             let outcome = agent.write(slot, usize::from(mad_len).clamp(MIN_WRITE, MAD_SIZE));
             match judge(outcome)? {
                 Sent::Yes => counters.sent += 1,
@@ -260,7 +259,7 @@ pub(crate) fn judge(outcome: Result<(), i32>) -> Result<Sent, PortError> {
     }
 }
 
-pub(crate) fn under_rmpp(mad: &[u8; MAD_SIZE]) -> bool {
+fn under_rmpp(mad: &[u8; MAD_SIZE]) -> bool {
     SaMad::from_bytes(mad).rmpp.is_active()
 }
 

@@ -14,7 +14,6 @@
 
 use std::ffi::CStr;
 use std::os::fd::{AsRawFd, RawFd};
-#[cfg(feature = "uring")]
 use std::os::fd::{FromRawFd, IntoRawFd, OwnedFd};
 use std::time::Duration;
 
@@ -144,7 +143,6 @@ impl RawFile {
     }
 
     /// Errors: the errno.
-    #[cfg(feature = "uring")]
     pub(crate) fn set_nonblocking(&self) -> Result<(), i32> {
         // SAFETY: open-fd; both requests take numbers.
         // WHY: std offers this for its own sockets only.
@@ -156,7 +154,6 @@ impl RawFile {
     }
 }
 
-#[cfg(feature = "uring")]
 impl From<OwnedFd> for RawFile {
     fn from(fd: OwnedFd) -> Self {
         Self {
@@ -180,7 +177,6 @@ impl Drop for RawFile {
 }
 
 /// A connected pair of sockets that keep packets whole. Errors: the errno.
-#[cfg(feature = "uring")]
 pub(crate) fn packet_pair() -> Result<(OwnedFd, OwnedFd), i32> {
     let mut ends = [0; 2];
     let kind = libc::SOCK_SEQPACKET | libc::SOCK_CLOEXEC;

@@ -1,0 +1,84 @@
+//! A torus as a snapshot model, without files or routing: for measuring and testing the answer
+//! path alone.
+
+use sa_snapshot::model::{
+    Capacity, EngineSl, Model, Pairs, PartitionRow, PathClass, PathTables, PolicyTables, PortRow,
+    Provenance, RateCaps, Subnet,
+};
+use sa_wire::{Guid, Lid, Lmc, Mtu, NodeType, Pkey, Rate, RateRank, SlVlMask};
+
+/// 2048 bytes at 100 Gb/s.
+pub fn capacity() -> Capacity {
+    let rate = Rate::from_code(16).map_or(Capacity::UNLIMITED.rate, Rate::rank);
+    Capacity { mtu: Mtu::M2048, rate }
+}
+
+/// A healthy torus of equal links: `hosts` CA ports per switch, LIDs ascending, every port in the
+/// default partition and one of four others. None when it has more than 49,151 LIDs.
+pub fn torus_model(radix: [u8; 3], hosts: u8) -> Option<Model> {
+    let mut ports = Vec::new();
+    let [sx, sy, sz] = radix;
+    let mut switch = 0;
+    for z in 0..sz {
+        for y in 0..sy {
+            for x in 0..sx {
+                for nth in 0..=hosts {
+                    ports.push(port(ports.len(), nth, switch, [x, y, z])?);
+                }
+                switch += 1;
+            }
+        }
+    }
+    let count = ports.len();
+    Some(Model {
+        provenance: Provenance { engine: "torus-2qos".into(), ..Default::default() },
+        subnet: Subnet { qos: true, ..Default::default() },
+        partitions: (1..=4).map(|base| PartitionRow { base, sl: 0 }).collect(),
+        paths: uniform(radix, count),
+        policy: None,
+        ports,
+    })
+}
+
+fn port(ix: usize, nth: u8, switch: u32, coordinate: [u8; 3]) -> Option<PortRow> {
+    let lid = u16::try_from(ix + 1).ok()?;
+    // Scattered as real EUI-64 values are.
+    let guid = u64::from(lid).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    let base = 0x8001 + lid % 4;
+    Some(PortRow {
+        guid: Guid::new(guid).ok()?,
+        node_type: if nth == 0 { NodeType::Switch } else { NodeType::Ca },
+        lid: Lid::new(lid).ok()?,
+        lmc: Lmc::default(),
+        switch: Some(switch),
+        own: capacity(),
+        edge: capacity(),
+        sl_out: SlVlMask::ALL,
+        sl_in: SlVlMask::ALL,
+        rate_caps: RateCaps::default(),
+        pkeys: vec![Pkey::DEFAULT_FULL, Pkey::new(base).ok()?],
+        coordinate: Some(coordinate),
+    })
+}
+
+fn uniform(radix: [u8; 3], ports: usize) -> PathTables {
+    let class = PathClass { capacity: capacity(), carried: SlVlMask::ALL, hops: 0 };
+    PathTables {
+        engine_sl: EngineSl::Torus { radix },
+        classes: vec![class; 2],
+        rows: vec![1; ports],
+        columns: vec![vec![1]; ports],
+        pairs: Pairs::Uniform { within: 1, across: 1 },
+    }
+}
+
+/// Puts a compiled policy into force.
+pub fn with_policy(mut model: Model, policy: PolicyTables) -> Model {
+    model.policy = Some(policy);
+    model
+}
+
+/// The rank of a rate code, for tests that set capacities by hand.
+pub fn rank(code: u8) -> Option<RateRank> {
+    Rate::from_code(code).ok().map(Rate::rank)
+}

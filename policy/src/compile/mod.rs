@@ -1,0 +1,118 @@
+//! From a policy to match tables: equivalence classes per criterion, and the set of rules that
+//! each class satisfies.
+
+mod ends;
+mod sets;
+mod values;
+
+use sa_snapshot::model::{PolicyTables, QosLevelRow, RuleRow};
+
+use crate::error::{Error, Problem};
+use crate::facts::PortFacts;
+use crate::groups::GroupResolver;
+use crate::model::{Level, Policy, Rule, RuleOrigin};
+use crate::partitions::Partitions;
+use crate::ranges::Ranges;
+use ends::EndClasses;
+
+/// QoS classes have 12 bits.
+const QOS_CLASSES: usize = 1 << 12;
+/// P_Key bases have 15 bits.
+const PKEY_BASES: usize = 1 << 15;
+
+/// The match tables of a policy in a fabric.
+///
+/// Shape: `partitions` belongs to the same `ports`; tables are indexed as `ports` is.
+/// Errors: those of [`check`]; more than 65,535 classes of one criterion,
+/// [`Problem::TooManyClasses`].
+pub fn compile(
+    policy: &Policy,
+    ports: &[PortFacts],
+    partitions: &Partitions,
+) -> Result<PolicyTables, Error> {
+    check_ipoib(policy, partitions)?;
+    let resolver = GroupResolver::new(ports, partitions);
+    let ends = EndClasses::new(policy, ports.len(), &resolver)?;
+    let rules = &policy.rules;
+    Ok(PolicyTables {
+        levels: policy.levels.iter().map(level_row).collect(),
+        default_level: policy.default_level.0,
+        rules: rules.iter().map(rule_row).collect(),
+        source: ends.dimension("source", rules, |rule| &rule.source)?,
+        destination: ends.dimension("destination", rules, |rule| &rule.destination)?,
+        qos_class: values::array("QoS class", rules, qos_class, QOS_CLASSES)?,
+        pkey: values::array("P_Key", rules, pkey, PKEY_BASES)?,
+        service_id: values::intervals("service id", rules, service_id)?,
+    })
+}
+
+/// What OpenSM checks against the fabric when it loads a policy.
+///
+/// Errors: a port name whose node lacks the port; an `ipoib` rule whose partition does not exist
+/// or has less than two full members.
+pub fn check(policy: &Policy, ports: &[PortFacts], partitions: &Partitions) -> Result<(), Error> {
+    check_ipoib(policy, partitions)?;
+    let resolver = GroupResolver::new(ports, partitions);
+    policy
+        .groups
+        .iter()
+        .try_for_each(|group| resolver.members(group).map(drop))
+}
+
+fn check_ipoib(policy: &Policy, partitions: &Partitions) -> Result<(), Error> {
+    for rule in &policy.rules {
+        if let (RuleOrigin::Ulp { ipoib: true }, Some(bases)) = (rule.origin, &rule.pkey) {
+            for base in bases.pairs().iter().flat_map(|(low, high)| *low..=*high) {
+                let base = u16::try_from(base).unwrap_or(u16::MAX);
+                let problem = ipoib_problem(base, partitions);
+                problem.map_or(Ok(()), |problem| Err(Error::new(rule.span, problem)))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn ipoib_problem(base: u16, partitions: &Partitions) -> Option<Problem> {
+    match partitions.by_base(base) {
+        None => Some(Problem::IpoibPartition { base }),
+        Some(partition) if partition.full_members < 2 => Some(Problem::IpoibMembers {
+            base,
+            full: partition.full_members,
+        }),
+        Some(_) => None,
+    }
+}
+
+fn qos_class(rule: &Rule) -> Option<&Ranges> {
+    rule.qos_class.as_ref().map(|classes| &classes.value)
+}
+
+fn pkey(rule: &Rule) -> Option<&Ranges> {
+    rule.pkey.as_ref().map(|bases| &bases.value)
+}
+
+fn service_id(rule: &Rule) -> Option<&Ranges> {
+    rule.service_id.as_ref().map(|ids| &ids.value)
+}
+
+fn level_row(level: &Level) -> QosLevelRow {
+    let narrow = |base: u64| u16::try_from(base).unwrap_or(u16::MAX);
+    let pkeys = level.pkeys.iter().flat_map(|bases| bases.pairs());
+    QosLevelRow {
+        name: level.name.value.clone(),
+        sl: *level.sl,
+        mtu_limit: level.mtu_limit.map(|mtu| *mtu),
+        rate_limit: level.rate_limit.map(|rate| rate.rank()),
+        packet_life: level.packet_life.map(|life| *life),
+        pkeys: pkeys
+            .map(|(low, high)| (narrow(*low), narrow(*high)))
+            .collect(),
+    }
+}
+
+fn rule_row(rule: &Rule) -> RuleRow {
+    RuleRow {
+        level: rule.level.0,
+        line: rule.span.line,
+    }
+}

@@ -1,0 +1,72 @@
+//! Sets of rules, and their numbering.
+
+use std::collections::HashMap;
+
+use crate::error::{Error, Problem, Span};
+
+/// A set of rules. Shape: bit n % 64 of word n / 64 for rule n; as many words as all rules need,
+/// at least one.
+pub(super) type RuleSet = Vec<u64>;
+
+/// An empty set for this many rules.
+pub(super) fn empty_set(rules: usize) -> RuleSet {
+    vec![0; rules.div_ceil(64).max(1)]
+}
+
+/// Adds a rule.
+pub(super) fn insert(set: &mut [u64], rule: usize) {
+    set[rule / 64] |= 1 << (rule % 64);
+}
+
+/// Takes a rule out.
+pub(super) fn remove(set: &mut [u64], rule: usize) {
+    set[rule / 64] &= !(1 << (rule % 64));
+}
+
+/// Gives equal sets one class, classes in the order in which sets are first seen.
+pub(super) struct Interner {
+    dimension: &'static str,
+    classes: HashMap<RuleSet, u16>,
+}
+
+/// Classes of one criterion. [`u16`] has one more, which is kept free.
+const MAX_CLASSES: usize = 65_535;
+
+impl Interner {
+    pub(super) fn new(dimension: &'static str) -> Self {
+        Self {
+            dimension,
+            classes: HashMap::new(),
+        }
+    }
+
+    /// The class of a set. Errors: [`Problem::TooManyClasses`].
+    pub(super) fn class(&mut self, set: &[u64]) -> Result<u16, Error> {
+        if let Some(class) = self.classes.get(set) {
+            return Ok(*class);
+        }
+        let next = self.classes.len();
+        match u16::try_from(next) {
+            Ok(class) if next < MAX_CLASSES => {
+                self.classes.insert(set.to_vec(), class);
+                Ok(class)
+            }
+            _ => {
+                let problem = Problem::TooManyClasses {
+                    dimension: self.dimension,
+                    limit: MAX_CLASSES,
+                };
+                Err(Error::new(Span::START, problem))
+            }
+        }
+    }
+
+    /// The set of each class.
+    pub(super) fn into_sets(self) -> Vec<RuleSet> {
+        let mut sets = vec![RuleSet::new(); self.classes.len()];
+        for (set, class) in self.classes {
+            sets[usize::from(class)] = set;
+        }
+        sets
+    }
+}

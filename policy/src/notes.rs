@@ -1,0 +1,170 @@
+//! What is legal in a policy but has no effect, or not the likely intended one.
+
+use std::collections::HashSet;
+
+use crate::error::Span;
+use crate::facts::{PortFacts, printed_name};
+use crate::model::{Level, Origin, Policy, Selector};
+use crate::partitions::Partitions;
+
+/// A remark about a policy that is accepted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Note {
+    /// Where.
+    pub span: Span,
+    /// What.
+    pub kind: NoteKind,
+}
+
+/// What is remarkable.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum NoteKind {
+    /// `qos-setup` is parsed but not acted upon.
+    SetupWithoutEffect,
+    /// `path-bits` is parsed but not acted upon.
+    PathBitsWithoutEffect,
+    /// An earlier level has this name; rules cannot refer to this one.
+    LevelUnreachable(String),
+    /// An earlier group has this name; rules cannot refer to this one.
+    GroupUnreachable(String),
+    /// No path has an SL of 16 or more: queries that get this level find nothing.
+    SlOutOfRange(u8),
+    /// Packet life time has six bits; the rest shows in the selector.
+    PacketLifeOutOfRange(u8),
+    /// QoS classes have 12 bits: this one is in no request.
+    QosClassOutOfRange(u64),
+    /// No partition has this base; the rule can only match requests for a P_Key that leads to
+    /// nothing.
+    NoSuchPkey(u16),
+    /// No partition has this name.
+    NoSuchPartition(String),
+    /// No node has this description.
+    NoSuchNode(String),
+    /// No port is in the group.
+    EmptyGroup(String),
+}
+
+/// Remarks that do not depend on a fabric, in no particular order.
+pub fn notes(policy: &Policy) -> Vec<Note> {
+    let mut notes = Vec::new();
+    let setup = policy.setup.spans.iter();
+    notes.extend(setup.map(|span| note(*span, NoteKind::SetupWithoutEffect)));
+    for level in &policy.levels {
+        level_notes(level, &mut notes);
+    }
+    duplicate_notes(policy, &mut notes);
+    for classes in policy
+        .rules
+        .iter()
+        .filter_map(|rule| rule.qos_class.as_ref())
+    {
+        let last = classes.pairs().last().map_or(0, |(_, high)| *high);
+        if last > 0xfff {
+            notes.push(note(classes.span, NoteKind::QosClassOutOfRange(last)));
+        }
+    }
+    notes
+}
+
+/// Remarks that depend on the fabric, in no particular order. At most one for each P_Key range.
+pub fn fabric_notes(policy: &Policy, ports: &[PortFacts], partitions: &Partitions) -> Vec<Note> {
+    let mut notes = Vec::new();
+    let names: HashSet<_> = ports
+        .iter()
+        .map(|port| printed_name(&port.description))
+        .collect();
+    for selector in policy.groups.iter().flat_map(|group| &group.selectors) {
+        let kind = match &selector.value {
+            Selector::PortName(name) if !names.contains(name.node.as_str()) => {
+                NoteKind::NoSuchNode(name.node.clone())
+            }
+            Selector::Partition(name) if partitions.find_name(name).is_none() => {
+                NoteKind::NoSuchPartition(name.clone())
+            }
+            _ => continue,
+        };
+        notes.push(note(selector.span, kind));
+    }
+    empty_groups(policy, ports, partitions, &mut notes);
+    missing_pkeys(policy, partitions, &mut notes);
+    notes
+}
+
+const fn note(span: Span, kind: NoteKind) -> Note {
+    Note { span, kind }
+}
+
+fn level_notes(level: &Level, notes: &mut Vec<Note>) {
+    if *level.sl > 15 {
+        notes.push(note(level.sl.span, NoteKind::SlOutOfRange(*level.sl)));
+    }
+    if let Some(bits) = &level.path_bits {
+        notes.push(note(bits.span, NoteKind::PathBitsWithoutEffect));
+    }
+    if let Some(life) = level.packet_life.filter(|life| life.value > 63) {
+        notes.push(note(life.span, NoteKind::PacketLifeOutOfRange(*life)));
+    }
+}
+
+fn duplicate_notes(policy: &Policy, notes: &mut Vec<Note>) {
+    let mut seen = HashSet::new();
+    for level in policy
+        .levels
+        .iter()
+        .filter(|level| level.origin == Origin::Written)
+    {
+        if !seen.insert(level.name.to_ascii_lowercase()) {
+            let kind = NoteKind::LevelUnreachable(level.name.value.clone());
+            notes.push(note(level.name.span, kind));
+        }
+    }
+    seen.clear();
+    for group in policy
+        .groups
+        .iter()
+        .filter(|group| group.origin == Origin::Written)
+    {
+        if !seen.insert(group.name.to_ascii_lowercase()) {
+            let kind = NoteKind::GroupUnreachable(group.name.value.clone());
+            notes.push(note(group.name.span, kind));
+        }
+    }
+}
+
+fn empty_groups(
+    policy: &Policy,
+    ports: &[PortFacts],
+    partitions: &Partitions,
+    notes: &mut Vec<Note>,
+) {
+    let resolver = crate::groups::GroupResolver::new(ports, partitions);
+    for group in &policy.groups {
+        if resolver
+            .members(group)
+            .is_ok_and(|members| members.is_empty())
+        {
+            notes.push(note(
+                group.span,
+                NoteKind::EmptyGroup(group.name.value.clone()),
+            ));
+        }
+    }
+}
+
+fn missing_pkeys(policy: &Policy, partitions: &Partitions, notes: &mut Vec<Note>) {
+    let mut known: Vec<u16> = partitions
+        .list()
+        .iter()
+        .map(|partition| partition.base)
+        .collect();
+    known.sort_unstable();
+    for bases in policy.rules.iter().filter_map(|rule| rule.pkey.as_ref()) {
+        for (low, high) in bases.pairs() {
+            let missing = (*low..=*high)
+                .filter_map(|base| u16::try_from(base).ok())
+                .find(|base| known.binary_search(base).is_err());
+            notes.extend(missing.map(|base| note(bases.span, NoteKind::NoSuchPkey(base))));
+        }
+    }
+}

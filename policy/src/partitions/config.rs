@@ -1,0 +1,144 @@
+//! What a `partitions.conf` says, apart from any fabric.
+
+use sa_wire::{Gid, Guid, NodeType, Sl};
+
+use super::flags::GroupFlags;
+use super::{Membership, parse};
+use crate::error::{Error, Span, Spanned};
+
+/// The statements of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PartitionsConfig {
+    /// Partitions by place; the default one comes first and is always there.
+    pub partitions: Vec<Definition>,
+    /// Statements in order; several may be about one partition.
+    pub statements: Vec<Statement>,
+    /// What OpenSM passes over, and so do we.
+    pub notices: Vec<Notice>,
+}
+
+/// A partition's name and key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Definition {
+    /// The name in the first statement about it, cut to 31 bytes.
+    pub name: String,
+    /// P_Key without the membership bit, 1 to 0x7fff.
+    pub base: u16,
+}
+
+/// From a definition to its semicolon.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Statement {
+    /// Place of the partition it is about.
+    pub partition: u16,
+    /// It asks for an IPoIB broadcast group.
+    pub ipoib: bool,
+    /// The P_Key goes to the first place of its members' tables.
+    pub first_place: bool,
+    /// The partition's service level if QoS is on; 0 when not mentioned.
+    pub sl: Sl,
+    /// Parameters of its multicast groups.
+    pub flags: GroupFlags,
+    /// Members and groups in order.
+    pub items: Vec<Spanned<Item>>,
+    /// The definition.
+    pub span: Span,
+}
+
+/// What follows the colon.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Item {
+    /// Ports that belong to the partition.
+    Member {
+        /// Which.
+        who: Who,
+        /// How.
+        membership: Membership,
+    },
+    /// A multicast group.
+    Group {
+        /// As written; its scope is replaced.
+        mgid: Gid,
+        /// Parameters, those of the statement where it has none of its own. Its service level is
+        /// the statement's when absent.
+        flags: GroupFlags,
+    },
+}
+
+/// Which ports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Who {
+    /// Every end port.
+    All,
+    /// Every end port of such nodes.
+    Type(NodeType),
+    /// The port that the SM runs on.
+    SelfPort,
+    /// One port.
+    Port(Guid),
+}
+
+/// Something that has no effect, or not the likely intended one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Notice {
+    /// Where.
+    pub span: Span,
+    /// What.
+    pub kind: NoticeKind,
+}
+
+/// What is passed over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum NoticeKind {
+    /// A flag that nobody knows.
+    UnknownFlag(String),
+    /// A flag whose value is missing or wrong.
+    FlagValue(String),
+    /// A membership that nobody knows; limited is assumed.
+    Membership(String),
+    /// Not a multicast address; no group is made.
+    MulticastGid(String),
+}
+
+impl PartitionsConfig {
+    /// Place of the default partition.
+    pub const DEFAULT_PLACE: u16 = 0;
+
+    /// Reads a file.
+    ///
+    /// Shape: as OpenSM, keywords may be cut short (`lim` for limited) and statements span lines.
+    /// Errors: the first one. OpenSM then drops the whole file and makes every port a full member
+    /// of the default partition, which is [`super::Partitions::without_file`].
+    ///
+    /// Accepts what OpenSM accepts, and two things that it reads past its line buffer: lines of
+    /// more than 4,093 bytes, which it cuts in two, are refused; `mgid=` with no flag before the
+    /// semicolon, which it takes or refuses as stale bytes have it, is accepted.
+    ///
+    /// Source: OpenSM `osm_prtn_config.c`.
+    pub fn parse(text: &str) -> Result<Self, Error> {
+        parse::parse(text)
+    }
+
+    /// Places of the partitions in the order in which the SM goes through them.
+    pub(super) fn in_map_order(&self) -> Vec<usize> {
+        let mut places: Vec<usize> = (0..self.partitions.len()).collect();
+        places.sort_unstable_by_key(|place| self.partitions[*place].base.swap_bytes());
+        places
+    }
+}
+
+impl Default for PartitionsConfig {
+    /// The default partition and no statement about it.
+    fn default() -> Self {
+        let default = Definition {
+            name: String::from("Default"),
+            base: 0x7fff,
+        };
+        Self {
+            partitions: vec![default],
+            statements: Vec::new(),
+            notices: Vec::new(),
+        }
+    }
+}

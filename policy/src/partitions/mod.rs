@@ -1,0 +1,317 @@
+//! Partitions: `partitions.conf` and what it gives the ports of a fabric.
+//!
+//! What the SM programs, and what stands in the P_Key tables here, is for end ports (CA and
+//! router ports, port 0 of switches). On a switch's external ports OpenSM writes the table of the
+//! CA or router behind the link, for enforcement only; ports between switches get none. Answers
+//! of the SA depend on end ports alone.
+
+mod config;
+mod flags;
+mod multicast;
+mod parse;
+mod piece;
+mod words;
+
+pub use config::{Item, Notice, NoticeKind, PartitionsConfig, Statement, Who};
+pub use flags::GroupFlags;
+pub use multicast::MulticastGroup;
+
+use std::collections::BTreeMap;
+
+use sa_snapshot::model::PartitionRow;
+use sa_wire::{Pkey, Sl};
+
+use crate::error::Spanned;
+use crate::facts::PortFacts;
+use crate::ranges::Ranges;
+
+/// Options of the SM that partitions depend on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct PartitionOptions {
+    /// QoS is on; without it every partition has SL 0.
+    pub qos: bool,
+    /// A port may be a full and a limited member of one partition at once.
+    pub allow_both_pkeys: bool,
+}
+
+/// How a port belongs to a partition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Membership {
+    /// Talks to full members.
+    Limited,
+    /// Talks to all members.
+    Full,
+    /// Has both P_Keys.
+    Both,
+}
+
+/// A partition with members.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Partition {
+    /// Its name, at most 31 bytes; four hexadecimal digits when the file gives none.
+    pub name: String,
+    /// P_Key without the membership bit, 1 to 0x7fff.
+    pub base: u16,
+    /// Its service level.
+    pub sl: Sl,
+    /// How many ports are full members, those that are both included.
+    pub full_members: usize,
+    /// How many ports are limited members, those that are both included.
+    pub limited_members: usize,
+}
+
+/// The partitions of a fabric and who belongs to them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Partitions {
+    list: Vec<Partition>,
+    /// By port index: partitions by place in `list`, ascending.
+    held: Vec<Vec<(u16, Membership)>>,
+    groups: Vec<MulticastGroup>,
+}
+
+impl Partitions {
+    /// What `config` gives these ports. Ports that are not in the fabric are passed over, and so
+    /// are partitions that no port belongs to. Source: OpenSM `osm_prtn.c`.
+    pub fn new(config: &PartitionsConfig, ports: &[PortFacts], options: PartitionOptions) -> Self {
+        let mut roll = Roll::new(config, ports, options);
+        roll.add_default(Membership::Limited);
+        for statement in &config.statements {
+            roll.apply(statement);
+        }
+        roll.finish(multicast::groups(config, options))
+    }
+
+    /// What ports get without a file, and what OpenSM falls back to when it refuses one: every
+    /// port is a full member of the default partition.
+    pub fn without_file(ports: &[PortFacts]) -> Self {
+        let config = PartitionsConfig::default();
+        let mut roll = Roll::new(&config, ports, PartitionOptions::default());
+        roll.add_default(Membership::Full);
+        roll.finish(vec![multicast::default_broadcast()])
+    }
+
+    /// The partitions. Shape: ascending by [`Pkey::map_order`], as the SM goes through them.
+    pub fn list(&self) -> &[Partition] {
+        &self.list
+    }
+
+    /// IPoIB broadcast groups and other multicast groups that the file creates, in the order of
+    /// creation.
+    pub fn multicast_groups(&self) -> &[MulticastGroup] {
+        &self.groups
+    }
+
+    /// Base and SL of each partition.
+    pub fn rows(&self) -> Vec<PartitionRow> {
+        let row = |partition: &Partition| PartitionRow {
+            base: partition.base,
+            sl: partition.sl.get(),
+        };
+        self.list.iter().map(row).collect()
+    }
+
+    /// The partition with this base.
+    pub fn by_base(&self, base: u16) -> Option<&Partition> {
+        self.list.iter().find(|partition| partition.base == base)
+    }
+
+    /// Place in [`Self::list`] of the partition with this name, the first when there are several.
+    /// Letter case matters.
+    pub fn find_name(&self, name: &str) -> Option<usize> {
+        self.list
+            .iter()
+            .position(|partition| partition.name == name)
+    }
+
+    /// Places in [`Self::list`] of the partitions with these bases.
+    pub fn find_bases(&self, bases: &Ranges) -> Vec<usize> {
+        let wanted = |(_, partition): &(usize, &Partition)| bases.contains(partition.base.into());
+        self.list
+            .iter()
+            .enumerate()
+            .filter(wanted)
+            .map(|(at, _)| at)
+            .collect()
+    }
+
+    /// How a port belongs to the partition at a place in [`Self::list`]; none when it does not.
+    pub fn membership(&self, port: usize, partition: usize) -> Option<Membership> {
+        let held = self.held.get(port)?;
+        let at = held
+            .binary_search_by_key(&partition, |(at, _)| usize::from(*at))
+            .ok()?;
+        Some(held[at].1)
+    }
+
+    /// The partitions that a port belongs to, as places in [`Self::list`], ascending.
+    pub fn held_by(&self, port: usize) -> impl Iterator<Item = (usize, Membership)> {
+        self.held
+            .get(port)
+            .into_iter()
+            .flatten()
+            .map(|(at, how)| (usize::from(*at), *how))
+    }
+
+    /// The P_Key table that OpenSM programs on an end port. Shape: no zero entries, ascending by
+    /// [`Pkey::map_order`], limited before full; OpenSM's places in the table differ. The port's
+    /// PartitionCap is not known here: OpenSM leaves out what does not fit.
+    pub fn pkey_table(&self, port: usize) -> Vec<Pkey> {
+        let mut table = Vec::new();
+        for (at, how) in self.held_by(port) {
+            let base = self.list[at].base;
+            let (limited, full) = match how {
+                Membership::Limited => (Some(base), None),
+                Membership::Full => (None, Some(base | Pkey::FULL_BIT)),
+                Membership::Both => (Some(base), Some(base | Pkey::FULL_BIT)),
+            };
+            table.extend(
+                limited
+                    .into_iter()
+                    .chain(full)
+                    .filter_map(|raw| Pkey::new(raw).ok()),
+            );
+        }
+        table
+    }
+}
+
+/// Partitions while statements are added up.
+struct Roll<'a> {
+    config: &'a PartitionsConfig,
+    ports: &'a [PortFacts],
+    port_by_guid: BTreeMap<u64, usize>,
+    options: PartitionOptions,
+    /// By place in the configuration.
+    sl: Vec<Sl>,
+    /// By port index; partitions by place in the configuration.
+    held: Vec<BTreeMap<u16, Membership>>,
+}
+
+impl<'a> Roll<'a> {
+    fn new(
+        config: &'a PartitionsConfig,
+        ports: &'a [PortFacts],
+        options: PartitionOptions,
+    ) -> Self {
+        let by_guid = ports
+            .iter()
+            .enumerate()
+            .map(|(at, port)| (port.guid.get(), at));
+        Self {
+            config,
+            ports,
+            port_by_guid: by_guid.collect(),
+            options,
+            sl: vec![Sl::default(); config.partitions.len()],
+            held: vec![BTreeMap::new(); ports.len()],
+        }
+    }
+
+    /// The SM's port is always a full member of the default partition, unless the file says else.
+    fn add_default(&mut self, others: Membership) {
+        for port in 0..self.ports.len() {
+            let how = if self.ports[port].is_sm {
+                Membership::Full
+            } else {
+                others
+            };
+            self.held[port].insert(PartitionsConfig::DEFAULT_PLACE, how);
+        }
+    }
+
+    fn apply(&mut self, statement: &Statement) {
+        let place = usize::from(statement.partition);
+        // A later statement resets the SL even when it does not mention one.
+        self.sl[place] = if self.options.qos {
+            statement.sl
+        } else {
+            Sl::default()
+        };
+        for Spanned { value: item, .. } in &statement.items {
+            if let Item::Member { who, membership } = item {
+                self.add(statement.partition, who, *membership);
+            }
+        }
+    }
+
+    /// What a port was before is replaced, whatever the membership. Without `allow_both_pkeys`,
+    /// both is full.
+    fn add(&mut self, partition: u16, who: &Who, membership: Membership) {
+        let how = match membership {
+            Membership::Both if !self.options.allow_both_pkeys => Membership::Full,
+            how => how,
+        };
+        match who {
+            Who::All => self.add_where(partition, how, |_| true),
+            Who::Type(wanted) => self.add_where(partition, how, |p| p.node_type == *wanted),
+            Who::SelfPort => self.add_where(partition, how, |port| port.is_sm),
+            Who::Port(guid) => {
+                if let Some(port) = self.port_by_guid.get(&guid.get()) {
+                    self.held[*port].insert(partition, how);
+                }
+            }
+        }
+    }
+
+    fn add_where(&mut self, partition: u16, how: Membership, wanted: impl Fn(&PortFacts) -> bool) {
+        let chosen = self
+            .ports
+            .iter()
+            .zip(&mut self.held)
+            .filter(|(port, _)| wanted(port));
+        for (_, held) in chosen {
+            held.insert(partition, how);
+        }
+    }
+
+    /// Drops partitions without members and their groups, and orders the rest as the SM does.
+    fn finish(self, mut groups: Vec<MulticastGroup>) -> Partitions {
+        let mut list = Vec::new();
+        let mut place_in_list = vec![None; self.config.partitions.len()];
+        let counts = self.counts();
+        for place in self.config.in_map_order() {
+            let [limited, full] = counts[place];
+            if limited + full > 0 {
+                place_in_list[place] = u16::try_from(list.len()).ok();
+                list.push(self.partition(place, limited, full));
+            }
+        }
+        groups.retain(|group| list.iter().any(|partition| partition.base == group.base));
+        let moved = |held: BTreeMap<u16, Membership>| {
+            let place = |(at, how): (u16, Membership)| Some((place_in_list[usize::from(at)]?, how));
+            let mut held: Vec<_> = held.into_iter().filter_map(place).collect();
+            held.sort_unstable();
+            held
+        };
+        Partitions {
+            list,
+            held: self.held.into_iter().map(moved).collect(),
+            groups,
+        }
+    }
+
+    /// By place in the configuration: limited and full members.
+    fn counts(&self) -> Vec<[usize; 2]> {
+        let mut counts = vec![[0, 0]; self.config.partitions.len()];
+        for (place, how) in self.held.iter().flatten() {
+            let [limited, full] = &mut counts[usize::from(*place)];
+            *limited += usize::from(*how != Membership::Full);
+            *full += usize::from(*how != Membership::Limited);
+        }
+        counts
+    }
+
+    fn partition(&self, place: usize, limited_members: usize, full_members: usize) -> Partition {
+        let definition = &self.config.partitions[place];
+        Partition {
+            name: definition.name.clone(),
+            base: definition.base,
+            sl: self.sl[place],
+            full_members,
+            limited_members,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,85 @@
+//! Words and numbers of `partitions.conf`.
+
+use std::net::Ipv6Addr;
+
+use sa_wire::{Gid, Guid, NodeType, Pkey};
+
+use super::Membership;
+use super::config::Who;
+use super::piece::Piece;
+use crate::error::{Error, Problem};
+use crate::number::signed_number;
+
+/// Longest partition name. Units: bytes.
+const MAX_PARTITION_NAME: usize = 31;
+
+/// What fits of a partition name.
+pub(super) fn cut(name: &str) -> &str {
+    let fits = (0..=MAX_PARTITION_NAME)
+        .rev()
+        .find_map(|length| name.get(..length));
+    fits.filter(|_| name.len() > MAX_PARTITION_NAME)
+        .unwrap_or(name)
+}
+
+pub(super) fn no_definition(part: Piece<'_>) -> Error {
+    let error = part.trimmed().refuse(Problem::NoDefinition);
+    match part.text.contains('\r') {
+        true => error.hinting("convert the line ends to Unix's: carriage returns count as text"),
+        false => error,
+    }
+}
+
+/// The base of a P_Key; 0 asks for a generated one.
+pub(super) fn parse_base(key: Piece<'_>) -> Result<u16, Error> {
+    let (value, length) = signed_number(key.text);
+    if length == 0 || length < key.text.len() {
+        let text = String::from(key.text);
+        return Err(key.refuse(Problem::PartitionKey { text }));
+    }
+    let low = value.to_le_bytes();
+    Ok(u16::from_le_bytes([low[0], low[1]]) & !Pkey::FULL_BIT)
+}
+
+/// A membership by its beginning; nothing at all means full.
+pub(super) fn membership(word: &str) -> Option<Membership> {
+    let words = [
+        ("full", Membership::Full),
+        ("both", Membership::Both),
+        ("limited", Membership::Limited),
+    ];
+    words
+        .into_iter()
+        .find(|(keyword, _)| keyword.starts_with(word))
+        .map(|(_, how)| how)
+}
+
+/// Ports by a keyword's beginning, or one by its GUID.
+pub(super) fn who(name: Piece<'_>) -> Result<Who, Error> {
+    let words = [
+        ("ALL", Who::All),
+        ("ALL_CAS", Who::Type(NodeType::Ca)),
+        ("ALL_SWITCHES", Who::Type(NodeType::Switch)),
+        ("ALL_ROUTERS", Who::Type(NodeType::Router)),
+        ("SELF", Who::SelfPort),
+    ];
+    if let Some((_, who)) = words
+        .iter()
+        .find(|(keyword, _)| keyword.starts_with(name.text))
+    {
+        return Ok(*who);
+    }
+    let (value, length) = signed_number(name.text);
+    match Guid::new(value) {
+        Ok(guid) if length == name.text.len() => Ok(Who::Port(guid)),
+        _ => {
+            let text = String::from(name.text);
+            Err(name.refuse(Problem::Member { text }))
+        }
+    }
+}
+
+pub(super) fn multicast_gid(text: &str) -> Option<Gid> {
+    let gid = Gid(text.parse::<Ipv6Addr>().ok()?.octets());
+    gid.is_multicast().then_some(gid)
+}

@@ -1,0 +1,70 @@
+//! Sets of numbers as disjoint inclusive ranges.
+
+/// A set of numbers. Shape: inclusive ranges, ascending, neither overlapping nor adjacent.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Ranges(Vec<(u64, u64)>);
+
+impl Ranges {
+    /// Sorts and merges; the bounds of a pair may stand in either order, as in OpenSM.
+    pub fn new(pairs: impl IntoIterator<Item = (u64, u64)>) -> Self {
+        let ordered = pairs.into_iter().map(|(a, b)| (a.min(b), a.max(b)));
+        let mut pairs: Vec<(u64, u64)> = ordered.collect();
+        pairs.sort_unstable();
+        let mut merged: Vec<(u64, u64)> = Vec::with_capacity(pairs.len());
+        for (low, high) in pairs {
+            match merged.last_mut() {
+                Some(last) if low <= last.1 || low - 1 == last.1 => last.1 = last.1.max(high),
+                _ => merged.push((low, high)),
+            }
+        }
+        Self(merged)
+    }
+
+    /// One number.
+    pub fn single(value: u64) -> Self {
+        Self(vec![(value, value)])
+    }
+
+    /// True when `value` is in the set.
+    pub fn contains(&self, value: u64) -> bool {
+        let after = self.0.partition_point(|(low, _)| *low <= value);
+        after > 0 && self.0[after - 1].1 >= value
+    }
+
+    /// The ranges, ascending.
+    pub fn pairs(&self) -> &[(u64, u64)] {
+        &self.0
+    }
+
+    /// True when no number is in the set.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Adds the numbers of `other`.
+    pub fn extend(&mut self, other: &Self) {
+        *self = Self::new(self.0.iter().chain(&other.0).copied());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn overlapping_and_adjacent_ranges_merge() {
+        let set = Ranges::new([(10, 5), (11, 11), (20, 30), (25, 26), (32, 32)]);
+        assert_eq!(set.pairs(), [(5, 11), (20, 30), (32, 32)]);
+        let all = Ranges::new([(0, u64::MAX), (u64::MAX, u64::MAX), (0, 0)]);
+        assert_eq!(all.pairs(), [(0, u64::MAX)]);
+    }
+
+    #[test]
+    fn membership_includes_both_bounds() {
+        let set = Ranges::new([(5, 11), (20, 30)]);
+        for (value, inside) in [(4, false), (5, true), (11, true), (12, false), (19, false)] {
+            assert_eq!(set.contains(value), inside, "{value}");
+        }
+        assert!(set.contains(30) && !set.contains(31) && !Ranges::default().contains(0));
+    }
+}

@@ -1,0 +1,269 @@
+//! Reads values off the token stream.
+
+use super::token::{Kind, Token};
+use super::{MAX_NAME_BYTES, MAX_TEXT_BYTES, lexer::Lexer};
+use crate::error::{Error, Problem, Span, Spanned};
+use crate::number::leading_number;
+use crate::ranges::Ranges;
+
+/// The token stream with one token looked at in advance.
+pub(super) struct Cursor<'a> {
+    lexer: Lexer<'a>,
+    next: Token<'a>,
+    /// A quote that spans lines: often one that was not closed.
+    long_quote: Option<Span>,
+}
+
+impl<'a> Cursor<'a> {
+    pub(super) fn new(text: &'a str) -> Self {
+        let mut lexer = Lexer::new(text);
+        let next = lexer.next();
+        Self {
+            lexer,
+            next,
+            long_quote: None,
+        }
+    }
+
+    /// The kind of the next token.
+    pub(super) const fn kind(&self) -> Kind {
+        self.next.kind
+    }
+
+    /// Where the next token stands.
+    pub(super) const fn span(&self) -> Span {
+        self.next.span
+    }
+
+    /// Takes the next token.
+    pub(super) fn bump(&mut self) -> Token<'a> {
+        let token = std::mem::replace(&mut self.next, self.lexer.next());
+        if token.kind == Kind::Text && token.text.contains('\n') {
+            self.long_quote = Some(token.span);
+        }
+        token
+    }
+
+    /// Takes the next token if it is of this kind.
+    pub(super) fn accept(&mut self, kind: Kind) -> Option<Token<'a>> {
+        (self.kind() == kind).then(|| self.bump())
+    }
+
+    /// Takes the next token, which has to be of this kind.
+    pub(super) fn expect(
+        &mut self,
+        kind: Kind,
+        expected: &'static str,
+    ) -> Result<Token<'a>, Error> {
+        self.accept(kind).ok_or_else(|| self.unexpected(expected))
+    }
+
+    /// The next token cannot stand here.
+    pub(super) fn unexpected(&self, expected: &'static str) -> Error {
+        let found = describe(&self.next);
+        let error = Error::new(self.span(), Problem::Unexpected { found }).expecting(expected);
+        match (self.long_quote, self.advice()) {
+            (Some(quote), _) => error.hinting(format!(
+                "the quote opened on line {} ends on a later line: was it meant to be closed?",
+                quote.line
+            )),
+            (None, Some(advice)) => error.hinting(advice),
+            (None, None) => error,
+        }
+    }
+
+    fn advice(&self) -> Option<&'static str> {
+        let text = self.next.text;
+        match self.kind() {
+            Kind::Text if text.starts_with('\r') => Some("convert the line ends to Unix's"),
+            Kind::Text if text.starts_with('\u{feff}') => {
+                Some("remove the byte order mark at the beginning of the file")
+            }
+            Kind::Text if text.starts_with('#') => {
+                Some("a comment at the end of the file needs a newline behind it")
+            }
+            Kind::Text => Some(
+                "keywords are lower case, with a colon before their value; comments begin with #",
+            ),
+            Kind::Start(_) | Kind::End(_) | Kind::Key(_) | Kind::Ulp(_) => {
+                Some("a name that contains a keyword has to be quoted")
+            }
+            Kind::Number => {
+                Some("names that go on after a newline cannot have digits outside quotes")
+            }
+            _ => None,
+        }
+    }
+
+    /// A name or description: all text up to something else, outer white space removed.
+    fn text(&mut self, limit: usize, what: &'static str) -> Result<Spanned<String>, Error> {
+        let mut token = self.expect(Kind::Text, what)?;
+        let (mut value, mut span) = (String::new(), token.span);
+        loop {
+            value.push_str(token.text);
+            span = span.to(token.span);
+            if value.len() > limit {
+                let length = value.len();
+                return Err(Error::new(
+                    span,
+                    Problem::TooLong {
+                        what,
+                        length,
+                        limit,
+                    },
+                ));
+            }
+            match self.accept(Kind::Text) {
+                Some(next) => token = next,
+                None => break,
+            }
+        }
+        let trimmed = value.trim_matches([' ', '\t', '\n', '\x0b', '\x0c', '\r']);
+        Ok(Spanned::new(String::from(trimmed), span))
+    }
+
+    /// A name.
+    pub(super) fn name(&mut self) -> Result<Spanned<String>, Error> {
+        self.text(MAX_NAME_BYTES, "a name")
+    }
+
+    /// What something is for.
+    pub(super) fn description(&mut self) -> Result<Spanned<String>, Error> {
+        self.text(MAX_TEXT_BYTES, "a description")
+    }
+
+    /// Names with commas between.
+    pub(super) fn names(&mut self) -> Result<Vec<Spanned<String>>, Error> {
+        let mut names = vec![self.name()?];
+        while self.accept(Kind::Comma).is_some() {
+            names.push(self.name()?);
+        }
+        Ok(names)
+    }
+
+    /// A number.
+    pub(super) fn number(&mut self) -> Result<Spanned<u64>, Error> {
+        let token = self.expect(Kind::Number, "a number")?;
+        Ok(Spanned::new(leading_number(token.text).0, token.span))
+    }
+
+    /// A number up to `most`. Errors: [`Problem::OutOfRange`].
+    pub(super) fn number_up_to(
+        &mut self,
+        most: u64,
+        what: &'static str,
+    ) -> Result<Spanned<u64>, Error> {
+        let number = self.number()?;
+        match *number <= most {
+            true => Ok(number),
+            false => Err(out_of_range(number, what, 0, most)),
+        }
+    }
+
+    /// Numbers with commas between.
+    pub(super) fn numbers(&mut self) -> Result<Vec<Spanned<u64>>, Error> {
+        let mut numbers = vec![self.number()?];
+        while self.accept(Kind::Comma).is_some() {
+            numbers.push(self.number()?);
+        }
+        Ok(numbers)
+    }
+
+    /// Numbers and ranges with commas between, as written: in order, bounds in either order.
+    pub(super) fn pairs(&mut self) -> Result<Spanned<Vec<(u64, u64)>>, Error> {
+        let mut span = self.span();
+        let mut pairs = Vec::new();
+        loop {
+            let first = self.number()?;
+            let last = match self.accept(Kind::Dash) {
+                Some(_) => self.number()?,
+                None => first,
+            };
+            pairs.push((*first, *last));
+            span = span.to(last.span);
+            if self.accept(Kind::Comma).is_none() {
+                return Ok(Spanned::new(pairs, span));
+            }
+        }
+    }
+
+    /// Numbers and ranges as a set.
+    pub(super) fn ranges(&mut self) -> Result<Spanned<Ranges>, Error> {
+        let pairs = self.pairs()?;
+        Ok(Spanned::new(Ranges::new(pairs.value), pairs.span))
+    }
+
+    /// P_Keys as pairs of bases. Both bounds lose their membership bit before they are ordered,
+    /// so 0x7000-0x8123 is 0x0123-0x7000, as in OpenSM.
+    pub(super) fn pkey_pairs(&mut self) -> Result<Spanned<Vec<(u64, u64)>>, Error> {
+        let mut pairs = self.pairs()?;
+        for (first, last) in &mut pairs.value {
+            *first &= 0x7fff;
+            *last &= 0x7fff;
+        }
+        Ok(pairs)
+    }
+
+    /// P_Keys as a set of bases.
+    pub(super) fn pkey_ranges(&mut self) -> Result<Spanned<Ranges>, Error> {
+        let pairs = self.pkey_pairs()?;
+        Ok(Spanned::new(Ranges::new(pairs.value), pairs.span))
+    }
+}
+
+/// This number is not within its range.
+pub(super) const fn out_of_range(
+    number: Spanned<u64>,
+    what: &'static str,
+    least: u64,
+    most: u64,
+) -> Error {
+    let problem = Problem::OutOfRange {
+        what,
+        value: number.value,
+        least,
+        most,
+    };
+    Error::new(number.span, problem)
+}
+
+fn describe(token: &Token<'_>) -> String {
+    match token.kind {
+        Kind::EndOfFile => String::from("end of the file"),
+        Kind::Text if token.text.starts_with('\r') => String::from("carriage return"),
+        Kind::Text
+            if token
+                .text
+                .chars()
+                .all(|c| c.is_control() || c.is_whitespace()) =>
+        {
+            String::from("white space or control character")
+        }
+        Kind::Number => format!("number {}", token.text),
+        Kind::Text | Kind::NodeWord(_) => format!("text '{}'", first_line(token.text)),
+        _ => format!("'{}'", first_line(token.text).trim_end()),
+    }
+}
+
+fn first_line(text: &str) -> String {
+    text.lines()
+        .next()
+        .unwrap_or_default()
+        .chars()
+        .take(40)
+        .collect()
+}
+
+/// Puts `value` in a slot that is filled once only.
+pub(super) fn set_once<T>(
+    slot: &mut Option<T>,
+    value: T,
+    at: Span,
+    keyword: &'static str,
+    block: &'static str,
+) -> Result<(), Error> {
+    match slot.replace(value) {
+        None => Ok(()),
+        Some(_) => Err(Error::new(at, Problem::Repeated { keyword, block })),
+    }
+}

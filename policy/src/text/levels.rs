@@ -1,0 +1,173 @@
+//! `qos-levels`.
+
+use sa_wire::{Mtu, Rate};
+
+use super::ParseOptions;
+use super::cursor::{Cursor, out_of_range, set_once};
+use super::parser::Sink;
+use super::token::{Block, Key, Kind};
+use crate::error::{Error, Problem, Span, Spanned};
+use crate::model::{Level, Origin};
+use crate::ranges::Ranges;
+
+/// The whole section; it may be empty.
+pub(super) fn section(
+    cursor: &mut Cursor<'_>,
+    sink: &mut Sink,
+    options: &ParseOptions,
+) -> Result<(), Error> {
+    cursor.bump();
+    while let Some(start) = cursor.accept(Kind::Start(Block::Level)) {
+        let level = level(cursor, start.span, options)?;
+        sink.draft.levels.push(level);
+        sink.check_levels()?;
+    }
+    cursor.expect(Kind::End(Block::Levels), "qos-level or end-qos-levels")?;
+    Ok(())
+}
+
+const NAMELESS: &str = "give it a name that rules can refer to; a policy whose levels have none \
+     is in the RFC 0.2 dialect, which is not supported yet";
+
+#[derive(Default)]
+struct Entries {
+    name: Option<Spanned<String>>,
+    purpose: Option<Spanned<String>>,
+    sl: Option<Spanned<u8>>,
+    mtu_limit: Option<Spanned<Mtu>>,
+    rate_limit: Option<Spanned<Rate>>,
+    packet_life: Option<Spanned<u8>>,
+    path_bits: Option<Spanned<Vec<(u64, u64)>>>,
+    pkeys: Option<Spanned<Vec<(u64, u64)>>>,
+}
+
+fn level(cursor: &mut Cursor<'_>, start: Span, options: &ParseOptions) -> Result<Level, Error> {
+    let mut entries = Entries::default();
+    while let Kind::Key(key) = cursor.kind() {
+        entry(cursor, &mut entries, key, options)?;
+    }
+    let end = cursor.expect(Kind::End(Block::Level), ENTRIES)?.span;
+    let missing = |what| {
+        let block = "qos-level";
+        Error::new(start, Problem::Missing { what, block })
+    };
+    Ok(Level {
+        sl: entries.sl.ok_or_else(|| missing("sl"))?,
+        name: entries
+            .name
+            .ok_or_else(|| missing("name").hinting(NAMELESS))?,
+        purpose: entries.purpose,
+        mtu_limit: entries.mtu_limit,
+        rate_limit: entries.rate_limit,
+        packet_life: entries.packet_life,
+        path_bits: entries.path_bits.map(to_ranges),
+        pkeys: entries.pkeys.map(to_ranges),
+        origin: Origin::Written,
+        span: start.to(end),
+    })
+}
+
+const ENTRIES: &str = "name:, use:, sl:, mtu-limit:, rate-limit:, packet-life:, path-bits:, \
+     pkey: or end-qos-level";
+
+fn entry(
+    cursor: &mut Cursor<'_>,
+    entries: &mut Entries,
+    key: Key,
+    options: &ParseOptions,
+) -> Result<(), Error> {
+    const BLOCK: &str = "qos-level";
+    let at = cursor.span();
+    if !belongs(key) {
+        return Err(cursor.unexpected(ENTRIES));
+    }
+    cursor.bump();
+    match key {
+        Key::Name => set_once(&mut entries.name, cursor.name()?, at, "name", BLOCK),
+        Key::Use => set_once(
+            &mut entries.purpose,
+            cursor.description()?,
+            at,
+            "use",
+            BLOCK,
+        ),
+        Key::Sl => set_once(&mut entries.sl, low_byte(cursor)?, at, "sl", BLOCK),
+        Key::MtuLimit => set_once(&mut entries.mtu_limit, mtu(cursor)?, at, "mtu-limit", BLOCK),
+        Key::RateLimit => {
+            let rate = rate(cursor, options)?;
+            set_once(&mut entries.rate_limit, rate, at, "rate-limit", BLOCK)
+        }
+        Key::PacketLife => set_once(
+            &mut entries.packet_life,
+            low_byte(cursor)?,
+            at,
+            "packet-life",
+            BLOCK,
+        ),
+        Key::PathBits => {
+            append(&mut entries.path_bits, cursor.pairs()?);
+            Ok(())
+        }
+        _ => {
+            append(&mut entries.pkeys, cursor.pkey_pairs()?);
+            Ok(())
+        }
+    }
+}
+
+const fn belongs(key: Key) -> bool {
+    matches!(
+        key,
+        Key::Name | Key::Use | Key::Sl | Key::MtuLimit | Key::RateLimit
+    ) || matches!(key, Key::PacketLife | Key::PathBits | Key::Pkey)
+}
+
+/// Adds to what an earlier keyword of the same name gave.
+pub(super) fn append(
+    slot: &mut Option<Spanned<Vec<(u64, u64)>>>,
+    mut more: Spanned<Vec<(u64, u64)>>,
+) {
+    match slot {
+        Some(pairs) => {
+            pairs.value.append(&mut more.value);
+            pairs.span = pairs.span.to(more.span);
+        }
+        None => *slot = Some(more),
+    }
+}
+
+/// What all keywords of one name gave together.
+pub(super) fn to_ranges(pairs: Spanned<Vec<(u64, u64)>>) -> Spanned<Ranges> {
+    Spanned::new(Ranges::new(pairs.value), pairs.span)
+}
+
+/// OpenSM keeps eight bits of any number: 256 is 0.
+fn low_byte(cursor: &mut Cursor<'_>) -> Result<Spanned<u8>, Error> {
+    let number = cursor.number()?;
+    Ok(Spanned::new(number.value.to_le_bytes()[0], number.span))
+}
+
+fn mtu(cursor: &mut Cursor<'_>) -> Result<Spanned<Mtu>, Error> {
+    let number = cursor.number()?;
+    let code = u8::try_from(*number)
+        .ok()
+        .and_then(|code| Mtu::from_code(code).ok());
+    match code {
+        Some(mtu) => Ok(Spanned::new(mtu, number.span)),
+        None => Err(out_of_range(number, "mtu-limit", 1, 5)
+            .hinting("MTU codes are 1 = 256, 2 = 512, 3 = 1024, 4 = 2048, 5 = 4096 bytes")),
+    }
+}
+
+fn rate(cursor: &mut Cursor<'_>, options: &ParseOptions) -> Result<Spanned<Rate>, Error> {
+    let number = cursor.number()?;
+    let most = u64::from(options.max_rate_code);
+    let code = u8::try_from(*number)
+        .ok()
+        .and_then(|code| Rate::from_code(code).ok());
+    match code {
+        Some(rate) if *number <= most => Ok(Spanned::new(rate, number.span)),
+        _ => Err(out_of_range(number, "rate-limit", 2, most)
+            .hinting("rate codes are 2 to 22 in OpenSM 3.3.23 and 2 to 24 in 3.3.24")),
+    }
+}

@@ -1,0 +1,263 @@
+//! From text to tokens, as OpenSM's scanner does it.
+//!
+//! The longest keyword wins wherever it stands, even inside a name; what a letter means depends
+//! on the keywords seen since the last newline. Source: OpenSM `osm_qos_parser_l.l`.
+
+use super::token::{Key, Kind, Pattern, Token, blanks_end, patterns_with};
+use crate::error::Span;
+
+/// Hands out tokens one by one; behind the last it gives [`Kind::EndOfFile`] for ever.
+pub(super) struct Lexer<'a> {
+    text: &'a str,
+    at: usize,
+    line: u32,
+    column: u32,
+    expecting: Expecting,
+    last_newline: Option<usize>,
+    last_quote: Option<usize>,
+}
+
+/// What keywords since the last newline ask for; several may hold at once.
+#[derive(Debug, Clone, Copy, Default)]
+struct Expecting {
+    description: bool,
+    node_types: bool,
+    names: bool,
+}
+
+impl Expecting {
+    const fn after(mut self, key: Key) -> Self {
+        match key {
+            Key::Use => self.description = true,
+            Key::NodeType => self.node_types = true,
+            Key::Name | Key::Partition | Key::LevelName => self.names = true,
+            Key::PortName | Key::Group | Key::Source | Key::Destination => self.names = true,
+            Key::Across | Key::AcrossTo | Key::AcrossFrom => self.names = true,
+            _ => {}
+        }
+        self
+    }
+
+    const fn text(self) -> bool {
+        self.description || self.names
+    }
+}
+
+impl<'a> Lexer<'a> {
+    /// Shape: `text` has less than 2^32 bytes.
+    pub(super) fn new(text: &'a str) -> Self {
+        Self {
+            text,
+            at: 0,
+            line: 1,
+            column: 1,
+            expecting: Expecting::default(),
+            last_newline: text.rfind('\n'),
+            last_quote: text.rfind('"'),
+        }
+    }
+
+    pub(super) fn next(&mut self) -> Token<'a> {
+        loop {
+            let Some(first) = self.rest().as_bytes().first().copied() else {
+                return self.take(0, Kind::EndOfFile);
+            };
+            match first {
+                b'\n' => self.end_line(1),
+                b'#' if self.last_newline.is_some_and(|last| last > self.at) => {
+                    let length = self.rest().find('\n').map_or(0, |at| at + 1);
+                    self.end_line(length);
+                }
+                b' ' | b'\t' => {
+                    if let Some(token) = self.blanks() {
+                        return token;
+                    }
+                }
+                _ => return self.word(first),
+            }
+        }
+    }
+
+    fn rest(&self) -> &'a str {
+        &self.text[self.at..]
+    }
+
+    fn end_line(&mut self, length: usize) {
+        self.advance(length);
+        self.expecting = Expecting::default();
+    }
+
+    /// Blanks count only inside a description, and not at the end of its line.
+    fn blanks(&mut self) -> Option<Token<'a>> {
+        let rest = self.rest().as_bytes();
+        let length = blanks_end(rest, 0);
+        if rest.get(length) == Some(&b'\n') {
+            self.end_line(length + 1);
+            None
+        } else if self.expecting.description {
+            Some(self.take(length, Kind::Text))
+        } else {
+            self.advance(length);
+            None
+        }
+    }
+
+    fn word(&mut self, first: u8) -> Token<'a> {
+        if first.is_ascii_alphabetic()
+            && let Some((length, pattern)) = longest_keyword(self.rest().as_bytes())
+        {
+            return self.keyword(length, pattern.kind);
+        }
+        if first == b'"' && self.last_quote.is_some_and(|last| last > self.at) {
+            return self.quoted();
+        }
+        let plain = |kind, as_text| if as_text { Kind::Text } else { kind };
+        let text = self.expecting.text();
+        match first {
+            b'0'..=b'9' => self.take(number_length(self.rest()), plain(Kind::Number, text)),
+            b'-' => self.take(1, plain(Kind::Dash, text)),
+            b':' => self.take(1, plain(Kind::Colon, text)),
+            b'*' => self.take(1, plain(Kind::Asterisk, text)),
+            b',' => self.take(1, plain(Kind::Comma, self.expecting.description)),
+            _ => {
+                let length = self.rest().chars().next().map_or(0, char::len_utf8);
+                self.take(length, Kind::Text)
+            }
+        }
+    }
+
+    fn keyword(&mut self, length: usize, kind: Kind) -> Token<'a> {
+        let kind = match kind {
+            Kind::NodeWord(_) if self.expecting.node_types => kind,
+            Kind::NodeWord(_) => Kind::Text,
+            _ if self.expecting.description => Kind::Text,
+            _ => kind,
+        };
+        if let Kind::Key(key) = kind {
+            self.expecting = self.expecting.after(key);
+        }
+        self.take(length, kind)
+    }
+
+    /// Text between quotes, which may span lines without ending what the line asked for.
+    fn quoted(&mut self) -> Token<'a> {
+        let inner = self.rest()[1..].find('"').unwrap_or(0);
+        let mut token = self.take(inner + 2, Kind::Text);
+        token.text = &token.text[1..=inner];
+        token
+    }
+
+    fn take(&mut self, length: usize, kind: Kind) -> Token<'a> {
+        let text = &self.rest()[..length];
+        let span = Span {
+            offset: narrow(self.at),
+            length: narrow(length),
+            line: self.line,
+            column: self.column,
+        };
+        self.advance(length);
+        Token { kind, text, span }
+    }
+
+    fn advance(&mut self, length: usize) {
+        for byte in self.rest()[..length].bytes() {
+            if byte == b'\n' {
+                self.line += 1;
+                self.column = 1;
+            } else if byte & 0xc0 != 0x80 {
+                self.column += 1;
+            }
+        }
+        self.at += length;
+    }
+}
+
+/// The text is known to be short enough.
+fn narrow(number: usize) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}
+
+fn longest_keyword(rest: &[u8]) -> Option<(usize, &'static Pattern)> {
+    let patterns = patterns_with(*rest.first()?).iter();
+    let lengths = patterns.filter_map(|p| p.length_in(rest).map(|length| (length, p)));
+    lengths.max_by_key(|(length, _)| *length)
+}
+
+fn number_length(rest: &str) -> usize {
+    let bytes = rest.as_bytes();
+    let hex = bytes
+        .iter()
+        .skip(2)
+        .take_while(|b| b.is_ascii_hexdigit())
+        .count();
+    if hex > 0 && matches!(bytes, [b'0', b'x' | b'X', ..]) {
+        return 2 + hex;
+    }
+    bytes.iter().take_while(|b| b.is_ascii_digit()).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::token::{Block, NodeWord, Ulp};
+    use super::*;
+
+    fn kinds(text: &str) -> Vec<Kind> {
+        let mut lexer = Lexer::new(text);
+        let mut kinds = Vec::new();
+        loop {
+            match lexer.next().kind {
+                Kind::EndOfFile => return kinds,
+                kind => kinds.push(kind),
+            }
+        }
+    }
+
+    #[test]
+    fn longest_keyword_wins() {
+        assert_eq!(kinds("qos-levels"), [Kind::Start(Block::Levels)]);
+        assert_eq!(kinds("qos-level-name:"), [Kind::Key(Key::LevelName)]);
+        assert_eq!(
+            kinds("end-qos-level\nqos-level"),
+            [Kind::End(Block::Level), Kind::Start(Block::Level)]
+        );
+        assert_eq!(kinds("ANY , pkey"), [Kind::Ulp(Ulp::AnyPkey)]);
+        assert_eq!(kinds("Sdp\t: "), [Kind::Ulp(Ulp::Sdp)]);
+    }
+
+    #[test]
+    fn numbers_are_text_where_names_stand() {
+        assert_eq!(kinds("sl: 0x1f"), [Kind::Key(Key::Sl), Kind::Number]);
+        assert_eq!(
+            kinds("name: 12\n12"),
+            [Kind::Key(Key::Name), Kind::Text, Kind::Number]
+        );
+        assert_eq!(kinds("0x"), [Kind::Number, Kind::Text]);
+    }
+
+    #[test]
+    fn node_words_are_text_elsewhere() {
+        let listed = [Kind::Key(Key::NodeType), Kind::NodeWord(NodeWord::Ca)];
+        assert_eq!(
+            kinds("node-type: cA\nca"),
+            [&listed[..], &[Kind::Text]].concat()
+        );
+    }
+
+    #[test]
+    fn comments_need_their_newline() {
+        assert_eq!(kinds("# all\n"), []);
+        assert_eq!(kinds("#")[..], [Kind::Text]);
+    }
+
+    #[test]
+    fn places_count_characters() {
+        let mut lexer = Lexer::new("name: \u{e9}\u{e9}b\n  sl:");
+        let last = std::iter::repeat_with(|| lexer.next()).nth(4).unwrap();
+        assert_eq!(
+            (last.kind, last.span.line, last.span.column),
+            (Kind::Key(Key::Sl), 2, 3)
+        );
+        let quoted = Lexer::new("\"a\nb\"").next();
+        assert_eq!((quoted.text, quoted.span.length), ("a\nb", 5));
+    }
+}

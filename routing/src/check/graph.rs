@@ -1,0 +1,101 @@
+//! The graph of dependencies between channels.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use sa_wire::Vl;
+
+use super::channels::{Channels, NO_LINK, VLS};
+use super::lanes::Lanes;
+use super::{Channel, CreditLoop, cycle};
+use crate::routes::Routes;
+use crate::topology::{SwitchIx, Topology};
+
+/// Which channel may wait for which. Filled by [`Self::add_unicast`] and [`Self::add_multicast`].
+pub struct DependencyGraph {
+    pub(super) channels: Channels,
+    /// By link: where its edges begin in `edges`; one more entry at the end.
+    first: Vec<usize>,
+    /// Shape: per link, by output slot of the far switch: [`Lanes`].
+    edges: Vec<AtomicU64>,
+}
+
+/// Words per pair of cables.
+const WORDS: usize = 4;
+
+/// Number of a channel: 16 times the link plus the VL.
+pub(super) type Node = u32;
+
+impl DependencyGraph {
+    /// Without dependencies.
+    pub fn new(topology: &Topology, routes: &Routes) -> Self {
+        let channels = Channels::new(topology, routes);
+        let mut first = vec![0];
+        let mut total = 0;
+        for link in &channels.links {
+            total += channels.slots(link.to).len() * WORDS;
+            first.push(total);
+        }
+        let edges = std::iter::repeat_with(AtomicU64::default)
+            .take(total)
+            .collect();
+        Self {
+            channels,
+            first,
+            edges,
+        }
+    }
+
+    /// How many dependencies there are.
+    pub fn edges(&self) -> u64 {
+        let bits = |edges: &AtomicU64| u64::from(edges.load(Ordering::Relaxed).count_ones());
+        self.edges.iter().map(bits).sum()
+    }
+
+    /// A shortest circle; none proves that there is no credit loop. Among equally short ones
+    /// always the same.
+    pub fn shortest_loop(&self) -> Option<CreditLoop> {
+        let circle = cycle::shortest(self)?;
+        let channel = |node: Node| {
+            let link = self.channels.links[node as usize / VLS];
+            let vl = Vl::new(u8::try_from(node as usize % VLS).unwrap_or(0)).unwrap_or_default();
+            Channel {
+                switch: link.from,
+                port: link.port,
+                vl,
+            }
+        };
+        Some(CreditLoop(circle.into_iter().map(channel).collect()))
+    }
+
+    /// Notes what packets wait for that come by `link` and go on by an output slot.
+    /// Many threads may do so at once: bits are only ever set, and read after all have ended.
+    #[inline]
+    pub(super) fn depend(&self, link: u32, output: u8, lanes: &Lanes) {
+        let place = self.first[link as usize] + usize::from(output) * WORDS;
+        for (edges, lanes) in self.edges[place..place + WORDS].iter().zip(lanes) {
+            // Nearly always known already; reading keeps the cache line shared.
+            if edges.load(Ordering::Relaxed) & lanes != *lanes {
+                edges.fetch_or(*lanes, Ordering::Relaxed);
+            }
+        }
+    }
+
+    pub(super) fn nodes(&self) -> usize {
+        self.channels.links.len() * VLS
+    }
+
+    /// Channels that a channel may wait for, ascending by port.
+    pub(super) fn successors(&self, node: Node) -> impl Iterator<Item = Node> + '_ {
+        let (link, vl) = (node as usize / VLS, node as usize % VLS);
+        let to: SwitchIx = self.channels.links[link].to;
+        let of_link = &self.edges[self.first[link]..self.first[link + 1]];
+        let by_slot = of_link.chunks(WORDS).zip(self.channels.slots(to));
+        by_slot.flat_map(move |(edges, port)| {
+            let next = self.channels.link(to, *port);
+            let edges = edges[vl / 4].load(Ordering::Relaxed) >> (vl % 4 * VLS);
+            let lanes = if next == NO_LINK { 0 } else { edges };
+            let nodes = (0..16).filter(move |lane| lanes >> lane & 1 == 1);
+            nodes.map(move |lane| next * 16 + lane)
+        })
+    }
+}

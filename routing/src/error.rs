@@ -1,0 +1,625 @@
+//! Why a fabric is not routed, and what is odd about one that is.
+
+use std::fmt;
+
+use sa_wire::Guid;
+
+use crate::routes::Engine;
+use crate::topology::{SwitchIx, Topology};
+use crate::torus::{Axis, Coordinate, Direction, Torus};
+
+/// A fabric that an engine will not route. Nothing of it is routed then.
+#[derive(Debug, Clone)]
+pub struct Refusal {
+    /// The engine.
+    pub engine: Engine,
+    /// Every reason found. Never empty.
+    pub reasons: Vec<Reason>,
+    /// What was noticed on the way.
+    pub warnings: Vec<Warning>,
+    /// The placement, when it was complete before the refusal.
+    pub torus: Option<Box<Torus>>,
+}
+
+impl Refusal {
+    pub(crate) fn new(engine: Engine, reasons: Vec<Reason>, warnings: Vec<Warning>) -> Self {
+        Self {
+            engine,
+            reasons,
+            warnings,
+            torus: None,
+        }
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} refuses to route this fabric", self.engine)?;
+        for reason in &self.reasons {
+            write!(f, "\n  {reason}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Refusal {}
+
+/// A switch, as messages name it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SwitchName {
+    /// Node GUID.
+    pub guid: Guid,
+    /// NodeDescription.
+    pub description: String,
+    /// Its place in the torus, when it has one.
+    pub at: Option<Coordinate>,
+}
+
+impl SwitchName {
+    pub(crate) fn new(topology: &Topology, switch: SwitchIx, at: Option<Coordinate>) -> Self {
+        let switch = topology.switch(switch);
+        Self {
+            guid: switch.guid,
+            description: switch.description.clone(),
+            at,
+        }
+    }
+}
+
+impl fmt::Display for SwitchName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "switch \"{}\" ({}", self.description, self.guid)?;
+        match self.at {
+            Some(at) => write!(f, " at {at})"),
+            None => write!(f, ")"),
+        }
+    }
+}
+
+/// Which links a seed lacks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SeedNeed {
+    /// A link in either direction, since the axis exists.
+    Either,
+    /// This direction, since a closed ring of four switches needs both.
+    RingOfFour(Direction),
+}
+
+/// A GUID of a seed that is on no switch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AbsentSeedSwitch {
+    /// Number of the seed, from 0.
+    pub seed: usize,
+    /// GUID as configured.
+    pub guid: u64,
+    /// Line of torus-2QoS.conf.
+    pub line: u32,
+}
+
+/// Why a fabric is refused. The text says what to do.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Reason {
+    /// The subnet runs without QoS.
+    #[error(
+        "torus-2QoS needs QoS, which is off; without it paths cannot use the VLs that keep \
+        the torus free of deadlock. Set `qos TRUE` in opensm.conf or drop --no-qos"
+    )]
+    QosOff,
+    /// No usable `torus` or `mesh` line.
+    #[error(
+        "torus-2QoS.conf gives no size: the radix of {} is missing or 0. Add a line such as \
+        `torus 6 5 4` with the number of switches around each ring (1 for an axis that does not \
+        exist)",
+        list(axes)
+    )]
+    RadixMissing {
+        /// Axes without a radix.
+        axes: Vec<Axis>,
+    },
+    /// A radix that no fabric has.
+    #[error(
+        "the {axis} radix {radix} in torus-2QoS.conf is more than the 255 supported. Correct \
+        the `torus` or `mesh` line"
+    )]
+    RadixTooLarge {
+        /// Its axis.
+        axis: Axis,
+        /// As configured.
+        radix: u32,
+    },
+    /// Fewer than two data VLs between switches.
+    #[error(
+        "{switch} port {port} can operate {have} data VL between switches, but the torus \
+        needs at least 2 to stay free of deadlock. Raise max_op_vls, or replace the switch"
+    )]
+    TooFewVls {
+        /// A switch with the fewest.
+        switch: SwitchName,
+        /// Its port.
+        port: u8,
+        /// How many it has.
+        have: u8,
+    },
+    /// `port_order` names ports that a switch lacks.
+    #[error(
+        "port_order in torus-2QoS.conf begins with port {port}, but {switch} has only \
+        {ports} ports. Leave out ports that not every switch of the fabric has"
+    )]
+    PortOrder {
+        /// A switch without that port.
+        switch: SwitchName,
+        /// How many ports it has.
+        ports: usize,
+        /// The port.
+        port: u32,
+    },
+    /// A seed lacks a link.
+    #[error("seed {} of torus-2QoS.conf{} has no {}. Add it{}", seed + 1, in_line(*line),
+        wanted(*need, *axis),
+        if matches!(need, SeedNeed::RingOfFour(_)) {
+            ": the rings of this axis have four switches, so that one link does not tell a ring \
+             from a face"
+        } else {
+            ", or remove the `next_seed` that opens this seed"
+        })]
+    SeedLinkMissing {
+        /// Number of the seed, from 0.
+        seed: usize,
+        /// Its line, 0 when the file has no seed at all.
+        line: u32,
+        /// Its axis.
+        axis: Axis,
+        /// What is needed.
+        need: SeedNeed,
+    },
+    /// Links of a seed do not start at one switch.
+    #[error("the {first} and {second} links of seed {} of torus-2QoS.conf{} start at different \
+        switches ({first_guid:#x} and {second_guid:#x}). Give the common switch as the first \
+        GUID of every link of a seed", seed + 1, in_line(*line))]
+    SeedSwitchesDiffer {
+        /// Number of the seed, from 0.
+        seed: usize,
+        /// Line of the second link.
+        line: u32,
+        /// One of them.
+        first: Direction,
+        /// Where it starts.
+        first_guid: u64,
+        /// The other.
+        second: Direction,
+        /// Where it starts.
+        second_guid: u64,
+    },
+    /// Every seed names a switch that the fabric lacks.
+    #[error(
+        "no seed of torus-2QoS.conf can be used: {}. Correct the GUIDs, bring these switches \
+        up, or add a `next_seed` around other switches",
+        absent_switches(absent)
+    )]
+    NoUsableSeed {
+        /// What is missing of each.
+        absent: Vec<AbsentSeedSwitch>,
+    },
+    /// A seed switch on an absent axis is not in the fabric.
+    #[error("switch {guid:#x} of the {direction} seed link (line {line} of torus-2QoS.conf) is not \
+        in the fabric. Remove the link: the {} axis has radix 1", direction.axis)]
+    SeedPlacement {
+        /// Which link.
+        direction: Direction,
+        /// The GUID.
+        guid: u64,
+        /// Its line.
+        line: u32,
+    },
+    /// The configuration has no seed, and the torus is a single switch.
+    #[error("torus-2QoS.conf has no seed link. Name a switch with `xp_link GUID GUID`")]
+    NoSeed,
+    /// One switch in two places.
+    #[error(
+        "{switch} also fits at {again}: the wiring does not match torus-2QoS.conf. Check the \
+        radices, the seed links of rings of four, and the cables between these places"
+    )]
+    PlacedTwice {
+        /// The switch and its first place.
+        switch: SwitchName,
+        /// Its second place.
+        again: Coordinate,
+    },
+    /// More local ports than a port group takes.
+    #[error(
+        "{switch} has {ports} local ports (port 0 and hosts), but portgroup_max_ports is \
+        {limit}. Set `portgroup_max_ports {ports}` in torus-2QoS.conf"
+    )]
+    GroupFull {
+        /// The switch.
+        switch: SwitchName,
+        /// Port 0 and the ports with a CA or router.
+        ports: usize,
+        /// The limit.
+        limit: u32,
+    },
+    /// Missing switches that cannot be routed around without deadlock.
+    #[error(
+        "the switches missing at {} cannot be routed around without deadlock: either a \
+        single one, or several that are adjacent in one z column may be missing. Bring switches \
+        back{}",
+        list(places),
+        z_hint(places)
+    )]
+    MissingSwitches {
+        /// The empty places.
+        places: Vec<Coordinate>,
+    },
+    /// A ring whose ends do not match.
+    #[error("the links of the {axis} ring {} do not add up: {minus} switches lack the -{axis} \
+        link and {plus} the +{axis} link. Check its cables and portgroup_max_ports",
+        ring(*axis, *through))]
+    RingStrange {
+        /// Its axis.
+        axis: Axis,
+        /// A place on it.
+        through: Coordinate,
+        /// Switches without a minus link.
+        minus: usize,
+        /// Switches without a plus link.
+        plus: usize,
+    },
+    /// A ring that is broken into pieces.
+    #[error("the {axis} ring {} is broken in {} places, after {}; its pieces cannot reach each \
+        other within it. Repair all but one of the breaks", ring(*axis, *through), gaps.len(),
+        list(gaps))]
+    RingDisjoint {
+        /// Its axis.
+        axis: Axis,
+        /// A place on it.
+        through: Coordinate,
+        /// Places behind which there is no link in the plus direction.
+        gaps: Vec<Coordinate>,
+    },
+    /// Pairs of switches without a route.
+    #[error(
+        "{count} pairs of switches have no route, such as {}. Repair missing links and \
+        switches around them",
+        pairs(examples)
+    )]
+    NoRoutes {
+        /// How many ordered pairs.
+        count: u64,
+        /// Some of them.
+        examples: Vec<(SwitchName, SwitchName)>,
+    },
+    /// No switch can be the root of the multicast tree.
+    #[error(
+        "no switch can be the root of the multicast tree: every candidate has a missing \
+        switch on its x or y ring. Bring back the switches missing at {}",
+        list(missing)
+    )]
+    NoMulticastRoot {
+        /// The empty places.
+        missing: Vec<Coordinate>,
+    },
+    /// Switches that the multicast tree does not reach.
+    #[error(
+        "the multicast tree does not reach {}. Repair their links",
+        list(switches)
+    )]
+    NotInMulticastTree {
+        /// The switches.
+        switches: Vec<SwitchName>,
+    },
+    /// The tables do not match the fabric's switches.
+    #[error(
+        "{given} forwarding tables for {switches} switches. Take tables and topology from \
+        the same sweep"
+    )]
+    TableCount {
+        /// Tables.
+        given: usize,
+        /// Switches.
+        switches: usize,
+    },
+    /// A forwarding entry names a port that the switch lacks.
+    #[error(
+        "the forwarding table of {switch} sends LID {lid} to port {port}, but it has only \
+        {ports} ports. Take tables and topology from the same sweep"
+    )]
+    PortOutOfRange {
+        /// The switch.
+        switch: SwitchName,
+        /// The destination.
+        lid: u16,
+        /// The port.
+        port: u8,
+        /// How many ports it has.
+        ports: usize,
+    },
+    /// An SL2VL table names a port that the switch lacks.
+    #[error(
+        "an SL2VL table of {switch} is for input port {input} and output port {output}, but \
+        it has only {ports} ports. Take tables and topology from the same sweep"
+    )]
+    Sl2VlOutOfRange {
+        /// The switch.
+        switch: SwitchName,
+        /// Input port.
+        input: u8,
+        /// Output port.
+        output: u8,
+        /// How many ports it has.
+        ports: usize,
+    },
+}
+
+impl Reason {
+    /// A short name that does not change.
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::QosOff => "qos-off",
+            Self::RadixMissing { .. } => "radix-missing",
+            Self::RadixTooLarge { .. } => "radix-too-large",
+            Self::TooFewVls { .. } => "too-few-vls",
+            Self::PortOrder { .. } => "port-order",
+            Self::SeedLinkMissing { .. } => "seed-link-missing",
+            Self::SeedSwitchesDiffer { .. } => "seed-switches-differ",
+            Self::NoUsableSeed { .. } => "no-usable-seed",
+            Self::SeedPlacement { .. } => "seed-placement",
+            Self::NoSeed => "no-seed",
+            Self::PlacedTwice { .. } => "placed-twice",
+            Self::GroupFull { .. } => "group-full",
+            Self::MissingSwitches { .. } => "missing-switches",
+            Self::RingStrange { .. } => "ring-strange",
+            Self::RingDisjoint { .. } => "ring-disjoint",
+            Self::NoRoutes { .. } => "no-routes",
+            Self::NoMulticastRoot { .. } => "no-multicast-root",
+            Self::NotInMulticastTree { .. } => "not-in-multicast-tree",
+            Self::TableCount { .. } => "table-count",
+            Self::PortOutOfRange { .. } => "port-out-of-range",
+            Self::Sl2VlOutOfRange { .. } => "sl2vl-out-of-range",
+        }
+    }
+
+    /// The error that OpenSM logs in this case; none when it says nothing or has no such case.
+    pub fn opensm_code(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::QosOff => "4E44",
+            Self::RadixMissing { .. } => "4E20",
+            Self::TooFewVls { .. } => "4E48",
+            Self::PortOrder { .. } => "4E21",
+            Self::SeedLinkMissing { axis, need, .. } => seed_link_code(*axis, *need),
+            Self::SeedSwitchesDiffer { first, second, .. } => match (first.axis, second.axis) {
+                (Axis::X, Axis::X) => "4E24",
+                (Axis::Y, Axis::Y) => "4E27",
+                (Axis::Z, Axis::Z) => "4E2A",
+                (_, Axis::Z) => "4E2D",
+                _ => "4E2F",
+            },
+            Self::NoUsableSeed { .. } => "4E30",
+            Self::SeedPlacement { .. } => "4E57",
+            Self::PlacedTwice { .. } => "4E1C",
+            // Port 0 comes first, so it fails only when nothing may be in the group.
+            Self::GroupFull { limit: 0, .. } => "4E1D",
+            Self::GroupFull { .. } => "4E1E",
+            Self::MissingSwitches { .. } => "4E38",
+            Self::RingStrange { axis, .. } => ["4E32", "4E34", "4E36"][axis.index()],
+            Self::RingDisjoint { axis, .. } => ["4E33", "4E35", "4E37"][axis.index()],
+            Self::NoRoutes { .. } => "4E39",
+            Self::NotInMulticastTree { .. } => "4E43",
+            Self::RadixTooLarge { .. }
+            | Self::NoSeed
+            | Self::NoMulticastRoot { .. }
+            | Self::TableCount { .. }
+            | Self::PortOutOfRange { .. }
+            | Self::Sl2VlOutOfRange { .. } => return None,
+        })
+    }
+}
+
+fn seed_link_code(axis: Axis, need: SeedNeed) -> &'static str {
+    match need {
+        SeedNeed::Either => ["4E2B", "4E2E", "4E2C"][axis.index()],
+        SeedNeed::RingOfFour(direction) => {
+            // By group: -x, +x, -y, +y, -z, +z.
+            ["4E23", "4E22", "4E26", "4E25", "4E29", "4E28"][usize::from(direction.group())]
+        }
+    }
+}
+
+/// Something that does not stop an engine.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Warning {
+    /// Enough VLs for a whole torus only.
+    #[error(
+        "with {have} data VLs between switches the torus cannot be routed free of deadlock \
+        around a failed switch (needs 4)"
+    )]
+    NoFailedSwitchSupport {
+        /// Fewest between switches.
+        have: u8,
+    },
+    /// Too few VLs for two levels between switches.
+    #[error("with {have} data VLs between switches there is one QoS level only (two need 8)")]
+    OneLevelBetweenSwitches {
+        /// Fewest between switches.
+        have: u8,
+    },
+    /// Too few VLs for two levels at end ports.
+    #[error("with {have} data VL at end ports there is one QoS level only (two need 2)")]
+    OneLevelAtEndPorts {
+        /// Fewest at an end port.
+        have: u8,
+    },
+    /// Another seed than the first is used.
+    #[error("seed {} of torus-2QoS.conf is used; earlier ones name switches that are missing: {}",
+        seed + 1, absent_switches(absent))]
+    BackupSeed {
+        /// Number of the seed, from 0.
+        seed: usize,
+        /// Why the earlier ones are of no use.
+        absent: Vec<AbsentSeedSwitch>,
+    },
+    /// A bundle of cables larger than a port group.
+    #[error(
+        "more than portgroup_max_ports ({limit}) cables between {from} and {to}; the rest is \
+        not used"
+    )]
+    CablesLeftOut {
+        /// One end.
+        from: SwitchName,
+        /// The other.
+        to: SwitchName,
+        /// The limit.
+        limit: u32,
+    },
+    /// A cable between switches that has no place in the torus.
+    #[error(
+        "the cable from {from} port {from_port} to {to} port {to_port} has no place in the \
+        torus and is not used"
+    )]
+    CableOutside {
+        /// One end.
+        from: SwitchName,
+        /// Its port.
+        from_port: u8,
+        /// The other end.
+        to: SwitchName,
+        /// Its port.
+        to_port: u8,
+    },
+    /// A switch that has no place in the torus.
+    #[error("{switch} has no place in the torus; neither it nor its {hosts} hosts get routes")]
+    SwitchOutside {
+        /// The switch.
+        switch: SwitchName,
+        /// CA and router ports plugged into it.
+        hosts: usize,
+    },
+    /// An empty place.
+    #[error("no switch at {at}")]
+    SwitchMissing {
+        /// The place.
+        at: Coordinate,
+    },
+    /// A switch without a neighbour on one side.
+    #[error("{switch} has no {direction} link")]
+    LinkMissing {
+        /// The switch.
+        switch: SwitchName,
+        /// The side.
+        direction: Direction,
+    },
+    /// A CA or router port that is plugged into no switch.
+    #[error("\"{description}\" port {port} is plugged into no switch and gets no routes")]
+    HostOutside {
+        /// NodeDescription.
+        description: String,
+        /// Its port.
+        port: u8,
+    },
+    /// Table entries for LIDs above the largest in use.
+    #[error(
+        "the forwarding table of {switch} has {count} entries for LIDs above {max_lid}, the \
+        largest in use; they are ignored"
+    )]
+    EntriesAboveMaxLid {
+        /// The switch.
+        switch: SwitchName,
+        /// How many.
+        count: usize,
+        /// Largest LID in use.
+        max_lid: u16,
+    },
+}
+
+impl Warning {
+    /// A short name that does not change.
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::NoFailedSwitchSupport { .. } => "no-failed-switch-support",
+            Self::OneLevelBetweenSwitches { .. } => "one-level-between-switches",
+            Self::OneLevelAtEndPorts { .. } => "one-level-at-end-ports",
+            Self::BackupSeed { .. } => "backup-seed",
+            Self::CablesLeftOut { .. } => "cables-left-out",
+            Self::CableOutside { .. } => "cable-outside",
+            Self::SwitchOutside { .. } => "switch-outside",
+            Self::SwitchMissing { .. } => "switch-missing",
+            Self::LinkMissing { .. } => "link-missing",
+            Self::HostOutside { .. } => "host-outside",
+            Self::EntriesAboveMaxLid { .. } => "entries-above-max-lid",
+        }
+    }
+}
+
+/// Most items that a message lists.
+const LISTED: usize = 8;
+
+fn list<T: fmt::Display>(items: &[T]) -> String {
+    let mut text = items
+        .iter()
+        .take(LISTED)
+        .map(T::to_string)
+        .collect::<Vec<_>>()
+        .join(" and ");
+    if items.len() > LISTED {
+        text.push_str(&format!(" and {} more", items.len() - LISTED));
+    }
+    text
+}
+
+fn pairs(examples: &[(SwitchName, SwitchName)]) -> String {
+    let texts: Vec<_> = examples
+        .iter()
+        .map(|(from, to)| format!("from {from} to {to}"))
+        .collect();
+    list(&texts)
+}
+
+fn absent_switches(absent: &[AbsentSeedSwitch]) -> String {
+    let name = |it: &AbsentSeedSwitch| {
+        format!(
+            "seed {} names {:#x} (line {}), which is in no switch",
+            it.seed + 1,
+            it.guid,
+            it.line
+        )
+    };
+    list(&absent.iter().map(name).collect::<Vec<_>>())
+}
+
+fn wanted(need: SeedNeed, axis: Axis) -> String {
+    match need {
+        SeedNeed::Either => format!("`{axis}p_link` and no `{axis}m_link`"),
+        SeedNeed::RingOfFour(direction) => {
+            let sign = if direction.group() % 2 == 1 { 'p' } else { 'm' };
+            format!("`{axis}{sign}_link`")
+        }
+    }
+}
+
+fn in_line(line: u32) -> String {
+    if line == 0 {
+        String::new()
+    } else {
+        format!(" (line {line})")
+    }
+}
+
+/// A ring by its two other coordinates.
+fn ring(axis: Axis, through: Coordinate) -> String {
+    let others = Axis::ALL.into_iter().filter(|other| *other != axis);
+    let at: Vec<_> = others
+        .map(|other| format!("{other}={}", through.on(other)))
+        .collect();
+    format!("at {}", at.join(" "))
+}
+
+fn z_hint(places: &[Coordinate]) -> &'static str {
+    let is_flat = places.iter().all(|place| place.on(Axis::Z) == 0);
+    if is_flat {
+        "; if they are adjacent along the last axis of a two-dimensional torus, configure it as \
+         y and z (radix 1 first) and that axis counts as z"
+    } else {
+        ""
+    }
+}

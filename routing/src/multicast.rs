@@ -1,0 +1,52 @@
+//! Multicast forwarding tables.
+
+use sa_wire::Mlid;
+
+use crate::topology::{EndPortIx, SwitchIx};
+
+/// A set of ports of one switch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
+pub struct PortSet([u64; 4]);
+
+impl PortSet {
+    /// Adds a port.
+    pub const fn insert(&mut self, port: u8) {
+        self.0[(port >> 6) as usize] |= 1 << (port & 63);
+    }
+
+    /// True when the port is in the set.
+    pub const fn contains(&self, port: u8) -> bool {
+        self.0[(port >> 6) as usize] >> (port & 63) & 1 == 1
+    }
+
+    /// True without any port.
+    pub fn is_empty(&self) -> bool {
+        self.0 == [0; 4]
+    }
+
+    /// Ports, ascending.
+    pub fn iter(&self) -> impl Iterator<Item = u8> + use<> {
+        let set = *self;
+        (0..=u8::MAX).filter(move |port| set.contains(*port))
+    }
+}
+
+impl FromIterator<u8> for PortSet {
+    fn from_iter<I: IntoIterator<Item = u8>>(ports: I) -> Self {
+        let mut set = Self::default();
+        ports.into_iter().for_each(|port| set.insert(port));
+        set
+    }
+}
+
+/// Where the packets of one MLID go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MulticastTable {
+    /// The MLID.
+    pub mlid: Mlid,
+    /// Ports to which each switch forwards, all but the one a packet came in by. Switches without
+    /// ports are left out. In the order of switch indices.
+    pub switches: Vec<(SwitchIx, PortSet)>,
+    /// Members that get nothing, since they are outside the torus.
+    pub left_out: Vec<EndPortIx>,
+}

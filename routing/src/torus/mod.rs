@@ -1,0 +1,90 @@
+//! torus-2QoS: routing a torus or mesh free of deadlock, with two QoS levels, in a way that keeps
+//! the SL of every path when links and switches fail.
+//! Source: torus-2QoS(8), torus-2QoS.conf(5), OpenSM `osm_torus.c`.
+
+mod accept;
+mod config;
+mod discover;
+mod fingerprint;
+mod geometry;
+mod lft;
+mod multicast;
+mod next_hop;
+mod placement;
+mod sl2vl;
+mod verify;
+
+pub use self::config::{
+    ConfigError, ConfigErrors, ConfigProblem, ConfigRemark, ConfigWarning, Seed, SeedLink,
+    TorusConfig,
+};
+pub use self::geometry::{Axis, Coordinate, Direction, Shape, Sign};
+pub use self::multicast::MulticastTree;
+pub use self::placement::{LOCAL_GROUP, PlacedSwitch, Torus};
+pub(crate) use self::sl2vl::TorusSl2Vl;
+use self::verify::LeastVls;
+use crate::error::{Reason, Refusal, Warning};
+use crate::routes::{Engine, Qos, Routes};
+use crate::sl2vl::Sl2Vl;
+use crate::topology::Topology;
+
+/// Routes a torus.
+/// Errors: every reason why it cannot be; the refusal holds the placement when that was complete.
+pub fn route(topology: &Topology, config: &TorusConfig, qos: Qos) -> Result<Routes, Refusal> {
+    if qos == Qos::Off {
+        return Err(refusal(vec![Reason::QosOff], Vec::new()));
+    }
+    let (torus, mut warnings, vls) = find(topology, config)?;
+    let mut reasons = accept::judge(topology, &torus, &mut warnings);
+    let mut lft = None;
+    if reasons.is_empty() {
+        match lft::build(topology, &torus, config) {
+            Ok(tables) => lft = Some(tables),
+            Err(reason) => reasons.push(reason),
+        }
+        reasons.extend(MulticastTree::of(topology, &torus).err());
+    }
+    match lft {
+        Some(lft) if reasons.is_empty() => {
+            let tables = TorusSl2Vl::new(topology, &torus, vls);
+            let sl2vl = Sl2Vl::torus(topology, tables);
+            let routes = Routes::new(topology, Engine::Torus2Qos, lft, sl2vl);
+            Ok(Routes {
+                torus: Some(torus),
+                warnings,
+                ..routes
+            })
+        }
+        _ => Err(Refusal {
+            torus: Some(Box::new(torus)),
+            ..refusal(reasons, warnings)
+        }),
+    }
+}
+
+/// Finds the place of every switch, without asking whether the result can be routed. Enough for
+/// the SLs of paths ([`Torus::path_sl`]).
+pub fn place(topology: &Topology, config: &TorusConfig) -> Result<(Torus, Vec<Warning>), Refusal> {
+    let (torus, warnings, _) = find(topology, config)?;
+    Ok((torus, warnings))
+}
+
+fn find(
+    topology: &Topology,
+    config: &TorusConfig,
+) -> Result<(Torus, Vec<Warning>, LeastVls), Refusal> {
+    let mut warnings = Vec::new();
+    let setup = verify::verify(topology, config, &mut warnings);
+    let placed = setup.and_then(|setup| {
+        let torus = discover::discover(topology, config, &setup, &mut warnings)?;
+        Ok((torus, setup.vls))
+    });
+    match placed {
+        Ok((torus, vls)) => Ok((torus, warnings, vls)),
+        Err(reasons) => Err(refusal(reasons, warnings)),
+    }
+}
+
+fn refusal(reasons: Vec<Reason>, warnings: Vec<Warning>) -> Refusal {
+    Refusal::new(Engine::Torus2Qos, reasons, warnings)
+}

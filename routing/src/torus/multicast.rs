@@ -1,0 +1,216 @@
+//! Multicast: one spanning tree of the whole torus, of which every group uses a part.
+//!
+//! Made so that together with unicast it closes no circle of dependencies while the torus is
+//! whole: branches run along x, then y, then z, and cross a dateline only on broken rings.
+//! Source: OpenSM `osm_torus.c` (`torus_master_stree`, `torus_mcast_stree`).
+
+use sa_wire::Mlid;
+
+use super::geometry::{Axis, Coordinate, Direction, Shape};
+use super::placement::{PoolIx, Torus};
+use crate::error::{Reason, SwitchName};
+use crate::multicast::{MulticastTable, PortSet};
+use crate::topology::{EndPortIx, Peer, Topology};
+
+/// The spanning tree of a torus.
+#[derive(Debug, Clone)]
+pub struct MulticastTree {
+    root: PoolIx,
+    /// By pool index: group towards the root; none for the root.
+    up: Vec<Option<u8>>,
+    /// By pool index: groups away from the root, bit by group.
+    down: Vec<u8>,
+}
+
+impl MulticastTree {
+    /// Builds the tree.
+    /// Errors: [`Reason::NoMulticastRoot`], [`Reason::NotInMulticastTree`].
+    pub fn of(topology: &Topology, torus: &Torus) -> Result<Self, Reason> {
+        let Some(root) = root(torus) else {
+            return Err(Reason::NoMulticastRoot {
+                missing: torus.empty_places().collect(),
+            });
+        };
+        let count = torus.switches().len();
+        let mut tree = Self {
+            root,
+            up: vec![None; count],
+            down: vec![0; count],
+        };
+        tree.grow(torus);
+        let is_outside = |ix: &PoolIx| *ix != root && tree.up[*ix as usize].is_none();
+        let name = |ix: PoolIx| {
+            let placed = torus.get(ix);
+            SwitchName::new(topology, placed.switch, Some(placed.at))
+        };
+        let switches: Vec<_> = torus.pool_ixs().filter(is_outside).map(name).collect();
+        if switches.is_empty() {
+            Ok(tree)
+        } else {
+            Err(Reason::NotInMulticastTree { switches })
+        }
+    }
+
+    /// The part of the tree that reaches the members of a group, or of all groups that share an
+    /// MLID. Branches without members are left out; the way from the root down stays.
+    pub fn table(
+        &self,
+        topology: &Topology,
+        torus: &Torus,
+        mlid: Mlid,
+        members: &[EndPortIx],
+    ) -> MulticastTable {
+        let mut ports = vec![PortSet::default(); torus.switches().len()];
+        let mut left_out = Vec::new();
+        for member in members {
+            let attached = topology.end_port(*member).attached;
+            let place = attached.and_then(|(switch, port)| Some((torus.pool_of(switch)?, port)));
+            match place {
+                Some((ix, port)) => ports[ix as usize].insert(port),
+                None => left_out.push(*member),
+            }
+        }
+        self.reach(topology, torus, mlid, self.root, &mut ports);
+        let named = torus
+            .pool_ixs()
+            .zip(ports)
+            .filter(|(_, ports)| !ports.is_empty());
+        let mut switches: Vec<_> = named
+            .map(|(ix, ports)| (torus.get(ix).switch, ports))
+            .collect();
+        switches.sort_by_key(|(switch, _)| *switch);
+        MulticastTable {
+            mlid,
+            switches,
+            left_out,
+        }
+    }
+
+    /// Adds the cables to the subtrees below a switch that have members. True when there is any
+    /// member at or below it. No deeper than the ways in the torus are long.
+    fn reach(
+        &self,
+        topology: &Topology,
+        torus: &Torus,
+        mlid: Mlid,
+        from: PoolIx,
+        ports: &mut [PortSet],
+    ) -> bool {
+        let placed = torus.get(from);
+        let down = self.down[from as usize];
+        for direction in Direction::ALL
+            .into_iter()
+            .filter(|it| down >> it.group() & 1 == 1)
+        {
+            let Some(next) = torus.neighbour(from, direction) else {
+                continue;
+            };
+            if next == self.root || !self.reach(topology, torus, mlid, next, ports) {
+                continue;
+            }
+            // Parallel cables share the groups out.
+            let cables = placed.ports(direction);
+            let port = cables[usize::from(mlid.get()) % cables.len()];
+            ports[from as usize].insert(port);
+            if let Peer::Switch { port, .. } = topology.peer(placed.switch, port) {
+                ports[next as usize].insert(port);
+            }
+        }
+        !ports[from as usize].is_empty()
+    }
+
+    fn grow(&mut self, torus: &Torus) {
+        let shape = torus.shape();
+        self.branch(torus, self.root, Axis::X);
+        let root = torus.get(self.root).at;
+        for x in 0..shape.radix_of(Axis::X) {
+            let along_x = root.with(Axis::X, x);
+            if let Some(from) = torus.pool_at(along_x) {
+                self.branch(torus, from, Axis::Y);
+            }
+            for y in 0..shape.radix_of(Axis::Y) {
+                if let Some(from) = torus.pool_at(along_x.with(Axis::Y, y)) {
+                    self.branch(torus, from, Axis::Z);
+                }
+            }
+        }
+    }
+
+    /// Grows both ways from a switch up to the dateline; if a gap stops that, across it too.
+    fn branch(&mut self, torus: &Torus, from: PoolIx, axis: Axis) {
+        let radix = torus.shape().radix_of(axis);
+        let position = torus.get(from).at.on(axis);
+        let mut tips = [(axis.minus(), Some(from)), (axis.plus(), Some(from))];
+        let room = [position, radix - 1 - position];
+        for ((direction, tip), steps) in tips.iter_mut().zip(room) {
+            for _ in 0..steps {
+                *tip = tip.and_then(|tip| self.step(torus, tip, *direction));
+            }
+        }
+        if tips.iter().all(|(_, tip)| tip.is_some()) {
+            return;
+        }
+        for _ in 0..radix {
+            for (direction, tip) in &mut tips {
+                *tip = tip.and_then(|tip| self.step(torus, tip, *direction));
+            }
+        }
+    }
+
+    /// One step; none where there is no cable or the switch hangs on the tree already. The root
+    /// counts as not hanging.
+    fn step(&mut self, torus: &Torus, tip: PoolIx, direction: Direction) -> Option<PoolIx> {
+        let next = torus.neighbour(tip, direction)?;
+        let up = &mut self.up[next as usize];
+        if up.is_some() {
+            return None;
+        }
+        *up = Some(direction.opposite().group());
+        self.down[tip as usize] |= 1 << direction.group();
+        Some(next)
+    }
+}
+
+/// A switch near the middle, in a plane of constant z without gaps if there is one.
+fn root(torus: &Torus) -> Option<PoolIx> {
+    let shape = torus.shape();
+    let middle = shape.radix_of(Axis::Z) / 2;
+    let plane = |steps: i32| {
+        shape
+            .offset(Coordinate([0, 0, middle]), [0, 0, steps])
+            .on(Axis::Z)
+    };
+    let is_whole = |z: &u8| {
+        let places = shape.coordinates().filter(|at| at.on(Axis::Z) == *z);
+        places.into_iter().all(|at| torus.pool_at(at).is_some())
+    };
+    let both_ways = (1..=i32::from(middle)).flat_map(|steps| [-steps, steps]);
+    let planes = std::iter::once(0).chain(both_ways).map(plane);
+    let whole = planes
+        .into_iter()
+        .filter(is_whole)
+        .find_map(|z| middle_of_plane(torus, z));
+    whole.or_else(|| middle_of_plane(torus, middle))
+}
+
+/// The switch nearest to the middle of a plane, on one diagonal, whose x and y ring have all their
+/// switches.
+fn middle_of_plane(torus: &Torus, z: u8) -> Option<PoolIx> {
+    let shape = torus.shape();
+    let [x, y, _] = shape.radix.map(|radix| radix / 2);
+    let middle = Coordinate([x, y, z]);
+    let both_ways = (1..=i32::from(x.min(y))).flat_map(|steps| [-steps, steps]);
+    let diagonal = std::iter::once(0).chain(both_ways);
+    let places = diagonal.map(|steps| shape.offset(middle, [steps, steps, 0]));
+    places
+        .into_iter()
+        .find(|at| rings_are_whole(torus, shape, *at))
+        .and_then(|at| torus.pool_at(at))
+}
+
+fn rings_are_whole(torus: &Torus, shape: Shape, at: Coordinate) -> bool {
+    [Axis::X, Axis::Y].into_iter().all(|axis| {
+        let mut ring = (0..shape.radix_of(axis)).map(|position| at.with(axis, position));
+        ring.all(|at| torus.pool_at(at).is_some())
+    })
+}

@@ -1,0 +1,362 @@
+//! The credit-loop check: recorded tables of OpenSM, planted loops, random tori.
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
+
+mod common;
+
+use std::collections::HashMap;
+
+use common::generate::{TorusSpec, random_graph, random_torus};
+use common::{Case, cases, dumps};
+use proptest::prelude::*;
+use routing::check::{
+    Channel, DependencyGraph, MulticastRoute, PathSls, reachability, unicast_loop,
+};
+use routing::multicast::PortSet;
+use routing::walk::walk;
+use routing::{EndPortIx, Engine, GivenSl2Vl, Peer, Qos, Routes, Topology, files, minhop, torus};
+use sa_wire::{Sl, SlToVl, SlVlMask};
+
+/// What the dumps of a case say, whoever made them.
+fn dumped(case: &Case, topology: &Topology) -> Routes {
+    let lfts = dumps::read_lfts(&case.text("opensm-lfts.dump.xz"), topology);
+    let sl2vl = dumps::read_sl2vl(&case.text("opensm-sl2vl.dump.xz"), topology);
+    let given = GivenSl2Vl {
+        switches: sl2vl.switches,
+        end_ports: sl2vl.end_ports,
+    };
+    let routes = files::route(topology, &lfts, &given).unwrap();
+    assert_eq!(routes.engine(), Engine::Files);
+    routes
+}
+
+/// SLs by pair as the SA answered, on both levels.
+fn recorded_sls(case: &Case, topology: &Topology) -> HashMap<(EndPortIx, u16), SlVlMask> {
+    let by_node: HashMap<u64, EndPortIx> = topology
+        .end_port_ixs()
+        .filter(|ix| topology.end_port(*ix).port_number != 0)
+        .map(|ix| (topology.end_port(ix).node_guid.get(), ix))
+        .collect();
+    let mut sls = HashMap::new();
+    for (guid, lid, sl) in dumps::read_psl(&case.text("psl.xz")) {
+        if let Some(sl) = sl {
+            sls.insert(
+                (by_node[&guid], lid),
+                SlVlMask(1 << (sl & 7) | 1 << (sl | 8)),
+            );
+        }
+    }
+    sls
+}
+
+fn dumped_graph(case: &Case, topology: &Topology, routes: &Routes) -> DependencyGraph {
+    let sls = recorded_sls(case, topology);
+    let by_pair = |source: EndPortIx, lid: u16| {
+        let first = routes
+            .lids()
+            .owner(lid)
+            .map(|end| topology.end_port(end).lid.get());
+        let known = first.and_then(|lid| sls.get(&(source, lid)));
+        known.copied().unwrap_or(SlVlMask(0))
+    };
+    let mut graph = DependencyGraph::new(topology, routes);
+    graph.add_unicast(topology, routes, PathSls::ByPair(&by_pair));
+    graph
+}
+
+fn recorded_groups(case: &Case, topology: &Topology) -> Vec<MulticastRoute> {
+    let tables = dumps::read_mcfdbs(&case.text("opensm.mcfdbs.xz"));
+    let groups = dumps::read_groups(&case.text("mcgroups.txt"));
+    let group = |(mlid, sl, _): (u16, u8, Vec<u64>)| MulticastRoute {
+        sl: Sl::new(sl).unwrap(),
+        switches: topology
+            .switch_ixs()
+            .filter_map(|ix| {
+                let ports = tables.get(&(topology.switch(ix).guid.get(), mlid))?;
+                Some((ix, ports.iter().copied().collect::<PortSet>()))
+            })
+            .collect(),
+    };
+    groups.into_iter().map(group).collect()
+}
+
+#[test]
+fn opensms_unicast_tables_have_no_loop() {
+    for case in cases().into_iter().filter(Case::is_up) {
+        let topology = case.topology();
+        let routes = dumped(&case, &topology);
+        let graph = dumped_graph(&case, &topology, &routes);
+        assert!(graph.edges() > 0, "{}", case.name);
+        assert_eq!(graph.shortest_loop(), None, "{}", case.name);
+    }
+}
+
+/// The flaw of the original: after some failures unicast and multicast together close a circle.
+#[test]
+fn opensms_multicast_closes_loops_where_it_is_known_to() {
+    let cyclic = ["s16-5x5x5-swmid", "s18-4x5x4-column", "s35-5x8-swmid"];
+    for case in cases()
+        .into_iter()
+        .filter(|case| case.is_up() && case.has("mcgroups.txt"))
+    {
+        let topology = case.topology();
+        let routes = dumped(&case, &topology);
+        let groups = recorded_groups(&case, &topology);
+        let mut alone = DependencyGraph::new(&topology, &routes);
+        alone.add_multicast(&topology, &groups);
+        assert_eq!(
+            alone.shortest_loop(),
+            None,
+            "{}: a tree alone is harmless",
+            case.name
+        );
+        let mut graph = dumped_graph(&case, &topology, &routes);
+        graph.add_multicast(&topology, &groups);
+        let found = graph.shortest_loop();
+        assert_eq!(
+            found.is_some(),
+            cyclic.contains(&case.name.as_str()),
+            "{}",
+            case.name
+        );
+    }
+}
+
+#[test]
+fn opensms_pairs_are_lost_where_the_sa_refused() {
+    for case in cases().into_iter().filter(Case::is_up) {
+        let topology = case.topology();
+        let routes = dumped(&case, &topology);
+        let refused = dumps::read_psl(&case.text("psl.xz"));
+        let refused = refused.iter().filter(|(.., sl)| sl.is_none()).count() as u64;
+        let found = reachability(&topology, &routes, 10);
+        assert_eq!(found.lost_between_hosts, refused, "{}", case.name);
+        assert_eq!(
+            found.listed.len() as u64,
+            found.lost.min(10),
+            "{}",
+            case.name
+        );
+    }
+}
+
+/// Every channel of a loop must lead to the next one's switch.
+fn assert_closed(topology: &Topology, circle: &[Channel]) {
+    let next = circle.iter().cycle().skip(1);
+    for (channel, next) in circle.iter().zip(next) {
+        match topology.peer(channel.switch, channel.port) {
+            Peer::Switch { switch, .. } => assert_eq!(switch, next.switch),
+            other => panic!("{channel:?} leads to {other:?}"),
+        }
+    }
+}
+
+/// All SLs on VL 0.
+fn flattened(topology: &Topology, routes: &Routes) -> Routes {
+    let mut given = GivenSl2Vl::default();
+    for switch in topology.switch_ixs() {
+        let ports = u8::try_from(topology.switch(switch).ports.len()).unwrap();
+        let pairs = (0..ports).flat_map(|input| (1..ports).map(move |output| (input, output)));
+        let tables = pairs.map(|(input, output)| (switch, input, output, SlToVl([0; 16])));
+        given.switches.extend(tables);
+    }
+    let lfts: Vec<_> = topology
+        .switch_ixs()
+        .map(|ix| routes.lft(ix).to_vec())
+        .collect();
+    files::route(topology, &lfts, &given).unwrap()
+}
+
+#[test]
+fn a_torus_on_one_vl_has_a_loop_of_a_ring() {
+    for radix in [5, 6, 8] {
+        let spec = TorusSpec::new([radix, 5, 5]);
+        let topology = spec.topology();
+        let routes = torus::route(&topology, &spec.config(), Qos::On).unwrap();
+        assert_eq!(unicast_loop(&topology, &routes, PathSls::Engine), None);
+        let flat = flattened(&topology, &routes);
+        let circle = unicast_loop(&topology, &flat, PathSls::Engine).unwrap().0;
+        assert_eq!(circle.len(), 5, "the shortest ring");
+        assert!(circle.iter().all(|channel| channel.vl.get() == 0));
+        assert_closed(&topology, &circle);
+    }
+}
+
+#[test]
+fn rings_of_three_need_no_second_vl() {
+    let spec = TorusSpec::new([3, 3, 3]);
+    let topology = spec.topology();
+    let routes = torus::route(&topology, &spec.config(), Qos::On).unwrap();
+    let flat = flattened(&topology, &routes);
+    assert_eq!(unicast_loop(&topology, &flat, PathSls::Engine), None);
+}
+
+/// Four switches in a ring, every packet sent clockwise.
+#[test]
+fn a_ring_that_turns_one_way_has_a_loop_of_four() {
+    let spec = TorusSpec::new([4, 1, 1]);
+    let topology = spec.topology();
+    let lfts: Vec<Vec<u8>> = topology
+        .switch_ixs()
+        .map(|switch| {
+            let clockwise = topology
+                .cables(switch)
+                .find(|(_, far, _)| far.index() == (switch.index() + 1) % 4);
+            let mut table = vec![clockwise.unwrap().0; usize::from(topology.max_lid()) + 1];
+            for end in topology
+                .end_ports
+                .iter()
+                .filter(|end| end.attached.unwrap().0 == switch)
+            {
+                table[usize::from(end.lid.get())] = end.attached.unwrap().1;
+            }
+            table
+        })
+        .collect();
+    let routes = files::route(&topology, &lfts, &GivenSl2Vl::default()).unwrap();
+    assert_eq!(reachability(&topology, &routes, 1).lost, 0);
+    let circle = unicast_loop(&topology, &routes, PathSls::Any(SlVlMask(1 << 3)))
+        .unwrap()
+        .0;
+    assert_eq!(circle.len(), 4);
+    assert!(circle.iter().all(|channel| channel.vl.get() == 3));
+    assert_closed(&topology, &circle);
+    // Without paths there are no waits.
+    let nobody = |_: EndPortIx, _: u16| SlVlMask(0);
+    assert_eq!(
+        unicast_loop(&topology, &routes, PathSls::ByPair(&nobody)),
+        None
+    );
+}
+
+/// A forwarding circle is found though nothing ever arrives.
+#[test]
+fn a_forwarding_circle_is_a_loop_and_loses_pairs() {
+    let spec = TorusSpec {
+        mesh: [true; 3],
+        ..TorusSpec::new([3, 1, 1])
+    };
+    let topology = spec.topology();
+    let routes = minhop::route(&topology);
+    assert_eq!(unicast_loop(&topology, &routes, PathSls::Engine), None);
+    let mut lfts: Vec<_> = topology
+        .switch_ixs()
+        .map(|ix| routes.lft(ix).to_vec())
+        .collect();
+    let (port, ..) = topology.cables(routing::SwitchIx(1)).next().unwrap();
+    let last = topology
+        .end_ports
+        .iter()
+        .find(|e| e.attached.unwrap().0.0 == 2)
+        .unwrap();
+    lfts[1][usize::from(last.lid.get())] = port;
+    let routes = files::route(&topology, &lfts, &GivenSl2Vl::default()).unwrap();
+    let circle = unicast_loop(&topology, &routes, PathSls::Any(SlVlMask(1)))
+        .unwrap()
+        .0;
+    assert_eq!(circle.len(), 2);
+    assert_closed(&topology, &circle);
+    assert_eq!(reachability(&topology, &routes, 9).lost, 4);
+}
+
+/// The dependencies of all walks, one by one.
+fn plain_edges(topology: &Topology, routes: &Routes, sls: &[u8]) -> u64 {
+    let mut edges = std::collections::BTreeSet::new();
+    for source in topology.end_port_ixs() {
+        for lid in 1..=topology.max_lid() {
+            let Ok(walk) = walk(topology, routes, Qos::Off, source, lid) else {
+                continue;
+            };
+            for sl in sls {
+                let mut last: Option<(routing::SwitchIx, u8, u8)> = None;
+                for hop in &walk.hops {
+                    let vl = routes.sl2vl(hop.switch, hop.input, hop.output).0[usize::from(*sl)];
+                    let peer = topology.peer(hop.switch, hop.output);
+                    if vl == 15 || !matches!(peer, Peer::Switch { .. }) {
+                        break;
+                    }
+                    let here = (hop.switch, hop.output, vl);
+                    edges.extend(last.map(|last| (last, here)));
+                    last = Some(here);
+                }
+            }
+        }
+    }
+    edges.len() as u64
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn accepted_tori_reach_everything_without_loops(seed: u64) {
+        let spec = random_torus(seed, 80);
+        let topology = spec.topology();
+        let Ok(routes) = torus::route(&topology, &spec.config(), Qos::On) else { return Ok(()) };
+        let warns = |code| routes.warnings().iter().any(|warning| warning.code() == code);
+        // Two VLs are not enough around a failed switch: accepted, with a warning.
+        let is_promised = !(warns("no-failed-switch-support") && warns("switch-missing"));
+        let circle = unicast_loop(&topology, &routes, PathSls::Engine);
+        prop_assert!(circle.is_none() || !is_promised, "{:?}", circle);
+        for pair in reachability(&topology, &routes, usize::MAX).listed {
+            // Only what has no place may be lost.
+            let to = routes.lids().owner(pair.lid).unwrap();
+            let is_outside = |end| routes.coordinate(end).is_none();
+            prop_assert!(is_outside(pair.source) || is_outside(to), "{:?}", pair);
+        }
+    }
+
+    #[test]
+    fn path_sls_do_not_depend_on_damage(seed: u64) {
+        let spec = random_torus(seed, 80);
+        let mut whole = spec.clone();
+        whole.missing_switches.clear();
+        whole.missing_cables.clear();
+        let (damaged, whole_topology) = (spec.topology(), whole.topology());
+        let Ok(routes) = torus::route(&damaged, &spec.config(), Qos::On) else { return Ok(()) };
+        let before = torus::route(&whole_topology, &whole.config(), Qos::On).unwrap();
+        let lid = |topology: &Topology, guid: u64| {
+            topology.end_ports.iter().find(|end| end.guid.get() == guid).map(|end| end.lid.get())
+        };
+        let guids: Vec<_> = damaged
+            .end_port_ixs()
+            .filter(|end| routes.coordinate(*end).is_some())
+            .map(|end| damaged.end_port(end).guid.get())
+            .collect();
+        for (from, to) in guids.iter().flat_map(|from| guids.iter().map(move |to| (*from, *to))) {
+            let sl = |routes: &Routes, topology: &Topology| {
+                let (from, to) = (lid(topology, from).unwrap(), lid(topology, to).unwrap());
+                routes.path_sl(Sl::new(9).unwrap(), from, to)
+            };
+            prop_assert_eq!(sl(&routes, &damaged), sl(&before, &whole_topology));
+        }
+    }
+
+    #[test]
+    fn dependencies_are_those_of_the_walks(seed: u64, drops: bool) {
+        let topology = random_graph(seed, drops).build();
+        let routes = minhop::route(&topology);
+        let mut graph = DependencyGraph::new(&topology, &routes);
+        graph.add_unicast(&topology, &routes, PathSls::Any(SlVlMask(0b1011)));
+        prop_assert_eq!(graph.edges(), plain_edges(&topology, &routes, &[0, 1, 3]));
+    }
+
+    #[test]
+    fn given_tables_make_the_dependencies_of_the_walks(seed: u64) {
+        let topology = random_graph(seed, false).build();
+        let routes = minhop::route(&topology);
+        let mut random = common::generate::Random(seed);
+        let mut given = GivenSl2Vl::default();
+        for switch in topology.switch_ixs() {
+            for (input, output) in (0..13).flat_map(|i| (1..13).map(move |o| (i, o))) {
+                let vl = |_: u8| [0, 1, 2, 15][usize::try_from(random.below(4)).unwrap()];
+                given.switches.push((switch, input, output, SlToVl([0; 16].map(vl))));
+            }
+        }
+        let lfts: Vec<_> = topology.switch_ixs().map(|ix| routes.lft(ix).to_vec()).collect();
+        let routes = files::route(&topology, &lfts, &given).unwrap();
+        let mut graph = DependencyGraph::new(&topology, &routes);
+        let by_pair = |_: EndPortIx, _: u16| SlVlMask(0b1011);
+        graph.add_unicast(&topology, &routes, PathSls::ByPair(&by_pair));
+        prop_assert_eq!(graph.edges(), plain_edges(&topology, &routes, &[0, 1, 3]));
+    }
+}

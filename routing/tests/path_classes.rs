@@ -1,0 +1,213 @@
+//! Compiled path classes against the plain walk, on every pair of many small fabrics.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "helpers of tests fail the test"
+)]
+
+mod common;
+
+use common::generate::{Random, TorusSpec, random_graph, random_torus, vary};
+use proptest::prelude::*;
+use routing::path_classes::{self, PortEdge};
+use routing::walk::{NoPath, walk};
+use routing::{EndPortIx, GivenSl2Vl, Qos, Routes, Topology, files, minhop, torus};
+use sa_snapshot::model::{Capacity, Pairs, PathTables};
+use sa_wire::{NodeType, SlToVl, SlVlMask};
+
+/// What tables and edges together say about a pair.
+fn looked_up(
+    topology: &Topology,
+    tables: &PathTables,
+    edges: &[PortEdge],
+    source: EndPortIx,
+    destination: EndPortIx,
+    offset: usize,
+) -> Option<(Capacity, SlVlMask, u8)> {
+    let (from, to) = (&edges[source.index()], &edges[destination.index()]);
+    let is_switch = topology.end_port(source).node_type == NodeType::Switch;
+    if source == destination {
+        let has_path = !is_switch || tables.columns[destination.index()][offset] != 0;
+        return has_path.then_some((from.own, from.sl_out, 0));
+    }
+    let row = usize::from(tables.rows[source.index()].checked_sub(1)?);
+    let column = usize::from(tables.columns[destination.index()][offset].checked_sub(1)?);
+    let class = match &tables.pairs {
+        Pairs::Uniform { within, .. } if from.switch == to.switch => *within,
+        Pairs::Uniform { across, .. } => *across,
+        Pairs::Dense { columns, table } => table[row * *columns as usize + column],
+    };
+    let class = tables.classes[usize::from(class)];
+    if class == tables.classes[0] {
+        return None;
+    }
+    // The facing port of the only switch on the way is the egress of a switch as source, whose own
+    // numbers do not count.
+    let to_edge = if is_switch && from.switch == to.switch {
+        to.own
+    } else {
+        to.edge
+    };
+    let out = if is_switch {
+        SlVlMask::ALL
+    } else {
+        from.sl_out
+    };
+    let capacity = from.edge.min(class.capacity).min(to_edge);
+    Some((capacity, out.and(class.carried).and(to.sl_in), class.hops))
+}
+
+fn agree(topology: &Topology, routes: &Routes, qos: Qos) {
+    let tables = path_classes::compile(topology, routes, qos).unwrap();
+    let edges = path_classes::port_edges(topology, routes, qos);
+    let is_uniform = matches!(tables.pairs, Pairs::Uniform { .. });
+    for source in topology.end_port_ixs() {
+        for destination in topology.end_port_ixs() {
+            let lids = topology.end_port(destination).lids();
+            for (offset, lid) in lids.enumerate() {
+                let found = looked_up(topology, &tables, &edges, source, destination, offset);
+                let place = format!("{source:?} to LID {lid} of {destination:?}");
+                match walk(topology, routes, qos, source, lid) {
+                    Ok(walk) => {
+                        let (capacity, carried, hops) = found.expect(&place);
+                        assert_eq!(
+                            (capacity, carried),
+                            (walk.capacity, walk.carried),
+                            "{place}"
+                        );
+                        let length = u8::try_from(walk.hops.len()).unwrap();
+                        assert!(hops == length || (is_uniform && hops >= length), "{place}");
+                    }
+                    Err(NoPath::AllSlsDropped) => {
+                        assert!(
+                            found.is_none_or(|(_, carried, _)| carried.0 == 0),
+                            "{place}"
+                        );
+                    }
+                    Err(_) => {
+                        let is_none = found.is_none_or(|(_, carried, _)| carried.0 == 0);
+                        assert!(is_none, "{place}: {found:?}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// SL2VL tables that differ by input port and drop some SLs.
+fn dropping_tables(topology: &Topology, random: &mut Random) -> GivenSl2Vl {
+    let mut given = GivenSl2Vl::default();
+    for switch in topology.switch_ixs() {
+        let ports = u8::try_from(topology.switch(switch).ports.len()).unwrap();
+        for (input, output) in (0..ports).flat_map(|input| (0..ports).map(move |o| (input, o))) {
+            if random.below(3) == 0 {
+                given
+                    .switches
+                    .push((switch, input, output, dropping_table(random)));
+            }
+        }
+    }
+    for end in topology.end_port_ixs() {
+        if random.below(4) == 0 {
+            given.end_ports.push((end, dropping_table(random)));
+        }
+    }
+    given
+}
+
+fn dropping_table(random: &mut Random) -> SlToVl {
+    SlToVl([0; 16].map(|_: u8| if random.below(4) == 0 { 15 } else { 0 }))
+}
+
+/// Tables of minhop with some entries spoilt: gone, or leading elsewhere.
+fn spoilt_tables(topology: &Topology, random: &mut Random) -> Vec<Vec<u8>> {
+    let routes = minhop::route(topology);
+    let mut tables: Vec<_> = topology
+        .switch_ixs()
+        .map(|ix| routes.lft(ix).to_vec())
+        .collect();
+    for (switch, table) in topology.switch_ixs().zip(&mut tables) {
+        let ports = topology.switch(switch).ports.len() as u64;
+        for entry in table.iter_mut() {
+            match random.below(12) {
+                0 => *entry = 0xff,
+                1 => *entry = u8::try_from(random.below(ports)).unwrap(),
+                _ => {}
+            }
+        }
+    }
+    tables
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn irregular_fabrics_agree(seed: u64, drops: bool) {
+        let topology = random_graph(seed, drops).build();
+        let routes = minhop::route(&topology);
+        agree(&topology, &routes, Qos::On);
+        agree(&topology, &routes, Qos::Off);
+    }
+
+    #[test]
+    fn given_tables_agree(seed: u64, spoil: bool) {
+        let topology = random_graph(seed, false).build();
+        let mut random = Random(seed ^ 1);
+        let sl2vl = dropping_tables(&topology, &mut random);
+        let tables = if spoil {
+            spoilt_tables(&topology, &mut random)
+        } else {
+            let routes = minhop::route(&topology);
+            topology.switch_ixs().map(|ix| routes.lft(ix).to_vec()).collect()
+        };
+        let routes = files::route(&topology, &tables, &sl2vl).unwrap();
+        agree(&topology, &routes, Qos::On);
+        agree(&topology, &routes, Qos::Off);
+    }
+
+    #[test]
+    fn tori_agree(seed: u64, varied: bool) {
+        let spec = random_torus(seed, 48);
+        let mut fabric = spec.fabric();
+        if varied {
+            vary(&mut fabric, &mut Random(seed), true);
+        }
+        let topology = fabric.build();
+        if let Ok(routes) = torus::route(&topology, &spec.config(), Qos::On) {
+            agree(&topology, &routes, Qos::On);
+        }
+    }
+}
+
+#[test]
+fn a_whole_torus_is_uniform() {
+    let spec = TorusSpec {
+        hosts: 2,
+        lmc: 1,
+        ..TorusSpec::new([5, 4, 3])
+    };
+    let topology = spec.topology();
+    let routes = torus::route(&topology, &spec.config(), Qos::On).unwrap();
+    let tables = path_classes::compile(&topology, &routes, Qos::On).unwrap();
+    assert_eq!(
+        tables.pairs,
+        Pairs::Uniform {
+            within: 1,
+            across: 2
+        }
+    );
+    assert_eq!(tables.classes[2].hops, 6);
+    agree(&topology, &routes, Qos::On);
+}
+
+#[test]
+fn long_lines_end_after_64_switches() {
+    let spec = TorusSpec {
+        mesh: [true; 3],
+        ..TorusSpec::new([70, 1, 1])
+    };
+    let topology = spec.topology();
+    agree(&topology, &minhop::route(&topology), Qos::On);
+}

@@ -1,0 +1,307 @@
+//! A ring that runs one operation on each of its slots and comes back when all are done.
+//!
+//! Invariants that the blocks below name:
+//! - *quiet*: no read or write is in flight when a call returns; if the ring breaks before that is
+//!   reached, the slots are never freed;
+//! - *own-slots*: every buffer handed to the ring is a slot of this ring, at most its 320 bytes,
+//!   each in at most one operation.
+#![allow(unsafe_code)]
+
+use std::os::fd::AsRawFd;
+
+use io_uring::{IoUring, cqueue, opcode, squeue, types};
+use sa_wire::umad::Slot;
+use zerocopy::IntoBytes;
+
+use crate::port::umad::sys::RawFile;
+use crate::port::{BATCH, PortError};
+
+/// Ring, file, and [`BATCH`] slots.
+pub(super) struct Ring {
+    ring: IoUring,
+    file: RawFile,
+    slots: Box<[Slot]>,
+    /// Of the operation on each slot: bytes, or a negative errno.
+    results: [i32; BATCH],
+    poll: Poll,
+    /// `RWF_NOWAIT`, until the file turns out not to have it.
+    flags: i32,
+    /// The ring failed with operations in flight.
+    broken: bool,
+}
+
+/// What the poll request told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Poll {
+    armed: bool,
+    /// Something may wait.
+    readable: bool,
+}
+
+impl Ring {
+    /// The file must be non-blocking. Errors: the errno of `io_uring_setup`.
+    pub(super) fn new(file: RawFile) -> Result<Self, i32> {
+        let ring = IoUring::new(ENTRIES).map_err(|cause| cause.raw_os_error().unwrap_or(0))?;
+        Ok(Self {
+            ring,
+            file,
+            slots: vec![Slot::EMPTY; BATCH].into_boxed_slice(),
+            results: [0; BATCH],
+            poll: Poll {
+                armed: false,
+                readable: false,
+            },
+            flags: libc::RWF_NOWAIT,
+            broken: false,
+        })
+    }
+
+    pub(super) fn file(&self) -> &RawFile {
+        &self.file
+    }
+
+    /// None once the ring is broken: the kernel may write to them.
+    pub(super) fn slots(&mut self) -> &mut [Slot] {
+        if self.broken {
+            return &mut [];
+        }
+        &mut self.slots
+    }
+
+    /// Result of the last operation on a slot.
+    pub(super) fn result(&self, at: usize) -> i32 {
+        self.results.get(at).copied().unwrap_or(0)
+    }
+
+    /// False when nothing came since the last read found nothing. Asks the kernel only when the
+    /// poll has to be set up.
+    pub(super) fn is_readable(&mut self) -> Result<bool, PortError> {
+        self.collect();
+        if !self.poll.armed {
+            let watch = opcode::PollAdd::new(self.fd(), POLLIN).multi(true).build();
+            // SAFETY: a poll has no buffer.
+            // WHY: the ring has no safe way to submit.
+            unsafe { self.push(&watch.user_data(POLL))? };
+            // What came before the poll was there is found by trying.
+            self.poll = Poll {
+                armed: true,
+                readable: true,
+            };
+            self.enter(0)?;
+        }
+        Ok(self.poll.readable)
+    }
+
+    /// Tries to read a packet into each of the first `count` slots.
+    pub(super) fn read(&mut self, count: usize) -> Result<(), PortError> {
+        // Before the reads, so that what the poll tells while they run is kept.
+        self.poll.readable = false;
+        self.run(count, |fd, flags, bytes| {
+            let whole = u32::try_from(bytes.len()).unwrap_or(0);
+            let read = opcode::Read::new(fd, bytes.as_mut_ptr(), whole);
+            read.offset(AT_POSITION).rw_flags(flags).build()
+        })?;
+        let results = self.results.get(..count).unwrap_or_default();
+        if results.contains(&-libc::EOPNOTSUPP) {
+            // A file without that flag, as umad: next time without it.
+            self.flags = 0;
+        }
+        let nothing = |result: &i32| matches!(-result, libc::EAGAIN | libc::ECANCELED);
+        if !results.iter().any(nothing) {
+            self.poll.readable = true;
+        }
+        Ok(())
+    }
+
+    /// Writes the first bytes of each of the first slots, as many as `lengths` says; 0 is none.
+    pub(super) fn write(&mut self, lengths: &[u32]) -> Result<(), PortError> {
+        let mut wanted = lengths.iter();
+        self.run(lengths.len(), |fd, flags, bytes| {
+            let whole = u32::try_from(bytes.len()).unwrap_or(0);
+            let length = wanted.next().copied().unwrap_or(0).min(whole);
+            if length == 0 {
+                return opcode::Nop::new().build();
+            }
+            let write = opcode::Write::new(fd, bytes.as_ptr(), length);
+            write.offset(AT_POSITION).rw_flags(flags).build()
+        })?;
+        if self.results.contains(&-libc::EOPNOTSUPP) {
+            self.flags = 0;
+        }
+        Ok(())
+    }
+
+    /// Submits an operation for each of the first `count` slots and waits for all.
+    ///
+    /// Kernels differ: an operation that finds nothing to do fails at once, or is parked until
+    /// there is. What is parked is called back.
+    fn run(
+        &mut self,
+        count: usize,
+        mut operation: impl FnMut(types::Fd, i32, &mut [u8]) -> squeue::Entry,
+    ) -> Result<(), PortError> {
+        if self.broken {
+            return Err(PortError::Closed);
+        }
+        let (fd, flags, count) = (self.fd(), self.flags, count.min(BATCH));
+        self.results = [PENDING; BATCH];
+        self.broken = count > 0;
+        for at in 0..count {
+            let Some(slot) = self.slots.get_mut(at) else {
+                break;
+            };
+            let entry = operation(fd, flags, slot.as_mut_bytes()).user_data(tag(at));
+            // SAFETY: own-slots; quiet: this function waits, or leaves `broken` set.
+            // WHY: submission of owned buffers is what a ring is.
+            unsafe { self.push(&entry)? };
+        }
+        self.enter(0)?;
+        self.collect();
+        self.call_back(count)?;
+        while self.open(count) > 0 {
+            self.enter(1)?;
+            self.collect();
+        }
+        self.broken = false;
+        Ok(())
+    }
+
+    /// Cancels the operations that are not done.
+    fn call_back(&mut self, count: usize) -> Result<(), PortError> {
+        for at in 0..count {
+            if self.result(at) != PENDING {
+                continue;
+            }
+            let cancel = opcode::AsyncCancel::new(tag(at)).build();
+            // SAFETY: a cancellation has no buffer.
+            // WHY: as above.
+            unsafe { self.push(&cancel.user_data(CANCEL))? };
+        }
+        Ok(())
+    }
+
+    fn open(&self, count: usize) -> usize {
+        let pending = |result: &&i32| **result == PENDING;
+        self.results.iter().take(count).filter(pending).count()
+    }
+
+    /// Takes the completions that are there.
+    fn collect(&mut self) {
+        let Self {
+            ring,
+            poll,
+            results,
+            ..
+        } = self;
+        for event in ring.completion() {
+            match event.user_data() {
+                POLL => {
+                    poll.readable = true;
+                    poll.armed = cqueue::more(event.flags());
+                }
+                CANCEL => {}
+                at => {
+                    let place = usize::try_from(at).ok().and_then(|at| results.get_mut(at));
+                    if let Some(place) = place {
+                        *place = event.result();
+                    }
+                }
+            }
+        }
+    }
+
+    /// # Safety
+    ///
+    /// A buffer in `entry` must stay valid, and untouched by others, until the operation is done.
+    unsafe fn push(&mut self, entry: &squeue::Entry) -> Result<(), PortError> {
+        // SAFETY: the caller's obligation.
+        // WHY: as above.
+        let pushed = unsafe { self.ring.submission().push(entry) };
+        pushed.map_err(|_| PortError::Os {
+            what: "queueing for io_uring",
+            errno: libc::EBUSY,
+        })
+    }
+
+    /// Hands the queue to the kernel and waits for `want` completions.
+    fn enter(&self, want: usize) -> Result<(), PortError> {
+        loop {
+            match self.ring.submit_and_wait(want) {
+                Ok(_) => return Ok(()),
+                Err(cause) => match cause.raw_os_error() {
+                    Some(libc::EINTR | libc::EAGAIN | libc::EBUSY) => {}
+                    errno => {
+                        return Err(PortError::Os {
+                            what: "entering io_uring",
+                            errno: errno.unwrap_or(0),
+                        });
+                    }
+                },
+            }
+        }
+    }
+
+    fn fd(&self) -> types::Fd {
+        types::Fd(self.file.as_raw_fd())
+    }
+}
+
+impl Drop for Ring {
+    fn drop(&mut self) {
+        if self.broken {
+            // quiet: the kernel may still write to them.
+            core::mem::forget(core::mem::take(&mut self.slots));
+        }
+    }
+}
+
+fn tag(at: usize) -> u64 {
+    u64::try_from(at).unwrap_or(CANCEL)
+}
+
+/// A batch and as many cancellations, and the poll; a power of two.
+const ENTRIES: u32 = 256;
+/// "Where the file is", for descriptors that have no position.
+const AT_POSITION: u64 = u64::MAX;
+/// User data; slots use their index.
+const POLL: u64 = u64::MAX;
+const CANCEL: u64 = u64::MAX - 1;
+/// No errno and no length.
+const PENDING: i32 = i32::MIN;
+const POLLIN: u32 = 1;
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+    use std::io::Write;
+
+    use super::*;
+
+    /// A kernel that parks reads instead of failing them.
+    #[test]
+    fn parked_reads_are_called_back_and_later_data_is_noticed() {
+        let (near, far) = crate::port::umad::packet_pair().unwrap();
+        let file = RawFile::from(near);
+        file.set_nonblocking().unwrap();
+        let Ok(mut ring) = Ring::new(file) else {
+            return;
+        };
+        let mut far = File::from(far);
+        ring.flags = 0;
+        for round in 0..50u8 {
+            assert!(ring.is_readable().unwrap() || round > 0);
+            ring.read(4).unwrap();
+            assert!((0..4).all(|at| ring.result(at) < 0), "nothing was there");
+            far.write_all(&[round; 320]).unwrap();
+            let noticed = (0..1000).any(|_| {
+                std::thread::yield_now();
+                ring.is_readable().unwrap()
+            });
+            assert!(noticed, "round {round}");
+            ring.read(4).unwrap();
+            let got: Vec<usize> = (0..4).filter(|at| ring.result(*at) == 320).collect();
+            assert_eq!(got.len(), 1);
+            assert_eq!(ring.slots()[got[0]].mad[0], round);
+        }
+    }
+}

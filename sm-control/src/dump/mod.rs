@@ -1,0 +1,103 @@
+//! The text files that OpenSM dumps and ibdmchk reads: writing them in exactly those formats, and
+//! reading them back.
+//!
+//! Writers take plain values and closures, and write switches and ports in the order given, which
+//! for OpenSM is the order of [`Guid::map_order`](sa_wire::Guid::map_order). Readers refuse what
+//! they do not understand with its place. Source: OpenSM `osm_dump.c`, `osm_torus.c`,
+//! `osm_ucast_file.c`; ibutils `ibdmchk`.
+
+pub mod fdbs;
+pub mod lfts;
+pub mod mcfdbs;
+pub mod psl;
+pub mod sl2vl;
+pub mod slvl;
+pub mod subnet_lst;
+pub mod torus;
+
+use std::borrow::Cow;
+
+use sa_wire::{Guid, NodeType};
+
+use crate::fabric::error::{Found, ParseError, Problem};
+use crate::fabric::text::Cursor;
+
+/// A NodeDescription as OpenSM prints it: at most 63 bytes, up to a NUL, with a blank for each
+/// byte that is not printable ASCII. Source: OpenSM `cl_nodenamemap.c`.
+pub fn printed(description: &str) -> Cow<'_, str> {
+    let bytes = description.as_bytes();
+    let end = bytes
+        .iter()
+        .position(|byte| *byte == 0)
+        .unwrap_or(bytes.len())
+        .min(63);
+    let shown = bytes.get(..end).unwrap_or(bytes);
+    match description.get(..end) {
+        Some(text) if shown.iter().all(is_printable) => Cow::Borrowed(text),
+        _ => shown
+            .iter()
+            .map(|b| if is_printable(b) { char::from(*b) } else { ' ' })
+            .collect(),
+    }
+}
+
+const fn is_printable(byte: &u8) -> bool {
+    matches!(byte, 0x20..=0x7e)
+}
+
+/// The words for a node type in the dumps.
+const fn type_name(node_type: NodeType) -> &'static str {
+    match node_type {
+        NodeType::Ca => "Channel Adapter",
+        NodeType::Switch => "Switch",
+        NodeType::Router => "Router",
+    }
+}
+
+fn accept_type(cursor: &mut Cursor<'_>) -> Option<NodeType> {
+    let all = [NodeType::Ca, NodeType::Switch, NodeType::Router];
+    all.into_iter()
+        .find(|node_type| cursor.accept(type_name(*node_type)))
+}
+
+/// `0x` and hexadecimal digits that are a GUID.
+fn guid(cursor: &mut Cursor<'_>) -> Result<Guid, ParseError> {
+    let start = *cursor;
+    cursor.expect("0x")?;
+    let raw = cursor.hex("a GUID")?;
+    Guid::new(raw).map_err(|_| start.expected("a GUID that is not zero"))
+}
+
+/// Nothing but blanks is left.
+fn end_of_line(cursor: &mut Cursor<'_>) -> Result<(), ParseError> {
+    cursor.skip_blanks();
+    if cursor.rest().is_empty() {
+        Ok(())
+    } else {
+        Err(cursor.expected("the end of the line"))
+    }
+}
+
+/// The file ended too early.
+const fn cut_off(at: crate::fabric::error::Position, expected: &'static str) -> ParseError {
+    ParseError::new(
+        at,
+        Problem::Expected {
+            expected,
+            found: Found::EndOfFile,
+        },
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn descriptions_are_printed_as_opensm_does() {
+        assert_eq!(printed("h1 HCA-1"), "h1 HCA-1");
+        assert_eq!(printed("a\tb\u{e9}"), "a b  ");
+        assert_eq!(printed("a\0b"), "a");
+        assert_eq!(printed(&"\u{e9}".repeat(40)).len(), 63);
+    }
+}

@@ -1,0 +1,271 @@
+//! Collects what a file says and refuses contradictions, so that a [`Fabric`] has none.
+
+use std::collections::HashMap;
+
+use sa_wire::{Guid, Lid, Lmc, NodeType};
+
+use super::error::{Note, ParseError, Position, Problem};
+use super::model::{Assumed, Fabric, Node, NodeIx, Port, PortRef, Source};
+
+/// A fabric in the making.
+pub(super) struct Builder {
+    nodes: Vec<Node>,
+    /// Shape: as `nodes`; where each was defined.
+    defined: Vec<Position>,
+    by_node_guid: HashMap<Guid, NodeIx>,
+    by_port_guid: HashMap<Guid, Position>,
+    halves: HashMap<PortRef, Half>,
+    /// In the order of the file.
+    cables: Vec<PortRef>,
+    lids: Vec<LidRange>,
+    sm: Option<(Position, PortRef)>,
+}
+
+/// What one end of a cable says.
+#[derive(Clone, Copy)]
+struct Half {
+    at: Position,
+    to: PortRef,
+}
+
+struct LidRange {
+    at: Position,
+    owner: PortRef,
+    first: Lid,
+    lmc: Option<Lmc>,
+}
+
+impl Builder {
+    pub(super) fn new() -> Self {
+        Self {
+            nodes: Vec::new(),
+            defined: Vec::new(),
+            by_node_guid: HashMap::new(),
+            by_port_guid: HashMap::new(),
+            halves: HashMap::new(),
+            cables: Vec::new(),
+            lids: Vec::new(),
+            sm: None,
+        }
+    }
+
+    /// Adds a node. Errors: [`Problem::DuplicateGuid`].
+    pub(super) fn add_node(&mut self, at: Position, node: Node) -> Result<NodeIx, ParseError> {
+        let ix = NodeIx::nth(self.nodes.len());
+        if let Some(other) = self.by_node_guid.insert(node.guid, ix) {
+            let first = self.defined_at(other);
+            let problem = Problem::DuplicateGuid {
+                what: "node",
+                guid: node.guid,
+                first,
+            };
+            return Err(ParseError::new(at, problem));
+        }
+        self.nodes.push(node);
+        self.defined.push(at);
+        Ok(ix)
+    }
+
+    pub(super) fn node_by_guid(&self, guid: Guid) -> Option<NodeIx> {
+        self.by_node_guid.get(&guid).copied()
+    }
+
+    #[expect(clippy::indexing_slicing, reason = "indices are the builder's own")]
+    pub(super) fn node(&self, ix: NodeIx) -> &Node {
+        &self.nodes[ix.get()]
+    }
+
+    #[expect(clippy::indexing_slicing, reason = "indices are the builder's own")]
+    pub(super) fn defined_at(&self, ix: NodeIx) -> Position {
+        self.defined[ix.get()]
+    }
+
+    /// A port of a node. Errors: [`Problem::NoSuchPort`]; port 0 is no port for a cable.
+    pub(super) fn port(
+        &self,
+        at: Position,
+        node: NodeIx,
+        port: u64,
+    ) -> Result<PortRef, ParseError> {
+        let facts = self.node(node);
+        let ports = facts.port_count();
+        match u8::try_from(port) {
+            Ok(number) if number >= 1 && number <= ports => Ok(PortRef { node, port: number }),
+            _ => {
+                let node = facts.name().to_owned();
+                Err(ParseError::new(
+                    at,
+                    Problem::NoSuchPort { port, node, ports },
+                ))
+            }
+        }
+    }
+
+    /// What is known of a port, to be completed.
+    #[expect(clippy::indexing_slicing, reason = "references are the builder's own")]
+    pub(super) fn port_mut(&mut self, at: PortRef) -> &mut Port {
+        &mut self.nodes[at.node.get()].ports[usize::from(at.port)]
+    }
+
+    /// Says which GUID a port has; saying it again for the same port is fine.
+    /// Errors: [`Problem::DuplicateGuid`], [`Problem::Contradiction`].
+    pub(super) fn set_port_guid(
+        &mut self,
+        at: Position,
+        port: PortRef,
+        guid: Guid,
+    ) -> Result<(), ParseError> {
+        match self.port_mut(port).guid {
+            Some(known) if known == guid => return Ok(()),
+            Some(known) => {
+                let first = self.by_port_guid.get(&known).copied().unwrap_or(at);
+                let guid = self.node(port.node).guid;
+                let problem = Problem::Contradiction {
+                    what: "the port GUID",
+                    guid,
+                    first,
+                };
+                return Err(ParseError::new(at, problem));
+            }
+            None => {}
+        }
+        if let Some(first) = self.by_port_guid.insert(guid, at) {
+            return Err(ParseError::new(
+                at,
+                Problem::DuplicateGuid {
+                    what: "port",
+                    guid,
+                    first,
+                },
+            ));
+        }
+        self.port_mut(port).guid = Some(guid);
+        Ok(())
+    }
+
+    /// Says where the cable of a port leads. Errors: [`Problem::PortTwice`].
+    pub(super) fn connect(
+        &mut self,
+        at: Position,
+        from: PortRef,
+        to: PortRef,
+    ) -> Result<(), ParseError> {
+        if let Some(half) = self.halves.insert(from, Half { at, to }) {
+            let node = self.node(from.node).name().to_owned();
+            let problem = Problem::PortTwice {
+                port: from.port,
+                node,
+                first: half.at,
+            };
+            return Err(ParseError::new(at, problem));
+        }
+        self.cables.push(from);
+        Ok(())
+    }
+
+    /// Says which LIDs an end port has.
+    pub(super) fn set_lids(&mut self, at: Position, owner: PortRef, first: Lid, lmc: Option<Lmc>) {
+        self.lids.push(LidRange {
+            at,
+            owner,
+            first,
+            lmc,
+        });
+        let port = self.port_mut(owner);
+        port.lid = Some(first);
+        port.lmc = lmc;
+    }
+
+    /// Says which port the SM runs on. Errors: [`Problem::TwoSms`].
+    pub(super) fn set_sm(&mut self, at: Position, port: PortRef) -> Result<(), ParseError> {
+        match self.sm {
+            Some((first, known)) if known != port => {
+                Err(ParseError::new(at, Problem::TwoSms(first)))
+            }
+            _ => {
+                self.sm = Some((at, port));
+                Ok(())
+            }
+        }
+    }
+
+    /// Checks that the parts agree. `end` is the end of the file.
+    /// Errors: [`Problem::Empty`], [`Problem::Asymmetric`], [`Problem::DuplicateLid`].
+    pub(super) fn finish(
+        mut self,
+        end: Position,
+        source: Source,
+        notes: Vec<Note>,
+    ) -> Result<Fabric, ParseError> {
+        if self.nodes.is_empty() {
+            return Err(ParseError::new(end, Problem::Empty));
+        }
+        self.check_lids()?;
+        for from in core::mem::take(&mut self.cables) {
+            let to = self.confirmed(from)?;
+            self.port_mut(from).peer = to;
+        }
+        Ok(Fabric {
+            nodes: self.nodes,
+            sm: self.sm.map(|(_, port)| port),
+            source,
+            assumed: Assumed::IBSIM,
+            notes,
+        })
+    }
+
+    /// The far end of a cable, if it confirms the cable.
+    fn confirmed(&self, from: PortRef) -> Result<Option<PortRef>, ParseError> {
+        let Some(half) = self.halves.get(&from) else {
+            return Ok(None);
+        };
+        let instead = match self.halves.get(&half.to) {
+            Some(back) if back.to == from => return Ok(Some(half.to)),
+            Some(back) => format!("is cabled to {}", self.port_name(back.to)),
+            None => "has no cable".to_owned(),
+        };
+        let (from, to) = (self.port_name(from), self.port_name(half.to));
+        Err(ParseError::new(
+            half.at,
+            Problem::Asymmetric { from, to, instead },
+        ))
+    }
+
+    fn check_lids(&self) -> Result<(), ParseError> {
+        let mut owners: HashMap<u16, &LidRange> = HashMap::new();
+        for range in &self.lids {
+            let lids = range.lmc.unwrap_or_default().lids();
+            for lid in (range.first.get()..=u16::MAX).take(lids.into()) {
+                if let Some(other) = owners.insert(lid, range) {
+                    let owner = self.port_name(other.owner);
+                    let problem = Problem::DuplicateLid {
+                        lid,
+                        owner,
+                        first: other.at,
+                    };
+                    return Err(ParseError::new(range.at, problem));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn port_name(&self, at: PortRef) -> String {
+        format!("{} port {}", self.node(at.node).name(), at.port)
+    }
+}
+
+/// The ports of a new node: port 0 and this many more.
+pub(super) fn bare_ports(count: u8) -> Vec<Port> {
+    vec![Port::default(); usize::from(count) + 1]
+}
+
+/// The port that carries the LID of a node's port: port 0 on switches.
+pub(super) fn end_port(node: &Node, at: PortRef) -> PortRef {
+    let port = if node.kind == NodeType::Switch {
+        0
+    } else {
+        at.port
+    };
+    PortRef { port, ..at }
+}

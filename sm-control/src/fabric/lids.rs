@@ -1,0 +1,251 @@
+//! LIDs as OpenSM assigns them when it finds a subnet for the first time.
+//!
+//! The SM's own port comes first, then the others in the order of their port GUIDs'
+//! [`Guid::map_order`](sa_wire::Guid::map_order). A port keeps the LID that it already has if that
+//! is aligned to its number of LIDs and nobody before it took it. The others get the lowest free
+//! range; only ranges of several LIDs are aligned, and what alignment leaves out stays unused.
+//! Source: OpenSM `osm_lid_mgr.c`.
+
+use sa_wire::{Lid, Lmc};
+use thiserror::Error;
+
+/// A port that needs LIDs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Claim {
+    /// The LID that it has already.
+    pub known: Option<Lid>,
+    /// It gets 2^lmc LIDs.
+    pub lmc: Lmc,
+}
+
+/// More ports than LIDs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[error("the subnet needs more than the 49151 unicast LIDs there are; use a smaller LMC")]
+pub struct OutOfLids;
+
+/// Base LIDs of ports. Shape: `claims` in the order of port GUIDs, the answer as `claims`; `sm` is
+/// the index of the SM's port. Errors: [`OutOfLids`].
+pub fn assign(claims: &[Claim], sm: usize) -> Result<Vec<Lid>, OutOfLids> {
+    let mut pool = Pool::new(claims);
+    let mut lids = vec![None; claims.len()];
+    let others = (0..claims.len()).filter(|index| *index != sm);
+    for index in core::iter::once(sm).chain(others) {
+        if let (Some(claim), Some(lid)) = (claims.get(index), lids.get_mut(index)) {
+            *lid = Some(pool.take(claim)?);
+        }
+    }
+    Ok(lids.into_iter().flatten().collect())
+}
+
+/// LIDs in use and LIDs to give away.
+struct Pool {
+    /// Index = LID.
+    used: Vec<bool>,
+    /// Inclusive, ascending.
+    free: Vec<(u16, u16)>,
+}
+
+impl Pool {
+    fn new(claims: &[Claim]) -> Self {
+        let last = Lid::MAX.get();
+        let mut claimed = vec![false; usize::from(last) + 1];
+        for claim in claims {
+            for lid in claim.kept() {
+                mark(&mut claimed, lid);
+            }
+        }
+        let mut free: Vec<(u16, u16)> = Vec::new();
+        let unclaimed = (1..=last).filter(|lid| !is_marked(&claimed, *lid));
+        for lid in unclaimed {
+            match free.last_mut() {
+                Some((_, end)) if *end == lid - 1 => *end = lid,
+                _ => free.push((lid, lid)),
+            }
+        }
+        Self {
+            used: vec![false; usize::from(last) + 1],
+            free,
+        }
+    }
+
+    fn take(&mut self, claim: &Claim) -> Result<Lid, OutOfLids> {
+        let first = match claim.known {
+            Some(lid)
+                if claim.is_aligned() && !claim.kept().any(|lid| is_marked(&self.used, lid)) =>
+            {
+                lid
+            }
+            _ => self.lowest(claim.lmc.lids())?,
+        };
+        for lid in claim.range(first) {
+            mark(&mut self.used, lid);
+        }
+        Ok(first)
+    }
+
+    /// The lowest free range; what lies before it in the same gap is lost.
+    fn lowest(&mut self, count: u16) -> Result<Lid, OutOfLids> {
+        for gap in &mut self.free {
+            let first = gap.0.next_multiple_of(count);
+            if first <= gap.1 && gap.1 - first >= count - 1 {
+                gap.0 = first + count;
+                return Lid::new(first).map_err(|_| OutOfLids);
+            }
+        }
+        Err(OutOfLids)
+    }
+}
+
+impl Claim {
+    fn is_aligned(&self) -> bool {
+        self.known
+            .is_some_and(|lid| lid.get().is_multiple_of(self.lmc.lids()))
+    }
+
+    /// The LIDs that it would keep.
+    fn kept(&self) -> impl Iterator<Item = u16> + use<> {
+        let aligned = self.known.filter(|_| self.is_aligned());
+        let claim = *self;
+        aligned
+            .into_iter()
+            .flat_map(move |first| claim.range(first))
+    }
+
+    fn range(&self, first: Lid) -> impl Iterator<Item = u16> + use<> {
+        let first = first.get();
+        first..first.saturating_add(self.lmc.lids())
+    }
+}
+
+fn mark(marks: &mut [bool], lid: u16) {
+    if let Some(mark) = marks.get_mut(usize::from(lid)) {
+        *mark = true;
+    }
+}
+
+fn is_marked(marks: &[bool], lid: u16) -> bool {
+    marks.get(usize::from(lid)).copied().unwrap_or(true)
+}
+
+/// The LMC behind LIDs that a file lists without one. Shape: `claims` as for [`assign`], with
+/// LMC 0 for ports that cannot have more and any other value for the rest.
+///
+/// The smallest LMC with which a fresh subnet gets exactly these LIDs; else, from two CA or router
+/// ports on, the largest that fits: all their LIDs aligned and nobody within their ranges. 0 when
+/// neither tells.
+pub fn infer_lmc(claims: &[Claim], sm: usize) -> Lmc {
+    let all = (0..=7).filter_map(|raw| Lmc::new(raw).ok());
+    let largest = all
+        .clone()
+        .filter(|lmc| fits(claims, *lmc))
+        .last()
+        .unwrap_or_default();
+    let fresh = |lmc: &Lmc| {
+        let unknown: Vec<_> = claims
+            .iter()
+            .map(|claim| Claim {
+                known: None,
+                ..with_lmc(claim, *lmc)
+            })
+            .collect();
+        let known = claims.iter().map(|claim| claim.known);
+        assign(&unknown, sm).is_ok_and(|lids| lids.into_iter().map(Some).eq(known))
+    };
+    let multiple = claims.iter().filter(|claim| claim.lmc.get() > 0).count();
+    let guess = if multiple >= 2 {
+        largest
+    } else {
+        Lmc::default()
+    };
+    all.take_while(|lmc| *lmc <= largest)
+        .find(fresh)
+        .unwrap_or(guess)
+}
+
+/// The same claim for another LMC of the subnet.
+fn with_lmc(claim: &Claim, lmc: Lmc) -> Claim {
+    Claim {
+        lmc: if claim.lmc.get() > 0 { lmc } else { claim.lmc },
+        ..*claim
+    }
+}
+
+/// True when every port could have its LIDs under this LMC.
+fn fits(claims: &[Claim], lmc: Lmc) -> bool {
+    let mut used = vec![false; usize::from(Lid::MAX.get()) + 1];
+    claims
+        .iter()
+        .filter(|claim| claim.known.is_some())
+        .all(|claim| {
+            let claim = with_lmc(claim, lmc);
+            let is_free = claim.is_aligned() && !claim.kept().any(|lid| is_marked(&used, lid));
+            claim.kept().for_each(|lid| mark(&mut used, lid));
+            is_free
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn claim(known: u16, lmc: u8) -> Claim {
+        Claim {
+            known: Lid::new(known).ok(),
+            lmc: Lmc::new(lmc).unwrap(),
+        }
+    }
+
+    fn assigned(claims: &[Claim], sm: usize) -> Vec<u16> {
+        assign(claims, sm)
+            .unwrap()
+            .into_iter()
+            .map(Lid::get)
+            .collect()
+    }
+
+    #[test]
+    fn a_fresh_subnet_is_numbered_from_the_sm_on() {
+        let (one, two) = (claim(0, 0), claim(0, 1));
+        assert_eq!(assigned(&[one, one, one], 1), [2, 1, 3]);
+        assert_eq!(assigned(&[one, two, one, one, two], 1), [4, 2, 5, 6, 8]);
+    }
+
+    #[test]
+    fn known_lids_are_kept_unless_misaligned_or_taken() {
+        assert_eq!(
+            assigned(&[claim(0, 0), claim(9, 0), claim(1, 0), claim(0, 0)], 0),
+            [2, 9, 1, 3]
+        );
+        assert_eq!(assigned(&[claim(5, 1), claim(0, 0)], 1), [2, 1], "5 is odd");
+        assert_eq!(
+            assigned(&[claim(8, 2), claim(10, 0)], 0),
+            [8, 1],
+            "10 lies in 8 to 11"
+        );
+        assert_eq!(assigned(&[claim(8, 2), claim(10, 0)], 1), [4, 10]);
+    }
+
+    #[test]
+    fn there_is_an_end_to_lids() {
+        let many = vec![claim(0, 7); 384];
+        assert_eq!(assign(&many, 0), Err(OutOfLids));
+        assert_eq!(assigned(&many[..383], 0).last(), Some(&(128 * 383)));
+    }
+
+    #[test]
+    fn lmc_shows_in_the_gaps() {
+        let infer = |lids: &[(u16, u8)]| {
+            let claims: Vec<_> = lids.iter().map(|(lid, lmc)| claim(*lid, *lmc)).collect();
+            infer_lmc(&claims, 0).get()
+        };
+        assert_eq!(infer(&[(1, 7), (2, 0), (3, 7)]), 0);
+        assert_eq!(
+            infer(&[(2, 7), (4, 0), (6, 7), (8, 7)]),
+            1,
+            "as a fresh subnet"
+        );
+        assert_eq!(infer(&[(4, 7), (8, 7)]), 2, "as a fresh subnet of LMC 2");
+        assert_eq!(infer(&[(40, 7), (9, 0), (16, 7)]), 3);
+        assert_eq!(infer(&[(40, 7), (9, 0)]), 0, "one port tells nothing");
+    }
+}

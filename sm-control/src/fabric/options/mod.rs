@@ -1,0 +1,392 @@
+//! `opensm.conf`: the options that answers, routes and tables depend on, with OpenSM's defaults.
+//!
+//! The format is OpenSM's: a key, blanks, a value to the end of the line; `#` starts a comment
+//! anywhere; quotes around a value are taken off; the last line for a key counts; `(null)` is no
+//! value. Bad values are errors here, where OpenSM falls back to a default; an odd `vlarb` or
+//! `sl2vl` string is read as OpenSM reads it, with a note. Source: OpenSM `osm_subnet.c`.
+
+mod names;
+mod qos;
+
+use sa_wire::{Guid, Lmc, Sl, SubnetPrefix};
+
+pub use self::qos::{PortClass, QosSet, QosTables, VlArbEntry, fit_sl2vl, fit_vl_arb};
+use super::error::{Note, ParseError, Position};
+use super::text::{Cursor, Line, decode, in_range, lines};
+
+/// The options that something here depends on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OpenSmOptions {
+    /// `qos`.
+    pub qos: bool,
+    /// `qos` was given.
+    pub qos_given: bool,
+    /// `subnet_prefix`.
+    pub subnet_prefix: SubnetPrefix,
+    /// `lmc`; none when the file does not say (OpenSM: 0).
+    pub lmc: Option<Lmc>,
+    /// `lmc_esp0`: enhanced switch ports 0 have the LMC too.
+    pub lmc_esp0: bool,
+    /// `reassign_lids`: LIDs that ports already have are not kept.
+    pub reassign_lids: bool,
+    /// `guid`: the port that the SM runs on.
+    pub guid: Option<Guid>,
+    /// `subnet_timeout`: packet life time of answers, not range-checked by OpenSM.
+    pub subnet_timeout: u8,
+    /// `sm_key`.
+    pub sm_key: u64,
+    /// `sa_key`.
+    pub sa_key: u64,
+    /// `sm_sl`.
+    pub sm_sl: Sl,
+    /// `allow_both_pkeys`.
+    pub allow_both_pkeys: bool,
+    /// `no_partition_enforcement`.
+    pub no_partition_enforcement: bool,
+    /// `max_op_vls`: code of the largest number of operational VLs. Shape: 1 or more; OpenSM's
+    /// default 5 (15 VLs) limits nothing.
+    pub max_op_vls: u8,
+    /// `transaction_timeout`. Units: milliseconds.
+    pub transaction_timeout: u32,
+    /// `torus_config`.
+    pub torus_config: Option<String>,
+    /// `partition_config_file`.
+    pub partition_config_file: Option<String>,
+    /// `qos_policy_file`.
+    pub qos_policy_file: Option<String>,
+    /// `prefix_routes_file`.
+    pub prefix_routes_file: Option<String>,
+    /// `routing_engine`: names in order of preference, `no_fallback` among them where given.
+    pub routing_engine: Vec<String>,
+    /// `max_rate_enum`, where given. OpenSM 3.3.23 does not know it.
+    pub max_rate_enum: Option<u8>,
+    /// `use_original_extended_sa_rates_only`.
+    pub use_original_extended_sa_rates_only: bool,
+    /// `enable_quirks`.
+    pub enable_quirks: bool,
+    /// `use_mfttop`.
+    pub use_mfttop: bool,
+    /// `disable_multicast`.
+    pub disable_multicast: bool,
+    /// `qos_*`: what the classes fall back to.
+    pub qos_common: QosSet,
+    /// `qos_ca_*`.
+    pub qos_ca: QosSet,
+    /// `qos_sw0_*`.
+    pub qos_sw0: QosSet,
+    /// `qos_swe_*`.
+    pub qos_swe: QosSet,
+    /// `qos_rtr_*`.
+    pub qos_rtr: QosSet,
+    /// Lines that change nothing here.
+    pub not_used: Vec<NotUsed>,
+    /// Odd values, read as OpenSM reads them.
+    pub notes: Vec<Note>,
+}
+
+/// A line of the file that changes nothing here.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NotUsed {
+    /// Where.
+    pub at: Position,
+    /// The key.
+    pub key: String,
+    /// False for a key that OpenSM does not know either.
+    pub is_known: bool,
+}
+
+impl Default for OpenSmOptions {
+    fn default() -> Self {
+        Self {
+            qos: false,
+            qos_given: false,
+            subnet_prefix: SubnetPrefix::LINK_LOCAL,
+            lmc: None,
+            lmc_esp0: false,
+            reassign_lids: false,
+            guid: None,
+            subnet_timeout: 18,
+            sm_key: 1,
+            sa_key: 1,
+            sm_sl: Sl::default(),
+            allow_both_pkeys: false,
+            no_partition_enforcement: false,
+            max_op_vls: 5,
+            transaction_timeout: 200,
+            torus_config: None,
+            partition_config_file: None,
+            qos_policy_file: None,
+            prefix_routes_file: None,
+            routing_engine: Vec::new(),
+            max_rate_enum: None,
+            use_original_extended_sa_rates_only: false,
+            enable_quirks: false,
+            use_mfttop: true,
+            disable_multicast: false,
+            qos_common: QosSet::default(),
+            qos_ca: QosSet::default(),
+            qos_sw0: QosSet::default(),
+            qos_swe: QosSet::default(),
+            qos_rtr: QosSet::default(),
+            not_used: Vec::new(),
+            notes: Vec::new(),
+        }
+    }
+}
+
+impl OpenSmOptions {
+    /// Reads an `opensm.conf`. Errors: the first value that is not what its key needs.
+    pub fn parse(bytes: &[u8]) -> Result<Self, ParseError> {
+        let mut options = Self::default();
+        let text = decode(bytes, &mut options.notes);
+        for line in lines(&text) {
+            let code = line.text.split('#').next().unwrap_or_default();
+            options.line(Line { text: code, ..line })?;
+        }
+        Ok(options)
+    }
+
+    fn line(&mut self, line: Line<'_>) -> Result<(), ParseError> {
+        let mut cursor = line.cursor();
+        cursor.skip_blanks();
+        let at = cursor.at();
+        let key = cursor.word();
+        if key.is_empty() {
+            return Ok(());
+        }
+        let value = Value::new(cursor);
+        if !self.set(key, &value)? && !self.set_qos(key, &value)? {
+            let is_known = names::NOT_USED.binary_search(&key).is_ok();
+            self.not_used.push(NotUsed {
+                at,
+                key: key.to_owned(),
+                is_known,
+            });
+        }
+        Ok(())
+    }
+
+    /// Sets a plain option. False for another key.
+    fn set(&mut self, key: &str, value: &Value<'_>) -> Result<bool, ParseError> {
+        match key {
+            "qos" => {
+                self.qos = value.boolean()?;
+                self.qos_given = true;
+            }
+            "subnet_prefix" => self.subnet_prefix = SubnetPrefix(value.number()?),
+            "lmc" => self.lmc = Lmc::new(value.within("lmc", 0..=7)?).ok(),
+            "lmc_esp0" => self.lmc_esp0 = value.boolean()?,
+            "reassign_lids" => self.reassign_lids = value.boolean()?,
+            "guid" => self.guid = Guid::new(value.number()?).ok(),
+            "subnet_timeout" => self.subnet_timeout = value.within("subnet_timeout", 0..=255)?,
+            "sm_key" => self.sm_key = value.number()?,
+            "sa_key" => self.sa_key = value.number()?,
+            "sm_sl" => self.sm_sl = Sl::from_low_bits(value.within("sm_sl", 0..=15)?),
+            "allow_both_pkeys" => self.allow_both_pkeys = value.boolean()?,
+            "no_partition_enforcement" => self.no_partition_enforcement = value.boolean()?,
+            "max_op_vls" => self.max_op_vls = value.within("max_op_vls", 1..=255)?,
+            "transaction_timeout" => {
+                self.transaction_timeout = value.within("transaction_timeout", 0..=0xffff_ffff)?;
+            }
+            "torus_config" => self.torus_config = value.text()?,
+            "partition_config_file" => self.partition_config_file = value.text()?,
+            "qos_policy_file" => self.qos_policy_file = value.text()?,
+            "prefix_routes_file" => self.prefix_routes_file = value.text()?,
+            "routing_engine" => self.routing_engine = value.list()?,
+            "max_rate_enum" => self.max_rate_enum = Some(value.rate_enum()?),
+            "use_original_extended_sa_rates_only" => {
+                self.use_original_extended_sa_rates_only = value.boolean()?;
+            }
+            "enable_quirks" => self.enable_quirks = value.boolean()?,
+            "use_mfttop" => self.use_mfttop = value.boolean()?,
+            "disable_multicast" => self.disable_multicast = value.boolean()?,
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// Sets one of `qos_*`, `qos_ca_*`, `qos_sw0_*`, `qos_swe_*`, `qos_rtr_*`.
+    fn set_qos(&mut self, key: &str, value: &Value<'_>) -> Result<bool, ParseError> {
+        let Some(rest) = key.strip_prefix("qos_") else {
+            return Ok(false);
+        };
+        let (set, field) = match rest.split_once('_') {
+            Some(("ca", field)) => (&mut self.qos_ca, field),
+            Some(("sw0", field)) => (&mut self.qos_sw0, field),
+            Some(("swe", field)) => (&mut self.qos_swe, field),
+            Some(("rtr", field)) => (&mut self.qos_rtr, field),
+            _ => (&mut self.qos_common, rest),
+        };
+        match field {
+            "max_vls" => {
+                let max_vls: u8 = value.within("max_vls", 0..=15)?;
+                set.max_vls = Some(max_vls).filter(|max| *max > 0);
+            }
+            "high_limit" => set.high_limit = value.high_limit()?,
+            "vlarb_high" | "vlarb_low" => {
+                let text = value.text()?;
+                if let Some(text) = &text {
+                    qos::check_vl_arb(value.at(), text, &mut self.notes);
+                }
+                if field == "vlarb_high" {
+                    set.vlarb_high = text;
+                } else {
+                    set.vlarb_low = text;
+                }
+            }
+            "sl2vl" => {
+                set.sl2vl = value.text()?;
+                if let Some(text) = &set.sl2vl {
+                    qos::check_sl2vl(value.at(), text, &mut self.notes);
+                }
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// The set of QoS options of a class of ports.
+    pub const fn qos_set(&self, class: PortClass) -> &QosSet {
+        match class {
+            PortClass::Ca => &self.qos_ca,
+            PortClass::SwitchPort0 => &self.qos_sw0,
+            PortClass::SwitchExternal => &self.qos_swe,
+            PortClass::Router => &self.qos_rtr,
+        }
+    }
+
+    /// The QoS tables of a class of ports.
+    pub fn qos_tables(&self, class: PortClass) -> QosTables {
+        QosTables::build(self.qos_set(class), &self.qos_common)
+    }
+
+    /// The largest rate code that requests may carry.
+    pub fn max_rate_code(&self) -> u8 {
+        const ORIGINAL: u8 = 18;
+        const NEWEST: u8 = 24;
+        // 63 is OpenSM's way to write "all".
+        let limit = match self.max_rate_enum {
+            None => sa_wire::Rate::MAX_OPENSM,
+            Some(limit) => limit.min(NEWEST),
+        };
+        if self.use_original_extended_sa_rates_only {
+            limit.min(ORIGINAL)
+        } else {
+            limit
+        }
+    }
+
+    /// ClassPortInfo.RespTimeValue: the smallest code of 8 or more whose time reaches
+    /// `transaction_timeout`. Units: 4.096 us x 2^n, in OpenSM's table of whole milliseconds.
+    pub fn resp_time(&self) -> u8 {
+        let microseconds = u64::from(self.transaction_timeout).saturating_mul(1000);
+        let reaches = |code: &u8| (4096u64 << u32::from(*code)) / 1_000_000 * 1000 >= microseconds;
+        (8..31).find(reaches).unwrap_or(31)
+    }
+}
+
+/// The value of a line, without blanks and quotes around it.
+struct Value<'a> {
+    start: Cursor<'a>,
+    text: &'a str,
+}
+
+impl<'a> Value<'a> {
+    fn new(mut cursor: Cursor<'a>) -> Self {
+        cursor.skip_blanks();
+        let text = cursor.rest().trim();
+        let quoted = |quote| text.len() >= 2 && text.starts_with(quote) && text.ends_with(quote);
+        let text = if quoted('"') || quoted('\'') {
+            text.get(1..text.len() - 1).unwrap_or(text)
+        } else {
+            text
+        };
+        Self {
+            start: cursor,
+            text,
+        }
+    }
+
+    fn at(&self) -> Position {
+        self.start.at()
+    }
+
+    fn cursor(&self) -> Cursor<'a> {
+        Line {
+            number: self.at().line,
+            text: self.text,
+        }
+        .cursor()
+    }
+
+    /// Anything but TRUE is FALSE to OpenSM; we ask for either.
+    fn boolean(&self) -> Result<bool, ParseError> {
+        match self.text {
+            "TRUE" => Ok(true),
+            "FALSE" => Ok(false),
+            _ => Err(self
+                .start
+                .expected("TRUE or FALSE (OpenSM reads anything else as FALSE)")),
+        }
+    }
+
+    fn number(&self) -> Result<u64, ParseError> {
+        let expected = || self.start.expected("a number");
+        let mut cursor = self.cursor();
+        let number = cursor.c_number("a number").map_err(|_| expected())?;
+        if cursor.rest().is_empty() {
+            Ok(number)
+        } else {
+            Err(expected())
+        }
+    }
+
+    fn within<T: TryFrom<u64>>(
+        &self,
+        what: &'static str,
+        range: core::ops::RangeInclusive<u64>,
+    ) -> Result<T, ParseError> {
+        in_range(self.at(), what, self.number()?, range)
+    }
+
+    /// 2 to 24, or 63 for "all".
+    fn rate_enum(&self) -> Result<u8, ParseError> {
+        match self.number()? {
+            63 => Ok(63),
+            _ => self.within("max_rate_enum (or 63 for all)", 2..=24),
+        }
+    }
+
+    /// 0 to 255; a negative number is "not given".
+    fn high_limit(&self) -> Result<Option<u8>, ParseError> {
+        let negative = self.text.strip_prefix('-').is_some_and(|digits| {
+            !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit())
+        });
+        if negative {
+            Ok(None)
+        } else {
+            self.within("high_limit", 0..=255).map(Some)
+        }
+    }
+
+    fn text(&self) -> Result<Option<String>, ParseError> {
+        match self.text {
+            "" => Err(self.start.expected("a value")),
+            "(null)" => Ok(None),
+            text => Ok(Some(text.to_owned())),
+        }
+    }
+
+    fn list(&self) -> Result<Vec<String>, ParseError> {
+        let names = self.text()?.unwrap_or_default();
+        let separators = [',', ' ', '\t'];
+        Ok(names
+            .split(separators)
+            .filter(|name| !name.is_empty())
+            .map(str::to_owned)
+            .collect())
+    }
+}
+
+#[cfg(test)]
+mod tests;

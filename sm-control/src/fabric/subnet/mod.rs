@@ -1,0 +1,312 @@
+//! A fabric as the SM at one of its ports sees it: what can be reached, with LIDs.
+
+mod lookup;
+mod reach;
+mod topology;
+
+use core::fmt;
+use std::collections::HashMap;
+
+use sa_wire::{Guid, Lid, Lmc, NodeType};
+use thiserror::Error;
+
+pub use self::lookup::LookupError;
+use self::lookup::Names;
+use self::reach::{Reached, sm_port};
+use super::lids::{Claim, OutOfLids, assign, infer_lmc};
+use super::model::{Fabric, NodeIx, PortRef, Source};
+use super::overlay::LidOverlay;
+
+/// What the SM makes of a fabric.
+///
+/// Shape: end ports (CA and router ports, port 0 of switches) in the order of their port GUIDs'
+/// [`Guid::map_order`], switches in that of their node GUIDs. LID ranges do not overlap.
+#[derive(Clone)]
+pub struct Subnet {
+    fabric: Fabric,
+    switches: Vec<NodeIx>,
+    end_ports: Vec<EndPort>,
+    sm: usize,
+    lmc: Lmc,
+    by_port: HashMap<PortRef, usize>,
+    by_guid: HashMap<Guid, usize>,
+    /// Shape: index = LID.
+    by_lid: Vec<Option<u32>>,
+    names: Names,
+    report: SubnetReport,
+}
+
+/// Something that has LIDs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EndPort {
+    /// Which port of the fabric.
+    pub at: PortRef,
+    /// Port GUID.
+    pub guid: Guid,
+    /// First LID.
+    pub lid: Lid,
+    /// It owns 2^lmc LIDs.
+    pub lmc: Lmc,
+}
+
+/// How to see a fabric.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SubnetOptions<'a> {
+    /// LMC of CA and router ports; none: what the file tells or lets infer, else 0.
+    pub lmc: Option<Lmc>,
+    /// Enhanced ports 0 have the LMC too.
+    pub lmc_esp0: bool,
+    /// LIDs that the fabric file gives are not kept.
+    pub reassign_lids: bool,
+    /// The node that the SM runs on, by name or 0xGUID.
+    pub sm_node: Option<&'a str>,
+    /// The port that the SM runs on, if no node is named.
+    pub sm_guid: Option<Guid>,
+    /// LIDs from another file, before those of the fabric file.
+    pub lids: Option<&'a LidOverlay>,
+}
+
+/// What the operator should know about how LIDs and nodes came out.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SubnetReport {
+    /// Nodes that the SM cannot reach; they are left out.
+    pub unreachable: Vec<NodeIx>,
+    /// Ports whose given LID could not be kept: port, given, assigned.
+    pub moved: Vec<(PortRef, Lid, Lid)>,
+    /// GUIDs of the LID file that no port of the subnet has.
+    pub unknown_guids: Vec<Guid>,
+    /// Ports without a LID in the LID file, which were given one.
+    pub without_lid: Vec<PortRef>,
+}
+
+/// Why a fabric gives no subnet.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum SubnetError {
+    /// A name that does not lead to a node.
+    #[error(transparent)]
+    Lookup(#[from] LookupError),
+    /// No port has the GUID given for the SM.
+    #[error("no port of the fabric has the GUID {0} given for the SM")]
+    NoSmPort(Guid),
+    /// The SM's node has no cable.
+    #[error("the SM cannot run on {0}: no port of it has a cable")]
+    SmNotCabled(String),
+    /// No cable anywhere.
+    #[error("the fabric has no cabled port that the SM could run on")]
+    NoCable,
+    /// Too many ports.
+    #[error(transparent)]
+    OutOfLids(#[from] OutOfLids),
+    /// The LID file has nothing in common with the fabric.
+    #[error("the LID file names {0} ports, but none of this fabric; is it of another fabric?")]
+    ForeignLids(usize),
+}
+
+impl Subnet {
+    /// Looks at a fabric from the SM's port and gives LIDs to all it reaches.
+    ///
+    /// The SM runs on `sm_node`, else on the port with `sm_guid`, else where the LID file says,
+    /// else where the fabric file says, else on the first CA of the file that has a cable (without
+    /// one: router, then switch). On a CA or router it uses the first port with a cable.
+    /// Errors: see [`SubnetError`].
+    pub fn new(fabric: Fabric, options: &SubnetOptions<'_>) -> Result<Self, SubnetError> {
+        let names = Names::new(&fabric);
+        let sm = sm_port(&fabric, &names, options)?;
+        let reached = Reached::from(&fabric, sm);
+        let mut subnet = Self {
+            switches: reached.switches,
+            end_ports: Vec::new(),
+            sm: 0,
+            lmc: Lmc::default(),
+            by_port: HashMap::new(),
+            by_guid: HashMap::new(),
+            by_lid: Vec::new(),
+            names,
+            report: SubnetReport::default(),
+            fabric,
+        };
+        subnet.number(&reached.end_ports, sm, options)?;
+        subnet.index();
+        subnet.note_unreachable();
+        subnet.compare_with(options.lids)?;
+        Ok(subnet)
+    }
+
+    /// Assigns LIDs. Shape: `ports` in the order of port GUIDs.
+    fn number(
+        &mut self,
+        ports: &[(Guid, PortRef)],
+        sm: PortRef,
+        options: &SubnetOptions<'_>,
+    ) -> Result<(), SubnetError> {
+        let most = Lmc::new(7).unwrap_or_default();
+        let known: Vec<_> = ports
+            .iter()
+            .map(|(guid, at)| self.known_lid(*guid, *at, options))
+            .collect();
+        let mut claims: Vec<_> = ports
+            .iter()
+            .zip(&known)
+            .map(|((_, at), known)| {
+                let many = self.has_lmc(*at, options);
+                Claim {
+                    known: *known,
+                    lmc: if many { most } else { Lmc::default() },
+                }
+            })
+            .collect();
+        self.sm = ports
+            .iter()
+            .position(|(_, at)| *at == sm)
+            .unwrap_or_default();
+        self.lmc = options
+            .lmc
+            .unwrap_or_else(|| self.stated_lmc(&claims, options));
+        for claim in &mut claims {
+            claim.lmc = claim.lmc.min(self.lmc);
+        }
+        let lids = assign(&claims, self.sm)?;
+        for (((guid, at), claim), lid) in ports.iter().zip(&claims).zip(lids) {
+            self.end_ports.push(EndPort {
+                at: *at,
+                guid: *guid,
+                lid,
+                lmc: claim.lmc,
+            });
+            match claim.known {
+                Some(known) if known != lid => self.report.moved.push((*at, known, lid)),
+                None if options.lids.is_some() => self.report.without_lid.push(*at),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn known_lid(&self, guid: Guid, at: PortRef, options: &SubnetOptions<'_>) -> Option<Lid> {
+        match options.lids {
+            Some(overlay) => overlay.lid(guid),
+            None if options.reassign_lids => None,
+            None => self.fabric.port(at).lid,
+        }
+    }
+
+    /// True for ports whose number of LIDs follows the LMC.
+    fn has_lmc(&self, at: PortRef, options: &SubnetOptions<'_>) -> bool {
+        let node = self.fabric.node(at.node);
+        node.kind != NodeType::Switch || (node.enhanced_port0 && options.lmc_esp0)
+    }
+
+    /// The LMC that a file states or lets infer.
+    fn stated_lmc(&self, claims: &[Claim], options: &SubnetOptions<'_>) -> Lmc {
+        let has_no_lmc = options.lids.is_some() || self.fabric.source() == Source::SubnetList;
+        if has_no_lmc {
+            return infer_lmc(claims, self.sm);
+        }
+        let ports = self
+            .fabric
+            .nodes()
+            .iter()
+            .filter(|node| node.kind != NodeType::Switch);
+        ports
+            .flat_map(|node| &node.ports)
+            .filter_map(|port| port.lmc)
+            .max()
+            .unwrap_or_default()
+    }
+
+    fn compare_with(&mut self, overlay: Option<&LidOverlay>) -> Result<(), SubnetError> {
+        let Some(overlay) = overlay else {
+            return Ok(());
+        };
+        let mut unknown: Vec<_> = overlay
+            .guids()
+            .filter(|guid| !self.by_guid.contains_key(guid))
+            .collect();
+        if unknown.len() == overlay.len() {
+            return Err(SubnetError::ForeignLids(overlay.len()));
+        }
+        unknown.sort_by_key(|guid| guid.map_order());
+        self.report.unknown_guids = unknown;
+        Ok(())
+    }
+
+    fn index(&mut self) {
+        self.by_lid = vec![None; usize::from(Lid::MAX.get()) + 1];
+        for (index, port) in self.end_ports.iter().enumerate() {
+            self.by_port.insert(port.at, index);
+            self.by_guid.insert(port.guid, index);
+            for lid in port.lids() {
+                if let Some(slot) = self.by_lid.get_mut(usize::from(lid)) {
+                    *slot = u32::try_from(index).ok();
+                }
+            }
+        }
+    }
+
+    fn note_unreachable(&mut self) {
+        let mut reached = vec![false; self.fabric.nodes().len()];
+        for port in &self.end_ports {
+            if let Some(mark) = reached.get_mut(port.at.node.get()) {
+                *mark = true;
+            }
+        }
+        let missed = (0..)
+            .map(NodeIx)
+            .zip(reached)
+            .filter(|(_, reached)| !reached);
+        self.report.unreachable = missed.map(|(node, _)| node).collect();
+    }
+
+    /// The fabric file's content.
+    pub const fn fabric(&self) -> &Fabric {
+        &self.fabric
+    }
+
+    /// The switches it reaches.
+    pub fn switches(&self) -> &[NodeIx] {
+        &self.switches
+    }
+
+    /// Everything with a LID.
+    pub fn end_ports(&self) -> &[EndPort] {
+        &self.end_ports
+    }
+
+    /// The SM's port. Shape: index into [`Self::end_ports`].
+    pub const fn sm(&self) -> usize {
+        self.sm
+    }
+
+    /// LMC of CA and router ports.
+    pub const fn lmc(&self) -> Lmc {
+        self.lmc
+    }
+
+    /// What the operator should know.
+    pub const fn report(&self) -> &SubnetReport {
+        &self.report
+    }
+}
+
+impl fmt::Debug for Subnet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Subnet")
+            .field("switches", &self.switches.len())
+            .field("end_ports", &self.end_ports.len())
+            .field("sm", &self.sm)
+            .field("lmc", &self.lmc)
+            .finish_non_exhaustive()
+    }
+}
+
+impl EndPort {
+    /// Every LID it owns, ascending.
+    pub fn lids(&self) -> impl Iterator<Item = u16> + use<> {
+        let first = self.lid.get();
+        first..first.saturating_add(self.lmc.lids())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,82 @@
+//! What a compilation reads.
+
+use std::path::PathBuf;
+
+use sa_wire::{DataVls, Lmc, Mtu};
+
+use crate::config::{Config, OnPolicyError};
+
+/// Paths and options; every verb that takes a fabric, and the daemon, ends up with one of these.
+#[derive(Debug, Clone, Default)]
+pub struct Inputs {
+    /// Fabric file or directory of dumps.
+    pub fabric: PathBuf,
+    /// `opensm-subnet.lst` to take LIDs from.
+    pub lids: Option<PathBuf>,
+    /// LMC of CA and router ports.
+    pub lmc: Option<Lmc>,
+    /// Node that the SM runs on.
+    pub sm_node: Option<String>,
+    /// `torus-2QoS.conf`.
+    pub torus_conf: Option<PathBuf>,
+    /// QoS policy.
+    pub policy: Option<PathBuf>,
+    /// Dialect of the policy, by default detected.
+    pub dialect: Option<String>,
+    /// What a broken policy file means.
+    pub on_policy_error: OnPolicyError,
+    /// `partitions.conf`.
+    pub partitions: Option<PathBuf>,
+    /// `opensm.conf`.
+    pub opensm_conf: Option<PathBuf>,
+    /// QoS on or off, over `opensm_conf`; on when neither says.
+    pub qos: Option<bool>,
+    /// Routing engine, by default what the inputs call for.
+    pub engine: EngineChoice,
+    /// MTU capability of ports that the fabric file says nothing about.
+    pub mtu: Option<Mtu>,
+    /// Data VLs of ports that the fabric file says nothing about.
+    pub vl_cap: Option<DataVls>,
+    /// Publish although wired pairs have no path.
+    pub allow_lost_pairs: bool,
+}
+
+/// Which engine makes the tables.
+pub use crate::config::EngineName as EngineChoice;
+
+impl EngineChoice {
+    /// By name. None for any other.
+    pub fn from_name(name: &str) -> Option<Self> {
+        match name {
+            "auto" => Some(Self::Auto),
+            "torus-2qos" => Some(Self::Torus2Qos),
+            "minhop" => Some(Self::MinHop),
+            "files" => Some(Self::Files),
+            _ => None,
+        }
+    }
+}
+
+impl Inputs {
+    /// What the daemon's configuration names.
+    pub fn from_config(config: &Config) -> Self {
+        let (fabric, routing) = (&config.fabric, &config.routing);
+        Self {
+            fabric: fabric.path.clone(),
+            lids: fabric.lids.clone(),
+            lmc: fabric.lmc.and_then(|lmc| Lmc::new(lmc).ok()),
+            sm_node: fabric.sm_node.clone(),
+            torus_conf: routing.torus_conf.clone(),
+            policy: config.policy.file.clone(),
+            dialect: config.policy.dialect.clone(),
+            on_policy_error: config.policy.on_error,
+            partitions: config.partitions.file.clone(),
+            opensm_conf: fabric.opensm_conf.clone(),
+            qos: fabric.qos,
+            engine: routing.engine.unwrap_or_default(),
+            mtu: None,
+            vl_cap: None,
+            allow_lost_pairs: routing.allow_lost_pairs,
+        }
+    }
+}

@@ -1,0 +1,326 @@
+//! Reading every input before anything is computed from it.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use policy::{ParseOptions, Partitions, PartitionsConfig, PartitionOptions, Policy};
+use routing::{GivenSl2Vl, TorusConfig};
+use thiserror::Error;
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::{EngineChoice, Inputs, tables};
+use crate::config::OnPolicyError;
+use crate::fabric::detect::{DumpDir, LoadError, Loaded, load, load_lids};
+use crate::fabric::model::{Assumed, Fabric};
+use crate::fabric::options::OpenSmOptions;
+use crate::fabric::subnet::{Subnet, SubnetError, SubnetOptions};
+use crate::fabric::xz;
+
+/// Everything read and parsed; LIDs are assigned.
+#[derive(Debug)]
+pub struct Sources {
+    /// Nodes, LIDs, names.
+    pub subnet: Subnet,
+    /// Options of the SM.
+    pub options: OpenSmOptions,
+    /// What the engine needs.
+    pub tables: Tables,
+    /// Partitions.
+    pub partitions: Partitions,
+    /// Policy in force.
+    pub policy: Option<Policy>,
+    /// One line per input: role, name, digest.
+    pub provenance: Vec<String>,
+    /// What an operator should know.
+    pub warnings: Vec<String>,
+}
+
+/// What makes the forwarding tables.
+#[derive(Debug)]
+pub enum Tables {
+    /// torus-2QoS.
+    Torus(TorusConfig),
+    /// Shortest paths.
+    MinHop,
+    /// Given tables.
+    Files {
+        /// By switch, then by LID.
+        lfts: Vec<Vec<u8>>,
+        /// SL2VL tables, where there are any.
+        sl2vl: GivenSl2Vl,
+    },
+}
+
+/// An input that cannot be read or parsed.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ReadProblem {
+    /// The fabric, the LIDs or the dumps.
+    #[error(transparent)]
+    Fabric(#[from] LoadError),
+    /// The fabric gives no subnet.
+    #[error("{}: {source}", path.display())]
+    Subnet {
+        /// The fabric file.
+        path: PathBuf,
+        /// Why not.
+        source: SubnetError,
+    },
+    /// A snapshot where a fabric must stand.
+    #[error(
+        "{}: this is a snapshot, which holds no forwarding tables to work from; give the fabric \
+        file it was compiled from",
+        .0.display()
+    )]
+    IsSnapshot(PathBuf),
+    /// Another file. Shape: `file:line:column: what`, with what was expected and what to do.
+    #[error("{0}")]
+    Text(String),
+    /// Contradicting options.
+    #[error("{0}")]
+    Options(&'static str),
+}
+
+/// Reads all inputs. Errors: the first [`ReadProblem`].
+pub fn read(inputs: &Inputs) -> Result<Sources, ReadProblem> {
+    let mut reader = Reader::default();
+    let options = reader.opensm_conf(inputs)?;
+    let (fabric, dumps) = reader.fabric(inputs)?;
+    let subnet = reader.subnet(inputs, &options, fabric)?;
+    let tables = reader.tables(inputs, &subnet, dumps.as_ref())?;
+    let partitions = reader.partitions(inputs, &options, &subnet)?;
+    let policy = reader.policy(inputs, &options, &subnet, &partitions)?;
+    let Reader { provenance, warnings } = reader;
+    Ok(Sources { subnet, options, tables, partitions, policy, provenance, warnings })
+}
+
+#[derive(Default)]
+struct Reader {
+    provenance: Vec<String>,
+    warnings: Vec<String>,
+}
+
+impl Reader {
+    /// The text of a file, noted as an input.
+    fn text(&mut self, role: &str, path: &Path) -> Result<String, ReadProblem> {
+        let bytes = self.bytes(role, path)?;
+        Ok(policy::decode(&bytes).into_owned())
+    }
+
+    fn bytes(&mut self, role: &str, path: &Path) -> Result<Vec<u8>, ReadProblem> {
+        let bytes = xz::read(path).map_err(LoadError::from)?;
+        // The name alone: where a file lies must not change what is compiled from it.
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        self.provenance.push(format!("{role} {name} xxh3:{:016x}", xxh3_64(&bytes)));
+        Ok(bytes)
+    }
+
+    fn opensm_conf(&mut self, inputs: &Inputs) -> Result<OpenSmOptions, ReadProblem> {
+        let mut options = OpenSmOptions::default();
+        if let Some(path) = &inputs.opensm_conf {
+            let bytes = self.bytes("opensm.conf", path)?;
+            options = OpenSmOptions::parse(&bytes).map_err(|error| at(path, &error))?;
+            let unused = options.not_used.iter();
+            self.warnings.extend(unused.map(|unused| {
+                let (place, known) = (unused.at, unused.is_known);
+                let why = if known { "has no effect here" } else { "is no option of OpenSM's" };
+                format!("{}: {place}: {} {why}", path.display(), unused.key)
+            }));
+        }
+        // `opensm -Q` is how most turn it on, so a file that does not mention it says nothing.
+        let given = options.qos_given.then_some(options.qos);
+        options.qos = inputs.qos.or(given).unwrap_or(true);
+        options.lmc = inputs.lmc.or(options.lmc);
+        Ok(options)
+    }
+
+    fn fabric(&mut self, inputs: &Inputs) -> Result<(Fabric, Option<DumpDir>), ReadProblem> {
+        let (mut fabric, dumps) = match load(&inputs.fabric)? {
+            Loaded::Fabric(fabric) => {
+                self.bytes("fabric", &inputs.fabric)?;
+                (fabric, None)
+            }
+            Loaded::Dumps(dumps) => {
+                self.bytes("fabric", &dumps.fabric_path)?;
+                (dumps.fabric.clone(), Some(dumps))
+            }
+            Loaded::Snapshot(file) => return Err(ReadProblem::IsSnapshot(file.path)),
+        };
+        let assumed = inputs.mtu.map_or(Assumed::IBSIM, |mtu| Assumed::IBSIM.with_mtu(mtu));
+        fabric.assume(inputs.vl_cap.map_or(assumed, |vls| assumed.with_vls(vls)));
+        self.warnings.extend(fabric.notes().iter().map(ToString::to_string));
+        Ok((fabric, dumps))
+    }
+
+    fn subnet(
+        &mut self,
+        inputs: &Inputs,
+        options: &OpenSmOptions,
+        fabric: Fabric,
+    ) -> Result<Subnet, ReadProblem> {
+        let lids = match &inputs.lids {
+            Some(path) => {
+                self.bytes("LIDs", path)?;
+                Some(load_lids(path)?)
+            }
+            None => None,
+        };
+        let wanted = SubnetOptions {
+            lmc: options.lmc,
+            lmc_esp0: options.lmc_esp0,
+            reassign_lids: options.reassign_lids,
+            sm_node: inputs.sm_node.as_deref(),
+            sm_guid: options.guid,
+            lids: lids.as_ref(),
+        };
+        let subnet = Subnet::new(fabric, &wanted)
+            .map_err(|source| ReadProblem::Subnet { path: inputs.fabric.clone(), source })?;
+        self.note_subnet(&subnet);
+        Ok(subnet)
+    }
+
+    fn note_subnet(&mut self, subnet: &Subnet) {
+        let report = subnet.report();
+        let fabric = subnet.fabric();
+        for node in &report.unreachable {
+            let name = fabric.node(*node).name();
+            self.warnings.push(format!("{name} cannot be reached from the SM and is left out"));
+        }
+        for (port, given, assigned) in &report.moved {
+            let name = fabric.port_name(*port);
+            self.warnings.push(format!("LID {given} of {name} could not be kept, it gets {assigned}"));
+        }
+        let unknown = report.unknown_guids.iter();
+        self.warnings.extend(unknown.map(|guid| format!("the LID file names {guid}, which is not in the fabric")));
+        let without = report.without_lid.iter();
+        self.warnings.extend(without.map(|port| {
+            format!("the LID file has no LID for {}, which was given one", fabric.port_name(*port))
+        }));
+    }
+
+    fn tables(
+        &mut self,
+        inputs: &Inputs,
+        subnet: &Subnet,
+        dumps: Option<&DumpDir>,
+    ) -> Result<Tables, ReadProblem> {
+        let has_tables = |dumps: &DumpDir| tables::present(dumps);
+        match (inputs.engine, &inputs.torus_conf, dumps) {
+            (EngineChoice::Torus2Qos, None, _) => Err(ReadProblem::Options(
+                "engine torus-2qos needs a torus configuration; give --torus-conf",
+            )),
+            (EngineChoice::Auto | EngineChoice::Torus2Qos, Some(path), _) => self.torus_conf(path),
+            (EngineChoice::MinHop, _, _) => Ok(Tables::MinHop),
+            (EngineChoice::Files, _, Some(dumps)) => self.dumped_tables(subnet, dumps),
+            (EngineChoice::Files, _, None) => Err(ReadProblem::Options(
+                "engine files needs a directory of OpenSM dumps as the fabric",
+            )),
+            (EngineChoice::Auto, None, Some(dumps)) if has_tables(dumps) => {
+                self.dumped_tables(subnet, dumps)
+            }
+            (EngineChoice::Auto, None, _) => Ok(Tables::MinHop),
+        }
+    }
+
+    fn torus_conf(&mut self, path: &Path) -> Result<Tables, ReadProblem> {
+        let text = self.text("torus-2QoS.conf", path)?;
+        let config = TorusConfig::parse(&text).map_err(|errors| {
+            let report = errors.report(&path.display().to_string());
+            ReadProblem::Text(report.trim_end().to_owned())
+        })?;
+        let remarks = config.warnings.iter();
+        self.warnings.extend(remarks.map(|remark| format!("{}:{remark}", path.display())));
+        Ok(Tables::Torus(config))
+    }
+
+    fn dumped_tables(&mut self, subnet: &Subnet, dumps: &DumpDir) -> Result<Tables, ReadProblem> {
+        let (lfts, sl2vl) = tables::read(dumps, subnet)?;
+        Ok(Tables::Files { lfts, sl2vl })
+    }
+
+    fn partitions(
+        &mut self,
+        inputs: &Inputs,
+        options: &OpenSmOptions,
+        subnet: &Subnet,
+    ) -> Result<Partitions, ReadProblem> {
+        let ports = subnet.port_facts();
+        let Some(path) = &inputs.partitions else { return Ok(Partitions::without_file(&ports)) };
+        let text = self.text("partitions.conf", path)?;
+        let config = PartitionsConfig::parse(&text).map_err(|error| policy_error(path, &error))?;
+        let notices = config.notices.iter();
+        self.warnings.extend(notices.map(|notice| format!("{}:{notice}", path.display())));
+        let wanted = PartitionOptions {
+            qos: options.qos,
+            allow_both_pkeys: options.allow_both_pkeys,
+        };
+        Ok(Partitions::new(&config, &ports, wanted))
+    }
+
+    fn policy(
+        &mut self,
+        inputs: &Inputs,
+        options: &OpenSmOptions,
+        subnet: &Subnet,
+        partitions: &Partitions,
+    ) -> Result<Option<Policy>, ReadProblem> {
+        let Some(path) = inputs.policy.as_ref().filter(|_| options.qos) else { return Ok(None) };
+        if let Some(dialect) = inputs.dialect.as_deref().filter(|dialect| *dialect != "opensm") {
+            return Err(ReadProblem::Text(format!(
+                "policy dialect {dialect:?} is not supported yet; only \"opensm\" is"
+            )));
+        }
+        let text = self.text("policy", path)?;
+        let rates = ParseOptions { max_rate_code: options.max_rate_code() };
+        let policy = policy::parse(&text, &rates)
+            .and_then(|policy| policy::check(&policy, &subnet.port_facts(), partitions).map(|()| policy))
+            .map_err(|error| policy_error(path, &error));
+        match (policy, inputs.on_policy_error) {
+            (Ok(policy), _) => {
+                self.note_policy(path, &policy, subnet, partitions);
+                Ok(Some(policy))
+            }
+            (Err(problem), OnPolicyError::None) => {
+                self.warnings.push(format!("{problem}; serving without a policy, as asked"));
+                Ok(None)
+            }
+            (Err(problem), OnPolicyError::Fail) => Err(problem),
+        }
+    }
+
+    fn note_policy(
+        &mut self,
+        path: &Path,
+        policy: &Policy,
+        subnet: &Subnet,
+        partitions: &Partitions,
+    ) {
+        let mut notes = policy::notes::notes(policy);
+        notes.extend(policy::notes::fabric_notes(policy, &subnet.port_facts(), partitions));
+        notes.sort_by_key(|note| (note.span.line, note.span.column));
+        self.warnings.extend(notes.iter().map(|note| format!("{}:{note}", path.display())));
+    }
+}
+
+fn at(path: &Path, error: &crate::fabric::ParseError) -> ReadProblem {
+    let place = error.at;
+    let (line, column) = (place.line, place.column);
+    ReadProblem::Text(format!("{}:{line}:{column}: {}", path.display(), error.problem))
+}
+
+/// A policy or partition error with all it has to say.
+fn policy_error(path: &Path, error: &policy::Error) -> ReadProblem {
+    struct Shown<'a>(&'a Path, &'a policy::Error);
+    impl fmt::Display for Shown<'_> {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            let Self(path, error) = self;
+            let (line, column) = (error.line(), error.column());
+            write!(f, "{}:{line}:{column}: {}", path.display(), error.message())?;
+            if let Some(expected) = error.expected() {
+                write!(f, "; expected {expected}")?;
+            }
+            error.help().map_or(Ok(()), |help| write!(f, " ({help})"))
+        }
+    }
+    ReadProblem::Text(Shown(path, error).to_string())
+}

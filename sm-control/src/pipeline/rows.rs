@@ -1,0 +1,56 @@
+//! What the snapshot says of ports and subnet.
+
+use routing::path_classes::port_edges;
+use sa_snapshot::model::{PortRow, Subnet};
+use sa_wire::SlVlMask;
+
+use super::Parts;
+use crate::fabric::options::OpenSmOptions;
+
+/// Options of the subnet that answers depend on.
+pub fn subnet_options(options: &OpenSmOptions) -> Subnet {
+    Subnet {
+        prefix: options.subnet_prefix,
+        qos: options.qos,
+        packet_life: options.subnet_timeout,
+        resp_time: options.resp_time(),
+        max_rate_code: options.max_rate_code(),
+        sa_key: options.sa_key,
+        allow_both_pkeys: options.allow_both_pkeys,
+    }
+}
+
+/// One row per end port. Shape: as the topology's end ports.
+pub(super) fn port_rows(parts: &Parts) -> Vec<PortRow> {
+    let edges = port_edges(&parts.topology, &parts.routes, parts.qos());
+    let ends = parts.topology.end_ports.iter().zip(edges).zip(&parts.rate_caps).enumerate();
+    ends.map(|(ix, ((end, edge), caps))| PortRow {
+        guid: end.guid,
+        node_type: end.node_type,
+        lid: end.lid,
+        lmc: end.lmc,
+        switch: end.attached.map(|(switch, _)| switch.0),
+        own: edge.own,
+        edge: edge.edge,
+        sl_out: edge.sl_out,
+        sl_in: edge.sl_in,
+        rate_caps: *caps,
+        pkeys: parts.partitions.pkey_table(ix),
+        coordinate: parts.routes.coordinate(end_ix(ix)).map(|at| at.0),
+    })
+    .collect()
+}
+
+fn end_ix(ix: usize) -> routing::EndPortIx {
+    routing::EndPortIx(u32::try_from(ix).unwrap_or(u32::MAX))
+}
+
+/// The SLs that the SA may hand out: those of levels with a policy, of partitions without.
+pub(super) fn sls_in_use(parts: &Parts) -> SlVlMask {
+    let bit = |sl: u8| if sl < 16 { 1u16 << sl } else { 0 };
+    let sls = match &parts.policy {
+        Some(policy) => policy.levels.iter().fold(0, |sls, level| sls | bit(*level.sl)),
+        None => parts.partitions.list().iter().fold(1, |sls, held| sls | bit(held.sl.get())),
+    };
+    SlVlMask(sls)
+}

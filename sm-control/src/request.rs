@@ -1,0 +1,80 @@
+//! PathRecord requests to order, and what replies hold. For checks, benchmarks and clients.
+
+use sa_wire::Gid;
+use sa_wire::mad::{BASE_VERSION, MGMT_CLASS_SA, SA_CLASS_VERSION, method};
+use sa_wire::path_record::{PathCompMask, PathRecord};
+use sa_wire::sa::{AttributeId, DATA_OFFSET, SaMad, record_stride};
+use sa_wire::umad::Slot;
+use zerocopy::{FromBytes, IntoBytes};
+
+/// A PathRecord request from `requester`.
+pub fn path_request(
+    requester: u16,
+    asked: u8,
+    mask: PathCompMask,
+    record: &PathRecord,
+) -> Slot {
+    let mut slot = Slot::EMPTY;
+    slot.header.lid = requester.into();
+    slot.header.qpn = 1.into();
+    let mad = SaMad::from_bytes_mut(&mut slot.mad);
+    mad.mad.base_version = BASE_VERSION;
+    mad.mad.mgmt_class = MGMT_CLASS_SA;
+    mad.mad.class_version = SA_CLASS_VERSION;
+    mad.mad.method = asked;
+    mad.mad.attribute_id = AttributeId::PATH_RECORD.get().into();
+    mad.sa.component_mask = mask.0.into();
+    if let Some(place) = mad.data.get_mut(..PathRecord::SIZE) {
+        place.copy_from_slice(record.as_bytes());
+    }
+    slot
+}
+
+/// Get(PathRecord) by LIDs, asked by the source: what Open MPI sends on a torus.
+pub fn path_by_lids(slid: u16, dlid: u16) -> Slot {
+    let record = PathRecord { slid: slid.into(), dlid: dlid.into(), ..PathRecord::default() };
+    path_request(slid, method::GET, PathCompMask::SLID | PathCompMask::DLID, &record)
+}
+
+/// Get(PathRecord) by GIDs for one reversible path.
+pub fn path_by_gids(requester: u16, sgid: Gid, dgid: Gid) -> Slot {
+    use sa_wire::path_record::NumbPathByte;
+    let record = PathRecord {
+        sgid: sgid.0,
+        dgid: dgid.0,
+        numb_path: NumbPathByte::new(1).with_reversible(),
+        ..PathRecord::default()
+    };
+    let mask = PathCompMask::SGID
+        | PathCompMask::DGID
+        | PathCompMask::NUMB_PATH
+        | PathCompMask::REVERSIBLE;
+    path_request(requester, method::GET, mask, &record)
+}
+
+/// A reply that is not even the start of one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the reply is shorter than its headers")]
+pub struct TooShort;
+
+/// Status and records of a reply. Shape: 56 header bytes and records (what follows the one record
+/// of a GetResp is ignored); error replies have no records. Errors: [`TooShort`].
+pub fn parse(reply: &[u8]) -> Result<(u16, Vec<PathRecord>), TooShort> {
+    let headers = reply.get(..DATA_OFFSET).ok_or(TooShort)?;
+    let be16 = |at: usize| {
+        let bytes = headers.get(at..at + 2).and_then(|bytes| bytes.try_into().ok());
+        bytes.map_or(0, u16::from_be_bytes)
+    };
+    let (status, offset) = (be16(4), be16(44));
+    let stride = record_stride(offset);
+    if status != 0 || stride < PathRecord::SIZE {
+        return Ok((status, Vec::new()));
+    }
+    let is_one = headers.get(3) == Some(&method::GET_RESP);
+    let data = reply.get(DATA_OFFSET..).unwrap_or_default();
+    let limit = if is_one { 1 } else { usize::MAX };
+    let records = data.chunks_exact(stride).filter_map(|bytes| {
+        PathRecord::read_from_prefix(bytes).ok().map(|(record, _)| record)
+    });
+    Ok((status, records.take(limit).collect()))
+}

@@ -1,0 +1,280 @@
+//! The daemon: ports and workers that never stop for a reload, and one thread that compiles.
+//!
+//! Before the first successful load the workers take requests, drop and count them, as an SM in
+//! standby does; clients try again.
+
+mod attach;
+mod slow_lane;
+
+use core::sync::atomic::{AtomicBool, Ordering};
+use std::io::Write;
+use std::num::NonZeroU64;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use crossbeam_channel::{Receiver, RecvTimeoutError};
+use sa_fastpath::publish::{EpochId, Publisher};
+use sa_fastpath::punt::punt_queue;
+use sa_fastpath::stats::{StatsSnapshot, WorkerStats};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
+use signal_hook::iterator::Signals;
+use thiserror::Error;
+use tracing::{error, info, warn};
+
+use crate::config::Config;
+use crate::pipeline::{self, Compiled, Inputs, PipelineError};
+use crate::store;
+
+pub use attach::AttachError;
+
+/// How often the main thread frees old snapshots and, while there is none yet, tries to load.
+const HEARTBEAT: Duration = Duration::from_millis(500);
+
+/// Name of the snapshot file in the state directory.
+const STATE_FILE: &str = "current.snap";
+
+/// A daemon that cannot run.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ServerError {
+    /// A port cannot be attached.
+    #[error(transparent)]
+    Attach(#[from] AttachError),
+    /// A thread or signal handler cannot be set up.
+    #[error("cannot {what}: {source}")]
+    Os {
+        /// What was attempted.
+        what: &'static str,
+        /// Why not.
+        source: std::io::Error,
+    },
+    /// More ports than readers.
+    #[error("more than {} ports", sa_fastpath::publish::MAX_READERS - 1)]
+    TooManyPorts,
+    /// Every worker lost its port.
+    #[error("every port is gone; see the messages above")]
+    PortsGone,
+}
+
+/// Validates everything a start or reload would read. Errors: what a load would report.
+pub fn check(config: &Config) -> Result<Compiled, PipelineError> {
+    let compiled = pipeline::compile(&Inputs::from_config(config), pipeline::Stamp::default())?;
+    compiled.publishable()?;
+    Ok(compiled)
+}
+
+/// Runs until SIGTERM or SIGINT. Errors: [`ServerError`]; a failed load is none.
+pub fn run(config: &Config) -> Result<(), ServerError> {
+    let signals = signals()?;
+    let mut server = Server::start(config)?;
+    server.warm_start();
+    server.load("start");
+    let result = server.serve(&signals);
+    server.stop();
+    result
+}
+
+struct Server<'a> {
+    config: &'a Config,
+    publisher: Publisher,
+    stop: Arc<AtomicBool>,
+    workers: Vec<JoinHandle<()>>,
+    slow_lane: Option<JoinHandle<()>>,
+    stats: Vec<Arc<WorkerStats>>,
+    /// What the last failed load said, so that retries do not repeat it.
+    last_failure: Option<String>,
+    announced: bool,
+}
+
+impl<'a> Server<'a> {
+    fn start(config: &'a Config) -> Result<Self, ServerError> {
+        let publisher = Publisher::starting_at(first_epoch(config));
+        let stop = Arc::new(AtomicBool::new(false));
+        let (punted, sender) = punt_queue(config.workers.punt_queue);
+        let (mut workers, mut stats, mut replies) = (Vec::new(), Vec::new(), Vec::new());
+        for (number, section) in config.ports.iter().enumerate() {
+            let reader = publisher.reader().ok_or(ServerError::TooManyPorts)?;
+            let counters = Arc::new(WorkerStats::default());
+            let seat = attach::Seat {
+                number,
+                core: config.workers.cores.get(number).copied(),
+                yield_after: config.workers.yield_after,
+                reader,
+                punt: sender(number),
+                stats: Arc::clone(&counters),
+                stop: Arc::clone(&stop),
+            };
+            let (worker, reply) = attach::attach(section, seat)?;
+            workers.push(worker);
+            replies.push(reply);
+            stats.push(counters);
+        }
+        let reader = publisher.reader().ok_or(ServerError::TooManyPorts)?;
+        let slow_lane = slow_lane::spawn(punted, reader, replies, Arc::clone(&stop))?;
+        Ok(Self {
+            config,
+            publisher,
+            stop,
+            workers,
+            slow_lane: Some(slow_lane),
+            stats,
+            last_failure: None,
+            announced: false,
+        })
+    }
+
+    /// Serves the last good snapshot of an earlier run until the sources were read again.
+    fn warm_start(&mut self) {
+        let Some(path) = self.state_file() else { return };
+        if !path.exists() {
+            return;
+        }
+        match store::open(&path) {
+            Ok(snapshot) => {
+                info!(path = %path.display(), "serving the last snapshot while sources are read");
+                let epoch = self.publisher.publish(snapshot);
+                self.announce(epoch);
+            }
+            Err(error) => warn!("{error}; starting without it"),
+        }
+    }
+
+    fn state_file(&self) -> Option<PathBuf> {
+        self.config.state.directory.as_ref().map(|directory| directory.join(STATE_FILE))
+    }
+
+    /// Compiles and publishes; on failure the snapshot in service stays.
+    fn load(&mut self, cause: &str) -> bool {
+        let epoch = self.publisher.next_epoch();
+        let stamp = pipeline::Stamp { epoch: epoch.get(), built_unix: pipeline::unix_time() };
+        let compiled = pipeline::compile(&Inputs::from_config(self.config), stamp)
+            .and_then(|compiled| compiled.publishable().map(|()| compiled));
+        match compiled {
+            Ok(compiled) => {
+                self.take(compiled, cause);
+                true
+            }
+            Err(failure) => {
+                self.report_failure(&failure, cause);
+                false
+            }
+        }
+    }
+
+    fn take(&mut self, compiled: Compiled, cause: &str) {
+        for warning in &compiled.warnings {
+            warn!("{warning}");
+        }
+        if let Some(path) = self.state_file()
+            && let Err(error) = store::write(&path, &compiled.snapshot)
+        {
+            warn!("{error}; a restart will have to read the sources first");
+        }
+        let summary = compiled.summary();
+        let epoch = self.publisher.publish(compiled.snapshot);
+        info!(%epoch, cause, "{summary}");
+        self.last_failure = None;
+        self.announce(epoch);
+    }
+
+    /// One line on standard output: what scripts and service managers wait for.
+    fn announce(&mut self, epoch: EpochId) {
+        let word = if self.announced { "reloaded" } else { "ready" };
+        let mut out = std::io::stdout().lock();
+        // A closed standard output is the caller's choice.
+        let _ = writeln!(out, "{word} epoch={epoch}").and_then(|()| out.flush());
+        if !self.announced {
+            let _ = sd_notify::notify(&[sd_notify::NotifyState::Ready]);
+        }
+        self.announced = true;
+    }
+
+    fn report_failure(&mut self, failure: &PipelineError, cause: &str) {
+        let text = failure.to_string();
+        if self.last_failure.as_ref() == Some(&text) && cause == "retry" {
+            return;
+        }
+        match self.publisher.current() {
+            Some(current) => {
+                error!(epoch = %current.epoch, cause, "{text}; the snapshot in service stays");
+            }
+            None => error!(cause, "{text}; no snapshot yet, requests are dropped"),
+        }
+        self.last_failure = Some(text);
+    }
+
+    fn serve(&mut self, signals: &Receiver<i32>) -> Result<(), ServerError> {
+        loop {
+            match signals.recv_timeout(HEARTBEAT) {
+                Ok(SIGHUP) => {
+                    if !self.load("SIGHUP") {
+                        let mut out = std::io::stdout().lock();
+                        let _ = writeln!(out, "reload failed").and_then(|()| out.flush());
+                    }
+                }
+                Ok(SIGUSR1) => self.log_counters(),
+                Ok(_) | Err(RecvTimeoutError::Disconnected) => return Ok(()),
+                Err(RecvTimeoutError::Timeout) => self.heartbeat()?,
+            }
+        }
+    }
+
+    fn heartbeat(&mut self) -> Result<(), ServerError> {
+        self.publisher.reclaim();
+        if self.publisher.current().is_none() {
+            self.load("retry");
+        }
+        if self.workers.iter().all(JoinHandle::is_finished) {
+            return Err(ServerError::PortsGone);
+        }
+        Ok(())
+    }
+
+    fn log_counters(&self) {
+        for (port, stats) in self.stats.iter().enumerate() {
+            let StatsSnapshot { received, answered, refused, dropped, punted, unsent, .. } =
+                stats.snapshot();
+            info!(port, received, answered, ?refused, ?dropped, ?punted, unsent, "counters");
+        }
+    }
+
+    fn stop(&mut self) {
+        let _ = sd_notify::notify(&[sd_notify::NotifyState::Stopping]);
+        self.stop.store(true, Ordering::Relaxed);
+        for thread in self.workers.drain(..).chain(self.slow_lane.take()) {
+            if thread.join().is_err() {
+                error!("a serving thread ended by a panic");
+            }
+        }
+        self.log_counters();
+    }
+}
+
+/// Goes on counting where the snapshot in the state directory left off, so that epochs grow over
+/// restarts.
+fn first_epoch(config: &Config) -> NonZeroU64 {
+    let path = config.state.directory.as_ref().map(|directory| directory.join(STATE_FILE));
+    let last = path.and_then(|path| store::open(&path).ok()).map_or(0, |last| last.epoch());
+    NonZeroU64::MIN.saturating_add(last)
+}
+
+/// Signals as a channel, so that one thread waits for everything.
+fn signals() -> Result<Receiver<i32>, ServerError> {
+    let os = |what| move |source| ServerError::Os { what, source };
+    let mut signals = Signals::new([SIGHUP, SIGINT, SIGTERM, SIGUSR1])
+        .map_err(os("set up signal handling"))?;
+    let (sender, receiver) = crossbeam_channel::bounded(16);
+    std::thread::Builder::new()
+        .name("sa-signals".into())
+        .spawn(move || {
+            for signal in &mut signals {
+                if sender.send(signal).is_err() {
+                    break;
+                }
+            }
+        })
+        .map_err(os("start the signal thread"))?;
+    Ok(receiver)
+}

@@ -1,0 +1,269 @@
+//! The slow twin: answers PathRecord requests straight from topology, forwarding tables, P_Key
+//! tables and written policy, as OpenSM does, with nothing precomputed but who is who.
+//!
+//! It exists to be compared with: the compiled snapshot and the workers must give the same
+//! answers. So it shares with them what they are made of (vocabulary, topology, routes, parsed
+//! policy) and not a line of how they answer.
+//!
+//! Multicast groups and prefix routes are not known here: such destinations have no records.
+//! Source: OpenSM `osm_sa_path_record.c`.
+
+mod ends;
+mod lids;
+mod parameters;
+mod pkeys;
+mod rates;
+mod record;
+mod request;
+
+use core::ops::RangeInclusive;
+use std::collections::BTreeMap;
+
+use policy::{Partitions, Policy, PortFacts};
+use routing::{EndPortIx, Qos, Routes, Topology};
+use sa_snapshot::model::RateCaps;
+use sa_wire::SubnetPrefix;
+use sa_wire::mad::{BASE_VERSION, MGMT_CLASS_SA, SA_CLASS_VERSION, Status, method};
+use sa_wire::path_record::PathRecord;
+use sa_wire::sa::{AttributeId, SaMad};
+
+use self::ends::Ends;
+use self::lids::LidPair;
+use self::parameters::Place;
+use self::pkeys::PkeyTable;
+use self::request::{Method, Request};
+
+/// What there is to answer from.
+#[derive(Debug, Clone, Copy)]
+pub struct TwinInputs<'a> {
+    /// The fabric.
+    pub topology: &'a Topology,
+    /// How it is routed.
+    pub routes: &'a Routes,
+    /// The policy in force; it counts with QoS on only.
+    pub policy: Option<&'a Policy>,
+    /// Shape: as [`Topology::end_ports`].
+    pub ports: &'a [PortFacts],
+    /// Made for the same `ports`, with the same QoS and `allow_both_pkeys`.
+    pub partitions: &'a Partitions,
+    /// Shape: as [`Topology::end_ports`].
+    pub rate_caps: &'a [RateCaps],
+}
+
+/// Options of the subnet that answers depend on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TwinOptions {
+    /// Upper half of every GID.
+    pub prefix: SubnetPrefix,
+    /// Whether SLs are checked and the policy is consulted.
+    pub qos: Qos,
+    /// Packet life time where no level gives one (`subnet_timeout`), not range-checked.
+    pub packet_life: u8,
+    /// The largest rate code that requests may carry.
+    pub max_rate_code: u8,
+    /// Requests with another key that is not zero get no reply.
+    pub sa_key: u64,
+    /// A port may be a full and a limited member of one partition at once.
+    pub allow_both_pkeys: bool,
+    /// A table of more records is refused with "no resources"; OpenSM has no such limit.
+    pub most_records: usize,
+}
+
+impl Default for TwinOptions {
+    /// OpenSM's defaults.
+    fn default() -> Self {
+        Self {
+            prefix: SubnetPrefix::LINK_LOCAL,
+            qos: Qos::Off,
+            packet_life: 18,
+            max_rate_code: 22,
+            sa_key: 1,
+            allow_both_pkeys: false,
+            most_records: 65_536,
+        }
+    }
+}
+
+/// What a request gets.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reply {
+    /// An error, never [`Status::OK`].
+    Error(Status),
+    /// Success. Shape: one record for Get, any number for GetTable, in the order of the reply.
+    Records(Vec<PathRecord>),
+    /// Anything but Get and GetTable of PathRecord: not for this twin to judge.
+    NotMine,
+}
+
+/// Answers requests about one state of one fabric.
+#[derive(Debug)]
+pub struct Twin<'a> {
+    inputs: TwinInputs<'a>,
+    options: TwinOptions,
+    by_guid: BTreeMap<u64, EndPortIx>,
+    by_lid: BTreeMap<u16, EndPortIx>,
+    /// Every end port, in the order in which wildcards go through them.
+    in_order: Vec<EndPortIx>,
+    /// Shape: as [`Topology::end_ports`].
+    pkeys: Vec<PkeyTable>,
+}
+
+impl<'a> Twin<'a> {
+    /// Looks at a fabric. Cost: one pass over the end ports.
+    pub fn new(inputs: TwinInputs<'a>, options: TwinOptions) -> Self {
+        let topology = inputs.topology;
+        let all = || topology.end_port_ixs();
+        let guid = |port: EndPortIx| topology.end_port(port).guid.get();
+        let lids = |port: EndPortIx| topology.end_port(port).lids().map(move |lid| (lid, port));
+        let pkeys = |port: EndPortIx| {
+            PkeyTable::new(
+                inputs.partitions.pkey_table(port.index()),
+                options.allow_both_pkeys,
+            )
+        };
+        let mut in_order: Vec<_> = all().collect();
+        in_order.sort_by_key(|port| guid(*port).swap_bytes());
+        Self {
+            inputs,
+            options,
+            by_guid: all().map(|port| (guid(port), port)).collect(),
+            by_lid: all().flat_map(lids).collect(),
+            in_order,
+            pkeys: all().map(pkeys).collect(),
+        }
+    }
+
+    /// What OpenSM would reply to the port with this LID; none for silence.
+    pub fn respond(&self, requester_lid: u16, mad: &[u8; 256]) -> Option<Reply> {
+        let mad = SaMad::from_bytes(mad);
+        let Some(method) = path_record_method(mad) else {
+            return Some(Reply::NotMine);
+        };
+        let key = mad.sa.sm_key.get();
+        if key != 0 && key != self.options.sa_key {
+            return None;
+        }
+        // Bad values are refused before anyone asks who sent them.
+        let request = match Request::decode(method, mad, self.options.max_rate_code) {
+            Ok(request) => request,
+            Err(status) => return Some(Reply::Error(status)),
+        };
+        let requester = self.by_lid.get(&requester_lid)?;
+        Some(match self.records(&request, *requester) {
+            Ok(records) if records.is_empty() && method == Method::Get => {
+                Reply::Error(Status::NO_RECORDS)
+            }
+            Ok(records) => Reply::Records(records),
+            Err(status) => Reply::Error(status),
+        })
+    }
+
+    fn records(&self, request: &Request, requester: EndPortIx) -> Result<Vec<PathRecord>, Status> {
+        let mut records = Vec::new();
+        let Some(ends) = Ends::find(self, request)? else {
+            return Ok(records);
+        };
+        for (source, destination) in ends.pairs() {
+            for record in self.paths(request, requester, source, destination) {
+                if records.len() == self.options.most_records {
+                    return Err(Status::NO_RESOURCES);
+                }
+                records.push(record);
+                if request.method == Method::Get {
+                    return Ok(records);
+                }
+            }
+        }
+        Ok(records)
+    }
+
+    /// The records of one pair of ports, one after the other.
+    fn paths(
+        &self,
+        request: &Request,
+        requester: EndPortIx,
+        source: EndPortIx,
+        destination: EndPortIx,
+    ) -> impl Iterator<Item = PathRecord> {
+        let involved = [
+            (requester, source),
+            (requester, destination),
+            (source, destination),
+        ];
+        let may_see = involved
+            .into_iter()
+            .all(|(one, other)| self.share_a_pkey(one, other));
+        let pairs = may_see.then(|| {
+            lids::pairs(
+                self.lids(source, request.slid),
+                self.lids(destination, request.dlid),
+            )
+        });
+        let wanted = match (request.method, request.numb_path) {
+            (Method::Get, _) => 1,
+            (Method::GetTable, Some(count)) => usize::from(count),
+            (Method::GetTable, None) => usize::MAX,
+        };
+        let path = move |pair: LidPair| {
+            let from = Place {
+                port: source,
+                lid: pair.slid,
+            };
+            let to = Place {
+                port: destination,
+                lid: pair.dlid,
+            };
+            self.path(request, from, to, pair.preference)
+        };
+        pairs.into_iter().flatten().filter_map(path).take(wanted)
+    }
+
+    /// The record of one pair of LIDs, if both directions allow it.
+    fn path(
+        &self,
+        request: &Request,
+        from: Place,
+        to: Place,
+        preference: u8,
+    ) -> Option<PathRecord> {
+        let parameters = self.parameters(request, from, to)?;
+        let reversible = self.parameters(request, to, from).is_some();
+        if request.must_be_reversible && !reversible {
+            return None;
+        }
+        Some(self.record(request, from, to, &parameters, reversible, preference))
+    }
+
+    /// Two ports may know of each other. A port without P_Keys is not judged.
+    fn share_a_pkey(&self, one: EndPortIx, other: EndPortIx) -> bool {
+        let (first, second) = (self.pkeys(one), self.pkeys(other));
+        one == other || first.is_empty() || second.is_empty() || first.common_with(second).is_some()
+    }
+
+    /// The LIDs of a port, or the one that the request names.
+    fn lids(&self, port: EndPortIx, named: Option<u16>) -> RangeInclusive<u16> {
+        let port = self.inputs.topology.end_port(port);
+        let first = port.lid.get();
+        let last = first + (port.lmc.lids() - 1);
+        named.map_or_else(|| first..=last, |lid| lid..=lid)
+    }
+
+    fn pkeys(&self, port: EndPortIx) -> &PkeyTable {
+        &self.pkeys[port.index()]
+    }
+}
+
+fn path_record_method(mad: &SaMad) -> Option<Method> {
+    let header = &mad.mad;
+    let version = (header.base_version, header.mgmt_class, header.class_version);
+    if version != (BASE_VERSION, MGMT_CLASS_SA, SA_CLASS_VERSION)
+        || mad.attribute_id() != AttributeId::PATH_RECORD
+    {
+        return None;
+    }
+    match header.method {
+        method::GET => Some(Method::Get),
+        method::GET_TABLE => Some(Method::GetTable),
+        _ => None,
+    }
+}

@@ -1,0 +1,184 @@
+//! What a path from one LID to another is like, if the request can have it.
+
+use policy::model::Level;
+use policy::{Query, interpret};
+use routing::{EndPortIx, Qos, walk};
+use sa_wire::{Selector, Sl, SlVlMask};
+
+use super::rates;
+use super::request::{Request, Wanted};
+use super::{Twin, TwinInputs};
+
+/// One end of a path.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Place {
+    pub(super) port: EndPortIx,
+    pub(super) lid: u16,
+}
+
+/// What a path is like.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Parameters {
+    /// Code.
+    pub(super) mtu: u8,
+    /// Code.
+    pub(super) rate: u8,
+    /// More than 6 bits where a level says so.
+    pub(super) packet_life: u8,
+    /// As the answer carries it.
+    pub(super) pkey: u16,
+    pub(super) sl: Sl,
+}
+
+impl Twin<'_> {
+    /// None when there is no such path. The order of the steps is OpenSM's.
+    pub(super) fn parameters(
+        &self,
+        request: &Request,
+        from: Place,
+        to: Place,
+    ) -> Option<Parameters> {
+        let TwinInputs {
+            topology, routes, ..
+        } = self.inputs;
+        let walk = walk::walk(topology, routes, self.options.qos, from.port, to.lid).ok()?;
+        let level = self.level(request, from, to);
+        let (mut mtu, mut rate) = (walk.capacity.mtu.code(), walk.capacity.rate.rate().code());
+        if let Some(level) = level {
+            mtu = level
+                .mtu_limit
+                .map_or(mtu, |limit| mtu.min(limit.value.code()));
+            rate = level
+                .rate_limit
+                .map_or(rate, |limit| rates::slower(rate, limit.value.code()));
+            carried(level.sl.value, walk.carried)?;
+        }
+        let mtu = request
+            .mtu
+            .map_or(Some(mtu), |wanted| select(mtu, wanted))?;
+        let rate = request
+            .rate
+            .map_or(Some(rate), |wanted| select_rate(rate, wanted))?;
+        let packet_life = self.packet_life(level, from, to);
+        let packet_life = request
+            .packet_life
+            .map_or(Some(packet_life), |wanted| select(packet_life, wanted))?;
+        let pkey = self.pkey(request, level, from, to)?;
+        let hint = self.sl(request, level, pkey, walk.carried)?;
+        let sl = routes.path_sl(hint, from.lid, to.lid);
+        if request.sl.is_some_and(|wanted| wanted != sl) {
+            return None;
+        }
+        // Raw packets have no P_Key, though one was looked for to find the SL.
+        let pkey = pkey.filter(|_| !request.raw_traffic).unwrap_or(0);
+        Some(Parameters {
+            mtu,
+            rate,
+            packet_life,
+            pkey,
+            sl,
+        })
+    }
+
+    /// The level of the first rule that holds, or the default; none without policy.
+    fn level(&self, request: &Request, from: Place, to: Place) -> Option<&Level> {
+        let policy = self.inputs.policy.filter(|_| self.options.qos == Qos::On)?;
+        let query = Query {
+            source: from.port.index(),
+            destination: to.port.index(),
+            qos_class: request.qos_class,
+            service_id: request.service_id,
+            pkey: request.pkey,
+        };
+        let chosen = interpret(policy, self.inputs.ports, self.inputs.partitions, &query);
+        Some(policy.level(chosen.level))
+    }
+
+    fn packet_life(&self, level: Option<&Level>, from: Place, to: Place) -> u8 {
+        if from.port == to.port {
+            return 0;
+        }
+        let given = level.and_then(|level| level.packet_life);
+        given.map_or(self.options.packet_life, |life| life.value)
+    }
+
+    /// `Some(None)` for raw packets between ports that share no P_Key, which is fine.
+    fn pkey(
+        &self,
+        request: &Request,
+        level: Option<&Level>,
+        from: Place,
+        to: Place,
+    ) -> Option<Option<u16>> {
+        let (source, destination) = (self.pkeys(from.port), self.pkeys(to.port));
+        if request.raw_traffic {
+            return Some(source.common_with(destination));
+        }
+        let allowed = level
+            .and_then(|level| level.pkeys.as_ref())
+            .filter(|set| !set.is_empty());
+        let found = match (request.pkey, allowed) {
+            (Some(wanted), allowed) => {
+                let base = u64::from(wanted & 0x7fff);
+                let is_allowed = allowed.is_none_or(|set| set.contains(base));
+                // The membership bit comes back as it was sent.
+                (source.both_hold(destination, wanted) && is_allowed).then_some(wanted)
+            }
+            // The number of the policy is the answer, without membership bit.
+            (None, Some(allowed)) => source.common_of(destination, allowed),
+            (None, None) => source.common_with(destination),
+        };
+        found.map(Some)
+    }
+
+    /// The SL before the routing engine has its say.
+    fn sl(
+        &self,
+        request: &Request,
+        level: Option<&Level>,
+        pkey: Option<u16>,
+        way: SlVlMask,
+    ) -> Option<Sl> {
+        let raw = match (request.sl, level, pkey) {
+            (Some(wanted), Some(level), _) if wanted.get() != level.sl.value => return None,
+            (Some(wanted), ..) => wanted.get(),
+            (None, Some(level), _) => level.sl.value,
+            (None, None, Some(pkey)) => {
+                let partition = self.inputs.partitions.by_base(pkey & 0x7fff);
+                partition.map_or(0, |partition| partition.sl.get())
+            }
+            // The least that the way carries, which is 0 wherever 0 is carried.
+            (None, None, None) => (0..16).find(|sl| carried(*sl, way).is_some())?,
+        };
+        carried(raw, way)
+    }
+}
+
+/// The SL, if it is one that the way carries.
+fn carried(raw: u8, way: SlVlMask) -> Option<Sl> {
+    Sl::new(raw).ok().filter(|sl| way.carries(*sl))
+}
+
+/// MTU and packet life time. "Exactly" lowers them; "less" lowers them to just below.
+fn select(have: u8, wanted: Wanted) -> Option<u8> {
+    let limit = wanted.value;
+    match wanted.selector {
+        Selector::Greater => (have > limit).then_some(have),
+        Selector::Less if have < limit => Some(have),
+        Selector::Less => (limit > 1).then(|| limit - 1),
+        Selector::Exactly => (have >= limit).then_some(limit),
+        Selector::Best => Some(have),
+    }
+}
+
+/// "Exactly" lowers no rate.
+fn select_rate(have: u8, wanted: Wanted) -> Option<u8> {
+    let order = rates::compare(have, wanted.value);
+    match wanted.selector {
+        Selector::Greater => order.is_gt().then_some(have),
+        Selector::Less if order.is_lt() => Some(have),
+        Selector::Less => rates::previous(wanted.value),
+        Selector::Exactly => order.is_eq().then_some(have),
+        Selector::Best => Some(have),
+    }
+}

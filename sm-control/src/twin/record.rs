@@ -1,0 +1,57 @@
+//! The record that describes a path.
+
+use sa_wire::Gid;
+use sa_wire::path_record::{NumbPathByte, PathRecord, QosClassSl, SelectedValue};
+
+use super::Twin;
+use super::parameters::{Parameters, Place};
+use super::rates;
+use super::request::Request;
+
+/// "Exactly", in the two bits of a selector.
+const EXACTLY: u8 = 0x80;
+
+impl Twin<'_> {
+    /// Nothing of the request comes back but its SGID and what the parameters kept of it.
+    pub(super) fn record(
+        &self,
+        request: &Request,
+        from: Place,
+        to: Place,
+        parameters: &Parameters,
+        reversible: bool,
+        preference: u8,
+    ) -> PathRecord {
+        let mut rate = rates::fixed_up(parameters.rate, self.inputs.rate_caps[from.port.index()]);
+        if reversible {
+            rate = rates::fixed_up(rate, self.inputs.rate_caps[to.port.index()]);
+        }
+        let is_loopback = from.port == to.port;
+        let packet_life = if is_loopback {
+            0
+        } else {
+            parameters.packet_life
+        };
+        PathRecord {
+            dgid: self.gid(to).0,
+            sgid: request.sgid.unwrap_or_else(|| self.gid(from)).0,
+            dlid: to.lid.into(),
+            slid: from.lid.into(),
+            numb_path: NumbPathByte(if reversible { 0x80 } else { 0 }),
+            pkey: parameters.pkey.into(),
+            qos_class_sl: QosClassSl(u16::from(parameters.sl.get()).into()),
+            mtu: SelectedValue(EXACTLY | parameters.mtu),
+            rate: SelectedValue(EXACTLY | rate),
+            packet_life: SelectedValue(EXACTLY | packet_life),
+            preference,
+            ..PathRecord::default()
+        }
+    }
+
+    fn gid(&self, place: Place) -> Gid {
+        Gid::unicast(
+            self.options.prefix,
+            self.inputs.topology.end_port(place.port).guid,
+        )
+    }
+}

@@ -1,0 +1,269 @@
+//! `sapphire answer`: requests as JSON lines in, answers as JSON lines out, through the same
+//! functions as the daemon's.
+
+use std::io::{BufRead, Write};
+use std::path::PathBuf;
+
+use clap::Args;
+use sa_snapshot::Snapshot;
+use sa_wire::mad::{BASE_VERSION, MGMT_CLASS_SA, SA_CLASS_VERSION, method};
+use sa_wire::path_record::PathRecord;
+use sa_wire::rmpp::{RmppHeader, flag, payload_lengths};
+use sa_wire::sa::{AttributeId, DATA_OFFSET, DATA_SIZE, SaMad};
+use sa_wire::umad::{MAD_SIZE, Slot};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use sm_control::fabric::subnet::Subnet;
+use sm_control::pipeline::{self, Stamp};
+use sm_control::{request, slow_sa, store};
+use zerocopy::IntoBytes;
+
+use crate::failure::{Failure, Outcome};
+use crate::inputs::{FabricArgs, failure, or_fail, warn};
+
+#[derive(Debug, Args)]
+pub(crate) struct Answer {
+    #[command(flatten)]
+    fabric: Option<FabricArgs>,
+    /// Answer from a snapshot file instead of compiling; requesters are LIDs then
+    #[arg(long, value_name = "FILE.snap", conflicts_with = "fabric", required_unless_present = "fabric")]
+    snapshot: Option<PathBuf>,
+    /// Accepted for symmetry with the other verbs: output is JSON lines in any case
+    #[arg(long)]
+    json: bool,
+}
+
+/// One line of input: a query in words and bytes, or a whole MAD.
+#[derive(Debug, Deserialize)]
+struct Line {
+    id: Value,
+    from: Option<Value>,
+    query: Option<Query>,
+    request_hex: Option<String>,
+    slid: Option<u16>,
+    mad_hex: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Query {
+    attr: String,
+    method: String,
+    comp_mask: Value,
+}
+
+pub(crate) fn run(verb: &Answer) -> Outcome {
+    let (snapshot, subnet) = match (&verb.snapshot, &verb.fabric) {
+        (Some(path), _) => (or_fail(store::open(path))?, None),
+        (None, Some(fabric)) => {
+            let compiled =
+                pipeline::compile(&fabric.inputs(), Stamp::default()).map_err(failure)?;
+            warn(&compiled.warnings);
+            (compiled.snapshot, Some(compiled.parts.subnet))
+        }
+        (None, None) => return Err(Failure::Usage("give --fabric or --snapshot".to_owned())),
+    };
+    let answerer = Answerer { snapshot, subnet };
+    let (input, mut output) = (std::io::stdin().lock(), std::io::stdout().lock());
+    for (number, line) in (1..).zip(input.lines()) {
+        let line = or_fail(line)?;
+        if line.trim().is_empty() {
+            continue;
+        }
+        let answer = answerer
+            .line(&line)
+            .map_err(|what| Failure::Failed(format!("standard input, line {number}: {what}")))?;
+        or_fail(writeln!(output, "{answer}"))?;
+    }
+    or_fail(output.flush())
+}
+
+struct Answerer {
+    snapshot: Snapshot,
+    subnet: Option<Subnet>,
+}
+
+impl Answerer {
+    /// Errors: what is wrong with the line.
+    fn line(&self, text: &str) -> Result<Value, String> {
+        let line: Line = serde_json::from_str(text).map_err(|error| error.to_string())?;
+        if let Some(mad) = &line.mad_hex {
+            return self.mad(&line, mad);
+        }
+        let query = line.query.as_ref().ok_or("expected \"query\" or \"mad_hex\"")?;
+        let data = line.request_hex.as_deref().ok_or("expected \"request_hex\"")?;
+        let lid = self.requester(line.from.as_ref())?;
+        let slot = slot(lid, query, &hex(data)?)?;
+        let Some(reply) = slow_sa::respond(&self.snapshot, &slot) else {
+            return Ok(json!({ "id": line.id, "status": "drop" }));
+        };
+        let (status, records) = request::parse(&reply).map_err(|error| error.to_string())?;
+        let records: Vec<Value> = records.iter().map(record).collect();
+        Ok(json!({ "id": line.id, "status": format!("0x{status:04x}"), "records": records }))
+    }
+
+    fn mad(&self, line: &Line, mad: &str) -> Result<Value, String> {
+        let lid = match (line.slid, &line.from) {
+            (Some(slid), _) => slid,
+            (None, from) => self.requester(from.as_ref())?,
+        };
+        let mut slot = Slot::EMPTY;
+        slot.header.lid = lid.into();
+        let bytes = hex(mad)?;
+        let count = bytes.len();
+        slot.mad = bytes.try_into().map_err(|_| format!("a MAD has 256 bytes, this has {count}"))?;
+        Ok(match slow_sa::respond(&self.snapshot, &slot) {
+            None => json!({ "id": line.id, "status": "drop" }),
+            Some(reply) => {
+                let segments: Vec<String> = segments(&reply).iter().map(|mad| to_hex(mad)).collect();
+                json!({ "id": line.id, "mad_hex": segments })
+            }
+        })
+    }
+
+    /// A node's name, or a LID.
+    fn requester(&self, from: Option<&Value>) -> Result<u16, String> {
+        let lid = |number: u64| u16::try_from(number).map_err(|_| "LID over 65535".to_owned());
+        match (from, &self.subnet) {
+            (Some(Value::Number(number)), _) => lid(number.as_u64().ok_or("LID below 0")?),
+            (Some(Value::String(name)), Some(subnet)) => {
+                let found = subnet.find(name).map_err(|error| error.to_string())?;
+                let port = subnet.end_ports().get(found).ok_or("no such port")?;
+                Ok(port.lid.get())
+            }
+            (Some(Value::String(name)), None) => name.parse().map_err(|_| {
+                format!("{name:?}: a snapshot knows no names; give the requester's LID")
+            }),
+            _ => Err("expected \"from\": a node's name or a LID".to_owned()),
+        }
+    }
+}
+
+/// The request MAD.
+fn slot(lid: u16, query: &Query, data: &[u8]) -> Result<Slot, String> {
+    let mut slot = Slot::EMPTY;
+    slot.header.lid = lid.into();
+    slot.header.qpn = 1.into();
+    let mad = SaMad::from_bytes_mut(&mut slot.mad);
+    mad.mad.base_version = BASE_VERSION;
+    mad.mad.mgmt_class = MGMT_CLASS_SA;
+    mad.mad.class_version = SA_CLASS_VERSION;
+    let (attribute, asked) = attribute_and_method(query)?;
+    mad.mad.method = asked;
+    mad.mad.attribute_id = attribute.get().into();
+    if asked == method::GET_MULTI {
+        mad.rmpp = RmppHeader::data(flag::SINGLE, 1, 0);
+    }
+    mad.sa.component_mask = comp_mask(&query.comp_mask)?.into();
+    let place = mad.data.get_mut(..data.len()).ok_or("request_hex: more than 200 bytes")?;
+    place.copy_from_slice(data);
+    Ok(slot)
+}
+
+fn attribute_and_method(query: &Query) -> Result<(AttributeId, u8), String> {
+    let attribute = match query.attr.as_str() {
+        "pr" => AttributeId::PATH_RECORD,
+        "mpr" => AttributeId::MULTI_PATH_RECORD,
+        other => return Err(format!("attr {other:?}: expected \"pr\" or \"mpr\"")),
+    };
+    let asked = match query.method.as_str() {
+        "get" => method::GET,
+        "table" => method::GET_TABLE,
+        "getmulti" => method::GET_MULTI,
+        other => {
+            return Err(format!("method {other:?}: expected \"get\", \"table\" or \"getmulti\""));
+        }
+    };
+    Ok((attribute, asked))
+}
+
+fn comp_mask(value: &Value) -> Result<u64, String> {
+    let wrong = || format!("comp_mask {value}: expected a number or \"0x...\"");
+    match value {
+        Value::Number(number) => number.as_u64().ok_or_else(wrong),
+        Value::String(text) => {
+            let digits = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"));
+            u64::from_str_radix(digits.ok_or_else(wrong)?, 16).map_err(|_| wrong())
+        }
+        _ => Err(wrong()),
+    }
+}
+
+/// The fields by the names of the recorded corpora.
+pub(crate) fn record(record: &PathRecord) -> Value {
+    json!({
+        "service_id": format!("0x{:x}", record.service_id.get()),
+        "dgid": record.dgid().to_string(),
+        "sgid": record.sgid().to_string(),
+        "dlid": record.dlid.get(),
+        "slid": record.slid.get(),
+        "raw_traffic": u8::from(record.flow.raw_traffic()),
+        "flow_label": record.flow.flow_label(),
+        "hop_limit": record.flow.hop_limit(),
+        "tclass": record.tclass,
+        "reversible": u8::from(record.numb_path.reversible()),
+        "numb_path": record.numb_path.numb_path(),
+        "pkey": format!("0x{:x}", record.pkey.get()),
+        "qos_class": record.qos_class_sl.qos_class(),
+        "sl": record.qos_class_sl.sl().get(),
+        "mtu_sel": record.mtu.0 >> 6,
+        "mtu": record.mtu.value(),
+        "rate_sel": record.rate.0 >> 6,
+        "rate": record.rate.value(),
+        "pkt_life_sel": record.packet_life.0 >> 6,
+        "pkt_life": record.packet_life.value(),
+        "preference": record.preference,
+    })
+}
+
+/// The reply as it goes over the wire: one MAD, or the segments of an RMPP transfer, each with the
+/// headers and 200 bytes of data.
+fn segments(reply: &[u8]) -> Vec<[u8; MAD_SIZE]> {
+    let mut first = [0; MAD_SIZE];
+    let head = reply.len().min(MAD_SIZE);
+    if let (Some(place), Some(bytes)) = (first.get_mut(..head), reply.get(..head)) {
+        place.copy_from_slice(bytes);
+    }
+    let data = reply.get(DATA_OFFSET..).unwrap_or_default();
+    let lengths = u32::try_from(data.len()).ok().and_then(payload_lengths);
+    let Some(lengths) = lengths.filter(|_| data.len() > DATA_SIZE) else { return vec![first] };
+    let parts = (1..).zip(data.chunks(DATA_SIZE));
+    parts.map(|(number, part)| segment(&first, number, part, &lengths)).collect()
+}
+
+fn segment(
+    first: &[u8; MAD_SIZE],
+    number: u32,
+    part: &[u8],
+    lengths: &sa_wire::rmpp::PayloadLengths,
+) -> [u8; MAD_SIZE] {
+    let mut mad = *SaMad::from_bytes(first);
+    let (flags, length) = match number {
+        1 => (flag::ACTIVE | flag::FIRST, lengths.first),
+        _ if number == lengths.segments => (flag::ACTIVE | flag::LAST, lengths.last),
+        _ => (flag::ACTIVE, 0),
+    };
+    mad.rmpp = RmppHeader::data(flags, number, length);
+    mad.data = [0; DATA_SIZE];
+    if let Some(place) = mad.data.get_mut(..part.len()) {
+        place.copy_from_slice(part);
+    }
+    let mut bytes = [0; MAD_SIZE];
+    bytes.copy_from_slice(mad.as_bytes());
+    bytes
+}
+
+fn hex(text: &str) -> Result<Vec<u8>, String> {
+    let digit = |c: u8| char::from(c).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
+    let pairs = text.as_bytes().chunks(2);
+    pairs
+        .map(|pair| match pair {
+            [high, low] => Some(digit(*high)? << 4 | digit(*low)?),
+            _ => None,
+        })
+        .collect::<Option<_>>()
+        .ok_or_else(|| "expected pairs of hexadecimal digits".to_owned())
+}
+
+fn to_hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

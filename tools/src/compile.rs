@@ -1,0 +1,67 @@
+//! `sapphire compile`: from input files to a snapshot file.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use serde_json::json;
+use sm_control::pipeline::{self, Compiled, Stamp};
+use sm_control::store;
+
+use crate::failure::Outcome;
+use crate::inputs::{FabricArgs, failure, or_fail, warn};
+use crate::json;
+
+#[derive(Debug, Args)]
+pub(crate) struct Compile {
+    #[command(flatten)]
+    fabric: FabricArgs,
+    /// Snapshot file to write
+    #[arg(short, long, value_name = "FILE.snap")]
+    output: PathBuf,
+    /// Write the snapshot although the routes have a credit loop or wired pairs have no path
+    #[arg(long)]
+    allow_problems: bool,
+    /// Print the result as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(verb: &Compile) -> Outcome {
+    let mut inputs = verb.fabric.inputs();
+    inputs.allow_lost_pairs = verb.allow_problems;
+    // No clock reading: the same inputs give the same file.
+    let compiled = pipeline::compile(&inputs, Stamp::default()).map_err(failure)?;
+    warn(&compiled.warnings);
+    if !verb.allow_problems {
+        compiled.publishable().map_err(failure)?;
+    }
+    or_fail(store::write(&verb.output, &compiled.snapshot))?;
+    if verb.json { print_json(verb, &compiled) } else { print(verb, &compiled) }
+}
+
+fn print(verb: &Compile, compiled: &Compiled) -> Outcome {
+    println!("{}: {}", verb.output.display(), compiled.summary());
+    Ok(())
+}
+
+fn print_json(verb: &Compile, compiled: &Compiled) -> Outcome {
+    let info = compiled.snapshot.info();
+    let timings = &compiled.timings;
+    json::print(&json!({
+        "file": verb.output.display().to_string(),
+        "engine": compiled.parts.routes.engine().to_string(),
+        "switches": info.switches,
+        "hosts": info.hosts,
+        "rules": info.rules,
+        "path_classes": info.path_classes,
+        "encoding": info.encoding,
+        "snapshot_bytes": info.bytes,
+        "digest": format!("{:016x}", info.digest),
+        "pairs_lost": compiled.proof.reachability.lost_between_hosts,
+        "credit_loop": compiled.proof.credit_loop.is_some(),
+        "read_ms": timings.read.as_secs_f64() * 1e3,
+        "route_ms": timings.route.as_secs_f64() * 1e3,
+        "check_ms": timings.check.as_secs_f64() * 1e3,
+        "build_ms": timings.build.as_secs_f64() * 1e3,
+    }))
+}

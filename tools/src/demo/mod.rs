@@ -1,0 +1,92 @@
+//! `sapphire demo`: the whole line in memory, in front of the reader's eyes.
+//!
+//! Nothing in it is a stand-in: files are written and read back, routes are proved, every reply is
+//! compared with the slow twin.
+
+mod load;
+mod prepare;
+mod show;
+
+use clap::Args;
+use serde_json::json;
+
+use crate::explain::{self, Pair};
+use crate::failure::{Failure, Outcome};
+use crate::json;
+
+#[derive(Debug, Args)]
+pub(crate) struct Demo {
+    /// Seconds of closed-loop load per workload
+    #[arg(long, value_name = "S", default_value_t = 2.0)]
+    seconds: f64,
+    /// Switches along each axis
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u8).range(2..=14))]
+    radix: u8,
+    /// Print one JSON line at the end
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(verb: &Demo) -> Outcome {
+    if !(0.1..=3600.0).contains(&verb.seconds) {
+        return Err(Failure::Usage("--seconds: expected 0.1 to 3600".to_owned()));
+    }
+    let prepared = prepare::prepare(verb.radix)?;
+    let results = load::run(&prepared, verb.seconds)?;
+    println!("\none pair explained");
+    explain::print(&explain::explained(&prepared.before, &pair(&prepared))?);
+    show::totals(&results);
+    if verb.json {
+        print_json(&prepared, &results)?;
+    }
+    match (results.lost, results.wrong) {
+        (0, 0) => Ok(()),
+        (lost, wrong) => Err(Failure::Failed(format!("{lost} replies lost, {wrong} wrong"))),
+    }
+}
+
+/// Two hosts far apart, one of them a file server of the sample policy, asking as NVMe does.
+fn pair(prepared: &prepare::Prepared) -> Pair {
+    let ends = &prepared.before.parts.topology.end_ports;
+    let host = |guid: u64| ends.iter().position(|end| end.guid.get() == guid).unwrap_or(0);
+    let hosts = prepared.plan.hosts.len();
+    let far = prepared.plan.hosts.get(hosts * 5 / 8).map_or(0, |host| host.guid + 1);
+    Pair {
+        source: host(far),
+        destination: host(0x10_0001),
+        service_id: Some(0x0106_4e51),
+        qos_class: None,
+        pkey: None,
+        tclass: None,
+    }
+}
+
+fn print_json(prepared: &prepare::Prepared, results: &load::Results) -> Outcome {
+    let workloads: Vec<_> = results
+        .workloads
+        .iter()
+        .map(|load| {
+            json!({
+                "name": load.name,
+                "mqps": load.closed.mqps(),
+                "cpu_ns_per_query": load.cpu_ns_per_query,
+                "p50_ns": load.open.quantile_ns(0.50),
+                "p99_ns": load.open.quantile_ns(0.99),
+                "p999_ns": load.open.quantile_ns(0.999),
+            })
+        })
+        .collect();
+    let info = prepared.before.snapshot.info();
+    json::print(&json!({
+        "workloads": workloads,
+        "lost": results.lost,
+        "wrong": results.wrong,
+        "build_ms": prepared.before.timings.build.as_secs_f64() * 1e3,
+        "route_ms": prepared.before.timings.route.as_secs_f64() * 1e3,
+        "check_ms": prepared.before.timings.check.as_secs_f64() * 1e3,
+        "swap_us": results.swap.as_secs_f64() * 1e6,
+        "snapshot_bytes": info.bytes,
+        "hosts": info.hosts,
+        "switches": info.switches,
+    }))
+}

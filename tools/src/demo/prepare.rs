@@ -1,0 +1,103 @@
+//! Fabric, routes, policy and snapshots of the demo, through the same files and functions as in
+//! operation.
+
+use std::fs;
+use std::path::Path;
+use std::time::Instant;
+
+use sa_snapshot::Snapshot;
+use sm_control::generate::{TorusPlan, TorusSpec, plan};
+use sm_control::pipeline::{self, Compiled, Inputs, Stamp};
+use sm_control::store;
+
+use crate::failure::{Failure, Outcome};
+use crate::inputs::{failure, or_fail};
+
+const POLICY: &str = include_str!("../../../docs/examples/qos-policy.conf");
+const CHANGED: &str = include_str!("../../../docs/examples/qos-policy-changed.conf");
+
+/// Everything that the load runs on.
+pub(super) struct Prepared {
+    /// The fabric.
+    pub(super) plan: TorusPlan,
+    /// With the sample policy.
+    pub(super) before: Compiled,
+    /// With the policy changed.
+    pub(super) after: Compiled,
+    /// `before`, written to a file and mapped again.
+    pub(super) mapped: Snapshot,
+}
+
+/// Builds all of it, telling what takes how long.
+pub(super) fn prepare(radix: u8) -> Outcome<Prepared> {
+    let directory = or_fail(tempfile::tempdir())?;
+    let plan = or_fail(plan(&TorusSpec::new([radix; 3], 2)))?;
+    let (switches, hosts) = (plan.switches.len(), plan.hosts.len());
+    println!("fabric      {radix} x {radix} x {radix} torus, {switches} switches, {hosts} hosts, {} links", plan.links.len());
+    put(directory.path(), "net", &plan.net())?;
+    put(directory.path(), "torus-2QoS.conf", &plan.torus_conf())?;
+    let before = compile(directory.path(), POLICY)?;
+    tell(&before);
+    let mapped = through_a_file(directory.path(), &before)?;
+    let after = compile(directory.path(), CHANGED)?;
+    Ok(Prepared { plan, before, after, mapped })
+}
+
+fn put(directory: &Path, name: &str, text: &str) -> Outcome {
+    or_fail(fs::write(directory.join(name), text))
+}
+
+fn compile(directory: &Path, policy: &str) -> Outcome<Compiled> {
+    put(directory, "qos-policy.conf", policy)?;
+    let inputs = Inputs {
+        fabric: directory.join("net"),
+        torus_conf: Some(directory.join("torus-2QoS.conf")),
+        policy: Some(directory.join("qos-policy.conf")),
+        ..Inputs::default()
+    };
+    let compiled = pipeline::compile(&inputs, Stamp::default()).map_err(failure)?;
+    compiled.publishable().map_err(failure)?;
+    Ok(compiled)
+}
+
+fn tell(compiled: &Compiled) {
+    let (timings, proof) = (&compiled.timings, &compiled.proof);
+    let ms = |time: std::time::Duration| time.as_secs_f64() * 1e3;
+    println!("read        {:.1} ms", ms(timings.read));
+    println!("routed      {:.1} ms, torus-2QoS", ms(timings.route));
+    println!(
+        "proved      {:.1} ms, no credit loop, {} of {} pairs of ports reachable",
+        ms(timings.check),
+        proof.reachability.pairs - proof.reachability.lost,
+        proof.reachability.pairs
+    );
+    let info = compiled.snapshot.info();
+    println!(
+        "compiled    {:.1} ms, {} policy rules, {} path classes ({}), {} bytes",
+        ms(timings.build),
+        info.rules.unwrap_or(0),
+        info.path_classes,
+        info.encoding,
+        info.bytes
+    );
+}
+
+/// Writes the snapshot, maps the file, and makes sure that it is the same.
+fn through_a_file(directory: &Path, compiled: &Compiled) -> Outcome<Snapshot> {
+    let path = directory.join("demo.snap");
+    let start = Instant::now();
+    or_fail(store::write(&path, &compiled.snapshot))?;
+    let written = start.elapsed();
+    let start = Instant::now();
+    let mapped = or_fail(store::open(&path))?;
+    println!(
+        "stored      written and synced in {:.1} ms, mapped and verified in {:.1} ms",
+        written.as_secs_f64() * 1e3,
+        start.elapsed().as_secs_f64() * 1e3
+    );
+    if mapped.as_bytes() == compiled.snapshot.as_bytes() {
+        Ok(mapped)
+    } else {
+        Err(Failure::failed("the snapshot read back differs from the one written"))
+    }
+}

@@ -1,0 +1,178 @@
+//! `sapphire fabric`: fabric files to order.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Subcommand, ValueEnum};
+use serde_json::{Value, json};
+use sm_control::dump;
+use sm_control::generate::{Coordinate, TorusPlan, TorusSpec, plan};
+use sm_control::pipeline::{Inputs, read};
+
+use crate::failure::{Failure, Outcome};
+use crate::inputs::or_fail;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Fabric {
+    /// Write a torus or mesh as DIR/net, DIR/torus-2QoS.conf and DIR/topo.json
+    Torus(Torus),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Torus {
+    /// Switches along x; 1 for an axis that is not there, 2 is wired as a mesh
+    x: u8,
+    /// Switches along y
+    y: u8,
+    /// Switches along z
+    z: u8,
+    /// Hosts per switch
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    hosts: u8,
+    /// Parallel links per axis: one number, or three with commas
+    #[arg(long, value_name = "N[,N,N]", default_value = "1", value_parser = parallel)]
+    parallel: [u8; 3],
+    /// An axis without the link that closes its rings; may repeat
+    #[arg(long, value_name = "AXIS", value_enum)]
+    mesh_axis: Vec<Axis>,
+    /// Leave out a switch and its hosts; may repeat
+    #[arg(long, value_name = "X,Y,Z", value_parser = coordinate)]
+    rm_switch: Vec<Coordinate>,
+    /// Leave out the links from a switch in one direction, as 1,0,0:+x; may repeat
+    #[arg(long, value_name = "X,Y,Z:+A", value_parser = link)]
+    rm_link: Vec<(Coordinate, Axis, bool)>,
+    /// Switch whose links seed the configuration
+    #[arg(long, value_name = "X,Y,Z", default_value = "0,0,0", value_parser = coordinate)]
+    origin: Coordinate,
+    /// Write DIR/opensm-subnet.lst too, with LIDs as OpenSM would assign them
+    #[arg(long)]
+    lids: bool,
+    /// Directory to write to; made when missing
+    #[arg(short, long, value_name = "DIR")]
+    output: PathBuf,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Axis {
+    X,
+    Y,
+    Z,
+}
+
+fn parallel(text: &str) -> Result<[u8; 3], String> {
+    let numbers: Result<Vec<u8>, _> = text.split(',').map(str::parse).collect();
+    match numbers.as_deref() {
+        Ok([all]) if *all > 0 => Ok([*all; 3]),
+        Ok([x, y, z]) if *x > 0 && *y > 0 && *z > 0 => Ok([*x, *y, *z]),
+        _ => Err("expected N or N,N,N, each 1 to 255".to_owned()),
+    }
+}
+
+fn coordinate(text: &str) -> Result<Coordinate, String> {
+    let numbers: Result<Vec<u8>, _> = text.split(',').map(|part| part.trim().parse()).collect();
+    numbers
+        .ok()
+        .and_then(|numbers| numbers.try_into().ok())
+        .ok_or_else(|| "expected three numbers, as 1,0,2".to_owned())
+}
+
+fn link(text: &str) -> Result<(Coordinate, Axis, bool), String> {
+    let (at, direction) = text.split_once(':').ok_or("expected X,Y,Z:+A, as 1,0,0:+x")?;
+    let plus = match direction.as_bytes().first() {
+        Some(b'+') => true,
+        Some(b'-') => false,
+        _ => return Err("expected + or - before the axis".to_owned()),
+    };
+    let axis = Axis::from_str(direction.get(1..).unwrap_or_default(), true)?;
+    Ok((coordinate(at)?, axis, plus))
+}
+
+pub(crate) fn run(verb: &Fabric) -> Outcome {
+    match verb {
+        Fabric::Torus(torus) => write_torus(torus),
+    }
+}
+
+fn write_torus(verb: &Torus) -> Outcome {
+    let plan = plan(&spec(verb)).map_err(|error| Failure::Usage(error.to_string()))?;
+    or_fail(fs::create_dir_all(&verb.output).map_err(|error| naming(&verb.output, &error)))?;
+    put(&verb.output.join("net"), &plan.net())?;
+    put(&verb.output.join("torus-2QoS.conf"), &plan.torus_conf())?;
+    put(&verb.output.join("topo.json"), &format!("{}\n", topo(&plan)))?;
+    if verb.lids {
+        write_lids(&verb.output)?;
+    }
+    let (switches, links, hosts) = (plan.switches.len(), plan.links.len(), plan.hosts.len());
+    println!("{}: {switches} switches, {links} links, {hosts} hosts", verb.output.display());
+    Ok(())
+}
+
+fn spec(verb: &Torus) -> TorusSpec {
+    let mut spec = TorusSpec::new([verb.x, verb.y, verb.z], verb.hosts);
+    spec.parallel = verb.parallel;
+    let links: u8 = verb.parallel.iter().fold(0, |sum, n| sum.saturating_add(n.saturating_mul(2)));
+    spec.ports = spec.ports.max(links.saturating_add(verb.hosts));
+    for axis in &verb.mesh_axis {
+        if let Some(open) = spec.mesh.get_mut(*axis as usize) {
+            *open = true;
+        }
+    }
+    spec.origin = verb.origin;
+    spec.without_switches.extend(verb.rm_switch.iter().copied());
+    for (at, axis, plus) in &verb.rm_link {
+        let axis = *axis as usize;
+        let mut from = *at;
+        if let (false, Some(value), Some(size)) = (*plus, from.get_mut(axis), spec.size.get(axis)) {
+            *value = value.checked_sub(1).unwrap_or(size.saturating_sub(1));
+        }
+        spec.without_links.insert((from, axis));
+    }
+    spec
+}
+
+/// What was built, for programs: coordinates, cables, hosts.
+fn topo(plan: &TorusPlan) -> Value {
+    let name = |[x, y, z]: Coordinate| format!("S{x}_{y}_{z}");
+    let spec = &plan.spec;
+    let mesh: Vec<bool> =
+        spec.mesh.iter().zip(spec.size).map(|(open, size)| *open || size == 2).collect();
+    let switches = plan.switches.iter().map(|switch| {
+        (switch.name.clone(), json!({ "coord": switch.coordinate, "guid": switch.guid }))
+    });
+    let links = plan.links.iter().map(|link| {
+        json!([name(link.from.0), link.from.1, name(link.to.0), link.to.1])
+    });
+    let hosts = plan.hosts.iter().map(|host| {
+        json!({
+            "name": host.name,
+            "guid": host.guid,
+            "portguid": host.guid + 1,
+            "coord": host.coordinate,
+            "swport": host.switch_port,
+        })
+    });
+    json!({
+        "size": spec.size,
+        "mesh": mesh,
+        "links_per_dim": spec.parallel,
+        "switches": switches.collect::<serde_json::Map<_, _>>(),
+        "links": links.collect::<Vec<_>>(),
+        "hosts": hosts.collect::<Vec<_>>(),
+    })
+}
+
+fn write_lids(directory: &Path) -> Outcome {
+    let inputs = Inputs { fabric: directory.join("net"), ..Inputs::default() };
+    let sources = or_fail(read(&inputs))?;
+    let mut text = Vec::new();
+    or_fail(dump::subnet_lst::write(&mut text, &sources.subnet))?;
+    put(&directory.join("opensm-subnet.lst"), &String::from_utf8_lossy(&text))
+}
+
+fn put(path: &Path, text: &str) -> Outcome {
+    or_fail(fs::write(path, text).map_err(|error| naming(path, &error)))
+}
+
+fn naming(path: &Path, error: &std::io::Error) -> String {
+    format!("{}: {error}", path.display())
+}

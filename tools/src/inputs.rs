@@ -1,0 +1,143 @@
+//! The options that every verb with a fabric shares.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use sa_wire::{DataVls, Lmc, Mtu};
+use sm_control::config::OnPolicyError;
+use sm_control::pipeline::{EngineChoice, Inputs, PipelineError};
+
+use crate::failure::{Failure, Outcome};
+
+/// Fabric, routing, policy.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct FabricArgs {
+    /// Fabric file: ibsim net file, ibnetdiscover output, opensm-subnet.lst, or a directory of
+    /// OpenSM dumps; .xz accepted
+    #[arg(long, value_name = "FILE|DIR")]
+    pub(crate) fabric: PathBuf,
+    /// torus-2QoS.conf; routes with torus-2QoS
+    #[arg(long, value_name = "FILE")]
+    torus_conf: Option<PathBuf>,
+    /// Take LIDs from this opensm-subnet.lst instead of assigning them
+    #[arg(long, value_name = "FILE")]
+    lids: Option<PathBuf>,
+    /// LMC of CA and router ports
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=7))]
+    lmc: Option<u8>,
+    /// Node that the SM runs on, by name or GUID; it gets LID 1
+    #[arg(long, value_name = "NAME")]
+    sm_node: Option<String>,
+    /// QoS policy file
+    #[arg(long, value_name = "FILE")]
+    policy: Option<PathBuf>,
+    /// Dialect of the policy; by default detected
+    #[arg(long, value_name = "text|xml|opensm", requires = "policy")]
+    dialect: Option<String>,
+    /// What a broken policy file means: an error, or serving without one as OpenSM does
+    #[arg(long, value_enum, default_value_t = OnError::Fail)]
+    on_policy_error: OnError,
+    /// partitions.conf; without it everybody is a full member of the default partition
+    #[arg(long, value_name = "FILE")]
+    partitions: Option<PathBuf>,
+    /// opensm.conf, for the options that routes and answers depend on
+    #[arg(long, value_name = "FILE")]
+    opensm_conf: Option<PathBuf>,
+    /// QoS off: no policy, SLs not checked
+    #[arg(long)]
+    no_qos: bool,
+    /// Routing engine; by default torus-2qos with --torus-conf, files with a directory that holds
+    /// forwarding tables, else minhop
+    #[arg(long, value_enum, default_value_t = Engine::Auto)]
+    engine: Engine,
+    /// MTU in bytes of ports that the fabric file says nothing about [default: ibsim's, 2048]
+    #[arg(long, value_name = "BYTES", value_parser = mtu)]
+    mtu: Option<Mtu>,
+    /// VLCap code (1 to 5 for 1, 2, 4, 8, 15 data VLs) of such ports [default: ibsim's, 4]
+    #[arg(long, value_name = "CODE", value_parser = vl_cap)]
+    vlcap: Option<DataVls>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum OnError {
+    Fail,
+    None,
+}
+
+/// Engines by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Engine {
+    Auto,
+    #[value(name = "torus-2qos")]
+    Torus2Qos,
+    #[value(name = "minhop")]
+    MinHop,
+    Files,
+}
+
+fn mtu(text: &str) -> Result<Mtu, String> {
+    let bytes: u32 = text.parse().map_err(|_| "expected a number of bytes".to_owned())?;
+    Mtu::from_bytes(bytes).ok_or_else(|| "expected 256, 512, 1024, 2048 or 4096".to_owned())
+}
+
+fn vl_cap(text: &str) -> Result<DataVls, String> {
+    let code: u8 = text.parse().map_err(|_| "expected a number".to_owned())?;
+    DataVls::from_code(code).map_err(|error| error.to_string())
+}
+
+impl FabricArgs {
+    /// As the pipeline takes them.
+    pub(crate) fn inputs(&self) -> Inputs {
+        Inputs {
+            fabric: self.fabric.clone(),
+            lids: self.lids.clone(),
+            lmc: self.lmc.and_then(|lmc| Lmc::new(lmc).ok()),
+            sm_node: self.sm_node.clone(),
+            torus_conf: self.torus_conf.clone(),
+            policy: self.policy.clone(),
+            dialect: self.dialect.clone(),
+            on_policy_error: match self.on_policy_error {
+                OnError::Fail => OnPolicyError::Fail,
+                OnError::None => OnPolicyError::None,
+            },
+            partitions: self.partitions.clone(),
+            opensm_conf: self.opensm_conf.clone(),
+            qos: self.no_qos.then_some(false),
+            engine: match self.engine {
+                Engine::Auto => EngineChoice::Auto,
+                Engine::Torus2Qos => EngineChoice::Torus2Qos,
+                Engine::MinHop => EngineChoice::MinHop,
+                Engine::Files => EngineChoice::Files,
+            },
+            mtu: self.mtu,
+            vl_cap: self.vlcap,
+            allow_lost_pairs: true,
+        }
+    }
+}
+
+/// Which exit status a failed compilation gets.
+pub(crate) fn failure(error: PipelineError) -> Failure {
+    match error {
+        PipelineError::Read(problem) => match problem {
+            sm_control::pipeline::ReadProblem::Options(text) => Failure::Usage(text.to_owned()),
+            other => Failure::failed(other),
+        },
+        PipelineError::Refused(_)
+        | PipelineError::CreditLoop(_)
+        | PipelineError::LostPairs(_) => Failure::Refused(error.to_string()),
+        other => Failure::failed(other),
+    }
+}
+
+/// Prints warnings to standard error.
+pub(crate) fn warn(warnings: &[String]) {
+    for warning in warnings {
+        eprintln!("warning: {warning}");
+    }
+}
+
+/// A value or exit 1.
+pub(crate) fn or_fail<T, E: std::fmt::Display>(result: Result<T, E>) -> Outcome<T> {
+    result.map_err(Failure::failed)
+}

@@ -1,0 +1,129 @@
+//! `sapphire route`: tables in OpenSM's formats.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use clap::Args;
+use serde_json::json;
+use sm_control::export::{self, Psl};
+use sm_control::pipeline::{self, Compiled, PipelineError, Stamp};
+
+use crate::failure::{Failure, Outcome};
+use crate::inputs::{FabricArgs, failure, or_fail, warn};
+use crate::json;
+
+#[derive(Debug, Args)]
+pub(crate) struct Route {
+    #[command(flatten)]
+    fabric: FabricArgs,
+    /// Directory for the dumps; made when missing
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Write psl whatever the size of the fabric
+    #[arg(long)]
+    psl: bool,
+    /// Exit 3 when wired pairs have no path or the routes have a credit loop
+    #[arg(long)]
+    strict: bool,
+    /// Print the figures as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(verb: &Route) -> Outcome {
+    let inputs = verb.fabric.inputs();
+    let compiled = match pipeline::compile(&inputs, Stamp::default()) {
+        Ok(compiled) => compiled,
+        Err(PipelineError::Refused(refused)) => return refuse(verb, &refused),
+        Err(error) => return Err(failure(error)),
+    };
+    warn(&compiled.warnings);
+    if let Some(directory) = &verb.out {
+        let wanted = if verb.psl { Psl::Always } else { Psl::WhenSmall };
+        or_fail(export::all(directory, &compiled.parts, &compiled.snapshot, wanted))?;
+    }
+    report(verb, &compiled)?;
+    judge(verb, &compiled)
+}
+
+/// What a refused fabric leaves behind: the placement where there is one, and the reasons.
+fn refuse(verb: &Route, refused: &pipeline::Refused) -> Outcome {
+    let torus = refused.refusal.torus.as_deref();
+    if let (Some(directory), Some(torus)) = (&verb.out, torus) {
+        or_fail(export::placement(directory, &refused.topology, torus))?;
+    }
+    for warning in &refused.refusal.warnings {
+        eprintln!("warning: {warning}");
+    }
+    Err(Failure::Refused(refused.to_string()))
+}
+
+fn report(verb: &Route, compiled: &Compiled) -> Outcome {
+    let timings = &compiled.timings;
+    let ms = |time: std::time::Duration| time.as_secs_f64() * 1e3;
+    let info = compiled.snapshot.info();
+    let lost = compiled.proof.reachability.lost_between_hosts;
+    let engine = compiled.parts.routes.engine().to_string();
+    let peak = peak_mb();
+    if verb.json {
+        return json::print(&json!({
+            "engine": engine,
+            "switches": info.switches,
+            "hosts": info.hosts,
+            "route_ms": ms(timings.route),
+            "sl2vl_ms": sl2vl_ms(&compiled.parts),
+            "check_ms": ms(timings.check),
+            "peak_mb": peak,
+            "pairs_lost": lost,
+            "credit_loop": compiled.proof.credit_loop.is_some(),
+            "multicast_cycle": null,
+            "out": verb.out.as_deref().map(Path::display).map(|path| path.to_string()),
+        }));
+    }
+    println!("engine           {engine}");
+    println!("switches         {}", info.switches);
+    println!("hosts            {}", info.hosts);
+    println!("route_ms         {:.2}", ms(timings.route));
+    println!("sl2vl_ms         {:.2}", sl2vl_ms(&compiled.parts));
+    println!("check_ms         {:.2}", ms(timings.check));
+    println!("peak_mb          {peak:.1}");
+    println!("pairs_lost       {lost}");
+    println!("credit_loop      {}", if compiled.proof.credit_loop.is_some() { "yes" } else { "none" });
+    println!("multicast_cycle  not checked: multicast is not routed yet");
+    if let Some(directory) = &verb.out {
+        println!("written to       {}", directory.display());
+    }
+    Ok(())
+}
+
+/// A credit loop is a problem whatever was asked for; lost pairs only when strict.
+fn judge(verb: &Route, compiled: &Compiled) -> Outcome {
+    match compiled.publishable() {
+        Err(error @ PipelineError::CreditLoop(_)) if verb.strict => Err(failure(error)),
+        Err(error @ PipelineError::CreditLoop(_)) => {
+            eprintln!("warning: {error}");
+            Ok(())
+        }
+        _ if verb.strict && compiled.proof.reachability.lost_between_hosts > 0 => {
+            let lost = compiled.proof.reachability.lost_between_hosts;
+            Err(failure(PipelineError::LostPairs(lost)))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// How long it takes to make the SL2VL tables of all switches. Units: ms.
+fn sl2vl_ms(parts: &pipeline::Parts) -> f64 {
+    let start = Instant::now();
+    std::hint::black_box(export::sl2vl_tables(parts).count());
+    start.elapsed().as_secs_f64() * 1e3
+}
+
+/// The most memory this process ever held. Units: MB.
+fn peak_mb() -> f64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kilobytes = line.and_then(|line| line.split_whitespace().next()?.parse::<f64>().ok());
+    kilobytes.unwrap_or(0.0) / 1024.0
+}
