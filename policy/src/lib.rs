@@ -18,6 +18,7 @@ pub mod model;
 pub mod notes;
 mod number;
 pub mod partitions;
+mod problem;
 pub mod ranges;
 pub mod text;
 mod words;

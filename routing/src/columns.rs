@@ -36,9 +36,14 @@ impl Columns {
         self.switches = lft.bytes().len().checked_div(stride).unwrap_or(0);
         let lids = BLOCK.min(stride - self.first);
         self.bytes.resize(lids * self.switches, 0);
-        for (switch, table) in lft.bytes().chunks(stride).enumerate() {
-            for (place, entry) in table[self.first..][..lids].iter().enumerate() {
-                self.bytes[place * self.switches + switch] = *entry;
+        // In squares, so that neither reads nor writes jump about.
+        let tables: Vec<_> = lft.bytes().chunks(stride).collect();
+        for (start, tables) in (0..).step_by(BLOCK).zip(tables.chunks(BLOCK)) {
+            for place in 0..lids {
+                let row = &mut self.bytes[place * self.switches + start..][..tables.len()];
+                for (entry, table) in row.iter_mut().zip(tables) {
+                    *entry = table[self.first + place];
+                }
             }
         }
     }
@@ -66,23 +71,19 @@ pub(crate) struct Seen {
     numbers: HashMap<Key, usize>,
 }
 
+/// What tells columns apart.
 #[derive(PartialEq, Eq, Hash)]
-struct Key {
+pub(crate) struct Key {
     /// Two hashes: of the few thousand columns of a fabric no two collide by chance.
     hashes: [u64; 2],
     to: SwitchIx,
     distinction: u16,
 }
 
-impl Seen {
-    /// The number of a column to a switch, from 0, and whether it is new. The entry of that switch
-    /// does not count; `distinction` stands for what matters of it.
-    pub(crate) fn number(
-        &mut self,
-        column: &[u8],
-        to: SwitchIx,
-        distinction: u16,
-    ) -> (usize, bool) {
+impl Key {
+    /// Of a column to a switch. The entry of that switch does not count; `distinction` stands for
+    /// what matters of it.
+    pub(crate) fn new(column: &[u8], to: SwitchIx, distinction: u16) -> Self {
         let (before, after) = column.split_at(to.index());
         let hashes = [0_u8, 1].map(|salt| {
             let mut hasher = DefaultHasher::new();
@@ -91,15 +92,19 @@ impl Seen {
             hasher.write(after.get(1..).unwrap_or_default());
             hasher.finish()
         });
+        Self {
+            hashes,
+            to,
+            distinction,
+        }
+    }
+}
+
+impl Seen {
+    /// The number of a column, from 0, and whether it is new.
+    pub(crate) fn number(&mut self, key: Key) -> (usize, bool) {
         let next = self.numbers.len();
-        let number = *self
-            .numbers
-            .entry(Key {
-                hashes,
-                to,
-                distinction,
-            })
-            .or_insert(next);
+        let number = *self.numbers.entry(key).or_insert(next);
         (number, number == next)
     }
 }

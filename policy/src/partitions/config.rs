@@ -111,9 +111,10 @@ impl PartitionsConfig {
     /// Errors: the first one. OpenSM then drops the whole file and makes every port a full member
     /// of the default partition, which is [`super::Partitions::without_file`].
     ///
-    /// Accepts what OpenSM accepts, and two things that it reads past its line buffer: lines of
-    /// more than 4,093 bytes, which it cuts in two, are refused; `mgid=` with no flag before the
-    /// semicolon, which it takes or refuses as stale bytes have it, is accepted.
+    /// Accepts what OpenSM accepts, but where OpenSM reads past its line buffer and stale bytes
+    /// decide: lines of more than 4,093 bytes, which it cuts in two, and a semicolon alone on its
+    /// line, which it nearly always refuses, are refused; `mgid=` with no flag before the
+    /// semicolon is accepted.
     ///
     /// Source: OpenSM `osm_prtn_config.c`.
     pub fn parse(text: &str) -> Result<Self, Error> {

@@ -18,9 +18,13 @@ pub(super) const NO_LINK: u32 = u32::MAX;
 pub(super) struct Link {
     pub(super) from: SwitchIx,
     pub(super) port: u8,
+    /// Slot of that port.
+    pub(super) slot: u8,
     pub(super) to: SwitchIx,
-    /// Slot of the far port among the slots of the far switch.
+    /// Slot of the far port.
     pub(super) input: u8,
+    /// Number of the turn from here to output slot 0 of the far switch; the other slots follow.
+    pub(super) turns: u32,
 }
 
 /// The cables of a fabric and what its switches do with SLs.
@@ -39,6 +43,8 @@ pub(super) struct Channels {
     first: Vec<usize>,
     /// Numbers of tables. Shape: a square per switch, input slot by output slot.
     squares: Vec<u16>,
+    /// By turn: number of the table.
+    turn_tables: Vec<u16>,
     tables: Vec<Mapping>,
 }
 
@@ -74,6 +80,7 @@ impl Channels {
             slots: Vec::new(),
             first: Vec::new(),
             squares: Vec::new(),
+            turn_tables: Vec::new(),
             tables: Vec::new(),
             numbers,
         };
@@ -84,7 +91,19 @@ impl Channels {
             channels.add_links(topology, switch);
         }
         channels.add_tables(topology, routes);
+        channels.add_turns();
         channels
+    }
+
+    /// How many turns there are, from a cable into an output slot.
+    pub(super) fn turns(&self) -> usize {
+        self.turn_tables.len()
+    }
+
+    /// Number of the table of a turn.
+    #[inline]
+    pub(super) fn turn_table(&self, turn: u32) -> u16 {
+        self.turn_tables[turn as usize]
     }
 
     /// The link by which a switch leaves through a port; `NO_LINK` when none does.
@@ -127,11 +146,14 @@ impl Channels {
         for (port, to, far_port) in topology.cables(switch) {
             self.link_of[self.numbers.of(switch, port)] = count32(self.links.len());
             let input = self.slot(to, far_port);
+            let slot = self.slot(switch, port);
             self.links.push(Link {
                 from: switch,
                 port,
+                slot,
                 to,
                 input,
+                turns: 0,
             });
         }
     }
@@ -152,6 +174,18 @@ impl Channels {
             });
             self.first.push(self.squares.len());
             self.squares.extend(square);
+        }
+    }
+
+    fn add_turns(&mut self) {
+        for index in 0..self.links.len() {
+            let Link { to, input, .. } = self.links[index];
+            self.links[index].turns = count32(self.turn_tables.len());
+            let outputs = 0..u8::try_from(self.slots(to).len()).unwrap_or(u8::MAX);
+            let tables: Vec<_> = outputs
+                .map(|output| self.table(to, input, output))
+                .collect();
+            self.turn_tables.extend(tables);
         }
     }
 }

@@ -4,22 +4,20 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use sa_wire::Vl;
 
-use super::channels::{Channels, NO_LINK, VLS};
+use super::channels::{Channels, Link, NO_LINK, VLS};
 use super::lanes::Lanes;
 use super::{Channel, CreditLoop, cycle};
 use crate::routes::Routes;
-use crate::topology::{SwitchIx, Topology};
+use crate::topology::Topology;
 
 /// Which channel may wait for which. Filled by [`Self::add_unicast`] and [`Self::add_multicast`].
 pub struct DependencyGraph {
     pub(super) channels: Channels,
-    /// By link: where its edges begin in `edges`; one more entry at the end.
-    first: Vec<usize>,
-    /// Shape: per link, by output slot of the far switch: [`Lanes`].
+    /// Shape: [`Lanes`] by turn.
     edges: Vec<AtomicU64>,
 }
 
-/// Words per pair of cables.
+/// Words per turn.
 const WORDS: usize = 4;
 
 /// Number of a channel: 16 times the link plus the VL.
@@ -29,20 +27,11 @@ impl DependencyGraph {
     /// Without dependencies.
     pub fn new(topology: &Topology, routes: &Routes) -> Self {
         let channels = Channels::new(topology, routes);
-        let mut first = vec![0];
-        let mut total = 0;
-        for link in &channels.links {
-            total += channels.slots(link.to).len() * WORDS;
-            first.push(total);
-        }
+        let words = channels.turns() * WORDS;
         let edges = std::iter::repeat_with(AtomicU64::default)
-            .take(total)
+            .take(words)
             .collect();
-        Self {
-            channels,
-            first,
-            edges,
-        }
+        Self { channels, edges }
     }
 
     /// How many dependencies there are.
@@ -67,11 +56,11 @@ impl DependencyGraph {
         Some(CreditLoop(circle.into_iter().map(channel).collect()))
     }
 
-    /// Notes what packets wait for that come by `link` and go on by an output slot.
+    /// Notes what packets wait for that take a turn.
     /// Many threads may do so at once: bits are only ever set, and read after all have ended.
     #[inline]
-    pub(super) fn depend(&self, link: u32, output: u8, lanes: &Lanes) {
-        let place = self.first[link as usize] + usize::from(output) * WORDS;
+    pub(super) fn depend(&self, turn: u32, lanes: &Lanes) {
+        let place = turn as usize * WORDS;
         for (edges, lanes) in self.edges[place..place + WORDS].iter().zip(lanes) {
             // Nearly always known already; reading keeps the cache line shared.
             if edges.load(Ordering::Relaxed) & lanes != *lanes {
@@ -87,8 +76,8 @@ impl DependencyGraph {
     /// Channels that a channel may wait for, ascending by port.
     pub(super) fn successors(&self, node: Node) -> impl Iterator<Item = Node> + '_ {
         let (link, vl) = (node as usize / VLS, node as usize % VLS);
-        let to: SwitchIx = self.channels.links[link].to;
-        let of_link = &self.edges[self.first[link]..self.first[link + 1]];
+        let Link { to, turns, .. } = self.channels.links[link];
+        let of_link = &self.edges[turns as usize * WORDS..];
         let by_slot = of_link.chunks(WORDS).zip(self.channels.slots(to));
         by_slot.flat_map(move |(edges, port)| {
             let next = self.channels.link(to, *port);

@@ -85,7 +85,8 @@ impl<'a> MulticastFlow<'a> {
                 if let Some((link, lane)) = from {
                     let mut lanes = [0; 4];
                     lanes[usize::from(lane / 4)] = 1 << (lane % 4 * 16 + vl);
-                    self.graph.depend(link, output, &lanes);
+                    let turns = channels.links[link as usize].turns;
+                    self.graph.depend(turns + u32::from(output), &lanes);
                 }
                 let seen = &mut self.seen[next as usize];
                 if *seen >> vl & 1 == 0 {

@@ -5,6 +5,7 @@
 //! switch is touched once per LID, however many sources lie behind it.
 
 use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
 
 use sa_wire::{Sl, SlVlMask};
 
@@ -12,7 +13,7 @@ use super::PathSls;
 use super::channels::NO_LINK;
 use super::graph::DependencyGraph;
 use super::lanes::{EMPTY, Load, Loads};
-use crate::columns::{self, Columns, Seen};
+use crate::columns::{self, Columns, Key, Seen};
 use crate::parallel;
 use crate::routes::Routes;
 use crate::topology::{Peer, SwitchIx, Topology, count32};
@@ -22,9 +23,10 @@ impl DependencyGraph {
     pub fn add_unicast(&mut self, topology: &Topology, routes: &Routes, sls: PathSls<'_>) {
         let graph = &*self;
         let sources = Sources::new(topology, graph);
+        let seen = Mutex::new(Seen::default());
         let effort = routes.lfts().bytes().len();
         parallel::over_range(columns::blocks(routes.lfts()), effort, |blocks| {
-            let mut flow = Flow::new(graph, topology, routes, &sources, sls);
+            let mut flow = Flow::new(graph, topology, routes, &sources, sls, &seen);
             let mut columns = Columns::default();
             for block in blocks {
                 columns.load(routes.lfts(), block);
@@ -97,8 +99,8 @@ struct Flow<'a> {
     routes: &'a Routes,
     sources: &'a Sources,
     sls: PathSls<'a>,
-    /// Columns that were followed already. Not used when SLs depend on LIDs.
-    seen: Seen,
+    /// Columns that somebody follows already. Not used when SLs depend on LIDs.
+    seen: &'a Mutex<Seen>,
     loads: Loads,
     /// By switch: the link it sends on, or `NO_LINK`.
     links: Vec<u32>,
@@ -116,6 +118,7 @@ impl<'a> Flow<'a> {
         routes: &'a Routes,
         sources: &'a Sources,
         sls: PathSls<'a>,
+        seen: &'a Mutex<Seen>,
     ) -> Self {
         let switches = topology.switches.len();
         Self {
@@ -124,7 +127,7 @@ impl<'a> Flow<'a> {
             routes,
             sources,
             sls,
-            seen: Seen::default(),
+            seen,
             loads: Loads::new(),
             links: vec![NO_LINK; switches],
             pending: vec![0; switches],
@@ -140,7 +143,7 @@ impl<'a> Flow<'a> {
             return;
         };
         let is_by_lid = matches!(self.sls, PathSls::ByPair(_));
-        if !is_by_lid && !self.seen.number(column, to, 0).1 {
+        if !is_by_lid && !self.is_first(column, to) {
             return;
         }
         self.loads.tidy();
@@ -148,7 +151,14 @@ impl<'a> Flow<'a> {
         for switch in 0..count32(column.len()) {
             self.start(SwitchIx(switch), to, lid);
         }
-        self.carry(column);
+        self.carry();
+    }
+
+    fn is_first(&self, column: &[u8], to: SwitchIx) -> bool {
+        let key = Key::new(column, to, 0);
+        // Numbers are whole at all times, whoever panicked.
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        seen.number(key).1
     }
 
     /// Finds the cable each switch sends on, and leaves: switches that none sends to.
@@ -184,7 +194,7 @@ impl<'a> Flow<'a> {
             return;
         }
         let channels = &self.graph.channels;
-        let output = channels.slot(switch, channels.links[link as usize].port);
+        let output = channels.links[link as usize].slot;
         let loads = &mut self.loads;
         let mut load = EMPTY;
         let by_switch = match self.sls {
@@ -214,11 +224,11 @@ impl<'a> Flow<'a> {
 
     /// From the leaves inwards; then round and round in what is left, which are circles of the
     /// forwarding tables.
-    fn carry(&mut self, column: &[u8]) {
+    fn carry(&mut self) {
         let mut next = 0;
         while let Some(&switch) = self.order.get(next) {
             next += 1;
-            if let Some((to, _)) = self.pass_on(SwitchIx(switch), column) {
+            if let Some((to, _)) = self.pass_on(SwitchIx(switch)) {
                 let pending = &mut self.pending[to.index()];
                 *pending -= 1;
                 if *pending == 0 {
@@ -226,7 +236,7 @@ impl<'a> Flow<'a> {
                 }
             }
         }
-        if self.order.len() == column.len() {
+        if self.order.len() == self.links.len() {
             return;
         }
         let circling = (0..)
@@ -237,29 +247,26 @@ impl<'a> Flow<'a> {
         while is_moving {
             is_moving = false;
             for switch in &circling {
-                is_moving |= self
-                    .pass_on(SwitchIx(*switch), column)
-                    .is_some_and(|(_, new)| new);
+                is_moving |= self.pass_on(SwitchIx(*switch)).is_some_and(|(_, new)| new);
             }
         }
     }
 
     /// Moves the SLs of a switch to the next one's cable. Gives the next switch, and whether it
     /// had not had all of them.
-    fn pass_on(&mut self, switch: SwitchIx, column: &[u8]) -> Option<(SwitchIx, bool)> {
-        let link = self.links[switch.index()];
+    fn pass_on(&mut self, switch: SwitchIx) -> Option<(SwitchIx, bool)> {
         let channels = &self.graph.channels;
-        let to = channels.links.get(link as usize)?.to;
-        if self.links[to.index()] == NO_LINK {
+        let link = channels.links.get(self.links[switch.index()] as usize)?;
+        let to = link.to;
+        let Some(next) = channels.links.get(self.links[to.index()] as usize) else {
             return Some((to, false));
-        }
-        let output = channels.slot(to, column[to.index()]);
-        let input = channels.links[link as usize].input;
-        let table = channels.table(to, input, output);
+        };
+        let turn = link.turns + u32::from(next.slot);
+        let table = channels.turn_table(turn);
         let passed = self
             .loads
             .pass(channels, self.carried[switch.index()], table);
-        self.graph.depend(link, output, &passed.lanes);
+        self.graph.depend(turn, &passed.lanes);
         let before = self.carried[to.index()];
         let after = self.loads.sum(before, passed.load);
         self.carried[to.index()] = after;

@@ -2,7 +2,7 @@
 
 use super::column::{Resolver, Target};
 use super::links::Links;
-use crate::columns::{self, Columns, Seen};
+use crate::columns::{self, Columns, Key, Seen};
 use crate::parallel;
 use crate::routes::Routes;
 use crate::topology::{SwitchIx, Topology, count32};
@@ -151,7 +151,8 @@ pub(super) fn for_each_lid(
                 } else {
                     0
                 };
-                let (number, is_new) = seen.number(column, switch, by_port | u16::from(delivers));
+                let (number, is_new) =
+                    seen.number(Key::new(column, switch, by_port | u16::from(delivers)));
                 work(
                     lid,
                     Target {

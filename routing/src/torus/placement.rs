@@ -21,6 +21,8 @@ pub struct Torus {
     places: Vec<Option<PoolIx>>,
     /// By switch index: index into `pool`.
     by_switch: Vec<Option<PoolIx>>,
+    /// By switch index: its place. Beside `pool`, since SLs are asked for often.
+    coordinates: Vec<Option<Coordinate>>,
     /// Which seed was used, from 0.
     pub(super) seed: usize,
 }
@@ -57,6 +59,7 @@ impl Torus {
             pool: Vec::new(),
             places: vec![None; shape.places()],
             by_switch: vec![None; switches],
+            coordinates: vec![None; switches],
             seed,
         }
     }
@@ -95,7 +98,7 @@ impl Torus {
 
     /// Where a switch is; none outside the torus.
     pub fn coordinate(&self, switch: SwitchIx) -> Option<Coordinate> {
-        Some(self.placed(switch)?.at)
+        *self.coordinates.get(switch.index())?
     }
 
     /// Places without a switch, z outermost.
@@ -160,6 +163,7 @@ impl Torus {
         });
         self.places[self.shape.place(at)] = Some(ix);
         self.by_switch[switch.index()].get_or_insert(ix);
+        self.coordinates[switch.index()].get_or_insert(at);
     }
 
     pub(super) fn group_mut(&mut self, ix: PoolIx, group: usize) -> &mut Vec<u8> {

@@ -146,6 +146,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Interns P_Key tables. Shape: one set index per port, in snapshot order.
+    #[expect(clippy::disallowed_types, reason = "the builder runs on the slow path")]
     fn pkey_sets(&mut self) -> Result<Vec<u16>, BuildError> {
         let both = self.model.subnet.allow_both_pkeys;
         let mut known = std::collections::BTreeMap::new();

@@ -222,6 +222,6 @@ fn section_range(entry: &SectionEntry, id: SectionId, start: usize) -> Result<Ra
         .and_then(|elements| elements.checked_mul(id.element_size()))
         .and_then(|length| start.checked_add(length))
         .filter(|end| *end <= isize::MAX as usize - ALIGN)
-        .ok_or(malformed("a section is too long"))?;
+        .ok_or_else(|| malformed("a section is too long"))?;
     Ok(Range { start, end })
 }

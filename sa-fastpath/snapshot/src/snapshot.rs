@@ -236,5 +236,5 @@ where
     ranges
         .get(id as usize)
         .and_then(|range| Section::new(bytes, range))
-        .ok_or(LoadError::Section { section: id.name(), what: "misplaced" })
+        .ok_or_else(|| LoadError::Section { section: id.name(), what: "misplaced" })
 }

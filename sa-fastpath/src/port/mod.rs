@@ -63,7 +63,7 @@ pub enum PortError {
     },
     /// The peer went away.
     Closed,
-    /// The reply does not fit this transport.
+    /// The MAD does not fit this transport.
     TooLong,
 }
 
@@ -74,7 +74,7 @@ impl core::fmt::Display for PortError {
                 write!(f, "{what}: {}", std::io::Error::from_raw_os_error(*errno))
             }
             Self::Closed => f.write_str("the peer closed the transport"),
-            Self::TooLong => f.write_str("the reply does not fit this transport"),
+            Self::TooLong => f.write_str("the MAD does not fit this transport"),
         }
     }
 }

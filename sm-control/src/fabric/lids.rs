@@ -137,8 +137,7 @@ pub fn infer_lmc(claims: &[Claim], sm: usize) -> Lmc {
     let all = (0..=7).filter_map(|raw| Lmc::new(raw).ok());
     let largest = all
         .clone()
-        .filter(|lmc| fits(claims, *lmc))
-        .last()
+        .rfind(|lmc| fits(claims, *lmc))
         .unwrap_or_default();
     let fresh = |lmc: &Lmc| {
         let unknown: Vec<_> = claims

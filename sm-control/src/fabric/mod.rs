@@ -16,6 +16,7 @@ pub mod overlay;
 pub mod subnet;
 pub mod subnet_lst;
 pub(crate) mod text;
+mod train;
 pub mod xz;
 
 pub use detect::{DumpDir, Input, LoadError, Loaded, SnapshotFile, load, load_lids};

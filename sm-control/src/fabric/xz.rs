@@ -144,7 +144,7 @@ mod tests {
         std::fs::write(&path, broken).unwrap();
         assert!(matches!(read(&path), Err(ReadError::Corrupt { .. })));
         std::fs::write(&path, HELLO).unwrap();
-        assert!(matches!(read_within(&path, 64), Ok(_)));
+        assert!(read_within(&path, 64).is_ok());
         assert!(matches!(
             read_within(&path, 63),
             Err(ReadError::TooLarge { .. })

@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use sa_wire::{Guid, NodeType};
 
 use crate::fabric::error::{ParseError, Position, Problem};
-use crate::fabric::link::Enabled;
 use crate::fabric::text::{Cursor, in_range};
+use crate::fabric::train::Enabled;
 
 /// NodeInfo.Revision of every simulated node.
 pub(super) const REVISION: u32 = 0xa1;

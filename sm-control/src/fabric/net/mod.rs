@@ -19,9 +19,10 @@ use self::header::Header;
 use self::port_line::PortLine;
 use super::build::{Builder, bare_ports};
 use super::error::{Note, Oddity, ParseError, Position, Problem};
-use super::link::{Disagreement, Enabled, End, Link, LinkSpeed, agree, tells_fdr10};
+use super::link::{Link, LinkSpeed};
 use super::model::{Fabric, LinkState, Node, NodeIx, PortRef, Source};
 use super::text::{Line, decode, end_of, lines};
+use super::train::{Disagreement, Enabled, End, agree, tells_fdr10};
 
 /// Reads a net file.
 /// Errors: the first thing that is not understood or contradicts what was said before.
@@ -243,7 +244,8 @@ impl<'a> Reader<'a> {
                 if self.builder.port_mut(at).guid.is_some() {
                     continue;
                 }
-                let place = cabled.map_or(self.builder.defined_at(node), |(place, _)| *place);
+                let place =
+                    cabled.map_or_else(|| self.builder.defined_at(node), |(place, _)| *place);
                 let guid = Guid::new(base.wrapping_add(port.into()))
                     .map_err(|_| ParseError::new(place, Problem::ZeroGuid("port")))?;
                 // A port without cable is in nobody's way.

@@ -4,8 +4,8 @@ use sa_wire::{DataVls, Guid, Lid, Lmc, NodeType};
 
 use super::header::{known_lid, known_lmc};
 use crate::fabric::error::{Note, Oddity, ParseError, Position, Problem};
-use crate::fabric::link::Enabled;
 use crate::fabric::text::{Cursor, Line, in_range};
+use crate::fabric::train::Enabled;
 
 /// A port line.
 pub(super) struct PortLine<'a> {

@@ -65,7 +65,7 @@ impl QosTables {
         let text = |field: fn(&QosSet) -> &Option<String>, default| {
             field(own)
                 .as_deref()
-                .or(field(common).as_deref())
+                .or_else(|| field(common).as_deref())
                 .unwrap_or(default)
         };
         Self {

@@ -46,7 +46,10 @@ impl Reached {
             }
         }
         switches.sort_by_key(|switch| fabric.node(*switch).guid.map_order());
-        let guid = |at: PortRef| fabric.port(at).guid.unwrap_or(fabric.node(at.node).guid);
+        let guid = |at: PortRef| {
+            let own = fabric.port(at).guid;
+            own.unwrap_or_else(|| fabric.node(at.node).guid)
+        };
         let mut end_ports: Vec<_> = ends.into_iter().map(|at| (guid(at), at)).collect();
         end_ports.sort_by_key(|(guid, at)| (guid.map_order(), *at));
         end_ports.dedup();
@@ -78,7 +81,7 @@ pub(super) fn sm_port(
         .lids
         .and_then(LidOverlay::sm)
         .and_then(with_guid)
-        .or(fabric.sm());
+        .or_else(|| fabric.sm());
     let default = || {
         [NodeType::Ca, NodeType::Router, NodeType::Switch]
             .into_iter()
