@@ -5,8 +5,11 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 use sa_wire::mad::method;
 use sa_wire::umad::Slot;
 
-/// Bytes of a request that matter; the rest of the MAD is zero.
+/// Bytes of a MAD.
 pub const REQUEST_BYTES: usize = 256;
+
+/// Bytes of a PathRecord request that are not zero, in whole cache lines.
+const USED_BYTES: usize = 128;
 
 /// A request MAD and the LID it comes from.
 #[derive(Debug, Clone)]
@@ -70,7 +73,12 @@ impl Pool {
     pub(crate) fn write(&self, index: usize, tid: u64, slot: &mut Slot) {
         let Some(request) = self.requests.get(index) else { return };
         slot.header.lid = request.lid.into();
-        slot.mad.copy_from_slice(&*request.mad);
+        // Nothing lies behind that in a PathRecord request, and no reply to one writes there.
+        let (place, bytes) = (slot.mad.first_chunk_mut(), request.mad.first_chunk());
+        if let (Some(place), Some(bytes)) = (place, bytes) {
+            let bytes: &[u8; USED_BYTES] = bytes;
+            *place = *bytes;
+        }
         if let Some(place) = slot.mad.get_mut(8..16) {
             place.copy_from_slice(&tid.to_be_bytes());
         }

@@ -1,4 +1,13 @@
 //! Routing engines and the proofs over their tables. Pure: a [`Topology`] in, tables out.
+//!
+//! - [`torus::route`], [`minhop::route`] and [`files::route`] give [`Routes`]: forwarding tables,
+//!   SL2VL tables, the SL of each path. They refuse with every reason ([`Refusal`]).
+//! - [`check`] proves, over any [`Routes`], that there is no credit loop and that every pair is
+//!   reached. It shares nothing with the engines.
+//! - [`path_classes::compile`] turns paths into the tables that queries are answered from;
+//!   [`walk::walk`] is the slow way to the same facts, to compare with.
+//!
+//! Equal input gives equal output; work is split over the cores without showing in results.
 
 #![forbid(unsafe_code)]
 

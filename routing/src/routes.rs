@@ -8,7 +8,7 @@ use sa_wire::{Sl, SlToVl};
 use crate::error::Warning;
 use crate::sl2vl::Sl2Vl;
 use crate::topology::{EndPortIx, LidMap, SwitchIx, Topology};
-use crate::torus::{Coordinate, Torus};
+use crate::torus::{Coordinate, MulticastTree, Torus};
 
 /// Forwarding entry of a LID that leads nowhere.
 pub const NO_PATH: u8 = 0xff;
@@ -89,6 +89,7 @@ pub struct Routes {
     pub(crate) lft: Lft,
     pub(crate) sl2vl: Sl2Vl,
     pub(crate) torus: Option<Torus>,
+    pub(crate) multicast: Option<MulticastTree>,
     pub(crate) lids: LidMap,
     /// By end port: the switch it is or is plugged into.
     pub(crate) attached: Vec<Option<SwitchIx>>,
@@ -107,6 +108,7 @@ impl Routes {
             lft,
             sl2vl,
             torus: None,
+            multicast: None,
             lids,
             attached,
             warnings: Vec::new(),
@@ -177,6 +179,11 @@ impl Routes {
     /// The torus; none for other engines.
     pub const fn torus(&self) -> Option<&Torus> {
         self.torus.as_ref()
+    }
+
+    /// The tree of which multicast groups use parts; none for engines that make none.
+    pub const fn multicast_tree(&self) -> Option<&MulticastTree> {
+        self.multicast.as_ref()
     }
 
     /// Place in the torus of the switch that an end port is or is plugged into.

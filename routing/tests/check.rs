@@ -3,7 +3,7 @@
 
 mod common;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use common::generate::{TorusSpec, random_graph, random_torus};
 use common::{Case, cases, dumps};
@@ -181,6 +181,21 @@ fn a_torus_on_one_vl_has_a_loop_of_a_ring() {
     }
 }
 
+/// Large enough to be worked on by several threads.
+#[test]
+fn a_large_torus_is_proved_and_its_flat_copy_is_not() {
+    let mut spec = TorusSpec { hosts: 2, ports: 10, ..TorusSpec::new([8, 8, 8]) };
+    spec.missing_switches.push([4, 4, 4]);
+    let topology = spec.topology();
+    let routes = torus::route(&topology, &spec.config(), Qos::On).unwrap();
+    assert_eq!(unicast_loop(&topology, &routes, PathSls::Engine), None);
+    assert_eq!(reachability(&topology, &routes, 1).lost, 0);
+    let flat = flattened(&topology, &routes);
+    let circle = unicast_loop(&topology, &flat, PathSls::Engine).unwrap().0;
+    assert_eq!(circle.len(), 8);
+    assert_closed(&topology, &circle);
+}
+
 #[test]
 fn rings_of_three_need_no_second_vl() {
     let spec = TorusSpec::new([3, 3, 3]);
@@ -228,6 +243,46 @@ fn a_ring_that_turns_one_way_has_a_loop_of_four() {
     );
 }
 
+/// A multicast table that is a ring instead of a tree sends its packets round for ever.
+#[test]
+fn a_multicast_ring_is_a_loop_on_its_vl() {
+    let spec = TorusSpec::new([4, 1, 1]);
+    let topology = spec.topology();
+    let whole = minhop::route(&topology);
+    let mut given = GivenSl2Vl::default();
+    for switch in topology.switch_ixs() {
+        for (input, output) in (0..37).flat_map(|i| (1..37).map(move |o| (i, o))) {
+            given
+                .switches
+                .push((switch, input, output, SlToVl([6; 16])));
+        }
+    }
+    let lfts: Vec<_> = topology
+        .switch_ixs()
+        .map(|ix| whole.lft(ix).to_vec())
+        .collect();
+    let routes = files::route(&topology, &lfts, &given).unwrap();
+    let ports = |ix| {
+        let cables = topology.cables(ix).map(|(port, ..)| port);
+        cables
+            .chain(topology.hosts(ix).map(|(port, _)| port))
+            .collect()
+    };
+    let switches = topology.switch_ixs().map(|ix| (ix, ports(ix))).collect();
+    let mut graph = DependencyGraph::new(&topology, &routes);
+    graph.add_multicast(
+        &topology,
+        &[MulticastRoute {
+            sl: Sl::new(2).unwrap(),
+            switches,
+        }],
+    );
+    let circle = graph.shortest_loop().unwrap().0;
+    assert_eq!(circle.len(), 4);
+    assert!(circle.iter().all(|channel| channel.vl.get() == 6));
+    assert_closed(&topology, &circle);
+}
+
 /// A forwarding circle is found though nothing ever arrives.
 #[test]
 fn a_forwarding_circle_is_a_loop_and_loses_pairs() {
@@ -258,16 +313,18 @@ fn a_forwarding_circle_is_a_loop_and_loses_pairs() {
     assert_eq!(reachability(&topology, &routes, 9).lost, 4);
 }
 
+type Place = (routing::SwitchIx, u8, u8);
+
 /// The dependencies of all walks, one by one.
-fn plain_edges(topology: &Topology, routes: &Routes, sls: &[u8]) -> u64 {
-    let mut edges = std::collections::BTreeSet::new();
+fn plain_edges(topology: &Topology, routes: &Routes, sls: &[u8]) -> BTreeSet<(Place, Place)> {
+    let mut edges = BTreeSet::new();
     for source in topology.end_port_ixs() {
         for lid in 1..=topology.max_lid() {
             let Ok(walk) = walk(topology, routes, Qos::Off, source, lid) else {
                 continue;
             };
             for sl in sls {
-                let mut last: Option<(routing::SwitchIx, u8, u8)> = None;
+                let mut last: Option<Place> = None;
                 for hop in &walk.hops {
                     let vl = routes.sl2vl(hop.switch, hop.input, hop.output).0[usize::from(*sl)];
                     let peer = topology.peer(hop.switch, hop.output);
@@ -281,7 +338,54 @@ fn plain_edges(topology: &Topology, routes: &Routes, sls: &[u8]) -> u64 {
             }
         }
     }
-    edges.len() as u64
+    edges
+}
+
+/// Length of a shortest circle, breadth first from every place.
+fn plain_loop(edges: &BTreeSet<(Place, Place)>) -> Option<usize> {
+    let from = |start: Place| {
+        let mut reached = BTreeSet::new();
+        let mut front = BTreeSet::from([start]);
+        for length in 1.. {
+            let next = edges
+                .iter()
+                .filter(|(a, _)| front.contains(a))
+                .map(|(_, b)| *b);
+            let next: BTreeSet<Place> = next.filter(|b| !reached.contains(b)).collect();
+            if next.contains(&start) {
+                return Some(length);
+            }
+            if next.is_empty() {
+                return None;
+            }
+            reached.extend(next.iter().copied());
+            front = next;
+        }
+        None
+    };
+    let starts: BTreeSet<Place> = edges.iter().map(|(a, _)| *a).collect();
+    starts.into_iter().filter_map(from).min()
+}
+
+/// The graph against the walks: as many dependencies, and the same shortest circle.
+fn assert_same(topology: &Topology, routes: &Routes, sls: PathSls<'_>, numbers: &[u8]) {
+    let mut graph = DependencyGraph::new(topology, routes);
+    graph.add_unicast(topology, routes, sls);
+    let edges = plain_edges(topology, routes, numbers);
+    assert_eq!(graph.edges(), edges.len() as u64);
+    let circle = graph.shortest_loop();
+    assert_eq!(
+        circle.as_ref().map(|circle| circle.0.len()),
+        plain_loop(&edges)
+    );
+    if let Some(circle) = circle {
+        assert_closed(topology, &circle.0);
+        let place = |channel: &Channel| (channel.switch, channel.port, channel.vl.get());
+        let next = circle.0.iter().cycle().skip(1);
+        for (from, to) in circle.0.iter().zip(next) {
+            assert!(edges.contains(&(place(from), place(to))));
+        }
+    }
 }
 
 proptest! {
@@ -335,9 +439,8 @@ proptest! {
     fn dependencies_are_those_of_the_walks(seed: u64, drops: bool) {
         let topology = random_graph(seed, drops).build();
         let routes = minhop::route(&topology);
-        let mut graph = DependencyGraph::new(&topology, &routes);
-        graph.add_unicast(&topology, &routes, PathSls::Any(SlVlMask(0b1011)));
-        prop_assert_eq!(graph.edges(), plain_edges(&topology, &routes, &[0, 1, 3]));
+        let sls = SlVlMask(0b1000_0110_0010_1011);
+        assert_same(&topology, &routes, PathSls::Any(sls), &[0, 1, 3, 5, 9, 10, 15]);
     }
 
     #[test]
@@ -348,15 +451,22 @@ proptest! {
         let mut given = GivenSl2Vl::default();
         for switch in topology.switch_ixs() {
             for (input, output) in (0..13).flat_map(|i| (1..13).map(move |o| (i, o))) {
-                let vl = |_: u8| [0, 1, 2, 15][usize::try_from(random.below(4)).unwrap()];
+                let vl = |_: u8| [0, 5, 14, 15][usize::try_from(random.below(4)).unwrap()];
                 given.switches.push((switch, input, output, SlToVl([0; 16].map(vl))));
             }
         }
         let lfts: Vec<_> = topology.switch_ixs().map(|ix| routes.lft(ix).to_vec()).collect();
         let routes = files::route(&topology, &lfts, &given).unwrap();
-        let mut graph = DependencyGraph::new(&topology, &routes);
         let by_pair = |_: EndPortIx, _: u16| SlVlMask(0b1011);
-        graph.add_unicast(&topology, &routes, PathSls::ByPair(&by_pair));
-        prop_assert_eq!(graph.edges(), plain_edges(&topology, &routes, &[0, 1, 3]));
+        assert_same(&topology, &routes, PathSls::ByPair(&by_pair), &[0, 1, 3]);
+    }
+
+    #[test]
+    fn a_ring_of_minhop_has_the_loops_of_its_walks(length: u8, flat: bool) {
+        let spec = TorusSpec::new([3 + length % 7, 1, 1]);
+        let topology = spec.topology();
+        let routes = minhop::route(&topology);
+        let routes = if flat { flattened(&topology, &routes) } else { routes };
+        assert_same(&topology, &routes, PathSls::Any(SlVlMask(0b1001)), &[0, 3]);
     }
 }

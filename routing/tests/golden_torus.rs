@@ -7,7 +7,6 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use common::{Case, cases, dumps};
-use routing::torus::MulticastTree;
 use routing::{EndPortIx, Qos, Routes, Topology, torus};
 use sa_wire::{Mlid, Sl};
 
@@ -117,7 +116,12 @@ fn every_multicast_entry_is_opensms() {
     {
         let (topology, routes) = routed(&case);
         let torus = routes.torus().unwrap();
-        let tree = MulticastTree::of(&topology, torus).unwrap();
+        let tree = routes.multicast_tree().unwrap();
+        assert_eq!(
+            tree.branches(torus).count() + 1,
+            torus.switches().len(),
+            "a tree"
+        );
         let by_guid: BTreeMap<u64, EndPortIx> = topology
             .end_port_ixs()
             .map(|ix| (topology.end_port(ix).guid.get(), ix))

@@ -211,3 +211,30 @@ fn long_lines_end_after_64_switches() {
     let topology = spec.topology();
     agree(&topology, &minhop::route(&topology), Qos::On);
 }
+
+/// Large enough to be worked on by several threads.
+#[test]
+fn a_large_torus_agrees_where_sampled() {
+    let spec = TorusSpec { hosts: 2, ..TorusSpec::new([8, 8, 8]) };
+    for varied in [false, true] {
+        let mut fabric = spec.fabric();
+        if varied {
+            vary(&mut fabric, &mut Random(2), true);
+        }
+        let topology = fabric.build();
+        let routes = torus::route(&topology, &spec.config(), Qos::On).unwrap();
+        let tables = path_classes::compile(&topology, &routes, Qos::On).unwrap();
+        assert_eq!(matches!(tables.pairs, Pairs::Dense { .. }), varied);
+        let edges = path_classes::port_edges(&topology, &routes, Qos::On);
+        let mut random = Random(1);
+        let mut any = || EndPortIx(u32::try_from(random.below(1536)).unwrap());
+        for _ in 0..3000 {
+            let (source, destination) = (any(), any());
+            let lid = topology.end_port(destination).lid.get();
+            let found = looked_up(&topology, &tables, &edges, source, destination, 0);
+            let walk = walk(&topology, &routes, Qos::On, source, lid).unwrap();
+            let found = found.map(|(capacity, carried, _)| (capacity, carried));
+            assert_eq!(found, Some((walk.capacity, walk.carried)), "{source:?} {destination:?}");
+        }
+    }
+}

@@ -4,7 +4,11 @@ use common::generate::*;
 use routing::check::*;
 use routing::{Qos, minhop, path_classes, torus};
 use std::time::Instant;
-fn cpu() -> f64 { let s = std::fs::read_to_string("/proc/self/stat").unwrap(); let f: Vec<_> = s.rsplit(')').next().unwrap().split_whitespace().collect(); (f[11].parse::<f64>().unwrap() + f[12].parse::<f64>().unwrap())/100.0 }
+fn cpu() -> f64 {
+    let s = std::fs::read_to_string("/proc/self/stat").unwrap();
+    let f: Vec<_> = s.rsplit(')').next().unwrap().split_whitespace().collect();
+    (f[11].parse::<f64>().unwrap() + f[12].parse::<f64>().unwrap()) / 100.0
+}
 fn rss() -> u64 {
     std::fs::read_to_string("/proc/self/status")
         .unwrap()
@@ -54,7 +58,12 @@ fn perf() {
     );
     let t = Instant::now();
     let r = reachability(&topology, &routes, 10);
-    println!("reach {:?} lost {} of {}", (t.elapsed(), cpu()), r.lost, r.pairs);
+    println!(
+        "reach {:?} lost {} of {}",
+        (t.elapsed(), cpu()),
+        r.lost,
+        r.pairs
+    );
     let t = Instant::now();
     let mut graph = DependencyGraph::new(&topology, &routes);
     println!("graph new {:?}", (t.elapsed(), cpu()));
@@ -76,6 +85,10 @@ fn perf() {
         println!("minhop {:?}", (t.elapsed(), cpu()));
         let t = Instant::now();
         let l = unicast_loop(&topology, &m, PathSls::Engine);
-        println!("minhop loop {:?} {:?}", l.map(|l| l.0.len()), (t.elapsed(), cpu()));
+        println!(
+            "minhop loop {:?} {:?}",
+            l.map(|l| l.0.len()),
+            (t.elapsed(), cpu())
+        );
     }
 }

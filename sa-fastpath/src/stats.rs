@@ -41,6 +41,7 @@ pub struct WorkerStats {
 struct Inner {
     received: Counter,
     batches: Counter,
+    empty: Counter,
     answered: Counter,
     refused: [Counter; Reject::COUNT],
     dropped: [Counter; DropReason::COUNT],
@@ -56,6 +57,8 @@ pub struct StatsSnapshot {
     pub received: u64,
     /// Turns that found any.
     pub batches: u64,
+    /// Turns that found none.
+    pub empty: u64,
     /// Replies with records, or empty tables.
     pub answered: u64,
     /// Error replies by reason.
@@ -95,6 +98,12 @@ impl WorkerStats {
         }
     }
 
+    /// Counts a turn that found nothing.
+    #[inline(always)]
+    pub(crate) fn empty(&self) {
+        self.inner.empty.add(1);
+    }
+
     /// Notes the epoch held.
     #[inline(always)]
     pub(crate) fn epoch(&self, epoch: u64) {
@@ -107,6 +116,7 @@ impl WorkerStats {
         StatsSnapshot {
             received: inner.received.get(),
             batches: inner.batches.get(),
+            empty: inner.empty.get(),
             answered: inner.answered.get(),
             refused: inner.refused.each_ref().map(Counter::get),
             dropped: inner.dropped.each_ref().map(Counter::get),

@@ -45,6 +45,7 @@ impl<P: MadPort> Worker<P> {
         let slots = self.port.recv()?;
         let count = slots.len();
         if count == 0 {
+            self.stats.empty();
             return Ok(0);
         }
         let mut verdicts = [Verdict::Silence; BATCH];

@@ -2,7 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use serde::Deserialize;
+use sa_wire::Lmc;
+use serde::de::{Error as _, Unexpected};
+use serde::{Deserialize, Deserializer};
 use thiserror::Error;
 
 /// A whole configuration. Paths are relative to the file's directory.
@@ -43,7 +45,8 @@ pub struct FabricSection {
     pub lids: Option<PathBuf>,
     /// Node that the SM runs on, when the files do not say.
     pub sm_node: Option<String>,
-    /// LMC of CA and router ports, when LIDs are assigned here.
+    /// LMC of CA and router ports, when LIDs are assigned here: 0 to 7.
+    #[serde(default, deserialize_with = "lmc")]
     pub lmc: Option<u8>,
     /// `opensm.conf`, for the options that answers depend on.
     pub opensm_conf: Option<PathBuf>,
@@ -144,6 +147,11 @@ pub enum PortSection {
         /// Drive the file by io_uring.
         #[serde(default)]
         io_uring: bool,
+        /// Set IsSM on the port while this runs. Off beside an SM on the same port, which sets it
+        /// itself and fails where somebody else has; on under the simulator's preload library,
+        /// where it is what brings QP1 requests here.
+        #[serde(default)]
+        announce_sm: bool,
     },
 }
 
@@ -163,7 +171,11 @@ pub struct WorkersSection {
 
 impl Default for WorkersSection {
     fn default() -> Self {
-        Self { cores: Vec::new(), yield_after: None, punt_queue: punt_capacity() }
+        Self {
+            cores: Vec::new(),
+            yield_after: None,
+            punt_queue: punt_capacity(),
+        }
     }
 }
 
@@ -173,6 +185,20 @@ impl Default for WorkersSection {
 pub struct StateSection {
     /// Where the last good snapshot is kept for a warm start; absent: nowhere.
     pub directory: Option<PathBuf>,
+}
+
+/// Line and column, from 1, of a byte. Units of columns: characters.
+fn place(text: &str, byte: usize) -> (usize, usize) {
+    let before = text.get(..byte).unwrap_or(text);
+    let line = before.matches('\n').count() + 1;
+    let column = before
+        .rsplit('\n')
+        .next()
+        .unwrap_or_default()
+        .chars()
+        .count()
+        + 1;
+    (line, column)
 }
 
 const fn yes() -> bool {
@@ -187,6 +213,15 @@ const fn punt_capacity() -> usize {
     1024
 }
 
+fn lmc<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u8>, D::Error> {
+    let number = u8::deserialize(from)?;
+    let lmc = Lmc::new(number).map_err(|_| {
+        let found = Unexpected::Unsigned(number.into());
+        D::Error::invalid_value(found, &"an LMC, 0 to 7")
+    })?;
+    Ok(Some(lmc.get()))
+}
+
 /// A configuration that cannot be used.
 #[derive(Debug, Error)]
 #[non_exhaustive]
@@ -199,12 +234,12 @@ pub enum ConfigError {
         /// Why not.
         source: std::io::Error,
     },
-    /// It is not what was expected; the text names line, column and what was.
-    #[error("{}: {message}", path.display())]
+    /// It is not what was expected.
+    #[error("{}:{message}", path.display())]
     Parse {
         /// Which file.
         path: PathBuf,
-        /// Where and what.
+        /// Shape: as of [`Config::parse`].
         message: String,
     },
 }
@@ -212,19 +247,29 @@ pub enum ConfigError {
 impl Config {
     /// Reads and parses. Errors: [`ConfigError`].
     pub fn read(path: &Path) -> Result<Self, ConfigError> {
-        let text = std::fs::read_to_string(path)
-            .map_err(|source| ConfigError::Read { path: path.into(), source })?;
-        let mut config = Self::parse(&text)
-            .map_err(|message| ConfigError::Parse { path: path.into(), message })?;
-        config.resolve(path.parent().unwrap_or(Path::new("")));
+        let text = std::fs::read_to_string(path).map_err(|source| ConfigError::Read {
+            path: path.into(),
+            source,
+        })?;
+        let mut config = Self::parse(&text).map_err(|message| ConfigError::Parse {
+            path: path.into(),
+            message,
+        })?;
+        config.resolve(path.parent().unwrap_or_else(|| Path::new("")));
         Ok(config)
     }
 
-    /// Parses. Errors: line, column, what was found and what was expected.
+    /// Parses. Errors: `line:column: what was found and what was expected`.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let config: Self = toml::from_str(text).map_err(|error| error.to_string())?;
+        let config: Self = toml::from_str(text).map_err(|error| {
+            let start = error.span().map_or(0, |span| span.start);
+            let (line, column) = place(text, start);
+            format!("{line}:{column}: {}", error.message().trim_end())
+        })?;
         if config.ports.is_empty() {
-            return Err("no [[port]] section: say where requests come from".into());
+            let (line, column) = place(text, text.len());
+            let missing = "no [[port]] section: say where requests come from";
+            return Err(format!("{line}:{column}: {missing}"));
         }
         Ok(config)
     }
@@ -263,20 +308,42 @@ mod tests {
     fn the_minimal_file_is_enough() {
         let config = Config::parse(MINIMAL).unwrap();
         assert_eq!(config.fabric.source, Source::Files);
-        assert!(matches!(&config.ports[..], [PortSection::Ibsim { issm: true, .. }]));
+        assert!(matches!(
+            &config.ports[..],
+            [PortSection::Ibsim { issm: true, .. }]
+        ));
     }
 
     #[test]
     fn an_unknown_key_is_refused_with_its_place() {
         let text = MINIMAL.replace("path = \"net\"", "path = \"net\"\n pth = \"x\"");
         let error = Config::parse(&text).unwrap_err();
-        assert!(error.contains("line 5") && error.contains("pth"), "{error}");
-        assert!(error.contains("expected one of"), "{error}");
+        assert!(
+            error.starts_with("5:2: unknown field `pth`, expected one of"),
+            "{error}"
+        );
+        let text = MINIMAL.replace("node = \"H1\"", "node = \"H1\"\nnodes = 2");
+        let error = Config::parse(&text).unwrap_err();
+        assert!(
+            error.starts_with("5:9: unknown field `nodes`, expected one of"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn an_impossible_lmc_is_refused_with_its_place() {
+        let text = MINIMAL.replace("path = \"net\"", "path = \"net\"\nlmc = 8");
+        let error = Config::parse(&text).unwrap_err();
+        assert_eq!(
+            error,
+            "5:7: invalid value: integer `8`, expected an LMC, 0 to 7"
+        );
     }
 
     #[test]
     fn a_file_without_ports_is_refused() {
         let text = MINIMAL.split("[[port]]").next().unwrap();
-        assert!(Config::parse(text).unwrap_err().contains("[[port]]"));
+        let error = Config::parse(text).unwrap_err();
+        assert!(error.starts_with("5:9: no [[port]] section"), "{error}");
     }
 }

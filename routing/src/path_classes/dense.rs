@@ -1,20 +1,20 @@
 //! A table of classes, for fabrics where paths differ.
 
 use std::collections::HashMap;
-use std::hash::{Hash, Hasher};
 
 use sa_snapshot::model::{Pairs, PathClass, PathTables};
 use sa_wire::SlVlMask;
 
 use super::column::{Resolver, Target};
-use super::edges::inputs;
+use super::interned::Interned;
 use super::links::{Links, Packed};
 use super::reach::{Reach, for_each_lid};
+use super::sources::{Row, Sources};
 use super::{MOST_SWITCHES, TooManyClasses};
 use crate::columns;
 use crate::parallel;
 use crate::routes::Routes;
-use crate::topology::{SwitchIx, Topology, count32};
+use crate::topology::{Topology, count32};
 
 pub(super) fn compile(
     topology: &Topology,
@@ -44,84 +44,6 @@ pub(super) fn compile(
         whole.append(&part);
     }
     whole.into_tables(topology, routes, &sources)
-}
-
-/// Sources that can differ.
-struct Sources {
-    rows: Vec<Row>,
-    /// By end port: index into `rows`; none for a port that is plugged into no switch.
-    of_port: Vec<Option<u32>>,
-}
-
-/// Sources on one switch whose paths have the same classes.
-#[derive(Clone, Copy)]
-struct Row {
-    switch: u32,
-    /// Port where packets come in, or one that is treated the same.
-    input: u8,
-    /// The switch itself, whose first cable counts with its far end only.
-    is_switch: bool,
-}
-
-impl Sources {
-    fn new(topology: &Topology, links: &Links, reach: &Reach) -> Self {
-        let mut sources = Self {
-            rows: Vec::new(),
-            of_port: vec![None; topology.end_ports.len()],
-        };
-        for switch in topology.switch_ixs() {
-            sources.add_switch(topology, links, reach, switch);
-        }
-        sources
-    }
-
-    fn add_switch(&mut self, topology: &Topology, links: &Links, reach: &Reach, ix: SwitchIx) {
-        let first = self.rows.len();
-        for (input, end) in topology.hosts(ix) {
-            let row = self.row(topology, links, first, ix, input);
-            self.of_port[end.index()] = Some(row);
-        }
-        let is_like_a_host = links.near_ends_are_free(ix) && reach.longest() <= MOST_SWITCHES;
-        let row = if is_like_a_host {
-            self.row(topology, links, first, ix, 0)
-        } else {
-            self.push(Row {
-                switch: ix.0,
-                input: 0,
-                is_switch: true,
-            })
-        };
-        self.of_port[topology.switch(ix).port0.index()] = Some(row);
-    }
-
-    /// The row of an input port: one of the switch's rows from `first` on if it drops the same SLs.
-    fn row(
-        &mut self,
-        topology: &Topology,
-        links: &Links,
-        first: usize,
-        switch: SwitchIx,
-        input: u8,
-    ) -> u32 {
-        let is_same = |row: &Row| {
-            let mut outputs = inputs(topology, switch);
-            let carried = |input, output| links.carried(switch.0, input, output);
-            outputs.all(|output| carried(row.input, output) == carried(input, output))
-        };
-        match self.rows[first..].iter().position(is_same) {
-            Some(place) => count32(first + place),
-            None => self.push(Row {
-                switch: switch.0,
-                input,
-                is_switch: false,
-            }),
-        }
-    }
-
-    fn push(&mut self, row: Row) -> u32 {
-        self.rows.push(row);
-        count32(self.rows.len() - 1)
-    }
 }
 
 /// The classes of the paths to some LIDs.
@@ -296,51 +218,6 @@ fn rows(sources: usize, columns: &[&[u16]]) -> (Vec<u16>, Vec<u16>) {
     });
     let numbers = numbers.collect();
     (numbers, table.items)
-}
-
-/// Lists of equal length, each kept once.
-struct Interned {
-    length: usize,
-    items: Vec<u16>,
-    count: u32,
-    /// By hash: numbers of the lists that have it.
-    numbers: HashMap<u64, Vec<u32>>,
-}
-
-impl Interned {
-    fn new(length: usize) -> Self {
-        Self {
-            length,
-            items: Vec::new(),
-            count: 0,
-            numbers: HashMap::new(),
-        }
-    }
-
-    /// The number of a list, from 0.
-    fn number(&mut self, list: &[u16]) -> u32 {
-        let same_hash = self.numbers.entry(fixed_hash(list)).or_default();
-        let length = self.length;
-        let items = &self.items;
-        let is_same = |number: &&u32| &items[**number as usize * length..][..length] == list;
-        if let Some(number) = same_hash.iter().find(is_same) {
-            return *number;
-        }
-        same_hash.push(self.count);
-        self.items.extend_from_slice(list);
-        self.count += 1;
-        self.count - 1
-    }
-
-    fn iter(&self) -> impl Iterator<Item = &[u16]> {
-        self.items.chunks(self.length.max(1))
-    }
-}
-
-fn fixed_hash(list: &[u16]) -> u64 {
-    let mut hasher = std::hash::DefaultHasher::new();
-    list.hash(&mut hasher);
-    hasher.finish()
 }
 
 /// The class of the paths from a row to a LID; none when there is no path.

@@ -8,8 +8,10 @@
 mod column;
 mod dense;
 mod edges;
+mod interned;
 mod links;
 mod reach;
+mod sources;
 
 use sa_snapshot::model::{Pairs, PathClass, PathTables};
 use sa_wire::SlVlMask;

@@ -19,7 +19,10 @@ pub(super) fn judge(
     }
     let places: Vec<_> = torus.empty_places().collect();
     if !are_routable(torus, &places) {
-        reasons.push(Reason::MissingSwitches { places });
+        reasons.push(Reason::MissingSwitches {
+            shape: torus.shape(),
+            places,
+        });
     }
     reasons
 }

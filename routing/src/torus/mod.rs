@@ -36,30 +36,29 @@ pub fn route(topology: &Topology, config: &TorusConfig, qos: Qos) -> Result<Rout
     }
     let (torus, mut warnings, vls) = find(topology, config)?;
     let mut reasons = accept::judge(topology, &torus, &mut warnings);
-    let mut lft = None;
     if reasons.is_empty() {
-        match lft::build(topology, &torus, config) {
-            Ok(tables) => lft = Some(tables),
-            Err(reason) => reasons.push(reason),
+        match (
+            lft::build(topology, &torus, config),
+            MulticastTree::of(topology, &torus),
+        ) {
+            (Ok(lft), Ok(tree)) => {
+                let sl2vl = Sl2Vl::torus(topology, TorusSl2Vl::new(topology, &torus, vls));
+                let routes = Routes::new(topology, Engine::Torus2Qos, lft, sl2vl);
+                let (torus, multicast) = (Some(torus), Some(tree));
+                return Ok(Routes {
+                    torus,
+                    multicast,
+                    warnings,
+                    ..routes
+                });
+            }
+            (lft, tree) => reasons.extend(lft.err().into_iter().chain(tree.err())),
         }
-        reasons.extend(MulticastTree::of(topology, &torus).err());
     }
-    match lft {
-        Some(lft) if reasons.is_empty() => {
-            let tables = TorusSl2Vl::new(topology, &torus, vls);
-            let sl2vl = Sl2Vl::torus(topology, tables);
-            let routes = Routes::new(topology, Engine::Torus2Qos, lft, sl2vl);
-            Ok(Routes {
-                torus: Some(torus),
-                warnings,
-                ..routes
-            })
-        }
-        _ => Err(Refusal {
-            torus: Some(Box::new(torus)),
-            ..refusal(reasons, warnings)
-        }),
-    }
+    Err(Refusal {
+        torus: Some(Box::new(torus)),
+        ..refusal(reasons, warnings)
+    })
 }
 
 /// Finds the place of every switch, without asking whether the result can be routed. Enough for

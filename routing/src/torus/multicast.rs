@@ -10,14 +10,14 @@ use super::geometry::{Axis, Coordinate, Direction, Shape};
 use super::placement::{PoolIx, Torus};
 use crate::error::{Reason, SwitchName};
 use crate::multicast::{MulticastTable, PortSet};
-use crate::topology::{EndPortIx, Peer, Topology};
+use crate::topology::{EndPortIx, Peer, SwitchIx, Topology};
 
 /// The spanning tree of a torus.
 #[derive(Debug, Clone)]
 pub struct MulticastTree {
     root: PoolIx,
-    /// By pool index: group towards the root; none for the root.
-    up: Vec<Option<u8>>,
+    /// By pool index: hangs below another switch.
+    hangs: Vec<bool>,
     /// By pool index: groups away from the root, bit by group.
     down: Vec<u8>,
 }
@@ -34,11 +34,11 @@ impl MulticastTree {
         let count = torus.switches().len();
         let mut tree = Self {
             root,
-            up: vec![None; count],
+            hangs: vec![false; count],
             down: vec![0; count],
         };
         tree.grow(torus);
-        let is_outside = |ix: &PoolIx| *ix != root && tree.up[*ix as usize].is_none();
+        let is_outside = |ix: &PoolIx| *ix != root && !tree.hangs[*ix as usize];
         let name = |ix: PoolIx| {
             let placed = torus.get(ix);
             SwitchName::new(topology, placed.switch, Some(placed.at))
@@ -49,6 +49,28 @@ impl MulticastTree {
         } else {
             Err(Reason::NotInMulticastTree { switches })
         }
+    }
+
+    /// The switch at the root.
+    pub fn root(&self, torus: &Torus) -> SwitchIx {
+        torus.get(self.root).switch
+    }
+
+    /// Every step away from the root: a switch and the direction of a neighbour below it.
+    pub fn branches<'t>(
+        &'t self,
+        torus: &'t Torus,
+    ) -> impl Iterator<Item = (SwitchIx, Direction)> + 't {
+        torus
+            .switches()
+            .iter()
+            .zip(&self.down)
+            .flat_map(|(placed, down)| {
+                let down = Direction::ALL
+                    .into_iter()
+                    .filter(|it| *down >> it.group() & 1 == 1);
+                down.map(|direction| (placed.switch, direction))
+            })
     }
 
     /// The part of the tree that reaches the members of a group, or of all groups that share an
@@ -161,11 +183,9 @@ impl MulticastTree {
     /// counts as not hanging.
     fn step(&mut self, torus: &Torus, tip: PoolIx, direction: Direction) -> Option<PoolIx> {
         let next = torus.neighbour(tip, direction)?;
-        let up = &mut self.up[next as usize];
-        if up.is_some() {
+        if std::mem::replace(&mut self.hangs[next as usize], true) {
             return None;
         }
-        *up = Some(direction.opposite().group());
         self.down[tip as usize] |= 1 << direction.group();
         Some(next)
     }

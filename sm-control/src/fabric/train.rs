@@ -49,7 +49,8 @@ pub(crate) enum Disagreement {
 /// then every Set(PortInfo) that OpenSM sends makes ibsim retrain *both* ends to what the port
 /// set has enabled: first the CA or router end, then the switch ends in GUID order. A switch's Set
 /// always moves the width, but the speed only when all speeds are enabled there, because OpenSM
-/// else writes a code that ibsim ignores. Observed with OpenSM 3.3.23 and ibsim 0.10.
+/// else writes a code that ibsim ignores. Observed with OpenSM 3.3.23 and ibsim 0.10. (Not followed:
+/// where `w=` enables all widths at one end only, OpenSM may see different widths at the two ends.)
 pub(crate) fn agree(one: &End, other: &End) -> Result<Link, Disagreement> {
     let (first, last) = in_programming_order(one, other);
     if first.enabled.width & last.enabled.width == 0 {

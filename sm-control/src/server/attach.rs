@@ -35,20 +35,46 @@ pub(super) struct Seat {
     pub(super) stop: Arc<AtomicBool>,
 }
 
-type Attached = (JoinHandle<()>, Box<dyn ReplyPort>);
+/// A port in service.
+pub(super) struct Attached {
+    pub(super) worker: JoinHandle<()>,
+    /// The slow lane's way out.
+    pub(super) reply: Box<dyn ReplyPort>,
+    /// Kept for as long as the port is served.
+    pub(super) flag: Option<umad::SmFlag>,
+}
 
 /// Attaches the port and starts its worker. Errors: [`AttachError`].
 pub(super) fn attach(section: &PortSection, seat: Seat) -> Result<Attached, AttachError> {
     let number = seat.number;
     let (transport, attached) = match section {
-        PortSection::Ibsim { node, sockname, issm } => {
-            ("ibsim", attach_ibsim(node, sockname.as_deref(), *issm, seat))
-        }
-        PortSection::Umad { device, port, io_uring } => {
-            ("umad", attach_umad(device.as_deref(), *port, *io_uring, seat))
+        PortSection::Ibsim {
+            node,
+            sockname,
+            issm,
+        } => (
+            "ibsim",
+            attach_ibsim(node, sockname.as_deref(), *issm, seat),
+        ),
+        PortSection::Umad {
+            device,
+            port,
+            io_uring,
+            announce_sm,
+        } => {
+            let options = umad::Options {
+                device: device.clone(),
+                port: Some(*port),
+                ..Default::default()
+            };
+            ("umad", attach_umad(&options, *io_uring, *announce_sm, seat))
         }
     };
-    attached.map_err(|source| AttachError { number, transport, source })
+    attached.map_err(|source| AttachError {
+        number,
+        transport,
+        source,
+    })
 }
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
@@ -67,31 +93,56 @@ fn attach_ibsim(
         sockname.clone_into(&mut options.base);
     }
     let attachment = ibsim::Attachment::new(&options)?;
-    info!(port = seat.number, node = attachment.node(), "attached to the simulator");
+    info!(
+        port = seat.number,
+        node = attachment.node(),
+        "attached to the simulator"
+    );
     let reply = Box::new(attachment.reply_port()?);
-    Ok((start(attachment.serve()?, seat)?, reply))
+    let worker = start(attachment.serve()?, seat)?;
+    Ok(Attached {
+        worker,
+        reply,
+        flag: None,
+    })
 }
 
 fn attach_umad(
-    device: Option<&str>,
-    port: u8,
+    options: &umad::Options,
     io_uring: bool,
+    announce_sm: bool,
     seat: Seat,
 ) -> Result<Attached, Failure> {
-    let options =
-        umad::Options { device: device.map(str::to_owned), port: Some(port), ..Default::default() };
-    let umad = umad::Umad::open(&options)?;
+    let umad = umad::Umad::open(options)?;
     info!(port = seat.number, device = %umad.name(), "attached to the umad device");
     if umad.is_simulated() {
         warn!("this is the simulator's stand-in: no RMPP, and 224 of 256 bytes of each MAD");
     }
+    // Before the worker starts: a failure here must leave no thread behind.
+    let flag = announce_sm.then(|| umad.announce_sm()).transpose()?;
     let reply = Box::new(umad.reply_port());
-    let worker = if io_uring { start_uring(&umad, seat)? } else { start(umad.worker()?, seat)? };
-    Ok((worker, reply))
+    let worker = if io_uring {
+        start_uring(&umad, seat)?
+    } else {
+        start(umad.worker()?, seat)?
+    };
+    Ok(Attached {
+        worker,
+        reply,
+        flag,
+    })
 }
 
 fn start<P: MadPort + Send + 'static>(port: P, seat: Seat) -> Result<JoinHandle<()>, Failure> {
-    let Seat { number, core, yield_after, reader, punt, stats, stop } = seat;
+    let Seat {
+        number,
+        core,
+        yield_after,
+        reader,
+        punt,
+        stats,
+        stop,
+    } = seat;
     let idle = yield_after.map_or(Idle::Spin, Idle::YieldAfter);
     let mut worker = Worker::new(port, reader, punt, stats);
     let thread = std::thread::Builder::new().name(format!("sa-fp-{number}"));
@@ -99,7 +150,10 @@ fn start<P: MadPort + Send + 'static>(port: P, seat: Seat) -> Result<JoinHandle<
         if let Some(core) = core
             && !affinity::pin(core)
         {
-            warn!(port = number, core, "cannot pin the worker to this core; it runs on any");
+            warn!(
+                port = number,
+                core, "cannot pin the worker to this core; it runs on any"
+            );
         }
         if let Err(error) = worker.run(&stop, idle) {
             error!(port = number, "{error}; this port is not served any more");

@@ -4,7 +4,10 @@
 //! standby does; clients try again.
 
 mod attach;
+mod counters;
+mod signals;
 mod slow_lane;
+mod sources;
 
 use core::sync::atomic::{AtomicBool, Ordering};
 use std::io::Write;
@@ -15,11 +18,11 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use crossbeam_channel::{Receiver, RecvTimeoutError};
+use sa_fastpath::port::umad::SmFlag;
 use sa_fastpath::publish::{EpochId, Publisher};
 use sa_fastpath::punt::punt_queue;
-use sa_fastpath::stats::{StatsSnapshot, WorkerStats};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
-use signal_hook::iterator::Signals;
+use sa_fastpath::stats::WorkerStats;
+use signal_hook::consts::{SIGHUP, SIGUSR1};
 use thiserror::Error;
 use tracing::{error, info, warn};
 
@@ -28,9 +31,15 @@ use crate::pipeline::{self, Compiled, Inputs, PipelineError};
 use crate::store;
 
 pub use attach::AttachError;
+use sources::Fingerprint;
 
-/// How often the main thread frees old snapshots and, while there is none yet, tries to load.
+/// How often the main thread frees old snapshots and, until the sources were read once, looks
+/// whether they changed.
 const HEARTBEAT: Duration = Duration::from_millis(500);
+
+/// What is said when the sources never lay still.
+const UNSETTLED: &str = "the source files change faster than they can be read; reload when their \
+                         writer is done";
 
 /// Name of the snapshot file in the state directory.
 const STATE_FILE: &str = "current.snap";
@@ -67,7 +76,7 @@ pub fn check(config: &Config) -> Result<Compiled, PipelineError> {
 
 /// Runs until SIGTERM or SIGINT. Errors: [`ServerError`]; a failed load is none.
 pub fn run(config: &Config) -> Result<(), ServerError> {
-    let signals = signals()?;
+    let signals = signals::channel()?;
     let mut server = Server::start(config)?;
     server.warm_start();
     server.load("start");
@@ -83,8 +92,13 @@ struct Server<'a> {
     workers: Vec<JoinHandle<()>>,
     slow_lane: Option<JoinHandle<()>>,
     stats: Vec<Arc<WorkerStats>>,
+    flags: Vec<SmFlag>,
     /// What the last failed load said, so that retries do not repeat it.
     last_failure: Option<String>,
+    /// The sources as the last load found them.
+    tried: Option<Fingerprint>,
+    /// The snapshot in service comes from the sources, not from the state directory.
+    loaded: bool,
     announced: bool,
 }
 
@@ -94,6 +108,7 @@ impl<'a> Server<'a> {
         let stop = Arc::new(AtomicBool::new(false));
         let (punted, sender) = punt_queue(config.workers.punt_queue);
         let (mut workers, mut stats, mut replies) = (Vec::new(), Vec::new(), Vec::new());
+        let mut flags = Vec::new();
         for (number, section) in config.ports.iter().enumerate() {
             let reader = publisher.reader().ok_or(ServerError::TooManyPorts)?;
             let counters = Arc::new(WorkerStats::default());
@@ -106,9 +121,10 @@ impl<'a> Server<'a> {
                 stats: Arc::clone(&counters),
                 stop: Arc::clone(&stop),
             };
-            let (worker, reply) = attach::attach(section, seat)?;
-            workers.push(worker);
-            replies.push(reply);
+            let attached = attach::attach(section, seat)?;
+            workers.push(attached.worker);
+            replies.push(attached.reply);
+            flags.extend(attached.flag);
             stats.push(counters);
         }
         let reader = publisher.reader().ok_or(ServerError::TooManyPorts)?;
@@ -120,14 +136,19 @@ impl<'a> Server<'a> {
             workers,
             slow_lane: Some(slow_lane),
             stats,
+            flags,
             last_failure: None,
+            tried: None,
+            loaded: false,
             announced: false,
         })
     }
 
     /// Serves the last good snapshot of an earlier run until the sources were read again.
     fn warm_start(&mut self) {
-        let Some(path) = self.state_file() else { return };
+        let Some(path) = self.state_file() else {
+            return;
+        };
         if !path.exists() {
             return;
         }
@@ -142,16 +163,16 @@ impl<'a> Server<'a> {
     }
 
     fn state_file(&self) -> Option<PathBuf> {
-        self.config.state.directory.as_ref().map(|directory| directory.join(STATE_FILE))
+        self.config
+            .state
+            .directory
+            .as_ref()
+            .map(|directory| directory.join(STATE_FILE))
     }
 
     /// Compiles and publishes; on failure the snapshot in service stays.
     fn load(&mut self, cause: &str) -> bool {
-        let epoch = self.publisher.next_epoch();
-        let stamp = pipeline::Stamp { epoch: epoch.get(), built_unix: pipeline::unix_time() };
-        let compiled = pipeline::compile(&Inputs::from_config(self.config), stamp)
-            .and_then(|compiled| compiled.publishable().map(|()| compiled));
-        match compiled {
+        match self.compile_settled() {
             Ok(compiled) => {
                 self.take(compiled, cause);
                 true
@@ -161,6 +182,27 @@ impl<'a> Server<'a> {
                 false
             }
         }
+    }
+
+    /// Compiles sources that lie still. Errors: in words.
+    fn compile_settled(&mut self) -> Result<Compiled, String> {
+        let settled = sources::settled(|| Fingerprint::of(self.config), || self.compile());
+        let (tried, compiled) = settled.unzip();
+        self.tried = tried;
+        compiled.map_or_else(
+            || Err(UNSETTLED.to_owned()),
+            |compiled| compiled.map_err(|failure| failure.to_string()),
+        )
+    }
+
+    fn compile(&self) -> Result<Compiled, PipelineError> {
+        let epoch = self.publisher.next_epoch();
+        let stamp = pipeline::Stamp {
+            epoch: epoch.get(),
+            built_unix: pipeline::unix_time(),
+        };
+        let compiled = pipeline::compile(&Inputs::from_config(self.config), stamp)?;
+        compiled.publishable().map(|()| compiled)
     }
 
     fn take(&mut self, compiled: Compiled, cause: &str) {
@@ -176,6 +218,7 @@ impl<'a> Server<'a> {
         let epoch = self.publisher.publish(compiled.snapshot);
         info!(%epoch, cause, "{summary}");
         self.last_failure = None;
+        self.loaded = true;
         self.announce(epoch);
     }
 
@@ -191,18 +234,17 @@ impl<'a> Server<'a> {
         self.announced = true;
     }
 
-    fn report_failure(&mut self, failure: &PipelineError, cause: &str) {
-        let text = failure.to_string();
-        if self.last_failure.as_ref() == Some(&text) && cause == "retry" {
+    fn report_failure(&mut self, failure: &str, cause: &str) {
+        if self.last_failure.as_deref() == Some(failure) && cause == "retry" {
             return;
         }
         match self.publisher.current() {
             Some(current) => {
-                error!(epoch = %current.epoch, cause, "{text}; the snapshot in service stays");
+                error!(epoch = %current.epoch, cause, "{failure}; the snapshot in service stays");
             }
-            None => error!(cause, "{text}; no snapshot yet, requests are dropped"),
+            None => error!(cause, "{failure}; no snapshot yet, requests are dropped"),
         }
-        self.last_failure = Some(text);
+        self.last_failure = Some(failure.to_owned());
     }
 
     fn serve(&mut self, signals: &Receiver<i32>) -> Result<(), ServerError> {
@@ -214,7 +256,7 @@ impl<'a> Server<'a> {
                         let _ = writeln!(out, "reload failed").and_then(|()| out.flush());
                     }
                 }
-                Ok(SIGUSR1) => self.log_counters(),
+                Ok(SIGUSR1) => counters::log(&self.stats),
                 Ok(_) | Err(RecvTimeoutError::Disconnected) => return Ok(()),
                 Err(RecvTimeoutError::Timeout) => self.heartbeat()?,
             }
@@ -223,21 +265,13 @@ impl<'a> Server<'a> {
 
     fn heartbeat(&mut self) -> Result<(), ServerError> {
         self.publisher.reclaim();
-        if self.publisher.current().is_none() {
+        if !self.loaded && self.tried != Some(Fingerprint::of(self.config)) {
             self.load("retry");
         }
         if self.workers.iter().all(JoinHandle::is_finished) {
             return Err(ServerError::PortsGone);
         }
         Ok(())
-    }
-
-    fn log_counters(&self) {
-        for (port, stats) in self.stats.iter().enumerate() {
-            let StatsSnapshot { received, answered, refused, dropped, punted, unsent, .. } =
-                stats.snapshot();
-            info!(port, received, answered, ?refused, ?dropped, ?punted, unsent, "counters");
-        }
     }
 
     fn stop(&mut self) {
@@ -248,33 +282,21 @@ impl<'a> Server<'a> {
                 error!("a serving thread ended by a panic");
             }
         }
-        self.log_counters();
+        self.flags.clear();
+        counters::log(&self.stats);
     }
 }
 
 /// Goes on counting where the snapshot in the state directory left off, so that epochs grow over
 /// restarts.
 fn first_epoch(config: &Config) -> NonZeroU64 {
-    let path = config.state.directory.as_ref().map(|directory| directory.join(STATE_FILE));
-    let last = path.and_then(|path| store::open(&path).ok()).map_or(0, |last| last.epoch());
+    let path = config
+        .state
+        .directory
+        .as_ref()
+        .map(|directory| directory.join(STATE_FILE));
+    let last = path
+        .and_then(|path| store::open(&path).ok())
+        .map_or(0, |last| last.epoch());
     NonZeroU64::MIN.saturating_add(last)
-}
-
-/// Signals as a channel, so that one thread waits for everything.
-fn signals() -> Result<Receiver<i32>, ServerError> {
-    let os = |what| move |source| ServerError::Os { what, source };
-    let mut signals = Signals::new([SIGHUP, SIGINT, SIGTERM, SIGUSR1])
-        .map_err(os("set up signal handling"))?;
-    let (sender, receiver) = crossbeam_channel::bounded(16);
-    std::thread::Builder::new()
-        .name("sa-signals".into())
-        .spawn(move || {
-            for signal in &mut signals {
-                if sender.send(signal).is_err() {
-                    break;
-                }
-            }
-        })
-        .map_err(os("start the signal thread"))?;
-    Ok(receiver)
 }

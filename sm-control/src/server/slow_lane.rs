@@ -25,7 +25,12 @@ pub(super) fn spawn(
     replies: Vec<Box<dyn ReplyPort>>,
     stop: Arc<AtomicBool>,
 ) -> Result<JoinHandle<()>, ServerError> {
-    let mut lane = SlowLane { punted, reader, replies, failing: false };
+    let mut lane = SlowLane {
+        punted,
+        reader,
+        replies,
+        failing: false,
+    };
     std::thread::Builder::new()
         .name("sa-slow".into())
         .spawn(move || {
@@ -35,7 +40,10 @@ pub(super) fn spawn(
                 }
             }
         })
-        .map_err(|source| ServerError::Os { what: "start the slow lane", source })
+        .map_err(|source| ServerError::Os {
+            what: "start the slow lane",
+            source,
+        })
 }
 
 struct SlowLane {
@@ -51,11 +59,15 @@ impl SlowLane {
     fn turn(&mut self) -> bool {
         // On every turn: an idle lane must not keep an old snapshot from being freed.
         let published = self.reader.refresh();
-        let Some(Punted { port, request }) = self.punted.pop() else { return false };
+        let Some(Punted { port, request }) = self.punted.pop() else {
+            return false;
+        };
         let (Some(published), Some(out)) = (published, self.replies.get_mut(port)) else {
             return true;
         };
-        let Some(mut reply) = slow_sa::punted(&published.snapshot, &request) else { return true };
+        let Some(mut reply) = slow_sa::punted(&published.snapshot, &request) else {
+            return true;
+        };
         if reply.len() > MAD_SIZE && !out.can_segment() {
             reply = slow_sa::too_long(&request);
         }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use sa_wire::Lmc;
+use sm_control::dump::subnet_lst;
 use sm_control::fabric::{Fabric, LidOverlay, Link, Subnet, SubnetOptions, net};
 
 use crate::common::{fabric, file, golden, lmc, routed_cases, text};
@@ -135,4 +136,31 @@ fn a_foreign_lid_file_is_refused_and_a_partial_one_reported() {
     let error = Subnet::new(net::parse(other.as_bytes()).unwrap(), &options).unwrap_err();
     let error = error.to_string();
     assert!(error.contains("none of this fabric"), "{error}");
+}
+
+/// Odd fabrics, started on with OpenSM over ibsim: the list comes out byte for byte.
+#[test]
+fn simulated_fabrics_give_the_list_that_opensm_wrote() {
+    let mut cases = 0;
+    for entry in std::fs::read_dir(golden("fabric/sim")).unwrap() {
+        let case = entry.unwrap().path();
+        let told = text(&case, "CASE.txt");
+        let sm_node = told.lines().find_map(|line| line.strip_prefix("sm: "));
+        let lmc = Some(lmc(&case));
+        let options = SubnetOptions {
+            lmc,
+            sm_node,
+            ..SubnetOptions::default()
+        };
+        let ours = Subnet::new(fabric(&case, "net"), &options).unwrap();
+        let mut list = Vec::new();
+        subnet_lst::write(&mut list, &ours).unwrap();
+        let list = String::from_utf8(list).unwrap();
+        for (line, recorded) in list.lines().zip(text(&case, "opensm-subnet.lst").lines()) {
+            assert_eq!(line, recorded, "{}", case.display());
+        }
+        assert_eq!(list, text(&case, "opensm-subnet.lst"));
+        cases += 1;
+    }
+    assert!(cases >= 10, "{cases}");
 }

@@ -38,7 +38,10 @@ pub(super) struct Workload {
     pub(super) name: &'static str,
     pub(super) closed: ClosedReport,
     pub(super) open: OpenReport,
+    /// CPU time of the worker, empty turns left out.
     pub(super) cpu_ns_per_query: f64,
+    /// CPU time of the worker, empty turns included.
+    pub(super) spun_ns_per_query: f64,
 }
 
 /// What all of it showed.
@@ -173,6 +176,8 @@ struct Bench {
     stats: Arc<WorkerStats>,
     cores: Vec<usize>,
     seconds: f64,
+    /// CPU time of a turn that finds nothing. Units: ns.
+    empty_turn_ns: f64,
 }
 
 impl Bench {
@@ -183,7 +188,22 @@ impl Bench {
         let stats = Arc::new(WorkerStats::default());
         let reader = publisher.reader().ok_or_else(|| Failure::failed("no reader place"))?;
         let worker = Worker::new(server, reader, sender(0), Arc::clone(&stats));
-        Ok(Self { publisher, client, worker, stats, cores: affinity::cores(), seconds })
+        let cores = affinity::cores();
+        let mut bench =
+            Self { publisher, client, worker, stats, cores, seconds, empty_turn_ns: 0.0 };
+        bench.measure_empty_turns()?;
+        Ok(bench)
+    }
+
+    /// What it costs to look and find nothing, so that waiting is not booked as answering.
+    #[expect(clippy::cast_precision_loss, reason = "for people")]
+    fn measure_empty_turns(&mut self) -> Outcome {
+        let before = self.stats.snapshot().empty;
+        let ((), cpu) =
+            self.with_worker(|_, _| std::thread::sleep(Duration::from_millis(50)))?;
+        let turns = self.stats.snapshot().empty - before;
+        self.empty_turn_ns = cpu.as_nanos() as f64 / turns.max(1) as f64;
+        Ok(())
     }
 
     /// With a core for each end both spin; else they give way to each other.
@@ -203,21 +223,29 @@ impl Bench {
     fn workload(&mut self, name: &'static str, pool: &Pool) -> Outcome<Workload> {
         let generations = Generations::default();
         let seconds = Duration::from_secs_f64(self.seconds);
-        let before = self.stats.snapshot().received;
+        let before = self.stats.snapshot();
         let (closed, cpu) = self.with_worker(|client, stats| {
             closed_loop(client, pool, &generations, seconds, |elapsed| {
-                show::progress(name, elapsed, stats.snapshot().received - before);
+                show::progress(name, elapsed, stats.snapshot().received - before.received);
             })
         })?;
+        let empty = self.stats.snapshot().empty - before.empty;
         let rate = closed.mqps() * 1e6 / 2.0;
         let (open, _) = self.with_worker(|client, _| {
             let open = OpenLoop::new(client, pool, rate);
             open.map(|open| open.run(seconds.div_f64(2.0)))
         })?;
         let open = open.ok_or_else(|| Failure::failed("no histogram"))?;
-        #[expect(clippy::cast_precision_loss, reason = "for people")]
-        let cpu_ns_per_query = cpu.as_nanos() as f64 / closed.queries.max(1) as f64;
-        Ok(Workload { name, closed, open, cpu_ns_per_query })
+        let (cpu_ns_per_query, spun_ns_per_query) = self.per_query(cpu, empty, closed.queries);
+        Ok(Workload { name, closed, open, cpu_ns_per_query, spun_ns_per_query })
+    }
+
+    /// CPU time per query without and with the turns that found nothing. Units: ns.
+    #[expect(clippy::cast_precision_loss, reason = "for people")]
+    fn per_query(&self, cpu: Duration, empty: u64, queries: u64) -> (f64, f64) {
+        let (all, queries) = (cpu.as_nanos() as f64, queries.max(1) as f64);
+        let waiting = (empty as f64 * self.empty_turn_ns).min(all);
+        ((all - waiting) / queries, all / queries)
     }
 
     /// Publishes `next` in the middle of a closed loop.

@@ -70,6 +70,7 @@ fn print_json(prepared: &prepare::Prepared, results: &load::Results) -> Outcome 
                 "name": load.name,
                 "mqps": load.closed.mqps(),
                 "cpu_ns_per_query": load.cpu_ns_per_query,
+                "cpu_ns_per_query_with_waiting": load.spun_ns_per_query,
                 "p50_ns": load.open.quantile_ns(0.50),
                 "p99_ns": load.open.quantile_ns(0.99),
                 "p999_ns": load.open.quantile_ns(0.999),

@@ -27,11 +27,12 @@ pub(super) fn workload(load: &Workload) {
     }
     let us = |quantile: f64| load.open.latency.value_at_quantile(quantile) as f64 / 1e3;
     println!(
-        "{:<12}{:6.2} M queries/s, {:.0} ns of worker CPU each; at half that rate p50 {:.2} us, \
-         p99 {:.1} us, p99.9 {:.1} us; {} lost, {} wrong",
+        "{:<12}{:6.2} M queries/s, {:.0} ns of worker CPU each ({:.0} with waiting); at half that \
+         rate p50 {:.2} us, p99 {:.1} us, p99.9 {:.1} us; {} lost, {} wrong",
         load.name,
         load.closed.mqps(),
         load.cpu_ns_per_query,
+        load.spun_ns_per_query,
         us(0.5),
         us(0.99),
         us(0.999),

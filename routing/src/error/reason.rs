@@ -1,80 +1,7 @@
-//! Why a fabric is not routed, and what is odd about one that is.
+//! Why a fabric is refused.
 
-use std::fmt;
-
-use sa_wire::Guid;
-
-use crate::routes::Engine;
-use crate::topology::{SwitchIx, Topology};
-use crate::torus::{Axis, Coordinate, Direction, Torus};
-
-/// A fabric that an engine will not route. Nothing of it is routed then.
-#[derive(Debug, Clone)]
-pub struct Refusal {
-    /// The engine.
-    pub engine: Engine,
-    /// Every reason found. Never empty.
-    pub reasons: Vec<Reason>,
-    /// What was noticed on the way.
-    pub warnings: Vec<Warning>,
-    /// The placement, when it was complete before the refusal.
-    pub torus: Option<Box<Torus>>,
-}
-
-impl Refusal {
-    pub(crate) fn new(engine: Engine, reasons: Vec<Reason>, warnings: Vec<Warning>) -> Self {
-        Self {
-            engine,
-            reasons,
-            warnings,
-            torus: None,
-        }
-    }
-}
-
-impl fmt::Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} refuses to route this fabric", self.engine)?;
-        for reason in &self.reasons {
-            write!(f, "\n  {reason}")?;
-        }
-        Ok(())
-    }
-}
-
-impl std::error::Error for Refusal {}
-
-/// A switch, as messages name it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SwitchName {
-    /// Node GUID.
-    pub guid: Guid,
-    /// NodeDescription.
-    pub description: String,
-    /// Its place in the torus, when it has one.
-    pub at: Option<Coordinate>,
-}
-
-impl SwitchName {
-    pub(crate) fn new(topology: &Topology, switch: SwitchIx, at: Option<Coordinate>) -> Self {
-        let switch = topology.switch(switch);
-        Self {
-            guid: switch.guid,
-            description: switch.description.clone(),
-            at,
-        }
-    }
-}
-
-impl fmt::Display for SwitchName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "switch \"{}\" ({}", self.description, self.guid)?;
-        match self.at {
-            Some(at) => write!(f, " at {at})"),
-            None => write!(f, ")"),
-        }
-    }
-}
+use super::{AbsentSeedSwitch, SwitchName, absent_switches, list};
+use crate::torus::{Axis, Coordinate, Direction, Shape};
 
 /// Which links a seed lacks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,17 +10,6 @@ pub enum SeedNeed {
     Either,
     /// This direction, since a closed ring of four switches needs both.
     RingOfFour(Direction),
-}
-
-/// A GUID of a seed that is on no switch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct AbsentSeedSwitch {
-    /// Number of the seed, from 0.
-    pub seed: usize,
-    /// GUID as configured.
-    pub guid: u64,
-    /// Line of torus-2QoS.conf.
-    pub line: u32,
 }
 
 /// Why a fabric is refused. The text says what to do.
@@ -245,9 +161,11 @@ pub enum Reason {
         single one, or several that are adjacent in one z column may be missing. Bring switches \
         back{}",
         list(places),
-        z_hint(places)
+        z_hint(shape)
     )]
     MissingSwitches {
+        /// The shape of the torus.
+        shape: Shape,
         /// The empty places.
         places: Vec<Coordinate>,
     },
@@ -425,166 +343,12 @@ fn seed_link_code(axis: Axis, need: SeedNeed) -> &'static str {
     }
 }
 
-/// Something that does not stop an engine.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum Warning {
-    /// Enough VLs for a whole torus only.
-    #[error(
-        "with {have} data VLs between switches the torus cannot be routed free of deadlock \
-        around a failed switch (needs 4)"
-    )]
-    NoFailedSwitchSupport {
-        /// Fewest between switches.
-        have: u8,
-    },
-    /// Too few VLs for two levels between switches.
-    #[error("with {have} data VLs between switches there is one QoS level only (two need 8)")]
-    OneLevelBetweenSwitches {
-        /// Fewest between switches.
-        have: u8,
-    },
-    /// Too few VLs for two levels at end ports.
-    #[error("with {have} data VL at end ports there is one QoS level only (two need 2)")]
-    OneLevelAtEndPorts {
-        /// Fewest at an end port.
-        have: u8,
-    },
-    /// Another seed than the first is used.
-    #[error("seed {} of torus-2QoS.conf is used; earlier ones name switches that are missing: {}",
-        seed + 1, absent_switches(absent))]
-    BackupSeed {
-        /// Number of the seed, from 0.
-        seed: usize,
-        /// Why the earlier ones are of no use.
-        absent: Vec<AbsentSeedSwitch>,
-    },
-    /// A bundle of cables larger than a port group.
-    #[error(
-        "more than portgroup_max_ports ({limit}) cables between {from} and {to}; the rest is \
-        not used"
-    )]
-    CablesLeftOut {
-        /// One end.
-        from: SwitchName,
-        /// The other.
-        to: SwitchName,
-        /// The limit.
-        limit: u32,
-    },
-    /// A cable between switches that has no place in the torus.
-    #[error(
-        "the cable from {from} port {from_port} to {to} port {to_port} has no place in the \
-        torus and is not used"
-    )]
-    CableOutside {
-        /// One end.
-        from: SwitchName,
-        /// Its port.
-        from_port: u8,
-        /// The other end.
-        to: SwitchName,
-        /// Its port.
-        to_port: u8,
-    },
-    /// A switch that has no place in the torus.
-    #[error("{switch} has no place in the torus; neither it nor its {hosts} hosts get routes")]
-    SwitchOutside {
-        /// The switch.
-        switch: SwitchName,
-        /// CA and router ports plugged into it.
-        hosts: usize,
-    },
-    /// An empty place.
-    #[error("no switch at {at}")]
-    SwitchMissing {
-        /// The place.
-        at: Coordinate,
-    },
-    /// A switch without a neighbour on one side.
-    #[error("{switch} has no {direction} link")]
-    LinkMissing {
-        /// The switch.
-        switch: SwitchName,
-        /// The side.
-        direction: Direction,
-    },
-    /// A CA or router port that is plugged into no switch.
-    #[error("\"{description}\" port {port} is plugged into no switch and gets no routes")]
-    HostOutside {
-        /// NodeDescription.
-        description: String,
-        /// Its port.
-        port: u8,
-    },
-    /// Table entries for LIDs above the largest in use.
-    #[error(
-        "the forwarding table of {switch} has {count} entries for LIDs above {max_lid}, the \
-        largest in use; they are ignored"
-    )]
-    EntriesAboveMaxLid {
-        /// The switch.
-        switch: SwitchName,
-        /// How many.
-        count: usize,
-        /// Largest LID in use.
-        max_lid: u16,
-    },
-}
-
-impl Warning {
-    /// A short name that does not change.
-    pub const fn code(&self) -> &'static str {
-        match self {
-            Self::NoFailedSwitchSupport { .. } => "no-failed-switch-support",
-            Self::OneLevelBetweenSwitches { .. } => "one-level-between-switches",
-            Self::OneLevelAtEndPorts { .. } => "one-level-at-end-ports",
-            Self::BackupSeed { .. } => "backup-seed",
-            Self::CablesLeftOut { .. } => "cables-left-out",
-            Self::CableOutside { .. } => "cable-outside",
-            Self::SwitchOutside { .. } => "switch-outside",
-            Self::SwitchMissing { .. } => "switch-missing",
-            Self::LinkMissing { .. } => "link-missing",
-            Self::HostOutside { .. } => "host-outside",
-            Self::EntriesAboveMaxLid { .. } => "entries-above-max-lid",
-        }
-    }
-}
-
-/// Most items that a message lists.
-const LISTED: usize = 8;
-
-fn list<T: fmt::Display>(items: &[T]) -> String {
-    let mut text = items
-        .iter()
-        .take(LISTED)
-        .map(T::to_string)
-        .collect::<Vec<_>>()
-        .join(" and ");
-    if items.len() > LISTED {
-        text.push_str(&format!(" and {} more", items.len() - LISTED));
-    }
-    text
-}
-
 fn pairs(examples: &[(SwitchName, SwitchName)]) -> String {
     let texts: Vec<_> = examples
         .iter()
         .map(|(from, to)| format!("from {from} to {to}"))
         .collect();
     list(&texts)
-}
-
-fn absent_switches(absent: &[AbsentSeedSwitch]) -> String {
-    let name = |it: &AbsentSeedSwitch| {
-        format!(
-            "seed {} names {:#x} (line {}), which is in no switch",
-            it.seed + 1,
-            it.guid,
-            it.line
-        )
-    };
-    list(&absent.iter().map(name).collect::<Vec<_>>())
 }
 
 fn wanted(need: SeedNeed, axis: Axis) -> String {
@@ -614,11 +378,11 @@ fn ring(axis: Axis, through: Coordinate) -> String {
     format!("at {}", at.join(" "))
 }
 
-fn z_hint(places: &[Coordinate]) -> &'static str {
-    let is_flat = places.iter().all(|place| place.on(Axis::Z) == 0);
-    if is_flat {
-        "; if they are adjacent along the last axis of a two-dimensional torus, configure it as \
-         y and z (radix 1 first) and that axis counts as z"
+/// Along y, neighbours in a flat torus are refused; along z they are not.
+fn z_hint(shape: &Shape) -> &'static str {
+    if shape.radix_of(Axis::Z) == 1 {
+        ", or, if they are adjacent in one y column, configure the torus as y and z with an x \
+         radix of 1"
     } else {
         ""
     }

@@ -1,0 +1,130 @@
+//! What is odd about a fabric that is routed all the same.
+
+use super::{AbsentSeedSwitch, SwitchName, absent_switches};
+use crate::torus::{Coordinate, Direction};
+
+/// Something that does not stop an engine.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Warning {
+    /// Enough VLs for a whole torus only.
+    #[error(
+        "with {have} data VLs between switches the torus cannot be routed free of deadlock \
+        around a failed switch (needs 4)"
+    )]
+    NoFailedSwitchSupport {
+        /// Fewest between switches.
+        have: u8,
+    },
+    /// Too few VLs for two levels between switches.
+    #[error("with {have} data VLs between switches there is one QoS level only (two need 8)")]
+    OneLevelBetweenSwitches {
+        /// Fewest between switches.
+        have: u8,
+    },
+    /// Too few VLs for two levels at end ports.
+    #[error("with {have} data VL at end ports there is one QoS level only (two need 2)")]
+    OneLevelAtEndPorts {
+        /// Fewest at an end port.
+        have: u8,
+    },
+    /// Another seed than the first is used.
+    #[error("seed {} of torus-2QoS.conf is used; earlier ones name switches that are missing: {}",
+        seed + 1, absent_switches(absent))]
+    BackupSeed {
+        /// Number of the seed, from 0.
+        seed: usize,
+        /// Why the earlier ones are of no use.
+        absent: Vec<AbsentSeedSwitch>,
+    },
+    /// A bundle of cables larger than a port group.
+    #[error(
+        "more than portgroup_max_ports ({limit}) cables between {from} and {to}; the rest is \
+        not used"
+    )]
+    CablesLeftOut {
+        /// One end.
+        from: SwitchName,
+        /// The other.
+        to: SwitchName,
+        /// The limit.
+        limit: u32,
+    },
+    /// A cable between switches that has no place in the torus.
+    #[error(
+        "the cable from {from} port {from_port} to {to} port {to_port} has no place in the \
+        torus and is not used"
+    )]
+    CableOutside {
+        /// One end.
+        from: SwitchName,
+        /// Its port.
+        from_port: u8,
+        /// The other end.
+        to: SwitchName,
+        /// Its port.
+        to_port: u8,
+    },
+    /// A switch that has no place in the torus.
+    #[error("{switch} has no place in the torus; neither it nor its {hosts} hosts get routes")]
+    SwitchOutside {
+        /// The switch.
+        switch: SwitchName,
+        /// CA and router ports plugged into it.
+        hosts: usize,
+    },
+    /// An empty place.
+    #[error("no switch at {at}")]
+    SwitchMissing {
+        /// The place.
+        at: Coordinate,
+    },
+    /// A switch without a neighbour on one side.
+    #[error("{switch} has no {direction} link")]
+    LinkMissing {
+        /// The switch.
+        switch: SwitchName,
+        /// The side.
+        direction: Direction,
+    },
+    /// A CA or router port that is plugged into no switch.
+    #[error("\"{description}\" port {port} is plugged into no switch and gets no routes")]
+    HostOutside {
+        /// NodeDescription.
+        description: String,
+        /// Its port.
+        port: u8,
+    },
+    /// Table entries for LIDs above the largest in use.
+    #[error(
+        "the forwarding table of {switch} has {count} entries for LIDs above {max_lid}, the \
+        largest in use; they are ignored"
+    )]
+    EntriesAboveMaxLid {
+        /// The switch.
+        switch: SwitchName,
+        /// How many.
+        count: usize,
+        /// Largest LID in use.
+        max_lid: u16,
+    },
+}
+
+impl Warning {
+    /// A short name that does not change.
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::NoFailedSwitchSupport { .. } => "no-failed-switch-support",
+            Self::OneLevelBetweenSwitches { .. } => "one-level-between-switches",
+            Self::OneLevelAtEndPorts { .. } => "one-level-at-end-ports",
+            Self::BackupSeed { .. } => "backup-seed",
+            Self::CablesLeftOut { .. } => "cables-left-out",
+            Self::CableOutside { .. } => "cable-outside",
+            Self::SwitchOutside { .. } => "switch-outside",
+            Self::SwitchMissing { .. } => "switch-missing",
+            Self::LinkMissing { .. } => "link-missing",
+            Self::HostOutside { .. } => "host-outside",
+            Self::EntriesAboveMaxLid { .. } => "entries-above-max-lid",
+        }
+    }
+}

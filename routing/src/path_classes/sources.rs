@@ -1,0 +1,85 @@
+//! Sources whose paths differ.
+
+use super::MOST_SWITCHES;
+use super::edges::inputs;
+use super::links::Links;
+use super::reach::Reach;
+use crate::topology::{SwitchIx, Topology, count32};
+
+/// Sources that can differ.
+pub(super) struct Sources {
+    pub(super) rows: Vec<Row>,
+    /// By end port: index into `rows`; none for a port that is plugged into no switch.
+    pub(super) of_port: Vec<Option<u32>>,
+}
+
+/// Sources on one switch whose paths have the same classes.
+#[derive(Clone, Copy)]
+pub(super) struct Row {
+    pub(super) switch: u32,
+    /// Port where packets come in, or one that is treated the same.
+    pub(super) input: u8,
+    /// The switch itself, whose first cable counts with its far end only.
+    pub(super) is_switch: bool,
+}
+
+impl Sources {
+    pub(super) fn new(topology: &Topology, links: &Links, reach: &Reach) -> Self {
+        let mut sources = Self {
+            rows: Vec::new(),
+            of_port: vec![None; topology.end_ports.len()],
+        };
+        for switch in topology.switch_ixs() {
+            sources.add_switch(topology, links, reach, switch);
+        }
+        sources
+    }
+
+    fn add_switch(&mut self, topology: &Topology, links: &Links, reach: &Reach, ix: SwitchIx) {
+        let first = self.rows.len();
+        for (input, end) in topology.hosts(ix) {
+            let row = self.row(topology, links, first, ix, input);
+            self.of_port[end.index()] = Some(row);
+        }
+        let is_like_a_host = links.near_ends_are_free(ix) && reach.longest() <= MOST_SWITCHES;
+        let row = if is_like_a_host {
+            self.row(topology, links, first, ix, 0)
+        } else {
+            self.push(Row {
+                switch: ix.0,
+                input: 0,
+                is_switch: true,
+            })
+        };
+        self.of_port[topology.switch(ix).port0.index()] = Some(row);
+    }
+
+    /// The row of an input port: one of the switch's rows from `first` on if it drops the same SLs.
+    fn row(
+        &mut self,
+        topology: &Topology,
+        links: &Links,
+        first: usize,
+        switch: SwitchIx,
+        input: u8,
+    ) -> u32 {
+        let is_same = |row: &Row| {
+            let mut outputs = inputs(topology, switch);
+            let carried = |input, output| links.carried(switch.0, input, output);
+            outputs.all(|output| carried(row.input, output) == carried(input, output))
+        };
+        match self.rows[first..].iter().position(is_same) {
+            Some(place) => count32(first + place),
+            None => self.push(Row {
+                switch: switch.0,
+                input,
+                is_switch: false,
+            }),
+        }
+    }
+
+    fn push(&mut self, row: Row) -> u32 {
+        self.rows.push(row);
+        count32(self.rows.len() - 1)
+    }
+}

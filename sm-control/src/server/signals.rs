@@ -1,0 +1,26 @@
+//! Signals as a channel, so that one thread waits for everything.
+
+use crossbeam_channel::Receiver;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
+use signal_hook::iterator::Signals;
+
+use super::ServerError;
+
+/// Takes over the signals that the daemon knows. Errors: [`ServerError::Os`].
+pub(super) fn channel() -> Result<Receiver<i32>, ServerError> {
+    let os = |what| move |source| ServerError::Os { what, source };
+    let mut signals =
+        Signals::new([SIGHUP, SIGINT, SIGTERM, SIGUSR1]).map_err(os("set up signal handling"))?;
+    let (sender, receiver) = crossbeam_channel::bounded(16);
+    std::thread::Builder::new()
+        .name("sa-signals".into())
+        .spawn(move || {
+            for signal in &mut signals {
+                if sender.send(signal).is_err() {
+                    break;
+                }
+            }
+        })
+        .map_err(os("start the signal thread"))?;
+    Ok(receiver)
+}

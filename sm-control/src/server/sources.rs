@@ -1,0 +1,157 @@
+//! Whether the files of a configuration lie still.
+//!
+//! OpenSM writes its dumps in place, piece by piece. A piece that ends at the end of a line can
+//! parse and be a part of the fabric, so nothing is published from files that changed while they
+//! were read, or shortly before or after.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use crate::config::Config;
+
+/// How long sources must lie still to be trusted: a writer pauses between pieces for as long as
+/// the scheduler takes its core away.
+const QUIET: Duration = Duration::from_millis(100);
+
+/// How often sources that do not lie still are read again.
+const ATTEMPTS: u32 = 20;
+
+/// What `read` makes of sources that look the same before and after, at least [`QUIET`] apart, and
+/// how they looked. None when they changed in each of [`ATTEMPTS`].
+pub(super) fn settled<S: PartialEq, T>(
+    look: impl Fn() -> S,
+    read: impl Fn() -> T,
+) -> Option<(S, T)> {
+    (0..ATTEMPTS).find_map(|_| {
+        let (started, before) = (Instant::now(), look());
+        let result = read();
+        std::thread::sleep(QUIET.saturating_sub(started.elapsed()));
+        (look() == before).then_some((before, result))
+    })
+}
+
+/// What tells one state of the source files from another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Fingerprint(Vec<Option<State>>);
+
+/// The change time instead of the modification time: no program can set it back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct State {
+    inode: u64,
+    size: u64,
+    changed: (i64, i64),
+}
+
+impl Fingerprint {
+    /// Of the files that a load reads, as they are now.
+    pub(super) fn of(config: &Config) -> Self {
+        let (fabric, routing) = (&config.fabric, &config.routing);
+        let files = [
+            fabric.lids.as_deref(),
+            fabric.opensm_conf.as_deref(),
+            routing.torus_conf.as_deref(),
+            config.policy.file.as_deref(),
+            config.partitions.file.as_deref(),
+        ];
+        let dumps = dumps(&fabric.path);
+        let all = files
+            .into_iter()
+            .flatten()
+            .chain(dumps.iter().map(PathBuf::as_path));
+        Self(all.map(state).collect())
+    }
+}
+
+/// The fabric file, or the files of a directory of dumps.
+fn dumps(path: &Path) -> Vec<PathBuf> {
+    if !path.is_dir() {
+        return vec![path.to_owned()];
+    }
+    // Named, because other files of OpenSM's directory, such as its log, never lie still.
+    let names = DUMPS
+        .iter()
+        .flat_map(|name| [(*name).to_owned(), format!("{name}.xz")]);
+    names.map(|name| path.join(name)).collect()
+}
+
+fn state(path: &Path) -> Option<State> {
+    let facts = fs::metadata(path).ok()?;
+    Some(State {
+        inode: facts.ino(),
+        size: facts.size(),
+        changed: (facts.ctime(), facts.ctime_nsec()),
+    })
+}
+
+/// What is read of a directory of dumps.
+const DUMPS: [&str; 4] = [
+    "opensm-subnet.lst",
+    "net",
+    "opensm-lfts.dump",
+    "opensm-sl2vl.dump",
+];
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    #[test]
+    fn what_changed_while_it_was_read_is_read_again() {
+        let looks = Cell::new(0);
+        let reads = Cell::new(0);
+        // Before and after the first reading they differ, then they stay.
+        let look = || looks.replace(looks.get() + 1).min(1);
+        let read = || reads.replace(reads.get() + 1);
+        assert_eq!(settled(look, read), Some((1, 1)));
+        assert_eq!((looks.get(), reads.get()), (4, 2));
+    }
+
+    #[test]
+    fn what_never_lies_still_is_given_up() {
+        let looks = Cell::new(0);
+        let look = || looks.replace(looks.get() + 1);
+        assert_eq!(settled(look, || std::thread::sleep(QUIET / 100)), None);
+        assert_eq!(looks.get(), 2 * ATTEMPTS);
+    }
+
+    fn config(path: &Path) -> Config {
+        let text = "[fabric]\nsource = \"files\"\npath = \"x\"\n\
+                    [[port]]\ntransport = \"ibsim\"\nnode = \"H1\"\n";
+        let mut config = Config::parse(text).unwrap();
+        config.fabric.path = path.to_owned();
+        config
+    }
+
+    #[test]
+    fn growth_and_replacement_show() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("net");
+        let config = config(&path);
+        let absent = Fingerprint::of(&config);
+        fs::write(&path, "a").unwrap();
+        let short = Fingerprint::of(&config);
+        assert_ne!(absent, short);
+        assert_eq!(short, Fingerprint::of(&config));
+        fs::write(&path, "ab").unwrap();
+        let grown = Fingerprint::of(&config);
+        assert_ne!(short, grown);
+        fs::write(directory.path().join("new"), "ab").unwrap();
+        fs::rename(directory.path().join("new"), &path).unwrap();
+        assert_ne!(grown, Fingerprint::of(&config));
+    }
+
+    #[test]
+    fn of_a_directory_only_the_dumps_count() {
+        let directory = tempfile::tempdir().unwrap();
+        let config = config(directory.path());
+        let before = Fingerprint::of(&config);
+        fs::write(directory.path().join("opensm.log"), "busy").unwrap();
+        assert_eq!(before, Fingerprint::of(&config));
+        fs::write(directory.path().join("opensm-lfts.dump.xz"), "x").unwrap();
+        assert_ne!(before, Fingerprint::of(&config));
+    }
+}
