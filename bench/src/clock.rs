@@ -6,7 +6,10 @@ use std::time::Duration;
 
 /// CPU time that the calling thread used so far; zero if the system cannot tell.
 pub fn thread_cpu_time() -> Duration {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
     // SAFETY: `time` is a valid place for the result, and the clock id is a constant of libc's.
     // WHY: the standard library has no thread CPU clock.
     let result = unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) };

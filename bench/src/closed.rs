@@ -53,7 +53,16 @@ impl<'a> ClosedLoop<'a> {
     ) -> Self {
         let in_flight = VecDeque::with_capacity(1 << 16);
         let report = ClosedReport::default();
-        Self { client, pool, generations, batch, in_flight, sent: 0, received: 0, report }
+        Self {
+            client,
+            pool,
+            generations,
+            batch,
+            in_flight,
+            sent: 0,
+            received: 0,
+            report,
+        }
     }
 
     /// Sends until `stop` is set, then waits for the replies still out (at most a second).
@@ -80,7 +89,8 @@ impl<'a> ClosedLoop<'a> {
         let slots = self.client.claim(self.batch);
         let count = slots.len();
         for slot in slots {
-            self.pool.write(place(self.sent, self.pool), self.sent, slot);
+            self.pool
+                .write(place(self.sent, self.pool), self.sent, slot);
             self.in_flight.push_back(oldest);
             self.sent += 1;
         }
@@ -99,7 +109,10 @@ impl<'a> ClosedLoop<'a> {
             let index = place(self.received, self.pool);
             match reply_length(slot) {
                 None => self.report.lost += 1,
-                Some(_) if self.pool.is_right(index, self.received, (oldest, newest), slot) => {}
+                Some(_)
+                    if self
+                        .pool
+                        .is_right(index, self.received, (oldest, newest), slot) => {}
                 Some(_) => self.report.wrong += 1,
             }
             self.received += 1;

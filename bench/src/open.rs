@@ -50,9 +50,23 @@ impl<'a> OpenLoop<'a> {
     /// could be made.
     pub fn new(client: &'a mut RingClient, pool: &'a Pool, rate: f64) -> Option<Self> {
         let latency = Histogram::new_with_bounds(1, LONGEST, 3).ok()?;
-        let report = OpenReport { latency, wrong: 0, lost: 0, sent: 0 };
+        let report = OpenReport {
+            latency,
+            wrong: 0,
+            lost: 0,
+            sent: 0,
+        };
         let start = Instant::now();
-        Some(Self { client, pool, rate, start, sent: 0, received: 0, warm_up: 0, report })
+        Some(Self {
+            client,
+            pool,
+            rate,
+            start,
+            sent: 0,
+            received: 0,
+            warm_up: 0,
+            report,
+        })
     }
 
     /// Sends for `duration`; the first tenth warms up and is not counted.
@@ -81,11 +95,14 @@ impl<'a> OpenLoop<'a> {
     }
 
     fn send(&mut self, due: u64) {
-        let wanted = usize::try_from(due - self.sent).unwrap_or(usize::MAX).min(32);
+        let wanted = usize::try_from(due - self.sent)
+            .unwrap_or(usize::MAX)
+            .min(32);
         let slots = self.client.claim(wanted);
         let count = slots.len();
         for slot in slots {
-            self.pool.write(place(self.sent, self.pool), self.sent, slot);
+            self.pool
+                .write(place(self.sent, self.pool), self.sent, slot);
             self.sent += 1;
         }
         if count > 0 {
@@ -111,7 +128,9 @@ impl<'a> OpenLoop<'a> {
                 let latency = now.saturating_sub(due_after(self.received, self.rate));
                 let nanoseconds = u64::try_from(latency.as_nanos()).unwrap_or(LONGEST);
                 // Within bounds by construction; a saturated value is still the longest.
-                self.report.latency.saturating_record(nanoseconds.clamp(1, LONGEST));
+                self.report
+                    .latency
+                    .saturating_record(nanoseconds.clamp(1, LONGEST));
             }
             self.received += 1;
         }
@@ -119,7 +138,10 @@ impl<'a> OpenLoop<'a> {
     }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "request numbers stay far below 2^53")]
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "request numbers stay far below 2^53"
+)]
 fn due_after(n: u64, rate: f64) -> Duration {
     Duration::from_secs_f64(n as f64 / rate)
 }

@@ -54,7 +54,8 @@ impl Generations {
 
     /// Requests sent from now on must be answered by the newest generation.
     pub fn finish_next(&self) {
-        self.oldest.store(self.newest.load(Ordering::SeqCst), Ordering::SeqCst);
+        self.oldest
+            .store(self.newest.load(Ordering::SeqCst), Ordering::SeqCst);
     }
 
     /// The oldest that a request sent now may be answered by.
@@ -71,7 +72,9 @@ impl Pool {
     /// Writes request `index` into a slot, with the transaction id `tid`.
     #[inline]
     pub(crate) fn write(&self, index: usize, tid: u64, slot: &mut Slot) {
-        let Some(request) = self.requests.get(index) else { return };
+        let Some(request) = self.requests.get(index) else {
+            return;
+        };
         slot.header.lid = request.lid.into();
         // Nothing lies behind that in a PathRecord request, and no reply to one writes there.
         let (place, bytes) = (slot.mad.first_chunk_mut(), request.mad.first_chunk());
@@ -98,8 +101,7 @@ impl Pool {
             let expected = self.expected.get(generation).and_then(|of| of.get(index));
             expected.is_some_and(|expected| expected.matches(slot))
         };
-        slot.mad.get(8..16) == Some(&tid.to_be_bytes())
-            && (oldest..=newest).any(in_generation)
+        slot.mad.get(8..16) == Some(&tid.to_be_bytes()) && (oldest..=newest).any(in_generation)
     }
 }
 

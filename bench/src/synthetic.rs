@@ -10,7 +10,10 @@ use sa_wire::{Guid, Lid, Lmc, Mtu, NodeType, Pkey, Rate, RateRank, SlVlMask};
 /// 2048 bytes at 100 Gb/s.
 pub fn capacity() -> Capacity {
     let rate = Rate::from_code(16).map_or(Capacity::UNLIMITED.rate, Rate::rank);
-    Capacity { mtu: Mtu::M2048, rate }
+    Capacity {
+        mtu: Mtu::M2048,
+        rate,
+    }
 }
 
 /// A healthy torus of equal links: `hosts` CA ports per switch, LIDs ascending, every port in the
@@ -31,8 +34,14 @@ pub fn torus_model(radix: [u8; 3], hosts: u8) -> Option<Model> {
     }
     let count = ports.len();
     Some(Model {
-        provenance: Provenance { engine: "torus-2qos".into(), ..Default::default() },
-        subnet: Subnet { qos: true, ..Default::default() },
+        provenance: Provenance {
+            engine: "torus-2qos".into(),
+            ..Default::default()
+        },
+        subnet: Subnet {
+            qos: true,
+            ..Default::default()
+        },
         partitions: (1..=4).map(|base| PartitionRow { base, sl: 0 }).collect(),
         paths: uniform(radix, count),
         policy: None,
@@ -47,7 +56,11 @@ fn port(ix: usize, nth: u8, switch: u32, coordinate: [u8; 3]) -> Option<PortRow>
     let base = 0x8001 + lid % 4;
     Some(PortRow {
         guid: Guid::new(guid).ok()?,
-        node_type: if nth == 0 { NodeType::Switch } else { NodeType::Ca },
+        node_type: if nth == 0 {
+            NodeType::Switch
+        } else {
+            NodeType::Ca
+        },
         lid: Lid::new(lid).ok()?,
         lmc: Lmc::default(),
         switch: Some(switch),
@@ -62,13 +75,20 @@ fn port(ix: usize, nth: u8, switch: u32, coordinate: [u8; 3]) -> Option<PortRow>
 }
 
 fn uniform(radix: [u8; 3], ports: usize) -> PathTables {
-    let class = PathClass { capacity: capacity(), carried: SlVlMask::ALL, hops: 0 };
+    let class = PathClass {
+        capacity: capacity(),
+        carried: SlVlMask::ALL,
+        hops: 0,
+    };
     PathTables {
         engine_sl: EngineSl::Torus { radix },
         classes: vec![class; 2],
         rows: vec![1; ports],
         columns: vec![vec![1]; ports],
-        pairs: Pairs::Uniform { within: 1, across: 1 },
+        pairs: Pairs::Uniform {
+            within: 1,
+            across: 1,
+        },
     }
 }
 

@@ -184,7 +184,11 @@ fn a_torus_on_one_vl_has_a_loop_of_a_ring() {
 /// Large enough to be worked on by several threads.
 #[test]
 fn a_large_torus_is_proved_and_its_flat_copy_is_not() {
-    let mut spec = TorusSpec { hosts: 2, ports: 10, ..TorusSpec::new([8, 8, 8]) };
+    let mut spec = TorusSpec {
+        hosts: 2,
+        ports: 10,
+        ..TorusSpec::new([8, 8, 8])
+    };
     spec.missing_switches.push([4, 4, 4]);
     let topology = spec.topology();
     let routes = torus::route(&topology, &spec.config(), Qos::On).unwrap();

@@ -215,7 +215,10 @@ fn long_lines_end_after_64_switches() {
 /// Large enough to be worked on by several threads.
 #[test]
 fn a_large_torus_agrees_where_sampled() {
-    let spec = TorusSpec { hosts: 2, ..TorusSpec::new([8, 8, 8]) };
+    let spec = TorusSpec {
+        hosts: 2,
+        ..TorusSpec::new([8, 8, 8])
+    };
     for varied in [false, true] {
         let mut fabric = spec.fabric();
         if varied {
@@ -234,7 +237,11 @@ fn a_large_torus_agrees_where_sampled() {
             let found = looked_up(&topology, &tables, &edges, source, destination, 0);
             let walk = walk(&topology, &routes, Qos::On, source, lid).unwrap();
             let found = found.map(|(capacity, carried, _)| (capacity, carried));
-            assert_eq!(found, Some((walk.capacity, walk.carried)), "{source:?} {destination:?}");
+            assert_eq!(
+                found,
+                Some((walk.capacity, walk.carried)),
+                "{source:?} {destination:?}"
+            );
         }
     }
 }

@@ -80,8 +80,16 @@ impl<T> Publisher<T> {
     /// A publisher whose first epoch is given, for a restart that goes on counting.
     pub fn starting_at(next: NonZeroU64) -> Self {
         let held = core::array::from_fn(|_| CachePadded::new(AtomicU64::new(NOBODY)));
-        let shared = Arc::new(Shared { slot: ArcSwapOption::const_empty(), held });
-        Self { shared, current: None, retired: Vec::new(), next }
+        let shared = Arc::new(Shared {
+            slot: ArcSwapOption::const_empty(),
+            held,
+        });
+        Self {
+            shared,
+            current: None,
+            retired: Vec::new(),
+            next,
+        }
     }
 
     /// The number that the next snapshot gets.
@@ -97,12 +105,20 @@ impl<T> Publisher<T> {
     /// A reader of its own for one worker; none when all [`MAX_READERS`] places are taken.
     pub fn reader(&self) -> Option<Reader<T>> {
         let free = |place: &CachePadded<AtomicU64>| {
-            place.compare_exchange(NOBODY, 0, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+            place
+                .compare_exchange(NOBODY, 0, Ordering::AcqRel, Ordering::Relaxed)
+                .is_ok()
         };
         let index = self.shared.held.iter().position(free)?;
         let source = SharedSlot(Arc::clone(&self.shared));
-        let place = Place { shared: Arc::clone(&self.shared), index };
-        Some(Reader { cache: Cache::new(source), place })
+        let place = Place {
+            shared: Arc::clone(&self.shared),
+            index,
+        };
+        Some(Reader {
+            cache: Cache::new(source),
+            place,
+        })
     }
 
     /// Puts a snapshot into service; workers see it at their next batch. Returns its number.
@@ -119,9 +135,14 @@ impl<T> Publisher<T> {
     /// Frees the retired snapshots that no reader can hold any more. Returns how many are left.
     pub fn reclaim(&mut self) -> usize {
         // Pairs with the `Release` store in `Place::note`.
-        let held = self.shared.held.iter().map(|place| place.load(Ordering::Acquire));
+        let held = self
+            .shared
+            .held
+            .iter()
+            .map(|place| place.load(Ordering::Acquire));
         let oldest = held.min().unwrap_or(NOBODY);
-        self.retired.retain(|published| published.epoch.get() >= oldest);
+        self.retired
+            .retain(|published| published.epoch.get() >= oldest);
         self.retired.len()
     }
 
@@ -179,7 +200,8 @@ impl<T> Reader<T> {
     #[inline(always)]
     pub fn refresh(&mut self) -> Option<&Published<T>> {
         let published = self.cache.load().as_deref();
-        self.place.note(published.map_or(0, |published| published.epoch.get()));
+        self.place
+            .note(published.map_or(0, |published| published.epoch.get()));
         published
     }
 }
@@ -207,7 +229,11 @@ mod tests {
         let reader = publisher.reader().unwrap();
         publisher.publish(1);
         publisher.publish(2);
-        assert_eq!(publisher.retired(), 1, "it may be taking the first right now");
+        assert_eq!(
+            publisher.retired(),
+            1,
+            "it may be taking the first right now"
+        );
         drop(reader);
         assert_eq!(publisher.reclaim(), 0);
     }

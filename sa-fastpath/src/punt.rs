@@ -30,15 +30,25 @@ pub struct PuntReceiver {
 /// A queue for this many requests, allocated at once.
 pub fn punt_queue(capacity: usize) -> (PuntReceiver, impl Fn(usize) -> PuntSender) {
     let queue = Arc::new(ArrayQueue::new(capacity.max(1)));
-    let receiver = PuntReceiver { queue: Arc::clone(&queue) };
-    (receiver, move |port| PuntSender { queue: Arc::clone(&queue), port })
+    let receiver = PuntReceiver {
+        queue: Arc::clone(&queue),
+    };
+    (receiver, move |port| PuntSender {
+        queue: Arc::clone(&queue),
+        port,
+    })
 }
 
 impl PuntSender {
     /// Copies the request into the queue; false when it is full.
     #[inline]
     pub(crate) fn push(&self, request: &Slot) -> bool {
-        self.queue.push(Punted { port: self.port, request: *request }).is_ok()
+        self.queue
+            .push(Punted {
+                port: self.port,
+                request: *request,
+            })
+            .is_ok()
     }
 }
 

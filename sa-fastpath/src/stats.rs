@@ -14,7 +14,10 @@ impl Counter {
     /// Adds. Only for the owning thread: a plain load and store, no locked instruction.
     #[inline(always)]
     pub fn add(&self, amount: u64) {
-        self.0.store(self.0.load(Ordering::Relaxed).wrapping_add(amount), Ordering::Relaxed);
+        self.0.store(
+            self.0.load(Ordering::Relaxed).wrapping_add(amount),
+            Ordering::Relaxed,
+        );
     }
 
     /// Sets. Only for the owning thread.

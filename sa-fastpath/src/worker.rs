@@ -32,7 +32,12 @@ pub enum Idle {
 impl<P: MadPort> Worker<P> {
     /// Allocates nothing afterwards.
     pub const fn new(port: P, reader: Reader, punt: PuntSender, stats: Arc<WorkerStats>) -> Self {
-        Self { port, reader, punt, stats }
+        Self {
+            port,
+            reader,
+            punt,
+            stats,
+        }
     }
 
     /// One turn. Returns how many requests were taken. Errors: the port is gone.
@@ -41,7 +46,8 @@ impl<P: MadPort> Worker<P> {
     #[inline]
     pub fn turn(&mut self) -> Result<usize, PortError> {
         let published = self.reader.refresh();
-        self.stats.epoch(published.map_or(0, |published| published.epoch.get()));
+        self.stats
+            .epoch(published.map_or(0, |published| published.epoch.get()));
         let slots = self.port.recv()?;
         let count = slots.len();
         if count == 0 {

@@ -45,12 +45,22 @@ pub fn all(
     if let Some(torus) = parts.routes.torus() {
         placement(directory, &parts.topology, torus)?;
     }
-    file(directory, "opensm-subnet.lst", |out| subnet_lst::write(out, &parts.subnet))?;
+    file(directory, "opensm-subnet.lst", |out| {
+        subnet_lst::write(out, &parts.subnet)
+    })?;
     file(directory, "opensm-lfts.dump", |out| write_lfts(out, parts))?;
     file(directory, "opensm.fdbs", |out| write_fdbs(out, parts))?;
-    file(directory, "opensm-sl2vl.dump", |out| write_sl2vl(out, parts))?;
-    file(directory, "slvl", |out| slvl::write(out, sl2vl_tables(parts)))?;
-    let hosts = parts.topology.end_ports.iter().filter(|end| end.node_type == NodeType::Ca);
+    file(directory, "opensm-sl2vl.dump", |out| {
+        write_sl2vl(out, parts)
+    })?;
+    file(directory, "slvl", |out| {
+        slvl::write(out, sl2vl_tables(parts))
+    })?;
+    let hosts = parts
+        .topology
+        .end_ports
+        .iter()
+        .filter(|end| end.node_type == NodeType::Ca);
     if wanted == Psl::Always || hosts.count() <= PSL_PORTS {
         file(directory, "psl", |out| write_psl(out, parts, snapshot))?;
     }
@@ -64,15 +74,21 @@ pub fn placement(directory: &Path, topology: &Topology, torus: &Torus) -> Result
     file(directory, "opensm-torus.dump", |out| {
         let switches = torus.by_place().map(|placed| {
             let switch = topology.switch(placed.switch);
-            (placed.at.0.map(u16::from), switch.guid, switch.description.as_str())
+            (
+                placed.at.0.map(u16::from),
+                switch.guid,
+                switch.description.as_str(),
+            )
         });
         torus::write(out, switches)
     })
 }
 
 fn make(directory: &Path) -> Result<(), ExportError> {
-    fs::create_dir_all(directory)
-        .map_err(|source| ExportError { path: directory.to_owned(), source })
+    fs::create_dir_all(directory).map_err(|source| ExportError {
+        path: directory.to_owned(),
+        source,
+    })
 }
 
 fn file(
@@ -107,29 +123,47 @@ fn write_lfts(out: &mut impl Write, parts: &Parts) -> io::Result<()> {
     let owner = |lid| {
         let end = topology.end_port(parts.routes.lids().owner(lid)?);
         let (node_type, guid) = (end.node_type, end.guid);
-        Some(lfts::Owner { node_type, guid, description: &end.description })
+        Some(lfts::Owner {
+            node_type,
+            guid,
+            description: &end.description,
+        })
     };
-    lfts::write(out, headings, topology.max_lid(), owner, |place, lid| entry(parts, place, lid))
+    lfts::write(out, headings, topology.max_lid(), owner, |place, lid| {
+        entry(parts, place, lid)
+    })
 }
 
 /// The forwarding entry of a switch for a LID.
 fn entry(parts: &Parts, place: usize, lid: u16) -> u8 {
-    parts.routes.lft(ix(place)).get(usize::from(lid)).copied().unwrap_or(NO_PATH)
+    parts
+        .routes
+        .lft(ix(place))
+        .get(usize::from(lid))
+        .copied()
+        .unwrap_or(NO_PATH)
 }
 
 fn write_fdbs(out: &mut impl Write, parts: &Parts) -> io::Result<()> {
     let guids = parts.topology.switches.iter().map(|switch| switch.guid);
-    fdbs::write(out, guids, parts.topology.max_lid(), |place, lid| {
-        match entry(parts, place, lid) {
+    fdbs::write(
+        out,
+        guids,
+        parts.topology.max_lid(),
+        |place, lid| match entry(parts, place, lid) {
             NO_PATH => fdbs::Entry::Unreachable,
             port => fdbs::Entry::without_hops(port, is_local(parts, place, lid)),
-        }
-    })
+        },
+    )
 }
 
 /// True for LIDs of CAs and routers that are plugged into the switch.
 fn is_local(parts: &Parts, place: usize, lid: u16) -> bool {
-    let owner = parts.routes.lids().owner(lid).map(|owner| parts.topology.end_port(owner));
+    let owner = parts
+        .routes
+        .lids()
+        .owner(lid)
+        .map(|owner| parts.topology.end_port(owner));
     owner.is_some_and(|end| {
         end.port_number != 0 && end.attached.is_some_and(|(switch, _)| switch == ix(place))
     })
@@ -138,13 +172,19 @@ fn is_local(parts: &Parts, place: usize, lid: u16) -> bool {
 /// Ports of a switch that have a cable, ascending.
 fn cabled(topology: &Topology, switch: SwitchIx) -> Vec<u8> {
     let ports = (0u8..=u8::MAX).zip(&topology.switch(switch).ports);
-    ports.filter(|(_, port)| port.peer != Peer::Nothing).map(|(number, _)| number).collect()
+    ports
+        .filter(|(_, port)| port.peer != Peer::Nothing)
+        .map(|(number, _)| number)
+        .collect()
 }
 
 fn write_sl2vl(out: &mut impl Write, parts: &Parts) -> io::Result<()> {
     let topology = &parts.topology;
     let sections = topology.end_ports.iter().map(|end| {
-        let switch = end.attached.filter(|_| end.port_number == 0).map(|(switch, _)| switch);
+        let switch = end
+            .attached
+            .filter(|_| end.port_number == 0)
+            .map(|(switch, _)| switch);
         let ports = switch.map_or(0, |switch| topology.switch(switch).ports.len() - 1);
         sl2vl::Section {
             node_type: end.node_type,
@@ -170,25 +210,40 @@ pub fn sl2vl_tables(parts: &Parts) -> impl Iterator<Item = slvl::Entry> + '_ {
     switches(topology).flat_map(move |switch| {
         let guid = topology.switch(switch).guid;
         let ports = cabled(topology, switch);
-        let pairs: Vec<(u8, u8)> =
-            ports.iter().flat_map(|input| ports.iter().map(|output| (*input, *output))).collect();
+        let pairs: Vec<(u8, u8)> = ports
+            .iter()
+            .flat_map(|input| ports.iter().map(|output| (*input, *output)))
+            .collect();
         pairs.into_iter().map(move |(input, output)| {
             let table = parts.routes.sl2vl(switch, input, output);
-            slvl::Entry { guid, input, output, table }
+            slvl::Entry {
+                guid,
+                input,
+                output,
+                table,
+            }
         })
     })
 }
 
 /// The SL that the SA answers to a LID-LID Get of the source, for every ordered pair of CA ports.
 fn write_psl(out: &mut impl Write, parts: &Parts, snapshot: &Snapshot) -> io::Result<()> {
-    let hosts: Vec<_> =
-        parts.topology.end_ports.iter().filter(|end| end.node_type == NodeType::Ca).collect();
-    let pairs = hosts.iter().flat_map(|from| hosts.iter().map(move |to| (*from, *to)));
-    let entries = pairs.filter(|(from, to)| from.guid != to.guid).map(|(from, to)| psl::Entry {
-        source: from.node_guid,
-        dlid: to.lid,
-        sl: answered_sl(snapshot, from.lid, to.lid),
-    });
+    let hosts: Vec<_> = parts
+        .topology
+        .end_ports
+        .iter()
+        .filter(|end| end.node_type == NodeType::Ca)
+        .collect();
+    let pairs = hosts
+        .iter()
+        .flat_map(|from| hosts.iter().map(move |to| (*from, *to)));
+    let entries = pairs
+        .filter(|(from, to)| from.guid != to.guid)
+        .map(|(from, to)| psl::Entry {
+            source: from.node_guid,
+            dlid: to.lid,
+            sl: answered_sl(snapshot, from.lid, to.lid),
+        });
     psl::write(out, entries)
 }
 
@@ -197,9 +252,10 @@ fn answered_sl(snapshot: &Snapshot, from: Lid, to: Lid) -> Result<Sl, u16> {
     const NO_RECORDS: u16 = 0x0300;
     let reply = slow_sa::respond(snapshot, &request::path_by_lids(from.get(), to.get()));
     match reply.map(|reply| request::parse(&reply)) {
-        Some(Ok((0, records))) => {
-            records.first().map(|record| record.qos_class_sl.sl()).ok_or(NO_RECORDS)
-        }
+        Some(Ok((0, records))) => records
+            .first()
+            .map(|record| record.qos_class_sl.sl())
+            .ok_or(NO_RECORDS),
         Some(Ok((status, _))) => Err(status),
         Some(Err(_)) | None => Err(NO_RECORDS),
     }

@@ -141,8 +141,12 @@ enum Use {
 /// Plans the fabric. Errors: [`GenerateError`].
 pub fn plan(spec: &TorusSpec) -> Result<TorusPlan, GenerateError> {
     check(spec)?;
-    let mut plan =
-        TorusPlan { spec: spec.clone(), switches: vec![], hosts: vec![], links: vec![] };
+    let mut plan = TorusPlan {
+        spec: spec.clone(),
+        switches: vec![],
+        hosts: vec![],
+        links: vec![],
+    };
     let mut host_guid = HOST_GUIDS;
     for (coordinate, guid) in coordinates(spec.size).zip(SWITCH_GUIDS..) {
         let hosts = host_guid;
@@ -151,7 +155,11 @@ pub fn plan(spec: &TorusSpec) -> Result<TorusPlan, GenerateError> {
             continue;
         }
         let ports = port_plan(spec, coordinate);
-        plan.switches.push(PlannedSwitch { name: switch_name(coordinate), guid, coordinate });
+        plan.switches.push(PlannedSwitch {
+            name: switch_name(coordinate),
+            guid,
+            coordinate,
+        });
         plan_hosts(&mut plan, coordinate, hosts, &ports);
         plan_links(&mut plan, coordinate, &ports);
     }
@@ -164,7 +172,10 @@ fn check(spec: &TorusSpec) -> Result<(), GenerateError> {
             return Err(GenerateError::EmptyAxis(*axis));
         }
     }
-    let named = spec.without_switches.iter().chain(spec.without_links.iter().map(|(at, _)| at));
+    let named = spec
+        .without_switches
+        .iter()
+        .chain(spec.without_links.iter().map(|(at, _)| at));
     for at in named.chain([&spec.origin]) {
         if at.iter().zip(spec.size).any(|(value, size)| *value >= size) {
             return Err(GenerateError::Outside(at[0], at[1], at[2]));
@@ -178,11 +189,19 @@ fn check(spec: &TorusSpec) -> Result<(), GenerateError> {
     if hosts > 0x1_0000 {
         return Err(GenerateError::TooManyHosts(hosts));
     }
-    let links: usize = spec.parallel.iter().map(|links| usize::from(*links) * 2).sum();
+    let links: usize = spec
+        .parallel
+        .iter()
+        .map(|links| usize::from(*links) * 2)
+        .sum();
     let needed = links + usize::from(spec.hosts);
-    if needed > usize::from(spec.ports) && port_plan(spec, spec.origin).len() > usize::from(spec.ports)
+    if needed > usize::from(spec.ports)
+        && port_plan(spec, spec.origin).len() > usize::from(spec.ports)
     {
-        return Err(GenerateError::Ports { needed, ports: spec.ports });
+        return Err(GenerateError::Ports {
+            needed,
+            ports: spec.ports,
+        });
     }
     Ok(())
 }
@@ -243,7 +262,9 @@ fn plan_hosts(plan: &mut TorusPlan, at: Coordinate, first: u64, ports: &BTreeMap
 
 fn plan_links(plan: &mut TorusPlan, at: Coordinate, ports: &BTreeMap<Use, u8>) {
     for axis in 0..3 {
-        let Some(to) = neighbour(&plan.spec, at, axis, true) else { continue };
+        let Some(to) = neighbour(&plan.spec, at, axis, true) else {
+            continue;
+        };
         let gone = plan.spec.without_switches.contains(&to)
             || plan.spec.without_links.contains(&(at, axis));
         if gone {
@@ -251,10 +272,21 @@ fn plan_links(plan: &mut TorusPlan, at: Coordinate, ports: &BTreeMap<Use, u8>) {
         }
         let far = port_plan(&plan.spec, to);
         for nth in 0..plan.spec.parallel[axis] {
-            let near = ports.get(&Use::Link { axis, plus: true, nth });
-            let far = far.get(&Use::Link { axis, plus: false, nth });
+            let near = ports.get(&Use::Link {
+                axis,
+                plus: true,
+                nth,
+            });
+            let far = far.get(&Use::Link {
+                axis,
+                plus: false,
+                nth,
+            });
             if let (Some(near), Some(far)) = (near, far) {
-                plan.links.push(PlannedLink { from: (at, *near), to: (to, *far) });
+                plan.links.push(PlannedLink {
+                    from: (at, *near),
+                    to: (to, *far),
+                });
             }
         }
     }
@@ -273,18 +305,31 @@ impl TorusPlan {
             let row = |port: u8, peer, peer_port| {
                 format!("[{port}] \"{}\"[{peer_port}]", switch_name(peer))
             };
-            wires.entry(from).or_default().insert(near, row(near, to, far));
-            wires.entry(to).or_default().insert(far, row(far, from, near));
+            wires
+                .entry(from)
+                .or_default()
+                .insert(near, row(near, to, far));
+            wires
+                .entry(to)
+                .or_default()
+                .insert(far, row(far, from, near));
         }
         for host in &self.hosts {
             let row = format!("[{}] \"{}\"[1]", host.switch_port, host.name);
-            wires.entry(host.coordinate).or_default().insert(host.switch_port, row);
+            wires
+                .entry(host.coordinate)
+                .or_default()
+                .insert(host.switch_port, row);
         }
         let mut text = self.heading();
         for switch in &self.switches {
             let _ = writeln!(text, "switchguid=0x{:x}", switch.guid);
             let _ = writeln!(text, "Switch {} \"{}\"", self.spec.ports, switch.name);
-            for row in wires.get(&switch.coordinate).into_iter().flat_map(BTreeMap::values) {
+            for row in wires
+                .get(&switch.coordinate)
+                .into_iter()
+                .flat_map(BTreeMap::values)
+            {
                 text.push_str(row);
                 text.push('\n');
             }
@@ -306,7 +351,12 @@ impl TorusPlan {
             let _ = write!(text, ", without {}", switch_name(*at));
         }
         for (at, axis) in &spec.without_links {
-            let _ = write!(text, ", without {}:+{}", switch_name(*at), ["x", "y", "z"][*axis]);
+            let _ = write!(
+                text,
+                ", without {}:+{}",
+                switch_name(*at),
+                ["x", "y", "z"][*axis]
+            );
         }
         text.push('\n');
         text
@@ -382,7 +432,12 @@ mod tests {
         assert_eq!(damaged.switches.len(), 63);
         assert_eq!(damaged.links.len(), whole.links.len() - 6 - 1);
         let whole_net = whole.net();
-        let missing = damaged.net().lines().skip(1).filter(|line| !whole_net.contains(line)).count();
+        let missing = damaged
+            .net()
+            .lines()
+            .skip(1)
+            .filter(|line| !whole_net.contains(line))
+            .count();
         assert_eq!(missing, 0);
     }
 
@@ -396,7 +451,10 @@ mod tests {
 
     #[test]
     fn impossible_wishes_are_refused() {
-        assert_eq!(plan(&TorusSpec::new([0, 2, 2], 1)).unwrap_err(), GenerateError::EmptyAxis('x'));
+        assert_eq!(
+            plan(&TorusSpec::new([0, 2, 2], 1)).unwrap_err(),
+            GenerateError::EmptyAxis('x')
+        );
         let mut spec = TorusSpec::new([3, 3, 3], 1);
         spec.without_switches.insert([3, 0, 0]);
         assert_eq!(plan(&spec).unwrap_err(), GenerateError::Outside(3, 0, 0));

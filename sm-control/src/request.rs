@@ -8,12 +8,7 @@ use sa_wire::umad::Slot;
 use zerocopy::{FromBytes, IntoBytes};
 
 /// A PathRecord request from `requester`.
-pub fn path_request(
-    requester: u16,
-    asked: u8,
-    mask: PathCompMask,
-    record: &PathRecord,
-) -> Slot {
+pub fn path_request(requester: u16, asked: u8, mask: PathCompMask, record: &PathRecord) -> Slot {
     let mut slot = Slot::EMPTY;
     slot.header.lid = requester.into();
     slot.header.qpn = 1.into();
@@ -32,8 +27,17 @@ pub fn path_request(
 
 /// Get(PathRecord) by LIDs, asked by the source: what Open MPI sends on a torus.
 pub fn path_by_lids(slid: u16, dlid: u16) -> Slot {
-    let record = PathRecord { slid: slid.into(), dlid: dlid.into(), ..PathRecord::default() };
-    path_request(slid, method::GET, PathCompMask::SLID | PathCompMask::DLID, &record)
+    let record = PathRecord {
+        slid: slid.into(),
+        dlid: dlid.into(),
+        ..PathRecord::default()
+    };
+    path_request(
+        slid,
+        method::GET,
+        PathCompMask::SLID | PathCompMask::DLID,
+        &record,
+    )
 }
 
 /// Get(PathRecord) by GIDs for one reversible path.
@@ -62,7 +66,9 @@ pub struct TooShort;
 pub fn parse(reply: &[u8]) -> Result<(u16, Vec<PathRecord>), TooShort> {
     let headers = reply.get(..DATA_OFFSET).ok_or(TooShort)?;
     let be16 = |at: usize| {
-        let bytes = headers.get(at..at + 2).and_then(|bytes| bytes.try_into().ok());
+        let bytes = headers
+            .get(at..at + 2)
+            .and_then(|bytes| bytes.try_into().ok());
         bytes.map_or(0, u16::from_be_bytes)
     };
     let (status, offset) = (be16(4), be16(44));
@@ -74,7 +80,9 @@ pub fn parse(reply: &[u8]) -> Result<(u16, Vec<PathRecord>), TooShort> {
     let data = reply.get(DATA_OFFSET..).unwrap_or_default();
     let limit = if is_one { 1 } else { usize::MAX };
     let records = data.chunks_exact(stride).filter_map(|bytes| {
-        PathRecord::read_from_prefix(bytes).ok().map(|(record, _)| record)
+        PathRecord::read_from_prefix(bytes)
+            .ok()
+            .map(|(record, _)| record)
     });
     Ok((status, records.take(limit).collect()))
 }

@@ -51,7 +51,10 @@ pub fn write(path: &Path, snapshot: &Snapshot) -> Result<(), StoreError> {
 /// Maps a snapshot file and verifies it. Errors: [`StoreError`].
 pub fn open(path: &Path) -> Result<Snapshot, StoreError> {
     let file = File::open(path).map_err(|source| failed("open", path, source))?;
-    Snapshot::map(&file).map_err(|source| StoreError::Load { path: path.into(), source })
+    Snapshot::map(&file).map_err(|source| StoreError::Load {
+        path: path.into(),
+        source,
+    })
 }
 
 fn write_through(path: &Path, bytes: &[u8]) -> io::Result<()> {
@@ -78,5 +81,9 @@ fn temporary_name(path: &Path) -> PathBuf {
 }
 
 fn failed(what: &'static str, path: &Path, source: io::Error) -> StoreError {
-    StoreError::Io { what, path: path.into(), source }
+    StoreError::Io {
+        what,
+        path: path.into(),
+        source,
+    }
 }

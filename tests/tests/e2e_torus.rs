@@ -49,13 +49,20 @@ fn sapphired_answers_a_torus_as_opensm_does() -> Result<()> {
     let got = ask_sapphired(&torus, &lids, &pairs)?;
     let mut sls: BTreeMap<String, usize> = BTreeMap::new();
     for ((pair, expected), got) in pairs.iter().zip(&expected).zip(&got) {
-        ensure!(expected == got, "{pair:?}: OpenSM {expected:#?}, sapphired {got:#?}");
+        ensure!(
+            expected == got,
+            "{pair:?}: OpenSM {expected:#?}, sapphired {got:#?}"
+        );
         for answer in got {
             ensure!(answer.fields.len() == FIELDS, "{answer:?}");
-            *sls.entry(answer.get("sl").context("an SL")?.to_owned()).or_default() += 1;
+            *sls.entry(answer.get("sl").context("an SL")?.to_owned())
+                .or_default() += 1;
         }
     }
-    ensure!(sls.len() == SLS, "paths across datelines have SLs of their own: {sls:?}");
+    ensure!(
+        sls.len() == SLS,
+        "paths across datelines have SLs of their own: {sls:?}"
+    );
     eprintln!(
         "{} answers of {FIELDS} fields equal; OpenSM {first:.1?}, sapphired {:.1?}; SLs {sls:?}",
         2 * got.len(),
@@ -86,7 +93,11 @@ fn ask_opensm(torus: &Torus) -> Result<(Vec<End>, Vec<Pair>, Vec<Answers>)> {
     let fabric = Fabric::start(&torus.net)?;
     let _opensm = start_opensm(&fabric, torus)?;
     let lids = lids(&fabric.dir().join("opensm-subnet.lst"))?;
-    ensure!(lids.len() == 375, "125 switches and 250 hosts, not {}", lids.len());
+    ensure!(
+        lids.len() == 375,
+        "125 switches and 250 hosts, not {}",
+        lids.len()
+    );
     let pairs = random_pairs(&lids);
     let answers = ask_all(&fabric, &pairs)?;
     Ok((lids, pairs, answers))
@@ -101,11 +112,19 @@ fn ask_sapphired(torus: &Torus, expected: &[End], pairs: &[Pair]) -> Result<Vec<
     let mut daemon = Daemon::start(&fabric, &config)?;
     daemon.wait_logged("attached to the simulator")?;
     daemon.wait_logged("opensm-subnet.lst: cannot be read")?;
-    ensure!(daemon.printed().is_empty(), "it has nothing to serve: {}", daemon.printed());
+    ensure!(
+        daemon.printed().is_empty(),
+        "it has nothing to serve: {}",
+        daemon.printed()
+    );
 
     let _opensm = start_opensm(&fabric, torus)?;
     ensure!(daemon.next_epoch("ready")? == 1);
-    ensure!(daemon.logged().contains("125 switches, 250 hosts"), "{}", daemon.logged());
+    ensure!(
+        daemon.logged().contains("125 switches, 250 hosts"),
+        "{}",
+        daemon.logged()
+    );
     let lids = lids(&fabric.dir().join("opensm-subnet.lst"))?;
     ensure!(lids == expected, "OpenSM gives the LIDs that it gave alone");
     let answers = ask_all(&fabric, pairs)?;
@@ -113,8 +132,14 @@ fn ask_sapphired(torus: &Torus, expected: &[End], pairs: &[Pair]) -> Result<Vec<
     // OpenSM would have answered the same, so only the counters tell who did.
     let counters = daemon.counters()?;
     let asked = 2 * pairs.len();
-    ensure!(counters.contains(&format!(" received={asked} answered={asked} ")), "{counters}");
-    ensure!(counters.contains(" refused=0 dropped=0 punted=0 unsent=0"), "{counters}");
+    ensure!(
+        counters.contains(&format!(" received={asked} answered={asked} ")),
+        "{counters}"
+    );
+    ensure!(
+        counters.contains(" refused=0 dropped=0 punted=0 unsent=0"),
+        "{counters}"
+    );
     Ok(answers)
 }
 
@@ -130,7 +155,12 @@ fn start_opensm(fabric: &Fabric, torus: &Torus) -> Result<Process> {
 fn lids(path: &Path) -> Result<Vec<End>> {
     let fabric = subnet_lst::parse(&fs::read(path)?)?;
     let overlay = LidOverlay::of(&fabric);
-    let end = |guid| overlay.lid(guid).map(|lid| End { guid: guid.get(), lid: lid.get() });
+    let end = |guid| {
+        overlay.lid(guid).map(|lid| End {
+            guid: guid.get(),
+            lid: lid.get(),
+        })
+    };
     let mut ends: Vec<End> = overlay.guids().filter_map(end).collect();
     ends.sort_unstable();
     Ok(ends)
@@ -166,7 +196,12 @@ fn ask_all(fabric: &Fabric, pairs: &[Pair]) -> Result<Vec<Answers>> {
 }
 
 fn ask_share(fabric: &Fabric, node: &str, pairs: &[Pair]) -> Result<Vec<Answers>> {
-    let ask = |pair: &Pair| Ok([one(fabric, node, &by_gid(pair))?, one(fabric, node, &by_lid(pair))?]);
+    let ask = |pair: &Pair| {
+        Ok([
+            one(fabric, node, &by_gid(pair))?,
+            one(fabric, node, &by_lid(pair))?,
+        ])
+    };
     pairs.iter().map(ask).collect()
 }
 
@@ -183,7 +218,12 @@ fn by_lid((from, to): &Pair) -> Vec<String> {
     if from.lid % 2 == 0 {
         return words(&["--src-to-dst", &format!("{}:{}", from.lid, to.lid)]);
     }
-    words(&["--slid", &from.lid.to_string(), "--dlid", &to.lid.to_string()])
+    words(&[
+        "--slid",
+        &from.lid.to_string(),
+        "--dlid",
+        &to.lid.to_string(),
+    ])
 }
 
 fn words(words: &[&str]) -> Vec<String> {

@@ -1,6 +1,8 @@
 //! The fast-path contract: a worker's turn neither allocates nor frees, whatever it is asked and
 //! however often snapshots change under it.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -102,7 +104,13 @@ impl Bench {
         let stats = Arc::new(WorkerStats::default());
         let reader = publisher.reader().unwrap();
         let worker = Worker::new(server, reader, sender(0), Arc::clone(&stats));
-        Self { publisher, client, worker, stats, punted }
+        Self {
+            publisher,
+            client,
+            worker,
+            stats,
+            punted,
+        }
     }
 
     /// Asks, lets the worker turn, and returns the allocator calls of its turns.
@@ -135,9 +143,17 @@ fn requests(compiled: &Compiled) -> Vec<Slot> {
     let gid = |n: usize| Gid::unicast(SubnetPrefix::LINK_LOCAL, hosts[n % hosts.len()].guid);
     let lid = |n: usize| hosts[n % hosts.len()].lid.get();
     let ask = |asked, mask, record: PathRecord| request::path_request(lid(0), asked, mask, &record);
-    let by_lid = PathRecord { slid: lid(0).into(), dlid: lid(9).into(), ..Default::default() };
+    let by_lid = PathRecord {
+        slid: lid(0).into(),
+        dlid: lid(9).into(),
+        ..Default::default()
+    };
     let lids = PathCompMask::SLID | PathCompMask::DLID;
-    let by_gid = PathRecord { sgid: gid(0).0, dgid: gid(9).0, ..Default::default() };
+    let by_gid = PathRecord {
+        sgid: gid(0).0,
+        dgid: gid(9).0,
+        ..Default::default()
+    };
     let gids = PathCompMask::SGID | PathCompMask::DGID;
     let mut all = Vec::new();
     for n in 1..40 {
@@ -156,21 +172,51 @@ fn requests(compiled: &Compiled) -> Vec<Slot> {
     };
     let many = PathCompMask(0x3f_7c0f) | gids;
     all.push(ask(method::GET_TABLE, many, selected));
-    let exactly = PathRecord { mtu: SelectedValue(0x84), ..selected };
+    let exactly = PathRecord {
+        mtu: SelectedValue(0x84),
+        ..selected
+    };
     all.push(ask(method::GET, many, exactly));
-    let three = PathRecord { numb_path: NumbPathByte::new(3), ..by_gid };
-    all.push(ask(method::GET_TABLE, gids | PathCompMask::NUMB_PATH, three));
-    let raw = PathRecord { flow: FlowWord::new(0, 0).with_raw_traffic(), ..by_gid };
+    let three = PathRecord {
+        numb_path: NumbPathByte::new(3),
+        ..by_gid
+    };
+    all.push(ask(
+        method::GET_TABLE,
+        gids | PathCompMask::NUMB_PATH,
+        three,
+    ));
+    let raw = PathRecord {
+        flow: FlowWord::new(0, 0).with_raw_traffic(),
+        ..by_gid
+    };
     all.push(ask(method::GET, gids | PathCompMask::RAW_TRAFFIC, raw));
     // Refusals.
-    let bad_rate = PathRecord { rate: SelectedValue(0x81), ..by_lid };
+    let bad_rate = PathRecord {
+        rate: SelectedValue(0x81),
+        ..by_lid
+    };
     all.push(ask(method::GET, lids | PathCompMask::RATE_PAIR, bad_rate));
-    all.push(ask(method::GET_TABLE, lids | PathCompMask::RATE_PAIR, bad_rate));
-    all.push(ask(method::GET, lids | PathCompMask::SERVICE_ID_MSB, by_lid));
-    let unknown = PathRecord { dlid: 0xbfff.into(), ..by_lid };
+    all.push(ask(
+        method::GET_TABLE,
+        lids | PathCompMask::RATE_PAIR,
+        bad_rate,
+    ));
+    all.push(ask(
+        method::GET,
+        lids | PathCompMask::SERVICE_ID_MSB,
+        by_lid,
+    ));
+    let unknown = PathRecord {
+        dlid: 0xbfff.into(),
+        ..by_lid
+    };
     all.push(ask(method::GET, lids, unknown));
     all.push(ask(method::GET_TABLE, lids, unknown));
-    let contradicting = PathRecord { slid: lid(3).into(), ..by_gid };
+    let contradicting = PathRecord {
+        slid: lid(3).into(),
+        ..by_gid
+    };
     all.push(ask(method::GET, gids | PathCompMask::SLID, contradicting));
     // Silence.
     let plain = request::path_by_lids(lid(1), lid(2));
@@ -181,13 +227,18 @@ fn requests(compiled: &Compiled) -> Vec<Slot> {
     };
     all.push(changed(&|slot| slot.mad[1] = 0x81));
     all.push(changed(&|slot| slot.mad[3] |= 0x80));
-    all.push(changed(&|slot| slot.mad[24..28].copy_from_slice(&[1, 2, 1, 0])));
+    all.push(changed(&|slot| {
+        slot.mad[24..28].copy_from_slice(&[1, 2, 1, 0])
+    }));
     all.push(changed(&|slot| slot.mad[43] = 7));
     all.push(changed(&|slot| slot.header.lid = 0xbfff.into()));
     // The slow lane's.
     all.push(changed(&|slot| slot.mad[16..18].copy_from_slice(&[0, 1])));
     all.push(ask(method::GET_TABLE, PathCompMask::SLID, by_lid));
-    let multicast = PathRecord { dgid: [0xff; 16], ..by_gid };
+    let multicast = PathRecord {
+        dgid: [0xff; 16],
+        ..by_gid
+    };
     all.push(ask(method::GET, gids, multicast));
     all.push(ask(method::GET_TABLE, gids, by_gid));
     all
@@ -210,11 +261,17 @@ fn no_request_makes_a_worker_allocate() {
         assert!(reached, "no request was refused as {name}");
     }
     for (reason, name) in PuntReason::ALL {
-        assert!(stats.punted[reason as usize] > 0, "no request was punted as {name}");
+        assert!(
+            stats.punted[reason as usize] > 0,
+            "no request was punted as {name}"
+        );
     }
     for (reason, name) in DropReason::ALL {
         let reached = stats.dropped[reason as usize] > 0;
-        assert!(reached || name == "queue_full", "no request was dropped as {name}");
+        assert!(
+            reached || name == "queue_full",
+            "no request was dropped as {name}"
+        );
     }
 }
 
@@ -238,10 +295,16 @@ fn a_thousand_publications_make_a_worker_neither_allocate_nor_free() {
     let mut calls = 0;
     for nth in 1..=1000 {
         // Building and freeing snapshots happens here, outside what is counted.
-        let epoch = bench.publisher.publish(Snapshot::from_bytes(&bytes).unwrap());
+        let epoch = bench
+            .publisher
+            .publish(Snapshot::from_bytes(&bytes).unwrap());
         assert_eq!(epoch.get(), nth);
         calls += bench.ask(&requests[..20]);
-        assert_eq!(bench.stats().epoch, nth, "the worker took it up at its next turn");
+        assert_eq!(
+            bench.stats().epoch,
+            nth,
+            "the worker took it up at its next turn"
+        );
         assert!(bench.publisher.retired() <= 1);
     }
     assert_eq!(calls, 0);
@@ -287,5 +350,9 @@ fn no_reader_ever_runs_a_destructor() {
     drop(publisher);
     let drops = drops.lock().unwrap();
     assert_eq!(drops.len(), 1000);
-    assert!(drops.iter().all(|thread| *thread == std::thread::current().id()));
+    assert!(
+        drops
+            .iter()
+            .all(|thread| *thread == std::thread::current().id())
+    );
 }

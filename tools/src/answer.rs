@@ -26,7 +26,12 @@ pub(crate) struct Answer {
     #[command(flatten)]
     fabric: Option<FabricArgs>,
     /// Answer from a snapshot file instead of compiling; requesters are LIDs then
-    #[arg(long, value_name = "FILE.snap", conflicts_with = "fabric", required_unless_present = "fabric")]
+    #[arg(
+        long,
+        value_name = "FILE.snap",
+        conflicts_with = "fabric",
+        required_unless_present = "fabric"
+    )]
     snapshot: Option<PathBuf>,
     /// Accepted for symmetry with the other verbs: output is JSON lines in any case
     #[arg(long)]
@@ -89,8 +94,14 @@ impl Answerer {
         if let Some(mad) = &line.mad_hex {
             return self.mad(&line, mad);
         }
-        let query = line.query.as_ref().ok_or("expected \"query\" or \"mad_hex\"")?;
-        let data = line.request_hex.as_deref().ok_or("expected \"request_hex\"")?;
+        let query = line
+            .query
+            .as_ref()
+            .ok_or("expected \"query\" or \"mad_hex\"")?;
+        let data = line
+            .request_hex
+            .as_deref()
+            .ok_or("expected \"request_hex\"")?;
         let lid = self.requester(line.from.as_ref())?;
         let slot = slot(lid, query, &hex(data)?)?;
         let Some(reply) = slow_sa::respond(&self.snapshot, &slot) else {
@@ -110,11 +121,14 @@ impl Answerer {
         slot.header.lid = lid.into();
         let bytes = hex(mad)?;
         let count = bytes.len();
-        slot.mad = bytes.try_into().map_err(|_| format!("a MAD has 256 bytes, this has {count}"))?;
+        slot.mad = bytes
+            .try_into()
+            .map_err(|_| format!("a MAD has 256 bytes, this has {count}"))?;
         Ok(match slow_sa::respond(&self.snapshot, &slot) {
             None => json!({ "id": line.id, "status": "drop" }),
             Some(reply) => {
-                let segments: Vec<String> = segments(&reply).iter().map(|mad| to_hex(mad)).collect();
+                let segments: Vec<String> =
+                    segments(&reply).iter().map(|mad| to_hex(mad)).collect();
                 json!({ "id": line.id, "mad_hex": segments })
             }
         })
@@ -154,7 +168,10 @@ fn slot(lid: u16, query: &Query, data: &[u8]) -> Result<Slot, String> {
         mad.rmpp = RmppHeader::data(flag::SINGLE, 1, 0);
     }
     mad.sa.component_mask = comp_mask(&query.comp_mask)?.into();
-    let place = mad.data.get_mut(..data.len()).ok_or("request_hex: more than 200 bytes")?;
+    let place = mad
+        .data
+        .get_mut(..data.len())
+        .ok_or("request_hex: more than 200 bytes")?;
     place.copy_from_slice(data);
     Ok(slot)
 }
@@ -170,7 +187,9 @@ fn attribute_and_method(query: &Query) -> Result<(AttributeId, u8), String> {
         "table" => method::GET_TABLE,
         "getmulti" => method::GET_MULTI,
         other => {
-            return Err(format!("method {other:?}: expected \"get\", \"table\" or \"getmulti\""));
+            return Err(format!(
+                "method {other:?}: expected \"get\", \"table\" or \"getmulti\""
+            ));
         }
     };
     Ok((attribute, asked))
@@ -225,9 +244,13 @@ fn segments(reply: &[u8]) -> Vec<[u8; MAD_SIZE]> {
     }
     let data = reply.get(DATA_OFFSET..).unwrap_or_default();
     let lengths = u32::try_from(data.len()).ok().and_then(payload_lengths);
-    let Some(lengths) = lengths.filter(|_| data.len() > DATA_SIZE) else { return vec![first] };
+    let Some(lengths) = lengths.filter(|_| data.len() > DATA_SIZE) else {
+        return vec![first];
+    };
     let parts = (1..).zip(data.chunks(DATA_SIZE));
-    parts.map(|(number, part)| segment(&first, number, part, &lengths)).collect()
+    parts
+        .map(|(number, part)| segment(&first, number, part, &lengths))
+        .collect()
 }
 
 fn segment(
@@ -253,7 +276,11 @@ fn segment(
 }
 
 fn hex(text: &str) -> Result<Vec<u8>, String> {
-    let digit = |c: u8| char::from(c).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
+    let digit = |c: u8| {
+        char::from(c)
+            .to_digit(16)
+            .and_then(|digit| u8::try_from(digit).ok())
+    };
     let pairs = text.as_bytes().chunks(2);
     pairs
         .map(|pair| match pair {

@@ -46,7 +46,9 @@ pub(crate) fn run(verb: &Check) -> Outcome {
     match (&credit_loop, reached.lost_between_hosts) {
         (None, 0) => Ok(()),
         (Some(_), _) => Err(Failure::Refused("the tables have a credit loop".to_owned())),
-        (None, lost) => Err(Failure::Refused(format!("{lost} pairs of hosts have no path"))),
+        (None, lost) => Err(Failure::Refused(format!(
+            "{lost} pairs of hosts have no path"
+        ))),
     }
 }
 
@@ -69,11 +71,15 @@ impl Sls {
                 let text = or_fail(sm_control::fabric::xz::read(path))?;
                 let text = policy::decode(&text);
                 let config = routing::TorusConfig::parse(&text).map_err(|errors| {
-                    Failure::Failed(errors.report(&path.display().to_string()).trim_end().to_owned())
+                    Failure::Failed(
+                        errors
+                            .report(&path.display().to_string())
+                            .trim_end()
+                            .to_owned(),
+                    )
                 })?;
                 let placed = routing::torus::place(&parts.topology, &config);
-                let (torus, _) =
-                    placed.map_err(|refusal| Failure::Refused(refusal.to_string()))?;
+                let (torus, _) = placed.map_err(|refusal| Failure::Refused(refusal.to_string()))?;
                 Ok(Self::Torus(Box::new(torus)))
             }
             (None, None) => Ok(Self::Any),
@@ -100,7 +106,9 @@ impl Sls {
             Self::Torus(torus) => {
                 let sls = |from, to| {
                     let level = |hint| 1u16 << torus.path_sl(hint, from, to).get();
-                    SlVlMask(level(sa_wire::Sl::from_low_bits(0)) | level(sa_wire::Sl::from_low_bits(8)))
+                    SlVlMask(
+                        level(sa_wire::Sl::from_low_bits(0)) | level(sa_wire::Sl::from_low_bits(8)),
+                    )
                 };
                 unicast_loop(topology, routes, PathSls::BySwitch(&sls))
             }
@@ -126,8 +134,15 @@ fn recorded_sls(
     lid: u16,
 ) -> SlVlMask {
     let from = topology.end_port(source).node_guid.get();
-    let base = parts.routes.lids().owner(lid).map(|owner| topology.end_port(owner).lid.get());
-    recorded.get(&(from, base.unwrap_or(lid))).copied().unwrap_or(SlVlMask(0))
+    let base = parts
+        .routes
+        .lids()
+        .owner(lid)
+        .map(|owner| topology.end_port(owner).lid.get());
+    recorded
+        .get(&(from, base.unwrap_or(lid)))
+        .copied()
+        .unwrap_or(SlVlMask(0))
 }
 
 fn report(
@@ -139,7 +154,10 @@ fn report(
 ) -> Outcome {
     let words = credit_loop.map(|found| found.in_words(&parts.topology, &parts.routes));
     if verb.json {
-        let cycle: Vec<&str> = words.as_deref().map(|words| words.lines().collect()).unwrap_or_default();
+        let cycle: Vec<&str> = words
+            .as_deref()
+            .map(|words| words.lines().collect())
+            .unwrap_or_default();
         return json::print(&json!({
             "acyclic": credit_loop.is_none(),
             "cycle": cycle,
@@ -151,13 +169,24 @@ fn report(
             "multicast": null,
         }));
     }
-    println!("{} switches, path SLs from {}", parts.topology.switches.len(), sls.name());
+    println!(
+        "{} switches, path SLs from {}",
+        parts.topology.switches.len(),
+        sls.name()
+    );
     match words {
         None => println!("unicast    no credit loop"),
-        Some(words) => println!("unicast    credit loop, each may wait for the next:\n{}", words.trim_end()),
+        Some(words) => println!(
+            "unicast    credit loop, each may wait for the next:\n{}",
+            words.trim_end()
+        ),
     }
     println!("multicast  not checked yet");
-    println!("reached    {} of {} pairs of ports", reached.pairs - reached.lost, reached.pairs);
+    println!(
+        "reached    {} of {} pairs of ports",
+        reached.pairs - reached.lost,
+        reached.pairs
+    );
     for pair in reached.listed.iter().take(20) {
         let from = topology_name(parts, pair.source);
         println!("lost       {from} to LID {}", pair.lid);

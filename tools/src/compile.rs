@@ -36,7 +36,11 @@ pub(crate) fn run(verb: &Compile) -> Outcome {
         compiled.publishable().map_err(failure)?;
     }
     or_fail(store::write(&verb.output, &compiled.snapshot))?;
-    if verb.json { print_json(verb, &compiled) } else { print(verb, &compiled) }
+    if verb.json {
+        print_json(verb, &compiled)
+    } else {
+        print(verb, &compiled)
+    }
 }
 
 fn print(verb: &Compile, compiled: &Compiled) -> Outcome {

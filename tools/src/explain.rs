@@ -49,12 +49,13 @@ fn number(text: &str) -> Result<u64, String> {
 }
 
 fn pkey(text: &str) -> Result<u16, String> {
-    number(text)?.try_into().map_err(|_| "a P_Key has 16 bits".to_owned())
+    number(text)?
+        .try_into()
+        .map_err(|_| "a P_Key has 16 bits".to_owned())
 }
 
 pub(crate) fn run(verb: &Explain) -> Outcome {
-    let compiled =
-        pipeline::compile(&verb.fabric.inputs(), Stamp::default()).map_err(failure)?;
+    let compiled = pipeline::compile(&verb.fabric.inputs(), Stamp::default()).map_err(failure)?;
     warn(&compiled.warnings);
     let explanation = explained(&compiled, &Pair::new(verb, &compiled.parts)?)?;
     if verb.json {
@@ -90,8 +91,11 @@ impl Pair {
     /// The request as it would come over the wire, asked by the source.
     fn request(&self, slid: u16, dlid: u16) -> sa_wire::umad::Slot {
         let mut mask = PathCompMask::SLID | PathCompMask::DLID;
-        let mut record =
-            PathRecord { slid: slid.into(), dlid: dlid.into(), ..PathRecord::default() };
+        let mut record = PathRecord {
+            slid: slid.into(),
+            dlid: dlid.into(),
+            ..PathRecord::default()
+        };
         if let Some(service_id) = self.service_id {
             mask = mask | PathCompMask::SERVICE_ID;
             record.service_id = service_id.into();
@@ -128,17 +132,25 @@ pub(crate) fn explained(compiled: &Compiled, pair: &Pair) -> Outcome<Value> {
         "source": end(parts, pair.source),
         "destination": end(parts, pair.destination),
         "status": format!("0x{status:04x}"),
-        "record": records.first().map(|record| summary(record)),
+        "record": records.first().map(summary),
         "policy": rules(parts, pair),
         "hops": hops(parts, pair, dlid, records.first()),
     }))
 }
 
 fn end(parts: &Parts, ix: usize) -> Value {
-    let name = parts.subnet.end_ports().get(ix).map(|port| parts.subnet.fabric().port_name(port.at));
+    let name = parts
+        .subnet
+        .end_ports()
+        .get(ix)
+        .map(|port| parts.subnet.fabric().port_name(port.at));
     let end = parts.topology.end_ports.get(ix);
-    let keys: Vec<String> =
-        parts.partitions.pkey_table(ix).iter().map(ToString::to_string).collect();
+    let keys: Vec<String> = parts
+        .partitions
+        .pkey_table(ix)
+        .iter()
+        .map(ToString::to_string)
+        .collect();
     let coordinate = parts.routes.coordinate(end_ix(ix)).map(|at| at.to_string());
     json!({
         "name": name,
@@ -168,7 +180,9 @@ fn summary(record: &PathRecord) -> Value {
 
 /// The rule that gave the level, and why each earlier one did not.
 fn rules(parts: &Parts, pair: &Pair) -> Value {
-    let Some(policy) = &parts.policy else { return Value::Null };
+    let Some(policy) = &parts.policy else {
+        return Value::Null;
+    };
     let query = Query {
         source: pair.source,
         destination: pair.destination,
@@ -193,17 +207,35 @@ fn rules(parts: &Parts, pair: &Pair) -> Value {
 
 /// The way packets take, with the VL of each hop.
 fn hops(parts: &Parts, pair: &Pair, dlid: u16, record: Option<&PathRecord>) -> Value {
-    let walked = walk(&parts.topology, &parts.routes, parts.qos(), end_ix(pair.source), dlid);
+    let walked = walk(
+        &parts.topology,
+        &parts.routes,
+        parts.qos(),
+        end_ix(pair.source),
+        dlid,
+    );
     let walked = match walked {
         Ok(walked) => walked,
         Err(why) => return json!({ "no_path": why.to_string() }),
     };
     let sl = record.map_or(0, |record| record.qos_class_sl.sl().get());
     let hops = walked.hops.iter().map(|hop| {
-        let at = parts.routes.torus().and_then(|torus| torus.coordinate(hop.switch));
+        let at = parts
+            .routes
+            .torus()
+            .and_then(|torus| torus.coordinate(hop.switch));
         let switch = parts.topology.switch(hop.switch);
-        let name = SwitchName { guid: switch.guid, description: switch.description.clone(), at };
-        let vl = parts.routes.sl2vl(hop.switch, hop.input, hop.output).0.get(usize::from(sl)).copied();
+        let name = SwitchName {
+            guid: switch.guid,
+            description: switch.description.clone(),
+            at,
+        };
+        let vl = parts
+            .routes
+            .sl2vl(hop.switch, hop.input, hop.output)
+            .0
+            .get(usize::from(sl))
+            .copied();
         let port = switch.ports.get(usize::from(hop.output));
         json!({
             "switch": name.to_string(),
@@ -222,7 +254,10 @@ fn hops(parts: &Parts, pair: &Pair, dlid: u16, record: Option<&PathRecord>) -> V
 pub(crate) fn print(explanation: &Value) {
     for role in ["source", "destination"] {
         let end = &explanation[role];
-        let torus = end["torus"].as_str().map(|at| format!(", at {at}")).unwrap_or_default();
+        let torus = end["torus"]
+            .as_str()
+            .map(|at| format!(", at {at}"))
+            .unwrap_or_default();
         println!(
             "{role:<12}{} LID {}, port GUID {}{torus}",
             text(&end["name"]),
@@ -234,7 +269,10 @@ pub(crate) fn print(explanation: &Value) {
     print_hops(&explanation["hops"]);
     let record = &explanation["record"];
     if record.is_null() {
-        println!("answer      status {}, no record", text(&explanation["status"]));
+        println!(
+            "answer      status {}, no record",
+            text(&explanation["status"])
+        );
         return;
     }
     println!(
@@ -244,7 +282,11 @@ pub(crate) fn print(explanation: &Value) {
         record["mtu_bytes"],
         text(&record["rate"]),
         record["packet_life"],
-        if record["reversible"] == true { "reversible" } else { "not reversible" }
+        if record["reversible"] == true {
+            "reversible"
+        } else {
+            "not reversible"
+        }
     );
 }
 
@@ -254,7 +296,11 @@ fn print_policy(policy: &Value) {
         return;
     }
     for rule in policy["earlier_rules"].as_array().into_iter().flatten() {
-        println!("rule        line {}: no, {}", rule["line"], text(&rule["why"]));
+        println!(
+            "rule        line {}: no, {}",
+            rule["line"],
+            text(&rule["why"])
+        );
     }
     match policy["rule_line"].as_u64() {
         Some(line) => println!(

@@ -77,7 +77,9 @@ fn coordinate(text: &str) -> Result<Coordinate, String> {
 }
 
 fn link(text: &str) -> Result<(Coordinate, Axis, bool), String> {
-    let (at, direction) = text.split_once(':').ok_or("expected X,Y,Z:+A, as 1,0,0:+x")?;
+    let (at, direction) = text
+        .split_once(':')
+        .ok_or("expected X,Y,Z:+A, as 1,0,0:+x")?;
     let plus = match direction.as_bytes().first() {
         Some(b'+') => true,
         Some(b'-') => false,
@@ -98,19 +100,28 @@ fn write_torus(verb: &Torus) -> Outcome {
     or_fail(fs::create_dir_all(&verb.output).map_err(|error| naming(&verb.output, &error)))?;
     put(&verb.output.join("net"), &plan.net())?;
     put(&verb.output.join("torus-2QoS.conf"), &plan.torus_conf())?;
-    put(&verb.output.join("topo.json"), &format!("{}\n", topo(&plan)))?;
+    put(
+        &verb.output.join("topo.json"),
+        &format!("{}\n", topo(&plan)),
+    )?;
     if verb.lids {
         write_lids(&verb.output)?;
     }
     let (switches, links, hosts) = (plan.switches.len(), plan.links.len(), plan.hosts.len());
-    println!("{}: {switches} switches, {links} links, {hosts} hosts", verb.output.display());
+    println!(
+        "{}: {switches} switches, {links} links, {hosts} hosts",
+        verb.output.display()
+    );
     Ok(())
 }
 
 fn spec(verb: &Torus) -> TorusSpec {
     let mut spec = TorusSpec::new([verb.x, verb.y, verb.z], verb.hosts);
     spec.parallel = verb.parallel;
-    let links: u8 = verb.parallel.iter().fold(0, |sum, n| sum.saturating_add(n.saturating_mul(2)));
+    let links: u8 = verb
+        .parallel
+        .iter()
+        .fold(0, |sum, n| sum.saturating_add(n.saturating_mul(2)));
     spec.ports = spec.ports.max(links.saturating_add(verb.hosts));
     for axis in &verb.mesh_axis {
         if let Some(open) = spec.mesh.get_mut(*axis as usize) {
@@ -123,7 +134,9 @@ fn spec(verb: &Torus) -> TorusSpec {
         let axis = *axis as usize;
         let mut from = *at;
         if let (false, Some(value), Some(size)) = (*plus, from.get_mut(axis), spec.size.get(axis)) {
-            *value = value.checked_sub(1).unwrap_or(size.saturating_sub(1));
+            *value = value
+                .checked_sub(1)
+                .unwrap_or_else(|| size.saturating_sub(1));
         }
         spec.without_links.insert((from, axis));
     }
@@ -134,14 +147,22 @@ fn spec(verb: &Torus) -> TorusSpec {
 fn topo(plan: &TorusPlan) -> Value {
     let name = |[x, y, z]: Coordinate| format!("S{x}_{y}_{z}");
     let spec = &plan.spec;
-    let mesh: Vec<bool> =
-        spec.mesh.iter().zip(spec.size).map(|(open, size)| *open || size == 2).collect();
+    let mesh: Vec<bool> = spec
+        .mesh
+        .iter()
+        .zip(spec.size)
+        .map(|(open, size)| *open || size == 2)
+        .collect();
     let switches = plan.switches.iter().map(|switch| {
-        (switch.name.clone(), json!({ "coord": switch.coordinate, "guid": switch.guid }))
+        (
+            switch.name.clone(),
+            json!({ "coord": switch.coordinate, "guid": switch.guid }),
+        )
     });
-    let links = plan.links.iter().map(|link| {
-        json!([name(link.from.0), link.from.1, name(link.to.0), link.to.1])
-    });
+    let links = plan
+        .links
+        .iter()
+        .map(|link| json!([name(link.from.0), link.from.1, name(link.to.0), link.to.1]));
     let hosts = plan.hosts.iter().map(|host| {
         json!({
             "name": host.name,
@@ -162,11 +183,17 @@ fn topo(plan: &TorusPlan) -> Value {
 }
 
 fn write_lids(directory: &Path) -> Outcome {
-    let inputs = Inputs { fabric: directory.join("net"), ..Inputs::default() };
+    let inputs = Inputs {
+        fabric: directory.join("net"),
+        ..Inputs::default()
+    };
     let sources = or_fail(read(&inputs))?;
     let mut text = Vec::new();
     or_fail(dump::subnet_lst::write(&mut text, &sources.subnet))?;
-    put(&directory.join("opensm-subnet.lst"), &String::from_utf8_lossy(&text))
+    put(
+        &directory.join("opensm-subnet.lst"),
+        &String::from_utf8_lossy(&text),
+    )
 }
 
 fn put(path: &Path, text: &str) -> Outcome {

@@ -37,8 +37,10 @@ impl Failure {
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (Self::Failed(text) | Self::Usage(text) | Self::Refused(text) | Self::Unreachable(text)) =
-            self;
+        let (Self::Failed(text)
+        | Self::Usage(text)
+        | Self::Refused(text)
+        | Self::Unreachable(text)) = self;
         write!(f, "sapphire: {text}")
     }
 }

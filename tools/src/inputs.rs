@@ -76,7 +76,9 @@ enum Engine {
 }
 
 fn mtu(text: &str) -> Result<Mtu, String> {
-    let bytes: u32 = text.parse().map_err(|_| "expected a number of bytes".to_owned())?;
+    let bytes: u32 = text
+        .parse()
+        .map_err(|_| "expected a number of bytes".to_owned())?;
     Mtu::from_bytes(bytes).ok_or_else(|| "expected 256, 512, 1024, 2048 or 4096".to_owned())
 }
 
@@ -123,9 +125,9 @@ pub(crate) fn failure(error: PipelineError) -> Failure {
             sm_control::pipeline::ReadProblem::Options(text) => Failure::Usage(text.to_owned()),
             other => Failure::failed(other),
         },
-        PipelineError::Refused(_)
-        | PipelineError::CreditLoop(_)
-        | PipelineError::LostPairs(_) => Failure::Refused(error.to_string()),
+        PipelineError::Refused(_) | PipelineError::CreditLoop(_) | PipelineError::LostPairs(_) => {
+            Failure::Refused(error.to_string())
+        }
         other => Failure::failed(other),
     }
 }

@@ -110,8 +110,9 @@ fn gid(text: &str) -> Result<Gid, String> {
         let guid = Guid::new(number(text)?).map_err(|error| error.to_string())?;
         return Ok(Gid::unicast(SubnetPrefix::LINK_LOCAL, guid));
     }
-    let address: std::net::Ipv6Addr =
-        text.parse().map_err(|_| "expected a GID as an IPv6 address, or 0xGUID".to_owned())?;
+    let address: std::net::Ipv6Addr = text
+        .parse()
+        .map_err(|_| "expected a GID as an IPv6 address, or 0xGUID".to_owned())?;
     Ok(Gid(address.octets()))
 }
 
@@ -131,21 +132,29 @@ fn client(verb: &Pr) -> Outcome<Client> {
     let mut words = verb.via.split(':');
     match (words.next(), words.next(), words.next(), words.next()) {
         (Some("ibsim"), Some(node), None, None) => {
-            let unreachable = |error: &dyn std::fmt::Display| Failure::Unreachable(error.to_string());
+            let unreachable =
+                |error: &dyn std::fmt::Display| Failure::Unreachable(error.to_string());
             let options = ibsim::Options::on(node);
             let mut attachment =
                 ibsim::Attachment::new(&options).map_err(|error| unreachable(&error))?;
             let facts = attachment.port().map_err(|error| unreachable(&error))?;
             let port = attachment.client().map_err(|error| unreachable(&error))?;
-            Ok(Client { port: Box::new(port), sm_lid: facts.sm_lid })
+            Ok(Client {
+                port: Box::new(port),
+                sm_lid: facts.sm_lid,
+            })
         }
         (Some("umad"), device, port, None) => {
             let number = port.map(str::parse).transpose();
-            let number = number.map_err(|_| Failure::Usage(format!("--via {:?}: port", verb.via)))?;
+            let number =
+                number.map_err(|_| Failure::Usage(format!("--via {:?}: port", verb.via)))?;
             let client = umad::UmadClient::open(device, number)
                 .map_err(|error| Failure::Unreachable(error.to_string()))?;
             let sm_lid = client.sa().map_or(0, |sa| sa.lid.get());
-            Ok(Client { port: Box::new(client), sm_lid })
+            Ok(Client {
+                port: Box::new(client),
+                sm_lid,
+            })
         }
         _ => Err(Failure::Usage(format!(
             "--via {:?}: expected ibsim:NODE, umad, umad:DEVICE or umad:DEVICE:PORT",
@@ -156,19 +165,24 @@ fn client(verb: &Pr) -> Outcome<Client> {
 
 fn ask(verb: &Pr) -> Outcome {
     let mut client = client(verb)?;
-    let lid = Lid::new(verb.sa_lid.unwrap_or(client.sm_lid)).map_err(|_| {
-        Failure::Unreachable("the port knows no SM yet; give --sa-lid".to_owned())
-    })?;
+    let lid = Lid::new(verb.sa_lid.unwrap_or(client.sm_lid))
+        .map_err(|_| Failure::Unreachable("the port knows no SM yet; give --sa-lid".to_owned()))?;
     let (mask, record) = request_record(verb);
-    let asked = if verb.table { method::GET_TABLE } else { method::GET };
+    let asked = if verb.table {
+        method::GET_TABLE
+    } else {
+        method::GET
+    };
     let slot = request::path_request(0, asked, mask, &record);
     let mut mad = slot.mad;
     let transaction = u64::from(std::process::id());
     if let Some(place) = mad.get_mut(8..16) {
         place.copy_from_slice(&transaction.to_be_bytes());
     }
-    let patience =
-        Patience { timeout: Duration::from_millis(verb.timeout), retries: verb.retries };
+    let patience = Patience {
+        timeout: Duration::from_millis(verb.timeout),
+        retries: verb.retries,
+    };
     let mut reply = Reply::default();
     client
         .port
@@ -219,8 +233,10 @@ fn request_record(verb: &Pr) -> (PathCompMask, PathRecord) {
         record.numb_path = record.numb_path.with_reversible();
     }
     record.pkey = verb.pkey.unwrap_or(0).into();
-    record.qos_class_sl =
-        QosClassSl::new(verb.qos_class.unwrap_or(0), Sl::from_low_bits(verb.sl.unwrap_or(0)));
+    record.qos_class_sl = QosClassSl::new(
+        verb.qos_class.unwrap_or(0),
+        Sl::from_low_bits(verb.sl.unwrap_or(0)),
+    );
     record.mtu = SelectedValue(verb.mtu.unwrap_or(0));
     record.rate = SelectedValue(verb.rate.unwrap_or(0));
     record.packet_life = SelectedValue(verb.packet_life.unwrap_or(0));
@@ -250,7 +266,11 @@ fn print(verb: &Pr, status: Status, records: &[PathRecord]) -> Outcome {
             record.mtu.value(),
             record.rate.value(),
             record.packet_life.value(),
-            if record.numb_path.reversible() { ", reversible" } else { "" }
+            if record.numb_path.reversible() {
+                ", reversible"
+            } else {
+                ""
+            }
         );
     }
     Ok(())

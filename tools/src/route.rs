@@ -40,8 +40,17 @@ pub(crate) fn run(verb: &Route) -> Outcome {
     };
     warn(&compiled.warnings);
     if let Some(directory) = &verb.out {
-        let wanted = if verb.psl { Psl::Always } else { Psl::WhenSmall };
-        or_fail(export::all(directory, &compiled.parts, &compiled.snapshot, wanted))?;
+        let wanted = if verb.psl {
+            Psl::Always
+        } else {
+            Psl::WhenSmall
+        };
+        or_fail(export::all(
+            directory,
+            &compiled.parts,
+            &compiled.snapshot,
+            wanted,
+        ))?;
     }
     report(verb, &compiled)?;
     judge(verb, &compiled)
@@ -89,7 +98,14 @@ fn report(verb: &Route, compiled: &Compiled) -> Outcome {
     println!("check_ms         {:.2}", ms(timings.check));
     println!("peak_mb          {peak:.1}");
     println!("pairs_lost       {lost}");
-    println!("credit_loop      {}", if compiled.proof.credit_loop.is_some() { "yes" } else { "none" });
+    println!(
+        "credit_loop      {}",
+        if compiled.proof.credit_loop.is_some() {
+            "yes"
+        } else {
+            "none"
+        }
+    );
     println!("multicast_cycle  not checked: multicast is not routed yet");
     if let Some(directory) = &verb.out {
         println!("written to       {}", directory.display());

@@ -84,7 +84,9 @@ fn line(file: String, info: &SnapshotInfo) -> Line<'_> {
         path_classes: info.path_classes,
         encoding: info.encoding,
         qos: info.qos,
-        sections: sections.map(|(name, bytes)| ((*name).to_owned(), (*bytes).into())).collect(),
+        sections: sections
+            .map(|(name, bytes)| ((*name).to_owned(), (*bytes).into()))
+            .collect(),
         provenance: info.provenance.lines().collect(),
     }
 }
@@ -93,7 +95,10 @@ fn print_info(path: &str, info: &SnapshotInfo) {
     println!("{path}");
     println!("  digest        xxh3:{:016x}", info.digest);
     println!("  epoch         {}", info.epoch);
-    println!("  fabric        {} switches, {} hosts", info.switches, info.hosts);
+    println!(
+        "  fabric        {} switches, {} hosts",
+        info.switches, info.hosts
+    );
     println!("  QoS           {}", if info.qos { "on" } else { "off" });
     match info.rules {
         Some(rules) => println!("  policy        {rules} rules"),

@@ -41,7 +41,7 @@ impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} refuses to route this fabric", self.engine)?;
         for reason in &self.reasons {
-            write!(f, "\n  {reason}")?;
+            write!(f, "\n  error[{}]: {reason}", reason.code())?;
         }
         Ok(())
     }

@@ -42,7 +42,11 @@ impl<'a> Builder<'a> {
         let mut order: Vec<usize> = (0..model.ports.len()).collect();
         order.sort_by_key(|ix| model.ports.get(*ix).map(|port| port.guid.map_order()));
         let payloads = vec![Vec::new(); SectionId::ALL.len()];
-        let mut builder = Self { model, order, payloads };
+        let mut builder = Self {
+            model,
+            order,
+            payloads,
+        };
         builder.check_lengths()?;
         builder.ports()?;
         let index = builder.guid_index();
@@ -58,7 +62,11 @@ impl<'a> Builder<'a> {
     fn check_lengths(&self) -> Result<(), BuildError> {
         let ports = self.model.ports.len();
         limit("end ports", ports, LIDS - 1)?;
-        limit("path classes", self.model.paths.classes.len(), usize::from(u16::MAX))?;
+        limit(
+            "path classes",
+            self.model.paths.classes.len(),
+            usize::from(u16::MAX),
+        )?;
         let tables = [
             ("source rows", self.model.paths.rows.len()),
             ("destination columns", self.model.paths.columns.len()),
@@ -72,7 +80,9 @@ impl<'a> Builder<'a> {
     }
 
     fn rows(&self) -> impl Iterator<Item = (usize, &'a PortRow)> + '_ {
-        self.order.iter().filter_map(|ix| Some((*ix, self.model.ports.get(*ix)?)))
+        self.order
+            .iter()
+            .filter_map(|ix| Some((*ix, self.model.ports.get(*ix)?)))
     }
 
     fn ports(&mut self) -> Result<(), BuildError> {
@@ -98,7 +108,9 @@ impl<'a> Builder<'a> {
         let source_row = self.model.paths.rows.get(ix).copied().unwrap_or(0);
         let switch = u16::try_from(row.switch.unwrap_or(0)).map_err(|_| BuildError::TooMany {
             what: "switches",
-            count: row.switch.map_or(0, |ix| usize::try_from(ix).unwrap_or(usize::MAX)),
+            count: row
+                .switch
+                .map_or(0, |ix| usize::try_from(ix).unwrap_or(usize::MAX)),
             limit: usize::from(u16::MAX),
         })?;
         let class = |map: &Vec<u16>| map.get(ix).copied().unwrap_or(0);
@@ -142,7 +154,12 @@ impl<'a> Builder<'a> {
     }
 
     fn columns(&self, ix: usize) -> &'a [u16] {
-        self.model.paths.columns.get(ix).map(Vec::as_slice).unwrap_or_default()
+        self.model
+            .paths
+            .columns
+            .get(ix)
+            .map(Vec::as_slice)
+            .unwrap_or_default()
     }
 
     /// Interns P_Key tables. Shape: one set index per port, in snapshot order.
@@ -169,15 +186,19 @@ impl<'a> Builder<'a> {
         let mut records = Vec::with_capacity(sets.len());
         let mut values: Vec<u16> = Vec::new();
         for set in sets {
-            records.push(PkeySetRecord { start: count32(values.len()), len: count32(set.len()) });
+            records.push(PkeySetRecord {
+                start: count32(values.len()),
+                len: count32(set.len()),
+            });
             values.extend_from_slice(set);
         }
         self.put(SectionId::PkeySets, &records);
         self.put(SectionId::PkeyValues, &values);
         if sets.len() <= MATRIX_SETS {
             let pairs = sets.iter().flat_map(|a| sets.iter().map(move |b| (a, b)));
-            let matrix: Vec<u16> =
-                pairs.map(|(a, b)| pkeys::first_shared(a, b, both)).collect();
+            let matrix: Vec<u16> = pairs
+                .map(|(a, b)| pkeys::first_shared(a, b, both))
+                .collect();
             self.put(SectionId::PkeyMatrix, &matrix);
         }
     }
@@ -196,11 +217,15 @@ impl<'a> Builder<'a> {
         for ((ix, row), entry) in self.rows().zip(1u16..) {
             let of_port = self.columns(ix);
             if of_port.len() != usize::from(row.lmc.lids()) {
-                return Err(BuildError::Inconsistent { what: "destination columns" });
+                return Err(BuildError::Inconsistent {
+                    what: "destination columns",
+                });
             }
             let uneven = of_port.iter().any(|column| Some(column) != of_port.first());
             if !dense && uneven {
-                return Err(BuildError::Inconsistent { what: "columns of uniform pairs" });
+                return Err(BuildError::Inconsistent {
+                    what: "columns of uniform pairs",
+                });
             }
             for (lid, column) in (usize::from(row.lid.get())..).zip(of_port) {
                 take_lid(&mut ports, lid, entry, row)?;
@@ -218,9 +243,19 @@ impl<'a> Builder<'a> {
         let paths = &self.model.paths;
         let classes: Vec<PathClassRecord> = (0..)
             .zip(&paths.classes)
-            .map(|(ix, class)| if ix == 0 { NO_PATH } else { self.path_class(class) })
+            .map(|(ix, class)| {
+                if ix == 0 {
+                    NO_PATH
+                } else {
+                    self.path_class(class)
+                }
+            })
             .collect();
-        let classes = if classes.is_empty() { vec![NO_PATH] } else { classes };
+        let classes = if classes.is_empty() {
+            vec![NO_PATH]
+        } else {
+            classes
+        };
         self.put(SectionId::PathClasses, &classes);
         if let Pairs::Dense { table, .. } = &paths.pairs {
             self.put(SectionId::Pairs, table);
@@ -228,7 +263,11 @@ impl<'a> Builder<'a> {
     }
 
     fn path_class(&self, class: &PathClass) -> PathClassRecord {
-        let carried = if self.model.subnet.qos { class.carried } else { SlVlMask::ALL };
+        let carried = if self.model.subnet.qos {
+            class.carried
+        } else {
+            SlVlMask::ALL
+        };
         PathClassRecord {
             capacity: pack_capacity(class.capacity.mtu.code(), class.capacity.rate.get()),
             hops: class.hops,
@@ -237,7 +276,12 @@ impl<'a> Builder<'a> {
     }
 
     fn partitions(&mut self) {
-        if self.model.partitions.iter().all(|partition| partition.sl == 0) {
+        if self
+            .model
+            .partitions
+            .iter()
+            .all(|partition| partition.sl == 0)
+        {
             return;
         }
         let mut sls = vec![0u8; 0x8000];
@@ -250,10 +294,14 @@ impl<'a> Builder<'a> {
     }
 
     fn policy(&mut self) -> Result<(), BuildError> {
-        let Some(policy) = &self.model.policy else { return Ok(()) };
+        let Some(policy) = &self.model.policy else {
+            return Ok(());
+        };
         let ports = self.model.ports.len();
         if policy.source.map.len() != ports || policy.destination.map.len() != ports {
-            return Err(BuildError::Inconsistent { what: "policy classes of ports" });
+            return Err(BuildError::Inconsistent {
+                what: "policy classes of ports",
+            });
         }
         let words = policy.rules.len() / 64 + 1;
         self.put(SectionId::Policy, &[policy_record(policy, words)]);
@@ -293,8 +341,16 @@ impl<'a> Builder<'a> {
                 reserved: [0; 3],
             });
             let pkeys = level.pkeys.iter();
-            ranges.extend(pkeys.map(|(first, last)| PkeyRangeRecord { first: *first, last: *last }));
-            names.extend(level.name.chars().map(|c| if c.is_control() { ' ' } else { c }));
+            ranges.extend(pkeys.map(|(first, last)| PkeyRangeRecord {
+                first: *first,
+                last: *last,
+            }));
+            names.extend(
+                level
+                    .name
+                    .chars()
+                    .map(|c| if c.is_control() { ' ' } else { c }),
+            );
             names.push('\n');
         }
         self.put(SectionId::Levels, &records);
@@ -303,11 +359,17 @@ impl<'a> Builder<'a> {
     }
 
     fn rules(&mut self, policy: &PolicyTables) {
-        let guard = RuleRecord { line: 0, level: u32::from(policy.default_level) };
+        let guard = RuleRecord {
+            line: 0,
+            level: u32::from(policy.default_level),
+        };
         let records: Vec<RuleRecord> = policy
             .rules
             .iter()
-            .map(|rule| RuleRecord { line: rule.line, level: u32::from(rule.level) })
+            .map(|rule| RuleRecord {
+                line: rule.line,
+                level: u32::from(rule.level),
+            })
             .chain([guard])
             .collect();
         self.put(SectionId::Rules, &records);
@@ -368,7 +430,11 @@ impl<'a> Builder<'a> {
     }
 }
 
-const NO_PATH: PathClassRecord = PathClassRecord { capacity: 0, hops: 0, carried: 0 };
+const NO_PATH: PathClassRecord = PathClassRecord {
+    capacity: 0,
+    hops: 0,
+    carried: 0,
+};
 
 fn take_lid(ports: &mut [u16], lid: usize, entry: u16, row: &PortRow) -> Result<(), BuildError> {
     match ports.get_mut(lid) {
@@ -376,7 +442,10 @@ fn take_lid(ports: &mut [u16], lid: usize, entry: u16, row: &PortRow) -> Result<
             *place = entry;
             Ok(())
         }
-        _ => Err(BuildError::Lid { lid: count32(lid), guid: row.guid.get() }),
+        _ => Err(BuildError::Lid {
+            lid: count32(lid),
+            guid: row.guid.get(),
+        }),
     }
 }
 
@@ -417,10 +486,20 @@ fn guarded_sets(sets: &[Vec<u64>], rules: usize, words: usize) -> Vec<u64> {
 /// an SL, MTU, rate or life time; see `lookup::REVERSE_PATH` and `REVERSE_POLICY`.
 fn judge_reverse(model: &Model) -> u8 {
     let all = |mask: SlVlMask| !model.subnet.qos || mask == SlVlMask::ALL;
-    let drops = !(model.ports.iter().all(|port| all(port.sl_out) && all(port.sl_in))
-        && model.paths.classes.iter().skip(1).all(|class| all(class.carried)));
+    let drops = !(model
+        .ports
+        .iter()
+        .all(|port| all(port.sl_out) && all(port.sl_in))
+        && model
+            .paths
+            .classes
+            .iter()
+            .skip(1)
+            .all(|class| all(class.carried)));
     let levels = model.policy.iter().flat_map(|policy| &policy.levels);
-    let refuses = levels.into_iter().any(|level| level.sl > 15 || !level.pkeys.is_empty());
+    let refuses = levels
+        .into_iter()
+        .any(|level| level.sl > 15 || !level.pkeys.is_empty());
     let dense = !is_symmetric(&model.paths);
     u8::from(dense || drops) * REVERSE_PATH + u8::from(refuses || drops) * REVERSE_POLICY
 }
@@ -465,7 +544,11 @@ fn assemble(payloads: &[Vec<u8>]) -> Backing {
         copy(memory, 0, header.as_bytes());
         copy(memory, size_of::<Header>(), entries.as_bytes());
         for (entry, payload) in entries.iter().zip(payloads) {
-            copy(memory, usize::try_from(entry.offset).unwrap_or(usize::MAX), payload);
+            copy(
+                memory,
+                usize::try_from(entry.offset).unwrap_or(usize::MAX),
+                payload,
+            );
         }
         let digest = xxhash_rust::xxh3::xxh3_64(memory.get(DIGEST_FROM..).unwrap_or_default());
         copy(memory, MAGIC.len(), &digest.to_ne_bytes());
@@ -479,11 +562,19 @@ fn copy(memory: &mut [u8], at: usize, bytes: &[u8]) {
 }
 
 fn limit(what: &'static str, count: usize, limit: usize) -> Result<(), BuildError> {
-    if count > limit { Err(BuildError::TooMany { what, count, limit }) } else { Ok(()) }
+    if count > limit {
+        Err(BuildError::TooMany { what, count, limit })
+    } else {
+        Ok(())
+    }
 }
 
 const fn too_many(what: &'static str, count: usize) -> BuildError {
-    BuildError::TooMany { what, count, limit: u16::MAX as usize }
+    BuildError::TooMany {
+        what,
+        count,
+        limit: u16::MAX as usize,
+    }
 }
 
 /// Lengths that other limits keep far below 2^32.

@@ -37,7 +37,10 @@ pub(crate) const fn shift_for(places: usize) -> u32 {
 
 /// The first place to look at.
 #[inline(always)]
-#[expect(clippy::cast_possible_truncation, reason = "the shift leaves fewer bits than a usize has")]
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "the shift leaves fewer bits than a usize has"
+)]
 pub(crate) const fn place(guid: u64, multiplier: u64, shift: u32) -> usize {
     (guid.wrapping_mul(multiplier) >> shift) as usize
 }
@@ -51,10 +54,24 @@ pub(crate) fn build(guids: &[u64]) -> GuidIndex {
         let (cost, table) = fill(guids, places, multiplier, shift);
         if best.as_ref().is_none_or(|(least, _)| cost < *least) {
             let shift = u8::try_from(shift).unwrap_or(u8::MAX);
-            best = Some((cost, GuidIndex { places: table, multiplier, shift }));
+            best = Some((
+                cost,
+                GuidIndex {
+                    places: table,
+                    multiplier,
+                    shift,
+                },
+            ));
         }
     }
-    best.map_or_else(|| GuidIndex { places: vec![], multiplier: 0, shift: 0 }, |(_, index)| index)
+    best.map_or_else(
+        || GuidIndex {
+            places: vec![],
+            multiplier: 0,
+            shift: 0,
+        },
+        |(_, index)| index,
+    )
 }
 
 /// The table and the sum of probes, which is what an average lookup costs.

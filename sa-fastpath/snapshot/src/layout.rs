@@ -153,7 +153,10 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Vec<Range>, LoadError> {
     let header = header(bytes)?;
     let have = bytes.len() as u64;
     if have < header.file_len {
-        return Err(LoadError::Truncated { have, need: header.file_len });
+        return Err(LoadError::Truncated {
+            have,
+            need: header.file_len,
+        });
     }
     if have > header.file_len {
         return Err(LoadError::Trailing(have - header.file_len));
@@ -167,8 +170,10 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Vec<Range>, LoadError> {
 
 fn header(bytes: &[u8]) -> Result<Header, LoadError> {
     let need = size_of::<Header>() as u64;
-    let (header, _) = Header::read_from_prefix(bytes)
-        .map_err(|_| LoadError::Truncated { have: bytes.len() as u64, need })?;
+    let (header, _) = Header::read_from_prefix(bytes).map_err(|_| LoadError::Truncated {
+        have: bytes.len() as u64,
+        need,
+    })?;
     if header.magic != MAGIC {
         return Err(LoadError::Magic);
     }
@@ -176,7 +181,10 @@ fn header(bytes: &[u8]) -> Result<Header, LoadError> {
         return Err(LoadError::ByteOrder);
     }
     if header.version != FORMAT_VERSION {
-        return Err(LoadError::Version { found: header.version, expected: FORMAT_VERSION });
+        return Err(LoadError::Version {
+            found: header.version,
+            expected: FORMAT_VERSION,
+        });
     }
     Ok(header)
 }

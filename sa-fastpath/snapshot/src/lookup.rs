@@ -84,14 +84,19 @@ impl Snapshot {
 
     /// All end ports, in the order of `Guid::map_order`.
     pub fn ports(&self) -> impl Iterator<Item = (PortIx, &PortRecord)> {
-        (0u16..).zip(self.sections.ports.iter()).map(|(ix, port)| (PortIx(ix), port))
+        (0u16..)
+            .zip(self.sections.ports.iter())
+            .map(|(ix, port)| (PortIx(ix), port))
     }
 
     /// The record behind an index.
     #[inline(always)]
     pub fn port(&self, ix: PortIx) -> &PortRecord {
         // An index made by another snapshot names nothing rather than panicking.
-        self.sections.ports.get(usize::from(ix.0)).unwrap_or(&NO_PORT)
+        self.sections
+            .ports
+            .get(usize::from(ix.0))
+            .unwrap_or(&NO_PORT)
     }
 
     /// The end port with this GUID (host order).
@@ -113,7 +118,11 @@ impl Snapshot {
     /// The end port that owns this LID; none for LIDs nobody owns, 0 and multicast LIDs.
     #[inline(always)]
     pub fn port_by_lid(&self, lid: u16) -> Option<PortIx> {
-        self.sections.lid_ports.get(usize::from(lid))?.checked_sub(1).map(PortIx)
+        self.sections
+            .lid_ports
+            .get(usize::from(lid))?
+            .checked_sub(1)
+            .map(PortIx)
     }
 
     /// True when every pair has one of two classes and no table is needed.
@@ -129,12 +138,27 @@ impl Snapshot {
             return loopback(from);
         }
         let class = self.class(from, to, lid)?;
-        let least = least_capacity(from.edge, least_capacity(class.capacity, to.edge));
+        // The first port that a switch sends through does not count, and here it is also the last.
+        let last = if from.is_switch() && from.switch == to.switch {
+            to.own
+        } else {
+            to.edge
+        };
+        let least = least_capacity(from.edge, least_capacity(class.capacity, last));
         let (mtu, rate) = crate::records::unpack_capacity(least);
         // A switch sends through one of its external ports, whose tables are the class's.
-        let out = if from.is_switch() { SlVlMask::ALL } else { SlVlMask(from.sl_out) };
+        let out = if from.is_switch() {
+            SlVlMask::ALL
+        } else {
+            SlVlMask(from.sl_out)
+        };
         let carried = out.and(SlVlMask(class.carried)).and(SlVlMask(to.sl_in));
-        (carried.0 != 0).then_some(PathParameters { mtu, rate, carried, hops: class.hops })
+        (carried.0 != 0).then_some(PathParameters {
+            mtu,
+            rate,
+            carried,
+            hops: class.hops,
+        })
     }
 
     #[inline(always)]
@@ -143,14 +167,29 @@ impl Snapshot {
             if !(from.has(port_flags::SOURCE) && to.has(port_flags::DESTINATION)) {
                 return None;
             }
-            if from.switch == to.switch { self.subnet.within_class } else { self.subnet.across_class }
+            if from.switch == to.switch {
+                self.subnet.within_class
+            } else {
+                self.subnet.across_class
+            }
         } else {
             let row = usize::from(from.row.checked_sub(1)?);
-            let column = self.sections.lid_columns.get(usize::from(lid))?.checked_sub(1)?;
+            let column = self
+                .sections
+                .lid_columns
+                .get(usize::from(lid))?
+                .checked_sub(1)?;
             let columns = usize::try_from(self.subnet.columns).ok()?;
-            *self.sections.pairs.get(row * columns + usize::from(column))?
+            *self
+                .sections
+                .pairs
+                .get(row * columns + usize::from(column))?
         };
-        if index == 0 { None } else { self.sections.path_classes.get(usize::from(index)) }
+        if index == 0 {
+            None
+        } else {
+            self.sections.path_classes.get(usize::from(index))
+        }
     }
 
     /// The SL after the routing engine's say, starting from `hint`.
@@ -229,7 +268,9 @@ impl Snapshot {
             let start = usize::try_from(record.start).unwrap_or(usize::MAX);
             start..start.saturating_add(usize::try_from(record.len).unwrap_or(usize::MAX))
         });
-        range.and_then(|range| self.sections.pkey_values.get(range)).unwrap_or_default()
+        range
+            .and_then(|range| self.sections.pkey_values.get(range))
+            .unwrap_or_default()
     }
 
     /// The P_Key table of a port, ordered as `Pkey::map_order`.

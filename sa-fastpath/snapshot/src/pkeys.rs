@@ -9,7 +9,11 @@ const BASE: u16 = 0x7fff;
 /// Order of keys in a set. With `both`, keys of one base with different membership are different
 /// keys; without, a base appears once.
 pub(crate) const fn order(key: u16, both: bool) -> u16 {
-    if both { key.swap_bytes() } else { (key & BASE).swap_bytes() }
+    if both {
+        key.swap_bytes()
+    } else {
+        (key & BASE).swap_bytes()
+    }
 }
 
 /// A port's table as a set: ordered, and without `both` one entry per base, full before limited.
@@ -50,9 +54,16 @@ fn merge(
     from_source: impl Fn(u16) -> bool,
     from_destination: impl Fn(u16) -> bool,
 ) -> u16 {
-    let mut source = source.iter().copied().filter(|key| from_source(*key)).peekable();
-    let mut destination =
-        destination.iter().copied().filter(|key| from_destination(*key)).peekable();
+    let mut source = source
+        .iter()
+        .copied()
+        .filter(|key| from_source(*key))
+        .peekable();
+    let mut destination = destination
+        .iter()
+        .copied()
+        .filter(|key| from_destination(*key))
+        .peekable();
     while let (Some(ours), Some(theirs)) = (source.peek(), destination.peek()) {
         if matches(*ours, *theirs) {
             return *ours;
@@ -79,7 +90,9 @@ pub(crate) fn share(source: &[u16], destination: &[u16], key: u16, both: bool) -
 /// The set's entry for a partition; with `both`, full before limited.
 fn entry(set: &[u16], key: u16, both: bool) -> Option<u16> {
     let find = |wanted| {
-        let at = set.binary_search_by_key(&order(wanted, both), |held| order(*held, both)).ok()?;
+        let at = set
+            .binary_search_by_key(&order(wanted, both), |held| order(*held, both))
+            .ok()?;
         set.get(at).copied()
     };
     find(key | Pkey::FULL_BIT).or_else(|| find(key & BASE))
@@ -105,7 +118,11 @@ mod tests {
         let (full, limited) = (set(&[0x8001]), set(&[0x0001]));
         assert_eq!(first_shared(&limited, &limited, false), 0);
         assert_eq!(first_shared(&full, &limited, false), 0x8001);
-        assert_eq!(first_shared(&limited, &full, false), 0x0001, "the source's own entry");
+        assert_eq!(
+            first_shared(&limited, &full, false),
+            0x0001,
+            "the source's own entry"
+        );
     }
 
     #[test]
@@ -113,7 +130,10 @@ mod tests {
         let (full, limited) = (set(&[0x8001]), set(&[0x0001]));
         assert!(share(&full, &limited, 0x0001, false) && share(&full, &limited, 0x8001, false));
         assert!(!share(&limited, &limited, 0x0001, false));
-        assert!(!share(&full, &full, 0x8000, false), "base 0 is no partition");
+        assert!(
+            !share(&full, &full, 0x8000, false),
+            "base 0 is no partition"
+        );
     }
 
     #[test]

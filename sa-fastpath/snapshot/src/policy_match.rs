@@ -76,7 +76,11 @@ impl Snapshot {
             return 0;
         }
         let at = qos_class.map_or(QOS_CLASS_ABSENT, |class| class & 0xfff);
-        self.sections.qos_class_map.get(usize::from(at)).copied().unwrap_or(0)
+        self.sections
+            .qos_class_map
+            .get(usize::from(at))
+            .copied()
+            .unwrap_or(0)
     }
 
     #[inline(always)]
@@ -85,7 +89,11 @@ impl Snapshot {
             return 0;
         }
         let at = pkey.map_or(PKEY_ABSENT, |pkey| pkey & 0x7fff);
-        self.sections.pkey_map.get(usize::from(at)).copied().unwrap_or(0)
+        self.sections
+            .pkey_map
+            .get(usize::from(at))
+            .copied()
+            .unwrap_or(0)
     }
 
     #[inline(always)]
@@ -93,9 +101,18 @@ impl Snapshot {
         if policy.dimensions & dimension::SERVICE == 0 {
             return 0;
         }
-        let Some(service_id) = service_id else { return policy.service_absent };
-        let after = self.sections.service_starts.partition_point(|start| *start <= service_id);
-        self.sections.service_classes.get(after.wrapping_sub(1)).copied().unwrap_or(0)
+        let Some(service_id) = service_id else {
+            return policy.service_absent;
+        };
+        let after = self
+            .sections
+            .service_starts
+            .partition_point(|start| *start <= service_id);
+        self.sections
+            .service_classes
+            .get(after.wrapping_sub(1))
+            .copied()
+            .unwrap_or(0)
     }
 
     /// The level for a path from `source` to `destination`. None without a policy.
@@ -112,7 +129,10 @@ impl Snapshot {
         Some(Matched {
             rule: (first < policy.rules).then_some(first),
             level_index: record.level,
-            level: self.sections.levels.get(usize::try_from(record.level).ok()?)?,
+            level: self
+                .sections
+                .levels
+                .get(usize::try_from(record.level).ok()?)?,
         })
     }
 
@@ -127,13 +147,24 @@ impl Snapshot {
     ) -> u32 {
         let words = usize::try_from(policy.words).unwrap_or(0);
         let sections = &self.sections;
-        let (Some(by_source), Some(by_destination), Some(by_class), Some(by_pkey), Some(by_service)) = (
+        let (
+            Some(by_source),
+            Some(by_destination),
+            Some(by_class),
+            Some(by_pkey),
+            Some(by_service),
+        ) = (
             rule_set(&sections.source_sets, source.source_class, words),
-            rule_set(&sections.destination_sets, destination.destination_class, words),
+            rule_set(
+                &sections.destination_sets,
+                destination.destination_class,
+                words,
+            ),
             rule_set(&sections.qos_class_sets, classes.qos_class, words),
             rule_set(&sections.pkey_rule_sets, classes.pkey, words),
             rule_set(&sections.service_sets, classes.service, words),
-        ) else {
+        )
+        else {
             return policy.rules;
         };
         let ends = by_source.iter().zip(by_destination);
@@ -154,12 +185,18 @@ impl Snapshot {
     pub fn level_pkeys(&self, level: &LevelRecord) -> &[PkeyRangeRecord] {
         let start = usize::try_from(level.pkeys_start).unwrap_or(usize::MAX);
         let len = usize::try_from(level.pkeys_len).unwrap_or(usize::MAX);
-        self.sections.level_pkeys.get(start..start.saturating_add(len)).unwrap_or_default()
+        self.sections
+            .level_pkeys
+            .get(start..start.saturating_add(len))
+            .unwrap_or_default()
     }
 
     /// The line of the policy file where a rule starts.
     pub fn rule_line(&self, rule: u32) -> Option<u32> {
-        self.sections.rules.get(usize::try_from(rule).ok()?).map(|record| record.line)
+        self.sections
+            .rules
+            .get(usize::try_from(rule).ok()?)
+            .map(|record| record.line)
     }
 
     /// The name of a level.

@@ -26,7 +26,11 @@ impl<T: FromBytes + IntoBytes + Immutable + KnownLayout> Section<T> {
     /// The section at `range`; none when it is out of bounds, of uneven length or misaligned.
     pub(crate) fn new(bytes: &[u8], range: &Range) -> Option<Self> {
         let slice = <[T]>::ref_from_bytes(bytes.get(range.start..range.end)?).ok()?;
-        Some(Self { start: NonNull::from(slice).cast(), len: slice.len(), marker: PhantomData })
+        Some(Self {
+            start: NonNull::from(slice).cast(),
+            len: slice.len(),
+            marker: PhantomData,
+        })
     }
 }
 

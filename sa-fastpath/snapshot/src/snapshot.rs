@@ -102,7 +102,10 @@ impl Snapshot {
     /// [`LoadError`].
     #[cfg(feature = "mmap")]
     pub fn map(file: &std::fs::File) -> Result<Self, LoadError> {
-        let length = file.metadata().map_err(|error| LoadError::Map(error.to_string()))?.len();
+        let length = file
+            .metadata()
+            .map_err(|error| LoadError::Map(error.to_string()))?
+            .len();
         if length == 0 {
             return Err(LoadError::Truncated { have: 0, need: 64 });
         }
@@ -114,14 +117,29 @@ impl Snapshot {
         let sections = Sections::new(backing.bytes(), &ranges)?;
         let subnet = match &*sections.subnet {
             [subnet] => *subnet,
-            _ => return Err(LoadError::Section { section: "subnet", what: "not one record" }),
+            _ => {
+                return Err(LoadError::Section {
+                    section: "subnet",
+                    what: "not one record",
+                });
+            }
         };
         let policy = match &*sections.policy {
             [] => None,
             [policy] => Some(*policy),
-            _ => return Err(LoadError::Section { section: "policy", what: "several records" }),
+            _ => {
+                return Err(LoadError::Section {
+                    section: "policy",
+                    what: "several records",
+                });
+            }
         };
-        let snapshot = Self { subnet, policy, sections, backing };
+        let snapshot = Self {
+            subnet,
+            policy,
+            sections,
+            backing,
+        };
         crate::verify::verify(&snapshot)?;
         Ok(snapshot)
     }
@@ -133,7 +151,10 @@ impl Snapshot {
 
     /// What it holds, for people.
     pub fn info(&self) -> SnapshotInfo {
-        let header = self.as_bytes().get(8..16).and_then(|digest| digest.try_into().ok());
+        let header = self
+            .as_bytes()
+            .get(8..16)
+            .and_then(|digest| digest.try_into().ok());
         let switches = self.ports().filter(|(_, port)| port.is_switch()).count();
         SnapshotInfo {
             epoch: self.subnet.epoch,
@@ -144,7 +165,11 @@ impl Snapshot {
             switches,
             rules: self.policy.map(|policy| policy.rules),
             path_classes: self.sections.path_classes.len() - 1,
-            encoding: if self.is_uniform() { "uniform" } else { "dense" },
+            encoding: if self.is_uniform() {
+                "uniform"
+            } else {
+                "dense"
+            },
             qos: self.subnet.qos == 1,
             sections: self.sections.sizes(),
             provenance: String::from_utf8_lossy(&self.sections.provenance).into_owned(),
@@ -225,7 +250,10 @@ impl Sections {
             (Id::ServiceClasses, self.service_classes.len()),
             (Id::ServiceSets, self.service_sets.len()),
         ];
-        counts.iter().map(|(id, count)| (id.name(), count * id.element_size())).collect()
+        counts
+            .iter()
+            .map(|(id, count)| (id.name(), count * id.element_size()))
+            .collect()
     }
 }
 
@@ -236,5 +264,8 @@ where
     ranges
         .get(id as usize)
         .and_then(|range| Section::new(bytes, range))
-        .ok_or_else(|| LoadError::Section { section: id.name(), what: "misplaced" })
+        .ok_or_else(|| LoadError::Section {
+            section: id.name(),
+            what: "misplaced",
+        })
 }

@@ -33,7 +33,11 @@ pub(crate) fn verify(snapshot: &Snapshot) -> Checked {
 }
 
 fn check(holds: bool, section: &'static str, what: &'static str) -> Checked {
-    if holds { Ok(()) } else { Err(LoadError::Section { section, what }) }
+    if holds {
+        Ok(())
+    } else {
+        Err(LoadError::Section { section, what })
+    }
 }
 
 fn subnet(snapshot: &Snapshot) -> Checked {
@@ -47,7 +51,11 @@ fn subnet(snapshot: &Snapshot) -> Checked {
     let reverse = record.judge_reverse & !(REVERSE_PATH | REVERSE_POLICY) == 0;
     check(reverse, "subnet", "unknown reverse flags")?;
     check(record.resp_time < 32, "subnet", "response time over 31")?;
-    check((2..=63).contains(&record.max_rate_code), "subnet", "largest rate code")
+    check(
+        (2..=63).contains(&record.max_rate_code),
+        "subnet",
+        "largest rate code",
+    )
 }
 
 fn ports(snapshot: &Snapshot) -> Checked {
@@ -55,13 +63,25 @@ fn ports(snapshot: &Snapshot) -> Checked {
     let ports = &*sections.ports;
     check(ports.len() < LIDS, "ports", "more than LIDs")?;
     let order = |port: &PortRecord| u64::from_le_bytes(port.guid);
-    check(ports.is_sorted_by(|a, b| order(a) < order(b)), "ports", "not in order, or GUID twice")?;
+    check(
+        ports.is_sorted_by(|a, b| order(a) < order(b)),
+        "ports",
+        "not in order, or GUID twice",
+    )?;
     let rows = u64::from(snapshot.subnet.rows);
     for port in ports {
         let range = port.lid >= 1 && u32::from(port.lid) + (1 << port.lmc.min(7)) <= 0xc000;
-        check(port.guid() != 0 && port.lmc <= 7 && range, "ports", "GUID or LIDs")?;
+        check(
+            port.guid() != 0 && port.lmc <= 7 && range,
+            "ports",
+            "GUID or LIDs",
+        )?;
         check(port.flags & !port_flags::ALL == 0, "ports", "unknown flags")?;
-        check(capacity(port.own) && capacity(port.edge), "ports", "MTU or rate")?;
+        check(
+            capacity(port.own) && capacity(port.edge),
+            "ports",
+            "MTU or rate",
+        )?;
         let set = usize::from(port.pkey_set) < sections.pkey_sets.len();
         check(set, "ports", "P_Key set out of range")?;
         let row = snapshot.is_uniform() || u64::from(port.row) <= rows;
@@ -80,15 +100,27 @@ const fn capacity(packed: u8) -> bool {
 fn guid_index_finds_all(snapshot: &Snapshot) -> Checked {
     const NAME: &str = "GUID index";
     let (places, ports) = (&*snapshot.sections.guid_index, snapshot.port_count());
-    check(places.len() == guid_index::places_for(ports), NAME, "unexpected length")?;
+    check(
+        places.len() == guid_index::places_for(ports),
+        NAME,
+        "unexpected length",
+    )?;
     let shift = guid_index::shift_for(places.len());
-    check(u32::from(snapshot.subnet.guid_shift) == shift, NAME, "unexpected shift")?;
+    check(
+        u32::from(snapshot.subnet.guid_shift) == shift,
+        NAME,
+        "unexpected shift",
+    )?;
     // With as many entries as ports and every port found, no entry is stray, and since the table is
     // at least half empty every probe ends.
     let entries = places.iter().filter(|place| **place != 0).count();
     check(entries == ports, NAME, "number of entries")?;
     for (ix, port) in snapshot.ports() {
-        check(snapshot.port_by_guid(port.guid()) == Some(ix), NAME, "a port is not found")?;
+        check(
+            snapshot.port_by_guid(port.guid()) == Some(ix),
+            NAME,
+            "a port is not found",
+        )?;
     }
     Ok(())
 }
@@ -105,7 +137,11 @@ fn lids(sections: &Sections) -> Checked {
         let all = range.is_some_and(|range| range.iter().all(|owner| *owner == entry));
         check(all, NAME, "a port does not own its LIDs")?;
     }
-    let used = sections.lid_ports.iter().filter(|owner| **owner != 0).count();
+    let used = sections
+        .lid_ports
+        .iter()
+        .filter(|owner| **owner != 0)
+        .count();
     check(used == owned, NAME, "a LID of nobody")
 }
 
@@ -116,29 +152,62 @@ fn paths(snapshot: &Snapshot) -> Checked {
         Some((none, some)) => (none, some),
         None => return check(false, "path classes", "no class 0"),
     };
-    check(none.capacity == 0 && none.carried == 0, "path classes", "class 0 is a path")?;
-    check(some.iter().all(|class| capacity(class.capacity)), "path classes", "MTU or rate")?;
-    if snapshot.is_uniform() { uniform_pairs(snapshot) } else { dense_pairs(snapshot) }
+    check(
+        none.capacity == 0 && none.carried == 0,
+        "path classes",
+        "class 0 is a path",
+    )?;
+    check(
+        some.iter().all(|class| capacity(class.capacity)),
+        "path classes",
+        "MTU or rate",
+    )?;
+    if snapshot.is_uniform() {
+        uniform_pairs(snapshot)
+    } else {
+        dense_pairs(snapshot)
+    }
 }
 
 fn uniform_pairs(snapshot: &Snapshot) -> Checked {
     let (sections, record) = (&snapshot.sections, &snapshot.subnet);
     let empty = sections.pairs.is_empty() && sections.lid_columns.is_empty();
-    check(empty && record.rows == 0 && record.columns == 0, "pair table", "not empty")?;
+    check(
+        empty && record.rows == 0 && record.columns == 0,
+        "pair table",
+        "not empty",
+    )?;
     let known = |class: u16| usize::from(class) < sections.path_classes.len();
-    check(known(record.within_class) && known(record.across_class), "pair table", "unknown class")
+    check(
+        known(record.within_class) && known(record.across_class),
+        "pair table",
+        "unknown class",
+    )
 }
 
 fn dense_pairs(snapshot: &Snapshot) -> Checked {
     let (sections, record) = (&snapshot.sections, &snapshot.subnet);
     let cells = u64::from(record.rows) * u64::from(record.columns);
-    check(sections.pairs.len() as u64 == cells, "pair table", "unexpected length")?;
+    check(
+        sections.pairs.len() as u64 == cells,
+        "pair table",
+        "unexpected length",
+    )?;
     let classes = sections.path_classes.len();
-    let known = sections.pairs.iter().all(|class| usize::from(*class) < classes);
+    let known = sections
+        .pairs
+        .iter()
+        .all(|class| usize::from(*class) < classes);
     check(known, "pair table", "unknown class")?;
-    check(sections.lid_columns.len() == LIDS, "LID columns", "unexpected length")?;
+    check(
+        sections.lid_columns.len() == LIDS,
+        "LID columns",
+        "unexpected length",
+    )?;
     let columns = sections.lid_columns.iter();
-    let inside = columns.into_iter().all(|column| u32::from(*column) <= record.columns);
+    let inside = columns
+        .into_iter()
+        .all(|column| u32::from(*column) <= record.columns);
     check(inside, "LID columns", "column out of range")
 }
 
@@ -147,18 +216,38 @@ fn pkey_sets(snapshot: &Snapshot) -> Checked {
     let both = snapshot.subnet.allow_both_pkeys == 1;
     let mut expected = 0u64;
     for (ix, record) in (0u16..).zip(sections.pkey_sets.iter()) {
-        check(u64::from(record.start) == expected, "P_Key sets", "not one after another")?;
+        check(
+            u64::from(record.start) == expected,
+            "P_Key sets",
+            "not one after another",
+        )?;
         expected += u64::from(record.len);
         let keys = snapshot.pkey_set(ix);
-        check(keys.len() as u64 == u64::from(record.len), "P_Key sets", "out of range")?;
-        check(keys.iter().all(|key| key & 0x7fff != 0), "P_Keys", "a key of base 0")?;
+        check(
+            keys.len() as u64 == u64::from(record.len),
+            "P_Key sets",
+            "out of range",
+        )?;
+        check(
+            keys.iter().all(|key| key & 0x7fff != 0),
+            "P_Keys",
+            "a key of base 0",
+        )?;
         let sorted = keys.is_sorted_by(|a, b| pkeys::order(*a, both) < pkeys::order(*b, both));
         check(sorted, "P_Keys", "not in order")?;
     }
-    check(sections.pkey_values.len() as u64 == expected, "P_Keys", "unexpected length")?;
+    check(
+        sections.pkey_values.len() as u64 == expected,
+        "P_Keys",
+        "unexpected length",
+    )?;
     pkey_matrix(snapshot, both)?;
     let sls = &*sections.partition_sls;
-    check(sls.is_empty() || sls.len() == 0x8000, "partition SLs", "unexpected length")?;
+    check(
+        sls.is_empty() || sls.len() == 0x8000,
+        "partition SLs",
+        "unexpected length",
+    )?;
     check(sls.iter().all(|sl| *sl < 16), "partition SLs", "SL over 15")
 }
 
@@ -180,10 +269,18 @@ fn pkey_matrix(snapshot: &Snapshot, both: bool) -> Checked {
 }
 
 fn text(sections: &Sections) -> Checked {
-    check(core::str::from_utf8(&sections.provenance).is_ok(), "provenance", "not UTF-8")?;
+    check(
+        core::str::from_utf8(&sections.provenance).is_ok(),
+        "provenance",
+        "not UTF-8",
+    )?;
     let names = core::str::from_utf8(&sections.level_names);
     let lines = names.map(|names| names.lines().count());
-    check(lines == Ok(sections.levels.len()), "level names", "not one line per level")
+    check(
+        lines == Ok(sections.levels.len()),
+        "level names",
+        "not one line per level",
+    )
 }
 
 fn no_policy(sections: &Sections) -> Checked {
@@ -201,19 +298,35 @@ fn no_policy(sections: &Sections) -> Checked {
         && sections.service_sets.is_empty();
     check(empty, "policy", "tables without a policy")?;
     let classless = |port: &PortRecord| port.source_class == 0 && port.destination_class == 0;
-    check(sections.ports.iter().all(classless), "ports", "policy classes without a policy")
+    check(
+        sections.ports.iter().all(classless),
+        "ports",
+        "policy classes without a policy",
+    )
 }
 
 fn policy(sections: &Sections, record: &PolicyRecord) -> Checked {
     let rules = usize::try_from(record.rules).unwrap_or(usize::MAX);
     let words = usize::try_from(record.words).unwrap_or(usize::MAX);
     check(words == rules / 64 + 1, "policy", "words of a rule set")?;
-    check(sections.rules.len() == rules.saturating_add(1), "rules", "unexpected number")?;
+    check(
+        sections.rules.len() == rules.saturating_add(1),
+        "rules",
+        "unexpected number",
+    )?;
     let levels = sections.levels.len();
     let known = |level: u32| usize::try_from(level).is_ok_and(|level| level < levels);
-    check(sections.rules.iter().all(|rule| known(rule.level)), "rules", "unknown level")?;
+    check(
+        sections.rules.iter().all(|rule| known(rule.level)),
+        "rules",
+        "unknown level",
+    )?;
     let guard = sections.rules.last().map(|rule| rule.level);
-    check(guard == Some(u32::from(record.default_level)), "rules", "default level")?;
+    check(
+        guard == Some(u32::from(record.default_level)),
+        "rules",
+        "default level",
+    )?;
     levels_in_range(sections)?;
     let sizes = set_counts(sections, rules, words)?;
     maps(sections, record, &sizes)
@@ -222,7 +335,11 @@ fn policy(sections: &Sections, record: &PolicyRecord) -> Checked {
 fn levels_in_range(sections: &Sections) -> Checked {
     let mut expected = 0u64;
     for level in sections.levels.iter() {
-        check(u64::from(level.pkeys_start) == expected, "QoS levels", "P_Keys out of place")?;
+        check(
+            u64::from(level.pkeys_start) == expected,
+            "QoS levels",
+            "P_Keys out of place",
+        )?;
         expected += u64::from(level.pkeys_len);
         let mtu = level.mtu_limit == 0 || Mtu::from_code(level.mtu_limit).is_ok();
         let rate = level.rate_limit == 0 || RateRank::from_raw(level.rate_limit).is_some();
@@ -231,8 +348,14 @@ fn levels_in_range(sections: &Sections) -> Checked {
         check(zero, "QoS levels", "reserved bytes")?;
     }
     let ranges = &*sections.level_pkeys;
-    check(ranges.len() as u64 == expected, "level P_Keys", "unexpected length")?;
-    let ordered = ranges.iter().all(|range| range.first <= range.last && range.last <= 0x7fff);
+    check(
+        ranges.len() as u64 == expected,
+        "level P_Keys",
+        "unexpected length",
+    )?;
+    let ordered = ranges
+        .iter()
+        .all(|range| range.first <= range.last && range.last <= 0x7fff);
     check(ordered, "level P_Keys", "range")
 }
 
@@ -248,10 +371,15 @@ struct SetCounts {
 fn set_counts(sections: &Sections, rules: usize, words: usize) -> Result<SetCounts, LoadError> {
     let count = |sets: &[u64], name: &'static str| {
         let classes = sets.len() / words;
-        check(classes >= 1 && classes * words == sets.len(), name, "unexpected length")?;
+        check(
+            classes >= 1 && classes * words == sets.len(),
+            name,
+            "unexpected length",
+        )?;
         let guard = 1u64 << (rules % 64);
         let guarded = sets.chunks_exact(words).all(|set| {
-            set.last().is_some_and(|last| last & guard != 0 && last & !(guard | (guard - 1)) == 0)
+            set.last()
+                .is_some_and(|last| last & guard != 0 && last & !(guard | (guard - 1)) == 0)
         });
         check(guarded, name, "guard bit")?;
         Ok(classes)
@@ -274,16 +402,28 @@ fn maps(sections: &Sections, record: &PolicyRecord, sizes: &SetCounts) -> Checke
     }
     let qos = &*sections.qos_class_map;
     let length = qos.len() == usize::from(QOS_CLASS_ABSENT) + 1;
-    check(length && inside(qos, sizes.qos_class), "QoS class map", "length or class")?;
+    check(
+        length && inside(qos, sizes.qos_class),
+        "QoS class map",
+        "length or class",
+    )?;
     let pkey = &*sections.pkey_map;
     let length = pkey.len() == usize::from(PKEY_ABSENT) + 1;
-    check(length && inside(pkey, sizes.pkey), "P_Key map", "length or class")?;
+    check(
+        length && inside(pkey, sizes.pkey),
+        "P_Key map",
+        "length or class",
+    )?;
     let starts = &*sections.service_starts;
     let ascending = starts.first() == Some(&0) && starts.is_sorted_by(|a, b| a < b);
     check(ascending, "service ids", "not ascending from 0")?;
     let classes = &*sections.service_classes;
     let length = classes.len() == starts.len();
-    check(length && inside(classes, sizes.service), "service classes", "length or class")?;
+    check(
+        length && inside(classes, sizes.service),
+        "service classes",
+        "length or class",
+    )?;
     let absent = usize::from(record.service_absent) < sizes.service;
     check(absent, "policy", "service class out of range")
 }

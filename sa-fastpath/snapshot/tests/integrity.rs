@@ -1,5 +1,7 @@
 //! A snapshot is either whole or refused.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
 use proptest::prelude::*;
 use sa_snapshot::model::*;
 use sa_snapshot::{Builder, LoadError, Snapshot};
@@ -7,13 +9,20 @@ use sa_wire::{Guid, Lid, Lmc, Mtu, NodeType, Pkey, Rate, SlVlMask};
 
 fn capacity(mtu: u8, rate: u8) -> Capacity {
     let rate = Rate::from_code(rate).unwrap().rank();
-    Capacity { mtu: Mtu::from_code(mtu).unwrap(), rate }
+    Capacity {
+        mtu: Mtu::from_code(mtu).unwrap(),
+        rate,
+    }
 }
 
 fn port(ix: u16, lmc: u8, pkeys: &[u16]) -> PortRow {
     PortRow {
         guid: Guid::new(0x1000_0000_0000_0000 + u64::from(ix) * 0x0101_0107).unwrap(),
-        node_type: if ix % 5 == 0 { NodeType::Switch } else { NodeType::Ca },
+        node_type: if ix.is_multiple_of(5) {
+            NodeType::Switch
+        } else {
+            NodeType::Ca
+        },
         lid: Lid::new(1 + ix * 8).unwrap(),
         lmc: Lmc::new(lmc).unwrap(),
         switch: Some(u32::from(ix / 5)),
@@ -50,37 +59,82 @@ fn policy(ports: usize) -> PolicyTables {
         ],
         default_level: 0,
         rules: vec![RuleRow { level: 1, line: 12 }],
-        source: Dimension { map: vec![0; ports], sets: single(&[1]) },
+        source: Dimension {
+            map: vec![0; ports],
+            sets: single(&[1]),
+        },
         destination: Dimension {
             map: (0..ports).map(|ix| u16::from(ix % 2 == 0)).collect(),
             sets: single(&[0, 1]),
         },
-        qos_class: Dimension { map: vec![0; 4097], sets: single(&[1]) },
-        pkey: Dimension { map: vec![0; 0x8001], sets: single(&[1]) },
+        qos_class: Dimension {
+            map: vec![0; 4097],
+            sets: single(&[1]),
+        },
+        pkey: Dimension {
+            map: vec![0; 0x8001],
+            sets: single(&[1]),
+        },
         service_id: Dimension {
-            map: ServiceIntervals { starts: vec![0, 100, 200], classes: vec![0, 1, 0], absent: 0 },
+            map: ServiceIntervals {
+                starts: vec![0, 100, 200],
+                classes: vec![0, 1, 0],
+                absent: 0,
+            },
             sets: single(&[0, 1]),
         },
     }
 }
 
 fn model(ports: u16, lmc: u8, dense: bool, with_policy: bool) -> Model {
-    let rows: Vec<PortRow> =
-        (0..ports).map(|ix| port(ix, lmc, if ix % 3 == 0 { &[0xffff, 0x8001] } else { &[0xffff] })).collect();
+    let rows: Vec<PortRow> = (0..ports)
+        .map(|ix| {
+            port(
+                ix,
+                lmc,
+                if ix % 3 == 0 {
+                    &[0xffff, 0x8001]
+                } else {
+                    &[0xffff]
+                },
+            )
+        })
+        .collect();
     let count = rows.len();
     let columns = u32::from(ports).max(1);
     Model {
-        provenance: Provenance { engine: "test".into(), ..Default::default() },
-        subnet: Subnet { qos: true, ..Default::default() },
+        provenance: Provenance {
+            engine: "test".into(),
+            ..Default::default()
+        },
+        subnet: Subnet {
+            qos: true,
+            ..Default::default()
+        },
         paths: PathTables {
             engine_sl: EngineSl::Torus { radix: [9, 1, 1] },
-            classes: vec![PathClass { capacity: capacity(4, 7), carried: SlVlMask::ALL, hops: 2 }; 3],
+            classes: vec![
+                PathClass {
+                    capacity: capacity(4, 7),
+                    carried: SlVlMask::ALL,
+                    hops: 2
+                };
+                3
+            ],
             rows: (1..=ports).collect(),
             columns: (1..=ports).map(|column| vec![column; 1 << lmc]).collect(),
             pairs: if dense {
-                Pairs::Dense { columns, table: (0..count * count).map(|i| u16::try_from(i % 3).unwrap()).collect() }
+                Pairs::Dense {
+                    columns,
+                    table: (0..count * count)
+                        .map(|i| u16::try_from(i % 3).unwrap())
+                        .collect(),
+                }
             } else {
-                Pairs::Uniform { within: 1, across: 2 }
+                Pairs::Uniform {
+                    within: 1,
+                    across: 2,
+                }
             },
         },
         partitions: vec![PartitionRow { base: 1, sl: 3 }],
@@ -135,11 +189,17 @@ fn truncation_anywhere_is_refused() {
     let bytes = snapshot.as_bytes();
     for length in (0..4096).chain((4096..bytes.len()).step_by(997)) {
         let error = Snapshot::from_bytes(&bytes[..length.min(bytes.len() - 1)]).unwrap_err();
-        assert!(matches!(error, LoadError::Truncated { .. }), "{length}: {error}");
+        assert!(
+            matches!(error, LoadError::Truncated { .. }),
+            "{length}: {error}"
+        );
     }
     let mut longer = bytes.to_vec();
     longer.extend([0; 64]);
-    assert_eq!(Snapshot::from_bytes(&longer).unwrap_err(), LoadError::Trailing(64));
+    assert_eq!(
+        Snapshot::from_bytes(&longer).unwrap_err(),
+        LoadError::Trailing(64)
+    );
 }
 
 #[test]

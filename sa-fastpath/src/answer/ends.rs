@@ -59,12 +59,14 @@ fn is_ours(snapshot: &Snapshot, gid: &Gid) -> bool {
 
 #[inline(always)]
 fn by_gid(snapshot: &Snapshot, gid: Option<Gid>) -> Result<Option<PortIx>, Stop> {
-    gid.map(|gid| snapshot.port_by_guid(gid.interface_id()).ok_or(NOT_FOUND)).transpose()
+    gid.map(|gid| snapshot.port_by_guid(gid.interface_id()).ok_or(NOT_FOUND))
+        .transpose()
 }
 
 #[inline(always)]
 fn by_lid(snapshot: &Snapshot, lid: Option<u16>) -> Result<Option<PortIx>, Stop> {
-    lid.map(|lid| snapshot.port_by_lid(lid).ok_or(NOT_FOUND)).transpose()
+    lid.map(|lid| snapshot.port_by_lid(lid).ok_or(NOT_FOUND))
+        .transpose()
 }
 
 #[inline(always)]

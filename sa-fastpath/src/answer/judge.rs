@@ -63,13 +63,23 @@ pub(crate) fn judge(
         return None;
     }
     let pkey = if query.raw_traffic { 0 } else { pkey };
-    Some(Parameters { mtu, rate, packet_life, pkey, sl: finished })
+    Some(Parameters {
+        mtu,
+        rate,
+        packet_life,
+        pkey,
+        sl: finished,
+    })
 }
 
 /// The lesser of a value and a limit, where 0 is no limit.
 #[inline(always)]
 const fn limited(value: u8, limit: u8) -> u8 {
-    if limit != 0 && limit < value { limit } else { value }
+    if limit != 0 && limit < value {
+        limit
+    } else {
+        value
+    }
 }
 
 /// A level may name an SL that does not exist; no path carries it.
@@ -99,10 +109,16 @@ fn pkey(
     if query.raw_traffic {
         return Some(snapshot.shared_pkey(source, destination));
     }
-    let allowed = level.map(|level| snapshot.level_pkeys(level)).unwrap_or_default();
+    let allowed = level
+        .map(|level| snapshot.level_pkeys(level))
+        .unwrap_or_default();
     if let Some(requested) = query.requested_pkey() {
         let base = requested & 0x7fff;
-        let in_level = || allowed.iter().any(|range| (range.first..=range.last).contains(&base));
+        let in_level = || {
+            allowed
+                .iter()
+                .any(|range| (range.first..=range.last).contains(&base))
+        };
         let shared = snapshot.share_pkey(source, destination, requested);
         return (shared && (allowed.is_empty() || in_level())).then_some(requested);
     }
@@ -124,8 +140,15 @@ fn level_pkey(
 ) -> Option<u16> {
     // The source's table is far shorter than the ranges may be.
     let bases = snapshot.pkeys(source).iter().map(|key| key & 0x7fff);
-    let in_level = |base: &u16| allowed.iter().any(|range| (range.first..=range.last).contains(base));
-    bases.filter(in_level).filter(|base| snapshot.share_pkey(source, destination, *base)).min()
+    let in_level = |base: &u16| {
+        allowed
+            .iter()
+            .any(|range| (range.first..=range.last).contains(base))
+    };
+    bases
+        .filter(in_level)
+        .filter(|base| snapshot.share_pkey(source, destination, *base))
+        .min()
 }
 
 /// The SL before the routing engine's say.
@@ -149,5 +172,8 @@ fn sl(
 
 /// The lowest SL that the path carries, 0 where it does.
 fn lowest(carried: SlVlMask) -> u8 {
-    Sl::ALL.iter().find(|sl| carried.carries(**sl)).map_or(0, |sl| sl.get())
+    Sl::ALL
+        .iter()
+        .find(|sl| carried.carries(**sl))
+        .map_or(0, |sl| sl.get())
 }

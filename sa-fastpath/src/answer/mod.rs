@@ -117,8 +117,9 @@ fn path_record(
     is_get: bool,
 ) -> Result<u16, Stop> {
     let query = PathQuery::decode(snapshot, mad, is_get)?;
-    let requester =
-        snapshot.port_by_lid(requester_lid).ok_or(Stop::Drop(DropReason::Requester))?;
+    let requester = snapshot
+        .port_by_lid(requester_lid)
+        .ok_or(Stop::Drop(DropReason::Requester))?;
     let ends = ends::ends(snapshot, &query)?;
     let (Some(source), Some(destination)) = (ends.source, ends.destination) else {
         return Err(Stop::Punt(PuntReason::UnnamedEnd));
@@ -134,16 +135,22 @@ fn path_record(
     }
     let mut records = [PathRecord::default(); INLINE_RECORDS];
     let mut count = 0;
-    let flow = for_each_path(snapshot, &query, requester, source, destination, |record| {
-        match records.get_mut(count) {
-            Some(place) => {
-                *place = *record;
-                count += 1;
-                ControlFlow::Continue(())
-            }
-            None => ControlFlow::Break(()),
-        }
-    });
+    let flow =
+        for_each_path(
+            snapshot,
+            &query,
+            requester,
+            source,
+            destination,
+            |record| match records.get_mut(count) {
+                Some(place) => {
+                    *place = *record;
+                    count += 1;
+                    ControlFlow::Continue(())
+                }
+                None => ControlFlow::Break(()),
+            },
+        );
     if flow.is_break() {
         return Err(Stop::Punt(PuntReason::LongTable));
     }

@@ -70,7 +70,10 @@ pub fn for_each_wanted_path(
     mut sink: impl FnMut(&PathRecord) -> ControlFlow<()>,
 ) -> ControlFlow<()> {
     let candidates = |named: Option<PortIx>| {
-        snapshot.ports().map(|(ix, _)| ix).filter(move |ix| named.is_none_or(|named| named == *ix))
+        snapshot
+            .ports()
+            .map(|(ix, _)| ix)
+            .filter(move |ix| named.is_none_or(|named| named == *ix))
     };
     for destination in candidates(ends.destination) {
         for source in candidates(ends.source) {
@@ -100,7 +103,11 @@ impl<'a> Pair<'a> {
     ) -> Self {
         let lids = |port: PortIx, named: bool, lid: u16| {
             let port = snapshot.port(port);
-            if named { (lid, lid) } else { (port.lid, port.lid + (port.lid_count() - 1)) }
+            if named {
+                (lid, lid)
+            } else {
+                (port.lid, port.lid + (port.lid_count() - 1))
+            }
         };
         let (mask, record) = (query.mask, &query.record);
         Self {
@@ -136,15 +143,28 @@ impl<'a> Pair<'a> {
     /// The path between two LIDs.
     #[inline(always)]
     fn path(&self, source_lid: u16, destination_lid: u16, preference: u8) -> Option<PathRecord> {
-        let parameters =
-            judge(self.snapshot, self.query, self.source, self.destination, destination_lid)?;
+        let parameters = judge(
+            self.snapshot,
+            self.query,
+            self.source,
+            self.destination,
+            destination_lid,
+        )?;
         let reversible = self.is_reversible(source_lid);
         if !reversible && self.query.wants_reversible() {
             return None;
         }
         let ends = (self.source, self.destination);
         let lids = (source_lid, destination_lid);
-        Some(build(self.snapshot, self.query, ends, lids, &parameters, reversible, preference))
+        Some(build(
+            self.snapshot,
+            self.query,
+            ends,
+            lids,
+            &parameters,
+            reversible,
+            preference,
+        ))
     }
 
     /// True when the way back would be granted to the same request.
@@ -154,11 +174,20 @@ impl<'a> Pair<'a> {
             return self.judge_reverse(source_lid).is_some();
         }
         !self.snapshot.reverse_path_may_differ()
-            || self.snapshot.path(self.destination, self.source, source_lid).is_some()
+            || self
+                .snapshot
+                .path(self.destination, self.source, source_lid)
+                .is_some()
     }
 
     #[inline(never)]
     fn judge_reverse(&self, source_lid: u16) -> Option<Parameters> {
-        judge(self.snapshot, self.query, self.destination, self.source, source_lid)
+        judge(
+            self.snapshot,
+            self.query,
+            self.destination,
+            self.source,
+            source_lid,
+        )
     }
 }

@@ -77,9 +77,8 @@ impl PathQuery {
     #[inline(always)]
     fn check_codes(&self, snapshot: &Snapshot) -> Result<(), Stop> {
         let max_rate = snapshot.subnet().max_rate_code;
-        let bad_rate = |rate: SelectedValue| {
-            rate.value() > max_rate || Rate::from_code(rate.value()).is_err()
-        };
+        let bad_rate =
+            |rate: SelectedValue| rate.value() > max_rate || Rate::from_code(rate.value()).is_err();
         let bad_mtu = |mtu: SelectedValue| Mtu::from_code(mtu.value()).is_err();
         if self.rate.is_some_and(bad_rate) || self.mtu.is_some_and(bad_mtu) {
             return Err(Stop::Reject(Reject::RequestInvalid));
@@ -94,8 +93,7 @@ impl PathQuery {
     fn match_input(&self) -> MatchInput {
         let has = |bit| self.mask.has(bit);
         MatchInput {
-            qos_class: has(PathCompMask::QOS_CLASS)
-                .then(|| self.record.qos_class_sl.qos_class()),
+            qos_class: has(PathCompMask::QOS_CLASS).then(|| self.record.qos_class_sl.qos_class()),
             pkey: self.requested_pkey(),
             service_id: has(PathCompMask::SERVICE_ID).then(|| self.record.service_id.get()),
         }
@@ -104,13 +102,17 @@ impl PathQuery {
     /// The P_Key asked for.
     #[inline(always)]
     pub(crate) fn requested_pkey(&self) -> Option<u16> {
-        self.mask.has(PathCompMask::PKEY).then(|| self.record.pkey.get())
+        self.mask
+            .has(PathCompMask::PKEY)
+            .then(|| self.record.pkey.get())
     }
 
     /// The SL asked for.
     #[inline(always)]
     pub(crate) fn requested_sl(&self) -> Option<u8> {
-        self.mask.has(PathCompMask::SL).then(|| self.record.qos_class_sl.sl().get())
+        self.mask
+            .has(PathCompMask::SL)
+            .then(|| self.record.qos_class_sl.sl().get())
     }
 
     /// True when only paths that work in both directions are wanted. A requested 0 means that it

@@ -29,12 +29,20 @@ pub(crate) fn build(
     PathRecord {
         service_id: 0.into(),
         dgid: gid(snapshot, to),
-        sgid: if asked_by_gid { query.record.sgid } else { gid(snapshot, from) },
+        sgid: if asked_by_gid {
+            query.record.sgid
+        } else {
+            gid(snapshot, from)
+        },
         dlid: destination_lid.into(),
         slid: source_lid.into(),
         flow: FlowWord::new(0, 0),
         tclass: 0,
-        numb_path: if reversible { NumbPathByte::REVERSIBLE } else { NumbPathByte::new(0) },
+        numb_path: if reversible {
+            NumbPathByte::REVERSIBLE
+        } else {
+            NumbPathByte::new(0)
+        },
         pkey: parameters.pkey.into(),
         qos_class_sl: QosClassSl::new(0, Sl::from_low_bits(parameters.sl)),
         mtu: SelectedValue::exactly(parameters.mtu),
@@ -69,7 +77,11 @@ fn rate_code(rank: u8, from: &PortRecord, to: &PortRecord, reversible: bool) -> 
         return code;
     }
     let code = understood_by(from.flags, code);
-    if reversible { understood_by(to.flags, code) } else { code }
+    if reversible {
+        understood_by(to.flags, code)
+    } else {
+        code
+    }
 }
 
 #[inline(never)]

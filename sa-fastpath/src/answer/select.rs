@@ -54,9 +54,17 @@ mod tests {
         assert_eq!(value(4, wish(Selector::Less, 4)), Some(3));
         assert_eq!(value(3, wish(Selector::Less, 4)), Some(3));
         assert_eq!(value(4, wish(Selector::Less, 1)), None);
-        assert_eq!(value(0, wish(Selector::Less, 0)), None, "a loopback is not below nothing");
+        assert_eq!(
+            value(0, wish(Selector::Less, 0)),
+            None,
+            "a loopback is not below nothing"
+        );
         let rank = |code| Rate::from_code(code).unwrap().rank().get();
-        assert_eq!(rate(rank(7), wish(Selector::Less, 7)), Some(rank(19)), "28 comes below 40");
+        assert_eq!(
+            rate(rank(7), wish(Selector::Less, 7)),
+            Some(rank(19)),
+            "28 comes below 40"
+        );
         assert_eq!(rate(rank(7), wish(Selector::Less, 2)), None);
     }
 

@@ -50,7 +50,9 @@ impl Shared {
     unsafe fn slots(&self, from: u64, count: u64) -> &mut [Slot] {
         let start = index(from & self.mask());
         let run = index(count).min(self.slots.len() - start);
-        let Some(slots) = self.slots.get(start..start + run) else { return &mut [] };
+        let Some(slots) = self.slots.get(start..start + run) else {
+            return &mut [];
+        };
         let first = UnsafeCell::raw_get(slots.as_ptr());
         // SAFETY: `slots` is in bounds; exclusive by the caller's obligation.
         // WHY: a copy of each MAD would cost more than the answer.
@@ -73,9 +75,24 @@ pub fn ring(slots: usize) -> (RingClient, RingServer, RingReplies) {
         late: ArrayQueue::new(LATE),
         client_gone: AtomicBool::new(false),
     });
-    let client = RingClient { shared: Arc::clone(&shared), produced: 0, consumed: 0, seen: 0 };
-    let replies = RingReplies { shared: Arc::clone(&shared) };
-    (client, RingServer { shared, served: 0, lent: 0 }, replies)
+    let client = RingClient {
+        shared: Arc::clone(&shared),
+        produced: 0,
+        consumed: 0,
+        seen: 0,
+    };
+    let replies = RingReplies {
+        shared: Arc::clone(&shared),
+    };
+    (
+        client,
+        RingServer {
+            shared,
+            served: 0,
+            lent: 0,
+        },
+        replies,
+    )
 }
 
 /// The asking side.
@@ -227,7 +244,8 @@ mod tests {
             client.publish(count);
             let lent = server.recv().unwrap();
             assert_eq!(lent.len(), count);
-            lent.iter_mut().for_each(|slot| slot.mad[1] = slot.mad[0] + 1);
+            lent.iter_mut()
+                .for_each(|slot| slot.mad[1] = slot.mad[0] + 1);
             server.send(&vec![Verdict::Reply(120); count]).unwrap();
             let replies = client.replies();
             assert!(replies.iter().all(|slot| slot.mad[1] == round + 1));

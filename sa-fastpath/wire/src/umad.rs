@@ -93,7 +93,9 @@ impl Slot {
 
 impl core::fmt::Debug for Slot {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("Slot").field("header", &self.header).finish_non_exhaustive()
+        f.debug_struct("Slot")
+            .field("header", &self.header)
+            .finish_non_exhaustive()
     }
 }
 

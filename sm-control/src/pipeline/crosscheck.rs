@@ -32,8 +32,13 @@ pub(super) fn sample(parts: &Parts, snapshot: &Snapshot) -> Result<(), Box<Misma
     let count = ends.len();
     for nth in 0..SAMPLES.min(count * count) {
         // Strides prime to each other and to most sizes, so that pairs spread.
-        let (from, to) = (ends.get(nth * 7919 % count), ends.get(nth * 104_729 % count));
-        let (Some(from), Some(to)) = (from, to) else { continue };
+        let (from, to) = (
+            ends.get(nth * 7919 % count),
+            ends.get(nth * 104_729 % count),
+        );
+        let (Some(from), Some(to)) = (from, to) else {
+            continue;
+        };
         let (slid, dlid) = (from.lid.get(), to.lid.get());
         let request = crate::request::path_by_lids(slid, dlid);
         if !agrees(&twin, snapshot, &request) {

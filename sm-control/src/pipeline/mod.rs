@@ -38,7 +38,9 @@ pub struct Stamp {
 
 /// Seconds since 1970.
 pub fn unix_time() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |since| since.as_secs())
 }
 
 /// Everything that was read and computed on the way to a snapshot.
@@ -192,7 +194,8 @@ impl Compiled {
             Some(rules) => write!(text, "{rules} policy rules, "),
             None => write!(text, "no policy, "),
         };
-        let total = self.timings.read + self.timings.route + self.timings.check + self.timings.build;
+        let total =
+            self.timings.read + self.timings.route + self.timings.check + self.timings.build;
         let _ = write!(text, "{} bytes, {} ms", info.bytes, total.as_millis());
         text
     }
@@ -224,7 +227,14 @@ pub fn compile_sources(
     let snapshot = timed(&mut timings.build, || build(&parts, provenance, stamp))?;
     crosscheck::sample(&parts, &snapshot).map_err(PipelineError::CrossCheck)?;
     let allow_lost_pairs = inputs.allow_lost_pairs;
-    Ok(Compiled { parts, snapshot, proof, warnings, timings, allow_lost_pairs })
+    Ok(Compiled {
+        parts,
+        snapshot,
+        proof,
+        warnings,
+        timings,
+        allow_lost_pairs,
+    })
 }
 
 fn timed<T>(place: &mut Duration, work: impl FnOnce() -> T) -> T {
@@ -236,7 +246,14 @@ fn timed<T>(place: &mut Duration, work: impl FnOnce() -> T) -> T {
 
 /// Routes the fabric by the engine that the inputs call for. Errors: `Refused`, `Policy`.
 pub fn route(sources: Sources) -> Result<Parts, PipelineError> {
-    let Sources { subnet, options, tables, partitions, policy, .. } = sources;
+    let Sources {
+        subnet,
+        options,
+        tables,
+        partitions,
+        policy,
+        ..
+    } = sources;
     let qos = if options.qos { Qos::On } else { Qos::Off };
     let topology = subnet.topology(&options);
     let routes = match &tables {
@@ -246,12 +263,28 @@ pub fn route(sources: Sources) -> Result<Parts, PipelineError> {
     };
     let routes = match routes {
         Ok(routes) => routes,
-        Err(refusal) => return Err(PipelineError::Refused(Box::new(Refused { refusal, topology }))),
+        Err(refusal) => {
+            return Err(PipelineError::Refused(Box::new(Refused {
+                refusal,
+                topology,
+            })));
+        }
     };
     let facts = subnet.port_facts();
     let ends = subnet.end_ports().iter();
-    let rate_caps = ends.map(|port| subnet.fabric().rate_caps(port.at)).collect();
-    Ok(Parts { subnet, options, topology, routes, facts, partitions, policy, rate_caps })
+    let rate_caps = ends
+        .map(|port| subnet.fabric().rate_caps(port.at))
+        .collect();
+    Ok(Parts {
+        subnet,
+        options,
+        topology,
+        routes,
+        facts,
+        partitions,
+        policy,
+        rate_caps,
+    })
 }
 
 /// What the check of finished tables found.

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use policy::{ParseOptions, Partitions, PartitionsConfig, PartitionOptions, Policy};
+use policy::{ParseOptions, PartitionOptions, Partitions, PartitionsConfig, Policy};
 use routing::{GivenSl2Vl, TorusConfig};
 use thiserror::Error;
 use xxhash_rust::xxh3::xxh3_64;
@@ -90,8 +90,19 @@ pub fn read(inputs: &Inputs) -> Result<Sources, ReadProblem> {
     let tables = reader.tables(inputs, &subnet, dumps.as_ref())?;
     let partitions = reader.partitions(inputs, &options, &subnet)?;
     let policy = reader.policy(inputs, &options, &subnet, &partitions)?;
-    let Reader { provenance, warnings } = reader;
-    Ok(Sources { subnet, options, tables, partitions, policy, provenance, warnings })
+    let Reader {
+        provenance,
+        warnings,
+    } = reader;
+    Ok(Sources {
+        subnet,
+        options,
+        tables,
+        partitions,
+        policy,
+        provenance,
+        warnings,
+    })
 }
 
 #[derive(Default)]
@@ -111,7 +122,8 @@ impl Reader {
         let bytes = xz::read(path).map_err(LoadError::from)?;
         // The name alone: where a file lies must not change what is compiled from it.
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        self.provenance.push(format!("{role} {name} xxh3:{:016x}", xxh3_64(&bytes)));
+        self.provenance
+            .push(format!("{role} {name} xxh3:{:016x}", xxh3_64(&bytes)));
         Ok(bytes)
     }
 
@@ -123,7 +135,11 @@ impl Reader {
             let unused = options.not_used.iter();
             self.warnings.extend(unused.map(|unused| {
                 let (place, known) = (unused.at, unused.is_known);
-                let why = if known { "has no effect here" } else { "is no option of OpenSM's" };
+                let why = if known {
+                    "has no effect here"
+                } else {
+                    "is no option of OpenSM's"
+                };
                 format!("{}: {place}: {} {why}", path.display(), unused.key)
             }));
         }
@@ -146,9 +162,12 @@ impl Reader {
             }
             Loaded::Snapshot(file) => return Err(ReadProblem::IsSnapshot(file.path)),
         };
-        let assumed = inputs.mtu.map_or(Assumed::IBSIM, |mtu| Assumed::IBSIM.with_mtu(mtu));
+        let assumed = inputs
+            .mtu
+            .map_or(Assumed::IBSIM, |mtu| Assumed::IBSIM.with_mtu(mtu));
         fabric.assume(inputs.vl_cap.map_or(assumed, |vls| assumed.with_vls(vls)));
-        self.warnings.extend(fabric.notes().iter().map(ToString::to_string));
+        self.warnings
+            .extend(fabric.notes().iter().map(ToString::to_string));
         Ok((fabric, dumps))
     }
 
@@ -173,8 +192,10 @@ impl Reader {
             sm_guid: options.guid,
             lids: lids.as_ref(),
         };
-        let subnet = Subnet::new(fabric, &wanted)
-            .map_err(|source| ReadProblem::Subnet { path: inputs.fabric.clone(), source })?;
+        let subnet = Subnet::new(fabric, &wanted).map_err(|source| ReadProblem::Subnet {
+            path: inputs.fabric.clone(),
+            source,
+        })?;
         self.note_subnet(&subnet);
         Ok(subnet)
     }
@@ -184,17 +205,26 @@ impl Reader {
         let fabric = subnet.fabric();
         for node in &report.unreachable {
             let name = fabric.node(*node).name();
-            self.warnings.push(format!("{name} cannot be reached from the SM and is left out"));
+            self.warnings.push(format!(
+                "{name} cannot be reached from the SM and is left out"
+            ));
         }
         for (port, given, assigned) in &report.moved {
             let name = fabric.port_name(*port);
-            self.warnings.push(format!("LID {given} of {name} could not be kept, it gets {assigned}"));
+            self.warnings.push(format!(
+                "LID {given} of {name} could not be kept, it gets {assigned}"
+            ));
         }
         let unknown = report.unknown_guids.iter();
-        self.warnings.extend(unknown.map(|guid| format!("the LID file names {guid}, which is not in the fabric")));
+        self.warnings.extend(
+            unknown.map(|guid| format!("the LID file names {guid}, which is not in the fabric")),
+        );
         let without = report.without_lid.iter();
         self.warnings.extend(without.map(|port| {
-            format!("the LID file has no LID for {}, which was given one", fabric.port_name(*port))
+            format!(
+                "the LID file has no LID for {}, which was given one",
+                fabric.port_name(*port)
+            )
         }));
     }
 
@@ -229,7 +259,8 @@ impl Reader {
             ReadProblem::Text(report.trim_end().to_owned())
         })?;
         let remarks = config.warnings.iter();
-        self.warnings.extend(remarks.map(|remark| format!("{}:{remark}", path.display())));
+        self.warnings
+            .extend(remarks.map(|remark| format!("{}:{remark}", path.display())));
         Ok(Tables::Torus(config))
     }
 
@@ -245,11 +276,14 @@ impl Reader {
         subnet: &Subnet,
     ) -> Result<Partitions, ReadProblem> {
         let ports = subnet.port_facts();
-        let Some(path) = &inputs.partitions else { return Ok(Partitions::without_file(&ports)) };
+        let Some(path) = &inputs.partitions else {
+            return Ok(Partitions::without_file(&ports));
+        };
         let text = self.text("partitions.conf", path)?;
         let config = PartitionsConfig::parse(&text).map_err(|error| policy_error(path, &error))?;
         let notices = config.notices.iter();
-        self.warnings.extend(notices.map(|notice| format!("{}:{notice}", path.display())));
+        self.warnings
+            .extend(notices.map(|notice| format!("{}:{notice}", path.display())));
         let wanted = PartitionOptions {
             qos: options.qos,
             allow_both_pkeys: options.allow_both_pkeys,
@@ -264,16 +298,26 @@ impl Reader {
         subnet: &Subnet,
         partitions: &Partitions,
     ) -> Result<Option<Policy>, ReadProblem> {
-        let Some(path) = inputs.policy.as_ref().filter(|_| options.qos) else { return Ok(None) };
-        if let Some(dialect) = inputs.dialect.as_deref().filter(|dialect| *dialect != "opensm") {
+        let Some(path) = inputs.policy.as_ref().filter(|_| options.qos) else {
+            return Ok(None);
+        };
+        if let Some(dialect) = inputs
+            .dialect
+            .as_deref()
+            .filter(|dialect| *dialect != "opensm")
+        {
             return Err(ReadProblem::Text(format!(
                 "policy dialect {dialect:?} is not supported yet; only \"opensm\" is"
             )));
         }
         let text = self.text("policy", path)?;
-        let rates = ParseOptions { max_rate_code: options.max_rate_code() };
+        let rates = ParseOptions {
+            max_rate_code: options.max_rate_code(),
+        };
         let policy = policy::parse(&text, &rates)
-            .and_then(|policy| policy::check(&policy, &subnet.port_facts(), partitions).map(|()| policy))
+            .and_then(|policy| {
+                policy::check(&policy, &subnet.port_facts(), partitions).map(|()| policy)
+            })
             .map_err(|error| policy_error(path, &error));
         match (policy, inputs.on_policy_error) {
             (Ok(policy), _) => {
@@ -281,7 +325,8 @@ impl Reader {
                 Ok(Some(policy))
             }
             (Err(problem), OnPolicyError::None) => {
-                self.warnings.push(format!("{problem}; serving without a policy, as asked"));
+                self.warnings
+                    .push(format!("{problem}; serving without a policy, as asked"));
                 Ok(None)
             }
             (Err(problem), OnPolicyError::Fail) => Err(problem),
@@ -296,16 +341,28 @@ impl Reader {
         partitions: &Partitions,
     ) {
         let mut notes = policy::notes::notes(policy);
-        notes.extend(policy::notes::fabric_notes(policy, &subnet.port_facts(), partitions));
+        notes.extend(policy::notes::fabric_notes(
+            policy,
+            &subnet.port_facts(),
+            partitions,
+        ));
         notes.sort_by_key(|note| (note.span.line, note.span.column));
-        self.warnings.extend(notes.iter().map(|note| format!("{}:{note}", path.display())));
+        self.warnings.extend(
+            notes
+                .iter()
+                .map(|note| format!("{}:{note}", path.display())),
+        );
     }
 }
 
 fn at(path: &Path, error: &crate::fabric::ParseError) -> ReadProblem {
     let place = error.at;
     let (line, column) = (place.line, place.column);
-    ReadProblem::Text(format!("{}:{line}:{column}: {}", path.display(), error.problem))
+    ReadProblem::Text(format!(
+        "{}:{line}:{column}: {}",
+        path.display(),
+        error.problem
+    ))
 }
 
 /// A policy or partition error with all it has to say.

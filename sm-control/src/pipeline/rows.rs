@@ -23,7 +23,13 @@ pub fn subnet_options(options: &OpenSmOptions) -> Subnet {
 /// One row per end port. Shape: as the topology's end ports.
 pub(super) fn port_rows(parts: &Parts) -> Vec<PortRow> {
     let edges = port_edges(&parts.topology, &parts.routes, parts.qos());
-    let ends = parts.topology.end_ports.iter().zip(edges).zip(&parts.rate_caps).enumerate();
+    let ends = parts
+        .topology
+        .end_ports
+        .iter()
+        .zip(edges)
+        .zip(&parts.rate_caps)
+        .enumerate();
     ends.map(|(ix, ((end, edge), caps))| PortRow {
         guid: end.guid,
         node_type: end.node_type,
@@ -49,8 +55,15 @@ fn end_ix(ix: usize) -> routing::EndPortIx {
 pub(super) fn sls_in_use(parts: &Parts) -> SlVlMask {
     let bit = |sl: u8| if sl < 16 { 1u16 << sl } else { 0 };
     let sls = match &parts.policy {
-        Some(policy) => policy.levels.iter().fold(0, |sls, level| sls | bit(*level.sl)),
-        None => parts.partitions.list().iter().fold(1, |sls, held| sls | bit(held.sl.get())),
+        Some(policy) => policy
+            .levels
+            .iter()
+            .fold(0, |sls, level| sls | bit(*level.sl)),
+        None => parts
+            .partitions
+            .list()
+            .iter()
+            .fold(1, |sls, held| sls | bit(held.sl.get())),
     };
     SlVlMask(sls)
 }

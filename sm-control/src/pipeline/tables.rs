@@ -24,10 +24,17 @@ pub(super) fn read(
     subnet: &Subnet,
 ) -> Result<(Vec<Vec<u8>>, GivenSl2Vl), ReadProblem> {
     let input = dumps.read(LFTS)?.ok_or_else(|| {
-        ReadProblem::Text(format!("{}: holds no {LFTS} (nor .xz)", dumps.path.display()))
+        ReadProblem::Text(format!(
+            "{}: holds no {LFTS} (nor .xz)",
+            dumps.path.display()
+        ))
     })?;
     let tables = parsed(&input, lfts::read)?;
-    let max_lid = subnet.end_ports().iter().filter_map(|port| port.lids().last()).max();
+    let max_lid = subnet
+        .end_ports()
+        .iter()
+        .filter_map(|port| port.lids().last())
+        .max();
     let mut by_switch = vec![Vec::new(); subnet.switches().len()];
     for table in tables {
         let place = switch(subnet, table.guid).and_then(|ix| by_switch.get_mut(ix));
@@ -49,11 +56,17 @@ fn given_sl2vl(input: &Input, subnet: &Subnet) -> Result<GivenSl2Vl, ReadProblem
             let ix = switch(subnet, port.guid).and_then(|ix| u32::try_from(ix).ok());
             let ix = SwitchIx(ix.ok_or_else(unknown)?);
             let rows = port.rows.iter();
-            given.switches.extend(rows.map(|row| (ix, row.input, row.output, row.table)));
+            given
+                .switches
+                .extend(rows.map(|row| (ix, row.input, row.output, row.table)));
         } else {
-            let ix = subnet.by_guid(port.guid).and_then(|ix| u32::try_from(ix).ok());
+            let ix = subnet
+                .by_guid(port.guid)
+                .and_then(|ix| u32::try_from(ix).ok());
             let ix = EndPortIx(ix.ok_or_else(unknown)?);
-            given.end_ports.extend(port.rows.iter().map(|row| (ix, row.table)));
+            given
+                .end_ports
+                .extend(port.rows.iter().map(|row| (ix, row.table)));
         }
     }
     Ok(given)
@@ -61,7 +74,10 @@ fn given_sl2vl(input: &Input, subnet: &Subnet) -> Result<GivenSl2Vl, ReadProblem
 
 /// The place of a switch in the subnet.
 fn switch(subnet: &Subnet, guid: Guid) -> Option<usize> {
-    subnet.switches().iter().position(|node| subnet.fabric().node(*node).guid == guid)
+    subnet
+        .switches()
+        .iter()
+        .position(|node| subnet.fabric().node(*node).guid == guid)
 }
 
 fn parsed<T>(

@@ -9,9 +9,7 @@ use sa_fastpath::answer::{
     Outcome, PathQuery, Reject, answer, finish_empty_table, finish_error, unanswerable,
 };
 use sa_snapshot::Snapshot;
-use sa_wire::class_port_info::{
-    CapabilityMask, CapabilityMask2, ClassPortInfo, ResponseTime,
-};
+use sa_wire::class_port_info::{CapabilityMask, CapabilityMask2, ClassPortInfo, ResponseTime};
 use sa_wire::mad::{BASE_VERSION, SA_CLASS_VERSION, Status, method, response_method};
 use sa_wire::sa::{AttributeId, DATA_OFFSET, SaMad};
 use sa_wire::umad::Slot;
@@ -94,16 +92,21 @@ fn class_port_info(snapshot: &Snapshot, mad: &mut SaMad) -> Vec<u8> {
         _ => return refuse(mad, Status::METHOD_ATTRIBUTE_NOT_SUPPORTED),
     }
     let qos = snapshot.subnet().qos == 1;
-    let second = if qos { CapabilityMask2::OPENSM_QOS } else { CapabilityMask2::OPENSM };
-    let info = ClassPortInfo::subnet_administration(
-        CapabilityMask::OPENSM,
-        second,
-        ResponseTime::DEFAULT,
-    );
+    let second = if qos {
+        CapabilityMask2::OPENSM_QOS
+    } else {
+        CapabilityMask2::OPENSM
+    };
+    let info =
+        ClassPortInfo::subnet_administration(CapabilityMask::OPENSM, second, ResponseTime::DEFAULT);
     mad.mad.method = response_method(mad.mad.method);
     mad.mad.status = Status::OK.get().into();
     mad.sa.sm_key = 0.into();
-    let mut reply = mad.as_bytes().get(..DATA_OFFSET).unwrap_or_default().to_vec();
+    let mut reply = mad
+        .as_bytes()
+        .get(..DATA_OFFSET)
+        .unwrap_or_default()
+        .to_vec();
     reply.extend_from_slice(info.as_bytes());
     reply
 }
@@ -114,5 +117,8 @@ fn refuse(mad: &mut SaMad, status: Status) -> Vec<u8> {
 }
 
 fn take(mad: &SaMad, length: u16) -> Vec<u8> {
-    mad.as_bytes().get(..usize::from(length)).unwrap_or_default().to_vec()
+    mad.as_bytes()
+        .get(..usize::from(length))
+        .unwrap_or_default()
+        .to_vec()
 }

@@ -53,7 +53,11 @@ pub(super) fn path_records(
             return ControlFlow::Break(());
         }
         records.push(*record);
-        if is_get { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        if is_get {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
     });
     match (records.is_empty(), flow.is_break() && !is_get) {
         (true, _) => Err(Reject::NoRecords.into()),
@@ -69,7 +73,10 @@ pub(super) fn reply(mad: &mut SaMad, records: &[PathRecord]) -> Vec<u8> {
         records if records.len() <= INLINE_RECORDS => finish_table(mad, records),
         records => return long_reply(mad, records),
     };
-    mad.as_bytes().get(..usize::from(length)).unwrap_or_default().to_vec()
+    mad.as_bytes()
+        .get(..usize::from(length))
+        .unwrap_or_default()
+        .to_vec()
 }
 
 /// The transport segments it and fills in what RMPP needs beyond the Active flag.
@@ -79,7 +86,11 @@ fn long_reply(mad: &mut SaMad, records: &[PathRecord]) -> Vec<u8> {
     mad.rmpp = RmppHeader::data(flag::ACTIVE, 0, 0);
     mad.sa.sm_key = 0.into();
     mad.sa.attribute_offset = attribute_offset(64).into();
-    let mut reply = mad.as_bytes().get(..DATA_OFFSET).unwrap_or_default().to_vec();
+    let mut reply = mad
+        .as_bytes()
+        .get(..DATA_OFFSET)
+        .unwrap_or_default()
+        .to_vec();
     reply.extend_from_slice(records.as_bytes());
     reply
 }

@@ -26,7 +26,10 @@ pub fn program(name: &str) -> Result<PathBuf> {
     static BUILT: OnceLock<Result<(), String>> = OnceLock::new();
     // target/PROFILE/deps/this-test
     let test = std::env::current_exe()?;
-    let profile = test.ancestors().nth(2).context("tests run from target/PROFILE/deps")?;
+    let profile = test
+        .ancestors()
+        .nth(2)
+        .context("tests run from target/PROFILE/deps")?;
     let path = profile.join(name);
     if !path.is_file() {
         let built = BUILT.get_or_init(|| build(profile).map_err(|error| error.to_string()));
@@ -40,27 +43,48 @@ fn build(profile: &Path) -> Result<()> {
     let mut cargo = Command::new(env!("CARGO"));
     cargo
         .current_dir(env!("CARGO_MANIFEST_DIR"))
-        .args(["build", "-p", "sm-control", "-p", "sa-tools", "--bins", "--target-dir"])
+        .args([
+            "build",
+            "-p",
+            "sm-control",
+            "-p",
+            "sa-tools",
+            "--bins",
+            "--target-dir",
+        ])
         .arg(target);
     if profile.ends_with("release") {
         cargo.arg("--release");
     }
-    ensure!(cargo.status()?.success(), "cargo could not build the programs under test");
+    ensure!(
+        cargo.status()?.success(),
+        "cargo could not build the programs under test"
+    );
     Ok(())
 }
 
 /// Runs `sapphire` to its end, as a client of the fabric.
 pub fn sapphire(fabric: &Fabric, arguments: &[&str]) -> Result<Output> {
     let mut command = Command::new(program("sapphire")?);
-    command.args(arguments).env("IBSIM_SOCKNAME", fabric.base()).current_dir(fabric.dir());
+    command
+        .args(arguments)
+        .env("IBSIM_SOCKNAME", fabric.base())
+        .current_dir(fabric.dir());
     Ok(command.stdin(Stdio::null()).output()?)
 }
 
 /// Runs `sapphired --check`: whether it succeeded, and what it said.
 pub fn check(config: &Path) -> Result<(bool, String)> {
     let mut command = Command::new(program("sapphired")?);
-    let output = command.arg("--config").arg(config).arg("--check").output()?;
-    ensure!(output.stdout.is_empty(), "a check prints nothing but log lines");
+    let output = command
+        .arg("--config")
+        .arg(config)
+        .arg("--check")
+        .output()?;
+    ensure!(
+        output.stdout.is_empty(),
+        "a check prints nothing but log lines"
+    );
     let said = String::from_utf8(output.stderr)?;
     match output.status.code() {
         Some(code @ (0 | 1)) => Ok((code == 0, said)),
@@ -83,8 +107,11 @@ impl Daemon {
     pub fn start(fabric: &Fabric, config: &Path) -> Result<Self> {
         // Its workers poll: on a machine with few cores they would take them from their clients.
         let mut command = Command::new("nice");
+        command.args(["-n", "19"]);
         command.arg(program("sapphired")?);
-        command.env("IBSIM_SOCKNAME", fabric.base()).current_dir(fabric.dir());
+        command
+            .env("IBSIM_SOCKNAME", fabric.base())
+            .current_dir(fabric.dir());
         Self::spawn(command, config)
     }
 
@@ -103,7 +130,12 @@ impl Daemon {
             .stdout(File::create(&out)?)
             .stderr(File::create(&err)?);
         let child = command.spawn()?;
-        Ok(Self { child, out, err, seen: 0 })
+        Ok(Self {
+            child,
+            out,
+            err,
+            seen: 0,
+        })
     }
 
     /// What it printed so far: `ready`, `reloaded`, `reload failed`.
@@ -122,7 +154,9 @@ impl Daemon {
             None => Ok(()),
             Some(status) => {
                 let logged = self.logged();
-                Err(io::Error::other(format!("sapphired ended ({status}):\n{logged}")))
+                Err(io::Error::other(format!(
+                    "sapphired ended ({status}):\n{logged}"
+                )))
             }
         }
     }
@@ -148,9 +182,16 @@ impl Daemon {
     /// Waits for `ready epoch=N` or `reloaded epoch=N`; gives N.
     pub fn next_epoch(&mut self, word: &str) -> Result<u64> {
         let line = self.next_line()?;
-        let epoch = line.strip_prefix(word).and_then(|rest| rest.strip_prefix(" epoch="));
+        let epoch = line
+            .strip_prefix(word)
+            .and_then(|rest| rest.strip_prefix(" epoch="));
         let epoch = epoch.and_then(|digits| digits.parse().ok());
-        epoch.with_context(|| format!("expected \"{word} epoch=N\", got {line:?}:\n{}", self.logged()))
+        epoch.with_context(|| {
+            format!(
+                "expected \"{word} epoch=N\", got {line:?}:\n{}",
+                self.logged()
+            )
+        })
     }
 
     /// Waits until it has logged `text`.
@@ -166,7 +207,10 @@ impl Daemon {
     pub fn signal(&self, name: &str) -> Result<()> {
         let id = self.child.id().to_string();
         let script = ["-c", "kill -\"$1\" \"$2\"", "sh", name, &id];
-        ensure!(Command::new("sh").args(script).status()?.success(), "kill -{name} {id}");
+        ensure!(
+            Command::new("sh").args(script).status()?.success(),
+            "kill -{name} {id}"
+        );
         Ok(())
     }
 
@@ -208,5 +252,6 @@ impl Drop for Daemon {
 
 /// Lines that are finished.
 fn whole_lines(text: &str) -> impl Iterator<Item = &str> {
-    text.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n'))
+    text.split_inclusive('\n')
+        .filter_map(|line| line.strip_suffix('\n'))
 }

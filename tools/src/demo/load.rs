@@ -106,7 +106,12 @@ fn pools(prepared: &Prepared) -> Vec<(&'static str, Pool)> {
         .collect();
     let start = Instant::now();
     let mut random = Random(0x5eed);
-    let mut draw = || (hosts[random.below(hosts.len())], hosts[random.below(hosts.len())]);
+    let mut draw = || {
+        (
+            hosts[random.below(hosts.len())],
+            hosts[random.below(hosts.len())],
+        )
+    };
     let by_gid: Vec<Slot> = (0..REQUESTS)
         .map(|_| {
             let ((lid, from), (_, to)) = draw();
@@ -140,7 +145,10 @@ fn pool(requests: &[Slot], prepared: &Prepared) -> Pool {
         lid: slot.header.lid.get(),
         mad: Box::new(slot.mad),
     });
-    Pool { requests: requests.collect(), expected }
+    Pool {
+        requests: requests.collect(),
+        expected,
+    }
 }
 
 fn expected(requests: &[Slot], compiled: &Compiled) -> Vec<Expected> {
@@ -186,11 +194,20 @@ impl Bench {
         let (client, server, _) = ring(RING);
         let (_, sender) = punt_queue(64);
         let stats = Arc::new(WorkerStats::default());
-        let reader = publisher.reader().ok_or_else(|| Failure::failed("no reader place"))?;
+        let reader = publisher
+            .reader()
+            .ok_or_else(|| Failure::failed("no reader place"))?;
         let worker = Worker::new(server, reader, sender(0), Arc::clone(&stats));
         let cores = affinity::cores();
-        let mut bench =
-            Self { publisher, client, worker, stats, cores, seconds, empty_turn_ns: 0.0 };
+        let mut bench = Self {
+            publisher,
+            client,
+            worker,
+            stats,
+            cores,
+            seconds,
+            empty_turn_ns: 0.0,
+        };
         bench.measure_empty_turns()?;
         Ok(bench)
     }
@@ -199,8 +216,7 @@ impl Bench {
     #[expect(clippy::cast_precision_loss, reason = "for people")]
     fn measure_empty_turns(&mut self) -> Outcome {
         let before = self.stats.snapshot().empty;
-        let ((), cpu) =
-            self.with_worker(|_, _| std::thread::sleep(Duration::from_millis(50)))?;
+        let ((), cpu) = self.with_worker(|_, _| std::thread::sleep(Duration::from_millis(50)))?;
         let turns = self.stats.snapshot().empty - before;
         self.empty_turn_ns = cpu.as_nanos() as f64 / turns.max(1) as f64;
         Ok(())
@@ -208,7 +224,11 @@ impl Bench {
 
     /// With a core for each end both spin; else they give way to each other.
     fn idle(&self) -> Idle {
-        if self.cores.len() > 1 { Idle::Spin } else { Idle::YieldAfter(10) }
+        if self.cores.len() > 1 {
+            Idle::Spin
+        } else {
+            Idle::YieldAfter(10)
+        }
     }
 
     fn pause_floor(&self) -> PauseFloor {
@@ -237,7 +257,13 @@ impl Bench {
         })?;
         let open = open.ok_or_else(|| Failure::failed("no histogram"))?;
         let (cpu_ns_per_query, spun_ns_per_query) = self.per_query(cpu, empty, closed.queries);
-        Ok(Workload { name, closed, open, cpu_ns_per_query, spun_ns_per_query })
+        Ok(Workload {
+            name,
+            closed,
+            open,
+            cpu_ns_per_query,
+            spun_ns_per_query,
+        })
     }
 
     /// CPU time per query without and with the turns that found nothing. Units: ns.
@@ -294,7 +320,9 @@ impl Bench {
             });
             let result = drive(client, stats);
             stop.store(true, Ordering::Relaxed);
-            let cpu = running.join().map_err(|_| Failure::failed("the worker panicked"))?;
+            let cpu = running
+                .join()
+                .map_err(|_| Failure::failed("the worker panicked"))?;
             Ok((result, cpu.map_err(Failure::failed)?))
         })
     }

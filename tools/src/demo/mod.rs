@@ -41,16 +41,26 @@ pub(crate) fn run(verb: &Demo) -> Outcome {
     }
     match (results.lost, results.wrong) {
         (0, 0) => Ok(()),
-        (lost, wrong) => Err(Failure::Failed(format!("{lost} replies lost, {wrong} wrong"))),
+        (lost, wrong) => Err(Failure::Failed(format!(
+            "{lost} replies lost, {wrong} wrong"
+        ))),
     }
 }
 
 /// Two hosts far apart, one of them a file server of the sample policy, asking as NVMe does.
 fn pair(prepared: &prepare::Prepared) -> Pair {
     let ends = &prepared.before.parts.topology.end_ports;
-    let host = |guid: u64| ends.iter().position(|end| end.guid.get() == guid).unwrap_or(0);
+    let host = |guid: u64| {
+        ends.iter()
+            .position(|end| end.guid.get() == guid)
+            .unwrap_or(0)
+    };
     let hosts = prepared.plan.hosts.len();
-    let far = prepared.plan.hosts.get(hosts * 5 / 8).map_or(0, |host| host.guid + 1);
+    let far = prepared
+        .plan
+        .hosts
+        .get(hosts * 5 / 8)
+        .map_or(0, |host| host.guid + 1);
     Pair {
         source: host(far),
         destination: host(0x10_0001),

@@ -33,14 +33,22 @@ pub(super) fn prepare(radix: u8) -> Outcome<Prepared> {
     let directory = or_fail(tempfile::tempdir())?;
     let plan = or_fail(plan(&TorusSpec::new([radix; 3], 2)))?;
     let (switches, hosts) = (plan.switches.len(), plan.hosts.len());
-    println!("fabric      {radix} x {radix} x {radix} torus, {switches} switches, {hosts} hosts, {} links", plan.links.len());
+    println!(
+        "fabric      {radix} x {radix} x {radix} torus, {switches} switches, {hosts} hosts, {} links",
+        plan.links.len()
+    );
     put(directory.path(), "net", &plan.net())?;
     put(directory.path(), "torus-2QoS.conf", &plan.torus_conf())?;
     let before = compile(directory.path(), POLICY)?;
     tell(&before);
     let mapped = through_a_file(directory.path(), &before)?;
     let after = compile(directory.path(), CHANGED)?;
-    Ok(Prepared { plan, before, after, mapped })
+    Ok(Prepared {
+        plan,
+        before,
+        after,
+        mapped,
+    })
 }
 
 fn put(directory: &Path, name: &str, text: &str) -> Outcome {
@@ -98,6 +106,8 @@ fn through_a_file(directory: &Path, compiled: &Compiled) -> Outcome<Snapshot> {
     if mapped.as_bytes() == compiled.snapshot.as_bytes() {
         Ok(mapped)
     } else {
-        Err(Failure::failed("the snapshot read back differs from the one written"))
+        Err(Failure::failed(
+            "the snapshot read back differs from the one written",
+        ))
     }
 }

@@ -17,7 +17,8 @@ pub(super) fn progress(name: &str, elapsed: Duration, answered: u64) {
     let seconds = elapsed.as_secs_f64();
     let rate = answered as f64 / seconds.max(1e-9) / 1e6;
     // A closed terminal is no reason to stop.
-    let _ = write!(out, "\r{name:<12}{seconds:4.1} s, {rate:6.2} M queries/s").and_then(|()| out.flush());
+    let _ = write!(out, "\r{name:<12}{seconds:4.1} s, {rate:6.2} M queries/s")
+        .and_then(|()| out.flush());
 }
 
 /// The result of a workload.
