@@ -86,7 +86,7 @@ fn report(verb: &Route, compiled: &Compiled) -> Outcome {
             "peak_mb": peak,
             "pairs_lost": lost,
             "credit_loop": compiled.proof.credit_loop.is_some(),
-            "multicast_cycle": null,
+            "multicast_cycle": compiled.proof.multicast_loop.is_some(),
             "out": verb.out.as_deref().map(Path::display).map(|path| path.to_string()),
         }));
     }
@@ -98,19 +98,16 @@ fn report(verb: &Route, compiled: &Compiled) -> Outcome {
     println!("check_ms         {:.2}", ms(timings.check));
     println!("peak_mb          {peak:.1}");
     println!("pairs_lost       {lost}");
-    println!(
-        "credit_loop      {}",
-        if compiled.proof.credit_loop.is_some() {
-            "yes"
-        } else {
-            "none"
-        }
-    );
-    println!("multicast_cycle  not checked: multicast is not routed yet");
+    println!("credit_loop      {}", yes_or_none(compiled.proof.credit_loop.is_some()));
+    println!("multicast_cycle  {}", yes_or_none(compiled.proof.multicast_loop.is_some()));
     if let Some(directory) = &verb.out {
         println!("written to       {}", directory.display());
     }
     Ok(())
+}
+
+const fn yes_or_none(found: bool) -> &'static str {
+    if found { "yes" } else { "none" }
 }
 
 /// A credit loop is a problem whatever was asked for; lost pairs only when strict.

@@ -12,10 +12,13 @@ use std::fmt::Write;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use policy::{Partitions, Policy, PortFacts};
-use routing::check::{CreditLoop, PathSls, Reachability, reachability, unicast_loop};
-use routing::{Qos, Refusal, Routes, Topology};
+use routing::check::{
+    CreditLoop, DependencyGraph, MulticastRoute, PathSls, Reachability, reachability,
+};
+use routing::{EndPortIx, Qos, Refusal, Routes, Topology};
 use sa_snapshot::model::{Model, Provenance, RateCaps};
 use sa_snapshot::{BuildError, Builder, Snapshot};
+use sa_wire::{Mlid, Sl};
 use thiserror::Error;
 
 use crate::fabric::options::OpenSmOptions;
@@ -224,6 +227,14 @@ pub fn compile_sources(
     let parts = timed(&mut timings.route, || route(sources))?;
     warnings.extend(parts.routes.warnings().iter().map(ToString::to_string));
     let proof = timed(&mut timings.check, || check(&parts));
+    if let Some(cycle) = &proof.multicast_loop {
+        let words = cycle.in_words(&parts.topology, &parts.routes);
+        warnings.push(format!(
+            "unicast and multicast together can close a credit loop (OpenSM's own tables have it \
+             too after such a failure), each may wait for the next:\n{}",
+            words.trim_end()
+        ));
+    }
     let snapshot = timed(&mut timings.build, || build(&parts, provenance, stamp))?;
     crosscheck::sample(&parts, &snapshot).map_err(PipelineError::CrossCheck)?;
     let allow_lost_pairs = inputs.allow_lost_pairs;
@@ -292,6 +303,9 @@ pub fn route(sources: Sources) -> Result<Parts, PipelineError> {
 pub struct Proof {
     /// A shortest credit loop of the unicast routes; none proves them free of deadlock.
     pub credit_loop: Option<CreditLoop>,
+    /// A shortest loop that unicast and multicast close together, where members of a group on SL 0
+    /// are everywhere. Torus-2QoS makes one after some failures; no other engine here makes trees.
+    pub multicast_loop: Option<CreditLoop>,
     /// Which pairs have a path.
     pub reachability: Reachability,
 }
@@ -306,10 +320,27 @@ pub fn check(parts: &Parts) -> Proof {
         Some(_) => PathSls::Engine,
         None => PathSls::Any(rows::sls_in_use(parts)),
     };
+    let (topology, routes) = (&parts.topology, &parts.routes);
+    let mut graph = DependencyGraph::new(topology, routes);
+    graph.add_unicast(topology, routes, sls);
+    let credit_loop = graph.shortest_loop();
+    let multicast_loop = everybodys_group(parts).and_then(|group| {
+        graph.add_multicast(topology, &[group]);
+        graph.shortest_loop()
+    });
     Proof {
-        credit_loop: unicast_loop(&parts.topology, &parts.routes, sls),
-        reachability: reachability(&parts.topology, &parts.routes, LISTED_PAIRS),
+        multicast_loop: multicast_loop.filter(|_| credit_loop.is_none()),
+        credit_loop,
+        reachability: reachability(topology, routes, LISTED_PAIRS),
     }
+}
+
+/// The worst group there can be: everybody is a member. None without multicast trees.
+fn everybodys_group(parts: &Parts) -> Option<MulticastRoute> {
+    let (tree, torus) = (parts.routes.multicast_tree()?, parts.routes.torus()?);
+    let members: Vec<EndPortIx> = parts.topology.end_port_ixs().collect();
+    let table = tree.table(&parts.topology, torus, Mlid::MIN, &members);
+    Some(MulticastRoute { sl: Sl::default(), switches: table.switches })
 }
 
 /// Compiles policy and paths and builds the snapshot. Errors: `Policy`, `TooLarge`, `Build`.
