@@ -25,7 +25,7 @@ pub struct PortFacts {
 
 /// A node's name as the SM prints it, which is what `port-name` compares: at most 63 bytes, and a
 /// blank for each byte that is not printable ASCII. Source: OpenSM `cl_nodenamemap.c`.
-pub(crate) fn printed_name(description: &str) -> Cow<'_, str> {
+pub fn printed_name(description: &str) -> Cow<'_, str> {
     let bytes = description.as_bytes();
     let end = bytes
         .iter()

@@ -15,35 +15,13 @@ pub mod slvl;
 pub mod subnet_lst;
 pub mod torus;
 
-use std::borrow::Cow;
-
 use sa_wire::{Guid, NodeType};
 
 use crate::fabric::error::{Found, ParseError, Problem};
 use crate::fabric::text::Cursor;
 
-/// A NodeDescription as OpenSM prints it: at most 63 bytes, up to a NUL, with a blank for each
-/// byte that is not printable ASCII. Source: OpenSM `cl_nodenamemap.c`.
-pub fn printed(description: &str) -> Cow<'_, str> {
-    let bytes = description.as_bytes();
-    let end = bytes
-        .iter()
-        .position(|byte| *byte == 0)
-        .unwrap_or(bytes.len())
-        .min(63);
-    let shown = bytes.get(..end).unwrap_or(bytes);
-    match description.get(..end) {
-        Some(text) if shown.iter().all(is_printable) => Cow::Borrowed(text),
-        _ => shown
-            .iter()
-            .map(|b| if is_printable(b) { char::from(*b) } else { ' ' })
-            .collect(),
-    }
-}
-
-const fn is_printable(byte: &u8) -> bool {
-    matches!(byte, 0x20..=0x7e)
-}
+/// A NodeDescription as OpenSM prints it.
+pub use policy::facts::printed_name as printed;
 
 /// The words for a node type in the dumps.
 const fn type_name(node_type: NodeType) -> &'static str {
@@ -87,17 +65,4 @@ const fn cut_off(at: crate::fabric::error::Position, expected: &'static str) -> 
             found: Found::EndOfFile,
         },
     )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn descriptions_are_printed_as_opensm_does() {
-        assert_eq!(printed("h1 HCA-1"), "h1 HCA-1");
-        assert_eq!(printed("a\tb\u{e9}"), "a b  ");
-        assert_eq!(printed("a\0b"), "a");
-        assert_eq!(printed(&"\u{e9}".repeat(40)).len(), 63);
-    }
 }

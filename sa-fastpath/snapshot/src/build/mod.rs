@@ -1,24 +1,21 @@
 //! Lays a [`Model`] out as a snapshot.
 
+mod file;
+mod policy;
+
 use sa_wire::{NodeType, SlVlMask};
 use zerocopy::{Immutable, IntoBytes};
 
-use crate::backing::Backing;
 use crate::error::BuildError;
 use crate::guid_index;
-use crate::layout::{
-    BYTE_ORDER_MARK, DIGEST_FROM, FORMAT_VERSION, Header, MAGIC, SectionEntry, SectionId, align_up,
-    sections_start,
-};
+use crate::layout::SectionId;
 use crate::lookup::{
     ENGINE_KEEP, ENGINE_TORUS, PAIRS_DENSE, PAIRS_UNIFORM, REVERSE_PATH, REVERSE_POLICY,
 };
-use crate::model::{EngineSl, Model, Pairs, PathClass, PathTables, PolicyTables, PortRow};
+use crate::model::{EngineSl, Model, Pairs, PathClass, PathTables, PortRow};
 use crate::pkeys;
-use crate::policy_match::dimension;
 use crate::records::{
-    LevelRecord, PathClassRecord, PkeyRangeRecord, PkeySetRecord, PolicyRecord, PortRecord,
-    RuleRecord, SubnetRecord, pack_capacity, port_flags,
+    PathClassRecord, PkeySetRecord, PortRecord, SubnetRecord, pack_capacity, port_flags,
 };
 use crate::snapshot::Snapshot;
 
@@ -56,7 +53,7 @@ impl<'a> Builder<'a> {
         builder.policy()?;
         builder.provenance();
         builder.subnet(&index);
-        Ok(Snapshot::from_owned(assemble(&builder.payloads))?)
+        Ok(Snapshot::from_owned(file::assemble(&builder.payloads))?)
     }
 
     fn check_lengths(&self) -> Result<(), BuildError> {
@@ -293,88 +290,6 @@ impl<'a> Builder<'a> {
         self.put(SectionId::PartitionSls, &sls);
     }
 
-    fn policy(&mut self) -> Result<(), BuildError> {
-        let Some(policy) = &self.model.policy else {
-            return Ok(());
-        };
-        let ports = self.model.ports.len();
-        if policy.source.map.len() != ports || policy.destination.map.len() != ports {
-            return Err(BuildError::Inconsistent {
-                what: "policy classes of ports",
-            });
-        }
-        let words = policy.rules.len() / 64 + 1;
-        self.put(SectionId::Policy, &[policy_record(policy, words)]);
-        self.levels(policy);
-        self.rules(policy);
-        let sets: [(SectionId, &Vec<Vec<u64>>); 5] = [
-            (SectionId::SourceSets, &policy.source.sets),
-            (SectionId::DestinationSets, &policy.destination.sets),
-            (SectionId::QosClassSets, &policy.qos_class.sets),
-            (SectionId::PkeySetsOfRules, &policy.pkey.sets),
-            (SectionId::ServiceSets, &policy.service_id.sets),
-        ];
-        for (section, sets) in sets {
-            let guarded = guarded_sets(sets, policy.rules.len(), words);
-            self.put(section, &guarded);
-        }
-        self.put(SectionId::QosClassMap, &policy.qos_class.map);
-        self.put(SectionId::PkeyMap, &policy.pkey.map);
-        self.put(SectionId::ServiceStarts, &policy.service_id.map.starts);
-        self.put(SectionId::ServiceClasses, &policy.service_id.map.classes);
-        Ok(())
-    }
-
-    fn levels(&mut self, policy: &PolicyTables) {
-        let mut records = Vec::with_capacity(policy.levels.len());
-        let mut ranges: Vec<PkeyRangeRecord> = Vec::new();
-        let mut names = String::new();
-        for level in &policy.levels {
-            records.push(LevelRecord {
-                pkeys_start: count32(ranges.len()),
-                pkeys_len: count32(level.pkeys.len()),
-                sl: level.sl,
-                mtu_limit: level.mtu_limit.map_or(0, |mtu| mtu.code()),
-                rate_limit: level.rate_limit.map_or(0, |rank| rank.get()),
-                has_packet_life: u8::from(level.packet_life.is_some()),
-                packet_life: level.packet_life.unwrap_or(0),
-                reserved: [0; 3],
-            });
-            let pkeys = level.pkeys.iter();
-            ranges.extend(pkeys.map(|(first, last)| PkeyRangeRecord {
-                first: *first,
-                last: *last,
-            }));
-            names.extend(
-                level
-                    .name
-                    .chars()
-                    .map(|c| if c.is_control() { ' ' } else { c }),
-            );
-            names.push('\n');
-        }
-        self.put(SectionId::Levels, &records);
-        self.put(SectionId::LevelPkeys, &ranges);
-        self.put(SectionId::LevelNames, names.as_bytes());
-    }
-
-    fn rules(&mut self, policy: &PolicyTables) {
-        let guard = RuleRecord {
-            line: 0,
-            level: u32::from(policy.default_level),
-        };
-        let records: Vec<RuleRecord> = policy
-            .rules
-            .iter()
-            .map(|rule| RuleRecord {
-                line: rule.line,
-                level: u32::from(rule.level),
-            })
-            .chain([guard])
-            .collect();
-        self.put(SectionId::Rules, &records);
-    }
-
     fn provenance(&mut self) {
         let from = &self.model.provenance;
         let mut text = format!("engine {}\n", from.engine);
@@ -449,39 +364,6 @@ fn take_lid(ports: &mut [u16], lid: usize, entry: u16, row: &PortRow) -> Result<
     }
 }
 
-fn policy_record(policy: &PolicyTables, words: usize) -> PolicyRecord {
-    let dimensions = [
-        (policy.source.sets.len(), dimension::SOURCE),
-        (policy.destination.sets.len(), dimension::DESTINATION),
-        (policy.qos_class.sets.len(), dimension::QOS_CLASS),
-        (policy.pkey.sets.len(), dimension::PKEY),
-        (policy.service_id.sets.len(), dimension::SERVICE),
-    ];
-    PolicyRecord {
-        rules: count32(policy.rules.len()),
-        words: count32(words),
-        default_level: policy.default_level,
-        service_absent: policy.service_id.map.absent,
-        dimensions: dimensions
-            .iter()
-            .filter(|(classes, _)| *classes > 1)
-            .fold(0, |bits, (_, bit)| bits | bit),
-    }
-}
-
-/// The sets one after another, each with the guard bit behind the last rule.
-fn guarded_sets(sets: &[Vec<u64>], rules: usize, words: usize) -> Vec<u64> {
-    let mut all = Vec::with_capacity(sets.len() * words);
-    for set in sets {
-        let start = all.len();
-        all.extend(set.iter().copied().chain(core::iter::repeat(0)).take(words));
-        if let Some(word) = all.get_mut(start + rules / 64) {
-            *word |= 1 << (rules % 64);
-        }
-    }
-    all
-}
-
 /// Whether the reverse direction of a path has to be looked at for requests that do not ask for
 /// an SL, MTU, rate or life time; see `lookup::REVERSE_PATH` and `REVERSE_POLICY`.
 fn judge_reverse(model: &Model) -> u8 {
@@ -515,50 +397,6 @@ fn is_symmetric(paths: &PathTables) -> bool {
         Pairs::Dense { table, .. } => table.iter().all(|class| *class != 0),
     };
     even && complete
-}
-
-/// Header, section table and sections, with the digest.
-fn assemble(payloads: &[Vec<u8>]) -> Backing {
-    let mut entries = Vec::with_capacity(payloads.len());
-    let mut offset = sections_start();
-    for (id, payload) in SectionId::ALL.iter().zip(payloads) {
-        entries.push(SectionEntry {
-            id: *id as u32,
-            element_size: count32(id.element_size()),
-            offset: offset as u64,
-            elements: (payload.len() / id.element_size()) as u64,
-        });
-        offset = align_up(offset + payload.len());
-    }
-    let length = offset;
-    Backing::owned(length, |memory| {
-        let header = Header {
-            magic: MAGIC,
-            digest: 0,
-            version: FORMAT_VERSION,
-            byte_order: BYTE_ORDER_MARK,
-            file_len: length as u64,
-            sections: count32(entries.len()),
-            reserved: [0; 7],
-        };
-        copy(memory, 0, header.as_bytes());
-        copy(memory, size_of::<Header>(), entries.as_bytes());
-        for (entry, payload) in entries.iter().zip(payloads) {
-            copy(
-                memory,
-                usize::try_from(entry.offset).unwrap_or(usize::MAX),
-                payload,
-            );
-        }
-        let digest = xxhash_rust::xxh3::xxh3_64(memory.get(DIGEST_FROM..).unwrap_or_default());
-        copy(memory, MAGIC.len(), &digest.to_ne_bytes());
-    })
-}
-
-fn copy(memory: &mut [u8], at: usize, bytes: &[u8]) {
-    if let Some(place) = memory.get_mut(at..at.saturating_add(bytes.len())) {
-        place.copy_from_slice(bytes);
-    }
 }
 
 fn limit(what: &'static str, count: usize, limit: usize) -> Result<(), BuildError> {

@@ -1,0 +1,54 @@
+//! Sections put together to a file.
+
+use zerocopy::IntoBytes;
+
+use super::count32;
+use crate::backing::Backing;
+use crate::layout::{
+    BYTE_ORDER_MARK, DIGEST_FROM, FORMAT_VERSION, Header, MAGIC, SectionEntry, SectionId, align_up,
+    sections_start,
+};
+
+/// Header, section table and sections, with the digest.
+pub(super) fn assemble(payloads: &[Vec<u8>]) -> Backing {
+    let mut entries = Vec::with_capacity(payloads.len());
+    let mut offset = sections_start();
+    for (id, payload) in SectionId::ALL.iter().zip(payloads) {
+        entries.push(SectionEntry {
+            id: *id as u32,
+            element_size: count32(id.element_size()),
+            offset: offset as u64,
+            elements: (payload.len() / id.element_size()) as u64,
+        });
+        offset = align_up(offset + payload.len());
+    }
+    let length = offset;
+    Backing::owned(length, |memory| {
+        let header = Header {
+            magic: MAGIC,
+            digest: 0,
+            version: FORMAT_VERSION,
+            byte_order: BYTE_ORDER_MARK,
+            file_len: length as u64,
+            sections: count32(entries.len()),
+            reserved: [0; 7],
+        };
+        copy(memory, 0, header.as_bytes());
+        copy(memory, size_of::<Header>(), entries.as_bytes());
+        for (entry, payload) in entries.iter().zip(payloads) {
+            copy(
+                memory,
+                usize::try_from(entry.offset).unwrap_or(usize::MAX),
+                payload,
+            );
+        }
+        let digest = xxhash_rust::xxh3::xxh3_64(memory.get(DIGEST_FROM..).unwrap_or_default());
+        copy(memory, MAGIC.len(), &digest.to_ne_bytes());
+    })
+}
+
+fn copy(memory: &mut [u8], at: usize, bytes: &[u8]) {
+    if let Some(place) = memory.get_mut(at..at.saturating_add(bytes.len())) {
+        place.copy_from_slice(bytes);
+    }
+}
