@@ -17,8 +17,9 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 /// Answers PathRecord queries of an InfiniBand subnet from an immutable snapshot.
 ///
 /// SIGHUP reads all sources again; a broken file keeps the snapshot in service. SIGUSR1 logs the
-/// counters. One line on standard output, `ready epoch=N`, says that queries are answered. Log
-/// lines go to standard error; RUST_LOG selects them.
+/// counters. One line on standard output, `ready epoch=N`, says that queries are answered; later
+/// ones say `reloaded epoch=N` or `reload failed`. Log lines go to standard error; RUST_LOG selects
+/// them.
 #[derive(Debug, Parser)]
 #[command(version, max_term_width = 100)]
 struct Arguments {

@@ -98,8 +98,14 @@ fn report(verb: &Route, compiled: &Compiled) -> Outcome {
     println!("check_ms         {:.2}", ms(timings.check));
     println!("peak_mb          {peak:.1}");
     println!("pairs_lost       {lost}");
-    println!("credit_loop      {}", yes_or_none(compiled.proof.credit_loop.is_some()));
-    println!("multicast_cycle  {}", yes_or_none(compiled.proof.multicast_loop.is_some()));
+    println!(
+        "credit_loop      {}",
+        yes_or_none(compiled.proof.credit_loop.is_some())
+    );
+    println!(
+        "multicast_cycle  {}",
+        yes_or_none(compiled.proof.multicast_loop.is_some())
+    );
     if let Some(directory) = &verb.out {
         println!("written to       {}", directory.display());
     }

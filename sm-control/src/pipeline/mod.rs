@@ -340,7 +340,10 @@ fn everybodys_group(parts: &Parts) -> Option<MulticastRoute> {
     let (tree, torus) = (parts.routes.multicast_tree()?, parts.routes.torus()?);
     let members: Vec<EndPortIx> = parts.topology.end_port_ixs().collect();
     let table = tree.table(&parts.topology, torus, Mlid::MIN, &members);
-    Some(MulticastRoute { sl: Sl::default(), switches: table.switches })
+    Some(MulticastRoute {
+        sl: Sl::default(),
+        switches: table.switches,
+    })
 }
 
 /// Compiles policy and paths and builds the snapshot. Errors: `Policy`, `TooLarge`, `Build`.

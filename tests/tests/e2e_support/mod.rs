@@ -250,6 +250,17 @@ impl Drop for Daemon {
     }
 }
 
+/// A number in a line of counters: after `received=`, or after `dropped=not_ready:`.
+pub fn count(counters: &str, name: &str) -> Result<u64> {
+    let rest = counters
+        .split_once(&format!(" {name}"))
+        .map(|(_, rest)| rest);
+    let digits = rest.and_then(|rest| rest.split(|c: char| !c.is_ascii_digit()).next());
+    digits
+        .and_then(|digits| digits.parse().ok())
+        .with_context(|| format!("no {name}NUMBER in {counters:?}"))
+}
+
 /// Lines that are finished.
 fn whole_lines(text: &str) -> impl Iterator<Item = &str> {
     text.split_inclusive('\n')
