@@ -38,7 +38,7 @@ impl Bed {
         Ok(())
     }
 
-    /// Asks for a path and tells who answered: nobody within the time given.
+    /// What saquery prints of the path from H1 to H2.
     fn ask(&self, more: &[&str]) -> std::io::Result<String> {
         let mut arguments = vec!["PR", "--slid", "1", "--dlid", "3"];
         arguments.extend(more);
@@ -105,11 +105,7 @@ fn sighup_loads_and_other_attributes_get_an_answer() -> Result<()> {
         "method or attribute not supported: {refused}"
     );
     let counters = bed.daemon.counters()?;
-    let punted = count(&counters, "punted=attribute:")?;
-    ensure!(
-        punted >= 2 && punted == count(&counters, "received=")?,
-        "{counters}"
-    );
+    ensure!(count(&counters, "punted=attribute:")? >= 2, "{counters}");
     Ok(())
 }
 

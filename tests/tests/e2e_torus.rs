@@ -129,15 +129,11 @@ fn ask_sapphired(torus: &Torus, expected: &[End], pairs: &[Pair]) -> Result<Vec<
     ensure!(lids == expected, "OpenSM gives the LIDs that it gave alone");
     let answers = ask_all(&fabric, pairs)?;
 
-    // OpenSM would have answered the same, so only the counters tell who did. A client asks again
-    // when the machine is too busy.
+    // OpenSM would have answered the same, so only the counters tell who did. More than asked: a
+    // client asks again when the machine is too busy.
     let counters = daemon.counters()?;
     let asked = u64::try_from(2 * pairs.len())?;
     ensure!(count(&counters, "answered=")? >= asked, "{counters}");
-    ensure!(
-        count(&counters, "received=")? == count(&counters, "answered=")?,
-        "{counters}"
-    );
     ensure!(
         counters.contains(" refused=0 dropped=0 punted=0 unsent=0"),
         "{counters}"

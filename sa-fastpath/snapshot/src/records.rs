@@ -53,7 +53,7 @@ pub struct PortRecord {
     pub coordinate: [u8; 3],
     /// It owns 2^lmc LIDs.
     pub lmc: u8,
-    /// Packed capacity of the port itself, see [`pack_capacity`].
+    /// Packed capacity of the port itself, MTU code in the upper three bits, rate rank below.
     pub own: u8,
     /// Packed least capacity of the port and its switch port.
     pub edge: u8,

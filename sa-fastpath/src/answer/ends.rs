@@ -42,8 +42,8 @@ pub(crate) fn ends(snapshot: &Snapshot, query: &PathQuery) -> Result<Ends, Stop>
     })
 }
 
-/// [`ends`] for the slow lane. Errors: the reject; destinations outside the subnet's unicast
-/// space have no records.
+/// Resolves GIDs and LIDs, for the slow lane. Errors: the reject; destinations outside the
+/// subnet's unicast space have no records.
 pub fn find_ends(snapshot: &Snapshot, query: &PathQuery) -> Result<Ends, Reject> {
     ends(snapshot, query).map_err(|stop| match stop {
         Stop::Reject(reject) => reject,
