@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use sa_fastpath::port::ring::{RingClient, reply_length};
 
+use crate::open::PATIENCE;
 use crate::pool::{Generations, Pool};
 
 /// A closed loop over one ring.
@@ -65,7 +66,7 @@ impl<'a> ClosedLoop<'a> {
         }
     }
 
-    /// Sends until `stop` is set, then waits for the replies still out (at most a second).
+    /// Sends until `stop` is set, then waits for the replies still out (see `PATIENCE`).
     pub fn run(mut self, stop: &AtomicBool) -> ClosedReport {
         let start = Instant::now();
         while !stop.load(Ordering::Relaxed) {
@@ -75,7 +76,7 @@ impl<'a> ClosedLoop<'a> {
             }
         }
         self.report.elapsed = start.elapsed();
-        let deadline = Instant::now() + Duration::from_secs(1);
+        let deadline = Instant::now() + PATIENCE;
         while self.client.in_flight() > 0 && Instant::now() < deadline {
             self.receive();
         }

@@ -85,7 +85,7 @@ sections! {
     GuidIndex = "GUID index": u16,
     /// By LID: port index + 1, 0 for none.
     LidPorts = "LID table": u16,
-    /// By LID: destination column; empty when pairs are uniform.
+    /// By LID: destination column; empty when the ports' flags say it all.
     LidColumns = "LID columns": u16,
     /// What lies between switches; class 0 is "no path".
     PathClasses = "path classes": crate::records::PathClassRecord,

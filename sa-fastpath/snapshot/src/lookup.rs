@@ -135,7 +135,9 @@ impl Snapshot {
     pub fn path(&self, source: PortIx, destination: PortIx, lid: u16) -> Option<PathParameters> {
         let (from, to) = (self.port(source), self.port(destination));
         if source == destination {
-            return loopback(from);
+            // A path to oneself never leaves the port; a switch needs a route to its own LID for it.
+            let has_path = !from.is_switch() || self.column(from, lid) != 0;
+            return loopback(from).filter(|_| has_path);
         }
         let class = self.class(from, to, lid)?;
         // The first port that a switch sends through does not count, and here it is also the last.
@@ -161,10 +163,21 @@ impl Snapshot {
         })
     }
 
+    /// The destination column of a LID of `to`, 0 when nothing reaches it.
+    #[inline(always)]
+    fn column(&self, to: &PortRecord, lid: u16) -> u16 {
+        if self.sections.lid_columns.is_empty() {
+            return u16::from(to.has(port_flags::DESTINATION));
+        }
+        let column = self.sections.lid_columns.get(usize::from(lid));
+        column.copied().unwrap_or(0)
+    }
+
     #[inline(always)]
     fn class(&self, from: &PortRecord, to: &PortRecord, lid: u16) -> Option<&PathClassRecord> {
+        let column = self.column(to, lid);
         let index = if self.is_uniform() {
-            if !(from.has(port_flags::SOURCE) && to.has(port_flags::DESTINATION)) {
+            if !from.has(port_flags::SOURCE) || column == 0 {
                 return None;
             }
             if from.switch == to.switch {
@@ -174,16 +187,9 @@ impl Snapshot {
             }
         } else {
             let row = usize::from(from.row.checked_sub(1)?);
-            let column = self
-                .sections
-                .lid_columns
-                .get(usize::from(lid))?
-                .checked_sub(1)?;
             let columns = usize::try_from(self.subnet.columns).ok()?;
-            *self
-                .sections
-                .pairs
-                .get(row * columns + usize::from(column))?
+            let column = usize::from(column.checked_sub(1)?);
+            *self.sections.pairs.get(row * columns + column)?
         };
         if index == 0 {
             None
@@ -299,11 +305,8 @@ impl Snapshot {
     }
 }
 
-/// A path from a port to itself never leaves it; a switch needs a route to its own LID for that.
+/// What the port itself has.
 fn loopback(port: &PortRecord) -> Option<PathParameters> {
-    if port.is_switch() && !port.has(port_flags::DESTINATION) {
-        return None;
-    }
     let (mtu, rate) = crate::records::unpack_capacity(port.own);
     (port.sl_out != 0).then_some(PathParameters {
         mtu,

@@ -171,12 +171,11 @@ fn paths(snapshot: &Snapshot) -> Checked {
 
 fn uniform_pairs(snapshot: &Snapshot) -> Checked {
     let (sections, record) = (&snapshot.sections, &snapshot.subnet);
-    let empty = sections.pairs.is_empty() && sections.lid_columns.is_empty();
-    check(
-        empty && record.rows == 0 && record.columns == 0,
-        "pair table",
-        "not empty",
-    )?;
+    let empty = sections.pairs.is_empty() && record.rows == 0 && record.columns == 0;
+    check(empty, "pair table", "not empty")?;
+    let columns = &*sections.lid_columns;
+    let length = columns.is_empty() || columns.len() == LIDS;
+    check(length, "LID columns", "unexpected length")?;
     let known = |class: u16| usize::from(class) < sections.path_classes.len();
     check(
         known(record.within_class) && known(record.across_class),

@@ -207,21 +207,20 @@ impl<'a> Builder<'a> {
         index
     }
 
+    /// The columns of LIDs are kept for dense pairs, and where some LIDs of a port are reached and
+    /// others not; else a flag of the port says it all.
     fn lids(&mut self) -> Result<(), BuildError> {
         let dense = matches!(self.model.paths.pairs, Pairs::Dense { .. });
+        let uneven =
+            |columns: &Vec<u16>| columns.iter().any(|column| Some(column) != columns.first());
+        let by_lid = dense || self.model.paths.columns.iter().any(uneven);
         let mut ports = vec![0u16; LIDS];
-        let mut columns = vec![0u16; if dense { LIDS } else { 0 }];
+        let mut columns = vec![0u16; if by_lid { LIDS } else { 0 }];
         for ((ix, row), entry) in self.rows().zip(1u16..) {
             let of_port = self.columns(ix);
             if of_port.len() != usize::from(row.lmc.lids()) {
                 return Err(BuildError::Inconsistent {
                     what: "destination columns",
-                });
-            }
-            let uneven = of_port.iter().any(|column| Some(column) != of_port.first());
-            if !dense && uneven {
-                return Err(BuildError::Inconsistent {
-                    what: "columns of uniform pairs",
                 });
             }
             for (lid, column) in (usize::from(row.lid.get())..).zip(of_port) {

@@ -1,0 +1,97 @@
+//! Which kinds of answers were compared, so that a test that asks nothing of interest fails.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use sa_wire::mad::Status;
+
+/// An answer that both gave.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Seen {
+    /// Not the twin's to judge.
+    Elsewhere,
+    Silence,
+    Error(u16, Lane),
+    /// A table without records.
+    Empty(Lane),
+    One(Lane),
+    /// Two or three: still one MAD.
+    Few(Lane),
+    Many,
+}
+
+/// Who answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Lane {
+    /// A worker, in place.
+    Fast,
+    Slow,
+}
+
+impl Lane {
+    const fn of(is_inline: bool) -> Self {
+        if is_inline { Self::Fast } else { Self::Slow }
+    }
+}
+
+impl Seen {
+    pub(crate) const fn refused(status: Status, is_inline: bool) -> Self {
+        Self::Error(status.get(), Lane::of(is_inline))
+    }
+
+    pub(crate) const fn records(count: usize, is_inline: bool) -> Self {
+        match count {
+            0 => Self::Empty(Lane::of(is_inline)),
+            1 => Self::One(Lane::of(is_inline)),
+            2 | 3 => Self::Few(Lane::of(is_inline)),
+            _ => Self::Many,
+        }
+    }
+}
+
+/// How often each was seen.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Tally {
+    pub(crate) worlds: usize,
+    pub(crate) refused: usize,
+    pub(crate) with_policy: usize,
+    pub(crate) seen: BTreeMap<Seen, usize>,
+}
+
+impl Tally {
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.worlds += other.worlds;
+        self.refused += other.refused;
+        self.with_policy += other.with_policy;
+        for (seen, count) in &other.seen {
+            *self.seen.entry(*seen).or_default() += count;
+        }
+    }
+
+    pub(crate) fn count(&self, seen: Seen) -> usize {
+        self.seen.get(&seen).copied().unwrap_or(0)
+    }
+
+    pub(crate) fn requests(&self) -> usize {
+        self.seen.values().sum()
+    }
+}
+
+impl fmt::Display for Tally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { worlds, refused, with_policy, .. } = self;
+        let requests = self.requests();
+        writeln!(
+            f,
+            "{worlds} fabrics ({with_policy} with a policy in force, {refused} more were refused), \
+             {requests} requests"
+        )?;
+        for (seen, count) in &self.seen {
+            match seen {
+                Seen::Error(status, lane) => writeln!(f, "{count:>8} error 0x{status:04x}, {lane:?}"),
+                other => writeln!(f, "{count:>8} {other:?}"),
+            }?;
+        }
+        Ok(())
+    }
+}

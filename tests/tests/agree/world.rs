@@ -1,0 +1,237 @@
+//! A fabric with everything that answers depend on, compiled.
+
+use std::path::Path;
+
+use routing::{EndPortIx, GivenSl2Vl, Routes, SwitchIx, Topology};
+use sa_snapshot::Snapshot;
+use sa_snapshot::model::RateCaps;
+use sa_wire::{DataVls, Lmc, Mtu, Rate, SlToVl};
+use sm_control::config::OnPolicyError;
+use sm_control::fabric::net;
+use sm_control::pipeline::{self, Inputs, Parts, PipelineError, Stamp};
+
+use crate::dice::Dice;
+use crate::fabrics::{self, FabricFiles};
+use crate::options::{self, Names};
+
+/// What a fabric looks like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Irregular, shortest paths or damaged tables.
+    Graph,
+    /// A torus, torus-2QoS.
+    Torus,
+    /// A line of 70 switches.
+    Chain,
+    /// A thousand hosts with a P_Key table of their own each.
+    ManyTables,
+    /// Few ports with many LIDs, so that a wildcard finds more than a reply may hold.
+    ManyLids,
+}
+
+/// Texts and choices; a world is made from nothing else.
+#[derive(Debug, Clone)]
+pub(crate) struct Recipe {
+    pub(crate) net: String,
+    pub(crate) torus_conf: Option<String>,
+    pub(crate) partitions: Option<String>,
+    pub(crate) policy: Option<String>,
+    pub(crate) opensm_conf: Option<String>,
+    pub(crate) qos: Option<bool>,
+    pub(crate) lmc: Option<u8>,
+    pub(crate) mtu: Option<Mtu>,
+    pub(crate) vl_cap: Option<DataVls>,
+    /// Seed of what no file can say: capabilities of single ports, tables that lead astray.
+    pub(crate) alter: Option<u64>,
+}
+
+impl Recipe {
+    pub(crate) fn new(dice: &mut Dice, kind: Kind) -> Self {
+        let FabricFiles { net, torus_conf } = match kind {
+            Kind::Graph => fabrics::graph(dice),
+            Kind::Torus => fabrics::torus(dice),
+            Kind::Chain => fabrics::chain(dice),
+            Kind::ManyTables => fabrics::many_hosts(dice, 1100),
+            Kind::ManyLids => fabrics::many_hosts(dice, 6),
+        };
+        let names = names(&net);
+        let partitions = match kind {
+            Kind::ManyTables => Some(options::many_partitions(dice, &names)),
+            Kind::ManyLids => None,
+            _ if dice.one_in(4) => None,
+            _ => Some(options::partitions(dice, &names)),
+        };
+        let lmc = match kind {
+            Kind::ManyLids => Some(6),
+            Kind::ManyTables => Some(0),
+            _ => dice.one_in(3).then(|| dice.within(0, 2)),
+        };
+        Self {
+            net,
+            torus_conf,
+            partitions,
+            policy: (!dice.one_in(4)).then(|| options::policy(dice, &names)),
+            opensm_conf: (!dice.one_in(4)).then(|| options::opensm_conf(dice)),
+            qos: dice.one_in(5).then(|| kind == Kind::Torus && dice.one_in(2)),
+            lmc,
+            mtu: dice.one_in(3).then(|| Mtu::from_code(dice.within(1, 5)).unwrap()),
+            vl_cap: dice.one_in(6).then(|| DataVls::from_code(dice.within(1, 5)).unwrap()),
+            alter: (!dice.one_in(3)).then(|| dice.next()),
+        }
+    }
+
+    /// Writes the texts into a directory, for the compiler or to be looked at.
+    pub(crate) fn write(&self, directory: &Path) -> Inputs {
+        let put = |name: &str, text: &Option<String>| {
+            let path = directory.join(name);
+            text.as_ref().map(|text| {
+                std::fs::write(&path, text).unwrap();
+                path
+            })
+        };
+        std::fs::write(directory.join("net"), &self.net).unwrap();
+        Inputs {
+            fabric: directory.join("net"),
+            torus_conf: put("torus-2QoS.conf", &self.torus_conf),
+            partitions: put("partitions.conf", &self.partitions),
+            policy: put("policy.conf", &self.policy),
+            opensm_conf: put("opensm.conf", &self.opensm_conf),
+            on_policy_error: OnPolicyError::None,
+            qos: self.qos,
+            lmc: self.lmc.map(|lmc| Lmc::new(lmc).unwrap()),
+            mtu: self.mtu,
+            vl_cap: self.vl_cap,
+            ..Inputs::default()
+        }
+    }
+}
+
+/// Who is in a net file.
+fn names(net: &str) -> Names {
+    let fabric = net::parse(net.as_bytes()).unwrap_or_else(|error| panic!("{error:?}\n{net}"));
+    let ports = fabric.nodes().iter().flat_map(|node| &node.ports);
+    let guids = ports.filter_map(|port| port.guid).map(|guid| guid.get()).collect();
+    Names { guids, nodes: fabric.nodes().iter().map(|node| node.description.clone()).collect() }
+}
+
+/// What is asked.
+pub(crate) struct World {
+    pub(crate) recipe: Recipe,
+    pub(crate) parts: Parts,
+    pub(crate) snapshot: Snapshot,
+}
+
+impl World {
+    /// Compiles. None where the inputs are refused, which happens to some tori.
+    pub(crate) fn new(recipe: Recipe) -> Option<Self> {
+        let directory = tempfile::tempdir().unwrap();
+        let inputs = recipe.write(directory.path());
+        let compiled = match pipeline::compile(&inputs, Stamp::default()) {
+            Ok(compiled) => compiled,
+            Err(PipelineError::Refused(_)) => return None,
+            Err(error) => panic!("{error}\n{recipe:#?}"),
+        };
+        let (mut parts, mut snapshot) = (compiled.parts, compiled.snapshot);
+        if let Some(seed) = recipe.alter {
+            alter(&mut Dice::new(seed), &mut parts);
+            snapshot = pipeline::build(&parts, Vec::new(), Stamp::default()).unwrap();
+        }
+        Some(Self { recipe, parts, snapshot })
+    }
+}
+
+/// Changes what no file can say.
+fn alter(dice: &mut Dice, parts: &mut Parts) {
+    let often = dice.pick(&[2, 6, 40]);
+    change_capacities(dice, &mut parts.topology, often);
+    for caps in &mut parts.rate_caps {
+        if dice.one_in(3) {
+            *caps = RateCaps {
+                extended_speeds: dice.one_in(2),
+                width_2x: dice.one_in(2),
+                hdr: dice.one_in(2),
+                ndr: dice.one_in(2),
+            };
+        }
+    }
+    if parts.routes.torus().is_none() && dice.one_in(2) {
+        parts.routes = astray(dice, &parts.topology, &parts.routes);
+    }
+}
+
+fn change_capacities(dice: &mut Dice, topology: &mut Topology, often: usize) {
+    let switches = topology.switches.iter_mut().flat_map(|switch| &mut switch.ports);
+    let ports = switches.map(|port| &mut port.capacity);
+    let ends = topology.end_ports.iter_mut().map(|port| &mut port.capacity);
+    for capacity in ports.chain(ends) {
+        if dice.one_in(often) {
+            capacity.mtu = Mtu::from_code(dice.within(1, 5)).unwrap();
+        }
+        if dice.one_in(often) {
+            capacity.rate = Rate::from_code(dice.within(2, 24)).unwrap().rank();
+        }
+    }
+}
+
+/// The same routes with some forwarding entries changed and some SL2VL tables replaced.
+fn astray(dice: &mut Dice, topology: &Topology, routes: &Routes) -> Routes {
+    let often = dice.pick(&[4, 20, 100]);
+    let mut lfts: Vec<Vec<u8>> =
+        topology.switch_ixs().map(|switch| routes.lft(switch).to_vec()).collect();
+    for (lft, switch) in lfts.iter_mut().zip(&topology.switches) {
+        let ports = u8::try_from(switch.ports.len() - 1).unwrap();
+        for entry in lft {
+            if dice.one_in(often) {
+                *entry = if dice.one_in(3) { routing::NO_PATH } else { dice.within(0, ports) };
+            }
+        }
+    }
+    let mut sl2vl = GivenSl2Vl::default();
+    for switch in topology.switch_ixs() {
+        let ports = u8::try_from(topology.switch(switch).ports.len() - 1).unwrap();
+        for _ in 0..dice.below(8) {
+            let row = (switch, dice.within(0, ports), dice.within(0, ports), table(dice));
+            sl2vl.switches.push(row);
+        }
+    }
+    for end in topology.end_port_ixs() {
+        // A switch's own table stands among those of the switches.
+        if topology.end_port(end).port_number > 0 && dice.one_in(8) {
+            sl2vl.end_ports.push((end, table(dice)));
+        }
+    }
+    routing::files::route(topology, &lfts, &sl2vl).unwrap()
+}
+
+fn table(dice: &mut Dice) -> SlToVl {
+    let often = dice.pick(&[2, 6, 16]);
+    SlToVl(std::array::from_fn(|_| if dice.one_in(often) { 15 } else { dice.within(0, 14) }))
+}
+
+impl World {
+    /// LIDs of all ports.
+    pub(crate) fn lids(&self) -> impl Iterator<Item = u16> {
+        self.parts.topology.end_ports.iter().flat_map(routing::EndPort::lids)
+    }
+
+    /// How many end ports there are.
+    pub(crate) fn ports(&self) -> usize {
+        self.parts.topology.end_ports.len()
+    }
+
+    /// An end port.
+    pub(crate) fn port(&self, dice: &mut Dice) -> &routing::EndPort {
+        let ix = EndPortIx(u32::try_from(dice.below(self.ports())).unwrap());
+        self.parts.topology.end_port(ix)
+    }
+
+    /// A switch's node GUID is its port GUID; a CA's is not.
+    pub(crate) fn node_guid(&self, dice: &mut Dice) -> u64 {
+        let switches = self.parts.topology.switches.len();
+        if switches > 0 && dice.one_in(2) {
+            let ix = SwitchIx(u32::try_from(dice.below(switches)).unwrap());
+            return self.parts.topology.switch(ix).guid.get();
+        }
+        self.port(dice).node_guid.get()
+    }
+}

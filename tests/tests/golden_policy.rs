@@ -1,0 +1,309 @@
+//! What OpenSM answered in `golden/policy`, asked of the product: through the library as
+//! `sapphire answer` does, and of `sapphire answer` itself.
+//!
+//! Cases that differ on purpose are listed in `golden/policy-waived.txt`. The list can only
+//! shrink: any other difference fails, and so does a listed case that has become equal.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
+
+mod golden_common;
+
+use std::collections::BTreeMap;
+use std::net::Ipv6Addr;
+use std::path::{Path, PathBuf};
+
+use golden_common::{entries, existing, golden, name, sapphire, text};
+use sa_wire::mad::{BASE_VERSION, MGMT_CLASS_SA, SA_CLASS_VERSION, Status, method};
+use sa_wire::path_record::PathRecord;
+use sa_wire::rmpp::{RmppHeader, flag};
+use sa_wire::sa::{AttributeId, SaMad};
+use sa_wire::umad::Slot;
+use serde_json::Value;
+use sm_control::config::OnPolicyError;
+use sm_control::pipeline::{self, Compiled, Inputs, Stamp};
+use sm_control::{request, slow_sa};
+
+#[test]
+fn every_recorded_answer_is_ours() {
+    let mut tally = Tally { waived: waived(), ..Tally::default() };
+    for step in steps() {
+        let compiled = pipeline::compile(&step.inputs(), Stamp::default()).unwrap();
+        assert_eq!(compiled.snapshot.has_policy(), step.in_force, "{}", step.name());
+        for case in &step.cases {
+            tally.add(case, ask(&compiled, case));
+        }
+    }
+    println!("{}", tally.figures());
+    tally.judge();
+}
+
+#[test]
+fn the_tool_prints_the_recorded_answers() {
+    let mut tally = Tally { waived: waived(), ..Tally::default() };
+    for step in steps() {
+        let lines: Vec<String> = step.cases.iter().map(ToString::to_string).collect();
+        let arguments = step.arguments();
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        let output = sapphire(&arguments, &(lines.join("\n") + "\n"));
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{}: {said}", step.name());
+        let printed = String::from_utf8(output.stdout).unwrap();
+        let answers: Vec<Value> =
+            printed.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        assert_eq!(answers.len(), step.cases.len(), "{}: a line per request", step.name());
+        for (case, answer) in step.cases.iter().zip(answers) {
+            assert_eq!(case["id"], answer["id"]);
+            tally.add(case, answer);
+        }
+    }
+    println!("{}", tally.figures());
+    tally.judge();
+}
+
+/// Cases by kind, and what became of them.
+#[derive(Default)]
+struct Tally {
+    /// Id and reason.
+    waived: BTreeMap<String, String>,
+    /// By kind of request: cases, and how many of them are equal.
+    kinds: BTreeMap<String, (usize, usize)>,
+    not_served: usize,
+    was_waived: BTreeMap<String, usize>,
+    wrong: Vec<String>,
+}
+
+impl Tally {
+    fn add(&mut self, case: &Value, answer: Value) {
+        let query = &case["query"];
+        if query["attr"] == "mpr" && answer["status"] == NOT_SUPPORTED {
+            self.not_served += 1;
+            return;
+        }
+        let kind = format!("{} {}", query["attr"], query["method"]).replace('"', "");
+        let (cases, equal) = self.kinds.entry(kind).or_default();
+        *cases += 1;
+        let id = case["id"].as_str().unwrap();
+        let is_waived = self.waived.contains_key(id);
+        let is_equal = is_as_expected(&case["expect"], &answer);
+        *equal += usize::from(is_equal);
+        match (is_equal, is_waived) {
+            (true, false) => {}
+            (false, true) => *self.was_waived.entry(id.to_owned()).or_default() += 1,
+            (false, false) => self.wrong.push(format!("{case}\n  got {answer}")),
+            (true, true) => self.wrong.push(format!("{id} is equal now: take it off the list")),
+        }
+    }
+
+    fn figures(&self) -> String {
+        let kinds = self.kinds.iter();
+        let kinds: Vec<_> =
+            kinds.map(|(kind, (cases, equal))| format!("{kind}: {equal} of {cases} equal")).collect();
+        let (waived, not_served) = (self.was_waived.len(), self.not_served);
+        format!("{}; {waived} waived; {not_served} mpr not served yet", kinds.join(", "))
+    }
+
+    fn judge(&self) {
+        assert!(self.wrong.is_empty(), "{} differ:\n{}", self.wrong.len(), self.wrong.join("\n"));
+        let unknown: Vec<_> =
+            self.waived.keys().filter(|id| !self.was_waived.contains_key(*id)).collect();
+        assert!(unknown.is_empty(), "waived, but not among the cases: {unknown:?}");
+        let cases = |kind: &str| self.kinds.get(kind).map_or(0, |(cases, _)| *cases);
+        assert_eq!((cases("pr get"), cases("pr table")), (1369, 5), "a part of the corpus is missing");
+    }
+}
+
+/// "Method/attribute combination not supported".
+const NOT_SUPPORTED: &str = "0x000c";
+
+/// Of a long reply only the first records were recorded.
+fn is_as_expected(expected: &Value, answer: &Value) -> bool {
+    let records = |of: &Value| of["records"].as_array().cloned().unwrap_or_default();
+    let (wanted, got) = (records(expected), records(answer));
+    let is_cut = expected["truncated"] == true;
+    let compared = if is_cut { wanted.len() } else { got.len() };
+    let is_whole = !is_cut || !wanted.is_empty();
+    expected["status"] == answer["status"] && is_whole && got.get(..compared) == Some(&wanted[..])
+}
+
+/// Ids and reasons.
+fn waived() -> BTreeMap<String, String> {
+    let list = text(&golden(""), "policy-waived.txt").unwrap();
+    let lines = list.lines().filter(|line| !line.starts_with('#') && !line.trim().is_empty());
+    let split = |line: &str| {
+        let (id, reason) = line.split_once(' ').expect("an id and a reason");
+        (id.to_owned(), reason.trim().to_owned())
+    };
+    lines.map(split).collect()
+}
+
+/// A scenario with one of its policies in force.
+struct Step {
+    directory: PathBuf,
+    about: Value,
+    policy: Option<PathBuf>,
+    in_force: bool,
+    cases: Vec<Value>,
+}
+
+fn steps() -> Vec<Step> {
+    entries(&golden("policy/scenarios")).iter().flat_map(|directory| steps_of(directory)).collect()
+}
+
+fn steps_of(directory: &Path) -> Vec<Step> {
+    let about: Value = serde_json::from_str(&text(directory, "scenario.json").unwrap()).unwrap();
+    let lines = text(directory, "cases.jsonl").unwrap();
+    let cases: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let steps = (0_u64..).zip(about["steps"].as_array().unwrap());
+    let of = |number: u64| {
+        let is_mine = move |case: &&Value| case["step"].as_u64().unwrap_or(0) == number;
+        cases.iter().filter(is_mine).cloned().collect()
+    };
+    let step = |(number, step): (u64, &Value)| Step {
+        directory: directory.to_owned(),
+        about: about.clone(),
+        policy: step["policy"].as_str().map(|file| directory.join(file)),
+        in_force: step["policy_in_force"] == true,
+        cases: of(number),
+    };
+    steps.map(step).collect()
+}
+
+impl Step {
+    fn name(&self) -> String {
+        let policy = self.policy.as_deref().map(name);
+        format!("{} {}", name(&self.directory), policy.unwrap_or("without policy"))
+    }
+
+    fn inputs(&self) -> Inputs {
+        Inputs {
+            fabric: self.fabric(),
+            lids: Some(self.lids()),
+            lmc: self.option("-l").map(|lmc| sa_wire::Lmc::new(lmc.parse().unwrap()).unwrap()),
+            sm_node: self.about["sm_node"].as_str().map(str::to_owned),
+            torus_conf: self.option("--torus_config").map(|file| self.directory.join(file)),
+            policy: self.policy.clone(),
+            on_policy_error: OnPolicyError::None,
+            partitions: existing(&self.directory, "partitions.conf"),
+            opensm_conf: existing(&self.directory, "opensm.conf"),
+            qos: (self.about["qos_enabled"] == false).then_some(false),
+            ..Inputs::default()
+        }
+    }
+
+    /// The same as [`Self::inputs`], for the command line.
+    fn arguments(&self) -> Vec<String> {
+        let inputs = self.inputs();
+        let mut all = vec!["answer".to_owned(), "--on-policy-error".to_owned(), "none".to_owned()];
+        let files = [
+            ("--fabric", Some(inputs.fabric)),
+            ("--lids", inputs.lids),
+            ("--torus-conf", inputs.torus_conf),
+            ("--policy", inputs.policy),
+            ("--partitions", inputs.partitions),
+            ("--opensm-conf", inputs.opensm_conf),
+        ];
+        for (option, file) in files {
+            all.extend(file.into_iter().flat_map(|file| [option.to_owned(), file.display().to_string()]));
+        }
+        all.extend(inputs.sm_node.into_iter().flat_map(|node| ["--sm-node".to_owned(), node]));
+        all.extend(inputs.lmc.iter().flat_map(|lmc| ["--lmc".to_owned(), lmc.get().to_string()]));
+        all.extend(inputs.qos.map(|_| "--no-qos".to_owned()));
+        all
+    }
+
+    fn fabric(&self) -> PathBuf {
+        golden("policy").join(self.about["fabric"].as_str().unwrap())
+    }
+
+    /// OpenSM's own list for the fabric, and for LMC 1 another.
+    fn lids(&self) -> PathBuf {
+        let suffix = self.option("-l").map_or_else(String::new, |lmc| format!("-lmc{lmc}"));
+        let fabric = self.fabric();
+        fabric.with_file_name(format!("{}{suffix}.subnet.lst", fabric.file_stem().unwrap().display()))
+    }
+
+    /// What stands behind an option of OpenSM's command line.
+    fn option(&self, name: &str) -> Option<String> {
+        let mut words = self.about["extra_options"].as_array().unwrap().iter();
+        words.find(|word| *word == name)?;
+        words.next()?.as_str().map(str::to_owned)
+    }
+}
+
+/// The answer in the words of the corpus.
+fn ask(compiled: &Compiled, case: &Value) -> Value {
+    let subnet = &compiled.parts.subnet;
+    let requester = subnet.find(case["from"].as_str().unwrap()).unwrap();
+    let slot = slot(subnet.end_ports()[requester].lid.get(), case);
+    let Some(reply) = slow_sa::respond(&compiled.snapshot, &slot) else {
+        return serde_json::json!({ "status": "drop" });
+    };
+    let (status, records) = request::parse(&reply).unwrap();
+    let records: Vec<Value> = records.iter().map(in_words).collect();
+    serde_json::json!({ "status": format!("0x{status:04x}"), "records": records })
+}
+
+/// The whole request as the client sends it.
+fn slot(lid: u16, case: &Value) -> Slot {
+    let query = &case["query"];
+    let mut slot = Slot::EMPTY;
+    slot.header.lid = lid.into();
+    let mad = SaMad::from_bytes_mut(&mut slot.mad);
+    mad.mad.base_version = BASE_VERSION;
+    mad.mad.mgmt_class = MGMT_CLASS_SA;
+    mad.mad.class_version = SA_CLASS_VERSION;
+    let is_multi = query["attr"] == "mpr";
+    mad.mad.method = match query["method"].as_str() {
+        Some("get") => method::GET,
+        Some("table") => method::GET_TABLE,
+        Some("getmulti") => method::GET_MULTI,
+        other => panic!("{other:?}"),
+    };
+    let attribute =
+        if is_multi { AttributeId::MULTI_PATH_RECORD } else { AttributeId::PATH_RECORD };
+    mad.mad.attribute_id = attribute.get().into();
+    if is_multi {
+        mad.rmpp = RmppHeader::data(flag::SINGLE, 1, 0);
+    }
+    let mask = query["comp_mask"].as_str().unwrap().trim_start_matches("0x");
+    mad.sa.component_mask = u64::from_str_radix(mask, 16).unwrap().into();
+    let data = case["request_hex"].as_str().unwrap();
+    for (at, byte) in (0..data.len()).step_by(2).zip(&mut mad.data) {
+        *byte = u8::from_str_radix(&data[at..at + 2], 16).unwrap();
+    }
+    slot
+}
+
+/// The fields as the corpus names and writes them.
+fn in_words(record: &PathRecord) -> Value {
+    let gid = |gid: [u8; 16]| Ipv6Addr::from(gid).to_string();
+    serde_json::json!({
+        "service_id": format!("0x{:x}", record.service_id.get()),
+        "dgid": gid(record.dgid),
+        "sgid": gid(record.sgid),
+        "dlid": record.dlid.get(),
+        "slid": record.slid.get(),
+        "raw_traffic": u8::from(record.flow.raw_traffic()),
+        "flow_label": record.flow.flow_label(),
+        "hop_limit": record.flow.hop_limit(),
+        "tclass": record.tclass,
+        "reversible": u8::from(record.numb_path.reversible()),
+        "numb_path": record.numb_path.numb_path(),
+        "pkey": format!("0x{:x}", record.pkey.get()),
+        "qos_class": record.qos_class_sl.qos_class(),
+        "sl": record.qos_class_sl.sl().get(),
+        "mtu_sel": record.mtu.0 >> 6,
+        "mtu": record.mtu.value(),
+        "rate_sel": record.rate.0 >> 6,
+        "rate": record.rate.value(),
+        "pkt_life_sel": record.packet_life.0 >> 6,
+        "pkt_life": record.packet_life.value(),
+        "preference": record.preference,
+    })
+}
+
+#[test]
+fn the_refusal_has_the_status_that_is_counted() {
+    let status = Status::METHOD_ATTRIBUTE_NOT_SUPPORTED.get();
+    assert_eq!(format!("0x{status:04x}"), NOT_SUPPORTED);
+}
