@@ -25,10 +25,18 @@ use sm_control::{request, slow_sa};
 
 #[test]
 fn every_recorded_answer_is_ours() {
-    let mut tally = Tally { waived: waived(), ..Tally::default() };
+    let mut tally = Tally {
+        waived: waived(),
+        ..Tally::default()
+    };
     for step in steps() {
         let compiled = pipeline::compile(&step.inputs(), Stamp::default()).unwrap();
-        assert_eq!(compiled.snapshot.has_policy(), step.in_force, "{}", step.name());
+        assert_eq!(
+            compiled.snapshot.has_policy(),
+            step.in_force,
+            "{}",
+            step.name()
+        );
         for case in &step.cases {
             tally.add(case, ask(&compiled, case));
         }
@@ -39,7 +47,10 @@ fn every_recorded_answer_is_ours() {
 
 #[test]
 fn the_tool_prints_the_recorded_answers() {
-    let mut tally = Tally { waived: waived(), ..Tally::default() };
+    let mut tally = Tally {
+        waived: waived(),
+        ..Tally::default()
+    };
     for step in steps() {
         let lines: Vec<String> = step.cases.iter().map(ToString::to_string).collect();
         let arguments = step.arguments();
@@ -48,9 +59,16 @@ fn the_tool_prints_the_recorded_answers() {
         let said = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{}: {said}", step.name());
         let printed = String::from_utf8(output.stdout).unwrap();
-        let answers: Vec<Value> =
-            printed.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-        assert_eq!(answers.len(), step.cases.len(), "{}: a line per request", step.name());
+        let answers: Vec<Value> = printed
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect();
+        assert_eq!(
+            answers.len(),
+            step.cases.len(),
+            "{}: a line per request",
+            step.name()
+        );
         for (case, answer) in step.cases.iter().zip(answers) {
             assert_eq!(case["id"], answer["id"]);
             tally.add(case, answer);
@@ -90,25 +108,46 @@ impl Tally {
             (true, false) => {}
             (false, true) => *self.was_waived.entry(id.to_owned()).or_default() += 1,
             (false, false) => self.wrong.push(format!("{case}\n  got {answer}")),
-            (true, true) => self.wrong.push(format!("{id} is equal now: take it off the list")),
+            (true, true) => self
+                .wrong
+                .push(format!("{id} is equal now: take it off the list")),
         }
     }
 
     fn figures(&self) -> String {
         let kinds = self.kinds.iter();
-        let kinds: Vec<_> =
-            kinds.map(|(kind, (cases, equal))| format!("{kind}: {equal} of {cases} equal")).collect();
+        let kinds: Vec<_> = kinds
+            .map(|(kind, (cases, equal))| format!("{kind}: {equal} of {cases} equal"))
+            .collect();
         let (waived, not_served) = (self.was_waived.len(), self.not_served);
-        format!("{}; {waived} waived; {not_served} mpr not served yet", kinds.join(", "))
+        format!(
+            "{}; {waived} waived; {not_served} mpr not served yet",
+            kinds.join(", ")
+        )
     }
 
     fn judge(&self) {
-        assert!(self.wrong.is_empty(), "{} differ:\n{}", self.wrong.len(), self.wrong.join("\n"));
-        let unknown: Vec<_> =
-            self.waived.keys().filter(|id| !self.was_waived.contains_key(*id)).collect();
-        assert!(unknown.is_empty(), "waived, but not among the cases: {unknown:?}");
+        assert!(
+            self.wrong.is_empty(),
+            "{} differ:\n{}",
+            self.wrong.len(),
+            self.wrong.join("\n")
+        );
+        let unknown: Vec<_> = self
+            .waived
+            .keys()
+            .filter(|id| !self.was_waived.contains_key(*id))
+            .collect();
+        assert!(
+            unknown.is_empty(),
+            "waived, but not among the cases: {unknown:?}"
+        );
         let cases = |kind: &str| self.kinds.get(kind).map_or(0, |(cases, _)| *cases);
-        assert_eq!((cases("pr get"), cases("pr table")), (1369, 5), "a part of the corpus is missing");
+        assert_eq!(
+            (cases("pr get"), cases("pr table")),
+            (1369, 5),
+            "a part of the corpus is missing"
+        );
     }
 }
 
@@ -128,7 +167,9 @@ fn is_as_expected(expected: &Value, answer: &Value) -> bool {
 /// Ids and reasons.
 fn waived() -> BTreeMap<String, String> {
     let list = text(&golden(""), "policy-waived.txt").unwrap();
-    let lines = list.lines().filter(|line| !line.starts_with('#') && !line.trim().is_empty());
+    let lines = list
+        .lines()
+        .filter(|line| !line.starts_with('#') && !line.trim().is_empty());
     let split = |line: &str| {
         let (id, reason) = line.split_once(' ').expect("an id and a reason");
         (id.to_owned(), reason.trim().to_owned())
@@ -146,13 +187,19 @@ struct Step {
 }
 
 fn steps() -> Vec<Step> {
-    entries(&golden("policy/scenarios")).iter().flat_map(|directory| steps_of(directory)).collect()
+    entries(&golden("policy/scenarios"))
+        .iter()
+        .flat_map(|directory| steps_of(directory))
+        .collect()
 }
 
 fn steps_of(directory: &Path) -> Vec<Step> {
     let about: Value = serde_json::from_str(&text(directory, "scenario.json").unwrap()).unwrap();
     let lines = text(directory, "cases.jsonl").unwrap();
-    let cases: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let cases: Vec<Value> = lines
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
     let steps = (0_u64..).zip(about["steps"].as_array().unwrap());
     let of = |number: u64| {
         let is_mine = move |case: &&Value| case["step"].as_u64().unwrap_or(0) == number;
@@ -171,16 +218,24 @@ fn steps_of(directory: &Path) -> Vec<Step> {
 impl Step {
     fn name(&self) -> String {
         let policy = self.policy.as_deref().map(name);
-        format!("{} {}", name(&self.directory), policy.unwrap_or("without policy"))
+        format!(
+            "{} {}",
+            name(&self.directory),
+            policy.unwrap_or("without policy")
+        )
     }
 
     fn inputs(&self) -> Inputs {
         Inputs {
             fabric: self.fabric(),
             lids: Some(self.lids()),
-            lmc: self.option("-l").map(|lmc| sa_wire::Lmc::new(lmc.parse().unwrap()).unwrap()),
+            lmc: self
+                .option("-l")
+                .map(|lmc| sa_wire::Lmc::new(lmc.parse().unwrap()).unwrap()),
             sm_node: self.about["sm_node"].as_str().map(str::to_owned),
-            torus_conf: self.option("--torus_config").map(|file| self.directory.join(file)),
+            torus_conf: self
+                .option("--torus_config")
+                .map(|file| self.directory.join(file)),
             policy: self.policy.clone(),
             on_policy_error: OnPolicyError::None,
             partitions: existing(&self.directory, "partitions.conf"),
@@ -193,7 +248,11 @@ impl Step {
     /// The same as [`Self::inputs`], for the command line.
     fn arguments(&self) -> Vec<String> {
         let inputs = self.inputs();
-        let mut all = vec!["answer".to_owned(), "--on-policy-error".to_owned(), "none".to_owned()];
+        let mut all = vec![
+            "answer".to_owned(),
+            "--on-policy-error".to_owned(),
+            "none".to_owned(),
+        ];
         let files = [
             ("--fabric", Some(inputs.fabric)),
             ("--lids", inputs.lids),
@@ -203,10 +262,23 @@ impl Step {
             ("--opensm-conf", inputs.opensm_conf),
         ];
         for (option, file) in files {
-            all.extend(file.into_iter().flat_map(|file| [option.to_owned(), file.display().to_string()]));
+            all.extend(
+                file.into_iter()
+                    .flat_map(|file| [option.to_owned(), file.display().to_string()]),
+            );
         }
-        all.extend(inputs.sm_node.into_iter().flat_map(|node| ["--sm-node".to_owned(), node]));
-        all.extend(inputs.lmc.iter().flat_map(|lmc| ["--lmc".to_owned(), lmc.get().to_string()]));
+        all.extend(
+            inputs
+                .sm_node
+                .into_iter()
+                .flat_map(|node| ["--sm-node".to_owned(), node]),
+        );
+        all.extend(
+            inputs
+                .lmc
+                .iter()
+                .flat_map(|lmc| ["--lmc".to_owned(), lmc.get().to_string()]),
+        );
         all.extend(inputs.qos.map(|_| "--no-qos".to_owned()));
         all
     }
@@ -217,9 +289,14 @@ impl Step {
 
     /// OpenSM's own list for the fabric, and for LMC 1 another.
     fn lids(&self) -> PathBuf {
-        let suffix = self.option("-l").map_or_else(String::new, |lmc| format!("-lmc{lmc}"));
+        let suffix = self
+            .option("-l")
+            .map_or_else(String::new, |lmc| format!("-lmc{lmc}"));
         let fabric = self.fabric();
-        fabric.with_file_name(format!("{}{suffix}.subnet.lst", fabric.file_stem().unwrap().display()))
+        fabric.with_file_name(format!(
+            "{}{suffix}.subnet.lst",
+            fabric.file_stem().unwrap().display()
+        ))
     }
 
     /// What stands behind an option of OpenSM's command line.
@@ -259,13 +336,19 @@ fn slot(lid: u16, case: &Value) -> Slot {
         Some("getmulti") => method::GET_MULTI,
         other => panic!("{other:?}"),
     };
-    let attribute =
-        if is_multi { AttributeId::MULTI_PATH_RECORD } else { AttributeId::PATH_RECORD };
+    let attribute = if is_multi {
+        AttributeId::MULTI_PATH_RECORD
+    } else {
+        AttributeId::PATH_RECORD
+    };
     mad.mad.attribute_id = attribute.get().into();
     if is_multi {
         mad.rmpp = RmppHeader::data(flag::SINGLE, 1, 0);
     }
-    let mask = query["comp_mask"].as_str().unwrap().trim_start_matches("0x");
+    let mask = query["comp_mask"]
+        .as_str()
+        .unwrap()
+        .trim_start_matches("0x");
     mad.sa.component_mask = u64::from_str_radix(mask, 16).unwrap().into();
     let data = case["request_hex"].as_str().unwrap();
     for (at, byte) in (0..data.len()).step_by(2).zip(&mut mad.data) {

@@ -14,8 +14,12 @@ use sm_control::export::{self, Psl};
 use sm_control::pipeline::{self, Inputs, Stamp};
 
 /// Files that must be the same to the byte.
-const SAME_BYTES: [&str; 4] =
-    ["opensm-torus.dump", "opensm-lfts.dump", "opensm-sl2vl.dump", "opensm-subnet.lst"];
+const SAME_BYTES: [&str; 4] = [
+    "opensm-torus.dump",
+    "opensm-lfts.dump",
+    "opensm-sl2vl.dump",
+    "opensm-subnet.lst",
+];
 
 #[test]
 fn tables_from_net_files_are_those_of_opensm() {
@@ -36,7 +40,13 @@ fn tables_from_net_files_are_those_of_opensm() {
 fn tables_from_directories_are_those_of_opensm() {
     let mut compared = 0;
     for case in cases("up") {
-        compared += compare(&case, &Inputs { fabric: case.clone(), ..inputs(&case) });
+        compared += compare(
+            &case,
+            &Inputs {
+                fabric: case.clone(),
+                ..inputs(&case)
+            },
+        );
     }
     println!("{compared} files equal");
     assert!(compared >= 27 * 5);
@@ -51,12 +61,22 @@ fn what_opensm_refuses_is_refused() {
         let said = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(3), "{}: {said}", case.display());
         assert!(said.contains("sapphire: "), "{said}");
-        let written: Vec<_> =
-            entries(out.path()).iter().map(|path| name(path).to_owned()).collect();
+        let written: Vec<_> = entries(out.path())
+            .iter()
+            .map(|path| name(path).to_owned())
+            .collect();
         let placed = text(case, "opensm-torus.dump");
-        let wanted: &[&str] = if placed.is_some() { &["opensm-torus.dump"] } else { &[] };
+        let wanted: &[&str] = if placed.is_some() {
+            &["opensm-torus.dump"]
+        } else {
+            &[]
+        };
         assert_eq!(written, wanted, "{}", case.display());
-        assert!(text(out.path(), "opensm-torus.dump") == placed, "{}", case.display());
+        assert!(
+            text(out.path(), "opensm-torus.dump") == placed,
+            "{}",
+            case.display()
+        );
     }
     println!("{} refusals", refused.len());
     assert_eq!(refused.len(), 8);
@@ -102,7 +122,10 @@ fn a_planted_loop_is_found_and_shown() {
         assert_eq!(verdict.json["acyclic"], false);
         let cycle = verdict.json["cycle"].as_array().unwrap();
         assert!(cycle.len() >= 3, "{cycle:?}");
-        assert_eq!(verdict.said.trim_end(), "sapphire: the tables have a credit loop");
+        assert_eq!(
+            verdict.said.trim_end(),
+            "sapphire: the tables have a credit loop"
+        );
         let shown = sapphire(&["check", directory], "");
         assert_eq!(shown.status.code(), Some(3));
         let shown = String::from_utf8(shown.stdout).unwrap();
@@ -120,7 +143,10 @@ fn cases(result: &str) -> Vec<PathBuf> {
         let about = text(case, "CASE.txt");
         about.is_some_and(|about| about.lines().any(|line| line == result))
     };
-    entries(&golden("torus")).into_iter().filter(is_one).collect()
+    entries(&golden("torus"))
+        .into_iter()
+        .filter(is_one)
+        .collect()
 }
 
 /// Everything but the fabric.
@@ -136,7 +162,12 @@ fn inputs(case: &Path) -> Inputs {
 fn route<'a>(case: &'a Path, out: &'a Path) -> Vec<&'a str> {
     let file = |file: &str| case.join(file).to_str().unwrap().to_owned().leak() as &str;
     let mut arguments = vec!["route", "--fabric", file("net.xz")];
-    arguments.extend(["--torus-conf", file("torus-2QoS.conf"), "--out", out.to_str().unwrap()]);
+    arguments.extend([
+        "--torus-conf",
+        file("torus-2QoS.conf"),
+        "--out",
+        out.to_str().unwrap(),
+    ]);
     if existing(case, "opensm.conf").is_some() {
         arguments.extend(["--opensm-conf", file("opensm.conf")]);
     }
@@ -161,13 +192,21 @@ fn compare(case: &Path, inputs: &Inputs) -> usize {
 
 /// True when the file was recorded and ours is the same; false when it was not recorded.
 fn same<T: PartialEq>(case: &Path, file: &str, out: &Path, view: impl Fn(&str) -> T) -> bool {
-    let Some(wanted) = text(case, file) else { return false };
+    let Some(wanted) = text(case, file) else {
+        return false;
+    };
     let got = text(out, file).unwrap_or_else(|| panic!("{}: no {file}", case.display()));
     if view(&wanted) == view(&got) {
         return true;
     }
-    let differing = wanted.lines().zip(got.lines()).find(|(one, other)| one != other);
-    panic!("{}: {file} differs, first in {differing:#?}", case.display());
+    let differing = wanted
+        .lines()
+        .zip(got.lines())
+        .find(|(one, other)| one != other);
+    panic!(
+        "{}: {file} differs, first in {differing:#?}",
+        case.display()
+    );
 }
 
 fn sorted(text: &str) -> BTreeSet<String> {
@@ -177,7 +216,9 @@ fn sorted(text: &str) -> BTreeSet<String> {
 /// LID and port; hop counts are not ours to know.
 fn ports_only(text: &str) -> Vec<String> {
     let columns = |line: &str| line.split(" : ").take(2).collect::<Vec<_>>().join(" : ");
-    text.lines().map(|line| columns(line).trim_end().to_owned()).collect()
+    text.lines()
+        .map(|line| columns(line).trim_end().to_owned())
+        .collect()
 }
 
 /// What `sapphire check --json` says.
@@ -195,7 +236,12 @@ impl Verdict {
         let psl = text(case, "psl").unwrap();
         let lost = psl.lines().filter(|line| line.ends_with(" E300")).count();
         assert_eq!(json["pairs_lost"], lost, "{}", case.display());
-        assert_eq!(*code, if lost == 0 { 0 } else { 3 }, "{}: {said}", case.display());
+        assert_eq!(
+            *code,
+            if lost == 0 { 0 } else { 3 },
+            "{}: {said}",
+            case.display()
+        );
     }
 }
 
@@ -204,7 +250,11 @@ fn check(arguments: &[&str]) -> Verdict {
     let said = String::from_utf8(output.stderr).unwrap();
     let printed = String::from_utf8(output.stdout).unwrap();
     let json = serde_json::from_str(&printed).unwrap_or_else(|error| panic!("{error}: {said}"));
-    Verdict { code: output.status.code().unwrap(), json, said }
+    Verdict {
+        code: output.status.code().unwrap(),
+        json,
+        said,
+    }
 }
 
 /// A copy of the case's files but these.

@@ -25,14 +25,19 @@ pub(crate) fn compare(world: &World, twin: &Twin<'_>, slot: &Slot) -> Result<See
         return Ok(Seen::Elsewhere);
     }
     let sent = respond(&world.snapshot, slot);
-    let differ = |what| Difference { what, replies: shown(sent.as_deref(), slow.as_ref()) };
+    let differ = |what| Difference {
+        what,
+        replies: shown(sent.as_deref(), slow.as_ref()),
+    };
     let mut in_place = *slot;
     let outcome = answer(&world.snapshot, &mut in_place);
     let is_inline = matches!(outcome, Outcome::Answered(_) | Outcome::Refused(..));
     // The slow lane sees strangers only after the fast path has let them pass.
     let is_stranger = world.snapshot.port_by_lid(slot.header.lid.get()).is_none();
     if is_inline && !is_stranger && punted(&world.snapshot, slot) != sent {
-        return Err(differ("the slow lane would say something else than the fast path"));
+        return Err(differ(
+            "the slow lane would say something else than the fast path",
+        ));
     }
     let (slow, sent) = match (&slow, &sent) {
         (None, None) => return Ok(Seen::Silence),
@@ -92,7 +97,10 @@ fn headers(slot: &Slot, records: &[PathRecord]) -> [u8; 56] {
 /// Records as they lie in a MAD.
 fn bytes(records: &[PathRecord]) -> Vec<u8> {
     let one = |record| path_request(0, method::GET, PathCompMask(0), record).mad;
-    records.iter().flat_map(|record| one(record)[56..120].to_vec()).collect()
+    records
+        .iter()
+        .flat_map(|record| one(record)[56..120].to_vec())
+        .collect()
 }
 
 /// Both replies; of long ones the first records that differ.
@@ -106,7 +114,11 @@ fn shown(sent: Option<&[u8]>, slow: Option<&Reply>) -> String {
         Some(Reply::Records(records)) => records.as_slice(),
         _ => &[],
     };
-    let place = records.iter().zip(wanted).take_while(|(one, other)| one == other).count();
+    let place = records
+        .iter()
+        .zip(wanted)
+        .take_while(|(one, other)| one == other)
+        .count();
     let product = match &parsed {
         Some((status, records)) => format!("status 0x{status:04x}, {} records", records.len()),
         None => format!("{sent:02x?}"),
@@ -124,7 +136,9 @@ fn shown(sent: Option<&[u8]>, slow: Option<&Reply>) -> String {
 }
 
 fn line(record: Option<&PathRecord>) -> String {
-    let Some(record) = record else { return "none".to_owned() };
+    let Some(record) = record else {
+        return "none".to_owned();
+    };
     format!(
         "{} LID {} to {} LID {}, P_Key 0x{:04x}, SL {}, MTU 0x{:02x}, rate 0x{:02x}, life 0x{:02x}, \
          reversible {}, preference {}, other {:?}",
@@ -139,6 +153,11 @@ fn line(record: Option<&PathRecord>) -> String {
         record.packet_life.0,
         record.numb_path.reversible(),
         record.preference,
-        (record.service_id.get(), record.flow.0.get(), record.tclass, record.reserved),
+        (
+            record.service_id.get(),
+            record.flow.0.get(),
+            record.tclass,
+            record.reserved
+        ),
     )
 }

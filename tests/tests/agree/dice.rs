@@ -43,7 +43,11 @@ impl Dice {
     }
 
     /// One to `most` items with commas between.
-    pub(crate) fn list(&mut self, most: usize, mut item: impl FnMut(&mut Self) -> String) -> String {
+    pub(crate) fn list(
+        &mut self,
+        most: usize,
+        mut item: impl FnMut(&mut Self) -> String,
+    ) -> String {
         let items: Vec<_> = (0..=self.below(most)).map(|_| item(self)).collect();
         items.join(", ")
     }

@@ -29,12 +29,18 @@ pub(crate) fn graph(dice: &mut Dice) -> FabricFiles {
         let ports = dice.within(1, 2);
         graph.add_end(dice, "Rt", ports);
     }
-    FabricFiles { net: graph.net(dice), torus_conf: None }
+    FabricFiles {
+        net: graph.net(dice),
+        torus_conf: None,
+    }
 }
 
 /// So many hosts on a few switches that they can have as many different P_Key tables.
 pub(crate) fn many_hosts(dice: &mut Dice, hosts: usize) -> FabricFiles {
-    let mut graph = Graph { nodes: Vec::new(), lids: None };
+    let mut graph = Graph {
+        nodes: Vec::new(),
+        lids: None,
+    };
     for _ in 0..hosts.div_ceil(240) {
         graph.add("Switch", 0);
     }
@@ -43,12 +49,18 @@ pub(crate) fn many_hosts(dice: &mut Dice, hosts: usize) -> FabricFiles {
         let end = graph.add("Hca", 1);
         graph.cable(dice, (host / 240, None), (end, Some(1)));
     }
-    FabricFiles { net: graph.net(dice), torus_conf: None }
+    FabricFiles {
+        net: graph.net(dice),
+        torus_conf: None,
+    }
 }
 
 /// Switches in a line, longer than the longest path that an SA gives out.
 pub(crate) fn chain(dice: &mut Dice) -> FabricFiles {
-    let mut graph = Graph { nodes: Vec::new(), lids: None };
+    let mut graph = Graph {
+        nodes: Vec::new(),
+        lids: None,
+    };
     for switch in 0..70 {
         graph.add("Switch", 0);
         if switch > 0 {
@@ -59,7 +71,10 @@ pub(crate) fn chain(dice: &mut Dice) -> FabricFiles {
         let end = graph.add("Hca", 1);
         graph.cable(dice, (switch, None), (end, Some(1)));
     }
-    FabricFiles { net: graph.net(dice), torus_conf: None }
+    FabricFiles {
+        net: graph.net(dice),
+        torus_conf: None,
+    }
 }
 
 struct Graph {
@@ -89,7 +104,10 @@ impl Graph {
     fn new(dice: &mut Dice) -> Self {
         let first = dice.pick(&[1, 2, 8, 0x100, 0xbe00]);
         let lids = dice.one_in(3).then(|| (first, dice.pick(&[1, 4, 8, 16])));
-        let mut graph = Self { nodes: Vec::new(), lids };
+        let mut graph = Self {
+            nodes: Vec::new(),
+            lids,
+        };
         for _ in 0..=dice.below(5) {
             graph.add("Switch", dice.below(3));
         }
@@ -98,7 +116,12 @@ impl Graph {
 
     fn add(&mut self, kind: &'static str, ports: usize) -> usize {
         let name = format!("{}{}", &kind[..1], self.nodes.len());
-        self.nodes.push(Node { kind, name, ports: u8::try_from(ports).unwrap(), cables: vec![] });
+        self.nodes.push(Node {
+            kind,
+            name,
+            ports: u8::try_from(ports).unwrap(),
+            cables: vec![],
+        });
         self.nodes.len() - 1
     }
 
@@ -118,7 +141,11 @@ impl Graph {
 
     /// A CA or router; its second port may have no cable, or lead to another CA.
     fn add_end(&mut self, dice: &mut Dice, kind: &'static str, ports: u8) {
-        let switches = self.nodes.iter().filter(|node| node.kind == "Switch").count();
+        let switches = self
+            .nodes
+            .iter()
+            .filter(|node| node.kind == "Switch")
+            .count();
         let end = self.add(kind, ports.into());
         for port in 1..=ports {
             if port == 1 || dice.one_in(2) {
@@ -126,7 +153,9 @@ impl Graph {
                 self.cable(dice, (switch, None), (end, Some(port)));
             }
         }
-        if ports == 2 && dice.one_in(6) && !self.nodes[end].cables.iter().any(|cable| cable.port == 2)
+        if ports == 2
+            && dice.one_in(6)
+            && !self.nodes[end].cables.iter().any(|cable| cable.port == 2)
         {
             let other = self.add("Hca", 1);
             self.cable(dice, (end, Some(2)), (other, Some(1)));
@@ -136,18 +165,29 @@ impl Graph {
     /// Plugs a cable into two ports; by default the next free one.
     fn cable(&mut self, dice: &mut Dice, from: (usize, Option<u8>), to: (usize, Option<u8>)) {
         let port = |graph: &Self, (node, port): (usize, Option<u8>), more| {
-            let used = graph.nodes[node].cables.iter().map(|cable| cable.port).max();
+            let used = graph.nodes[node]
+                .cables
+                .iter()
+                .map(|cable| cable.port)
+                .max();
             port.unwrap_or(used.unwrap_or(0) + 1 + more)
         };
         let near = port(self, from, 0);
         let far = port(self, to, u8::from(from.0 == to.0));
         // A router's line says no width.
-        let has_router = [from.0, to.0].iter().any(|node| self.nodes[*node].kind == "Rt");
+        let has_router = [from.0, to.0]
+            .iter()
+            .any(|node| self.nodes[*node].kind == "Rt");
         let widths = if has_router { &WIDTHS[..2] } else { &WIDTHS };
         let width = dice.one_in(2).then(|| dice.pick(widths));
         let (near, far) = ((from.0, near), (to.0, far));
         for ((node, port), (far, far_port)) in [(near, far), (far, near)] {
-            self.nodes[node].cables.push(Cable { port, far, far_port, width });
+            self.nodes[node].cables.push(Cable {
+                port,
+                far,
+                far_port,
+                width,
+            });
         }
     }
 
@@ -162,21 +202,52 @@ impl Graph {
         text
     }
 
-    fn node(&mut self, dice: &mut Dice, at: usize, base: u64, guids: &mut Guids, text: &mut String) {
+    fn node(
+        &mut self,
+        dice: &mut Dice,
+        at: usize,
+        base: u64,
+        guids: &mut Guids,
+        text: &mut String,
+    ) {
         let node = &self.nodes[at];
-        let used = node.cables.iter().map(|cable| cable.port).max().unwrap_or(0);
+        let used = node
+            .cables
+            .iter()
+            .map(|cable| cable.port)
+            .max()
+            .unwrap_or(0);
         let ports = used.max(node.ports).max(1);
         let keyword = match node.kind {
             "Switch" => "switchguid",
             "Rt" => "rtguid",
             _ => "caguid",
         };
-        let _ = writeln!(text, "{keyword}=0x{base:x}\n{} {ports} \"{}\"{}", node.kind, node.name, {
-            let lid = if node.kind == "Switch" { next_lid(&mut self.lids) } else { 0 };
-            let port0 = dice.pick(&["base", "base", "enhanced"]);
-            format!(" # \"{} of {}\" {port0} port 0 lid {lid} lmc 0", node.name, node.kind)
-        });
-        for Cable { port, far, far_port, width } in &node.cables {
+        let _ = writeln!(
+            text,
+            "{keyword}=0x{base:x}\n{} {ports} \"{}\"{}",
+            node.kind,
+            node.name,
+            {
+                let lid = if node.kind == "Switch" {
+                    next_lid(&mut self.lids)
+                } else {
+                    0
+                };
+                let port0 = dice.pick(&["base", "base", "enhanced"]);
+                format!(
+                    " # \"{} of {}\" {port0} port 0 lid {lid} lmc 0",
+                    node.name, node.kind
+                )
+            }
+        );
+        for Cable {
+            port,
+            far,
+            far_port,
+            width,
+        } in &node.cables
+        {
             let guid = if node.kind != "Switch" && dice.one_in(3) {
                 format!("({:x})", guids.next(dice))
             } else {
@@ -184,7 +255,11 @@ impl Graph {
             };
             let far = &self.nodes[*far].name;
             let _ = write!(text, "[{port}]{guid} \"{far}\"[{far_port}]");
-            let lid = if node.kind == "Switch" { 0 } else { next_lid(&mut self.lids) };
+            let lid = if node.kind == "Switch" {
+                0
+            } else {
+                next_lid(&mut self.lids)
+            };
             text.push_str(&remarks(dice, lid, *width, 3));
             text.push('\n');
         }
@@ -224,7 +299,10 @@ struct Guids {
 
 impl Guids {
     fn new(dice: &mut Dice) -> Self {
-        Self { style: dice.below(3), given: BTreeSet::new() }
+        Self {
+            style: dice.below(3),
+            given: BTreeSet::new(),
+        }
     }
 
     /// A GUID with 16 behind it that nobody has either.
@@ -278,7 +356,10 @@ pub(crate) fn torus(dice: &mut Dice) -> FabricFiles {
     if dice.one_in(4) {
         net = with_guests(&net, plan.switches.len());
     }
-    FabricFiles { net, torus_conf: Some(plan.torus_conf()) }
+    FabricFiles {
+        net,
+        torus_conf: Some(plan.torus_conf()),
+    }
 }
 
 /// The same with remarks behind some of the cables.
@@ -299,7 +380,11 @@ fn annotated(dice: &mut Dice, net: &str) -> String {
 
 /// The same with a router, and a host behind a switch that is not part of the torus.
 fn with_guests(net: &str, switches: usize) -> String {
-    let heading = net.lines().filter(|line| line.starts_with("Switch ")).nth(switches / 2).unwrap();
+    let heading = net
+        .lines()
+        .filter(|line| line.starts_with("Switch "))
+        .nth(switches / 2)
+        .unwrap();
     let name = heading.split('"').nth(1).unwrap();
     let ports = format!("{heading}\n[36] \"X\"[1]\n[35] \"R\"[1]");
     let guests = format!(

@@ -88,10 +88,16 @@ fn expect_variety(tally: &Tally) {
         Seen::Many,
     ];
     for seen in common {
-        assert!(tally.count(seen) >= tally.requests() / 2000, "too few {seen:?}");
+        assert!(
+            tally.count(seen) >= tally.requests() / 2000,
+            "too few {seen:?}"
+        );
     }
     let answered = tally.count(Seen::One(Fast));
-    assert!(answered > tally.requests() / 8, "{answered} answered by the fast path");
+    assert!(
+        answered > tally.requests() / 8,
+        "{answered} answered by the fast path"
+    );
     assert!(tally.with_policy > tally.worlds / 3);
 }
 
@@ -120,13 +126,18 @@ fn run(kind: Kind, worlds: u64, salt: u64) -> Tally {
 }
 
 fn from_environment(name: &str) -> Option<u64> {
-    std::env::var(name).ok().map(|text| text.parse().unwrap_or_else(|_| panic!("{name}={text}")))
+    std::env::var(name)
+        .ok()
+        .map(|text| text.parse().unwrap_or_else(|_| panic!("{name}={text}")))
 }
 
 /// One fabric and its requests.
 fn one(kind: Kind, seed: u64, salt: u64) -> Tally {
     let mut dice = Dice::new(seed << 8 | salt);
-    let mut tally = Tally { worlds: 1, ..Tally::default() };
+    let mut tally = Tally {
+        worlds: 1,
+        ..Tally::default()
+    };
     let world = loop {
         match World::new(Recipe::new(&mut dice, kind)) {
             Some(world) => break world,

@@ -15,8 +15,17 @@ pub(crate) struct Names {
 /// Numbers whose neighbours are worth asking for.
 pub(crate) const CLASSES: [u64; 8] = [0, 1, 7, 8, 100, 4094, 4095, 5000];
 pub(crate) const KEYS: [u64; 9] = [1, 2, 3, 0x100, 0x123, 0x456, 0x7ffe, 0x7fff, 0x8123];
-pub(crate) const IDS: [u64; 9] =
-    [0, 1, 22, 0x10000, 0x1ffff, 0x106_0cbc, 0x106_ffff, 1 << 40, u64::MAX];
+pub(crate) const IDS: [u64; 9] = [
+    0,
+    1,
+    22,
+    0x10000,
+    0x1ffff,
+    0x106_0cbc,
+    0x106_ffff,
+    1 << 40,
+    u64::MAX,
+];
 
 pub(crate) fn partitions(dice: &mut Dice, names: &Names) -> String {
     let mut text = String::new();
@@ -29,12 +38,19 @@ pub(crate) fn partitions(dice: &mut Dice, names: &Names) -> String {
         let word = dice.pick(&["", ", defmember=full", ", indx0", ", ipoib"]);
         let members = dice.list(8, |dice| {
             let who = match dice.below(10) {
-                0 => dice.pick(&["ALL", "ALL_CAS", "ALL_SWITCHES", "ALL_ROUTERS", "SELF"]).into(),
+                0 => dice
+                    .pick(&["ALL", "ALL_CAS", "ALL_SWITCHES", "ALL_ROUTERS", "SELF"])
+                    .into(),
                 _ => format!("0x{:x}", dice.pick(&names.guids)),
             };
             who + dice.pick(&["=full", "=full", "=limited", "=both", ""])
         });
-        let _ = writeln!(text, "p{}=0x{key:x}{word}{} : {members};", dice.below(4), sl(dice));
+        let _ = writeln!(
+            text,
+            "p{}=0x{key:x}{word}{} : {members};",
+            dice.below(4),
+            sl(dice)
+        );
     }
     text
 }
@@ -55,7 +71,11 @@ pub(crate) fn many_partitions(dice: &mut Dice, names: &Names) -> String {
 }
 
 fn sl(dice: &mut Dice) -> String {
-    if dice.one_in(2) { format!(", sl={}", dice.below(16)) } else { String::new() }
+    if dice.one_in(2) {
+        format!(", sl={}", dice.below(16))
+    } else {
+        String::new()
+    }
 }
 
 pub(crate) fn opensm_conf(dice: &mut Dice) -> String {
@@ -66,14 +86,22 @@ pub(crate) fn opensm_conf(dice: &mut Dice) -> String {
         }
     };
     let flag = |dice: &mut Dice| dice.pick(&["TRUE", "FALSE"]).to_owned();
-    line(dice, 2, "subnet_prefix", &|dice| format!("0x{:x}", dice.pick(&PREFIXES)));
-    line(dice, 3, "subnet_timeout", &|dice| dice.pick(&[0u8, 1, 17, 63, 64, 255]).to_string());
-    line(dice, 3, "sa_key", &|dice| dice.pick(&["0", "1", "7"]).to_owned());
+    line(dice, 2, "subnet_prefix", &|dice| {
+        format!("0x{:x}", dice.pick(&PREFIXES))
+    });
+    line(dice, 3, "subnet_timeout", &|dice| {
+        dice.pick(&[0u8, 1, 17, 63, 64, 255]).to_string()
+    });
+    line(dice, 3, "sa_key", &|dice| {
+        dice.pick(&["0", "1", "7"]).to_owned()
+    });
     line(dice, 3, "allow_both_pkeys", &flag);
     line(dice, 3, "lmc", &|dice| dice.below(3).to_string());
     line(dice, 4, "lmc_esp0", &flag);
     line(dice, 6, "max_op_vls", &|dice| dice.within(1, 5).to_string());
-    line(dice, 6, "max_rate_enum", &|dice| dice.pick(&[2u8, 12, 18, 22, 24]).to_string());
+    line(dice, 6, "max_rate_enum", &|dice| {
+        dice.pick(&[2u8, 12, 18, 22, 24]).to_string()
+    });
     line(dice, 6, "use_original_extended_sa_rates_only", &flag);
     for class in ["", "ca_", "swe_", "sw0_", "rtr_"] {
         line(dice, 4, &format!("qos_{class}sl2vl"), &sl2vl);
@@ -82,13 +110,23 @@ pub(crate) fn opensm_conf(dice: &mut Dice) -> String {
 }
 
 /// The link-local one, common ones, and one that looks like a multicast GID's.
-pub(crate) const PREFIXES: [u64; 4] =
-    [0xfe80 << 48, 0xfec0 << 48, 0xfec0_0000_0000_0001, 0x2001_0db8_0000_0007];
+pub(crate) const PREFIXES: [u64; 4] = [
+    0xfe80 << 48,
+    0xfec0 << 48,
+    0xfec0_0000_0000_0001,
+    0x2001_0db8_0000_0007,
+];
 
 /// VL 15 now and then, which drops an SL.
 fn sl2vl(dice: &mut Dice) -> String {
     let often = dice.pick(&[3, 8, 30]);
-    let vl = |dice: &mut Dice| if dice.one_in(often) { 15 } else { dice.below(15) };
+    let vl = |dice: &mut Dice| {
+        if dice.one_in(often) {
+            15
+        } else {
+            dice.below(15)
+        }
+    };
     let vls: Vec<_> = (0..16).map(|_| vl(dice).to_string()).collect();
     vls.join(",")
 }
@@ -121,7 +159,11 @@ pub(crate) fn policy(dice: &mut Dice, names: &Names) -> String {
 }
 
 fn level(dice: &mut Dice, name: &str, text: &mut String) {
-    let sl = if dice.one_in(12) { dice.pick(&[15, 16, 31]) } else { dice.within(0, 9) };
+    let sl = if dice.one_in(12) {
+        dice.pick(&[15, 16, 31])
+    } else {
+        dice.within(0, 9)
+    };
     let _ = writeln!(text, "qos-level\nname: {name}\nsl: {sl}");
     let mut line = |dice: &mut Dice, times, key: &str, value: &dyn Fn(&mut Dice) -> String| {
         if dice.one_in(times) {
@@ -129,8 +171,12 @@ fn level(dice: &mut Dice, name: &str, text: &mut String) {
         }
     };
     line(dice, 4, "mtu-limit", &|dice| dice.within(1, 5).to_string());
-    line(dice, 4, "rate-limit", &|dice| dice.within(2, 18).to_string());
-    line(dice, 4, "packet-life", &|dice| dice.pick(&[0u8, 1, 12, 20, 63, 64, 200]).to_string());
+    line(dice, 4, "rate-limit", &|dice| {
+        dice.within(2, 18).to_string()
+    });
+    line(dice, 4, "packet-life", &|dice| {
+        dice.pick(&[0u8, 1, 12, 20, 63, 64, 200]).to_string()
+    });
     line(dice, 4, "pkey", &|dice| ranges(dice, &KEYS));
     line(dice, 9, "path-bits", &|dice| dice.below(4).to_string());
     *text += "end-qos-level\n";
@@ -152,7 +198,10 @@ fn selector(dice: &mut Dice, names: &Names) -> String {
         0..=2 => format!("port-guid: {}", ranges(dice, &names.guids)),
         3 => format!("pkey: {}", ranges(dice, &KEYS)),
         4 => format!("partition: {}", dice.pick(&["p0", "p1", "p2", "Default"])),
-        5 => format!("node-type: {}", dice.pick(&["CA", "SWITCH,SELF", "ALL", "ROUTER"])),
+        5 => format!(
+            "node-type: {}",
+            dice.pick(&["CA", "SWITCH,SELF", "ALL", "ROUTER"])
+        ),
         _ => {
             let node = &names.nodes[dice.below(names.nodes.len())];
             format!("port-name: \"{node}/P{}\"", dice.within(1, 2))
@@ -193,7 +242,10 @@ fn ulp(dice: &mut Dice, names: &Names) -> String {
         4 => format!("any, pkey {}", ranges(dice, &KEYS)),
         5 => format!("any, target-port-guid {}", ranges(dice, &names.guids)),
         6 => format!("any, source-port-guid {}", ranges(dice, &names.guids)),
-        7 => format!("any, source-target-port-guid {}", ranges(dice, &names.guids)),
+        7 => format!(
+            "any, source-target-port-guid {}",
+            ranges(dice, &names.guids)
+        ),
         _ => "sdp, port-num 0-3, 65535".to_owned(),
     }
 }

@@ -11,7 +11,10 @@ use crate::world::World;
 
 /// A request and who it claims to come from.
 pub(crate) fn request(dice: &mut Dice, world: &World) -> Slot {
-    let mut draft = Draft { mask: 0, record: PathRecord::default() };
+    let mut draft = Draft {
+        mask: 0,
+        record: PathRecord::default(),
+    };
     draft.ends(dice, world);
     draft.conditions(dice);
     draft.leftovers(dice);
@@ -80,7 +83,10 @@ impl Draft {
         match dice.below(8) {
             0..=3 => (Some(gid(dice, world, guid)), None),
             4..=6 => (None, Some(lid(dice, world, Some(range), 15))),
-            _ => (Some(gid(dice, world, guid)), Some(lid(dice, world, Some(range), 4))),
+            _ => (
+                Some(gid(dice, world, guid)),
+                Some(lid(dice, world, Some(range), 4)),
+            ),
         }
     }
 
@@ -140,7 +146,11 @@ impl Draft {
 
 /// Selector and value, an odd one once in `often`.
 fn selected(dice: &mut Dice, odd: &[u8], often: usize, usual: (u8, u8)) -> SelectedValue {
-    let value = if dice.one_in(often) { dice.pick(odd) } else { dice.within(usual.0, usual.1) };
+    let value = if dice.one_in(often) {
+        dice.pick(odd)
+    } else {
+        dice.within(usual.0, usual.1)
+    };
     SelectedValue(dice.within(0, 3) << 6 | value)
 }
 
@@ -150,7 +160,13 @@ fn gid(dice: &mut Dice, world: &World, guid: u64) -> [u8; 16] {
     let prefix = match dice.below(24) {
         0 => dice.pick(&PREFIXES),
         1 => 0xfe9f_1234_5678_9abc,
-        2 => dice.pick(&[0, 0xff12_601b << 32, 0xff12_401b_ffff_0000, 0xfe40 << 48, u64::MAX]),
+        2 => dice.pick(&[
+            0,
+            0xff12_601b << 32,
+            0xff12_401b_ffff_0000,
+            0xfe40 << 48,
+            u64::MAX,
+        ]),
         3..=12 => 0xfe80 << 48,
         _ => own,
     };
@@ -173,7 +189,16 @@ fn lid(dice: &mut Dice, world: &World, port: Option<(u16, u16)>, odd: usize) -> 
     });
     if dice.one_in(odd) {
         let other = world.port(dice).lid.get();
-        return dice.pick(&[0, 0xbfff, 0xc000, 0xc001, 0xffff, first - 1, first + count, other]);
+        return dice.pick(&[
+            0,
+            0xbfff,
+            0xc000,
+            0xc001,
+            0xffff,
+            first - 1,
+            first + count,
+            other,
+        ]);
     }
     first + u16::try_from(dice.below(usize::from(count))).unwrap()
 }

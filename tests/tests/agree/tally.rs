@@ -79,7 +79,12 @@ impl Tally {
 
 impl fmt::Display for Tally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { worlds, refused, with_policy, .. } = self;
+        let Self {
+            worlds,
+            refused,
+            with_policy,
+            ..
+        } = self;
         let requests = self.requests();
         writeln!(
             f,
@@ -88,7 +93,9 @@ impl fmt::Display for Tally {
         )?;
         for (seen, count) in &self.seen {
             match seen {
-                Seen::Error(status, lane) => writeln!(f, "{count:>8} error 0x{status:04x}, {lane:?}"),
+                Seen::Error(status, lane) => {
+                    writeln!(f, "{count:>8} error 0x{status:04x}, {lane:?}")
+                }
                 other => writeln!(f, "{count:>8} {other:?}"),
             }?;
         }

@@ -72,10 +72,16 @@ impl Recipe {
             partitions,
             policy: (!dice.one_in(4)).then(|| options::policy(dice, &names)),
             opensm_conf: (!dice.one_in(4)).then(|| options::opensm_conf(dice)),
-            qos: dice.one_in(5).then(|| kind == Kind::Torus && dice.one_in(2)),
+            qos: dice
+                .one_in(5)
+                .then(|| kind == Kind::Torus && dice.one_in(2)),
             lmc,
-            mtu: dice.one_in(3).then(|| Mtu::from_code(dice.within(1, 5)).unwrap()),
-            vl_cap: dice.one_in(6).then(|| DataVls::from_code(dice.within(1, 5)).unwrap()),
+            mtu: dice
+                .one_in(3)
+                .then(|| Mtu::from_code(dice.within(1, 5)).unwrap()),
+            vl_cap: dice
+                .one_in(6)
+                .then(|| DataVls::from_code(dice.within(1, 5)).unwrap()),
             alter: (!dice.one_in(3)).then(|| dice.next()),
         }
     }
@@ -110,8 +116,18 @@ impl Recipe {
 fn names(net: &str) -> Names {
     let fabric = net::parse(net.as_bytes()).unwrap_or_else(|error| panic!("{error:?}\n{net}"));
     let ports = fabric.nodes().iter().flat_map(|node| &node.ports);
-    let guids = ports.filter_map(|port| port.guid).map(|guid| guid.get()).collect();
-    Names { guids, nodes: fabric.nodes().iter().map(|node| node.description.clone()).collect() }
+    let guids = ports
+        .filter_map(|port| port.guid)
+        .map(|guid| guid.get())
+        .collect();
+    Names {
+        guids,
+        nodes: fabric
+            .nodes()
+            .iter()
+            .map(|node| node.description.clone())
+            .collect(),
+    }
 }
 
 /// What is asked.
@@ -136,7 +152,11 @@ impl World {
             alter(&mut Dice::new(seed), &mut parts);
             snapshot = pipeline::build(&parts, Vec::new(), Stamp::default()).unwrap();
         }
-        Some(Self { recipe, parts, snapshot })
+        Some(Self {
+            recipe,
+            parts,
+            snapshot,
+        })
     }
 }
 
@@ -160,7 +180,10 @@ fn alter(dice: &mut Dice, parts: &mut Parts) {
 }
 
 fn change_capacities(dice: &mut Dice, topology: &mut Topology, often: usize) {
-    let switches = topology.switches.iter_mut().flat_map(|switch| &mut switch.ports);
+    let switches = topology
+        .switches
+        .iter_mut()
+        .flat_map(|switch| &mut switch.ports);
     let ports = switches.map(|port| &mut port.capacity);
     let ends = topology.end_ports.iter_mut().map(|port| &mut port.capacity);
     for capacity in ports.chain(ends) {
@@ -176,13 +199,19 @@ fn change_capacities(dice: &mut Dice, topology: &mut Topology, often: usize) {
 /// The same routes with some forwarding entries changed and some SL2VL tables replaced.
 fn astray(dice: &mut Dice, topology: &Topology, routes: &Routes) -> Routes {
     let often = dice.pick(&[4, 20, 100]);
-    let mut lfts: Vec<Vec<u8>> =
-        topology.switch_ixs().map(|switch| routes.lft(switch).to_vec()).collect();
+    let mut lfts: Vec<Vec<u8>> = topology
+        .switch_ixs()
+        .map(|switch| routes.lft(switch).to_vec())
+        .collect();
     for (lft, switch) in lfts.iter_mut().zip(&topology.switches) {
         let ports = u8::try_from(switch.ports.len() - 1).unwrap();
         for entry in lft {
             if dice.one_in(often) {
-                *entry = if dice.one_in(3) { routing::NO_PATH } else { dice.within(0, ports) };
+                *entry = if dice.one_in(3) {
+                    routing::NO_PATH
+                } else {
+                    dice.within(0, ports)
+                };
             }
         }
     }
@@ -190,7 +219,12 @@ fn astray(dice: &mut Dice, topology: &Topology, routes: &Routes) -> Routes {
     for switch in topology.switch_ixs() {
         let ports = u8::try_from(topology.switch(switch).ports.len() - 1).unwrap();
         for _ in 0..dice.below(8) {
-            let row = (switch, dice.within(0, ports), dice.within(0, ports), table(dice));
+            let row = (
+                switch,
+                dice.within(0, ports),
+                dice.within(0, ports),
+                table(dice),
+            );
             sl2vl.switches.push(row);
         }
     }
@@ -205,13 +239,23 @@ fn astray(dice: &mut Dice, topology: &Topology, routes: &Routes) -> Routes {
 
 fn table(dice: &mut Dice) -> SlToVl {
     let often = dice.pick(&[2, 6, 16]);
-    SlToVl(std::array::from_fn(|_| if dice.one_in(often) { 15 } else { dice.within(0, 14) }))
+    SlToVl(std::array::from_fn(|_| {
+        if dice.one_in(often) {
+            15
+        } else {
+            dice.within(0, 14)
+        }
+    }))
 }
 
 impl World {
     /// LIDs of all ports.
     pub(crate) fn lids(&self) -> impl Iterator<Item = u16> {
-        self.parts.topology.end_ports.iter().flat_map(routing::EndPort::lids)
+        self.parts
+            .topology
+            .end_ports
+            .iter()
+            .flat_map(routing::EndPort::lids)
     }
 
     /// How many end ports there are.

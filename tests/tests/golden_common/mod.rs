@@ -10,7 +10,9 @@ use std::sync::OnceLock;
 
 /// A folder below `tests/golden`.
 pub fn golden(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("golden").join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("golden")
+        .join(name)
 }
 
 /// Its entries, by name.
@@ -76,9 +78,14 @@ fn build(profile: &Path) {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
     command.args(["build", "--locked", "-p", "sa-tools", "--target-dir"]);
-    command.arg(profile.parent().unwrap()).current_dir(env!("CARGO_MANIFEST_DIR"));
+    command
+        .arg(profile.parent().unwrap())
+        .current_dir(env!("CARGO_MANIFEST_DIR"));
     if profile.ends_with("release") {
         command.arg("--release");
     }
-    assert!(command.status().unwrap().success(), "cargo build -p sa-tools failed");
+    assert!(
+        command.status().unwrap().success(),
+        "cargo build -p sa-tools failed"
+    );
 }
