@@ -170,7 +170,7 @@ impl Graph {
                 .iter()
                 .map(|cable| cable.port)
                 .max();
-            port.unwrap_or(used.unwrap_or(0) + 1 + more)
+            port.unwrap_or_else(|| used.unwrap_or(0) + 1 + more)
         };
         let near = port(self, from, 0);
         let far = port(self, to, u8::from(from.0 == to.0));
