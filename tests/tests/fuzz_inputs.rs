@@ -3,7 +3,11 @@
 //!
 //! `SAPPHIRE_FUZZ_SCALE=20` tries twenty times as much.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test that cannot go on should stop"
+)]
 
 mod fuzz_common;
 

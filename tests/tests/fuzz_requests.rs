@@ -1,7 +1,11 @@
 //! Any bytes as a request, on whole snapshots and on damaged ones whose digest is right: never a
 //! panic, and every reply is one.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test that cannot go on should stop"
+)]
 
 mod fuzz_common;
 

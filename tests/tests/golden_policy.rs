@@ -4,7 +4,11 @@
 //! Cases that differ on purpose are listed in `golden/policy-waived.txt`. The list can only
 //! shrink: any other difference fails, and so does a listed case that has become equal.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test that cannot go on should stop"
+)]
 
 mod golden_common;
 

@@ -1,7 +1,11 @@
 //! The tables that OpenSM's torus-2QoS made in `golden/torus`, against ours, file by file; and
 //! the proof over OpenSM's own.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test that cannot go on should stop"
+)]
 
 mod golden_common;
 

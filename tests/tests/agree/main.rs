@@ -4,7 +4,11 @@
 //! `SAPPHIRE_AGREE_SCALE=20` asks twenty times as much; `SAPPHIRE_AGREE_SEED=n` starts elsewhere,
 //! and is what a failure names.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test that cannot go on should stop"
+)]
 
 mod compare;
 mod dice;

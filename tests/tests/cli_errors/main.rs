@@ -2,7 +2,11 @@
 //! be, and on wrong usage: one clear error that names file, line and column, the exit status of
 //! its kind, never a panic, and no output left half-written.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test that cannot go on should stop"
+)]
 
 mod damage;
 #[path = "../golden_common/mod.rs"]
