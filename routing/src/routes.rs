@@ -5,6 +5,7 @@ use std::fmt;
 use sa_snapshot::model::EngineSl;
 use sa_wire::{Sl, SlToVl};
 
+use crate::check::MulticastRoute;
 use crate::error::Warning;
 use crate::sl2vl::Sl2Vl;
 use crate::topology::{EndPortIx, LidMap, SwitchIx, Topology};
@@ -18,6 +19,8 @@ pub const NO_PATH: u8 = 0xff;
 pub enum Engine {
     /// Two QoS levels on a torus or mesh, free of deadlock.
     Torus2Qos,
+    /// The same, around any damage that can be proved free of deadlock.
+    TorusProved,
     /// Shortest paths in any fabric.
     MinHop,
     /// Tables that something else made.
@@ -28,6 +31,7 @@ impl fmt::Display for Engine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Torus2Qos => "torus-2QoS",
+            Self::TorusProved => "torus-proved",
             Self::MinHop => "minhop",
             Self::Files => "files",
         })
@@ -65,6 +69,10 @@ impl Lft {
     /// The table of a switch. Shape: index = LID, from 0 (not used) to the largest in use.
     pub fn table(&self, switch: SwitchIx) -> &[u8] {
         &self.bytes[switch.index() * self.stride..][..self.stride]
+    }
+
+    pub(crate) fn table_mut(&mut self, switch: SwitchIx) -> &mut [u8] {
+        &mut self.bytes[switch.index() * self.stride..][..self.stride]
     }
 
     /// Bytes per switch.
@@ -184,6 +192,15 @@ impl Routes {
     /// The tree of which multicast groups use parts; none for engines that make none.
     pub const fn multicast_tree(&self) -> Option<&MulticastTree> {
         self.multicast.as_ref()
+    }
+
+    /// The worst groups there can be: everybody is a member, on either QoS level, with an MLID for
+    /// every way in which groups share parallel cables out. None without a multicast tree.
+    pub fn worst_groups(&self, topology: &Topology) -> Vec<MulticastRoute> {
+        let (Some(tree), Some(torus)) = (&self.multicast, &self.torus) else {
+            return Vec::new();
+        };
+        tree.worst_groups(topology, torus)
     }
 
     /// Place in the torus of the switch that an end port is or is plugged into.

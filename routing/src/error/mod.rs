@@ -108,6 +108,14 @@ fn list<T: fmt::Display>(items: &[T]) -> String {
     text
 }
 
+fn pairs(examples: &[(SwitchName, SwitchName)]) -> String {
+    let texts: Vec<_> = examples
+        .iter()
+        .map(|(from, to)| format!("from {from} to {to}"))
+        .collect();
+    list(&texts)
+}
+
 fn absent_switches(absent: &[AbsentSeedSwitch]) -> String {
     let name = |it: &AbsentSeedSwitch| {
         format!(

@@ -1,6 +1,6 @@
 //! Why a fabric is refused.
 
-use super::{AbsentSeedSwitch, SwitchName, absent_switches, list};
+use super::{AbsentSeedSwitch, SwitchName, absent_switches, list, pairs};
 use crate::torus::{Axis, Coordinate, Direction, Shape};
 
 /// Which links a seed lacks.
@@ -341,14 +341,6 @@ fn seed_link_code(axis: Axis, need: SeedNeed) -> &'static str {
             ["4E23", "4E22", "4E26", "4E25", "4E29", "4E28"][usize::from(direction.group())]
         }
     }
-}
-
-fn pairs(examples: &[(SwitchName, SwitchName)]) -> String {
-    let texts: Vec<_> = examples
-        .iter()
-        .map(|(from, to)| format!("from {from} to {to}"))
-        .collect();
-    list(&texts)
 }
 
 fn wanted(need: SeedNeed, axis: Axis) -> String {

@@ -1,6 +1,6 @@
 //! What is odd about a fabric that is routed all the same.
 
-use super::{AbsentSeedSwitch, SwitchName, absent_switches};
+use super::{AbsentSeedSwitch, Reason, SwitchName, absent_switches, list, pairs};
 use crate::torus::{Coordinate, Direction};
 
 /// Something that does not stop an engine.
@@ -95,6 +95,64 @@ pub enum Warning {
         /// Its port.
         port: u8,
     },
+    /// A switch that torus-2QoS leaves outside.
+    #[error(
+        "{switch} is placed by its neighbours alone: torus-2QoS would leave it outside, since \
+        missing links leave it on no four-cycle"
+    )]
+    StrayPlaced {
+        /// The switch and its place.
+        switch: SwitchName,
+    },
+    /// Damage that torus-2QoS would refuse.
+    #[error("torus-2QoS would refuse this fabric: {0}")]
+    BeyondTorus2Qos(Reason),
+    /// Ways that differ from those of torus-2QoS.
+    #[error(
+        "{count} pairs of switches are routed other than by torus-2QoS, which has no way for them \
+        or one that could deadlock, such as {}; their SLs stay",
+        pairs(examples)
+    )]
+    Rerouted {
+        /// How many ordered pairs.
+        count: usize,
+        /// Some of them.
+        examples: Vec<(SwitchName, SwitchName)>,
+    },
+    /// Pairs that cannot be routed.
+    #[error(
+        "{count} pairs of switches have no way that is free of deadlock with their SLs, such as \
+        {}; packets between them are dropped. Repair missing links and switches around them",
+        pairs(examples)
+    )]
+    PairsLost {
+        /// How many ordered pairs.
+        count: usize,
+        /// Some of them.
+        examples: Vec<(SwitchName, SwitchName)>,
+    },
+    /// Another multicast tree than that of torus-2QoS.
+    #[error(
+        "the multicast tree is not the one of torus-2QoS, which could deadlock; its root is {root}"
+    )]
+    OtherTree {
+        /// The root.
+        root: SwitchName,
+    },
+    /// No multicast tree.
+    #[error(
+        "no multicast tree is free of deadlock beside the unicast routes: there is no multicast"
+    )]
+    NoTree,
+    /// Switches that the multicast tree does not reach.
+    #[error(
+        "the multicast tree does not reach {}. Repair their links",
+        list(switches)
+    )]
+    OutsideTree {
+        /// The switches.
+        switches: Vec<SwitchName>,
+    },
     /// Table entries for LIDs above the largest in use.
     #[error(
         "the forwarding table of {switch} has {count} entries for LIDs above {max_lid}, the \
@@ -124,6 +182,13 @@ impl Warning {
             Self::SwitchMissing { .. } => "switch-missing",
             Self::LinkMissing { .. } => "link-missing",
             Self::HostOutside { .. } => "host-outside",
+            Self::StrayPlaced { .. } => "stray-placed",
+            Self::BeyondTorus2Qos(_) => "beyond-torus-2qos",
+            Self::Rerouted { .. } => "rerouted",
+            Self::PairsLost { .. } => "pairs-lost",
+            Self::OtherTree { .. } => "other-tree",
+            Self::NoTree => "no-tree",
+            Self::OutsideTree { .. } => "outside-tree",
             Self::EntriesAboveMaxLid { .. } => "entries-above-max-lid",
         }
     }

@@ -3,9 +3,10 @@
 use super::config::TorusConfig;
 use super::next_hop::Ways;
 use super::placement::{PlacedSwitch, PoolIx, Torus};
+use super::proved::Changes;
 use crate::error::{Reason, SwitchName};
 use crate::parallel;
-use crate::routes::Lft;
+use crate::routes::{Lft, NO_PATH};
 use crate::topology::{Peer, SwitchIx, Topology};
 
 /// Tables of all switches; those outside the torus stay empty.
@@ -15,6 +16,20 @@ pub(super) fn build(
     torus: &Torus,
     config: &TorusConfig,
 ) -> Result<Lft, Reason> {
+    let (lft, lost) = build_partly(topology, torus, config);
+    if lost.is_empty() {
+        Ok(lft)
+    } else {
+        Err(no_routes(topology, torus, &lost))
+    }
+}
+
+/// [`build`], with the pairs of switches that have no route.
+pub(super) fn build_partly(
+    topology: &Topology,
+    torus: &Torus,
+    config: &TorusConfig,
+) -> (Lft, Vec<(SwitchIx, PoolIx)>) {
     let destinations = destinations(topology, torus, config);
     let mut lft = Lft::empty(topology, topology.max_lid());
     let stride = lft.stride();
@@ -28,12 +43,7 @@ pub(super) fn build(
         }
         lost
     });
-    let lost: Vec<_> = lost.into_iter().flatten().collect();
-    if lost.is_empty() {
-        Ok(lft)
-    } else {
-        Err(no_routes(topology, torus, &lost))
-    }
+    (lft, lost.into_iter().flatten().collect())
 }
 
 /// A placed switch and what is to be reached there.
@@ -119,6 +129,29 @@ fn fill(
             } else {
                 0
             };
+        }
+    }
+}
+
+/// Changes single entries. Parallel cables are shared out by destination.
+pub(super) fn change(
+    lft: &mut Lft,
+    topology: &Topology,
+    torus: &Torus,
+    config: &TorusConfig,
+    changes: &Changes,
+) {
+    let destinations = destinations(topology, torus, config);
+    let rerouted = changes.rerouted.iter().map(|(to, from, group)| {
+        let from = torus.get(*from);
+        let ports = &from.groups[usize::from(*group)];
+        (*to, from.switch, ports[*to as usize % ports.len()])
+    });
+    let lost = changes.lost.iter();
+    let lost = lost.map(|(to, from)| (*to, torus.get(*from).switch, NO_PATH));
+    for (to, from, port) in rerouted.chain(lost) {
+        for end in &destinations[to as usize].ends {
+            lft.table_mut(from)[end.first..][..end.count].fill(port);
         }
     }
 }

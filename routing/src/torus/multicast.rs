@@ -4,16 +4,17 @@
 //! whole: branches run along x, then y, then z, and cross a dateline only on broken rings.
 //! Source: OpenSM `osm_torus.c` (`torus_master_stree`, `torus_mcast_stree`).
 
-use sa_wire::Mlid;
+use sa_wire::{Mlid, Sl};
 
 use super::geometry::{Axis, Coordinate, Direction, Shape};
 use super::placement::{PoolIx, Torus};
+use crate::check::MulticastRoute;
 use crate::error::{Reason, SwitchName};
 use crate::multicast::{MulticastTable, PortSet};
 use crate::topology::{EndPortIx, Peer, SwitchIx, Topology};
 
 /// The spanning tree of a torus.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MulticastTree {
     root: PoolIx,
     /// By pool index: hangs below another switch.
@@ -51,9 +52,44 @@ impl MulticastTree {
         }
     }
 
+    /// A tree of given bundles: by switch, groups to its neighbours in the tree, a bit each.
+    /// Switches that they do not join to the root stay outside.
+    pub(super) fn spanned(torus: &Torus, root: PoolIx, groups: &[u8]) -> Self {
+        let mut tree = Self {
+            root,
+            hangs: vec![false; groups.len()],
+            down: vec![0; groups.len()],
+        };
+        let mut open = vec![root];
+        while let Some(here) = open.pop() {
+            let chosen = groups[here as usize];
+            for direction in Direction::ALL {
+                let is_chosen = chosen >> direction.group() & 1 == 1;
+                let next = torus.neighbour(here, direction).filter(|_| is_chosen);
+                let Some(next) = next.filter(|next| *next != root && !tree.hangs[*next as usize])
+                else {
+                    continue;
+                };
+                tree.hangs[next as usize] = true;
+                tree.down[here as usize] |= 1 << direction.group();
+                open.push(next);
+            }
+        }
+        tree
+    }
+
     /// The switch at the root.
     pub fn root(&self, torus: &Torus) -> SwitchIx {
         torus.get(self.root).switch
+    }
+
+    pub(super) const fn root_in_pool(&self) -> PoolIx {
+        self.root
+    }
+
+    /// True when the switch is the root or hangs below it.
+    pub(super) fn holds(&self, switch: PoolIx) -> bool {
+        switch == self.root || self.hangs[switch as usize]
     }
 
     /// Every step away from the root: a switch and the direction of a neighbour below it.
@@ -71,6 +107,18 @@ impl MulticastTree {
                     .filter(|it| *down >> it.group() & 1 == 1);
                 down.map(|direction| (placed.switch, direction))
             })
+    }
+
+    /// Every bundle of cables in the tree: a switch and the group to a switch below it.
+    pub(super) fn bundles<'t>(
+        &'t self,
+        torus: &'t Torus,
+    ) -> impl Iterator<Item = (PoolIx, u8)> + 't {
+        torus.pool_ixs().flat_map(|ix| {
+            let down = self.down[ix as usize];
+            let groups = (0..6).filter(move |group| down >> group & 1 == 1);
+            groups.map(move |group| (ix, group))
+        })
     }
 
     /// The part of the tree that reaches the members of a group, or of all groups that share an
@@ -106,6 +154,38 @@ impl MulticastTree {
             switches,
             left_out,
         }
+    }
+
+    /// Groups of everybody: see [`crate::Routes::worst_groups`].
+    pub(crate) fn worst_groups(&self, topology: &Topology, torus: &Torus) -> Vec<MulticastRoute> {
+        let members: Vec<EndPortIx> = topology.end_port_ixs().collect();
+        let first = Mlid::MIN.get();
+        let mlids = (first..first + self.sharings(torus)).filter_map(|mlid| Mlid::new(mlid).ok());
+        let groups = mlids.flat_map(|mlid| {
+            let table = self.table(topology, torus, mlid, &members);
+            [0, 8].map(|sl| MulticastRoute {
+                sl: Sl::from_low_bits(sl),
+                switches: table.switches.clone(),
+            })
+        });
+        groups.collect()
+    }
+
+    /// In how many ways MLIDs share the cables of bundles out; no more than some.
+    fn sharings(&self, torus: &Torus) -> u16 {
+        const MOST: u16 = 60;
+        let cables = self.branches(torus).map(|(switch, direction)| {
+            let placed = torus.placed(switch);
+            placed.map_or(1, |placed| placed.ports(direction).len())
+        });
+        let ways = cables.fold(1_u16, |ways, cables| {
+            let cables = u16::try_from(cables).unwrap_or(MOST).max(1);
+            let common = (1..=ways.min(cables))
+                .rev()
+                .find(|it| ways % it == 0 && cables % it == 0);
+            (ways / common.unwrap_or(1)).saturating_mul(cables)
+        });
+        ways.min(MOST)
     }
 
     /// Adds the cables to the subtrees below a switch that have members. True when there is any

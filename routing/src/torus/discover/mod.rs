@@ -10,8 +10,10 @@
 mod cables;
 mod finish;
 mod link;
+mod strays;
 
 use self::cables::Cables;
+pub(super) use self::strays::Strays;
 use super::config::TorusConfig;
 use super::fingerprint::{self, Attempt, Offset, Search};
 use super::geometry::{Axis, Coordinate, Shape};
@@ -27,6 +29,7 @@ pub(super) fn discover(
     topology: &Topology,
     config: &TorusConfig,
     setup: &Setup,
+    strays: Strays,
     warnings: &mut Vec<Warning>,
 ) -> Result<Torus, Vec<Reason>> {
     let mut search = Discovery {
@@ -39,6 +42,9 @@ pub(super) fn discover(
     };
     search.place_seed(config, setup)?;
     search.place_all();
+    if strays == Strays::Place {
+        search.place_strays();
+    }
     search.place_local_ports()?;
     search.report_leftovers();
     Ok(search.torus)

@@ -1,0 +1,111 @@
+//! Which dependencies lie on circles.
+
+use super::graph::{Graph, Node};
+use crate::topology::count32;
+
+/// By node: dependencies (bits as in [`Graph`]) on some circle. None when there is no circle.
+/// Source: Tarjan, Depth-first search and linear graph algorithms, 1972.
+pub(super) fn on_circles(graph: &Graph<'_>) -> Option<Vec<u32>> {
+    let component = Search::new(graph).run();
+    let mut found = vec![0; graph.nodes()];
+    let mut is_any = false;
+    for node in 0..count32(graph.nodes()) {
+        graph.each_behind(node, |next| {
+            if component[node as usize] == component[next as usize] {
+                found[node as usize] |= 1 << (next % 24);
+                is_any = true;
+            }
+        });
+    }
+    is_any.then_some(found)
+}
+
+const UNSEEN: u32 = u32::MAX;
+
+struct Search<'g, 'a> {
+    graph: &'g Graph<'a>,
+    /// By node: when it was first seen.
+    seen: Vec<u32>,
+    /// By node: the earliest seen node that it leads back to.
+    low: Vec<u32>,
+    /// By node: its component, once that is known.
+    component: Vec<u32>,
+    stack: Vec<Node>,
+    /// Nodes on the way down, with the dependencies still to follow.
+    way: Vec<(Node, u32)>,
+    clock: u32,
+    components: u32,
+}
+
+impl<'g, 'a> Search<'g, 'a> {
+    fn new(graph: &'g Graph<'a>) -> Self {
+        let nodes = graph.nodes();
+        Self {
+            graph,
+            seen: vec![UNSEEN; nodes],
+            low: vec![0; nodes],
+            component: vec![UNSEEN; nodes],
+            stack: Vec::new(),
+            way: Vec::new(),
+            clock: 0,
+            components: 0,
+        }
+    }
+
+    /// By node: number of its strongly connected component.
+    fn run(mut self) -> Vec<u32> {
+        for node in 0..count32(self.seen.len()) {
+            if self.seen[node as usize] == UNSEEN {
+                self.enter(node);
+                self.descend();
+            }
+        }
+        self.component
+    }
+
+    fn enter(&mut self, node: Node) {
+        self.seen[node as usize] = self.clock;
+        self.low[node as usize] = self.clock;
+        self.clock += 1;
+        self.stack.push(node);
+        self.way.push((node, self.graph.bits(node)));
+    }
+
+    fn descend(&mut self) {
+        while let Some((node, bits)) = self.way.last_mut() {
+            let node = *node;
+            let bit = bits.trailing_zeros();
+            if *bits == 0 {
+                self.way.pop();
+                self.leave(node);
+                continue;
+            }
+            *bits &= *bits - 1;
+            let Some(next) = self.graph.behind(node, bit) else {
+                continue;
+            };
+            if self.seen[next as usize] == UNSEEN {
+                self.enter(next);
+            } else if self.component[next as usize] == UNSEEN {
+                self.low[node as usize] = self.low[node as usize].min(self.seen[next as usize]);
+            }
+        }
+    }
+
+    fn leave(&mut self, node: Node) {
+        let low = self.low[node as usize];
+        if let Some((above, _)) = self.way.last() {
+            self.low[*above as usize] = self.low[*above as usize].min(low);
+        }
+        if low != self.seen[node as usize] {
+            return;
+        }
+        while let Some(member) = self.stack.pop() {
+            self.component[member as usize] = self.components;
+            if member == node {
+                break;
+            }
+        }
+        self.components += 1;
+    }
+}

@@ -1,0 +1,279 @@
+//! Beyond torus-2QoS: routes around damage that it refuses, and multicast that closes no circle
+//! with unicast.
+//!
+//! The ways, lanes and SLs of torus-2QoS stay wherever they close no circle of dependencies. The
+//! other ways are searched for one by one, in a graph that is kept free of circles all the time;
+//! so is the multicast tree. What cannot be routed so is lost, and named. Coordinates alone decide
+//! about SLs, so that they are those of the healthy fabric.
+
+mod circles;
+mod graph;
+mod lanes;
+mod tree;
+mod unicast;
+
+use self::graph::{Graph, Neighbours};
+use self::lanes::Lanes;
+use self::tree::Bundle;
+pub(super) use self::unicast::Changes;
+use self::unicast::Layer;
+use super::multicast::MulticastTree;
+use super::next_hop::Ways;
+use super::placement::{PoolIx, Torus};
+use crate::error::{SwitchName, Warning};
+use crate::parallel;
+use crate::topology::{Topology, count32};
+
+/// How a damaged torus is routed.
+pub(super) struct Plan {
+    /// What differs from the unicast routes of torus-2QoS.
+    pub(super) changes: Changes,
+    /// None when no tree was found that closes no circle.
+    pub(super) tree: Option<MulticastTree>,
+}
+
+/// What the search goes by.
+struct Ground<'a> {
+    torus: &'a Torus,
+    neighbours: Neighbours,
+    ways: Vec<Ways>,
+    lanes: Lanes,
+    /// Into how many pieces the cables join the switches.
+    pieces: usize,
+    usual_tree: Option<&'a MulticastTree>,
+}
+
+/// Plans routes for what is there, the best of several attempts: as few pairs lost as possible,
+/// then with a multicast tree, then as few changes as possible. `vls` is the fewest data VLs
+/// between switches; `usual_tree` the tree that torus-2QoS would use.
+pub(super) fn plan(torus: &Torus, vls: u8, usual_tree: Option<&MulticastTree>) -> Plan {
+    let neighbours = Neighbours::new(torus);
+    let ground = Ground {
+        torus,
+        ways: torus.pool_ixs().map(|ix| Ways::from(torus, ix)).collect(),
+        lanes: Lanes::new(vls),
+        pieces: tree::pieces(&neighbours),
+        usual_tree,
+        neighbours,
+    };
+    let usual = ground.usual_ways();
+    if let Some(plan) = ground.usual_plan(&usual) {
+        return plan;
+    }
+    let mut order: Vec<PoolIx> = torus.pool_ixs().collect();
+    let mut best: Option<Plan> = None;
+    let centers = std::iter::once(None).chain(ground.centers().map(Some));
+    for center in centers {
+        let Some(attempt) = ground.tree_first(center, &usual, &order) else {
+            continue;
+        };
+        if attempt.is_complete() {
+            return attempt;
+        }
+        promote(&mut order, &attempt.changes);
+        if best
+            .as_ref()
+            .is_none_or(|best| attempt.cost() < best.cost())
+        {
+            best = Some(attempt);
+        }
+    }
+    let last = ground.unicast_first(&usual);
+    match best {
+        Some(best) if best.cost() <= last.cost() => best,
+        _ => last,
+    }
+}
+
+/// What the usual rules give.
+struct Usual<'a> {
+    /// The dependencies of all usual ways; unsorted.
+    graph: Graph<'a>,
+    /// By destination: some switches have no usual way to it.
+    has_gaps: Vec<bool>,
+}
+
+impl Plan {
+    fn is_complete(&self) -> bool {
+        self.changes.lost.is_empty() && self.tree.is_some()
+    }
+
+    fn cost(&self) -> (usize, bool, usize) {
+        let Changes { rerouted, lost } = &self.changes;
+        (lost.len(), self.tree.is_none(), rerouted.len())
+    }
+}
+
+/// Destinations that lost sources come first in the next attempt.
+fn promote(order: &mut [PoolIx], changes: &Changes) {
+    let mut lost = vec![false; order.len()];
+    for (to, _) in &changes.lost {
+        lost[*to as usize] = true;
+    }
+    order.sort_by_key(|to| !lost[*to as usize]);
+}
+
+impl Ground<'_> {
+    fn usual_ways(&self) -> Usual<'_> {
+        let (graph, has_gaps) = self.usual_columns(|| Graph::unsorted(&self.neighbours));
+        Usual { graph, has_gaps }
+    }
+
+    /// The dependencies of the usual ways to all destinations that have no gaps in a graph of the
+    /// given kind, and the destinations that have.
+    fn usual_columns<'g>(&'g self, empty: impl Fn() -> Graph<'g> + Sync) -> (Graph<'g>, Vec<bool>) {
+        let switches = self.neighbours.switches();
+        let parts = parallel::over_range(switches, switches * switches, |destinations| {
+            let mut layer = Layer::new(self, empty());
+            let gaps = destinations.map(|to| layer.has_gaps(count32(to)));
+            let gaps: Vec<bool> = gaps.collect();
+            (layer.finish().0, gaps)
+        });
+        let mut graph = Graph::unsorted(&self.neighbours);
+        let mut has_gaps = Vec::new();
+        for (part, gaps) in parts {
+            graph.merge(&part);
+            has_gaps.extend(gaps);
+        }
+        (graph, has_gaps)
+    }
+
+    /// Usual ways and usual tree, if they are complete and close no circle.
+    fn usual_plan(&self, usual: &Usual<'_>) -> Option<Plan> {
+        if usual.has_gaps.contains(&true) {
+            return None;
+        }
+        let mut graph = Graph::new(&self.neighbours);
+        let tree = self.tree(&mut graph, None)?;
+        graph.merge(&usual.graph);
+        graph.sort().then(|| Plan {
+            changes: Changes::default(),
+            tree: Some(tree),
+        })
+    }
+
+    /// The tree before the ways; some of these have to be searched for then.
+    fn tree_first(
+        &self,
+        center: Option<PoolIx>,
+        usual: &Usual<'_>,
+        order: &[PoolIx],
+    ) -> Option<Plan> {
+        let mut graph = Graph::new(&self.neighbours);
+        let tree = self.tree(&mut graph, center)?;
+        let (_, changes) = self.lay(graph, usual, order);
+        Some(Plan {
+            changes,
+            tree: Some(tree),
+        })
+    }
+
+    /// Ways before the tree.
+    fn unicast_first(&self, usual: &Usual<'_>) -> Plan {
+        let order: Vec<PoolIx> = self.torus.pool_ixs().collect();
+        let (graph, changes) = self.lay(Graph::new(&self.neighbours), usual, &order);
+        let centers = std::iter::once(None).chain(self.centers().map(Some));
+        let mut trees = centers.filter_map(|center| self.tree(&mut graph.clone(), center));
+        let tree = trees.next();
+        Plan { changes, tree }
+    }
+
+    /// Lays ways beside what is in a graph. Destinations whose usual ways lie on no circle keep
+    /// them; the others are laid one by one in the given order.
+    fn lay<'g>(
+        &'g self,
+        mut graph: Graph<'g>,
+        usual: &Usual<'g>,
+        order: &[PoolIx],
+    ) -> (Graph<'g>, Changes) {
+        let mut all = graph.clone();
+        all.merge(&usual.graph);
+        let circles = circles::on_circles(&all);
+        let has_gaps = match circles {
+            None => {
+                graph.merge(&usual.graph);
+                usual.has_gaps.clone()
+            }
+            Some(mut circles) => {
+                graph.remove_from(&mut circles);
+                let watching = || Graph::watching(&self.neighbours, circles.clone());
+                let (good, has_gaps) = self.usual_columns(watching);
+                graph.merge(&good);
+                has_gaps
+            }
+        };
+        graph.sort();
+        let mut layer = Layer::new(self, graph);
+        for to in order.iter().filter(|to| has_gaps[**to as usize]) {
+            layer.lay(*to);
+        }
+        layer.finish()
+    }
+
+    /// The usual tree; or as much of it as closes no circle, then bundles around a switch, which is
+    /// the root if the usual tree has none.
+    fn tree(&self, graph: &mut Graph<'_>, center: Option<PoolIx>) -> Option<MulticastTree> {
+        let usual = self.usual_tree.iter();
+        let mut order: Vec<Bundle> = usual.flat_map(|tree| tree.bundles(self.torus)).collect();
+        if let Some(center) = center {
+            order.extend(tree::around(self, center));
+        }
+        let groups = tree::span(self, graph, &order)?;
+        let root = self
+            .usual_tree
+            .map(MulticastTree::root_in_pool)
+            .or(center)?;
+        Some(MulticastTree::spanned(self.torus, root, &groups))
+    }
+
+    /// Switches to try a tree around, evenly spread.
+    fn centers(&self) -> impl Iterator<Item = PoolIx> + '_ {
+        const MOST: usize = 16;
+        let switches = self.neighbours.switches();
+        let count = switches.min(MOST);
+        (0..count).map(move |number| count32((switches / 2 + number * switches / count) % switches))
+    }
+}
+
+/// Tells what differs from torus-2QoS.
+pub(super) fn report(
+    topology: &Topology,
+    torus: &Torus,
+    plan: &Plan,
+    usual: Option<&MulticastTree>,
+    warnings: &mut Vec<Warning>,
+) {
+    const EXAMPLES: usize = 8;
+    let name = |ix: PoolIx| {
+        let placed = torus.get(ix);
+        SwitchName::new(topology, placed.switch, Some(placed.at))
+    };
+    let Changes { rerouted, lost } = &plan.changes;
+    if !rerouted.is_empty() {
+        let some = rerouted.iter().take(EXAMPLES);
+        warnings.push(Warning::Rerouted {
+            count: rerouted.len(),
+            examples: some.map(|(to, from, _)| (name(*from), name(*to))).collect(),
+        });
+    }
+    if !lost.is_empty() {
+        let some = lost.iter().take(EXAMPLES);
+        warnings.push(Warning::PairsLost {
+            count: lost.len(),
+            examples: some.map(|(to, from)| (name(*from), name(*to))).collect(),
+        });
+    }
+    let Some(tree) = &plan.tree else {
+        warnings.push(Warning::NoTree);
+        return;
+    };
+    if usual != Some(tree) {
+        let root = name(tree.root_in_pool());
+        warnings.push(Warning::OtherTree { root });
+    }
+    let outside = torus.pool_ixs().filter(|ix| !tree.holds(*ix));
+    let switches: Vec<_> = outside.map(name).collect();
+    if !switches.is_empty() {
+        warnings.push(Warning::OutsideTree { switches });
+    }
+}
