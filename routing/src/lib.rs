@@ -21,6 +21,7 @@ mod parallel;
 pub mod path_classes;
 pub mod routes;
 mod sl2vl;
+pub mod survivors;
 pub mod topology;
 pub mod torus;
 pub mod walk;

@@ -85,6 +85,9 @@ pub enum EngineName {
     /// torus-2QoS.
     #[serde(rename = "torus-2qos")]
     Torus2Qos,
+    /// The same, around any damage that can be proved free of deadlock.
+    #[serde(rename = "torus-proved")]
+    TorusProved,
     /// Shortest paths.
     MinHop,
     /// Tables of dumps.

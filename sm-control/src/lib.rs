@@ -9,6 +9,7 @@ pub mod export;
 pub mod fabric;
 pub mod generate;
 pub mod pipeline;
+pub mod qos_setup;
 pub mod request;
 pub mod server;
 pub mod slow_sa;

@@ -28,6 +28,10 @@ pub(crate) struct FabricArgs {
     /// Node that the SM runs on, by name or GUID; it gets LID 1
     #[arg(long, value_name = "NAME")]
     sm_node: Option<String>,
+    /// What if this had failed: SWITCH, or one end of a cable as SWITCH:PORT, where a switch is a
+    /// name, 0xGUID or x,y,z. LIDs stay. May be repeated
+    #[arg(long, value_name = "SWITCH|LINK")]
+    fail: Vec<String>,
     /// QoS policy file
     #[arg(long, value_name = "FILE")]
     policy: Option<PathBuf>,
@@ -70,6 +74,8 @@ enum Engine {
     Auto,
     #[value(name = "torus-2qos")]
     Torus2Qos,
+    #[value(name = "torus-proved")]
+    TorusProved,
     #[value(name = "minhop")]
     MinHop,
     Files,
@@ -108,11 +114,13 @@ impl FabricArgs {
             engine: match self.engine {
                 Engine::Auto => EngineChoice::Auto,
                 Engine::Torus2Qos => EngineChoice::Torus2Qos,
+                Engine::TorusProved => EngineChoice::TorusProved,
                 Engine::MinHop => EngineChoice::MinHop,
                 Engine::Files => EngineChoice::Files,
             },
             mtu: self.mtu,
             vl_cap: self.vlcap,
+            failed: self.fail.clone(),
             allow_lost_pairs: true,
         }
     }

@@ -6,6 +6,7 @@ mod answer;
 mod check;
 mod compile;
 mod demo;
+mod draw;
 mod explain;
 mod fabric;
 mod failure;
@@ -13,6 +14,8 @@ mod inputs;
 mod json;
 mod query;
 mod route;
+mod setup;
+mod simulate;
 mod snapshot;
 
 use std::process::ExitCode;
@@ -46,6 +49,10 @@ enum Verb {
     Route(route::Route),
     /// Prove tables free of credit loops and all pairs reachable
     Check(check::Check),
+    /// Show the SL2VL and VL arbitration tables of every port
+    Setup(setup::Setup),
+    /// Say what would be if switches or links failed
+    Simulate(simulate::Simulate),
     /// Compile a fabric, its routes and its policy into a snapshot file
     Compile(compile::Compile),
     /// Look into snapshot files
@@ -55,6 +62,8 @@ enum Verb {
     Answer(answer::Answer),
     /// Say why a pair gets the PathRecord it gets, hop by hop
     Explain(explain::Explain),
+    /// Draw a torus: what is missing, paths, the multicast tree, load
+    Draw(draw::Draw),
     /// Ask a running SA
     #[command(subcommand)]
     Query(query::Query),
@@ -67,10 +76,13 @@ fn main() -> ExitCode {
         Verb::Fabric(verb) => fabric::run(verb),
         Verb::Route(verb) => route::run(verb),
         Verb::Check(verb) => check::run(verb),
+        Verb::Setup(verb) => setup::run(verb),
+        Verb::Simulate(verb) => simulate::run(verb),
         Verb::Compile(verb) => compile::run(verb),
         Verb::Snapshot(verb) => snapshot::run(verb),
         Verb::Answer(verb) => answer::run(verb),
         Verb::Explain(verb) => explain::run(verb),
+        Verb::Draw(verb) => draw::run(verb),
         Verb::Query(verb) => query::run(verb),
     };
     report(outcome)

@@ -1,6 +1,7 @@
 //! Forwarding tables.
 
 use super::config::TorusConfig;
+use super::incremental::{self, Before};
 use super::next_hop::Ways;
 use super::placement::{PlacedSwitch, PoolIx, Torus};
 use super::proved::Changes;
@@ -15,8 +16,12 @@ pub(super) fn build(
     topology: &Topology,
     torus: &Torus,
     config: &TorusConfig,
+    before: Option<Before<'_>>,
 ) -> Result<Lft, Reason> {
-    let (lft, lost) = build_partly(topology, torus, config);
+    let (lft, lost) = match before {
+        Some(before) => incremental::build(topology, torus, config, before),
+        None => build_partly(topology, torus, config),
+    };
     if lost.is_empty() {
         Ok(lft)
     } else {
@@ -37,8 +42,11 @@ pub(super) fn build_partly(
         let mut lost = Vec::new();
         for (index, row) in (first..).zip(rows.chunks_mut(stride)) {
             let switch = SwitchIx(crate::topology::count32(index));
-            if let Some(placed) = torus.placed(switch) {
-                fill(torus, placed, &destinations, row, &mut lost);
+            let placed = torus.placed(switch);
+            let own = placed.and_then(|placed| torus.pool_at(placed.at));
+            if let (Some(placed), Some(own)) = (placed, own) {
+                let ways = Ways::from(torus, own);
+                fill(torus, placed, &ways, &destinations, row, &mut lost);
             }
         }
         lost
@@ -47,22 +55,26 @@ pub(super) fn build_partly(
 }
 
 /// A placed switch and what is to be reached there.
-struct Destination {
-    ix: PoolIx,
-    ends: Vec<End>,
+pub(super) struct Destination {
+    pub(super) ix: PoolIx,
+    pub(super) ends: Vec<End>,
 }
 
 /// LIDs behind a local port of a destination switch.
-struct End {
-    first: usize,
-    count: usize,
-    port: u8,
+pub(super) struct End {
+    pub(super) first: usize,
+    pub(super) count: usize,
+    pub(super) port: u8,
     /// Switches and hosts are spread over parallel cables apart: 0 for port 0, 1 for a host.
     kind: usize,
 }
 
 /// In the order of placement, ports in the configured order.
-fn destinations(topology: &Topology, torus: &Torus, config: &TorusConfig) -> Vec<Destination> {
+pub(super) fn destinations(
+    topology: &Topology,
+    torus: &Torus,
+    config: &TorusConfig,
+) -> Vec<Destination> {
     let order = config.full_port_order();
     let local = |placed: &PlacedSwitch| {
         let ports = order.iter().filter_map(|port| u8::try_from(*port).ok());
@@ -96,20 +108,18 @@ fn end(topology: &Topology, switch: SwitchIx, port: u8) -> Option<End> {
 }
 
 /// One switch's table. Parallel cables take turns, one turn per destination port (not per LID).
-fn fill(
+pub(super) fn fill(
     torus: &Torus,
     from: &PlacedSwitch,
+    ways: &Ways,
     destinations: &[Destination],
     row: &mut [u8],
     lost: &mut Vec<(SwitchIx, PoolIx)>,
 ) {
-    let Some(own) = torus.pool_at(from.at) else {
-        return;
-    };
-    let ways = Ways::from(torus, own);
+    let own = torus.pool_at(from.at);
     let mut turns = [[0; 2]; 6];
     for destination in destinations {
-        if destination.ix == own {
+        if Some(destination.ix) == own {
             for end in &destination.ends {
                 row[end.first..][..end.count].fill(end.port);
             }

@@ -3,10 +3,12 @@
 //! Source: torus-2QoS(8), torus-2QoS.conf(5), OpenSM `osm_torus.c`.
 
 mod accept;
+mod changes;
 mod config;
 mod discover;
 mod fingerprint;
 mod geometry;
+mod incremental;
 mod lft;
 mod multicast;
 mod next_hop;
@@ -15,12 +17,14 @@ mod proved;
 mod sl2vl;
 mod verify;
 
+pub use self::changes::{Change, Changes, FarEnd, changes};
 pub use self::config::{
     ConfigError, ConfigErrors, ConfigProblem, ConfigRemark, ConfigWarning, Seed, SeedLink,
     TorusConfig,
 };
 use self::discover::Strays;
 pub use self::geometry::{Axis, Coordinate, Direction, Shape, Sign};
+pub use self::incremental::Before;
 pub use self::multicast::MulticastTree;
 pub use self::placement::{LOCAL_GROUP, PlacedSwitch, Torus};
 pub(crate) use self::sl2vl::TorusSl2Vl;
@@ -34,6 +38,26 @@ use crate::topology::Topology;
 /// Routes a torus.
 /// Errors: every reason why it cannot be; the refusal holds the placement when that was complete.
 pub fn route(topology: &Topology, config: &TorusConfig, qos: Qos) -> Result<Routes, Refusal> {
+    route_from(topology, config, qos, None)
+}
+
+/// [`route`], made from the routes of the same torus before it changed, which takes less work. The
+/// result is the same.
+pub fn reroute(
+    topology: &Topology,
+    config: &TorusConfig,
+    qos: Qos,
+    before: Before<'_>,
+) -> Result<Routes, Refusal> {
+    route_from(topology, config, qos, Some(before))
+}
+
+fn route_from(
+    topology: &Topology,
+    config: &TorusConfig,
+    qos: Qos,
+    before: Option<Before<'_>>,
+) -> Result<Routes, Refusal> {
     if qos == Qos::Off {
         return Err(refusal(vec![Reason::QosOff], Vec::new()));
     }
@@ -41,7 +65,7 @@ pub fn route(topology: &Topology, config: &TorusConfig, qos: Qos) -> Result<Rout
     let mut reasons = accept::judge(topology, &torus, &mut warnings);
     if reasons.is_empty() {
         match (
-            lft::build(topology, &torus, config),
+            lft::build(topology, &torus, config, before),
             MulticastTree::of(topology, &torus),
         ) {
             (Ok(lft), Ok(tree)) => {

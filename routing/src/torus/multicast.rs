@@ -122,7 +122,8 @@ impl MulticastTree {
     }
 
     /// The part of the tree that reaches the members of a group, or of all groups that share an
-    /// MLID. Branches without members are left out; the way from the root down stays.
+    /// MLID. Branches without members are left out, as are members outside the tree; the way from
+    /// the root down stays.
     pub fn table(
         &self,
         topology: &Topology,
@@ -135,7 +136,7 @@ impl MulticastTree {
         for member in members {
             let attached = topology.end_port(*member).attached;
             let place = attached.and_then(|(switch, port)| Some((torus.pool_of(switch)?, port)));
-            match place {
+            match place.filter(|(ix, _)| self.holds(*ix)) {
                 Some((ix, port)) => ports[ix as usize].insert(port),
                 None => left_out.push(*member),
             }

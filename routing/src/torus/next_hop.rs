@@ -9,6 +9,7 @@ use super::geometry::{Axis, Coordinate, Direction, Shape};
 use super::placement::{PoolIx, Torus};
 
 /// Ways from one switch along its three rings.
+#[derive(PartialEq, Eq)]
 pub(super) struct Ways {
     at: Coordinate,
     /// By axis, then by position on the ring: the group to leave by, or `NO_WAY`.

@@ -64,6 +64,25 @@ impl Torus {
         }
     }
 
+    /// The places of the switches that are left. `new` gives a switch its index now, of `switches`.
+    /// Cables are not looked at.
+    pub(crate) fn survivors(
+        &self,
+        switches: usize,
+        new: impl Fn(SwitchIx) -> Option<SwitchIx>,
+    ) -> Self {
+        let mut left = Self::empty(self.shape, switches, self.seed);
+        for placed in &self.pool {
+            if let Some(switch) = new(placed.switch) {
+                left.put(switch, placed.at);
+                if let Some(copy) = left.pool.last_mut() {
+                    copy.groups.clone_from(&placed.groups);
+                }
+            }
+        }
+        left
+    }
+
     /// Radices and open axes.
     pub const fn shape(&self) -> Shape {
         self.shape

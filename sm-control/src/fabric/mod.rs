@@ -5,6 +5,7 @@
 //! contradictions.
 
 pub(crate) mod build;
+pub mod damage;
 pub mod detect;
 pub mod error;
 pub mod lids;

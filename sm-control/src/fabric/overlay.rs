@@ -6,6 +6,7 @@ use sa_wire::{Guid, Lid};
 
 use super::error::ParseError;
 use super::model::Fabric;
+use super::subnet::Subnet;
 use super::subnet_lst;
 
 /// LIDs by port GUID.
@@ -29,6 +30,15 @@ impl LidOverlay {
                 .filter_map(|port| Some((port.guid?, port.lid?)))
                 .collect(),
             sm: fabric.sm().and_then(|at| fabric.port(at).guid),
+        }
+    }
+
+    /// The LIDs of a subnet.
+    pub fn of_subnet(subnet: &Subnet) -> Self {
+        let ports = subnet.end_ports();
+        Self {
+            lids: ports.iter().map(|port| (port.guid, port.lid)).collect(),
+            sm: ports.get(subnet.sm()).map(|port| port.guid),
         }
     }
 

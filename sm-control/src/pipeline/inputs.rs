@@ -37,6 +37,8 @@ pub struct Inputs {
     pub mtu: Option<Mtu>,
     /// Data VLs of ports that the fabric file says nothing about.
     pub vl_cap: Option<DataVls>,
+    /// Parts to be taken as failed: SWITCH or SWITCH:PORT. LIDs stay.
+    pub failed: Vec<String>,
     /// Publish although wired pairs have no path.
     pub allow_lost_pairs: bool,
 }
@@ -50,6 +52,7 @@ impl EngineChoice {
         match name {
             "auto" => Some(Self::Auto),
             "torus-2qos" => Some(Self::Torus2Qos),
+            "torus-proved" => Some(Self::TorusProved),
             "minhop" => Some(Self::MinHop),
             "files" => Some(Self::Files),
             _ => None,
@@ -76,6 +79,7 @@ impl Inputs {
             engine: routing.engine.unwrap_or_default(),
             mtu: None,
             vl_cap: None,
+            failed: Vec::new(),
             allow_lost_pairs: routing.allow_lost_pairs,
         }
     }

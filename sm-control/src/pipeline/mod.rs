@@ -3,8 +3,11 @@
 //! Nothing here publishes: a failure at any step leaves whatever is in service alone.
 
 mod crosscheck;
+mod failures;
 mod inputs;
+mod proof;
 mod read;
+mod route;
 mod rows;
 mod tables;
 
@@ -12,22 +15,21 @@ use std::fmt::Write;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use policy::{Partitions, Policy, PortFacts};
-use routing::check::{
-    CreditLoop, DependencyGraph, MulticastRoute, PathSls, Reachability, reachability,
-};
-use routing::{EndPortIx, Qos, Refusal, Routes, Topology};
+use routing::{Qos, Refusal, Routes, Topology};
 use sa_snapshot::model::{Model, Provenance, RateCaps};
 use sa_snapshot::{BuildError, Builder, Snapshot};
-use sa_wire::{Mlid, Sl};
 use thiserror::Error;
 
 use crate::fabric::options::OpenSmOptions;
 use crate::fabric::subnet::Subnet;
+use crate::qos_setup::torus_warnings;
 use crate::twin::{Twin, TwinInputs, TwinOptions};
 
 pub use crosscheck::Mismatch;
 pub use inputs::{EngineChoice, Inputs};
+pub use proof::{LISTED_PAIRS, Proof, check, path_sls};
 pub use read::{ReadProblem, Sources, Tables, read};
+pub use route::{Refused, route, route_after};
 pub use rows::subnet_options;
 
 /// What a snapshot is stamped with; zeros where bytes must be reproducible.
@@ -65,6 +67,9 @@ pub struct Parts {
     pub policy: Option<Policy>,
     /// What newer rates need. Shape: as the topology's end ports.
     pub rate_caps: Vec<RateCaps>,
+    /// Why the engine refuses the fabric as it is. The routes are then what is left of the last
+    /// ones that it made, which the switches still hold.
+    pub refusal: Option<Box<Refusal>>,
 }
 
 impl Parts {
@@ -101,7 +106,7 @@ impl Parts {
 pub struct Timings {
     /// Reading and parsing.
     pub read: Duration,
-    /// Routing.
+    /// Placement, forwarding tables, multicast tree.
     pub route: Duration,
     /// Credit-loop and reachability check.
     pub check: Duration,
@@ -120,6 +125,8 @@ pub struct Compiled {
     pub proof: Proof,
     /// What an operator should know, one sentence each.
     pub warnings: Vec<String>,
+    /// What changed in the torus since the routes before, one sentence each.
+    pub changes: Vec<String>,
     /// How long it took.
     pub timings: Timings,
     allow_lost_pairs: bool,
@@ -158,16 +165,6 @@ pub enum PipelineError {
     LostPairs(u64),
 }
 
-/// A fabric that the engine refuses.
-#[derive(Debug, Error)]
-#[error("{refusal}")]
-pub struct Refused {
-    /// Why, and the placement where there is one.
-    pub refusal: Refusal,
-    /// The fabric that the refusal speaks of.
-    pub topology: Topology,
-}
-
 impl Compiled {
     /// Whether it may go into service without being told to. Errors: a credit loop; lost pairs.
     pub fn publishable(&self) -> Result<(), PipelineError> {
@@ -177,7 +174,7 @@ impl Compiled {
         }
         match self.proof.reachability.lost_between_hosts {
             0 => Ok(()),
-            _ if self.allow_lost_pairs => Ok(()),
+            _ if self.allow_lost_pairs || self.parts.refusal.is_some() => Ok(()),
             lost => Err(PipelineError::LostPairs(lost)),
         }
     }
@@ -207,25 +204,34 @@ impl Compiled {
 /// Reads, routes, checks, compiles, builds, compares with the slow twin.
 /// Errors: [`PipelineError`]. What the check found is in the result.
 pub fn compile(inputs: &Inputs, stamp: Stamp) -> Result<Compiled, PipelineError> {
+    compile_after(inputs, stamp, None)
+}
+
+/// [`compile`], where `before` holds the last routes that an engine made. If it refuses the fabric
+/// now, what is left of them is served; else they spare some of the work.
+pub fn compile_after(
+    inputs: &Inputs,
+    stamp: Stamp,
+    before: Option<&Parts>,
+) -> Result<Compiled, PipelineError> {
     let start = Instant::now();
     let sources = read(inputs)?;
     let read = start.elapsed();
-    let mut compiled = compile_sources(sources, inputs, stamp)?;
-    compiled.timings.read = read;
-    Ok(compiled)
-}
-
-/// [`compile`] without the reading.
-pub fn compile_sources(
-    sources: Sources,
-    inputs: &Inputs,
-    stamp: Stamp,
-) -> Result<Compiled, PipelineError> {
-    let mut timings = Timings::default();
+    let mut timings = Timings {
+        read,
+        ..Timings::default()
+    };
     let mut warnings = sources.warnings.clone();
     let provenance = sources.provenance.clone();
-    let parts = timed(&mut timings.route, || route(sources))?;
+    let changes_told = sources.changes_told();
+    let parts = route_after(sources, before, &mut timings.route)?;
+    let changes = before.map_or_else(Vec::new, |before| {
+        route::changes(before, &parts, changes_told)
+    });
+    warnings.extend(parts.refusal_in_words());
     warnings.extend(parts.routes.warnings().iter().map(ToString::to_string));
+    let torus = parts.routes.torus().map(|_| torus_warnings(&parts.options));
+    warnings.extend(torus.iter().flatten().map(ToString::to_string));
     let proof = timed(&mut timings.check, || check(&parts));
     if let Some(cycle) = &proof.multicast_loop {
         let words = cycle.in_words(&parts.topology, &parts.routes);
@@ -243,6 +249,7 @@ pub fn compile_sources(
         snapshot,
         proof,
         warnings,
+        changes,
         timings,
         allow_lost_pairs,
     })
@@ -253,97 +260,6 @@ fn timed<T>(place: &mut Duration, work: impl FnOnce() -> T) -> T {
     let result = work();
     *place = start.elapsed();
     result
-}
-
-/// Routes the fabric by the engine that the inputs call for. Errors: `Refused`, `Policy`.
-pub fn route(sources: Sources) -> Result<Parts, PipelineError> {
-    let Sources {
-        subnet,
-        options,
-        tables,
-        partitions,
-        policy,
-        ..
-    } = sources;
-    let qos = if options.qos { Qos::On } else { Qos::Off };
-    let topology = subnet.topology(&options);
-    let routes = match &tables {
-        Tables::Torus(config) => routing::torus::route(&topology, config, qos),
-        Tables::MinHop => Ok(routing::minhop::route(&topology)),
-        Tables::Files { lfts, sl2vl } => routing::files::route(&topology, lfts, sl2vl),
-    };
-    let routes = match routes {
-        Ok(routes) => routes,
-        Err(refusal) => {
-            return Err(PipelineError::Refused(Box::new(Refused {
-                refusal,
-                topology,
-            })));
-        }
-    };
-    let facts = subnet.port_facts();
-    let ends = subnet.end_ports().iter();
-    let rate_caps = ends
-        .map(|port| subnet.fabric().rate_caps(port.at))
-        .collect();
-    Ok(Parts {
-        subnet,
-        options,
-        topology,
-        routes,
-        facts,
-        partitions,
-        policy,
-        rate_caps,
-    })
-}
-
-/// What the check of finished tables found.
-#[derive(Debug, Clone)]
-pub struct Proof {
-    /// A shortest credit loop of the unicast routes; none proves them free of deadlock.
-    pub credit_loop: Option<CreditLoop>,
-    /// A shortest loop that unicast and multicast close together, where members of a group on SL 0
-    /// are everywhere. Torus-2QoS makes one after some failures; no other engine here makes trees.
-    pub multicast_loop: Option<CreditLoop>,
-    /// Which pairs have a path.
-    pub reachability: Reachability,
-}
-
-/// Lost pairs that a report names.
-pub const LISTED_PAIRS: usize = 1000;
-
-/// Proves the tables as the SA will use them. With torus-2QoS both QoS levels are looked at; with
-/// other engines every SL that policy or partitions hand out.
-pub fn check(parts: &Parts) -> Proof {
-    let sls = match parts.routes.torus() {
-        Some(_) => PathSls::Engine,
-        None => PathSls::Any(rows::sls_in_use(parts)),
-    };
-    let (topology, routes) = (&parts.topology, &parts.routes);
-    let mut graph = DependencyGraph::new(topology, routes);
-    graph.add_unicast(topology, routes, sls);
-    let credit_loop = graph.shortest_loop();
-    let multicast_loop = everybodys_group(parts).and_then(|group| {
-        graph.add_multicast(topology, &[group]);
-        graph.shortest_loop()
-    });
-    Proof {
-        multicast_loop: multicast_loop.filter(|_| credit_loop.is_none()),
-        credit_loop,
-        reachability: reachability(topology, routes, LISTED_PAIRS),
-    }
-}
-
-/// The worst group there can be: everybody is a member. None without multicast trees.
-fn everybodys_group(parts: &Parts) -> Option<MulticastRoute> {
-    let (tree, torus) = (parts.routes.multicast_tree()?, parts.routes.torus()?);
-    let members: Vec<EndPortIx> = parts.topology.end_port_ixs().collect();
-    let table = tree.table(&parts.topology, torus, Mlid::MIN, &members);
-    Some(MulticastRoute {
-        sl: Sl::default(),
-        switches: table.switches,
-    })
 }
 
 /// Compiles policy and paths and builds the snapshot. Errors: `Policy`, `TooLarge`, `Build`.

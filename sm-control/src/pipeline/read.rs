@@ -8,7 +8,7 @@ use routing::{GivenSl2Vl, TorusConfig};
 use thiserror::Error;
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::{EngineChoice, Inputs, tables};
+use super::{EngineChoice, Inputs, failures, tables};
 use crate::config::OnPolicyError;
 use crate::fabric::detect::{DumpDir, LoadError, Loaded, load, load_lids};
 use crate::fabric::model::{Assumed, Fabric};
@@ -39,7 +39,12 @@ pub struct Sources {
 #[derive(Debug)]
 pub enum Tables {
     /// torus-2QoS.
-    Torus(TorusConfig),
+    Torus {
+        /// Its configuration.
+        config: TorusConfig,
+        /// By torus-proved rather than torus-2QoS.
+        proved: bool,
+    },
     /// Shortest paths.
     MinHop,
     /// Given tables.
@@ -88,6 +93,7 @@ pub fn read(inputs: &Inputs) -> Result<Sources, ReadProblem> {
     let (fabric, dumps) = reader.fabric(inputs)?;
     let subnet = reader.subnet(inputs, &options, fabric)?;
     let tables = reader.tables(inputs, &subnet, dumps.as_ref())?;
+    let subnet = reader.damaged(inputs, &options, &tables, subnet)?;
     let partitions = reader.partitions(inputs, &options, &subnet)?;
     let policy = reader.policy(inputs, &options, &subnet, &partitions)?;
     let Reader {
@@ -200,6 +206,36 @@ impl Reader {
         Ok(subnet)
     }
 
+    /// The subnet after the parts failed that are to be taken as failed.
+    fn damaged(
+        &mut self,
+        inputs: &Inputs,
+        options: &OpenSmOptions,
+        tables: &Tables,
+        subnet: Subnet,
+    ) -> Result<Subnet, ReadProblem> {
+        if inputs.failed.is_empty() {
+            return Ok(subnet);
+        }
+        if matches!(tables, Tables::Files { .. }) {
+            return Err(ReadProblem::Options(
+                "engine files has no answer to failures: its tables are given; choose another engine",
+            ));
+        }
+        let damaged = failures::apply(&subnet, options, tables, &inputs.failed)?;
+        let cut_off = failures::cut_off(&subnet, &damaged);
+        if !cut_off.is_empty() {
+            let count = cut_off.len();
+            self.warnings.push(format!(
+                "{count} host ports are cut off: {}",
+                some(&cut_off)
+            ));
+        }
+        self.provenance
+            .push(format!("failed {}", inputs.failed.join(" ")));
+        Ok(damaged)
+    }
+
     fn note_subnet(&mut self, subnet: &Subnet) {
         let report = subnet.report();
         let fabric = subnet.fabric();
@@ -236,10 +272,20 @@ impl Reader {
     ) -> Result<Tables, ReadProblem> {
         let has_tables = |dumps: &DumpDir| tables::present(dumps);
         match (inputs.engine, &inputs.torus_conf, dumps) {
-            (EngineChoice::Torus2Qos, None, _) => Err(ReadProblem::Options(
-                "engine torus-2qos needs a torus configuration; give --torus-conf",
-            )),
-            (EngineChoice::Auto | EngineChoice::Torus2Qos, Some(path), _) => self.torus_conf(path),
+            (EngineChoice::Torus2Qos | EngineChoice::TorusProved, None, _) => {
+                Err(ReadProblem::Options(
+                    "engines torus-2qos and torus-proved need a torus configuration; give \
+                     --torus-conf",
+                ))
+            }
+            (EngineChoice::Auto | EngineChoice::Torus2Qos, Some(path), _) => Ok(Tables::Torus {
+                config: self.torus_conf(path)?,
+                proved: false,
+            }),
+            (EngineChoice::TorusProved, Some(path), _) => Ok(Tables::Torus {
+                config: self.torus_conf(path)?,
+                proved: true,
+            }),
             (EngineChoice::MinHop, _, _) => Ok(Tables::MinHop),
             (EngineChoice::Files, _, Some(dumps)) => self.dumped_tables(subnet, dumps),
             (EngineChoice::Files, _, None) => Err(ReadProblem::Options(
@@ -252,7 +298,7 @@ impl Reader {
         }
     }
 
-    fn torus_conf(&mut self, path: &Path) -> Result<Tables, ReadProblem> {
+    fn torus_conf(&mut self, path: &Path) -> Result<TorusConfig, ReadProblem> {
         let text = self.text("torus-2QoS.conf", path)?;
         let config = TorusConfig::parse(&text).map_err(|errors| {
             let report = errors.report(&path.display().to_string());
@@ -261,7 +307,7 @@ impl Reader {
         let remarks = config.warnings.iter();
         self.warnings
             .extend(remarks.map(|remark| format!("{}:{remark}", path.display())));
-        Ok(Tables::Torus(config))
+        Ok(config)
     }
 
     fn dumped_tables(&mut self, subnet: &Subnet, dumps: &DumpDir) -> Result<Tables, ReadProblem> {
@@ -352,6 +398,19 @@ impl Reader {
                 .iter()
                 .map(|note| format!("{}:{note}", path.display())),
         );
+    }
+}
+
+/// The first few names.
+fn some(names: &[String]) -> String {
+    const LISTED: usize = 8;
+    let more = names.len().saturating_sub(LISTED);
+    let listed = names.iter().take(LISTED).map(String::as_str);
+    let text = listed.collect::<Vec<_>>().join(", ");
+    if more > 0 {
+        format!("{text} and {more} more")
+    } else {
+        text
     }
 }
 

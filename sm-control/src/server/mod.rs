@@ -27,7 +27,7 @@ use thiserror::Error;
 use tracing::{error, info, warn};
 
 use crate::config::Config;
-use crate::pipeline::{self, Compiled, Inputs, PipelineError};
+use crate::pipeline::{self, Compiled, Inputs, Parts, PipelineError};
 use crate::store;
 
 pub use attach::AttachError;
@@ -97,6 +97,8 @@ struct Server<'a> {
     last_failure: Option<String>,
     /// The sources as the last load found them.
     tried: Option<Fingerprint>,
+    /// The last fabric that the engine routed: what the switches hold when it refuses.
+    accepted: Option<Parts>,
     /// The snapshot in service comes from the sources, not from the state directory.
     loaded: bool,
     announced: bool,
@@ -139,6 +141,7 @@ impl<'a> Server<'a> {
             flags,
             last_failure: None,
             tried: None,
+            accepted: None,
             loaded: false,
             announced: false,
         })
@@ -201,13 +204,17 @@ impl<'a> Server<'a> {
             epoch: epoch.get(),
             built_unix: pipeline::unix_time(),
         };
-        let compiled = pipeline::compile(&Inputs::from_config(self.config), stamp)?;
+        let inputs = Inputs::from_config(self.config);
+        let compiled = pipeline::compile_after(&inputs, stamp, self.accepted.as_ref())?;
         compiled.publishable().map(|()| compiled)
     }
 
     fn take(&mut self, compiled: Compiled, cause: &str) {
         for warning in &compiled.warnings {
             warn!("{warning}");
+        }
+        for change in &compiled.changes {
+            info!("{change}");
         }
         if let Some(path) = self.state_file()
             && let Err(error) = store::write(&path, &compiled.snapshot)
@@ -217,6 +224,9 @@ impl<'a> Server<'a> {
         let summary = compiled.summary();
         let epoch = self.publisher.publish(compiled.snapshot);
         info!(%epoch, cause, "{summary}");
+        if compiled.parts.refusal.is_none() {
+            self.accepted = Some(compiled.parts);
+        }
         self.last_failure = None;
         self.loaded = true;
         self.announce(epoch);

@@ -54,11 +54,16 @@ pub struct QosTables {
     pub sl2vl: SlToVl,
 }
 
-const DEFAULT_HIGH: &str = "0:4,1:0,2:0,3:0,4:0,5:0,6:0,7:0,8:0,9:0,10:0,11:0,12:0,13:0,14:0";
-const DEFAULT_LOW: &str = "0:0,1:4,2:4,3:4,4:4,5:4,6:4,7:4,8:4,9:4,10:4,11:4,12:4,13:4,14:4";
 const DEFAULT_SL2VL: &str = "0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,7";
 
 impl QosTables {
+    /// OpenSM's default of `vlarb_high`.
+    pub const DEFAULT_HIGH: &str =
+        "0:4,1:0,2:0,3:0,4:0,5:0,6:0,7:0,8:0,9:0,10:0,11:0,12:0,13:0,14:0";
+    /// OpenSM's default of `vlarb_low`.
+    pub const DEFAULT_LOW: &str =
+        "0:0,1:4,2:4,3:4,4:4,5:4,6:4,7:4,8:4,9:4,10:4,11:4,12:4,13:4,14:4";
+
     /// The tables of a class: its own option where given, else the common one, else OpenSM's
     /// default. Source: OpenSM `osm_qos.c`, `qos_build_config`.
     pub fn build(own: &QosSet, common: &QosSet) -> Self {
@@ -70,10 +75,31 @@ impl QosTables {
         };
         Self {
             high_limit: own.high_limit.or(common.high_limit).unwrap_or(0),
-            vlarb_high: vl_arb(text(|set| &set.vlarb_high, DEFAULT_HIGH)),
-            vlarb_low: vl_arb(text(|set| &set.vlarb_low, DEFAULT_LOW)),
+            vlarb_high: vl_arb(text(|set| &set.vlarb_high, Self::DEFAULT_HIGH)),
+            vlarb_low: vl_arb(text(|set| &set.vlarb_low, Self::DEFAULT_LOW)),
             sl2vl: sl2vl(text(|set| &set.sl2vl, DEFAULT_SL2VL)),
         }
+    }
+}
+
+impl VlArbEntry {
+    /// The weights of a `vlarb` string by VL, as torus-2QoS adds them up for its warnings: up to
+    /// 32 entries of what is there, and unlike in the tables themselves a VL counts modulo 16.
+    /// Shape: index = VL. Source: OpenSM `osm_torus.c`, `sum_vlarb_weights`.
+    pub fn weights_by_vl(text: &str) -> [u32; 16] {
+        let mut numbers = Numbers(text.as_bytes());
+        let mut weights = [0; 16];
+        for _ in 0..32 {
+            let [vl, ..] = numbers.next().to_le_bytes();
+            if numbers.is_empty() {
+                break;
+            }
+            let [weight, ..] = numbers.next().to_le_bytes();
+            if let Some(sum) = weights.get_mut(usize::from(vl & 0xf)) {
+                *sum += u32::from(weight);
+            }
+        }
+        weights
     }
 }
 
@@ -84,8 +110,8 @@ pub fn fit_sl2vl(table: SlToVl, operational: DataVls) -> SlToVl {
     SlToVl(table.0.map(|vl| if vl == 15 { 15 } else { vl & mask }))
 }
 
-/// An arbitration table cut to what a port holds, VLs brought into the range it operates.
-/// Source: OpenSM `osm_qos.c`, `vlarb_update`.
+/// The first entries of an arbitration table, VLs brought into the range that a port operates.
+/// Source: OpenSM `osm_qos.c`, `vlarb_update_table_block`.
 pub fn fit_vl_arb(table: &[VlArbEntry], entries: u8, operational: DataVls) -> Vec<VlArbEntry> {
     let mask = vl_mask(operational);
     let fit = |entry: &VlArbEntry| VlArbEntry {
@@ -124,6 +150,10 @@ fn sl2vl(text: &str) -> SlToVl {
 struct Numbers<'a>(&'a [u8]);
 
 impl Numbers<'_> {
+    const fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     fn next(&mut self) -> u32 {
         let (number, used) = strtoul(self.0);
         let used = (used + 1).min(self.0.len());
@@ -256,6 +286,19 @@ mod tests {
             [15, 15, 0, 2],
             "the a uses up an entry"
         );
+    }
+
+    #[test]
+    fn weights_are_added_up_as_opensm_checks_them() {
+        let weights = |text| VlArbEntry::weights_by_vl(text);
+        assert_eq!(weights(""), [0; 16]);
+        assert_eq!(weights("2:3,2:4,3")[..4], [0, 0, 7, 0]);
+        assert_eq!(weights("16:5,15:2,-14:300")[..3], [5, 0, 44]);
+        assert_eq!(weights("16:5,15:2")[15], 2);
+        let long = format!("{}3:9", "1:1,".repeat(31));
+        assert_eq!(weights(&long)[..4], [0, 31, 0, 9]);
+        let long = format!("{}3:9", "1:1,".repeat(32));
+        assert_eq!(weights(&long)[..4], [0, 32, 0, 0]);
     }
 
     #[test]

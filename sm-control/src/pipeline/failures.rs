@@ -1,0 +1,140 @@
+//! Parts that are to be taken as failed, by name.
+
+use routing::torus::{self, Coordinate};
+use routing::{Topology, Torus};
+use sa_wire::NodeType;
+
+use super::{ReadProblem, Tables};
+use crate::fabric::damage::Failed;
+use crate::fabric::model::{NodeIx, PortRef};
+use crate::fabric::options::OpenSmOptions;
+use crate::fabric::overlay::LidOverlay;
+use crate::fabric::subnet::{Subnet, SubnetOptions};
+
+/// The subnet after some parts failed: SWITCH or SWITCH:PORT, where a switch is a name, 0xGUID or
+/// x,y,z. LIDs and the SM stay where they are.
+/// Errors: a name that leads nowhere; the SM cut off.
+pub(super) fn apply(
+    healthy: &Subnet,
+    options: &OpenSmOptions,
+    tables: &Tables,
+    names: &[String],
+) -> Result<Subnet, ReadProblem> {
+    let resolver = Resolver {
+        subnet: healthy,
+        torus: torus(healthy, options, tables),
+    };
+    let parts = names.iter().map(|name| resolver.part(name));
+    let parts: Vec<Failed> = parts.collect::<Result<_, _>>()?;
+    let mut fabric = healthy.fabric().clone();
+    fabric.fail(&parts);
+    let lids = LidOverlay::of_subnet(healthy);
+    let wanted = SubnetOptions {
+        lmc: Some(healthy.lmc()),
+        lmc_esp0: options.lmc_esp0,
+        lids: Some(&lids),
+        ..SubnetOptions::default()
+    };
+    let damaged = Subnet::new(fabric, &wanted);
+    damaged.map_err(|error| {
+        ReadProblem::Text(format!(
+            "with {} failed no subnet is left: {error}; choose another SM with --sm-node",
+            names.join(" and ")
+        ))
+    })
+}
+
+/// Coordinates, where the fabric has any.
+fn torus(subnet: &Subnet, options: &OpenSmOptions, tables: &Tables) -> Option<(Topology, Torus)> {
+    let Tables::Torus { config, .. } = tables else {
+        return None;
+    };
+    let topology = subnet.topology(options);
+    let (torus, _) = torus::place(&topology, config).ok()?;
+    Some((topology, torus))
+}
+
+struct Resolver<'a> {
+    subnet: &'a Subnet,
+    torus: Option<(Topology, Torus)>,
+}
+
+impl Resolver<'_> {
+    fn part(&self, text: &str) -> Result<Failed, ReadProblem> {
+        match self.switch(text) {
+            Ok(node) => Ok(Failed::Node(node)),
+            Err(problem) => match text.rsplit_once(':') {
+                Some((switch, port)) => self.cable(switch, port),
+                None => Err(problem),
+            },
+        }
+    }
+
+    fn cable(&self, switch: &str, port: &str) -> Result<Failed, ReadProblem> {
+        let node = self.switch(switch)?;
+        let facts = self.subnet.fabric().node(node);
+        let ports = facts.port_count();
+        let number = port.parse().ok().filter(|port| (1..=ports).contains(port));
+        let Some(port) = number else {
+            let name = facts.name();
+            return Err(ReadProblem::Text(format!(
+                "{switch}:{port}: expected a port number of {name}, 1 to {ports}"
+            )));
+        };
+        let at = PortRef { node, port };
+        if self.subnet.fabric().port(at).peer.is_none() {
+            return Err(ReadProblem::Text(format!(
+                "{switch}:{port}: that port has no cable; name one end of a cable"
+            )));
+        }
+        Ok(Failed::Cable(at))
+    }
+
+    fn switch(&self, text: &str) -> Result<NodeIx, ReadProblem> {
+        if let Some(at) = coordinate(text) {
+            return self.switch_at(text, at);
+        }
+        let found = self.subnet.find_switch(text);
+        found.map_err(|error| {
+            ReadProblem::Text(format!(
+                "{error}; expected a switch (its name, 0xGUID or x,y,z) or one end of a cable \
+                 (SWITCH:PORT)"
+            ))
+        })
+    }
+
+    fn switch_at(&self, text: &str, at: Coordinate) -> Result<NodeIx, ReadProblem> {
+        let Some((topology, torus)) = &self.torus else {
+            return Err(ReadProblem::Text(format!(
+                "{text}: this fabric has no coordinates; give --torus-conf, or name the switch"
+            )));
+        };
+        let [x, y, z] = torus.shape().radix;
+        let is_inside = at.0.iter().zip([x, y, z]).all(|(at, radix)| *at < radix);
+        let placed = is_inside.then(|| torus.at(at)).flatten();
+        let guid = placed.map(|placed| topology.switch(placed.switch).guid);
+        let nodes = self.subnet.switches().iter();
+        let is_it = |node: &&NodeIx| Some(self.subnet.fabric().node(**node).guid) == guid;
+        nodes.copied().find(|node| is_it(&node)).ok_or_else(|| {
+            ReadProblem::Text(format!(
+                "{text}: no switch is there; the torus is {x} x {y} x {z}, counted from 0"
+            ))
+        })
+    }
+}
+
+fn coordinate(text: &str) -> Option<Coordinate> {
+    let mut parts = text.split(',').map(|part| part.trim().parse().ok());
+    let at = [parts.next()??, parts.next()??, parts.next()??];
+    parts.next().is_none().then_some(Coordinate(at))
+}
+
+/// Hosts that are cut off: in `before` and not in `after`.
+pub(super) fn cut_off(before: &Subnet, after: &Subnet) -> Vec<String> {
+    let gone = before.end_ports().iter().filter(|port| {
+        let is_switch = before.fabric().node(port.at.node).kind == NodeType::Switch;
+        !is_switch && after.by_guid(port.guid).is_none()
+    });
+    gone.map(|port| before.fabric().node(port.at.node).name().to_owned())
+        .collect()
+}

@@ -1,0 +1,45 @@
+//! The proof over finished tables.
+
+use routing::check::{CreditLoop, DependencyGraph, PathSls, Reachability, reachability};
+
+use super::{Parts, rows};
+
+/// What the check of finished tables found.
+#[derive(Debug, Clone)]
+pub struct Proof {
+    /// A shortest credit loop of the unicast routes; none proves them free of deadlock.
+    pub credit_loop: Option<CreditLoop>,
+    /// A shortest loop that unicast and multicast close together, where members of a group on SL 0
+    /// are everywhere. Torus-2QoS makes one after some failures; no other engine here makes trees.
+    pub multicast_loop: Option<CreditLoop>,
+    /// Which pairs have a path.
+    pub reachability: Reachability,
+}
+
+/// Lost pairs that a report names.
+pub const LISTED_PAIRS: usize = 1000;
+
+/// Proves the tables as the SA will use them. With torus-2QoS both QoS levels are looked at; with
+/// other engines every SL that policy or partitions hand out.
+pub fn check(parts: &Parts) -> Proof {
+    let sls = path_sls(parts);
+    let (topology, routes) = (&parts.topology, &parts.routes);
+    let mut graph = DependencyGraph::new(topology, routes);
+    graph.add_unicast(topology, routes, sls);
+    let credit_loop = graph.shortest_loop();
+    graph.add_multicast(topology, &routes.worst_groups(topology));
+    let multicast_loop = graph.shortest_loop();
+    Proof {
+        multicast_loop: multicast_loop.filter(|_| credit_loop.is_none()),
+        credit_loop,
+        reachability: reachability(topology, routes, LISTED_PAIRS),
+    }
+}
+
+/// The SLs that the SA will give to paths.
+pub fn path_sls(parts: &Parts) -> PathSls<'static> {
+    match parts.routes.torus() {
+        Some(_) => PathSls::Engine,
+        None => PathSls::Any(rows::sls_in_use(parts)),
+    }
+}

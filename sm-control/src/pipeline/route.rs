@@ -1,0 +1,145 @@
+//! From read sources to routes.
+
+use std::time::{Duration, Instant};
+
+use routing::survivors::survivors;
+use routing::{Qos, Refusal, Routes, Topology, torus};
+use thiserror::Error;
+
+use super::{Parts, PipelineError, Sources, Tables};
+
+/// A fabric that the engine refuses.
+#[derive(Debug, Error)]
+#[error("{refusal}")]
+pub struct Refused {
+    /// Why, and the placement where there is one.
+    pub refusal: Refusal,
+    /// The fabric that the refusal speaks of.
+    pub topology: Topology,
+}
+
+/// Routes the fabric by the engine that the inputs call for. Errors: `Refused`.
+pub fn route(sources: Sources) -> Result<Parts, PipelineError> {
+    route_after(sources, None, &mut Duration::default())
+}
+
+/// [`route`], where `before` holds the last routes that an engine made: if it refuses the fabric
+/// now, what is left of them stands in. `spent` is set to the time of the engine alone.
+pub fn route_after(
+    sources: Sources,
+    before: Option<&Parts>,
+    spent: &mut Duration,
+) -> Result<Parts, PipelineError> {
+    let topology = sources.subnet.topology(&sources.options);
+    let start = Instant::now();
+    let routed = by_engine(&sources, &topology, before);
+    *spent = start.elapsed();
+    let (routes, refusal) = match (routed, before) {
+        (Ok(routes), _) => (routes, None),
+        (Err(refusal), Some(before)) if is_same_engine(before, &refusal) => {
+            let left = survivors(&before.topology, &before.routes, &topology);
+            (left, Some(Box::new(refusal)))
+        }
+        (Err(refusal), _) => {
+            return Err(PipelineError::Refused(Box::new(Refused {
+                refusal,
+                topology,
+            })));
+        }
+    };
+    let Sources {
+        subnet,
+        options,
+        partitions,
+        policy,
+        ..
+    } = sources;
+    let facts = subnet.port_facts();
+    let ends = subnet.end_ports().iter();
+    let rate_caps = ends
+        .map(|port| subnet.fabric().rate_caps(port.at))
+        .collect();
+    Ok(Parts {
+        subnet,
+        options,
+        topology,
+        routes,
+        facts,
+        partitions,
+        policy,
+        rate_caps,
+        refusal,
+    })
+}
+
+fn by_engine(
+    sources: &Sources,
+    topology: &Topology,
+    before: Option<&Parts>,
+) -> Result<Routes, Refusal> {
+    let qos = if sources.options.qos {
+        Qos::On
+    } else {
+        Qos::Off
+    };
+    let before = before.map(|before| torus::Before {
+        topology: &before.topology,
+        routes: &before.routes,
+    });
+    match &sources.tables {
+        Tables::Torus {
+            config,
+            proved: false,
+        } => match before {
+            Some(before) => torus::reroute(topology, config, qos, before),
+            None => torus::route(topology, config, qos),
+        },
+        Tables::Torus {
+            config,
+            proved: true,
+        } => torus::route_proved(topology, config, qos),
+        Tables::MinHop => Ok(routing::minhop::route(topology)),
+        Tables::Files { lfts, sl2vl } => routing::files::route(topology, lfts, sl2vl),
+    }
+}
+
+/// Tables of another engine are no reason to serve on: they are not what the operator asks for.
+fn is_same_engine(before: &Parts, refusal: &Refusal) -> bool {
+    before.routes.engine() == refusal.engine
+}
+
+/// What changed in the torus. `most`: as many differences as are told (max_changes).
+pub(super) fn changes(before: &Parts, after: &Parts, most: u32) -> Vec<String> {
+    let (Some(was), Some(is)) = (before.routes.torus(), after.routes.torus()) else {
+        return Vec::new();
+    };
+    let found = torus::changes((&before.topology, was), (&after.topology, is), most);
+    let mut told: Vec<String> = found.listed.iter().map(ToString::to_string).collect();
+    if found.is_cut {
+        told.push(format!(
+            "there may be more changes in the torus; max_changes is {most}"
+        ));
+    }
+    told
+}
+
+impl Sources {
+    /// How many changes of the torus are told.
+    pub(super) fn changes_told(&self) -> u32 {
+        match &self.tables {
+            Tables::Torus { config, .. } => config.max_changes,
+            _ => 0,
+        }
+    }
+}
+
+impl Parts {
+    /// What is served when the engine refuses.
+    pub(super) fn refusal_in_words(&self) -> Option<String> {
+        let refusal = self.refusal.as_ref()?;
+        Some(format!(
+            "{refusal}\nThe switches keep the tables they have: pairs whose paths pass no failed \
+             part keep their answers, the others get none"
+        ))
+    }
+}

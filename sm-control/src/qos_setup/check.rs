@@ -1,0 +1,174 @@
+//! Options against what torus-2QoS needs.
+
+use super::warning::{Origin, Priority, TorusWarning, option};
+use crate::fabric::OpenSmOptions;
+use crate::fabric::options::{PortClass, QosSet, QosTables, VlArbEntry};
+
+/// Where OpenSM warns about the QoS options once torus-2QoS has routed, classes of ports with the
+/// same trouble put together; and the common `qos_sl2vl`, which it ignores without a word.
+pub fn torus_warnings(options: &OpenSmOptions) -> Vec<TorusWarning> {
+    let priorities = [Priority::High, Priority::Low];
+    let mut found = Vec::new();
+    found.extend(few_vls(options, vec![PortClass::SwitchExternal], 8));
+    found.extend(
+        priorities
+            .map(|priority| between_switches(options, priority))
+            .into_iter()
+            .flatten(),
+    );
+    for classes in groups(options, |set| set.max_vls.is_some()) {
+        found.extend(few_vls(options, classes, 2));
+    }
+    for priority in priorities {
+        for classes in groups(options, |set| priority.of(set).is_some()) {
+            found.extend(at_end_ports(options, priority, classes));
+        }
+    }
+    found.extend(sl2vl(options));
+    found
+}
+
+/// The classes of end ports: those with a value of their own one by one, the others together.
+fn groups(options: &OpenSmOptions, has_own: impl Fn(&QosSet) -> bool) -> Vec<Vec<PortClass>> {
+    let classes = [PortClass::Ca, PortClass::SwitchPort0, PortClass::Router];
+    let (own, others): (Vec<_>, Vec<_>) = classes
+        .into_iter()
+        .partition(|class| has_own(options.qos_set(*class)));
+    let own = own.into_iter().map(|class| vec![class]);
+    own.chain([others])
+        .filter(|group| !group.is_empty())
+        .collect()
+}
+
+fn few_vls(options: &OpenSmOptions, classes: Vec<PortClass>, needed: u8) -> Option<TorusWarning> {
+    let own = options.qos_set(*classes.first()?).max_vls;
+    let origin = if own.is_some() {
+        Origin::Own
+    } else {
+        Origin::Common
+    };
+    let max_vls = own.or(options.qos_common.max_vls)?;
+    (max_vls < needed).then_some(TorusWarning::FewVls {
+        classes,
+        origin,
+        max_vls,
+        needed,
+    })
+}
+
+fn between_switches(options: &OpenSmOptions, priority: Priority) -> Option<TorusWarning> {
+    let (origin, weights) = weights(options, PortClass::SwitchExternal, priority);
+    let levels = [&weights[..4], &weights[4..]];
+    if levels.into_iter().all(is_uniform) {
+        return None;
+    }
+    // Whoever configured it meant something by the levels' shares; the default means nothing here.
+    let shares = match origin {
+        Origin::Default => [DEFAULT_WEIGHT; 2],
+        Origin::Own | Origin::Common => {
+            levels.map(|level| level.iter().copied().max().unwrap_or(0))
+        }
+    };
+    let [low, high] = shares;
+    let fair = [low, low, low, low, high, high, high, high];
+    Some(TorusWarning::UnequalWeights {
+        priority,
+        origin,
+        weights,
+        fair: written(&fair),
+    })
+}
+
+fn at_end_ports(
+    options: &OpenSmOptions,
+    priority: Priority,
+    classes: Vec<PortClass>,
+) -> Option<TorusWarning> {
+    let (origin, weights) = weights(options, *classes.first()?, priority);
+    let [first, second, unused @ ..] = weights;
+    if unused.iter().all(|weight| *weight == 0) {
+        return None;
+    }
+    // A level without any weight would starve.
+    let fair = match (origin, first, second) {
+        (Origin::Default, ..) | (_, 0, 0) => [DEFAULT_WEIGHT; 2],
+        (_, one, 0) | (_, 0, one) => [one; 2],
+        (_, first, second) => [first, second],
+    };
+    Some(TorusWarning::UnusedVlWeights {
+        priority,
+        classes,
+        origin,
+        weights,
+        fair: written(&fair),
+    })
+}
+
+fn sl2vl(options: &OpenSmOptions) -> Option<TorusWarning> {
+    let classes = [
+        PortClass::Ca,
+        PortClass::SwitchPort0,
+        PortClass::SwitchExternal,
+        PortClass::Router,
+    ];
+    let own = classes
+        .into_iter()
+        .filter(|class| options.qos_set(*class).sl2vl.is_some());
+    let mut names: Vec<_> = own
+        .map(|class| option(class, Origin::Own, "sl2vl"))
+        .collect();
+    if options.qos_common.sl2vl.is_some() {
+        names.push(option(PortClass::Ca, Origin::Common, "sl2vl"));
+    }
+    (!names.is_empty()).then_some(TorusWarning::SlToVlIgnored { options: names })
+}
+
+/// The weight that OpenSM's own default tables give.
+const DEFAULT_WEIGHT: u32 = 4;
+
+/// The weights in force for a class, and where they come from.
+fn weights(options: &OpenSmOptions, class: PortClass, priority: Priority) -> (Origin, [u32; 8]) {
+    let own = priority.of(options.qos_set(class));
+    let common = priority.of(&options.qos_common);
+    let (origin, text) = match (own, common) {
+        (Some(own), _) => (Origin::Own, own),
+        (None, Some(common)) => (Origin::Common, common),
+        (None, None) => (Origin::Default, priority.default()),
+    };
+    let [a, b, c, d, e, f, g, h, ..] = VlArbEntry::weights_by_vl(text);
+    (origin, [a, b, c, d, e, f, g, h])
+}
+
+impl Priority {
+    fn of(self, set: &QosSet) -> Option<&str> {
+        match self {
+            Self::High => set.vlarb_high.as_deref(),
+            Self::Low => set.vlarb_low.as_deref(),
+        }
+    }
+
+    const fn default(self) -> &'static str {
+        match self {
+            Self::High => QosTables::DEFAULT_HIGH,
+            Self::Low => QosTables::DEFAULT_LOW,
+        }
+    }
+}
+
+/// True when all are the same.
+pub(super) fn is_uniform(weights: &[u32]) -> bool {
+    weights.iter().all(|weight| Some(weight) == weights.first())
+}
+
+/// As an option's value: VLs without weight are left out.
+fn written(weights: &[u32]) -> String {
+    const MOST: u32 = 255;
+    let weighty = (0..).zip(weights).filter(|(_, weight)| **weight > 0);
+    let entries: Vec<_> = weighty
+        .map(|(vl, weight): (u8, _)| format!("{vl}:{}", (*weight).min(MOST)))
+        .collect();
+    entries.join(",")
+}
+
+#[cfg(test)]
+mod tests;

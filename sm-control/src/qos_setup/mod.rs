@@ -1,0 +1,15 @@
+//! QoS set-up of ports: which SL2VL and VL arbitration tables OpenSM gives them, and where the
+//! configured ones do not suit torus-2QoS.
+//!
+//! torus-2QoS spreads the paths of one QoS level over VLs 0 to 3 between switches, those of the
+//! other over VLs 4 to 7, and uses VL 0 and VL 1 at end ports. The tables of VL arbitration come
+//! from `opensm.conf`, as for any engine; only towards end ports the engine changes them.
+
+mod blocks;
+mod check;
+mod tables;
+mod warning;
+
+pub use check::torus_warnings;
+pub use tables::{PortTables, PortUse, SlToVlRow, port_tables};
+pub use warning::{Origin, Priority, TorusWarning};

@@ -1,0 +1,218 @@
+//! What does not suit torus-2QoS, in words.
+
+use core::fmt;
+
+use super::check::is_uniform;
+use crate::fabric::options::PortClass;
+
+/// A QoS option that does not suit torus-2QoS. OpenSM routes all the same, and so do we.
+/// Source: OpenSM `osm_torus.c`, `check_qos_swe_config` and `check_qos_ep_config`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum TorusWarning {
+    /// Fewer VLs than torus-2QoS has uses for.
+    FewVls {
+        /// Ports that the option is in force for.
+        classes: Vec<PortClass>,
+        /// Whose option it is.
+        origin: Origin,
+        /// Its value.
+        max_vls: u8,
+        /// How many VLs have a use.
+        needed: u8,
+    },
+    /// Between switches, VLs of one QoS level have different weights.
+    UnequalWeights {
+        /// Which table.
+        priority: Priority,
+        /// Where it comes from.
+        origin: Origin,
+        /// Sums of weights. Shape: VL 0 to 7.
+        weights: [u32; 8],
+        /// A fair value of the class's own option.
+        fair: String,
+    },
+    /// At end ports, VLs have weight that torus-2QoS does not use there.
+    UnusedVlWeights {
+        /// Which table.
+        priority: Priority,
+        /// Ports that it is in force for.
+        classes: Vec<PortClass>,
+        /// Where it comes from.
+        origin: Origin,
+        /// Sums of weights. Shape: VL 0 to 7.
+        weights: [u32; 8],
+        /// A value of the classes' own options with weight for VLs 0 and 1 only.
+        fair: String,
+    },
+    /// SL2VL tables are configured, which only the engine may make.
+    SlToVlIgnored {
+        /// Names of the options, the common one last.
+        options: Vec<String>,
+    },
+}
+
+/// Where the value in force for a class of ports comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// The option of the class itself.
+    Own,
+    /// The option for all classes.
+    Common,
+    /// OpenSM's default.
+    Default,
+}
+
+/// One of the two tables of VL arbitration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Priority {
+    /// `vlarb_high`.
+    High,
+    /// `vlarb_low`.
+    Low,
+}
+
+impl Priority {
+    /// Name of the option, without its prefix.
+    const fn field(self) -> &'static str {
+        match self {
+            Self::High => "vlarb_high",
+            Self::Low => "vlarb_low",
+        }
+    }
+}
+
+impl fmt::Display for TorusWarning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::FewVls {
+                classes,
+                origin,
+                max_vls,
+                needed,
+            } => write!(
+                f,
+                "{} is {max_vls}, torus-2QoS has a use for {needed} VLs {}; remove it (it limits \
+                 nothing, max_op_vls does) or {}",
+                InForce(classes, *origin, "max_vls"),
+                Ports(classes),
+                Advice(classes, "max_vls", needed)
+            ),
+            Self::UnequalWeights {
+                priority,
+                origin,
+                weights,
+                fair,
+            } => write!(
+                f,
+                "{} is unfair between switches: {}, torus-2QoS needs them equal; {}",
+                InForce(BETWEEN_SWITCHES, *origin, priority.field()),
+                Unequal(weights),
+                Advice(BETWEEN_SWITCHES, priority.field(), fair)
+            ),
+            Self::UnusedVlWeights {
+                priority,
+                classes,
+                origin,
+                weights: [_, _, weights @ ..],
+                fair,
+            } => write!(
+                f,
+                "{} gives weight to VLs that torus-2QoS does not use {}: VLs 2-7 weigh {}; {}",
+                InForce(classes, *origin, priority.field()),
+                Ports(classes),
+                list(weights),
+                Advice(classes, priority.field(), fair)
+            ),
+            Self::SlToVlIgnored { options } => write!(
+                f,
+                "torus-2QoS makes the SL2VL tables of all ports itself, to be free of deadlock; \
+                 remove from opensm.conf what has no effect: {}",
+                options.join(", ")
+            ),
+        }
+    }
+}
+
+const BETWEEN_SWITCHES: &[PortClass] = &[PortClass::SwitchExternal];
+
+/// The name of an option: that of a class, or with [`Origin::Common`] the common one.
+pub(super) fn option(class: PortClass, origin: Origin, field: &str) -> String {
+    let prefix = match (origin, class) {
+        (Origin::Common, _) => "qos",
+        (_, PortClass::Ca) => "qos_ca",
+        (_, PortClass::SwitchPort0) => "qos_sw0",
+        (_, PortClass::SwitchExternal) => "qos_swe",
+        (_, PortClass::Router) => "qos_rtr",
+    };
+    format!("{prefix}_{field}")
+}
+
+/// The value in force for classes that share it.
+struct InForce<'a>(&'a [PortClass], Origin, &'a str);
+
+impl fmt::Display for InForce<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(classes, origin, field) = *self;
+        let class = classes.first().copied().unwrap_or(PortClass::Ca);
+        match origin {
+            Origin::Own | Origin::Common => f.write_str(&option(class, origin, field)),
+            Origin::Default => write!(f, "the default {field} of OpenSM"),
+        }
+    }
+}
+
+/// Where the ports of classes are.
+struct Ports<'a>(&'a [PortClass]);
+
+impl fmt::Display for Ports<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = |class: &PortClass| match class {
+            PortClass::Ca => "on CA ports",
+            PortClass::SwitchPort0 => "on switch ports 0",
+            PortClass::SwitchExternal => "between switches",
+            PortClass::Router => "on router ports",
+        };
+        let names: Vec<_> = self.0.iter().map(name).collect();
+        f.write_str(&names.join(", "))
+    }
+}
+
+/// What to write into opensm.conf: a whole line for the first class, names for the others.
+struct Advice<'a, V>(&'a [PortClass], &'a str, V);
+
+impl<V: fmt::Display> fmt::Display for Advice<'_, V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(classes, field, value) = self;
+        let names = classes
+            .iter()
+            .map(|class| option(*class, Origin::Own, field));
+        let names: Vec<_> = names.collect();
+        let (first, others) = names.split_first().ok_or(fmt::Error)?;
+        write!(f, "set in opensm.conf: {first} {value}")?;
+        if others.is_empty() {
+            return Ok(());
+        }
+        write!(f, " (and the same for {})", others.join(", "))
+    }
+}
+
+/// The ranges of VLs whose weights differ.
+struct Unequal<'a>(&'a [u32; 8]);
+
+impl fmt::Display for Unequal<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (first, second) = self.0.split_at(4);
+        let levels = [("VLs 0-3", first), ("VLs 4-7", second)];
+        let unequal = levels.iter().filter(|(_, weights)| !is_uniform(weights));
+        let words: Vec<_> = unequal
+            .map(|(vls, weights)| format!("{vls} weigh {}", list(weights)))
+            .collect();
+        f.write_str(&words.join(" and "))
+    }
+}
+
+fn list(weights: &[u32]) -> String {
+    let words: Vec<_> = weights.iter().map(u32::to_string).collect();
+    words.join(",")
+}

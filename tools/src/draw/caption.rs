@@ -1,0 +1,198 @@
+//! What stands below a picture.
+
+use std::fmt::Write;
+
+use routing::torus::{Axis, Shape, Sign};
+
+use super::load::Load;
+use super::path::{End, Path};
+use super::scene::{LinkId, LinkState, Scene, Tree, counted};
+
+/// Most items that one line lists.
+const LISTED: usize = 24;
+
+/// One line that says what is drawn.
+pub(crate) fn title(scene: &Scene) -> String {
+    let switches = scene.places.len() - scene.empty_places().count();
+    let hosts = scene
+        .places
+        .iter()
+        .filter_map(|place| place.switch.as_ref());
+    let hosts: usize = hosts.map(|switch| switch.hosts).sum();
+    let is_wired = |state: &LinkState| matches!(state, LinkState::Wired(_));
+    let wired = scene
+        .links
+        .iter()
+        .filter(|link| is_wired(&link.state))
+        .count();
+    format!(
+        "{}: {}, {}, {}",
+        shape(scene.shape),
+        of(switches, scene.places.len(), "switch"),
+        counted(hosts, "host"),
+        of(wired, scene.links.len(), "link"),
+    )
+}
+
+/// Everything else, a line each.
+pub(crate) fn lines(scene: &Scene) -> Vec<String> {
+    let mut lines = Vec::new();
+    if scene.is_refused {
+        lines.push("Not routed: torus-2QoS refuses this fabric.".to_owned());
+    }
+    lines.extend(datelines(scene.shape));
+    lines.extend(list("No switch at", scene.empty_places()));
+    let missing = scene.missing_links().map(|link| between(link, scene.shape));
+    lines.extend(list("No link between", missing));
+    lines.extend(list("Outside the torus:", scene.outside.iter()));
+    lines.extend(scene.paths.iter().map(of_path));
+    lines.extend(scene.tree.iter().map(|tree| of_tree(tree, scene.shape)));
+    lines.extend(scene.load.iter().map(|load| of_load(load, scene)));
+    lines
+}
+
+/// `6 x 5 torus`: axes of radix 1 are left out.
+fn shape(shape: Shape) -> String {
+    let there = Axis::ALL
+        .into_iter()
+        .filter(|axis| shape.radix_of(*axis) > 1);
+    let there: Vec<_> = there.collect();
+    let sizes: Vec<_> = there
+        .iter()
+        .map(|axis| shape.radix_of(*axis).to_string())
+        .collect();
+    let open: Vec<_> = there.iter().filter(|axis| shape.is_mesh(**axis)).collect();
+    let kind = if open.len() == there.len() {
+        "mesh"
+    } else {
+        "torus"
+    };
+    let mut text = match sizes.as_slice() {
+        [] => "single switch".to_owned(),
+        [size] => format!("{kind} of {size}"),
+        sizes => format!("{} {kind}", sizes.join(" x ")),
+    };
+    if kind == "torus" && !open.is_empty() {
+        let open: Vec<_> = open.iter().map(ToString::to_string).collect();
+        let _ = write!(text, " open along {}", open.join(" and "));
+    }
+    text
+}
+
+fn of(have: usize, all: usize, what: &str) -> String {
+    if have == all {
+        counted(all, what)
+    } else {
+        format!("{have} of {}", counted(all, what))
+    }
+}
+
+fn datelines(shape: Shape) -> Option<String> {
+    let closed = Axis::ALL
+        .into_iter()
+        .filter(|axis| shape.radix_of(*axis) > 2 && !shape.is_mesh(*axis));
+    let lines: Vec<_> = closed
+        .map(|axis| format!("{axis}={} and {axis}=0", shape.radix_of(axis) - 1))
+        .collect();
+    (!lines.is_empty()).then(|| format!("Datelines lie between {}.", lines.join(", between ")))
+}
+
+/// A sentence over what may be a long list; none over an empty one.
+fn list<T: ToString>(start: &str, items: impl Iterator<Item = T>) -> Option<String> {
+    let items: Vec<_> = items.map(|item| item.to_string()).collect();
+    let shown: Vec<_> = items.iter().take(LISTED).map(String::as_str).collect();
+    let mut text = format!("{start} {}", shown.join("; "));
+    if items.len() > LISTED {
+        let _ = write!(text, " and {} more", items.len() - LISTED);
+    }
+    (!items.is_empty()).then(|| text + ".")
+}
+
+fn between(link: LinkId, shape: Shape) -> String {
+    format!("{} and {}", link.low, link.high(shape))
+}
+
+fn of_path(path: &Path) -> String {
+    let sl = match (&path.sl, path.problem()) {
+        (Ok(sl), _) => sl,
+        (Err(_), problem) => return capitalised(&problem.unwrap_or_default()),
+    };
+    let (from, to) = (end(&path.from), end(&path.to));
+    let mut text = format!("Path from {from} to {to}: SL {sl}");
+    for hop in &path.hops {
+        let turn = if hop.is_against_order {
+            " (turn against the dimension order)"
+        } else {
+            ""
+        };
+        let (at, direction) = (hop.step.from, hop.step.direction);
+        let _ = write!(text, ", {at} {direction} VL {}{turn}", hop.vl);
+    }
+    if path.hops.is_empty() {
+        text.push_str(", within one switch");
+    }
+    text + "."
+}
+
+fn end(end: &End) -> String {
+    match end.at {
+        Some(at) => format!("{} (LID {}, at {at})", end.name, end.lid),
+        None => format!("{} (LID {}, outside the torus)", end.name, end.lid),
+    }
+}
+
+fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(|letter| letter.to_ascii_uppercase());
+    first.into_iter().chain(letters).chain(['.']).collect()
+}
+
+fn of_tree(tree: &Tree, shape: Shape) -> String {
+    let mut text = format!("Multicast tree: root at {}", tree.root);
+    let across = tree.branches.iter().map(|branch| branch.link(shape));
+    let across: Vec<_> = across
+        .filter(|link| link.closes_ring(shape))
+        .map(|link| between(link, shape))
+        .collect();
+    if !across.is_empty() {
+        let _ = write!(text, "; crosses a dateline between {}", across.join("; "));
+    }
+    text + "."
+}
+
+fn of_load(load: &Load, scene: &Scene) -> String {
+    let links = scene.links.iter().filter_map(|link| match &link.state {
+        LinkState::Wired(cables) => Some((load.per_cable(link.id, cables.len()), link.id)),
+        _ => None,
+    });
+    let links: Vec<_> = links.collect();
+    let least = links.iter().map(|(paths, _)| *paths).min().unwrap_or(0);
+    let most = links.iter().map(|(paths, _)| *paths).max().unwrap_or(0);
+    let busiest = links.iter().find(|(paths, _)| *paths == most);
+    let mut text = format!(
+        "Load: paths between all pairs of switches, per cable in the busier direction, QoS level \
+         0: {least} to {most}"
+    );
+    if let Some((_, link)) = busiest {
+        let _ = write!(text, ", most between {}", between(*link, scene.shape));
+        let _ = write!(text, " ({})", load_of(load, *link));
+    }
+    text + "."
+}
+
+/// `+x 12 paths: VL 0 8, VL 1 4; -x 12 paths: VL 0 12`
+pub(crate) fn load_of(load: &Load, link: LinkId) -> String {
+    let ways = [(Sign::Plus, '+'), (Sign::Minus, '-')].map(|(sign, letter)| {
+        let total = usize::try_from(load.one_way(link, sign)).unwrap_or(usize::MAX);
+        let used = (0..)
+            .zip(load.by_vl(link, sign))
+            .filter(|(_, paths)| *paths > 0);
+        let vls: Vec<_> = used
+            .map(|(vl, paths): (u8, _)| format!("VL {vl} {paths}"))
+            .collect();
+        let colon = if vls.is_empty() { "" } else { ": " };
+        let paths = counted(total, "path");
+        format!("{letter}{} {paths}{colon}{}", link.axis, vls.join(", "))
+    });
+    ways.join("; ")
+}

@@ -1,0 +1,290 @@
+//! Where things stand on paper. All lengths in pixels.
+
+use routing::torus::{Axis, Coordinate, Sign};
+
+use super::scene::{LinkId, Scene, Step};
+use super::view::View;
+
+/// A point on paper.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Point {
+    pub(crate) x: i32,
+    pub(crate) y: i32,
+}
+
+/// A piece of a link: the whole of it, or what one end shows of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Segment {
+    pub(crate) from: Point,
+    pub(crate) to: Point,
+}
+
+/// How much room a switch gets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Room {
+    /// From switch to switch.
+    pub(crate) cell: i32,
+    /// Radius of a switch.
+    pub(crate) dot: i32,
+    /// Size of letters beside a switch; none where there is no room for any.
+    pub(crate) letters: Option<i32>,
+    /// Length of the stub of a link that closes a ring.
+    stub: i32,
+    /// Length of the stub of a link to another plane, each way.
+    slant: i32,
+    /// From the outermost columns to the labels of the rows.
+    reach: i32,
+    pub(crate) hop_label: HopLabel,
+    /// Length of the arrows on paths.
+    pub(crate) arrow: i32,
+    /// Widths of lines: tree, path.
+    pub(crate) widths: (&'static str, &'static str),
+}
+
+/// What a hop of a path says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum HopLabel {
+    /// `SL 1 VL 0`
+    Full,
+    /// `1/0`
+    Short,
+    /// Colour alone.
+    None,
+}
+
+const ROOMY: Room = Room {
+    cell: 96,
+    dot: 8,
+    letters: Some(11),
+    stub: 40,
+    slant: 24,
+    reach: 76,
+    hop_label: HopLabel::Full,
+    arrow: 13,
+    widths: ("3.5", "6"),
+};
+
+const MEDIUM: Room = Room {
+    cell: 56,
+    dot: 6,
+    letters: Some(9),
+    stub: 24,
+    slant: 14,
+    reach: 38,
+    hop_label: HopLabel::Short,
+    arrow: 11,
+    widths: ("2.5", "5"),
+};
+
+const TIGHT: Room = Room {
+    cell: 24,
+    dot: 4,
+    letters: None,
+    stub: 10,
+    slant: 7,
+    reach: 16,
+    hop_label: HopLabel::None,
+    arrow: 7,
+    widths: ("1.5", "3"),
+};
+
+/// Most switches that get much room, and some.
+const ROOMY_PLACES: usize = 64;
+const MEDIUM_PLACES: usize = 512;
+
+/// Left and right of everything.
+pub(crate) const MARGIN: i32 = 24;
+/// Above the pictures, for the title.
+const HEAD: i32 = 56;
+/// Beside the columns and rows, for their labels.
+const LABELS: i32 = 30;
+/// Widest row of planes, unless a single one is wider.
+const WIDEST: i32 = 1800;
+
+/// The arrangement of a scene.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Layout {
+    pub(crate) view: View,
+    pub(crate) room: Room,
+    shape: routing::torus::Shape,
+    /// Planes side by side.
+    abreast: i32,
+}
+
+impl Layout {
+    /// The more switches, the less room for each.
+    pub(crate) fn of(scene: &Scene) -> Self {
+        let room = match scene.places.len() {
+            0..=ROOMY_PLACES => ROOMY,
+            places if places <= MEDIUM_PLACES => MEDIUM,
+            _ => TIGHT,
+        };
+        let mut layout = Self {
+            view: View::of(scene.shape),
+            room,
+            shape: scene.shape,
+            abreast: 1,
+        };
+        layout.abreast = layout.choose_abreast();
+        layout
+    }
+
+    /// As wide as it is high, or somewhat wider.
+    fn choose_abreast(&self) -> i32 {
+        let (width, height) = self.plane_size();
+        let planes = i32::from(self.view.count(self.view.through));
+        let fits = |abreast: &i32| abreast * width <= WIDEST;
+        let is_wide = |abreast: &i32| {
+            let rows = (planes + abreast - 1) / abreast;
+            3 * abreast * width >= 4 * rows * height
+        };
+        let mut choices = (1..=planes).take_while(fits);
+        let widest = choices.clone().last().unwrap_or(1);
+        let abreast = choices.find(is_wide).unwrap_or(widest);
+        // No emptier a last row than need be.
+        let rows = (planes + abreast - 1) / abreast;
+        (planes + rows - 1) / rows
+    }
+
+    /// Width and height of one plane with its labels.
+    fn plane_size(&self) -> (i32, i32) {
+        let length = |axis| self.room.cell * (i32::from(self.view.count(axis)) - 1);
+        let heading = if self.view.through.is_some() { 24 } else { 0 };
+        let (across, up) = self.reach();
+        (
+            length(self.view.across) + 2 * across + LABELS + 10,
+            length(self.view.up) + 2 * up + LABELS + heading,
+        )
+    }
+
+    /// Width of the pictures, and where the words below begin.
+    pub(crate) fn size(&self) -> (i32, i32) {
+        let (width, height) = self.plane_size();
+        let planes = i32::from(self.view.count(self.view.through));
+        let rows = (planes + self.abreast - 1) / self.abreast;
+        (
+            2 * MARGIN + width * self.abreast.min(planes),
+            HEAD + height * rows,
+        )
+    }
+
+    /// Where the switch at the lower left of a plane is.
+    pub(crate) fn origin(&self, plane: u8) -> Point {
+        let (width, height) = self.plane_size();
+        let plane = i32::from(plane);
+        let (column, row) = (plane % self.abreast, plane / self.abreast);
+        let (across, up) = self.reach();
+        Point {
+            x: MARGIN + column * width + across + LABELS,
+            y: HEAD + (row + 1) * height - up - LABELS,
+        }
+    }
+
+    /// The switch at the upper right of a plane.
+    pub(crate) fn far_corner(&self, plane: u8) -> Point {
+        let length = |axis| self.room.cell * (i32::from(self.view.count(axis)) - 1);
+        let origin = self.origin(plane);
+        Point {
+            x: origin.x + length(self.view.across),
+            y: origin.y - length(self.view.up),
+        }
+    }
+
+    /// From the outermost switches to the labels of the axes: sideways, and up or down.
+    pub(crate) const fn reach(&self) -> (i32, i32) {
+        (self.room.reach, self.room.stub + self.room.stub / 2)
+    }
+
+    /// From the outermost switches to the dateline.
+    pub(crate) const fn dateline(&self) -> i32 {
+        self.room.stub - self.room.stub / 4
+    }
+
+    /// Where a switch is.
+    pub(crate) fn point(&self, at: Coordinate) -> Point {
+        let origin = self.origin(self.view.plane(at));
+        Point {
+            x: origin.x + self.room.cell * i32::from(self.view.column(at)),
+            y: origin.y - self.room.cell * i32::from(self.view.row(at)),
+        }
+    }
+
+    /// What is seen of a link, from its lower to its upper end.
+    pub(crate) fn segments(&self, link: LinkId) -> Vec<Segment> {
+        let (low, high) = (self.point(link.low), self.point(link.high(self.shape)));
+        if Some(link.axis) != self.view.through && !link.closes_ring(self.shape) {
+            return vec![Segment {
+                from: low,
+                to: high,
+            }];
+        }
+        let [out, back] = [Sign::Plus, Sign::Minus].map(|sign| self.stub(link.axis, sign));
+        vec![
+            Segment {
+                from: low,
+                to: low.moved(out),
+            },
+            Segment {
+                from: high.moved(back),
+                to: high,
+            },
+        ]
+    }
+
+    /// What is seen of a hop, in its direction.
+    pub(crate) fn hop_segments(&self, step: Step) -> Vec<Segment> {
+        let mut segments = self.segments(step.link(self.shape));
+        if step.direction.sign == Sign::Minus {
+            segments.reverse();
+            for segment in &mut segments {
+                std::mem::swap(&mut segment.from, &mut segment.to);
+            }
+        }
+        segments
+    }
+
+    /// Where the end of a stub is, seen from its switch.
+    fn stub(&self, axis: Axis, sign: Sign) -> (i32, i32) {
+        let towards = match sign {
+            Sign::Plus => 1,
+            Sign::Minus => -1,
+        };
+        let (stub, slant) = (self.room.stub, self.room.slant);
+        if Some(axis) == self.view.across {
+            (towards * stub, 0)
+        } else if Some(axis) == self.view.up {
+            (0, -towards * stub)
+        } else {
+            // Left of the switch: names and numbers stand at its right.
+            (-slant, -towards * slant)
+        }
+    }
+}
+
+impl Point {
+    /// The point some way off.
+    pub(crate) const fn moved(self, (x, y): (i32, i32)) -> Self {
+        Self {
+            x: self.x + x,
+            y: self.y + y,
+        }
+    }
+}
+
+impl Segment {
+    /// The point half-way.
+    pub(crate) const fn middle(self) -> Point {
+        Point {
+            x: (self.from.x + self.to.x) / 2,
+            y: (self.from.y + self.to.y) / 2,
+        }
+    }
+
+    /// -1, 0 or 1 each way.
+    pub(crate) const fn heading(self) -> (i32, i32) {
+        (
+            (self.to.x - self.from.x).signum(),
+            (self.to.y - self.from.y).signum(),
+        )
+    }
+}

@@ -1,0 +1,221 @@
+//! `sapphire draw`: a torus as a picture, for operators and for documents.
+//!
+//! [`scene`] says what there is to see, [`svg`] and [`text`] draw it.
+
+mod caption;
+mod layout;
+mod load;
+mod path;
+mod scene;
+mod svg;
+mod text;
+mod view;
+mod xml;
+
+#[cfg(test)]
+mod tests;
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::{fs, io};
+
+use clap::{ArgAction, Args};
+use routing::{Topology, Torus};
+use sm_control::pipeline::{self, Compiled, EngineChoice, Inputs, Parts, PipelineError, Stamp};
+
+use self::load::Load;
+use self::path::Path;
+use self::scene::{Scene, Tree};
+use crate::failure::{Failure, Outcome};
+use crate::inputs::{FabricArgs, failure, or_fail, warn};
+
+#[derive(Debug, Args)]
+pub(crate) struct Draw {
+    #[command(flatten)]
+    fabric: FabricArgs,
+    /// SVG file to write; - for standard output
+    #[arg(short, long, value_name = "FILE", required_unless_present = "text")]
+    output: Option<PathBuf>,
+    /// Print the picture as text
+    #[arg(long)]
+    text: bool,
+    /// Draw the path between two ports, each a node name, GUID or LID; may repeat
+    #[arg(long, num_args = 2, value_names = ["SRC", "DST"], action = ArgAction::Append)]
+    path: Vec<String>,
+    /// Draw the tree of which multicast groups use parts
+    #[arg(long)]
+    multicast: bool,
+    /// Colour links by how many paths between switches use them
+    #[arg(long)]
+    vl_load: bool,
+}
+
+pub(crate) fn run(verb: &Draw) -> Outcome {
+    if verb.text && is_standard_output(verb) {
+        return Err(Failure::Usage(
+            "--text and -o - both write to standard output; leave one out".to_owned(),
+        ));
+    }
+    let drawing = draw(verb)?;
+    emit(verb, &drawing.scene)?;
+    drawing.problem.map_or(Ok(()), |why| {
+        Err(Failure::Refused(why.trim_end().to_owned()))
+    })
+}
+
+/// A picture, and what is wrong with the fabric in it.
+struct Drawing {
+    scene: Scene,
+    problem: Option<String>,
+}
+
+fn draw(verb: &Draw) -> Outcome<Drawing> {
+    let inputs = verb.fabric.inputs();
+    check_is_torus(&inputs)?;
+    let routed = if verb.path.is_empty() {
+        route(&inputs)
+    } else {
+        compile(&inputs).map(Routed::Compiled)
+    };
+    match routed {
+        Ok(routed) => draw_routed(verb, &routed),
+        Err(PipelineError::Refused(refused)) => draw_refused(verb, &refused),
+        Err(error) => Err(failure(error)),
+    }
+}
+
+/// Only torus-2QoS knows where switches are.
+fn check_is_torus(inputs: &Inputs) -> Outcome {
+    if matches!(inputs.engine, EngineChoice::MinHop | EngineChoice::Files) {
+        return Err(no_places(
+            "this engine knows no coordinates; leave --engine out",
+        ));
+    }
+    if inputs.torus_conf.is_none() {
+        return Err(no_places("give --torus-conf"));
+    }
+    Ok(())
+}
+
+fn no_places(advice: &str) -> Failure {
+    Failure::Usage(format!(
+        "draw needs the place of every switch in a torus, which a torus configuration tells: \
+         {advice}"
+    ))
+}
+
+/// What the picture is made from; SLs of paths are read from a snapshot.
+enum Routed {
+    Parts(Box<Parts>),
+    Compiled(Box<Compiled>),
+}
+
+impl Routed {
+    fn parts(&self) -> &Parts {
+        match self {
+            Self::Parts(parts) => parts,
+            Self::Compiled(compiled) => &compiled.parts,
+        }
+    }
+}
+
+fn route(inputs: &Inputs) -> Result<Routed, PipelineError> {
+    let sources = pipeline::read(inputs)?;
+    warn(&sources.warnings);
+    let parts = pipeline::route(sources)?;
+    let warnings = parts.routes.warnings().iter();
+    warn(&warnings.map(ToString::to_string).collect::<Vec<_>>());
+    Ok(Routed::Parts(Box::new(parts)))
+}
+
+fn compile(inputs: &Inputs) -> Result<Box<Compiled>, PipelineError> {
+    let compiled = pipeline::compile(inputs, Stamp::default())?;
+    warn(&compiled.warnings);
+    Ok(Box::new(compiled))
+}
+
+fn draw_routed(verb: &Draw, routed: &Routed) -> Outcome<Drawing> {
+    let parts = routed.parts();
+    let Some(torus) = parts.routes.torus() else {
+        return Err(no_places("this engine knows no coordinates"));
+    };
+    let mut scene = Scene::of(&parts.topology, torus);
+    if verb.multicast {
+        let tree = parts.routes.multicast_tree();
+        scene.tree = tree.map(|tree| Tree::of(tree, torus));
+    }
+    if verb.vl_load {
+        scene.load = Some(Load::measure(&parts.topology, &parts.routes, torus));
+    }
+    if let Routed::Compiled(compiled) = routed {
+        scene.paths = paths(verb, compiled, torus)?;
+    }
+    let missing = scene.paths.iter().filter_map(Path::problem);
+    let problem = missing.collect::<Vec<_>>().join("\n");
+    Ok(Drawing {
+        scene,
+        problem: Some(problem).filter(|problem| !problem.is_empty()),
+    })
+}
+
+fn paths(verb: &Draw, compiled: &Compiled, torus: &Torus) -> Outcome<Vec<Path>> {
+    let find = |text: &String| or_fail(compiled.parts.subnet.find(text));
+    let pairs = verb.path.chunks_exact(2);
+    pairs
+        .map(|pair| Path::trace(compiled, torus, find(&pair[0])?, find(&pair[1])?))
+        .collect()
+}
+
+/// The placement alone: there are no paths, no tree and no load to draw.
+fn draw_refused(verb: &Draw, refused: &pipeline::Refused) -> Outcome<Drawing> {
+    let warnings = refused.refusal.warnings.iter();
+    warn(&warnings.map(ToString::to_string).collect::<Vec<_>>());
+    let Some(torus) = refused.refusal.torus.as_deref() else {
+        return Err(Failure::Refused(format!(
+            "{refused}\nthe switches could not be placed, so there is nothing to draw"
+        )));
+    };
+    Ok(Drawing {
+        scene: refused_scene(&refused.topology, torus),
+        problem: Some(format!("{refused}\n{}", refused_note(verb))),
+    })
+}
+
+fn refused_scene(topology: &Topology, torus: &Torus) -> Scene {
+    Scene {
+        is_refused: true,
+        ..Scene::of(topology, torus)
+    }
+}
+
+fn refused_note(verb: &Draw) -> &'static str {
+    if verb.path.is_empty() && !verb.multicast && !verb.vl_load {
+        "the picture shows where the switches are and what is missing"
+    } else {
+        "the picture shows where the switches are and what is missing; there are no routes to draw"
+    }
+}
+
+fn is_standard_output(verb: &Draw) -> bool {
+    verb.output.as_deref() == Some(std::path::Path::new("-"))
+}
+
+fn emit(verb: &Draw, scene: &Scene) -> Outcome {
+    if verb.text {
+        or_fail(print(&text::render(scene)))?;
+    }
+    match &verb.output {
+        Some(_) if is_standard_output(verb) => or_fail(print(&svg::render(scene))),
+        Some(path) => {
+            let written = fs::write(path, svg::render(scene));
+            or_fail(written.map_err(|error| format!("{}: {error}", path.display())))
+        }
+        None => Ok(()),
+    }
+}
+
+fn print(text: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    out.flush()
+}

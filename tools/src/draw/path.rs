@@ -1,0 +1,130 @@
+//! The way between two ports.
+
+use routing::torus::{Coordinate, Direction};
+use routing::walk::walk;
+use routing::{EndPortIx, SwitchIx, Torus};
+use sm_control::pipeline::Compiled;
+use sm_control::{request, slow_sa};
+
+use super::scene::{Step, printable};
+use crate::failure::{Failure, Outcome};
+
+/// A path, or why there is none.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Path {
+    pub(crate) from: End,
+    pub(crate) to: End,
+    /// From switch to switch; empty when both ends are on one switch, and when there is no path.
+    pub(crate) hops: Vec<Hop>,
+    /// What the SA answers. Errors: why there is no path.
+    pub(crate) sl: Result<u8, String>,
+}
+
+/// One end of a path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct End {
+    pub(crate) name: String,
+    pub(crate) lid: u16,
+    /// Place of its switch; none outside the torus.
+    pub(crate) at: Option<Coordinate>,
+}
+
+/// A hop between switches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Hop {
+    pub(crate) step: Step,
+    pub(crate) vl: u8,
+    /// Comes out of a turn that x before y before z does not allow.
+    pub(crate) is_against_order: bool,
+}
+
+impl Path {
+    /// The path that the SA gives the source, along the tables. Errors: indices out of range.
+    pub(crate) fn trace(
+        compiled: &Compiled,
+        torus: &Torus,
+        source: usize,
+        destination: usize,
+    ) -> Outcome<Self> {
+        let from = end(compiled, source)?;
+        let to = end(compiled, destination)?;
+        let found = answered_sl(compiled, from.lid, to.lid)
+            .and_then(|sl| Ok((sl, hops(compiled, torus, end_ix(source), to.lid, sl)?)));
+        let (sl, hops) = match found {
+            Ok((sl, hops)) => (Ok(sl), hops),
+            Err(why) => (Err(why), Vec::new()),
+        };
+        Ok(Self { from, to, hops, sl })
+    }
+
+    /// Why there is no path.
+    pub(crate) fn problem(&self) -> Option<String> {
+        let why = self.sl.as_ref().err()?;
+        let (from, to) = (&self.from.name, &self.to.name);
+        Some(format!("no path from {from} to {to}: {why}"))
+    }
+}
+
+fn end_ix(ix: usize) -> EndPortIx {
+    EndPortIx(u32::try_from(ix).unwrap_or(u32::MAX))
+}
+
+fn end(compiled: &Compiled, ix: usize) -> Outcome<End> {
+    let parts = &compiled.parts;
+    let ends = (
+        parts.topology.end_ports.get(ix),
+        parts.subnet.end_ports().get(ix),
+    );
+    let (Some(port), Some(named)) = ends else {
+        return Err(Failure::failed("no such port"));
+    };
+    Ok(End {
+        name: printable(&parts.subnet.fabric().port_name(named.at)),
+        lid: port.lid.get(),
+        at: parts.routes.coordinate(end_ix(ix)),
+    })
+}
+
+/// The SL that the SA answers. Errors: the status, in words.
+fn answered_sl(compiled: &Compiled, slid: u16, dlid: u16) -> Result<u8, String> {
+    let asked = request::path_by_lids(slid, dlid);
+    let reply = slow_sa::respond(&compiled.snapshot, &asked);
+    let reply = reply.ok_or("the SA would not reply")?;
+    let (status, records) = request::parse(&reply).map_err(|error| error.to_string())?;
+    let record = records.first();
+    let sl = record.map(|record| record.qos_class_sl.sl().get());
+    sl.ok_or_else(|| format!("the SA answers status 0x{status:04x} and no record"))
+}
+
+/// The way through the tables. Errors: where it ends.
+fn hops(
+    compiled: &Compiled,
+    torus: &Torus,
+    source: EndPortIx,
+    dlid: u16,
+    sl: u8,
+) -> Result<Vec<Hop>, String> {
+    let parts = &compiled.parts;
+    let walked = walk(&parts.topology, &parts.routes, parts.qos(), source, dlid)
+        .map_err(|why| why.in_words(&parts.topology))?;
+    let between = walked.hops.iter().filter_map(|hop| {
+        let from = torus.coordinate(hop.switch)?;
+        let direction = direction(torus, hop.switch, hop.output)?;
+        let came = self::direction(torus, hop.switch, hop.input);
+        let table = parts.routes.sl2vl(hop.switch, hop.input, hop.output).0;
+        Some(Hop {
+            step: Step { from, direction },
+            vl: table.get(usize::from(sl)).copied().unwrap_or(0),
+            is_against_order: came.is_some_and(|came| came.axis > direction.axis),
+        })
+    });
+    Ok(between.collect())
+}
+
+/// Where a port of a switch leads within the torus.
+pub(crate) fn direction(torus: &Torus, switch: SwitchIx, port: u8) -> Option<Direction> {
+    let placed = torus.placed(switch)?;
+    Direction::ALL
+        .into_iter()
+        .find(|direction| placed.ports(*direction).contains(&port))
+}

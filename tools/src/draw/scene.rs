@@ -1,0 +1,274 @@
+//! What there is to see of a torus, without saying how it looks.
+
+use routing::torus::{Axis, Coordinate, Direction, MulticastTree, Shape, Sign};
+use routing::{SwitchIx, Topology, Torus};
+
+use super::load::Load;
+use super::path::Path;
+
+/// A torus with its damage, and what is shown on it.
+#[derive(Debug)]
+pub(crate) struct Scene {
+    pub(crate) shape: Shape,
+    /// Shape: [`Shape::places`], in the order of [`Shape::place`].
+    pub(crate) places: Vec<Place>,
+    /// Every link that the shape has, in the order of their lower ends.
+    pub(crate) links: Vec<Link>,
+    /// Switches without a place, and cables that lead in no direction, in words.
+    pub(crate) outside: Vec<String>,
+    /// The engine does not route it.
+    pub(crate) is_refused: bool,
+    pub(crate) paths: Vec<Path>,
+    pub(crate) tree: Option<Tree>,
+    pub(crate) load: Option<Load>,
+}
+
+/// A place of a torus.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub(crate) at: Coordinate,
+    /// None when the place is empty.
+    pub(crate) switch: Option<Placed>,
+}
+
+/// What a picture says about a switch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Placed {
+    /// Printable.
+    pub(crate) name: String,
+    pub(crate) guid: String,
+    /// CA and router ports plugged into it.
+    pub(crate) hosts: usize,
+}
+
+/// Which link: from a place in the plus direction of an axis.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct LinkId {
+    pub(crate) low: Coordinate,
+    pub(crate) axis: Axis,
+}
+
+/// The cables between two neighbouring places.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Link {
+    pub(crate) id: LinkId,
+    pub(crate) state: LinkState,
+}
+
+/// What is left of a link.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum LinkState {
+    /// Wired. Ports of the lower switch and of the upper one, cable by cable.
+    Wired(Vec<(u8, u8)>),
+    /// Two switches that should be wired.
+    Missing,
+    /// One end has no switch.
+    NoSwitch,
+}
+
+/// One hop, from a place in a direction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Step {
+    pub(crate) from: Coordinate,
+    pub(crate) direction: Direction,
+}
+
+/// The spanning tree of multicast.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Tree {
+    pub(crate) root: Coordinate,
+    /// Away from the root.
+    pub(crate) branches: Vec<Step>,
+}
+
+impl Scene {
+    /// A torus and its damage, with nothing on it.
+    pub(crate) fn of(topology: &Topology, torus: &Torus) -> Self {
+        let shape = torus.shape();
+        let places = shape.coordinates().map(|at| Place {
+            at,
+            switch: torus.at(at).map(|placed| describe(topology, placed.switch)),
+        });
+        let links = link_ids(shape).map(|id| Link {
+            id,
+            state: state(topology, torus, id),
+        });
+        Self {
+            shape,
+            places: places.collect(),
+            links: links.collect(),
+            outside: outside(topology, torus),
+            is_refused: false,
+            paths: Vec::new(),
+            tree: None,
+            load: None,
+        }
+    }
+
+    /// A place of the torus.
+    pub(crate) fn place(&self, at: Coordinate) -> Option<&Place> {
+        self.places.get(self.shape.place(at))
+    }
+
+    /// Places without a switch.
+    pub(crate) fn empty_places(&self) -> impl Iterator<Item = Coordinate> + '_ {
+        let empty = self.places.iter().filter(|place| place.switch.is_none());
+        empty.map(|place| place.at)
+    }
+
+    /// Links that should be there between switches that are.
+    pub(crate) fn missing_links(&self) -> impl Iterator<Item = LinkId> + '_ {
+        let missing = self.links.iter();
+        missing
+            .filter(|link| link.state == LinkState::Missing)
+            .map(|link| link.id)
+    }
+
+    /// Places where some path turns against the dimension order.
+    pub(crate) fn turns(&self) -> impl Iterator<Item = Coordinate> + '_ {
+        let hops = self.paths.iter().flat_map(|path| &path.hops);
+        hops.filter(|hop| hop.is_against_order)
+            .map(|hop| hop.step.from)
+    }
+}
+
+impl LinkId {
+    /// The other end.
+    pub(crate) fn high(self, shape: Shape) -> Coordinate {
+        shape.neighbour(self.low, self.axis.plus())
+    }
+
+    /// True for the link that closes a ring. The dateline lies on it.
+    pub(crate) fn closes_ring(self, shape: Shape) -> bool {
+        self.low.on(self.axis) + 1 == shape.radix_of(self.axis)
+    }
+}
+
+impl Step {
+    /// The link that it uses.
+    pub(crate) fn link(self, shape: Shape) -> LinkId {
+        let axis = self.direction.axis;
+        match self.direction.sign {
+            Sign::Plus => LinkId {
+                low: self.from,
+                axis,
+            },
+            Sign::Minus => LinkId {
+                low: shape.neighbour(self.from, self.direction),
+                axis,
+            },
+        }
+    }
+
+    /// Where it leads.
+    pub(crate) fn to(self, shape: Shape) -> Coordinate {
+        shape.neighbour(self.from, self.direction)
+    }
+}
+
+impl Tree {
+    /// The tree of a torus.
+    pub(crate) fn of(tree: &MulticastTree, torus: &Torus) -> Self {
+        let branches = tree.branches(torus).filter_map(|(switch, direction)| {
+            let from = torus.coordinate(switch)?;
+            Some(Step { from, direction })
+        });
+        let root = torus.coordinate(tree.root(torus));
+        Self {
+            root: root.unwrap_or(Coordinate([0; 3])),
+            branches: branches.collect(),
+        }
+    }
+}
+
+/// Every link of a shape.
+fn link_ids(shape: Shape) -> impl Iterator<Item = LinkId> {
+    let ids = shape.coordinates().flat_map(|low| {
+        let along = move |axis| LinkId { low, axis };
+        Axis::ALL.into_iter().map(along)
+    });
+    ids.filter(move |id| {
+        let is_open = shape.is_mesh(id.axis) || shape.radix_of(id.axis) == 2;
+        shape.radix_of(id.axis) > 1 && !(is_open && id.closes_ring(shape))
+    })
+}
+
+fn state(topology: &Topology, torus: &Torus, id: LinkId) -> LinkState {
+    let (Some(low), Some(_)) = (torus.at(id.low), torus.at(id.high(torus.shape()))) else {
+        return LinkState::NoSwitch;
+    };
+    let ports = low.ports(id.axis.plus()).iter();
+    let cables: Vec<_> = ports
+        .filter_map(|port| match topology.peer(low.switch, *port) {
+            routing::Peer::Switch { port: far, .. } => Some((*port, far)),
+            _ => None,
+        })
+        .collect();
+    if cables.is_empty() {
+        LinkState::Missing
+    } else {
+        LinkState::Wired(cables)
+    }
+}
+
+fn describe(topology: &Topology, switch: SwitchIx) -> Placed {
+    let of = topology.switch(switch);
+    Placed {
+        name: printable(&of.description),
+        guid: of.guid.to_string(),
+        hosts: topology.hosts(switch).count(),
+    }
+}
+
+/// What has no place in the torus.
+fn outside(topology: &Topology, torus: &Torus) -> Vec<String> {
+    let switches = topology
+        .switch_ixs()
+        .filter(|ix| torus.placed(*ix).is_none());
+    let switches = switches.map(|ix| {
+        let Placed { name, guid, hosts } = describe(topology, ix);
+        format!("switch {name} ({guid}) with {}", counted(hosts, "host"))
+    });
+    switches.chain(stray_cables(topology, torus)).collect()
+}
+
+/// Cables between switches of the torus that lead in no direction, each once.
+fn stray_cables<'a>(
+    topology: &'a Topology,
+    torus: &'a Torus,
+) -> impl Iterator<Item = String> + use<'a> {
+    torus.by_place().flat_map(move |placed| {
+        let known = &placed.groups[..routing::torus::LOCAL_GROUP];
+        let stray = topology
+            .cables(placed.switch)
+            .filter(|(port, far, far_port)| {
+                let is_known = known.iter().any(|ports| ports.contains(port));
+                let is_first = (placed.switch, *port) < (*far, *far_port);
+                !is_known && is_first && torus.placed(*far).is_some()
+            });
+        stray.map(|(port, far, far_port)| {
+            let name = |switch| printable(&topology.switch(switch).description);
+            let (here, there) = (name(placed.switch), name(far));
+            format!("cable {here} port {port} to {there} port {far_port}")
+        })
+    })
+}
+
+/// A name without what would harm a terminal or an XML file.
+pub(crate) fn printable(name: &str) -> String {
+    let clean = |c: char| match c {
+        c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => '\u{fffd}',
+        c => c,
+    };
+    name.chars().map(clean).collect()
+}
+
+/// `1 host`, `2 hosts`.
+pub(crate) fn counted(count: usize, what: &str) -> String {
+    let plural = match (count, what.strip_suffix("switch")) {
+        (1, _) => "",
+        (_, Some(_)) => "es",
+        _ => "s",
+    };
+    format!("{count} {what}{plural}")
+}

@@ -1,0 +1,37 @@
+//! Colours, told apart also by those who see few of them, and readable on [`PAPER`].
+
+pub(crate) const PAPER: &str = "#ffffff";
+pub(crate) const INK: &str = "#1f2328";
+pub(crate) const SOFT_INK: &str = "#57606a";
+/// Links with nothing on them.
+pub(crate) const PLAIN: &str = "#b3bac1";
+/// Switches.
+pub(crate) const SWITCH: &str = "#57606a";
+/// What failed.
+pub(crate) const MISSING: &str = "#cf222e";
+pub(crate) const TREE: &str = "#1f2328";
+pub(crate) const DATELINE: &str = "#8c6d1f";
+
+/// A VL: fill, and letters on it.
+pub(crate) const fn vl(vl: u8) -> (&'static str, &'static str) {
+    match vl {
+        0 => ("#0072b2", "#ffffff"),
+        1 => ("#e69f00", "#1f2328"),
+        2 => ("#00704f", "#ffffff"),
+        3 => ("#a3328a", "#ffffff"),
+        4 => ("#56b4e9", "#1f2328"),
+        5 => ("#8c510a", "#ffffff"),
+        6 => ("#6b8e00", "#1f2328"),
+        7 => ("#5c3a9e", "#ffffff"),
+        _ => ("#444444", "#ffffff"),
+    }
+}
+
+/// Steps of load, from least to most: colour and width of the line.
+pub(crate) const LOAD: [(&str, &str); 5] = [
+    ("#9ecae1", "2"),
+    ("#6baed6", "3"),
+    ("#3182bd", "4.5"),
+    ("#225ea8", "6"),
+    ("#081d58", "8"),
+];

@@ -1,0 +1,232 @@
+//! Links: wired, missing, loaded; and the datelines that they cross.
+
+use std::fmt::Write;
+
+use routing::torus::Shape;
+
+use super::super::caption::load_of;
+use super::super::layout::{Layout, Segment};
+use super::super::load::Load;
+use super::super::scene::{Link, LinkState, Scene};
+use super::super::xml::Xml;
+use super::colours;
+
+/// Every link of the shape. Those to other planes show only when missing or loaded.
+pub(super) fn all(xml: &mut Xml, scene: &Scene, layout: &Layout) {
+    plain(xml, scene, layout);
+    if let Some(load) = &scene.load {
+        loaded(xml, scene, layout, load);
+    }
+    missing(xml, scene, layout);
+    counts(xml, scene, layout);
+}
+
+fn wired(scene: &Scene) -> impl Iterator<Item = (&Link, &[(u8, u8)])> {
+    scene.links.iter().filter_map(|link| match &link.state {
+        LinkState::Wired(cables) => Some((link, cables.as_slice())),
+        _ => None,
+    })
+}
+
+fn plain(xml: &mut Xml, scene: &Scene, layout: &Layout) {
+    xml.open(
+        "g",
+        &[
+            ("stroke", &colours::PLAIN),
+            ("stroke-width", &"1.5"),
+            ("fill", &"none"),
+        ],
+    );
+    let on_paper = wired(scene).filter(|(link, _)| Some(link.id.axis) != layout.view.through);
+    if layout.room.letters.is_some() {
+        for (link, cables) in on_paper {
+            let data = data(&layout.segments(link.id));
+            xml.titled("path", &[("d", &data)], &title(link, cables, scene));
+        }
+    } else {
+        // Thousands: one element, without words.
+        let data: String = on_paper
+            .map(|(link, _)| data(&layout.segments(link.id)))
+            .collect();
+        xml.empty("path", &[("d", &data)]);
+    }
+    xml.close();
+}
+
+/// `1,0,0 to 2,0,0: S1_0_0 port 1 to S2_0_0 port 2`
+fn title(link: &Link, cables: &[(u8, u8)], scene: &Scene) -> String {
+    let (low, high) = (link.id.low, link.id.high(scene.shape));
+    let name = |at| {
+        let place = scene.place(at).and_then(|place| place.switch.as_ref());
+        place.map_or("", |switch| switch.name.as_str())
+    };
+    let (from, to) = (name(low), name(high));
+    let cables = cables
+        .iter()
+        .map(|(near, far)| format!("{from} port {near} to {to} port {far}"));
+    format!("{low} to {high}: {}", cables.collect::<Vec<_>>().join("; "))
+}
+
+/// Path data of straight lines.
+pub(super) fn data(segments: &[Segment]) -> String {
+    let mut data = String::new();
+    for Segment { from, to } in segments {
+        let _ = write!(data, "M{} {}L{} {}", from.x, from.y, to.x, to.y);
+    }
+    data
+}
+
+fn missing(xml: &mut Xml, scene: &Scene, layout: &Layout) {
+    let dashes = match layout.room.letters {
+        Some(_) => "5 4",
+        None => "3 2",
+    };
+    xml.open(
+        "g",
+        &[
+            ("stroke", &colours::MISSING),
+            ("stroke-width", &"2"),
+            ("stroke-dasharray", &dashes),
+            ("fill", &"none"),
+        ],
+    );
+    for link in scene.missing_links() {
+        let (low, high) = (link.low, link.high(scene.shape));
+        let data = data(&layout.segments(link));
+        let title = format!("no link between {low} and {high}");
+        xml.titled("path", &[("d", &data)], &title);
+    }
+    xml.close();
+}
+
+/// How many cables a link has, where it is more than one.
+fn counts(xml: &mut Xml, scene: &Scene, layout: &Layout) {
+    let Some(size) = layout.room.letters else {
+        return;
+    };
+    xml.open("g", &[("font-size", &size), ("fill", &colours::SOFT_INK)]);
+    let on_paper = wired(scene).filter(|(link, _)| Some(link.id.axis) != layout.view.through);
+    for (link, cables) in on_paper.filter(|(_, cables)| cables.len() > 1) {
+        // Of two stubs the one at coordinate 0: nothing else stands there.
+        if let Some(segment) = layout.segments(link.id).last() {
+            let is_level = segment.heading().1 == 0;
+            let away = if is_level {
+                (-6, size + 8)
+            } else {
+                (4, size / 3)
+            };
+            let at = segment.middle().moved(away);
+            let words = format!("\u{d7}{}", cables.len());
+            xml.words("text", &[("x", &at.x), ("y", &at.y)], &words);
+        }
+    }
+    xml.close();
+}
+
+fn loaded(xml: &mut Xml, scene: &Scene, layout: &Layout, load: &Load) {
+    let scale = Scale::of(scene, load);
+    xml.open("g", &[("fill", &"none")]);
+    for (link, cables) in wired(scene) {
+        let paths = load.per_cable(link.id, cables.len());
+        let Some((colour, width)) = scale.step(paths).and_then(|step| colours::LOAD.get(step))
+        else {
+            continue;
+        };
+        let title = format!("{}: {}", ends(link, scene.shape), load_of(load, link.id));
+        let data = data(&layout.segments(link.id));
+        let width = if layout.room.letters.is_some() {
+            (*width).to_owned()
+        } else {
+            format!("{:.1}", width.parse::<f64>().unwrap_or(2.0) * 0.6)
+        };
+        xml.titled(
+            "path",
+            &[("d", &data), ("stroke", colour), ("stroke-width", &width)],
+            &title,
+        );
+    }
+    xml.close();
+}
+
+fn ends(link: &Link, shape: Shape) -> String {
+    format!("{} to {}", link.id.low, link.id.high(shape))
+}
+
+/// Equal steps between no load and the most there is.
+pub(super) struct Scale {
+    most: u32,
+}
+
+impl Scale {
+    pub(super) fn of(scene: &Scene, load: &Load) -> Self {
+        let all = wired(scene).map(|(link, cables)| load.per_cable(link.id, cables.len()));
+        Self {
+            most: all.max().unwrap_or(0),
+        }
+    }
+
+    /// None without load.
+    fn step(&self, paths: u32) -> Option<usize> {
+        let steps = u64::try_from(colours::LOAD.len()).unwrap_or(1);
+        let paths = u64::from(paths.checked_sub(1)?);
+        usize::try_from(paths * steps / u64::from(self.most.max(1))).ok()
+    }
+
+    /// Colour, width and what a step stands for.
+    pub(super) fn steps(&self) -> Vec<(&'static str, &'static str, String)> {
+        let mut steps = Vec::new();
+        for (nth, (colour, width)) in colours::LOAD.into_iter().enumerate() {
+            let of_step = |paths: &u32| self.step(*paths) == Some(nth);
+            let count = u32::try_from(colours::LOAD.len()).unwrap_or(1);
+            let nth = u32::try_from(nth).unwrap_or(0);
+            let first = (nth * self.most).div_ceil(count) + 1;
+            let last = ((nth + 1) * self.most).div_ceil(count);
+            if first <= last && of_step(&first) && of_step(&last) {
+                let range = if first == last {
+                    first.to_string()
+                } else {
+                    format!("{first}-{last}")
+                };
+                steps.push((colour, width, range));
+            }
+        }
+        steps
+    }
+}
+
+/// Where paths change their VL: across the stubs of links that close rings.
+pub(super) fn datelines(xml: &mut Xml, scene: &Scene, layout: &Layout) {
+    let view = layout.view;
+    let is_ring = |axis| scene.shape.radix_of(axis) > 2 && !scene.shape.is_mesh(axis);
+    xml.open(
+        "g",
+        &[
+            ("stroke", &colours::DATELINE),
+            ("stroke-dasharray", &"8 3 2 3"),
+            ("fill", &"none"),
+        ],
+    );
+    for plane in view.planes() {
+        let (low, high) = (layout.origin(plane), layout.far_corner(plane));
+        let (off, over) = (layout.dateline(), layout.dateline() * 3 / 4);
+        let mut line = |from: (i32, i32), to: (i32, i32), axis| {
+            let ends = [from, to].map(|(x, y)| super::Point { x, y });
+            let [from, to] = ends;
+            let data = data(&[Segment { from, to }]);
+            let last = scene.shape.radix_of(axis) - 1;
+            let title = format!("dateline between {axis}={last} and {axis}=0");
+            xml.titled("path", &[("d", &data)], &title);
+        };
+        if let Some(axis) = view.across.filter(|axis| is_ring(*axis)) {
+            for x in [low.x - off, high.x + off] {
+                line((x, low.y + over), (x, high.y - over), axis);
+            }
+        }
+        if let Some(axis) = view.up.filter(|axis| is_ring(*axis)) {
+            for y in [low.y + off, high.y - off] {
+                line((low.x - over, y), (high.x + over, y), axis);
+            }
+        }
+    }
+    xml.close();
+}

@@ -1,0 +1,129 @@
+//! A scene as SVG 1.1, with a background of its own so that it reads on light and dark pages.
+
+mod colours;
+mod legend;
+mod links;
+mod overlays;
+mod switches;
+
+use super::caption;
+use super::layout::{Layout, MARGIN, Point};
+use super::scene::Scene;
+use super::view::View;
+use super::xml::Xml;
+
+/// The whole document. Equal scenes give equal bytes.
+pub(crate) fn render(scene: &Scene) -> String {
+    let layout = Layout::of(scene);
+    let (width, top) = layout.size();
+    let width = width.max(LEAST_WIDTH);
+    let below = legend::Below::of(scene, &layout, Point { x: MARGIN, y: top }, width);
+    let mut xml = head(scene, width, below.bottom());
+    titles(&mut xml, scene);
+    axes(&mut xml, &layout);
+    links::datelines(&mut xml, scene, &layout);
+    links::all(&mut xml, scene, &layout);
+    overlays::tree(&mut xml, scene, &layout);
+    overlays::paths(&mut xml, scene, &layout);
+    switches::all(&mut xml, scene, &layout);
+    overlays::hop_labels(&mut xml, scene, &layout);
+    below.draw(&mut xml);
+    xml.finish()
+}
+
+/// Room for the words below a small torus.
+const LEAST_WIDTH: i32 = 640;
+
+fn head(scene: &Scene, width: i32, height: i32) -> Xml {
+    let mut xml = Xml::default();
+    xml.raw("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
+    xml.open(
+        "svg",
+        &[
+            ("xmlns", &"http://www.w3.org/2000/svg"),
+            ("version", &"1.1"),
+            ("width", &width),
+            ("height", &height),
+            ("viewBox", &format!("0 0 {width} {height}")),
+            ("font-family", &"sans-serif"),
+            ("role", &"img"),
+            ("aria-labelledby", &"title desc"),
+        ],
+    );
+    xml.words("title", &[("id", &"title")], &caption::title(scene));
+    let lines = caption::lines(scene).join("\n");
+    xml.words("desc", &[("id", &"desc")], &lines);
+    xml.empty(
+        "rect",
+        &[
+            ("width", &"100%"),
+            ("height", &"100%"),
+            ("fill", &colours::PAPER),
+        ],
+    );
+    xml
+}
+
+fn titles(xml: &mut Xml, scene: &Scene) {
+    let attributes: [(_, &dyn std::fmt::Display); 5] = [
+        ("x", &MARGIN),
+        ("y", &32),
+        ("font-size", &17),
+        ("font-weight", &"bold"),
+        ("fill", &colours::INK),
+    ];
+    xml.words("text", &attributes, &caption::title(scene));
+}
+
+/// Positions along the axes of every plane, and its heading.
+fn axes(xml: &mut Xml, layout: &Layout) {
+    let view = layout.view;
+    let size = if layout.room.letters.is_some() { 12 } else { 9 };
+    xml.open("g", &[("font-size", &size), ("fill", &colours::SOFT_INK)]);
+    let (across, up) = layout.reach();
+    for plane in view.planes() {
+        let (origin, corner) = (layout.origin(plane), layout.far_corner(plane));
+        if let Some(axis) = view.across {
+            for position in 0..view.count(Some(axis)) {
+                let x = origin.x + layout.room.cell * i32::from(position);
+                let y = origin.y + up + size;
+                label(xml, Point { x, y }, "middle", &View::label(axis, position));
+            }
+        }
+        if let Some(axis) = view.up {
+            for position in 0..view.count(Some(axis)) {
+                let x = origin.x - across;
+                let y = origin.y - layout.room.cell * i32::from(position) + size / 3;
+                label(xml, Point { x, y }, "end", &View::label(axis, position));
+            }
+        }
+        if let Some(axis) = view.through {
+            let (x, y) = ((origin.x + corner.x) / 2, corner.y - up - 4);
+            heading(xml, Point { x, y }, &format!("{axis}={plane}"));
+        }
+    }
+    xml.close();
+}
+
+fn label(xml: &mut Xml, at: Point, anchor: &str, words: &str) {
+    xml.words(
+        "text",
+        &[("x", &at.x), ("y", &at.y), ("text-anchor", &anchor)],
+        words,
+    );
+}
+
+fn heading(xml: &mut Xml, at: Point, words: &str) {
+    xml.words(
+        "text",
+        &[
+            ("x", &at.x),
+            ("y", &at.y),
+            ("text-anchor", &"middle"),
+            ("font-size", &14),
+            ("font-weight", &"bold"),
+            ("fill", &colours::INK),
+        ],
+        words,
+    );
+}

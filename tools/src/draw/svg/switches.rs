@@ -1,0 +1,178 @@
+//! Switches, empty places, and what stands beside them.
+
+use std::collections::HashMap;
+
+use routing::torus::Coordinate;
+
+use super::super::layout::{Layout, Point};
+use super::super::scene::{Place, Placed, Scene, counted};
+use super::super::xml::Xml;
+use super::colours;
+
+/// All places.
+pub(super) fn all(xml: &mut Xml, scene: &Scene, layout: &Layout) {
+    let marked = marks(scene);
+    let dot = layout.room.dot;
+    xml.open("g", &[("fill", &colours::SWITCH)]);
+    for place in &scene.places {
+        let at = layout.point(place.at);
+        match (&place.switch, marked.get(&place.at)) {
+            (None, _) => empty(xml, at, dot, place.at),
+            (Some(switch), None) => xml.titled(
+                "circle",
+                &[("cx", &at.x), ("cy", &at.y), ("r", &dot)],
+                &title(place, switch),
+            ),
+            (Some(switch), Some(letter)) => mark(xml, at, dot, *letter, &title(place, switch)),
+        }
+    }
+    xml.close();
+    if let Some(size) = layout.room.letters {
+        beside(xml, scene, layout, size);
+    }
+}
+
+/// Letters on switches; the last word is with the ends of paths.
+fn marks(scene: &Scene) -> HashMap<Coordinate, char> {
+    let mut marks = HashMap::new();
+    marks.extend(scene.tree.iter().map(|tree| (tree.root, 'R')));
+    marks.extend(scene.turns().map(|at| (at, 'I')));
+    for path in scene.paths.iter().filter(|path| path.sl.is_ok()) {
+        marks.extend(path.from.at.map(|at| (at, 'S')));
+        marks.extend(path.to.at.map(|at| (at, 'D')));
+    }
+    marks
+}
+
+fn title(place: &Place, switch: &Placed) -> String {
+    let hosts = counted(switch.hosts, "host");
+    format!("{} at {} ({}), {hosts}", switch.name, place.at, switch.guid)
+}
+
+/// A circle, crossed out.
+pub(super) fn empty(xml: &mut Xml, at: Point, dot: i32, place: Coordinate) {
+    let reach = dot * 5 / 7;
+    let (left, right) = (at.x - reach, at.x + reach);
+    let (top, bottom) = (at.y - reach, at.y + reach);
+    let Point { x, y } = at;
+    let data = format!(
+        "M{} {y}a{dot} {dot} 0 1 0 {} 0a{dot} {dot} 0 1 0 -{} 0M{left} {top}L{right} {bottom}\
+         M{left} {bottom}L{right} {top}",
+        x - dot,
+        2 * dot,
+        2 * dot
+    );
+    xml.titled(
+        "path",
+        &[
+            ("d", &data),
+            ("fill", &colours::PAPER),
+            ("stroke", &colours::MISSING),
+            ("stroke-width", &"1.5"),
+        ],
+        &format!("no switch at {place}"),
+    );
+}
+
+/// A switch with a letter.
+pub(super) fn mark(xml: &mut Xml, at: Point, dot: i32, letter: char, title: &str) {
+    let (radius, size) = (dot + 3, dot + 5);
+    xml.titled(
+        "circle",
+        &[
+            ("cx", &at.x),
+            ("cy", &at.y),
+            ("r", &radius),
+            ("fill", &colours::INK),
+            ("stroke", &colours::PAPER),
+        ],
+        title,
+    );
+    xml.words(
+        "text",
+        &[
+            ("x", &at.x),
+            ("y", &(at.y + size * 3 / 8)),
+            ("font-size", &size),
+            ("font-weight", &"bold"),
+            ("text-anchor", &"middle"),
+            ("fill", &colours::PAPER),
+        ],
+        &letter.to_string(),
+    );
+}
+
+/// Names above, hosts below, both at the right, over a border that keeps lines away from them.
+fn beside(xml: &mut Xml, scene: &Scene, layout: &Layout, size: i32) {
+    let away = layout.room.dot + 3;
+    let names = Names::of(scene, layout, size);
+    let named = scene.places.iter().filter_map(|place| {
+        let at = layout.point(place.at).moved((away, -away - 1));
+        Some((at, names.name(place)?))
+    });
+    words(xml, named, size, colours::INK);
+    let counted = scene.places.iter().filter_map(|place| {
+        let hosts = place.switch.as_ref()?.hosts;
+        let at = layout.point(place.at).moved((away, away + size / 2));
+        (hosts > 0).then(|| (at, hosts.to_string()))
+    });
+    words(xml, counted, size - 1, colours::SOFT_INK);
+}
+
+fn words(xml: &mut Xml, words: impl Iterator<Item = (Point, String)>, size: i32, colour: &str) {
+    let words: Vec<_> = words.collect();
+    let border = "3";
+    for (stroke, fill) in [(colours::PAPER, colours::PAPER), ("none", colour)] {
+        xml.open(
+            "g",
+            &[
+                ("font-size", &size),
+                ("stroke", &stroke),
+                ("stroke-width", &border),
+                ("stroke-linejoin", &"round"),
+                ("fill", &fill),
+            ],
+        );
+        for (at, word) in &words {
+            xml.words("text", &[("x", &at.x), ("y", &at.y)], word);
+        }
+        xml.close();
+    }
+}
+
+/// What there is room for beside a switch.
+enum Names {
+    Given,
+    Coordinates,
+    None,
+}
+
+impl Names {
+    fn of(scene: &Scene, layout: &Layout, size: i32) -> Self {
+        let room = layout.room.cell - layout.room.dot - 6;
+        let fits = |name: &str| {
+            let letters = i32::try_from(name.chars().count()).unwrap_or(i32::MAX);
+            letters.saturating_mul(size * 62) <= room * 100
+        };
+        let given = scene
+            .places
+            .iter()
+            .filter_map(|place| place.switch.as_ref());
+        if given.into_iter().all(|switch| fits(&switch.name)) {
+            Self::Given
+        } else if scene.places.iter().all(|place| fits(&place.at.to_string())) {
+            Self::Coordinates
+        } else {
+            Self::None
+        }
+    }
+
+    fn name(&self, place: &Place) -> Option<String> {
+        let switch = place.switch.as_ref()?;
+        match self {
+            Self::Given => Some(switch.name.clone()),
+            Self::Coordinates => Some(place.at.to_string()),
+            Self::None => None,
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! Which axis of a torus runs which way on paper.
+
+use routing::torus::{Axis, Coordinate, Shape};
+
+/// Axes by their use. Axes of radix 1 have none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct View {
+    shape: Shape,
+    /// From left to right.
+    pub(crate) across: Option<Axis>,
+    /// From the bottom up.
+    pub(crate) up: Option<Axis>,
+    /// From plane to plane.
+    pub(crate) through: Option<Axis>,
+}
+
+impl View {
+    /// The first axis that is there runs across, the next up; a third makes planes.
+    pub(crate) fn of(shape: Shape) -> Self {
+        let mut there = Axis::ALL
+            .into_iter()
+            .filter(|axis| shape.radix_of(*axis) > 1);
+        Self {
+            shape,
+            across: there.next(),
+            up: there.next(),
+            through: there.next(),
+        }
+    }
+
+    /// Length of one of the view's own axes.
+    pub(crate) fn count(&self, axis: Option<Axis>) -> u8 {
+        axis.map_or(1, |axis| self.shape.radix_of(axis))
+    }
+
+    /// Position along one of the view's own axes.
+    pub(crate) fn position(at: Coordinate, axis: Option<Axis>) -> u8 {
+        axis.map_or(0, |axis| at.on(axis))
+    }
+
+    pub(crate) fn column(&self, at: Coordinate) -> u8 {
+        Self::position(at, self.across)
+    }
+
+    pub(crate) fn row(&self, at: Coordinate) -> u8 {
+        Self::position(at, self.up)
+    }
+
+    pub(crate) fn plane(&self, at: Coordinate) -> u8 {
+        Self::position(at, self.through)
+    }
+
+    /// Positions of the planes; one where there are only two axes.
+    pub(crate) fn planes(&self) -> std::ops::Range<u8> {
+        0..self.count(self.through)
+    }
+
+    /// What a position is called: with the axis at 0, alone elsewhere.
+    pub(crate) fn label(axis: Axis, position: u8) -> String {
+        match position {
+            0 => format!("{axis}=0"),
+            other => other.to_string(),
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! What differs between a fabric and the same fabric with failures.
+
+use std::collections::HashMap;
+
+use routing::{EndPort, EndPortIx, SwitchIx, Topology};
+use sa_wire::{Guid, NodeType, Sl};
+use sm_control::pipeline::{Compiled, Parts};
+
+/// Most pairs that a list holds.
+const LISTED: usize = 1000;
+
+/// What differs.
+#[derive(Debug, Default)]
+pub(super) struct Difference {
+    /// Hosts that nothing connects any more.
+    pub(super) cut_off: Vec<String>,
+    /// Ordered pairs of hosts that are wired together and have no path.
+    pub(super) pairs_lost: u64,
+    /// Some of them.
+    pub(super) lost: Vec<(String, String)>,
+    /// Ordered pairs of hosts whose SL differs on the first QoS level.
+    pub(super) sl_changes: u64,
+    /// Some of them: from, to, before, after.
+    pub(super) sl_changed: Vec<(String, String, u8, u8)>,
+    /// Forwarding entries that differ in switches that are still there, for LIDs still in use.
+    pub(super) entries: u64,
+    /// How many switches have some.
+    pub(super) switches: usize,
+}
+
+impl Difference {
+    pub(super) fn new(before: &Compiled, after: &Compiled) -> Self {
+        let mut found = Self {
+            cut_off: cut_off(&before.parts.topology, &after.parts.topology),
+            pairs_lost: after.proof.reachability.lost_between_hosts,
+            lost: lost(after),
+            ..Self::default()
+        };
+        found.compare_sls(&before.parts, &after.parts);
+        found.compare_entries(&before.parts, &after.parts);
+        found
+    }
+
+    /// Pairs of switches first: hosts of a switch share its SLs.
+    fn compare_sls(&mut self, before: &Parts, after: &Parts) {
+        let switches = common_switches(before, after);
+        let hosts: Vec<Vec<EndPortIx>> = switches
+            .iter()
+            .map(|(_, new)| after.topology.hosts(*new).map(|(_, end)| end).collect())
+            .collect();
+        let sl = |parts: &Parts, from: SwitchIx, to: SwitchIx| {
+            let lid = |ix| {
+                let port0 = parts.topology.switch(ix).port0;
+                parts.topology.end_port(port0).lid.get()
+            };
+            parts
+                .routes
+                .path_sl(Sl::default(), lid(from), lid(to))
+                .get()
+        };
+        for ((old_from, new_from), from_hosts) in switches.iter().zip(&hosts) {
+            for ((old_to, new_to), to_hosts) in switches.iter().zip(&hosts) {
+                let was = sl(before, *old_from, *old_to);
+                let is = sl(after, *new_from, *new_to);
+                if was == is {
+                    continue;
+                }
+                self.sl_changes += from_hosts.len() as u64 * to_hosts.len() as u64;
+                for from in from_hosts {
+                    for to in to_hosts
+                        .iter()
+                        .take(LISTED - self.sl_changed.len().min(LISTED))
+                    {
+                        let (from, to) = (name(after, *from), name(after, *to));
+                        self.sl_changed.push((from, to, was, is));
+                    }
+                }
+            }
+        }
+    }
+
+    fn compare_entries(&mut self, before: &Parts, after: &Parts) {
+        let ends = after.topology.end_ports.iter();
+        let lids: Vec<usize> = ends.flat_map(EndPort::lids).map(usize::from).collect();
+        for (old, new) in common_switches(before, after) {
+            let (was, is) = (before.routes.lft(old), after.routes.lft(new));
+            let differ = |lid: &&usize| was.get(**lid) != is.get(**lid);
+            let changed = lids.iter().filter(differ).count();
+            self.entries += changed as u64;
+            self.switches += usize::from(changed > 0);
+        }
+    }
+}
+
+/// Switches that are in both, by their indices.
+fn common_switches(before: &Parts, after: &Parts) -> Vec<(SwitchIx, SwitchIx)> {
+    let by_guid: HashMap<Guid, SwitchIx> = before
+        .topology
+        .switch_ixs()
+        .map(|ix| (before.topology.switch(ix).guid, ix))
+        .collect();
+    let new = after.topology.switch_ixs();
+    new.filter_map(|new| Some((*by_guid.get(&after.topology.switch(new).guid)?, new)))
+        .collect()
+}
+
+fn cut_off(before: &Topology, after: &Topology) -> Vec<String> {
+    let left: std::collections::HashSet<Guid> =
+        after.end_ports.iter().map(|end| end.guid).collect();
+    let gone = before.end_ports.iter();
+    gone.filter(|end| end.node_type != NodeType::Switch && !left.contains(&end.guid))
+        .map(|end| end.description.clone())
+        .collect()
+}
+
+/// Lost pairs of hosts among those that the check lists.
+fn lost(after: &Compiled) -> Vec<(String, String)> {
+    let parts = &after.parts;
+    let is_host = |end: EndPortIx| parts.topology.end_port(end).node_type != NodeType::Switch;
+    let listed = after.proof.reachability.listed.iter();
+    let pairs = listed.filter_map(|pair| {
+        let to = parts.routes.lids().owner(pair.lid)?;
+        let is_base = parts.topology.end_port(to).lid.get() == pair.lid;
+        let is_pair = is_base && is_host(pair.source) && is_host(to);
+        is_pair.then(|| (name(parts, pair.source), name(parts, to)))
+    });
+    pairs.take(LISTED).collect()
+}
+
+fn name(parts: &Parts, end: EndPortIx) -> String {
+    parts.topology.end_port(end).description.clone()
+}
+
+/// The first few names.
+pub(super) fn some(names: &[String]) -> String {
+    const SHOWN: usize = 8;
+    let shown: Vec<&str> = names.iter().take(SHOWN).map(String::as_str).collect();
+    let more = names.len().saturating_sub(SHOWN);
+    match more {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
+}

@@ -1,0 +1,174 @@
+//! `sapphire simulate`: what would be if parts of a fabric failed.
+
+mod compare;
+
+use clap::Args;
+use serde_json::json;
+use sm_control::pipeline::{self, Compiled, Inputs, Stamp};
+
+use self::compare::Difference;
+use crate::failure::{Failure, Outcome};
+use crate::inputs::{FabricArgs, failure};
+use crate::json;
+
+#[derive(Debug, Args)]
+pub(crate) struct Simulate {
+    #[command(flatten)]
+    fabric: FabricArgs,
+    /// More parts that fail
+    #[arg(value_name = "SWITCH|LINK")]
+    more: Vec<String>,
+    /// Print the findings as JSON, with the lists
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(verb: &Simulate) -> Outcome {
+    let whole = verb.fabric.inputs();
+    let failed: Vec<String> = whole.failed.iter().chain(&verb.more).cloned().collect();
+    if failed.is_empty() {
+        return Err(Failure::Usage(
+            "nothing fails: give --fail SWITCH or --fail SWITCH:PORT".to_owned(),
+        ));
+    }
+    let compile = |failed: Vec<String>, before: Option<&Compiled>| {
+        let inputs = Inputs {
+            failed,
+            ..whole.clone()
+        };
+        let before = before.map(|before| &before.parts);
+        pipeline::compile_after(&inputs, Stamp::default(), before).map_err(failure)
+    };
+    let before = compile(Vec::new(), None)?;
+    let after = compile(failed.clone(), Some(&before))?;
+    let difference = Difference::new(&before, &after);
+    if verb.json {
+        print_json(&failed, &after, &difference)?;
+    } else {
+        print(&failed, &after, &difference);
+    }
+    judge(&after, &difference)
+}
+
+fn judge(after: &Compiled, difference: &Difference) -> Outcome {
+    let found = [
+        (
+            after.parts.refusal.is_some(),
+            "the engine refuses the fabric",
+        ),
+        (after.proof.credit_loop.is_some(), "there is a credit loop"),
+        (
+            after.proof.multicast_loop.is_some(),
+            "multicast closes a credit loop",
+        ),
+        (difference.pairs_lost > 0, "wired pairs have no path"),
+        (difference.sl_changes > 0, "SLs of pairs change"),
+    ];
+    let found: Vec<&str> = found
+        .into_iter()
+        .filter_map(|(is_so, words)| is_so.then_some(words))
+        .collect();
+    if found.is_empty() {
+        Ok(())
+    } else {
+        Err(Failure::Refused(found.join("; ")))
+    }
+}
+
+fn print(failed: &[String], after: &Compiled, difference: &Difference) {
+    println!("failed           {}", failed.join(" "));
+    for change in &after.changes {
+        println!("change           {change}");
+    }
+    if let Some(refusal) = &after.parts.refusal {
+        println!("refused          {refusal}");
+        println!("                 what is below is about the tables that the switches keep");
+    }
+    println!("engine           {}", after.parts.routes.engine());
+    println!("hosts_cut_off    {}", counted(&difference.cut_off));
+    println!("pairs_lost       {}", difference.pairs_lost);
+    for (from, to) in difference.lost.iter().take(20) {
+        println!("                 {from} to {to}");
+    }
+    println!("sl_changes       {}", difference.sl_changes);
+    for (from, to, was, is) in difference.sl_changed.iter().take(20) {
+        println!("                 {from} to {to}: SL {was}, {is} now");
+    }
+    println!(
+        "entries_changed  {} on {} switches",
+        difference.entries, difference.switches
+    );
+    println!(
+        "credit_loop      {}",
+        in_words(after, after.proof.credit_loop.as_ref())
+    );
+    println!(
+        "multicast_cycle  {}",
+        in_words(after, after.proof.multicast_loop.as_ref())
+    );
+    println!("reroute_ms       {:.2}", ms(after.timings.route));
+    println!("check_ms         {:.2}", ms(after.timings.check));
+    println!("build_ms         {:.2}", ms(after.timings.build));
+}
+
+fn counted(names: &[String]) -> String {
+    match names {
+        [] => "0".to_owned(),
+        names => format!("{} ({})", names.len(), compare::some(names)),
+    }
+}
+
+fn in_words(after: &Compiled, found: Option<&routing::check::CreditLoop>) -> String {
+    match found {
+        None => "none".to_owned(),
+        Some(cycle) => {
+            let words = cycle.in_words(&after.parts.topology, &after.parts.routes);
+            format!("yes, each may wait for the next:\n{}", words.trim_end())
+        }
+    }
+}
+
+fn print_json(failed: &[String], after: &Compiled, difference: &Difference) -> Outcome {
+    let cycle = |found: Option<&routing::check::CreditLoop>| {
+        let words = found.map(|it| it.in_words(&after.parts.topology, &after.parts.routes));
+        words.map(|words| words.lines().map(str::to_owned).collect::<Vec<_>>())
+    };
+    let reasons = after
+        .parts
+        .refusal
+        .iter()
+        .flat_map(|refusal| &refusal.reasons);
+    let reasons: Vec<_> = reasons
+        .map(|reason| json!({"code": reason.code(), "text": reason.to_string()}))
+        .collect();
+    let pair = |(from, to): &(String, String)| json!({"from": from, "to": to});
+    let lost: Vec<_> = difference.lost.iter().map(pair).collect();
+    let changed = difference.sl_changed.iter();
+    let changed: Vec<_> = changed
+        .map(|(from, to, was, is)| json!({"from": from, "to": to, "was": was, "is": is}))
+        .collect();
+    json::print(&json!({
+        "failed": failed,
+        "engine": after.parts.routes.engine().to_string(),
+        "refused": after.parts.refusal.is_some(),
+        "reasons": reasons,
+        "changes": after.changes,
+        "warnings": after.warnings,
+        "hosts_cut_off": difference.cut_off,
+        "pairs_lost": difference.pairs_lost,
+        "lost": lost,
+        "sl_changes": difference.sl_changes,
+        "sl_changed": changed,
+        "entries_changed": difference.entries,
+        "switches_changed": difference.switches,
+        "credit_loop": cycle(after.proof.credit_loop.as_ref()),
+        "multicast_cycle": cycle(after.proof.multicast_loop.as_ref()),
+        "reroute_ms": ms(after.timings.route),
+        "check_ms": ms(after.timings.check),
+        "build_ms": ms(after.timings.build),
+    }))
+}
+
+fn ms(time: std::time::Duration) -> f64 {
+    time.as_secs_f64() * 1e3
+}
