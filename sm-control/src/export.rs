@@ -4,12 +4,13 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+use routing::multicast::MulticastTable;
 use routing::{NO_PATH, Peer, SwitchIx, Topology, Torus};
 use sa_snapshot::Snapshot;
 use sa_wire::{Lid, NodeType, Sl};
 use thiserror::Error;
 
-use crate::dump::{fdbs, lfts, psl, sl2vl, slvl, subnet_lst, torus};
+use crate::dump::{fdbs, lfts, multicast, psl, sl2vl, slvl, subnet_lst, torus};
 use crate::pipeline::Parts;
 use crate::{request, slow_sa};
 
@@ -33,7 +34,8 @@ pub enum Psl {
     Always,
 }
 
-/// Writes every dump of a routed fabric into `directory`, which is made when missing.
+/// Writes every dump of a routed fabric into `directory`, which is made when missing. There are no
+/// multicast groups, so `opensm.mcfdbs` is empty; [`multicast_tables`] writes it with groups.
 /// Errors: [`ExportError`], the first.
 pub fn all(
     directory: &Path,
@@ -56,6 +58,7 @@ pub fn all(
     file(directory, "slvl", |out| {
         slvl::write(out, sl2vl_tables(parts))
     })?;
+    multicast_tables(directory, &parts.topology, &[])?;
     let hosts = parts
         .topology
         .end_ports
@@ -81,6 +84,19 @@ pub fn placement(directory: &Path, topology: &Topology, torus: &Torus) -> Result
             )
         });
         torus::write(out, switches)
+    })
+}
+
+/// Writes `opensm.mcfdbs` alone, with these tables, by ascending MLID.
+/// Errors: [`ExportError`].
+pub fn multicast_tables(
+    directory: &Path,
+    topology: &Topology,
+    tables: &[MulticastTable],
+) -> Result<(), ExportError> {
+    make(directory)?;
+    file(directory, "opensm.mcfdbs", |out| {
+        multicast::write(out, topology, tables)
     })
 }
 

@@ -1,5 +1,7 @@
 //! `sapphire route`: tables in OpenSM's formats.
 
+mod multicast;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -12,6 +14,7 @@ use sm_control::pipeline::{self, Compiled, PipelineError, Stamp};
 use crate::failure::{Failure, Outcome};
 use crate::inputs::{FabricArgs, failure, or_fail, warn};
 use crate::json;
+use multicast::Multicast;
 
 #[derive(Debug, Args)]
 pub(crate) struct Route {
@@ -23,7 +26,11 @@ pub(crate) struct Route {
     /// Write psl whatever the size of the fabric
     #[arg(long)]
     psl: bool,
-    /// Exit 3 when wired pairs have no path or the routes have a credit loop
+    /// Multicast groups (lines of MLID, MGID, sl=N and member port GUIDs); their tables go into
+    /// opensm.mcfdbs
+    #[arg(long, value_name = "FILE")]
+    groups: Option<PathBuf>,
+    /// Exit 3 when wired pairs have no path, or the routes have a credit loop, be it by multicast
     #[arg(long)]
     strict: bool,
     /// Print the figures as JSON
@@ -38,7 +45,9 @@ pub(crate) fn run(verb: &Route) -> Outcome {
         Err(PipelineError::Refused(refused)) => return refuse(verb, &refused),
         Err(error) => return Err(failure(error)),
     };
+    let multicast = Multicast::new(verb.groups.as_deref(), &inputs.fabric, &compiled)?;
     warn(&compiled.warnings);
+    warn(&multicast.warnings);
     if let Some(directory) = &verb.out {
         let wanted = if verb.psl {
             Psl::Always
@@ -51,9 +60,14 @@ pub(crate) fn run(verb: &Route) -> Outcome {
             &compiled.snapshot,
             wanted,
         ))?;
+        or_fail(export::multicast_tables(
+            directory,
+            &compiled.parts.topology,
+            &multicast.tables,
+        ))?;
     }
-    report(verb, &compiled)?;
-    judge(verb, &compiled)
+    report(verb, &compiled, &multicast)?;
+    judge(verb, &compiled, &multicast)
 }
 
 /// What a refused fabric leaves behind: the placement where there is one, and the reasons.
@@ -68,13 +82,14 @@ fn refuse(verb: &Route, refused: &pipeline::Refused) -> Outcome {
     Err(Failure::Refused(refused.to_string()))
 }
 
-fn report(verb: &Route, compiled: &Compiled) -> Outcome {
+fn report(verb: &Route, compiled: &Compiled, multicast: &Multicast) -> Outcome {
     let timings = &compiled.timings;
     let ms = |time: std::time::Duration| time.as_secs_f64() * 1e3;
     let info = compiled.snapshot.info();
     let lost = compiled.proof.reachability.lost_between_hosts;
     let engine = compiled.parts.routes.engine().to_string();
     let peak = peak_mb();
+    let check_ms = ms(timings.check + multicast.check);
     if verb.json {
         return json::print(&json!({
             "engine": engine,
@@ -82,11 +97,12 @@ fn report(verb: &Route, compiled: &Compiled) -> Outcome {
             "hosts": info.hosts,
             "route_ms": ms(timings.route),
             "sl2vl_ms": sl2vl_ms(&compiled.parts),
-            "check_ms": ms(timings.check),
+            "check_ms": check_ms,
             "peak_mb": peak,
             "pairs_lost": lost,
             "credit_loop": compiled.proof.credit_loop.is_some(),
-            "multicast_cycle": compiled.proof.multicast_loop.is_some(),
+            "mlids": multicast.mlids(),
+            "multicast_cycle": has_multicast_cycle(compiled, multicast),
             "out": verb.out.as_deref().map(Path::display).map(|path| path.to_string()),
         }));
     }
@@ -95,16 +111,17 @@ fn report(verb: &Route, compiled: &Compiled) -> Outcome {
     println!("hosts            {}", info.hosts);
     println!("route_ms         {:.2}", ms(timings.route));
     println!("sl2vl_ms         {:.2}", sl2vl_ms(&compiled.parts));
-    println!("check_ms         {:.2}", ms(timings.check));
+    println!("check_ms         {check_ms:.2}");
     println!("peak_mb          {peak:.1}");
     println!("pairs_lost       {lost}");
     println!(
         "credit_loop      {}",
         yes_or_none(compiled.proof.credit_loop.is_some())
     );
+    println!("mlids            {}", multicast.mlids());
     println!(
         "multicast_cycle  {}",
-        yes_or_none(compiled.proof.multicast_loop.is_some())
+        yes_or_none(has_multicast_cycle(compiled, multicast))
     );
     if let Some(directory) = &verb.out {
         println!("written to       {}", directory.display());
@@ -116,19 +133,28 @@ const fn yes_or_none(found: bool) -> &'static str {
     if found { "yes" } else { "none" }
 }
 
-/// A credit loop is a problem whatever was asked for; lost pairs only when strict.
-fn judge(verb: &Route, compiled: &Compiled) -> Outcome {
-    match compiled.publishable() {
-        Err(error @ PipelineError::CreditLoop(_)) if verb.strict => Err(failure(error)),
-        Err(error @ PipelineError::CreditLoop(_)) => {
-            eprintln!("warning: {error}");
-            Ok(())
+/// With members everywhere, or with the groups given.
+const fn has_multicast_cycle(compiled: &Compiled, multicast: &Multicast) -> bool {
+    compiled.proof.multicast_loop.is_some() || multicast.credit_loop.is_some()
+}
+
+/// What OpenSM comes up with is a success, unless strict. The loops themselves were shown.
+fn judge(verb: &Route, compiled: &Compiled, multicast: &Multicast) -> Outcome {
+    if let Err(error @ PipelineError::CreditLoop(_)) = compiled.publishable() {
+        if verb.strict {
+            return Err(failure(error));
         }
-        _ if verb.strict && compiled.proof.reachability.lost_between_hosts > 0 => {
-            let lost = compiled.proof.reachability.lost_between_hosts;
-            Err(failure(PipelineError::LostPairs(lost)))
-        }
-        _ => Ok(()),
+        eprintln!("warning: {error}");
+    }
+    if !verb.strict {
+        return Ok(());
+    }
+    match compiled.proof.reachability.lost_between_hosts {
+        0 if has_multicast_cycle(compiled, multicast) => Err(Failure::Refused(
+            "unicast and multicast together can close a credit loop".to_owned(),
+        )),
+        0 => Ok(()),
+        lost => Err(failure(PipelineError::LostPairs(lost))),
     }
 }
 

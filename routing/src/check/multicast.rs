@@ -1,11 +1,13 @@
 //! Dependencies of multicast trees.
 
+mod tree;
+
 use sa_wire::Sl;
 
 use super::channels::NO_LINK;
 use super::graph::DependencyGraph;
 use crate::multicast::PortSet;
-use crate::topology::{Peer, SwitchIx, Topology};
+use crate::topology::{EndPortIx, Peer, SwitchIx, Topology};
 
 /// Where the packets of one MLID go, and on which SL.
 #[derive(Debug, Clone)]
@@ -21,8 +23,19 @@ impl DependencyGraph {
     pub fn add_multicast(&mut self, topology: &Topology, groups: &[MulticastRoute]) {
         let mut flow = MulticastFlow::new(self, topology);
         for group in groups {
-            flow.add(group);
+            flow.add(group, &[]);
         }
+    }
+
+    /// Adds the dependencies of one group's packets, which these ports may send too. Members that
+    /// only send are in no table.
+    pub fn add_multicast_from(
+        &mut self,
+        topology: &Topology,
+        group: &MulticastRoute,
+        senders: &[EndPortIx],
+    ) {
+        MulticastFlow::new(self, topology).add(group, senders);
     }
 }
 
@@ -48,7 +61,7 @@ impl<'a> MulticastFlow<'a> {
         }
     }
 
-    fn add(&mut self, group: &MulticastRoute) {
+    fn add(&mut self, group: &MulticastRoute, senders: &[EndPortIx]) {
         self.ports.fill(PortSet::default());
         self.seen.fill(0);
         for (switch, ports) in &group.switches {
@@ -59,6 +72,12 @@ impl<'a> MulticastFlow<'a> {
             for input in members.collect::<Vec<_>>() {
                 self.forward(*switch, input, group.sl, None);
             }
+        }
+        let places = senders
+            .iter()
+            .map(|end| self.topology.end_port(*end).attached);
+        for (switch, input) in places.flatten() {
+            self.forward(switch, input, group.sl, None);
         }
         while let Some((link, vl)) = self.queue.pop() {
             let cable = self.graph.channels.links[link as usize];

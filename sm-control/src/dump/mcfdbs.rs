@@ -12,10 +12,23 @@ use crate::fabric::text::{Cursor, decode, in_range, lines};
 /// The table of a switch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SwitchMft {
+    /// Where it was read; of no meaning to the writer.
+    pub at: Position,
     /// Node GUID.
     pub guid: Guid,
-    /// Groups, ascending, and the ports that each leaves through, ascending.
-    pub groups: Vec<(Mlid, Vec<u8>)>,
+    /// Groups, ascending.
+    pub groups: Vec<GroupPorts>,
+}
+
+/// The ports by which a group leaves a switch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GroupPorts {
+    /// Where it was read; of no meaning to the writer.
+    pub at: Position,
+    /// The group, or all groups that share the MLID.
+    pub mlid: Mlid,
+    /// Ascending.
+    pub ports: Vec<u8>,
 }
 
 /// Writes the file. Errors: those of `out`.
@@ -27,14 +40,14 @@ pub fn write<'a>(
         let mut groups = switch
             .groups
             .iter()
-            .filter(|(_, ports)| !ports.is_empty())
+            .filter(|group| !group.ports.is_empty())
             .peekable();
         if groups.peek().is_some() {
             writeln!(out, "\nSwitch {}\nLID    : Out Port(s)", switch.guid)?;
         }
-        for (mlid, ports) in groups {
-            write!(out, "0x{:04X} :", mlid.get())?;
-            for port in ports {
+        for group in groups {
+            write!(out, "0x{:04X} :", group.mlid.get())?;
+            for port in &group.ports {
                 write!(out, " 0x{port:03X} ")?;
             }
             writeln!(out)?;
@@ -49,10 +62,12 @@ pub fn read(bytes: &[u8]) -> Result<Vec<SwitchMft>, ParseError> {
     let mut switches: Vec<SwitchMft> = Vec::new();
     for line in lines(&text) {
         let mut cursor = line.cursor();
+        let at = cursor.at();
         if cursor.accept("Switch ") {
             let guid = guid(&mut cursor)?;
             end_of_line(&mut cursor)?;
             switches.push(SwitchMft {
+                at,
                 guid,
                 groups: Vec::new(),
             });
@@ -67,7 +82,7 @@ pub fn read(bytes: &[u8]) -> Result<Vec<SwitchMft>, ParseError> {
     Ok(switches)
 }
 
-fn group(mut cursor: Cursor<'_>) -> Result<(Mlid, Vec<u8>), ParseError> {
+fn group(mut cursor: Cursor<'_>) -> Result<GroupPorts, ParseError> {
     let (at, raw) = hex(&mut cursor, "a multicast LID")?;
     let (least, most) = (Mlid::MIN.get().into(), 0xfffe);
     let raw: u16 = in_range(at, "a multicast LID", raw, least..=most)?;
@@ -77,11 +92,11 @@ fn group(mut cursor: Cursor<'_>) -> Result<(Mlid, Vec<u8>), ParseError> {
     cursor.skip_blanks();
     let mut ports = Vec::new();
     while !cursor.rest().is_empty() {
-        let (at, port) = hex(&mut cursor, "a port number")?;
-        ports.push(in_range(at, "a port number", port, 0..=254)?);
+        let (at_port, port) = hex(&mut cursor, "a port number")?;
+        ports.push(in_range(at_port, "a port number", port, 0..=254)?);
         cursor.skip_blanks();
     }
-    Ok((mlid, ports))
+    Ok(GroupPorts { at, mlid, ports })
 }
 
 fn hex(cursor: &mut Cursor<'_>, what: &'static str) -> Result<(Position, u64), ParseError> {

@@ -9,6 +9,8 @@
 pub mod fdbs;
 pub mod lfts;
 pub mod mcfdbs;
+pub mod mcgroups;
+pub mod multicast;
 pub mod psl;
 pub mod sl2vl;
 pub mod slvl;

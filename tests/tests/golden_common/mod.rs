@@ -41,6 +41,30 @@ pub fn existing(directory: &Path, file: &str) -> Option<PathBuf> {
     Some(directory.join(file)).filter(|path| path.is_file())
 }
 
+/// Cases of `golden/torus` with this result, by name.
+pub fn cases(result: &str) -> Vec<PathBuf> {
+    let result = format!("result: {result}");
+    let is_one = |case: &PathBuf| {
+        let about = text(case, "CASE.txt");
+        about.is_some_and(|about| about.lines().any(|line| line == result))
+    };
+    entries(&golden("torus"))
+        .into_iter()
+        .filter(is_one)
+        .collect()
+}
+
+/// A copy of the case's files but these.
+pub fn copy_without(case: &Path, left_out: &[&str]) -> tempfile::TempDir {
+    let copy = tempfile::tempdir().unwrap();
+    for file in entries(case) {
+        if !left_out.contains(&name(&file)) {
+            std::fs::copy(&file, copy.path().join(name(&file))).unwrap();
+        }
+    }
+    copy
+}
+
 /// A run of the real `sapphire`.
 pub fn sapphire(arguments: &[&str], input: &str) -> Output {
     let mut child = Command::new(binary())

@@ -1,0 +1,267 @@
+//! Recorded multicast tables: trees that reach their members, and no credit loop with unicast.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use routing::check::{Channel, CreditLoop, DependencyGraph, MulticastRoute};
+use routing::multicast::MulticastTable;
+use routing::{EndPortIx, Peer, Qos, SwitchIx, Topology};
+use sa_wire::{Mlid, Sl};
+use sm_control::dump::multicast::{self, Groups};
+use sm_control::fabric::detect::{DumpDir, Input};
+use sm_control::fabric::xz;
+use sm_control::pipeline::Parts;
+
+use super::sls::{self, Sls};
+use crate::failure::{Failure, Outcome};
+use crate::inputs::or_fail;
+
+/// Lost pairs that a report names, per MLID.
+const LISTED: usize = 20;
+
+/// What is known about the multicast of a fabric.
+pub(super) struct Recorded {
+    /// By MLID.
+    pub(super) tables: BTreeMap<Mlid, MulticastTable>,
+    pub(super) groups: Groups,
+    /// Where members and SLs come from; none when nobody says.
+    pub(super) groups_path: Option<PathBuf>,
+}
+
+impl Recorded {
+    /// From `opensm.mcfdbs`, and from the file given, else `mcgroups.txt`. None without tables.
+    pub(super) fn read(
+        directory: &DumpDir,
+        file: Option<&Path>,
+        topology: &Topology,
+    ) -> Outcome<Option<Self>> {
+        let tables = or_fail(directory.read("opensm.mcfdbs"))?;
+        let input = match file {
+            Some(path) => Some(Input {
+                bytes: or_fail(xz::read(path))?,
+                path: path.to_owned(),
+            }),
+            None => or_fail(directory.read("mcgroups.txt"))?,
+        };
+        let groups = input.as_ref().map(|input| Groups::read(input, topology));
+        let groups = or_fail(groups.transpose())?.unwrap_or_default();
+        let Some(tables) = tables else {
+            return match file {
+                Some(_) => Err(Failure::Failed(format!(
+                    "{}: holds no opensm.mcfdbs (nor .xz), so there are no tables to check for \
+                     the groups given",
+                    directory.path.display()
+                ))),
+                None => Ok(None),
+            };
+        };
+        let tables = or_fail(multicast::recorded(&tables, topology))?;
+        let mut tables: BTreeMap<_, _> = tables.into_iter().map(|it| (it.mlid, it)).collect();
+        // Groups without a table: their members get nothing.
+        for mlid in groups.by_mlid.keys() {
+            tables.entry(*mlid).or_insert_with(|| MulticastTable {
+                mlid: *mlid,
+                switches: Vec::new(),
+                left_out: Vec::new(),
+            });
+        }
+        Ok(Some(Self {
+            tables,
+            groups,
+            groups_path: input.map(|input| input.path),
+        }))
+    }
+
+    /// What an operator should know, a sentence each.
+    pub(super) fn warnings(&self, topology: &Topology) -> Vec<String> {
+        let mut warnings = self.groups.warnings.clone();
+        let tables: Vec<_> = self.tables.values().cloned().collect();
+        let open = multicast::without_cable(topology, &tables);
+        if let Some(first) = open.first() {
+            let count = open.len();
+            warnings.push(format!(
+                "opensm.mcfdbs: {count} entries name ports without a cable, the first is {first}"
+            ));
+        }
+        warnings
+    }
+
+    fn add_to(&self, graph: &mut DependencyGraph, topology: &Topology) {
+        for table in self.tables.values() {
+            let members = self.groups.members(table.mlid).unwrap_or_default();
+            for route in self.groups.routes(table) {
+                graph.add_multicast_from(topology, &route, &members);
+            }
+        }
+    }
+
+    /// Members of a group: as recorded, else everybody whom its table delivers to.
+    fn members(&self, topology: &Topology, table: &MulticastTable) -> Vec<EndPortIx> {
+        self.groups.members(table.mlid).unwrap_or_else(|| {
+            let ports = table.switches.iter();
+            let ports = ports.flat_map(|(switch, ports)| ports.iter().map(|port| (*switch, port)));
+            ports
+                .filter_map(|(switch, port)| match topology.peer(switch, port) {
+                    _ if port == 0 => Some(topology.switch(switch).port0),
+                    Peer::EndPort(end) => Some(end),
+                    _ => None,
+                })
+                .collect()
+        })
+    }
+}
+
+/// What closes a credit loop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ClosedBy {
+    /// Unicast, without any multicast.
+    Unicast,
+    /// Multicast, without any unicast.
+    Multicast,
+    /// Neither without the other.
+    Both,
+}
+
+impl ClosedBy {
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Unicast => "unicast",
+            Self::Multicast => "multicast",
+            Self::Both => "unicast and multicast",
+        }
+    }
+}
+
+/// What the check of recorded tables found.
+pub(super) struct Multicast {
+    /// A shortest loop of unicast and multicast together.
+    pub(super) credit_loop: Option<(CreditLoop, ClosedBy)>,
+    /// MLIDs that are forwarded where the loop passes.
+    pub(super) passing: BTreeSet<Mlid>,
+    /// Tables with something wrong.
+    pub(super) faults: Vec<Fault>,
+    /// Ordered pairs of members of one group.
+    pub(super) pairs: u64,
+    pub(super) unreached: u64,
+}
+
+/// What is wrong with one table.
+pub(super) struct Fault {
+    pub(super) mlid: Mlid,
+    /// Switches and ports around which a packet runs without end.
+    pub(super) circle: Vec<(SwitchIx, u8)>,
+    /// Switches that get one packet by two ways.
+    pub(super) twice: Vec<SwitchIx>,
+    pub(super) unreached: u64,
+    /// Some of these.
+    pub(super) listed: Vec<(EndPortIx, EndPortIx)>,
+}
+
+impl Multicast {
+    /// Checks each table by itself, then all on top of the unicast paths.
+    pub(super) fn check(
+        recorded: &Recorded,
+        parts: &Parts,
+        mut unicast: DependencyGraph,
+        unicast_loop: Option<&CreditLoop>,
+    ) -> Self {
+        let topology = &parts.topology;
+        recorded.add_to(&mut unicast, topology);
+        let closed_by = || {
+            let mut alone = DependencyGraph::new(topology, &parts.routes);
+            recorded.add_to(&mut alone, topology);
+            match (unicast_loop, alone.shortest_loop()) {
+                (Some(_), _) => ClosedBy::Unicast,
+                (None, Some(_)) => ClosedBy::Multicast,
+                (None, None) => ClosedBy::Both,
+            }
+        };
+        let credit_loop = unicast.shortest_loop().map(|found| (found, closed_by()));
+        let on_loop = credit_loop.as_ref().map(|(found, _)| found);
+        let mut multicast = Self {
+            passing: on_loop.map_or_else(BTreeSet::new, |found| passing(recorded, parts, found)),
+            credit_loop,
+            faults: Vec::new(),
+            pairs: 0,
+            unreached: 0,
+        };
+        for table in recorded.tables.values() {
+            multicast.follow(recorded, topology, table);
+        }
+        multicast
+    }
+
+    fn follow(&mut self, recorded: &Recorded, topology: &Topology, table: &MulticastTable) {
+        let route = MulticastRoute {
+            sl: Sl::default(),
+            switches: table.switches.clone(),
+        };
+        let members = recorded.members(topology, table);
+        let followed = route.follow(topology, &members, LISTED);
+        self.pairs += followed.pairs;
+        self.unreached += followed.unreached;
+        let fault = Fault {
+            mlid: table.mlid,
+            circle: followed.circle,
+            twice: followed.twice.into_iter().collect(),
+            unreached: followed.unreached,
+            listed: followed.listed,
+        };
+        if !fault.is_tree() || fault.unreached > 0 {
+            self.faults.push(fault);
+        }
+    }
+}
+
+impl Fault {
+    /// No packet comes back, and none arrives twice.
+    pub(super) fn is_tree(&self) -> bool {
+        self.circle.is_empty() && self.twice.is_empty()
+    }
+}
+
+/// MLIDs whose packets may wait somewhere on a loop: they are sent by a channel of it and then by
+/// the next one, on its VL.
+fn passing(recorded: &Recorded, parts: &Parts, found: &CreditLoop) -> BTreeSet<Mlid> {
+    let channels = &found.0;
+    let next = channels.iter().cycle().skip(1);
+    let pairs: Vec<_> = channels.iter().zip(next).collect();
+    let passes = |route: &MulticastRoute| {
+        let sends = |channel: &Channel| {
+            let place = route
+                .switches
+                .binary_search_by_key(&channel.switch, |(it, _)| *it);
+            place.is_ok_and(|place| route.switches[place].1.contains(channel.port))
+        };
+        let vl = |one: &Channel, other: &Channel| {
+            let Peer::Switch { port: input, .. } = parts.topology.peer(one.switch, one.port) else {
+                return None;
+            };
+            let table = parts.routes.sl2vl(other.switch, input, other.port);
+            table.0.get(usize::from(route.sl.get())).copied()
+        };
+        pairs.iter().any(|(one, other)| {
+            sends(one) && sends(other) && vl(one, other) == Some(other.vl.get())
+        })
+    };
+    let tables = recorded.tables.values();
+    let passing = tables.filter(|table| recorded.groups.routes(table).iter().any(passes));
+    passing.map(|table| table.mlid).collect()
+}
+
+/// A loop that unicast closes with the worst groups that torus-2QoS could make: everybody is a
+/// member, on either QoS level.
+/// Errors: the configuration cannot be read; torus-2QoS refuses the fabric.
+pub(super) fn everywhere(
+    torus_conf: &Path,
+    parts: &Parts,
+    sls: &Sls,
+) -> Outcome<Option<CreditLoop>> {
+    let topology = &parts.topology;
+    let config = sls::torus_conf(torus_conf)?;
+    let routes = routing::torus::route(topology, &config, Qos::On);
+    let routes = routes.map_err(|refusal| Failure::Refused(refusal.to_string()))?;
+    let mut graph = sls.unicast(parts);
+    graph.add_multicast(topology, &routes.worst_groups(topology));
+    Ok(graph.shortest_loop())
+}

@@ -1,0 +1,201 @@
+//! What `sapphire check` prints.
+
+use routing::check::CreditLoop;
+use routing::{EndPortIx, SwitchIx};
+use serde_json::{Value, json};
+use sm_control::dump::multicast::mlid_name;
+use sm_control::pipeline::Parts;
+
+use super::multicast::{ClosedBy, Fault, Multicast, Recorded};
+use super::{Check, Findings};
+use crate::failure::Outcome;
+use crate::json;
+
+/// Pairs that a report for people names.
+const SHOWN: usize = 20;
+
+/// Pairs of members that it names, per group.
+const EXAMPLES: usize = 3;
+
+pub(super) fn print(verb: &Check, findings: &Findings) -> Outcome {
+    if verb.json {
+        return json::print(&as_json(findings));
+    }
+    let parts = &findings.parts;
+    println!(
+        "{} switches, path SLs from {}",
+        parts.topology.switches.len(),
+        findings.sls.name()
+    );
+    match &findings.credit_loop {
+        None => println!("unicast    no credit loop"),
+        Some(found) => println!(
+            "unicast    credit loop, each may wait for the next:\n{}",
+            words(parts, found)
+        ),
+    }
+    match &findings.multicast {
+        None => println!("multicast  no opensm.mcfdbs, not checked"),
+        Some((recorded, multicast)) => print_multicast(parts, recorded, multicast),
+    }
+    match &findings.everywhere {
+        None => {}
+        Some(None) => println!("everywhere no credit loop with groups of everybody"),
+        Some(Some(found)) => println!(
+            "everywhere unicast and groups of everybody close a credit loop, each may wait for \
+             the next:\n{}",
+            words(parts, found)
+        ),
+    }
+    let reached = &findings.reached;
+    println!(
+        "reached    {} of {} pairs of ports",
+        reached.pairs - reached.lost,
+        reached.pairs
+    );
+    for pair in reached.listed.iter().take(SHOWN) {
+        let from = end_name(parts, pair.source);
+        println!("lost       {from} to LID {}", pair.lid);
+    }
+    Ok(())
+}
+
+fn print_multicast(parts: &Parts, recorded: &Recorded, multicast: &Multicast) {
+    let count = recorded.tables.len();
+    match &multicast.credit_loop {
+        None => println!("multicast  {count} MLIDs, no credit loop together with unicast"),
+        Some((_, ClosedBy::Unicast)) => {
+            println!("multicast  {count} MLIDs; unicast alone closes the credit loop");
+        }
+        Some((found, by)) => {
+            let by = match by {
+                ClosedBy::Multicast => "multicast alone closes a credit loop",
+                _ => "unicast and multicast together close a credit loop, neither alone does",
+            };
+            println!(
+                "multicast  {count} MLIDs; {by}, each may wait for the next:\n{}",
+                words(parts, found)
+            );
+            println!(
+                "groups     passing there: {}",
+                passing(multicast).join(", ")
+            );
+        }
+    }
+    for fault in &multicast.faults {
+        print_fault(parts, fault);
+    }
+    println!(
+        "members    {} of {} pairs of group members are connected",
+        multicast.pairs - multicast.unreached,
+        multicast.pairs
+    );
+}
+
+fn print_fault(parts: &Parts, fault: &Fault) {
+    let mlid = mlid_name(fault.mlid);
+    if !fault.circle.is_empty() {
+        println!("no tree    {mlid}: a packet comes back and runs round without end:");
+        circle(parts, fault)
+            .iter()
+            .for_each(|step| println!("{step}"));
+    }
+    for switch in fault.twice.iter().take(SHOWN) {
+        let name = switch_name(parts, *switch);
+        println!("no tree    {mlid}: {name} gets a packet by two ways");
+    }
+    if fault.unreached > 0 {
+        let name = |(from, to): &(EndPortIx, EndPortIx)| {
+            format!("{} to {}", end_name(parts, *from), end_name(parts, *to))
+        };
+        let some: Vec<_> = fault.listed.iter().take(EXAMPLES).map(name).collect();
+        let (count, some) = (fault.unreached, some.join(", "));
+        println!("unreached  {mlid}: {count} pairs of members, such as {some}");
+    }
+}
+
+fn as_json(findings: &Findings) -> Value {
+    let parts = &findings.parts;
+    let reached = &findings.reached;
+    json!({
+        "acyclic": findings.credit_loop.is_none(),
+        "cycle": cycle(parts, findings.credit_loop.as_ref()),
+        "sls": findings.sls.name(),
+        "switches": parts.topology.switches.len(),
+        "pairs": reached.pairs,
+        "lost": reached.lost,
+        "pairs_lost": reached.lost_between_hosts,
+        "multicast": findings
+            .multicast
+            .as_ref()
+            .map(|(recorded, multicast)| multicast_json(parts, recorded, multicast)),
+        "everywhere": findings.everywhere.as_ref().map(|found| {
+            json!({ "acyclic": found.is_none(), "cycle": cycle(parts, found.as_ref()) })
+        }),
+    })
+}
+
+fn multicast_json(parts: &Parts, recorded: &Recorded, multicast: &Multicast) -> Value {
+    let found = multicast.credit_loop.as_ref();
+    let from = recorded.groups_path.as_ref();
+    let faults = multicast.faults.iter();
+    json!({
+        "groups": recorded.tables.len(),
+        "groups_from": from.map(|path| path.display().to_string()),
+        "acyclic": found.is_none(),
+        "cycle": cycle(parts, found.map(|(found, _)| found)),
+        "closed_by": found.map(|(_, by)| by.name()),
+        "passing": passing(multicast),
+        "pairs": multicast.pairs,
+        "unreached": multicast.unreached,
+        "faults": faults.map(|fault| fault_json(parts, fault)).collect::<Vec<_>>(),
+    })
+}
+
+fn fault_json(parts: &Parts, fault: &Fault) -> Value {
+    let twice = fault.twice.iter().map(|switch| switch_name(parts, *switch));
+    let listed = fault.listed.iter();
+    let listed = listed.map(|(from, to)| [end_name(parts, *from), end_name(parts, *to)]);
+    json!({
+        "mlid": mlid_name(fault.mlid),
+        "tree": fault.is_tree(),
+        "circle": circle(parts, fault),
+        "twice": twice.collect::<Vec<_>>(),
+        "unreached": fault.unreached,
+        "unreached_pairs": listed.collect::<Vec<_>>(),
+    })
+}
+
+fn passing(multicast: &Multicast) -> Vec<String> {
+    multicast
+        .passing
+        .iter()
+        .map(|mlid| mlid_name(*mlid))
+        .collect()
+}
+
+fn circle(parts: &Parts, fault: &Fault) -> Vec<String> {
+    let steps = fault.circle.iter();
+    steps
+        .map(|(switch, port)| format!("{} port {port}", switch_name(parts, *switch)))
+        .collect()
+}
+
+fn cycle(parts: &Parts, found: Option<&CreditLoop>) -> Vec<String> {
+    let words = found.map(|found| words(parts, found)).unwrap_or_default();
+    words.lines().map(str::to_owned).collect()
+}
+
+fn words(parts: &Parts, found: &CreditLoop) -> String {
+    let words = found.in_words(&parts.topology, &parts.routes);
+    words.trim_end().to_owned()
+}
+
+fn switch_name(parts: &Parts, switch: SwitchIx) -> String {
+    let switch = parts.topology.switch(switch);
+    format!("switch {:?} ({})", switch.description, switch.guid)
+}
+
+fn end_name(parts: &Parts, end: EndPortIx) -> &str {
+    &parts.topology.end_port(end).description
+}

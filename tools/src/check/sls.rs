@@ -1,0 +1,116 @@
+//! Which SLs paths use, for the proof over finished tables.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use routing::check::{DependencyGraph, PathSls};
+use routing::{EndPortIx, Topology, Torus, TorusConfig};
+use sa_wire::{Sl, SlVlMask};
+use sm_control::dump::psl;
+use sm_control::fabric::detect::{DumpDir, Input};
+use sm_control::fabric::xz;
+use sm_control::pipeline::Parts;
+
+use crate::failure::{Failure, Outcome};
+use crate::inputs::or_fail;
+
+/// Where path SLs come from.
+pub(super) enum Sls {
+    /// Recorded answers of an SA.
+    Psl(HashMap<(u64, u16), SlVlMask>),
+    /// The engine's rule, with coordinates found from a configuration.
+    Torus(Box<Torus>),
+    /// Nobody says: any SL on any path.
+    Any,
+}
+
+impl Sls {
+    /// From `psl` in the directory, else by the configuration.
+    pub(super) fn read(
+        directory: &DumpDir,
+        torus_conf: Option<&Path>,
+        parts: &Parts,
+    ) -> Outcome<Self> {
+        match (or_fail(directory.read("psl"))?, torus_conf) {
+            (Some(input), _) => Self::psl(&input),
+            (None, Some(path)) => Ok(Self::Torus(Box::new(place(path, parts)?))),
+            (None, None) => Ok(Self::Any),
+        }
+    }
+
+    fn psl(input: &Input) -> Outcome<Self> {
+        let entries = psl::read(&input.bytes).map_err(|error| input.refused(error));
+        let mut sls = HashMap::new();
+        for entry in or_fail(entries)? {
+            let mask = entry.sl.map_or(SlVlMask(0), |sl| SlVlMask(1 << sl.get()));
+            sls.insert((entry.source.get(), entry.dlid.get()), mask);
+        }
+        Ok(Self::Psl(sls))
+    }
+
+    /// What unicast paths make packets wait for.
+    pub(super) fn unicast(&self, parts: &Parts) -> DependencyGraph {
+        let (topology, routes) = (&parts.topology, &parts.routes);
+        let mut graph = DependencyGraph::new(topology, routes);
+        match self {
+            Self::Psl(recorded) => {
+                let sls = |source, lid| recorded_sls(topology, parts, recorded, source, lid);
+                graph.add_unicast(topology, routes, PathSls::ByPair(&sls));
+            }
+            Self::Torus(torus) => {
+                let sls = |from, to| {
+                    let level = |hint| 1u16 << torus.path_sl(hint, from, to).get();
+                    SlVlMask(level(Sl::from_low_bits(0)) | level(Sl::from_low_bits(8)))
+                };
+                graph.add_unicast(topology, routes, PathSls::BySwitch(&sls));
+            }
+            Self::Any => graph.add_unicast(topology, routes, PathSls::Any(SlVlMask::ALL)),
+        }
+        graph
+    }
+
+    /// For reports.
+    pub(super) const fn name(&self) -> &'static str {
+        match self {
+            Self::Psl(_) => "psl",
+            Self::Torus(_) => "torus-2QoS.conf",
+            Self::Any => "any SL on any path",
+        }
+    }
+}
+
+/// Places switches as a configuration says. Errors: it cannot be read; refused.
+fn place(path: &Path, parts: &Parts) -> Outcome<Torus> {
+    let placed = routing::torus::place(&parts.topology, &torus_conf(path)?);
+    let (torus, _) = placed.map_err(|refusal| Failure::Refused(refusal.to_string()))?;
+    Ok(torus)
+}
+
+/// Reads a torus-2QoS.conf. Errors: all that is wrong with it.
+pub(super) fn torus_conf(path: &Path) -> Outcome<TorusConfig> {
+    let text = or_fail(xz::read(path))?;
+    TorusConfig::parse(&policy::decode(&text)).map_err(|errors| {
+        let report = errors.report(&path.display().to_string());
+        Failure::Failed(report.trim_end().to_owned())
+    })
+}
+
+/// psl names source nodes and base LIDs; the other LIDs of a port have its SL.
+fn recorded_sls(
+    topology: &Topology,
+    parts: &Parts,
+    recorded: &HashMap<(u64, u16), SlVlMask>,
+    source: EndPortIx,
+    lid: u16,
+) -> SlVlMask {
+    let from = topology.end_port(source).node_guid.get();
+    let base = parts
+        .routes
+        .lids()
+        .owner(lid)
+        .map(|owner| topology.end_port(owner).lid.get());
+    recorded
+        .get(&(from, base.unwrap_or(lid)))
+        .copied()
+        .unwrap_or(SlVlMask(0))
+}

@@ -1,0 +1,133 @@
+//! Multicast tables for the groups of a file, and whether they close a credit loop.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use routing::Engine;
+use routing::check::{CreditLoop, DependencyGraph};
+use routing::multicast::MulticastTable;
+use sm_control::dump::multicast::{self, Groups};
+use sm_control::fabric::detect::{DumpDir, Input};
+use sm_control::fabric::xz;
+use sm_control::pipeline::{self, Compiled, Parts};
+
+use crate::failure::{Failure, Outcome};
+use crate::inputs::or_fail;
+
+/// A tree alone is harmless, and the VLs of the second QoS level can be its own.
+const REMEDY: &str = "where no path uses SL 8 to 15, put the groups on SL 8";
+
+/// Groups on a routed fabric.
+pub(super) struct Multicast {
+    /// By MLID.
+    pub(super) tables: Vec<MulticastTable>,
+    /// A loop that unicast and these groups close together.
+    pub(super) credit_loop: Option<CreditLoop>,
+    pub(super) warnings: Vec<String>,
+    /// How long the check took.
+    pub(super) check: Duration,
+}
+
+impl Multicast {
+    /// Of the groups in a file; without one, of the tables that the dumps of engine files have.
+    pub(super) fn new(file: Option<&Path>, fabric: &Path, compiled: &Compiled) -> Outcome<Self> {
+        let parts = &compiled.parts;
+        let known = file.map(|file| read(file, parts)).transpose()?;
+        let tables = tables(known.as_ref(), fabric, parts)?;
+        let groups = known.unwrap_or_default();
+        let start = Instant::now();
+        // A loop of the unicast routes alone is reported as such.
+        let is_sound = compiled.proof.credit_loop.is_none() && !tables.is_empty();
+        let credit_loop = is_sound
+            .then(|| credit_loop(parts, &groups, &tables))
+            .flatten();
+        let mut multicast = Self {
+            credit_loop,
+            check: start.elapsed(),
+            warnings: groups.warnings.clone(),
+            tables,
+        };
+        multicast.note(compiled, &groups);
+        Ok(multicast)
+    }
+
+    fn note(&mut self, compiled: &Compiled, groups: &Groups) {
+        let parts = &compiled.parts;
+        if parts.routes.torus().is_some() {
+            self.warnings.extend(groups.unsafe_on_torus());
+        }
+        let has_no_tree = parts.routes.torus().is_some() && parts.routes.multicast_tree().is_none();
+        if has_no_tree && !groups.groups.is_empty() {
+            let text = "there is no multicast tree, so the groups given are not forwarded anywhere";
+            self.warnings.push(text.to_owned());
+        }
+        self.warnings
+            .extend(multicast::left_out(&parts.topology, &self.tables));
+        let warning = match (&self.credit_loop, &compiled.proof.multicast_loop) {
+            (Some(_), Some(_)) => {
+                format!("the multicast groups given close such a credit loop; {REMEDY}")
+            }
+            (None, Some(_)) if !self.tables.is_empty() => {
+                "the multicast groups given close no such credit loop as they are".to_owned()
+            }
+            (Some(found), None) => format!(
+                "unicast and the multicast groups given close a credit loop; {REMEDY}; each may \
+                 wait for the next:\n{}",
+                found.in_words(&parts.topology, &parts.routes).trim_end()
+            ),
+            (None, _) => return,
+        };
+        self.warnings.push(warning);
+    }
+
+    /// MLIDs that are forwarded anywhere.
+    pub(super) fn mlids(&self) -> usize {
+        self.tables
+            .iter()
+            .filter(|table| !table.switches.is_empty())
+            .count()
+    }
+}
+
+fn read(file: &Path, parts: &Parts) -> Outcome<Groups> {
+    let input = Input {
+        bytes: or_fail(xz::read(file))?,
+        path: file.to_owned(),
+    };
+    or_fail(Groups::read(&input, &parts.topology))
+}
+
+/// Errors: groups for an engine that makes no tree and has no recorded tables.
+fn tables(groups: Option<&Groups>, fabric: &Path, parts: &Parts) -> Outcome<Vec<MulticastTable>> {
+    let (topology, routes) = (&parts.topology, &parts.routes);
+    if routes.torus().is_some() {
+        let tables = groups.and_then(|groups| groups.tables(topology, routes));
+        return Ok(tables.unwrap_or_default());
+    }
+    let engine = routes.engine();
+    let dumped = match engine {
+        Engine::Files => or_fail(or_fail(DumpDir::open(fabric))?.read("opensm.mcfdbs"))?,
+        _ => None,
+    };
+    match (dumped, groups) {
+        (Some(input), _) => or_fail(multicast::recorded(&input, topology)),
+        (None, None) => Ok(Vec::new()),
+        (None, Some(_)) => Err(Failure::Usage(format!(
+            "--groups: engine {engine} makes no multicast tree for them; route with --torus-conf, \
+             or use --engine files with a directory that holds opensm.mcfdbs"
+        ))),
+    }
+}
+
+fn credit_loop(parts: &Parts, groups: &Groups, tables: &[MulticastTable]) -> Option<CreditLoop> {
+    let (topology, routes) = (&parts.topology, &parts.routes);
+    let mut graph = DependencyGraph::new(topology, routes);
+    graph.add_unicast(topology, routes, pipeline::path_sls(parts));
+    for table in tables {
+        let members = groups.members(table.mlid).unwrap_or_default();
+        for route in groups.routes(table) {
+            graph.add_multicast_from(topology, &route, &members);
+        }
+    }
+    graph.shortest_loop()
+}
