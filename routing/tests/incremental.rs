@@ -103,7 +103,7 @@ proptest! {
         let healthy_sls = sls(&first, &healthy);
 
         let mut spec = healthy_spec.clone();
-        let (mut topology, mut routes) = (first.clone(), healthy.clone());
+        let (mut topology, mut routes) = (healthy_spec.topology(), healthy.clone());
         for _ in 0..1 + random.below(4) {
             step(&mut spec, &mut random);
             let next = build(&spec, &lids);

@@ -3,12 +3,11 @@
 mod text;
 
 use std::io::{self, BufWriter, Write};
-use std::path::Path;
 
 use clap::Args;
 use serde::Serialize;
 use sm_control::fabric::options::VlArbEntry;
-use sm_control::pipeline::{self, Inputs, Parts, PipelineError, Refused};
+use sm_control::pipeline::{self, Parts, PipelineError, Refused};
 use sm_control::qos_setup::{PortTables, port_tables, torus_warnings};
 
 use crate::failure::{Failure, Outcome};
@@ -33,7 +32,7 @@ pub(crate) fn run(verb: &Setup) -> Outcome {
         Err(PipelineError::Refused(refused)) => return refuse(&refused),
         Err(error) => return Err(failure(error)),
     };
-    warn(&warnings(&inputs, &parts));
+    warn(&warnings(&parts));
     let mut out = BufWriter::new(io::stdout().lock());
     let written = if verb.json {
         lines(&mut out, &parts)
@@ -54,17 +53,11 @@ fn refuse(refused: &Refused) -> Outcome {
     Err(Failure::Refused(refused.to_string()))
 }
 
-fn warnings(inputs: &Inputs, parts: &Parts) -> Vec<String> {
+fn warnings(parts: &Parts) -> Vec<String> {
     let mut all = Vec::new();
     if !parts.options.qos {
         all.push("QoS is off: no port gets tables".to_owned());
     }
-    let conf = inputs
-        .opensm_conf
-        .as_deref()
-        .unwrap_or_else(|| Path::new("opensm.conf"));
-    let notes = parts.options.notes.iter();
-    all.extend(notes.map(|note| format!("{}: {note}", conf.display())));
     all.extend(parts.routes.warnings().iter().map(ToString::to_string));
     if parts.routes.torus().is_some() {
         all.extend(

@@ -42,6 +42,12 @@ impl LidOverlay {
         }
     }
 
+    /// The same LIDs, and nobody knows where the SM runs.
+    #[must_use]
+    pub fn without_sm(self) -> Self {
+        Self { sm: None, ..self }
+    }
+
     /// The LID of a port.
     pub fn lid(&self, guid: Guid) -> Option<Lid> {
         self.lids.get(&guid).copied()

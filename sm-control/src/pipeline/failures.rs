@@ -2,18 +2,18 @@
 
 use routing::torus::{self, Coordinate};
 use routing::{Topology, Torus};
-use sa_wire::NodeType;
+use sa_wire::{Guid, NodeType};
 
 use super::{ReadProblem, Tables};
 use crate::fabric::damage::Failed;
-use crate::fabric::model::{NodeIx, PortRef};
+use crate::fabric::model::{Fabric, NodeIx, PortRef};
 use crate::fabric::options::OpenSmOptions;
 use crate::fabric::overlay::LidOverlay;
 use crate::fabric::subnet::{Subnet, SubnetOptions};
 
 /// The subnet after some parts failed: SWITCH or SWITCH:PORT, where a switch is a name, 0xGUID or
-/// x,y,z. LIDs and the SM stay where they are.
-/// Errors: a name that leads nowhere; the SM cut off.
+/// x,y,z. LIDs stay, and so does the SM unless it is cut off itself.
+/// Errors: a name that leads nowhere; nothing left.
 pub(super) fn apply(
     healthy: &Subnet,
     options: &OpenSmOptions,
@@ -28,20 +28,41 @@ pub(super) fn apply(
     let parts: Vec<Failed> = parts.collect::<Result<_, _>>()?;
     let mut fabric = healthy.fabric().clone();
     fabric.fail(&parts);
+    let sm = healthy.end_ports().get(healthy.sm());
+    let is_cut_off = sm.is_some_and(|sm| is_cut_off(&fabric, sm.at));
     let lids = LidOverlay::of_subnet(healthy);
     let wanted = SubnetOptions {
         lmc: Some(healthy.lmc()),
         lmc_esp0: options.lmc_esp0,
-        lids: Some(&lids),
+        // A standby SM takes over; which one makes no difference to what it sees.
+        sm_guid: is_cut_off.then(|| standby(healthy, &fabric)).flatten(),
+        lids: Some(&if is_cut_off { lids.without_sm() } else { lids }),
         ..SubnetOptions::default()
     };
     let damaged = Subnet::new(fabric, &wanted);
     damaged.map_err(|error| {
         ReadProblem::Text(format!(
-            "with {} failed no subnet is left: {error}; choose another SM with --sm-node",
+            "with {} failed no subnet is left: {error}",
             names.join(" and ")
         ))
     })
+}
+
+/// True when no cable leads to or from a node's port any more; on a switch, from any port.
+fn is_cut_off(fabric: &Fabric, at: PortRef) -> bool {
+    let node = fabric.node(at.node);
+    match node.kind {
+        NodeType::Switch => node.ports.iter().all(|port| port.peer.is_none()),
+        _ => fabric.port(at).peer.is_none(),
+    }
+}
+
+/// The first CA port that is still connected.
+fn standby(healthy: &Subnet, fabric: &Fabric) -> Option<Guid> {
+    let ports = healthy.end_ports().iter();
+    let is_ca = |at: PortRef| fabric.node(at.node).kind == NodeType::Ca;
+    let mut left = ports.filter(|port| is_ca(port.at) && !is_cut_off(fabric, port.at));
+    left.next().map(|port| port.guid)
 }
 
 /// Coordinates, where the fabric has any.

@@ -138,6 +138,9 @@ impl Reader {
         if let Some(path) = &inputs.opensm_conf {
             let bytes = self.bytes("opensm.conf", path)?;
             options = OpenSmOptions::parse(&bytes).map_err(|error| at(path, &error))?;
+            let notes = options.notes.iter();
+            self.warnings
+                .extend(notes.map(|note| format!("{}:{note}", path.display())));
             let unused = options.not_used.iter();
             self.warnings.extend(unused.map(|unused| {
                 let (place, known) = (unused.at, unused.is_known);
