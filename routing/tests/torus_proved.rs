@@ -140,6 +140,39 @@ fn one_failed_switch_leaves_no_circle_with_multicast() {
     }
 }
 
+/// A dead switch of the only seed is damage too: what is left of the seed is enough.
+#[test]
+fn a_seed_may_lack_a_switch() {
+    for radix in [[6, 5, 1], [5, 5, 5], [4, 4, 4], [3, 4, 5], [1, 7, 5], [3, 3, 3]] {
+        let mut seeds = 0;
+        for at in TorusSpec::new(radix).places() {
+            let spec = TorusSpec {
+                missing_switches: vec![at],
+                ..TorusSpec::new(radix)
+            };
+            let topology = spec.topology();
+            let routes = torus::route_proved(&topology, &spec.config(), Qos::On);
+            let routes = routes.unwrap_or_else(|refusal| panic!("{radix:?} {at:?}: {refusal}"));
+            assert_same_sls(&spec, &topology, &routes);
+            assert_eq!(judge(&topology, &routes), GOOD, "{radix:?} without {at:?}");
+            let warnings = routes.warnings().iter();
+            seeds += warnings.filter(|warning| warning.code() == "partial-seed").count();
+        }
+        assert!(seeds >= 3, "{radix:?}");
+    }
+}
+
+/// A wrong GUID in the seed is no failure: the switch that is there is not put elsewhere.
+#[test]
+fn a_wrong_seed_is_refused() {
+    let spec = TorusSpec::new([5, 5, 1]);
+    let text = spec.config_text().replace("0x200000", "0x2fffff");
+    let config = routing::TorusConfig::parse(&text).unwrap();
+    let refusal = torus::route_proved(&spec.topology(), &config, Qos::On).unwrap_err();
+    assert_eq!(refusal.reasons.len(), 1);
+    assert_eq!(refusal.reasons[0].code(), "no-usable-seed");
+}
+
 fn assert_same_tables(topology: &Topology, usual: &Routes, proved: &Routes) {
     for ix in topology.switch_ixs() {
         assert_eq!(usual.lft(ix), proved.lft(ix));

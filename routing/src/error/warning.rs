@@ -37,6 +37,19 @@ pub enum Warning {
         /// Why the earlier ones are of no use.
         absent: Vec<AbsentSeedSwitch>,
     },
+    /// No seed has all its switches.
+    #[error(
+        "every seed of torus-2QoS.conf names a switch that is missing: {}; what is left of seed {} \
+        is enough to find the torus. Bring the switches back, or add a `next_seed` around others: \
+        OpenSM would refuse",
+        absent_switches(absent), seed + 1
+    )]
+    PartialSeed {
+        /// Number of the seed that is used, from 0.
+        seed: usize,
+        /// What is missing of each.
+        absent: Vec<AbsentSeedSwitch>,
+    },
     /// A bundle of cables larger than a port group.
     #[error(
         "more than portgroup_max_ports ({limit}) cables between {from} and {to}; the rest is \
@@ -97,8 +110,8 @@ pub enum Warning {
     },
     /// A switch that torus-2QoS leaves outside.
     #[error(
-        "{switch} is placed by its neighbours alone: torus-2QoS would leave it outside, since \
-        missing links leave it on no four-cycle"
+        "{switch} is placed by its neighbours alone, since too much around it is missing for \
+        torus-2QoS to find its place"
     )]
     StrayPlaced {
         /// The switch and its place.
@@ -176,6 +189,7 @@ impl Warning {
             Self::OneLevelBetweenSwitches { .. } => "one-level-between-switches",
             Self::OneLevelAtEndPorts { .. } => "one-level-at-end-ports",
             Self::BackupSeed { .. } => "backup-seed",
+            Self::PartialSeed { .. } => "partial-seed",
             Self::CablesLeftOut { .. } => "cables-left-out",
             Self::CableOutside { .. } => "cable-outside",
             Self::SwitchOutside { .. } => "switch-outside",

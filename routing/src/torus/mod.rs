@@ -15,6 +15,7 @@ mod next_hop;
 mod placement;
 mod proved;
 mod sl2vl;
+mod substitute;
 mod verify;
 
 pub use self::changes::{Change, Changes, FarEnd, changes};
@@ -107,7 +108,8 @@ pub fn route_proved(
     if qos == Qos::Off {
         return Err(refused(refusal(vec![Reason::QosOff], Vec::new())));
     }
-    let (torus, mut warnings, vls) = find(topology, config, Strays::Place).map_err(refused)?;
+    let (torus, mut warnings, vls) =
+        substitute::find_with_remains(topology, config).map_err(refused)?;
     let noticed = warnings.len();
     let reasons = accept::judge(topology, &torus, &mut warnings);
     let is_whole = warnings.len() == noticed && reasons.is_empty();
@@ -170,7 +172,7 @@ fn find(
     strays: Strays,
 ) -> Result<(Torus, Vec<Warning>, LeastVls), Refusal> {
     let mut warnings = Vec::new();
-    let setup = verify::verify(topology, config, &mut warnings);
+    let setup = verify::verify(topology, config, strays, &mut warnings);
     let placed = setup.and_then(|setup| {
         let torus = discover::discover(topology, config, &setup, strays, &mut warnings)?;
         Ok((torus, setup.vls))

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::config::{Seed, SeedLink, TorusConfig};
+use super::discover::Strays;
 use super::geometry::{Axis, Direction, Shape};
 use crate::error::{AbsentSeedSwitch, Reason, SeedNeed, SwitchName, Warning};
 use crate::topology::{Peer, SwitchIx, Topology};
@@ -12,6 +13,8 @@ pub(super) struct Setup {
     pub(super) shape: Shape,
     /// The first seed whose switches are all there.
     pub(super) seed: usize,
+    /// Switches that every seed lacks; empty where one lacks none.
+    pub(super) absent: Vec<AbsentSeedSwitch>,
     pub(super) vls: LeastVls,
     pub(super) switches: HashMap<u64, SwitchIx>,
 }
@@ -30,6 +33,7 @@ pub(super) struct LeastVls {
 pub(super) fn verify(
     topology: &Topology,
     config: &TorusConfig,
+    strays: Strays,
     warnings: &mut Vec<Warning>,
 ) -> Result<Setup, Vec<Reason>> {
     let mut reasons = Vec::new();
@@ -42,10 +46,23 @@ pub(super) fn verify(
     let switches: HashMap<_, _> = by_guid.collect();
     let seed =
         shape.and_then(|shape| choose_seed(config, shape, &switches, &mut reasons, warnings));
+    let mut missing = Vec::new();
+    let seed = match reasons.as_mut_slice() {
+        [Reason::NoUsableSeed { absent }] if strays == Strays::Place => {
+            let seed = fullest_seed(config, absent);
+            missing = std::mem::take(absent);
+            reasons.clear();
+            let absent = missing.clone();
+            warnings.push(Warning::PartialSeed { seed, absent });
+            Some(seed)
+        }
+        _ => seed,
+    };
     match (shape, seed) {
         (Some(shape), Some(seed)) if reasons.is_empty() => Ok(Setup {
             shape,
             seed,
+            absent: missing,
             vls,
             switches,
         }),
@@ -171,6 +188,12 @@ fn choose_seed(
         _ => {}
     }
     chosen
+}
+
+/// The first seed that lacks the fewest switches.
+fn fullest_seed(config: &TorusConfig, absent: &[AbsentSeedSwitch]) -> usize {
+    let lacks = |seed: &usize| absent.iter().filter(|it| it.seed == *seed).count();
+    (0..config.seeds.len()).min_by_key(lacks).unwrap_or(0)
 }
 
 fn check_seed(number: usize, seed: &Seed, shape: Shape, reasons: &mut Vec<Reason>) {

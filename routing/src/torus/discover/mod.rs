@@ -21,6 +21,7 @@ use super::placement::Torus;
 use super::verify::Setup;
 use crate::error::{Reason, SwitchName, Warning};
 use crate::topology::{SwitchIx, Topology};
+use std::collections::BTreeSet;
 
 /// Places all switches that can be placed, and their ports.
 /// Errors: seed switches of absent axes that are missing, a switch in two places, too many local
@@ -38,12 +39,15 @@ pub(super) fn discover(
         torus: Torus::empty(setup.shape, topology.switches.len(), setup.seed),
         shape: setup.shape,
         limit: config.portgroup_max_ports,
+        strays,
+        vacant: BTreeSet::new(),
         warnings,
     };
     search.place_seed(config, setup)?;
     search.place_all();
     if strays == Strays::Place {
         search.place_strays();
+        search.refuse_remains_of_a_seed(setup)?;
     }
     search.place_local_ports()?;
     search.report_leftovers();
@@ -57,6 +61,9 @@ struct Discovery<'a> {
     shape: Shape,
     /// Most ports in a group.
     limit: u32,
+    strays: Strays,
+    /// Places of seed switches that are not in the fabric.
+    vacant: BTreeSet<Coordinate>,
     warnings: &'a mut Vec<Warning>,
 }
 
@@ -75,7 +82,10 @@ impl Discovery<'_> {
             is_empty = false;
             let next = self.shape.neighbour(base, direction);
             for (guid, at) in [(link.common, base), (link.neighbour, next)] {
-                if !self.put(at, setup.switches.get(&guid).copied()) {
+                let switch = setup.switches.get(&guid).copied();
+                if switch.is_none() && self.strays == Strays::Place {
+                    self.vacant.insert(at);
+                } else if !self.put(at, switch) {
                     reasons.push(Reason::SeedPlacement {
                         direction,
                         guid,

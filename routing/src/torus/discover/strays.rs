@@ -1,37 +1,57 @@
 //! Places for switches that no four-cycle of cables reaches any more.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::Discovery;
-use crate::error::Warning;
+use crate::error::{Reason, Warning};
 use crate::topology::SwitchIx;
 use crate::torus::geometry::{Coordinate, Direction, Sign};
+use crate::torus::verify::Setup;
 
 /// What becomes of switches that torus-2QoS finds no place for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::torus) enum Strays {
-    /// They stay outside, as with OpenSM.
+    /// They stay outside, as with OpenSM; so does everything without a seed whose switches are all
+    /// there.
     Leave,
     /// A switch between two or more that have places gets the only empty place beside them all.
+    /// What is left of a seed is enough to begin with.
     Place,
 }
 
 impl Discovery<'_> {
     /// Places strays one by one; each may help the usual search, and other strays.
     pub(super) fn place_strays(&mut self) {
-        loop {
-            let strays = self.topology.switch_ixs();
-            let mut found =
-                strays.filter_map(|switch| Some((switch, self.place_of_stray(switch)?)));
-            let Some((switch, at)) = found.next() else {
-                return;
-            };
-            drop(found);
+        while let Some((at, switch)) = self.next_stray() {
             self.put(at, Some(switch));
             let switch = self.name(switch);
             self.warnings.push(Warning::StrayPlaced { switch });
             self.place_all();
         }
+    }
+
+    /// A place that exactly one stray can have, and that stray no other.
+    fn next_stray(&self) -> Option<(Coordinate, SwitchIx)> {
+        let mut claims: BTreeMap<Coordinate, Vec<SwitchIx>> = BTreeMap::new();
+        for switch in self.topology.switch_ixs() {
+            if let Some(at) = self.place_of_stray(switch) {
+                claims.entry(at).or_default().push(switch);
+            }
+        }
+        let mut single = claims.into_iter().filter(|(_, claims)| claims.len() == 1);
+        let (at, claims) = single.next()?;
+        Some((at, *claims.first()?))
+    }
+
+    /// What is left of a seed may be too little to begin with, or may be no failure but a wrong
+    /// GUID: nothing may stay outside then.
+    pub(super) fn refuse_remains_of_a_seed(&self, setup: &Setup) -> Result<(), Vec<Reason>> {
+        let mut all = self.topology.switch_ixs();
+        if self.vacant.is_empty() || all.all(|switch| self.torus.coordinate(switch).is_some()) {
+            return Ok(());
+        }
+        let absent = setup.absent.clone();
+        Err(vec![Reason::NoUsableSeed { absent }])
     }
 
     /// The only empty place beside all neighbours of a switch outside the torus.
@@ -67,7 +87,7 @@ impl Discovery<'_> {
         let directions = Direction::ALL.into_iter().filter(exists);
         directions
             .map(|direction| self.shape.neighbour(at, direction))
-            .filter(|place| self.torus.at(*place).is_none())
+            .filter(|place| self.torus.at(*place).is_none() && !self.vacant.contains(place))
             .collect()
     }
 }
