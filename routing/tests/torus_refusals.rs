@@ -106,13 +106,7 @@ fn port_order_must_fit_every_switch() {
         ..TorusSpec::new([3, 3, 1])
     };
     let text = format!("{}port_order 9 1\n", spec.config_text());
-    let found = codes(&spec, &text);
-    assert_eq!(found.len(), 9, "once per switch");
-    assert!(
-        found
-            .iter()
-            .all(|code| *code == ("port-order", Some("4E21")))
-    );
+    assert_eq!(codes(&spec, &text), [("port-order", Some("4E21"))]);
     // The default order fits switches of any size.
     assert!(route(&spec, &spec.config_text()).is_ok());
 }
@@ -301,5 +295,67 @@ fn multicast_needs_a_root() {
             .unwrap()
             .empty_places()
             .all(|at| at.on(Axis::Y) == 2)
+    );
+}
+
+/// What the fabric contradicts has its place in the file.
+#[test]
+fn reasons_point_into_the_configuration() {
+    let spec = TorusSpec::new([4, 5, 1]);
+    let seed = "xp_link 0x200000 0x200001\nxm_link 0x200000 0x200003\nyp_link 0x200000 0x200004\n";
+    let cases = [
+        (format!("# no size\n{seed}"), "radix-missing", (1, 1)),
+        (format!("torus 4 x 1\n{seed}"), "radix-missing", (1, 9)),
+        (format!("torus 4 5 300\n{seed}"), "radix-too-large", (1, 11)),
+        ("torus 4 5 1\n".to_owned(), "seed-link-missing", (1, 7)),
+        (
+            format!("torus 4 5 1\n{seed}\n  next_seed\n"),
+            "seed-link-missing",
+            (6, 3),
+        ),
+        (
+            format!(
+                "torus 4 5 1\n{}",
+                seed.replace("yp_link 0x200000", "yp_link 0x200001")
+            ),
+            "seed-switches-differ",
+            (4, 1),
+        ),
+        (
+            format!("torus 4 5 1\n{}", seed.replace("0x200003", "0x2ffff3")),
+            "no-usable-seed",
+            (3, 1),
+        ),
+        (
+            format!("torus 4 5 1\n{seed}port_order 3 77 5\n"),
+            "port-order",
+            (5, 14),
+        ),
+        (
+            format!("torus 4 5 1\n{seed}portgroup_max_ports 1\n"),
+            "group-full",
+            (5, 21),
+        ),
+    ];
+    for (text, code, place) in cases {
+        let refusal = route(&spec, &text).unwrap_err();
+        let reason = refusal.reasons.iter().find(|reason| reason.code() == code);
+        let reason = reason.unwrap_or_else(|| panic!("{text}: {refusal}"));
+        let config = TorusConfig::parse(&text).unwrap();
+        let at = reason.place(&config).unwrap();
+        assert_eq!((at.line, at.column), place, "{text}: {reason}");
+    }
+}
+
+#[test]
+fn switches_that_lack_a_port_of_the_order_are_told_once() {
+    let spec = TorusSpec::new([5, 5, 1]);
+    let text = format!("{}port_order 40\n", spec.config_text());
+    let refusal = route(&spec, &text).unwrap_err();
+    assert_eq!(refusal.reasons.len(), 1);
+    assert!(
+        refusal
+            .to_string()
+            .contains("and 24 others have only 36 ports")
     );
 }

@@ -1,7 +1,7 @@
 //! Why a fabric is refused.
 
 use super::{AbsentSeedSwitch, SwitchName, absent_switches, list, pairs};
-use crate::torus::{Axis, Coordinate, Direction, Shape};
+use crate::torus::{Axis, Coordinate, Direction, Place, Shape, TorusConfig};
 
 /// Which links a seed lacks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,12 +59,18 @@ pub enum Reason {
     },
     /// `port_order` names ports that a switch lacks.
     #[error(
-        "port_order in torus-2QoS.conf begins with port {port}, but {switch} has only \
-        {ports} ports. Leave out ports that not every switch of the fabric has"
+        "port_order in torus-2QoS.conf begins with port {port}, but {switch}{} only {ports} \
+        ports. Leave out ports that not every switch of the fabric has",
+        match others {
+            0 => " has".to_owned(),
+            others => format!(" and {others} others have"),
+        }
     )]
     PortOrder {
         /// A switch without that port.
         switch: SwitchName,
+        /// How many more lack it.
+        others: usize,
         /// How many ports it has.
         ports: usize,
         /// The port.
@@ -76,6 +82,8 @@ pub enum Reason {
         if matches!(need, SeedNeed::RingOfFour(_)) {
             ": the rings of this axis have four switches, so that one link does not tell a ring \
              from a face"
+        } else if *line == 0 {
+            ": the seed tells where the torus begins and which way its axes run"
         } else {
             ", or remove the `next_seed` that opens this seed"
         })]
@@ -297,6 +305,36 @@ impl Reason {
         }
     }
 
+    /// Where the configuration says what the fabric contradicts; none when it is no matter of the
+    /// configuration.
+    pub fn place(&self, config: &TorusConfig) -> Option<Place> {
+        let places = &config.places;
+        let link = |line: u32| {
+            let column = places.links.get(&line).copied()?;
+            Some(Place { line, column })
+        };
+        match self {
+            Self::RadixMissing { axes } => {
+                let first = axes.iter().find_map(|axis| places.radix[axis.index()]);
+                first.or(Some(TOP))
+            }
+            Self::RadixTooLarge { axis, .. } => places.radix[axis.index()],
+            Self::PortOrder { port, .. } => {
+                let order = config.port_order.iter().position(|it| it == port);
+                let listed = order.and_then(|at| places.port_order.get(at));
+                listed.or(places.port_order.last()).copied()
+            }
+            Self::SeedLinkMissing { seed, .. } => {
+                places.seeds.get(*seed).copied().or(places.radix[0])
+            }
+            Self::SeedSwitchesDiffer { line, .. } | Self::SeedPlacement { line, .. } => link(*line),
+            Self::NoUsableSeed { absent } => absent.first().and_then(|absent| link(absent.line)),
+            Self::NoSeed => places.radix[0].or(Some(TOP)),
+            Self::GroupFull { .. } => places.portgroup_max_ports,
+            _ => None,
+        }
+    }
+
     /// The error that OpenSM logs in this case; none when it says nothing or has no such case.
     pub fn opensm_code(&self) -> Option<&'static str> {
         Some(match self {
@@ -332,6 +370,9 @@ impl Reason {
         })
     }
 }
+
+/// Where there is nothing to point at.
+const TOP: Place = Place { line: 1, column: 1 };
 
 fn seed_link_code(axis: Axis, need: SeedNeed) -> &'static str {
     match need {

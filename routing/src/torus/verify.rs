@@ -1,6 +1,6 @@
 //! Checks before any switch is placed: size, VLs, port order, seeds.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use super::config::{Seed, SeedLink, TorusConfig};
 use super::discover::Strays;
@@ -140,18 +140,25 @@ fn check_port_order(topology: &Topology, config: &TorusConfig, reasons: &mut Vec
         return;
     }
     let order = config.full_port_order();
+    // By port and size of switch, which most have in common.
+    let mut lacking: BTreeMap<(u32, usize), Vec<SwitchIx>> = BTreeMap::new();
     for ix in topology.switch_ixs() {
         let count = topology.switch(ix).ports.len();
         let is_absent = |port: &&u32| usize::try_from(**port).is_ok_and(|port| port >= count);
         if let Some(port) = order.iter().take(count).find(is_absent) {
-            let switch = SwitchName::new(topology, ix, None);
-            reasons.push(Reason::PortOrder {
-                switch,
-                ports: count - 1,
-                port: *port,
-            });
+            lacking.entry((*port, count - 1)).or_default().push(ix);
         }
     }
+    reasons.extend(
+        lacking
+            .into_iter()
+            .map(|((port, ports), switches)| Reason::PortOrder {
+                switch: SwitchName::new(topology, switches[0], None),
+                others: switches.len() - 1,
+                ports,
+                port,
+            }),
+    );
 }
 
 /// A bad seed refuses everything, also behind a good one. Links between the switches of a seed are

@@ -15,7 +15,7 @@ use std::fmt::Write;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use policy::{Partitions, Policy, PortFacts};
-use routing::{Qos, Refusal, Routes, Topology};
+use routing::{Qos, Routes, Topology};
 use sa_snapshot::model::{Model, Provenance, RateCaps};
 use sa_snapshot::{BuildError, Builder, Snapshot};
 use thiserror::Error;
@@ -29,7 +29,7 @@ pub use crosscheck::Mismatch;
 pub use inputs::{EngineChoice, Inputs};
 pub use proof::{LISTED_PAIRS, Proof, check, path_sls};
 pub use read::{ReadProblem, Sources, Tables, read};
-pub use route::{Refused, route, route_after};
+pub use route::{Refused, StandingRefusal, route, route_after};
 pub use rows::subnet_options;
 
 /// What a snapshot is stamped with; zeros where bytes must be reproducible.
@@ -69,7 +69,7 @@ pub struct Parts {
     pub rate_caps: Vec<RateCaps>,
     /// Why the engine refuses the fabric as it is. The routes are then what is left of the last
     /// ones that it made, which the switches still hold.
-    pub refusal: Option<Box<Refusal>>,
+    pub refusal: Option<Box<StandingRefusal>>,
 }
 
 impl Parts {

@@ -44,6 +44,8 @@ pub enum Tables {
         config: TorusConfig,
         /// By torus-proved rather than torus-2QoS.
         proved: bool,
+        /// The file.
+        path: PathBuf,
     },
     /// Shortest paths.
     MinHop,
@@ -284,10 +286,12 @@ impl Reader {
             (EngineChoice::Auto | EngineChoice::Torus2Qos, Some(path), _) => Ok(Tables::Torus {
                 config: self.torus_conf(path)?,
                 proved: false,
+                path: path.clone(),
             }),
             (EngineChoice::TorusProved, Some(path), _) => Ok(Tables::Torus {
                 config: self.torus_conf(path)?,
                 proved: true,
+                path: path.clone(),
             }),
             (EngineChoice::MinHop, _, _) => Ok(Tables::MinHop),
             (EngineChoice::Files, _, Some(dumps)) => self.dumped_tables(subnet, dumps),

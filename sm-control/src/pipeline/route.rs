@@ -1,5 +1,6 @@
 //! From read sources to routes.
 
+use std::fmt::Write;
 use std::time::{Duration, Instant};
 
 use routing::survivors::survivors;
@@ -10,12 +11,39 @@ use super::{Parts, PipelineError, Sources, Tables};
 
 /// A fabric that the engine refuses.
 #[derive(Debug, Error)]
-#[error("{refusal}")]
+#[error("{words}")]
 pub struct Refused {
     /// Why, and the placement where there is one.
     pub refusal: Refusal,
+    /// The reasons, with their places in the configuration.
+    pub words: String,
     /// The fabric that the refusal speaks of.
     pub topology: Topology,
+}
+
+/// A refusal for people. Shape: one line, then a line per reason: `file:line:column: error[code]:
+/// reason` where the configuration is what the fabric contradicts, without the place elsewhere.
+fn in_words(refusal: &Refusal, tables: &Tables) -> String {
+    let mut text = format!("{} refuses to route this fabric", refusal.engine);
+    for reason in &refusal.reasons {
+        text.push_str("\n  ");
+        if let Tables::Torus { config, path, .. } = tables
+            && let Some(at) = reason.place(config)
+        {
+            let _ = write!(text, "{}:{}:{}: ", path.display(), at.line, at.column);
+        }
+        let _ = write!(text, "error[{}]: {reason}", reason.code());
+    }
+    text
+}
+
+/// A refusal while the routes from before it are served on.
+#[derive(Debug)]
+pub struct StandingRefusal {
+    /// Why.
+    pub refusal: Refusal,
+    /// The reasons, with their places in the configuration.
+    pub words: String,
 }
 
 /// Routes the fabric by the engine that the inputs call for. Errors: `Refused`.
@@ -38,10 +66,12 @@ pub fn route_after(
         (Ok(routes), _) => (routes, None),
         (Err(refusal), Some(before)) if is_same_engine(before, &refusal) => {
             let left = survivors(&before.topology, &before.routes, &topology);
-            (left, Some(Box::new(refusal)))
+            let words = in_words(&refusal, &sources.tables);
+            (left, Some(Box::new(StandingRefusal { refusal, words })))
         }
         (Err(refusal), _) => {
             return Err(PipelineError::Refused(Box::new(Refused {
+                words: in_words(&refusal, &sources.tables),
                 refusal,
                 topology,
             })));
@@ -90,6 +120,7 @@ fn by_engine(
         Tables::Torus {
             config,
             proved: false,
+            ..
         } => match before {
             Some(before) => torus::reroute(topology, config, qos, before),
             None => torus::route(topology, config, qos),
@@ -97,6 +128,7 @@ fn by_engine(
         Tables::Torus {
             config,
             proved: true,
+            ..
         } => torus::route_proved(topology, config, qos),
         Tables::MinHop => Ok(routing::minhop::route(topology)),
         Tables::Files { lfts, sl2vl } => routing::files::route(topology, lfts, sl2vl),
@@ -138,8 +170,9 @@ impl Parts {
     pub(super) fn refusal_in_words(&self) -> Option<String> {
         let refusal = self.refusal.as_ref()?;
         Some(format!(
-            "{refusal}\nThe switches keep the tables they have: pairs whose paths pass no failed \
-             part keep their answers, the others get none"
+            "{}\nThe switches keep the tables they have: pairs whose paths pass no failed \
+             part keep their answers, the others get none",
+            refusal.words
         ))
     }
 }

@@ -1,6 +1,6 @@
 //! `sapphire simulate`: what would be if parts of a fabric failed.
 
-mod compare;
+pub(crate) mod compare;
 
 use clap::Args;
 use serde_json::json;
@@ -81,7 +81,7 @@ fn print(failed: &[String], after: &Compiled, difference: &Difference) {
         println!("change           {change}");
     }
     if let Some(refusal) = &after.parts.refusal {
-        println!("refused          {refusal}");
+        println!("refused          {}", refusal.words);
         println!("                 what is below is about the tables that the switches keep");
     }
     println!("engine           {}", after.parts.routes.engine());
@@ -137,7 +137,7 @@ fn print_json(failed: &[String], after: &Compiled, difference: &Difference) -> O
         .parts
         .refusal
         .iter()
-        .flat_map(|refusal| &refusal.reasons);
+        .flat_map(|standing| &standing.refusal.reasons);
     let reasons: Vec<_> = reasons
         .map(|reason| json!({"code": reason.code(), "text": reason.to_string()}))
         .collect();

@@ -28,6 +28,32 @@ pub struct TorusConfig {
     pub max_changes: u32,
     /// Oddities that were accepted.
     pub warnings: Vec<ConfigWarning>,
+    /// Where what other checks may object to is written.
+    pub places: Places,
+}
+
+/// Where in the file something is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Place {
+    /// From 1.
+    pub line: u32,
+    /// Byte of the line, from 1.
+    pub column: u32,
+}
+
+/// Places of what a fabric may contradict.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Places {
+    /// The radices.
+    pub radix: [Option<Place>; 3],
+    /// Shape: as [`TorusConfig::port_order`].
+    pub port_order: Vec<Place>,
+    /// The number behind `portgroup_max_ports`.
+    pub portgroup_max_ports: Option<Place>,
+    /// Line and column of the first keyword of each seed.
+    pub seeds: Vec<Place>,
+    /// By line: column of the keyword of a seed link.
+    pub links: std::collections::BTreeMap<u32, u32>,
 }
 
 /// A switch and neighbours of it, which fix where the torus begins and which way it runs.

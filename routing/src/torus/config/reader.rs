@@ -3,7 +3,7 @@
 
 use super::number::{self, Number};
 use super::problem::{ConfigError, ConfigProblem, ConfigRemark, ConfigWarning};
-use super::{KEYWORDS, Seed, SeedLink, TorusConfig};
+use super::{KEYWORDS, Place, Places, Seed, SeedLink, TorusConfig};
 use crate::torus::{Axis, Direction};
 
 const DEFAULT_PORTGROUP_MAX_PORTS: u32 = 16;
@@ -36,8 +36,17 @@ struct Word<'t> {
     column: u32,
 }
 
+impl Word<'_> {
+    const fn at(self, line: u32) -> Place {
+        Place {
+            line,
+            column: self.column,
+        }
+    }
+}
+
 impl Reader {
-    pub(super) const fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self {
             config: TorusConfig {
                 radix: [0; 3],
@@ -47,6 +56,7 @@ impl Reader {
                 port_order: Vec::new(),
                 max_changes: DEFAULT_MAX_CHANGES,
                 warnings: Vec::new(),
+                places: Places::default(),
             },
             errors: Vec::new(),
             size_line: None,
@@ -78,17 +88,22 @@ impl Reader {
             "torus" => self.size(line, keyword, "torus")?,
             "mesh" => self.size(line, keyword, "mesh")?,
             "port_order" => return self.port_order(line),
-            "next_seed" => self.config.seeds.push(Seed {
-                line: line.number,
-                ..Seed::default()
-            }),
+            "next_seed" => self.push_seed(line.number, keyword.column),
             "portgroup_max_ports" => {
                 self.config.portgroup_max_ports = self.count(line, "portgroup_max_ports", 0)?;
             }
             "max_changes" => self.config.max_changes = self.count(line, "max_changes", 2)?,
             other => match seed_keyword(other) {
-                Some(SeedKeyword::Link(direction, name)) => self.link(line, direction, name)?,
-                Some(SeedKeyword::Dateline(axis, name)) => self.dateline(line, axis, name)?,
+                Some(SeedKeyword::Link(direction, name)) => {
+                    self.open_seed(line.number, keyword.column);
+                    let links = &mut self.config.places.links;
+                    links.insert(line.number, keyword.column);
+                    self.link(line, direction, name)?;
+                }
+                Some(SeedKeyword::Dateline(axis, name)) => {
+                    self.open_seed(line.number, keyword.column);
+                    self.dateline(line, axis, name)?;
+                }
                 None => {
                     let word = other.to_owned();
                     return Err((keyword.column, ConfigProblem::UnknownKeyword { word }));
@@ -127,6 +142,7 @@ impl Reader {
 
     fn radix(&mut self, line: u32, axis: usize, word: Word<'_>) {
         let number = number::read(word.text);
+        self.config.places.radix[axis] = Some(word.at(line));
         let radix = number.unsigned_32();
         self.config.radix[axis] = radix;
         let mesh = &mut self.config.mesh[axis];
@@ -152,7 +168,6 @@ impl Reader {
         direction: Direction,
         name: &'static str,
     ) -> Result<(), Trouble> {
-        self.open_seed(line.number);
         let usage = "<guid of the common switch> <guid of its neighbour>";
         let mut guids = [0; 2];
         for (index, guid) in guids.iter_mut().enumerate() {
@@ -190,7 +205,6 @@ impl Reader {
         axis: Axis,
         name: &'static str,
     ) -> Result<(), Trouble> {
-        self.open_seed(line.number);
         let word = line.argument(name, 0, 1, "<position>")?;
         let number = number::read(word.text);
         self.judge_number(line.number, word, number);
@@ -211,19 +225,24 @@ impl Reader {
     }
 
     /// A seed keyword before any `next_seed` opens the first seed.
-    fn open_seed(&mut self, line: u32) {
+    fn open_seed(&mut self, line: u32, column: u32) {
         if self.config.seeds.is_empty() {
-            self.config.seeds.push(Seed {
-                line,
-                ..Seed::default()
-            });
+            self.push_seed(line, column);
         }
+    }
+
+    fn push_seed(&mut self, line: u32, column: u32) {
+        self.config.places.seeds.push(Place { line, column });
+        self.config.seeds.push(Seed {
+            line,
+            ..Seed::default()
+        });
     }
 
     /// Takes the whole line, so that a comment behind it turns into port numbers, as in OpenSM.
     fn port_order(&mut self, line: &mut Line<'_>) -> Result<(), Trouble> {
         self.only_once(line.number, "port_order", 1);
-        let mut order = Vec::new();
+        let (mut order, mut places) = (Vec::new(), Vec::new());
         while order.len() < TorusConfig::ORDERED_PORTS
             && let Some(word) = line.word()
         {
@@ -242,8 +261,10 @@ impl Reader {
                 self.remark(line.number, word.column, ConfigRemark::NoSuchPort { port });
             }
             order.push(port);
+            places.push(word.at(line.number));
         }
         self.rest_is_ignored(line);
+        self.config.places.port_order = places;
         self.config.port_order = order;
         Ok(())
     }
@@ -256,6 +277,9 @@ impl Reader {
     ) -> Result<u32, Trouble> {
         let word = line.argument(name, 0, 1, "<number>")?;
         self.only_once(line.number, name, slot);
+        if slot == 0 {
+            self.config.places.portgroup_max_ports = Some(word.at(line.number));
+        }
         let number = number::read(word.text);
         self.judge_number(line.number, word, number);
         Ok(number.unsigned_32())
