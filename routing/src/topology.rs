@@ -29,7 +29,7 @@ impl EndPortIx {
 ///
 /// Made by the control plane, which guarantees: cables are symmetric (if port p of A names port q
 /// of B, port q of B names port p of A), indices are in range, LID ranges do not overlap.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Topology {
     /// Switches, in the order of [`Guid::map_order`].
     pub switches: Vec<Switch>,
@@ -39,7 +39,7 @@ pub struct Topology {
 }
 
 /// A switch.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Switch {
     /// Node GUID.
     pub guid: Guid,
@@ -52,7 +52,7 @@ pub struct Switch {
 }
 
 /// A port of a switch.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SwitchPort {
     /// What its cable leads to.
     pub peer: Peer,
@@ -83,7 +83,7 @@ pub enum Peer {
 }
 
 /// Something that has LIDs.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EndPort {
     /// Port GUID; for a switch the node GUID.
     pub guid: Guid,

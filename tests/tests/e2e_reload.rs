@@ -216,6 +216,46 @@ fn a_changed_policy_changes_answers_and_a_broken_file_does_not() -> Result<()> {
     Ok(())
 }
 
+/// The cable between the switches is gone and torus-2QoS refuses what is left: the hosts on the
+/// SM's side keep their paths, those beyond get none; and all is well when it is back.
+#[test]
+fn a_refused_fabric_leaves_survivors_their_paths() -> Result<()> {
+    if let Some(why) = Fabric::unavailable() {
+        return skip(&why);
+    }
+    let bed = Bed::new("")?;
+    let mut daemon = bed.start()?;
+    let epoch = daemon.next_epoch("ready")?;
+    let first = bed.path_to_far()?;
+    let near = |bed: &Bed| -> Result<String> {
+        let gids = ["PR", "--sgid-to-dgid", "fe80::10:11-fe80::10:1"];
+        Ok(bed.fabric.saquery("H1", &gids)?)
+    };
+    let kept = near(&bed)?;
+    ensure!(records(&kept).len() == 1, "{kept}");
+
+    let lines = bed.list.split_inclusive('\n');
+    let cut: String = lines
+        .filter(|line| !(line.contains("{S0}") && line.contains("{S1}")))
+        .collect();
+    ensure!(cut != bed.list, "{}", bed.list);
+    bed.write("fabric.lst", &cut)?;
+    daemon.signal("HUP")?;
+    ensure!(daemon.next_epoch("reloaded")? == epoch + 1);
+    let logged = daemon.logged();
+    ensure!(logged.contains("error[no-usable-seed]"), "{logged}");
+    ensure!(logged.contains("keep their answers"), "{logged}");
+    ensure!(near(&bed)? == kept);
+    ensure!(bed.path_to_far().is_err(), "beyond the cut there is nobody");
+
+    bed.write("fabric.lst", &bed.list)?;
+    daemon.signal("HUP")?;
+    ensure!(daemon.next_epoch("reloaded")? == epoch + 2);
+    ensure!(bed.path_to_far()? == first);
+    ensure!(daemon.terminate()?.0.success());
+    Ok(())
+}
+
 #[test]
 fn a_misspelt_key_is_refused_with_its_place() -> Result<()> {
     let directory = tempfile::tempdir()?;

@@ -207,8 +207,8 @@ pub fn compile(inputs: &Inputs, stamp: Stamp) -> Result<Compiled, PipelineError>
     compile_after(inputs, stamp, None)
 }
 
-/// [`compile`], where `before` holds the last routes that an engine made. If it refuses the fabric
-/// now, what is left of them is served; else they spare some of the work.
+/// [`compile`], where `before` holds the last routes that an engine made. If the fabric changed and
+/// it refuses it now, what is left of them is served; else they spare some of the work.
 pub fn compile_after(
     inputs: &Inputs,
     stamp: Stamp,

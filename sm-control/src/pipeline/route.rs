@@ -64,7 +64,7 @@ pub fn route_after(
     *spent = start.elapsed();
     let (routes, refusal) = match (routed, before) {
         (Ok(routes), _) => (routes, None),
-        (Err(refusal), Some(before)) if is_same_engine(before, &refusal) => {
+        (Err(refusal), Some(before)) if has_failed(before, &refusal, &topology) => {
             let left = survivors(&before.topology, &before.routes, &topology);
             let words = in_words(&refusal, &sources.tables);
             (left, Some(Box::new(StandingRefusal { refusal, words })))
@@ -135,9 +135,10 @@ fn by_engine(
     }
 }
 
-/// Tables of another engine are no reason to serve on: they are not what the operator asks for.
-fn is_same_engine(before: &Parts, refusal: &Refusal) -> bool {
-    before.routes.engine() == refusal.engine
+/// True when it is the fabric that changed: a configuration that fits it no more is an error like
+/// any other, and so is another engine that will not have it.
+fn has_failed(before: &Parts, refusal: &Refusal, topology: &Topology) -> bool {
+    before.routes.engine() == refusal.engine && before.topology != *topology
 }
 
 /// What changed in the torus. `most`: as many differences as are told (max_changes).
