@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use proptest::prelude::*;
-use sm_control::dump::{fdbs, lfts, mcfdbs, psl, sl2vl, slvl, torus};
+use sm_control::dump::{fdbs, lfts, mcfdbs, mcgroups, psl, sl2vl, slvl, torus};
 use sm_control::fabric::{
     Fabric, OpenSmOptions, ParseError, Subnet, SubnetOptions, net, subnet_lst, xz,
 };
@@ -60,6 +60,11 @@ fn readers() -> Vec<(&'static str, Reader, String)> {
             "mcfdbs",
             |b| mcfdbs::read(b).map(drop),
             some_lines(text(&case, "opensm.mcfdbs")),
+        ),
+        (
+            "mcgroups",
+            |b| mcgroups::read(b).map(drop),
+            some_lines(text(&case, "mcgroups.txt")),
         ),
     ]
 }
