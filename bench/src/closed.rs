@@ -30,13 +30,40 @@ pub struct ClosedReport {
     pub queries: u64,
     /// Replies that were not exactly as expected.
     pub wrong: u64,
-    /// Requests without any reply.
+    /// Requests without the reply that they must get.
     pub lost: u64,
     /// Wall time.
     pub elapsed: Duration,
+    /// The same counts, by the newest generation when a reply came.
+    pub by_generation: Vec<Seen>,
+}
+
+/// Replies counted.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Seen {
+    /// Requests sent and answered.
+    pub queries: u64,
+    /// Replies that were not exactly as expected.
+    pub wrong: u64,
+    /// Requests without the reply that they must get.
+    pub lost: u64,
 }
 
 impl ClosedReport {
+    fn count(&mut self, generation: usize, seen: Seen) {
+        if self.by_generation.len() <= generation {
+            self.by_generation.resize(generation + 1, Seen::default());
+        }
+        if let Some(of) = self.by_generation.get_mut(generation) {
+            of.queries += seen.queries;
+            of.wrong += seen.wrong;
+            of.lost += seen.lost;
+        }
+        self.queries += seen.queries;
+        self.wrong += seen.wrong;
+        self.lost += seen.lost;
+    }
+
     /// Queries per second, by wall time. Units: millions.
     #[expect(clippy::cast_precision_loss, reason = "for people")]
     pub fn mqps(&self) -> f64 {
@@ -80,8 +107,11 @@ impl<'a> ClosedLoop<'a> {
         while self.client.in_flight() > 0 && Instant::now() < deadline {
             self.receive();
         }
-        self.report.lost += self.client.in_flight();
-        self.report.queries = self.received;
+        let never_came = Seen {
+            lost: self.client.in_flight(),
+            ..Seen::default()
+        };
+        self.report.count(self.generations.newest(), never_came);
         self.report
     }
 
@@ -105,20 +135,25 @@ impl<'a> ClosedLoop<'a> {
         let newest = self.generations.newest();
         let replies = self.client.replies();
         let count = replies.len();
+        let mut seen = Seen {
+            queries: count as u64,
+            ..Seen::default()
+        };
         for slot in replies {
             let oldest = self.in_flight.pop_front().unwrap_or(0);
-            let index = place(self.received, self.pool);
+            let (index, generations) = (place(self.received, self.pool), (oldest, newest));
             match reply_length(slot) {
-                None => self.report.lost += 1,
-                Some(_)
-                    if self
-                        .pool
-                        .is_right(index, self.received, (oldest, newest), slot) => {}
-                Some(_) => self.report.wrong += 1,
+                None if self.pool.may_be_silent(index, generations) => {}
+                None => seen.lost += 1,
+                Some(_) if self.pool.is_right(index, self.received, generations, slot) => {}
+                Some(_) => seen.wrong += 1,
             }
             self.received += 1;
         }
         self.client.release(count);
+        if count > 0 {
+            self.report.count(newest, seen);
+        }
         count
     }
 }

@@ -12,7 +12,7 @@ pub mod open;
 pub mod pool;
 pub mod synthetic;
 
-pub use closed::{ClosedLoop, ClosedReport};
+pub use closed::{ClosedLoop, ClosedReport, Seen};
 pub use floor::{PauseFloor, measure_pause_floor};
 pub use open::{OpenLoop, OpenReport};
 pub use pool::{Expected, Generations, Pool, Request};

@@ -27,6 +27,8 @@ pub enum Expected {
     Records(Vec<u8>),
     /// An error with this status.
     Error(u16),
+    /// No reply: the subnet does not know the port that asks.
+    Silence,
 }
 
 /// Requests with the expected replies of one or more generations of snapshots.
@@ -98,10 +100,22 @@ impl Pool {
         slot: &Slot,
     ) -> bool {
         let in_generation = |generation: usize| {
-            let expected = self.expected.get(generation).and_then(|of| of.get(index));
+            let expected = self.expected(index, generation);
             expected.is_some_and(|expected| expected.matches(slot))
         };
         slot.mad.get(8..16) == Some(&tid.to_be_bytes()) && (oldest..=newest).any(in_generation)
+    }
+
+    /// True when no reply is right for request `index` in any generation from `oldest` to
+    /// `newest`.
+    pub(crate) fn may_be_silent(&self, index: usize, (oldest, newest): (usize, usize)) -> bool {
+        let is_silent = |generation| self.expected(index, generation) == Some(&Expected::Silence);
+        (oldest..=newest).any(is_silent)
+    }
+
+    #[inline]
+    fn expected(&self, index: usize, generation: usize) -> Option<&Expected> {
+        self.expected.get(generation)?.get(index)
     }
 }
 
@@ -117,6 +131,48 @@ impl Expected {
                 is_response && status == 0 && slot.mad.get(56..length) == Some(records.as_slice())
             }
             Self::Error(error) => is_response && status == *error,
+            Self::Silence => false,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A port that is known before a change and not after it.
+    fn pool() -> Pool {
+        Pool {
+            requests: Vec::new(),
+            expected: vec![vec![Expected::Error(3)], vec![Expected::Silence]],
+        }
+    }
+
+    fn reply(status: u8) -> Slot {
+        let mut slot = Slot::EMPTY;
+        slot.mad[3] = method::RESPONSE_BIT;
+        slot.mad[5] = status;
+        slot
+    }
+
+    #[test]
+    fn silence_is_right_only_where_it_is_expected() {
+        let pool = pool();
+        assert!(!pool.may_be_silent(0, (0, 0)), "a reply is due");
+        assert!(pool.may_be_silent(0, (0, 1)), "the new answer may be there");
+        assert!(pool.may_be_silent(0, (1, 1)));
+        assert!(!pool.may_be_silent(1, (1, 1)), "nobody knows that request");
+    }
+
+    #[test]
+    fn a_reply_is_wrong_where_silence_is_expected() {
+        let pool = pool();
+        assert!(pool.is_right(0, 0, (0, 0), &reply(3)));
+        assert!(
+            pool.is_right(0, 0, (0, 1), &reply(3)),
+            "the old answer may be there"
+        );
+        assert!(!pool.is_right(0, 0, (1, 1), &reply(3)));
+        assert!(!pool.is_right(0, 0, (0, 0), &reply(0)), "another status");
     }
 }

@@ -3,9 +3,15 @@
 //! Nothing in it is a stand-in: files are written and read back, routes are proved, every reply is
 //! compared with the slow twin.
 
+mod changes;
+mod damage;
+mod line;
 mod load;
+mod pools;
 mod prepare;
 mod show;
+
+use std::time::Duration;
 
 use clap::Args;
 use serde_json::json;
@@ -13,14 +19,15 @@ use serde_json::json;
 use crate::explain::{self, Pair};
 use crate::failure::{Failure, Outcome};
 use crate::json;
+use crate::simulate::compare::Difference;
 
 #[derive(Debug, Args)]
 pub(crate) struct Demo {
     /// Seconds of closed-loop load per workload
     #[arg(long, value_name = "S", default_value_t = 2.0)]
     seconds: f64,
-    /// Switches along each axis
-    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u8).range(2..=14))]
+    /// Switches along each axis; a ring takes three, and only rings lead around what fails
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u8).range(3..=14))]
     radix: u8,
     /// Print one JSON line at the end
     #[arg(long)]
@@ -39,10 +46,26 @@ pub(crate) fn run(verb: &Demo) -> Outcome {
     if verb.json {
         print_json(&prepared, &results)?;
     }
-    match (results.lost, results.wrong) {
-        (0, 0) => Ok(()),
-        (lost, wrong) => Err(Failure::Failed(format!(
+    judge(&results)
+}
+
+fn judge(results: &load::Results) -> Outcome {
+    let (lost, wrong) = (results.lost, results.wrong);
+    if lost + wrong > 0 {
+        return Err(Failure::Failed(format!(
             "{lost} replies lost, {wrong} wrong"
+        )));
+    }
+    let failures = results.changes.failures.iter();
+    let is_bad = |difference: &Difference| difference.pairs_lost + difference.sl_changes > 0;
+    match failures
+        .map(|failed| &failed.difference)
+        .find(|it| is_bad(it))
+    {
+        None => Ok(()),
+        Some(difference) => Err(Failure::Failed(format!(
+            "after a failure {} wired pairs lost their path and {} changed SL",
+            difference.pairs_lost, difference.sl_changes
         ))),
     }
 }
@@ -87,17 +110,42 @@ fn print_json(prepared: &prepare::Prepared, results: &load::Results) -> Outcome 
             })
         })
         .collect();
-    let info = prepared.before.snapshot.info();
+    let failures: Vec<_> = results
+        .changes
+        .failures
+        .iter()
+        .map(|failed| {
+            json!({
+                "what": failed.what,
+                "reroute_ms": ms(failed.timings.route),
+                "check_ms": ms(failed.timings.check),
+                "build_ms": ms(failed.timings.build),
+                "swap_us": ms(failed.swap) * 1e3,
+                "hosts_cut_off": failed.difference.cut_off,
+                "pairs_cut_off": failed.pairs_cut_off,
+                "pairs_lost": failed.difference.pairs_lost,
+                "sl_changes": failed.difference.sl_changes,
+                "lost": failed.seen.lost,
+                "wrong": failed.seen.wrong,
+            })
+        })
+        .collect();
+    let (info, timings) = (prepared.before.snapshot.info(), prepared.before.timings);
     json::print(&json!({
         "workloads": workloads,
         "lost": results.lost,
         "wrong": results.wrong,
-        "build_ms": prepared.before.timings.build.as_secs_f64() * 1e3,
-        "route_ms": prepared.before.timings.route.as_secs_f64() * 1e3,
-        "check_ms": prepared.before.timings.check.as_secs_f64() * 1e3,
-        "swap_us": results.swap.as_secs_f64() * 1e6,
+        "build_ms": ms(timings.build),
+        "route_ms": ms(timings.route),
+        "check_ms": ms(timings.check),
+        "swap_us": ms(results.changes.policy_swap) * 1e3,
         "snapshot_bytes": info.bytes,
         "hosts": info.hosts,
         "switches": info.switches,
+        "failures": failures,
     }))
+}
+
+fn ms(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e3
 }

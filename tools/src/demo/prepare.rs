@@ -9,7 +9,9 @@ use sa_snapshot::Snapshot;
 use sm_control::generate::{TorusPlan, TorusSpec, plan};
 use sm_control::pipeline::{self, Compiled, Inputs, Stamp};
 use sm_control::store;
+use tempfile::TempDir;
 
+use super::damage::Damage;
 use crate::failure::{Failure, Outcome};
 use crate::inputs::{failure, or_fail};
 
@@ -26,6 +28,10 @@ pub(super) struct Prepared {
     pub(super) after: Compiled,
     /// `before`, written to a file and mapped again.
     pub(super) mapped: Snapshot,
+    /// What fails then, one after the other.
+    pub(super) damages: Vec<Damage>,
+    /// Where the files are that everything is compiled from.
+    _directory: TempDir,
 }
 
 /// Builds all of it, telling what takes how long.
@@ -39,15 +45,19 @@ pub(super) fn prepare(radix: u8) -> Outcome<Prepared> {
     );
     put(directory.path(), "net", &plan.net())?;
     put(directory.path(), "torus-2QoS.conf", &plan.torus_conf())?;
-    let before = compile(directory.path(), POLICY)?;
+    let inputs = inputs(directory.path());
+    let before = compile(&inputs, POLICY)?;
     tell(&before);
     let mapped = through_a_file(directory.path(), &before)?;
-    let after = compile(directory.path(), CHANGED)?;
+    let after = compile(&inputs, CHANGED)?;
+    let damages = Damage::in_turn(&plan, &inputs)?;
     Ok(Prepared {
         plan,
         before,
         after,
         mapped,
+        damages,
+        _directory: directory,
     })
 }
 
@@ -55,15 +65,20 @@ fn put(directory: &Path, name: &str, text: &str) -> Outcome {
     or_fail(fs::write(directory.join(name), text))
 }
 
-fn compile(directory: &Path, policy: &str) -> Outcome<Compiled> {
-    put(directory, "qos-policy.conf", policy)?;
-    let inputs = Inputs {
+fn inputs(directory: &Path) -> Inputs {
+    Inputs {
         fabric: directory.join("net"),
         torus_conf: Some(directory.join("torus-2QoS.conf")),
         policy: Some(directory.join("qos-policy.conf")),
         ..Inputs::default()
-    };
-    let compiled = pipeline::compile(&inputs, Stamp::default()).map_err(failure)?;
+    }
+}
+
+fn compile(inputs: &Inputs, policy: &str) -> Outcome<Compiled> {
+    if let Some(file) = &inputs.policy {
+        or_fail(fs::write(file, policy))?;
+    }
+    let compiled = pipeline::compile(inputs, Stamp::default()).map_err(failure)?;
     compiled.publishable().map_err(failure)?;
     Ok(compiled)
 }

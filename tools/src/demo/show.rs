@@ -3,9 +3,11 @@
 use std::io::{IsTerminal, Write};
 use std::time::Duration;
 
-use sa_bench::ClosedReport;
+use sa_bench::Seen;
 
+use super::changes::{Changes, Failed};
 use super::load::{Results, Workload};
+use crate::simulate::compare::some;
 
 /// A line that overwrites itself while a workload runs; nothing when nobody watches.
 #[expect(clippy::cast_precision_loss, reason = "for people")]
@@ -23,9 +25,7 @@ pub(super) fn progress(name: &str, elapsed: Duration, answered: u64) {
 
 /// The result of a workload.
 pub(super) fn workload(load: &Workload) {
-    if std::io::stdout().is_terminal() {
-        print!("\r\x1b[K");
-    }
+    clear();
     let us = |quantile: f64| load.open.latency.value_at_quantile(quantile) as f64 / 1e3;
     println!(
         "{:<12}{:6.2} M queries/s, {:.0} ns of worker CPU each ({:.0} with waiting); at half that \
@@ -42,16 +42,63 @@ pub(super) fn workload(load: &Workload) {
     );
 }
 
-/// The result of the swap.
-pub(super) fn swap(closed: &ClosedReport, swap: Duration) {
+/// What happened while everything changed.
+pub(super) fn changes(changes: &Changes) {
+    clear();
     println!(
-        "swap        changed policy published under {:.2} M queries/s, in use after {:.1} us; {} \
-         lost, {} wrong",
-        closed.mqps(),
-        swap.as_secs_f64() * 1e6,
-        closed.lost,
-        closed.wrong
+        "changes     {:.2} M queries/s, by GIDs and by LIDs, while all of this happens:",
+        changes.closed.mqps()
     );
+    println!(
+        "policy      changed, in use after {:.1} us; {}",
+        changes.policy_swap.as_secs_f64() * 1e6,
+        counted(changes.policy_seen)
+    );
+    changes.failures.iter().for_each(failure);
+}
+
+fn failure(failed: &Failed) {
+    let (difference, timings) = (&failed.difference, &failed.timings);
+    let ms = |time: Duration| time.as_secs_f64() * 1e3;
+    println!(
+        "failed      {}: re-routed in {:.1} ms, proved in {:.1} ms, compiled in {:.1} ms, in use \
+         after {:.1} us",
+        failed.what,
+        ms(timings.route),
+        ms(timings.check),
+        ms(timings.build),
+        failed.swap.as_secs_f64() * 1e6,
+    );
+    let pairs = match difference.cut_off.as_slice() {
+        [] => format!("of the {} pairs of hosts", failed.pairs_left),
+        hosts => format!(
+            "{} cut off with their {} pairs ({} of the requests); of the {} other pairs",
+            some(hosts),
+            failed.pairs_cut_off,
+            failed.requests_without,
+            failed.pairs_left
+        ),
+    };
+    println!(
+        "            {pairs} {} lost their path, {} changed SL; {}",
+        difference.pairs_lost,
+        difference.sl_changes,
+        counted(failed.seen)
+    );
+}
+
+fn counted(seen: Seen) -> String {
+    format!(
+        "{} replies, {} lost, {} wrong",
+        seen.queries, seen.lost, seen.wrong
+    )
+}
+
+/// Makes way for a line that stays.
+fn clear() {
+    if std::io::stdout().is_terminal() {
+        print!("\r\x1b[K");
+    }
 }
 
 /// Everything together, and how far latencies can be trusted on this machine.

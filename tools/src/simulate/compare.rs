@@ -11,15 +11,15 @@ const LISTED: usize = 1000;
 
 /// What differs.
 #[derive(Debug, Default)]
-pub(super) struct Difference {
+pub(crate) struct Difference {
     /// Hosts that nothing connects any more.
-    pub(super) cut_off: Vec<String>,
+    pub(crate) cut_off: Vec<String>,
     /// Ordered pairs of hosts that are wired together and have no path.
-    pub(super) pairs_lost: u64,
+    pub(crate) pairs_lost: u64,
     /// Some of them.
     pub(super) lost: Vec<(String, String)>,
     /// Ordered pairs of hosts whose SL differs on the first QoS level.
-    pub(super) sl_changes: u64,
+    pub(crate) sl_changes: u64,
     /// Some of them: from, to, before, after.
     pub(super) sl_changed: Vec<(String, String, u8, u8)>,
     /// Forwarding entries that differ in switches that are still there, for LIDs still in use.
@@ -29,7 +29,7 @@ pub(super) struct Difference {
 }
 
 impl Difference {
-    pub(super) fn new(before: &Compiled, after: &Compiled) -> Self {
+    pub(crate) fn new(before: &Compiled, after: &Compiled) -> Self {
         let mut found = Self {
             cut_off: cut_off(&before.parts.topology, &after.parts.topology),
             pairs_lost: after.proof.reachability.lost_between_hosts,
@@ -132,7 +132,7 @@ fn name(parts: &Parts, end: EndPortIx) -> String {
 }
 
 /// The first few names.
-pub(super) fn some(names: &[String]) -> String {
+pub(crate) fn some(names: &[String]) -> String {
     const SHOWN: usize = 8;
     let shown: Vec<&str> = names.iter().take(SHOWN).map(String::as_str).collect();
     let more = names.len().saturating_sub(SHOWN);

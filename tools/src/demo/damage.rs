@@ -1,0 +1,103 @@
+//! What fails in the demo: a cable, then a switch as well.
+
+use sm_control::generate::{Coordinate, TorusPlan};
+use sm_control::pipeline::{self, Compiled, Inputs, Parts, Stamp};
+
+use crate::failure::{Failure, Outcome};
+use crate::inputs::failure;
+
+/// Off the links that the configuration names as seeds, and on another ring than the cable. So near
+/// the dateline, what multicast does around it closes no credit loop.
+const SWITCH: Coordinate = [1, 1, 1];
+/// The end of the cable on the minus side of the x axis.
+const CABLE: Coordinate = [2, 2, 2];
+
+/// A state of the fabric in which parts are missing.
+pub(super) struct Damage {
+    /// What failed last, for people.
+    pub(super) what: String,
+    /// What to compile it from.
+    inputs: Inputs,
+    /// Compiled from scratch, as if nothing had been there before.
+    pub(super) compiled: Compiled,
+}
+
+impl Damage {
+    /// First a cable fails, then a switch on top of it. `healthy`: what the undamaged fabric is
+    /// compiled from.
+    pub(super) fn in_turn(plan: &TorusPlan, healthy: &Inputs) -> Outcome<Vec<Self>> {
+        let (cable, end) = cable(plan)?;
+        let (switch, name) = switch(plan)?;
+        [(cable, vec![end.clone()]), (switch, vec![end, name])]
+            .into_iter()
+            .map(|(what, failed)| {
+                let inputs = Inputs {
+                    failed,
+                    ..healthy.clone()
+                };
+                let compiled = compile(&inputs, None)?;
+                Ok(Self {
+                    what,
+                    inputs,
+                    compiled,
+                })
+            })
+            .collect()
+    }
+
+    /// Compiles it the way it is done in operation, from the routes in force before.
+    /// Errors: the snapshot differs from the one compiled from scratch.
+    pub(super) fn compile_after(&self, before: &Parts) -> Outcome<Compiled> {
+        let compiled = compile(&self.inputs, Some(before))?;
+        if compiled.snapshot.as_bytes() == self.compiled.snapshot.as_bytes() {
+            Ok(compiled)
+        } else {
+            Err(Failure::Failed(format!(
+                "{}: the snapshot re-routed differs from the one routed from scratch",
+                self.what
+            )))
+        }
+    }
+}
+
+fn compile(inputs: &Inputs, before: Option<&Parts>) -> Outcome<Compiled> {
+    let compiled = pipeline::compile_after(inputs, Stamp::default(), before).map_err(failure)?;
+    compiled.publishable().map_err(failure)?;
+    match (&compiled.parts.refusal, &compiled.proof.multicast_loop) {
+        (None, None) => Ok(compiled),
+        (Some(refusal), _) => Err(Failure::Refused(refusal.words.clone())),
+        (None, Some(cycle)) => {
+            let words = cycle.in_words(&compiled.parts.topology, &compiled.parts.routes);
+            Err(Failure::Refused(format!(
+                "multicast closes a credit loop:\n{}",
+                words.trim_end()
+            )))
+        }
+    }
+}
+
+/// In words, and as `SWITCH:PORT`.
+fn cable(plan: &TorusPlan) -> Outcome<(String, String)> {
+    let mut links = plan.links.iter();
+    // The first link of a switch goes along x.
+    let link = links.find(|link| link.from.0 == CABLE).ok_or_else(gone)?;
+    let (from, to) = (name(plan, CABLE)?, name(plan, link.to.0)?);
+    let port = link.from.1;
+    Ok((format!("cable {from} to {to}"), format!("{from}:{port}")))
+}
+
+/// In words, and as `SWITCH`.
+fn switch(plan: &TorusPlan) -> Outcome<(String, String)> {
+    let name = name(plan, SWITCH)?;
+    Ok((format!("switch {name}"), name))
+}
+
+fn name(plan: &TorusPlan, at: Coordinate) -> Outcome<String> {
+    let mut switches = plan.switches.iter();
+    let switch = switches.find(|switch| switch.coordinate == at);
+    switch.map(|switch| switch.name.clone()).ok_or_else(gone)
+}
+
+fn gone() -> Failure {
+    Failure::failed("the torus is too small for a failure")
+}

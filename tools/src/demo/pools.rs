@@ -1,0 +1,122 @@
+//! Requests between hosts drawn at random with a fixed seed, and what the slow twins expect.
+
+use std::time::Instant;
+
+use sa_bench::{Expected, Pool, Request};
+use sa_wire::umad::Slot;
+use sa_wire::{Gid, NodeType};
+use sm_control::pipeline::{Compiled, Parts};
+use sm_control::request;
+use sm_control::twin::Reply;
+use zerocopy::IntoBytes;
+
+use super::prepare::Prepared;
+
+/// Different requests per workload, and for the changes.
+const REQUESTS: usize = 65_536;
+
+/// What is asked.
+pub(super) struct Pools {
+    /// Of the snapshot before any change, by name.
+    pub(super) workloads: Vec<(&'static str, Pool)>,
+    /// Half of each workload, with the replies before any change and after each.
+    pub(super) changes: Pool,
+}
+
+impl Pools {
+    /// Draws requests between the hosts of the healthy fabric and has them answered by the twins.
+    pub(super) fn new(prepared: &Prepared) -> Self {
+        let start = Instant::now();
+        let [by_gid, by_lid] = draw(&prepared.before.parts);
+        let healthy = [&prepared.before];
+        let damages = prepared.damages.iter().map(|damage| &damage.compiled);
+        let states: Vec<&Compiled> = healthy
+            .into_iter()
+            .chain([&prepared.after])
+            .chain(damages)
+            .collect();
+        let some = by_gid.iter().step_by(2).zip(by_lid.iter().step_by(2));
+        let mixed: Vec<Slot> = some.flat_map(|(gid, lid)| [*gid, *lid]).collect();
+        let pools = Self {
+            workloads: vec![
+                ("GID-GID", pool(&by_gid, &healthy)),
+                ("LID-LID", pool(&by_lid, &healthy)),
+            ],
+            changes: pool(&mixed, &states),
+        };
+        println!(
+            "expected    {} replies by the slow twins in {:.1} s",
+            (2 + states.len()) * REQUESTS,
+            start.elapsed().as_secs_f64()
+        );
+        pools
+    }
+}
+
+/// By GIDs, and by LIDs.
+fn draw(parts: &Parts) -> [Vec<Slot>; 2] {
+    let prefix = parts.options.subnet_prefix;
+    let hosts: Vec<(u16, Gid)> = parts
+        .topology
+        .end_ports
+        .iter()
+        .filter(|end| end.node_type == NodeType::Ca)
+        .map(|end| (end.lid.get(), Gid::unicast(prefix, end.guid)))
+        .collect();
+    let mut random = Random(0x5eed);
+    let mut draw = || {
+        (
+            hosts[random.below(hosts.len())],
+            hosts[random.below(hosts.len())],
+        )
+    };
+    let by_gid = (0..REQUESTS).map(|_| {
+        let ((lid, from), (_, to)) = draw();
+        request::path_by_gids(lid, from, to)
+    });
+    let by_gid = by_gid.collect();
+    let by_lid = (0..REQUESTS).map(|_| {
+        let ((from, _), (to, _)) = draw();
+        request::path_by_lids(from, to)
+    });
+    [by_gid, by_lid.collect()]
+}
+
+fn pool(requests: &[Slot], states: &[&Compiled]) -> Pool {
+    let expected = states.iter().map(|compiled| expected(requests, compiled));
+    let expected = expected.collect();
+    let requests = requests.iter().map(|slot| Request {
+        lid: slot.header.lid.get(),
+        mad: Box::new(slot.mad),
+    });
+    Pool {
+        requests: requests.collect(),
+        expected,
+    }
+}
+
+fn expected(requests: &[Slot], compiled: &Compiled) -> Vec<Expected> {
+    let twin = compiled.parts.twin();
+    let answers = requests.iter().map(|slot| {
+        match twin.respond(slot.header.lid.get(), &slot.mad) {
+            Some(Reply::Records(records)) => Expected::Records(records.as_bytes().to_vec()),
+            Some(Reply::Error(status)) => Expected::Error(status.get()),
+            // Never right: the workloads hold nothing but PathRecord requests.
+            Some(Reply::NotMine) => Expected::Error(u16::MAX),
+            None => Expected::Silence,
+        }
+    });
+    answers.collect()
+}
+
+/// xorshift64: the same draws on every machine.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        usize::try_from(self.0 % limit.max(1) as u64).unwrap_or(0)
+    }
+}
