@@ -7,6 +7,7 @@ use sa_wire::{Sl, SlToVl};
 
 use crate::check::MulticastRoute;
 use crate::error::Warning;
+use crate::parallel;
 use crate::sl2vl::Sl2Vl;
 use crate::topology::{EndPortIx, LidMap, SwitchIx, Topology};
 use crate::torus::{Coordinate, MulticastTree, Torus};
@@ -59,11 +60,22 @@ pub struct Lft {
 impl Lft {
     /// Tables without any path.
     pub(crate) fn empty(topology: &Topology, max_lid: u16) -> Self {
+        let fill = |_, tables: &mut [u8]| tables.fill(NO_PATH);
+        Self::filled(topology, max_lid, fill).0
+    }
+
+    /// Tables that `work` fills, some switches at a time, and what it gives, in the order of the
+    /// switches. It gets the index of the first switch and memory full of zeros, which is port 0
+    /// everywhere. Memory is first touched by the thread that fills it.
+    pub(crate) fn filled<R: Send>(
+        topology: &Topology,
+        max_lid: u16,
+        work: impl Fn(usize, &mut [u8]) -> R + Sync,
+    ) -> (Self, Vec<R>) {
         let stride = usize::from(max_lid) + 1;
-        Self {
-            stride,
-            bytes: vec![NO_PATH; stride * topology.switches.len()],
-        }
+        let mut bytes = vec![0; stride * topology.switches.len()];
+        let results = parallel::over_rows(&mut bytes, stride, work);
+        (Self { stride, bytes }, results)
     }
 
     /// The table of a switch. Shape: index = LID, from 0 (not used) to the largest in use.

@@ -5,15 +5,19 @@ mod common;
 
 use std::collections::{BTreeSet, HashMap};
 
-use common::generate::{TorusSpec, random_graph, random_torus};
+use common::build::FabricBuilder;
+use common::generate::{Random, TorusSpec, random_graph, random_torus};
 use common::{Case, cases, dumps};
 use proptest::prelude::*;
 use routing::check::{
-    Channel, DependencyGraph, MulticastRoute, PathSls, reachability, unicast_loop,
+    Channel, DependencyGraph, LostPair, MulticastRoute, PathSls, Reachability, reachability,
+    unicast_loop,
 };
 use routing::multicast::PortSet;
 use routing::walk::walk;
-use routing::{EndPortIx, Engine, GivenSl2Vl, Peer, Qos, Routes, Topology, files, minhop, torus};
+use routing::{
+    EndPortIx, Engine, GivenSl2Vl, NO_PATH, Peer, Qos, Routes, Topology, files, minhop, torus,
+};
 use sa_wire::{Sl, SlToVl, SlVlMask};
 
 /// What the dumps of a case say, whoever made them.
@@ -319,18 +323,22 @@ fn a_forwarding_circle_is_a_loop_and_loses_pairs() {
 
 type Place = (routing::SwitchIx, u8, u8);
 
-/// The dependencies of all walks, one by one.
-fn plain_edges(topology: &Topology, routes: &Routes, sls: &[u8]) -> BTreeSet<(Place, Place)> {
+/// The dependencies of all walks, one by one. `sls` gives the SLs of a path.
+fn plain_edges(
+    topology: &Topology,
+    routes: &Routes,
+    sls: &dyn Fn(EndPortIx, u16) -> Vec<u8>,
+) -> BTreeSet<(Place, Place)> {
     let mut edges = BTreeSet::new();
     for source in topology.end_port_ixs() {
         for lid in 1..=topology.max_lid() {
             let Ok(walk) = walk(topology, routes, Qos::Off, source, lid) else {
                 continue;
             };
-            for sl in sls {
+            for sl in sls(source, lid) {
                 let mut last: Option<Place> = None;
                 for hop in &walk.hops {
-                    let vl = routes.sl2vl(hop.switch, hop.input, hop.output).0[usize::from(*sl)];
+                    let vl = routes.sl2vl(hop.switch, hop.input, hop.output).0[usize::from(sl)];
                     let peer = topology.peer(hop.switch, hop.output);
                     if vl == 15 || !matches!(peer, Peer::Switch { .. }) {
                         break;
@@ -373,6 +381,15 @@ fn plain_loop(edges: &BTreeSet<(Place, Place)>) -> Option<usize> {
 
 /// The graph against the walks: as many dependencies, and the same shortest circle.
 fn assert_same(topology: &Topology, routes: &Routes, sls: PathSls<'_>, numbers: &[u8]) {
+    assert_same_by_pair(topology, routes, sls, &|_, _| numbers.to_vec());
+}
+
+fn assert_same_by_pair(
+    topology: &Topology,
+    routes: &Routes,
+    sls: PathSls<'_>,
+    numbers: &dyn Fn(EndPortIx, u16) -> Vec<u8>,
+) {
     let mut graph = DependencyGraph::new(topology, routes);
     graph.add_unicast(topology, routes, sls);
     let edges = plain_edges(topology, routes, numbers);
@@ -392,8 +409,120 @@ fn assert_same(topology: &Topology, routes: &Routes, sls: PathSls<'_>, numbers: 
     }
 }
 
+/// One switch with many cables among many with one: turns are numbered switch after switch.
+#[test]
+fn a_hub_makes_the_dependencies_of_the_walks() {
+    let mut fabric = FabricBuilder {
+        op_vls: 4,
+        ..Default::default()
+    };
+    fabric.switch(1, 40, "hub");
+    for leaf in 0..40_u8 {
+        let (guid, host) = (0x100 + u64::from(leaf), 0x1000 + 16 * u64::from(leaf));
+        fabric.switch(guid, 3, "leaf");
+        fabric.cable((guid, 3), (1, leaf + 1));
+        fabric.host(host, 1, host + 1, "host");
+        fabric.cable((host, 1), (guid, 1));
+    }
+    let topology = fabric.build();
+    let routes = minhop::route(&topology);
+    let all: Vec<u8> = (0..16).collect();
+    assert_same(&topology, &routes, PathSls::Engine, &all);
+    assert_eq!(reachability(&topology, &routes, 1).lost, 0);
+}
+
+/// Tables of minhop with some entries spoilt: gone, or leading elsewhere.
+fn spoilt(topology: &Topology, random: &mut Random) -> Routes {
+    let routes = minhop::route(topology);
+    let spoil = |switch| {
+        let ports = topology.switch(switch).ports.len() as u64;
+        let mut table = routes.lft(switch).to_vec();
+        for entry in &mut table {
+            match random.below(12) {
+                0 => *entry = NO_PATH,
+                1 => *entry = u8::try_from(random.below(ports)).unwrap(),
+                _ => {}
+            }
+        }
+        table
+    };
+    let tables: Vec<_> = topology.switch_ixs().map(spoil).collect();
+    files::route(topology, &tables, &GivenSl2Vl::default()).unwrap()
+}
+
+/// Every pair walked by itself.
+fn plain_reachability(topology: &Topology, routes: &Routes) -> Reachability {
+    let mut found = Reachability::default();
+    for lid in 1..=topology.max_lid() {
+        let Some(owner) = routes.lids().owner(lid) else {
+            continue;
+        };
+        let to = topology.end_port(owner);
+        for source in topology.end_port_ixs().filter(|source| *source != owner) {
+            found.pairs += 1;
+            if walk(topology, routes, Qos::Off, source, lid).is_err() {
+                found.lost += 1;
+                found.listed.push(LostPair { source, lid });
+                let is_host = |port_number| port_number != 0;
+                let are_hosts =
+                    is_host(to.port_number) && is_host(topology.end_port(source).port_number);
+                found.lost_between_hosts += u64::from(are_hosts && to.lid.get() == lid);
+            }
+        }
+    }
+    found
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn lost_pairs_are_those_without_a_walk(seed: u64, most in 0_usize..200) {
+        let topology = random_graph(seed, false).build();
+        let routes = spoilt(&topology, &mut Random(seed ^ 1));
+        let mut plain = plain_reachability(&topology, &routes);
+        plain.listed.truncate(most);
+        prop_assert_eq!(reachability(&topology, &routes, most), plain);
+    }
+
+    #[test]
+    fn sls_of_a_torus_make_the_dependencies_of_the_walks(seed: u64) {
+        let spec = random_torus(seed, 30);
+        let topology = spec.topology();
+        let Ok(routes) = torus::route(&topology, &spec.config(), Qos::On) else { return Ok(()) };
+        let torus = routes.torus().unwrap();
+        let levels = [0, 8].map(|hint| Sl::new(hint).unwrap());
+        let by_pair = |source: EndPortIx, lid| {
+            let from = topology.end_port(source).lid.get();
+            levels.map(|hint| routes.path_sl(hint, from, lid).get()).to_vec()
+        };
+        assert_same_by_pair(&topology, &routes, PathSls::Engine, &by_pair);
+        let by_switch = |from, to| {
+            SlVlMask(levels.iter().fold(0, |sls, hint| sls | 1 << torus.path_sl(*hint, from, to).get()))
+        };
+        assert_same_by_pair(&topology, &routes, PathSls::BySwitch(&by_switch), &by_pair);
+    }
+
+    /// More loads and tables than the quick ways have room for.
+    #[test]
+    fn wild_tables_make_the_dependencies_of_the_walks(seed: u64) {
+        let topology = random_graph(seed, false).build();
+        let mut random = Random(seed);
+        let mut given = GivenSl2Vl::default();
+        for switch in topology.switch_ixs() {
+            for (input, output) in (0..13).flat_map(|i| (1..13).map(move |o| (i, o))) {
+                let vl = |_: u8| u8::try_from(random.below(16)).unwrap();
+                given.switches.push((switch, input, output, SlToVl([0; 16].map(vl))));
+            }
+        }
+        let lfts: Vec<_> = {
+            let routes = minhop::route(&topology);
+            topology.switch_ixs().map(|ix| routes.lft(ix).to_vec()).collect()
+        };
+        let routes = files::route(&topology, &lfts, &given).unwrap();
+        let all: Vec<u8> = (0..16).collect();
+        assert_same(&topology, &routes, PathSls::Any(SlVlMask::ALL), &all);
+    }
 
     #[test]
     fn accepted_tori_reach_everything_without_loops(seed: u64) {
@@ -451,7 +580,7 @@ proptest! {
     fn given_tables_make_the_dependencies_of_the_walks(seed: u64) {
         let topology = random_graph(seed, false).build();
         let routes = minhop::route(&topology);
-        let mut random = common::generate::Random(seed);
+        let mut random = Random(seed);
         let mut given = GivenSl2Vl::default();
         for switch in topology.switch_ixs() {
             for (input, output) in (0..13).flat_map(|i| (1..13).map(move |o| (i, o))) {

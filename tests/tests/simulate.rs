@@ -82,3 +82,30 @@ fn every_verb_with_a_fabric_takes_failures() {
     let (status, _, said) = run("simulate", &[]);
     assert!(status == 2 && said.contains("--fail"), "{said}");
 }
+
+/// The files of torus-proved pass the check that knows nothing of how they were made, with groups
+/// of everybody; those of torus-2QoS for the same fabric do not.
+#[test]
+fn proved_tables_pass_the_check() {
+    let case = golden("torus").join("s03-5x5x5");
+    let conf = case.join("torus-2QoS.conf").display().to_string();
+    for (engine, status) in [("torus-proved", 0), ("torus-2qos", 3)] {
+        let directory = tempfile::tempdir().unwrap();
+        let out = directory.path().display().to_string();
+        let written = run(
+            "route",
+            &["--engine", engine, "--fail", "2,2,2", "--out", &out],
+        );
+        assert_eq!(written.0, 0, "{}", written.2);
+        let check = [
+            "check",
+            &out,
+            "--torus-conf",
+            &conf,
+            "--members",
+            "everywhere",
+        ];
+        let checked = sapphire(&check, "");
+        assert_eq!(checked.status.code(), Some(status), "{engine}: {checked:?}");
+    }
+}

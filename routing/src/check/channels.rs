@@ -1,9 +1,10 @@
 //! Numbers for cables, and SL2VL tables by small numbers.
 
-use std::collections::HashMap;
+use std::ops::Range;
 
 use sa_wire::{SlToVl, Vl};
 
+use super::fast_hash::FastMap;
 use crate::routes::Routes;
 use crate::topology::{Peer, PortNumbers, SwitchIx, Topology, count32};
 
@@ -23,13 +24,15 @@ pub(super) struct Link {
     pub(super) to: SwitchIx,
     /// Slot of the far port.
     pub(super) input: u8,
-    /// Number of the turn from here to output slot 0 of the far switch; the other slots follow.
+    /// Number of the turn from here to output slot 0 of the far switch; the other slots of cables
+    /// to switches follow.
     pub(super) turns: u32,
 }
 
 /// The cables of a fabric and what its switches do with SLs.
 ///
-/// Ports in use (port 0 and those with a cable) are counted by *slot* within their switch.
+/// Ports in use (port 0 and those with a cable) are counted by *slot* within their switch: first
+/// those with a cable to a switch, then the others, each ascending.
 pub(super) struct Channels {
     numbers: PortNumbers,
     pub(super) links: Vec<Link>,
@@ -37,14 +40,18 @@ pub(super) struct Channels {
     link_of: Vec<u32>,
     /// By port number.
     slot_of: Vec<u8>,
-    /// By switch: ports in use, ascending.
+    /// By switch: ports in use.
     slots: Vec<Vec<u8>>,
+    /// By switch: how many of them have a cable to a switch.
+    cables: Vec<u8>,
+    /// By switch: number of the link in slot 0; the other slots' follow.
+    first_link: Vec<u32>,
     /// By switch: where its square begins in `squares`.
     first: Vec<usize>,
-    /// Numbers of tables. Shape: a square per switch, input slot by output slot.
-    squares: Vec<u16>,
-    /// By turn: number of the table.
-    turn_tables: Vec<u16>,
+    /// Numbers of tables. Shape: a rectangle per switch, input slot by output slot with a cable to a
+    /// switch.
+    squares: Vec<u32>,
+    turns: usize,
     tables: Vec<Mapping>,
 }
 
@@ -78,9 +85,11 @@ impl Channels {
             link_of: vec![NO_LINK; numbers.total()],
             slot_of: vec![0; numbers.total()],
             slots: Vec::new(),
+            cables: Vec::new(),
+            first_link: Vec::new(),
             first: Vec::new(),
             squares: Vec::new(),
-            turn_tables: Vec::new(),
+            turns: 0,
             tables: Vec::new(),
             numbers,
         };
@@ -95,21 +104,21 @@ impl Channels {
         channels
     }
 
-    /// How many turns there are, from a cable into an output slot.
-    pub(super) fn turns(&self) -> usize {
-        self.turn_tables.len()
-    }
-
-    /// Number of the table of a turn.
-    #[inline]
-    pub(super) fn turn_table(&self, turn: u32) -> u16 {
-        self.turn_tables[turn as usize]
+    /// How many turns there are, from a cable into a cable.
+    pub(super) const fn turns(&self) -> usize {
+        self.turns
     }
 
     /// The link by which a switch leaves through a port; `NO_LINK` when none does.
-    #[inline]
     pub(super) fn link(&self, switch: SwitchIx, port: u8) -> u32 {
         self.link_of[self.numbers.of(switch, port)]
+    }
+
+    /// Numbers of the links that leave a switch, by slot.
+    #[inline]
+    pub(super) fn links_from(&self, switch: SwitchIx) -> Range<u32> {
+        let first = self.first_link[switch.index()];
+        first..first + u32::from(self.cables[switch.index()])
     }
 
     pub(super) fn slot(&self, switch: SwitchIx, port: u8) -> u8 {
@@ -121,21 +130,38 @@ impl Channels {
         &self.slots[switch.index()]
     }
 
-    /// Number of the table of a switch between two slots.
-    pub(super) fn table(&self, switch: SwitchIx, input: u8, output: u8) -> u16 {
-        let slots = self.slots[switch.index()].len();
-        let place = usize::from(input) * slots + usize::from(output);
+    /// Ports with a cable to a switch, by slot.
+    pub(super) fn cabled(&self, switch: SwitchIx) -> &[u8] {
+        &self.slots(switch)[..usize::from(self.cables[switch.index()])]
+    }
+
+    /// Number of the table of a switch from a slot to the slot of a cable to a switch.
+    pub(super) fn table(&self, switch: SwitchIx, input: u8, output: u8) -> u32 {
+        let width = usize::from(self.cables[switch.index()]);
+        let place = usize::from(input) * width + usize::from(output);
         self.squares[self.first[switch.index()] + place]
     }
 
-    pub(super) fn mapping(&self, table: u16) -> &Mapping {
-        &self.tables[usize::from(table)]
+    pub(super) fn mapping(&self, table: u32) -> &Mapping {
+        &self.tables[table as usize]
+    }
+
+    /// How many different tables there are.
+    pub(super) const fn tables(&self) -> usize {
+        self.tables.len()
     }
 
     fn add_slots(&mut self, topology: &Topology, switch: SwitchIx) {
+        let mut used: Vec<u8> = topology.cables(switch).map(|(port, ..)| port).collect();
+        self.cables
+            .push(u8::try_from(used.len()).unwrap_or(u8::MAX));
         let ports = (0..=u8::MAX).zip(&topology.switch(switch).ports);
-        let used = ports.filter(|(number, port)| *number == 0 || port.peer != Peer::Nothing);
-        let used: Vec<u8> = used.map(|(number, _)| number).collect();
+        let others = ports.filter(|(number, port)| *number == 0 || port.peer != Peer::Nothing);
+        for (port, _) in others {
+            if !used.contains(&port) {
+                used.push(port);
+            }
+        }
         for (slot, port) in (0..).zip(&used) {
             self.slot_of[self.numbers.of(switch, *port)] = slot;
         }
@@ -143,6 +169,7 @@ impl Channels {
     }
 
     fn add_links(&mut self, topology: &Topology, switch: SwitchIx) {
+        self.first_link.push(count32(self.links.len()));
         for (port, to, far_port) in topology.cables(switch) {
             self.link_of[self.numbers.of(switch, port)] = count32(self.links.len());
             let input = self.slot(to, far_port);
@@ -159,33 +186,33 @@ impl Channels {
     }
 
     fn add_tables(&mut self, topology: &Topology, routes: &Routes) {
-        let mut known: HashMap<SlToVl, u16> = HashMap::new();
+        let mut known: FastMap<SlToVl, u32> = FastMap::default();
+        // Neighbours in the square mostly have the same.
+        let mut last = None;
         for switch in topology.switch_ixs() {
-            let ports = &self.slots[switch.index()];
-            let pairs = ports
-                .iter()
-                .flat_map(|input| ports.iter().map(move |out| (*input, *out)));
-            let square = pairs.map(|(input, output)| {
-                let table = routes.sl2vl(switch, input, output);
-                *known.entry(table).or_insert_with(|| {
-                    self.tables.push(Mapping::new(table));
-                    u16::try_from(self.tables.len() - 1).unwrap_or(u16::MAX)
-                })
-            });
             self.first.push(self.squares.len());
-            self.squares.extend(square);
+            let outputs = &self.slots[switch.index()][..usize::from(self.cables[switch.index()])];
+            for input in &self.slots[switch.index()] {
+                for output in outputs {
+                    let table = routes.sl2vl(switch, *input, *output);
+                    let number = match last {
+                        Some((same, number)) if same == table => number,
+                        _ => *known.entry(table).or_insert_with(|| {
+                            self.tables.push(Mapping::new(table));
+                            count32(self.tables.len() - 1)
+                        }),
+                    };
+                    last = Some((table, number));
+                    self.squares.push(number);
+                }
+            }
         }
     }
 
     fn add_turns(&mut self) {
-        for index in 0..self.links.len() {
-            let Link { to, input, .. } = self.links[index];
-            self.links[index].turns = count32(self.turn_tables.len());
-            let outputs = 0..u8::try_from(self.slots(to).len()).unwrap_or(u8::MAX);
-            let tables: Vec<_> = outputs
-                .map(|output| self.table(to, input, output))
-                .collect();
-            self.turn_tables.extend(tables);
+        for link in &mut self.links {
+            link.turns = count32(self.turns);
+            self.turns += usize::from(self.cables[link.to.index()]);
         }
     }
 }

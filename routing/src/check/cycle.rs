@@ -96,10 +96,8 @@ fn peel(graph: &DependencyGraph, is_in: &mut [bool]) {
             .successors(node)
             .for_each(|next| waiting[next as usize] += 1);
     }
-    let mut order: Vec<Node> = all
-        .clone()
-        .filter(|node| waiting[*node as usize] == 0)
-        .collect();
+    let unwaited = all.clone().filter(|node| waiting[*node as usize] == 0);
+    let mut order: Vec<Node> = unwaited.collect();
     let mut next = 0;
     while let Some(&node) = order.get(next) {
         next += 1;

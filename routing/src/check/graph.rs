@@ -4,11 +4,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use sa_wire::Vl;
 
-use super::channels::{Channels, Link, NO_LINK, VLS};
+use super::channels::{Channels, Link, VLS};
 use super::lanes::Lanes;
 use super::{Channel, CreditLoop, cycle};
 use crate::routes::Routes;
-use crate::topology::Topology;
+use crate::topology::{Topology, count32};
 
 /// Which channel may wait for which. Filled by [`Self::add_unicast`] and [`Self::add_multicast`].
 pub struct DependencyGraph {
@@ -77,14 +77,29 @@ impl DependencyGraph {
     pub(super) fn successors(&self, node: Node) -> impl Iterator<Item = Node> + '_ {
         let (link, vl) = (node as usize / VLS, node as usize % VLS);
         let Link { to, turns, .. } = self.channels.links[link];
-        let of_link = &self.edges[turns as usize * WORDS..];
-        let by_slot = of_link.chunks(WORDS).zip(self.channels.slots(to));
-        by_slot.flat_map(move |(edges, port)| {
-            let next = self.channels.link(to, *port);
-            let edges = edges[vl / 4].load(Ordering::Relaxed) >> (vl % 4 * VLS);
-            let lanes = if next == NO_LINK { 0 } else { edges };
-            let nodes = (0..16).filter(move |lane| lanes >> lane & 1 == 1);
-            nodes.map(move |lane| next * 16 + lane)
+        let of_link = self.edges.get(turns as usize * WORDS + vl / 4..);
+        let by_slot = of_link.unwrap_or_default().iter();
+        let nexts = self.channels.links_from(to).zip(by_slot.step_by(WORDS));
+        nexts.flat_map(move |(next, edges)| {
+            let lanes = edges.load(Ordering::Relaxed) >> (vl % 4 * VLS) & 0xffff;
+            Bits(lanes).map(move |lane| next * count32(VLS) + lane)
         })
+    }
+}
+
+/// Numbers of the bits that are set, ascending.
+struct Bits(u64);
+
+impl Iterator for Bits {
+    type Item = u32;
+
+    #[inline]
+    fn next(&mut self) -> Option<u32> {
+        if self.0 == 0 {
+            return None;
+        }
+        let lowest = self.0.trailing_zeros();
+        self.0 &= self.0 - 1;
+        Some(lowest)
     }
 }

@@ -3,10 +3,8 @@
 //! The SLs on each VL of a cable are a *load*. A fabric has few different ones, so loads get
 //! numbers, and what becomes of a load in a switch is worked out once.
 
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
-
 use super::channels::{Channels, VLS};
+use super::fast_hash::FastMap;
 
 /// Number of a load.
 pub(super) type Load = u32;
@@ -31,37 +29,53 @@ pub(super) struct Loads {
     /// By number: the SLs on each VL.
     all: Vec<[u16; VLS]>,
     numbers: FastMap<[u16; VLS], Load>,
-    passed: FastMap<(Load, u16), Passed>,
+    passed: FastMap<(Load, u32), Passed>,
     sums: FastMap<(Load, Load), Load>,
-    started: FastMap<(u16, u16), Load>,
+    started: FastMap<(u32, u16), Load>,
+    /// How many tables there are.
+    tables: usize,
+    /// The loads of `passed` for quick use, or `UNKNOWN`. Shape: load by table; of the first loads
+    /// only.
+    beyond: Vec<Load>,
+    /// Pairs and their sums, each in a place of its own that the next comer takes over.
+    recent: Vec<[Load; 3]>,
 }
 
-type FastMap<K, V> = HashMap<K, V, BuildHasherDefault<FastHasher>>;
+/// A load not worked out yet.
+const UNKNOWN: Load = Load::MAX;
+
+/// Entries of `beyond`.
+const MOST_BEYOND: usize = 1 << 20;
+
+/// Entries of `recent`, a power of two.
+const RECENT: usize = 1 << 10;
 
 impl Loads {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(channels: &Channels) -> Self {
+        let tables = channels.tables();
         let mut loads = Self {
             all: Vec::new(),
             numbers: FastMap::default(),
             passed: FastMap::default(),
             sums: FastMap::default(),
             started: FastMap::default(),
+            tables,
+            beyond: Vec::new(),
+            recent: vec![[UNKNOWN; 3]; RECENT],
         };
         loads.number([0; VLS]);
         loads
     }
 
-    /// Forgets everything when it has become too much. Numbers given before are void then.
-    pub(super) fn tidy(&mut self) {
+    /// True when so much is known that it is better forgotten. Never in fabrics as people build
+    /// them.
+    pub(super) fn are_many(&self) -> bool {
         const MANY: usize = 1 << 17;
-        let known = self.all.len() + self.passed.len() + self.sums.len() + self.started.len();
-        if known > MANY {
-            *self = Self::new();
-        }
+        self.all.len() + self.passed.len() + self.sums.len() + self.started.len() > MANY
     }
 
     /// SLs that enter a switch from an end port, behind one table.
-    pub(super) fn start(&mut self, channels: &Channels, table: u16, sls: u16) -> Load {
+    pub(super) fn start(&mut self, channels: &Channels, table: u32, sls: u16) -> Load {
         if let Some(load) = self.started.get(&(table, sls)) {
             return *load;
         }
@@ -74,8 +88,29 @@ impl Loads {
         load
     }
 
+    /// The load beyond a switch that is passed by one table.
+    #[inline]
+    pub(super) fn beyond(&mut self, channels: &Channels, load: Load, table: u32) -> Load {
+        let place = load as usize * self.tables + table as usize;
+        match self.beyond.get(place) {
+            Some(&beyond) if beyond != UNKNOWN => beyond,
+            _ => self.work_out(channels, load, table, place),
+        }
+    }
+
+    #[cold]
+    fn work_out(&mut self, channels: &Channels, load: Load, table: u32, place: usize) -> Load {
+        let beyond = self.pass(channels, load, table).load;
+        let end = (load as usize + 1) * self.tables;
+        if end <= MOST_BEYOND {
+            self.beyond.resize(self.beyond.len().max(end), UNKNOWN);
+            self.beyond[place] = beyond;
+        }
+        beyond
+    }
+
     /// A load that passes a switch by one table.
-    pub(super) fn pass(&mut self, channels: &Channels, load: Load, table: u16) -> Passed {
+    pub(super) fn pass(&mut self, channels: &Channels, load: Load, table: u32) -> Passed {
         if let Some(passed) = self.passed.get(&(load, table)) {
             return *passed;
         }
@@ -96,6 +131,7 @@ impl Loads {
     }
 
     /// Two loads on one cable.
+    #[inline]
     pub(super) fn sum(&mut self, a: Load, b: Load) -> Load {
         if a == b || b == EMPTY {
             return a;
@@ -103,17 +139,28 @@ impl Loads {
         if a == EMPTY {
             return b;
         }
-        let pair = (a.min(b), a.max(b));
-        if let Some(sum) = self.sums.get(&pair) {
-            return *sum;
+        let place = (a ^ b.rotate_left(5)) as usize % RECENT;
+        match self.recent[place] {
+            [known_a, known_b, sum] if (known_a, known_b) == (a, b) => sum,
+            _ => self.add(a, b, place),
         }
-        let mut sum = self.all[a as usize];
-        let other = self.all[b as usize];
-        sum.iter_mut()
-            .zip(other)
-            .for_each(|(sls, other)| *sls |= other);
-        let sum = self.number(sum);
-        self.sums.insert(pair, sum);
+    }
+
+    #[cold]
+    fn add(&mut self, a: Load, b: Load, place: usize) -> Load {
+        let pair = (a.min(b), a.max(b));
+        let known = self.sums.get(&pair).copied();
+        let sum = known.unwrap_or_else(|| {
+            let mut sum = self.all[a as usize];
+            let other = self.all[b as usize];
+            sum.iter_mut()
+                .zip(other)
+                .for_each(|(sls, other)| *sls |= other);
+            let sum = self.number(sum);
+            self.sums.insert(pair, sum);
+            sum
+        });
+        self.recent[place] = [a, b, sum];
         sum
     }
 
@@ -124,41 +171,5 @@ impl Loads {
             self.all.push(load);
         }
         number
-    }
-}
-
-/// Multiply and rotate: for small keys that nobody chooses to our harm.
-#[derive(Default)]
-pub(super) struct FastHasher(u64);
-
-impl FastHasher {
-    const fn add(&mut self, word: u64) {
-        self.0 = (self.0.rotate_left(5) ^ word).wrapping_mul(0x517c_c1b7_2722_0a95);
-    }
-}
-
-impl Hasher for FastHasher {
-    fn write(&mut self, bytes: &[u8]) {
-        for chunk in bytes.chunks(8) {
-            let mut word = [0; 8];
-            word[..chunk.len()].copy_from_slice(chunk);
-            self.add(u64::from_le_bytes(word));
-        }
-    }
-
-    fn write_u16(&mut self, number: u16) {
-        self.add(u64::from(number));
-    }
-
-    fn write_u32(&mut self, number: u32) {
-        self.add(u64::from(number));
-    }
-
-    fn write_usize(&mut self, number: usize) {
-        self.add(number as u64);
-    }
-
-    fn finish(&self) -> u64 {
-        self.0.rotate_left(26)
     }
 }

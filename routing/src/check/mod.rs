@@ -8,12 +8,16 @@
 //! Source: Dally and Seitz, Deadlock-Free Message Routing in Multiprocessor Interconnection
 //! Networks, 1987.
 
+mod carrier;
 mod channels;
+mod fast_hash;
 mod cycle;
 mod graph;
+mod hops;
 mod lanes;
 mod multicast;
 mod reach;
+mod sources;
 mod unicast;
 
 use std::fmt;

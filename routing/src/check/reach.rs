@@ -1,9 +1,8 @@
 //! Which pairs of end ports the forwarding tables connect.
 
-use crate::columns::{self, Columns, Key, Seen};
-use crate::parallel;
-use crate::routes::{NO_PATH, Routes};
-use crate::topology::{EndPortIx, Peer, PortNumbers, SwitchIx, Topology, count32};
+use crate::columns::{Follower, Reached, follow_all};
+use crate::routes::Routes;
+use crate::topology::{EndPort, EndPortIx, SwitchIx, Topology};
 
 /// How many pairs there are and which are lost.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -29,169 +28,137 @@ pub struct LostPair {
 
 /// Follows the tables from every end port to every LID. Lists up to `most` lost pairs.
 pub fn reachability(topology: &Topology, routes: &Routes, most: usize) -> Reachability {
-    let map = Map::new(topology);
-    let blocks = columns::blocks(routes.lfts());
-    let effort = routes.lfts().bytes().len();
-    let parts = parallel::over_range(blocks, effort, |blocks| {
-        let mut search = Search::new(topology, &map, most);
-        let mut columns = Columns::default();
-        for block in blocks {
-            columns.load(routes.lfts(), block);
-            for lid in columns.lids() {
-                if let Some(owner) = routes.lids().owner(lid) {
-                    search.add(owner, lid, columns.column(lid));
-                }
-            }
-        }
-        search.found
+    let ends = Ends::new(topology);
+    let all = follow_all(topology, routes, |follower, reached| {
+        ends.arrival(follower, reached)
     });
-    let mut whole = Reachability::default();
-    for part in parts {
-        whole.pairs += part.pairs;
-        whole.lost += part.lost;
-        whole.lost_between_hosts += part.lost_between_hosts;
-        let room = most - whole.listed.len();
-        whole.listed.extend(part.listed.into_iter().take(room));
-    }
-    whole
-}
-
-/// Where cables between switches lead.
-struct Map {
-    numbers: PortNumbers,
-    /// By port number: the far switch, or `NOWHERE`.
-    far: Vec<u32>,
-    /// Every end port is on a switch.
-    is_complete: bool,
-}
-
-/// No switch.
-const NOWHERE: u32 = u32::MAX;
-
-impl Map {
-    fn new(topology: &Topology) -> Self {
-        let ports = topology.switches.iter().flat_map(|switch| &switch.ports);
-        let far = ports.map(|port| match port.peer {
-            Peer::Switch { switch, .. } => switch.0,
-            _ => NOWHERE,
-        });
-        Self {
-            numbers: PortNumbers::new(topology),
-            far: far.collect(),
-            is_complete: topology.end_ports.iter().all(|end| end.attached.is_some()),
+    let mut found = Reachability::default();
+    for (lid, column) in (0..=u16::MAX).zip(all.of_lid) {
+        if let Some(owner) = routes.lids().owner(lid) {
+            let arrival = column.map(|column| &all.results[column as usize]);
+            ends.add(&mut found, owner, lid, arrival, most);
         }
     }
-
-    /// The switch to which another one forwards; none for hosts, itself, and nothing.
-    fn next(&self, here: u32, port: u8) -> Option<u32> {
-        let far = (port != NO_PATH).then(|| self.far[self.numbers.of(SwitchIx(here), port)]);
-        far.filter(|far| *far != NOWHERE)
-    }
+    found
 }
 
-struct Search<'a> {
+/// End ports, counted.
+struct Ends<'a> {
     topology: &'a Topology,
-    map: &'a Map,
-    most: usize,
-    found: Reachability,
-    seen: Seen,
-    /// By number of the column: switches from which packets arrive; none when all do.
-    arriving: Vec<Option<Vec<bool>>>,
+    /// By switch: end ports on it.
+    on_switch: Vec<Sources>,
+    /// On no switch.
+    loose: Sources,
 }
 
-/// What becomes of a packet at a switch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
-    Unknown,
-    Arrives,
-    Lost,
+/// How many end ports, and how many of them are CA or router ports.
+#[derive(Debug, Clone, Copy, Default)]
+struct Sources {
+    all: u64,
+    hosts: u64,
 }
 
-impl<'a> Search<'a> {
-    fn new(topology: &'a Topology, map: &'a Map, most: usize) -> Self {
-        Self {
+impl Sources {
+    fn add(&mut self, other: Self) {
+        self.all += other.all;
+        self.hosts += other.hosts;
+    }
+}
+
+/// From where packets to the LIDs of one column arrive.
+struct Arrival {
+    /// A bit per switch; none when from all of them.
+    arrives: Option<Vec<u64>>,
+    /// End ports from which they do not.
+    lost: Sources,
+}
+
+impl<'a> Ends<'a> {
+    fn new(topology: &'a Topology) -> Self {
+        let mut ends = Self {
             topology,
-            map,
-            most,
-            found: Reachability::default(),
-            seen: Seen::default(),
-            arriving: Vec::new(),
-        }
-    }
-
-    /// Counts the pairs of one LID.
-    fn add(&mut self, owner: EndPortIx, lid: u16, column: &[u8]) {
-        let sources = self.topology.end_ports.len() as u64 - 1;
-        self.found.pairs += sources;
-        let Some((switch, port)) = self.topology.end_port(owner).attached else {
-            self.lose(owner, lid, |_| false);
-            return;
+            on_switch: vec![Sources::default(); topology.switches.len()],
+            loose: Sources::default(),
         };
-        let delivers = column[switch.index()] == port;
-        let (number, is_new) = self
-            .seen
-            .number(Key::new(column, switch, u16::from(delivers)));
-        if is_new {
-            let states = self.follow(column, switch, delivers);
-            let is_everywhere = states.iter().all(|state| *state == State::Arrives);
-            let arriving = || {
-                states
-                    .iter()
-                    .map(|state| *state == State::Arrives)
-                    .collect()
+        for end in &topology.end_ports {
+            let sources = match end.attached {
+                Some((switch, _)) => &mut ends.on_switch[switch.index()],
+                None => &mut ends.loose,
             };
-            self.arriving.push((!is_everywhere).then(arriving));
+            sources.add(Sources::of(end));
         }
-        match self.arriving[number].clone() {
-            None if self.map.is_complete => {}
-            None => self.lose(owner, lid, |_| true),
-            Some(arriving) => self.lose(owner, lid, |switch| arriving[switch.index()]),
+        ends
+    }
+
+    fn arrival(&self, follower: &Follower<'_>, reached: Reached) -> Arrival {
+        if reached.is_everywhere {
+            let (arrives, lost) = (None, self.loose);
+            return Arrival { arrives, lost };
+        }
+        Arrival {
+            arrives: Some(follower.arriving()),
+            lost: self.missing(|switch| follower.arrives(switch)),
         }
     }
 
-    /// Decides for every switch whether packets arrive from there.
-    fn follow(&self, column: &[u8], to: SwitchIx, delivers: bool) -> Vec<State> {
-        let mut states = vec![State::Unknown; column.len()];
-        states[to.index()] = if delivers {
-            State::Arrives
-        } else {
-            State::Lost
-        };
-        let mut way = Vec::new();
-        for from in 0..count32(column.len()) {
-            let mut here = from;
-            while states[here as usize] == State::Unknown {
-                // A circle comes back to this; and this is where a way without a cable ends.
-                states[here as usize] = State::Lost;
-                way.push(here);
-                here = self.map.next(here, column[here as usize]).unwrap_or(here);
-            }
-            let end = states[here as usize];
-            way.drain(..)
-                .for_each(|switch| states[switch as usize] = end);
-        }
-        states
-    }
-
-    /// Counts the sources from which a LID is not reached.
-    fn lose(&mut self, owner: EndPortIx, lid: u16, arrives: impl Fn(SwitchIx) -> bool) {
+    /// Counts the pairs of a LID; without `arrival` all of them are lost.
+    fn add(
+        &self,
+        found: &mut Reachability,
+        owner: EndPortIx,
+        lid: u16,
+        arrival: Option<&Arrival>,
+        most: usize,
+    ) {
         let to = self.topology.end_port(owner);
-        let is_base_of_host = to.port_number != 0 && to.lid.get() == lid;
-        for source in self
-            .topology
-            .end_port_ixs()
-            .filter(|source| *source != owner)
-        {
-            let from = self.topology.end_port(source);
-            if from.attached.is_some_and(|(switch, _)| arrives(switch)) {
-                continue;
-            }
-            self.found.lost += 1;
-            let is_between_hosts = is_base_of_host && from.port_number != 0;
-            self.found.lost_between_hosts += u64::from(is_between_hosts);
-            if self.found.listed.len() < self.most {
-                self.found.listed.push(LostPair { source, lid });
-            }
+        found.pairs += self.topology.end_ports.len() as u64 - 1;
+        let arrives = |switch: SwitchIx| match arrival {
+            Some(Arrival { arrives, .. }) => arrives
+                .as_ref()
+                .is_none_or(|bits| bits[switch.index() / 64] >> (switch.index() % 64) & 1 == 1),
+            None => false,
+        };
+        let is_lost = |end: &EndPort| !end.attached.is_some_and(|(switch, _)| arrives(switch));
+        let mut lost = arrival.map_or_else(|| self.all(), |arrival| arrival.lost);
+        if is_lost(to) {
+            // A port and itself are no pair.
+            lost.all -= 1;
+            lost.hosts -= Sources::of(to).hosts;
+        }
+        found.lost += lost.all;
+        if to.port_number != 0 && to.lid.get() == lid {
+            found.lost_between_hosts += lost.hosts;
+        }
+        if lost.all == 0 || found.listed.len() == most {
+            return;
+        }
+        let sources = self.topology.end_port_ixs();
+        let sources =
+            sources.filter(|source| *source != owner && is_lost(self.topology.end_port(*source)));
+        let listed = sources.map(|source| LostPair { source, lid });
+        found.listed.extend(listed.take(most - found.listed.len()));
+    }
+
+    fn all(&self) -> Sources {
+        self.missing(|_| false)
+    }
+
+    /// End ports that are lost where packets arrive from some switches.
+    fn missing(&self, arrives: impl Fn(SwitchIx) -> bool) -> Sources {
+        let switches = (0..).map(SwitchIx).zip(&self.on_switch);
+        let lost = switches.filter(|(switch, _)| !arrives(*switch));
+        lost.fold(self.loose, |mut sum, (_, sources)| {
+            sum.add(*sources);
+            sum
+        })
+    }
+}
+
+impl Sources {
+    fn of(end: &EndPort) -> Self {
+        Self {
+            all: 1,
+            hosts: u64::from(end.port_number != 0),
         }
     }
 }

@@ -4,281 +4,305 @@
 //! from the leaves towards the LID: per switch the SLs on each VL of the cable it sends on. Each
 //! switch is touched once per LID, however many sources lie behind it.
 
-use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
-
-use sa_wire::{Sl, SlVlMask};
+use sa_wire::SlVlMask;
 
 use super::PathSls;
-use super::channels::NO_LINK;
+use super::carrier::{Carrier, State};
 use super::graph::DependencyGraph;
-use super::lanes::{EMPTY, Load, Loads};
-use crate::columns::{self, Columns, Key, Seen};
+use super::hops::{Hop, Hops, NO_OUTPUT};
+use super::lanes::{EMPTY, Load};
+use super::sources::{CLASSES, EMPTY_SET, Sources, TorusClasses};
+use crate::columns::{self, Columns, Key, SharedSeen};
 use crate::parallel;
 use crate::routes::Routes;
-use crate::topology::{Peer, SwitchIx, Topology, count32};
+use crate::topology::{EndPortIx, Peer, SwitchIx, Topology, count32};
 
 impl DependencyGraph {
     /// Adds the dependencies of all unicast paths.
     pub fn add_unicast(&mut self, topology: &Topology, routes: &Routes, sls: PathSls<'_>) {
-        let graph = &*self;
-        let sources = Sources::new(topology, graph);
-        let seen = Mutex::new(Seen::default());
-        let effort = routes.lfts().bytes().len();
-        parallel::over_range(columns::blocks(routes.lfts()), effort, |blocks| {
-            let mut flow = Flow::new(graph, topology, routes, &sources, sls, &seen);
+        let sources = Sources::new(topology, &self.channels);
+        let hops = Hops::new(&self.channels, &sources, topology.switches.len());
+        let work = Work {
+            graph: self,
+            topology,
+            sources: &sources,
+            hops: &hops,
+            sls: Sls::new(topology, routes, sls),
+        };
+        // Not used when SLs depend on LIDs.
+        let seen = SharedSeen::default();
+        let lft = routes.lfts();
+        parallel::over_queue(columns::blocks(lft), lft.bytes().len(), |blocks| {
+            let mut flow = Flow::new(&work);
             let mut columns = Columns::default();
             for block in blocks {
-                columns.load(routes.lfts(), block);
+                columns.load(lft, block);
                 for lid in columns.lids() {
-                    flow.add(lid, columns.column(lid));
+                    let owner = routes.lids().owner(lid).map(|end| topology.end_port(end));
+                    let Some((to, _)) = owner.and_then(|end| end.attached) else {
+                        continue;
+                    };
+                    let column = columns.column(lid);
+                    let is_by_lid = matches!(work.sls, Sls::ByPair(_));
+                    if is_by_lid || seen.number(Key::new(column, to, 0)).1 {
+                        flow.add(lid, to, column);
+                    }
                 }
             }
         });
     }
 }
 
-/// Where packets enter a switch.
-struct Sources {
-    /// By switch: port 0 and the ports with hosts.
-    inputs: Vec<Vec<u8>>,
-    /// By switch, then by output slot: which of `sets` these inputs have.
-    set_of: Vec<Vec<u32>>,
-    /// Different sets of tables, ascending.
-    sets: Vec<Vec<u16>>,
+/// What all threads share.
+struct Work<'a> {
+    graph: &'a DependencyGraph,
+    topology: &'a Topology,
+    sources: &'a Sources,
+    hops: &'a Hops,
+    sls: Sls<'a>,
 }
 
-impl Sources {
-    fn new(topology: &Topology, graph: &DependencyGraph) -> Self {
-        let inputs = topology.switch_ixs().map(|switch| {
-            let hosts = topology.hosts(switch).map(|(port, _)| port);
-            std::iter::once(0).chain(hosts).collect()
-        });
-        let mut sources = Self {
-            inputs: inputs.collect(),
-            set_of: Vec::new(),
-            sets: Vec::new(),
-        };
-        let mut known: HashMap<Vec<u16>, u32> = HashMap::new();
-        for switch in topology.switch_ixs() {
-            let outputs = 0..u8::try_from(graph.channels.slots(switch).len()).unwrap_or(u8::MAX);
-            let sets = outputs.map(|output| {
-                let set = sources.set(graph, switch, output);
-                *known.entry(set).or_insert_with_key(|set| {
-                    sources.sets.push(set.clone());
-                    count32(sources.sets.len() - 1)
-                })
-            });
-            let sets = sets.collect();
-            sources.set_of.push(sets);
+/// The SLs of paths.
+enum Sls<'a> {
+    Same(SlVlMask),
+    Torus(TorusClasses),
+    BySwitch(&'a (dyn Fn(SwitchIx, SwitchIx) -> SlVlMask + Sync)),
+    ByPair(&'a (dyn Fn(EndPortIx, u16) -> SlVlMask + Sync)),
+}
+
+impl<'a> Sls<'a> {
+    fn new(topology: &Topology, routes: &Routes, sls: PathSls<'a>) -> Self {
+        match (sls, routes.torus()) {
+            (PathSls::Engine, Some(torus)) => Self::Torus(TorusClasses::new(topology, torus)),
+            (PathSls::Engine, None) => Self::Same(SlVlMask::ALL),
+            (PathSls::Any(sls), _) => Self::Same(sls),
+            (PathSls::BySwitch(sls), _) => Self::BySwitch(sls),
+            (PathSls::ByPair(sls), _) => Self::ByPair(sls),
         }
-        sources
     }
 
-    /// The different tables from the inputs of a switch to one output slot.
-    fn set(&self, graph: &DependencyGraph, switch: SwitchIx, output: u8) -> Vec<u16> {
-        let channels = &graph.channels;
-        let inputs = self.inputs[switch.index()].iter();
-        let tables =
-            inputs.map(|input| channels.table(switch, channels.slot(switch, *input), output));
-        let mut tables: Vec<_> = tables.collect();
-        tables.sort_unstable();
-        tables.dedup();
-        tables
-    }
-
-    fn tables(&self, switch: SwitchIx, output: u8) -> &[u16] {
-        &self.sets[self.set_of[switch.index()][usize::from(output)] as usize]
+    /// The SLs of a class, where there are classes.
+    fn of_class(&self, class: usize) -> SlVlMask {
+        match self {
+            Self::Same(sls) => *sls,
+            _ => TorusClasses::sls(class),
+        }
     }
 }
 
 /// SLs on their way to one LID after the other.
 struct Flow<'a> {
-    graph: &'a DependencyGraph,
-    topology: &'a Topology,
-    routes: &'a Routes,
-    sources: &'a Sources,
-    sls: PathSls<'a>,
-    /// Columns that somebody follows already. Not used when SLs depend on LIDs.
-    seen: &'a Mutex<Seen>,
-    loads: Loads,
-    /// By switch: the link it sends on, or `NO_LINK`.
-    links: Vec<u32>,
-    /// By switch: how many switches that send to it have not been done.
-    pending: Vec<u32>,
-    /// By switch: what the cable it sends on carries.
-    carried: Vec<Load>,
+    work: &'a Work<'a>,
+    carrier: Carrier<'a>,
+    /// What the sources of a switch put on a cable, or `UNKNOWN`. Shape: class of SLs by set of
+    /// tables.
+    starts: Vec<Load>,
+    /// By switch, and one more: how many switches that send to it have not been done. No more than
+    /// it has ports, except for the last, which nobody reads.
+    pending: Vec<u8>,
+    /// Switches in an order in which each comes after those that send to it. One entry to spare.
     order: Vec<u32>,
 }
 
+/// No load yet.
+const UNKNOWN: Load = Load::MAX;
+
 impl<'a> Flow<'a> {
-    fn new(
-        graph: &'a DependencyGraph,
-        topology: &'a Topology,
-        routes: &'a Routes,
-        sources: &'a Sources,
-        sls: PathSls<'a>,
-        seen: &'a Mutex<Seen>,
-    ) -> Self {
-        let switches = topology.switches.len();
-        Self {
-            graph,
-            topology,
-            routes,
-            sources,
-            sls,
-            seen,
-            loads: Loads::new(),
-            links: vec![NO_LINK; switches],
-            pending: vec![0; switches],
-            carried: vec![EMPTY; switches],
-            order: Vec::with_capacity(switches),
-        }
+    fn new(work: &'a Work<'a>) -> Self {
+        let switches = work.topology.switches.len();
+        let mut flow = Self {
+            work,
+            carrier: Carrier::new(work.graph, work.hops, switches),
+            starts: Vec::new(),
+            pending: vec![0; switches + 1],
+            order: vec![0; switches + 1],
+        };
+        flow.reset_starts();
+        flow
+    }
+
+    /// Without anything known of what sources put on cables.
+    fn reset_starts(&mut self) {
+        let sets = self.work.sources.sets();
+        self.starts = vec![UNKNOWN; CLASSES * sets];
+        // Where no cable is taken.
+        let no_cable = self.starts.iter_mut().skip(EMPTY_SET as usize);
+        no_cable.step_by(sets).for_each(|start| *start = EMPTY);
     }
 
     /// Adds the dependencies of all paths to a LID.
-    fn add(&mut self, lid: u16, column: &[u8]) {
-        let owner = self.routes.lids().owner(lid);
-        let Some((to, _)) = owner.and_then(|end| self.topology.end_port(end).attached) else {
-            return;
-        };
-        let is_by_lid = matches!(self.sls, PathSls::ByPair(_));
-        if !is_by_lid && !self.is_first(column, to) {
-            return;
+    fn add(&mut self, lid: u16, to: SwitchIx, column: &[u8]) {
+        if self.carrier.loads.are_many() {
+            self.carrier.forget(self.work.hops);
+            self.reset_starts();
         }
-        self.loads.tidy();
-        self.prepare(column, to);
-        for switch in 0..count32(column.len()) {
-            self.start(SwitchIx(switch), to, lid);
+        let work = self.work;
+        match &work.sls {
+            Sls::Same(_) => self.prepare_by_class(column, to, |_| 0),
+            Sls::Torus(classes) => {
+                let classes = classes.to(to);
+                self.prepare_by_class(column, to, |switch| classes.from(switch));
+            }
+            Sls::BySwitch(sls) => self.prepare(column, to, |flow, switch, hop| {
+                flow.start(sls(switch, to), hop.set)
+            }),
+            Sls::ByPair(sls) => self.prepare(column, to, |flow, switch, _| {
+                let output = column[switch.index()];
+                flow.start_by_port(switch, output, |source| sls(source, lid))
+            }),
         }
-        self.carry();
+        let done = self.carry(column);
+        if done < column.len() {
+            self.circle(column);
+        }
     }
 
-    fn is_first(&self, column: &[u8], to: SwitchIx) -> bool {
-        let key = Key::new(column, to, 0);
-        // Numbers are whole at all times, whoever panicked.
-        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        seen.number(key).1
+    /// [`Self::prepare`] where the SLs of paths fall into a few classes, by switch.
+    fn prepare_by_class(&mut self, column: &[u8], to: SwitchIx, class: impl Fn(usize) -> usize) {
+        let sets = self.work.sources.sets();
+        let place = |switch, hop: Hop| class(switch) * sets + hop.set as usize;
+        let known = |starts: &[Load], switch, hop| starts[place(switch, hop)];
+        self.prepare_with(column, to, known, |flow, switch, hop| {
+            let sls = flow.work.sls.of_class(class(switch.index()));
+            let load = flow.start(sls, hop.set);
+            flow.starts[place(switch.index(), hop)] = load;
+            load
+        });
     }
 
-    /// Finds the cable each switch sends on, and leaves: switches that none sends to.
-    fn prepare(&mut self, column: &[u8], to: SwitchIx) {
-        self.pending.fill(0);
-        self.order.clear();
-        for (switch, port) in (0..).map(SwitchIx).zip(column) {
-            let exists = usize::from(*port) < self.topology.switch(switch).ports.len();
-            let is_on_the_way = switch != to && exists;
-            let link = if is_on_the_way {
-                self.graph.channels.link(switch, *port)
-            } else {
-                NO_LINK
+    /// Finds the cable that each switch sends on and, by `start`, what its own sources put on it.
+    fn prepare(
+        &mut self,
+        column: &[u8],
+        to: SwitchIx,
+        start: impl Fn(&mut Self, SwitchIx, Hop) -> Load,
+    ) {
+        self.prepare_with(column, to, |_, _, _| UNKNOWN, start);
+    }
+
+    #[inline]
+    fn prepare_with(
+        &mut self,
+        column: &[u8],
+        to: SwitchIx,
+        known: impl Fn(&[Load], usize, Hop) -> Load,
+        start: impl Fn(&mut Self, SwitchIx, Hop) -> Load,
+    ) {
+        let (hops, starts) = (self.work.hops, self.starts.as_slice());
+        let pending = self.pending.as_mut_slice();
+        pending.fill(0);
+        let mut is_complete = true;
+        let states = self.carrier.states.iter_mut();
+        for ((switch, entry), state) in column.iter().enumerate().zip(states) {
+            let hop = hops.get(switch, *entry);
+            pending[hop.to as usize] = pending[hop.to as usize].wrapping_add(1);
+            let carried = known(starts, switch, hop);
+            is_complete &= carried != UNKNOWN;
+            *state = State {
+                to: hop.to,
+                input: hop.input,
+                output: hop.output,
+                carried,
             };
-            self.links[switch.index()] = link;
-            self.carried[switch.index()] = EMPTY;
-            if link != NO_LINK {
-                let next = self.graph.channels.links[link as usize].to;
-                self.pending[next.index()] += 1;
-            }
         }
-        let leaves = (0..)
-            .zip(&self.pending)
-            .filter(|(_, pending)| **pending == 0);
-        self.order
-            .extend(leaves.map(|(switch, _): (u32, _)| switch));
+        // Whatever the destination's switch does with the LID, its paths end there.
+        let states = &mut self.carrier.states;
+        let nowhere = states[column.len()];
+        let last = std::mem::replace(&mut states[to.index()], nowhere);
+        pending[last.to as usize] = pending[last.to as usize].wrapping_sub(1);
+        if !is_complete {
+            self.complete(column, start);
+        }
     }
 
-    /// Puts the SLs of a switch's own sources on the cable it sends on.
-    fn start(&mut self, switch: SwitchIx, to: SwitchIx, lid: u16) {
-        let link = self.links[switch.index()];
-        if link == NO_LINK {
-            return;
-        }
-        let channels = &self.graph.channels;
-        let output = channels.links[link as usize].slot;
-        let loads = &mut self.loads;
-        let mut load = EMPTY;
-        let by_switch = match self.sls {
-            PathSls::ByPair(sls) => {
-                for input in &self.sources.inputs[switch.index()] {
-                    let table = channels.table(switch, channels.slot(switch, *input), output);
-                    let source = match self.topology.peer(switch, *input) {
-                        Peer::EndPort(end) => end,
-                        _ => self.topology.switch(switch).port0,
-                    };
-                    let more = loads.start(channels, table, sls(source, lid).0);
-                    load = loads.sum(load, more);
-                }
-                self.carried[switch.index()] = load;
-                return;
+    /// Works out what is not known of what the sources put on the cables.
+    #[cold]
+    fn complete(&mut self, column: &[u8], start: impl Fn(&mut Self, SwitchIx, Hop) -> Load) {
+        for (switch, entry) in column.iter().enumerate() {
+            let State {
+                output, carried, ..
+            } = self.carrier.states[switch];
+            if carried == UNKNOWN {
+                let hop = self.work.hops.get(switch, *entry);
+                self.carrier.states[switch].carried = match output {
+                    NO_OUTPUT => EMPTY,
+                    _ => start(self, SwitchIx(count32(switch)), hop),
+                };
             }
-            PathSls::Any(sls) => sls,
-            PathSls::BySwitch(sls) => sls(switch, to),
-            PathSls::Engine => engine_sls(self.routes, switch, to),
-        };
-        for table in self.sources.tables(switch, output) {
-            let more = loads.start(channels, *table, by_switch.0);
+        }
+    }
+
+    /// What sources with these SLs put on a cable, by the tables of a set.
+    fn start(&mut self, sls: SlVlMask, set: u32) -> Load {
+        let (channels, loads) = (&self.work.graph.channels, &mut self.carrier.loads);
+        let mut load = EMPTY;
+        for table in self.work.sources.tables(set) {
+            let more = loads.start(channels, *table, sls.0);
             load = loads.sum(load, more);
         }
-        self.carried[switch.index()] = load;
+        load
     }
 
-    /// From the leaves inwards; then round and round in what is left, which are circles of the
-    /// forwarding tables.
-    fn carry(&mut self) {
+    /// What sources whose SLs differ put on the cable in a port.
+    fn start_by_port(
+        &mut self,
+        switch: SwitchIx,
+        output: u8,
+        sls: impl Fn(EndPortIx) -> SlVlMask,
+    ) -> Load {
+        let (channels, topology) = (&self.work.graph.channels, self.work.topology);
+        let loads = &mut self.carrier.loads;
+        let output = channels.slot(switch, output);
+        let mut load = EMPTY;
+        for input in self.work.sources.inputs(switch) {
+            let table = channels.table(switch, channels.slot(switch, *input), output);
+            let source = match topology.peer(switch, *input) {
+                Peer::EndPort(end) => end,
+                _ => topology.switch(switch).port0,
+            };
+            let more = loads.start(channels, table, sls(source).0);
+            load = loads.sum(load, more);
+        }
+        load
+    }
+
+    /// From the leaves inwards. Gives how many switches that reached; the others send in circles.
+    fn carry(&mut self, column: &[u8]) -> usize {
+        let switches = column.len();
+        let (pending, order) = (self.pending.as_mut_slice(), self.order.as_mut_slice());
+        let mut end = 0;
+        for (switch, pending) in (0..).zip(&pending[..switches]) {
+            order[end] = switch;
+            end += usize::from(*pending == 0);
+        }
         let mut next = 0;
-        while let Some(&switch) = self.order.get(next) {
+        while next < end {
+            let switch = order[next];
             next += 1;
-            if let Some((to, _)) = self.pass_on(SwitchIx(switch)) {
-                let pending = &mut self.pending[to.index()];
-                *pending -= 1;
-                if *pending == 0 {
-                    self.order.push(to.0);
-                }
+            let to = self.carrier.states[switch as usize].to;
+            if to as usize == switches {
+                continue;
             }
+            self.carrier.pass_on(switch, column);
+            pending[to as usize] -= 1;
+            order[end] = to;
+            end += usize::from(pending[to as usize] == 0);
         }
-        if self.order.len() == self.links.len() {
-            return;
-        }
-        let circling = (0..)
-            .zip(&self.pending)
-            .filter(|(_, pending)| **pending > 0);
+        end
+    }
+
+    /// Round and round in circles of the forwarding tables.
+    #[cold]
+    fn circle(&mut self, column: &[u8]) {
+        let switches = (0..).zip(&self.pending[..column.len()]);
+        let circling = switches.filter(|(_, pending)| **pending > 0);
         let circling: Vec<u32> = circling.map(|(switch, _)| switch).collect();
         let mut is_moving = true;
         while is_moving {
             is_moving = false;
             for switch in &circling {
-                is_moving |= self.pass_on(SwitchIx(*switch)).is_some_and(|(_, new)| new);
+                is_moving |= self.carrier.pass_on(*switch, column);
             }
         }
     }
-
-    /// Moves the SLs of a switch to the next one's cable. Gives the next switch, and whether it
-    /// had not had all of them.
-    fn pass_on(&mut self, switch: SwitchIx) -> Option<(SwitchIx, bool)> {
-        let channels = &self.graph.channels;
-        let link = channels.links.get(self.links[switch.index()] as usize)?;
-        let to = link.to;
-        let Some(next) = channels.links.get(self.links[to.index()] as usize) else {
-            return Some((to, false));
-        };
-        let turn = link.turns + u32::from(next.slot);
-        let table = channels.turn_table(turn);
-        let passed = self
-            .loads
-            .pass(channels, self.carried[switch.index()], table);
-        self.graph.depend(turn, &passed.lanes);
-        let before = self.carried[to.index()];
-        let after = self.loads.sum(before, passed.load);
-        self.carried[to.index()] = after;
-        Some((to, after != before))
-    }
-}
-
-/// SLs that the engine gives between two switches.
-fn engine_sls(routes: &Routes, from: SwitchIx, to: SwitchIx) -> SlVlMask {
-    let Some(torus) = routes.torus() else {
-        return SlVlMask::ALL;
-    };
-    let levels = [0, 8].map(|hint| torus.path_sl(Sl::from_low_bits(hint), from, to).get());
-    SlVlMask(levels.into_iter().fold(0, |sls, sl| sls | 1 << sl))
 }

@@ -322,7 +322,7 @@ impl Reason {
             Self::PortOrder { port, .. } => {
                 let order = config.port_order.iter().position(|it| it == port);
                 let listed = order.and_then(|at| places.port_order.get(at));
-                listed.or(places.port_order.last()).copied()
+                listed.or_else(|| places.port_order.last()).copied()
             }
             Self::SeedLinkMissing { seed, .. } => {
                 places.seeds.get(*seed).copied().or(places.radix[0])

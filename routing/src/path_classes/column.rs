@@ -40,7 +40,7 @@ pub(super) struct Target<'c> {
     /// By switch index: output port.
     pub(super) column: &'c [u8],
     /// Number of the column among different ones.
-    pub(super) number: usize,
+    pub(super) number: u32,
     /// The first LID with this column.
     pub(super) is_new: bool,
 }

@@ -8,10 +8,10 @@ use sa_wire::SlVlMask;
 use super::column::{Resolver, Target};
 use super::interned::Interned;
 use super::links::{Links, Packed};
-use super::reach::{Reach, for_each_lid};
+use super::reach::Reach;
 use super::sources::{Row, Sources};
 use super::{MOST_SWITCHES, TooManyClasses};
-use crate::columns;
+use crate::columns::{self, Columns, Key, Seen};
 use crate::parallel;
 use crate::routes::Routes;
 use crate::topology::{Topology, count32};
@@ -35,7 +35,7 @@ pub(super) fn compile(
                 resolver.resolve(links, target);
                 classes.push(part.column(&sources, links, &resolver, target));
             }
-            part.lids.push((lid, classes[target.number]));
+            part.lids.push((lid, classes[target.number as usize]));
         });
         part
     });
@@ -44,6 +44,46 @@ pub(super) fn compile(
         whole.append(&part);
     }
     whole.into_tables(topology, routes, &sources)
+}
+
+/// Calls `work` with every LID of a range of blocks that is plugged into a switch, ascending.
+fn for_each_lid(
+    topology: &Topology,
+    routes: &Routes,
+    links: &Links,
+    blocks: std::ops::Range<usize>,
+    mut work: impl FnMut(u16, Target<'_>),
+) {
+    let mut columns = Columns::default();
+    let mut seen = Seen::default();
+    for block in blocks {
+        columns.load(routes.lfts(), block);
+        for lid in columns.lids() {
+            let owner = routes.lids().owner(lid).map(|end| topology.end_port(end));
+            if let Some((switch, port)) = owner.and_then(|end| end.attached) {
+                let column = columns.column(lid);
+                let delivers = column.get(switch.index()) == Some(&port);
+                // The port matters when SLs are dropped on the way to it.
+                let by_port = if links.drops_sls() {
+                    u16::from(port) << 1
+                } else {
+                    0
+                };
+                let (number, is_new) =
+                    seen.number(Key::new(column, switch, by_port | u16::from(delivers)));
+                work(
+                    lid,
+                    Target {
+                        switch,
+                        delivers,
+                        column,
+                        number,
+                        is_new,
+                    },
+                );
+            }
+        }
+    }
 }
 
 /// The classes of the paths to some LIDs.

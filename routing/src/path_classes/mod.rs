@@ -45,7 +45,7 @@ pub fn compile(
     qos: Qos,
 ) -> Result<PathTables, TooManyClasses> {
     let links = Links::new(topology, routes, qos);
-    let reach = Reach::of(topology, routes, &links);
+    let reach = Reach::of(topology, routes);
     match uniform(topology, routes, &links, &reach) {
         Some(tables) => Ok(tables),
         None => dense::compile(topology, routes, &links, &reach),

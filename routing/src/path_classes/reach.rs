@@ -1,11 +1,8 @@
 //! Which switches reach which LIDs.
 
-use super::column::{Resolver, Target};
-use super::links::Links;
-use crate::columns::{self, Columns, Key, Seen};
-use crate::parallel;
+use crate::columns::{Follower, Reached, follow_all};
 use crate::routes::Routes;
-use crate::topology::{SwitchIx, Topology, count32};
+use crate::topology::{SwitchIx, Topology};
 
 /// Reachability of LIDs from switches, in numbers.
 pub(super) struct Reach {
@@ -17,38 +14,30 @@ pub(super) struct Reach {
 }
 
 impl Reach {
-    pub(super) fn of(topology: &Topology, routes: &Routes, links: &Links) -> Self {
-        let (switches, lids) = (topology.switches.len(), routes.lfts().stride());
-        let blocks = columns::blocks(routes.lfts());
-        let parts = parallel::over_range(blocks, switches * lids, |blocks| {
-            let mut part = Self::nothing(switches, lids);
-            let mut resolver = Resolver::new();
-            // By number of the column.
-            let mut followed: Vec<Followed> = Vec::new();
-            for_each_lid(topology, routes, links, blocks, |lid, target| {
-                if target.is_new {
-                    resolver.resolve(links, target);
-                    followed.push(Followed::new(&resolver, target.column.len()));
-                }
-                if let Some(followed) = followed.get_mut(target.number) {
-                    followed.times += 1;
-                    part.to[usize::from(lid)] = followed.count;
-                }
-            });
-            followed.iter().for_each(|followed| part.add(followed));
-            part
-        });
-        parts
-            .into_iter()
-            .fold(Self::nothing(switches, lids), Self::plus)
-    }
-
-    fn nothing(switches: usize, lids: usize) -> Self {
-        Self {
-            from: vec![0; switches],
-            to: vec![0; lids],
+    pub(super) fn of(topology: &Topology, routes: &Routes) -> Self {
+        let all = follow_all(topology, routes, Followed::new);
+        let mut reach = Self {
+            from: vec![0; topology.switches.len()],
+            to: vec![0; routes.lfts().stride()],
             longest: 0,
+        };
+        let mut times = vec![0; all.results.len()];
+        for (to, column) in reach.to.iter_mut().zip(all.of_lid) {
+            if let Some(column) = column {
+                times[column as usize] += 1;
+                *to = all.results[column as usize].reached.switches;
+            }
         }
+        let mut everywhere = 0;
+        for (followed, times) in all.results.iter().zip(times) {
+            reach.longest = reach.longest.max(followed.reached.longest);
+            match &followed.switches {
+                Some(switches) => reach.add(switches, times),
+                None => everywhere += times,
+            }
+        }
+        reach.from.iter_mut().for_each(|count| *count += everywhere);
+        reach
     }
 
     /// True when every switch that reaches anything reaches everything that is reached at all.
@@ -71,99 +60,25 @@ impl Reach {
         self.to[usize::from(lid)] > 0
     }
 
-    fn add(&mut self, followed: &Followed) {
-        self.longest = self.longest.max(followed.longest);
-        let words = self.from.chunks_mut(64).zip(&followed.switches);
-        for (counts, word) in words {
-            for (bit, count) in counts.iter_mut().enumerate() {
-                *count += if word >> bit & 1 == 1 {
-                    followed.times
-                } else {
-                    0
-                };
+    fn add(&mut self, switches: &[u64], times: u32) {
+        for (counts, word) in self.from.chunks_mut(64).zip(switches) {
+            for (count, bit) in counts.iter_mut().zip(0..) {
+                *count += if word >> bit & 1 == 1 { times } else { 0 };
             }
         }
-    }
-
-    fn plus(mut self, other: Self) -> Self {
-        let add = |into: &mut [u32], from: &[u32]| {
-            into.iter_mut()
-                .zip(from)
-                .for_each(|(sum, count)| *sum += count);
-        };
-        add(&mut self.from, &other.from);
-        add(&mut self.to, &other.to);
-        self.longest = self.longest.max(other.longest);
-        self
     }
 }
 
 /// What one column gave.
 struct Followed {
-    /// A bit per switch that reaches the LID.
-    switches: Vec<u64>,
-    /// How many these are.
-    count: u32,
-    longest: u16,
-    /// LIDs that have this column.
-    times: u32,
+    reached: Reached,
+    /// A bit per switch that reaches the LID; none when all do.
+    switches: Option<Vec<u64>>,
 }
 
 impl Followed {
-    fn new(resolver: &Resolver, switches: usize) -> Self {
-        let mut followed = Self {
-            switches: vec![0; switches.div_ceil(64)],
-            count: 0,
-            longest: 0,
-            times: 0,
-        };
-        for switch in 0..count32(switches) {
-            if let Some(rest) = resolver.rest(switch) {
-                followed.switches[switch as usize / 64] |= 1 << (switch % 64);
-                followed.count += 1;
-                followed.longest = followed.longest.max(rest.switches + 1);
-            }
-        }
-        followed
-    }
-}
-
-/// Calls `work` with every LID of a range of blocks that is plugged into a switch, ascending.
-pub(super) fn for_each_lid(
-    topology: &Topology,
-    routes: &Routes,
-    links: &Links,
-    blocks: std::ops::Range<usize>,
-    mut work: impl FnMut(u16, Target<'_>),
-) {
-    let mut columns = Columns::default();
-    let mut seen = Seen::default();
-    for block in blocks {
-        columns.load(routes.lfts(), block);
-        for lid in columns.lids() {
-            let owner = routes.lids().owner(lid).map(|end| topology.end_port(end));
-            if let Some((switch, port)) = owner.and_then(|end| end.attached) {
-                let column = columns.column(lid);
-                let delivers = column.get(switch.index()) == Some(&port);
-                // The port matters when SLs are dropped on the way to it.
-                let by_port = if links.drops_sls() {
-                    u16::from(port) << 1
-                } else {
-                    0
-                };
-                let (number, is_new) =
-                    seen.number(Key::new(column, switch, by_port | u16::from(delivers)));
-                work(
-                    lid,
-                    Target {
-                        switch,
-                        delivers,
-                        column,
-                        number,
-                        is_new,
-                    },
-                );
-            }
-        }
+    fn new(follower: &Follower<'_>, reached: Reached) -> Self {
+        let switches = (!reached.is_everywhere).then(|| follower.arriving());
+        Self { reached, switches }
     }
 }

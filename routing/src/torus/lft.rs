@@ -1,14 +1,14 @@
 //! Forwarding tables.
 
 use super::config::TorusConfig;
+use super::geometry::Coordinate;
 use super::incremental::{self, Before};
-use super::next_hop::Ways;
-use super::placement::{PlacedSwitch, PoolIx, Torus};
+use super::next_hop::{NO_WAY, Ways};
+use super::placement::{LOCAL_GROUP, PlacedSwitch, PoolIx, Torus};
 use super::proved::Changes;
 use crate::error::{Reason, SwitchName};
-use crate::parallel;
 use crate::routes::{Lft, NO_PATH};
-use crate::topology::{Peer, SwitchIx, Topology};
+use crate::topology::{Peer, SwitchIx, Topology, count32};
 
 /// Tables of all switches; those outside the torus stay empty.
 /// Errors: pairs of switches without a route.
@@ -34,22 +34,16 @@ pub(super) fn build_partly(
     topology: &Topology,
     torus: &Torus,
     config: &TorusConfig,
-) -> (Lft, Vec<(SwitchIx, PoolIx)>) {
+) -> (Lft, Vec<Lost>) {
     let destinations = destinations(topology, torus, config);
-    let mut lft = Lft::empty(topology, topology.max_lid());
-    let stride = lft.stride();
-    let lost = parallel::over_rows(lft.bytes_mut(), stride, |first, rows| {
-        let mut lost = Vec::new();
-        for (index, row) in (first..).zip(rows.chunks_mut(stride)) {
-            let switch = SwitchIx(crate::topology::count32(index));
-            let placed = torus.placed(switch);
-            let own = placed.and_then(|placed| torus.pool_at(placed.at));
-            if let (Some(placed), Some(own)) = (placed, own) {
-                let ways = Ways::from(torus, own);
-                fill(torus, placed, &ways, &destinations, row, &mut lost);
-            }
+    let by_lid = ByLid::new(topology, &destinations);
+    let lids = by_lid.destinations.len();
+    let (lft, lost) = Lft::filled(topology, topology.max_lid(), |first, rows| {
+        let mut filler = Filler::new(torus, &destinations, &by_lid);
+        for (index, row) in (first..).zip(rows.chunks_mut(lids)) {
+            filler.fill(SwitchIx(count32(index)), row);
         }
-        lost
+        filler.lost
     });
     (lft, lost.into_iter().flatten().collect())
 }
@@ -57,6 +51,7 @@ pub(super) fn build_partly(
 /// A placed switch and what is to be reached there.
 pub(super) struct Destination {
     pub(super) ix: PoolIx,
+    at: Coordinate,
     pub(super) ends: Vec<End>,
 }
 
@@ -87,6 +82,7 @@ pub(super) fn destinations(
         .pool_ixs()
         .map(|ix| Destination {
             ix,
+            at: torus.get(ix).at,
             ends: local(torus.get(ix)),
         })
         .collect()
@@ -107,6 +103,106 @@ fn end(topology: &Topology, switch: SwitchIx, port: u8) -> Option<End> {
     })
 }
 
+/// The destination of each LID.
+struct ByLid {
+    /// By LID: index of the destination, or their number for LIDs outside the torus.
+    destinations: Vec<u16>,
+}
+
+impl ByLid {
+    fn new(topology: &Topology, destinations: &[Destination]) -> Self {
+        // A switch has a LID, so that there are fewer switches than LIDs.
+        let number = |index| u16::try_from(index).unwrap_or(u16::MAX);
+        let outside = number(destinations.len());
+        let mut by_lid = vec![outside; usize::from(topology.max_lid()) + 1];
+        for (index, destination) in destinations.iter().enumerate() {
+            for end in &destination.ends {
+                by_lid[end.first..][..end.count].fill(number(index));
+            }
+        }
+        Self {
+            destinations: by_lid,
+        }
+    }
+}
+
+/// Fills one table after the other.
+struct Filler<'a> {
+    torus: &'a Torus,
+    destinations: &'a [Destination],
+    by_lid: &'a ByLid,
+    /// By destination, and one more for LIDs outside the torus: the entry.
+    entries: Vec<u8>,
+    lost: Vec<Lost>,
+}
+
+/// A pair without a route.
+type Lost = (SwitchIx, PoolIx);
+
+impl<'a> Filler<'a> {
+    fn new(torus: &'a Torus, destinations: &'a [Destination], by_lid: &'a ByLid) -> Self {
+        Self {
+            torus,
+            destinations,
+            by_lid,
+            entries: vec![NO_PATH; destinations.len() + 1],
+            lost: Vec::new(),
+        }
+    }
+
+    fn fill(&mut self, switch: SwitchIx, row: &mut [u8]) {
+        let placed = self.torus.placed(switch);
+        let own = placed.and_then(|placed| self.torus.pool_at(placed.at));
+        let (Some(placed), Some(own)) = (placed, own) else {
+            row.fill(NO_PATH);
+            return;
+        };
+        let ways = Ways::from(self.torus, own);
+        if placed.groups[..LOCAL_GROUP]
+            .iter()
+            .all(|ports| ports.len() <= 1)
+        {
+            self.fill_single(placed, own, &ways, row);
+        } else {
+            row.fill(NO_PATH);
+            fill(
+                self.torus,
+                placed,
+                &ways,
+                self.destinations,
+                row,
+                &mut self.lost,
+            );
+        }
+    }
+
+    /// As [`fill`] where no cables are parallel: all LIDs behind a switch have the same entry, and
+    /// the table is written once from front to back.
+    fn fill_single(&mut self, from: &PlacedSwitch, own: PoolIx, ways: &Ways, row: &mut [u8]) {
+        let mut ports = [NO_PATH; 256];
+        for (port, group) in ports.iter_mut().zip(&from.groups[..LOCAL_GROUP]) {
+            *port = group.first().copied().unwrap_or(NO_PATH);
+        }
+        let mut is_lost = false;
+        for (entry, destination) in self.entries.iter_mut().zip(self.destinations) {
+            let group = ways.group_or_none(destination.at);
+            is_lost |= group == NO_WAY && destination.ix != own;
+            *entry = ports[usize::from(group)];
+        }
+        for (entry, destination) in row.iter_mut().zip(&self.by_lid.destinations) {
+            *entry = self.entries[usize::from(*destination)];
+        }
+        for end in &self.destinations[own as usize].ends {
+            row[end.first..][..end.count].fill(end.port);
+        }
+        if is_lost {
+            let others = self.destinations.iter().filter(|to| to.ix != own);
+            let lost = others.filter(|to| ways.group_or_none(to.at) == NO_WAY);
+            self.lost.extend(lost.map(|to| (from.switch, to.ix)));
+        }
+    }
+}
+
 /// One switch's table. Parallel cables take turns, one turn per destination port (not per LID).
 pub(super) fn fill(
     torus: &Torus,
@@ -114,7 +210,7 @@ pub(super) fn fill(
     ways: &Ways,
     destinations: &[Destination],
     row: &mut [u8],
-    lost: &mut Vec<(SwitchIx, PoolIx)>,
+    lost: &mut Vec<Lost>,
 ) {
     let own = torus.pool_at(from.at);
     let mut turns = [[0; 2]; 6];
@@ -125,7 +221,7 @@ pub(super) fn fill(
             }
             continue;
         }
-        let Some(group) = ways.group_to(torus.get(destination.ix).at) else {
+        let Some(group) = ways.group_to(destination.at) else {
             lost.push((from.switch, destination.ix));
             continue;
         };
@@ -166,10 +262,10 @@ pub(super) fn change(
     }
 }
 
-fn no_routes(topology: &Topology, torus: &Torus, lost: &[(SwitchIx, PoolIx)]) -> Reason {
+fn no_routes(topology: &Topology, torus: &Torus, lost: &[Lost]) -> Reason {
     const EXAMPLES: usize = 8;
     let name = |switch| SwitchName::new(topology, switch, torus.coordinate(switch));
-    let pair = |(from, to): &(SwitchIx, PoolIx)| (name(*from), name(torus.get(*to).switch));
+    let pair = |(from, to): &Lost| (name(*from), name(torus.get(*to).switch));
     Reason::NoRoutes {
         count: lost.len() as u64,
         examples: lost.iter().take(EXAMPLES).map(pair).collect(),

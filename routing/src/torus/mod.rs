@@ -166,6 +166,16 @@ pub fn place(topology: &Topology, config: &TorusConfig) -> Result<(Torus, Vec<Wa
     Ok((torus, warnings))
 }
 
+/// [`place`] as [`route_proved`] does it: also what torus-2QoS leaves outside, and with what is left
+/// of a seed. Nothing that [`place`] places comes out elsewhere.
+pub fn place_proved(
+    topology: &Topology,
+    config: &TorusConfig,
+) -> Result<(Torus, Vec<Warning>), Refusal> {
+    let (torus, warnings, _) = substitute::find_with_remains(topology, config)?;
+    Ok((torus, warnings))
+}
+
 fn find(
     topology: &Topology,
     config: &TorusConfig,

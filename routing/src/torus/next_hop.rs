@@ -11,12 +11,12 @@ use super::placement::{PoolIx, Torus};
 /// Ways from one switch along its three rings.
 #[derive(PartialEq, Eq)]
 pub(super) struct Ways {
-    at: Coordinate,
     /// By axis, then by position on the ring: the group to leave by, or `NO_WAY`.
     along: [[u8; 256]; 3],
 }
 
-const NO_WAY: u8 = u8::MAX;
+/// No group.
+pub(super) const NO_WAY: u8 = u8::MAX;
 
 impl Ways {
     pub(super) fn from(torus: &Torus, switch: PoolIx) -> Self {
@@ -31,16 +31,24 @@ impl Ways {
             };
             ring.fill(&mut along[axis.index()]);
         }
-        Self { at, along }
+        Self { along }
     }
 
     /// The group by which to leave for another place; none when there is no way.
     pub(super) fn group_to(&self, destination: Coordinate) -> Option<u8> {
-        (0..3).find_map(|axis| {
-            let position = destination.0[axis];
-            let group = self.along[axis][usize::from(position)];
-            (position != self.at.0[axis] && group != NO_WAY).then_some(group)
-        })
+        let group = self.group_or_none(destination);
+        (group != NO_WAY).then_some(group)
+    }
+
+    /// The group by which to leave for another place, or [`NO_WAY`]; that also for the place itself.
+    #[inline]
+    pub(super) fn group_or_none(&self, destination: Coordinate) -> u8 {
+        let [x, y, z] = destination.0.map(usize::from);
+        // The position of the switch itself has no way along its axis.
+        match (self.along[0][x], self.along[1][y]) {
+            (NO_WAY, NO_WAY) => self.along[2][z],
+            (NO_WAY, group) | (group, _) => group,
+        }
     }
 }
 

@@ -1,0 +1,125 @@
+//! One step of following a column: the SLs of a switch pass the next one.
+
+use super::graph::DependencyGraph;
+use super::hops::{Hops, LOOK_UP, NO_OUTPUT};
+use super::lanes::{EMPTY, Load, Loads};
+use crate::topology::{SwitchIx, count32};
+
+/// What moves SLs over one switch.
+pub(super) struct Carrier<'a> {
+    graph: &'a DependencyGraph,
+    pub(super) loads: Loads,
+    /// By place.
+    turns: Vec<Turn>,
+    /// By switch, and one more that stands for no switch.
+    pub(super) states: Vec<State>,
+}
+
+/// A turn: the number of its table, or `LOOK_UP`, in the lower 16 bits; above them a bit for each
+/// of the first loads whose dependencies here are known. One word, since memory is what counts.
+#[derive(Clone, Copy)]
+struct Turn(u64);
+
+impl Turn {
+    const fn unseen(table: u16) -> Self {
+        Self(table as u64)
+    }
+
+    /// Number of the table, unless it does not fit or the load is new here.
+    #[inline]
+    const fn known(self, load: Load) -> Option<u32> {
+        let is_known = load < Self::LOADS && self.0 >> (16 + load) & 1 == 1;
+        if is_known {
+            Some((self.0 & 0xffff) as u32)
+        } else {
+            None
+        }
+    }
+
+    const fn note(&mut self, load: Load) {
+        if load < Self::LOADS && self.0 & 0xffff != LOOK_UP as u64 {
+            self.0 |= 1 << (16 + load);
+        }
+    }
+
+    /// Loads get numbers as they turn up, so that common ones have small ones.
+    const LOADS: Load = 48;
+}
+
+/// A switch on the way to the LID at hand.
+#[derive(Clone, Copy)]
+pub(super) struct State {
+    /// As in [`Hop`].
+    pub(super) to: u32,
+    pub(super) input: u32,
+    pub(super) output: u32,
+    /// What the cable it sends on carries.
+    pub(super) carried: Load,
+}
+
+impl<'a> Carrier<'a> {
+    pub(super) fn new(graph: &'a DependencyGraph, hops: &Hops, switches: usize) -> Self {
+        let nowhere = State {
+            to: count32(switches),
+            input: 0,
+            output: NO_OUTPUT,
+            carried: EMPTY,
+        };
+        let mut carrier = Self {
+            graph,
+            loads: Loads::new(&graph.channels),
+            turns: Vec::new(),
+            states: vec![nowhere; switches + 1],
+        };
+        carrier.forget(hops);
+        carrier
+    }
+
+    /// Begins anew with numbers of loads.
+    pub(super) fn forget(&mut self, hops: &Hops) {
+        self.loads = Loads::new(&self.graph.channels);
+        let tables = hops.tables().iter();
+        self.turns = tables.map(|table| Turn::unseen(*table)).collect();
+    }
+
+    /// Moves the SLs of a switch to the next one's cable. True when that had not had all of them.
+    #[inline(always)]
+    pub(super) fn pass_on(&mut self, switch: u32, column: &[u8]) -> bool {
+        let State {
+            to, input, carried, ..
+        } = self.states[switch as usize];
+        let next = self.states[to as usize];
+        if next.output == NO_OUTPUT {
+            return false;
+        }
+        let turn = self.turns[(input + next.output) as usize];
+        let beyond = match turn.known(carried) {
+            Some(table) => self.loads.beyond(&self.graph.channels, carried, table),
+            None => self.turn(switch, column),
+        };
+        let sum = self.loads.sum(next.carried, beyond);
+        self.states[to as usize].carried = sum;
+        sum != next.carried
+    }
+
+    /// Notes the dependencies of a turn with a load that is new there. Gives the load beyond.
+    #[cold]
+    fn turn(&mut self, switch: u32, column: &[u8]) -> Load {
+        let State {
+            to, input, carried, ..
+        } = self.states[switch as usize];
+        let channels = &self.graph.channels;
+        let link = |switch: SwitchIx| {
+            let link = channels.link(switch, column[switch.index()]);
+            channels.links[link as usize]
+        };
+        let (from, next) = (link(SwitchIx(switch)), link(SwitchIx(to)));
+        let table = channels.table(next.from, from.input, next.slot);
+        let passed = self.loads.pass(channels, carried, table);
+        let turn = from.turns + u32::from(next.slot);
+        self.graph.depend(turn, &passed.lanes);
+        let place = input + self.states[to as usize].output;
+        self.turns[place as usize].note(carried);
+        passed.load
+    }
+}
