@@ -1,0 +1,127 @@
+//! What it costs to route a torus and to prove the result: forwarding tables, SL2VL tables, credit
+//! loops, reachability, path classes. No files, no snapshot.
+//!
+//! Healthy tori with one host per switch and single cables; `16x16x16` is the size at which
+//! OpenSM 3.3.23 takes half a minute.
+
+#![allow(
+    clippy::expect_used,
+    reason = "a benchmark that cannot start should say so"
+)]
+
+use std::hint::black_box;
+use std::time::Duration;
+
+use criterion::measurement::WallTime;
+use criterion::{BenchmarkGroup, BenchmarkId, Criterion, criterion_group, criterion_main};
+use routing::check::{DependencyGraph, PathSls, reachability};
+use routing::{Qos, Routes, Topology, TorusConfig, path_classes, torus};
+use sm_control::fabric::model::Assumed;
+use sm_control::fabric::net;
+use sm_control::fabric::options::OpenSmOptions;
+use sm_control::fabric::subnet::{Subnet, SubnetOptions};
+use sm_control::generate::{self, TorusSpec};
+
+/// A fabric as the engine gets it.
+struct Fabric {
+    name: String,
+    topology: Topology,
+    config: TorusConfig,
+}
+
+impl Fabric {
+    fn new(radix: u8) -> Self {
+        let plan = generate::plan(&TorusSpec::new([radix; 3], 1)).expect("can be built");
+        let mut fabric = net::parse(plan.net().as_bytes()).expect("a net file");
+        fabric.assume(Assumed::IBSIM);
+        let subnet = Subnet::new(fabric, &SubnetOptions::default()).expect("a subnet");
+        let options = OpenSmOptions {
+            qos: true,
+            ..OpenSmOptions::default()
+        };
+        Self {
+            name: format!("{radix}x{radix}x{radix}"),
+            topology: subnet.topology(&options),
+            config: TorusConfig::parse(&plan.torus_conf()).expect("a configuration"),
+        }
+    }
+
+    fn route(&self) -> Routes {
+        torus::route(&self.topology, &self.config, Qos::On).expect("a healthy torus")
+    }
+}
+
+/// Placement, forwarding tables, multicast tree.
+fn route(criterion: &mut Criterion) {
+    let mut group = group(criterion, "route");
+    for fabric in [8, 16].map(Fabric::new) {
+        let id = BenchmarkId::new("full", &fabric.name);
+        group.bench_function(id, |bencher| {
+            bencher.iter_with_large_drop(|| fabric.route())
+        });
+        let routes = fabric.route();
+        let id = BenchmarkId::new("SL2VL tables", &fabric.name);
+        group.bench_function(id, |bencher| {
+            bencher.iter(|| sl2vl_tables(&fabric.topology, &routes));
+        });
+    }
+    group.finish();
+}
+
+/// Every table that is programmed: from each port and port 0 to each port in use.
+fn sl2vl_tables(topology: &Topology, routes: &Routes) {
+    for switch in topology.switch_ixs() {
+        let ports = (0..=u8::MAX).zip(&topology.switch(switch).ports);
+        let used = ports.filter(|(_, port)| port.peer != routing::Peer::Nothing);
+        for (output, _) in used {
+            for (input, _) in (0..=u8::MAX).zip(&topology.switch(switch).ports) {
+                black_box(routes.sl2vl(switch, input, output));
+            }
+        }
+    }
+}
+
+/// No credit loop, every pair connected.
+fn proof(criterion: &mut Criterion) {
+    let mut group = group(criterion, "proof");
+    for fabric in [8, 16].map(Fabric::new) {
+        let (topology, routes) = (&fabric.topology, &fabric.route());
+        let unicast = || {
+            let mut graph = DependencyGraph::new(topology, routes);
+            graph.add_unicast(topology, routes, PathSls::Engine);
+            assert_eq!(graph.shortest_loop(), None);
+            graph
+        };
+        let id = BenchmarkId::new("unicast", &fabric.name);
+        group.bench_function(id, |bencher| bencher.iter_with_large_drop(unicast));
+        let both = || {
+            let mut graph = unicast();
+            graph.add_multicast(topology, &routes.worst_groups(topology));
+            assert_eq!(graph.shortest_loop(), None);
+            graph
+        };
+        let id = BenchmarkId::new("unicast and multicast", &fabric.name);
+        group.bench_function(id, |bencher| bencher.iter_with_large_drop(both));
+        let id = BenchmarkId::new("reachability", &fabric.name);
+        group.bench_function(id, |bencher| {
+            bencher.iter(|| assert_eq!(reachability(topology, routes, 1).lost, 0));
+        });
+        let id = BenchmarkId::new("path classes", &fabric.name);
+        group.bench_function(id, |bencher| {
+            bencher.iter(|| path_classes::compile(topology, routes, Qos::On).expect("few classes"));
+        });
+    }
+    group.finish();
+}
+
+fn group<'c>(criterion: &'c mut Criterion, name: &str) -> BenchmarkGroup<'c, WallTime> {
+    let mut group = criterion.benchmark_group(name);
+    group
+        .sample_size(10)
+        .warm_up_time(Duration::from_secs(1))
+        .measurement_time(Duration::from_secs(3));
+    group
+}
+
+criterion_group!(benches, route, proof);
+criterion_main!(benches);
