@@ -15,16 +15,20 @@ use std::time::Duration;
 use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, BenchmarkId, Criterion, criterion_group, criterion_main};
 use routing::check::{DependencyGraph, PathSls, reachability};
+use routing::torus::Before;
 use routing::{Qos, Routes, Topology, TorusConfig, path_classes, torus};
-use sm_control::fabric::model::Assumed;
+use sm_control::fabric::damage::Failed;
+use sm_control::fabric::model::{Assumed, NodeIx, PortRef};
 use sm_control::fabric::net;
 use sm_control::fabric::options::OpenSmOptions;
+use sm_control::fabric::overlay::LidOverlay;
 use sm_control::fabric::subnet::{Subnet, SubnetOptions};
 use sm_control::generate::{self, TorusSpec};
 
 /// A fabric as the engine gets it.
 struct Fabric {
     name: String,
+    subnet: Subnet,
     topology: Topology,
     config: TorusConfig,
 }
@@ -35,19 +39,42 @@ impl Fabric {
         let mut fabric = net::parse(plan.net().as_bytes()).expect("a net file");
         fabric.assume(Assumed::IBSIM);
         let subnet = Subnet::new(fabric, &SubnetOptions::default()).expect("a subnet");
-        let options = OpenSmOptions {
-            qos: true,
-            ..OpenSmOptions::default()
-        };
         Self {
             name: format!("{radix}x{radix}x{radix}"),
-            topology: subnet.topology(&options),
+            topology: subnet.topology(&options()),
             config: TorusConfig::parse(&plan.torus_conf()).expect("a configuration"),
+            subnet,
         }
+    }
+
+    /// The same with something failed; LIDs stay.
+    fn without(&self, failed: Failed) -> Topology {
+        let mut fabric = self.subnet.fabric().clone();
+        fabric.fail(&[failed]);
+        let lids = LidOverlay::of_subnet(&self.subnet);
+        let wanted = SubnetOptions {
+            lids: Some(&lids),
+            ..SubnetOptions::default()
+        };
+        let subnet = Subnet::new(fabric, &wanted).expect("a subnet");
+        subnet.topology(&options())
+    }
+
+    /// A switch away from the seed.
+    fn some_switch(&self) -> NodeIx {
+        let switches = self.subnet.switches();
+        switches[switches.len() / 2 + 7]
     }
 
     fn route(&self) -> Routes {
         torus::route(&self.topology, &self.config, Qos::On).expect("a healthy torus")
+    }
+}
+
+fn options() -> OpenSmOptions {
+    OpenSmOptions {
+        qos: true,
+        ..OpenSmOptions::default()
     }
 }
 
@@ -64,6 +91,42 @@ fn route(criterion: &mut Criterion) {
         group.bench_function(id, |bencher| {
             bencher.iter(|| sl2vl_tables(&fabric.topology, &routes));
         });
+    }
+    group.finish();
+}
+
+/// After a failure: from the tables before, and by the engine for any damage, which proves what it
+/// makes on the way.
+fn reroute(criterion: &mut Criterion) {
+    let mut group = group(criterion, "reroute");
+    let fabric = Fabric::new(16);
+    let healthy = fabric.route();
+    let before = Before {
+        topology: &fabric.topology,
+        routes: &healthy,
+    };
+    let switch = fabric.some_switch();
+    let failures = [
+        (
+            "cable",
+            Failed::Cable(PortRef {
+                node: switch,
+                port: 1,
+            }),
+        ),
+        ("switch", Failed::Node(switch)),
+    ];
+    for (name, failed) in failures {
+        let damaged = fabric.without(failed);
+        let quick = || torus::reroute(&damaged, &fabric.config, Qos::On, before);
+        let id = BenchmarkId::new(format!("{name}, incremental"), &fabric.name);
+        group.bench_function(id, |bencher| bencher.iter_with_large_drop(quick));
+        let full = || torus::route(&damaged, &fabric.config, Qos::On);
+        let id = BenchmarkId::new(format!("{name}, full"), &fabric.name);
+        group.bench_function(id, |bencher| bencher.iter_with_large_drop(full));
+        let proved = || torus::route_proved(&damaged, &fabric.config, Qos::On);
+        let id = BenchmarkId::new(format!("{name}, torus-proved"), &fabric.name);
+        group.bench_function(id, |bencher| bencher.iter_with_large_drop(proved));
     }
     group.finish();
 }
@@ -123,5 +186,5 @@ fn group<'c>(criterion: &'c mut Criterion, name: &str) -> BenchmarkGroup<'c, Wal
     group
 }
 
-criterion_group!(benches, route, proof);
+criterion_group!(benches, route, reroute, proof);
 criterion_main!(benches);

@@ -8,7 +8,6 @@ use super::config::TorusConfig;
 use super::lft::{self, Destination};
 use super::next_hop::Ways;
 use super::placement::{PlacedSwitch, PoolIx, Torus};
-use crate::parallel;
 use crate::routes::{Engine, Lft, NO_PATH, Routes};
 use crate::topology::{SwitchIx, Topology, count32};
 use sa_wire::Guid;
@@ -35,27 +34,25 @@ pub(super) fn build(
     };
     let destinations = lft::destinations(topology, torus, config);
     let moved = Moved::new(topology, torus, &destinations, &old);
-    let mut lft = Lft::empty(topology, topology.max_lid());
-    let stride = lft.stride();
-    let lost = parallel::over_rows(lft.bytes_mut(), stride, |first, rows| {
+    let stride = usize::from(topology.max_lid()) + 1;
+    let (lft, lost) = Lft::filled(topology, topology.max_lid(), |first, rows| {
         let mut lost = Vec::new();
         for (index, row) in (first..).zip(rows.chunks_mut(stride)) {
-            let switch = SwitchIx(count32(index));
-            let Some(placed) = torus.placed(switch) else {
-                continue;
-            };
-            let Some(own) = torus.pool_at(placed.at) else {
+            let placed = torus.placed(SwitchIx(count32(index)));
+            let own = placed.and_then(|placed| torus.pool_at(placed.at));
+            let (Some(placed), Some(own)) = (placed, own) else {
+                row.fill(NO_PATH);
                 continue;
             };
             let ways = Ways::from(torus, own);
-            match old.same(topology, placed, &ways) {
-                Some(old_row) => {
-                    let common = old_row.len().min(stride);
-                    row[..common].copy_from_slice(&old_row[..common]);
-                    row[common..].fill(NO_PATH);
-                    moved.correct(torus, placed, own, &ways, row, &mut lost);
-                }
-                None => lft::fill(torus, placed, &ways, &destinations, row, &mut lost),
+            if let Some(old_row) = old.same(topology, placed, &ways) {
+                let common = old_row.len().min(stride);
+                row[..common].copy_from_slice(&old_row[..common]);
+                row[common..].fill(NO_PATH);
+                moved.correct(torus, placed, own, &ways, row, &mut lost);
+            } else {
+                row.fill(NO_PATH);
+                lft::fill(torus, placed, &ways, &destinations, row, &mut lost);
             }
         }
         lost
