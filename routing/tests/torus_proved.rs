@@ -143,7 +143,14 @@ fn one_failed_switch_leaves_no_circle_with_multicast() {
 /// A dead switch of the only seed is damage too: what is left of the seed is enough.
 #[test]
 fn a_seed_may_lack_a_switch() {
-    for radix in [[6, 5, 1], [5, 5, 5], [4, 4, 4], [3, 4, 5], [1, 7, 5], [3, 3, 3]] {
+    for radix in [
+        [6, 5, 1],
+        [5, 5, 5],
+        [4, 4, 4],
+        [3, 4, 5],
+        [1, 7, 5],
+        [3, 3, 3],
+    ] {
         let mut seeds = 0;
         for at in TorusSpec::new(radix).places() {
             let spec = TorusSpec {
@@ -156,7 +163,9 @@ fn a_seed_may_lack_a_switch() {
             assert_same_sls(&spec, &topology, &routes);
             assert_eq!(judge(&topology, &routes), GOOD, "{radix:?} without {at:?}");
             let warnings = routes.warnings().iter();
-            seeds += warnings.filter(|warning| warning.code() == "partial-seed").count();
+            seeds += warnings
+                .filter(|warning| warning.code() == "partial-seed")
+                .count();
         }
         assert!(seeds >= 3, "{radix:?}");
     }

@@ -14,6 +14,7 @@ use sm_control::pipeline::{self, Compiled, PipelineError, Stamp};
 use crate::failure::{Failure, Outcome};
 use crate::inputs::{FabricArgs, failure, or_fail, warn};
 use crate::json;
+use crate::simulate::compare;
 use multicast::Multicast;
 
 #[derive(Debug, Args)]
@@ -100,6 +101,7 @@ fn report(verb: &Route, compiled: &Compiled, multicast: &Multicast) -> Outcome {
             "check_ms": check_ms,
             "peak_mb": peak,
             "pairs_lost": lost,
+            "lost": lost_pairs(compiled),
             "credit_loop": compiled.proof.credit_loop.is_some(),
             "mlids": multicast.mlids(),
             "multicast_cycle": has_multicast_cycle(compiled, multicast),
@@ -114,6 +116,9 @@ fn report(verb: &Route, compiled: &Compiled, multicast: &Multicast) -> Outcome {
     println!("check_ms         {check_ms:.2}");
     println!("peak_mb          {peak:.1}");
     println!("pairs_lost       {lost}");
+    for (from, to) in compare::lost(compiled).iter().take(20) {
+        println!("                 {from} to {to}");
+    }
     println!(
         "credit_loop      {}",
         yes_or_none(compiled.proof.credit_loop.is_some())
@@ -127,6 +132,14 @@ fn report(verb: &Route, compiled: &Compiled, multicast: &Multicast) -> Outcome {
         println!("written to       {}", directory.display());
     }
     Ok(())
+}
+
+/// Some of the pairs of hosts that have no path.
+fn lost_pairs(compiled: &Compiled) -> Vec<serde_json::Value> {
+    let pairs = compare::lost(compiled).into_iter();
+    pairs
+        .map(|(from, to)| json!({"from": from, "to": to}))
+        .collect()
 }
 
 const fn yes_or_none(found: bool) -> &'static str {

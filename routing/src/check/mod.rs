@@ -10,8 +10,8 @@
 
 mod carrier;
 mod channels;
-mod fast_hash;
 mod cycle;
+mod fast_hash;
 mod graph;
 mod hops;
 mod lanes;

@@ -114,7 +114,7 @@ fn cut_off(before: &Topology, after: &Topology) -> Vec<String> {
 }
 
 /// Lost pairs of hosts among those that the check lists.
-fn lost(after: &Compiled) -> Vec<(String, String)> {
+pub(crate) fn lost(after: &Compiled) -> Vec<(String, String)> {
     let parts = &after.parts;
     let is_host = |end: EndPortIx| parts.topology.end_port(end).node_type != NodeType::Switch;
     let listed = after.proof.reachability.listed.iter();
