@@ -230,8 +230,9 @@ pub fn compile_after(
     });
     warnings.extend(parts.refusal_in_words());
     warnings.extend(parts.routes.warnings().iter().map(ToString::to_string));
-    let torus = parts.routes.torus().map(|_| torus_warnings(&parts.options));
-    warnings.extend(torus.iter().flatten().map(ToString::to_string));
+    if parts.routes.torus().is_some() {
+        warnings.extend(vl_arbitration(inputs, &parts));
+    }
     let proof = timed(&mut timings.check, || check(&parts));
     if let Some(cycle) = &proof.multicast_loop {
         let words = cycle.in_words(&parts.topology, &parts.routes);
@@ -253,6 +254,17 @@ pub fn compile_after(
         timings,
         allow_lost_pairs,
     })
+}
+
+/// What torus-2QoS has to say about VL arbitration and SL2VL options; briefly where nobody gave any.
+fn vl_arbitration(inputs: &Inputs, parts: &Parts) -> Vec<String> {
+    let all = torus_warnings(&parts.options);
+    if inputs.opensm_conf.is_none() && !all.is_empty() {
+        let brief = "without opensm.conf VL arbitration is OpenSM's default, which is unfair on a \
+                     torus; `sapphire setup` says what to set";
+        return vec![brief.to_owned()];
+    }
+    all.iter().map(ToString::to_string).collect()
 }
 
 fn timed<T>(place: &mut Duration, work: impl FnOnce() -> T) -> T {

@@ -9,8 +9,8 @@ use super::{Parts, rows};
 pub struct Proof {
     /// A shortest credit loop of the unicast routes; none proves them free of deadlock.
     pub credit_loop: Option<CreditLoop>,
-    /// A shortest loop that unicast and multicast close together, where members of a group on SL 0
-    /// are everywhere. Torus-2QoS makes one after some failures; no other engine here makes trees.
+    /// A shortest loop that unicast and multicast close together, with groups of everybody on either
+    /// QoS level. Torus-2QoS makes one after some failures; engines without trees make none.
     pub multicast_loop: Option<CreditLoop>,
     /// Which pairs have a path.
     pub reachability: Reachability,

@@ -63,6 +63,9 @@ pub(super) fn print(verb: &Check, findings: &Findings) -> Outcome {
 fn print_multicast(parts: &Parts, recorded: &Recorded, multicast: &Multicast) {
     let count = recorded.tables.len();
     match &multicast.credit_loop {
+        None if count == 0 => println!(
+            "multicast  no MLID in the tables; --members everywhere checks the worst groups"
+        ),
         None => println!("multicast  {count} MLIDs, no credit loop together with unicast"),
         Some((_, ClosedBy::Unicast)) => {
             println!("multicast  {count} MLIDs; unicast alone closes the credit loop");

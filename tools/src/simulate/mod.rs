@@ -8,7 +8,7 @@ use sm_control::pipeline::{self, Compiled, Inputs, Stamp};
 
 use self::compare::Difference;
 use crate::failure::{Failure, Outcome};
-use crate::inputs::{FabricArgs, failure};
+use crate::inputs::{FabricArgs, failure, warn};
 use crate::json;
 
 #[derive(Debug, Args)]
@@ -41,6 +41,9 @@ pub(crate) fn run(verb: &Simulate) -> Outcome {
     };
     let before = compile(Vec::new(), None)?;
     let after = compile(failed.clone(), Some(&before))?;
+    let is_new = |warning: &&String| !before.warnings.contains(warning);
+    let told: Vec<String> = after.warnings.iter().filter(is_new).cloned().collect();
+    warn(&told);
     let difference = Difference::new(&before, &after);
     if verb.json {
         print_json(&failed, &after, &difference)?;
