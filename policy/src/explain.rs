@@ -84,7 +84,7 @@ pub fn explain(
                 rule: at,
                 line,
                 criterion,
-                reason: reason(criterion, query),
+                reason: judge.reason(criterion, query),
             }),
             (Some(_), Some(_)) => {}
         }
@@ -99,12 +99,18 @@ fn groups_of(judge: &Judge<'_>, port: usize) -> Vec<GroupIx> {
         .collect()
 }
 
-fn reason(criterion: Criterion, query: &Query) -> Reason {
-    let named = match criterion {
-        Criterion::Source | Criterion::Destination => return Reason::NotInGroups,
-        Criterion::QosClass => query.qos_class.map(u64::from),
-        Criterion::ServiceId => query.service_id,
-        Criterion::Pkey => query.pkey.map(u64::from),
-    };
-    named.map_or(Reason::Absent, Reason::Other)
+impl Judge<'_> {
+    fn reason(&self, criterion: Criterion, query: &Query) -> Reason {
+        let required = self.policy.semantics.endpoint_mask_required;
+        let named = match criterion {
+            Criterion::Source if required && !query.source_named => None,
+            Criterion::Destination if required && !query.destination_named => None,
+            Criterion::Source | Criterion::Destination => return Reason::NotInGroups,
+            Criterion::QosClass => query.qos_class.map(u64::from),
+            Criterion::TClass => query.tclass.map(u64::from),
+            Criterion::ServiceId => query.service_id,
+            Criterion::Pkey => query.pkey.map(u64::from),
+        };
+        named.map_or(Reason::Absent, Reason::Other)
+    }
 }

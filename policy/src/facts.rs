@@ -42,9 +42,21 @@ pub fn printed_name(description: &str) -> Cow<'_, str> {
     Cow::Owned(shown.collect())
 }
 
+/// The first two words of a node's name, which the RFCs take for host and CA.
+pub fn first_words(name: &str) -> Option<(&str, &str)> {
+    let mut words = name.split_ascii_whitespace();
+    Some((words.next()?, words.next()?))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn words_are_apart_by_any_number_of_blanks() {
+        assert_eq!(first_words(" vs1  HCA-1 x"), Some(("vs1", "HCA-1")));
+        assert_eq!(first_words("vs1"), None);
+    }
 
     #[test]
     fn names_are_cut_and_blanked_as_printed() {

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use sa_wire::NodeType;
 
 use crate::error::{Error, Problem, Span, Spanned};
-use crate::facts::{PortFacts, printed_name};
+use crate::facts::{PortFacts, first_words, printed_name};
 use crate::model::{Group, PortName, Selector};
 use crate::partitions::Partitions;
 use crate::ranges::Ranges;
@@ -18,6 +18,8 @@ pub struct GroupResolver<'a> {
     by_guid: Vec<(u64, usize)>,
     /// Ports of the node that a name means.
     by_name: HashMap<String, Vec<usize>>,
+    /// Ports of the nodes whose names begin with these words.
+    by_words: HashMap<(String, String), Vec<usize>>,
 }
 
 impl<'a> GroupResolver<'a> {
@@ -34,6 +36,7 @@ impl<'a> GroupResolver<'a> {
             partitions,
             by_guid,
             by_name: nodes_by_name(ports),
+            by_words: ports_by_words(ports),
         }
     }
 
@@ -106,9 +109,16 @@ impl<'a> GroupResolver<'a> {
     }
 
     /// A name that no node has is legal. A switch has one end port, whatever the number.
-    fn named(&self, name: &PortName, span: Span) -> Result<Option<usize>, Error> {
-        let Some(ports) = self.by_name.get(&name.node) else {
-            return Ok(None);
+    ///
+    /// One node is meant by its whole name, every node that fits by its first words.
+    fn named(&self, name: &PortName, span: Span) -> Result<Vec<usize>, Error> {
+        let by_name = self.by_name.get(&name.node);
+        let by_words = || {
+            let (host, ca) = name.words()?;
+            self.by_words.get(&(host.to_owned(), ca.to_owned()))
+        };
+        let Some(ports) = by_name.or_else(by_words) else {
+            return Ok(Vec::new());
         };
         let number_fits = |at: &&usize| {
             let port = &self.ports[**at];
@@ -117,20 +127,24 @@ impl<'a> GroupResolver<'a> {
                 _ => name.port == u32::from(port.port_number),
             }
         };
-        match ports.iter().find(number_fits) {
-            Some(at) => Ok(Some(*at)),
-            None => {
-                let node = name.node.clone();
-                Err(Error::new(
-                    span,
-                    Problem::NoSuchPort {
-                        node,
-                        port: name.port,
-                    },
-                ))
-            }
+        let found: Vec<usize> = ports.iter().filter(number_fits).copied().collect();
+        if !found.is_empty() {
+            return Ok(found);
+        }
+        let (node, port) = (name.node.clone(), name.port);
+        Err(Error::new(span, Problem::NoSuchPort { node, port }))
+    }
+}
+
+fn ports_by_words(ports: &[PortFacts]) -> HashMap<(String, String), Vec<usize>> {
+    let mut by_words: HashMap<_, Vec<usize>> = HashMap::new();
+    for (at, port) in ports.iter().enumerate() {
+        if let Some((host, ca)) = first_words(&printed_name(&port.description)) {
+            let words = (host.to_owned(), ca.to_owned());
+            by_words.entry(words).or_default().push(at);
         }
     }
+    by_words
 }
 
 /// Of nodes with one name only the first counts, in the order of the SM's map.

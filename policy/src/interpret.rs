@@ -3,7 +3,8 @@
 
 use sa_wire::NodeType;
 
-use crate::facts::{PortFacts, printed_name};
+use crate::error::Spanned;
+use crate::facts::{PortFacts, first_words, printed_name};
 use crate::model::{GroupIx, LevelIx, Policy, PortName, Rule, RuleIx, Selector};
 use crate::partitions::Partitions;
 
@@ -20,6 +21,12 @@ pub struct Query {
     pub service_id: Option<u64>,
     /// As requested; the membership bit does not matter.
     pub pkey: Option<u16>,
+    /// 8 bits.
+    pub tclass: Option<u8>,
+    /// The request names its source by GID or LID.
+    pub source_named: bool,
+    /// The request names its destination by GID or LID.
+    pub destination_named: bool,
 }
 
 /// What a query gets.
@@ -40,6 +47,8 @@ pub enum Criterion {
     Destination,
     /// `qos-class`.
     QosClass,
+    /// `tclass`.
+    TClass,
     /// `service-id`.
     ServiceId,
     /// `pkey`.
@@ -87,20 +96,14 @@ impl Judge<'_> {
     /// The first criterion that does not hold, in the order in which OpenSM checks them; none
     /// when the rule holds.
     pub(crate) fn first_failure(&self, rule: &Rule, query: &Query) -> Option<Criterion> {
-        if !rule.source.is_empty()
-            && !rule
-                .source
-                .iter()
-                .any(|group| self.is_in(query.source, group.value))
-        {
+        if !self.end_fits(&rule.source, query.source, query.source_named) {
             return Some(Criterion::Source);
         }
-        if !rule.destination.is_empty()
-            && !rule
-                .destination
-                .iter()
-                .any(|group| self.is_in(query.destination, group.value))
-        {
+        if !self.end_fits(
+            &rule.destination,
+            query.destination,
+            query.destination_named,
+        ) {
             return Some(Criterion::Destination);
         }
         if let Some(classes) = &rule.qos_class
@@ -109,6 +112,13 @@ impl Judge<'_> {
                 .is_some_and(|class| classes.contains(class.into()))
         {
             return Some(Criterion::QosClass);
+        }
+        if let Some(classes) = &rule.tclass
+            && !query
+                .tclass
+                .is_some_and(|class| classes.contains(class.into()))
+        {
+            return Some(Criterion::TClass);
         }
         if let Some(ids) = &rule.service_id
             && !query.service_id.is_some_and(|id| ids.contains(id))
@@ -123,6 +133,13 @@ impl Judge<'_> {
             return Some(Criterion::Pkey);
         }
         None
+    }
+
+    /// True when the rule wants none of the groups or the port is in one of them, and the request
+    /// names the end where that matters.
+    fn end_fits(&self, groups: &[Spanned<GroupIx>], port: usize, is_named: bool) -> bool {
+        let in_question = is_named || !self.policy.semantics.endpoint_mask_required;
+        groups.is_empty() || in_question && groups.iter().any(|group| self.is_in(port, group.value))
     }
 
     /// True when the port is a member of the group.
@@ -154,7 +171,8 @@ impl Judge<'_> {
         }
     }
 
-    /// Of all nodes with this name the one with the least GUID in map order is meant.
+    /// Of all nodes with this name the one with the least GUID in map order is meant; where there
+    /// is none, every node that begins with the words of the name.
     fn is_named(&self, at: usize, name: &PortName) -> bool {
         let named = self
             .ports
@@ -164,10 +182,19 @@ impl Judge<'_> {
             .map(|port| port.node_guid)
             .min_by_key(|guid| guid.map_order())
         else {
-            return false;
+            return self.begins_with_words(at, name);
         };
         let port = &self.ports[at];
         let any_number = port.node_type == NodeType::Switch;
         port.node_guid == meant && (any_number || u32::from(port.port_number) == name.port)
+    }
+
+    fn begins_with_words(&self, at: usize, name: &PortName) -> bool {
+        let port = &self.ports[at];
+        let any_number = port.node_type == NodeType::Switch;
+        let description = printed_name(&port.description);
+        name.words()
+            .is_some_and(|words| first_words(&description) == Some(words))
+            && (any_number || u32::from(port.port_number) == name.port)
     }
 }

@@ -1,35 +1,50 @@
 //! QoS policy and partitions: parse, interpret, compile to match tables. Pure.
 //!
-//! The way of a policy file: [`decode`] its bytes, [`parse`] the text to a [`Policy`],
-//! [`compile()`] that against the ports and partitions of a fabric. [`interpret()`] answers the
-//! same questions slowly, straight from the written rules, and [`explain()`] says why.
+//! The way of a policy file: [`decode`] its bytes, [`parse_as`] its dialect the text to a
+//! [`Policy`], [`compile()`] that against the ports and partitions of a fabric. [`interpret()`]
+//! answers the same questions slowly, straight from the written rules, and [`explain()`] says
+//! why. [`convert()`] writes a policy in another dialect.
 //!
 //! `partitions.conf` goes its own way: [`PartitionsConfig::parse`], then [`Partitions::new`].
 
 #![forbid(unsafe_code)]
 
 pub mod compile;
+pub mod convert;
+pub mod diagnostics;
+pub mod dialect;
+mod draft;
 pub mod error;
 pub mod explain;
 pub mod facts;
 pub mod groups;
 pub mod interpret;
+mod link;
 pub mod model;
 pub mod notes;
 mod number;
+pub mod options;
 pub mod partitions;
 mod problem;
 pub mod ranges;
+mod rfc;
+pub mod semantics;
+mod setup;
 pub mod text;
 mod words;
 
 pub use compile::{check, compile};
+pub use convert::{Converted, Loss, LossKind, convert};
+pub use diagnostics::{Diagnostic, Severity};
+pub use dialect::Dialect;
 pub use error::{Error, Problem, Span, Spanned};
 pub use explain::{Explanation, explain};
 pub use facts::PortFacts;
 pub use groups::GroupResolver;
 pub use interpret::{Chosen, Query, interpret};
 pub use model::Policy;
+pub use options::{ParseOptions, parse_as};
 pub use partitions::{Membership, PartitionOptions, Partitions, PartitionsConfig};
 pub use ranges::Ranges;
-pub use text::{ParseOptions, decode, parse};
+pub use semantics::{Echo, ScopePrecedence, Semantics, ServiceIdEncoding};
+pub use text::{decode, parse};

@@ -3,34 +3,36 @@
 //! Index spaces: [`GroupIx`] is a place in [`Policy::groups`], [`LevelIx`] in
 //! [`Policy::levels`], [`RuleIx`] in [`Policy::rules`].
 
+use std::fmt;
+
 use sa_wire::{Mtu, NodeType, Rate};
 
+pub use crate::diagnostics::{Diagnostic, Severity};
+pub use crate::dialect::Dialect;
 use crate::error::{Span, Spanned};
 use crate::ranges::Ranges;
+pub use crate::semantics::{Echo, ScopePrecedence, Semantics, ServiceIdEncoding};
+pub use crate::setup::{Setup, Skipped, Sl2VlScope, VlArbScope};
 
 /// A policy whose references have been found: every index is in range.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Policy {
     /// The language it was written in.
     pub dialect: Dialect,
-    /// Port groups: the written ones in order, then those made of `qos-ulps`.
+    /// How it is meant.
+    pub semantics: Semantics,
+    /// Port groups: the written ones in order, then those made of something else.
     pub groups: Vec<Group>,
-    /// Levels: the written ones in order, then those made of `qos-ulps`.
+    /// Levels: the written ones in order, then those made of something else.
     pub levels: Vec<Level>,
     /// Rules in order of precedence: the first that holds decides.
     pub rules: Vec<Rule>,
     /// The level when no rule holds.
     pub default_level: LevelIx,
-    /// Fabric set-up; parsed but not acted upon, as in OpenSM.
+    /// Fabric set-up; answers do not depend on it.
     pub setup: Setup,
-}
-
-/// A policy language.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Dialect {
-    /// The text that OpenSM reads.
-    OpenSm,
+    /// What is wrong with parts of it. Shape: in the order of the file; none in OpenSM's dialect.
+    pub diagnostics: Vec<Diagnostic>,
 }
 
 /// Place of a group.
@@ -52,6 +54,9 @@ pub enum Origin {
     Written,
     /// Made of a line in `qos-ulps`; rules cannot refer to its name.
     Ulp,
+    /// Not in the file: the default level of the RFCs where none is given, or the group of a
+    /// partition that is called like a group.
+    BuiltIn,
 }
 
 /// A set of ports by description.
@@ -89,10 +94,21 @@ pub enum Selector {
 /// A node's description and a port number.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PortName {
-    /// What stands before the last slash.
+    /// What stands before the last slash: all of a NodeDescription.
     pub node: String,
     /// From 1; of a switch, every number means its port 0.
     pub port: u32,
+    /// Where no node has this description, its halves may be the first two words of one.
+    pub by_words: bool,
+}
+
+impl PortName {
+    /// Host and CA, for the form `host/CA/Pn` of the RFCs.
+    pub fn words(&self) -> Option<(&str, &str)> {
+        let (host, ca) = self.node.split_once('/').filter(|_| self.by_words)?;
+        let is_word = |word: &str| !word.is_empty() && !word.contains([' ', '\t', '/']);
+        (is_word(host) && is_word(ca)).then_some((host, ca))
+    }
 }
 
 /// A set of node types.
@@ -106,6 +122,13 @@ impl NodeTypes {
     /// One type.
     pub const fn only(node_type: NodeType) -> Self {
         Self(1 << node_type as u8)
+    }
+
+    /// The types in the set.
+    pub fn list(self) -> impl Iterator<Item = NodeType> {
+        let all = [NodeType::Ca, NodeType::Switch, NodeType::Router];
+        all.into_iter()
+            .filter(move |node_type| self.contains(*node_type))
     }
 
     /// True when the type is in the set.
@@ -123,26 +146,83 @@ impl NodeTypes {
 /// What a path gets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Level {
-    /// Its name; compared without regard to letter case, the first of equal names counts.
-    pub name: Spanned<String>,
+    /// What rules call it.
+    pub key: Spanned<LevelKey>,
     /// What it is for, in the author's words.
     pub purpose: Option<Spanned<String>>,
-    /// Service level; 16 and more is none that a path could have (OpenSM keeps 8 bits).
-    pub sl: Spanned<u8>,
+    /// Service level; 16 and more is none that a path could have (OpenSM keeps 8 bits). None, in
+    /// the RFCs only: the partition's, as without policy.
+    pub sl: Option<Spanned<u8>>,
     /// Largest MTU.
     pub mtu_limit: Option<Spanned<Mtu>>,
     /// Fastest rate.
     pub rate_limit: Option<Spanned<Rate>>,
     /// Packet life time; 8 bits kept, not checked, as in OpenSM.
     pub packet_life: Option<Spanned<u8>>,
-    /// LMC path bits; parsed but not acted upon, as in OpenSM.
+    /// LMC path bits: allowed offsets from the destination's base LID. OpenSM parses them and
+    /// does not act upon them.
     pub path_bits: Option<Spanned<Ranges>>,
+    /// Traffic class of its paths, in RFC 0.1.
+    pub tclass: Option<Spanned<u8>>,
     /// P_Key bases that paths may have; none for any.
     pub pkeys: Option<Spanned<Ranges>>,
     /// Where it comes from.
     pub origin: Origin,
     /// The whole block.
     pub span: Span,
+}
+
+/// What rules call a level.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LevelKey {
+    /// Its name; compared without regard to letter case, the first of equal names counts. Rules
+    /// of RFC 0.2 may refer to its position as well.
+    Name(String),
+    /// RFC 0.2: how many levels the file has up to this one.
+    Position(u32),
+    /// RFC 0.1: a number of the author's choice; of equal ones the first counts.
+    Sn {
+        /// The number.
+        sn: u64,
+        /// A name, which says that it is the default level if it is `default`.
+        name: Option<String>,
+    },
+}
+
+impl LevelKey {
+    /// Its name, if it has one.
+    pub fn name(&self) -> Option<&str> {
+        match self {
+            Self::Name(name) => Some(name),
+            Self::Position(_) => None,
+            Self::Sn { name, .. } => name.as_deref(),
+        }
+    }
+}
+
+impl fmt::Display for LevelKey {
+    /// The name, or else the number.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Name(name) => f.write_str(name),
+            Self::Position(position) => write!(f, "#{position}"),
+            Self::Sn { sn, name: None } => write!(f, "sn {sn}"),
+            Self::Sn {
+                sn,
+                name: Some(name),
+            } => write!(f, "{name} (sn {sn})"),
+        }
+    }
+}
+
+impl Level {
+    /// What people may call it.
+    pub fn title(&self) -> String {
+        match self.origin {
+            Origin::BuiltIn => String::from("built-in default"),
+            _ => self.key.to_string(),
+        }
+    }
 }
 
 /// What a request must be like to get a level. Criteria that are absent hold always.
@@ -156,6 +236,8 @@ pub struct Rule {
     pub destination: Vec<Spanned<GroupIx>>,
     /// The request names a QoS class of these.
     pub qos_class: Option<Spanned<Ranges>>,
+    /// The request names a traffic class of these; RFC 0.1 only.
+    pub tclass: Option<Spanned<Ranges>>,
     /// The request names a service id of these.
     pub service_id: Option<Spanned<Ranges>>,
     /// The request names a P_Key with one of these bases.
@@ -178,53 +260,6 @@ pub enum RuleOrigin {
         /// `ipoib`, with or without P_Keys.
         ipoib: bool,
     },
-}
-
-/// What `qos-setup` says.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Setup {
-    /// VL arbitration.
-    pub vlarb: Vec<VlArbScope>,
-    /// SL to VL mapping.
-    pub sl2vl: Vec<Sl2VlScope>,
-    /// The sections.
-    pub spans: Vec<Span>,
-}
-
-/// VL arbitration of some ports.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct VlArbScope {
-    /// Names of groups; not looked up.
-    pub groups: Vec<Spanned<String>>,
-    /// Names of groups whose far ends are meant; not looked up.
-    pub across: Vec<Spanned<String>>,
-    /// VL and weight, high priority; not checked.
-    pub high: Vec<(u64, u64)>,
-    /// VL and weight, low priority; not checked.
-    pub low: Vec<(u64, u64)>,
-    /// Limit of the high priority table; not checked.
-    pub high_limit: Option<u64>,
-    /// The whole block.
-    pub span: Span,
-}
-
-/// SL to VL mapping of some ports.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Sl2VlScope {
-    /// Names of groups; not looked up.
-    pub groups: Vec<Spanned<String>>,
-    /// Names of groups whose far ends send.
-    pub across_from: Vec<Spanned<String>>,
-    /// Names of groups whose far ends receive.
-    pub across_to: Vec<Spanned<String>>,
-    /// Input ports, 0 to 127.
-    pub from: Ranges,
-    /// Output ports, 0 to 127.
-    pub to: Ranges,
-    /// VL by SL.
-    pub table: [u8; 16],
-    /// The whole block.
-    pub span: Span,
 }
 
 impl Policy {

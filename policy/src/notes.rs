@@ -2,8 +2,9 @@
 
 use std::collections::HashSet;
 
+use crate::dialect::Dialect;
 use crate::error::Span;
-use crate::facts::{PortFacts, printed_name};
+use crate::facts::{PortFacts, first_words, printed_name};
 use crate::model::{Level, Origin, Policy, Selector};
 use crate::partitions::Partitions;
 
@@ -45,15 +46,20 @@ pub enum NoteKind {
     EmptyGroup(String),
 }
 
-/// Remarks that do not depend on a fabric, in no particular order.
+/// Remarks that do not depend on a fabric, in no particular order. Those of the parser itself are
+/// in [`Policy::diagnostics`].
 pub fn notes(policy: &Policy) -> Vec<Note> {
     let mut notes = Vec::new();
     let setup = policy.setup.spans.iter();
     notes.extend(setup.map(|span| note(*span, NoteKind::SetupWithoutEffect)));
+    duplicate_notes(policy, &mut notes);
+    // What follows is OpenSM's way; the parsers of the RFC dialects say it themselves.
+    if policy.dialect.is_rfc() {
+        return notes;
+    }
     for level in &policy.levels {
         level_notes(level, &mut notes);
     }
-    duplicate_notes(policy, &mut notes);
     for classes in policy
         .rules
         .iter()
@@ -74,9 +80,13 @@ pub fn fabric_notes(policy: &Policy, ports: &[PortFacts], partitions: &Partition
         .iter()
         .map(|port| printed_name(&port.description))
         .collect();
+    let hosts: HashSet<_> = names.iter().filter_map(|name| first_words(name)).collect();
     for selector in policy.groups.iter().flat_map(|group| &group.selectors) {
         let kind = match &selector.value {
-            Selector::PortName(name) if !names.contains(name.node.as_str()) => {
+            Selector::PortName(name)
+                if !names.contains(name.node.as_str())
+                    && !name.words().is_some_and(|words| hosts.contains(&words)) =>
+            {
                 NoteKind::NoSuchNode(name.node.clone())
             }
             Selector::Partition(name) if partitions.find_name(name).is_none() => {
@@ -96,8 +106,8 @@ const fn note(span: Span, kind: NoteKind) -> Note {
 }
 
 fn level_notes(level: &Level, notes: &mut Vec<Note>) {
-    if *level.sl > 15 {
-        notes.push(note(level.sl.span, NoteKind::SlOutOfRange(*level.sl)));
+    if let Some(sl) = level.sl.filter(|sl| **sl > 15) {
+        notes.push(note(sl.span, NoteKind::SlOutOfRange(*sl)));
     }
     if let Some(bits) = &level.path_bits {
         notes.push(note(bits.span, NoteKind::PathBitsWithoutEffect));
@@ -114,9 +124,12 @@ fn duplicate_notes(policy: &Policy, notes: &mut Vec<Note>) {
         .iter()
         .filter(|level| level.origin == Origin::Written)
     {
-        if !seen.insert(level.name.to_ascii_lowercase()) {
-            let kind = NoteKind::LevelUnreachable(level.name.value.clone());
-            notes.push(note(level.name.span, kind));
+        let Some(name) = level.key.name() else {
+            continue;
+        };
+        if !seen.insert(name.to_ascii_lowercase()) && policy.dialect == Dialect::OpenSm {
+            let kind = NoteKind::LevelUnreachable(String::from(name));
+            notes.push(note(level.key.span, kind));
         }
     }
     seen.clear();

@@ -12,8 +12,8 @@ pub enum Problem {
         /// What stands there, described.
         found: String,
     },
-    /// The file is in a dialect that is not read.
-    #[error("this is a policy in the {dialect} dialect, which is not supported yet")]
+    /// The file is in another dialect than the one it is to be read in.
+    #[error("this is a policy in the {dialect} dialect")]
     UnsupportedDialect {
         /// Its name.
         dialect: &'static str,
@@ -96,6 +96,44 @@ pub enum Problem {
         /// As written.
         name: String,
     },
+    /// A rule refers to a level by a place where there is none.
+    #[error("there is no qos-level number {number}: the file has {levels}")]
+    UnknownPosition {
+        /// As written, from 1.
+        number: u64,
+        /// How many levels there are.
+        levels: usize,
+    },
+    /// A rule refers to a level by a number that no level has.
+    #[error("no qos-level has sn {sn}")]
+    UnknownSn {
+        /// As written.
+        sn: u64,
+    },
+    /// XML that is refused because it could make the file mean anything.
+    #[error("{what} is not read here")]
+    RefusedMarkup {
+        /// What it is.
+        what: &'static str,
+    },
+    /// A reference to an entity that is none of XML's own.
+    #[error("'{text}' is no character")]
+    Entity {
+        /// As written.
+        text: String,
+    },
+    /// An element or block that is not closed.
+    #[error("{what} is not closed")]
+    NotClosed {
+        /// What is open.
+        what: String,
+    },
+    /// What the policy asks for cannot be compiled.
+    #[error("{what} cannot be served")]
+    NotServed {
+        /// What it asks for.
+        what: &'static str,
+    },
     /// A rule refers to a port group that does not exist.
     #[error("there is no port-group '{name}'")]
     UnknownGroup {
@@ -169,7 +207,8 @@ impl Problem {
     pub(crate) const fn advice(&self) -> Option<&'static str> {
         Some(match self {
             Self::UnsupportedDialect { .. } => {
-                "write the policy in OpenSM's dialect (qos-level-name, names for levels)"
+                "choose that dialect or let it be detected; OpenSM's has names for levels and \
+                 qos-level-name in rules"
             }
             Self::PortNameForm { .. } => {
                 "write the node description, a slash and P with the port number: \"h1 HCA-1/P1\""
@@ -179,6 +218,13 @@ impl Problem {
                 "add a qos-level named 'default', or 'default : SL' in qos-ulps"
             }
             Self::UnknownLevel { .. } => "define it in qos-levels; letter case does not matter",
+            Self::UnknownPosition { .. } => "levels are numbered from 1 in the order of the file",
+            Self::UnknownSn { .. } => "give a level this sn, or refer to one that exists",
+            Self::RefusedMarkup { .. } => "write the policy out without it",
+            Self::Entity { .. } => {
+                "only &lt; &gt; &amp; &quot; &apos; and numbers as in &#39; are read"
+            }
+            Self::NotServed { .. } => "choose another service id encoding",
             Self::UnknownGroup { .. } => "define it in port-groups; letter case does not matter",
             Self::NoSuchPort { .. } => "name a port that the node has and that is in the fabric",
             Self::IpoibPartition { .. } => {

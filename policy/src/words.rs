@@ -99,6 +99,7 @@ impl fmt::Display for Criterion {
             Self::Source => "source",
             Self::Destination => "destination",
             Self::QosClass => "QoS class",
+            Self::TClass => "traffic class",
             Self::ServiceId => "service id",
             Self::Pkey => "P_Key",
         })

@@ -2,10 +2,12 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
 
+mod written;
+
 use policy::model::{LevelIx, RuleIx};
 use policy::{
-    Chosen, ParseOptions, PartitionOptions, Partitions, PartitionsConfig, PortFacts, Query,
-    compile, explain, interpret, parse,
+    Chosen, Dialect, ParseOptions, PartitionOptions, Partitions, PartitionsConfig, Policy,
+    PortFacts, Query, compile, explain, interpret, parse, parse_as,
 };
 use proptest::prelude::*;
 use sa_snapshot::model::PolicyTables;
@@ -36,6 +38,7 @@ impl Dice<'_> {
 
 /// Numbers whose neighbours are worth asking for.
 const CLASSES: [u64; 8] = [0, 1, 7, 8, 100, 4094, 4095, 5000];
+const TCLASSES: [u64; 6] = [0, 7, 9, 11, 0x20, 255];
 const KEYS: [u64; 8] = [0, 1, 2, 0x123, 0x456, 0x7ffe, 0x7fff, 0x8123];
 const IDS: [u64; 9] = [
     0,
@@ -204,6 +207,9 @@ fn query(dice: &mut Dice<'_>) -> Query {
         qos_class: near(dice, &CLASSES).map(|class| low(class, 0xfff)),
         service_id: near(dice, &IDS),
         pkey: near(dice, &KEYS).map(|key| low(key, 0xffff)),
+        tclass: near(dice, &TCLASSES).map(|class| class.to_le_bytes()[0]),
+        source_named: dice.below(2) == 0,
+        destination_named: dice.below(2) == 0,
     }
 }
 
@@ -215,9 +221,20 @@ fn evaluate(tables: &PolicyTables, query: &Query) -> Chosen {
     let service_class = query.service_id.map_or(service.absent, |id| {
         service.classes[service.starts.partition_point(|start| *start <= id) - 1]
     });
+    let tclass = query.tclass.map_or(256, usize::from);
+    let required = tables.semantics.endpoint_mask_required;
+    let source = match required && !query.source_named {
+        true => tables.unnamed.source,
+        false => tables.source.map[query.source],
+    };
+    let destination = match required && !query.destination_named {
+        true => tables.unnamed.destination,
+        false => tables.destination.map[query.destination],
+    };
     let sets = [
-        &tables.source.sets[usize::from(tables.source.map[query.source])],
-        &tables.destination.sets[usize::from(tables.destination.map[query.destination])],
+        &tables.source.sets[usize::from(source)],
+        &tables.destination.sets[usize::from(destination)],
+        &tables.tclass.sets[usize::from(tables.tclass.map[tclass])],
         &tables.qos_class.sets[usize::from(tables.qos_class.map[class])],
         &tables.pkey.sets[usize::from(tables.pkey.map[base])],
         &tables.service_id.sets[usize::from(service_class)],
@@ -238,6 +255,33 @@ fn evaluate(tables: &PolicyTables, query: &Query) -> Chosen {
     }
 }
 
+fn check_queries(
+    policy: &Policy,
+    tables: &PolicyTables,
+    ports: &[PortFacts],
+    partitions: &Partitions,
+    dice: &mut Dice<'_>,
+) -> Result<(), TestCaseError> {
+    for _ in 0..200 {
+        let query = query(dice);
+        let chosen = interpret(policy, ports, partitions, &query);
+        prop_assert_eq!(
+            evaluate(tables, &query),
+            chosen,
+            "{:?}\n{:#?}",
+            query,
+            policy
+        );
+        let explained = explain(policy, ports, partitions, &query);
+        prop_assert_eq!(explained.chosen, chosen);
+        let before = chosen
+            .rule
+            .map_or(policy.rules.len(), |rule| usize::from(rule.0));
+        prop_assert_eq!(explained.missed.len(), before);
+    }
+    Ok(())
+}
+
 fn check_shape(tables: &PolicyTables, ports: usize) {
     let words = tables.rules.len().div_ceil(64).max(1);
     assert_eq!(
@@ -254,7 +298,9 @@ fn check_shape(tables: &PolicyTables, ports: usize) {
         (0, service.classes.len())
     );
     assert!(service.starts.is_sorted_by(|one, next| one < next));
+    assert_eq!(tables.tclass.map.len(), 257);
     let maps = [
+        (&tables.tclass.map, &tables.tclass.sets),
         (&tables.source.map, &tables.source.sets),
         (&tables.destination.map, &tables.destination.sets),
         (&tables.qos_class.map, &tables.qos_class.sets),
@@ -288,14 +334,33 @@ proptest! {
             return Ok(());
         };
         check_shape(&tables, ports.len());
-        for _ in 0..200 {
-            let query = query(&mut dice);
-            let chosen = interpret(&policy, &ports, &partitions, &query);
-            prop_assert_eq!(evaluate(&tables, &query), chosen, "{:?}\n{}", query, text);
-            let explained = explain(&policy, &ports, &partitions, &query);
-            prop_assert_eq!(explained.chosen, chosen);
-            let before = chosen.rule.map_or(policy.rules.len(), |rule| usize::from(rule.0));
-            prop_assert_eq!(explained.missed.len(), before);
+        check_queries(&policy, &tables, &ports, &partitions, &mut dice)?;
+    }
+
+    #[test]
+    fn tables_of_rfc_policies_answer_as_the_interpreter(
+        rolls in prop::collection::vec(any::<u32>(), 600..900),
+        required in any::<bool>(),
+        xml in any::<bool>(),
+    ) {
+        let dialect = if xml { Dialect::Rfc01Xml } else { Dialect::Rfc02Text };
+        let text = written::policy(dialect, &mut written::Dice::new(&rolls));
+        let options = ParseOptions {
+            endpoint_mask_required: Some(required),
+            ..ParseOptions::default()
+        };
+        let policy = parse_as(&text, Some(dialect), &options).unwrap();
+        let ports = ports();
+        let partitions = Partitions::without_file(&ports);
+        let tables = compile(&policy, &ports, &partitions).unwrap();
+        check_shape(&tables, ports.len());
+        let mut dice = Dice { rolls: rolls.iter().cycle() };
+        check_queries(&policy, &tables, &ports, &partitions, &mut dice)?;
+        for (level, row) in policy.levels.iter().zip(&tables.levels) {
+            prop_assert_eq!(row.sl, level.sl.map(|sl| *sl));
+            let bits = level.path_bits.as_ref();
+            let allowed = |bit: u32| row.path_bits.is_none_or(|set| set >> bit & 1 == 1);
+            prop_assert!((0..128).all(|bit| allowed(bit) == bits.is_none_or(|b| b.contains(bit.into()))));
         }
     }
 }

@@ -77,7 +77,12 @@ fn check(scenario: &Scenario, policy: &Policy, partitions: &Partitions, case: &V
         };
         let chosen = interpret(policy, &scenario.ports, partitions, &query);
         let level = policy.level(chosen.level);
-        assert_eq!(record["sl"], *level.sl, "{} {chosen:?}", case["id"]);
+        assert_eq!(
+            record["sl"],
+            *level.sl.unwrap(),
+            "{} {chosen:?}",
+            case["id"]
+        );
         if asked.query.pkey.is_none() && level.pkeys.is_none() {
             let pkey = parse_hex(&record["pkey"]);
             let table = partitions.pkey_table(source);
@@ -128,11 +133,10 @@ impl Asked {
         let narrow = |value: u64| u16::try_from(value).unwrap();
         Self {
             query: Query {
-                source: 0,
-                destination: 0,
                 qos_class: field("qos_class", class).map(narrow),
                 service_id: field("service_id", service),
                 pkey: field("pkey", pkey).map(narrow),
+                ..Query::default()
             },
         }
     }

@@ -6,7 +6,8 @@ use std::fmt::Write;
 use std::time::Instant;
 
 use policy::{
-    ParseOptions, PartitionOptions, Partitions, PartitionsConfig, PortFacts, compile, parse,
+    Dialect, ParseOptions, PartitionOptions, Partitions, PartitionsConfig, PortFacts, compile,
+    parse,
 };
 use sa_wire::{Guid, NodeType};
 
@@ -125,5 +126,71 @@ fn compile_times() {
         ];
         println!("{name}: parse {parsed:?}, compile {compiled:?}, classes {classes:?}");
         assert!(compiled.as_secs_f64() <= limit, "{name}: {compiled:?}");
+    }
+}
+
+/// The largest files, of the kinds that would show what takes more than its share.
+#[test]
+#[ignore = "a measurement"]
+fn rfc_parse_times() {
+    let line = "a,".repeat(8_000_000);
+    let inputs = [
+        (
+            "text: one long list",
+            format!("port-groups\nport-group\nname: x\npartition: {line}"),
+        ),
+        (
+            "text: entries",
+            format!(
+                "port-groups\nport-group\n{}",
+                "port-guid: 1\n".repeat(1 << 20)
+            ),
+        ),
+        (
+            "text: remarks",
+            format!(
+                "qos-levels\n{}",
+                "qos-level\nsl: 16\nend-qos-level\n".repeat(60_000)
+            ),
+        ),
+        (
+            "XML: one long name",
+            format!("<qos-policy><port-groups><port-group><name>{line}"),
+        ),
+        (
+            "XML: comments",
+            format!("<qos-policy>{}", "<!\u{2014}--->".repeat(1_500_000)),
+        ),
+        (
+            "XML: sections",
+            format!("<qos-policy>{}", "<qos-levels>".repeat(1_300_000)),
+        ),
+        (
+            "XML: entities",
+            format!(
+                "<qos-policy><port-groups><port-group><use>{}</use>",
+                "&lt;\n ".repeat(2_000_000)
+            ),
+        ),
+        (
+            "XML: ampersands",
+            format!(
+                "<qos-policy><port-groups><port-group><use>{}</use>",
+                "&a".repeat(8_000_000)
+            ),
+        ),
+    ];
+    for (name, text) in inputs {
+        let begun = Instant::now();
+        let dialect = match name.starts_with("XML") {
+            true => Dialect::Rfc01Xml,
+            false => Dialect::Rfc02Text,
+        };
+        let policy = policy::parse_as(&text, Some(dialect), &ParseOptions::default());
+        let error = policy
+            .map(|policy| policy.levels.len())
+            .map_err(|e| e.to_string());
+        println!("{name}: {:?} {error:?}", begun.elapsed());
+        assert!(begun.elapsed().as_secs() < 5, "{name}");
     }
 }

@@ -161,7 +161,7 @@ fn names_compare_without_case_and_the_first_counts() {
 qos-match-rules\nqos-match-rule\nqos-level-name: L1\nend-qos-match-rule\nend-qos-match-rules",
     )
     .unwrap();
-    assert_eq!(*policy.level(policy.rules[0].level.value).sl, 9);
+    assert_eq!(*policy.level(policy.rules[0].level.value).sl.unwrap(), 9);
     let unreachable = NoteKind::LevelUnreachable("L1".into());
     assert!(notes(&policy).iter().any(|note| note.kind == unreachable));
 }
@@ -199,10 +199,18 @@ fn sections_may_be_empty_but_for_groups_and_ulps() {
 fn level_values_keep_eight_bits() {
     let policy = level("name: default\nsl: 256\npacket-life: 320").unwrap();
     assert_eq!(
-        (*policy.levels[0].sl, *policy.levels[0].packet_life.unwrap()),
+        (
+            *policy.levels[0].sl.unwrap(),
+            *policy.levels[0].packet_life.unwrap()
+        ),
         (0, 64)
     );
-    assert_eq!(*level("name: default\nsl: 16").unwrap().levels[0].sl, 16);
+    assert_eq!(
+        *level("name: default\nsl: 16").unwrap().levels[0]
+            .sl
+            .unwrap(),
+        16
+    );
 }
 
 #[test]
@@ -226,7 +234,10 @@ fn codes_outside_their_range_are_refused() {
         assert!(matches!(error.problem, Problem::OutOfRange { .. }), "{bad}");
         assert_eq!(error.line(), 5);
     }
-    let newer = ParseOptions { max_rate_code: 24 };
+    let newer = ParseOptions {
+        max_rate_code: 24,
+        ..ParseOptions::default()
+    };
     let text = "qos-levels qos-level\nname: default\nsl: 0 rate-limit: 24\nend-qos-level \
          end-qos-levels\n";
     assert!(parse(text, &newer).is_ok());
@@ -252,7 +263,7 @@ fn the_named_default_wins() {
     assert_eq!(read("").unwrap_err().problem, Problem::NoDefaultLevel);
     let from_ulps = read("qos-ulps\ndefault : 1\nDEFAULT: 0x2\nend-qos-ulps\n").unwrap();
     assert_eq!(
-        *from_ulps.level(from_ulps.default_level).sl,
+        *from_ulps.level(from_ulps.default_level).sl.unwrap(),
         2,
         "the last line counts"
     );
@@ -312,7 +323,9 @@ qos-match-rules\nqos-match-rule\nqos-level-name: L1\nend-qos-match-rule\nend-qos
     .unwrap();
     assert_eq!(policy.rules[0].origin, RuleOrigin::Written);
     let ulps = &policy.rules[1..];
-    let sls = ulps.iter().map(|rule| *policy.level(rule.level.value).sl);
+    let sls = ulps
+        .iter()
+        .map(|rule| *policy.level(rule.level.value).sl.unwrap());
     assert!(sls.eq(1..=14));
     let ids = |at: usize| ulps[at].service_id.as_ref().unwrap().pairs().to_vec();
     assert_eq!(ids(0), [(0x10000, 0x1ffff)]);

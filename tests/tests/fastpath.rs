@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::ThreadId;
 
+use policy::{Dialect, Echo, Ranges, ServiceIdEncoding, Span, Spanned};
 use sa_fastpath::answer::{DropReason, PuntReason, Reject};
 use sa_fastpath::port::ring::{RingClient, RingServer, ring};
 use sa_fastpath::publish::Publisher;
@@ -69,6 +70,31 @@ fn calls_of(work: impl FnOnce()) -> u64 {
 }
 
 const POLICY: &str = include_str!("../../docs/examples/qos-policy.conf");
+
+/// What OpenSM's dialect cannot say: levels without SL and of one path bit, rules by traffic class
+/// and by ends that must be named, service ids by one mask bit, and classes that come back.
+fn beyond_opensm(mut compiled: Compiled) -> Compiled {
+    let policy = compiled.parts.policy.as_mut().unwrap();
+    policy.dialect = Dialect::Rfc01Xml;
+    policy.semantics.echo = Echo::TClass;
+    policy.semantics.endpoint_mask_required = true;
+    policy.semantics.service_id_encoding = ServiceIdEncoding::LegacyB;
+    let here = Span::START;
+    let default = usize::from(policy.default_level.0);
+    for (place, level) in policy.levels.iter_mut().enumerate() {
+        level.sl = None;
+        if place != default {
+            level.path_bits = Some(Spanned::new(Ranges::single(1), here));
+            level.tclass = Some(Spanned::new(9, here));
+        }
+    }
+    for rule in &mut policy.rules {
+        rule.tclass = Some(Spanned::new(Ranges::single(7), here));
+    }
+    compiled.snapshot = pipeline::build(&compiled.parts, Vec::new(), Stamp::default()).unwrap();
+    assert!(!compiled.snapshot.is_plain());
+    compiled
+}
 
 /// A 3x3x3 torus, LMC 1, with the sample policy.
 fn compiled() -> Compiled {
@@ -191,6 +217,14 @@ fn requests(compiled: &Compiled) -> Vec<Slot> {
         ..by_gid
     };
     all.push(ask(method::GET, gids | PathCompMask::RAW_TRAFFIC, raw));
+    let classed = PathRecord {
+        tclass: 7,
+        ..selected
+    };
+    for mask in [PathCompMask::TCLASS, PathCompMask(0x447f)] {
+        all.push(ask(method::GET, gids | mask, classed));
+        all.push(ask(method::GET_TABLE, gids | mask, classed));
+    }
     // Refusals.
     let bad_rate = PathRecord {
         rate: SelectedValue(0x81),
@@ -273,6 +307,19 @@ fn no_request_makes_a_worker_allocate() {
             "no request was dropped as {name}"
         );
     }
+}
+
+#[test]
+fn no_policy_of_the_rfcs_makes_a_worker_allocate() {
+    let compiled = beyond_opensm(compiled());
+    let mut bench = Bench::new(256);
+    let requests = requests(&compiled);
+    bench.publisher.publish(compiled.snapshot);
+    assert_eq!(bench.ask(&requests), 0);
+    let stats = bench.stats();
+    assert!(stats.answered > 80, "{stats:?}");
+    let half_a_service_id = stats.refused[Reject::InsufficientComponents as usize];
+    assert_eq!(half_a_service_id, 0, "one bit stands for all of it");
 }
 
 #[test]

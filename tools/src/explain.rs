@@ -6,7 +6,7 @@ use routing::walk::walk;
 use routing::{EndPortIx, SwitchName};
 use sa_wire::mad::method;
 use sa_wire::path_record::{PathCompMask, PathRecord, QosClassSl};
-use sa_wire::{Rate, Sl};
+use sa_wire::{Gid, Rate, Sl};
 use serde_json::{Value, json};
 use sm_control::pipeline::{self, Compiled, Parts, Stamp};
 use sm_control::{request, slow_sa};
@@ -88,12 +88,13 @@ impl Pair {
         })
     }
 
-    /// The request as it would come over the wire, asked by the source.
-    fn request(&self, slid: u16, dlid: u16) -> sa_wire::umad::Slot {
-        let mut mask = PathCompMask::SLID | PathCompMask::DLID;
+    /// The request as it would come over the wire, asked by the source. The destination's LID is
+    /// left open, because the policy may have a say in it.
+    fn request(&self, slid: u16, dgid: Gid) -> sa_wire::umad::Slot {
+        let mut mask = PathCompMask::SLID | PathCompMask::DGID;
         let mut record = PathRecord {
             slid: slid.into(),
-            dlid: dlid.into(),
+            dgid: dgid.0,
             ..PathRecord::default()
         };
         if let Some(service_id) = self.service_id {
@@ -124,10 +125,14 @@ pub(crate) fn explained(compiled: &Compiled, pair: &Pair) -> Outcome<Value> {
     else {
         return Err(Failure::failed("no such port"));
     };
-    let (slid, dlid) = (source.lid.get(), destination.lid.get());
-    let reply = slow_sa::respond(&compiled.snapshot, &pair.request(slid, dlid))
+    let dgid = Gid::unicast(parts.options.subnet_prefix, destination.guid);
+    let request = pair.request(source.lid.get(), dgid);
+    let reply = slow_sa::respond(&compiled.snapshot, &request)
         .ok_or_else(|| Failure::failed("the request would get no reply"))?;
     let (status, records) = request::parse(&reply).map_err(Failure::failed)?;
+    let dlid = records
+        .first()
+        .map_or_else(|| destination.lid.get(), |record| record.dlid.get());
     Ok(json!({
         "source": end(parts, pair.source),
         "destination": end(parts, pair.destination),
@@ -169,6 +174,9 @@ fn summary(record: &PathRecord) -> Value {
     let rate = Rate::from_code(record.rate.value()).map(|rate| rate.to_string());
     let mtu = sa_wire::Mtu::from_code(record.mtu.value()).map(sa_wire::Mtu::bytes);
     json!({
+        "dlid": record.dlid.get(),
+        "qos_class": record.qos_class_sl.qos_class(),
+        "tclass": record.tclass,
         "sl": record.qos_class_sl.sl().get(),
         "pkey": format!("0x{:04x}", record.pkey.get()),
         "mtu_bytes": mtu.ok(),
@@ -189,6 +197,9 @@ fn rules(parts: &Parts, pair: &Pair) -> Value {
         qos_class: pair.qos_class,
         service_id: pair.service_id,
         pkey: pair.pkey,
+        tclass: pair.tclass,
+        source_named: true,
+        destination_named: true,
     };
     let why = explain(policy, &parts.facts, &parts.partitions, &query);
     let missed: Vec<Value> = why
@@ -199,8 +210,8 @@ fn rules(parts: &Parts, pair: &Pair) -> Value {
     let level = policy.level(why.chosen.level);
     json!({
         "rule_line": why.line,
-        "level": level.name.value,
-        "level_sl": *level.sl,
+        "level": level.title(),
+        "level_sl": level.sl.map(|sl| *sl),
         "earlier_rules": missed,
     })
 }
@@ -276,7 +287,8 @@ pub(crate) fn print(explanation: &Value) {
         return;
     }
     println!(
-        "answer      SL {}, P_Key {}, MTU {}, {}, packet life {}, {}",
+        "answer      LID {}, SL {}, P_Key {}, MTU {}, {}, packet life {}, {}",
+        record["dlid"],
         record["sl"],
         text(&record["pkey"]),
         record["mtu_bytes"],
@@ -302,17 +314,14 @@ fn print_policy(policy: &Value) {
             text(&rule["why"])
         );
     }
+    let level = text(&policy["level"]);
+    let sl = match policy["level_sl"].as_u64() {
+        Some(sl) => format!("SL {sl}"),
+        None => String::from("the partition's SL"),
+    };
     match policy["rule_line"].as_u64() {
-        Some(line) => println!(
-            "rule        line {line}: yes, level {} with SL {}",
-            text(&policy["level"]),
-            policy["level_sl"]
-        ),
-        None => println!(
-            "rule        none: default level {} with SL {}",
-            text(&policy["level"]),
-            policy["level_sl"]
-        ),
+        Some(line) => println!("rule        line {line}: yes, level {level} with {sl}"),
+        None => println!("rule        none: default level {level} with {sl}"),
     }
 }
 

@@ -49,13 +49,14 @@ impl EndClasses {
         })
     }
 
-    /// Ports that are in the same of the groups that matter share a class.
+    /// Ports that are in the same of the groups that matter share a class. An end that no request
+    /// names is like a port in no group.
     pub(super) fn dimension(
         &self,
         name: &'static str,
         rules: &[Rule],
         groups_of: fn(&Rule) -> &Vec<Spanned<GroupIx>>,
-    ) -> Result<Dimension<Vec<u16>>, Error> {
+    ) -> Result<EndDimension, Error> {
         let demands = Demands::new(rules, self.groups, self.words, groups_of);
         let mut interner = Interner::new(name);
         let mut class_by_groups: HashMap<Vec<u64>, u16> = HashMap::new();
@@ -76,11 +77,23 @@ impl EndClasses {
             };
             map.push(class);
         }
-        Ok(Dimension {
-            map,
-            sets: interner.into_sets(),
+        let unnamed = interner.class(&demands.indifferent)?;
+        Ok(EndDimension {
+            named: Dimension {
+                map,
+                sets: interner.into_sets(),
+            },
+            unnamed,
         })
     }
+}
+
+/// Classes of one end.
+pub(super) struct EndDimension {
+    /// By port.
+    pub(super) named: Dimension<Vec<u16>>,
+    /// Of an end that the request does not name.
+    pub(super) unnamed: u16,
 }
 
 /// Which rules want which groups at one end.

@@ -5,26 +5,29 @@ mod ends;
 mod sets;
 mod values;
 
-use sa_snapshot::model::{PolicyTables, QosLevelRow, RuleRow};
+use sa_snapshot::model::{PolicySemantics, PolicyTables, QosLevelRow, RuleRow, UnnamedEnds};
 
-use crate::error::{Error, Problem};
+use crate::error::{Error, Problem, Span};
 use crate::facts::PortFacts;
 use crate::groups::GroupResolver;
 use crate::model::{Level, Policy, Rule, RuleOrigin};
 use crate::partitions::Partitions;
 use crate::ranges::Ranges;
+use crate::semantics::{Echo, ServiceIdEncoding};
 use ends::EndClasses;
 
 /// QoS classes have 12 bits.
 const QOS_CLASSES: usize = 1 << 12;
 /// P_Key bases have 15 bits.
 const PKEY_BASES: usize = 1 << 15;
+/// Traffic classes have 8 bits.
+const TCLASSES: usize = 1 << 8;
 
 /// The match tables of a policy in a fabric.
 ///
 /// Shape: `partitions` belongs to the same `ports`; tables are indexed as `ports` is.
 /// Errors: those of [`check`]; more than 65,535 classes of one criterion,
-/// [`Problem::TooManyClasses`].
+/// [`Problem::TooManyClasses`]; [`Problem::NotServed`].
 pub fn compile(
     policy: &Policy,
     ports: &[PortFacts],
@@ -34,15 +37,27 @@ pub fn compile(
     let resolver = GroupResolver::new(ports, partitions);
     let ends = EndClasses::new(policy, ports.len(), &resolver)?;
     let rules = &policy.rules;
+    let source = ends.dimension("source", rules, |rule| &rule.source)?;
+    let destination = ends.dimension("destination", rules, |rule| &rule.destination)?;
     Ok(PolicyTables {
-        levels: policy.levels.iter().map(level_row).collect(),
+        levels: policy
+            .levels
+            .iter()
+            .map(|level| level_row(policy, level))
+            .collect(),
         default_level: policy.default_level.0,
         rules: rules.iter().map(rule_row).collect(),
-        source: ends.dimension("source", rules, |rule| &rule.source)?,
-        destination: ends.dimension("destination", rules, |rule| &rule.destination)?,
+        unnamed: UnnamedEnds {
+            source: source.unnamed,
+            destination: destination.unnamed,
+        },
+        source: source.named,
+        destination: destination.named,
         qos_class: values::array("QoS class", rules, qos_class, QOS_CLASSES)?,
+        tclass: values::array("traffic class", rules, tclass, TCLASSES)?,
         pkey: values::array("P_Key", rules, pkey, PKEY_BASES)?,
         service_id: values::intervals("service id", rules, service_id)?,
+        semantics: semantics(policy)?,
     })
 }
 
@@ -87,6 +102,10 @@ fn qos_class(rule: &Rule) -> Option<&Ranges> {
     rule.qos_class.as_ref().map(|classes| &classes.value)
 }
 
+fn tclass(rule: &Rule) -> Option<&Ranges> {
+    rule.tclass.as_ref().map(|classes| &classes.value)
+}
+
 fn pkey(rule: &Rule) -> Option<&Ranges> {
     rule.pkey.as_ref().map(|bases| &bases.value)
 }
@@ -95,18 +114,52 @@ fn service_id(rule: &Rule) -> Option<&Ranges> {
     rule.service_id.as_ref().map(|ids| &ids.value)
 }
 
-fn level_row(level: &Level) -> QosLevelRow {
+/// Errors: a service id in the `SM_Key`, where servers look for a key.
+fn semantics(policy: &Policy) -> Result<PolicySemantics, Error> {
+    let legacy_service_id = match policy.semantics.service_id_encoding {
+        ServiceIdEncoding::Standard => false,
+        ServiceIdEncoding::LegacyB => true,
+        ServiceIdEncoding::LegacyA => {
+            let what = "a service id in the SM_Key (encoding legacy-a)";
+            return Err(Error::new(Span::START, Problem::NotServed { what }));
+        }
+    };
+    Ok(PolicySemantics {
+        echo: match policy.semantics.echo {
+            Echo::None => sa_snapshot::model::Echo::None,
+            Echo::QosClass => sa_snapshot::model::Echo::QosClass,
+            Echo::TClass => sa_snapshot::model::Echo::TClass,
+        },
+        endpoint_mask_required: policy.semantics.endpoint_mask_required,
+        legacy_service_id,
+    })
+}
+
+/// Path bits as a set. OpenSM reads them and lets paths be.
+fn path_bits(policy: &Policy, level: &Level) -> Option<u128> {
+    let allowed = level.path_bits.as_ref()?;
+    let bits = (0..128).filter(|bit| allowed.contains(*bit));
+    let set = bits.fold(0, |set, bit| set | 1u128 << bit);
+    policy.dialect.is_rfc().then_some(set)
+}
+
+fn level_row(policy: &Policy, level: &Level) -> QosLevelRow {
     let narrow = |base: u64| u16::try_from(base).unwrap_or(u16::MAX);
     let pkeys = level.pkeys.iter().flat_map(|bases| bases.pairs());
     QosLevelRow {
-        name: level.name.value.clone(),
-        sl: *level.sl,
+        name: level.title(),
+        sl: level.sl.map(|sl| *sl),
         mtu_limit: level.mtu_limit.map(|mtu| *mtu),
         rate_limit: level.rate_limit.map(|rate| rate.rank()),
         packet_life: level.packet_life.map(|life| *life),
         pkeys: pkeys
             .map(|(low, high)| (narrow(*low), narrow(*high)))
             .collect(),
+        path_bits: path_bits(policy, level),
+        tclass: level
+            .tclass
+            .filter(|_| policy.semantics.echo == Echo::TClass)
+            .map(|tclass| *tclass),
     }
 }
 

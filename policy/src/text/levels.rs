@@ -2,32 +2,32 @@
 
 use sa_wire::{Mtu, Rate};
 
-use super::ParseOptions;
 use super::cursor::{Cursor, out_of_range, set_once};
-use super::parser::Sink;
 use super::token::{Block, Key, Kind};
+use crate::draft::Draft;
 use crate::error::{Error, Problem, Span, Spanned};
-use crate::model::{Level, Origin};
+use crate::model::{Level, LevelKey, Origin};
+use crate::options::ParseOptions;
 use crate::ranges::Ranges;
 
 /// The whole section; it may be empty.
 pub(super) fn section(
     cursor: &mut Cursor<'_>,
-    sink: &mut Sink,
+    draft: &mut Draft,
     options: &ParseOptions,
 ) -> Result<(), Error> {
     cursor.bump();
     while let Some(start) = cursor.accept(Kind::Start(Block::Level)) {
         let level = level(cursor, start.span, options)?;
-        sink.draft.levels.push(level);
-        sink.check_levels()?;
+        draft.levels.push(level);
+        draft.check_levels()?;
     }
     cursor.expect(Kind::End(Block::Levels), "qos-level or end-qos-levels")?;
     Ok(())
 }
 
 const NAMELESS: &str = "give it a name that rules can refer to; a policy whose levels have none \
-     is in the RFC 0.2 dialect, which is not supported yet";
+     is in the RFC 0.2 dialect";
 
 #[derive(Default)]
 struct Entries {
@@ -51,16 +51,19 @@ fn level(cursor: &mut Cursor<'_>, start: Span, options: &ParseOptions) -> Result
         let block = "qos-level";
         Error::new(start, Problem::Missing { what, block })
     };
+    let sl = entries.sl.ok_or_else(|| missing("sl"))?;
+    let name = entries
+        .name
+        .ok_or_else(|| missing("name").hinting(NAMELESS))?;
     Ok(Level {
-        sl: entries.sl.ok_or_else(|| missing("sl"))?,
-        name: entries
-            .name
-            .ok_or_else(|| missing("name").hinting(NAMELESS))?,
+        key: Spanned::new(LevelKey::Name(name.value), name.span),
+        sl: Some(sl),
         purpose: entries.purpose,
         mtu_limit: entries.mtu_limit,
         rate_limit: entries.rate_limit,
         packet_life: entries.packet_life,
         path_bits: entries.path_bits.map(to_ranges),
+        tclass: None,
         pkeys: entries.pkeys.map(to_ranges),
         origin: Origin::Written,
         span: start.to(end),
@@ -123,7 +126,7 @@ const fn belongs(key: Key) -> bool {
 }
 
 /// Adds to what an earlier keyword of the same name gave.
-pub(super) fn append(
+pub(crate) fn append(
     slot: &mut Option<Spanned<Vec<(u64, u64)>>>,
     mut more: Spanned<Vec<(u64, u64)>>,
 ) {
@@ -137,7 +140,7 @@ pub(super) fn append(
 }
 
 /// What all keywords of one name gave together.
-pub(super) fn to_ranges(pairs: Spanned<Vec<(u64, u64)>>) -> Spanned<Ranges> {
+pub(crate) fn to_ranges(pairs: Spanned<Vec<(u64, u64)>>) -> Spanned<Ranges> {
     Spanned::new(Ranges::new(pairs.value), pairs.span)
 }
 

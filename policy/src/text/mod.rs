@@ -1,10 +1,8 @@
 //! The policy text that OpenSM reads.
 
 mod cursor;
-mod draft;
 mod levels;
 mod lexer;
-mod link;
 mod parser;
 mod port_groups;
 mod rules;
@@ -14,8 +12,13 @@ mod ulps;
 
 use std::borrow::Cow;
 
+pub(crate) use levels::{append, to_ranges};
+
+use crate::dialect::{Dialect, LEVEL_BY_NUMBER, level_by_number};
 use crate::error::{Error, Problem, Span};
+use crate::link::link;
 use crate::model::Policy;
+use crate::options::ParseOptions;
 
 /// Units: bytes.
 pub const MAX_FILE_BYTES: usize = 16 << 20;
@@ -30,19 +33,6 @@ pub const MAX_NAME_BYTES: usize = 255;
 /// Longest `use:` text. Units: bytes.
 pub const MAX_TEXT_BYTES: usize = 10_239;
 
-/// What differs between versions of OpenSM.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ParseOptions {
-    /// The largest rate code accepted in `rate-limit`: 22 in OpenSM 3.3.23, 24 in 3.3.24.
-    pub max_rate_code: u8,
-}
-
-impl Default for ParseOptions {
-    fn default() -> Self {
-        Self { max_rate_code: 22 }
-    }
-}
-
 /// The text of a file: UTF-8 if it is that, else Latin-1. Spans count in this text.
 pub fn decode(bytes: &[u8]) -> Cow<'_, str> {
     match std::str::from_utf8(bytes) {
@@ -53,7 +43,7 @@ pub fn decode(bytes: &[u8]) -> Cow<'_, str> {
 
 /// Reads a policy in OpenSM's dialect and finds what its rules refer to.
 ///
-/// Accepts what OpenSM accepts, but for NUL bytes and the limits of this module; does not let
+/// [`crate::parse_as`] reads the other dialects too. Accepts what OpenSM accepts, but for NUL bytes and the limits of this module; does not let
 /// rules refer to the groups that `qos-ulps` makes. What depends on the fabric is checked by
 /// [`crate::check`].
 ///
@@ -61,14 +51,15 @@ pub fn decode(bytes: &[u8]) -> Cow<'_, str> {
 pub fn parse(text: &str, options: &ParseOptions) -> Result<Policy, Error> {
     check_file(text)?;
     parser::parse(text, options)
-        .and_then(link::link)
+        .and_then(|draft| link(draft, Dialect::OpenSm, options))
         .map_err(|error| match foreign_dialect(text) {
             Some(foreign) => foreign,
             None => error,
         })
 }
 
-fn check_file(text: &str) -> Result<(), Error> {
+/// Errors: a text that is too long, or that holds a NUL byte.
+pub(crate) fn check_file(text: &str) -> Result<(), Error> {
     if text.len() > MAX_FILE_BYTES {
         let problem = Problem::TooMany {
             what: "bytes",
@@ -95,20 +86,9 @@ fn foreign_dialect(text: &str) -> Option<Error> {
     if text_start.starts_with('<') {
         return Some(refuse("RFC 0.1 (XML)", text.len() - text_start.len(), 1));
     }
-    let mut at = 0;
-    for line in text.split_inclusive('\n') {
-        let word = line.trim_start_matches([' ', '\t']);
-        if word.starts_with(LEVEL_BY_NUMBER) {
-            let start = at + line.len() - word.len();
-            return Some(refuse("RFC 0.2 (text)", start, LEVEL_BY_NUMBER.len()));
-        }
-        at += line.len();
-    }
-    None
+    let at = level_by_number(text)?;
+    Some(refuse("RFC 0.2 (text)", at, LEVEL_BY_NUMBER.len()))
 }
-
-/// The keyword by which rules of RFC 0.2 refer to a level's place; OpenSM's refer to names.
-const LEVEL_BY_NUMBER: &str = "qos-level-sn";
 
 fn span_at(text: &str, at: usize, length: usize) -> Span {
     let before = &text[..at];

@@ -1,8 +1,8 @@
 //! `port-groups`.
 
 use super::cursor::{Cursor, set_once};
-use super::draft::Draft;
 use super::token::{Block, Key, Kind, NodeWord};
+use crate::draft::Draft;
 use crate::error::{Error, Problem, Spanned};
 use crate::model::{Group, NodeTypes, Origin, PortName, Selector};
 use crate::number::signed_number;
@@ -112,7 +112,11 @@ fn port_name(name: Spanned<String>) -> Result<Spanned<Selector>, Error> {
     }
     let node = String::from(node);
     Ok(Spanned::new(
-        Selector::PortName(PortName { node, port }),
+        Selector::PortName(PortName {
+            node,
+            port,
+            by_words: false,
+        }),
         span,
     ))
 }

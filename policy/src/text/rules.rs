@@ -1,20 +1,19 @@
 //! `qos-match-rules`.
 
 use super::cursor::{Cursor, set_once};
-use super::draft::{DraftGroup, DraftLevel, DraftRule};
 use super::levels::{append, to_ranges};
-use super::parser::Sink;
 use super::token::{Block, Key, Kind};
+use crate::draft::{Draft, DraftGroup, DraftLevel, DraftRule};
 use crate::error::{Error, Problem, Span, Spanned};
 use crate::model::RuleOrigin;
 
 /// The whole section; it may be empty.
-pub(super) fn section(cursor: &mut Cursor<'_>, sink: &mut Sink) -> Result<(), Error> {
+pub(super) fn section(cursor: &mut Cursor<'_>, draft: &mut Draft) -> Result<(), Error> {
     cursor.bump();
     while let Some(start) = cursor.accept(Kind::Start(Block::Rule)) {
         let rule = rule(cursor, start.span)?;
-        sink.check_rule(&rule)?;
-        sink.draft.rules.push(rule);
+        draft.check_rule(&rule)?;
+        draft.rules.push(rule);
     }
     cursor.expect(
         Kind::End(Block::Rules),
@@ -50,6 +49,7 @@ fn rule(cursor: &mut Cursor<'_>, start: Span) -> Result<DraftRule, Error> {
         source: entries.source,
         destination: entries.destination,
         qos_class: entries.qos_class.map(to_ranges),
+        tclass: None,
         service_id: entries.service_id.map(to_ranges),
         pkey: entries.pkey.map(to_ranges),
         origin: RuleOrigin::Written,

@@ -42,9 +42,11 @@ fn vlarb_scope(cursor: &mut Cursor<'_>, start: Span) -> Result<VlArbScope, Error
     let mut scope = VlArbScope {
         groups: Vec::new(),
         across: Vec::new(),
+        to: Ranges::default(),
         high: Vec::new(),
         low: Vec::new(),
         high_limit: None,
+        skipped: None,
         span: start,
     };
     loop {
@@ -71,7 +73,8 @@ fn vlarb_scope(cursor: &mut Cursor<'_>, start: Span) -> Result<VlArbScope, Error
 fn sl2vl_scope(cursor: &mut Cursor<'_>, start: Span) -> Result<Sl2VlScope, Error> {
     const ENTRIES: &str = "group:, across:, across-from:, across-to:, from:, to:, sl2vl-table: \
          or end-sl2vl-scope";
-    let (mut groups, mut across_from, mut across_to) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut groups, mut across) = (Vec::new(), Vec::new());
+    let (mut across_from, mut across_to) = (Vec::new(), Vec::new());
     let (mut from, mut to) = (Ranges::default(), Ranges::default());
     let mut table = None;
     loop {
@@ -80,12 +83,7 @@ fn sl2vl_scope(cursor: &mut Cursor<'_>, start: Span) -> Result<Sl2VlScope, Error
             Kind::Key(Key::Group) => append_names(cursor, &mut groups)?,
             Kind::Key(Key::AcrossFrom) => append_names(cursor, &mut across_from)?,
             Kind::Key(Key::AcrossTo) => append_names(cursor, &mut across_to)?,
-            Kind::Key(Key::Across) => {
-                let mut both = Vec::new();
-                append_names(cursor, &mut both)?;
-                across_from.extend_from_slice(&both);
-                across_to.append(&mut both);
-            }
+            Kind::Key(Key::Across) => append_names(cursor, &mut across)?,
             Kind::Key(Key::From) => append_ports(cursor, &mut from)?,
             Kind::Key(Key::To) => append_ports(cursor, &mut to)?,
             Kind::Key(Key::Sl2VlTable) => {
@@ -103,7 +101,10 @@ fn sl2vl_scope(cursor: &mut Cursor<'_>, start: Span) -> Result<Sl2VlScope, Error
     }
     let end = cursor.expect(Kind::End(Block::Sl2VlScope), ENTRIES)?.span;
     let table = table.ok_or_else(|| missing(start, "sl2vl-table", "sl2vl-scope"))?;
-    if groups.is_empty() && across_from.is_empty() && across_to.is_empty() {
+    if [&groups, &across, &across_from, &across_to]
+        .iter()
+        .all(|names| names.is_empty())
+    {
         return Err(missing(
             start,
             "group, across-to or across-from",
@@ -112,11 +113,13 @@ fn sl2vl_scope(cursor: &mut Cursor<'_>, start: Span) -> Result<Sl2VlScope, Error
     }
     Ok(Sl2VlScope {
         groups,
+        across,
         across_from,
         across_to,
         from,
         to,
         table,
+        skipped: None,
         span: start.to(end),
     })
 }

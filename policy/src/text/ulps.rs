@@ -1,15 +1,14 @@
 //! `qos-ulps`: shorthand that becomes match rules behind all others.
 
 use super::cursor::{Cursor, out_of_range};
-use super::draft::{DraftGroup, DraftLevel, DraftRule};
-use super::parser::Sink;
 use super::token::{Block, Kind, Ulp};
+use crate::draft::{Draft, DraftGroup, DraftLevel, DraftRule};
 use crate::error::{Error, Span, Spanned};
 use crate::model::RuleOrigin;
 use crate::ranges::Ranges;
 
 /// The whole section; it has one line at least.
-pub(super) fn section(cursor: &mut Cursor<'_>, sink: &mut Sink) -> Result<(), Error> {
+pub(super) fn section(cursor: &mut Cursor<'_>, draft: &mut Draft) -> Result<(), Error> {
     cursor.bump();
     loop {
         let start = cursor.span();
@@ -17,7 +16,7 @@ pub(super) fn section(cursor: &mut Cursor<'_>, sink: &mut Sink) -> Result<(), Er
             return Err(cursor.unexpected(LINES));
         };
         cursor.bump();
-        line(cursor, sink, ulp, start)?;
+        line(cursor, draft, ulp, start)?;
         if cursor.accept(Kind::End(Block::Ulps)).is_some() {
             return Ok(());
         }
@@ -28,9 +27,9 @@ const LINES: &str = "default:, any, sdp, rds, iser, srp, ipoib with their colon 
      ', port-num', ', pkey', ', service-id', ', target-port-guid', ', source-port-guid', \
      ', source-target-port-guid'; or end-qos-ulps";
 
-fn line(cursor: &mut Cursor<'_>, sink: &mut Sink, ulp: Ulp, start: Span) -> Result<(), Error> {
+fn line(cursor: &mut Cursor<'_>, draft: &mut Draft, ulp: Ulp, start: Span) -> Result<(), Error> {
     if ulp == Ulp::Default {
-        sink.draft.ulp_default = Some(sl(cursor)?);
+        draft.ulp_default = Some(sl(cursor)?);
         return Ok(());
     }
     let mut rule = DraftRule {
@@ -38,6 +37,7 @@ fn line(cursor: &mut Cursor<'_>, sink: &mut Sink, ulp: Ulp, start: Span) -> Resu
         source: Vec::new(),
         destination: Vec::new(),
         qos_class: None,
+        tclass: None,
         service_id: None,
         pkey: None,
         level: DraftLevel::Sl(Spanned::new(0, start)),
@@ -50,8 +50,8 @@ fn line(cursor: &mut Cursor<'_>, sink: &mut Sink, ulp: Ulp, start: Span) -> Resu
     let sl = sl(cursor)?;
     rule.level = DraftLevel::Sl(sl);
     rule.span = start.to(sl.span);
-    sink.check_rule(&rule)?;
-    sink.draft.ulp_rules.push(rule);
+    draft.check_rule(&rule)?;
+    draft.ulp_rules.push(rule);
     Ok(())
 }
 

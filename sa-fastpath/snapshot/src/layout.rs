@@ -15,7 +15,7 @@ use crate::error::LoadError;
 pub const MAGIC: [u8; 8] = *b"SAPHSNAP";
 
 /// Version of the layout in this file and in `records`.
-pub const FORMAT_VERSION: u32 = 1;
+pub const FORMAT_VERSION: u32 = 2;
 
 /// Reads as this number only in the byte order it was written in.
 pub(crate) const BYTE_ORDER_MARK: u32 = 0x0102_0304;
@@ -108,6 +108,8 @@ sections! {
     LevelPkeys = "level P_Keys": crate::records::PkeyRangeRecord,
     /// Names of levels, UTF-8, each followed by a newline.
     LevelNames = "level names": u8,
+    /// Path bits by level; empty when all levels allow any.
+    LevelPathBits = "level path bits": crate::records::PathBitsRecord,
     /// Rules.
     Rules = "rules": crate::records::RuleRecord,
     /// Rule bitsets by source class.
@@ -118,6 +120,10 @@ sections! {
     QosClassMap = "QoS class map": u16,
     /// Rule bitsets by class of QoS class.
     QosClassSets = "QoS class sets": u64,
+    /// Class by traffic class; empty when no rule asks for one.
+    TclassMap = "traffic class map": u16,
+    /// Rule bitsets by class of traffic class; empty when no rule asks for one.
+    TclassSets = "traffic class sets": u64,
     /// Class by P_Key base.
     PkeyMap = "P_Key map": u16,
     /// Rule bitsets by P_Key class.

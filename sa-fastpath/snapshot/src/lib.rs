@@ -27,8 +27,9 @@ pub use build::Builder;
 pub use error::{BuildError, LoadError};
 pub use layout::{FORMAT_VERSION, MAGIC};
 pub use lookup::PathParameters;
-pub use policy_match::{MatchInput, Matched, RequestClasses};
+pub use policy_match::{MatchInput, Matched, RareInput, RequestClasses};
 pub use records::{
-    LevelRecord, PathClassRecord, PkeyRangeRecord, PortIx, PortRecord, SubnetRecord, port_flags,
+    LevelRecord, PathClassRecord, PkeyRangeRecord, PortIx, PortRecord, SubnetRecord, level_flags,
+    port_flags,
 };
 pub use snapshot::{Snapshot, SnapshotInfo};

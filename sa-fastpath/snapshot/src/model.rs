@@ -231,12 +231,55 @@ pub struct PolicyTables {
     pub source: Dimension<Vec<u16>>,
     /// By end port index: class as destination.
     pub destination: Dimension<Vec<u16>>,
+    /// Classes of ends that a request names neither by GID nor by LID; they count with
+    /// [`PolicySemantics::endpoint_mask_required`] only.
+    pub unnamed: UnnamedEnds,
     /// By QoS class 0 to 4095; index 4096 when the request names none.
     pub qos_class: Dimension<Vec<u16>>,
+    /// By traffic class 0 to 255; index 256 when the request names none.
+    pub tclass: Dimension<Vec<u16>>,
     /// By P_Key base 0 to 0x7fff; index 0x8000 when the request names none.
     pub pkey: Dimension<Vec<u16>>,
     /// By service id interval.
     pub service_id: Dimension<ServiceIntervals>,
+    /// How requests are read and what of them comes back.
+    pub semantics: PolicySemantics,
+}
+
+/// Where the dialects of a policy part: how requests are read and what of them comes back.
+///
+/// The default is OpenSM's way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct PolicySemantics {
+    /// What of a request comes back in its answers.
+    pub echo: Echo,
+    /// A rule with a source or destination holds only for requests that name that end by GID or
+    /// LID.
+    pub endpoint_mask_required: bool,
+    /// The upper half of the service id in the component mask stands for all of it, the lower is
+    /// ignored.
+    pub legacy_service_id: bool,
+}
+
+/// The field of a request that comes back as it was asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Echo {
+    /// Neither: both come back 0.
+    #[default]
+    None,
+    /// The QoS class.
+    QosClass,
+    /// The traffic class.
+    TClass,
+}
+
+/// Classes that hold only the rules without the criterion.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct UnnamedEnds {
+    /// Among the sets of sources.
+    pub source: u16,
+    /// Among the sets of destinations.
+    pub destination: u16,
 }
 
 /// One criterion: a map from values to classes, and the rules that hold for each class.
@@ -266,8 +309,9 @@ pub struct ServiceIntervals {
 pub struct QosLevelRow {
     /// Name for people.
     pub name: String,
-    /// The SL it gives. 16 and more is no SL: no path gets it (OpenSM keeps 8 bits).
-    pub sl: u8,
+    /// The SL it gives. 16 and more is no SL: no path gets it (OpenSM keeps 8 bits). None: chosen
+    /// as if no policy were in force, which is the partition's.
+    pub sl: Option<u8>,
     /// Largest MTU code.
     pub mtu_limit: Option<Mtu>,
     /// Fastest rate.
@@ -276,6 +320,11 @@ pub struct QosLevelRow {
     pub packet_life: Option<u8>,
     /// P_Key bases that it allows, disjoint inclusive ranges ascending; empty for any.
     pub pkeys: Vec<(u16, u16)>,
+    /// Offsets into the destination's LID range that it allows: bit b for base LID + b. None for
+    /// any.
+    pub path_bits: Option<u128>,
+    /// Traffic class of its paths. None: see [`Echo`].
+    pub tclass: Option<u8>,
 }
 
 /// A rule, for people and for the level it gives.

@@ -5,11 +5,14 @@
 //! everywhere, stands for "no rule". Source: reference on QoS policy, rule bitsets by equivalence
 //! class.
 
-use crate::records::{LevelRecord, PkeyRangeRecord, PolicyRecord, PortIx, PortRecord};
+use crate::model::Echo;
+use crate::records::{LevelRecord, PkeyRangeRecord, PolicyRecord, PortIx, level_flags, semantics};
 use crate::snapshot::Snapshot;
 
 /// Index of "names no QoS class" in its map.
 pub(crate) const QOS_CLASS_ABSENT: u16 = 4096;
+/// Index of "names no traffic class" in its map.
+pub(crate) const TCLASS_ABSENT: u16 = 256;
 /// Index of "names no P_Key" in its map.
 pub(crate) const PKEY_ABSENT: u16 = 0x8000;
 
@@ -20,6 +23,7 @@ pub(crate) mod dimension {
     pub(crate) const QOS_CLASS: u32 = 1 << 2;
     pub(crate) const PKEY: u32 = 1 << 3;
     pub(crate) const SERVICE: u32 = 1 << 4;
+    pub(crate) const ALL: u32 = (1 << 5) - 1;
 }
 
 /// What a request says that rules ask about; `None` where its component mask leaves it out.
@@ -31,6 +35,17 @@ pub struct MatchInput {
     pub pkey: Option<u16>,
     /// 64 bits.
     pub service_id: Option<u64>,
+}
+
+/// What OpenSM's dialect does not ask about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RareInput {
+    /// 8 bits; none where the component mask leaves it out.
+    pub tclass: Option<u8>,
+    /// The request names the port where the path starts, by GID or LID.
+    pub names_source: bool,
+    /// The request names the port where the path ends, by GID or LID.
+    pub names_destination: bool,
 }
 
 /// A level, and which rule gave it.
@@ -115,7 +130,15 @@ impl Snapshot {
             .unwrap_or(0)
     }
 
-    /// The level for a path from `source` to `destination`. None without a policy.
+    /// True when the policy says nothing that OpenSM's dialect cannot, so that
+    /// [`Self::match_level`] does; also without a policy.
+    #[inline(always)]
+    pub fn is_plain(&self) -> bool {
+        self.semantics() == 0
+    }
+
+    /// The level for a path from `source` to `destination` by the criteria of OpenSM's dialect,
+    /// which is right if [`Self::is_plain`]. None without a policy.
     #[inline(always)]
     pub fn match_level(
         &self,
@@ -124,7 +147,43 @@ impl Snapshot {
         classes: &RequestClasses,
     ) -> Option<Matched<'_>> {
         let policy = self.policy.as_ref()?;
-        let first = self.first_rule(policy, self.port(source), self.port(destination), classes);
+        let (source, destination) = (self.port(source), self.port(destination));
+        let ends = (source.source_class, destination.destination_class);
+        self.matched(policy, self.first_rule(policy, ends, classes, None))
+    }
+
+    /// The level for a path from `source` to a LID of `destination` by all criteria. None without
+    /// a policy, and when the level's path bits leave the LID out.
+    pub fn match_rare(
+        &self,
+        source: PortIx,
+        (destination, lid): (PortIx, u16),
+        classes: &RequestClasses,
+        rare: &RareInput,
+    ) -> Option<Matched<'_>> {
+        let policy = self.policy.as_ref()?;
+        let must_be_named = policy.semantics & semantics::ENDPOINT_MASK != 0;
+        let (source, destination) = (self.port(source), self.port(destination));
+        let offset = lid.wrapping_sub(destination.lid);
+        let source = match must_be_named && !rare.names_source {
+            true => policy.unnamed_source,
+            false => source.source_class,
+        };
+        let destination = match must_be_named && !rare.names_destination {
+            true => policy.unnamed_destination,
+            false => destination.destination_class,
+        };
+        let at = rare.tclass.map_or(TCLASS_ABSENT, u16::from);
+        let class = self.sections.tclass_map.get(usize::from(at));
+        let words = usize::try_from(policy.words).unwrap_or(0);
+        let by_tclass = class.and_then(|class| rule_set(&self.sections.tclass_sets, *class, words));
+        let first = self.first_rule(policy, (source, destination), classes, by_tclass);
+        let matched = self.matched(policy, first)?;
+        self.allows_path_bits(&matched, offset).then_some(matched)
+    }
+
+    #[inline(always)]
+    fn matched(&self, policy: &PolicyRecord, first: u32) -> Option<Matched<'_>> {
         let record = self.sections.rules.get(usize::try_from(first).ok()?)?;
         Some(Matched {
             rule: (first < policy.rules).then_some(first),
@@ -141,9 +200,9 @@ impl Snapshot {
     fn first_rule(
         &self,
         policy: &PolicyRecord,
-        source: &PortRecord,
-        destination: &PortRecord,
+        (source, destination): (u16, u16),
         classes: &RequestClasses,
+        by_tclass: Option<&[u64]>,
     ) -> u32 {
         let words = usize::try_from(policy.words).unwrap_or(0);
         let sections = &self.sections;
@@ -154,12 +213,8 @@ impl Snapshot {
             Some(by_pkey),
             Some(by_service),
         ) = (
-            rule_set(&sections.source_sets, source.source_class, words),
-            rule_set(
-                &sections.destination_sets,
-                destination.destination_class,
-                words,
-            ),
+            rule_set(&sections.source_sets, source, words),
+            rule_set(&sections.destination_sets, destination, words),
             rule_set(&sections.qos_class_sets, classes.qos_class, words),
             rule_set(&sections.pkey_rule_sets, classes.pkey, words),
             rule_set(&sections.service_sets, classes.service, words),
@@ -169,9 +224,13 @@ impl Snapshot {
         };
         let ends = by_source.iter().zip(by_destination);
         let said = by_class.iter().zip(by_pkey).zip(by_service);
+        let mut rare = by_tclass.map(|words| words.iter());
         let mut base = 0;
         for ((source, destination), ((class, pkey), service)) in ends.zip(said) {
-            let hits = source & destination & class & pkey & service;
+            let mut hits = source & destination & class & pkey & service;
+            if let Some(word) = rare.as_mut().and_then(Iterator::next) {
+                hits &= word;
+            }
             if hits != 0 {
                 return base + hits.trailing_zeros();
             }
@@ -191,6 +250,46 @@ impl Snapshot {
             .unwrap_or_default()
     }
 
+    /// True when the level allows paths to the destination's LID at this offset from its first.
+    fn allows_path_bits(&self, matched: &Matched<'_>, offset: u16) -> bool {
+        let place = usize::try_from(matched.level_index).unwrap_or(usize::MAX);
+        let Some(bits) = self.sections.level_path_bits.get(place) else {
+            return true;
+        };
+        match offset {
+            0..64 => bits.low >> offset & 1 == 1,
+            64..128 => bits.high >> (offset - 64) & 1 == 1,
+            _ => false,
+        }
+    }
+
+    /// True when the upper half of a service id in the component mask stands for all of it.
+    #[inline]
+    pub fn takes_legacy_service_id(&self) -> bool {
+        self.semantics() & semantics::LEGACY_SERVICE_ID != 0
+    }
+
+    /// True when some level has a traffic class of its own.
+    #[inline]
+    pub fn levels_have_tclass(&self) -> bool {
+        self.semantics() & semantics::LEVEL_TCLASS != 0
+    }
+
+    /// What of a request comes back in its answers.
+    #[inline]
+    pub fn echo(&self) -> Echo {
+        match self.semantics() & (semantics::ECHO_QOS_CLASS | semantics::ECHO_TCLASS) {
+            0 => Echo::None,
+            semantics::ECHO_QOS_CLASS => Echo::QosClass,
+            _ => Echo::TClass,
+        }
+    }
+
+    #[inline(always)]
+    fn semantics(&self) -> u32 {
+        self.policy.as_ref().map_or(0, |policy| policy.semantics)
+    }
+
     /// The line of the policy file where a rule starts.
     pub fn rule_line(&self, rule: u32) -> Option<u32> {
         self.sections
@@ -203,6 +302,24 @@ impl Snapshot {
     pub fn level_name(&self, level: u32) -> Option<&str> {
         let names = core::str::from_utf8(&self.sections.level_names).ok()?;
         names.lines().nth(usize::try_from(level).ok()?)
+    }
+}
+
+impl LevelRecord {
+    /// The SL that it gives; above 15 one that no path carries.
+    #[inline(always)]
+    pub const fn sl(&self) -> Option<u8> {
+        if self.has(level_flags::NO_SL) {
+            None
+        } else {
+            Some(self.sl)
+        }
+    }
+
+    /// True when the flag is set, see [`level_flags`].
+    #[inline(always)]
+    pub const fn has(&self, flag: u8) -> bool {
+        self.flags & flag != 0
     }
 }
 

@@ -161,8 +161,36 @@ pub(crate) struct PolicyRecord {
     pub default_level: u16,
     /// Service class of a request without service id.
     pub service_absent: u16,
+    /// Class of a source that the request does not name, where that counts.
+    pub unnamed_source: u16,
+    /// Class of a destination that the request does not name, where that counts.
+    pub unnamed_destination: u16,
     /// Bit n: dimension n distinguishes anything (source, destination, QoS class, P_Key, service).
     pub dimensions: u32,
+    /// See [`semantics`]; 0 when OpenSM's dialect could say it all.
+    pub semantics: u32,
+}
+
+/// Bits of [`PolicyRecord::semantics`].
+pub(crate) mod semantics {
+    /// Rules with a source or destination hold for requests that name that end.
+    pub(crate) const ENDPOINT_MASK: u32 = 1 << 0;
+    /// The upper half of the service id stands for all of it.
+    pub(crate) const LEGACY_SERVICE_ID: u32 = 1 << 1;
+    /// The QoS class comes back.
+    pub(crate) const ECHO_QOS_CLASS: u32 = 1 << 2;
+    /// The traffic class comes back.
+    pub(crate) const ECHO_TCLASS: u32 = 1 << 3;
+    /// Some rule asks for a traffic class.
+    pub(crate) const ASKS_TCLASS: u32 = 1 << 4;
+    /// Some level has a traffic class.
+    pub(crate) const LEVEL_TCLASS: u32 = 1 << 5;
+    /// Some level allows some path bits only.
+    pub(crate) const LEVEL_PATH_BITS: u32 = 1 << 6;
+    /// Some level gives no SL.
+    pub(crate) const LEVEL_NO_SL: u32 = 1 << 7;
+    /// All bits in use.
+    pub(crate) const ALL: u32 = (1 << 8) - 1;
 }
 
 /// A QoS level.
@@ -173,18 +201,42 @@ pub struct LevelRecord {
     pub pkeys_start: u32,
     /// How many; 0 for any P_Key.
     pub pkeys_len: u32,
-    /// SL; above 15 none.
+    /// SL; above 15 none that exists.
     pub sl: u8,
     /// MTU code, 0 for no limit.
     pub mtu_limit: u8,
     /// Rate rank, 0 for no limit.
     pub rate_limit: u8,
-    /// 1 when `packet_life` counts.
-    pub has_packet_life: u8,
     /// Packet life time.
     pub packet_life: u8,
+    /// Traffic class.
+    pub tclass: u8,
+    /// See [`level_flags`].
+    pub flags: u8,
     /// Zero.
-    pub reserved: [u8; 3],
+    pub reserved: [u8; 2],
+}
+
+/// Bits of [`LevelRecord::flags`].
+pub mod level_flags {
+    /// `packet_life` counts.
+    pub const PACKET_LIFE: u8 = 1 << 0;
+    /// `tclass` counts.
+    pub const TCLASS: u8 = 1 << 1;
+    /// It gives no SL; `sl` is 0.
+    pub const NO_SL: u8 = 1 << 2;
+    /// All bits in use.
+    pub const ALL: u8 = (1 << 3) - 1;
+}
+
+/// Offsets into the destination's LID range that a level allows.
+#[derive(Debug, Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+pub(crate) struct PathBitsRecord {
+    /// Bit b: base LID + b.
+    pub low: u64,
+    /// Bit b: base LID + 64 + b.
+    pub high: u64,
 }
 
 /// An inclusive range of P_Key bases.
@@ -211,3 +263,5 @@ const _: () = assert!(size_of::<PortRecord>() == 32);
 const _: () = assert!(size_of::<PathClassRecord>() == 4);
 const _: () = assert!(size_of::<SubnetRecord>() == 64);
 const _: () = assert!(size_of::<LevelRecord>() == 16);
+const _: () = assert!(size_of::<PathBitsRecord>() == 16);
+const _: () = assert!(size_of::<PolicyRecord>() == 24);

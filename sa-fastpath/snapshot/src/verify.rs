@@ -10,8 +10,10 @@ use crate::lookup::{
     ENGINE_KEEP, ENGINE_TORUS, PAIRS_DENSE, PAIRS_UNIFORM, REVERSE_PATH, REVERSE_POLICY,
 };
 use crate::pkeys;
-use crate::policy_match::{PKEY_ABSENT, QOS_CLASS_ABSENT};
-use crate::records::{PolicyRecord, PortRecord, port_flags, unpack_capacity};
+use crate::policy_match::{PKEY_ABSENT, QOS_CLASS_ABSENT, TCLASS_ABSENT, dimension};
+use crate::records::{
+    LevelRecord, PolicyRecord, PortRecord, level_flags, port_flags, semantics, unpack_capacity,
+};
 use crate::snapshot::{Sections, Snapshot};
 
 type Checked = Result<(), LoadError>;
@@ -285,11 +287,14 @@ fn text(sections: &Sections) -> Checked {
 fn no_policy(sections: &Sections) -> Checked {
     let empty = sections.levels.is_empty()
         && sections.level_pkeys.is_empty()
+        && sections.level_path_bits.is_empty()
         && sections.rules.is_empty()
         && sections.source_sets.is_empty()
         && sections.destination_sets.is_empty()
         && sections.qos_class_map.is_empty()
         && sections.qos_class_sets.is_empty()
+        && sections.tclass_map.is_empty()
+        && sections.tclass_sets.is_empty()
         && sections.pkey_map.is_empty()
         && sections.pkey_rule_sets.is_empty()
         && sections.service_starts.is_empty()
@@ -326,9 +331,29 @@ fn policy(sections: &Sections, record: &PolicyRecord) -> Checked {
         "rules",
         "default level",
     )?;
+    known_semantics(sections, record)?;
     levels_in_range(sections)?;
-    let sizes = set_counts(sections, rules, words)?;
+    path_bits(sections, record)?;
+    let sizes = set_counts(sections, record, (rules, words))?;
     maps(sections, record, &sizes)
+}
+
+fn known_semantics(sections: &Sections, record: &PolicyRecord) -> Checked {
+    let dimensions = record.dimensions & !dimension::ALL == 0;
+    check(dimensions, "policy", "unknown criterion")?;
+    let bits = record.semantics & !semantics::ALL == 0;
+    check(bits, "policy", "unknown semantics")?;
+    let both = semantics::ECHO_QOS_CLASS | semantics::ECHO_TCLASS;
+    check(record.semantics & both != both, "policy", "two echoes")?;
+    let flags = [
+        (level_flags::TCLASS, semantics::LEVEL_TCLASS),
+        (level_flags::NO_SL, semantics::LEVEL_NO_SL),
+    ];
+    let agree = flags.iter().all(|(flag, bit)| {
+        let some = sections.levels.iter().any(|level| level.has(*flag));
+        some == (record.semantics & bit != 0)
+    });
+    check(agree, "policy", "semantics and levels disagree")
 }
 
 fn levels_in_range(sections: &Sections) -> Checked {
@@ -343,8 +368,9 @@ fn levels_in_range(sections: &Sections) -> Checked {
         let mtu = level.mtu_limit == 0 || Mtu::from_code(level.mtu_limit).is_ok();
         let rate = level.rate_limit == 0 || RateRank::from_raw(level.rate_limit).is_some();
         check(mtu && rate, "QoS levels", "MTU or rate limit")?;
-        let zero = level.reserved == [0; 3] && level.has_packet_life <= 1;
-        check(zero, "QoS levels", "reserved bytes")?;
+        let known = level.flags & !level_flags::ALL == 0;
+        check(known, "QoS levels", "unknown flags")?;
+        check(absent_is_zero(level), "QoS levels", "reserved bytes")?;
     }
     let ranges = &*sections.level_pkeys;
     check(
@@ -358,16 +384,40 @@ fn levels_in_range(sections: &Sections) -> Checked {
     check(ordered, "level P_Keys", "range")
 }
 
+/// What does not count is 0.
+const fn absent_is_zero(level: &LevelRecord) -> bool {
+    (level.has(level_flags::PACKET_LIFE) || level.packet_life == 0)
+        && (level.has(level_flags::TCLASS) || level.tclass == 0)
+        && (!level.has(level_flags::NO_SL) || level.sl == 0)
+        && level.reserved[0] == 0
+        && level.reserved[1] == 0
+}
+
+fn path_bits(sections: &Sections, record: &PolicyRecord) -> Checked {
+    let expected = match record.semantics & semantics::LEVEL_PATH_BITS {
+        0 => 0,
+        _ => sections.levels.len(),
+    };
+    let length = sections.level_path_bits.len() == expected;
+    check(length, "level path bits", "unexpected length")
+}
+
 /// Classes per dimension.
 struct SetCounts {
     source: usize,
     destination: usize,
     qos_class: usize,
+    /// 0 when no rule asks for one.
+    tclass: usize,
     pkey: usize,
     service: usize,
 }
 
-fn set_counts(sections: &Sections, rules: usize, words: usize) -> Result<SetCounts, LoadError> {
+fn set_counts(
+    sections: &Sections,
+    record: &PolicyRecord,
+    (rules, words): (usize, usize),
+) -> Result<SetCounts, LoadError> {
     let count = |sets: &[u64], name: &'static str| {
         let classes = sets.len() / words;
         check(
@@ -383,7 +433,15 @@ fn set_counts(sections: &Sections, rules: usize, words: usize) -> Result<SetCoun
         check(guarded, name, "guard bit")?;
         Ok(classes)
     };
+    let tclass = match record.semantics & semantics::ASKS_TCLASS {
+        0 => {
+            let empty = sections.tclass_sets.is_empty();
+            check(empty, "traffic class sets", "for no rule").map(|()| 0)?
+        }
+        _ => count(&sections.tclass_sets, "traffic class sets")?,
+    };
     Ok(SetCounts {
+        tclass,
         source: count(&sections.source_sets, "source sets")?,
         destination: count(&sections.destination_sets, "destination sets")?,
         qos_class: count(&sections.qos_class_sets, "QoS class sets")?,
@@ -399,11 +457,25 @@ fn maps(sections: &Sections, record: &PolicyRecord, sizes: &SetCounts) -> Checke
         let destination = usize::from(port.destination_class) < sizes.destination;
         check(source && destination, "ports", "policy class out of range")?;
     }
+    let source = usize::from(record.unnamed_source) < sizes.source;
+    let destination = usize::from(record.unnamed_destination) < sizes.destination;
+    let unnamed = source && destination;
+    check(unnamed, "policy", "class of unnamed ends out of range")?;
     let qos = &*sections.qos_class_map;
     let length = qos.len() == usize::from(QOS_CLASS_ABSENT) + 1;
     check(
         length && inside(qos, sizes.qos_class),
         "QoS class map",
+        "length or class",
+    )?;
+    let tclass = &*sections.tclass_map;
+    let expected = match sizes.tclass {
+        0 => 0,
+        _ => usize::from(TCLASS_ABSENT) + 1,
+    };
+    check(
+        tclass.len() == expected && inside(tclass, sizes.tclass),
+        "traffic class map",
         "length or class",
     )?;
     let pkey = &*sections.pkey_map;

@@ -4,7 +4,7 @@
 
 use proptest::prelude::*;
 use sa_snapshot::model::*;
-use sa_snapshot::{Builder, LoadError, Snapshot};
+use sa_snapshot::{Builder, LoadError, MatchInput, PortIx, RareInput, Snapshot};
 use sa_wire::{Guid, Lid, Lmc, Mtu, NodeType, Pkey, Rate, SlVlMask};
 
 fn capacity(mtu: u8, rate: u8) -> Capacity {
@@ -42,19 +42,23 @@ fn policy(ports: usize) -> PolicyTables {
         levels: vec![
             QosLevelRow {
                 name: "DEFAULT".into(),
-                sl: 0,
+                sl: Some(0),
                 mtu_limit: None,
                 rate_limit: None,
                 packet_life: None,
                 pkeys: vec![],
+                path_bits: None,
+                tclass: None,
             },
             QosLevelRow {
                 name: "gold".into(),
-                sl: 8,
+                sl: Some(8),
                 mtu_limit: Some(Mtu::M2048),
                 rate_limit: None,
                 packet_life: Some(17),
                 pkeys: vec![(1, 9), (0x7fff, 0x7fff)],
+                path_bits: None,
+                tclass: None,
             },
         ],
         default_level: 0,
@@ -67,8 +71,13 @@ fn policy(ports: usize) -> PolicyTables {
             map: (0..ports).map(|ix| u16::from(ix % 2 == 0)).collect(),
             sets: single(&[0, 1]),
         },
+        unnamed: UnnamedEnds::default(),
         qos_class: Dimension {
             map: vec![0; 4097],
+            sets: single(&[1]),
+        },
+        tclass: Dimension {
+            map: vec![0; 257],
             sets: single(&[1]),
         },
         pkey: Dimension {
@@ -83,7 +92,31 @@ fn policy(ports: usize) -> PolicyTables {
             },
             sets: single(&[0, 1]),
         },
+        semantics: PolicySemantics::default(),
     }
+}
+
+/// What the RFCs can say and OpenSM's dialect cannot. The rule, of the level "gold", also wants
+/// traffic class 7; ends of even place are destinations of it.
+fn rfc(mut policy: PolicyTables) -> PolicyTables {
+    policy.levels[0].sl = None;
+    policy.levels[1].path_bits = Some(1 << 1 | 1 << 100);
+    policy.levels[1].tclass = Some(9);
+    policy.tclass.map[7] = 1;
+    policy.tclass.sets = vec![vec![0], vec![1]];
+    policy.service_id.sets = vec![vec![1], vec![1]];
+    policy.semantics = PolicySemantics {
+        echo: Echo::TClass,
+        endpoint_mask_required: true,
+        legacy_service_id: true,
+    };
+    policy
+}
+
+fn rfc_model(ports: u16, lmc: u8, dense: bool) -> Model {
+    let mut model = model(ports, lmc, dense, true);
+    model.policy = model.policy.map(rfc);
+    model
 }
 
 fn model(ports: u16, lmc: u8, dense: bool, with_policy: bool) -> Model {
@@ -204,7 +237,7 @@ fn truncation_anywhere_is_refused() {
 
 #[test]
 fn every_flipped_bit_is_refused() {
-    let snapshot = built(3, 0, true, true);
+    let snapshot = Builder::build(&rfc_model(3, 0, true)).unwrap();
     let mut bytes = snapshot.as_bytes().to_vec();
     // Every bit of the header and section table, then one bit in every fifth byte.
     let dense = (0..768 * 8).collect::<Vec<_>>();
@@ -218,7 +251,80 @@ fn every_flipped_bit_is_refused() {
 }
 
 #[test]
+fn criteria_that_no_rule_uses_take_no_room() {
+    let length = |snapshot: &Snapshot, name| {
+        let sections = snapshot.info().sections;
+        let section = sections.iter().find(|section| section.0 == name);
+        section.unwrap().1
+    };
+    let rare = ["traffic class map", "traffic class sets", "level path bits"];
+    let plain = built(9, 1, false, true);
+    assert!(plain.is_plain() && built(9, 1, false, false).is_plain());
+    assert_eq!(rare.map(|name| length(&plain, name)), [0; 3]);
+    let rfc = Builder::build(&rfc_model(9, 1, false)).unwrap();
+    assert!(!rfc.is_plain());
+    assert_eq!(rare.map(|name| length(&rfc, name)), [514, 16, 32]);
+    assert!(rfc.takes_legacy_service_id() && !plain.takes_legacy_service_id());
+    assert_eq!((rfc.echo(), plain.echo()), (Echo::TClass, Echo::None));
+    // A rule that holds for no traffic class at all is looked up, though all classes are alike.
+    let mut never = model(9, 1, false, true);
+    let tclass = &mut never.policy.as_mut().unwrap().tclass;
+    tclass.sets = vec![vec![0]];
+    let never = Builder::build(&never).unwrap();
+    assert!(!never.is_plain());
+    assert_eq!(length(&never, "traffic class sets"), 8);
+}
+
+#[test]
+fn rare_criteria_decide() {
+    let snapshot = Builder::build(&rfc_model(9, 1, false)).unwrap();
+    let named = RareInput {
+        tclass: Some(7),
+        names_source: true,
+        names_destination: true,
+    };
+    let classes = snapshot.classify(&MatchInput::default()).unwrap();
+    let end = |place: u16| snapshot.port_by_lid(1 + place * 8).unwrap();
+    let level = |to: PortIx, offset: u16, rare: &RareInput| {
+        let lid = snapshot.port(to).lid + offset;
+        let matched = snapshot.match_rare(end(1), (to, lid), &classes, rare);
+        matched.map(|matched| matched.level_index)
+    };
+    assert_eq!(level(end(2), 1, &named), Some(1));
+    assert_eq!(level(end(3), 1, &named), Some(0), "not in the group");
+    assert_eq!(level(end(2), 0, &named), None, "not that LID");
+    assert_eq!(level(end(2), 100, &named), Some(1));
+    assert_eq!(level(end(2), 128, &named), None, "no offset is that large");
+    for tclass in [None, Some(6), Some(8)] {
+        let other = RareInput { tclass, ..named };
+        assert_eq!(level(end(2), 0, &other), Some(0), "{tclass:?}");
+    }
+    let unnamed = RareInput {
+        names_destination: false,
+        ..named
+    };
+    assert_eq!(level(end(2), 1, &unnamed), Some(0));
+    let source_unnamed = RareInput {
+        names_source: false,
+        ..named
+    };
+    assert_eq!(level(end(2), 1, &source_unnamed), Some(1), "no rule asks");
+    let gold = snapshot.match_rare(end(1), (end(2), 18), &classes, &named);
+    assert_eq!(gold.unwrap().level.sl(), Some(8));
+    let default = snapshot.match_rare(end(1), (end(3), 25), &classes, &named);
+    assert_eq!(default.unwrap().level.sl(), None);
+}
+
+#[test]
 fn contradictions_in_the_model_are_named() {
+    let mut short = rfc_model(6, 0, false);
+    short.policy.as_mut().unwrap().tclass.map.pop();
+    let error = Builder::build(&short).unwrap_err();
+    assert!(error.to_string().contains("traffic class"), "{error}");
+    let mut unnamed = rfc_model(6, 0, false);
+    unnamed.policy.as_mut().unwrap().unnamed.destination = 2;
+    let error = Builder::build(&unnamed).unwrap_err();
+    assert!(error.to_string().contains("unnamed"), "{error}");
     let mut twice = model(6, 0, false, false);
     twice.ports[3].guid = twice.ports[1].guid;
     let error = Builder::build(&twice).unwrap_err();
@@ -238,9 +344,13 @@ proptest! {
     fn damage_behind_a_right_digest_never_breaks_a_lookup(
         dense in any::<bool>(),
         with_policy in any::<bool>(),
+        of_rfc in any::<bool>(),
         edits in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
     ) {
-        let snapshot = built(9, 1, dense, with_policy);
+        let snapshot = match with_policy && of_rfc {
+            true => Builder::build(&rfc_model(9, 1, dense)).unwrap(),
+            false => built(9, 1, dense, with_policy),
+        };
         let mut bytes = snapshot.as_bytes().to_vec();
         for (at, value) in edits {
             // Mostly headers and small tables, where structure lies.
@@ -265,7 +375,7 @@ fn exercise(snapshot: &Snapshot) {
             let _ = snapshot.engine_sl(8, *a, *b);
             let _ = snapshot.share_partition(*a, *b);
             let _ = snapshot.share_pkey(*a, *b, 0x8001);
-            let input = sa_snapshot::MatchInput {
+            let input = MatchInput {
                 qos_class: Some(7),
                 pkey: Some(1),
                 service_id: Some(150),
@@ -273,6 +383,14 @@ fn exercise(snapshot: &Snapshot) {
             if let Some(classes) = snapshot.classify(&input) {
                 let matched = snapshot.match_level(*a, *b, &classes);
                 let _ = matched.map(|matched| snapshot.level_pkeys(matched.level).len());
+                let rare = RareInput {
+                    tclass: Some(7),
+                    names_source: true,
+                    names_destination: false,
+                };
+                for lid in [0, snapshot.port(*b).lid, 0xffff] {
+                    let _ = snapshot.match_rare(*a, (*b, lid), &classes, &rare);
+                }
             }
         }
     }

@@ -1,8 +1,9 @@
 //! What a path offers and whether that is what was asked for, in one direction.
 
-use sa_snapshot::{LevelRecord, PortIx, Snapshot};
+use sa_snapshot::{LevelRecord, PortIx, Snapshot, level_flags};
 use sa_wire::{Sl, SlVlMask};
 
+use super::query::Direction;
 use super::{PathQuery, select};
 
 /// What a PathRecord says of a path beside its ends.
@@ -23,26 +24,39 @@ pub struct Parameters {
 /// Judges the path from `source` to `destination_lid`. None when there is none, or none that the
 /// policy allows and the request wants.
 ///
+/// `RFC`: also what OpenSM's dialect of policies cannot say counts; false where the policy says
+/// nothing of the kind, so that it costs nothing there.
+/// `direction` tells which of the ends the query calls its source.
 /// Source: OpenSM `osm_sa_path_record.c` (`pr_rcv_get_path_parms`), whose order is kept: life
 /// times, selectors, P_Key, SL, routing engine.
 #[inline(always)]
-pub(crate) fn judge(
+pub(crate) fn judge<const RFC: bool>(
     snapshot: &Snapshot,
     query: &PathQuery,
+    direction: Direction,
     source: PortIx,
     destination: PortIx,
     destination_lid: u16,
 ) -> Option<Parameters> {
     let path = snapshot.path(source, destination, destination_lid)?;
     let level = match &query.classes {
+        Some(classes) if RFC => {
+            let end = (destination, destination_lid);
+            let rare = query.rare_input(direction);
+            Some(snapshot.match_rare(source, end, classes, &rare)?.level)
+        }
         Some(classes) => Some(snapshot.match_level(source, destination, classes)?.level),
         None => None,
+    };
+    let level_sl = match level {
+        Some(level) if RFC => level.sl(),
+        level => level.map(|level| level.sl),
     };
     let (mut mtu, mut rate) = (path.mtu, path.rate);
     if let Some(level) = level {
         mtu = limited(mtu, level.mtu_limit);
         rate = limited(rate, level.rate_limit);
-        if !carries(path.carried, level.sl) {
+        if level_sl.is_some_and(|sl| !carries(path.carried, sl)) {
             return None;
         }
     }
@@ -57,7 +71,7 @@ pub(crate) fn judge(
         packet_life = select::value(packet_life, wanted)?;
     }
     let pkey = pkey(snapshot, query, level, source, destination)?;
-    let sl = sl(snapshot, query, level, path.carried, pkey)?;
+    let sl = sl(snapshot, query, level_sl, path.carried, pkey)?;
     let finished = snapshot.engine_sl(sl, source, destination);
     if finished != sl && query.requested_sl().is_some() {
         return None;
@@ -92,7 +106,7 @@ fn carries(carried: SlVlMask, sl: u8) -> bool {
 fn packet_life(snapshot: &Snapshot, level: Option<&LevelRecord>, loopback: bool) -> u8 {
     match level {
         _ if loopback => 0,
-        Some(level) if level.has_packet_life == 1 => level.packet_life,
+        Some(level) if level.has(level_flags::PACKET_LIFE) => level.packet_life,
         _ => snapshot.subnet().packet_life,
     }
 }
@@ -151,19 +165,19 @@ fn level_pkey(
         .min()
 }
 
-/// The SL before the routing engine's say.
+/// The SL before the routing engine's say. `level` is the level's, if it gives one.
 #[inline(always)]
 fn sl(
     snapshot: &Snapshot,
     query: &PathQuery,
-    level: Option<&LevelRecord>,
+    level: Option<u8>,
     carried: SlVlMask,
     pkey: u16,
 ) -> Option<u8> {
     let sl = match (query.requested_sl(), level) {
-        (Some(requested), Some(level)) if level.sl != requested => return None,
+        (Some(requested), Some(level)) if level != requested => return None,
         (Some(requested), _) => requested,
-        (None, Some(level)) => level.sl,
+        (None, Some(level)) => level,
         (None, None) if pkey != 0 => snapshot.partition_sl(pkey),
         (None, None) => lowest(carried),
     };

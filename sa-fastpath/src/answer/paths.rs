@@ -6,6 +6,7 @@ use sa_snapshot::{PortIx, Snapshot};
 use sa_wire::path_record::{PathCompMask, PathRecord};
 
 use super::judge::{Parameters, judge};
+use super::query::Direction;
 use super::record::build;
 use super::{Ends, Enough, PathQuery};
 
@@ -18,7 +19,8 @@ const OTHERS: u8 = 2;
 /// it breaks.
 ///
 /// Order: equal offsets into both LID ranges, then for each source LID the other destination
-/// LIDs. Source: OpenSM `osm_sa_path_record.c` (`pr_rcv_get_port_pair_paths`).
+/// LIDs; those that the level's path bits leave out are passed over. Source: OpenSM
+/// `osm_sa_path_record.c` (`pr_rcv_get_port_pair_paths`).
 #[inline(always)]
 pub fn for_each_path(
     snapshot: &Snapshot,
@@ -26,6 +28,34 @@ pub fn for_each_path(
     requester: PortIx,
     source: PortIx,
     destination: PortIx,
+    mut sink: impl FnMut(&PathRecord) -> ControlFlow<()>,
+) -> ControlFlow<()> {
+    let ends = (requester, source, destination);
+    if snapshot.is_plain() {
+        each_path::<false>(snapshot, query, ends, sink)
+    } else {
+        each_rfc_path(snapshot, query, ends, &mut sink)
+    }
+}
+
+/// As [`each_path`], for policies that say what OpenSM's dialect cannot.
+#[cold]
+#[inline(never)]
+fn each_rfc_path(
+    snapshot: &Snapshot,
+    query: &PathQuery,
+    ends: (PortIx, PortIx, PortIx),
+    sink: &mut dyn FnMut(&PathRecord) -> ControlFlow<()>,
+) -> ControlFlow<()> {
+    each_path::<true>(snapshot, query, ends, sink)
+}
+
+/// `RFC`: see [`judge`].
+#[inline(always)]
+fn each_path<const RFC: bool>(
+    snapshot: &Snapshot,
+    query: &PathQuery,
+    (requester, source, destination): (PortIx, PortIx, PortIx),
     mut sink: impl FnMut(&PathRecord) -> ControlFlow<()>,
 ) -> ControlFlow<()> {
     let visible = snapshot.share_partition(requester, source)
@@ -40,7 +70,7 @@ pub fn for_each_path(
         Enough::Never => u32::MAX,
     };
     let mut emit = |source_lid, destination_lid, preference| {
-        let found = pair.path(source_lid, destination_lid, preference);
+        let found = pair.path::<RFC>(source_lid, destination_lid, preference);
         if let Some(record) = found {
             sink(&record)?;
             left -= 1;
@@ -142,21 +172,27 @@ impl<'a> Pair<'a> {
 
     /// The path between two LIDs.
     #[inline(always)]
-    fn path(&self, source_lid: u16, destination_lid: u16, preference: u8) -> Option<PathRecord> {
-        let parameters = judge(
+    fn path<const RFC: bool>(
+        &self,
+        source_lid: u16,
+        destination_lid: u16,
+        preference: u8,
+    ) -> Option<PathRecord> {
+        let parameters = judge::<RFC>(
             self.snapshot,
             self.query,
+            Direction::There,
             self.source,
             self.destination,
             destination_lid,
         )?;
-        let reversible = self.is_reversible(source_lid);
+        let reversible = self.is_reversible::<RFC>(source_lid);
         if !reversible && self.query.wants_reversible() {
             return None;
         }
         let ends = (self.source, self.destination);
         let lids = (source_lid, destination_lid);
-        Some(build(
+        Some(build::<RFC>(
             self.snapshot,
             self.query,
             ends,
@@ -167,11 +203,12 @@ impl<'a> Pair<'a> {
         ))
     }
 
-    /// True when the way back would be granted to the same request.
+    /// True when the way back would be granted to the same request with its ends exchanged. It is
+    /// a path to the source LID, which the path bits of its own level must allow.
     #[inline(always)]
-    fn is_reversible(&self, source_lid: u16) -> bool {
+    fn is_reversible<const RFC: bool>(&self, source_lid: u16) -> bool {
         if self.snapshot.reverse_policy_may_differ() || self.query.sets_conditions() {
-            return self.judge_reverse(source_lid).is_some();
+            return self.judge_reverse::<RFC>(source_lid).is_some();
         }
         !self.snapshot.reverse_path_may_differ()
             || self
@@ -181,10 +218,11 @@ impl<'a> Pair<'a> {
     }
 
     #[inline(never)]
-    fn judge_reverse(&self, source_lid: u16) -> Option<Parameters> {
-        judge(
+    fn judge_reverse<const RFC: bool>(&self, source_lid: u16) -> Option<Parameters> {
+        judge::<RFC>(
             self.snapshot,
             self.query,
+            Direction::Back,
             self.destination,
             self.source,
             source_lid,

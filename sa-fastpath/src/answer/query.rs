@@ -1,6 +1,6 @@
 //! A PathRecord request, decoded and checked as far as that needs no tables.
 
-use sa_snapshot::{MatchInput, RequestClasses, Snapshot};
+use sa_snapshot::{MatchInput, RareInput, RequestClasses, Snapshot};
 use sa_wire::mad::method;
 use sa_wire::path_record::{PathCompMask, PathRecord, SelectedValue};
 use sa_wire::sa::SaMad;
@@ -16,6 +16,15 @@ pub enum Enough {
     After(u8),
     /// All there are.
     Never,
+}
+
+/// Which way a path is looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Direction {
+    /// From the request's source to its destination.
+    There,
+    /// The other way, to tell whether the path is reversible.
+    Back,
 }
 
 /// What a PathRecord request asks for.
@@ -41,7 +50,7 @@ pub struct PathQuery {
 
 impl PathQuery {
     /// Decodes, for the slow lane. Errors: `RequestInvalid` for impossible rates and MTUs,
-    /// `InsufficientComponents` for half a service id.
+    /// `InsufficientComponents` for half a service id, unless the policy is of the legacy dialect.
     pub fn from_mad(snapshot: &Snapshot, mad: &SaMad) -> Result<Self, Reject> {
         let is_get = mad.mad.method == method::GET;
         Self::decode(snapshot, mad, is_get).map_err(|stop| match stop {
@@ -50,61 +59,64 @@ impl PathQuery {
         })
     }
 
-    /// Decodes. Errors: `RequestInvalid` for impossible rates and MTUs, `InsufficientComponents`
-    /// for half a service id.
+    /// Decodes. Errors: as [`Self::from_mad`].
     #[inline(always)]
     pub(crate) fn decode(snapshot: &Snapshot, mad: &SaMad, is_get: bool) -> Result<Self, Stop> {
         let mask = PathCompMask(mad.sa.component_mask.get());
         let (record, _) = PathRecord::ref_from_prefix(&mad.data)
             .map_err(|_| Stop::Reject(Reject::RequestInvalid))?;
         let pair = |bits, value| mask.has_all(bits).then_some(value);
-        let query = Self {
+        let (mtu, rate) = (
+            pair(PathCompMask::MTU_PAIR, record.mtu),
+            pair(PathCompMask::RATE_PAIR, record.rate),
+        );
+        check_codes(snapshot, mask, mtu, rate)?;
+        Ok(Self {
             mask,
             record: *record,
             enough: enough(mask, record, is_get),
-            classes: None,
-            mtu: pair(PathCompMask::MTU_PAIR, record.mtu),
-            rate: pair(PathCompMask::RATE_PAIR, record.rate),
+            classes: snapshot.classify(&match_input(mask, record)),
+            mtu,
+            rate,
             packet_life: pair(PathCompMask::PACKET_LIFE_PAIR, record.packet_life),
             raw_traffic: mask.has(PathCompMask::RAW_TRAFFIC) && record.flow.raw_traffic(),
+        })
+    }
+
+    /// What rules of some dialects ask about a path in this direction.
+    pub(crate) fn rare_input(&self, direction: Direction) -> RareInput {
+        let names = (
+            self.mask.has(PathCompMask::SGID.union(PathCompMask::SLID)),
+            self.mask.has(PathCompMask::DGID.union(PathCompMask::DLID)),
+        );
+        let (names_source, names_destination) = match direction {
+            Direction::There => names,
+            Direction::Back => (names.1, names.0),
         };
-        query.check_codes(snapshot)?;
-        let classes = snapshot.classify(&query.match_input());
-        Ok(Self { classes, ..query })
+        RareInput {
+            tclass: self.requested_tclass(),
+            names_source,
+            names_destination,
+        }
     }
 
-    /// Codes that mean nothing are refused whatever the selector; life times are not checked.
+    /// The QoS class asked for.
     #[inline(always)]
-    fn check_codes(&self, snapshot: &Snapshot) -> Result<(), Stop> {
-        let max_rate = snapshot.subnet().max_rate_code;
-        let bad_rate =
-            |rate: SelectedValue| rate.value() > max_rate || Rate::from_code(rate.value()).is_err();
-        let bad_mtu = |mtu: SelectedValue| Mtu::from_code(mtu.value()).is_err();
-        if self.rate.is_some_and(bad_rate) || self.mtu.is_some_and(bad_mtu) {
-            return Err(Stop::Reject(Reject::RequestInvalid));
-        }
-        let halves = PathCompMask::SERVICE_ID;
-        if self.mask.has(halves) && !self.mask.has_all(halves) {
-            return Err(Stop::Reject(Reject::InsufficientComponents));
-        }
-        Ok(())
+    pub(crate) fn requested_qos_class(&self) -> Option<u16> {
+        requested_qos_class(self.mask, &self.record)
     }
 
-    fn match_input(&self) -> MatchInput {
-        let has = |bit| self.mask.has(bit);
-        MatchInput {
-            qos_class: has(PathCompMask::QOS_CLASS).then(|| self.record.qos_class_sl.qos_class()),
-            pkey: self.requested_pkey(),
-            service_id: has(PathCompMask::SERVICE_ID).then(|| self.record.service_id.get()),
-        }
+    /// The traffic class asked for.
+    pub(crate) fn requested_tclass(&self) -> Option<u8> {
+        self.mask
+            .has(PathCompMask::TCLASS)
+            .then_some(self.record.tclass)
     }
 
     /// The P_Key asked for.
     #[inline(always)]
     pub(crate) fn requested_pkey(&self) -> Option<u16> {
-        self.mask
-            .has(PathCompMask::PKEY)
-            .then(|| self.record.pkey.get())
+        requested_pkey(self.mask, &self.record)
     }
 
     /// The SL asked for.
@@ -130,6 +142,53 @@ impl PathQuery {
             || self.packet_life.is_some()
             || self.mask.has(PathCompMask::SL)
     }
+}
+
+/// Codes that mean nothing are refused whatever the selector; life times are not checked.
+#[inline(always)]
+fn check_codes(
+    snapshot: &Snapshot,
+    mask: PathCompMask,
+    mtu: Option<SelectedValue>,
+    rate: Option<SelectedValue>,
+) -> Result<(), Stop> {
+    let max_rate = snapshot.subnet().max_rate_code;
+    let bad_rate =
+        |rate: SelectedValue| rate.value() > max_rate || Rate::from_code(rate.value()).is_err();
+    let bad_mtu = |mtu: SelectedValue| Mtu::from_code(mtu.value()).is_err();
+    if rate.is_some_and(bad_rate) || mtu.is_some_and(bad_mtu) {
+        return Err(Stop::Reject(Reject::RequestInvalid));
+    }
+    let halves = PathCompMask::SERVICE_ID;
+    let is_half = mask.has(halves) && !mask.has_all(halves);
+    if is_half && !snapshot.takes_legacy_service_id() {
+        return Err(Stop::Reject(Reject::InsufficientComponents));
+    }
+    Ok(())
+}
+
+/// What rules ask about.
+#[inline(always)]
+fn match_input(mask: PathCompMask, record: &PathRecord) -> MatchInput {
+    MatchInput {
+        qos_class: requested_qos_class(mask, record),
+        pkey: requested_pkey(mask, record),
+        // The lower half comes with it, or does not matter.
+        service_id: mask
+            .has(PathCompMask::SERVICE_ID_MSB)
+            .then(|| record.service_id.get()),
+    }
+}
+
+#[inline(always)]
+fn requested_qos_class(mask: PathCompMask, record: &PathRecord) -> Option<u16> {
+    mask.has(PathCompMask::QOS_CLASS)
+        .then(|| record.qos_class_sl.qos_class())
+}
+
+#[inline(always)]
+fn requested_pkey(mask: PathCompMask, record: &PathRecord) -> Option<u16> {
+    mask.has(PathCompMask::PKEY).then(|| record.pkey.get())
 }
 
 /// NumbPath counts for tables only; Get means one.

@@ -1,20 +1,22 @@
 //! The answer's PathRecord.
 
-use sa_snapshot::{PortIx, PortRecord, Snapshot, port_flags};
+use sa_snapshot::model::Echo;
+use sa_snapshot::{PortIx, PortRecord, Snapshot, level_flags, port_flags};
 use sa_wire::path_record::{
     FlowWord, NumbPathByte, PathCompMask, PathRecord, QosClassSl, SelectedValue,
 };
 use sa_wire::{RateRank, Sl};
 
+use super::query::Direction;
 use super::{Parameters, PathQuery};
 
 /// Builds the record.
 ///
 /// The SGID comes back as it was asked for, the DGID always with the subnet's own prefix; service
-/// id, QoS class, traffic class and flow label come back 0. Source: OpenSM
-/// `osm_sa_path_record.c` (`pr_rcv_build_pr`).
+/// id and flow label come back 0, QoS class and traffic class too unless the policy's dialect says
+/// otherwise. Source: OpenSM `osm_sa_path_record.c` (`pr_rcv_build_pr`).
 #[inline(always)]
-pub(crate) fn build(
+pub(crate) fn build<const RFC: bool>(
     snapshot: &Snapshot,
     query: &PathQuery,
     (source, destination): (PortIx, PortIx),
@@ -25,6 +27,11 @@ pub(crate) fn build(
 ) -> PathRecord {
     let (from, to) = (snapshot.port(source), snapshot.port(destination));
     let asked_by_gid = query.mask.has(PathCompMask::SGID);
+    let (qos_class, tclass) = if RFC {
+        classes(snapshot, query, source, (destination, destination_lid))
+    } else {
+        (0, 0)
+    };
     let rate = rate_code(parameters.rate, from, to, reversible);
     PathRecord {
         service_id: 0.into(),
@@ -37,20 +44,45 @@ pub(crate) fn build(
         dlid: destination_lid.into(),
         slid: source_lid.into(),
         flow: FlowWord::new(0, 0),
-        tclass: 0,
+        tclass,
         numb_path: if reversible {
             NumbPathByte::REVERSIBLE
         } else {
             NumbPathByte::new(0)
         },
         pkey: parameters.pkey.into(),
-        qos_class_sl: QosClassSl::new(0, Sl::from_low_bits(parameters.sl)),
+        qos_class_sl: QosClassSl::new(qos_class, Sl::from_low_bits(parameters.sl)),
         mtu: SelectedValue::exactly(parameters.mtu),
         rate: SelectedValue::exactly(rate),
         packet_life: packet_life(parameters.packet_life, source == destination),
         preference,
         reserved: [0; 6],
     }
+}
+
+/// QoS class and traffic class of an answer: as they were asked for, unless the level has its own.
+fn classes(
+    snapshot: &Snapshot,
+    query: &PathQuery,
+    source: PortIx,
+    destination: (PortIx, u16),
+) -> (u16, u8) {
+    let (qos_class, tclass) = match snapshot.echo() {
+        Echo::None => (None, None),
+        Echo::QosClass => (query.requested_qos_class(), None),
+        Echo::TClass => (None, query.requested_tclass()),
+    };
+    if !snapshot.levels_have_tclass() {
+        return (qos_class.unwrap_or(0), tclass.unwrap_or(0));
+    }
+    let rare = query.rare_input(Direction::There);
+    let level = query
+        .classes
+        .and_then(|classes| snapshot.match_rare(source, destination, &classes, &rare))
+        .map(|matched| matched.level)
+        .filter(|level| level.has(level_flags::TCLASS));
+    let tclass = level.map(|level| level.tclass).or(tclass);
+    (qos_class.unwrap_or(0), tclass.unwrap_or(0))
 }
 
 /// A level's life time is not range-checked, as in OpenSM: its upper bits reach the selector.

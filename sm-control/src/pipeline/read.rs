@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use policy::{ParseOptions, PartitionOptions, Partitions, PartitionsConfig, Policy};
+use policy::{Dialect, ParseOptions, PartitionOptions, Partitions, PartitionsConfig, Policy};
 use routing::{GivenSl2Vl, TorusConfig};
 use thiserror::Error;
 use xxhash_rust::xxh3::xxh3_64;
@@ -230,11 +230,8 @@ impl Reader {
         let damaged = failures::apply(&subnet, options, tables, &inputs.failed)?;
         let cut_off = failures::cut_off(&subnet, &damaged);
         if !cut_off.is_empty() {
-            let count = cut_off.len();
-            self.warnings.push(format!(
-                "{count} host ports are cut off: {}",
-                some(&cut_off)
-            ));
+            self.warnings
+                .push(format!("host ports that are cut off: {}", some(&cut_off)));
         }
         self.provenance
             .push(format!("failed {}", inputs.failed.join(" ")));
@@ -354,20 +351,21 @@ impl Reader {
         let Some(path) = inputs.policy.as_ref().filter(|_| options.qos) else {
             return Ok(None);
         };
-        if let Some(dialect) = inputs
-            .dialect
-            .as_deref()
-            .filter(|dialect| *dialect != "opensm")
-        {
-            return Err(ReadProblem::Text(format!(
-                "policy dialect {dialect:?} is not supported yet; only \"opensm\" is"
-            )));
-        }
+        let dialect = inputs.dialect.as_deref().map(str::parse::<Dialect>);
+        let dialect = dialect
+            .transpose()
+            .map_err(|unknown| ReadProblem::Text(unknown.to_string()))?
+            // Going on without policy, as OpenSM does, includes what OpenSM cannot read.
+            .or(match inputs.on_policy_error {
+                OnPolicyError::None => Some(Dialect::OpenSm),
+                OnPolicyError::Fail => None,
+            });
         let text = self.text("policy", path)?;
         let rates = ParseOptions {
             max_rate_code: options.max_rate_code(),
+            ..ParseOptions::default()
         };
-        let policy = policy::parse(&text, &rates)
+        let policy = policy::parse_as(&text, dialect, &rates)
             .and_then(|policy| {
                 policy::check(&policy, &subnet.port_facts(), partitions).map(|()| policy)
             })
@@ -393,6 +391,9 @@ impl Reader {
         subnet: &Subnet,
         partitions: &Partitions,
     ) {
+        let remarks = policy.diagnostics.iter();
+        self.warnings
+            .extend(remarks.map(|remark| format!("{}:{remark}", path.display())));
         let mut notes = policy::notes::notes(policy);
         notes.extend(policy::notes::fabric_notes(
             policy,

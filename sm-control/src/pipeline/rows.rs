@@ -51,19 +51,22 @@ fn end_ix(ix: usize) -> routing::EndPortIx {
     routing::EndPortIx(u32::try_from(ix).unwrap_or(u32::MAX))
 }
 
-/// The SLs that the SA may hand out: those of levels with a policy, of partitions without.
+/// The SLs that the SA may hand out: those of levels with a policy, of partitions without and for
+/// levels that give none.
 pub(super) fn sls_in_use(parts: &Parts) -> SlVlMask {
     let bit = |sl: u8| if sl < 16 { 1u16 << sl } else { 0 };
-    let sls = match &parts.policy {
-        Some(policy) => policy
-            .levels
-            .iter()
-            .fold(0, |sls, level| sls | bit(*level.sl)),
-        None => parts
-            .partitions
-            .list()
-            .iter()
-            .fold(1, |sls, held| sls | bit(held.sl.get())),
-    };
-    SlVlMask(sls)
+    let levels = parts.policy.iter().flat_map(|policy| &policy.levels);
+    let given = levels
+        .clone()
+        .filter_map(|level| level.sl)
+        .fold(0, |sls, sl| sls | bit(*sl));
+    let by_levels = parts.policy.is_some() && levels.into_iter().all(|level| level.sl.is_some());
+    if by_levels {
+        return SlVlMask(given);
+    }
+    let partitions = parts.partitions.list();
+    let sls = partitions
+        .iter()
+        .fold(1, |sls, held| sls | bit(held.sl.get()));
+    SlVlMask(given | sls)
 }

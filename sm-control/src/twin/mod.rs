@@ -19,6 +19,7 @@ mod request;
 use core::ops::RangeInclusive;
 use std::collections::BTreeMap;
 
+use policy::model::ServiceIdEncoding;
 use policy::{Partitions, Policy, PortFacts};
 use routing::{EndPortIx, Qos, Routes, Topology};
 use sa_snapshot::model::RateCaps;
@@ -31,7 +32,7 @@ use self::ends::Ends;
 use self::lids::LidPair;
 use self::parameters::Place;
 use self::pkeys::PkeyTable;
-use self::request::{Method, Request};
+use self::request::{Method, Request, ServiceIdHalves};
 
 /// What there is to answer from.
 #[derive(Debug, Clone, Copy)]
@@ -144,7 +145,8 @@ impl<'a> Twin<'a> {
             return None;
         }
         // Bad values are refused before anyone asks who sent them.
-        let request = match Request::decode(method, mad, self.options.max_rate_code) {
+        let halves = self.service_id_halves();
+        let request = match Request::decode(method, mad, self.options.max_rate_code, halves) {
             Ok(request) => request,
             Err(status) => return Some(Reply::Error(status)),
         };
@@ -227,11 +229,26 @@ impl<'a> Twin<'a> {
         preference: u8,
     ) -> Option<PathRecord> {
         let parameters = self.parameters(request, from, to)?;
-        let reversible = self.parameters(request, to, from).is_some();
+        let reversible = self.parameters(&request.back(), to, from).is_some();
         if request.must_be_reversible && !reversible {
             return None;
         }
         Some(self.record(request, from, to, &parameters, reversible, preference))
+    }
+
+    /// The policy in force.
+    fn policy(&self) -> Option<&'a Policy> {
+        self.inputs.policy.filter(|_| self.options.qos == Qos::On)
+    }
+
+    fn service_id_halves(&self) -> ServiceIdHalves {
+        let encoding = self
+            .policy()
+            .map(|policy| policy.semantics.service_id_encoding);
+        match encoding {
+            Some(ServiceIdEncoding::LegacyB) => ServiceIdHalves::Upper,
+            _ => ServiceIdHalves::Both,
+        }
     }
 
     /// Two ports may know of each other. A port without P_Keys is not judged.

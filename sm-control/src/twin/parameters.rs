@@ -1,8 +1,8 @@
 //! What a path from one LID to another is like, if the request can have it.
 
-use policy::model::Level;
+use policy::model::{Echo, Level};
 use policy::{Query, interpret};
-use routing::{EndPortIx, Qos, walk};
+use routing::{EndPortIx, walk};
 use sa_wire::{Selector, Sl, SlVlMask};
 
 use super::rates;
@@ -28,6 +28,10 @@ pub(super) struct Parameters {
     /// As the answer carries it.
     pub(super) pkey: u16,
     pub(super) sl: Sl,
+    /// As the answer carries it, 12 bits.
+    pub(super) qos_class: u16,
+    /// As the answer carries it.
+    pub(super) tclass: u8,
 }
 
 impl Twin<'_> {
@@ -51,7 +55,12 @@ impl Twin<'_> {
             rate = level
                 .rate_limit
                 .map_or(rate, |limit| rates::slower(rate, limit.value.code()));
-            carried(level.sl.value, walk.carried)?;
+            if let Some(sl) = level.sl {
+                carried(sl.value, walk.carried)?;
+            }
+        }
+        if !self.may_end_at(level, to) {
+            return None;
         }
         let mtu = request
             .mtu
@@ -77,18 +86,46 @@ impl Twin<'_> {
             packet_life,
             pkey,
             sl,
+            qos_class: self.echo(Echo::QosClass, request.qos_class),
+            tclass: match level.and_then(|level| level.tclass) {
+                Some(own) if self.echoes(Echo::TClass) => own.value,
+                _ => self.echo(Echo::TClass, request.tclass),
+            },
         })
+    }
+
+    /// The path bits of the level, which are those of the LID where the path ends; OpenSM's
+    /// dialect has them, but to no effect.
+    fn may_end_at(&self, level: Option<&Level>, to: Place) -> bool {
+        let counts = self.policy().is_some_and(|policy| policy.dialect.is_rfc());
+        let allowed = level.and_then(|level| level.path_bits.as_ref());
+        let base = self.inputs.topology.end_port(to.port).lid.get();
+        let bits = u64::from(to.lid - base);
+        allowed.is_none_or(|allowed| !counts || allowed.value.contains(bits))
+    }
+
+    /// What was asked for, where the answer is to repeat it, else 0.
+    fn echo<T: Default>(&self, field: Echo, asked: Option<T>) -> T {
+        asked.filter(|_| self.echoes(field)).unwrap_or_default()
+    }
+
+    fn echoes(&self, field: Echo) -> bool {
+        self.policy()
+            .is_some_and(|policy| policy.semantics.echo == field)
     }
 
     /// The level of the first rule that holds, or the default; none without policy.
     fn level(&self, request: &Request, from: Place, to: Place) -> Option<&Level> {
-        let policy = self.inputs.policy.filter(|_| self.options.qos == Qos::On)?;
+        let policy = self.policy()?;
         let query = Query {
             source: from.port.index(),
             destination: to.port.index(),
             qos_class: request.qos_class,
             service_id: request.service_id,
             pkey: request.pkey,
+            tclass: request.tclass,
+            source_named: request.sgid.is_some() || request.slid.is_some(),
+            destination_named: request.dgid.is_some() || request.dlid.is_some(),
         };
         let chosen = interpret(policy, self.inputs.ports, self.inputs.partitions, &query);
         Some(policy.level(chosen.level))
@@ -139,10 +176,11 @@ impl Twin<'_> {
         pkey: Option<u16>,
         way: SlVlMask,
     ) -> Option<Sl> {
-        let raw = match (request.sl, level, pkey) {
-            (Some(wanted), Some(level), _) if wanted.get() != level.sl.value => return None,
+        let given = level.and_then(|level| level.sl);
+        let raw = match (request.sl, given, pkey) {
+            (Some(wanted), Some(given), _) if wanted.get() != given.value => return None,
             (Some(wanted), ..) => wanted.get(),
-            (None, Some(level), _) => level.sl.value,
+            (None, Some(given), _) => given.value,
             (None, None, Some(pkey)) => {
                 let partition = self.inputs.partitions.by_base(pkey & 0x7fff);
                 partition.map_or(0, |partition| partition.sl.get())

@@ -39,7 +39,10 @@ impl Twin<'_> {
             slid: from.lid.into(),
             numb_path: NumbPathByte(if reversible { 0x80 } else { 0 }),
             pkey: parameters.pkey.into(),
-            qos_class_sl: QosClassSl(u16::from(parameters.sl.get()).into()),
+            tclass: parameters.tclass,
+            qos_class_sl: QosClassSl(
+                (parameters.qos_class << 4 | u16::from(parameters.sl.get())).into(),
+            ),
             mtu: SelectedValue(EXACTLY | parameters.mtu),
             rate: SelectedValue(EXACTLY | rate),
             packet_life: SelectedValue(EXACTLY | packet_life),

@@ -23,6 +23,7 @@ pub(super) struct Request {
     pub(super) dlid: Option<u16>,
     pub(super) slid: Option<u16>,
     pub(super) raw_traffic: bool,
+    pub(super) tclass: Option<u8>,
     /// Asking for paths that are *not* reversible is no wish at all.
     pub(super) must_be_reversible: bool,
     pub(super) numb_path: Option<u8>,
@@ -32,6 +33,15 @@ pub(super) struct Request {
     pub(super) mtu: Option<Wanted>,
     pub(super) rate: Option<Wanted>,
     pub(super) packet_life: Option<Wanted>,
+}
+
+/// Which bits of the component mask stand for a ServiceID.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ServiceIdHalves {
+    /// One for each half.
+    Both,
+    /// The upper half's for both.
+    Upper,
 }
 
 /// A value and how it is meant.
@@ -44,8 +54,13 @@ pub(super) struct Wanted {
 
 impl Request {
     /// Errors: the status for values that no path can have, whatever the selector, and for half a
-    /// ServiceID.
-    pub(super) fn decode(method: Method, mad: &SaMad, max_rate: u8) -> Result<Self, Status> {
+    /// ServiceID, where both halves count.
+    pub(super) fn decode(
+        method: Method,
+        mad: &SaMad,
+        max_rate: u8,
+        halves: ServiceIdHalves,
+    ) -> Result<Self, Status> {
         let data = Data {
             mask: mad.sa.component_mask.get(),
             bytes: &mad.data,
@@ -58,7 +73,7 @@ impl Request {
         if mtu.is_some_and(|mtu| mtu.value < 1 || mtu.value > 5) {
             return Err(Status::REQ_INVALID);
         }
-        if data.has(0) != data.has(1) {
+        if halves == ServiceIdHalves::Both && data.has(0) != data.has(1) {
             return Err(Status::REQ_INSUFFICIENT_COMPONENTS);
         }
         Ok(Self {
@@ -69,6 +84,7 @@ impl Request {
             dlid: data.field(4, data.u16(40)),
             slid: data.field(5, data.u16(42)),
             raw_traffic: data.has(6) && data.byte(44) & 0x80 != 0,
+            tclass: data.field(10, data.byte(48)),
             must_be_reversible: data.has(11) && data.byte(49) & 0x80 != 0,
             numb_path: data.field(12, data.byte(49) & 0x7f),
             pkey: data.field(13, data.u16(50)),
@@ -78,6 +94,17 @@ impl Request {
             rate,
             packet_life: data.wanted(20, 56),
         })
+    }
+
+    /// The same wishes for the way back.
+    pub(super) fn back(&self) -> Self {
+        Self {
+            dgid: self.sgid,
+            sgid: self.dgid,
+            dlid: self.slid,
+            slid: self.dlid,
+            ..self.clone()
+        }
     }
 }
 

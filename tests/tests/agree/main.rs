@@ -11,9 +11,11 @@
 )]
 
 mod compare;
+mod dialects;
 mod dice;
 mod fabrics;
 mod options;
+mod path_bits;
 mod requests;
 mod tally;
 mod world;
@@ -103,6 +105,7 @@ fn expect_variety(tally: &Tally) {
         "{answered} answered by the fast path"
     );
     assert!(tally.with_policy > tally.worlds / 3);
+    assert!(tally.of_rfc > tally.worlds / 6);
 }
 
 /// Compares `worlds` fabrics, or as many more as the environment asks for.
@@ -149,6 +152,7 @@ fn one(kind: Kind, seed: u64, salt: u64) -> Tally {
         }
     };
     tally.with_policy = usize::from(world.snapshot.has_policy());
+    tally.of_rfc = usize::from(!world.snapshot.is_plain());
     let twin = world.parts.twin();
     for _ in 0..REQUESTS {
         let slot = requests::request(&mut dice, &world);
@@ -171,7 +175,7 @@ fn fail(world: &World, slot: &Slot, seed: u64) -> ! {
     panic!(
         "SAPPHIRE_AGREE_SEED={seed}: the answers differ: {what}\nrequester LID {lid}, \
          method 0x{:02x}, component mask {mask:02x?}, SM_Key {:02x?}\ndata {:02x?}\n{replies}\n\
-         inputs in {}; qos {:?}, lmc {:?}, altered {:?}",
+         inputs in {}; qos {:?}, lmc {:?}, altered {:?}, dialect {:?}",
         slot.mad[3],
         &slot.mad[36..44],
         &slot.mad[56..120],
@@ -179,6 +183,7 @@ fn fail(world: &World, slot: &Slot, seed: u64) -> ! {
         world.recipe.qos,
         world.recipe.lmc,
         world.recipe.alter,
+        world.recipe.dialect,
     );
 }
 
@@ -202,7 +207,8 @@ fn least_request(world: &World, slot: &Slot) -> Slot {
 /// The recipe without the files that do not matter.
 fn least_recipe(recipe: &Recipe, slot: &Slot) -> Recipe {
     let mut least = recipe.clone();
-    let without: [fn(&mut Recipe); 5] = [
+    let without: [fn(&mut Recipe); 6] = [
+        |recipe| recipe.dialect = None,
         |recipe| recipe.alter = None,
         |recipe| recipe.policy = None,
         |recipe| recipe.partitions = None,

@@ -5,6 +5,7 @@ use sa_wire::path_record::{FlowWord, NumbPathByte, PathCompMask, PathRecord, Sel
 use sa_wire::umad::Slot;
 use sm_control::request::path_request;
 
+use crate::dialects::TCLASSES;
 use crate::dice::Dice;
 use crate::options::{CLASSES, IDS, KEYS, PREFIXES};
 use crate::world::World;
@@ -105,6 +106,8 @@ impl Draft {
         let [.., high, low] = near(dice, &CLASSES).to_be_bytes();
         let class = u16::from_be_bytes([high, low]);
         self.record.qos_class_sl.0 = (class << 4 | u16::from(dice.within(0, 15))).into();
+        let [.., tclass] = near(dice, &TCLASSES).to_be_bytes();
+        self.record.tclass = tclass;
         self.record.numb_path = NumbPathByte(dice.byte() & 0x80 | dice.pick(&[0, 1, 2, 3, 5, 127]));
         self.record.flow = FlowWord::new(0x12345, dice.byte());
         if dice.one_in(2) {
@@ -121,7 +124,7 @@ impl Draft {
                 }
             }
         }
-        for bit in [6, 11, 12, 13, 14, 15] {
+        for bit in [6, 10, 11, 12, 13, 14, 15] {
             if dice.one_in(often) {
                 self.say(bit);
             }
@@ -133,10 +136,9 @@ impl Draft {
         if dice.one_in(2) {
             return;
         }
-        self.record.tclass = dice.byte();
         self.record.preference = dice.byte();
         self.record.reserved = std::array::from_fn(|_| dice.byte());
-        for bit in [7, 8, 9, 10, 22, 23, 40, 63] {
+        for bit in [7, 8, 9, 22, 23, 40, 63] {
             if dice.one_in(4) {
                 self.say(bit);
             }

@@ -55,6 +55,8 @@ pub(crate) struct Tally {
     pub(crate) worlds: usize,
     pub(crate) refused: usize,
     pub(crate) with_policy: usize,
+    /// With a policy that says what OpenSM's cannot.
+    pub(crate) of_rfc: usize,
     pub(crate) seen: BTreeMap<Seen, usize>,
 }
 
@@ -63,6 +65,7 @@ impl Tally {
         self.worlds += other.worlds;
         self.refused += other.refused;
         self.with_policy += other.with_policy;
+        self.of_rfc += other.of_rfc;
         for (seen, count) in &other.seen {
             *self.seen.entry(*seen).or_default() += count;
         }
@@ -83,13 +86,14 @@ impl fmt::Display for Tally {
             worlds,
             refused,
             with_policy,
+            of_rfc,
             ..
         } = self;
         let requests = self.requests();
         writeln!(
             f,
-            "{worlds} fabrics ({with_policy} with a policy in force, {refused} more were refused), \
-             {requests} requests"
+            "{worlds} fabrics ({with_policy} with a policy in force, {of_rfc} with more in it than \
+             OpenSM can say, {refused} more were refused), {requests} requests"
         )?;
         for (seen, count) in &self.seen {
             match seen {

@@ -10,6 +10,7 @@ use sm_control::config::OnPolicyError;
 use sm_control::fabric::net;
 use sm_control::pipeline::{self, Inputs, Parts, PipelineError, Stamp};
 
+use crate::dialects;
 use crate::dice::Dice;
 use crate::fabrics::{self, FabricFiles};
 use crate::options::{self, Names};
@@ -43,6 +44,8 @@ pub(crate) struct Recipe {
     pub(crate) vl_cap: Option<DataVls>,
     /// Seed of what no file can say: capabilities of single ports, tables that lead astray.
     pub(crate) alter: Option<u64>,
+    /// Seed of what OpenSM's policies cannot say.
+    pub(crate) dialect: Option<u64>,
 }
 
 impl Recipe {
@@ -83,6 +86,7 @@ impl Recipe {
                 .one_in(6)
                 .then(|| DataVls::from_code(dice.within(1, 5)).unwrap()),
             alter: (!dice.one_in(3)).then(|| dice.next()),
+            dialect: dice.one_in(2).then(|| dice.next()),
         }
     }
 
@@ -150,6 +154,11 @@ impl World {
         let (mut parts, mut snapshot) = (compiled.parts, compiled.snapshot);
         if let Some(seed) = recipe.alter {
             alter(&mut Dice::new(seed), &mut parts);
+        }
+        if let (Some(seed), Some(policy)) = (recipe.dialect, &mut parts.policy) {
+            dialects::change(&mut Dice::new(seed), policy);
+        }
+        if recipe.alter.is_some() || recipe.dialect.is_some() {
             snapshot = pipeline::build(&parts, Vec::new(), Stamp::default()).unwrap();
         }
         Some(Self {

@@ -378,9 +378,9 @@ fn judge_reverse(model: &Model) -> u8 {
             .skip(1)
             .all(|class| all(class.carried)));
     let levels = model.policy.iter().flat_map(|policy| &policy.levels);
-    let refuses = levels
-        .into_iter()
-        .any(|level| level.sl > 15 || !level.pkeys.is_empty());
+    let refuses = levels.into_iter().any(|level| {
+        level.sl.is_some_and(|sl| sl > 15) || !level.pkeys.is_empty() || level.path_bits.is_some()
+    });
     let dense = !is_symmetric(&model.paths);
     u8::from(dense || drops) * REVERSE_PATH + u8::from(refuses || drops) * REVERSE_POLICY
 }

@@ -3,9 +3,11 @@
 use super::{Builder, count32};
 use crate::error::BuildError;
 use crate::layout::SectionId;
-use crate::model::PolicyTables;
-use crate::policy_match::dimension;
-use crate::records::{LevelRecord, PkeyRangeRecord, PolicyRecord, RuleRecord};
+use crate::model::{Dimension, Echo, PolicyTables, QosLevelRow};
+use crate::policy_match::{TCLASS_ABSENT, dimension};
+use crate::records::{
+    LevelRecord, PathBitsRecord, PkeyRangeRecord, PolicyRecord, RuleRecord, level_flags, semantics,
+};
 
 impl Builder<'_> {
     /// Lays the policy out. Errors: classes that do not fit the ports.
@@ -17,6 +19,11 @@ impl Builder<'_> {
         if policy.source.map.len() != ports || policy.destination.map.len() != ports {
             return Err(BuildError::Inconsistent {
                 what: "policy classes of ports",
+            });
+        }
+        if policy.tclass.map.len() != usize::from(TCLASS_ABSENT) + 1 {
+            return Err(BuildError::Inconsistent {
+                what: "traffic classes",
             });
         }
         let words = policy.rules.len() / 64 + 1;
@@ -34,6 +41,11 @@ impl Builder<'_> {
             let guarded = guarded_sets(sets, policy.rules.len(), words);
             self.put(section, &guarded);
         }
+        if tells_apart(&policy.tclass, policy.rules.len()) {
+            let guarded = guarded_sets(&policy.tclass.sets, policy.rules.len(), words);
+            self.put(SectionId::TclassSets, &guarded);
+            self.put(SectionId::TclassMap, &policy.tclass.map);
+        }
         self.put(SectionId::QosClassMap, &policy.qos_class.map);
         self.put(SectionId::PkeyMap, &policy.pkey.map);
         self.put(SectionId::ServiceStarts, &policy.service_id.map.starts);
@@ -46,16 +58,7 @@ impl Builder<'_> {
         let mut ranges: Vec<PkeyRangeRecord> = Vec::new();
         let mut names = String::new();
         for level in &policy.levels {
-            records.push(LevelRecord {
-                pkeys_start: count32(ranges.len()),
-                pkeys_len: count32(level.pkeys.len()),
-                sl: level.sl,
-                mtu_limit: level.mtu_limit.map_or(0, |mtu| mtu.code()),
-                rate_limit: level.rate_limit.map_or(0, |rank| rank.get()),
-                has_packet_life: u8::from(level.packet_life.is_some()),
-                packet_life: level.packet_life.unwrap_or(0),
-                reserved: [0; 3],
-            });
+            records.push(level_record(level, ranges.len()));
             let pkeys = level.pkeys.iter();
             ranges.extend(pkeys.map(|(first, last)| PkeyRangeRecord {
                 first: *first,
@@ -72,6 +75,10 @@ impl Builder<'_> {
         self.put(SectionId::Levels, &records);
         self.put(SectionId::LevelPkeys, &ranges);
         self.put(SectionId::LevelNames, names.as_bytes());
+        if limits_path_bits(policy) {
+            let path_bits: Vec<PathBitsRecord> = policy.levels.iter().map(path_bits).collect();
+            self.put(SectionId::LevelPathBits, &path_bits);
+        }
     }
 
     fn rules(&mut self, policy: &PolicyTables) {
@@ -92,6 +99,75 @@ impl Builder<'_> {
     }
 }
 
+fn level_record(level: &QosLevelRow, pkeys_start: usize) -> LevelRecord {
+    let flags = [
+        (level.packet_life.is_some(), level_flags::PACKET_LIFE),
+        (level.tclass.is_some(), level_flags::TCLASS),
+        (level.sl.is_none(), level_flags::NO_SL),
+    ];
+    LevelRecord {
+        pkeys_start: count32(pkeys_start),
+        pkeys_len: count32(level.pkeys.len()),
+        sl: level.sl.unwrap_or(0),
+        mtu_limit: level.mtu_limit.map_or(0, |mtu| mtu.code()),
+        rate_limit: level.rate_limit.map_or(0, |rank| rank.get()),
+        packet_life: level.packet_life.unwrap_or(0),
+        tclass: level.tclass.unwrap_or(0),
+        flags: flags
+            .iter()
+            .filter(|(holds, _)| *holds)
+            .fold(0, |flags, (_, flag)| flags | flag),
+        reserved: [0; 2],
+    }
+}
+
+fn limits_path_bits(policy: &PolicyTables) -> bool {
+    policy.levels.iter().any(|level| level.path_bits.is_some())
+}
+
+fn path_bits(level: &QosLevelRow) -> PathBitsRecord {
+    let bits = level.path_bits.unwrap_or(u128::MAX);
+    let half = |from: u32| u64::try_from(bits >> from & u128::from(u64::MAX)).unwrap_or(0);
+    PathBitsRecord {
+        low: half(0),
+        high: half(64),
+    }
+}
+
+/// False when every rule holds whatever the request's value is, so that nothing need be looked up.
+fn tells_apart<M>(criterion: &Dimension<M>, rules: usize) -> bool {
+    let holds = |set: &[u64], rule: usize| {
+        set.get(rule / 64)
+            .is_some_and(|word| word >> (rule % 64) & 1 == 1)
+    };
+    match criterion.sets.as_slice() {
+        [set] => !(0..rules).all(|rule| holds(set, rule)),
+        _ => true,
+    }
+}
+
+fn semantics_bits(policy: &PolicyTables) -> u32 {
+    let semantics = &policy.semantics;
+    let asks_tclass = tells_apart(&policy.tclass, policy.rules.len());
+    let some = |holds: fn(&QosLevelRow) -> bool| policy.levels.iter().any(holds);
+    let bits = [
+        (asks_tclass, semantics::ASKS_TCLASS),
+        (some(|level| level.sl.is_none()), semantics::LEVEL_NO_SL),
+        (
+            some(|level| level.tclass.is_some()),
+            semantics::LEVEL_TCLASS,
+        ),
+        (limits_path_bits(policy), semantics::LEVEL_PATH_BITS),
+        (semantics.endpoint_mask_required, semantics::ENDPOINT_MASK),
+        (semantics.legacy_service_id, semantics::LEGACY_SERVICE_ID),
+        (semantics.echo == Echo::QosClass, semantics::ECHO_QOS_CLASS),
+        (semantics.echo == Echo::TClass, semantics::ECHO_TCLASS),
+    ];
+    bits.iter()
+        .filter(|(holds, _)| *holds)
+        .fold(0, |bits, (_, bit)| bits | bit)
+}
+
 fn policy_record(policy: &PolicyTables, words: usize) -> PolicyRecord {
     let dimensions = [
         (policy.source.sets.len(), dimension::SOURCE),
@@ -105,10 +181,13 @@ fn policy_record(policy: &PolicyTables, words: usize) -> PolicyRecord {
         words: count32(words),
         default_level: policy.default_level,
         service_absent: policy.service_id.map.absent,
+        unnamed_source: policy.unnamed.source,
+        unnamed_destination: policy.unnamed.destination,
         dimensions: dimensions
             .iter()
             .filter(|(classes, _)| *classes > 1)
             .fold(0, |bits, (_, bit)| bits | bit),
+        semantics: semantics_bits(policy),
     }
 }
 

@@ -1,0 +1,267 @@
+//! What groups and levels are called in the other dialect.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
+use super::{Loss, LossKind};
+use crate::dialect::Dialect;
+use crate::error::Span;
+use crate::model::{Level, LevelKey, Origin, Policy};
+use crate::text::MAX_NAME_BYTES;
+
+/// Names in the new file. Shape: by place in the policy.
+#[derive(Debug, Default)]
+pub(super) struct Names {
+    pub(super) groups: Vec<String>,
+    pub(super) levels: Vec<LevelName>,
+    /// By name in lower case: the first group of that name.
+    known: HashMap<String, usize>,
+}
+
+/// What a level is called.
+#[derive(Debug, Default)]
+pub(super) struct LevelName {
+    pub(super) name: Option<String>,
+    /// RFC 0.1: its number.
+    pub(super) sn: Option<u64>,
+    /// False where the dialect has this level without a word.
+    pub(super) is_written: bool,
+}
+
+impl Names {
+    pub(super) fn new(policy: &Policy, to: Dialect, losses: &mut Vec<Loss>) -> Self {
+        let mut known = HashMap::new();
+        for (at, group) in policy.groups.iter().enumerate() {
+            if group.origin != Origin::Ulp {
+                known.entry(group.name.to_ascii_lowercase()).or_insert(at);
+            }
+        }
+        Self {
+            groups: group_names(policy, to, &known, losses),
+            levels: level_names(policy, to, losses),
+            known,
+        }
+    }
+
+    /// What a scope has to say for the group that it named.
+    pub(super) fn of_scope(&self, to: Dialect, name: &str) -> String {
+        let known = self.known.get(&name.to_ascii_lowercase());
+        match known.and_then(|at| self.groups.get(*at)) {
+            Some(name) => name.clone(),
+            None => clean(to, name),
+        }
+    }
+}
+
+fn group_names(
+    policy: &Policy,
+    to: Dialect,
+    known: &HashMap<String, usize>,
+    losses: &mut Vec<Loss>,
+) -> Vec<String> {
+    let mut taken = Taken::new();
+    let mut names = Vec::with_capacity(policy.groups.len());
+    for (at, group) in policy.groups.iter().enumerate() {
+        let cleaned = clean(to, &group.name);
+        // A group that nothing can refer to stays behind the one that has its name.
+        let first = known.get(&group.name.to_ascii_lowercase());
+        let is_hidden = group.origin != Origin::Ulp && first.is_some_and(|first| *first != at);
+        let name = match is_hidden {
+            true => cleaned,
+            false => unique(&mut taken, cleaned),
+        };
+        if name != group.name.value && group.origin != Origin::Ulp {
+            losses.push(renamed("group", &group.name, &name, group.name.span));
+        }
+        names.push(name);
+    }
+    names
+}
+
+fn level_names(policy: &Policy, to: Dialect, losses: &mut Vec<Loss>) -> Vec<LevelName> {
+    let default = usize::from(policy.default_level.0);
+    let mut taken = Taken::new();
+    if to != Dialect::Rfc01Xml {
+        taken.insert(String::from(DEFAULT), 2);
+    }
+    let levels = policy.levels.iter().enumerate();
+    levels
+        .map(|(at, level)| {
+            let is_default = at == default;
+            let name = match to {
+                Dialect::OpenSm => Some(opensm_name(policy, level, is_default, &mut taken)),
+                Dialect::Rfc02Text => text_name(policy, level, is_default, &mut taken),
+                Dialect::Rfc01Xml => xml_name(level, is_default),
+            };
+            note_level_name(level, name.as_deref(), losses);
+            LevelName {
+                name,
+                sn: sn(policy, level, at),
+                is_written: match level.origin {
+                    Origin::Written => true,
+                    Origin::Ulp => to != Dialect::OpenSm,
+                    Origin::BuiltIn => to == Dialect::OpenSm,
+                },
+            }
+        })
+        .collect()
+}
+
+/// Every level has one of its own, but for those that no rule of OpenSM's can refer to.
+fn opensm_name(policy: &Policy, level: &Level, is_default: bool, taken: &mut Taken) -> String {
+    if is_default {
+        return default_name(policy, level, Dialect::OpenSm);
+    }
+    let name = match level.key.name() {
+        Some(name) => clean(Dialect::OpenSm, name),
+        None => match level.key.value {
+            LevelKey::Sn { sn, .. } => format!("sn-{sn}"),
+            LevelKey::Position(position) => format!("level-{position}"),
+            LevelKey::Name(_) => String::new(),
+        },
+    };
+    match policy.dialect {
+        Dialect::OpenSm => name,
+        _ => unique(taken, name),
+    }
+}
+
+/// Rules refer to positions, so that only the name of the default matters.
+fn text_name(
+    policy: &Policy,
+    level: &Level,
+    is_default: bool,
+    taken: &mut Taken,
+) -> Option<String> {
+    if is_default {
+        return Some(default_name(policy, level, Dialect::Rfc02Text));
+    }
+    let name = clean(Dialect::Rfc02Text, level.key.name()?);
+    let is_hidden = policy.dialect != Dialect::Rfc01Xml;
+    match name.eq_ignore_ascii_case(DEFAULT) && !is_hidden {
+        true => Some(unique(taken, name)),
+        false => Some(name),
+    }
+}
+
+/// The default is the one with `sn` 0 or that name.
+fn xml_name(level: &Level, is_default: bool) -> Option<String> {
+    if is_default && level.origin == Origin::Ulp {
+        return Some(String::from(DEFAULT));
+    }
+    level.key.name().map(|name| clean(Dialect::Rfc01Xml, name))
+}
+
+/// As it is written, if that says that it is the default.
+fn default_name(policy: &Policy, level: &Level, to: Dialect) -> String {
+    let from_ulps = level.origin == Origin::Ulp && to == policy.dialect;
+    match level.key.name() {
+        Some(name) if from_ulps || name.eq_ignore_ascii_case(DEFAULT) => String::from(name),
+        _ => String::from(DEFAULT),
+    }
+}
+
+const fn sn(policy: &Policy, level: &Level, at: usize) -> Option<u64> {
+    match (policy.dialect, &level.key.value) {
+        (_, LevelKey::Sn { sn, .. }) => Some(*sn),
+        (Dialect::Rfc01Xml, _) => None,
+        _ => Some(at as u64 + 1),
+    }
+}
+
+fn note_level_name(level: &Level, name: Option<&str>, losses: &mut Vec<Loss>) {
+    let is_own = level.origin == Origin::Written;
+    if let (Some(had), Some(gets), true) = (level.key.name(), name, is_own)
+        && had != gets
+    {
+        losses.push(renamed("level", had, gets, level.key.span));
+    }
+}
+
+fn renamed(what: &str, had: &str, gets: &str, span: Span) -> Loss {
+    Loss {
+        span,
+        kind: LossKind::Changed,
+        words: format!("{what} {had:?} is called {gets:?}"),
+    }
+}
+
+/// Names that are given, in lower case, and the number to try next with each.
+type Taken = HashMap<String, u64>;
+
+/// The name, or that with a number that makes it another one than those before. Letter case does
+/// not matter.
+fn unique(taken: &mut Taken, name: String) -> String {
+    let key = name.to_ascii_lowercase();
+    let Some(mut number) = taken.get(&key).copied() else {
+        taken.insert(key, 2);
+        return name;
+    };
+    let kept = shortened(&name);
+    loop {
+        let other = format!("{kept}-{number}");
+        number += 1;
+        if let Entry::Vacant(free) = taken.entry(other.to_ascii_lowercase()) {
+            free.insert(2);
+            taken.insert(key, number);
+            return other;
+        }
+    }
+}
+
+/// Leaves room for a number.
+fn shortened(name: &str) -> &str {
+    let longest = MAX_NAME_BYTES - 21;
+    let boundaries = name.char_indices().map(|(at, _)| at);
+    let end = boundaries.take_while(|at| *at <= longest).last();
+    match name.len() > longest {
+        true => &name[..end.unwrap_or(0)],
+        false => name,
+    }
+}
+
+/// A name or description as the dialect can say it.
+pub(super) fn clean(to: Dialect, name: &str) -> String {
+    const NO_BREAK: char = '\u{a0}';
+    let plain = match to {
+        Dialect::OpenSm => String::from(name),
+        Dialect::Rfc01Xml => name.replace(NO_BREAK, " "),
+        Dialect::Rfc02Text => name.replace([NO_BREAK, '\n', '\r'], " "),
+    };
+    let plain = plain.trim_matches([' ', '\t', '\n', '\x0b', '\x0c', '\r']);
+    let no_quote = to == Dialect::OpenSm || needs_quotes(to, plain);
+    match no_quote && plain.contains('"') {
+        true => plain.replace('"', "'"),
+        false => String::from(plain),
+    }
+}
+
+/// The same for a description.
+pub(super) fn clean_text(to: Dialect, text: &str) -> String {
+    let cleaned = match to {
+        Dialect::OpenSm => text.replace('"', "'"),
+        Dialect::Rfc01Xml => text.replace('\u{a0}', " "),
+        Dialect::Rfc02Text => text.replace(['\u{a0}', '\n', '\r'], " "),
+    };
+    String::from(cleaned.trim_matches([' ', '\t', '\n', '\x0b', '\x0c', '\r']))
+}
+
+/// True for names that would be read as something else without quotes.
+pub(super) fn needs_quotes(to: Dialect, name: &str) -> bool {
+    let has_comma = name.is_empty() || name.contains(',') || name.starts_with('"');
+    match to {
+        Dialect::Rfc01Xml => has_comma,
+        Dialect::Rfc02Text => has_comma || name.contains('#'),
+        Dialect::OpenSm => {
+            let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_./-".contains(&byte);
+            // What begins section keywords.
+            let keywords = ["qos-", "port-group", "vlarb-", "sl2vl-"];
+            name.is_empty()
+                || !name.bytes().all(is_plain)
+                || keywords.iter().any(|keyword| name.contains(keyword))
+        }
+    }
+}
+
+/// The name of the level that applies when no rule does.
+const DEFAULT: &str = "default";

@@ -1,0 +1,93 @@
+//! `qos-match-rules`.
+
+use super::script::{Block, Form};
+use super::{LossKind, Writer};
+use crate::dialect::Dialect;
+use crate::error::Spanned;
+use crate::model::{GroupIx, Rule, RuleOrigin, index};
+use crate::ranges::Ranges;
+
+impl Writer<'_> {
+    /// The section; rules of `qos-ulps` belong to it unless there is such a section.
+    pub(super) fn rules(&mut self) -> Option<Block> {
+        let mut section = Block::new("qos-match-rules");
+        let policy = self.policy;
+        for rule in &policy.rules {
+            let is_ulp = matches!(rule.origin, RuleOrigin::Ulp { .. });
+            if is_ulp && self.to == Dialect::OpenSm {
+                continue;
+            }
+            match self.unsayable(rule) {
+                Some(criterion) => self.leave_out(rule, criterion),
+                None => {
+                    let number = section.parts.len() + 1;
+                    let block = self.rule(rule, number);
+                    section.block(block);
+                }
+            }
+        }
+        section.unless_empty()
+    }
+
+    /// A criterion that the dialect does not have.
+    const fn unsayable(&self, rule: &Rule) -> Option<&'static str> {
+        let is_opensm = matches!(self.to, Dialect::OpenSm);
+        let is_xml = matches!(self.to, Dialect::Rfc01Xml);
+        match (&rule.pkey, &rule.qos_class, &rule.tclass) {
+            (Some(_), _, _) if !is_opensm => Some("P_Key"),
+            (_, Some(_), _) if is_xml => Some("QoS class"),
+            (_, _, Some(_)) if !is_xml => Some("traffic class"),
+            _ => None,
+        }
+    }
+
+    /// Without its criterion a rule would hold where it must not.
+    fn leave_out(&mut self, rule: &Rule, criterion: &str) {
+        let title = self.policy.level(*rule.level).title();
+        let words = format!(
+            "the rule that gives {title:?} by {criterion} is left out: later rules or the default \
+             get its requests"
+        );
+        self.lose(rule.span, LossKind::LeftOut, words);
+    }
+
+    fn rule(&mut self, rule: &Rule, number: usize) -> Block {
+        let mut block = Block::new("qos-match-rule");
+        let is_xml = self.to == Dialect::Rfc01Xml;
+        if is_xml {
+            block.plain("sn", number);
+        }
+        self.purpose(&mut block, rule.purpose.as_ref());
+        block.names("source", self.group_names(&rule.source));
+        block.names("destination", self.group_names(&rule.destination));
+        block.ranges("qos-class", ranges(&rule.qos_class), Form::Decimal);
+        block.ranges("tclass", ranges(&rule.tclass), Form::Decimal);
+        let service = if is_xml { "service" } else { "service-id" };
+        block.ranges(service, ranges(&rule.service_id), Form::Hexadecimal);
+        block.ranges("pkey", ranges(&rule.pkey), Form::Hexadecimal);
+        self.level_reference(&mut block, usize::from(rule.level.0));
+        block
+    }
+
+    fn group_names(&self, groups: &[Spanned<GroupIx>]) -> Vec<String> {
+        let name = |group: &Spanned<GroupIx>| self.names.groups.get(index(group.0)).cloned();
+        groups.iter().filter_map(name).collect()
+    }
+
+    fn level_reference(&self, block: &mut Block, at: usize) {
+        let Some(level) = self.names.levels.get(at) else {
+            return;
+        };
+        match self.to {
+            Dialect::OpenSm => {
+                block.name("qos-level-name", level.name.clone().unwrap_or_default());
+            }
+            Dialect::Rfc02Text => block.plain("qos-level-sn", at + 1),
+            Dialect::Rfc01Xml => block.plain("match-level", level.sn.unwrap_or(0)),
+        }
+    }
+}
+
+fn ranges(of: &Option<Spanned<Ranges>>) -> Option<&Ranges> {
+    of.as_ref().map(|ranges| &ranges.value)
+}

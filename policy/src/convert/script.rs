@@ -1,0 +1,101 @@
+//! A file to be written, the same for all dialects but for its words.
+
+use crate::ranges::Ranges;
+
+/// A block with a word that opens it.
+#[derive(Debug)]
+pub(super) struct Block {
+    pub(super) word: &'static str,
+    pub(super) parts: Vec<Part>,
+}
+
+/// What stands in a block.
+#[derive(Debug)]
+pub(super) enum Part {
+    Block(Block),
+    Entry(&'static str, Entry),
+    /// A line of `qos-ulps`.
+    Line(String),
+}
+
+/// The value of an entry.
+#[derive(Debug)]
+pub(super) enum Entry {
+    /// Numbers, ranges, words of the language.
+    Plain(String),
+    /// A description.
+    Text(String),
+    /// A name.
+    Name(String),
+    /// Names in a list.
+    Names(Vec<String>),
+}
+
+impl Block {
+    pub(super) const fn new(word: &'static str) -> Self {
+        Self {
+            word,
+            parts: Vec::new(),
+        }
+    }
+
+    pub(super) fn plain(&mut self, word: &'static str, value: impl ToString) {
+        let value = Entry::Plain(value.to_string());
+        self.parts.push(Part::Entry(word, value));
+    }
+
+    /// Nothing for an empty text.
+    pub(super) fn text(&mut self, word: &'static str, text: String) {
+        if !text.is_empty() {
+            self.parts.push(Part::Entry(word, Entry::Text(text)));
+        }
+    }
+
+    pub(super) fn name(&mut self, word: &'static str, name: String) {
+        self.parts.push(Part::Entry(word, Entry::Name(name)));
+    }
+
+    /// Nothing for no names.
+    pub(super) fn names(&mut self, word: &'static str, names: Vec<String>) {
+        if !names.is_empty() {
+            self.parts.push(Part::Entry(word, Entry::Names(names)));
+        }
+    }
+
+    /// Nothing for no numbers.
+    pub(super) fn ranges(&mut self, word: &'static str, numbers: Option<&Ranges>, form: Form) {
+        if let Some(numbers) = numbers.filter(|numbers| !numbers.is_empty()) {
+            self.plain(word, listed(numbers, form));
+        }
+    }
+
+    pub(super) fn block(&mut self, block: Self) {
+        self.parts.push(Part::Block(block));
+    }
+
+    /// None when nothing stands in it.
+    pub(super) fn unless_empty(self) -> Option<Self> {
+        (!self.parts.is_empty()).then_some(self)
+    }
+}
+
+/// How numbers are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    Decimal,
+    Hexadecimal,
+}
+
+/// Numbers and ranges with commas between.
+pub(super) fn listed(numbers: &Ranges, form: Form) -> String {
+    let number = |value: u64| match form {
+        Form::Decimal => value.to_string(),
+        Form::Hexadecimal => format!("{value:#x}"),
+    };
+    let range = |(low, high): &(u64, u64)| match low == high {
+        true => number(*low),
+        false => format!("{}-{}", number(*low), number(*high)),
+    };
+    let ranges: Vec<String> = numbers.pairs().iter().map(range).collect();
+    ranges.join(",")
+}

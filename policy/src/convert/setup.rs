@@ -1,0 +1,132 @@
+//! `qos-setup`.
+
+use super::script::{Block, Form, listed};
+use super::{LossKind, Writer};
+use crate::dialect::Dialect;
+use crate::error::{Span, Spanned};
+use crate::model::{Setup, Sl2VlScope, VlArbScope};
+use crate::ranges::Ranges;
+use crate::semantics::Semantics;
+
+impl Writer<'_> {
+    /// The section.
+    pub(super) fn setup(&mut self) -> Option<Block> {
+        let setup = &self.policy.setup;
+        let mut section = Block::new("qos-setup");
+        let turned =
+            self.policy.semantics.scope_precedence != Semantics::of(self.to).scope_precedence;
+        let mut vlarb = Block::new("vlarb-tables");
+        for scope in in_order(&setup.vlarb, turned) {
+            if let Some(block) = self.vlarb_scope(scope) {
+                vlarb.block(block);
+            }
+        }
+        let mut sl2vl = Block::new("sl2vl-tables");
+        for scope in in_order(&setup.sl2vl, turned) {
+            if let Some(block) = self.sl2vl_scope(scope) {
+                sl2vl.block(block);
+            }
+        }
+        for tables in [vlarb, sl2vl] {
+            if let Some(tables) = tables.unless_empty() {
+                section.block(tables);
+            }
+        }
+        let section = section.unless_empty()?;
+        if self.to == Dialect::OpenSm && self.is_foreign() {
+            let span = setup.spans.first().copied().unwrap_or(Span::START);
+            let words = "OpenSM reads qos-setup and does not act upon it";
+            self.lose(span, LossKind::WithoutEffect, words);
+        }
+        Some(section)
+    }
+
+    fn vlarb_scope(&mut self, scope: &VlArbScope) -> Option<Block> {
+        let is_xml = self.to == Dialect::Rfc01Xml;
+        if !is_xml && !Setup::is_any_port(&scope.to) {
+            let words = "the vlarb-scope is left out: it is for some output ports only";
+            self.lose(scope.span, LossKind::LeftOut, words);
+            return None;
+        }
+        let mut block = Block::new("vlarb-scope");
+        self.scope_groups(&mut block, "group", &scope.groups);
+        self.scope_groups(&mut block, "across", &scope.across);
+        if is_xml {
+            self.ports(&mut block, "to", &scope.to);
+        }
+        weights(&mut block, "vlarb-high", &scope.high);
+        weights(&mut block, "vlarb-low", &scope.low);
+        if let Some(limit) = scope.high_limit {
+            block.plain("vl-high-limit", limit);
+        }
+        Some(block)
+    }
+
+    fn sl2vl_scope(&mut self, scope: &Sl2VlScope) -> Option<Block> {
+        if let Some(why) = self.unsayable_scope(scope) {
+            let words = format!("the sl2vl-scope is left out: {why}");
+            self.lose(scope.span, LossKind::LeftOut, words);
+            return None;
+        }
+        let mut block = Block::new("sl2vl-scope");
+        self.scope_groups(&mut block, "group", &scope.groups);
+        self.scope_groups(&mut block, "across", &scope.across);
+        self.scope_groups(&mut block, "across-to", &scope.across_to);
+        self.scope_groups(&mut block, "across-from", &scope.across_from);
+        self.ports(&mut block, "from", &scope.from);
+        self.ports(&mut block, "to", &scope.to);
+        let vls: Vec<String> = scope.table.iter().map(u8::to_string).collect();
+        block.plain("sl2vl-table", vls.join(","));
+        Some(block)
+    }
+
+    fn unsayable_scope(&self, scope: &Sl2VlScope) -> Option<&'static str> {
+        let one_sided = !scope.across_to.is_empty() || !scope.across_from.is_empty();
+        let is_over = |ports: &Ranges| {
+            let last = ports.pairs().last().map_or(0, |(_, last)| *last);
+            last > 127 && !Setup::is_any_port(ports)
+        };
+        match self.to {
+            Dialect::Rfc01Xml if one_sided => Some("RFC 0.1 has no across-to and across-from"),
+            Dialect::OpenSm if is_over(&scope.from) || is_over(&scope.to) => {
+                Some("OpenSM has port numbers up to 127 here")
+            }
+            _ => None,
+        }
+    }
+
+    fn scope_groups(&mut self, block: &mut Block, word: &'static str, names: &[Spanned<String>]) {
+        let written = names.iter().map(|name| self.names.of_scope(self.to, name));
+        let written: Vec<String> = written.collect();
+        block.names(word, written);
+    }
+
+    fn ports(&self, block: &mut Block, word: &'static str, ports: &Ranges) {
+        if ports.is_empty() {
+            return;
+        }
+        let any = match self.policy.dialect {
+            Dialect::OpenSm => (0, 127),
+            _ => Setup::ANY_PORT,
+        };
+        match ports.pairs() == [any] || Setup::is_any_port(ports) && self.to == Dialect::OpenSm {
+            true => block.plain(word, "*"),
+            false => block.plain(word, listed(ports, Form::Decimal)),
+        }
+    }
+}
+
+/// As they are, or the last first.
+fn in_order<T>(scopes: &[T], turned: bool) -> Box<dyn Iterator<Item = &T> + '_> {
+    match turned {
+        true => Box::new(scopes.iter().rev()),
+        false => Box::new(scopes.iter()),
+    }
+}
+
+fn weights(block: &mut Block, word: &'static str, weights: &[(u64, u64)]) {
+    if !weights.is_empty() {
+        let pairs: Vec<String> = weights.iter().map(|(vl, w)| format!("{vl}:{w}")).collect();
+        block.plain(word, pairs.join(","));
+    }
+}

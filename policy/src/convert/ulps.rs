@@ -1,0 +1,53 @@
+//! `qos-ulps`, which only OpenSM has.
+
+use super::Writer;
+use super::script::{Block, Form, Part, listed};
+use crate::error::Spanned;
+use crate::model::{GroupIx, Origin, Rule, RuleOrigin, Selector};
+
+impl Writer<'_> {
+    /// The section, in words that take every value.
+    pub(super) fn ulps(&self) -> Option<Block> {
+        let mut section = Block::new("qos-ulps");
+        let default = self.policy.level(self.policy.default_level);
+        if let Some(sl) = default.sl.filter(|_| default.origin == Origin::Ulp) {
+            section.parts.push(Part::Line(format!("default : {}", *sl)));
+        }
+        for rule in &self.policy.rules {
+            if let RuleOrigin::Ulp { ipoib } = rule.origin {
+                let sl = self.policy.level(*rule.level).sl.map_or(0, |sl| *sl);
+                let line = format!("{} : {sl}", self.criterion(rule, ipoib));
+                section.parts.push(Part::Line(line));
+            }
+        }
+        section.unless_empty()
+    }
+
+    fn criterion(&self, rule: &Rule, ipoib: bool) -> String {
+        if let Some(ids) = &rule.service_id {
+            return format!("any, service-id {}", listed(ids, Form::Hexadecimal));
+        }
+        if let Some(bases) = &rule.pkey {
+            let ulp = if ipoib { "ipoib" } else { "any" };
+            return format!("{ulp}, pkey {}", listed(bases, Form::Hexadecimal));
+        }
+        let (word, groups) = match (rule.source.is_empty(), rule.destination.is_empty()) {
+            (false, false) => ("source-target-port-guid", &rule.source),
+            (false, true) => ("source-port-guid", &rule.source),
+            _ => ("target-port-guid", &rule.destination),
+        };
+        format!("any, {word} {}", self.guids(groups))
+    }
+
+    fn guids(&self, groups: &[Spanned<GroupIx>]) -> String {
+        let groups = groups.iter().map(|group| self.policy.group(group.value));
+        let selectors = groups.flat_map(|group| &group.selectors);
+        let guids: Vec<String> = selectors
+            .filter_map(|selector| match &selector.value {
+                Selector::Guids(guids) => Some(listed(guids, Form::Hexadecimal)),
+                _ => None,
+            })
+            .collect();
+        guids.join(",")
+    }
+}

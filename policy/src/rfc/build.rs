@@ -1,0 +1,148 @@
+//! From blocks and entries to a draft of the policy.
+
+use super::tags::Tag;
+use super::value::Value;
+use super::values::Reader;
+use super::{Content, Node, groups, levels, rules, setup};
+use crate::diagnostics::Diagnostics;
+use crate::dialect::Dialect;
+use crate::draft::Draft;
+use crate::error::{Error, Problem};
+use crate::options::ParseOptions;
+use crate::rfc::places::Places;
+
+/// A draft in the making.
+#[derive(Debug)]
+pub(super) struct Builder<'a> {
+    pub(super) reader: Reader<'a>,
+    pub(super) draft: Draft,
+    pub(super) max_rate_code: u8,
+    /// RFC 0.1: of the last rule.
+    pub(super) last_sn: Option<u64>,
+}
+
+impl<'a> Builder<'a> {
+    pub(super) fn new(places: Places<'a>, dialect: Dialect, options: &ParseOptions) -> Self {
+        Self {
+            reader: Reader {
+                places,
+                dialect,
+                diagnostics: Diagnostics::default(),
+            },
+            draft: Draft::default(),
+            max_rate_code: options.max_rate_code,
+            last_sn: None,
+        }
+    }
+
+    /// What came of it.
+    pub(super) fn draft(mut self) -> Draft {
+        self.draft.diagnostics = self.reader.diagnostics;
+        self.draft
+    }
+
+    /// Sections may come in any order and repeatedly.
+    pub(super) fn sections(&mut self, sections: &[Node<'a>]) -> Result<(), Error> {
+        for section in sections {
+            for part in section.parts() {
+                match part.tag {
+                    Tag::PortGroup => self.group(part)?,
+                    Tag::QosLevel => self.level(part)?,
+                    Tag::MatchRule => self.rule(part)?,
+                    _ => self.tables(part)?,
+                }
+            }
+            if section.tag == Tag::QosSetup {
+                self.draft.setup.spans.push(section.span);
+            }
+        }
+        Ok(())
+    }
+
+    fn group(&mut self, block: &Node<'a>) -> Result<(), Error> {
+        let group = groups::group(&mut self.reader, block)?;
+        self.draft.groups.push(group);
+        Ok(())
+    }
+
+    fn level(&mut self, block: &Node<'a>) -> Result<(), Error> {
+        let position = u32::try_from(self.draft.levels.len() + 1).unwrap_or(u32::MAX);
+        let level = levels::level(&mut self.reader, block, position, self.max_rate_code)?;
+        self.draft.levels.push(level);
+        self.draft.check_levels()
+    }
+
+    fn rule(&mut self, block: &Node<'a>) -> Result<(), Error> {
+        let rule = rules::rule(&mut self.reader, block, &mut self.last_sn)?;
+        self.draft.check_rule(&rule)?;
+        self.draft.rules.push(rule);
+        Ok(())
+    }
+
+    fn tables(&mut self, block: &Node<'a>) -> Result<(), Error> {
+        for scope in block.parts() {
+            match scope.tag {
+                Tag::VlArbScope => {
+                    let scope = setup::vlarb_scope(&mut self.reader, scope)?;
+                    self.draft.setup.vlarb.extend(scope);
+                }
+                _ => {
+                    let scope = setup::sl2vl_scope(&mut self.reader, scope)?;
+                    self.draft.setup.sl2vl.extend(scope);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<'a> Node<'a> {
+    /// The blocks and entries of a block.
+    pub(super) fn parts(&self) -> &[Self] {
+        match &self.content {
+            Content::Block(parts) => parts,
+            Content::Entry(_) => &[],
+        }
+    }
+
+    /// The entries of a block. Errors: one that may stand there once stands there twice.
+    pub(super) fn entries(&self) -> Result<impl Iterator<Item = (&Self, &Value<'a>)>, Error> {
+        let mut seen = Vec::new();
+        for entry in self.parts() {
+            if is_single(entry.tag) {
+                if seen.contains(&entry.tag) {
+                    let (keyword, block) = (entry.tag.name(), self.tag.name());
+                    let problem = Problem::Repeated { keyword, block };
+                    return Err(Error::new(entry.opening, problem));
+                }
+                seen.push(entry.tag);
+            }
+        }
+        Ok(self.parts().iter().filter_map(|part| match &part.content {
+            Content::Entry(value) => Some((part, value)),
+            Content::Block(_) => None,
+        }))
+    }
+
+    /// The block lacks something.
+    pub(super) const fn missing(&self, what: &'static str, block: &'static str) -> Error {
+        Error::new(self.opening, Problem::Missing { what, block })
+    }
+}
+
+/// True for entries that a block has once at most. Those of `vl-high-limit` replace each other,
+/// as in OpenSM, lists are merged.
+const fn is_single(tag: Tag) -> bool {
+    matches!(
+        tag,
+        Tag::Name | Tag::Use | Tag::Sn | Tag::Sl | Tag::Sl2VlTable
+    ) || matches!(
+        tag,
+        Tag::MtuLimit | Tag::RateLimit | Tag::PacketLife | Tag::MatchLevel
+    ) || matches!(tag, Tag::LevelSn | Tag::LevelName)
+}
+
+/// Adds pairs to those of an earlier entry of the same name.
+pub(super) use crate::text::append;
+/// What all entries of one name gave together.
+pub(super) use crate::text::to_ranges;
