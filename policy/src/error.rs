@@ -87,6 +87,21 @@ impl Error {
         }
     }
 
+    /// More than is read of something. Units: bytes.
+    pub(crate) const fn too_long(
+        span: Span,
+        what: &'static str,
+        length: usize,
+        limit: usize,
+    ) -> Self {
+        let problem = Problem::TooLong {
+            what,
+            length,
+            limit,
+        };
+        Self::new(span, problem)
+    }
+
     /// Adds what would have been right.
     #[must_use]
     pub const fn expecting(mut self, expected: &'static str) -> Self {

@@ -159,17 +159,8 @@ impl Linker {
     fn add_level(&mut self, key: LevelKey, sl: Option<Spanned<u8>>, origin: Origin) -> LevelIx {
         let span = sl.map_or(Span::START, |sl| sl.span);
         self.levels.push(Level {
-            key: Spanned::new(key, span),
-            purpose: None,
             sl,
-            mtu_limit: None,
-            rate_limit: None,
-            packet_life: None,
-            path_bits: None,
-            tclass: None,
-            pkeys: None,
-            origin,
-            span,
+            ..Level::new(Spanned::new(key, span), origin, span)
         });
         level_ix(self.levels.len() - 1)
     }

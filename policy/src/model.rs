@@ -225,6 +225,25 @@ impl Level {
     }
 }
 
+impl Level {
+    /// One that limits nothing and names no SL.
+    pub(crate) const fn new(key: Spanned<LevelKey>, origin: Origin, span: Span) -> Self {
+        Self {
+            key,
+            purpose: None,
+            sl: None,
+            mtu_limit: None,
+            rate_limit: None,
+            packet_life: None,
+            path_bits: None,
+            tclass: None,
+            pkeys: None,
+            origin,
+            span,
+        }
+    }
+}
+
 /// What a request must be like to get a level. Criteria that are absent hold always.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rule {

@@ -40,6 +40,22 @@ pub struct VlArbScope {
     pub span: Span,
 }
 
+impl VlArbScope {
+    /// One that says nothing yet.
+    pub(crate) fn new(span: Span) -> Self {
+        Self {
+            groups: Vec::new(),
+            across: Vec::new(),
+            to: Ranges::default(),
+            high: Vec::new(),
+            low: Vec::new(),
+            high_limit: None,
+            skipped: None,
+            span,
+        }
+    }
+}
+
 /// SL to VL mapping of some ports.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sl2VlScope {

@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 use routing::multicast::MulticastTable;
 use routing::{NO_PATH, Peer, SwitchIx, Topology, Torus};
 use sa_snapshot::Snapshot;
-use sa_wire::{Lid, NodeType, Sl};
+use sa_wire::NodeType;
 use thiserror::Error;
 
 use crate::dump::{fdbs, lfts, multicast, psl, sl2vl, slvl, subnet_lst, torus};
 use crate::pipeline::Parts;
-use crate::{request, slow_sa};
+use crate::slow_sa;
 
 /// A dump that could not be written.
 #[derive(Debug, Error)]
@@ -258,21 +258,7 @@ fn write_psl(out: &mut impl Write, parts: &Parts, snapshot: &Snapshot) -> io::Re
         .map(|(from, to)| psl::Entry {
             source: from.node_guid,
             dlid: to.lid,
-            sl: answered_sl(snapshot, from.lid, to.lid),
+            sl: slow_sa::path_sl(snapshot, from.lid, to.lid),
         });
     psl::write(out, entries)
-}
-
-/// Errors: the status of the answer.
-fn answered_sl(snapshot: &Snapshot, from: Lid, to: Lid) -> Result<Sl, u16> {
-    const NO_RECORDS: u16 = 0x0300;
-    let reply = slow_sa::respond(snapshot, &request::path_by_lids(from.get(), to.get()));
-    match reply.map(|reply| request::parse(&reply)) {
-        Some(Ok((0, records))) => records
-            .first()
-            .map(|record| record.qos_class_sl.sl())
-            .ok_or(NO_RECORDS),
-        Some(Ok((status, _))) => Err(status),
-        Some(Err(_)) | None => Err(NO_RECORDS),
-    }
 }

@@ -15,3 +15,4 @@ pub mod server;
 pub mod slow_sa;
 pub mod store;
 pub mod twin;
+pub mod words;

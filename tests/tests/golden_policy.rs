@@ -13,12 +13,10 @@
 mod golden_common;
 
 use std::collections::BTreeMap;
-use std::net::Ipv6Addr;
 use std::path::{Path, PathBuf};
 
 use golden_common::{entries, existing, golden, name, sapphire, text};
 use sa_wire::mad::{BASE_VERSION, MGMT_CLASS_SA, SA_CLASS_VERSION, Status, method};
-use sa_wire::path_record::PathRecord;
 use sa_wire::rmpp::{RmppHeader, flag};
 use sa_wire::sa::{AttributeId, SaMad};
 use sa_wire::umad::Slot;
@@ -320,7 +318,7 @@ fn ask(compiled: &Compiled, case: &Value) -> Value {
         return serde_json::json!({ "status": "drop" });
     };
     let (status, records) = request::parse(&reply).unwrap();
-    let records: Vec<Value> = records.iter().map(in_words).collect();
+    let records: Vec<Value> = records.iter().map(request::in_words).collect();
     serde_json::json!({ "status": format!("0x{status:04x}"), "records": records })
 }
 
@@ -359,34 +357,6 @@ fn slot(lid: u16, case: &Value) -> Slot {
         *byte = u8::from_str_radix(&data[at..at + 2], 16).unwrap();
     }
     slot
-}
-
-/// The fields as the corpus names and writes them.
-fn in_words(record: &PathRecord) -> Value {
-    let gid = |gid: [u8; 16]| Ipv6Addr::from(gid).to_string();
-    serde_json::json!({
-        "service_id": format!("0x{:x}", record.service_id.get()),
-        "dgid": gid(record.dgid),
-        "sgid": gid(record.sgid),
-        "dlid": record.dlid.get(),
-        "slid": record.slid.get(),
-        "raw_traffic": u8::from(record.flow.raw_traffic()),
-        "flow_label": record.flow.flow_label(),
-        "hop_limit": record.flow.hop_limit(),
-        "tclass": record.tclass,
-        "reversible": u8::from(record.numb_path.reversible()),
-        "numb_path": record.numb_path.numb_path(),
-        "pkey": format!("0x{:x}", record.pkey.get()),
-        "qos_class": record.qos_class_sl.qos_class(),
-        "sl": record.qos_class_sl.sl().get(),
-        "mtu_sel": record.mtu.0 >> 6,
-        "mtu": record.mtu.value(),
-        "rate_sel": record.rate.0 >> 6,
-        "rate": record.rate.value(),
-        "pkt_life_sel": record.packet_life.0 >> 6,
-        "pkt_life": record.packet_life.value(),
-        "preference": record.preference,
-    })
 }
 
 #[test]

@@ -7,7 +7,6 @@ use std::path::PathBuf;
 use clap::Args;
 use sa_snapshot::Snapshot;
 use sa_wire::mad::{BASE_VERSION, MGMT_CLASS_SA, SA_CLASS_VERSION, method};
-use sa_wire::path_record::PathRecord;
 use sa_wire::rmpp::{RmppHeader, flag, payload_lengths};
 use sa_wire::sa::{AttributeId, DATA_OFFSET, DATA_SIZE, SaMad};
 use sa_wire::umad::{MAD_SIZE, Slot};
@@ -108,7 +107,7 @@ impl Answerer {
             return Ok(json!({ "id": line.id, "status": "drop" }));
         };
         let (status, records) = request::parse(&reply).map_err(|error| error.to_string())?;
-        let records: Vec<Value> = records.iter().map(record).collect();
+        let records: Vec<Value> = records.iter().map(request::in_words).collect();
         Ok(json!({ "id": line.id, "status": format!("0x{status:04x}"), "records": records }))
     }
 
@@ -205,33 +204,6 @@ fn comp_mask(value: &Value) -> Result<u64, String> {
         }
         _ => Err(wrong()),
     }
-}
-
-/// The fields by the names of the recorded corpora.
-pub(crate) fn record(record: &PathRecord) -> Value {
-    json!({
-        "service_id": format!("0x{:x}", record.service_id.get()),
-        "dgid": record.dgid().to_string(),
-        "sgid": record.sgid().to_string(),
-        "dlid": record.dlid.get(),
-        "slid": record.slid.get(),
-        "raw_traffic": u8::from(record.flow.raw_traffic()),
-        "flow_label": record.flow.flow_label(),
-        "hop_limit": record.flow.hop_limit(),
-        "tclass": record.tclass,
-        "reversible": u8::from(record.numb_path.reversible()),
-        "numb_path": record.numb_path.numb_path(),
-        "pkey": format!("0x{:x}", record.pkey.get()),
-        "qos_class": record.qos_class_sl.qos_class(),
-        "sl": record.qos_class_sl.sl().get(),
-        "mtu_sel": record.mtu.0 >> 6,
-        "mtu": record.mtu.value(),
-        "rate_sel": record.rate.0 >> 6,
-        "rate": record.rate.value(),
-        "pkt_life_sel": record.packet_life.0 >> 6,
-        "pkt_life": record.packet_life.value(),
-        "preference": record.preference,
-    })
 }
 
 /// The reply as it goes over the wire: one MAD, or the segments of an RMPP transfer, each with the

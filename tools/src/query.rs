@@ -245,7 +245,7 @@ fn request_record(verb: &Pr) -> (PathCompMask, PathRecord) {
 
 fn print(verb: &Pr, status: Status, records: &[PathRecord]) -> Outcome {
     if verb.json {
-        let records: Vec<_> = records.iter().map(crate::answer::record).collect();
+        let records: Vec<_> = records.iter().map(request::in_words).collect();
         return json::print(&json!({
             "status": format!("0x{:04x}", status.get()),
             "records": records,

@@ -21,19 +21,8 @@ pub(super) fn level(
     max_rate_code: u8,
 ) -> Result<Level, Error> {
     let (mut sn, mut name, mut path_bits) = (None, None, None);
-    let mut level = Level {
-        key: Spanned::new(LevelKey::Position(position), block.opening),
-        purpose: None,
-        sl: None,
-        mtu_limit: None,
-        rate_limit: None,
-        packet_life: None,
-        path_bits: None,
-        tclass: None,
-        pkeys: None,
-        origin: Origin::Written,
-        span: block.span,
-    };
+    let place = Spanned::new(LevelKey::Position(position), block.opening);
+    let mut level = Level::new(place, Origin::Written, block.span);
     for (entry, value) in block.entries()? {
         match entry.tag {
             Tag::Sn => sn = Some(reader.number(value)?),

@@ -15,16 +15,7 @@ pub(super) fn vlarb_scope(
     reader: &mut Reader<'_>,
     block: &Node<'_>,
 ) -> Result<Option<VlArbScope>, Error> {
-    let mut scope = VlArbScope {
-        groups: Vec::new(),
-        across: Vec::new(),
-        to: Ranges::default(),
-        high: Vec::new(),
-        low: Vec::new(),
-        high_limit: None,
-        skipped: None,
-        span: block.span,
-    };
+    let mut scope = VlArbScope::new(block.span);
     for (entry, value) in block.entries()? {
         match entry.tag {
             Tag::Group => scope.groups.append(&mut reader.names(value)?),

@@ -136,15 +136,7 @@ impl Reader<'_> {
         let piece = piece.trimmed(&value.text);
         let (text, span) = (&value.text[piece.from..piece.to], self.span(value, piece));
         if text.len() > limit {
-            let length = text.len();
-            return Err(Error::new(
-                span,
-                Problem::TooLong {
-                    what,
-                    length,
-                    limit,
-                },
-            ));
+            return Err(Error::too_long(span, what, text.len(), limit));
         }
         Ok(Spanned::new(text.replace(NO_BREAK, " "), span))
     }

@@ -103,15 +103,7 @@ impl<'a> Cursor<'a> {
             value.push_str(token.text);
             span = span.to(token.span);
             if value.len() > limit {
-                let length = value.len();
-                return Err(Error::new(
-                    span,
-                    Problem::TooLong {
-                        what,
-                        length,
-                        limit,
-                    },
-                ));
+                return Err(Error::too_long(span, what, value.len(), limit));
             }
             match self.accept(Kind::Text) {
                 Some(next) => token = next,

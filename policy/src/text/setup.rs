@@ -39,16 +39,7 @@ pub(super) fn section(cursor: &mut Cursor<'_>, setup: &mut Setup) -> Result<(), 
 fn vlarb_scope(cursor: &mut Cursor<'_>, start: Span) -> Result<VlArbScope, Error> {
     const ENTRIES: &str =
         "group:, across:, vlarb-high:, vlarb-low:, vl-high-limit: or end-vlarb-scope";
-    let mut scope = VlArbScope {
-        groups: Vec::new(),
-        across: Vec::new(),
-        to: Ranges::default(),
-        high: Vec::new(),
-        low: Vec::new(),
-        high_limit: None,
-        skipped: None,
-        span: start,
-    };
+    let mut scope = VlArbScope::new(start);
     loop {
         match cursor.kind() {
             Kind::Key(Key::Group) => append_names(cursor, &mut scope.groups)?,

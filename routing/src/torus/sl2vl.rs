@@ -24,7 +24,8 @@ pub(crate) struct TorusSl2Vl {
     vls: LeastVls,
 }
 
-const NO_AXIS: u8 = 3;
+/// Axis of local ports.
+pub(super) const NO_AXIS: u8 = 3;
 
 impl TorusSl2Vl {
     pub(super) fn new(topology: &Topology, torus: &Torus, vls: LeastVls) -> Self {
@@ -71,7 +72,9 @@ impl TorusSl2Vl {
     }
 }
 
-fn between(input: u8, output: u8, vls: u8) -> SlToVl {
+/// The table between two ports by their axes, with the fewest data VLs between switches. Ports of no
+/// axis have [`NO_AXIS`].
+pub(super) fn between(input: u8, output: u8, vls: u8) -> SlToVl {
     if output == NO_AXIS {
         return level_only(vls);
     }

@@ -12,7 +12,7 @@ use std::io::{self, Write};
 
 use sa_wire::{Guid, Lid, Lmc, NodeType};
 
-use super::{cut_off, guid, printed, type_name};
+use super::{blank, cut_off, guid, printed, type_name};
 use crate::fabric::error::{ParseError, Position, Problem};
 use crate::fabric::text::{Cursor, Line, decode, in_range, lines};
 
@@ -229,15 +229,6 @@ fn route(mut cursor: Cursor<'_>) -> Result<Route, ParseError> {
         None => None,
     };
     Ok(Route { lid, port, owner })
-}
-
-fn blank(cursor: &mut Cursor<'_>) -> Result<(), ParseError> {
-    if cursor.rest().starts_with(char::is_whitespace) {
-        cursor.skip_blanks();
-        Ok(())
-    } else {
-        Err(cursor.expected("a blank"))
-    }
 }
 
 #[cfg(test)]

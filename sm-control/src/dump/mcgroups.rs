@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use sa_wire::{Gid, Guid, Mlid, Sl};
 
-use super::guid;
+use super::{blank, guid};
 use crate::fabric::error::{Found, ParseError, Position, Problem};
 use crate::fabric::text::{Cursor, decode, in_range, lines};
 
@@ -58,17 +58,17 @@ fn group(mut cursor: Cursor<'_>) -> Result<(Group, Position), ParseError> {
     cursor.skip_blanks();
     let at = cursor.at();
     let mlid = mlid(&mut cursor)?;
-    blank(&mut cursor)?;
+    blank_or_end(&mut cursor)?;
     let at_mgid = cursor.at();
     let mgid = mgid(&mut cursor)?;
-    blank(&mut cursor)?;
+    blank_or_end(&mut cursor)?;
     cursor.expect("sl=")?;
     let at_sl = cursor.at();
     let sl = cursor.decimal("an SL")?;
     let sl = Sl::from_low_bits(in_range(at_sl, "an SL", sl, 0..=15)?);
     let mut members = Vec::new();
     loop {
-        blank(&mut cursor)?;
+        blank_or_end(&mut cursor)?;
         if cursor.rest().is_empty() {
             break;
         }
@@ -106,12 +106,11 @@ fn mgid(cursor: &mut Cursor<'_>) -> Result<Gid, ParseError> {
 }
 
 /// Blanks, or the end of the line.
-fn blank(cursor: &mut Cursor<'_>) -> Result<(), ParseError> {
-    if cursor.rest().is_empty() || cursor.rest().starts_with(char::is_whitespace) {
-        cursor.skip_blanks();
+fn blank_or_end(cursor: &mut Cursor<'_>) -> Result<(), ParseError> {
+    if cursor.rest().is_empty() {
         Ok(())
     } else {
-        Err(cursor.expected("a blank"))
+        blank(cursor)
     }
 }
 

@@ -48,6 +48,16 @@ fn guid(cursor: &mut Cursor<'_>) -> Result<Guid, ParseError> {
     Guid::new(raw).map_err(|_| start.expected("a GUID that is not zero"))
 }
 
+/// At least one blank.
+fn blank(cursor: &mut Cursor<'_>) -> Result<(), ParseError> {
+    if cursor.rest().starts_with(char::is_whitespace) {
+        cursor.skip_blanks();
+        Ok(())
+    } else {
+        Err(cursor.expected("a blank"))
+    }
+}
+
 /// Nothing but blanks is left.
 fn end_of_line(cursor: &mut Cursor<'_>) -> Result<(), ParseError> {
     cursor.skip_blanks();

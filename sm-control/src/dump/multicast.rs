@@ -13,6 +13,7 @@ use super::mcfdbs::{self, GroupPorts, SwitchMft};
 use super::mcgroups::{self, Group};
 use crate::fabric::detect::{Input, LoadError};
 use crate::fabric::error::{Position, Problem};
+use crate::words::first_few;
 
 /// Why a table cannot be laid on the fabric. Shape: `file:line:column: problem`.
 #[derive(Debug, thiserror::Error)]
@@ -145,7 +146,7 @@ pub fn left_out(topology: &Topology, tables: &[MulticastTable]) -> Vec<String> {
             let mlid = mlid_name(table.mlid);
             format!(
                 "MLID {mlid} does not reach {}: not in the multicast tree of the torus",
-                listed(&names)
+                first_few(&names)
             )
         })
         .collect()
@@ -264,7 +265,7 @@ fn unknown_members(group: &Group, unknown: &[Guid], topology: &Topology) -> Stri
         "group {} (MLID {}) does not reach {}: no such port in the fabric",
         group.mgid_digits(),
         mlid_name(group.mlid),
-        listed(&names)
+        first_few(&names)
     );
     let is_node = |guid: &&Guid| topology.end_ports.iter().any(|end| end.node_guid == **guid);
     if let Some(guid) = unknown.iter().find(is_node) {
@@ -274,19 +275,4 @@ fn unknown_members(group: &Group, unknown: &[Guid], topology: &Topology) -> Stri
         );
     }
     text
-}
-
-/// Some names, and how many more there are.
-fn listed(names: &[String]) -> String {
-    const MOST: usize = 8;
-    let text = names
-        .iter()
-        .take(MOST)
-        .cloned()
-        .collect::<Vec<_>>()
-        .join(", ");
-    match names.len().saturating_sub(MOST) {
-        0 => text,
-        more => format!("{text} and {more} more"),
-    }
 }

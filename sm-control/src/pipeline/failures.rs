@@ -1,5 +1,7 @@
 //! Parts that are to be taken as failed, by name.
 
+use std::cell::OnceCell;
+
 use routing::torus::{self, Coordinate};
 use routing::{Topology, Torus};
 use sa_wire::{Guid, NodeType};
@@ -22,7 +24,8 @@ pub(super) fn apply(
 ) -> Result<Subnet, ReadProblem> {
     let resolver = Resolver {
         subnet: healthy,
-        torus: torus(healthy, options, tables),
+        torus: OnceCell::new(),
+        place: &|| torus(healthy, options, tables),
     };
     let parts = names.iter().map(|name| resolver.part(name));
     let parts: Vec<Failed> = parts.collect::<Result<_, _>>()?;
@@ -77,7 +80,9 @@ fn torus(subnet: &Subnet, options: &OpenSmOptions, tables: &Tables) -> Option<(T
 
 struct Resolver<'a> {
     subnet: &'a Subnet,
-    torus: Option<(Topology, Torus)>,
+    /// Coordinates, once one is asked for.
+    torus: OnceCell<Option<(Topology, Torus)>>,
+    place: &'a dyn Fn() -> Option<(Topology, Torus)>,
 }
 
 impl Resolver<'_> {
@@ -125,7 +130,7 @@ impl Resolver<'_> {
     }
 
     fn switch_at(&self, text: &str, at: Coordinate) -> Result<NodeIx, ReadProblem> {
-        let Some((topology, torus)) = &self.torus else {
+        let Some((topology, torus)) = self.torus.get_or_init(self.place) else {
             return Err(ReadProblem::Text(format!(
                 "{text}: this fabric has no coordinates; give --torus-conf, or name the switch"
             )));
@@ -148,14 +153,4 @@ fn coordinate(text: &str) -> Option<Coordinate> {
     let mut parts = text.split(',').map(|part| part.trim().parse().ok());
     let at = [parts.next()??, parts.next()??, parts.next()??];
     parts.next().is_none().then_some(Coordinate(at))
-}
-
-/// Hosts that are cut off: in `before` and not in `after`.
-pub(super) fn cut_off(before: &Subnet, after: &Subnet) -> Vec<String> {
-    let gone = before.end_ports().iter().filter(|port| {
-        let is_switch = before.fabric().node(port.at.node).kind == NodeType::Switch;
-        !is_switch && after.by_guid(port.guid).is_none()
-    });
-    gone.map(|port| before.fabric().node(port.at.node).name().to_owned())
-        .collect()
 }

@@ -27,10 +27,19 @@ pub fn check(parts: &Parts) -> Proof {
     let mut graph = DependencyGraph::new(topology, routes);
     graph.add_unicast(topology, routes, sls);
     let credit_loop = graph.shortest_loop();
-    graph.add_multicast(topology, &routes.worst_groups(topology));
-    let multicast_loop = graph.shortest_loop();
+    let groups = match credit_loop {
+        None => routes.worst_groups(topology),
+        Some(_) => Vec::new(),
+    };
+    // Nothing new to find without them.
+    let multicast_loop = if groups.is_empty() {
+        None
+    } else {
+        graph.add_multicast(topology, &groups);
+        graph.shortest_loop()
+    };
     Proof {
-        multicast_loop: multicast_loop.filter(|_| credit_loop.is_none()),
+        multicast_loop,
         credit_loop,
         reachability: reachability(topology, routes, LISTED_PAIRS),
     }

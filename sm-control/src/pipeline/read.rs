@@ -15,6 +15,7 @@ use crate::fabric::model::{Assumed, Fabric};
 use crate::fabric::options::OpenSmOptions;
 use crate::fabric::subnet::{Subnet, SubnetError, SubnetOptions};
 use crate::fabric::xz;
+use crate::words::first_few;
 
 /// Everything read and parsed; LIDs are assigned.
 #[derive(Debug)]
@@ -228,10 +229,13 @@ impl Reader {
             ));
         }
         let damaged = failures::apply(&subnet, options, tables, &inputs.failed)?;
-        let cut_off = failures::cut_off(&subnet, &damaged);
+        let cut_off = subnet.cut_off(&damaged);
+        let cut_off: Vec<String> = cut_off.map(|node| node.name().to_owned()).collect();
         if !cut_off.is_empty() {
-            self.warnings
-                .push(format!("host ports that are cut off: {}", some(&cut_off)));
+            self.warnings.push(format!(
+                "host ports that are cut off: {}",
+                first_few(&cut_off)
+            ));
         }
         self.provenance
             .push(format!("failed {}", inputs.failed.join(" ")));
@@ -406,19 +410,6 @@ impl Reader {
                 .iter()
                 .map(|note| format!("{}:{note}", path.display())),
         );
-    }
-}
-
-/// The first few names.
-fn some(names: &[String]) -> String {
-    const LISTED: usize = 8;
-    let more = names.len().saturating_sub(LISTED);
-    let listed = names.iter().take(LISTED).map(String::as_str);
-    let text = listed.collect::<Vec<_>>().join(", ");
-    if more > 0 {
-        format!("{text} and {more} more")
-    } else {
-        text
     }
 }
 

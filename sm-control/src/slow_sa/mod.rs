@@ -13,7 +13,10 @@ use sa_wire::class_port_info::{CapabilityMask, CapabilityMask2, ClassPortInfo, R
 use sa_wire::mad::{BASE_VERSION, SA_CLASS_VERSION, Status, method, response_method};
 use sa_wire::sa::{AttributeId, DATA_OFFSET, SaMad};
 use sa_wire::umad::Slot;
+use sa_wire::{Lid, Sl};
 use zerocopy::IntoBytes;
+
+use crate::request;
 
 pub use tables::MAX_RECORDS;
 
@@ -30,6 +33,21 @@ pub fn respond(snapshot: &Snapshot, request: &Slot) -> Option<Vec<u8>> {
         }
         Outcome::Dropped(_) => None,
         Outcome::Punt(_) => punted(snapshot, request),
+    }
+}
+
+/// The SL in the answer to a Get(PathRecord) by LIDs, asked by the source.
+/// Errors: the status of the answer; 0x0300 where there is no record.
+pub fn path_sl(snapshot: &Snapshot, from: Lid, to: Lid) -> Result<Sl, u16> {
+    const NO_RECORDS: u16 = 0x0300;
+    let reply = respond(snapshot, &request::path_by_lids(from.get(), to.get()));
+    match reply.map(|reply| request::parse(&reply)) {
+        Some(Ok((0, records))) => records
+            .first()
+            .map(|record| record.qos_class_sl.sl())
+            .ok_or(NO_RECORDS),
+        Some(Ok((status, _))) => Err(status),
+        Some(Err(_)) | None => Err(NO_RECORDS),
     }
 }
 

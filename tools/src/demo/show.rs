@@ -7,7 +7,7 @@ use sa_bench::Seen;
 
 use super::changes::{Changes, Failed};
 use super::load::{Results, Workload};
-use crate::simulate::compare::some;
+use sm_control::words::first_few;
 
 /// A line that overwrites itself while a workload runs; nothing when nobody watches.
 #[expect(clippy::cast_precision_loss, reason = "for people")]
@@ -73,7 +73,7 @@ fn failure(failed: &Failed) {
         [] => format!("of the {} pairs of hosts", failed.pairs_left),
         hosts => format!(
             "{} cut off with their {} pairs ({} of the requests); of the {} other pairs",
-            some(hosts),
+            first_few(hosts),
             failed.pairs_cut_off,
             failed.requests_without,
             failed.pairs_left

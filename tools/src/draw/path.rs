@@ -3,8 +3,9 @@
 use routing::torus::{Coordinate, Direction};
 use routing::walk::walk;
 use routing::{EndPortIx, SwitchIx, Torus};
+use sa_wire::Lid;
 use sm_control::pipeline::Compiled;
-use sm_control::{request, slow_sa};
+use sm_control::slow_sa;
 
 use super::scene::{Step, printable};
 use crate::failure::{Failure, Outcome};
@@ -24,7 +25,7 @@ pub(crate) struct Path {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct End {
     pub(crate) name: String,
-    pub(crate) lid: u16,
+    pub(crate) lid: Lid,
     /// Place of its switch; none outside the torus.
     pub(crate) at: Option<Coordinate>,
 }
@@ -48,8 +49,12 @@ impl Path {
     ) -> Outcome<Self> {
         let from = end(compiled, source)?;
         let to = end(compiled, destination)?;
-        let found = answered_sl(compiled, from.lid, to.lid)
-            .and_then(|sl| Ok((sl, hops(compiled, torus, end_ix(source), to.lid, sl)?)));
+        let found = slow_sa::path_sl(&compiled.snapshot, from.lid, to.lid)
+            .map_err(|status| format!("the SA answers status 0x{status:04x} and no record"))
+            .and_then(|sl| {
+                let (sl, to) = (sl.get(), to.lid.get());
+                Ok((sl, hops(compiled, torus, end_ix(source), to, sl)?))
+            });
         let (sl, hops) = match found {
             Ok((sl, hops)) => (Ok(sl), hops),
             Err(why) => (Err(why), Vec::new()),
@@ -80,20 +85,9 @@ fn end(compiled: &Compiled, ix: usize) -> Outcome<End> {
     };
     Ok(End {
         name: printable(&parts.subnet.fabric().port_name(named.at)),
-        lid: port.lid.get(),
+        lid: port.lid,
         at: parts.routes.coordinate(end_ix(ix)),
     })
-}
-
-/// The SL that the SA answers. Errors: the status, in words.
-fn answered_sl(compiled: &Compiled, slid: u16, dlid: u16) -> Result<u8, String> {
-    let asked = request::path_by_lids(slid, dlid);
-    let reply = slow_sa::respond(&compiled.snapshot, &asked);
-    let reply = reply.ok_or("the SA would not reply")?;
-    let (status, records) = request::parse(&reply).map_err(|error| error.to_string())?;
-    let record = records.first();
-    let sl = record.map(|record| record.qos_class_sl.sl().get());
-    sl.ok_or_else(|| format!("the SA answers status 0x{status:04x} and no record"))
 }
 
 /// The way through the tables. Errors: where it ends.

@@ -2,8 +2,9 @@
 
 use std::collections::HashMap;
 
-use routing::{EndPort, EndPortIx, SwitchIx, Topology};
+use routing::{EndPort, EndPortIx, SwitchIx};
 use sa_wire::{Guid, NodeType, Sl};
+use sm_control::fabric::subnet::Subnet;
 use sm_control::pipeline::{Compiled, Parts};
 
 /// Most pairs that a list holds.
@@ -31,7 +32,7 @@ pub(crate) struct Difference {
 impl Difference {
     pub(crate) fn new(before: &Compiled, after: &Compiled) -> Self {
         let mut found = Self {
-            cut_off: cut_off(&before.parts.topology, &after.parts.topology),
+            cut_off: cut_off(&before.parts.subnet, &after.parts.subnet),
             pairs_lost: after.proof.reachability.lost_between_hosts,
             lost: lost(after),
             ..Self::default()
@@ -104,13 +105,9 @@ fn common_switches(before: &Parts, after: &Parts) -> Vec<(SwitchIx, SwitchIx)> {
         .collect()
 }
 
-fn cut_off(before: &Topology, after: &Topology) -> Vec<String> {
-    let left: std::collections::HashSet<Guid> =
-        after.end_ports.iter().map(|end| end.guid).collect();
-    let gone = before.end_ports.iter();
-    gone.filter(|end| end.node_type != NodeType::Switch && !left.contains(&end.guid))
-        .map(|end| end.description.clone())
-        .collect()
+fn cut_off(before: &Subnet, after: &Subnet) -> Vec<String> {
+    let gone = before.cut_off(after);
+    gone.map(|node| node.description.clone()).collect()
 }
 
 /// Lost pairs of hosts among those that the check lists.
@@ -129,15 +126,4 @@ pub(crate) fn lost(after: &Compiled) -> Vec<(String, String)> {
 
 fn name(parts: &Parts, end: EndPortIx) -> String {
     parts.topology.end_port(end).description.clone()
-}
-
-/// The first few names.
-pub(crate) fn some(names: &[String]) -> String {
-    const SHOWN: usize = 8;
-    let shown: Vec<&str> = names.iter().take(SHOWN).map(String::as_str).collect();
-    let more = names.len().saturating_sub(SHOWN);
-    match more {
-        0 => shown.join(", "),
-        more => format!("{} and {more} more", shown.join(", ")),
-    }
 }

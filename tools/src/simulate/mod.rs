@@ -5,6 +5,7 @@ pub(crate) mod compare;
 use clap::Args;
 use serde_json::json;
 use sm_control::pipeline::{self, Compiled, Inputs, Stamp};
+use sm_control::words::first_few;
 
 use self::compare::Difference;
 use crate::failure::{Failure, Outcome};
@@ -117,7 +118,7 @@ fn print(failed: &[String], after: &Compiled, difference: &Difference) {
 fn counted(names: &[String]) -> String {
     match names {
         [] => "0".to_owned(),
-        names => format!("{} ({})", names.len(), compare::some(names)),
+        names => format!("{} ({})", names.len(), first_few(names)),
     }
 }
 

@@ -11,10 +11,8 @@ use super::Ground;
 use super::graph::{Graph, node};
 use super::lanes::{Load, axis_of};
 use crate::torus::geometry::Axis;
+use crate::torus::next_hop::NO_WAY;
 use crate::torus::placement::PoolIx;
-
-/// No group.
-const NO_WAY: u8 = u8::MAX;
 
 /// What differs from the ways of torus-2QoS.
 #[derive(Debug, Clone, Default)]

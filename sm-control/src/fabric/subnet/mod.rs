@@ -14,7 +14,7 @@ pub use self::lookup::LookupError;
 use self::lookup::Names;
 use self::reach::{Reached, sm_port};
 use super::lids::{Claim, OutOfLids, assign, infer_lmc};
-use super::model::{Fabric, NodeIx, PortRef, Source};
+use super::model::{Fabric, Node, NodeIx, PortRef, Source};
 use super::overlay::LidOverlay;
 
 /// What the SM makes of a fabric.
@@ -276,6 +276,16 @@ impl Subnet {
     /// The SM's port. Shape: index into [`Self::end_ports`].
     pub const fn sm(&self) -> usize {
         self.sm
+    }
+
+    /// The nodes of CA and router ports that another view of the fabric lacks, in the order of port
+    /// GUIDs.
+    pub fn cut_off<'a>(&'a self, after: &'a Self) -> impl Iterator<Item = &'a Node> {
+        let gone = self.end_ports.iter().filter(|port| {
+            let is_switch = self.fabric.node(port.at.node).kind == NodeType::Switch;
+            !is_switch && after.by_guid(port.guid).is_none()
+        });
+        gone.map(|port| self.fabric.node(port.at.node))
     }
 
     /// LMC of CA and router ports.
