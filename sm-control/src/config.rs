@@ -1,7 +1,10 @@
 //! `sapphired`'s configuration file.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
+use policy::{Dialect, Echo, ParseOptions, ScopePrecedence, ServiceIdEncoding};
 use sa_wire::Lmc;
 use serde::de::{Error as _, Unexpected};
 use serde::{Deserialize, Deserializer};
@@ -101,10 +104,46 @@ pub struct PolicySection {
     /// Policy file; without one, partitions alone decide SLs.
     pub file: Option<PathBuf>,
     /// text, xml or opensm; by default detected.
-    pub dialect: Option<String>,
+    #[serde(default, deserialize_with = "word")]
+    pub dialect: Option<Dialect>,
     /// What a broken policy file means.
     #[serde(default)]
     pub on_error: OnPolicyError,
+    /// Look every second whether the policy file changed, and reload when it did.
+    #[serde(default)]
+    pub watch: bool,
+    /// Answer with the SL2VL tables of the policy's `qos-setup`; true where something programs
+    /// them, which OpenSM does not.
+    #[serde(default)]
+    pub apply_setup: bool,
+    /// These four in place of the dialect's own way, see [`policy::Semantics`]: true or false.
+    pub endpoint_mask_required: Option<bool>,
+    /// first or last.
+    #[serde(default, deserialize_with = "word")]
+    pub scope_precedence: Option<ScopePrecedence>,
+    /// standard, legacy-a or legacy-b.
+    #[serde(default, deserialize_with = "word")]
+    pub service_id_encoding: Option<ServiceIdEncoding>,
+    /// none, qos-class or tclass.
+    #[serde(default, deserialize_with = "word")]
+    pub echo: Option<Echo>,
+    /// RFC dialects: a name that no group has means the members of the partition of that name.
+    #[serde(default)]
+    pub partitions_as_groups: bool,
+}
+
+impl PolicySection {
+    /// How the file is read.
+    pub fn reading(&self) -> ParseOptions {
+        ParseOptions {
+            endpoint_mask_required: self.endpoint_mask_required,
+            scope_precedence: self.scope_precedence,
+            service_id_encoding: self.service_id_encoding,
+            echo: self.echo,
+            partitions_as_groups: self.partitions_as_groups,
+            ..ParseOptions::default()
+        }
+    }
 }
 
 /// What a broken policy file means.
@@ -225,6 +264,16 @@ fn lmc<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u8>, D::Error> {
     Ok(Some(lmc.get()))
 }
 
+/// One of the words that the policy crate knows.
+fn word<'de, T, D>(from: D) -> Result<Option<T>, D::Error>
+where
+    T: FromStr<Err: fmt::Display>,
+    D: Deserializer<'de>,
+{
+    let word = String::deserialize(from)?;
+    word.parse().map(Some).map_err(D::Error::custom)
+}
+
 /// A configuration that cannot be used.
 #[derive(Debug, Error)]
 #[non_exhaustive]
@@ -340,6 +389,29 @@ mod tests {
         assert_eq!(
             error,
             "5:7: invalid value: integer `8`, expected an LMC, 0 to 7"
+        );
+    }
+
+    #[test]
+    fn the_ways_of_a_policy_are_read() {
+        let section = "[policy]\ndialect = \"xml\"\nscope_precedence = \"first\"\n\
+                       service_id_encoding = \"legacy-b\"\necho = \"none\"\n\
+                       endpoint_mask_required = true\npartitions_as_groups = true\nwatch = true\n";
+        let policy = Config::parse(&format!("{section}{MINIMAL}"))
+            .unwrap()
+            .policy;
+        assert_eq!(policy.dialect, Some(Dialect::Rfc01Xml));
+        assert!(policy.watch && !policy.apply_setup);
+        let reading = policy.reading();
+        let way = reading.semantics(Dialect::Rfc01Xml);
+        assert!(way.endpoint_mask_required && reading.partitions_as_groups);
+        assert_eq!(way.scope_precedence, ScopePrecedence::First);
+        assert_eq!(way.service_id_encoding, ServiceIdEncoding::LegacyB);
+        assert_eq!(way.echo, Echo::None);
+        let error = Config::parse(&format!("[policy]\necho = \"all\"\n{MINIMAL}")).unwrap_err();
+        assert_eq!(
+            error,
+            "2:8: there is no echo \"all\"; choose one of none, qos-class, tclass"
         );
     }
 

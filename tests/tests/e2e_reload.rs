@@ -216,6 +216,52 @@ fn a_changed_policy_changes_answers_and_a_broken_file_does_not() -> Result<()> {
     Ok(())
 }
 
+/// RFC 0.1 and 0.2: the SM may continuously monitor the policy.
+#[test]
+fn a_watched_policy_is_reloaded_by_itself() -> Result<()> {
+    if let Some(why) = Fabric::unavailable() {
+        return skip(&why);
+    }
+    let bed = Bed::new("")?;
+    let watching = "file = \"policy.conf\"\nwatch = true";
+    bed.write(
+        "sapphired.toml",
+        &CONFIG.replace("file = \"policy.conf\"", watching),
+    )?;
+    let mut daemon = bed.start()?;
+    let mut epoch = daemon.next_epoch("ready")?;
+    let longer = POLICY.replace("packet-life: 15", "packet-life: 16");
+    let second = ("0x8".to_owned(), "0x90".to_owned());
+
+    bed.write("policy.conf", &longer)?;
+    epoch += 1;
+    ensure!(daemon.next_epoch("reloaded")? == epoch);
+    ensure!(bed.path_to_far()? == second);
+
+    bed.write("policy.conf", &POLICY.replace("sl: 8", "sl: eight"))?;
+    ensure!(daemon.next_line()? == "reload failed");
+    daemon.wait_logged("policy.conf:14:13: ")?;
+    ensure!(bed.path_to_far()? == second);
+
+    fs::remove_file(bed.path("policy.conf"))?;
+    ensure!(daemon.next_line()? == "reload failed");
+    ensure!(bed.path_to_far()? == second);
+
+    // As editors do it: a new file takes the place of the old one.
+    bed.write("policy.new", POLICY)?;
+    fs::rename(bed.path("policy.new"), bed.path("policy.conf"))?;
+    epoch += 1;
+    ensure!(daemon.next_epoch("reloaded")? == epoch, "no retry between");
+    ensure!(bed.path_to_far()? == ("0x8".to_owned(), "0x8F".to_owned()));
+    let (status, logged) = daemon.terminate()?;
+    ensure!(status.success(), "SIGTERM: {status}");
+    ensure!(
+        logged.matches("the snapshot in service stays").count() == 2,
+        "each broken state is told once: {logged}"
+    );
+    Ok(())
+}
+
 /// The cable between the switches is gone and torus-2QoS refuses what is left: the hosts on the
 /// SM's side keep their paths, those beyond get none; and all is well when it is back.
 #[test]

@@ -18,12 +18,14 @@ use sm_control::{request, slow_sa, store};
 use zerocopy::IntoBytes;
 
 use crate::failure::{Failure, Outcome};
-use crate::inputs::{FabricArgs, failure, or_fail, warn};
+use crate::inputs::{PolicyArgs, SiteArgs, failure, or_fail, warn};
 
 #[derive(Debug, Args)]
 pub(crate) struct Answer {
     #[command(flatten)]
-    fabric: Option<FabricArgs>,
+    site: Option<SiteArgs>,
+    #[command(flatten)]
+    policy: PolicyArgs,
     /// Answer from a snapshot file instead of compiling; requesters are LIDs then
     #[arg(
         long,
@@ -56,11 +58,11 @@ struct Query {
 }
 
 pub(crate) fn run(verb: &Answer) -> Outcome {
-    let (snapshot, subnet) = match (&verb.snapshot, &verb.fabric) {
+    let (snapshot, subnet) = match (&verb.snapshot, &verb.site) {
         (Some(path), _) => (or_fail(store::open(path))?, None),
-        (None, Some(fabric)) => {
-            let compiled =
-                pipeline::compile(&fabric.inputs(), Stamp::default()).map_err(failure)?;
+        (None, Some(site)) => {
+            let inputs = verb.policy.apply(site.inputs());
+            let compiled = pipeline::compile(&inputs, Stamp::default()).map_err(failure)?;
             warn(&compiled.warnings);
             (compiled.snapshot, Some(compiled.parts.subnet))
         }

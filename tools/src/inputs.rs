@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use policy::{Dialect, Echo, ParseOptions, ScopePrecedence, ServiceIdEncoding};
 use sa_wire::{DataVls, Lmc, Mtu};
 use sm_control::config::OnPolicyError;
 use sm_control::pipeline::{EngineChoice, Inputs, PipelineError};
@@ -12,6 +13,15 @@ use crate::failure::{Failure, Outcome};
 /// Fabric, routing, policy.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct FabricArgs {
+    #[command(flatten)]
+    site: SiteArgs,
+    #[command(flatten)]
+    policy: PolicyArgs,
+}
+
+/// Fabric and routing.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct SiteArgs {
     /// Fabric file: ibsim net file, ibnetdiscover output, opensm-subnet.lst, or a directory of
     /// OpenSM dumps; .xz accepted
     #[arg(long, value_name = "FILE|DIR")]
@@ -32,15 +42,6 @@ pub(crate) struct FabricArgs {
     /// name, 0xGUID or x,y,z. LIDs stay. May be repeated
     #[arg(long, value_name = "SWITCH|LINK")]
     fail: Vec<String>,
-    /// QoS policy file
-    #[arg(long, value_name = "FILE")]
-    policy: Option<PathBuf>,
-    /// Dialect of the policy; by default detected
-    #[arg(long, value_name = "text|xml|opensm", requires = "policy")]
-    dialect: Option<String>,
-    /// What a broken policy file means: an error, or serving without one as OpenSM does
-    #[arg(long, value_enum, default_value_t = OnError::Fail)]
-    on_policy_error: OnError,
     /// partitions.conf; without it everybody is a full member of the default partition
     #[arg(long, value_name = "FILE")]
     partitions: Option<PathBuf>,
@@ -60,6 +61,74 @@ pub(crate) struct FabricArgs {
     /// VLCap code (1 to 5 for 1, 2, 4, 8, 15 data VLs) of such ports [default: ibsim's, 4]
     #[arg(long, value_name = "CODE", value_parser = vl_cap)]
     vlcap: Option<DataVls>,
+}
+
+/// The policy.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct PolicyArgs {
+    /// QoS policy file
+    #[arg(long, value_name = "FILE", requires = "fabric")]
+    policy: Option<PathBuf>,
+    /// What a broken policy file means: an error, or serving without one as OpenSM does
+    #[arg(long, value_enum, default_value_t = OnError::Fail)]
+    on_policy_error: OnError,
+    #[command(flatten)]
+    reading: ReadingArgs,
+}
+
+/// How a policy file is read.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "How the policy is meant")]
+pub(crate) struct ReadingArgs {
+    /// Dialect of the policy: RFC 0.2, RFC 0.1 or OpenSM's; by default detected
+    #[arg(long, value_name = "text|xml|opensm", requires = "policy")]
+    pub(crate) dialect: Option<Dialect>,
+    /// Rules with a source or destination hold only for requests that name that end, as the RFCs
+    /// have it, instead of for the ports of each path [default: false]
+    #[arg(long, value_name = "true|false", requires = "policy")]
+    endpoint_mask_required: Option<bool>,
+    /// Which of several set-up scopes for one table counts [default: xml last, else first]
+    #[arg(long, value_name = "first|last", requires = "policy")]
+    scope_precedence: Option<ScopePrecedence>,
+    /// Where requests carry their service id [default: standard]
+    #[arg(long, value_name = "standard|legacy-a|legacy-b", requires = "policy")]
+    service_id_encoding: Option<ServiceIdEncoding>,
+    /// What of a request comes back in its answers [default: text qos-class, xml tclass, opensm
+    /// none]
+    #[arg(long, value_name = "none|qos-class|tclass", requires = "policy")]
+    echo: Option<Echo>,
+    /// RFC dialects: a name that no group has means the members of the partition of that name
+    #[arg(long, requires = "policy")]
+    partitions_as_groups: bool,
+    /// Answer with the SL2VL tables of the policy's qos-setup, as if somebody had programmed
+    /// them; OpenSM does not
+    #[arg(long, requires = "policy")]
+    apply_setup: bool,
+}
+
+impl ReadingArgs {
+    /// As the parsers take them.
+    pub(crate) fn options(&self) -> ParseOptions {
+        ParseOptions {
+            endpoint_mask_required: self.endpoint_mask_required,
+            scope_precedence: self.scope_precedence,
+            service_id_encoding: self.service_id_encoding,
+            echo: self.echo,
+            partitions_as_groups: self.partitions_as_groups,
+            ..ParseOptions::default()
+        }
+    }
+
+    /// These inputs with this policy file.
+    pub(crate) fn apply(&self, policy: Option<PathBuf>, inputs: Inputs) -> Inputs {
+        Inputs {
+            policy,
+            dialect: self.dialect,
+            reading: self.options(),
+            apply_setup: self.apply_setup,
+            ..inputs
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -96,18 +165,34 @@ fn vl_cap(text: &str) -> Result<DataVls, String> {
 impl FabricArgs {
     /// As the pipeline takes them.
     pub(crate) fn inputs(&self) -> Inputs {
+        self.policy.apply(self.site.inputs())
+    }
+}
+
+impl PolicyArgs {
+    /// These inputs with this policy.
+    pub(crate) fn apply(&self, inputs: Inputs) -> Inputs {
+        let inputs = self.reading.apply(self.policy.clone(), inputs);
+        let on_policy_error = match self.on_policy_error {
+            OnError::Fail => OnPolicyError::Fail,
+            OnError::None => OnPolicyError::None,
+        };
+        Inputs {
+            on_policy_error,
+            ..inputs
+        }
+    }
+}
+
+impl SiteArgs {
+    /// As the pipeline takes them, without policy.
+    pub(crate) fn inputs(&self) -> Inputs {
         Inputs {
             fabric: self.fabric.clone(),
             lids: self.lids.clone(),
             lmc: self.lmc.and_then(|lmc| Lmc::new(lmc).ok()),
             sm_node: self.sm_node.clone(),
             torus_conf: self.torus_conf.clone(),
-            policy: self.policy.clone(),
-            dialect: self.dialect.clone(),
-            on_policy_error: match self.on_policy_error {
-                OnError::Fail => OnPolicyError::Fail,
-                OnError::None => OnPolicyError::None,
-            },
             partitions: self.partitions.clone(),
             opensm_conf: self.opensm_conf.clone(),
             qos: self.no_qos.then_some(false),
@@ -122,6 +207,7 @@ impl FabricArgs {
             vl_cap: self.vlcap,
             failed: self.fail.clone(),
             allow_lost_pairs: true,
+            ..Inputs::default()
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use policy::{Dialect, ParseOptions};
 use sa_wire::{DataVls, Lmc, Mtu};
 
 use crate::config::{Config, OnPolicyError};
@@ -22,7 +23,11 @@ pub struct Inputs {
     /// QoS policy.
     pub policy: Option<PathBuf>,
     /// Dialect of the policy, by default detected.
-    pub dialect: Option<String>,
+    pub dialect: Option<Dialect>,
+    /// How the policy is read and meant, where not as its dialect has it.
+    pub reading: ParseOptions,
+    /// Take the SL2VL tables of the policy's `qos-setup` for those in force.
+    pub apply_setup: bool,
     /// What a broken policy file means.
     pub on_policy_error: OnPolicyError,
     /// `partitions.conf`.
@@ -71,7 +76,9 @@ impl Inputs {
             sm_node: fabric.sm_node.clone(),
             torus_conf: routing.torus_conf.clone(),
             policy: config.policy.file.clone(),
-            dialect: config.policy.dialect.clone(),
+            dialect: config.policy.dialect,
+            reading: config.policy.reading(),
+            apply_setup: config.policy.apply_setup,
             on_policy_error: config.policy.on_error,
             partitions: config.partitions.file.clone(),
             opensm_conf: fabric.opensm_conf.clone(),

@@ -355,21 +355,17 @@ impl Reader {
         let Some(path) = inputs.policy.as_ref().filter(|_| options.qos) else {
             return Ok(None);
         };
-        let dialect = inputs.dialect.as_deref().map(str::parse::<Dialect>);
-        let dialect = dialect
-            .transpose()
-            .map_err(|unknown| ReadProblem::Text(unknown.to_string()))?
-            // Going on without policy, as OpenSM does, includes what OpenSM cannot read.
-            .or(match inputs.on_policy_error {
-                OnPolicyError::None => Some(Dialect::OpenSm),
-                OnPolicyError::Fail => None,
-            });
+        // Going on without policy, as OpenSM does, includes what OpenSM cannot read.
+        let dialect = inputs.dialect.or(match inputs.on_policy_error {
+            OnPolicyError::None => Some(Dialect::OpenSm),
+            OnPolicyError::Fail => None,
+        });
         let text = self.text("policy", path)?;
-        let rates = ParseOptions {
+        let reading = ParseOptions {
             max_rate_code: options.max_rate_code(),
-            ..ParseOptions::default()
+            ..inputs.reading
         };
-        let policy = policy::parse_as(&text, dialect, &rates)
+        let policy = policy::parse_as(&text, dialect, &reading)
             .and_then(|policy| {
                 policy::check(&policy, &subnet.port_facts(), partitions).map(|()| policy)
             })

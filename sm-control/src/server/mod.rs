@@ -260,12 +260,7 @@ impl<'a> Server<'a> {
     fn serve(&mut self, signals: &Receiver<i32>) -> Result<(), ServerError> {
         loop {
             match signals.recv_timeout(HEARTBEAT) {
-                Ok(SIGHUP) => {
-                    if !self.load("SIGHUP") {
-                        let mut out = std::io::stdout().lock();
-                        let _ = writeln!(out, "reload failed").and_then(|()| out.flush());
-                    }
-                }
+                Ok(SIGHUP) => self.reload("SIGHUP"),
                 Ok(SIGUSR1) => counters::log(&self.stats),
                 Ok(_) | Err(RecvTimeoutError::Disconnected) => return Ok(()),
                 Err(RecvTimeoutError::Timeout) => self.heartbeat()?,
@@ -273,15 +268,32 @@ impl<'a> Server<'a> {
         }
     }
 
+    fn reload(&mut self, cause: &str) {
+        if !self.load(cause) {
+            let mut out = std::io::stdout().lock();
+            let _ = writeln!(out, "reload failed").and_then(|()| out.flush());
+        }
+    }
+
     fn heartbeat(&mut self) -> Result<(), ServerError> {
         self.publisher.reclaim();
         if !self.loaded && self.tried != Some(Fingerprint::of(self.config)) {
             self.load("retry");
+        } else if self.loaded && self.policy_changed() {
+            self.reload("the policy file changed");
         }
         if self.workers.iter().all(JoinHandle::is_finished) {
             return Err(ServerError::PortsGone);
         }
         Ok(())
+    }
+
+    /// Whether the policy file is another one than at the last attempt to load, where it is to be
+    /// watched.
+    fn policy_changed(&self) -> bool {
+        let policy = &self.config.policy;
+        let seen = self.tried.as_ref().map(Fingerprint::policy);
+        policy.watch && seen.is_none_or(|seen| *seen != sources::policy(self.config))
     }
 
     fn stop(&mut self) {

@@ -34,11 +34,14 @@ pub(super) fn settled<S: PartialEq, T>(
 
 /// What tells one state of the source files from another.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Fingerprint(Vec<Option<State>>);
+pub(super) struct Fingerprint {
+    policy: Option<State>,
+    others: Vec<Option<State>>,
+}
 
 /// The change time instead of the modification time: no program can set it back.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct State {
+pub(super) struct State {
     inode: u64,
     size: u64,
     changed: (i64, i64),
@@ -52,7 +55,6 @@ impl Fingerprint {
             fabric.lids.as_deref(),
             fabric.opensm_conf.as_deref(),
             routing.torus_conf.as_deref(),
-            config.policy.file.as_deref(),
             config.partitions.file.as_deref(),
         ];
         let dumps = dumps(&fabric.path);
@@ -60,8 +62,21 @@ impl Fingerprint {
             .into_iter()
             .flatten()
             .chain(dumps.iter().map(PathBuf::as_path));
-        Self(all.map(state).collect())
+        Self {
+            policy: policy(config),
+            others: all.map(state).collect(),
+        }
     }
+
+    /// What of it tells states of the policy file apart.
+    pub(super) const fn policy(&self) -> &Option<State> {
+        &self.policy
+    }
+}
+
+/// The policy file as it is now; none when there is none.
+pub(super) fn policy(config: &Config) -> Option<State> {
+    config.policy.file.as_deref().and_then(state)
 }
 
 /// The fabric file, or the files of a directory of dumps.

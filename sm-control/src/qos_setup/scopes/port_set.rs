@@ -1,0 +1,109 @@
+//! Sets of port numbers.
+
+use policy::Ranges;
+use policy::model::Setup;
+
+/// Port numbers of one device, 0 to 255.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct PortSet([u128; 2]);
+
+impl PortSet {
+    /// Port 0 alone, under which CA and router ports have their only table.
+    pub(super) const ZERO: Self = Self([1, 0]);
+
+    /// 0 to this one.
+    pub(super) fn up_to(last: u8) -> Self {
+        (0..=last).fold(Self::default(), Self::with)
+    }
+
+    /// One port.
+    pub(super) fn only(port: u8) -> Self {
+        Self::default().with(port)
+    }
+
+    /// What `from` and `to` of a scope let through.
+    pub(super) fn listed(ports: &Ranges) -> Self {
+        if Setup::is_any_port(ports) {
+            return Self::up_to(u8::MAX);
+        }
+        let fits = |port: &u8| ports.contains(u64::from(*port));
+        (0..=u8::MAX)
+            .filter(fits)
+            .fold(Self::default(), Self::with)
+    }
+
+    /// And this one.
+    #[must_use]
+    pub(super) fn with(self, port: u8) -> Self {
+        let bit = 1 << (port & 127);
+        let Self([low, high]) = self;
+        match port {
+            0..128 => Self([low | bit, high]),
+            128.. => Self([low, high | bit]),
+        }
+    }
+
+    /// In either.
+    #[must_use]
+    pub(super) const fn or(self, other: Self) -> Self {
+        Self([self.0[0] | other.0[0], self.0[1] | other.0[1]])
+    }
+
+    /// In both.
+    #[must_use]
+    pub(super) const fn and(self, other: Self) -> Self {
+        Self([self.0[0] & other.0[0], self.0[1] & other.0[1]])
+    }
+
+    /// True when the port is in it.
+    pub(super) const fn has(self, port: u8) -> bool {
+        let half = if port < 128 { self.0[0] } else { self.0[1] };
+        half >> (port & 127) & 1 == 1
+    }
+
+    /// True without ports.
+    pub(super) const fn is_empty(self) -> bool {
+        self.0[0] == 0 && self.0[1] == 0
+    }
+}
+
+/// Some input ports of a device with some output ports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Rectangle {
+    pub(super) inputs: PortSet,
+    pub(super) outputs: PortSet,
+}
+
+impl Rectangle {
+    /// True when there is no such pair of ports.
+    pub(super) const fn is_empty(self) -> bool {
+        self.inputs.is_empty() || self.outputs.is_empty()
+    }
+
+    /// True for a pair that is meant.
+    pub(super) const fn has(self, input: u8, output: u8) -> bool {
+        self.inputs.has(input) && self.outputs.has(output)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sets_hold_all_ports() {
+        let set = PortSet::listed(&Ranges::new([(1, 3), (126, 129), (254, 300)]));
+        let held: Vec<u8> = (0..=u8::MAX).filter(|port| set.has(*port)).collect();
+        assert_eq!(held, [1, 2, 3, 126, 127, 128, 129, 254, 255]);
+        assert!(set.and(PortSet::up_to(0)).is_empty());
+        assert!(!set.or(PortSet::ZERO).and(PortSet::up_to(0)).is_empty());
+        let any = [
+            Ranges::default(),
+            Ranges::new([(0, 127)]),
+            Ranges::new([(0, 254)]),
+        ];
+        for any in any {
+            assert!(PortSet::listed(&any).has(255));
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! Which devices and ports a scope means.
+
+use std::collections::{BTreeMap, HashMap};
+
+use policy::model::Origin;
+use policy::{GroupResolver, Policy, Spanned};
+use sa_wire::NodeType;
+
+use super::Ground;
+use super::port_set::PortSet;
+use crate::fabric::{LinkState, PortRef};
+
+/// Finds the ports that groups stand for.
+///
+/// A device is named by its end port: a switch by its port 0, whatever port of it is meant; a CA
+/// or router port stands for itself, and its only table counts as that of port 0.
+pub(super) struct Targets<'a> {
+    ground: Ground<'a>,
+    resolver: GroupResolver<'a>,
+    policy: &'a Policy,
+    /// Members by name in lower case; the first group of a name counts.
+    known: HashMap<String, Vec<usize>>,
+}
+
+impl<'a> Targets<'a> {
+    pub(super) fn new(ground: Ground<'a>, policy: &'a Policy) -> Self {
+        Self {
+            ground,
+            resolver: GroupResolver::new(ground.ports, ground.partitions),
+            policy,
+            known: HashMap::new(),
+        }
+    }
+
+    /// Members of groups. Shape: indices of end ports, ascending, each once.
+    pub(super) fn members(&mut self, names: &[Spanned<String>]) -> Vec<usize> {
+        let mut all = Vec::new();
+        for name in names {
+            let key = name.to_ascii_lowercase();
+            if !self.known.contains_key(&key) {
+                let members = self.resolve(&key);
+                self.known.insert(key.clone(), members);
+            }
+            all.extend_from_slice(self.known.get(&key).map_or(&[], Vec::as_slice));
+        }
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+
+    /// A group that does not resolve was refused with the whole policy.
+    fn resolve(&self, name: &str) -> Vec<usize> {
+        let mut written = self.policy.groups.iter().filter(can_be_named);
+        let group = written.find(|group| group.name.eq_ignore_ascii_case(name));
+        let members = group.map(|group| self.resolver.members(group));
+        members.and_then(Result::ok).unwrap_or_default()
+    }
+
+    /// The ports at the other ends of the members' cables, by device; of a switch, of all cables.
+    pub(super) fn far_ends(&self, members: &[usize]) -> BTreeMap<usize, PortSet> {
+        let subnet = self.ground.subnet;
+        let mut found: BTreeMap<usize, PortSet> = BTreeMap::new();
+        let near = members.iter().flat_map(|end| self.cable_ends(*end));
+        for far in near.filter_map(|at| subnet.fabric().port(at).peer) {
+            let Some(device) = subnet.by_port(far) else {
+                continue;
+            };
+            let port = if self.ground.is_switch(device) {
+                far.port
+            } else {
+                0
+            };
+            let ports = found.entry(device).or_default();
+            *ports = ports.with(port);
+        }
+        found
+    }
+
+    fn cable_ends(&self, end: usize) -> impl Iterator<Item = PortRef> + use<> {
+        let facts = self.ground.ports.get(end);
+        let at = self.ground.subnet.end_ports().get(end).map(|port| port.at);
+        let numbers = match (facts, at) {
+            (Some(facts), _) if facts.node_type == NodeType::Switch => 1..=facts.node_ports,
+            (_, Some(at)) => at.port..=at.port,
+            _ => 1..=0,
+        };
+        numbers.filter_map(move |port| at.map(|at| PortRef { port, ..at }))
+    }
+
+    /// True when a port of the device is in a group of the policy's author.
+    pub(super) fn in_any_group(&self) -> Vec<bool> {
+        let mut found = vec![false; self.ground.ports.len()];
+        for group in self.policy.groups.iter().filter(can_be_named) {
+            for member in self.resolver.members(group).unwrap_or_default() {
+                if let Some(found) = found.get_mut(member) {
+                    *found = true;
+                }
+            }
+        }
+        found
+    }
+}
+
+fn can_be_named(group: &&policy::model::Group) -> bool {
+    group.origin != Origin::Ulp
+}
+
+impl Ground<'_> {
+    /// True when the end port is a switch's.
+    pub(super) fn is_switch(self, end: usize) -> bool {
+        let facts = self.ports.get(end);
+        facts.is_some_and(|facts| facts.node_type == NodeType::Switch)
+    }
+
+    /// Ports that a device has tables for, inputs and outputs, wired or not.
+    pub(super) fn ports(self, end: usize) -> PortSet {
+        match self.ports.get(end) {
+            Some(facts) if self.is_switch(end) => PortSet::up_to(facts.node_ports),
+            _ => PortSet::ZERO,
+        }
+    }
+
+    /// Output ports that get tables, and the port of the fabric that each is. Port 0 of a switch
+    /// does where it is enhanced, the others where they have a link.
+    pub(super) fn outputs(self, end: usize) -> Vec<(u8, PortRef)> {
+        let Some(at) = self.subnet.end_ports().get(end).map(|port| port.at) else {
+            return Vec::new();
+        };
+        if !self.is_switch(end) {
+            return vec![(0, at)];
+        }
+        let fabric = self.subnet.fabric();
+        let node = fabric.node(at.node);
+        let has_tables = |port: &u8| match port {
+            0 => node.enhanced_port0,
+            _ => fabric.port(PortRef { port: *port, ..at }).state != LinkState::Down,
+        };
+        let ports = (0..=node.port_count()).filter(has_tables);
+        ports.map(|port| (port, PortRef { port, ..at })).collect()
+    }
+}
