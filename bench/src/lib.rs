@@ -10,6 +10,7 @@ pub mod closed;
 pub mod floor;
 pub mod open;
 pub mod pool;
+pub mod rules;
 pub mod synthetic;
 
 pub use closed::{ClosedLoop, ClosedReport, Seen};

@@ -9,7 +9,7 @@ use sa_wire::umad::Slot;
 pub const REQUEST_BYTES: usize = 256;
 
 /// Bytes of a PathRecord request that are not zero, in whole cache lines.
-const USED_BYTES: usize = 128;
+const SHORT_BYTES: usize = 128;
 
 /// A request MAD and the LID it comes from.
 #[derive(Debug, Clone)]
@@ -17,7 +17,22 @@ pub struct Request {
     /// Requester.
     pub lid: u16,
     /// The MAD; its transaction id is overwritten.
-    pub mad: Box<[u8; REQUEST_BYTES]>,
+    mad: Box<[u8; REQUEST_BYTES]>,
+    /// Something stands behind [`SHORT_BYTES`], or a reply may write there.
+    is_long: bool,
+}
+
+impl Request {
+    /// A request MAD from this LID.
+    pub fn new(lid: u16, mad: &[u8; REQUEST_BYTES]) -> Self {
+        let get_multi = mad.get(3) == Some(&method::GET_MULTI);
+        let behind = mad.iter().skip(SHORT_BYTES);
+        Self {
+            lid,
+            mad: Box::new(*mad),
+            is_long: get_multi || behind.into_iter().any(|byte| *byte != 0),
+        }
+    }
 }
 
 /// What must come back.
@@ -78,10 +93,12 @@ impl Pool {
             return;
         };
         slot.header.lid = request.lid.into();
-        // Nothing lies behind that in a PathRecord request, and no reply to one writes there.
+        // Nothing lies behind that in a PathRecord request, and no answer looks there.
         let (place, bytes) = (slot.mad.first_chunk_mut(), request.mad.first_chunk());
-        if let (Some(place), Some(bytes)) = (place, bytes) {
-            let bytes: &[u8; USED_BYTES] = bytes;
+        if request.is_long {
+            slot.mad = *request.mad;
+        } else if let (Some(place), Some(bytes)) = (place, bytes) {
+            let bytes: &[u8; SHORT_BYTES] = bytes;
             *place = *bytes;
         }
         if let Some(place) = slot.mad.get_mut(8..16) {

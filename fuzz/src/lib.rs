@@ -2,6 +2,7 @@
 
 use std::sync::LazyLock;
 
+use policy::{Dialect, ParseOptions, compile, decode, parse_as};
 use sa_snapshot::Snapshot;
 use sa_wire::umad::Slot;
 use sm_control::fabric::{Fabric, OpenSmOptions, ParseError, Subnet, SubnetOptions};
@@ -51,6 +52,16 @@ pub fn in_text(text: &[u8], line: u32, column: u32) {
     assert!(line >= 1 && is_within(line, lines + 1), "line {line} of {lines}");
     // Bytes that are no UTF-8 may count as a character each, and some as two.
     assert!(column >= 1 && is_within(column, 2 * text.len() + 1), "column {column}");
+}
+
+/// Reads a policy in this dialect and compiles it; panics unless an error has a place in the text.
+pub fn policy(bytes: &[u8], dialect: Dialect) {
+    let parts = &WORLD.parts;
+    let read = parse_as(&decode(bytes), Some(dialect), &ParseOptions::default());
+    let compiled = read.and_then(|policy| compile(&policy, &parts.facts, &parts.partitions));
+    if let Err(error) = compiled {
+        in_text(bytes, error.line(), error.column());
+    }
 }
 
 /// Looks at a fabric as the SM does, and routes it by shortest paths.

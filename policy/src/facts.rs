@@ -23,6 +23,17 @@ pub struct PortFacts {
     pub is_sm: bool,
 }
 
+impl PortFacts {
+    /// Node and port, for people: `h1 HCA-1/P1`, or the node alone for a switch.
+    pub fn title(&self) -> String {
+        let name = printed_name(&self.description);
+        match self.port_number {
+            0 => name.into_owned(),
+            number => format!("{name}/P{number}"),
+        }
+    }
+}
+
 /// A node's name as the SM prints it, which is what `port-name` compares: at most 63 bytes, and a
 /// blank for each byte that is not printable ASCII. Source: OpenSM `cl_nodenamemap.c`.
 pub fn printed_name(description: &str) -> Cow<'_, str> {

@@ -2,6 +2,8 @@
 
 use std::collections::HashSet;
 
+use sa_wire::Guid;
+
 use crate::dialect::Dialect;
 use crate::error::Span;
 use crate::facts::{PortFacts, first_words, printed_name};
@@ -21,7 +23,7 @@ pub struct Note {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NoteKind {
-    /// `qos-setup` is parsed but not acted upon.
+    /// Answers do not follow `qos-setup`, unless told that its tables are in force.
     SetupWithoutEffect,
     /// `path-bits` is parsed but not acted upon.
     PathBitsWithoutEffect,
@@ -42,8 +44,19 @@ pub enum NoteKind {
     NoSuchPartition(String),
     /// No node has this description.
     NoSuchNode(String),
+    /// No port has this GUID.
+    NoSuchGuid(Guid),
     /// No port is in the group.
     EmptyGroup(String),
+    /// Ports that are in no group that is written, in one remark.
+    Ungrouped {
+        /// How many.
+        ports: usize,
+        /// Of how many.
+        of: usize,
+        /// The first few.
+        examples: Vec<String>,
+    },
 }
 
 /// Remarks that do not depend on a fabric, in no particular order. Those of the parser itself are
@@ -96,7 +109,9 @@ pub fn fabric_notes(policy: &Policy, ports: &[PortFacts], partitions: &Partition
         };
         notes.push(note(selector.span, kind));
     }
+    missing_guids(policy, ports, &mut notes);
     empty_groups(policy, ports, partitions, &mut notes);
+    ungrouped(policy, ports, partitions, &mut notes);
     missing_pkeys(policy, partitions, &mut notes);
     notes
 }
@@ -142,6 +157,54 @@ fn duplicate_notes(policy: &Policy, notes: &mut Vec<Note>) {
             let kind = NoteKind::GroupUnreachable(group.name.value.clone());
             notes.push(note(group.name.span, kind));
         }
+    }
+}
+
+/// Single GUIDs; a range is as good as any that holds one port.
+fn missing_guids(policy: &Policy, ports: &[PortFacts], notes: &mut Vec<Note>) {
+    let known: HashSet<u64> = ports.iter().map(|port| port.guid.get()).collect();
+    for selector in policy.groups.iter().flat_map(|group| &group.selectors) {
+        let Selector::Guids(guids) = &selector.value else {
+            continue;
+        };
+        let single = guids.pairs().iter().filter(|(low, high)| low == high);
+        let missing = single.filter(|(guid, _)| !known.contains(guid));
+        notes.extend(
+            missing
+                .filter_map(|(guid, _)| Guid::new(*guid).ok())
+                .map(|guid| note(selector.span, NoteKind::NoSuchGuid(guid))),
+        );
+    }
+}
+
+/// RFC 0.1 and 0.2, section 9: nodes that are found but in no group. Said where there are groups.
+fn ungrouped(policy: &Policy, ports: &[PortFacts], partitions: &Partitions, notes: &mut Vec<Note>) {
+    const SHOWN: usize = 3;
+    let written = || {
+        let groups = policy.groups.iter();
+        groups.filter(|group| group.origin == Origin::Written)
+    };
+    let Some(last) = written().next_back() else {
+        return;
+    };
+    let resolver = crate::groups::GroupResolver::new(ports, partitions);
+    let mut is_grouped = vec![false; ports.len()];
+    for port in written().flat_map(|group| resolver.members(group).unwrap_or_default()) {
+        is_grouped[port] = true;
+    }
+    let outside = ports
+        .iter()
+        .zip(&is_grouped)
+        .filter(|(_, grouped)| !**grouped);
+    let mut names = outside.map(|(port, _)| port.title());
+    let examples: Vec<String> = names.by_ref().take(SHOWN).collect();
+    if !examples.is_empty() {
+        let kind = NoteKind::Ungrouped {
+            ports: examples.len() + names.count(),
+            of: ports.len(),
+            examples,
+        };
+        notes.push(note(last.name.span, kind));
     }
 }
 

@@ -128,12 +128,6 @@ pub enum Problem {
         /// What is open.
         what: String,
     },
-    /// What the policy asks for cannot be compiled.
-    #[error("{what} cannot be served")]
-    NotServed {
-        /// What it asks for.
-        what: &'static str,
-    },
     /// A rule refers to a port group that does not exist.
     #[error("there is no port-group '{name}'")]
     UnknownGroup {
@@ -224,7 +218,6 @@ impl Problem {
             Self::Entity { .. } => {
                 "only &lt; &gt; &amp; &quot; &apos; and numbers as in &#39; are read"
             }
-            Self::NotServed { .. } => "choose another service id encoding",
             Self::UnknownGroup { .. } => "define it in port-groups; letter case does not matter",
             Self::NoSuchPort { .. } => "name a port that the node has and that is in the fabric",
             Self::IpoibPartition { .. } => {

@@ -17,7 +17,10 @@ impl fmt::Display for Note {
 impl fmt::Display for NoteKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::SetupWithoutEffect => f.write_str("qos-setup is parsed but not acted upon"),
+            Self::SetupWithoutEffect => f.write_str(
+                "answers do not follow qos-setup, which OpenSM does not program; `sapphire setup` \
+                 shows its tables",
+            ),
             Self::PathBitsWithoutEffect => f.write_str("path-bits is parsed but not acted upon"),
             Self::LevelUnreachable(name) => {
                 write!(
@@ -49,7 +52,24 @@ impl fmt::Display for NoteKind {
             Self::NoSuchPkey(base) => write!(f, "no partition has the P_Key 0x{base:04x}"),
             Self::NoSuchPartition(name) => write!(f, "no partition is called {name:?}"),
             Self::NoSuchNode(name) => write!(f, "no node is called {name:?}"),
+            Self::NoSuchGuid(guid) => write!(f, "no port has the GUID {guid}"),
             Self::EmptyGroup(name) => write!(f, "no port is in group {name:?}"),
+            Self::Ungrouped {
+                ports,
+                of,
+                examples,
+            } => {
+                let others = if *ports > examples.len() {
+                    " and others"
+                } else {
+                    ""
+                };
+                let names = examples.join(", ");
+                write!(
+                    f,
+                    "{ports} of {of} end ports are in no group: {names}{others}"
+                )
+            }
         }
     }
 }

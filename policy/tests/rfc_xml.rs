@@ -448,22 +448,20 @@ fn requests_have_to_name_ends_where_the_rfc_is_taken_at_its_word() {
 }
 
 #[test]
-fn a_service_id_in_the_key_is_not_served() {
-    let options = ParseOptions {
-        service_id_encoding: Some(ServiceIdEncoding::LegacyA),
-        ..ParseOptions::default()
-    };
-    let policy = parse_as("<qos-policy/>", Some(Dialect::Rfc01Xml), &options).unwrap();
+fn service_ids_may_be_looked_for_in_two_other_ways() {
     let partitions = policy::Partitions::without_file(&[]);
-    let error = compile(&policy, &[], &partitions).unwrap_err();
-    assert!(matches!(error.problem, Problem::NotServed { .. }));
-    let options = ParseOptions {
-        service_id_encoding: Some(ServiceIdEncoding::LegacyB),
-        ..options
+    let semantics = |encoding| {
+        let options = ParseOptions {
+            service_id_encoding: Some(encoding),
+            ..ParseOptions::default()
+        };
+        let policy = parse_as("<qos-policy/>", Some(Dialect::Rfc01Xml), &options).unwrap();
+        let semantics = compile(&policy, &[], &partitions).unwrap().semantics;
+        (semantics.service_id_in_key, semantics.legacy_service_id)
     };
-    let policy = parse_as("<qos-policy/>", None, &options).unwrap();
-    let tables = compile(&policy, &[], &partitions).unwrap();
-    assert!(tables.semantics.legacy_service_id);
+    assert_eq!(semantics(ServiceIdEncoding::Standard), (false, false));
+    assert_eq!(semantics(ServiceIdEncoding::LegacyA), (true, false));
+    assert_eq!(semantics(ServiceIdEncoding::LegacyB), (false, true));
 }
 
 #[test]

@@ -4,9 +4,9 @@
 #![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
 
 use policy::model::{LevelIx, NodeTypes, RuleOrigin, Selector};
-use policy::notes::{NoteKind, notes};
-use policy::{Error, ParseOptions, Policy, Problem, parse};
-use sa_wire::NodeType;
+use policy::notes::{NoteKind, fabric_notes, notes};
+use policy::{Error, ParseOptions, Partitions, Policy, PortFacts, Problem, parse};
+use sa_wire::{Guid, NodeType};
 
 fn read(text: &str) -> Result<Policy, Error> {
     parse(text, &ParseOptions::default())
@@ -403,6 +403,44 @@ fn port_names_need_a_slash_and_a_port() {
             "{good}"
         );
     }
+}
+
+#[test]
+fn ports_without_group_and_guids_without_port_are_noted() {
+    let port = |at: u64, node_type, port_number| PortFacts {
+        guid: Guid::new(at).unwrap(),
+        node_guid: Guid::new(at).unwrap(),
+        node_type,
+        description: format!("n{at}"),
+        port_number,
+        node_ports: 1,
+        is_sm: false,
+    };
+    let ports = [
+        port(1, NodeType::Ca, 1),
+        port(2, NodeType::Ca, 1),
+        port(3, NodeType::Switch, 0),
+    ];
+    let partitions = Partitions::without_file(&ports);
+    let said = |guids: &str| {
+        let groups = format!("port-groups\nport-group\nname: g\nport-guid: {guids}\n");
+        let policy = with_levels(&format!("{groups}end-port-group\nend-port-groups")).unwrap();
+        let notes = fabric_notes(&policy, &ports, &partitions);
+        let kinds = notes.iter().map(|note| note.kind.to_string());
+        kinds.collect::<Vec<_>>()
+    };
+    assert_eq!(said("1-3"), [""; 0]);
+    assert_eq!(
+        said("1, 7-9, 0x99"),
+        [
+            "no port has the GUID 0x0000000000000099",
+            "2 of 3 end ports are in no group: n2/P1, n3"
+        ],
+        "a range is good for one port"
+    );
+    let policy = with_levels("").unwrap();
+    let notes = fabric_notes(&policy, &ports, &partitions);
+    assert!(notes.is_empty(), "nobody asked for groups: {notes:?}");
 }
 
 #[test]

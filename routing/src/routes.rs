@@ -8,7 +8,7 @@ use sa_wire::{Sl, SlToVl};
 use crate::check::MulticastRoute;
 use crate::error::Warning;
 use crate::parallel;
-use crate::sl2vl::Sl2Vl;
+use crate::sl2vl::{GivenSl2Vl, Sl2Vl};
 use crate::topology::{EndPortIx, LidMap, SwitchIx, Topology};
 use crate::torus::{Coordinate, MulticastTree, Torus};
 
@@ -133,6 +133,14 @@ impl Routes {
             attached,
             warnings: Vec::new(),
         }
+    }
+
+    /// The same routes with other SL2VL tables on some ports, which must exist; torus-2QoS keeps
+    /// its own, on which its freedom from deadlock rests.
+    #[must_use]
+    pub fn with_sl2vl(self, topology: &Topology, given: &GivenSl2Vl) -> Self {
+        let sl2vl = self.sl2vl.overlaid(topology, given);
+        Self { sl2vl, ..self }
     }
 
     /// The engine that made the tables.

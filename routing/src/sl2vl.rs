@@ -71,9 +71,20 @@ impl Sl2Vl {
 
     /// Tables from elsewhere over the configured ones. All ports must exist.
     pub(crate) fn given(topology: &Topology, given: &GivenSl2Vl) -> Self {
-        let mut all = Self::configured(topology);
-        let mut places = vec![Vec::new(); topology.switches.len()];
-        let mut tables = vec![SlToVl([0; 16])];
+        Self::configured(topology).overlaid(topology, given)
+    }
+
+    /// These tables with some from elsewhere over them; torus-2QoS lets none of its own go. All
+    /// ports must exist.
+    pub(crate) fn overlaid(mut self, topology: &Topology, given: &GivenSl2Vl) -> Self {
+        let (mut places, mut tables) = match self.origin {
+            Origin::Torus(_) => return self,
+            Origin::Configured => (
+                vec![Vec::new(); topology.switches.len()],
+                vec![SlToVl([0; 16])],
+            ),
+            Origin::Given { places, tables } => (places, tables),
+        };
         for (switch, input, output, table) in &given.switches {
             let count = topology.switch(*switch).ports.len();
             let place = &mut places[switch.index()];
@@ -81,12 +92,10 @@ impl Sl2Vl {
             place[usize::from(*input) * count + usize::from(*output)] = intern(&mut tables, *table);
         }
         for (end, table) in &given.end_ports {
-            all.end_ports[end.index()] = *table;
+            self.end_ports[end.index()] = *table;
         }
-        Self {
-            origin: Origin::Given { places, tables },
-            ..all
-        }
+        self.origin = Origin::Given { places, tables };
+        self
     }
 
     /// Of a switch, from an input port to an output port.

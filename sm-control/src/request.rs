@@ -1,8 +1,10 @@
-//! PathRecord requests to order, and what replies hold. For checks, benchmarks and clients.
+//! Requests for paths to order, and what replies hold. For checks, benchmarks and clients.
 
 use sa_wire::Gid;
-use sa_wire::mad::{BASE_VERSION, MGMT_CLASS_SA, SA_CLASS_VERSION, method};
+use sa_wire::mad::{BASE_VERSION, DecodeError, MGMT_CLASS_SA, SA_CLASS_VERSION, method};
+use sa_wire::multipath_record::{self, MultiPathCompMask, MultiPathRecord};
 use sa_wire::path_record::{PathCompMask, PathRecord};
+use sa_wire::rmpp::{RmppHeader, SEGMENT_PAYLOAD, flag};
 use sa_wire::sa::{AttributeId, DATA_OFFSET, SaMad, record_stride};
 use sa_wire::umad::Slot;
 use serde_json::{Value, json};
@@ -10,6 +12,35 @@ use zerocopy::{FromBytes, IntoBytes};
 
 /// A PathRecord request from `requester`.
 pub fn path_request(requester: u16, asked: u8, mask: PathCompMask, record: &PathRecord) -> Slot {
+    let mut slot = request(requester, asked, AttributeId::PATH_RECORD, mask.0);
+    let mad = SaMad::from_bytes_mut(&mut slot.mad);
+    if let Some(place) = mad.data.get_mut(..PathRecord::SIZE) {
+        place.copy_from_slice(record.as_bytes());
+    }
+    slot
+}
+
+/// A GetMulti request from `requester`, which must be marked as RMPP: for paths from these sources
+/// to these destinations. The counts are set and join the mask.
+/// Errors: [`DecodeError::TooManyGids`].
+pub fn multi_path_request(
+    requester: u16,
+    mask: MultiPathCompMask,
+    record: &MultiPathRecord,
+    sgids: &[Gid],
+    dgids: &[Gid],
+) -> Result<Slot, DecodeError> {
+    let mask = mask | MultiPathCompMask::COUNTS;
+    let attribute = AttributeId::MULTI_PATH_RECORD;
+    let mut slot = request(requester, method::GET_MULTI, attribute, mask.0);
+    let mad = SaMad::from_bytes_mut(&mut slot.mad);
+    mad.rmpp = RmppHeader::data(flag::SINGLE, 1, SEGMENT_PAYLOAD);
+    multipath_record::encode(record, sgids, dgids, &mut mad.data)?;
+    Ok(slot)
+}
+
+/// The headers.
+fn request(requester: u16, asked: u8, attribute: AttributeId, mask: u64) -> Slot {
     let mut slot = Slot::EMPTY;
     slot.header.lid = requester.into();
     slot.header.qpn = 1.into();
@@ -18,11 +49,8 @@ pub fn path_request(requester: u16, asked: u8, mask: PathCompMask, record: &Path
     mad.mad.mgmt_class = MGMT_CLASS_SA;
     mad.mad.class_version = SA_CLASS_VERSION;
     mad.mad.method = asked;
-    mad.mad.attribute_id = AttributeId::PATH_RECORD.get().into();
-    mad.sa.component_mask = mask.0.into();
-    if let Some(place) = mad.data.get_mut(..PathRecord::SIZE) {
-        place.copy_from_slice(record.as_bytes());
-    }
+    mad.mad.attribute_id = attribute.get().into();
+    mad.sa.component_mask = mask.into();
     slot
 }
 

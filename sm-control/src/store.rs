@@ -1,4 +1,4 @@
-//! Snapshot files: written so that a reader sees the old one or the new one, never a part.
+//! Files, snapshots above all: written so that a reader sees the old one or the new one, never a part.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -31,11 +31,16 @@ pub enum StoreError {
     },
 }
 
-/// Writes a snapshot: temporary file beside the target, fsync, rename, fsync of the directory.
-/// Errors: [`StoreError::Io`]; the target is untouched and the temporary file removed then.
+/// Writes a snapshot. Errors: as [`write_file`].
 pub fn write(path: &Path, snapshot: &Snapshot) -> Result<(), StoreError> {
+    write_file(path, snapshot.as_bytes())
+}
+
+/// Writes a file: temporary file beside the target, fsync, rename, fsync of the directory.
+/// Errors: [`StoreError::Io`]; the target is untouched and the temporary file removed then.
+pub fn write_file(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
     let temporary = temporary_name(path);
-    let written = write_through(&temporary, snapshot.as_bytes())
+    let written = write_through(&temporary, bytes)
         .map_err(|source| failed("write", &temporary, source))
         .and_then(|()| {
             fs::rename(&temporary, path).map_err(|source| failed("rename into", path, source))

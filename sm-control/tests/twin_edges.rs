@@ -57,7 +57,7 @@ fn silence_is_for_strangers_and_wrong_keys() {
 }
 
 #[test]
-fn only_get_and_table_of_path_records_are_judged() {
+fn only_paths_are_judged() {
     let world = World::tree(0);
     let twin = world.twin(TwinOptions::default());
     let changed = |at: usize, byte| {
@@ -65,10 +65,16 @@ fn only_get_and_table_of_path_records_are_judged() {
         mad[at] = byte;
         twin.respond(1, &mad)
     };
-    let elsewhere = [(3, 0x02), (3, 0x81), (17, 0x3a), (1, 0x81), (2, 1), (0, 2)];
+    let elsewhere = [(3, 0x02), (3, 0x81), (17, 0x11), (1, 0x81), (2, 1), (0, 2)];
     for (at, byte) in elsewhere {
         assert_eq!(changed(at, byte), Some(Reply::NotMine), "{at} {byte:#x}");
     }
+    let multi_path = changed(17, 0x3a);
+    assert_eq!(
+        multi_path,
+        Some(Reply::Error(Status::REQ_INVALID)),
+        "no RMPP"
+    );
 }
 
 #[test]

@@ -37,7 +37,7 @@ fn is_sound(found: &Value) {
     assert!(number(found, "snapshot_bytes") > 0.0, "{found}");
     let workloads = found["workloads"].as_array().unwrap();
     let names: Vec<_> = workloads.iter().map(|load| &load["name"]).collect();
-    assert_eq!(names, ["GID-GID", "LID-LID"]);
+    assert_eq!(names, ["GID-GID", "LID-LID", "MultiPath"]);
     for load in workloads {
         for field in ["mqps", "p50_ns", "p99_ns", "p999_ns"] {
             assert!(number(load, field) > 0.0, "{field} in {load}");

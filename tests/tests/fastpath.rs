@@ -18,6 +18,7 @@ use sa_fastpath::stats::{StatsSnapshot, WorkerStats};
 use sa_fastpath::worker::Worker;
 use sa_snapshot::Snapshot;
 use sa_wire::mad::method;
+use sa_wire::multipath_record::{MultiPathCompMask, MultiPathRecord};
 use sa_wire::path_record::{FlowWord, NumbPathByte, PathCompMask, PathRecord, SelectedValue};
 use sa_wire::umad::Slot;
 use sa_wire::{Gid, SubnetPrefix};
@@ -72,13 +73,13 @@ fn calls_of(work: impl FnOnce()) -> u64 {
 const POLICY: &str = include_str!("../../docs/examples/qos-policy.conf");
 
 /// What OpenSM's dialect cannot say: levels without SL and of one path bit, rules by traffic class
-/// and by ends that must be named, service ids by one mask bit, and classes that come back.
-fn beyond_opensm(mut compiled: Compiled) -> Compiled {
+/// and by ends that must be named, service ids in another place, and classes that come back.
+fn beyond_opensm(mut compiled: Compiled, encoding: ServiceIdEncoding) -> Compiled {
     let policy = compiled.parts.policy.as_mut().unwrap();
     policy.dialect = Dialect::Rfc01Xml;
     policy.semantics.echo = Echo::TClass;
     policy.semantics.endpoint_mask_required = true;
-    policy.semantics.service_id_encoding = ServiceIdEncoding::LegacyB;
+    policy.semantics.service_id_encoding = encoding;
     let here = Span::START;
     let default = usize::from(policy.default_level.0);
     for (place, level) in policy.levels.iter_mut().enumerate() {
@@ -275,6 +276,62 @@ fn requests(compiled: &Compiled) -> Vec<Slot> {
     };
     all.push(ask(method::GET, gids, multicast));
     all.push(ask(method::GET_TABLE, gids, by_gid));
+    all.extend(multi_requests(&gid, lid(0)));
+    all
+}
+
+/// For MultiPathRecord: few paths, many, none, alternate ones, and everything that is wrong.
+fn multi_requests(gid: &dyn Fn(usize) -> Gid, requester: u16) -> Vec<Slot> {
+    let ask = |mask, record: MultiPathRecord, sources: &[usize], destinations: &[usize]| {
+        let list = |hosts: &[usize]| hosts.iter().map(|n| gid(*n)).collect::<Vec<_>>();
+        let (sgids, dgids) = (list(sources), list(destinations));
+        request::multi_path_request(requester, mask, &record, &sgids, &dgids).unwrap()
+    };
+    let free = MultiPathCompMask(0);
+    let paths = |count| MultiPathRecord {
+        numb_path: NumbPathByte::new(count),
+        ..Default::default()
+    };
+    let mut selected = MultiPathRecord {
+        mtu: SelectedValue(0x41),
+        rate: SelectedValue(0xc2),
+        packet_life: SelectedValue(0x92),
+        pkey: 0xffff.into(),
+        tclass: 7,
+        ..paths(3)
+    };
+    selected.set_service_id(sa_wire::ServiceId(0x0106_1144));
+    let bad_rate = MultiPathRecord {
+        rate: SelectedValue(0x81),
+        ..selected
+    };
+    let some = MultiPathCompMask::NUMB_PATH;
+    let many = MultiPathCompMask(0xfcf0) | MultiPathCompMask::SERVICE_ID;
+    let mut all = vec![
+        ask(some, paths(1), &[0], &[9]),
+        ask(some, paths(0), &[0], &[9]),
+        ask(some, paths(3), &[0, 1], &[9, 9]),
+        ask(free, paths(2), &[0, 1], &[9, 13]),
+        ask(many, selected, &[0], &[9, 10]),
+        ask(free, paths(0), &[0, 1, 2, 3, 4], &[9, 10, 11, 12, 13, 14]),
+        ask(many, bad_rate, &[0], &[9]),
+        ask(MultiPathCompMask::SERVICE_ID_LSB, paths(1), &[0], &[9]),
+        ask(free, paths(1), &[], &[9]),
+    ];
+    let plain = all[0];
+    let changed = |at: usize, value: u8| {
+        let mut slot = plain;
+        slot.mad[at] = value;
+        slot
+    };
+    // No RMPP, another method, no counts, a GID of nobody, counts beyond what was sent.
+    all.extend([
+        changed(26, 0),
+        changed(3, method::GET),
+        changed(53, 0),
+        changed(95, 0xee),
+        changed(72, 255),
+    ]);
     all
 }
 
@@ -311,15 +368,24 @@ fn no_request_makes_a_worker_allocate() {
 
 #[test]
 fn no_policy_of_the_rfcs_makes_a_worker_allocate() {
-    let compiled = beyond_opensm(compiled());
-    let mut bench = Bench::new(256);
-    let requests = requests(&compiled);
-    bench.publisher.publish(compiled.snapshot);
-    assert_eq!(bench.ask(&requests), 0);
-    let stats = bench.stats();
-    assert!(stats.answered > 80, "{stats:?}");
-    let half_a_service_id = stats.refused[Reject::InsufficientComponents as usize];
-    assert_eq!(half_a_service_id, 0, "one bit stands for all of it");
+    for encoding in ServiceIdEncoding::ALL {
+        let compiled = beyond_opensm(compiled(), encoding);
+        let mut bench = Bench::new(256);
+        let requests = requests(&compiled);
+        bench.publisher.publish(compiled.snapshot);
+        assert_eq!(bench.ask(&requests), 0);
+        let stats = bench.stats();
+        assert!(stats.answered > 80, "{stats:?}");
+        let half = stats.refused[Reject::InsufficientComponents as usize];
+        let strange_keys = stats.dropped[DropReason::Key as usize];
+        // Without counts there is no MultiPathRecord request.
+        let expected = match encoding {
+            ServiceIdEncoding::Standard => (3, 1),
+            ServiceIdEncoding::LegacyA => (3, 0),
+            ServiceIdEncoding::LegacyB => (1, 1),
+        };
+        assert_eq!((half, strange_keys), expected, "{encoding}");
+    }
 }
 
 #[test]

@@ -47,8 +47,14 @@ fn check(slot: &Slot, reply: &[u8]) {
     assert_eq!(reply[48..56], slot.mad[48..56], "component mask");
     let status = u16::from_be_bytes([reply[4], reply[5]]);
     let stride = usize::from(u16::from_be_bytes([reply[44], reply[45]])) * 8;
-    if status == 0 && slot.mad[17] == 0x35 && reply.len() > 56 {
+    let is_paths = slot.mad[16..18] == [0, 0x35] || slot.mad[16..18] == [0, 0x3a];
+    if status == 0 && is_paths && reply.len() > 56 {
         assert_eq!((stride, (reply.len() - 56) % 64), (64, 0), "whole records");
+    }
+    if is_paths {
+        assert_eq!(reply[16..18], [0, 0x35], "all paths are PathRecords");
+    } else {
+        assert_eq!(reply[16..18], slot.mad[16..18]);
     }
 }
 
@@ -86,6 +92,39 @@ fn likely_mad() -> impl Strategy<Value = [u8; 256]> {
             mad[at + 8..at + 16].copy_from_slice(&port.guid.get().to_be_bytes());
             let lid = 96 + (at - 64) / 8;
             mad[lid..lid + 2].copy_from_slice(&port.lid.get().to_be_bytes());
+        }
+        for (at, value) in noise {
+            mad[at] = value;
+        }
+        mad
+    })
+}
+
+/// Mostly a MultiPathRecord request between ports that exist, with counts that may be wrong.
+fn likely_multi() -> impl Strategy<Value = [u8; 256]> {
+    let heads = (
+        prop_oneof![12 => Just(0x14), 1 => any::<u8>()],
+        prop_oneof![8 => 0..1u64 << 22, 1 => any::<u64>()],
+        prop_oneof![12 => Just(7), 1 => any::<u8>()],
+    );
+    let counts = prop_oneof![8 => (1..4u8, 1..4u8), 1 => any::<(u8, u8)>()];
+    let ends = prop::collection::vec(any::<Index>(), 11);
+    let noise = prop::collection::vec((0..256usize, any::<u8>()), 0..6);
+    let fields = prop::collection::vec(any::<u8>(), 24);
+    (heads, counts, ends, fields, noise).prop_map(|(heads, counts, ends, fields, noise)| {
+        let (method, mask, flags) = heads;
+        let mut mad = [0; 256];
+        mad[..4].copy_from_slice(&[1, 3, 2, method]);
+        mad[17] = 0x3a;
+        mad[24..27].copy_from_slice(&[1, 1, flags]);
+        mad[48..56].copy_from_slice(&(mask | 3 << 19).to_be_bytes());
+        mad[56..80].copy_from_slice(&fields);
+        (mad[71], mad[72]) = counts;
+        let ports = &WORLD.compiled.parts.topology.end_ports;
+        for (gid, end) in mad[80..].chunks_exact_mut(16).zip(ends) {
+            let port = &ports[end.index(ports.len())];
+            gid[..8].copy_from_slice(&[0xfe, 0x80, 0, 0, 0, 0, 0, 0]);
+            gid[8..].copy_from_slice(&port.guid.get().to_be_bytes());
         }
         for (at, value) in noise {
             mad[at] = value;
@@ -138,6 +177,21 @@ proptest! {
     fn likely_requests_are_survived(lid in 0..60u16, mad in likely_mad()) {
         ask(&WORLD.compiled.snapshot, &slot(lid, mad));
     }
+
+    /// Silence is for strangers, strange keys, RMPP control and what is no request.
+    #[test]
+    fn multi_path_requests_are_survived(lid in 0..60u16, mad in likely_multi()) {
+        let snapshot = &WORLD.compiled.snapshot;
+        let slot = slot(lid, mad);
+        ask(snapshot, &slot);
+        if respond(snapshot, &slot).is_none() {
+            let has_key = ![0, 1].contains(&u64::from_be_bytes(mad[36..44].try_into().unwrap()));
+            let is_stranger = snapshot.port_by_lid(lid).is_none();
+            let is_control = mad[26] & 1 == 1 && mad[25] > 1;
+            let is_request = [0x01, 0x02, 0x12, 0x13, 0x14, 0x15].contains(&mad[3]);
+            prop_assert!(has_key || is_stranger || is_control || !is_request || mad[1] != 3);
+        }
+    }
 }
 
 proptest! {
@@ -149,7 +203,7 @@ proptest! {
     fn damaged_snapshots_are_refused_or_safe(
         edits in prop::collection::vec((any::<Index>(), any::<u8>(), any::<bool>()), 1..4),
         lids in prop::collection::vec(0..60u16, 4),
-        mads in prop::collection::vec(likely_mad(), 4),
+        mads in prop::collection::vec(prop_oneof![likely_mad(), likely_multi()], 4),
     ) {
         let mut bytes = WORLD.compiled.snapshot.as_bytes().to_vec();
         for (at, value, early) in edits {

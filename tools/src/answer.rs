@@ -22,8 +22,12 @@ use crate::inputs::{PolicyArgs, SiteArgs, failure, or_fail, warn};
 
 #[derive(Debug, Args)]
 pub(crate) struct Answer {
+    /// Fabric file: ibsim net file, ibnetdiscover output, opensm-subnet.lst, or a directory of
+    /// OpenSM dumps; .xz accepted
+    #[arg(long, value_name = "FILE|DIR")]
+    fabric: Option<PathBuf>,
     #[command(flatten)]
-    site: Option<SiteArgs>,
+    site: SiteArgs,
     #[command(flatten)]
     policy: PolicyArgs,
     /// Answer from a snapshot file instead of compiling; requesters are LIDs then
@@ -58,10 +62,10 @@ struct Query {
 }
 
 pub(crate) fn run(verb: &Answer) -> Outcome {
-    let (snapshot, subnet) = match (&verb.snapshot, &verb.site) {
+    let (snapshot, subnet) = match (&verb.snapshot, &verb.fabric) {
         (Some(path), _) => (or_fail(store::open(path))?, None),
-        (None, Some(site)) => {
-            let inputs = verb.policy.apply(site.inputs());
+        (None, Some(fabric)) => {
+            let inputs = verb.policy.apply(verb.site.inputs(fabric));
             let compiled = pipeline::compile(&inputs, Stamp::default()).map_err(failure)?;
             warn(&compiled.warnings);
             (compiled.snapshot, Some(compiled.parts.subnet))

@@ -1,6 +1,6 @@
 //! The options that every verb with a fabric shares.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use policy::{Dialect, Echo, ParseOptions, ScopePrecedence, ServiceIdEncoding};
@@ -13,53 +13,53 @@ use crate::failure::{Failure, Outcome};
 /// Fabric, routing, policy.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct FabricArgs {
+    /// Fabric file: ibsim net file, ibnetdiscover output, opensm-subnet.lst, or a directory of
+    /// OpenSM dumps; .xz accepted
+    #[arg(long, value_name = "FILE|DIR")]
+    pub(crate) fabric: PathBuf,
     #[command(flatten)]
     site: SiteArgs,
     #[command(flatten)]
     policy: PolicyArgs,
 }
 
-/// Fabric and routing.
+/// How a fabric is looked at and routed.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct SiteArgs {
-    /// Fabric file: ibsim net file, ibnetdiscover output, opensm-subnet.lst, or a directory of
-    /// OpenSM dumps; .xz accepted
-    #[arg(long, value_name = "FILE|DIR")]
-    pub(crate) fabric: PathBuf,
     /// torus-2QoS.conf; routes with torus-2QoS
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, requires = "fabric", value_name = "FILE")]
     torus_conf: Option<PathBuf>,
     /// Take LIDs from this opensm-subnet.lst instead of assigning them
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, requires = "fabric", value_name = "FILE")]
     lids: Option<PathBuf>,
     /// LMC of CA and router ports
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=7))]
+    #[arg(long, requires = "fabric", value_name = "N", value_parser = clap::value_parser!(u8).range(0..=7))]
     lmc: Option<u8>,
     /// Node that the SM runs on, by name or GUID; it gets LID 1
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, requires = "fabric", value_name = "NAME")]
     sm_node: Option<String>,
     /// What if this had failed: SWITCH, or one end of a cable as SWITCH:PORT, where a switch is a
     /// name, 0xGUID or x,y,z. LIDs stay. May be repeated
-    #[arg(long, value_name = "SWITCH|LINK")]
+    #[arg(long, requires = "fabric", value_name = "SWITCH|LINK")]
     fail: Vec<String>,
     /// partitions.conf; without it everybody is a full member of the default partition
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, requires = "fabric", value_name = "FILE")]
     partitions: Option<PathBuf>,
     /// opensm.conf, for the options that routes and answers depend on
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, requires = "fabric", value_name = "FILE")]
     opensm_conf: Option<PathBuf>,
     /// QoS off: no policy, SLs not checked
-    #[arg(long)]
+    #[arg(long, requires = "fabric")]
     no_qos: bool,
     /// Routing engine; by default torus-2qos with --torus-conf, files with a directory that holds
     /// forwarding tables, else minhop
-    #[arg(long, value_enum, default_value_t = Engine::Auto)]
+    #[arg(long, requires = "fabric", value_enum, default_value_t = Engine::Auto)]
     engine: Engine,
     /// MTU in bytes of ports that the fabric file says nothing about [default: ibsim's, 2048]
-    #[arg(long, value_name = "BYTES", value_parser = mtu)]
+    #[arg(long, requires = "fabric", value_name = "BYTES", value_parser = mtu)]
     mtu: Option<Mtu>,
     /// VLCap code (1 to 5 for 1, 2, 4, 8, 15 data VLs) of such ports [default: ibsim's, 4]
-    #[arg(long, value_name = "CODE", value_parser = vl_cap)]
+    #[arg(long, requires = "fabric", value_name = "CODE", value_parser = vl_cap)]
     vlcap: Option<DataVls>,
 }
 
@@ -76,33 +76,35 @@ pub(crate) struct PolicyArgs {
     reading: ReadingArgs,
 }
 
+/// Heading of the options of dialects.
+const MEANT: &str = "How the policy is meant";
+
 /// How a policy file is read.
 #[derive(Debug, Clone, Args)]
-#[command(next_help_heading = "How the policy is meant")]
 pub(crate) struct ReadingArgs {
     /// Dialect of the policy: RFC 0.2, RFC 0.1 or OpenSM's; by default detected
-    #[arg(long, value_name = "text|xml|opensm", requires = "policy")]
+    #[arg(long, help_heading = MEANT, value_name = "text|xml|opensm", requires = "policy")]
     pub(crate) dialect: Option<Dialect>,
     /// Rules with a source or destination hold only for requests that name that end, as the RFCs
     /// have it, instead of for the ports of each path [default: false]
-    #[arg(long, value_name = "true|false", requires = "policy")]
+    #[arg(long, help_heading = MEANT, value_name = "true|false", requires = "policy")]
     endpoint_mask_required: Option<bool>,
     /// Which of several set-up scopes for one table counts [default: xml last, else first]
-    #[arg(long, value_name = "first|last", requires = "policy")]
+    #[arg(long, help_heading = MEANT, value_name = "first|last", requires = "policy")]
     scope_precedence: Option<ScopePrecedence>,
     /// Where requests carry their service id [default: standard]
-    #[arg(long, value_name = "standard|legacy-a|legacy-b", requires = "policy")]
+    #[arg(long, help_heading = MEANT, value_name = "standard|legacy-a|legacy-b", requires = "policy")]
     service_id_encoding: Option<ServiceIdEncoding>,
     /// What of a request comes back in its answers [default: text qos-class, xml tclass, opensm
     /// none]
-    #[arg(long, value_name = "none|qos-class|tclass", requires = "policy")]
+    #[arg(long, help_heading = MEANT, value_name = "none|qos-class|tclass", requires = "policy")]
     echo: Option<Echo>,
     /// RFC dialects: a name that no group has means the members of the partition of that name
-    #[arg(long, requires = "policy")]
+    #[arg(long, help_heading = MEANT, requires = "policy")]
     partitions_as_groups: bool,
     /// Answer with the SL2VL tables of the policy's qos-setup, as if somebody had programmed
     /// them; OpenSM does not
-    #[arg(long, requires = "policy")]
+    #[arg(long, help_heading = MEANT, requires = "policy")]
     apply_setup: bool,
 }
 
@@ -165,7 +167,7 @@ fn vl_cap(text: &str) -> Result<DataVls, String> {
 impl FabricArgs {
     /// As the pipeline takes them.
     pub(crate) fn inputs(&self) -> Inputs {
-        self.policy.apply(self.site.inputs())
+        self.policy.apply(self.site.inputs(&self.fabric))
     }
 }
 
@@ -186,9 +188,9 @@ impl PolicyArgs {
 
 impl SiteArgs {
     /// As the pipeline takes them, without policy.
-    pub(crate) fn inputs(&self) -> Inputs {
+    pub(crate) fn inputs(&self, fabric: &Path) -> Inputs {
         Inputs {
-            fabric: self.fabric.clone(),
+            fabric: fabric.to_owned(),
             lids: self.lids.clone(),
             lmc: self.lmc.and_then(|lmc| Lmc::new(lmc).ok()),
             sm_node: self.sm_node.clone(),

@@ -12,6 +12,7 @@ mod fabric;
 mod failure;
 mod inputs;
 mod json;
+mod policy;
 mod query;
 mod route;
 mod setup;
@@ -62,6 +63,9 @@ enum Verb {
     Answer(answer::Answer),
     /// Say why a pair gets the PathRecord it gets, hop by hop
     Explain(explain::Explain),
+    /// Check, convert, explain QoS policy files
+    #[command(subcommand)]
+    Policy(policy::Policy),
     /// Draw a torus: what is missing, paths, the multicast tree, load
     Draw(draw::Draw),
     /// Ask a running SA
@@ -82,6 +86,7 @@ fn main() -> ExitCode {
         Verb::Snapshot(verb) => snapshot::run(verb),
         Verb::Answer(verb) => answer::run(verb),
         Verb::Explain(verb) => explain::run(verb),
+        Verb::Policy(verb) => policy::run(verb),
         Verb::Draw(verb) => draw::run(verb),
         Verb::Query(verb) => query::run(verb),
     };

@@ -1,49 +1,95 @@
 //! `sapphire setup`: the SL2VL and VL arbitration tables of every port.
 
+mod remarks;
 mod text;
 
 use std::io::{self, BufWriter, Write};
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use serde::Serialize;
 use sm_control::fabric::options::VlArbEntry;
 use sm_control::pipeline::{self, Parts, PipelineError, Refused};
-use sm_control::qos_setup::{PortTables, port_tables, torus_warnings};
+use sm_control::qos_setup::{
+    Ground, PortTables, ScopeFit, Scopes, port_tables_with, torus_warnings,
+};
 
 use crate::failure::{Failure, Outcome};
 use crate::inputs::{FabricArgs, failure, warn};
 
-/// Shows what OpenSM programs on ports once the subnet has settled. Warnings go to standard error.
+/// Shows the SL2VL and VL arbitration tables that ports are to have once the subnet has settled:
+/// those of the qos_* options of opensm.conf, and over them those of the scopes in the policy's
+/// qos-setup. Warnings and errors go to standard error.
+///
+/// Exit status 3: a scope has an error, such as ports or VLs that a device does not have; the
+/// tables are shown all the same.
 #[derive(Debug, Args)]
 pub(crate) struct Setup {
-    #[command(flatten)]
-    fabric: FabricArgs,
     /// Print one JSON line for each port
     #[arg(long)]
     json: bool,
+    /// What the policy's scopes do; OpenSM reads them and programs nothing of them
+    #[arg(long, value_enum, default_value_t = ScopeUse::Rfc)]
+    scopes: ScopeUse,
+    #[command(flatten)]
+    fabric: FabricArgs,
+}
+
+/// What scopes do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum ScopeUse {
+    /// As the RFCs have it: an SL on a VL that the port does not operate is dropped (VL 15) and
+    /// an error, a VL arbitration table is cut to what the port holds
+    Rfc,
+    /// Fitted as OpenSM fits the tables of opensm.conf: a VL loses the bits that the port cannot
+    /// express, missing entries are 0:0, weights are cut to 8 bits
+    Masked,
+    /// As in OpenSM: nothing, only opensm.conf counts
+    Ignored,
 }
 
 pub(crate) fn run(verb: &Setup) -> Outcome {
     let inputs = verb.fabric.inputs();
     let sources = pipeline::read(&inputs).map_err(|problem| failure(problem.into()))?;
-    warn(&sources.warnings);
+    let said = sources.warnings.clone();
     let parts = match pipeline::route(sources) {
         Ok(parts) => parts,
-        Err(PipelineError::Refused(refused)) => return refuse(&refused),
+        Err(PipelineError::Refused(refused)) => {
+            warn(&said);
+            return refuse(&refused);
+        }
         Err(error) => return Err(failure(error)),
     };
+    let fit = match verb.scopes {
+        ScopeUse::Rfc => Some(ScopeFit::Rfc),
+        ScopeUse::Masked => Some(ScopeFit::OpenSm),
+        ScopeUse::Ignored => None,
+    };
+    let (file, policy) = (inputs.policy.as_deref(), parts.policy.as_ref());
+    let scopes = fit
+        .zip(policy)
+        .map(|(fit, policy)| Scopes::new(policy, Ground::of_parts(&parts), fit));
+    let mut remarks = Vec::new();
+    match (&scopes, file) {
+        (Some(scopes), Some(file)) => {
+            warn(&remarks::of_others(&said, policy, file));
+            remarks = remarks::of_scopes(scopes, file);
+        }
+        _ => warn(&said),
+    }
     warn(&warnings(&parts));
+    remarks::tell(&remarks);
     let mut out = BufWriter::new(io::stdout().lock());
     let written = if verb.json {
-        lines(&mut out, &parts)
+        lines(&mut out, &parts, scopes.as_ref())
     } else {
-        text::write(&mut out, &parts)
+        text::write(&mut out, &parts, scopes.as_ref())
     };
     match written.and_then(|()| out.flush()) {
         // Whoever reads it has seen enough.
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        other => other.map_err(Failure::failed),
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
+        other => other.map_err(Failure::failed)?,
     }
+    remarks::verdict(&remarks)
 }
 
 /// No routes, no tables.
@@ -88,8 +134,8 @@ struct Row {
     vl: [u8; 16],
 }
 
-fn lines(out: &mut impl Write, parts: &Parts) -> io::Result<()> {
-    for port in port_tables(parts) {
+fn lines(out: &mut impl Write, parts: &Parts, scopes: Option<&Scopes<'_>>) -> io::Result<()> {
+    for port in port_tables_with(parts, scopes) {
         serde_json::to_writer(&mut *out, &line(parts, &port))?;
         writeln!(out)?;
     }

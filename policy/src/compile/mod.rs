@@ -7,7 +7,7 @@ mod values;
 
 use sa_snapshot::model::{PolicySemantics, PolicyTables, QosLevelRow, RuleRow, UnnamedEnds};
 
-use crate::error::{Error, Problem, Span};
+use crate::error::{Error, Problem};
 use crate::facts::PortFacts;
 use crate::groups::GroupResolver;
 use crate::model::{Level, Policy, Rule, RuleOrigin};
@@ -27,7 +27,7 @@ const TCLASSES: usize = 1 << 8;
 ///
 /// Shape: `partitions` belongs to the same `ports`; tables are indexed as `ports` is.
 /// Errors: those of [`check`]; more than 65,535 classes of one criterion,
-/// [`Problem::TooManyClasses`]; [`Problem::NotServed`].
+/// [`Problem::TooManyClasses`].
 pub fn compile(
     policy: &Policy,
     ports: &[PortFacts],
@@ -57,7 +57,7 @@ pub fn compile(
         tclass: values::array("traffic class", rules, tclass, TCLASSES)?,
         pkey: values::array("P_Key", rules, pkey, PKEY_BASES)?,
         service_id: values::intervals("service id", rules, service_id)?,
-        semantics: semantics(policy)?,
+        semantics: semantics(policy),
     })
 }
 
@@ -114,25 +114,18 @@ fn service_id(rule: &Rule) -> Option<&Ranges> {
     rule.service_id.as_ref().map(|ids| &ids.value)
 }
 
-/// Errors: a service id in the `SM_Key`, where servers look for a key.
-fn semantics(policy: &Policy) -> Result<PolicySemantics, Error> {
-    let legacy_service_id = match policy.semantics.service_id_encoding {
-        ServiceIdEncoding::Standard => false,
-        ServiceIdEncoding::LegacyB => true,
-        ServiceIdEncoding::LegacyA => {
-            let what = "a service id in the SM_Key (encoding legacy-a)";
-            return Err(Error::new(Span::START, Problem::NotServed { what }));
-        }
-    };
-    Ok(PolicySemantics {
+fn semantics(policy: &Policy) -> PolicySemantics {
+    let encoding = policy.semantics.service_id_encoding;
+    PolicySemantics {
         echo: match policy.semantics.echo {
             Echo::None => sa_snapshot::model::Echo::None,
             Echo::QosClass => sa_snapshot::model::Echo::QosClass,
             Echo::TClass => sa_snapshot::model::Echo::TClass,
         },
         endpoint_mask_required: policy.semantics.endpoint_mask_required,
-        legacy_service_id,
-    })
+        legacy_service_id: encoding == ServiceIdEncoding::LegacyB,
+        service_id_in_key: encoding == ServiceIdEncoding::LegacyA,
+    }
 }
 
 /// Path bits as a set. OpenSM reads them and lets paths be.

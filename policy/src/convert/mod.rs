@@ -51,6 +51,18 @@ pub enum LossKind {
     Meaning,
 }
 
+impl LossKind {
+    /// Its name for machines.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::LeftOut => "left-out",
+            Self::Changed => "changed",
+            Self::WithoutEffect => "without-effect",
+            Self::Meaning => "meaning",
+        }
+    }
+}
+
 impl fmt::Display for Loss {
     /// Shape: `line:column: words`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

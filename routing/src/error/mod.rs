@@ -61,7 +61,8 @@ pub struct SwitchName {
 }
 
 impl SwitchName {
-    pub(crate) fn new(topology: &Topology, switch: SwitchIx, at: Option<Coordinate>) -> Self {
+    /// Its name as `at` places it.
+    pub fn new(topology: &Topology, switch: SwitchIx, at: Option<Coordinate>) -> Self {
         let switch = topology.switch(switch);
         Self {
             guid: switch.guid,

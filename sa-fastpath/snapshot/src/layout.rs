@@ -15,7 +15,7 @@ use crate::error::LoadError;
 pub const MAGIC: [u8; 8] = *b"SAPHSNAP";
 
 /// Version of the layout in this file and in `records`.
-pub const FORMAT_VERSION: u32 = 2;
+pub const FORMAT_VERSION: u32 = 3;
 
 /// Reads as this number only in the byte order it was written in.
 pub(crate) const BYTE_ORDER_MARK: u32 = 0x0102_0304;
@@ -134,6 +134,15 @@ sections! {
     ServiceClasses = "service classes": u16,
     /// Rule bitsets by service class.
     ServiceSets = "service sets": u64,
+    /// Rule by place in rule sets, the number of rules for none; empty when rules are not indexed.
+    RuleOrder = "rule order": u16,
+    /// Classes of all dimensions; empty when rules are not indexed.
+    PolicyClasses = "policy classes": crate::records::ClassRecord,
+    /// Lists of classes.
+    RuleWords = "rule lists": crate::records::RuleWordRecord,
+    /// First rule that asks for ends only, by (source class, destination class); the number of
+    /// rules for none.
+    FirstRules = "first rules": u16,
 }
 
 /// The next multiple of [`ALIGN`].

@@ -12,6 +12,7 @@
 mod backing;
 mod build;
 mod error;
+mod first_rule;
 mod guid_index;
 mod layout;
 mod lookup;

@@ -130,6 +130,12 @@ impl Snapshot {
         self.subnet.pairs == PAIRS_UNIFORM
     }
 
+    /// True when [`PathParameters::hops`] is exact for every pair; else paths between switches
+    /// all have the number of the longest.
+    pub const fn tells_lengths(&self) -> bool {
+        !self.is_uniform()
+    }
+
     /// The path from `source` to `lid`, a LID of `destination`; none when there is none.
     #[inline(always)]
     pub fn path(&self, source: PortIx, destination: PortIx, lid: u16) -> Option<PathParameters> {

@@ -216,6 +216,9 @@ pub enum Pairs {
     },
 }
 
+/// Rules that a policy may have.
+pub const MAX_RULES: usize = 16_384;
+
 /// A compiled QoS policy: equivalence classes per criterion, and the rules each class satisfies.
 ///
 /// Match: take one set per dimension, intersect; the lowest rule in the result is the first match.
@@ -259,6 +262,8 @@ pub struct PolicySemantics {
     /// The upper half of the service id in the component mask stands for all of it, the lower is
     /// ignored.
     pub legacy_service_id: bool,
+    /// The SM_Key of a request is its service id, unless it is 0 or the SA's key.
+    pub service_id_in_key: bool,
 }
 
 /// The field of a request that comes back as it was asked for.

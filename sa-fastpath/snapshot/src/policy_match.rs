@@ -67,6 +67,14 @@ pub struct RequestClasses {
     service: u16,
 }
 
+impl RequestClasses {
+    /// By dimension.
+    #[inline(always)]
+    const fn with_ends(&self, (source, destination): (u16, u16)) -> [u16; 5] {
+        [source, destination, self.qos_class, self.pkey, self.service]
+    }
+}
+
 impl Snapshot {
     /// True when a policy is in force.
     #[inline(always)]
@@ -149,7 +157,8 @@ impl Snapshot {
         let policy = self.policy.as_ref()?;
         let (source, destination) = (self.port(source), self.port(destination));
         let ends = (source.source_class, destination.destination_class);
-        self.matched(policy, self.first_rule(policy, ends, classes, None))
+        let by_dimension = classes.with_ends(ends);
+        self.matched(policy, self.sections.first_rule(policy, by_dimension, None))
     }
 
     /// The level for a path from `source` to a LID of `destination` by all criteria. None without
@@ -174,10 +183,9 @@ impl Snapshot {
             false => destination.destination_class,
         };
         let at = rare.tclass.map_or(TCLASS_ABSENT, u16::from);
-        let class = self.sections.tclass_map.get(usize::from(at));
-        let words = usize::try_from(policy.words).unwrap_or(0);
-        let by_tclass = class.and_then(|class| rule_set(&self.sections.tclass_sets, *class, words));
-        let first = self.first_rule(policy, (source, destination), classes, by_tclass);
+        let tclass = self.sections.tclass_map.get(usize::from(at)).copied();
+        let by_dimension = classes.with_ends((source, destination));
+        let first = self.sections.first_rule(policy, by_dimension, tclass);
         let matched = self.matched(policy, first)?;
         self.allows_path_bits(&matched, offset).then_some(matched)
     }
@@ -193,50 +201,6 @@ impl Snapshot {
                 .levels
                 .get(usize::try_from(record.level).ok()?)?,
         })
-    }
-
-    /// The place of the first rule that holds; the guard's when none does.
-    #[inline(always)]
-    fn first_rule(
-        &self,
-        policy: &PolicyRecord,
-        (source, destination): (u16, u16),
-        classes: &RequestClasses,
-        by_tclass: Option<&[u64]>,
-    ) -> u32 {
-        let words = usize::try_from(policy.words).unwrap_or(0);
-        let sections = &self.sections;
-        let (
-            Some(by_source),
-            Some(by_destination),
-            Some(by_class),
-            Some(by_pkey),
-            Some(by_service),
-        ) = (
-            rule_set(&sections.source_sets, source, words),
-            rule_set(&sections.destination_sets, destination, words),
-            rule_set(&sections.qos_class_sets, classes.qos_class, words),
-            rule_set(&sections.pkey_rule_sets, classes.pkey, words),
-            rule_set(&sections.service_sets, classes.service, words),
-        )
-        else {
-            return policy.rules;
-        };
-        let ends = by_source.iter().zip(by_destination);
-        let said = by_class.iter().zip(by_pkey).zip(by_service);
-        let mut rare = by_tclass.map(|words| words.iter());
-        let mut base = 0;
-        for ((source, destination), ((class, pkey), service)) in ends.zip(said) {
-            let mut hits = source & destination & class & pkey & service;
-            if let Some(word) = rare.as_mut().and_then(Iterator::next) {
-                hits &= word;
-            }
-            if hits != 0 {
-                return base + hits.trailing_zeros();
-            }
-            base += u64::BITS;
-        }
-        policy.rules
     }
 
     /// The P_Key ranges a level allows; empty for any.
@@ -267,6 +231,12 @@ impl Snapshot {
     #[inline]
     pub fn takes_legacy_service_id(&self) -> bool {
         self.semantics() & semantics::LEGACY_SERVICE_ID != 0
+    }
+
+    /// True when the SM_Key of a request is its service id.
+    #[inline]
+    pub fn takes_service_id_in_key(&self) -> bool {
+        self.semantics() & semantics::SERVICE_ID_IN_KEY != 0
     }
 
     /// True when some level has a traffic class of its own.
@@ -321,11 +291,4 @@ impl LevelRecord {
     pub const fn has(&self, flag: u8) -> bool {
         self.flags & flag != 0
     }
-}
-
-/// The rules that a class satisfies.
-#[inline(always)]
-fn rule_set(sets: &[u64], class: u16, words: usize) -> Option<&[u64]> {
-    let start = usize::from(class) * words;
-    sets.get(start..start + words)
 }

@@ -155,7 +155,7 @@ pub(crate) struct PkeySetRecord {
 pub(crate) struct PolicyRecord {
     /// Rules, not counting the guard.
     pub rules: u32,
-    /// Words of every rule bitset; bit `rules` is set in all of them.
+    /// Words of every rule set.
     pub words: u32,
     /// Level when no rule matches.
     pub default_level: u16,
@@ -169,6 +169,57 @@ pub(crate) struct PolicyRecord {
     pub dimensions: u32,
     /// See [`semantics`]; 0 when OpenSM's dialect could say it all.
     pub semantics: u32,
+    /// By dimension: its first class record; what follows is 0 when rules are not indexed.
+    pub class_starts: [u32; 6],
+    /// Words of rules that ask for ends only, at the beginning of every rule set.
+    pub ends_words: u32,
+    /// Words of rules that no list holds, those for ends only included.
+    pub scanned_words: u32,
+    /// Bit n: lists of dimension n hold rules.
+    pub lists: u32,
+    /// Classes of destinations in the table of first rules; 0 when there is none.
+    pub pair_columns: u32,
+}
+
+/// Numbers of dimensions: places in [`PolicyRecord::class_starts`].
+pub(crate) mod criterion {
+    pub(crate) const SOURCE: usize = 0;
+    pub(crate) const DESTINATION: usize = 1;
+    pub(crate) const QOS_CLASS: usize = 2;
+    pub(crate) const PKEY: usize = 3;
+    pub(crate) const SERVICE: usize = 4;
+    /// Only in policies that ask for one.
+    pub(crate) const TCLASS: usize = 5;
+}
+
+/// A class of one dimension where rules are indexed.
+#[derive(
+    Debug, Default, Clone, Copy, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout,
+)]
+#[repr(C)]
+pub(crate) struct ClassRecord {
+    /// The first word of its list, 0 when the list is empty.
+    pub bits: u64,
+    /// Which word of rule sets that is.
+    pub word: u32,
+    /// Where the rest of its list starts.
+    pub start: u32,
+    /// Words in the rest of its list.
+    pub len: u32,
+    /// Its rule set.
+    pub row: u32,
+}
+
+/// Some rules that a class's list holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+pub(crate) struct RuleWordRecord {
+    /// The rules.
+    pub bits: u64,
+    /// Which word of rule sets they are in.
+    pub word: u32,
+    /// The first of them, by its number.
+    pub first: u32,
 }
 
 /// Bits of [`PolicyRecord::semantics`].
@@ -189,8 +240,10 @@ pub(crate) mod semantics {
     pub(crate) const LEVEL_PATH_BITS: u32 = 1 << 6;
     /// Some level gives no SL.
     pub(crate) const LEVEL_NO_SL: u32 = 1 << 7;
+    /// The SM_Key of a request is its service id.
+    pub(crate) const SERVICE_ID_IN_KEY: u32 = 1 << 8;
     /// All bits in use.
-    pub(crate) const ALL: u32 = (1 << 8) - 1;
+    pub(crate) const ALL: u32 = (1 << 9) - 1;
 }
 
 /// A QoS level.
@@ -264,4 +317,6 @@ const _: () = assert!(size_of::<PathClassRecord>() == 4);
 const _: () = assert!(size_of::<SubnetRecord>() == 64);
 const _: () = assert!(size_of::<LevelRecord>() == 16);
 const _: () = assert!(size_of::<PathBitsRecord>() == 16);
-const _: () = assert!(size_of::<PolicyRecord>() == 24);
+const _: () = assert!(size_of::<PolicyRecord>() == 64);
+const _: () = assert!(size_of::<ClassRecord>() == 24);
+const _: () = assert!(size_of::<RuleWordRecord>() == 16);

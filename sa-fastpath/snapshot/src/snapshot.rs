@@ -4,8 +4,8 @@ use crate::backing::Backing;
 use crate::error::LoadError;
 use crate::layout::{Range, SectionId, parse};
 use crate::records::{
-    LevelRecord, PathBitsRecord, PathClassRecord, PkeyRangeRecord, PkeySetRecord, PolicyRecord,
-    PortRecord, RuleRecord, SubnetRecord,
+    ClassRecord, LevelRecord, PathBitsRecord, PathClassRecord, PkeyRangeRecord, PkeySetRecord,
+    PolicyRecord, PortRecord, RuleRecord, RuleWordRecord, SubnetRecord,
 };
 use crate::section::Section;
 
@@ -50,6 +50,10 @@ pub(crate) struct Sections {
     pub(crate) service_starts: Section<u64>,
     pub(crate) service_classes: Section<u16>,
     pub(crate) service_sets: Section<u64>,
+    pub(crate) rule_order: Section<u16>,
+    pub(crate) policy_classes: Section<ClassRecord>,
+    pub(crate) rule_words: Section<RuleWordRecord>,
+    pub(crate) first_rules: Section<u16>,
 }
 
 /// What a snapshot holds, for people.
@@ -222,6 +226,10 @@ impl Sections {
             service_starts: section(bytes, ranges, Id::ServiceStarts)?,
             service_classes: section(bytes, ranges, Id::ServiceClasses)?,
             service_sets: section(bytes, ranges, Id::ServiceSets)?,
+            rule_order: section(bytes, ranges, Id::RuleOrder)?,
+            policy_classes: section(bytes, ranges, Id::PolicyClasses)?,
+            rule_words: section(bytes, ranges, Id::RuleWords)?,
+            first_rules: section(bytes, ranges, Id::FirstRules)?,
         })
     }
 
@@ -258,6 +266,10 @@ impl Sections {
             (Id::ServiceStarts, self.service_starts.len()),
             (Id::ServiceClasses, self.service_classes.len()),
             (Id::ServiceSets, self.service_sets.len()),
+            (Id::RuleOrder, self.rule_order.len()),
+            (Id::PolicyClasses, self.policy_classes.len()),
+            (Id::RuleWords, self.rule_words.len()),
+            (Id::FirstRules, self.first_rules.len()),
         ];
         counts
             .iter()

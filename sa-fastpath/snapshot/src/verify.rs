@@ -1,6 +1,9 @@
 //! What must hold before lookups may trust the tables: every index in range, sorted where
 //! promised, counts that agree. Runs once per load; lookups check nothing again.
 
+mod policy;
+mod rules;
+
 use sa_wire::{Mtu, RateRank};
 
 use crate::build::{LIDS, MATRIX_SETS};
@@ -10,10 +13,7 @@ use crate::lookup::{
     ENGINE_KEEP, ENGINE_TORUS, PAIRS_DENSE, PAIRS_UNIFORM, REVERSE_PATH, REVERSE_POLICY,
 };
 use crate::pkeys;
-use crate::policy_match::{PKEY_ABSENT, QOS_CLASS_ABSENT, TCLASS_ABSENT, dimension};
-use crate::records::{
-    LevelRecord, PolicyRecord, PortRecord, level_flags, port_flags, semantics, unpack_capacity,
-};
+use crate::records::{PortRecord, port_flags, unpack_capacity};
 use crate::snapshot::{Sections, Snapshot};
 
 type Checked = Result<(), LoadError>;
@@ -29,8 +29,8 @@ pub(crate) fn verify(snapshot: &Snapshot) -> Checked {
     pkey_sets(snapshot)?;
     text(sections)?;
     match &snapshot.policy {
-        Some(record) => policy(sections, record),
-        None => no_policy(sections),
+        Some(record) => policy::policy(sections, record),
+        None => policy::no_policy(sections),
     }
 }
 
@@ -282,219 +282,4 @@ fn text(sections: &Sections) -> Checked {
         "level names",
         "not one line per level",
     )
-}
-
-fn no_policy(sections: &Sections) -> Checked {
-    let empty = sections.levels.is_empty()
-        && sections.level_pkeys.is_empty()
-        && sections.level_path_bits.is_empty()
-        && sections.rules.is_empty()
-        && sections.source_sets.is_empty()
-        && sections.destination_sets.is_empty()
-        && sections.qos_class_map.is_empty()
-        && sections.qos_class_sets.is_empty()
-        && sections.tclass_map.is_empty()
-        && sections.tclass_sets.is_empty()
-        && sections.pkey_map.is_empty()
-        && sections.pkey_rule_sets.is_empty()
-        && sections.service_starts.is_empty()
-        && sections.service_classes.is_empty()
-        && sections.service_sets.is_empty();
-    check(empty, "policy", "tables without a policy")?;
-    let classless = |port: &PortRecord| port.source_class == 0 && port.destination_class == 0;
-    check(
-        sections.ports.iter().all(classless),
-        "ports",
-        "policy classes without a policy",
-    )
-}
-
-fn policy(sections: &Sections, record: &PolicyRecord) -> Checked {
-    let rules = usize::try_from(record.rules).unwrap_or(usize::MAX);
-    let words = usize::try_from(record.words).unwrap_or(usize::MAX);
-    check(words == rules / 64 + 1, "policy", "words of a rule set")?;
-    check(
-        sections.rules.len() == rules.saturating_add(1),
-        "rules",
-        "unexpected number",
-    )?;
-    let levels = sections.levels.len();
-    let known = |level: u32| usize::try_from(level).is_ok_and(|level| level < levels);
-    check(
-        sections.rules.iter().all(|rule| known(rule.level)),
-        "rules",
-        "unknown level",
-    )?;
-    let guard = sections.rules.last().map(|rule| rule.level);
-    check(
-        guard == Some(u32::from(record.default_level)),
-        "rules",
-        "default level",
-    )?;
-    known_semantics(sections, record)?;
-    levels_in_range(sections)?;
-    path_bits(sections, record)?;
-    let sizes = set_counts(sections, record, (rules, words))?;
-    maps(sections, record, &sizes)
-}
-
-fn known_semantics(sections: &Sections, record: &PolicyRecord) -> Checked {
-    let dimensions = record.dimensions & !dimension::ALL == 0;
-    check(dimensions, "policy", "unknown criterion")?;
-    let bits = record.semantics & !semantics::ALL == 0;
-    check(bits, "policy", "unknown semantics")?;
-    let both = semantics::ECHO_QOS_CLASS | semantics::ECHO_TCLASS;
-    check(record.semantics & both != both, "policy", "two echoes")?;
-    let flags = [
-        (level_flags::TCLASS, semantics::LEVEL_TCLASS),
-        (level_flags::NO_SL, semantics::LEVEL_NO_SL),
-    ];
-    let agree = flags.iter().all(|(flag, bit)| {
-        let some = sections.levels.iter().any(|level| level.has(*flag));
-        some == (record.semantics & bit != 0)
-    });
-    check(agree, "policy", "semantics and levels disagree")
-}
-
-fn levels_in_range(sections: &Sections) -> Checked {
-    let mut expected = 0u64;
-    for level in sections.levels.iter() {
-        check(
-            u64::from(level.pkeys_start) == expected,
-            "QoS levels",
-            "P_Keys out of place",
-        )?;
-        expected += u64::from(level.pkeys_len);
-        let mtu = level.mtu_limit == 0 || Mtu::from_code(level.mtu_limit).is_ok();
-        let rate = level.rate_limit == 0 || RateRank::from_raw(level.rate_limit).is_some();
-        check(mtu && rate, "QoS levels", "MTU or rate limit")?;
-        let known = level.flags & !level_flags::ALL == 0;
-        check(known, "QoS levels", "unknown flags")?;
-        check(absent_is_zero(level), "QoS levels", "reserved bytes")?;
-    }
-    let ranges = &*sections.level_pkeys;
-    check(
-        ranges.len() as u64 == expected,
-        "level P_Keys",
-        "unexpected length",
-    )?;
-    let ordered = ranges
-        .iter()
-        .all(|range| range.first <= range.last && range.last <= 0x7fff);
-    check(ordered, "level P_Keys", "range")
-}
-
-/// What does not count is 0.
-const fn absent_is_zero(level: &LevelRecord) -> bool {
-    (level.has(level_flags::PACKET_LIFE) || level.packet_life == 0)
-        && (level.has(level_flags::TCLASS) || level.tclass == 0)
-        && (!level.has(level_flags::NO_SL) || level.sl == 0)
-        && level.reserved[0] == 0
-        && level.reserved[1] == 0
-}
-
-fn path_bits(sections: &Sections, record: &PolicyRecord) -> Checked {
-    let expected = match record.semantics & semantics::LEVEL_PATH_BITS {
-        0 => 0,
-        _ => sections.levels.len(),
-    };
-    let length = sections.level_path_bits.len() == expected;
-    check(length, "level path bits", "unexpected length")
-}
-
-/// Classes per dimension.
-struct SetCounts {
-    source: usize,
-    destination: usize,
-    qos_class: usize,
-    /// 0 when no rule asks for one.
-    tclass: usize,
-    pkey: usize,
-    service: usize,
-}
-
-fn set_counts(
-    sections: &Sections,
-    record: &PolicyRecord,
-    (rules, words): (usize, usize),
-) -> Result<SetCounts, LoadError> {
-    let count = |sets: &[u64], name: &'static str| {
-        let classes = sets.len() / words;
-        check(
-            classes >= 1 && classes * words == sets.len(),
-            name,
-            "unexpected length",
-        )?;
-        let guard = 1u64 << (rules % 64);
-        let guarded = sets.chunks_exact(words).all(|set| {
-            set.last()
-                .is_some_and(|last| last & guard != 0 && last & !(guard | (guard - 1)) == 0)
-        });
-        check(guarded, name, "guard bit")?;
-        Ok(classes)
-    };
-    let tclass = match record.semantics & semantics::ASKS_TCLASS {
-        0 => {
-            let empty = sections.tclass_sets.is_empty();
-            check(empty, "traffic class sets", "for no rule").map(|()| 0)?
-        }
-        _ => count(&sections.tclass_sets, "traffic class sets")?,
-    };
-    Ok(SetCounts {
-        tclass,
-        source: count(&sections.source_sets, "source sets")?,
-        destination: count(&sections.destination_sets, "destination sets")?,
-        qos_class: count(&sections.qos_class_sets, "QoS class sets")?,
-        pkey: count(&sections.pkey_rule_sets, "P_Key rule sets")?,
-        service: count(&sections.service_sets, "service sets")?,
-    })
-}
-
-fn maps(sections: &Sections, record: &PolicyRecord, sizes: &SetCounts) -> Checked {
-    let inside = |map: &[u16], classes: usize| map.iter().all(|c| usize::from(*c) < classes);
-    for port in sections.ports.iter() {
-        let source = usize::from(port.source_class) < sizes.source;
-        let destination = usize::from(port.destination_class) < sizes.destination;
-        check(source && destination, "ports", "policy class out of range")?;
-    }
-    let source = usize::from(record.unnamed_source) < sizes.source;
-    let destination = usize::from(record.unnamed_destination) < sizes.destination;
-    let unnamed = source && destination;
-    check(unnamed, "policy", "class of unnamed ends out of range")?;
-    let qos = &*sections.qos_class_map;
-    let length = qos.len() == usize::from(QOS_CLASS_ABSENT) + 1;
-    check(
-        length && inside(qos, sizes.qos_class),
-        "QoS class map",
-        "length or class",
-    )?;
-    let tclass = &*sections.tclass_map;
-    let expected = match sizes.tclass {
-        0 => 0,
-        _ => usize::from(TCLASS_ABSENT) + 1,
-    };
-    check(
-        tclass.len() == expected && inside(tclass, sizes.tclass),
-        "traffic class map",
-        "length or class",
-    )?;
-    let pkey = &*sections.pkey_map;
-    let length = pkey.len() == usize::from(PKEY_ABSENT) + 1;
-    check(
-        length && inside(pkey, sizes.pkey),
-        "P_Key map",
-        "length or class",
-    )?;
-    let starts = &*sections.service_starts;
-    let ascending = starts.first() == Some(&0) && starts.is_sorted_by(|a, b| a < b);
-    check(ascending, "service ids", "not ascending from 0")?;
-    let classes = &*sections.service_classes;
-    let length = classes.len() == starts.len();
-    check(
-        length && inside(classes, sizes.service),
-        "service classes",
-        "length or class",
-    )?;
-    let absent = usize::from(record.service_absent) < sizes.service;
-    check(absent, "policy", "service class out of range")
 }

@@ -109,6 +109,7 @@ fn rfc(mut policy: PolicyTables) -> PolicyTables {
         echo: Echo::TClass,
         endpoint_mask_required: true,
         legacy_service_id: true,
+        service_id_in_key: false,
     };
     policy
 }

@@ -53,7 +53,7 @@ pub fn find_ends(snapshot: &Snapshot, query: &PathQuery) -> Result<Ends, Reject>
 
 /// True for GIDs of this subnet, link-local ones included.
 #[inline(always)]
-fn is_ours(snapshot: &Snapshot, gid: &Gid) -> bool {
+pub(super) fn is_ours(snapshot: &Snapshot, gid: &Gid) -> bool {
     gid.is_link_local() || gid.prefix().0.to_be_bytes() == snapshot.subnet().prefix
 }
 

@@ -1,11 +1,12 @@
 //! From a request MAD to its reply, in place, by following a snapshot.
 //!
 //! [`answer`] is a pure function: no port, no clock, no globals, no allocation. What it does not
-//! do itself it hands to the slow lane ([`Outcome::Punt`]): attributes other than PathRecord,
-//! tables over one MAD, multicast and off-subnet destinations, unnamed ends.
+//! do itself it hands to the slow lane ([`Outcome::Punt`]): attributes other than PathRecord and
+//! MultiPathRecord, replies over one MAD, multicast and off-subnet destinations, unnamed ends.
 
 mod ends;
 mod judge;
+mod multi;
 mod paths;
 mod query;
 mod record;
@@ -24,10 +25,11 @@ use sa_wire::umad::Slot;
 
 pub use ends::{Ends, find_ends};
 pub use judge::Parameters;
+pub use multi::{MultiPathEnds, MultiPathQuery, for_each_multi_path, is_multi_path};
 pub use paths::{for_each_path, for_each_wanted_path};
 pub use query::{Enough, PathQuery};
 pub use reject::{DropReason, PuntReason, Reject};
-pub use reply::{finish_empty_table, finish_error, finish_get, finish_table};
+pub use reply::{finish_empty_table, finish_error, finish_get, finish_multi, finish_table};
 
 /// Records of a table that fit one MAD.
 pub const INLINE_RECORDS: usize = 3;
@@ -51,9 +53,19 @@ pub enum Outcome {
 /// it decides which status a doubly wrong request gets.
 #[inline]
 pub fn answer(snapshot: &Snapshot, slot: &mut Slot) -> Outcome {
+    match common(snapshot, slot) {
+        Outcome::Punt(PuntReason::Attribute) => multi_path(snapshot, slot),
+        Outcome::Dropped(DropReason::Key) => keyed(snapshot, slot),
+        outcome => outcome,
+    }
+}
+
+/// PathRecord with nothing in the place of the key but a key.
+#[inline(always)]
+fn common(snapshot: &Snapshot, slot: &mut Slot) -> Outcome {
     let requester_lid = slot.header.lid.get();
     let mad = SaMad::from_bytes_mut(&mut slot.mad);
-    if let Some(reason) = unanswerable(snapshot, mad) {
+    if let Some(reason) = suspicious(snapshot, mad) {
         return Outcome::Dropped(reason);
     }
     let version = (mad.mad.base_version, mad.mad.class_version);
@@ -66,14 +78,59 @@ pub fn answer(snapshot: &Snapshot, slot: &mut Slot) -> Outcome {
         method::GET_TABLE => false,
         _ => return Outcome::Punt(PuntReason::Attribute),
     };
-    match path_record(snapshot, mad, requester_lid, is_get) {
+    match path_record::<false>(snapshot, mad, requester_lid, is_get) {
         Ok(length) => Outcome::Answered(length),
         Err(Stop::Reject(Reject::NoRecords)) if !is_get => {
             Outcome::Answered(finish_empty_table(mad))
         }
-        Err(Stop::Reject(reject)) => Outcome::Refused(finish_error(mad, reject.status()), reject),
-        Err(Stop::Drop(reason)) => Outcome::Dropped(reason),
-        Err(Stop::Punt(reason)) => Outcome::Punt(reason),
+        Err(stop) => stopped(mad, stop),
+    }
+}
+
+/// MultiPathRecord, or nothing for the fast path. Out of line and called unlikely, to leave
+/// PathRecord undisturbed.
+#[cold]
+#[inline(never)]
+fn multi_path(snapshot: &Snapshot, slot: &mut Slot) -> Outcome {
+    let requester_lid = slot.header.lid.get();
+    let mad = SaMad::from_bytes_mut(&mut slot.mad);
+    if !is_multi_path(mad) {
+        return Outcome::Punt(PuntReason::Attribute);
+    }
+    match multi::answer(snapshot, mad, requester_lid) {
+        Ok(length) => Outcome::Answered(length),
+        Err(stop) => stopped(mad, stop),
+    }
+}
+
+/// What carries a strange key, which may be a service id.
+#[cold]
+#[inline(never)]
+fn keyed(snapshot: &Snapshot, slot: &mut Slot) -> Outcome {
+    let requester_lid = slot.header.lid.get();
+    let mad = SaMad::from_bytes_mut(&mut slot.mad);
+    if !has_service_id_for_key(snapshot, mad) {
+        return Outcome::Dropped(DropReason::Key);
+    }
+    if is_multi_path(mad) {
+        return multi_path(snapshot, slot);
+    }
+    let is_get = mad.mad.method == method::GET;
+    match path_record::<true>(snapshot, mad, requester_lid, is_get) {
+        Ok(length) => Outcome::Answered(length),
+        Err(Stop::Reject(Reject::NoRecords)) if !is_get => {
+            Outcome::Answered(finish_empty_table(mad))
+        }
+        Err(stop) => stopped(mad, stop),
+    }
+}
+
+#[inline(always)]
+fn stopped(mad: &mut SaMad, stop: Stop) -> Outcome {
+    match stop {
+        Stop::Reject(reject) => Outcome::Refused(finish_error(mad, reject.status()), reject),
+        Stop::Drop(reason) => Outcome::Dropped(reason),
+        Stop::Punt(reason) => Outcome::Punt(reason),
     }
 }
 
@@ -92,31 +149,51 @@ impl From<Reject> for Stop {
 
 /// Requests that get no reply whatever they ask, so that nobody can make two SAs talk in circles
 /// or guess keys. None for the others.
-#[inline(always)]
 pub fn unanswerable(snapshot: &Snapshot, mad: &SaMad) -> Option<DropReason> {
+    let is_key = |reason: &DropReason| *reason == DropReason::Key;
+    suspicious(snapshot, mad)
+        .filter(|reason| !is_key(reason) || !has_service_id_for_key(snapshot, mad))
+}
+
+/// As [`unanswerable`], but a strange key may be something else.
+#[inline(always)]
+fn suspicious(snapshot: &Snapshot, mad: &SaMad) -> Option<DropReason> {
     if mad.mad.mgmt_class != MGMT_CLASS_SA {
         return Some(DropReason::Class);
     }
     if mad.mad.method & method::RESPONSE_BIT != 0 {
         return Some(DropReason::Response);
     }
-    // An ACK, STOP or ABORT for a table of ours carries the request's method.
-    if mad.rmpp.is_active() && mad.rmpp.packet_type != packet_type::DATA {
+    // An ACK, STOP or ABORT for a table of ours carries the request's method. The type is missing
+    // where no kernel came between.
+    if mad.rmpp.is_active() && mad.rmpp.packet_type > packet_type::DATA {
         return Some(DropReason::Rmpp);
     }
     let key = mad.sa.sm_key.get();
     (key != 0 && key != snapshot.subnet().sa_key).then_some(DropReason::Key)
 }
 
-/// Returns the MAD bytes of the reply.
+/// True when what stands for a key is none: requests for paths may carry their service id there.
+fn has_service_id_for_key(snapshot: &Snapshot, mad: &SaMad) -> bool {
+    let version = (mad.mad.base_version, mad.mad.class_version);
+    let is_path = version == (BASE_VERSION, SA_CLASS_VERSION)
+        && mad.attribute_id() == AttributeId::PATH_RECORD
+        && matches!(mad.mad.method, method::GET | method::GET_TABLE);
+    (is_path || is_multi_path(mad)) && query::service_id_in_key(snapshot, mad).is_some()
+}
+
+/// Returns the MAD bytes of the reply. `KEYED`: the service id may stand for a key.
 #[inline(always)]
-fn path_record(
+fn path_record<const KEYED: bool>(
     snapshot: &Snapshot,
     mad: &mut SaMad,
     requester_lid: u16,
     is_get: bool,
 ) -> Result<u16, Stop> {
-    let query = PathQuery::decode(snapshot, mad, is_get)?;
+    let mut query = PathQuery::decode(snapshot, mad, is_get)?;
+    if KEYED {
+        query = query.with_key(snapshot, mad);
+    }
     let requester = snapshot
         .port_by_lid(requester_lid)
         .ok_or(Stop::Drop(DropReason::Requester))?;

@@ -11,7 +11,7 @@ use super::record::build;
 use super::{Ends, Enough, PathQuery};
 
 /// Preference of paths whose LIDs have the same place in both ranges.
-const PREFERRED: u8 = 0;
+pub(super) const PREFERRED: u8 = 0;
 /// Preference of all others. OpenSM never uses 1.
 const OTHERS: u8 = 2;
 
@@ -114,18 +114,20 @@ pub fn for_each_wanted_path(
 }
 
 /// A pair of ports with the LIDs that count.
-struct Pair<'a> {
+pub(super) struct Pair<'a> {
     snapshot: &'a Snapshot,
     query: &'a PathQuery,
     source: PortIx,
     destination: PortIx,
-    source_lids: (u16, u16),
-    destination_lids: (u16, u16),
+    /// First and last.
+    pub(super) source_lids: (u16, u16),
+    /// First and last.
+    pub(super) destination_lids: (u16, u16),
 }
 
 impl<'a> Pair<'a> {
     #[inline(always)]
-    fn new(
+    pub(super) fn new(
         snapshot: &'a Snapshot,
         query: &'a PathQuery,
         source: PortIx,
@@ -172,7 +174,7 @@ impl<'a> Pair<'a> {
 
     /// The path between two LIDs.
     #[inline(always)]
-    fn path<const RFC: bool>(
+    pub(super) fn path<const RFC: bool>(
         &self,
         source_lid: u16,
         destination_lid: u16,

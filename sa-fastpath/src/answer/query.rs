@@ -1,4 +1,4 @@
-//! A PathRecord request, decoded and checked as far as that needs no tables.
+//! A request for paths, decoded and checked as far as that needs no tables.
 
 use sa_snapshot::{MatchInput, RareInput, RequestClasses, Snapshot};
 use sa_wire::mad::method;
@@ -27,7 +27,7 @@ pub(crate) enum Direction {
     Back,
 }
 
-/// What a PathRecord request asks for.
+/// What a PathRecord request asks for, or a MultiPathRecord request of each pair of ends.
 #[derive(Debug, Clone, Copy)]
 pub struct PathQuery {
     /// Which components count.
@@ -53,10 +53,11 @@ impl PathQuery {
     /// `InsufficientComponents` for half a service id, unless the policy is of the legacy dialect.
     pub fn from_mad(snapshot: &Snapshot, mad: &SaMad) -> Result<Self, Reject> {
         let is_get = mad.mad.method == method::GET;
-        Self::decode(snapshot, mad, is_get).map_err(|stop| match stop {
-            Stop::Reject(reject) => reject,
-            Stop::Drop(_) | Stop::Punt(_) => Reject::RequestInvalid,
-        })
+        match Self::decode(snapshot, mad, is_get) {
+            Ok(query) => Ok(query.with_key(snapshot, mad)),
+            Err(Stop::Reject(reject)) => Err(reject),
+            Err(Stop::Drop(_) | Stop::Punt(_)) => Err(Reject::RequestInvalid),
+        }
     }
 
     /// Decodes. Errors: as [`Self::from_mad`].
@@ -81,6 +82,19 @@ impl PathQuery {
             packet_life: pair(PathCompMask::PACKET_LIFE_PAIR, record.packet_life),
             raw_traffic: mask.has(PathCompMask::RAW_TRAFFIC) && record.flow.raw_traffic(),
         })
+    }
+
+    /// The same with the service id in the place of the key, if there is one and no other. Not for
+    /// the common requests, which have none there.
+    pub(super) fn with_key(mut self, snapshot: &Snapshot, mad: &SaMad) -> Self {
+        let key = service_id_in_key(snapshot, mad);
+        if key.is_some() && !self.mask.has(PathCompMask::SERVICE_ID_MSB) {
+            self.classes = snapshot.classify(&MatchInput {
+                service_id: key,
+                ..match_input(self.mask, &self.record)
+            });
+        }
+        self
     }
 
     /// What rules of some dialects ask about a path in this direction.
@@ -178,6 +192,15 @@ fn match_input(mask: PathCompMask, record: &PathRecord) -> MatchInput {
             .has(PathCompMask::SERVICE_ID_MSB)
             .then(|| record.service_id.get()),
     }
+}
+
+/// The service id in the place of the key, where the policy looks for one there. The SA's own key
+/// stays a key, so that trusted clients need not know of this.
+/// Source: QoS RFC 0.1, PathRecord, option a.
+pub(super) fn service_id_in_key(snapshot: &Snapshot, mad: &SaMad) -> Option<u64> {
+    let key = mad.sa.sm_key.get();
+    let is_id = key != 0 && key != snapshot.subnet().sa_key;
+    (is_id && snapshot.takes_service_id_in_key()).then_some(key)
 }
 
 #[inline(always)]

@@ -91,8 +91,9 @@ const fn packet_life(value: u8, loopback: bool) -> SelectedValue {
     SelectedValue(if loopback { 0x80 } else { 0x80 | value })
 }
 
+/// The GID of a port, with the subnet's prefix.
 #[inline(always)]
-fn gid(snapshot: &Snapshot, port: &PortRecord) -> [u8; 16] {
+pub(super) fn gid(snapshot: &Snapshot, port: &PortRecord) -> [u8; 16] {
     let mut gid = [0; 16];
     let (prefix, guid) = gid.split_at_mut(8);
     prefix.copy_from_slice(&snapshot.subnet().prefix);

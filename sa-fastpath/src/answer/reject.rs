@@ -12,17 +12,23 @@ pub enum Reject {
     NoRecords,
     /// Components that must come together did not.
     InsufficientComponents,
+    /// A GID that is nobody's, where that is an error.
+    InvalidGid,
+    /// A method that the attribute does not have.
+    Unsupported,
 }
 
 impl Reject {
     /// How many there are.
-    pub const COUNT: usize = 3;
+    pub const COUNT: usize = 5;
 
     /// Every one, in the order of the discriminants, with a name for metrics.
     pub const ALL: [(Self, &'static str); Self::COUNT] = [
         (Self::RequestInvalid, "request_invalid"),
         (Self::NoRecords, "no_records"),
         (Self::InsufficientComponents, "insufficient_components"),
+        (Self::InvalidGid, "invalid_gid"),
+        (Self::Unsupported, "unsupported"),
     ];
 
     /// The MAD status that says so.
@@ -31,6 +37,8 @@ impl Reject {
             Self::RequestInvalid => Status::REQ_INVALID,
             Self::NoRecords => Status::NO_RECORDS,
             Self::InsufficientComponents => Status::REQ_INSUFFICIENT_COMPONENTS,
+            Self::InvalidGid => Status::REQ_INVALID_GID,
+            Self::Unsupported => Status::METHOD_ATTRIBUTE_NOT_SUPPORTED,
         }
     }
 }
@@ -75,7 +83,8 @@ impl DropReason {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum PuntReason {
-    /// Another attribute or method than Get and GetTable of PathRecord.
+    /// Another attribute or method than Get and GetTable of PathRecord and GetMulti of
+    /// MultiPathRecord.
     Attribute,
     /// An end that is neither named by GID nor by LID.
     UnnamedEnd,

@@ -37,8 +37,14 @@ pub fn finish_table(mad: &mut SaMad, records: &[PathRecord]) -> u16 {
     length
 }
 
-/// A GetTableResp or GetMultiResp without records, which is a success. Returns the MAD bytes in
-/// use.
+/// A GetMultiResp with at most [`super::INLINE_RECORDS`] records in one segment. They are
+/// PathRecords, and the attribute says so. Returns the MAD bytes in use.
+pub fn finish_multi(mad: &mut SaMad, records: &[PathRecord]) -> u16 {
+    mad.mad.attribute_id = AttributeId::PATH_RECORD.get().into();
+    finish_table(mad, records)
+}
+
+/// A GetTableResp without records, which is a success. Returns the MAD bytes in use.
 #[inline]
 pub fn finish_empty_table(mad: &mut SaMad) -> u16 {
     begin(mad, Status::OK);

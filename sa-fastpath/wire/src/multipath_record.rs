@@ -9,7 +9,9 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use crate::ids::{Gid, ServiceId};
 use crate::mad::DecodeError;
-use crate::path_record::{FlowWord, NumbPathByte, QosClassSl, SelectedValue};
+use crate::path_record::{
+    FlowWord, NumbPathByte, PathCompMask, PathRecord, QosClassSl, SelectedValue,
+};
 
 /// The most GIDs in a request, sources and destinations together: what fits one segment behind
 /// the fixed part.
@@ -81,6 +83,22 @@ impl MultiPathRecord {
             g,
             h,
         ]))
+    }
+
+    /// What it says of each path, in the places of a PathRecord; the ends are left out.
+    pub fn path_components(&self) -> PathRecord {
+        PathRecord {
+            service_id: self.service_id().0.into(),
+            flow: self.flow,
+            tclass: self.tclass,
+            numb_path: self.numb_path,
+            pkey: self.pkey,
+            qos_class_sl: self.qos_class_sl,
+            mtu: self.mtu,
+            rate: self.rate,
+            packet_life: self.packet_life,
+            ..PathRecord::default()
+        }
     }
 
     /// Writes ServiceID to its two places.
@@ -245,6 +263,19 @@ impl MultiPathCompMask {
     /// Both counts; a request without either is refused.
     pub const COUNTS: Self = Self::SGID_COUNT.union(Self::DGID_COUNT);
 
+    /// The same components by the bits of a PathRecord; what PathRecord does not have is left out.
+    pub const fn path_components(self) -> PathCompMask {
+        // RawTraffic to PacketLifeTime stand in the same order in both.
+        let mut found = PathCompMask((self.0 & COMMON) << COMMON_SHIFT);
+        if self.has(Self::SERVICE_ID_MSB) {
+            found = found.union(PathCompMask::SERVICE_ID_MSB);
+        }
+        if self.has(Self::SERVICE_ID_LSB) {
+            found = found.union(PathCompMask::SERVICE_ID_LSB);
+        }
+        found
+    }
+
     /// True when any of these bits is set; meant for single components.
     pub const fn has(self, bits: Self) -> bool {
         self.0 & bits.0 != 0
@@ -270,5 +301,16 @@ impl BitOr for MultiPathCompMask {
     }
 }
 
+/// The components that PathRecord has too, ServiceID aside.
+const COMMON: u64 = 0xffff & !(1 << 1);
+/// How much further up PathRecord has them.
+const COMMON_SHIFT: u32 = 6;
+
+const _: () =
+    assert!(MultiPathCompMask::RAW_TRAFFIC.0 << COMMON_SHIFT == PathCompMask::RAW_TRAFFIC.0);
+const _: () = assert!(MultiPathCompMask::TCLASS.0 << COMMON_SHIFT == PathCompMask::TCLASS.0);
+const _: () = assert!(MultiPathCompMask::SL.0 << COMMON_SHIFT == PathCompMask::SL.0);
+const _: () =
+    assert!(MultiPathCompMask::PACKET_LIFE.0 << COMMON_SHIFT == PathCompMask::PACKET_LIFE.0);
 const _: () = assert!(size_of::<MultiPathRecord>() == 24);
 const _: () = assert!(MultiPathRecord::SIZE + MAX_GIDS * 16 <= crate::sa::DATA_SIZE);

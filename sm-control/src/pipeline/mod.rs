@@ -22,7 +22,7 @@ use thiserror::Error;
 
 use crate::fabric::options::OpenSmOptions;
 use crate::fabric::subnet::Subnet;
-use crate::qos_setup::torus_warnings;
+use crate::qos_setup::{Ground, ScopeFit, Scopes, torus_warnings};
 use crate::twin::{Twin, TwinInputs, TwinOptions};
 
 pub use crosscheck::Mismatch;
@@ -233,6 +233,7 @@ pub fn compile_after(
     if parts.routes.torus().is_some() {
         warnings.extend(vl_arbitration(inputs, &parts));
     }
+    warnings.extend(setup_remarks(inputs, &parts));
     let proof = timed(&mut timings.check, || check(&parts));
     if let Some(cycle) = &proof.multicast_loop {
         let words = cycle.in_words(&parts.topology, &parts.routes);
@@ -254,6 +255,18 @@ pub fn compile_after(
         timings,
         allow_lost_pairs,
     })
+}
+
+/// What is wrong with the policy's scopes, where they are to be in force.
+fn setup_remarks(inputs: &Inputs, parts: &Parts) -> Vec<String> {
+    match (&inputs.policy, &parts.policy) {
+        (Some(file), Some(policy)) if inputs.apply_setup => {
+            let scopes = Scopes::new(policy, Ground::of_parts(parts), ScopeFit::Rfc);
+            let said = scopes.remarks(file).into_iter();
+            said.map(|(_, text)| text).collect()
+        }
+        _ => Vec::new(),
+    }
 }
 
 /// What torus-2QoS has to say about VL arbitration and SL2VL options; briefly where nobody gave any.

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use policy::notes::NoteKind;
 use policy::{Dialect, ParseOptions, PartitionOptions, Partitions, PartitionsConfig, Policy};
 use routing::{GivenSl2Vl, TorusConfig};
 use thiserror::Error;
@@ -30,6 +31,8 @@ pub struct Sources {
     pub partitions: Partitions,
     /// Policy in force.
     pub policy: Option<Policy>,
+    /// Take the SL2VL tables of the policy's `qos-setup` for those in force.
+    pub apply_setup: bool,
     /// One line per input: role, name, digest.
     pub provenance: Vec<String>,
     /// What an operator should know.
@@ -109,6 +112,7 @@ pub fn read(inputs: &Inputs) -> Result<Sources, ReadProblem> {
         tables,
         partitions,
         policy,
+        apply_setup: inputs.apply_setup,
         provenance,
         warnings,
     })
@@ -372,7 +376,7 @@ impl Reader {
             .map_err(|error| policy_error(path, &error));
         match (policy, inputs.on_policy_error) {
             (Ok(policy), _) => {
-                self.note_policy(path, &policy, subnet, partitions);
+                self.note_policy(inputs, path, &policy, subnet, partitions);
                 Ok(Some(policy))
             }
             (Err(problem), OnPolicyError::None) => {
@@ -386,6 +390,7 @@ impl Reader {
 
     fn note_policy(
         &mut self,
+        inputs: &Inputs,
         path: &Path,
         policy: &Policy,
         subnet: &Subnet,
@@ -395,6 +400,7 @@ impl Reader {
         self.warnings
             .extend(remarks.map(|remark| format!("{}:{remark}", path.display())));
         let mut notes = policy::notes::notes(policy);
+        notes.retain(|note| !inputs.apply_setup || note.kind != NoteKind::SetupWithoutEffect);
         notes.extend(policy::notes::fabric_notes(
             policy,
             &subnet.port_facts(),

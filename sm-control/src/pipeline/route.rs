@@ -8,6 +8,7 @@ use routing::{Qos, Refusal, Routes, Topology, torus};
 use thiserror::Error;
 
 use super::{Parts, PipelineError, Sources, Tables};
+use crate::qos_setup::{Ground, ScopeFit, Scopes};
 
 /// A fabric that the engine refuses.
 #[derive(Debug, Error)]
@@ -61,6 +62,10 @@ pub fn route_after(
     let topology = sources.subnet.topology(&sources.options);
     let start = Instant::now();
     let routed = by_engine(&sources, &topology, before);
+    let routed = match sources.apply_setup {
+        true => routed.map(|routes| sources.with_setup(&topology, routes)),
+        false => routed,
+    };
     *spent = start.elapsed();
     let (routes, refusal) = match (routed, before) {
         (Ok(routes), _) => (routes, None),
@@ -157,6 +162,19 @@ pub(super) fn changes(before: &Parts, after: &Parts, most: u32) -> Vec<String> {
 }
 
 impl Sources {
+    /// Routes as they are once somebody programmed the SL2VL tables of the policy's `qos-setup`,
+    /// which OpenSM does not: which SLs a path carries then follows from these.
+    #[must_use]
+    pub fn with_setup(&self, topology: &Topology, routes: Routes) -> Routes {
+        let Some(policy) = &self.policy else {
+            return routes;
+        };
+        let ports = self.subnet.port_facts();
+        let ground = Ground::of_sources(self, &ports);
+        let scopes = Scopes::new(policy, ground, ScopeFit::Rfc);
+        routes.with_sl2vl(topology, &scopes.given_sl2vl())
+    }
+
     /// How many changes of the torus are told.
     pub(super) fn changes_told(&self) -> u32 {
         match &self.tables {

@@ -4,12 +4,16 @@
 //! torus-2QoS spreads the paths of one QoS level over VLs 0 to 3 between switches, those of the
 //! other over VLs 4 to 7, and uses VL 0 and VL 1 at end ports. The tables of VL arbitration come
 //! from `opensm.conf`, as for any engine; only towards end ports the engine changes them.
+//!
+//! The scopes in the `qos-setup` of a policy take the place of the options at the ports they mean.
 
 mod blocks;
 mod check;
+mod scopes;
 mod tables;
 mod warning;
 
 pub use check::torus_warnings;
-pub use tables::{PortTables, PortUse, SlToVlRow, port_tables};
+pub use scopes::{Finding, FindingKind, Ground, Places, ScopeFit, ScopeKind, Scopes, refused};
+pub use tables::{PortTables, PortUse, SlToVlRow, TableSource, port_tables, port_tables_with};
 pub use warning::{Origin, Priority, TorusWarning};

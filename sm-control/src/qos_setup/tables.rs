@@ -5,6 +5,7 @@ use routing::{EndPortIx, Peer, SwitchIx};
 use sa_wire::{DataVls, Guid, NodeType, SlToVl};
 
 use super::blocks::{Change, programmed};
+use super::scopes::Scopes;
 use crate::fabric::options::{PortClass, QosTables, VlArbEntry, fit_sl2vl};
 use crate::fabric::{LinkState, NodeIx, PortRef};
 use crate::pipeline::Parts;
@@ -21,6 +22,8 @@ pub struct PortTables {
     /// SL2VL tables. Shape: on switches one for each input port, from 0; on CA and router ports one
     /// with input and output 0, as OpenSM and smpquery number it.
     pub sl2vl: Vec<SlToVlRow>,
+    /// Where VL arbitration comes from.
+    pub vlarb_source: TableSource,
     /// High-priority table. Shape: as many entries as the port holds; empty with one VL.
     pub vlarb_high: Vec<VlArbEntry>,
     /// Low-priority table. Shape: as above.
@@ -38,6 +41,22 @@ pub struct SlToVlRow {
     pub output: u8,
     /// VL by SL.
     pub table: SlToVl,
+    /// Where it comes from.
+    pub source: TableSource,
+}
+
+/// Where a table comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum TableSource {
+    /// The options of the SM, given or not.
+    Options,
+    /// The routing engine.
+    Engine,
+    /// A scope of the policy; what it says nothing about comes from the options.
+    Scope {
+        /// Where it begins.
+        line: u32,
+    },
 }
 
 /// Where a port is.
@@ -62,7 +81,16 @@ pub enum PortUse {
 /// VLs that switch ports had before, and corrects tables in its next heavy sweep.
 /// Source: OpenSM `osm_qos.c`, `osm_qos_setup`.
 pub fn port_tables(parts: &Parts) -> impl Iterator<Item = PortTables> + '_ {
-    let view = View::new(parts);
+    port_tables_with(parts, None)
+}
+
+/// [`port_tables`], with those of scopes in place of the options' where there are any.
+/// Shape: scopes of the same parts.
+pub fn port_tables_with<'a>(
+    parts: &'a Parts,
+    scopes: Option<&'a Scopes<'a>>,
+) -> impl Iterator<Item = PortTables> + 'a {
+    let view = View::new(parts, scopes);
     let ends = parts.topology.end_port_ixs();
     ends.filter(|_| parts.options.qos)
         .flat_map(move |end| view.ports(end))
@@ -70,6 +98,7 @@ pub fn port_tables(parts: &Parts) -> impl Iterator<Item = PortTables> + '_ {
 
 struct View<'a> {
     parts: &'a Parts,
+    scopes: Option<&'a Scopes<'a>>,
     ca: QosTables,
     port0: QosTables,
     external: QosTables,
@@ -77,10 +106,11 @@ struct View<'a> {
 }
 
 impl<'a> View<'a> {
-    fn new(parts: &'a Parts) -> Self {
+    fn new(parts: &'a Parts, scopes: Option<&'a Scopes<'a>>) -> Self {
         let tables = |class| parts.options.qos_tables(class);
         Self {
             parts,
+            scopes,
             ca: tables(PortClass::Ca),
             port0: tables(PortClass::SwitchPort0),
             external: tables(PortClass::SwitchExternal),
@@ -98,7 +128,7 @@ impl<'a> View<'a> {
             return Vec::new();
         };
         match (port.node_type, port.attached) {
-            (NodeType::Switch, Some((switch, _))) => self.switch_ports(at.node, switch),
+            (NodeType::Switch, Some((switch, _))) => self.switch_ports(end, at.node, switch),
             (NodeType::Switch, None) => Vec::new(),
             (NodeType::Ca, _) => vec![self.end_port(end, at, PortUse::Ca, &self.ca)],
             (NodeType::Router, _) => vec![self.end_port(end, at, PortUse::Router, &self.router)],
@@ -116,17 +146,13 @@ impl<'a> View<'a> {
             topology, routes, ..
         } = self.parts;
         let port = topology.end_port(end);
-        let table = if routes.torus().is_some() {
-            routes.end_port_sl2vl(end)
-        } else {
-            port.configured_sl2vl
-        };
-        let row = SlToVlRow {
-            input: 0,
-            output: 0,
-            table,
-        };
+        let is_torus = routes.torus().is_some();
+        let row = self.row(end, 0, 0, || match is_torus {
+            true => routes.end_port_sl2vl(end),
+            false => port.configured_sl2vl,
+        });
         let target = Target {
+            end,
             at,
             guid: port.guid,
             place,
@@ -137,7 +163,7 @@ impl<'a> View<'a> {
     }
 
     /// Port 0 where it is enhanced, and every port with a link.
-    fn switch_ports(&self, node: NodeIx, switch: SwitchIx) -> Vec<PortTables> {
+    fn switch_ports(&self, end: EndPortIx, node: NodeIx, switch: SwitchIx) -> Vec<PortTables> {
         let fabric = self.parts.subnet.fabric();
         let facts = fabric.node(node);
         let gets_tables = |port: &u8| match port {
@@ -149,12 +175,18 @@ impl<'a> View<'a> {
         let local = placed.map_or(&[][..], PlacedSwitch::local_ports);
         (0..=facts.port_count())
             .filter(gets_tables)
-            .map(|port| self.switch_port(PortRef { node, port }, switch, local))
+            .map(|port| self.switch_port(end, PortRef { node, port }, switch, local))
             .collect()
     }
 
     /// Shape: `local` are the ports of the torus's local group.
-    fn switch_port(&self, at: PortRef, switch: SwitchIx, local: &[u8]) -> PortTables {
+    fn switch_port(
+        &self,
+        end: EndPortIx,
+        at: PortRef,
+        switch: SwitchIx,
+        local: &[u8],
+    ) -> PortTables {
         let facts = self.parts.topology.switch(switch);
         let operational = self.parts.subnet.operational_vls(at, &self.parts.options);
         let (place, class) = match (at.port, self.parts.topology.peer(switch, at.port)) {
@@ -164,6 +196,7 @@ impl<'a> View<'a> {
         };
         let is_local = at.port != 0 && local.contains(&at.port);
         let target = Target {
+            end,
             at,
             guid: facts.guid,
             place,
@@ -175,29 +208,53 @@ impl<'a> View<'a> {
             },
         };
         let inputs = (0..=u8::MAX).take(facts.ports.len());
-        let rows = inputs.map(|input| self.switch_row(switch, input, at.port, operational));
+        let rows = inputs.map(|input| {
+            self.row(end, input, at.port, || {
+                self.switch_table(switch, input, at.port, operational)
+            })
+        });
         self.tables(target, class, rows.collect())
     }
 
-    fn switch_row(
+    /// Of the engine, or else of the options.
+    fn switch_table(
         &self,
         switch: SwitchIx,
         input: u8,
         output: u8,
         operational: DataVls,
-    ) -> SlToVlRow {
+    ) -> SlToVl {
         let routes = &self.parts.routes;
-        let table = if routes.torus().is_some() {
+        if routes.torus().is_some() {
             routes.sl2vl(switch, input, output)
         } else if (input, output) == (0, 0) {
             fit_sl2vl(self.port0.sl2vl, operational)
         } else {
             fit_sl2vl(self.external.sl2vl, operational)
+        }
+    }
+
+    /// A table with its origin, `otherwise` where no scope gives it.
+    fn row(
+        &self,
+        end: EndPortIx,
+        input: u8,
+        output: u8,
+        otherwise: impl FnOnce() -> SlToVl,
+    ) -> SlToVlRow {
+        let scoped = self
+            .scopes
+            .and_then(|scopes| scopes.sl2vl(end.index(), input, output));
+        let (table, source) = match scoped {
+            Some((table, span)) => (table, TableSource::Scope { line: span.line }),
+            None if self.parts.routes.torus().is_some() => (otherwise(), TableSource::Engine),
+            None => (otherwise(), TableSource::Options),
         };
         SlToVlRow {
             input,
             output,
             table,
+            source,
         }
     }
 
@@ -206,24 +263,45 @@ impl<'a> View<'a> {
         let fabric = self.parts.subnet.fabric();
         let arbitrates = fabric.vl_cap(port.at).get() > 1;
         let caps = fabric.vl_arb(port.at);
-        let table = |table, entries| {
-            let entries = if arbitrates { entries } else { 0 };
-            programmed(table, entries, port.operational, port.change)
+        let table = |own: Option<Vec<VlArbEntry>>, table, entries| match own {
+            Some(own) => own,
+            None if arbitrates => programmed(table, entries, port.operational, port.change),
+            None => Vec::new(),
         };
+        let output = if port.place == PortUse::Ca || port.place == PortUse::Router {
+            0
+        } else {
+            port.at.port
+        };
+        let scoped = self
+            .scopes
+            .and_then(|scopes| scopes.vl_arb(port.end.index(), output, port.change));
+        let vlarb_source =
+            scoped
+                .as_ref()
+                .map_or(TableSource::Options, |scoped| TableSource::Scope {
+                    line: scoped.span.line,
+                });
+        let (high, low, limit) = scoped.map_or((None, None, None), |own| {
+            (own.high, own.low, own.high_limit)
+        });
+        let high_limit = if arbitrates { class.high_limit } else { 0 };
         PortTables {
             at: port.at,
             guid: port.guid,
             place: port.place,
             sl2vl,
-            vlarb_high: table(&class.vlarb_high, caps.high),
-            vlarb_low: table(&class.vlarb_low, caps.low),
-            high_limit: if arbitrates { class.high_limit } else { 0 },
+            vlarb_source,
+            vlarb_high: table(high, &class.vlarb_high, caps.high),
+            vlarb_low: table(low, &class.vlarb_low, caps.low),
+            high_limit: limit.unwrap_or(high_limit),
         }
     }
 }
 
 /// A port, and how tables are made fit for it.
 struct Target {
+    end: EndPortIx,
     at: PortRef,
     guid: Guid,
     place: PortUse,

@@ -64,7 +64,7 @@ pub enum Origin {
 }
 
 /// One of the two tables of VL arbitration.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Priority {
     /// `vlarb_high`.
     High,
@@ -198,7 +198,7 @@ impl<V: fmt::Display> fmt::Display for Advice<'_, V> {
 }
 
 /// The ranges of VLs whose weights differ.
-struct Unequal<'a>(&'a [u32; 8]);
+pub(super) struct Unequal<'a>(pub(super) &'a [u32; 8]);
 
 impl fmt::Display for Unequal<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

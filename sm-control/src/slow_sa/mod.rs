@@ -1,4 +1,5 @@
-//! What the workers do not answer: ClassPortInfo, wide PathRecord queries, and the refusals.
+//! What the workers do not answer: ClassPortInfo, wide PathRecord queries, replies longer than a
+//! MAD, and the refusals.
 //!
 //! Attributes that this daemon does not serve are refused with "method/attribute combination not
 //! supported" rather than left to time out; see `docs/deviations.md`.
@@ -6,7 +7,8 @@
 mod tables;
 
 use sa_fastpath::answer::{
-    Outcome, PathQuery, Reject, answer, finish_empty_table, finish_error, unanswerable,
+    MultiPathQuery, Outcome, PathQuery, Reject, answer, finish_empty_table, finish_error,
+    is_multi_path, unanswerable,
 };
 use sa_snapshot::Snapshot;
 use sa_wire::class_port_info::{CapabilityMask, CapabilityMask2, ClassPortInfo, ResponseTime};
@@ -64,6 +66,9 @@ pub fn punted(snapshot: &Snapshot, request: &Slot) -> Option<Vec<u8>> {
     if mad.attribute_id() == AttributeId::CLASS_PORT_INFO {
         return Some(class_port_info(snapshot, mad));
     }
+    if is_multi_path(mad) {
+        return multi_path(snapshot, mad, request.header.lid.get());
+    }
     let requester = snapshot.port_by_lid(request.header.lid.get())?;
     let tables = matches!(mad.mad.method, method::GET | method::GET_TABLE);
     if mad.attribute_id() != AttributeId::PATH_RECORD || !tables {
@@ -81,6 +86,23 @@ pub fn punted(snapshot: &Snapshot, request: &Slot) -> Option<Vec<u8>> {
         }
         Err(refusal) => refuse(mad, refusal.status()),
     })
+}
+
+fn multi_path(snapshot: &Snapshot, mad: &mut SaMad, requester_lid: u16) -> Option<Vec<u8>> {
+    let query = match MultiPathQuery::from_mad(snapshot, mad) {
+        Ok(query) => query,
+        Err(reject) => return Some(refuse(mad, reject.status())),
+    };
+    let requester = snapshot.port_by_lid(requester_lid)?;
+    Some(
+        match tables::multi_path_records(snapshot, mad, &query, requester) {
+            Ok(records) => {
+                mad.mad.attribute_id = AttributeId::PATH_RECORD.get().into();
+                tables::reply(mad, &records)
+            }
+            Err(reject) => refuse(mad, reject.status()),
+        },
+    )
 }
 
 /// What a requester gets whose reply does not fit the transport it came by.

@@ -1,9 +1,10 @@
-//! PathRecord queries that name one end or none, or whose answer is longer than a MAD.
+//! PathRecord queries that name one end or none, and queries whose answer is longer than a MAD.
 
 use core::ops::ControlFlow;
 
 use sa_fastpath::answer::{
-    INLINE_RECORDS, PathQuery, Reject, find_ends, finish_get, finish_table, for_each_wanted_path,
+    INLINE_RECORDS, MultiPathEnds, MultiPathQuery, PathQuery, Reject, find_ends, finish_get,
+    finish_table, for_each_multi_path, for_each_wanted_path,
 };
 use sa_snapshot::{PortIx, Snapshot};
 use sa_wire::mad::{Status, method, response_method};
@@ -64,6 +65,22 @@ pub(super) fn path_records(
         (false, true) => Err(Refusal::TooMany),
         (false, false) => Ok(records),
     }
+}
+
+/// Every record that the query wants, 127 at most. Errors: those of [`MultiPathEnds::find`].
+pub(super) fn multi_path_records(
+    snapshot: &Snapshot,
+    mad: &SaMad,
+    query: &MultiPathQuery,
+    requester: PortIx,
+) -> Result<Vec<PathRecord>, Reject> {
+    let ends = MultiPathEnds::find(snapshot, mad)?;
+    let mut records = Vec::new();
+    let _ = for_each_multi_path(snapshot, query, requester, &ends, |record| {
+        records.push(*record);
+        ControlFlow::Continue(())
+    });
+    Ok(records)
 }
 
 /// The reply with these records. Shape: one MAD, or 56 header bytes and all records.

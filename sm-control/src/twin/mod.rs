@@ -1,4 +1,4 @@
-//! The slow twin: answers PathRecord requests straight from topology, forwarding tables, P_Key
+//! The slow twin: answers PathRecord and MultiPathRecord requests straight from topology, forwarding tables, P_Key
 //! tables and written policy, as OpenSM does, with nothing precomputed but who is who.
 //!
 //! It exists to be compared with: the compiled snapshot and the workers must give the same
@@ -6,10 +6,12 @@
 //! policy) and not a line of how they answer.
 //!
 //! Multicast groups and prefix routes are not known here: such destinations have no records.
-//! Source: OpenSM `osm_sa_path_record.c`.
+//! Source: OpenSM `osm_sa_path_record.c`, `osm_sa_multipath_record.c`.
 
+mod alternates;
 mod ends;
 mod lids;
+mod multi;
 mod parameters;
 mod pkeys;
 mod rates;
@@ -23,16 +25,16 @@ use policy::model::ServiceIdEncoding;
 use policy::{Partitions, Policy, PortFacts};
 use routing::{EndPortIx, Qos, Routes, Topology};
 use sa_snapshot::model::RateCaps;
-use sa_wire::SubnetPrefix;
 use sa_wire::mad::{BASE_VERSION, MGMT_CLASS_SA, SA_CLASS_VERSION, Status, method};
 use sa_wire::path_record::PathRecord;
 use sa_wire::sa::{AttributeId, SaMad};
+use sa_wire::{Gid, SubnetPrefix};
 
 use self::ends::Ends;
 use self::lids::LidPair;
 use self::parameters::Place;
 use self::pkeys::PkeyTable;
-use self::request::{Method, Request, ServiceIdHalves};
+use self::request::{Method, Request, ServiceIdPlace};
 
 /// What there is to answer from.
 #[derive(Debug, Clone, Copy)]
@@ -90,9 +92,11 @@ impl Default for TwinOptions {
 pub enum Reply {
     /// An error, never [`Status::OK`].
     Error(Status),
-    /// Success. Shape: one record for Get, any number for GetTable, in the order of the reply.
+    /// Success. Shape: one record for Get, any number for GetTable, 127 at most for GetMulti, in
+    /// the order of the reply.
     Records(Vec<PathRecord>),
-    /// Anything but Get and GetTable of PathRecord: not for this twin to judge.
+    /// Anything but Get and GetTable of PathRecord, and Get, GetTable and GetMulti of
+    /// MultiPathRecord: not for this twin to judge.
     NotMine,
 }
 
@@ -137,16 +141,24 @@ impl<'a> Twin<'a> {
     /// What OpenSM would reply to the port with this LID; none for silence.
     pub fn respond(&self, requester_lid: u16, mad: &[u8; 256]) -> Option<Reply> {
         let mad = SaMad::from_bytes(mad);
-        let Some(method) = path_record_method(mad) else {
+        let is_multi = multi::is_one(mad);
+        let method = path_record_method(mad);
+        if method.is_none() && !is_multi {
             return Some(Reply::NotMine);
-        };
-        let key = mad.sa.sm_key.get();
-        if key != 0 && key != self.options.sa_key {
+        }
+        if !self.takes_key(mad) {
             return None;
         }
+        match method {
+            Some(method) => self.path_reply(method, requester_lid, mad),
+            None => self.multi_reply(requester_lid, mad),
+        }
+    }
+
+    fn path_reply(&self, method: Method, requester_lid: u16, mad: &SaMad) -> Option<Reply> {
         // Bad values are refused before anyone asks who sent them.
-        let halves = self.service_id_halves();
-        let request = match Request::decode(method, mad, self.options.max_rate_code, halves) {
+        let place = self.service_id_place(mad);
+        let request = match Request::decode(method, mad, self.options.max_rate_code, place) {
             Ok(request) => request,
             Err(status) => return Some(Reply::Error(status)),
         };
@@ -205,6 +217,8 @@ impl<'a> Twin<'a> {
             (Method::Get, _) => 1,
             (Method::GetTable, Some(count)) => usize::from(count),
             (Method::GetTable, None) => usize::MAX,
+            // The number is one for all pairs, and counted elsewhere.
+            (Method::GetMulti, _) => usize::MAX,
         };
         let path = move |pair: LidPair| {
             let from = Place {
@@ -241,14 +255,30 @@ impl<'a> Twin<'a> {
         self.inputs.policy.filter(|_| self.options.qos == Qos::On)
     }
 
-    fn service_id_halves(&self) -> ServiceIdHalves {
-        let encoding = self
-            .policy()
-            .map(|policy| policy.semantics.service_id_encoding);
-        match encoding {
-            Some(ServiceIdEncoding::LegacyB) => ServiceIdHalves::Upper,
-            _ => ServiceIdHalves::Both,
+    fn service_id_encoding(&self) -> ServiceIdEncoding {
+        self.policy().map_or(ServiceIdEncoding::Standard, |policy| {
+            policy.semantics.service_id_encoding
+        })
+    }
+
+    fn service_id_place(&self, mad: &SaMad) -> ServiceIdPlace {
+        let key = mad.sa.sm_key.get();
+        match self.service_id_encoding() {
+            ServiceIdEncoding::Standard => ServiceIdPlace::BothHalves,
+            ServiceIdEncoding::LegacyA => {
+                let is_id = key != 0 && key != self.options.sa_key;
+                ServiceIdPlace::Key(is_id.then_some(key))
+            }
+            ServiceIdEncoding::LegacyB => ServiceIdPlace::UpperHalf,
         }
+    }
+
+    /// No key, the right one, or something else in its place.
+    fn takes_key(&self, mad: &SaMad) -> bool {
+        let key = mad.sa.sm_key.get();
+        key == 0
+            || key == self.options.sa_key
+            || self.service_id_encoding() == ServiceIdEncoding::LegacyA
     }
 
     /// Two ports may know of each other. A port without P_Keys is not judged.
@@ -263,6 +293,14 @@ impl<'a> Twin<'a> {
         let first = port.lid.get();
         let last = first + (port.lmc.lids() - 1);
         named.map_or_else(|| first..=last, |lid| lid..=lid)
+    }
+
+    /// With the prefix of the subnet.
+    fn gid(&self, port: EndPortIx) -> Gid {
+        Gid::unicast(
+            self.options.prefix,
+            self.inputs.topology.end_port(port).guid,
+        )
     }
 
     fn pkeys(&self, port: EndPortIx) -> &PkeyTable {

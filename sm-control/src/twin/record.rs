@@ -1,6 +1,5 @@
 //! The record that describes a path.
 
-use sa_wire::Gid;
 use sa_wire::path_record::{NumbPathByte, PathRecord, QosClassSl, SelectedValue};
 
 use super::Twin;
@@ -33,8 +32,8 @@ impl Twin<'_> {
             parameters.packet_life
         };
         PathRecord {
-            dgid: self.gid(to).0,
-            sgid: request.sgid.unwrap_or_else(|| self.gid(from)).0,
+            dgid: self.gid(to.port).0,
+            sgid: request.sgid.unwrap_or_else(|| self.gid(from.port)).0,
             dlid: to.lid.into(),
             slid: from.lid.into(),
             numb_path: NumbPathByte(if reversible { 0x80 } else { 0 }),
@@ -49,12 +48,5 @@ impl Twin<'_> {
             preference,
             ..PathRecord::default()
         }
-    }
-
-    fn gid(&self, place: Place) -> Gid {
-        Gid::unicast(
-            self.options.prefix,
-            self.inputs.topology.end_port(place.port).guid,
-        )
     }
 }

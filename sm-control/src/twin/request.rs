@@ -1,4 +1,4 @@
-//! A PathRecord request as its component mask leaves it.
+//! A request for paths as its component mask leaves it.
 
 use sa_wire::mad::Status;
 use sa_wire::sa::{DATA_SIZE, SaMad};
@@ -11,6 +11,8 @@ pub(super) enum Method {
     Get,
     /// All of them.
     GetTable,
+    /// Some between several ports.
+    GetMulti,
 }
 
 /// What is asked for; fields that the component mask leaves out are `None`.
@@ -35,13 +37,15 @@ pub(super) struct Request {
     pub(super) packet_life: Option<Wanted>,
 }
 
-/// Which bits of the component mask stand for a ServiceID.
+/// Where a ServiceID is looked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ServiceIdHalves {
-    /// One for each half.
-    Both,
-    /// The upper half's for both.
-    Upper,
+pub(super) enum ServiceIdPlace {
+    /// In the record, with a bit of the component mask for each half.
+    BothHalves,
+    /// In the record, with the upper half's bit for both.
+    UpperHalf,
+    /// As [`Self::BothHalves`], else in the SM_Key, where this stands.
+    Key(Option<u64>),
 }
 
 /// A value and how it is meant.
@@ -53,32 +57,23 @@ pub(super) struct Wanted {
 }
 
 impl Request {
+    /// A PathRecord request.
+    ///
     /// Errors: the status for values that no path can have, whatever the selector, and for half a
     /// ServiceID, where both halves count.
     pub(super) fn decode(
         method: Method,
         mad: &SaMad,
         max_rate: u8,
-        halves: ServiceIdHalves,
+        place: ServiceIdPlace,
     ) -> Result<Self, Status> {
-        let data = Data {
-            mask: mad.sa.component_mask.get(),
-            bytes: &mad.data,
-        };
-        let rate = data.wanted(18, 55);
-        if rate.is_some_and(|rate| rate.value < 2 || rate.value > max_rate) {
-            return Err(Status::REQ_INVALID);
-        }
-        let mtu = data.wanted(16, 54);
-        if mtu.is_some_and(|mtu| mtu.value < 1 || mtu.value > 5) {
-            return Err(Status::REQ_INVALID);
-        }
-        if halves == ServiceIdHalves::Both && data.has(0) != data.has(1) {
-            return Err(Status::REQ_INSUFFICIENT_COMPONENTS);
-        }
+        let data = Data::of(mad);
+        let (rate, mtu) = (data.wanted(18, 55), data.wanted(16, 54));
+        check_codes(rate, mtu, max_rate)?;
+        let halves = (data.has(0), data.has(1));
         Ok(Self {
             method,
-            service_id: data.field(0, data.u64(0)),
+            service_id: service_id(place, halves, data.u64(0))?,
             dgid: data.field(2, data.gid(8)),
             sgid: data.field(3, data.gid(24)),
             dlid: data.field(4, data.u16(40)),
@@ -96,6 +91,49 @@ impl Request {
         })
     }
 
+    /// What a MultiPathRecord request says of each path; its ends are left open.
+    ///
+    /// Errors: as [`Self::decode`].
+    pub(super) fn decode_multi(
+        mad: &SaMad,
+        max_rate: u8,
+        place: ServiceIdPlace,
+    ) -> Result<Self, Status> {
+        let data = Data::of(mad);
+        let (rate, mtu) = (data.wanted(12, 11), data.wanted(10, 10));
+        check_codes(rate, mtu, max_rate)?;
+        let halves = (data.has(16), data.has(21));
+        let low = data.u64(16) & 0x00ff_ffff_ffff_ffff;
+        let id = u64::from(data.byte(13)) << 56 | low;
+        Ok(Self {
+            method: Method::GetMulti,
+            service_id: service_id(place, halves, id)?,
+            dgid: None,
+            sgid: None,
+            dlid: None,
+            slid: None,
+            raw_traffic: data.has(0) && data.byte(0) & 0x80 != 0,
+            tclass: data.field(4, data.byte(4)),
+            must_be_reversible: data.has(5) && data.byte(5) & 0x80 != 0,
+            numb_path: data.field(6, data.byte(5) & 0x7f),
+            pkey: data.field(7, data.u16(6)),
+            qos_class: data.field(8, data.u16(8) >> 4),
+            sl: data.field(9, Sl::from_low_bits(data.byte(9))),
+            mtu,
+            rate,
+            packet_life: data.wanted(14, 12),
+        })
+    }
+
+    /// The same wishes for a path between two ports that are named.
+    pub(super) fn between(&self, sgid: Gid, dgid: Gid) -> Self {
+        Self {
+            sgid: Some(sgid),
+            dgid: Some(dgid),
+            ..self.clone()
+        }
+    }
+
     /// The same wishes for the way back.
     pub(super) fn back(&self) -> Self {
         Self {
@@ -108,15 +146,46 @@ impl Request {
     }
 }
 
-/// The attribute data of a request. Offsets are those of PathRecord, bits those of its component
+fn check_codes(rate: Option<Wanted>, mtu: Option<Wanted>, max_rate: u8) -> Result<(), Status> {
+    let bad_rate = rate.is_some_and(|rate| rate.value < 2 || rate.value > max_rate);
+    let bad_mtu = mtu.is_some_and(|mtu| mtu.value < 1 || mtu.value > 5);
+    if bad_rate || bad_mtu {
+        return Err(Status::REQ_INVALID);
+    }
+    Ok(())
+}
+
+/// The ServiceID, when it counts. Errors: half of one, where both halves count.
+fn service_id(
+    place: ServiceIdPlace,
+    (upper, lower): (bool, bool),
+    id: u64,
+) -> Result<Option<u64>, Status> {
+    match (place, upper, lower) {
+        (ServiceIdPlace::UpperHalf, upper, _) => Ok(upper.then_some(id)),
+        (_, true, true) => Ok(Some(id)),
+        (_, true, false) | (_, false, true) => Err(Status::REQ_INSUFFICIENT_COMPONENTS),
+        (ServiceIdPlace::Key(key), false, false) => Ok(key),
+        (ServiceIdPlace::BothHalves, false, false) => Ok(None),
+    }
+}
+
+/// The attribute data of a request. Offsets are those of its record, bits those of its component
 /// mask.
-struct Data<'a> {
+pub(super) struct Data<'a> {
     mask: u64,
     bytes: &'a [u8; DATA_SIZE],
 }
 
-impl Data<'_> {
-    const fn has(&self, bit: u32) -> bool {
+impl<'a> Data<'a> {
+    pub(super) const fn of(mad: &'a SaMad) -> Self {
+        Self {
+            mask: mad.sa.component_mask.get(),
+            bytes: &mad.data,
+        }
+    }
+
+    pub(super) const fn has(&self, bit: u32) -> bool {
         self.mask >> bit & 1 == 1
     }
 
@@ -134,7 +203,7 @@ impl Data<'_> {
         (self.has(selector_bit) && self.has(selector_bit + 1)).then_some(wanted)
     }
 
-    const fn byte(&self, at: usize) -> u8 {
+    pub(super) const fn byte(&self, at: usize) -> u8 {
         self.bytes[at]
     }
 
@@ -146,7 +215,7 @@ impl Data<'_> {
         u64::from_be_bytes(self.array(at))
     }
 
-    fn gid(&self, at: usize) -> Gid {
+    pub(super) fn gid(&self, at: usize) -> Gid {
         Gid(self.array(at))
     }
 

@@ -13,9 +13,7 @@ pub(crate) fn change(dice: &mut Dice, policy: &mut Policy) {
     policy.dialect = dice.pick(&[Dialect::Rfc01Xml, Dialect::Rfc02Text, Dialect::OpenSm]);
     policy.semantics.echo = dice.pick(&[Echo::None, Echo::QosClass, Echo::TClass]);
     policy.semantics.endpoint_mask_required = dice.one_in(3);
-    if dice.one_in(3) {
-        policy.semantics.service_id_encoding = ServiceIdEncoding::LegacyB;
-    }
+    policy.semantics.service_id_encoding = dice.pick(&ServiceIdEncoding::ALL);
     // Often one thing alone.
     let [sl, path_bits, tclass] = [0; 3].map(|_| dice.pick(&[2, 5, 1000]));
     for level in &mut policy.levels {

@@ -99,6 +99,21 @@ fn expect_variety(tally: &Tally) {
             "too few {seen:?}"
         );
     }
+    let of_multi = [
+        Seen::Silence,
+        Seen::Error(0x000c, Fast),
+        Seen::Error(0x0200, Fast),
+        Seen::Error(0x0500, Fast),
+        Seen::Error(0x0600, Fast),
+        Seen::Empty(Fast),
+        Seen::One(Fast),
+        Seen::Few(Fast),
+        Seen::Many,
+    ];
+    for seen in of_multi {
+        let count = tally.multi.get(&seen).copied().unwrap_or(0);
+        assert!(count >= tally.requests() / 8000, "too few {seen:?}");
+    }
     let answered = tally.count(Seen::One(Fast));
     assert!(
         answered > tally.requests() / 8,
@@ -157,7 +172,7 @@ fn one(kind: Kind, seed: u64, salt: u64) -> Tally {
     for _ in 0..REQUESTS {
         let slot = requests::request(&mut dice, &world);
         match compare(&world, &twin, &slot) {
-            Ok(seen) => *tally.seen.entry(seen).or_default() += 1,
+            Ok(seen) => tally.note(&slot, seen),
             Err(_) => fail(&world, &slot, seed),
         }
     }
@@ -174,11 +189,12 @@ fn fail(world: &World, slot: &Slot, seed: u64) -> ! {
     let (lid, mask) = (slot.header.lid.get(), &slot.mad[48..56]);
     panic!(
         "SAPPHIRE_AGREE_SEED={seed}: the answers differ: {what}\nrequester LID {lid}, \
-         method 0x{:02x}, component mask {mask:02x?}, SM_Key {:02x?}\ndata {:02x?}\n{replies}\n\
+         attribute 0x{:02x}, method 0x{:02x}, component mask {mask:02x?}, SM_Key {:02x?}\ndata {:02x?}\n{replies}\n\
          inputs in {}; qos {:?}, lmc {:?}, altered {:?}, dialect {:?}",
+        slot.mad[17],
         slot.mad[3],
         &slot.mad[36..44],
-        &slot.mad[56..120],
+        &slot.mad[56..],
         kept.display(),
         world.recipe.qos,
         world.recipe.lmc,

@@ -1,9 +1,12 @@
 //! Requests, mostly sensible, with everything wrong that a client can get wrong.
 
+use policy::ServiceIdEncoding;
+use sa_wire::Gid;
 use sa_wire::mad::method;
+use sa_wire::multipath_record::{MultiPathCompMask, MultiPathRecord};
 use sa_wire::path_record::{FlowWord, NumbPathByte, PathCompMask, PathRecord, SelectedValue};
 use sa_wire::umad::Slot;
-use sm_control::request::path_request;
+use sm_control::request::{multi_path_request, path_request};
 
 use crate::dialects::TCLASSES;
 use crate::dice::Dice;
@@ -12,6 +15,14 @@ use crate::world::World;
 
 /// A request and who it claims to come from.
 pub(crate) fn request(dice: &mut Dice, world: &World) -> Slot {
+    if dice.one_in(4) {
+        multi(dice, world)
+    } else {
+        single(dice, world)
+    }
+}
+
+fn single(dice: &mut Dice, world: &World) -> Slot {
     let mut draft = Draft {
         mask: 0,
         record: PathRecord::default(),
@@ -27,7 +38,77 @@ pub(crate) fn request(dice: &mut Dice, world: &World) -> Slot {
     let mask = PathCompMask(draft.mask);
     let mut slot = path_request(lid(dice, world, None, 12), asked, mask, &draft.record);
     headers(dice, world, &mut slot);
+    // A client of the kernel's marks tables as RMPP, though one segment needs none.
+    if dice.one_in(6) {
+        slot.mad[24..27].copy_from_slice(&[1, 1, 7]);
+        slot.mad[31] = 1;
+    }
     slot
+}
+
+/// For MultiPathRecord.
+fn multi(dice: &mut Dice, world: &World) -> Slot {
+    let mut draft = Draft {
+        mask: 0,
+        record: PathRecord::default(),
+    };
+    draft.conditions(dice);
+    draft.leftovers(dice);
+    let (mut record, mask) = draft.as_multi(dice);
+    let (sources, destinations) = dice.pick(&[
+        (1, 1),
+        (1, 1),
+        (2, 2),
+        (2, 2),
+        (2, 2),
+        (1, 3),
+        (2, 1),
+        (3, 2),
+        (5, 6),
+        (9, 2),
+    ]);
+    if (sources, destinations) == (2, 2) && dice.one_in(2) {
+        // Alternate paths, whether the mask says so or not.
+        record.numb_path = NumbPathByte(dice.byte() & 0x80 | 2);
+    }
+    let mut gids = |count| -> Vec<Gid> {
+        let mut all: Vec<_> = (0..count).map(|_| listed(dice, world)).collect();
+        if dice.one_in(5) {
+            all[count - 1] = all[0];
+        }
+        all
+    };
+    let (sgids, dgids) = (gids(sources), gids(destinations));
+    let from = lid(dice, world, None, 12);
+    let mut slot = multi_path_request(from, mask, &record, &sgids, &dgids).unwrap();
+    headers(dice, world, &mut slot);
+    spoil(dice, &mut slot);
+    slot
+}
+
+/// A GID that is mostly good.
+fn listed(dice: &mut Dice, world: &World) -> Gid {
+    let port = world.port(dice);
+    if dice.one_in(9) {
+        return Gid(gid(dice, world, port.guid.get()));
+    }
+    let prefix = world.parts.options.subnet_prefix;
+    Gid::unicast(prefix, port.guid)
+}
+
+/// What only MultiPathRecord has to go wrong.
+fn spoil(dice: &mut Dice, slot: &mut Slot) {
+    let mad = &mut slot.mad;
+    match dice.below(30) {
+        // No RMPP, or no type where no kernel came between.
+        0 => mad[24..36].fill(0),
+        1 | 2 => mad[25] = 0,
+        3 => mad[3] = dice.pick(&[method::GET, method::GET_TABLE, method::SET, 0x13]),
+        4 => mad[53] &= dice.pick(&[0xe7, 0xef, 0xf7]),
+        5 => mad[71] = dice.pick(&[0, 1, 2, 11, 12, 255]),
+        6 => mad[72] = dice.pick(&[0, 1, 2, 11, 12, 255]),
+        _ => {}
+    }
 }
 
 struct Draft {
@@ -131,6 +212,29 @@ impl Draft {
         }
     }
 
+    /// The same in the places that MultiPathRecord has for it.
+    fn as_multi(&self, dice: &mut Dice) -> (MultiPathRecord, MultiPathCompMask) {
+        let mut mask = self.mask >> 6 & 0xffff;
+        for (here, there) in [(0, 16), (1, 21), (23, 17), (40, 18), (63, 63)] {
+            mask |= (self.mask >> here & 1) << there;
+        }
+        let mut record = MultiPathRecord {
+            flow: self.record.flow,
+            tclass: self.record.tclass,
+            numb_path: self.record.numb_path,
+            pkey: self.record.pkey,
+            qos_class_sl: self.record.qos_class_sl,
+            mtu: self.record.mtu,
+            rate: self.record.rate,
+            packet_life: self.record.packet_life,
+            independence: dice.byte(),
+            ..MultiPathRecord::default()
+        };
+        let [high, low @ ..] = self.record.service_id.get().to_be_bytes();
+        (record.service_id_msb, record.service_id_lsb) = (high, low);
+        (record, MultiPathCompMask(mask))
+    }
+
     /// What must not matter.
     fn leftovers(&mut self, dice: &mut Dice) {
         if dice.one_in(2) {
@@ -205,23 +309,27 @@ fn lid(dice: &mut Dice, world: &World, port: Option<(u16, u16)>, odd: usize) -> 
     first + u16::try_from(dice.below(usize::from(count))).unwrap()
 }
 
-/// Everything before the PathRecord, and behind it.
+/// Everything before the record, and behind it.
 fn headers(dice: &mut Dice, world: &World, slot: &mut Slot) {
     let mad = &mut slot.mad;
     mad[8..16].copy_from_slice(&dice.next().to_be_bytes());
-    if dice.one_in(6) {
-        let key = dice.pick(&[0, 1, 1, 7, world.parts.options.sa_key, u64::MAX]);
+    let in_key = world.service_id_encoding() == Some(ServiceIdEncoding::LegacyA);
+    if dice.one_in(if in_key { 2 } else { 6 }) {
+        let own = world.parts.options.sa_key;
+        let key = match in_key && !dice.one_in(4) {
+            true => dice.pick(&IDS),
+            false => dice.pick(&[0, 1, 1, 7, own, u64::MAX]),
+        };
         mad[36..44].copy_from_slice(&key.to_be_bytes());
-    }
-    // A client of the kernel's marks tables as RMPP, though one segment needs none.
-    if dice.one_in(6) {
-        mad[24..27].copy_from_slice(&[1, 1, 7]);
-        mad[31] = 1;
     }
     if dice.one_in(10) {
         mad[4..8].copy_from_slice(&[0, 0x1c, 3, 4]);
         mad[18..24].copy_from_slice(&[1, 2, 3, 4, 5, 6]);
         mad[44..48].copy_from_slice(&[9, 9, 9, 9]);
-        mad[120..].fill(dice.byte());
+        // Behind the last GID that may count.
+        mad[56 + 24 + 11 * 16..].fill(dice.byte());
+        if mad[17] == 0x35 {
+            mad[120..].fill(dice.byte());
+        }
     }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use sa_wire::mad::Status;
+use sa_wire::umad::Slot;
 
 /// An answer that both gave.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -18,6 +19,8 @@ pub(crate) enum Seen {
     /// Two or three: still one MAD.
     Few(Lane),
     Many,
+    /// Alternate paths, but those that are longer.
+    Longer,
 }
 
 /// Who answers.
@@ -58,6 +61,8 @@ pub(crate) struct Tally {
     /// With a policy that says what OpenSM's cannot.
     pub(crate) of_rfc: usize,
     pub(crate) seen: BTreeMap<Seen, usize>,
+    /// Those to MultiPathRecord.
+    pub(crate) multi: BTreeMap<Seen, usize>,
 }
 
 impl Tally {
@@ -69,6 +74,18 @@ impl Tally {
         for (seen, count) in &other.seen {
             *self.seen.entry(*seen).or_default() += count;
         }
+        for (seen, count) in &other.multi {
+            *self.multi.entry(*seen).or_default() += count;
+        }
+    }
+
+    pub(crate) fn note(&mut self, slot: &Slot, seen: Seen) {
+        let kind = if slot.mad[17] == 0x3a {
+            &mut self.multi
+        } else {
+            &mut self.seen
+        };
+        *kind.entry(seen).or_default() += 1;
     }
 
     pub(crate) fn count(&self, seen: Seen) -> usize {
@@ -76,7 +93,7 @@ impl Tally {
     }
 
     pub(crate) fn requests(&self) -> usize {
-        self.seen.values().sum()
+        self.seen.values().chain(self.multi.values()).sum()
     }
 }
 
@@ -95,14 +112,18 @@ impl fmt::Display for Tally {
             "{worlds} fabrics ({with_policy} with a policy in force, {of_rfc} with more in it than \
              OpenSM can say, {refused} more were refused), {requests} requests"
         )?;
-        for (seen, count) in &self.seen {
-            match seen {
-                Seen::Error(status, lane) => {
-                    writeln!(f, "{count:>8} error 0x{status:04x}, {lane:?}")
-                }
-                other => writeln!(f, "{count:>8} {other:?}"),
-            }?;
-        }
-        Ok(())
+        list(f, &self.seen)?;
+        writeln!(f, "and for MultiPathRecord")?;
+        list(f, &self.multi)
     }
+}
+
+fn list(f: &mut fmt::Formatter<'_>, seen: &BTreeMap<Seen, usize>) -> fmt::Result {
+    for (seen, count) in seen {
+        match seen {
+            Seen::Error(status, lane) => writeln!(f, "{count:>8} error 0x{status:04x}, {lane:?}"),
+            other => writeln!(f, "{count:>8} {other:?}"),
+        }?;
+    }
+    Ok(())
 }

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use policy::ServiceIdEncoding;
 use routing::{EndPortIx, GivenSl2Vl, Routes, SwitchIx, Topology};
 use sa_snapshot::Snapshot;
 use sa_snapshot::model::RateCaps;
@@ -258,6 +259,12 @@ fn table(dice: &mut Dice) -> SlToVl {
 }
 
 impl World {
+    /// Where service ids are looked for; none without a policy.
+    pub(crate) fn service_id_encoding(&self) -> Option<ServiceIdEncoding> {
+        let policy = self.parts.policy.as_ref();
+        policy.map(|policy| policy.semantics.service_id_encoding)
+    }
+
     /// LIDs of all ports.
     pub(crate) fn lids(&self) -> impl Iterator<Item = u16> {
         self.parts

@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use sa_bench::{Expected, Pool, Request};
+use sa_wire::multipath_record::{MultiPathCompMask, MultiPathRecord};
 use sa_wire::umad::Slot;
 use sa_wire::{Gid, NodeType};
 use sm_control::pipeline::{Compiled, Parts};
@@ -19,7 +20,7 @@ const REQUESTS: usize = 65_536;
 pub(super) struct Pools {
     /// Of the snapshot before any change, by name.
     pub(super) workloads: Vec<(&'static str, Pool)>,
-    /// Half of each workload, with the replies before any change and after each.
+    /// Some of each workload, with the replies before any change and after each.
     pub(super) changes: Pool,
 }
 
@@ -27,7 +28,7 @@ impl Pools {
     /// Draws requests between the hosts of the healthy fabric and has them answered by the twins.
     pub(super) fn new(prepared: &Prepared) -> Self {
         let start = Instant::now();
-        let [by_gid, by_lid] = draw(&prepared.before.parts);
+        let [by_gid, by_lid, multi] = draw(&prepared.before.parts);
         let healthy = [&prepared.before];
         let damages = prepared.damages.iter().map(|damage| &damage.compiled);
         let states: Vec<&Compiled> = healthy
@@ -35,26 +36,29 @@ impl Pools {
             .chain([&prepared.after])
             .chain(damages)
             .collect();
-        let some = by_gid.iter().step_by(2).zip(by_lid.iter().step_by(2));
-        let mixed: Vec<Slot> = some.flat_map(|(gid, lid)| [*gid, *lid]).collect();
+        let fours = by_gid.chunks(4).zip(by_lid.chunks(4)).zip(multi.chunks(4));
+        let some = fours.flat_map(|((gid, lid), multi)| [&gid[..2], &lid[..1], &multi[..1]]);
+        let mixed: Vec<Slot> = some.flatten().copied().collect();
         let pools = Self {
             workloads: vec![
                 ("GID-GID", pool(&by_gid, &healthy)),
                 ("LID-LID", pool(&by_lid, &healthy)),
+                ("MultiPath", pool(&multi, &healthy)),
             ],
             changes: pool(&mixed, &states),
         };
         println!(
             "expected    {} replies by the slow twins in {:.1} s",
-            (2 + states.len()) * REQUESTS,
+            (3 + states.len()) * REQUESTS,
             start.elapsed().as_secs_f64()
         );
         pools
     }
 }
 
-/// By GIDs, and by LIDs.
-fn draw(parts: &Parts) -> [Vec<Slot>; 2] {
+/// By GIDs, by LIDs, and MultiPathRecords from one source to as many destinations as one MAD has
+/// room for in its reply.
+fn draw(parts: &Parts) -> [Vec<Slot>; 3] {
     let prefix = parts.options.subnet_prefix;
     let hosts: Vec<(u16, Gid)> = parts
         .topology
@@ -79,16 +83,23 @@ fn draw(parts: &Parts) -> [Vec<Slot>; 2] {
         let ((from, _), (to, _)) = draw();
         request::path_by_lids(from, to)
     });
-    [by_gid, by_lid.collect()]
+    let by_lid = by_lid.collect();
+    let multi = (0..REQUESTS).filter_map(|_| {
+        let ((lid, from), (_, first)) = draw();
+        let ((_, second), (_, third)) = draw();
+        let (mask, record) = (MultiPathCompMask::default(), MultiPathRecord::default());
+        let dgids = [first, second, third];
+        request::multi_path_request(lid, mask, &record, &[from], &dgids).ok()
+    });
+    [by_gid, by_lid, multi.collect()]
 }
 
 fn pool(requests: &[Slot], states: &[&Compiled]) -> Pool {
     let expected = states.iter().map(|compiled| expected(requests, compiled));
     let expected = expected.collect();
-    let requests = requests.iter().map(|slot| Request {
-        lid: slot.header.lid.get(),
-        mad: Box::new(slot.mad),
-    });
+    let requests = requests
+        .iter()
+        .map(|slot| Request::new(slot.header.lid.get(), &slot.mad));
     Pool {
         requests: requests.collect(),
         expected,
@@ -101,7 +112,7 @@ fn expected(requests: &[Slot], compiled: &Compiled) -> Vec<Expected> {
         match twin.respond(slot.header.lid.get(), &slot.mad) {
             Some(Reply::Records(records)) => Expected::Records(records.as_bytes().to_vec()),
             Some(Reply::Error(status)) => Expected::Error(status.get()),
-            // Never right: the workloads hold nothing but PathRecord requests.
+            // Never right: the workloads hold nothing else.
             Some(Reply::NotMine) => Expected::Error(u16::MAX),
             None => Expected::Silence,
         }

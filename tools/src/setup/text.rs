@@ -5,12 +5,19 @@ use std::io::{self, Write};
 use sm_control::fabric::options::VlArbEntry;
 use sm_control::fabric::{NodeIx, PortRef};
 use sm_control::pipeline::Parts;
-use sm_control::qos_setup::{PortTables, PortUse, SlToVlRow, port_tables};
+use sm_control::qos_setup::{
+    PortTables, PortUse, Scopes, SlToVlRow, TableSource, port_tables_with,
+};
 
-pub(super) fn write(out: &mut impl Write, parts: &Parts) -> io::Result<()> {
+/// With the origins of tables where there are scopes.
+pub(super) fn write(
+    out: &mut impl Write,
+    parts: &Parts,
+    scopes: Option<&Scopes<'_>>,
+) -> io::Result<()> {
     let mut arbitration: Vec<Arbitration> = Vec::new();
     let mut mappings: Vec<Mapping> = Vec::new();
-    for port in port_tables(parts) {
+    for port in port_tables_with(parts, scopes) {
         add_arbitration(&mut arbitration, &port);
         for row in &port.sl2vl {
             add_mapping(&mut mappings, &port, row);
@@ -19,16 +26,20 @@ pub(super) fn write(out: &mut impl Write, parts: &Parts) -> io::Result<()> {
     if arbitration.is_empty() {
         return Ok(());
     }
-    arbitration.sort_by_key(|group| group.place);
-    mappings.sort_by_key(|group| (group.place, group.table));
-    write_arbitration(out, parts, &arbitration)?;
+    arbitration.sort_by_key(|group| (group.place, group.source));
+    mappings.sort_by_key(|group| (group.place, group.source, group.table));
+    let is_scope = |source: TableSource| matches!(source, TableSource::Scope { .. });
+    let with_source = arbitration.iter().any(|group| is_scope(group.source))
+        || mappings.iter().any(|group| is_scope(group.source));
+    write_arbitration(out, parts, &arbitration, with_source)?;
     writeln!(out)?;
-    write_mappings(out, parts, &mappings)
+    write_mappings(out, parts, &mappings, with_source)
 }
 
 /// Ports with the same VL arbitration.
 struct Arbitration {
     place: PortUse,
+    source: TableSource,
     high: Vec<VlArbEntry>,
     low: Vec<VlArbEntry>,
     high_limit: u8,
@@ -38,6 +49,7 @@ struct Arbitration {
 /// Tables from SL to VL that are the same, on ports of a kind.
 struct Mapping {
     place: PortUse,
+    source: TableSource,
     table: [u8; 16],
     tables: usize,
     /// The first one.
@@ -47,6 +59,7 @@ struct Mapping {
 fn add_arbitration(groups: &mut Vec<Arbitration>, port: &PortTables) {
     let same = groups.iter_mut().find(|group| {
         group.place == port.place
+            && group.source == port.vlarb_source
             && group.high_limit == port.high_limit
             && group.high == port.vlarb_high
             && group.low == port.vlarb_low
@@ -55,6 +68,7 @@ fn add_arbitration(groups: &mut Vec<Arbitration>, port: &PortTables) {
         Some(group) => group.ports.push(port.at),
         None => groups.push(Arbitration {
             place: port.place,
+            source: port.vlarb_source,
             high: port.vlarb_high.clone(),
             low: port.vlarb_low.clone(),
             high_limit: port.high_limit,
@@ -64,13 +78,14 @@ fn add_arbitration(groups: &mut Vec<Arbitration>, port: &PortTables) {
 }
 
 fn add_mapping(groups: &mut Vec<Mapping>, port: &PortTables, row: &SlToVlRow) {
-    let same = groups
-        .iter_mut()
-        .find(|group| group.place == port.place && group.table == row.table.0);
+    let same = groups.iter_mut().find(|group| {
+        group.place == port.place && group.source == row.source && group.table == row.table.0
+    });
     match same {
         Some(group) => group.tables += 1,
         None => groups.push(Mapping {
             place: port.place,
+            source: row.source,
             table: row.table.0,
             tables: 1,
             first: (port.at.node, *row),
@@ -82,69 +97,87 @@ fn write_arbitration(
     out: &mut impl Write,
     parts: &Parts,
     groups: &[Arbitration],
+    with_source: bool,
 ) -> io::Result<()> {
-    let rows: Vec<_> = groups
-        .iter()
-        .map(|group| {
-            [
-                kind(group.place).to_owned(),
-                group.ports.len().to_string(),
-                group.high_limit.to_string(),
-                entries(&group.high),
-                entries(&group.low),
-                names(parts, &group.ports),
-            ]
-        })
-        .collect();
     writeln!(
         out,
         "VL arbitration, VL:weight in units of 64 bytes, without entries of weight 0"
     )?;
-    let heads = [
-        "where",
-        "ports",
-        "limit",
-        "high priority",
-        "low priority",
-        "which",
+    let mut rows = vec![
+        ["where", "ports", "limit", "high priority", "low priority"]
+            .map(str::to_owned)
+            .to_vec(),
     ];
-    let widths: Vec<_> = (0..)
-        .zip(heads)
-        .map(|(column, head): (usize, _)| {
-            let cells = rows.iter().filter_map(|row| row.get(column));
-            cells
-                .map(String::len)
-                .chain([head.len()])
-                .max()
-                .unwrap_or(0)
-        })
-        .collect();
-    let line = |cells: [&str; 6]| {
-        let padded = cells.iter().zip(&widths);
+    rows.extend(groups.iter().map(|group| {
+        vec![
+            kind(group.place).to_owned(),
+            group.ports.len().to_string(),
+            group.high_limit.to_string(),
+            entries(&group.high),
+            entries(&group.low),
+        ]
+    }));
+    let sources = groups.iter().map(|group| source(group.source));
+    let which = groups.iter().map(|group| names(parts, &group.ports));
+    if with_source {
+        add_column(&mut rows, "from", sources);
+    }
+    add_column(&mut rows, "which", which);
+    let widths = widths(&rows);
+    for row in &rows {
+        let padded = row.iter().zip(&widths);
         let padded: Vec<_> = padded
             .map(|(cell, width)| format!("{cell:width$}"))
             .collect();
-        padded.join("  ").trim_end().to_owned()
-    };
-    writeln!(out, "{}", line(heads))?;
-    for row in &rows {
-        writeln!(out, "{}", line(row.each_ref().map(String::as_str)))?;
+        writeln!(out, "{}", padded.join("  ").trim_end())?;
     }
     Ok(())
 }
 
-fn write_mappings(out: &mut impl Write, parts: &Parts, groups: &[Mapping]) -> io::Result<()> {
+fn add_column(rows: &mut [Vec<String>], head: &str, cells: impl Iterator<Item = String>) {
+    let cells = std::iter::once(head.to_owned()).chain(cells);
+    for (row, cell) in rows.iter_mut().zip(cells) {
+        row.push(cell);
+    }
+}
+
+/// The longest cell of each column.
+fn widths(rows: &[Vec<String>]) -> Vec<usize> {
+    let columns = 0..rows.first().map_or(0, Vec::len);
+    let longest = |column: usize| {
+        let cells = rows.iter().filter_map(|row| row.get(column));
+        cells.map(String::len).max().unwrap_or(0)
+    };
+    columns.map(longest).collect()
+}
+
+fn write_mappings(
+    out: &mut impl Write,
+    parts: &Parts,
+    groups: &[Mapping],
+    with_source: bool,
+) -> io::Result<()> {
+    let origin = |text: String| match with_source {
+        true => format!("{text:13}"),
+        false => String::new(),
+    };
     writeln!(out, "SL to VL, the VL of SL 0 to 15")?;
-    writeln!(out, "{:18}{:49}{:8}for example", "where", "VLs", "tables")?;
+    let head = origin("from".to_owned());
+    writeln!(
+        out,
+        "{:18}{:49}{:8}{head}for example",
+        "where", "VLs", "tables"
+    )?;
     for group in groups {
         let vls: String = group.table.iter().map(|vl| format!("{vl:<3}")).collect();
         let (node, row) = group.first;
         let name = parts.subnet.fabric().node(node).name();
         write!(
             out,
-            "{:18}{vls} {:<8}{name}",
+            "{:18}{vls} {:<8}{}{name}",
             kind(group.place),
-            group.tables
+            group.tables,
+            origin(source(group.source))
         )?;
         match group.place {
             PortUse::Ca | PortUse::Router => writeln!(out)?,
@@ -152,6 +185,14 @@ fn write_mappings(out: &mut impl Write, parts: &Parts, groups: &[Mapping]) -> io
         }
     }
     Ok(())
+}
+
+fn source(source: TableSource) -> String {
+    match source {
+        TableSource::Options => "opensm.conf".to_owned(),
+        TableSource::Engine => "torus-2QoS".to_owned(),
+        TableSource::Scope { line } => format!("line {line}"),
+    }
 }
 
 const fn kind(place: PortUse) -> &'static str {

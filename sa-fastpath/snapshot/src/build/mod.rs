@@ -1,6 +1,7 @@
 //! Lays a [`Model`] out as a snapshot.
 
 mod file;
+mod index;
 mod policy;
 
 use sa_wire::{NodeType, SlVlMask};

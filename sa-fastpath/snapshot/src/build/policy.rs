@@ -1,12 +1,14 @@
 //! The policy's part of a snapshot.
 
-use super::{Builder, count32};
+use super::index::Index;
+use super::{Builder, count32, limit};
 use crate::error::BuildError;
 use crate::layout::SectionId;
-use crate::model::{Dimension, Echo, PolicyTables, QosLevelRow};
+use crate::model::{Dimension, Echo, MAX_RULES, PolicyTables, QosLevelRow};
 use crate::policy_match::{TCLASS_ABSENT, dimension};
 use crate::records::{
-    LevelRecord, PathBitsRecord, PkeyRangeRecord, PolicyRecord, RuleRecord, level_flags, semantics,
+    ClassRecord, LevelRecord, PathBitsRecord, PkeyRangeRecord, PolicyRecord, RuleRecord,
+    level_flags, semantics,
 };
 
 impl Builder<'_> {
@@ -26,24 +28,16 @@ impl Builder<'_> {
                 what: "traffic classes",
             });
         }
-        let words = policy.rules.len() / 64 + 1;
-        self.put(SectionId::Policy, &[policy_record(policy, words)]);
+        limit("rules", policy.rules.len(), MAX_RULES)?;
         self.levels(policy);
         self.rules(policy);
-        let sets: [(SectionId, &Vec<Vec<u64>>); 5] = [
-            (SectionId::SourceSets, &policy.source.sets),
-            (SectionId::DestinationSets, &policy.destination.sets),
-            (SectionId::QosClassSets, &policy.qos_class.sets),
-            (SectionId::PkeySetsOfRules, &policy.pkey.sets),
-            (SectionId::ServiceSets, &policy.service_id.sets),
-        ];
-        for (section, sets) in sets {
-            let guarded = guarded_sets(sets, policy.rules.len(), words);
-            self.put(section, &guarded);
+        let dimensions = dimensions(policy);
+        let sets: Vec<&[Vec<u64>]> = dimensions.iter().map(|(_, sets)| *sets).collect();
+        match Index::new(&sets, policy.rules.len()) {
+            None => self.scanned(policy, &dimensions),
+            Some(index) => self.indexed(policy, &dimensions, &index),
         }
         if tells_apart(&policy.tclass, policy.rules.len()) {
-            let guarded = guarded_sets(&policy.tclass.sets, policy.rules.len(), words);
-            self.put(SectionId::TclassSets, &guarded);
             self.put(SectionId::TclassMap, &policy.tclass.map);
         }
         self.put(SectionId::QosClassMap, &policy.qos_class.map);
@@ -51,6 +45,46 @@ impl Builder<'_> {
         self.put(SectionId::ServiceStarts, &policy.service_id.map.starts);
         self.put(SectionId::ServiceClasses, &policy.service_id.map.classes);
         Ok(())
+    }
+
+    /// All rules in every set, the guard bit behind them.
+    fn scanned(&mut self, policy: &PolicyTables, dimensions: &[(SectionId, &[Vec<u64>])]) {
+        let rules = policy.rules.len();
+        let words = rules / 64 + 1;
+        self.put(SectionId::Policy, &[policy_record(policy, words)]);
+        for (section, sets) in dimensions {
+            self.put(*section, &guarded_sets(sets, rules, words));
+        }
+    }
+
+    /// Rules by what they ask for.
+    fn indexed(
+        &mut self,
+        policy: &PolicyTables,
+        dimensions: &[(SectionId, &[Vec<u64>])],
+        index: &Index,
+    ) {
+        let mut record = PolicyRecord {
+            ends_words: count32(index.ends_words),
+            scanned_words: count32(index.scanned_words),
+            lists: index.lists,
+            ..policy_record(policy, index.words)
+        };
+        if !index.first_rules.is_empty() {
+            record.pair_columns = count32(policy.destination.sets.len());
+        }
+        let mut classes: Vec<ClassRecord> = Vec::new();
+        let parts = dimensions.iter().zip(&index.dimensions);
+        for (start, ((section, _), dimension)) in record.class_starts.iter_mut().zip(parts) {
+            *start = count32(classes.len());
+            classes.extend_from_slice(&dimension.classes);
+            self.put(*section, &dimension.rows);
+        }
+        self.put(SectionId::Policy, &[record]);
+        self.put(SectionId::RuleOrder, &index.order);
+        self.put(SectionId::PolicyClasses, &classes);
+        self.put(SectionId::RuleWords, &index.rest);
+        self.put(SectionId::FirstRules, &index.first_rules);
     }
 
     fn levels(&mut self, policy: &PolicyTables) {
@@ -97,6 +131,21 @@ impl Builder<'_> {
             .collect();
         self.put(SectionId::Rules, &records);
     }
+}
+
+/// The sets of every dimension that has any, by its number.
+fn dimensions(policy: &PolicyTables) -> Vec<(SectionId, &[Vec<u64>])> {
+    let mut dimensions: Vec<(SectionId, &[Vec<u64>])> = vec![
+        (SectionId::SourceSets, &policy.source.sets),
+        (SectionId::DestinationSets, &policy.destination.sets),
+        (SectionId::QosClassSets, &policy.qos_class.sets),
+        (SectionId::PkeySetsOfRules, &policy.pkey.sets),
+        (SectionId::ServiceSets, &policy.service_id.sets),
+    ];
+    if tells_apart(&policy.tclass, policy.rules.len()) {
+        dimensions.push((SectionId::TclassSets, &policy.tclass.sets));
+    }
+    dimensions
 }
 
 fn level_record(level: &QosLevelRow, pkeys_start: usize) -> LevelRecord {
@@ -160,6 +209,7 @@ fn semantics_bits(policy: &PolicyTables) -> u32 {
         (limits_path_bits(policy), semantics::LEVEL_PATH_BITS),
         (semantics.endpoint_mask_required, semantics::ENDPOINT_MASK),
         (semantics.legacy_service_id, semantics::LEGACY_SERVICE_ID),
+        (semantics.service_id_in_key, semantics::SERVICE_ID_IN_KEY),
         (semantics.echo == Echo::QosClass, semantics::ECHO_QOS_CLASS),
         (semantics.echo == Echo::TClass, semantics::ECHO_TCLASS),
     ];
@@ -188,6 +238,11 @@ fn policy_record(policy: &PolicyTables, words: usize) -> PolicyRecord {
             .filter(|(classes, _)| *classes > 1)
             .fold(0, |bits, (_, bit)| bits | bit),
         semantics: semantics_bits(policy),
+        class_starts: [0; 6],
+        ends_words: 0,
+        scanned_words: 0,
+        lists: 0,
+        pair_columns: 0,
     }
 }
 

@@ -94,3 +94,42 @@ fn sources_take_the_limit_first() {
     assert_eq!(counts(255, 255), (11, 0));
     assert_eq!(counts(0, 255), (0, 11));
 }
+
+/// Offsets and bits as the reference lists them, not as the constants do.
+#[test]
+fn components_move_to_the_places_of_a_path_record() {
+    let bits = [
+        (0, 6),
+        (2, 8),
+        (3, 9),
+        (4, 10),
+        (5, 11),
+        (6, 12),
+        (7, 13),
+        (8, 14),
+        (9, 15),
+        (10, 16),
+        (11, 17),
+        (12, 18),
+        (13, 19),
+        (14, 20),
+        (15, 21),
+        (16, 0),
+        (21, 1),
+    ];
+    for (here, there) in bits {
+        let mask = MultiPathCompMask(1 << here).path_components();
+        assert_eq!(mask.0, 1 << there, "bit {here}");
+    }
+    for other in [1, 17, 18, 19, 20].into_iter().chain(22..64) {
+        assert_eq!(MultiPathCompMask(1 << other).path_components().0, 0);
+    }
+    let fixed: [u8; 24] = core::array::from_fn(|at| u8::try_from(at).unwrap() + 1);
+    let record: MultiPathRecord = zerocopy::transmute!(fixed);
+    let path: [u8; 64] = zerocopy::transmute!(record.path_components());
+    assert_eq!(path[44..48], fixed[..4]);
+    assert_eq!(path[48..50], fixed[4..6]);
+    assert_eq!(path[50..57], fixed[6..13]);
+    assert_eq!((path[0], &path[1..8]), (fixed[13], &fixed[17..24]));
+    assert_eq!((&path[8..44], &path[57..]), (&[0; 36][..], &[0; 7][..]));
+}

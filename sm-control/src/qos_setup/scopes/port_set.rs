@@ -16,20 +16,13 @@ impl PortSet {
         (0..=last).fold(Self::default(), Self::with)
     }
 
-    /// One port.
-    pub(super) fn only(port: u8) -> Self {
-        Self::default().with(port)
-    }
-
     /// What `from` and `to` of a scope let through.
     pub(super) fn listed(ports: &Ranges) -> Self {
         if Setup::is_any_port(ports) {
             return Self::up_to(u8::MAX);
         }
         let fits = |port: &u8| ports.contains(u64::from(*port));
-        (0..=u8::MAX)
-            .filter(fits)
-            .fold(Self::default(), Self::with)
+        (0..=u8::MAX).filter(fits).fold(Self::default(), Self::with)
     }
 
     /// And this one.
@@ -41,12 +34,6 @@ impl PortSet {
             0..128 => Self([low | bit, high]),
             128.. => Self([low, high | bit]),
         }
-    }
-
-    /// In either.
-    #[must_use]
-    pub(super) const fn or(self, other: Self) -> Self {
-        Self([self.0[0] | other.0[0], self.0[1] | other.0[1]])
     }
 
     /// In both.
@@ -96,7 +83,7 @@ mod tests {
         let held: Vec<u8> = (0..=u8::MAX).filter(|port| set.has(*port)).collect();
         assert_eq!(held, [1, 2, 3, 126, 127, 128, 129, 254, 255]);
         assert!(set.and(PortSet::up_to(0)).is_empty());
-        assert!(!set.or(PortSet::ZERO).and(PortSet::up_to(0)).is_empty());
+        assert!(!set.with(0).and(PortSet::ZERO).is_empty());
         let any = [
             Ranges::default(),
             Ranges::new([(0, 127)]),

@@ -76,28 +76,16 @@ impl<'a> Targets<'a> {
         found
     }
 
-    fn cable_ends(&self, end: usize) -> impl Iterator<Item = PortRef> + use<> {
-        let facts = self.ground.ports.get(end);
-        let at = self.ground.subnet.end_ports().get(end).map(|port| port.at);
-        let numbers = match (facts, at) {
-            (Some(facts), _) if facts.node_type == NodeType::Switch => 1..=facts.node_ports,
-            (_, Some(at)) => at.port..=at.port,
-            _ => 1..=0,
-        };
-        numbers.filter_map(move |port| at.map(|at| PortRef { port, ..at }))
-    }
-
-    /// True when a port of the device is in a group of the policy's author.
-    pub(super) fn in_any_group(&self) -> Vec<bool> {
-        let mut found = vec![false; self.ground.ports.len()];
-        for group in self.policy.groups.iter().filter(can_be_named) {
-            for member in self.resolver.members(group).unwrap_or_default() {
-                if let Some(found) = found.get_mut(member) {
-                    *found = true;
-                }
-            }
-        }
-        found
+    fn cable_ends(&self, end: usize) -> impl Iterator<Item = PortRef> + use<'a> {
+        let ground = self.ground;
+        let at = ground.subnet.end_ports().get(end).map(|port| port.at);
+        at.into_iter().flat_map(move |at| {
+            let numbers = match ground.ports.get(end) {
+                Some(facts) if ground.is_switch(end) => 1..=facts.node_ports,
+                _ => at.port..=at.port,
+            };
+            numbers.map(move |port| PortRef { port, ..at })
+        })
     }
 }
 
@@ -120,22 +108,31 @@ impl Ground<'_> {
         }
     }
 
-    /// Output ports that get tables, and the port of the fabric that each is. Port 0 of a switch
-    /// does where it is enhanced, the others where they have a link.
+    /// Output ports that get tables, and the port of the fabric that each is.
     pub(super) fn outputs(self, end: usize) -> Vec<(u8, PortRef)> {
-        let Some(at) = self.subnet.end_ports().get(end).map(|port| port.at) else {
-            return Vec::new();
+        let last = match self.ports.get(end) {
+            Some(facts) if self.is_switch(end) => facts.node_ports,
+            _ => 0,
         };
+        let ports = (0..=last).map(|port| (port, self.output(end, port)));
+        ports
+            .filter_map(|(port, at)| at.map(|at| (port, at)))
+            .collect()
+    }
+
+    /// The port of the fabric that an output port is, if it gets tables. Port 0 of a switch does
+    /// where it is enhanced, the others where they have a link.
+    pub(super) fn output(self, end: usize, port: u8) -> Option<PortRef> {
+        let at = self.subnet.end_ports().get(end)?.at;
         if !self.is_switch(end) {
-            return vec![(0, at)];
+            return (port == 0).then_some(at);
         }
-        let fabric = self.subnet.fabric();
+        let (fabric, at) = (self.subnet.fabric(), PortRef { port, ..at });
         let node = fabric.node(at.node);
-        let has_tables = |port: &u8| match port {
+        let has_tables = match port {
             0 => node.enhanced_port0,
-            _ => fabric.port(PortRef { port: *port, ..at }).state != LinkState::Down,
+            _ => port <= node.port_count() && fabric.port(at).state != LinkState::Down,
         };
-        let ports = (0..=node.port_count()).filter(has_tables);
-        ports.map(|port| (port, PortRef { port, ..at })).collect()
+        has_tables.then_some(at)
     }
 }

@@ -1,0 +1,9 @@
+//! QoS policies in the dialect of RFC 0.1 XML: reading, compiling.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use policy::Dialect;
+
+fuzz_target!(|bytes: &[u8]| {
+    sa_fuzz::policy(bytes, Dialect::Rfc01Xml);
+});

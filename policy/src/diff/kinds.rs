@@ -1,0 +1,152 @@
+//! Values that no rule of either policy tells apart.
+
+use std::collections::HashMap;
+
+use crate::error::{Error, Spanned};
+use crate::facts::PortFacts;
+use crate::groups::GroupResolver;
+use crate::model::{GroupIx, Policy, Rule};
+use crate::partitions::Partitions;
+use crate::ranges::Ranges;
+
+/// A set of rules. Shape: bit n % 64 of word n / 64 for rule n.
+pub(super) type RuleSet = Vec<u64>;
+
+/// The rules of the old and of the new policy that a value satisfies, those that do not ask
+/// included.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct Satisfied {
+    pub(super) old: RuleSet,
+    pub(super) new: RuleSet,
+}
+
+impl Satisfied {
+    /// What both satisfy.
+    pub(super) fn and(&self, other: &Self) -> Self {
+        let both = |one: &RuleSet, other: &RuleSet| {
+            let words = one.iter().zip(other);
+            words.map(|(a, b)| a & b).collect()
+        };
+        Self {
+            old: both(&self.old, &other.old),
+            new: both(&self.new, &other.new),
+        }
+    }
+}
+
+/// The rules of a policy for which this holds.
+fn rule_set(policy: &Policy, holds: impl Fn(&Rule) -> bool) -> RuleSet {
+    let mut set = vec![0; policy.rules.len().div_ceil(64)];
+    for (at, rule) in policy.rules.iter().enumerate() {
+        set[at / 64] |= u64::from(holds(rule)) << (at % 64);
+    }
+    set
+}
+
+/// Numbers of one field that satisfy the same rules.
+#[derive(Debug, Clone)]
+pub(super) struct ValueKind {
+    /// One of them, the least but for 0; none for requests without the field.
+    pub(super) value: Option<u64>,
+    pub(super) rules: Satisfied,
+}
+
+/// All kinds of one field. Shape: first that of requests without it.
+pub(super) fn value_kinds(
+    policies: (&Policy, &Policy),
+    ranges_of: impl Fn(&Rule) -> Option<&Ranges>,
+    last: u64,
+) -> Vec<ValueKind> {
+    let rules = || policies.0.rules.iter().chain(&policies.1.rules);
+    let pairs = rules().filter_map(&ranges_of).flat_map(Ranges::pairs);
+    let mut turns: Vec<u64> = pairs
+        .flat_map(|(low, high)| [Some(*low), high.checked_add(1)])
+        .flatten()
+        .filter(|turn| *turn <= last)
+        .collect();
+    // 0 last: as an example any other number says more.
+    turns.sort_unstable();
+    turns.dedup();
+    turns.push(0);
+    let mut kinds: HashMap<Satisfied, usize> = HashMap::new();
+    let mut list = Vec::new();
+    for value in std::iter::once(None).chain(turns.into_iter().map(Some)) {
+        let holds = |rule: &Rule| match (ranges_of(rule), value) {
+            (None, _) => true,
+            (Some(ranges), Some(value)) => ranges.contains(value),
+            (Some(_), None) => false,
+        };
+        let rules = Satisfied {
+            old: rule_set(policies.0, holds),
+            new: rule_set(policies.1, holds),
+        };
+        let next = kinds.len();
+        if *kinds.entry(rules.clone()).or_insert(next) == next {
+            list.push(ValueKind { value, rules });
+        }
+    }
+    list
+}
+
+/// Ports that satisfy the same rules as one end of a path.
+#[derive(Debug, Clone)]
+pub(super) struct PortKinds {
+    /// By port.
+    pub(super) of: Vec<usize>,
+    /// By kind.
+    pub(super) rules: Vec<Satisfied>,
+}
+
+/// Kinds of ports as sources or destinations. Errors: those of [`GroupResolver::members`].
+pub(super) fn port_kinds(
+    policies: (&Policy, &Policy),
+    ports: &[PortFacts],
+    partitions: &Partitions,
+    groups_of: impl Fn(&Rule) -> &[Spanned<GroupIx>],
+) -> Result<PortKinds, Error> {
+    let resolver = GroupResolver::new(ports, partitions);
+    let old = membership(policies.0, &resolver, ports.len())?;
+    let new = membership(policies.1, &resolver, ports.len())?;
+    let mut by_groups: HashMap<(&[bool], &[bool]), usize> = HashMap::new();
+    let mut by_rules: HashMap<Satisfied, usize> = HashMap::new();
+    let mut kinds = PortKinds {
+        of: Vec::with_capacity(ports.len()),
+        rules: Vec::new(),
+    };
+    let holds = |rule: &Rule, groups: &[bool]| {
+        let wanted = groups_of(rule);
+        wanted.is_empty() || wanted.iter().any(|group| groups[group.value.0 as usize])
+    };
+    for (old_groups, new_groups) in old.iter().zip(&new) {
+        let kind = *by_groups
+            .entry((old_groups, new_groups))
+            .or_insert_with(|| {
+                let rules = Satisfied {
+                    old: rule_set(policies.0, |rule| holds(rule, old_groups)),
+                    new: rule_set(policies.1, |rule| holds(rule, new_groups)),
+                };
+                let next = by_rules.len();
+                *by_rules.entry(rules.clone()).or_insert_with(|| {
+                    kinds.rules.push(rules);
+                    next
+                })
+            });
+        kinds.of.push(kind);
+    }
+    Ok(kinds)
+}
+
+/// By port, then by group of the policy.
+fn membership(
+    policy: &Policy,
+    resolver: &GroupResolver<'_>,
+    ports: usize,
+) -> Result<Vec<Vec<bool>>, Error> {
+    let mut held = vec![vec![false; policy.groups.len()]; ports];
+    for (at, group) in policy.groups.iter().enumerate() {
+        for port in resolver.members(group)? {
+            held[port][at] = true;
+        }
+    }
+    Ok(held)
+}

@@ -1,0 +1,86 @@
+//! Levels of two policies by name.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+
+use super::Fate;
+use crate::model::{Level, Policy};
+
+/// A level that comes, goes or gives something else.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LevelChange {
+    /// What people call it.
+    pub name: String,
+    /// What happens to it.
+    pub fate: Fate,
+    /// What it gave.
+    pub old: Option<String>,
+    /// What it gives.
+    pub new: Option<String>,
+}
+
+/// Levels that differ. Shape: by name; of equal names the first.
+pub fn level_changes(old: &Policy, new: &Policy) -> Vec<LevelChange> {
+    let (before, after) = (by_name(old), by_name(new));
+    let names: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
+    let changes = names.into_iter().map(|name| {
+        let (had, has) = (before.get(name), after.get(name));
+        let title = has.or(had).map_or_else(String::new, |level| level.title());
+        LevelChange {
+            name: title,
+            fate: Fate::of(had.is_some(), has.is_some()),
+            old: had.map(|level| offer(level)),
+            new: has.map(|level| offer(level)),
+        }
+    });
+    changes.filter(|change| change.old != change.new).collect()
+}
+
+fn by_name(policy: &Policy) -> BTreeMap<String, &Level> {
+    let mut levels = BTreeMap::new();
+    for level in &policy.levels {
+        let name = level.title().to_ascii_lowercase();
+        levels.entry(name).or_insert(level);
+    }
+    levels
+}
+
+/// What a level gives, in words: `SL 3, MTU 2048, packet life 18`. Levels that give the same have
+/// the same words.
+pub fn offer(level: &Level) -> String {
+    let mut words = match level.sl {
+        Some(sl) => format!("SL {}", *sl),
+        None => String::from("the partition's SL"),
+    };
+    if let Some(mtu) = level.mtu_limit {
+        let _ = write!(words, ", MTU to {}", mtu.bytes());
+    }
+    if let Some(rate) = level.rate_limit {
+        let _ = write!(words, ", rate to {}", *rate);
+    }
+    if let Some(life) = level.packet_life {
+        let _ = write!(words, ", packet life {}", *life);
+    }
+    if let Some(bits) = &level.path_bits {
+        let _ = write!(words, ", path bits {}", listed(bits.pairs(), false));
+    }
+    if let Some(tclass) = level.tclass {
+        let _ = write!(words, ", TClass {}", *tclass);
+    }
+    if let Some(pkeys) = &level.pkeys {
+        let _ = write!(words, ", P_Keys {}", listed(pkeys.pairs(), true));
+    }
+    words
+}
+
+fn listed(pairs: &[(u64, u64)], hexadecimal: bool) -> String {
+    let number = |value: u64| match hexadecimal {
+        true => format!("0x{value:04x}"),
+        false => value.to_string(),
+    };
+    let ranges = pairs.iter().map(|(low, high)| match low == high {
+        true => number(*low),
+        false => format!("{}-{}", number(*low), number(*high)),
+    });
+    ranges.collect::<Vec<_>>().join(",")
+}

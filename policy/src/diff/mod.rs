@@ -1,0 +1,106 @@
+//! What another policy would change in one fabric: levels, members of groups, and which pairs of
+//! ports get another level for which requests.
+
+mod answers;
+mod kinds;
+mod levels;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::error::Error;
+use crate::facts::PortFacts;
+use crate::groups::GroupResolver;
+use crate::model::{Origin, Policy};
+use crate::partitions::Partitions;
+
+pub use answers::{Answers, Example, Transition, answers};
+pub use levels::{LevelChange, level_changes, offer};
+
+/// How the members of a group change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GroupChange {
+    /// Its name.
+    pub name: String,
+    /// What happens to the group itself.
+    pub fate: Fate,
+    /// Ports that come in. Shape: indices, ascending.
+    pub gained: Vec<usize>,
+    /// Ports that go out. Shape: indices, ascending.
+    pub lost: Vec<usize>,
+}
+
+/// What happens to something with a name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Fate {
+    /// Only the new policy has it.
+    Added,
+    /// Only the old policy has it.
+    Removed,
+    /// Both have it, and it differs.
+    Changed,
+}
+
+impl Fate {
+    /// In one word.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Added => "added",
+            Self::Removed => "removed",
+            Self::Changed => "changed",
+        }
+    }
+
+    /// Of something that one or both of the policies have.
+    pub(crate) const fn of(is_old: bool, is_new: bool) -> Self {
+        match (is_old, is_new) {
+            (false, true) => Self::Added,
+            (true, false) => Self::Removed,
+            _ => Self::Changed,
+        }
+    }
+}
+
+/// Groups that come, go or have other members. Shape: by name; written groups only, of equal names
+/// the first.
+///
+/// Errors: those of [`GroupResolver::members`].
+pub fn group_changes(
+    old: &Policy,
+    new: &Policy,
+    ports: &[PortFacts],
+    partitions: &Partitions,
+) -> Result<Vec<GroupChange>, Error> {
+    let resolver = GroupResolver::new(ports, partitions);
+    let (before, after) = (members(old, &resolver)?, members(new, &resolver)?);
+    let names: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
+    let nobody = BTreeSet::new();
+    let changes = names.into_iter().filter_map(|name| {
+        let (had, has) = (before.get(name), after.get(name));
+        let (was, is) = (had.unwrap_or(&nobody), has.unwrap_or(&nobody));
+        let change = GroupChange {
+            name: name.clone(),
+            fate: Fate::of(had.is_some(), has.is_some()),
+            gained: is.difference(was).copied().collect(),
+            lost: was.difference(is).copied().collect(),
+        };
+        (change.fate != Fate::Changed || was != is).then_some(change)
+    });
+    Ok(changes.collect())
+}
+
+/// By name in small letters, as names are compared.
+fn members(
+    policy: &Policy,
+    resolver: &GroupResolver<'_>,
+) -> Result<BTreeMap<String, BTreeSet<usize>>, Error> {
+    let mut members = BTreeMap::new();
+    for group in &policy.groups {
+        if group.origin == Origin::Written {
+            let found = resolver.members(group)?.into_iter().collect();
+            members
+                .entry(group.name.to_ascii_lowercase())
+                .or_insert(found);
+        }
+    }
+    Ok(members)
+}

@@ -1,0 +1,191 @@
+//! What a lint check finds.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+use std::fmt;
+use std::str::FromStr;
+
+use super::catalogue::{CATALOGUE, Check};
+use crate::error::Span;
+
+/// Number of a check in the catalogue: `L10`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LintId(u8);
+
+impl LintId {
+    /// A number of the catalogue's.
+    pub(super) const fn new(number: u8) -> Self {
+        Self(number)
+    }
+
+    /// What the catalogue says of it.
+    pub fn check(self) -> &'static Check {
+        let found = CATALOGUE.iter().find(|check| check.id == self);
+        // A finding can only have an id of the catalogue's, which a test sees to.
+        found.unwrap_or(&CATALOGUE[0])
+    }
+}
+
+impl fmt::Display for LintId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "L{:02}", self.0)
+    }
+}
+
+/// A word that is no number of a check.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("there is no check {0:?}; checks are called as in L10")]
+pub struct UnknownLint(String);
+
+impl FromStr for LintId {
+    type Err = UnknownLint;
+
+    fn from_str(word: &str) -> Result<Self, UnknownLint> {
+        let found = CATALOGUE.iter().map(|check| check.id);
+        let mut fitting = found.filter(|id| id.to_string().eq_ignore_ascii_case(word));
+        fitting.next().ok_or_else(|| UnknownLint(word.to_owned()))
+    }
+}
+
+/// How bad a finding is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Severity {
+    /// Worth to know.
+    Info,
+    /// A part has no effect, or likely not the intended one.
+    Warning,
+    /// Some requests get nothing, or OpenSM would refuse the file.
+    Error,
+}
+
+impl Severity {
+    /// As compilers have it.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Info => "info",
+            Self::Warning => "warning",
+            Self::Error => "error",
+        }
+    }
+}
+
+impl fmt::Display for Severity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.word())
+    }
+}
+
+/// A remark about a policy.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// Which check.
+    pub id: LintId,
+    /// How bad.
+    pub severity: Severity,
+    /// Where in the policy; none for what lies outside it.
+    pub span: Option<Span>,
+    /// What, in one sentence.
+    pub sentence: String,
+    /// What to do about it.
+    pub remedy: Cow<'static, str>,
+    /// Other places that have to do with it.
+    pub related: Vec<Related>,
+}
+
+/// A place that has to do with a finding.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Related {
+    /// Where.
+    pub span: Span,
+    /// In which way.
+    pub label: String,
+}
+
+impl Finding {
+    /// One of the severity that the check usually has.
+    pub fn new(
+        id: LintId,
+        span: impl Into<Option<Span>>,
+        sentence: impl Into<String>,
+        remedy: impl Into<Cow<'static, str>>,
+    ) -> Self {
+        Self {
+            id,
+            severity: id.check().severity,
+            span: span.into(),
+            sentence: sentence.into(),
+            remedy: remedy.into(),
+            related: Vec::new(),
+        }
+    }
+
+    /// With another severity.
+    #[must_use]
+    pub const fn with(mut self, severity: Severity) -> Self {
+        self.severity = severity;
+        self
+    }
+
+    /// With one more place.
+    #[must_use]
+    pub fn and(mut self, span: Span, label: impl Into<String>) -> Self {
+        let label = label.into();
+        self.related.push(Related { span, label });
+        self
+    }
+}
+
+/// In the order of the file; what has no place there comes last.
+pub fn in_order(findings: &mut [Finding]) {
+    findings.sort_by_cached_key(|finding| {
+        let place = finding.span.map_or(u32::MAX, |span| span.offset);
+        (place, finding.id, finding.sentence.clone())
+    });
+}
+
+/// Ordered, each once, and not more of what is only good to know than people read.
+pub(super) fn finished(mut found: Vec<Finding>) -> Vec<Finding> {
+    let mut seen = HashSet::new();
+    found.retain(|finding| seen.insert((finding.id, finding.span, finding.sentence.clone())));
+    let mut kept: Vec<Finding> = Vec::new();
+    for check in CATALOGUE {
+        let mut of_check: Vec<_> = found
+            .iter()
+            .filter(|it| it.id == check.id)
+            .cloned()
+            .collect();
+        let infos = of_check
+            .iter()
+            .filter(|it| it.severity == Severity::Info)
+            .count();
+        if infos > MOST_INFOS {
+            shorten(&mut of_check, infos);
+        }
+        kept.append(&mut of_check);
+    }
+    in_order(&mut kept);
+    kept
+}
+
+/// Remarks of one check that are only good to know.
+const MOST_INFOS: usize = 20;
+
+fn shorten(found: &mut Vec<Finding>, infos: usize) {
+    let mut left = MOST_INFOS;
+    let id = found.first().map(|it| it.id);
+    found.retain(|finding| {
+        let is_info = finding.severity == Severity::Info;
+        let keep = !is_info || left > 0;
+        left -= usize::from(is_info && keep);
+        keep
+    });
+    if let Some(id) = id {
+        let sentence = format!(
+            "there are {} more findings of this kind",
+            infos - MOST_INFOS
+        );
+        found.push(
+            Finding::new(id, None, sentence, "mend what is listed first").with(Severity::Info),
+        );
+    }
+}

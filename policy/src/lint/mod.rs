@@ -1,0 +1,287 @@
+//! What is likely wrong with a policy: checks with numbers, a sentence and a remedy each.
+//!
+//! [`lint()`] makes all checks that a policy, and ports and partitions where they are known, are
+//! enough for. Rules that no request gets to are found exactly, not by trying.
+
+mod asymmetry;
+mod bits;
+mod catalogue;
+mod classes;
+mod fields;
+mod finding;
+mod groups;
+mod levels;
+mod names;
+mod numbers;
+mod pairs;
+mod remarks;
+mod rules;
+mod scopes;
+mod shadow;
+mod values;
+
+pub use catalogue::{CATALOGUE, Check, Needs};
+pub use classes::PortClasses;
+pub use finding::{Finding, LintId, Related, Severity, UnknownLint, in_order};
+pub use pairs::HeldSets;
+pub use remarks::id_of_error;
+pub use shadow::{Hopeless, Life, Witness};
+
+use std::collections::BTreeMap;
+
+use crate::error::Error;
+use crate::facts::PortFacts;
+use crate::groups::GroupResolver;
+use crate::model::{Level, LevelIx, Policy};
+use crate::notes;
+use crate::partitions::Partitions;
+use bits::Bits;
+use classes::Ends;
+
+/// What is known of a fabric.
+#[derive(Debug, Clone, Copy)]
+pub struct FabricView<'a> {
+    /// End ports.
+    pub ports: &'a [PortFacts],
+    /// Shape: belongs to the same `ports`.
+    pub partitions: &'a Partitions,
+    /// The bits of a level's SL that tell paths apart: [`Self::ALL_BITS`], or what the routing
+    /// engine leaves of them.
+    pub sl_bits: u8,
+}
+
+impl FabricView<'_> {
+    /// All four.
+    pub const ALL_BITS: u8 = 0xf;
+    /// torus-2QoS keeps bit 3.
+    pub const TORUS_BITS: u8 = 0x8;
+}
+
+/// Everything that is to be said about a policy, in the order of the file.
+///
+/// Without `text`, what depends on how numbers and names are written is left out; without
+/// `fabric`, the checks that need one.
+pub fn lint(policy: &Policy, fabric: Option<&FabricView<'_>>, text: Option<&str>) -> Vec<Finding> {
+    Analysis::new(policy, fabric.copied()).findings(text)
+}
+
+/// What becomes of the rules of a policy, and of which ports they can tell apart.
+#[derive(Debug)]
+pub struct Analysis<'a> {
+    policy: &'a Policy,
+    fabric: Option<Fabric<'a>>,
+    classes: PortClasses,
+    ends: Ends,
+    /// By rule, in this fabric.
+    lives: Vec<Life>,
+    /// By rule, in any fabric.
+    anywhere: Vec<Life>,
+}
+
+/// A fabric, and what the policy makes of it.
+#[derive(Debug)]
+struct Fabric<'a> {
+    view: FabricView<'a>,
+    /// Port names whose node lacks the port.
+    errors: Vec<Error>,
+}
+
+impl Fabric<'_> {
+    /// Node and port of an end port.
+    fn port_name(&self, port: usize) -> String {
+        self.view.ports[port].title()
+    }
+}
+
+impl<'a> Analysis<'a> {
+    /// Judges every rule.
+    pub fn new(policy: &'a Policy, fabric: Option<FabricView<'a>>) -> Self {
+        Self::within(policy, fabric, shadow::BUDGET)
+    }
+
+    fn within(policy: &'a Policy, fabric: Option<FabricView<'a>>, budget: u64) -> Self {
+        let classes = PortClasses::any_fabric(policy);
+        let ends = Ends::new(policy, &classes);
+        let anywhere = shadow::lives(policy, &ends, budget);
+        let Some(view) = fabric else {
+            return Self {
+                policy,
+                fabric: None,
+                classes,
+                ends,
+                lives: anywhere.clone(),
+                anywhere,
+            };
+        };
+        let resolver = GroupResolver::new(view.ports, view.partitions);
+        let mut errors = Vec::new();
+        let members = policy.groups.iter().map(|group| {
+            resolver.members(group).unwrap_or_else(|error| {
+                errors.push(error);
+                Vec::new()
+            })
+        });
+        let members: Vec<_> = members.collect();
+        let classes = PortClasses::of_fabric(policy, view.ports.len(), &members);
+        let ends = Ends::new(policy, &classes);
+        let mut lives = shadow::lives(policy, &ends, budget);
+        // What holds in any fabric holds here, and is the clearer reason.
+        for (here, anywhere) in lives.iter_mut().zip(&anywhere) {
+            if matches!(anywhere, Life::Dead(_)) && !matches!(here, Life::Never(_)) {
+                here.clone_from(anywhere);
+            }
+        }
+        Self {
+            policy,
+            fabric: Some(Fabric { view, errors }),
+            classes,
+            ends,
+            lives,
+            anywhere,
+        }
+    }
+
+    /// What becomes of each rule. Shape: by rule.
+    pub fn lives(&self) -> &[Life] {
+        &self.lives
+    }
+
+    /// Kinds of ports: those of the fabric, or those that matter in any.
+    pub const fn classes(&self) -> &PortClasses {
+        &self.classes
+    }
+
+    /// Levels that some request may get. Shape: ascending.
+    pub fn levels_in_use(&self) -> Vec<LevelIx> {
+        rules::levels_in_use(self)
+    }
+
+    /// The classes of destinations that paths from a class of sources can get each level to: by a
+    /// rule that a request may get to, or as the default. Shape: by level, then by class.
+    pub fn targets(&self, source: usize) -> BTreeMap<LevelIx, Vec<bool>> {
+        let count = self.classes.count();
+        let mut targets = BTreeMap::from([(self.policy.default_level, Bits::all(count))]);
+        let from_here = &self.ends.source.rules[source];
+        for at in from_here
+            .iter()
+            .filter(|rule| self.lives[*rule].may_be_alive())
+        {
+            let level = self.policy.rules[at].level.value;
+            let of_level = targets.entry(level).or_insert_with(|| Bits::none(count));
+            of_level.add(&self.ends.destination.classes[at]);
+        }
+        let spread = |set: Bits| (0..count).map(|class| set.contains(class)).collect();
+        targets
+            .into_iter()
+            .map(|(level, set)| (level, spread(set)))
+            .collect()
+    }
+
+    /// The level that a rule gives; without rule, the default.
+    fn level_of(&self, rule: Option<usize>) -> &Level {
+        let level = rule.map(|rule| self.policy.rules[rule].level.value);
+        self.policy
+            .level(level.unwrap_or(self.policy.default_level))
+    }
+
+    /// Everything that is to be said, in the order of the file. See [`lint()`].
+    pub fn findings(&self, text: Option<&str>) -> Vec<Finding> {
+        let policy = self.policy;
+        let mut found = Vec::new();
+        if let Some(text) = text.filter(|_| !policy.dialect.is_rfc()) {
+            found.extend(numbers::findings(policy, text));
+            found.extend(names::blanks(policy, text));
+        }
+        found.extend(policy.diagnostics.iter().map(remarks::of_diagnostic));
+        if !policy.dialect.is_rfc() {
+            found.extend(notes::notes(policy).iter().map(remarks::of_note));
+            found.extend(names::path_bits(policy));
+        } else {
+            let notes = notes::notes(policy);
+            let told =
+                |note: &&notes::Note| !matches!(note.kind, notes::NoteKind::SetupWithoutEffect);
+            found.extend(notes.iter().filter(told).map(remarks::of_note));
+        }
+        found.extend(names::opensm(policy, text));
+        found.extend(names::wide_guids(policy));
+        found.extend(scopes::findings(policy));
+        found.extend(fields::findings(policy));
+        found.extend(rules::dead(self));
+        found.extend(rules::unreachable_levels(self));
+        match &self.fabric {
+            Some(fabric) => found.extend(self.in_fabric(fabric)),
+            None => found.extend(groups::without_members(policy)),
+        }
+        finding::finished(found)
+    }
+
+    fn in_fabric(&self, fabric: &Fabric<'_>) -> Vec<Finding> {
+        let FabricView {
+            ports, partitions, ..
+        } = fabric.view;
+        let mut found: Vec<_> = fabric.errors.iter().map(remarks::of_error).collect();
+        if let Err(error) = crate::check(self.policy, ports, partitions) {
+            found.push(remarks::of_error(&error));
+        }
+        let notes = notes::fabric_notes(self.policy, ports, partitions);
+        found.extend(notes.iter().map(remarks::of_note));
+        found.extend(rules::contradictions(self));
+        found.extend(groups::overlaps(self, fabric));
+        let held = HeldSets::new(ports.len(), partitions);
+        found.extend(levels::partitions(self, fabric, &held));
+        found.extend(asymmetry::findings(self, fabric, &held));
+        found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ParseOptions, parse};
+
+    /// Rules whose overlaps no single earlier rule explains.
+    fn tangled() -> Policy {
+        let mut text = String::from(
+            "qos-levels\nqos-level\nname: default\nsl: 0\nend-qos-level\nend-qos-levels\n\
+             qos-match-rules\n",
+        );
+        for at in 0..60 {
+            let (class, id, pkey) = (at * 7 % 40, at * 11 % 40, at * 13 % 40);
+            text += &format!(
+                "qos-match-rule\nqos-class: {class}-{}\nservice-id: {id}-{}\npkey: {pkey}-{}\n\
+                 qos-level-name: default\nend-qos-match-rule\n",
+                class + 25,
+                id + 25,
+                pkey + 25
+            );
+        }
+        parse(&(text + "end-qos-match-rules\n"), &ParseOptions::default()).unwrap()
+    }
+
+    #[test]
+    fn work_is_bounded_and_what_is_left_open_is_told() {
+        let policy = tangled();
+        let whole = Analysis::new(&policy, None);
+        assert!(!whole.lives().contains(&Life::Undecided));
+        let short = Analysis::within(&policy, None, 1 << 12);
+        let open = short
+            .lives()
+            .iter()
+            .filter(|life| **life == Life::Undecided)
+            .count();
+        assert!(open > 0);
+        for (short, whole) in short.lives().iter().zip(whole.lives()) {
+            assert!(*short == Life::Undecided || short.may_be_alive() == whole.may_be_alive());
+        }
+        let told = short.findings(None);
+        let told = told
+            .iter()
+            .filter(|it| it.id == LintId::SHADOWED && it.severity == Severity::Info);
+        let told: Vec<_> = told.map(|it| it.sentence.as_str()).collect();
+        let expected = format!("{open} rules, this one the first, have too many combinations");
+        assert!(
+            matches!(told.as_slice(), [one] if one.starts_with(&expected)),
+            "{told:?}"
+        );
+    }
+}

@@ -1,0 +1,315 @@
+//! The first rule that holds for the classes of a request, however many rules there are.
+//!
+//! A policy with few rules has one set of all rules for each class. One with many has its rules in
+//! three parts: those that ask for ends only, those that are scanned, and those that a class's
+//! list holds, which are read only when the request is of that class.
+
+use core::array;
+use core::ops::Range;
+
+use crate::records::{ClassRecord, PolicyRecord, RuleWordRecord, criterion};
+use crate::snapshot::Sections;
+
+/// Words that are looked at together.
+const STEP: usize = 4;
+
+/// The rule sets of a request's classes.
+struct Rows<'a> {
+    source: &'a [u64],
+    destination: &'a [u64],
+    qos_class: &'a [u64],
+    pkey: &'a [u64],
+    service: &'a [u64],
+    /// None where the policy asks for no traffic class.
+    tclass: Option<&'a [u64]>,
+}
+
+impl Rows<'_> {
+    /// The rules of this word that are in all sets.
+    #[inline(always)]
+    fn common(&self, word: usize) -> u64 {
+        let of = |row: &[u64]| row.get(word).copied().unwrap_or(0);
+        let hits = of(self.source)
+            & of(self.destination)
+            & of(self.qos_class)
+            & of(self.pkey)
+            & of(self.service);
+        self.tclass.map_or(hits, |tclass| hits & of(tclass))
+    }
+
+    /// Some words of all sets.
+    #[inline(always)]
+    fn within(&self, words: Range<usize>) -> Option<Self> {
+        Some(Self {
+            source: self.source.get(words.clone())?,
+            destination: self.destination.get(words.clone())?,
+            qos_class: self.qos_class.get(words.clone())?,
+            pkey: self.pkey.get(words.clone())?,
+            service: self.service.get(words.clone())?,
+            tclass: match self.tclass {
+                Some(tclass) => Some(tclass.get(words)?),
+                None => None,
+            },
+        })
+    }
+
+    /// The first place that is in all sets.
+    #[inline(always)]
+    fn first(&self) -> Option<usize> {
+        if self.tclass.is_none() {
+            return self.first_common();
+        }
+        let mut words = (0..self.source.len()).map(|word| (word, self.common(word)));
+        let (word, hits) = words.find(|(_, hits)| *hits != 0)?;
+        Some(word * 64 + bit(hits))
+    }
+
+    /// The first place that is in all sets but that of the traffic class. Several words in one
+    /// step, which the compiler turns to vector instructions.
+    #[inline(always)]
+    fn first_common(&self) -> Option<usize> {
+        let (a, a_rest) = self.source.as_chunks::<STEP>();
+        let (b, b_rest) = self.destination.as_chunks::<STEP>();
+        let (c, c_rest) = self.qos_class.as_chunks::<STEP>();
+        let (d, d_rest) = self.pkey.as_chunks::<STEP>();
+        let (e, e_rest) = self.service.as_chunks::<STEP>();
+        let mut base = 0;
+        let steps = a.iter().zip(b).zip(c.iter().zip(d).zip(e));
+        for ((a, b), ((c, d), e)) in steps {
+            let hits: [u64; STEP] = array::from_fn(|n| a[n] & b[n] & c[n] & d[n] & e[n]);
+            if let Some(place) = first_of_step(&hits) {
+                return Some(base + place);
+            }
+            base += STEP * 64;
+        }
+        let rest = a_rest
+            .iter()
+            .zip(b_rest)
+            .zip(c_rest.iter().zip(d_rest).zip(e_rest));
+        for ((a, b), ((c, d), e)) in rest {
+            let hits = a & b & c & d & e;
+            if hits != 0 {
+                return Some(base + bit(hits));
+            }
+            base += 64;
+        }
+        None
+    }
+}
+
+/// The first place in words that are looked at together, none when all are empty.
+#[inline(always)]
+fn first_of_step(hits: &[u64; STEP]) -> Option<usize> {
+    if hits.iter().fold(0, |some, word| some | word) == 0 {
+        return None;
+    }
+    let mut words = hits.iter().enumerate();
+    let (word, hits) = words.find(|(_, hits)| **hits != 0)?;
+    Some(word * 64 + bit(*hits))
+}
+
+impl Sections {
+    /// The place of the first rule that holds; the number of rules when none does.
+    ///
+    /// Shape: `classes` by dimension; `tclass` where the policy asks for one.
+    #[inline(always)]
+    pub(crate) fn first_rule(
+        &self,
+        policy: &PolicyRecord,
+        classes: [u16; 5],
+        tclass: Option<u16>,
+    ) -> u32 {
+        let found = if self.rule_order.is_empty() {
+            self.first_scanned(policy, classes, tclass)
+        } else {
+            self.first_indexed(policy, classes, tclass)
+        };
+        found.unwrap_or(policy.rules)
+    }
+
+    /// Every set has a guard bit behind the last rule.
+    #[inline(always)]
+    fn first_scanned(
+        &self,
+        policy: &PolicyRecord,
+        classes: [u16; 5],
+        tclass: Option<u16>,
+    ) -> Option<u32> {
+        let rows = self.rows(policy, classes.map(u32::from), tclass.map(u32::from))?;
+        rows.first().and_then(|place| u32::try_from(place).ok())
+    }
+
+    #[inline(never)]
+    fn first_indexed(
+        &self,
+        policy: &PolicyRecord,
+        classes: [u16; 5],
+        tclass: Option<u16>,
+    ) -> Option<u32> {
+        let [a, b, c, d, e, f] = policy.class_starts;
+        let [source, destination, qos_class, pkey, service] = classes;
+        let records = [
+            self.class(a, source)?,
+            self.class(b, destination)?,
+            self.class(c, qos_class)?,
+            self.class(d, pkey)?,
+            self.class(e, service)?,
+        ];
+        let by_tclass = tclass.and_then(|class| self.class(f, class));
+        let sets = records.map(|record| record.row);
+        let rows = self.rows(policy, sets, by_tclass.map(|record| record.row))?;
+        let mut best = self.first_by_ends(policy, (source, destination), &rows)?;
+        if policy.scanned_words != policy.ends_words {
+            best = self.first_of_rest(policy, &rows, best)?;
+        }
+        let [source, destination, qos_class, pkey, service] = records;
+        let holds = |at: usize| policy.lists >> at & 1 == 1;
+        if holds(criterion::SERVICE) {
+            best = self.first_in_list(service, &rows, best);
+        }
+        if holds(criterion::QOS_CLASS) {
+            best = self.first_in_list(qos_class, &rows, best);
+        }
+        if holds(criterion::PKEY) {
+            best = self.first_in_list(pkey, &rows, best);
+        }
+        if holds(criterion::DESTINATION) {
+            best = self.first_in_list(destination, &rows, best);
+        }
+        if holds(criterion::SOURCE) {
+            best = self.first_in_list(source, &rows, best);
+        }
+        if let Some(record) = by_tclass {
+            best = self.first_in_list(record, &rows, best);
+        }
+        Some(best)
+    }
+
+    #[inline(always)]
+    fn class(&self, start: u32, class: u16) -> Option<&ClassRecord> {
+        self.policy_classes.get(index(start) + usize::from(class))
+    }
+
+    /// Among the rules that ask for ends only.
+    #[inline(always)]
+    fn first_by_ends(
+        &self,
+        policy: &PolicyRecord,
+        (source, destination): (u16, u16),
+        rows: &Rows<'_>,
+    ) -> Option<u32> {
+        if policy.pair_columns != 0 {
+            let row = usize::from(source) * index(policy.pair_columns);
+            let first = self.first_rules.get(row + usize::from(destination))?;
+            return Some(u32::from(*first));
+        }
+        let words = ..index(policy.ends_words);
+        let place = first_common(rows.source.get(words)?, rows.destination.get(words)?);
+        Some(place.map_or(policy.rules, |place| self.rule_at(place)))
+    }
+
+    /// Among the rules that are scanned, if it comes before `best`.
+    #[inline(always)]
+    fn first_of_rest(&self, policy: &PolicyRecord, rows: &Rows<'_>, best: u32) -> Option<u32> {
+        let (first, end) = (index(policy.ends_words), index(policy.scanned_words));
+        let place = rows.within(first..end)?.first();
+        let rule = place.map_or(u32::MAX, |place| self.rule_at(first * 64 + place));
+        Some(best.min(rule))
+    }
+
+    /// Among the rules of a list, if it comes before `best`. Most lists have one word or none, for
+    /// which there is no branch.
+    #[inline(always)]
+    fn first_in_list(&self, class: &ClassRecord, rows: &Rows<'_>, best: u32) -> u32 {
+        let hits = class.bits & rows.common(index(class.word));
+        let best = best.min(self.rule_of(class.word, hits));
+        if class.len == 0 {
+            return best;
+        }
+        self.first_in_rest(class, rows, best)
+    }
+
+    #[inline(always)]
+    fn first_in_rest(&self, class: &ClassRecord, rows: &Rows<'_>, best: u32) -> u32 {
+        let start = index(class.start);
+        let list = self.rule_words.get(start..start + index(class.len));
+        for RuleWordRecord { bits, word, first } in list.unwrap_or_default() {
+            if *first > best {
+                break;
+            }
+            let hits = bits & rows.common(index(*word));
+            if hits != 0 {
+                return best.min(self.rule_of(*word, hits));
+            }
+        }
+        best
+    }
+
+    /// The first of some rules of a word; more than any for none.
+    #[inline(always)]
+    fn rule_of(&self, word: u32, hits: u64) -> u32 {
+        let rule = self.rule_at(index(word) * 64 + (bit(hits) & 63));
+        if hits == 0 { u32::MAX } else { rule }
+    }
+
+    #[inline(always)]
+    fn rule_at(&self, place: usize) -> u32 {
+        let rule = self.rule_order.get(place);
+        rule.map_or(u32::MAX, |rule| u32::from(*rule))
+    }
+
+    #[inline(always)]
+    fn rows(&self, policy: &PolicyRecord, at: [u32; 5], tclass: Option<u32>) -> Option<Rows<'_>> {
+        let words = index(policy.words);
+        let [source, destination, qos_class, pkey, service] = at;
+        Some(Rows {
+            source: row(&self.source_sets, source, words)?,
+            destination: row(&self.destination_sets, destination, words)?,
+            qos_class: row(&self.qos_class_sets, qos_class, words)?,
+            pkey: row(&self.pkey_rule_sets, pkey, words)?,
+            service: row(&self.service_sets, service, words)?,
+            tclass: match tclass {
+                Some(tclass) => Some(row(&self.tclass_sets, tclass, words)?),
+                None => None,
+            },
+        })
+    }
+}
+
+#[inline(always)]
+fn row(sets: &[u64], at: u32, words: usize) -> Option<&[u64]> {
+    let start = index(at) * words;
+    sets.get(start..start + words)
+}
+
+/// The first place that is in both sets, as in [`Rows::first_common`].
+#[inline(always)]
+fn first_common(one: &[u64], other: &[u64]) -> Option<usize> {
+    let ((one, one_rest), (other, other_rest)) =
+        (one.as_chunks::<STEP>(), other.as_chunks::<STEP>());
+    let mut base = 0;
+    for (one, other) in one.iter().zip(other) {
+        let hits: [u64; STEP] = array::from_fn(|n| one[n] & other[n]);
+        if let Some(place) = first_of_step(&hits) {
+            return Some(base + place);
+        }
+        base += STEP * 64;
+    }
+    for (one, other) in one_rest.iter().zip(other_rest) {
+        if one & other != 0 {
+            return Some(base + bit(one & other));
+        }
+        base += 64;
+    }
+    None
+}
+
+#[inline(always)]
+const fn bit(hits: u64) -> usize {
+    hits.trailing_zeros() as usize
+}
+
+#[inline(always)]
+fn index(value: u32) -> usize {
+    usize::try_from(value).unwrap_or(usize::MAX)
+}

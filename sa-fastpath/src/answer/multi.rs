@@ -1,0 +1,225 @@
+//! MultiPathRecord: paths between every source and every destination of two lists.
+//!
+//! Each pair is judged as a PathRecord request that names it by GIDs; what differs is how the
+//! request is checked and how many paths it gets. The routing engine's SL counts here too, unlike
+//! in OpenSM. Source: OpenSM `osm_sa_multipath_record.c`.
+
+mod apm;
+
+use core::ops::ControlFlow;
+
+use sa_snapshot::{PortIx, Snapshot};
+use sa_wire::Gid;
+use sa_wire::mad::{BASE_VERSION, DecodeError, SA_CLASS_VERSION, method};
+use sa_wire::multipath_record::{MAX_GIDS, MultiPathCompMask, MultiPathRecord, MultiPathRequest};
+use sa_wire::path_record::{PathCompMask, PathRecord};
+use sa_wire::sa::{AttributeId, SaMad};
+use zerocopy::IntoBytes;
+
+use super::ends::is_ours;
+use super::record::gid;
+use super::reply::finish_multi;
+use super::{
+    DropReason, Enough, INLINE_RECORDS, PathQuery, PuntReason, Reject, Stop, for_each_path,
+};
+
+/// Paths that a request gets which names no number.
+const MOST_PATHS: u8 = 127;
+/// NumbPath of a request for alternate paths, if it has as many sources and destinations.
+const ALTERNATES: u8 = 2;
+
+/// True for what [`super::answer`] judges as a MultiPathRecord request. Set and Delete are none.
+pub fn is_multi_path(mad: &SaMad) -> bool {
+    mad.attribute_id() == AttributeId::MULTI_PATH_RECORD
+        && (mad.mad.base_version, mad.mad.class_version) == (BASE_VERSION, SA_CLASS_VERSION)
+        && matches!(
+            mad.mad.method,
+            method::GET | method::GET_TABLE | method::GET_MULTI
+        )
+}
+
+/// Returns the MAD bytes of the reply.
+#[inline(never)]
+pub(super) fn answer(
+    snapshot: &Snapshot,
+    mad: &mut SaMad,
+    requester_lid: u16,
+) -> Result<u16, Stop> {
+    let query = MultiPathQuery::decode(snapshot, mad)?;
+    let requester = snapshot
+        .port_by_lid(requester_lid)
+        .ok_or(Stop::Drop(DropReason::Requester))?;
+    let ends = MultiPathEnds::find(snapshot, mad)?;
+    let mut records = [PathRecord::default(); INLINE_RECORDS];
+    let mut count = 0;
+    let flow = for_each_multi_path(snapshot, &query, requester, &ends, |record| {
+        match records.get_mut(count) {
+            Some(place) => {
+                *place = *record;
+                count += 1;
+                ControlFlow::Continue(())
+            }
+            None => ControlFlow::Break(()),
+        }
+    });
+    if flow.is_break() {
+        return Err(Stop::Punt(PuntReason::LongTable));
+    }
+    Ok(finish_multi(mad, records.get(..count).unwrap_or_default()))
+}
+
+/// What a MultiPathRecord request asks for, its ends aside.
+#[derive(Debug, Clone, Copy)]
+pub struct MultiPathQuery {
+    /// What it asks of each path. Source and destination count as named by GID.
+    path: PathQuery,
+    /// Paths wanted in all.
+    most: u8,
+    /// NumbPath, which chooses the mode even when the component mask leaves it out.
+    numb_path: u8,
+}
+
+impl MultiPathQuery {
+    /// Decodes. Errors, in this order: `RequestInvalid` without RMPP, `Unsupported` for all but
+    /// GetMulti, `InsufficientComponents` without both counts; then as [`PathQuery::from_mad`].
+    pub fn from_mad(snapshot: &Snapshot, mad: &SaMad) -> Result<Self, Reject> {
+        Self::decode(snapshot, mad).map_err(|stop| match stop {
+            Stop::Reject(reject) => reject,
+            Stop::Drop(_) | Stop::Punt(_) => Reject::RequestInvalid,
+        })
+    }
+
+    fn decode(snapshot: &Snapshot, mad: &SaMad) -> Result<Self, Stop> {
+        if !mad.rmpp.is_active() {
+            return Err(Reject::RequestInvalid.into());
+        }
+        if mad.mad.method != method::GET_MULTI {
+            return Err(Reject::Unsupported.into());
+        }
+        let mask = MultiPathCompMask(mad.sa.component_mask.get());
+        if !mask.has_all(MultiPathCompMask::COUNTS) {
+            return Err(Reject::InsufficientComponents.into());
+        }
+        let request = MultiPathRequest::parse(&mad.data).map_err(|_| Reject::RequestInvalid)?;
+        let numb_path = request.record.numb_path.numb_path();
+        let each = as_path_request(mad, mask, request.record);
+        Ok(Self {
+            path: PathQuery::decode(snapshot, &each, false)?.with_key(snapshot, mad),
+            most: if mask.has(MultiPathCompMask::NUMB_PATH) {
+                numb_path
+            } else {
+                MOST_PATHS
+            },
+            numb_path,
+        })
+    }
+}
+
+/// The request for paths between two ports, named by GIDs that are still to be filled in.
+fn as_path_request(mad: &SaMad, mask: MultiPathCompMask, record: &MultiPathRecord) -> SaMad {
+    let mut each = *mad;
+    let named = PathCompMask::SGID | PathCompMask::DGID;
+    each.sa.component_mask = (mask.path_components() | named).0.into();
+    if let Some(place) = each.data.get_mut(..PathRecord::SIZE) {
+        place.copy_from_slice(record.path_components().as_bytes());
+    }
+    each
+}
+
+/// The ports between which paths are wanted, [`MAX_GIDS`] at most; duplicates are kept.
+#[derive(Debug, Clone, Copy)]
+pub struct MultiPathEnds {
+    /// Sources, then destinations.
+    ports: [PortIx; MAX_GIDS],
+    sources: usize,
+    count: usize,
+}
+
+impl MultiPathEnds {
+    /// Resolves the GIDs of a request that [`MultiPathQuery::from_mad`] has let pass.
+    /// Errors: `InvalidGid` for a GID of nobody, and then `RequestInvalid` for an empty list.
+    pub fn find(snapshot: &Snapshot, mad: &SaMad) -> Result<Self, Reject> {
+        let mask = MultiPathCompMask(mad.sa.component_mask.get());
+        let request = MultiPathRequest::parse(&mad.data).map_err(|_| Reject::RequestInvalid)?;
+        let lists = request.gids(mask).map_err(|error| match error {
+            // What was not sent would be nobody's.
+            DecodeError::GidsCutOff { .. } => Reject::InvalidGid,
+            _ => Reject::RequestInvalid,
+        })?;
+        let (sources, count) = (lists.sgids.len(), lists.sgids.len() + lists.dgids.len());
+        let mut found = lists
+            .sgids
+            .iter()
+            .chain(lists.dgids)
+            .zip(0..)
+            .map(|(gid, nth)| {
+                let is_source = nth < sources;
+                port(snapshot, Gid(*gid), is_source).ok_or(Reject::InvalidGid)
+            });
+        let first = found.next().ok_or(Reject::RequestInvalid)??;
+        let mut ports = [first; MAX_GIDS];
+        for (place, port) in ports.iter_mut().skip(1).zip(found) {
+            *place = port?;
+        }
+        if sources == 0 || sources == count {
+            return Err(Reject::RequestInvalid);
+        }
+        Ok(Self {
+            ports,
+            sources,
+            count,
+        })
+    }
+
+    fn sources(&self) -> &[PortIx] {
+        self.ports.get(..self.sources).unwrap_or_default()
+    }
+
+    fn destinations(&self) -> &[PortIx] {
+        self.ports.get(self.sources..self.count).unwrap_or_default()
+    }
+}
+
+/// Prefix routes do not count here.
+fn port(snapshot: &Snapshot, gid: Gid, is_source: bool) -> Option<PortIx> {
+    if !is_ours(snapshot, &gid) || is_source && gid.is_multicast() {
+        return None;
+    }
+    snapshot.port_by_guid(gid.interface_id())
+}
+
+/// Gives `sink` every path that the query wants, until it breaks: for each source each
+/// destination, both in the order of the request, up to the number wanted in all; or the
+/// alternate paths, where two are wanted between two sources and two destinations.
+pub fn for_each_multi_path(
+    snapshot: &Snapshot,
+    query: &MultiPathQuery,
+    requester: PortIx,
+    ends: &MultiPathEnds,
+    mut sink: impl FnMut(&PathRecord) -> ControlFlow<()>,
+) -> ControlFlow<()> {
+    if let ([s0, s1], [d0, d1], ALTERNATES) = (ends.sources(), ends.destinations(), query.numb_path)
+    {
+        return apm::paths(snapshot, &query.path, [*s0, *s1], [*d0, *d1])
+            .iter()
+            .flatten()
+            .try_for_each(sink);
+    }
+    let mut path = query.path;
+    let mut left = query.most;
+    for source in ends.sources() {
+        path.record.sgid = gid(snapshot, snapshot.port(*source));
+        for destination in ends.destinations() {
+            if left == 0 {
+                return ControlFlow::Continue(());
+            }
+            path.enough = Enough::After(left);
+            let (source, destination) = (*source, *destination);
+            for_each_path(snapshot, &path, requester, source, destination, |record| {
+                left = left.saturating_sub(1);
+                sink(record)
+            })?;
+        }
+    }
+    ControlFlow::Continue(())
+}

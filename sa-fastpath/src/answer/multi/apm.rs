@@ -1,0 +1,137 @@
+//! Two paths that share no end, for automatic path migration.
+//!
+//! Of the four paths between two sources and two destinations those of one diagonal are given,
+//! each between LIDs whose place depends on all four ports, so that the load spreads and either
+//! side gets the same paths. Source: OpenSM `osm_sa_multipath_record.c`
+//! (`mpr_rcv_get_apm_paths`).
+
+use sa_snapshot::{PortIx, Snapshot};
+use sa_wire::path_record::PathRecord;
+
+use super::super::PathQuery;
+use super::super::paths::{PREFERRED, Pair};
+use super::super::record::gid;
+
+/// A path and its length, for choosing between two.
+type Found = Option<(PathRecord, u8)>;
+
+/// The paths of the better diagonal, those that exist. Who may see whom is not asked here.
+pub(super) fn paths(
+    snapshot: &Snapshot,
+    query: &PathQuery,
+    sources: [PortIx; 2],
+    destinations: [PortIx; 2],
+) -> [Option<PathRecord>; 2] {
+    // Ports are numbered in the order of their GUIDs.
+    let ([s0, s1], [d0, d1]) = (ordered(sources), ordered(destinations));
+    let place = place(snapshot, [s0, s1, d0, d1]);
+    let path = |source, destination, place| any_path(snapshot, query, (source, destination), place);
+    let straight = [path(s0, d0, place), path(s1, d1, place + 1)];
+    let crossed = [path(s0, d1, place), path(s1, d0, place + 1)];
+    let best = if shortest(&straight) <= shortest(&crossed) {
+        straight
+    } else {
+        crossed
+    };
+    best.map(|found| found.map(|(record, _)| record))
+}
+
+fn ordered([one, other]: [PortIx; 2]) -> [PortIx; 2] {
+    [one.min(other), one.max(other)]
+}
+
+/// Where among its LIDs each port of the first pair begins.
+fn place(snapshot: &Snapshot, ports: [PortIx; 4]) -> u16 {
+    let [source, _, destination, _] = ports.map(|port| snapshot.port(port));
+    // The subnet's LMC, unless all four have one LID and every place is the same.
+    let lmcs = ports.map(|port| snapshot.port(port).lmc);
+    let lmc = lmcs.into_iter().max().unwrap_or(0) & 7;
+    spread(source.lid, destination.lid, lmc)
+}
+
+/// A number below 103, the same from either side.
+fn spread(source_lid: u16, destination_lid: u16, lmc: u8) -> u16 {
+    let low = source_lid.min(destination_lid) >> lmc;
+    let high = source_lid.max(destination_lid) >> lmc;
+    let mixed = (u32::from(low) << 4 | u32::from(high)) % 103;
+    u16::try_from(mixed).unwrap_or(0)
+}
+
+/// The first path between LIDs of the same place, from `place` on and round.
+fn any_path(
+    snapshot: &Snapshot,
+    query: &PathQuery,
+    (source, destination): (PortIx, PortIx),
+    place: u16,
+) -> Found {
+    let mut query = *query;
+    query.record.sgid = gid(snapshot, snapshot.port(source));
+    let pair = Pair::new(snapshot, &query, source, destination);
+    let (slids, dlids) = (pair.source_lids, pair.destination_lids);
+    let count = |lids: (u16, u16)| lids.1 - lids.0 + 1;
+    let tries = place..place + count(slids).min(count(dlids));
+    tries.into_iter().find_map(|place| {
+        let lid = |lids: (u16, u16)| lids.0 + place % count(lids);
+        let (slid, dlid) = (lid(slids), lid(dlids));
+        let record = path(snapshot, &pair, slid, dlid)?;
+        Some((record, length(snapshot, source, destination, dlid)))
+    })
+}
+
+#[inline(never)]
+fn path(snapshot: &Snapshot, pair: &Pair<'_>, slid: u16, dlid: u16) -> Option<PathRecord> {
+    if snapshot.is_plain() {
+        pair.path::<false>(slid, dlid, PREFERRED)
+    } else {
+        pair.path::<true>(slid, dlid, PREFERRED)
+    }
+}
+
+/// The length of the shorter path. A path to oneself counts as none, and none as the shortest.
+fn shortest(diagonal: &[Found; 2]) -> u8 {
+    let lengths = diagonal.iter().flatten().map(|(_, length)| *length);
+    lengths.filter(|length| *length != 0).min().unwrap_or(0)
+}
+
+/// How many links the path has.
+fn length(snapshot: &Snapshot, source: PortIx, destination: PortIx, lid: u16) -> u8 {
+    if source == destination {
+        return 0;
+    }
+    let (from, to) = (snapshot.port(source), snapshot.port(destination));
+    let switches = match snapshot.path(source, destination, lid) {
+        Some(_) if !snapshot.tells_lengths() && from.switch != to.switch => {
+            distance(snapshot, source, destination)
+        }
+        Some(path) => path.hops,
+        None => 0,
+    };
+    // Every switch is left by one link, but the last if it is the destination; the source's own
+    // link comes before them.
+    let first = u8::from(!from.is_switch());
+    let links = switches.saturating_add(first);
+    links.saturating_sub(u8::from(to.is_switch()))
+}
+
+/// Switches between two of different switches, were the torus whole; 2 on other fabrics.
+fn distance(snapshot: &Snapshot, source: PortIx, destination: PortIx) -> u8 {
+    let (from, to) = (snapshot.port(source), snapshot.port(destination));
+    let axes = from.coordinate.iter().zip(to.coordinate);
+    let steps = axes.zip(snapshot.subnet().radix).map(|((a, b), radix)| {
+        let direct = a.abs_diff(b);
+        direct.min(radix.wrapping_sub(direct))
+    });
+    steps.fold(1, u8::saturating_add).max(2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Observed of OpenSM: LIDs 24 and 12 with LMC 2 gave offset 54 % 4.
+    #[test]
+    fn the_place_is_the_same_from_either_side() {
+        assert_eq!(spread(24, 12, 2), 54);
+        assert_eq!(spread(12, 24, 2), 54);
+    }
+}

@@ -1,0 +1,143 @@
+//! MultiPathRecord: paths between each of some sources and each of some destinations.
+//! Source: OpenSM `osm_sa_multipath_record.c`.
+
+use routing::EndPortIx;
+use sa_wire::Gid;
+use sa_wire::mad::{BASE_VERSION, MGMT_CLASS_SA, SA_CLASS_VERSION, Status, method};
+use sa_wire::path_record::PathRecord;
+use sa_wire::rmpp::flag;
+use sa_wire::sa::{AttributeId, SaMad};
+
+use super::alternates::Diagonal;
+use super::request::{Data, Request};
+use super::{Reply, Twin};
+
+/// GIDs of a request, sources and destinations together.
+const MOST_GIDS: u8 = 11;
+/// Paths for a request that names no number.
+const MOST_PATHS: u8 = 127;
+
+/// True for what is judged here.
+pub(super) fn is_one(mad: &SaMad) -> bool {
+    let header = &mad.mad;
+    let version = (header.base_version, header.mgmt_class, header.class_version);
+    let asked = [method::GET, method::GET_TABLE, method::GET_MULTI];
+    version == (BASE_VERSION, MGMT_CLASS_SA, SA_CLASS_VERSION)
+        && mad.attribute_id() == AttributeId::MULTI_PATH_RECORD
+        && asked.contains(&header.method)
+}
+
+/// The ports of both lists.
+struct Lists {
+    sources: Vec<EndPortIx>,
+    destinations: Vec<EndPortIx>,
+}
+
+impl Twin<'_> {
+    /// Of a request for alternate paths, those that were not chosen because they are longer; none
+    /// for other requests.
+    pub fn longer_alternates(
+        &self,
+        requester_lid: u16,
+        mad: &[u8; 256],
+    ) -> Option<Vec<PathRecord>> {
+        let mad = SaMad::from_bytes(mad);
+        let requester = *self.by_lid.get(&requester_lid)?;
+        if !is_one(mad) || !wants_alternates(mad) {
+            return None;
+        }
+        self.multi_records(requester, mad, Diagonal::Longer).ok()
+    }
+
+    pub(super) fn multi_reply(&self, requester_lid: u16, mad: &SaMad) -> Option<Reply> {
+        if let Err(status) = check(mad) {
+            return Some(Reply::Error(status));
+        }
+        // Bad values are refused before anyone asks who sent them.
+        if let Err(status) = self.multi_request(mad) {
+            return Some(Reply::Error(status));
+        }
+        let requester = *self.by_lid.get(&requester_lid)?;
+        Some(
+            match self.multi_records(requester, mad, Diagonal::Shorter) {
+                Ok(records) => Reply::Records(records),
+                Err(status) => Reply::Error(status),
+            },
+        )
+    }
+
+    fn multi_request(&self, mad: &SaMad) -> Result<Request, Status> {
+        Request::decode_multi(mad, self.options.max_rate_code, self.service_id_place(mad))
+    }
+
+    fn multi_records(
+        &self,
+        requester: EndPortIx,
+        mad: &SaMad,
+        diagonal: Diagonal,
+    ) -> Result<Vec<PathRecord>, Status> {
+        let request = self.multi_request(mad)?;
+        let lists = self.lists(mad)?;
+        if wants_alternates(mad) {
+            return Ok(self.alternates(&request, &lists.sources, &lists.destinations, diagonal));
+        }
+        let most = usize::from(request.numb_path.unwrap_or(MOST_PATHS));
+        let mut records = Vec::new();
+        for source in &lists.sources {
+            for destination in &lists.destinations {
+                let between = request.between(self.gid(*source), self.gid(*destination));
+                records.extend(self.paths(&between, requester, *source, *destination));
+            }
+        }
+        records.truncate(most);
+        Ok(records)
+    }
+
+    /// Errors: a GID of nobody in either list, and then a list without any.
+    fn lists(&self, mad: &SaMad) -> Result<Lists, Status> {
+        let data = Data::of(mad);
+        let sources = data.byte(15).min(MOST_GIDS);
+        let destinations = data.byte(16).min(MOST_GIDS - sources);
+        let list = |first: u8, count: u8, is_source| {
+            let gids = (first..first + count).map(|nth| data.gid(24 + 16 * usize::from(nth)));
+            gids.map(|gid| self.listed(gid, is_source).ok_or(Status::REQ_INVALID_GID))
+                .collect::<Result<Vec<_>, _>>()
+        };
+        let lists = Lists {
+            sources: list(0, sources, true)?,
+            destinations: list(sources, destinations, false)?,
+        };
+        if lists.sources.is_empty() || lists.destinations.is_empty() {
+            return Err(Status::REQ_INVALID);
+        }
+        Ok(lists)
+    }
+
+    fn listed(&self, gid: Gid, is_source: bool) -> Option<EndPortIx> {
+        let is_group = is_source && gid.is_multicast();
+        let is_here = !is_group && gid.prefix() == self.options.prefix;
+        let port = self.by_guid.get(&gid.interface_id()).copied();
+        port.filter(|_| gid.is_link_local() || is_here)
+    }
+}
+
+/// What is refused before the fields are looked at.
+fn check(mad: &SaMad) -> Result<(), Status> {
+    if mad.rmpp.flags() & flag::ACTIVE == 0 {
+        return Err(Status::REQ_INVALID);
+    }
+    if mad.mad.method != method::GET_MULTI {
+        return Err(Status::METHOD_ATTRIBUTE_NOT_SUPPORTED);
+    }
+    let data = Data::of(mad);
+    if !(data.has(19) && data.has(20)) {
+        return Err(Status::REQ_INSUFFICIENT_COMPONENTS);
+    }
+    Ok(())
+}
+
+/// Two of each, and two paths; whether the number counts is not asked.
+fn wants_alternates(mad: &SaMad) -> bool {
+    let data = Data::of(mad);
+    (data.byte(15), data.byte(16), data.byte(5) & 0x7f) == (2, 2, 2)
+}

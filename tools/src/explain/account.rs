@@ -1,0 +1,227 @@
+//! The account of an answer, as JSON.
+
+use std::path::Path;
+
+use policy::diff::offer;
+use policy::model::Origin;
+use policy::{Policy, Query, explain};
+use routing::walk::walk;
+use routing::{EndPortIx, SwitchName};
+use sa_wire::Rate;
+use sa_wire::path_record::PathRecord;
+use sa_wire::{Gid, Mtu};
+use serde_json::{Value, json};
+use sm_control::pipeline::{Compiled, Parts};
+use sm_control::{request, slow_sa, why};
+
+use super::Pair;
+use crate::failure::{Failure, Outcome};
+
+/// Everything there is to say, in the order in which the answer comes about.
+///
+/// `file`: the policy file, for places in it.
+pub(crate) fn account(compiled: &Compiled, pair: &Pair, file: Option<&Path>) -> Outcome<Value> {
+    let parts = &compiled.parts;
+    let ends = &parts.topology.end_ports;
+    let (Some(source), Some(destination)) = (ends.get(pair.source), ends.get(pair.destination))
+    else {
+        return Err(Failure::failed("no such port"));
+    };
+    let dgid = Gid::unicast(parts.options.subnet_prefix, destination.guid);
+    let request = pair.request(source.lid.get(), dgid);
+    let reply = slow_sa::respond(&compiled.snapshot, &request)
+        .ok_or_else(|| Failure::failed("the request would get no reply"))?;
+    let (status, records) = request::parse(&reply).map_err(Failure::failed)?;
+    let dlid = records
+        .first()
+        .map_or_else(|| destination.lid.get(), |record| record.dlid.get());
+    Ok(json!({
+        "source": end(parts, pair.source),
+        "destination": end(parts, pair.destination),
+        "status": format!("0x{status:04x}"),
+        "record": records.first().map(summary),
+        "policy": parts.policy.as_ref().map(|policy| rules(parts, policy, pair, file)),
+        "no_record": match records.is_empty() {
+            true => obstacle(parts, pair),
+            false => Value::Null,
+        },
+        "engine": records.first().and_then(|record| engine(parts, pair, record)),
+        "hops": hops(parts, pair, dlid, records.first()),
+    }))
+}
+
+fn end(parts: &Parts, ix: usize) -> Value {
+    let name = parts
+        .subnet
+        .end_ports()
+        .get(ix)
+        .map(|port| parts.subnet.fabric().port_name(port.at));
+    let end = parts.topology.end_ports.get(ix);
+    let keys: Vec<String> = parts
+        .partitions
+        .pkey_table(ix)
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    let coordinate = parts.routes.coordinate(end_ix(ix)).map(|at| at.to_string());
+    json!({
+        "name": name,
+        "guid": end.map(|end| end.guid.to_string()),
+        "lid": end.map(|end| end.lid.get()),
+        "pkeys": keys,
+        "torus": coordinate,
+    })
+}
+
+fn end_ix(ix: usize) -> EndPortIx {
+    EndPortIx(u32::try_from(ix).unwrap_or(u32::MAX))
+}
+
+fn summary(record: &PathRecord) -> Value {
+    let rate = Rate::from_code(record.rate.value()).map(|rate| rate.to_string());
+    let mtu = Mtu::from_code(record.mtu.value()).map(Mtu::bytes);
+    json!({
+        "dlid": record.dlid.get(),
+        "qos_class": record.qos_class_sl.qos_class(),
+        "tclass": record.tclass,
+        "sl": record.qos_class_sl.sl().get(),
+        "pkey": format!("0x{:04x}", record.pkey.get()),
+        "mtu_bytes": mtu.ok(),
+        "rate": rate.ok(),
+        "packet_life": record.packet_life.value(),
+        "reversible": record.numb_path.reversible(),
+    })
+}
+
+impl Pair {
+    fn query(&self) -> Query {
+        Query {
+            source: self.source,
+            destination: self.destination,
+            qos_class: self.qos_class,
+            service_id: self.service_id,
+            pkey: self.pkey,
+            tclass: self.tclass,
+            source_named: true,
+            destination_named: true,
+        }
+    }
+}
+
+/// The rule that gave the level, why each earlier one did not, and which later ones would have.
+fn rules(parts: &Parts, policy: &Policy, pair: &Pair, file: Option<&Path>) -> Value {
+    let why = explain(policy, &parts.facts, &parts.partitions, &pair.query());
+    let missed = why.missed.iter().map(|missed| {
+        json!({
+            "line": missed.line,
+            "why": missed.to_string(),
+            "use": purpose(policy, missed.rule),
+        })
+    });
+    let later = why.also.iter().map(|rule| {
+        let rule = policy.rule(*rule);
+        json!({ "line": rule.span.line, "level": policy.level(rule.level.value).title() })
+    });
+    let groups = |of: &[policy::model::GroupIx]| -> Vec<String> {
+        let named = of.iter().map(|group| policy.group(*group));
+        named.map(|group| group.name.value.clone()).collect()
+    };
+    let level = policy.level(why.chosen.level);
+    json!({
+        "file": file.map(|file| file.display().to_string()),
+        "dialect": policy.dialect.word(),
+        "source_groups": groups(&why.source_groups),
+        "destination_groups": groups(&why.destination_groups),
+        "rule_line": why.line,
+        "rule_use": why.chosen.rule.and_then(|rule| purpose(policy, rule)),
+        "level": level.title(),
+        "level_line": (level.origin != Origin::BuiltIn).then_some(level.span.line),
+        "level_sl": level.sl.map(|sl| *sl),
+        "level_gives": offer(level),
+        "earlier_rules": missed.collect::<Vec<_>>(),
+        "later_rules": later.collect::<Vec<_>>(),
+    })
+}
+
+fn purpose(policy: &Policy, rule: policy::model::RuleIx) -> Option<String> {
+    let purpose = policy.rule(rule).purpose.as_ref();
+    purpose.map(|purpose| purpose.value.clone())
+}
+
+/// The step that fails, where there is no record.
+fn obstacle(parts: &Parts, pair: &Pair) -> Value {
+    let level = parts.policy.as_ref().map(|policy| {
+        let why = explain(policy, &parts.facts, &parts.partitions, &pair.query());
+        policy.level(why.chosen.level)
+    });
+    let ends = (end_ix(pair.source), end_ix(pair.destination));
+    let found = why::obstacle(parts, ends, pair.pkey, level);
+    found.map_or(
+        Value::Null,
+        |found| json!({ "step": found.step.word(), "found": found.found, "remedy": found.remedy }),
+    )
+}
+
+/// What a routing engine that chooses SLs made of the SL of level or partition.
+fn engine(parts: &Parts, pair: &Pair, record: &PathRecord) -> Option<Value> {
+    parts.routes.torus()?;
+    let sl = record.qos_class_sl.sl();
+    let at = |port: usize| {
+        parts
+            .routes
+            .coordinate(end_ix(port))
+            .map(|at| at.to_string())
+    };
+    Some(json!({
+        "sl": sl.get(),
+        "kept_bit": sl.get() >> 3,
+        "datelines": sl.get() & 7,
+        "from": at(pair.source),
+        "to": at(pair.destination),
+    }))
+}
+
+/// The way packets take, with the VL of each hop.
+fn hops(parts: &Parts, pair: &Pair, dlid: u16, record: Option<&PathRecord>) -> Value {
+    let walked = walk(
+        &parts.topology,
+        &parts.routes,
+        parts.qos(),
+        end_ix(pair.source),
+        dlid,
+    );
+    let walked = match walked {
+        Ok(walked) => walked,
+        Err(why) => return json!({ "no_path": why.to_string() }),
+    };
+    let sl = record.map_or(0, |record| record.qos_class_sl.sl().get());
+    let hops = walked.hops.iter().map(|hop| {
+        let at = parts
+            .routes
+            .torus()
+            .and_then(|torus| torus.coordinate(hop.switch));
+        let switch = parts.topology.switch(hop.switch);
+        let name = SwitchName {
+            guid: switch.guid,
+            description: switch.description.clone(),
+            at,
+        };
+        let vl = parts
+            .routes
+            .sl2vl(hop.switch, hop.input, hop.output)
+            .0
+            .get(usize::from(sl))
+            .copied();
+        let port = switch.ports.get(usize::from(hop.output));
+        json!({
+            "switch": name.to_string(),
+            "in": hop.input,
+            "out": hop.output,
+            "sl": sl,
+            "vl": vl,
+            "mtu_bytes": port.map(|port| port.capacity.mtu.bytes()),
+            "rate": port.map(|port| port.capacity.rate.rate().to_string()),
+        })
+    });
+    hops.collect::<Vec<_>>().into()
+}

@@ -1,0 +1,134 @@
+//! `sapphire explain`: why a pair gets the PathRecord it gets.
+
+mod account;
+mod text;
+
+use clap::Args;
+use sa_wire::mad::method;
+use sa_wire::path_record::{PathCompMask, PathRecord, QosClassSl};
+use sa_wire::umad::Slot;
+use sa_wire::{Gid, Sl};
+use sm_control::pipeline::{self, Inputs, Parts, Stamp};
+use sm_control::request;
+
+use crate::failure::{Failure, Outcome};
+use crate::inputs::{FabricArgs, failure, warn};
+use crate::json;
+
+pub(crate) use account::account;
+pub(crate) use text::print;
+
+#[derive(Debug, Args)]
+pub(crate) struct Explain {
+    #[command(flatten)]
+    question: Question,
+    #[command(flatten)]
+    fabric: FabricArgs,
+}
+
+/// A pair of ports and what the request names.
+#[derive(Debug, Args)]
+pub(crate) struct Question {
+    /// Source: node name, GUID or LID
+    src: String,
+    /// Destination: node name, GUID or LID
+    dst: String,
+    /// Service id in the request
+    #[arg(long, value_name = "ID", value_parser = number)]
+    service_id: Option<u64>,
+    /// QoS class in the request
+    #[arg(long, value_name = "CLASS", value_parser = clap::value_parser!(u16).range(0..4096))]
+    qos_class: Option<u16>,
+    /// P_Key in the request
+    #[arg(long, value_name = "PKEY", value_parser = pkey)]
+    pkey: Option<u16>,
+    /// Traffic class in the request; no rule of OpenSM's dialect asks for it
+    #[arg(long, value_name = "TCLASS")]
+    tclass: Option<u8>,
+    /// Print as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+fn number(text: &str) -> Result<u64, String> {
+    let parsed = match text.strip_prefix("0x") {
+        Some(digits) => u64::from_str_radix(digits, 16),
+        None => text.parse(),
+    };
+    parsed.map_err(|_| "expected a number, decimal or 0x...".to_owned())
+}
+
+fn pkey(text: &str) -> Result<u16, String> {
+    number(text)?
+        .try_into()
+        .map_err(|_| "a P_Key has 16 bits".to_owned())
+}
+
+pub(crate) fn run(verb: &Explain) -> Outcome {
+    explain(&verb.fabric.inputs(), &verb.question)
+}
+
+/// Compiles and prints why.
+pub(crate) fn explain(inputs: &Inputs, question: &Question) -> Outcome {
+    let compiled = pipeline::compile(inputs, Stamp::default()).map_err(failure)?;
+    warn(&compiled.warnings);
+    let pair = Pair::new(question, &compiled.parts)?;
+    let explanation = account(&compiled, &pair, inputs.policy.as_deref())?;
+    if question.json {
+        return json::print(&explanation);
+    }
+    print(&explanation);
+    Ok(())
+}
+
+/// What is asked.
+pub(crate) struct Pair {
+    pub(crate) source: usize,
+    pub(crate) destination: usize,
+    pub(crate) service_id: Option<u64>,
+    pub(crate) qos_class: Option<u16>,
+    pub(crate) pkey: Option<u16>,
+    pub(crate) tclass: Option<u8>,
+}
+
+impl Pair {
+    fn new(question: &Question, parts: &Parts) -> Outcome<Self> {
+        let find = |text: &str| parts.subnet.find(text).map_err(Failure::failed);
+        Ok(Self {
+            source: find(&question.src)?,
+            destination: find(&question.dst)?,
+            service_id: question.service_id,
+            qos_class: question.qos_class,
+            pkey: question.pkey,
+            tclass: question.tclass,
+        })
+    }
+
+    /// The request as it would come over the wire, asked by the source. The destination's LID is
+    /// left open, because the policy may have a say in it.
+    fn request(&self, slid: u16, dgid: Gid) -> Slot {
+        let mut mask = PathCompMask::SLID | PathCompMask::DGID;
+        let mut record = PathRecord {
+            slid: slid.into(),
+            dgid: dgid.0,
+            ..PathRecord::default()
+        };
+        if let Some(service_id) = self.service_id {
+            mask = mask | PathCompMask::SERVICE_ID;
+            record.service_id = service_id.into();
+        }
+        if let Some(class) = self.qos_class {
+            mask = mask | PathCompMask::QOS_CLASS;
+            record.qos_class_sl = QosClassSl::new(class, Sl::default());
+        }
+        if let Some(pkey) = self.pkey {
+            mask = mask | PathCompMask::PKEY;
+            record.pkey = pkey.into();
+        }
+        if let Some(tclass) = self.tclass {
+            mask = mask | PathCompMask::TCLASS;
+            record.tclass = tclass;
+        }
+        request::path_request(slid, method::GET, mask, &record)
+    }
+}

@@ -1,0 +1,143 @@
+//! The account of an answer, for people.
+
+use serde_json::Value;
+
+/// For people.
+pub(crate) fn print(explanation: &Value) {
+    for role in ["source", "destination"] {
+        let end = &explanation[role];
+        let torus = end["torus"]
+            .as_str()
+            .map(|at| format!(", at {at}"))
+            .unwrap_or_default();
+        println!(
+            "{role:<12}{} LID {}, port GUID {}{torus}",
+            text(&end["name"]),
+            end["lid"],
+            text(&end["guid"])
+        );
+    }
+    print_policy(&explanation["policy"]);
+    print_hops(&explanation["hops"]);
+    print_engine(&explanation["engine"]);
+    let record = &explanation["record"];
+    if record.is_null() {
+        let status = text(&explanation["status"]);
+        println!("answer      status {status}, no record");
+        print_obstacle(&explanation["no_record"], &explanation["policy"]);
+        return;
+    }
+    println!(
+        "answer      LID {}, SL {}, P_Key {}, MTU {}, {}, packet life {}, {}",
+        record["dlid"],
+        record["sl"],
+        text(&record["pkey"]),
+        record["mtu_bytes"],
+        text(&record["rate"]),
+        record["packet_life"],
+        if record["reversible"] == true {
+            "reversible"
+        } else {
+            "not reversible"
+        }
+    );
+}
+
+fn print_policy(policy: &Value) {
+    if policy.is_null() {
+        println!("policy      none");
+        return;
+    }
+    for (role, key) in [
+        ("source", "source_groups"),
+        ("destination", "destination_groups"),
+    ] {
+        let groups: Vec<&str> = list(&policy[key]).map(text).collect();
+        match groups.is_empty() {
+            true => println!("groups      {role} in none"),
+            false => println!("groups      {role} in {}", groups.join(", ")),
+        }
+    }
+    let file = policy["file"].as_str().unwrap_or("line");
+    for rule in list(&policy["earlier_rules"]) {
+        let (line, why) = (&rule["line"], text(&rule["why"]));
+        println!(
+            "rule        {file}:{line}: no, {why}{}",
+            purpose(&rule["use"])
+        );
+    }
+    let (level, gives) = (text(&policy["level"]), text(&policy["level_gives"]));
+    match policy["rule_line"].as_u64() {
+        Some(line) => {
+            let purpose = purpose(&policy["rule_use"]);
+            println!("rule        {file}:{line}: yes, level {level} with {gives}{purpose}");
+        }
+        None => println!("rule        none: default level {level} with {gives}"),
+    }
+    for rule in list(&policy["later_rules"]) {
+        let (line, level) = (&rule["line"], text(&rule["level"]));
+        println!("rule        {file}:{line}: would hold too, level {level}, but comes later");
+    }
+}
+
+/// What a rule is for, in its author's words.
+fn purpose(words: &Value) -> String {
+    let words = words.as_str();
+    words.map_or_else(String::new, |words| format!(" ({words})"))
+}
+
+/// The step that fails, and which rules would have had their turn.
+fn print_obstacle(obstacle: &Value, policy: &Value) {
+    if obstacle.is_null() {
+        return;
+    }
+    let (step, found) = (text(&obstacle["step"]), text(&obstacle["found"]));
+    println!("because     {step}: {found}");
+    println!("instead     {}", text(&obstacle["remedy"]));
+    if list(&policy["later_rules"]).next().is_some() {
+        println!(
+            "            the first rule that holds is final, even where its level is impossible"
+        );
+    }
+}
+
+fn print_engine(engine: &Value) {
+    if engine.is_null() {
+        return;
+    }
+    println!(
+        "engine      SL {}: bit 3 ({}) from the level or partition, bits 0-2 ({}) from the datelines between {} and {}",
+        engine["sl"],
+        engine["kept_bit"],
+        engine["datelines"],
+        text(&engine["from"]),
+        text(&engine["to"])
+    );
+}
+
+fn print_hops(hops: &Value) {
+    if let Some(why) = hops["no_path"].as_str() {
+        println!("path        none: {why}");
+        return;
+    }
+    for (number, hop) in (1..).zip(list(hops)) {
+        println!(
+            "hop {number:<8}{} in {} out {}, SL {} on VL {}, MTU {}, {}",
+            text(&hop["switch"]),
+            hop["in"],
+            hop["out"],
+            hop["sl"],
+            hop["vl"],
+            hop["mtu_bytes"],
+            text(&hop["rate"])
+        );
+    }
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or("-")
+}
+
+fn list(value: &Value) -> impl Iterator<Item = &Value> {
+    value.as_array().into_iter().flatten()
+}

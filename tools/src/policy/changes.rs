@@ -1,0 +1,235 @@
+//! What a new policy changes, as JSON and for people.
+
+use policy::diff::{
+    Answers, Example, GroupChange, LevelChange, Transition, answers, group_changes, level_changes,
+    offer,
+};
+use policy::model::{LevelIx, RuleIx};
+use policy::{Policy, Semantics};
+use serde_json::{Value, json};
+use sm_control::words::first_few;
+
+use super::file::{PolicyFile, Site};
+use super::source::refused;
+use crate::failure::Outcome;
+
+/// Everything that differs.
+pub(super) struct Changes<'a> {
+    old: PolicyFile,
+    new: &'a PolicyFile,
+    site: Option<&'a Site>,
+    levels: Vec<LevelChange>,
+    groups: Vec<GroupChange>,
+    /// None without a fabric.
+    answers: Option<Answers>,
+}
+
+impl<'a> Changes<'a> {
+    pub(super) fn new(
+        old: PolicyFile,
+        new: &'a PolicyFile,
+        site: Option<&'a Site>,
+    ) -> Outcome<Self> {
+        let levels = level_changes(&old.policy, &new.policy);
+        let (mut groups, mut found) = (Vec::new(), None);
+        if let Some(site) = site {
+            let (ports, partitions) = (&site.facts, &site.sources.partitions);
+            let refused = |error: policy::Error| refused(&new.name, &new.text, &error);
+            groups = group_changes(&old.policy, &new.policy, ports, partitions).map_err(refused)?;
+            let compared = answers(&old.policy, &new.policy, ports, partitions);
+            found = Some(compared.map_err(refused)?);
+        }
+        Ok(Self {
+            old,
+            new,
+            site,
+            levels,
+            groups,
+            answers: found,
+        })
+    }
+
+    /// For machines.
+    pub(super) fn json(&self) -> Value {
+        let levels = self.levels.iter().map(|level| {
+            json!({
+                "name": level.name,
+                "change": level.fate.word(),
+                "old": level.old,
+                "new": level.new,
+            })
+        });
+        let groups = self.groups.iter().map(|group| {
+            json!({
+                "name": group.name,
+                "change": group.fate.word(),
+                "gained": self.names(&group.gained),
+                "lost": self.names(&group.lost),
+            })
+        });
+        json!({
+            "old": self.old.name,
+            "old_dialect": self.old.policy.dialect.word(),
+            "semantics_changed": self.semantics().is_some(),
+            "levels": levels.collect::<Vec<_>>(),
+            "groups": groups.collect::<Vec<_>>(),
+            "rules": { "old": self.old.policy.rules.len(), "new": self.new.policy.rules.len() },
+            "pairs": self.answers.as_ref().map(|answers| answers.pairs),
+            "pairs_changed": self.answers.as_ref().map(|answers| answers.changed),
+            "requests": self.answers.as_ref().map(|answers| answers.requests),
+            "complete": self.answers.as_ref().map(|answers| answers.complete),
+            "transitions": self.transitions().map(|one| self.transition_json(one)).collect::<Vec<_>>(),
+        })
+    }
+
+    fn transition_json(&self, transition: &Transition) -> Value {
+        let (old, new) = (&self.old.policy, &self.new.policy);
+        let example = &transition.example;
+        let query = &example.query;
+        json!({
+            "old_level": old.level(transition.old).title(),
+            "new_level": new.level(transition.new).title(),
+            "old_gives": offer(old.level(transition.old)),
+            "new_gives": offer(new.level(transition.new)),
+            "pairs": transition.pairs,
+            "example": {
+                "source": self.name(query.source),
+                "destination": self.name(query.destination),
+                "qos_class": query.qos_class,
+                "tclass": query.tclass,
+                "service_id": query.service_id.map(|id| format!("0x{id:x}")),
+                "pkey": query.pkey.map(|pkey| format!("0x{pkey:x}")),
+                "old_rule_line": example.old.map(|rule| old.rule(rule).span.line),
+                "new_rule_line": example.new.map(|rule| new.rule(rule).span.line),
+            },
+        })
+    }
+
+    /// For people.
+    pub(super) fn print(&self) {
+        println!();
+        println!("changes from {}", self.old.name);
+        if let Some((old, new)) = self.semantics() {
+            println!("meant       otherwise: {old}");
+            println!("            now: {new}");
+        }
+        for level in &self.levels {
+            let was = level.old.as_deref().unwrap_or("(none)");
+            let is = level.new.as_deref().unwrap_or("(none)");
+            println!(
+                "level       {} {}: {was} -> {is}",
+                level.name,
+                level.fate.word()
+            );
+        }
+        for group in &self.groups {
+            println!(
+                "group       {} {}{}",
+                group.name,
+                group.fate.word(),
+                self.members(group)
+            );
+        }
+        let (old, new) = (self.old.policy.rules.len(), self.new.policy.rules.len());
+        println!("rules       {old} -> {new}");
+        match &self.answers {
+            Some(answers) => self.print_answers(answers),
+            None => println!("pairs       not counted; give --fabric"),
+        }
+    }
+
+    fn print_answers(&self, answers: &Answers) {
+        let Answers {
+            pairs,
+            changed,
+            requests,
+            ..
+        } = answers;
+        let (least, extent) = match answers.complete {
+            true => ("", "all there are"),
+            false => ("at least ", "of too many"),
+        };
+        println!(
+            "pairs       {least}{changed} of {pairs} pairs of ports get another level for some \
+             request ({requests} kinds of requests looked at, {extent})"
+        );
+        for transition in &answers.transitions {
+            let (old, new) = (&self.old.policy, &self.new.policy);
+            println!(
+                "pairs       {least}{}: {} -> {}",
+                transition.pairs,
+                level(old, transition.old),
+                level(new, transition.new)
+            );
+            println!("            {}", self.example(&transition.example));
+        }
+    }
+
+    fn example(&self, example: &Example) -> String {
+        let query = &example.query;
+        let fields = [
+            query.qos_class.map(|class| format!("QoS class {class}")),
+            query.tclass.map(|tclass| format!("TClass {tclass}")),
+            query.service_id.map(|id| format!("service id 0x{id:x}")),
+            query.pkey.map(|pkey| format!("P_Key 0x{pkey:04x}")),
+        ];
+        let named: Vec<String> = fields.into_iter().flatten().collect();
+        let with = match named.is_empty() {
+            true => String::from("no further fields"),
+            false => named.join(", "),
+        };
+        format!(
+            "such as {} to {} with {with}: {} -> {}",
+            self.name(query.source),
+            self.name(query.destination),
+            rule(&self.old, example.old),
+            rule(self.new, example.new)
+        )
+    }
+
+    fn semantics(&self) -> Option<(Semantics, Semantics)> {
+        let both = (self.old.policy.semantics, self.new.policy.semantics);
+        (both.0 != both.1).then_some(both)
+    }
+
+    fn transitions(&self) -> impl Iterator<Item = &Transition> {
+        self.answers.iter().flat_map(|answers| &answers.transitions)
+    }
+
+    fn members(&self, group: &GroupChange) -> String {
+        let side = |word: &str, ports: &[usize]| match ports.is_empty() {
+            true => String::new(),
+            false => format!(
+                "; {} {word}: {}",
+                ports.len(),
+                first_few(&self.names(ports))
+            ),
+        };
+        side("come", &group.gained) + &side("go", &group.lost)
+    }
+
+    fn names(&self, ports: &[usize]) -> Vec<String> {
+        ports.iter().map(|port| self.name(*port)).collect()
+    }
+
+    fn name(&self, port: usize) -> String {
+        let subnet = self.site.map(|site| &site.sources.subnet);
+        let named = subnet.and_then(|subnet| {
+            let end = subnet.end_ports().get(port)?;
+            Some(subnet.fabric().port_name(end.at))
+        });
+        named.unwrap_or_else(|| format!("port {port}"))
+    }
+}
+
+fn level(policy: &Policy, at: LevelIx) -> String {
+    let level = policy.level(at);
+    format!("{} ({})", level.title(), offer(level))
+}
+
+fn rule(file: &PolicyFile, at: Option<RuleIx>) -> String {
+    match at {
+        Some(rule) => format!("{}:{}", file.name, file.policy.rule(rule).span.line),
+        None => format!("default level of {}", file.name),
+    }
+}

@@ -1,0 +1,211 @@
+//! `sapphire policy check`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use policy::diff::offer;
+use policy::model::Origin;
+use policy::{GroupResolver, Policy, Severity, Span};
+use serde_json::{Value, json};
+
+use super::changes::Changes;
+use super::file::{self, FileArgs, PolicyFile, Site};
+use super::source::{Remark, render};
+use crate::failure::{Failure, Outcome};
+use crate::json;
+
+#[derive(Debug, Args)]
+pub(crate) struct Check {
+    /// Say what changes when FILE takes the place of this policy; with --fabric, for how many
+    /// pairs of ports
+    #[arg(long, value_name = "OLD")]
+    diff: Option<PathBuf>,
+    /// A level or scope that is wrong in itself is a problem: exit 3
+    #[arg(long)]
+    strict: bool,
+    /// Print as JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    file: FileArgs,
+}
+
+pub(crate) fn run(verb: &Check) -> Outcome {
+    let site = verb.file.site()?;
+    let read = verb.file.read(site.as_ref())?;
+    let changes = match &verb.diff {
+        Some(path) => Some(changes(verb, path, &read, site.as_ref())?),
+        None => None,
+    };
+    let remarks = remarks(&read, site.as_ref());
+    if verb.json {
+        json::print(&summary(&read, site.as_ref(), &remarks, changes.as_ref()))?;
+    } else {
+        for remark in &remarks {
+            remark.print(&read);
+        }
+        print(&read, site.as_ref(), &remarks);
+        if let Some(changes) = &changes {
+            changes.print();
+        }
+    }
+    let errors = count(&remarks, Severity::Error);
+    if verb.strict && errors > 0 {
+        let words = format!("{}: {errors} errors in single levels or scopes", read.name);
+        return Err(Failure::Refused(words));
+    }
+    Ok(())
+}
+
+/// The old policy is read in the dialect that it looks like: it may be another one.
+fn changes<'a>(
+    verb: &Check,
+    path: &std::path::Path,
+    new: &'a PolicyFile,
+    site: Option<&'a Site>,
+) -> Outcome<Changes<'a>> {
+    let old = file::read(path, None, &verb.file.options(site), site)?;
+    Changes::new(old, new, site)
+}
+
+/// Something about a place in the file.
+struct Found {
+    severity: Severity,
+    span: Span,
+    sentence: String,
+    remedy: Option<String>,
+}
+
+impl Found {
+    fn print(&self, read: &PolicyFile) {
+        let remark = Remark {
+            kind: self.severity.to_string(),
+            span: self.span,
+            text: self.sentence.clone(),
+            remedy: self.remedy.as_deref(),
+        };
+        eprint!("{}", render(&read.name, &read.text, &remark));
+    }
+}
+
+/// What the parser and the checks of every load have to say, in the order of the file.
+fn remarks(read: &PolicyFile, site: Option<&Site>) -> Vec<Found> {
+    let parser = read.policy.diagnostics.iter().map(|remark| Found {
+        severity: remark.severity,
+        span: remark.span,
+        sentence: remark.text.clone(),
+        remedy: remark.remedy.as_ref().map(ToString::to_string),
+    });
+    let mut notes = policy::notes::notes(&read.policy);
+    if let Some(site) = site {
+        let partitions = &site.sources.partitions;
+        notes.extend(policy::notes::fabric_notes(
+            &read.policy,
+            &site.facts,
+            partitions,
+        ));
+    }
+    let notes = notes.into_iter().map(|note| Found {
+        severity: Severity::Warning,
+        span: note.span,
+        sentence: note.kind.to_string(),
+        remedy: None,
+    });
+    let mut all: Vec<Found> = parser.chain(notes).collect();
+    all.sort_by_key(|found| (found.span.line, found.span.column));
+    all
+}
+
+fn count(remarks: &[Found], severity: Severity) -> usize {
+    let alike = remarks.iter().filter(|found| found.severity == severity);
+    alike.count()
+}
+
+/// Name, members where there is a fabric, and line of the written groups.
+fn groups(policy: &Policy, site: Option<&Site>) -> Vec<(String, Option<usize>, u32)> {
+    let resolver = site.map(|site| GroupResolver::new(&site.facts, &site.sources.partitions));
+    let written = policy
+        .groups
+        .iter()
+        .filter(|group| group.origin == Origin::Written);
+    let members = |group| {
+        let found = resolver.as_ref()?.members(group);
+        // A load would have refused what cannot be resolved.
+        found.ok().map(|members| members.len())
+    };
+    written
+        .map(|group| (group.name.value.clone(), members(group), group.span.line))
+        .collect()
+}
+
+fn summary(
+    read: &PolicyFile,
+    site: Option<&Site>,
+    remarks: &[Found],
+    changes: Option<&Changes<'_>>,
+) -> Value {
+    let policy = &read.policy;
+    let meant = &policy.semantics;
+    let levels = policy.levels.iter().map(
+        |level| json!({ "name": level.title(), "gives": offer(level), "line": level.span.line }),
+    );
+    let groups = groups(policy, site)
+        .into_iter()
+        .map(|(name, members, line)| json!({ "name": name, "members": members, "line": line }));
+    let remarks = remarks.iter().map(|remark| {
+        json!({
+            "severity": remark.severity.to_string(),
+            "line": remark.span.line,
+            "column": remark.span.column,
+            "message": remark.sentence,
+            "remedy": remark.remedy,
+        })
+    });
+    json!({
+        "file": read.name,
+        "loads": true,
+        "dialect": policy.dialect.word(),
+        "semantics": {
+            "endpoint_mask_required": meant.endpoint_mask_required,
+            "scope_precedence": meant.scope_precedence.word(),
+            "service_id_encoding": meant.service_id_encoding.word(),
+            "echo": meant.echo.word(),
+        },
+        "levels": levels.collect::<Vec<_>>(),
+        "default_level": policy.level(policy.default_level).title(),
+        "groups": groups.collect::<Vec<_>>(),
+        "rules": policy.rules.len(),
+        "sl2vl_scopes": policy.setup.sl2vl.len(),
+        "vlarb_scopes": policy.setup.vlarb.len(),
+        "diagnostics": remarks.collect::<Vec<_>>(),
+        "diff": changes.map(Changes::json),
+    })
+}
+
+fn print(read: &PolicyFile, site: Option<&Site>, remarks: &[Found]) {
+    let policy = &read.policy;
+    println!("{}: loads, dialect {}", read.name, policy.dialect);
+    println!("meant       {}", policy.semantics);
+    for level in &policy.levels {
+        println!("level       {}: {}", level.title(), offer(level));
+    }
+    println!("default     {}", policy.level(policy.default_level).title());
+    for (name, members, _) in groups(policy, site) {
+        match members {
+            Some(1) => println!("group       {name}: 1 port"),
+            Some(members) => println!("group       {name}: {members} ports"),
+            None => println!("group       {name}"),
+        }
+    }
+    println!("rules       {}", policy.rules.len());
+    println!(
+        "set-up      {} SL2VL scopes, {} VL arbitration scopes",
+        policy.setup.sl2vl.len(),
+        policy.setup.vlarb.len()
+    );
+    println!(
+        "remarks     {} errors, {} warnings; `sapphire policy lint` looks closer",
+        count(remarks, Severity::Error),
+        count(remarks, Severity::Warning)
+    );
+}

@@ -1,0 +1,101 @@
+//! `sapphire policy convert`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use policy::{Converted, Dialect, convert};
+use serde_json::json;
+use sm_control::store;
+
+use super::file;
+use crate::failure::{Failure, Outcome};
+use crate::inputs::{ReadingArgs, or_fail};
+use crate::json;
+
+#[derive(Debug, Args)]
+pub(crate) struct Convert {
+    /// Policy file
+    #[arg(id = "policy", value_name = "FILE")]
+    path: PathBuf,
+    /// Dialect to write: RFC 0.2, RFC 0.1 or OpenSM's
+    #[arg(long, value_name = "text|xml|opensm")]
+    to: Dialect,
+    /// File to write; by default standard output
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Write nothing if the other dialect cannot say all of it: exit 3
+    #[arg(long)]
+    strict: bool,
+    /// Print the result as JSON: the text and what it does not say
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    reading: ReadingArgs,
+}
+
+pub(crate) fn run(verb: &Convert) -> Outcome {
+    let options = verb.reading.options();
+    let read = file::read(&verb.path, verb.reading.dialect, &options, None)?;
+    let converted = convert(&read.policy, verb.to);
+    if !verb.json {
+        tell(&read.name, &converted);
+    }
+    if verb.strict && !converted.losses.is_empty() {
+        return Err(Failure::Refused(format!(
+            "{}: {} cannot say all of it, nothing is written",
+            read.name, verb.to
+        )));
+    }
+    if let Some(path) = &verb.output {
+        or_fail(store::write_file(path, converted.text.as_bytes()))?;
+    }
+    if verb.json {
+        return print_json(verb, &read, &converted);
+    }
+    match &verb.output {
+        Some(path) => println!(
+            "{}: {} as {}, {}",
+            path.display(),
+            read.policy.dialect,
+            verb.to,
+            how_much(&converted)
+        ),
+        None => print!("{}", converted.text),
+    }
+    Ok(())
+}
+
+fn tell(name: &str, converted: &Converted) {
+    for loss in &converted.losses {
+        eprintln!(
+            "{name}:{}:{}: warning: {}",
+            loss.span.line, loss.span.column, loss.words
+        );
+    }
+}
+
+fn how_much(converted: &Converted) -> String {
+    match converted.losses.len() {
+        0 => String::from("all of it"),
+        1 => String::from("but for one thing, see the warning"),
+        losses => format!("but for {losses} things, see the warnings"),
+    }
+}
+
+fn print_json(verb: &Convert, read: &file::PolicyFile, converted: &Converted) -> Outcome {
+    let losses = converted.losses.iter().map(|loss| {
+        json!({
+            "line": loss.span.line,
+            "column": loss.span.column,
+            "kind": loss.kind.word(),
+            "message": loss.words,
+        })
+    });
+    json::print(&json!({
+        "file": read.name,
+        "from": read.policy.dialect.word(),
+        "to": verb.to.word(),
+        "losses": losses.collect::<Vec<_>>(),
+        "text": converted.text,
+    }))
+}

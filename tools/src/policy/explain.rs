@@ -1,0 +1,24 @@
+//! `sapphire policy explain`: `sapphire explain` with the policy in the first place.
+
+use clap::Args;
+
+use super::file::FileArgs;
+use crate::explain::{self, Question};
+use crate::failure::{Failure, Outcome};
+
+#[derive(Debug, Args)]
+pub(crate) struct Explain {
+    #[command(flatten)]
+    file: FileArgs,
+    #[command(flatten, next_help_heading = Option::<&'static str>::None)]
+    question: Question,
+}
+
+pub(crate) fn run(verb: &Explain) -> Outcome {
+    let inputs = verb.file.inputs().ok_or_else(|| {
+        Failure::Usage(String::from(
+            "which rule decides depends on the ports: give --fabric",
+        ))
+    })?;
+    explain::explain(&inputs, &verb.question)
+}

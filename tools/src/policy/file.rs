@@ -1,0 +1,102 @@
+//! The policy file of a verb, and the fabric that it is for.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use policy::{Dialect, ParseOptions, PortFacts};
+use sm_control::pipeline::{self, Inputs, Sources};
+
+use crate::failure::{Failure, Outcome};
+use crate::inputs::{ReadingArgs, SiteArgs, failure, warn};
+
+/// A policy file, and perhaps a fabric.
+#[derive(Debug, Args)]
+pub(crate) struct FileArgs {
+    /// Policy file
+    #[arg(id = "policy", value_name = "FILE")]
+    pub(super) path: PathBuf,
+    #[command(flatten)]
+    pub(super) reading: ReadingArgs,
+    /// The fabric that it is for: ibsim net file, ibnetdiscover output, opensm-subnet.lst, or a
+    /// directory of OpenSM dumps; .xz accepted
+    #[arg(
+        long,
+        value_name = "FILE|DIR",
+        help_heading = "The fabric that it is for"
+    )]
+    fabric: Option<PathBuf>,
+    #[command(flatten, next_help_heading = "The fabric that it is for")]
+    site: SiteArgs,
+}
+
+/// A fabric as policies see it.
+pub(crate) struct Site {
+    pub(super) sources: Sources,
+    pub(super) facts: Vec<PortFacts>,
+}
+
+/// A policy file that was read and parsed.
+pub(crate) struct PolicyFile {
+    pub(super) name: String,
+    pub(super) text: String,
+    pub(super) policy: policy::Policy,
+}
+
+impl FileArgs {
+    /// What the pipeline takes, if there is a fabric.
+    pub(super) fn inputs(&self) -> Option<Inputs> {
+        let site = self.site.inputs(self.fabric.as_deref()?);
+        Some(self.reading.apply(Some(self.path.clone()), site))
+    }
+
+    /// Reads the fabric, if there is one.
+    pub(super) fn site(&self) -> Outcome<Option<Site>> {
+        self.fabric
+            .as_ref()
+            .map(|fabric| {
+                let sources = pipeline::read(&self.site.inputs(fabric))
+                    .map_err(|problem| failure(problem.into()))?;
+                warn(&sources.warnings);
+                let facts = sources.subnet.port_facts();
+                Ok(Site { sources, facts })
+            })
+            .transpose()
+    }
+
+    /// Reads the file for this fabric.
+    pub(super) fn read(&self, site: Option<&Site>) -> Outcome<PolicyFile> {
+        read(&self.path, self.reading.dialect, &self.options(site), site)
+    }
+
+    /// Options of the parsers.
+    pub(super) fn options(&self, site: Option<&Site>) -> ParseOptions {
+        let own = self.reading.options();
+        site.map_or(own, |site| ParseOptions {
+            max_rate_code: site.sources.options.max_rate_code(),
+            ..own
+        })
+    }
+}
+
+/// Reads a policy file and judges it as a load would.
+pub(super) fn read(
+    path: &Path,
+    dialect: Option<Dialect>,
+    options: &ParseOptions,
+    site: Option<&Site>,
+) -> Outcome<PolicyFile> {
+    let name = path.display().to_string();
+    let bytes = fs::read(path).map_err(|error| Failure::Failed(format!("{name}: {error}")))?;
+    let text = policy::decode(&bytes).into_owned();
+    let parsed = policy::parse_as(&text, dialect, options).and_then(|policy| match site {
+        Some(site) => {
+            policy::check(&policy, &site.facts, &site.sources.partitions).map(|()| policy)
+        }
+        None => Ok(policy),
+    });
+    match parsed {
+        Ok(policy) => Ok(PolicyFile { name, text, policy }),
+        Err(error) => Err(super::source::refused(&name, &text, &error)),
+    }
+}

@@ -1,0 +1,193 @@
+//! `sapphire policy lint`.
+
+use std::io::{self, BufWriter, Write};
+
+use clap::Args;
+use policy::Span;
+use policy::lint::{CATALOGUE, Finding, LintId, Needs, Severity};
+use serde_json::{Value, json};
+use sm_control::lint::TablesInForce;
+use sm_control::pipeline;
+use sm_control::qos_setup::{Ground, ScopeFit, Scopes};
+
+use super::file::{FileArgs, PolicyFile, Site};
+use super::source::render_with;
+use crate::failure::{Failure, Outcome};
+use crate::inputs::{failure, warn};
+
+#[derive(Debug, Args)]
+pub(crate) struct Lint {
+    /// Make these checks only
+    #[arg(long, value_name = "L10,..", value_delimiter = ',')]
+    only: Vec<LintId>,
+    /// Say nothing of these checks
+    #[arg(long, value_name = "L21,..", value_delimiter = ',')]
+    allow: Vec<LintId>,
+    /// Print one JSON line for each finding
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    file: FileArgs,
+}
+
+pub(crate) fn run(verb: &Lint) -> Outcome {
+    let site = verb.file.site()?;
+    // What the fabric makes of the policy is for the checks to tell.
+    let options = verb.file.options(site.as_ref());
+    let read = super::file::read(&verb.file.path, verb.file.reading.dialect, &options, None)?;
+    let has_fabric = site.is_some();
+    let mut findings = match site {
+        Some(site) => in_fabric(verb, &read, site)?,
+        None => policy::lint::lint(&read.policy, None, Some(&read.text)),
+    };
+    findings.retain(|finding| verb.tells(finding.id));
+    let tally = Tally::new(&findings);
+    print(verb, &read, &findings, &tally).or_else(|error| match error.kind() {
+        // Whoever reads it has seen enough.
+        io::ErrorKind::BrokenPipe => Ok(()),
+        _ => Err(Failure::failed(error)),
+    })?;
+    if !has_fabric {
+        verb.tell_what_was_left_out();
+    }
+    match tally.errors {
+        0 => Ok(()),
+        _ => Err(Failure::Refused(format!(
+            "{}: {}",
+            read.name,
+            count(tally.errors, "error")
+        ))),
+    }
+}
+
+impl Lint {
+    fn tells(&self, id: LintId) -> bool {
+        (self.only.is_empty() || self.only.contains(&id)) && !self.allow.contains(&id)
+    }
+
+    fn tell_what_was_left_out(&self) {
+        let left_out = CATALOGUE
+            .iter()
+            .filter(|check| check.needs == Needs::Fabric);
+        let left_out = left_out.filter(|check| self.tells(check.id));
+        let ids: Vec<String> = left_out.map(|check| check.id.to_string()).collect();
+        match ids.len() {
+            0 => {}
+            1 => eprintln!(
+                "without --fabric: 1 check was not made ({})",
+                ids.join(", ")
+            ),
+            checks => {
+                eprintln!(
+                    "without --fabric: {checks} checks were not made ({})",
+                    ids.join(", ")
+                );
+            }
+        }
+    }
+}
+
+fn in_fabric(verb: &Lint, read: &PolicyFile, site: Site) -> Outcome<Vec<Finding>> {
+    let mut sources = site.sources;
+    if !sources.options.qos {
+        warn(&["QoS is off: no policy is in force".to_owned()]);
+    }
+    sources.policy = Some(read.policy.clone());
+    let mut parts = pipeline::route(sources).map_err(failure)?;
+    let applies = verb.file.inputs().is_some_and(|inputs| inputs.apply_setup);
+    let tables = match applies {
+        true => TablesInForce::Scopes,
+        false => TablesInForce::OpenSm,
+    };
+    if tables == TablesInForce::Scopes {
+        let scopes = Scopes::new(&read.policy, Ground::of_parts(&parts), ScopeFit::Rfc);
+        let given = scopes.given_sl2vl();
+        parts.routes = parts.routes.with_sl2vl(&parts.topology, &given);
+    }
+    Ok(sm_control::lint::lint(
+        &parts,
+        &read.policy,
+        Some(&read.text),
+        tables,
+    ))
+}
+
+/// How many findings there are.
+struct Tally {
+    errors: usize,
+    warnings: usize,
+    infos: usize,
+}
+
+impl Tally {
+    fn new(findings: &[Finding]) -> Self {
+        let of = |severity| findings.iter().filter(|it| it.severity == severity).count();
+        Self {
+            errors: of(Severity::Error),
+            warnings: of(Severity::Warning),
+            infos: of(Severity::Info),
+        }
+    }
+}
+
+fn count(number: usize, what: &str) -> String {
+    let ending = if number == 1 { "" } else { "s" };
+    format!("{number} {what}{ending}")
+}
+
+fn print(verb: &Lint, read: &PolicyFile, findings: &[Finding], tally: &Tally) -> io::Result<()> {
+    let mut out = BufWriter::new(io::stdout().lock());
+    if verb.json {
+        for finding in findings {
+            serde_json::to_writer(&mut out, &line(&read.name, finding))?;
+            writeln!(out)?;
+        }
+        return out.flush();
+    }
+    for finding in findings {
+        write!(out, "{}", in_words(read, finding))?;
+    }
+    let Tally {
+        errors,
+        warnings,
+        infos,
+    } = *tally;
+    let counts = [(errors, "error"), (warnings, "warning"), (infos, "remark")];
+    let counts = counts.iter().filter(|(number, _)| *number > 0);
+    let counts: Vec<_> = counts.map(|(number, what)| count(*number, what)).collect();
+    match counts.is_empty() {
+        true => writeln!(out, "{}: nothing found", read.name)?,
+        false => writeln!(out, "{}: {}", read.name, counts.join(", "))?,
+    }
+    out.flush()
+}
+
+fn in_words(read: &PolicyFile, finding: &Finding) -> String {
+    let head = format!("{}[{}]: {}", finding.severity, finding.id, finding.sentence);
+    let mut notes = vec![finding.remedy.to_string()];
+    notes.extend(finding.related.iter().map(|related| {
+        let Span { line, column, .. } = related.span;
+        format!("{line}:{column}: {}", related.label)
+    }));
+    render_with(&read.name, &read.text, finding.span, &head, &notes)
+}
+
+fn line(name: &str, finding: &Finding) -> Value {
+    let related = finding.related.iter().map(|related| {
+        json!({
+            "line": related.span.line,
+            "column": related.span.column,
+            "message": related.label,
+        })
+    });
+    json!({
+        "id": finding.id.to_string(),
+        "severity": finding.severity.word(),
+        "file": name,
+        "line": finding.span.map(|span| span.line),
+        "column": finding.span.map(|span| span.column),
+        "message": finding.sentence,
+        "remedy": finding.remedy,
+        "related": related.collect::<Vec<_>>(),
+    })
+}

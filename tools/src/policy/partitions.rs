@@ -1,0 +1,168 @@
+//! `sapphire policy partitions`: who is in which partition, and the groups that IPoIB will find.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use policy::partitions::{MulticastGroup, Partition};
+use policy::{Membership, Partitions as Held};
+use routing::Topology;
+use sa_wire::Pkey;
+use serde_json::{Value, json};
+use sm_control::pipeline::{self, Sources};
+use sm_control::words::first_few;
+
+use crate::failure::Outcome;
+use crate::inputs::{SiteArgs, failure, warn};
+use crate::json;
+
+#[derive(Debug, Args)]
+pub(crate) struct Partitions {
+    /// Fabric file: ibsim net file, ibnetdiscover output, opensm-subnet.lst, or a directory of
+    /// OpenSM dumps; .xz accepted
+    #[arg(long, value_name = "FILE|DIR")]
+    fabric: PathBuf,
+    #[command(flatten)]
+    site: SiteArgs,
+    /// Print as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(verb: &Partitions) -> Outcome {
+    let inputs = verb.site.inputs(&verb.fabric);
+    let sources = pipeline::read(&inputs).map_err(|problem| failure(problem.into()))?;
+    warn(&sources.warnings);
+    let view = View {
+        topology: sources.subnet.topology(&sources.options),
+        sources: &sources,
+    };
+    if verb.json {
+        return json::print(&view.json());
+    }
+    view.print();
+    Ok(())
+}
+
+/// Partitions in a fabric.
+struct View<'a> {
+    sources: &'a Sources,
+    topology: Topology,
+}
+
+impl View<'_> {
+    fn held(&self) -> &Held {
+        &self.sources.partitions
+    }
+
+    fn partitions(&self) -> impl Iterator<Item = (usize, &Partition)> {
+        self.held().list().iter().enumerate()
+    }
+
+    /// Names of the ports that belong to a partition in this way.
+    fn members(&self, partition: usize, how: Membership) -> Vec<String> {
+        let ports = 0..self.topology.end_ports.len();
+        ports
+            .filter(|port| self.held().membership(*port, partition) == Some(how))
+            .map(|port| self.name(port))
+            .collect()
+    }
+
+    fn name(&self, port: usize) -> String {
+        let subnet = &self.sources.subnet;
+        subnet.end_ports().get(port).map_or_else(
+            || format!("port {port}"),
+            |end| subnet.fabric().port_name(end.at),
+        )
+    }
+
+    /// Names of the members of the group's partition that are too slow or whose MTU is too small
+    /// to join it; switches are not asked, they need not.
+    fn unfit(&self, group: &MulticastGroup) -> Vec<String> {
+        let partition = self.partitions().find(|(_, held)| held.base == group.base);
+        let Some((partition, _)) = partition else {
+            return Vec::new();
+        };
+        let ports = self.topology.end_ports.iter().enumerate();
+        ports
+            .filter(|(port, end)| {
+                end.port_number != 0
+                    && self.held().membership(*port, partition).is_some()
+                    && (end.capacity.mtu < group.mtu || end.capacity.rate < group.rate.rank())
+            })
+            .map(|(port, _)| self.name(port))
+            .collect()
+    }
+
+    fn json(&self) -> Value {
+        let partitions = self.partitions().map(|(at, partition)| {
+            json!({
+                "name": partition.name,
+                "pkey": format!("0x{:04x}", partition.base | Pkey::FULL_BIT),
+                "sl": partition.sl.get(),
+                "full": self.members(at, Membership::Full),
+                "limited": self.members(at, Membership::Limited),
+                "both": self.members(at, Membership::Both),
+            })
+        });
+        let groups = self.held().multicast_groups().iter().map(|group| {
+            json!({
+                "mgid": group.mgid.to_string(),
+                "pkey": format!("0x{:04x}", group.base | Pkey::FULL_BIT),
+                "mtu_bytes": group.mtu.bytes(),
+                "rate": group.rate.to_string(),
+                "sl": group.sl.get(),
+                "q_key": format!("0x{:08x}", group.q_key),
+                "tclass": group.tclass,
+                "flow_label": group.flow_label,
+                "scope": group.scope,
+                "hop_limit": group.hop_limit,
+                "cannot_join": self.unfit(group),
+            })
+        });
+        json!({
+            "partitions": partitions.collect::<Vec<_>>(),
+            "groups": groups.collect::<Vec<_>>(),
+        })
+    }
+
+    fn print(&self) {
+        for (at, partition) in self.partitions() {
+            let Partition { name, base, sl, .. } = partition;
+            println!("partition   {name} 0x{base:04x}, SL {}", sl.get());
+            let ways = [
+                (Membership::Full, "full"),
+                (Membership::Limited, "limited"),
+                (Membership::Both, "both"),
+            ];
+            for (how, word) in ways {
+                let members = self.members(at, how);
+                if !members.is_empty() {
+                    println!("  {word:<9} {}: {}", members.len(), first_few(&members));
+                }
+            }
+        }
+        for group in self.held().multicast_groups() {
+            println!(
+                "group       {}: P_Key 0x{:04x}, MTU {}, {}, SL {}, Q_Key 0x{:08x}, TClass {}, \
+                 scope {}, hop limit {}",
+                group.mgid,
+                group.base | Pkey::FULL_BIT,
+                group.mtu.bytes(),
+                group.rate,
+                group.sl.get(),
+                group.q_key,
+                group.tclass,
+                group.scope,
+                group.hop_limit
+            );
+            let unfit = self.unfit(group);
+            if !unfit.is_empty() {
+                println!(
+                    "  warning   {} members cannot join, their MTU or rate is less: {}",
+                    unfit.len(),
+                    first_few(&unfit)
+                );
+            }
+        }
+    }
+}
