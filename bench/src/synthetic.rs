@@ -34,6 +34,8 @@ pub fn torus_model(radix: [u8; 3], hosts: u8) -> Option<Model> {
     }
     let count = ports.len();
     Some(Model {
+        groups: Vec::new(),
+        prefix_routes: Vec::new(),
         provenance: Provenance {
             engine: "torus-2qos".into(),
             ..Default::default()

@@ -114,6 +114,8 @@ fn snapshot(facts: &[PortFacts], tables: PolicyTables) -> Snapshot {
         coordinate: None,
     };
     let model = Model {
+        groups: Vec::new(),
+        prefix_routes: Vec::new(),
         provenance: Provenance::default(),
         subnet: Subnet::default(),
         ports: facts.iter().zip(1..).map(row).collect(),

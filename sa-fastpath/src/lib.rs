@@ -7,5 +7,6 @@ pub mod answer;
 pub mod port;
 pub mod publish;
 pub mod punt;
+pub mod rmpp;
 pub mod stats;
 pub mod worker;

@@ -53,6 +53,8 @@ pub struct FabricSection {
     pub lmc: Option<u8>,
     /// `opensm.conf`, for the options that answers depend on.
     pub opensm_conf: Option<PathBuf>,
+    /// `prefix-routes.conf`; else what `opensm_conf` names beside itself.
+    pub prefix_routes: Option<PathBuf>,
     /// Overrides `qos` of `opensm_conf`.
     pub qos: Option<bool>,
 }
@@ -332,6 +334,7 @@ impl Config {
             Some(&mut self.fabric.path),
             self.fabric.lids.as_mut(),
             self.fabric.opensm_conf.as_mut(),
+            self.fabric.prefix_routes.as_mut(),
             self.routing.torus_conf.as_mut(),
             self.policy.file.as_mut(),
             self.partitions.file.as_mut(),

@@ -11,6 +11,7 @@ pub mod generate;
 pub mod lint;
 pub mod pipeline;
 pub mod qos_setup;
+pub mod records;
 pub mod request;
 pub mod server;
 pub mod slow_sa;

@@ -14,6 +14,7 @@ use sa_wire::mad::Status;
 use sa_wire::path_record::PathRecord;
 use sm_control::fabric::{Fabric, Loaded, OpenSmOptions, Subnet, SubnetOptions, load, net};
 use sm_control::generate::{TorusSpec, plan};
+use sm_control::pipeline::Beyond;
 use sm_control::twin::{Reply, Twin, TwinInputs, TwinOptions};
 
 const GET: u8 = 0x01;
@@ -195,6 +196,7 @@ struct World {
     ports: Vec<PortFacts>,
     partitions: Partitions,
     rate_caps: Vec<RateCaps>,
+    beyond: Beyond,
 }
 
 impl World {
@@ -242,6 +244,7 @@ impl World {
             routes: route(&topology),
             partitions: Partitions::new(&config, &ports, PartitionOptions::default()),
             rate_caps: caps.collect(),
+            beyond: Beyond::default(),
             topology,
             ports,
         }
@@ -255,6 +258,7 @@ impl World {
             ports: &self.ports,
             partitions: &self.partitions,
             rate_caps: &self.rate_caps,
+            beyond: &self.beyond,
         };
         Twin::new(inputs, options)
     }

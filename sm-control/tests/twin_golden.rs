@@ -13,6 +13,7 @@ use sa_wire::mad::Status;
 use sa_wire::path_record::{FlowWord, NumbPathByte, PathRecord, QosClassSl, SelectedValue};
 use serde_json::Value;
 use sm_control::fabric::{self, Loaded, OpenSmOptions, Subnet, SubnetOptions};
+use sm_control::pipeline::Beyond;
 use sm_control::twin::{Reply, Twin, TwinInputs, TwinOptions};
 
 /// Cases that the twin answers otherwise on purpose, with the reason.
@@ -88,6 +89,7 @@ struct Scenario {
     ports: Vec<PortFacts>,
     partitions: Partitions,
     rate_caps: Vec<RateCaps>,
+    beyond: Beyond,
     options: TwinOptions,
 }
 
@@ -120,6 +122,7 @@ impl Scenario {
         Self {
             directory: directory.to_owned(),
             rate_caps: caps.collect(),
+            beyond: Beyond::default(),
             partitions: Partitions::new(&config, &ports, of_partitions),
             options: TwinOptions {
                 prefix: options.subnet_prefix,
@@ -154,6 +157,7 @@ impl Scenario {
             ports: &self.ports,
             partitions: &self.partitions,
             rate_caps: &self.rate_caps,
+            beyond: &self.beyond,
         };
         Twin::new(inputs, self.options)
     }

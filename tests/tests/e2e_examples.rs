@@ -122,6 +122,7 @@ fn an_example_passes_its_check_on_real_files() -> Result<()> {
         "tests/golden/torus/s01-6x5/torus-2QoS.conf",
     )?;
     put("qos-policy.conf", "docs/examples/qos-policy.conf")?;
+    fs::write(directory.path().join("prefix-routes.conf"), "* *\n")?;
     fs::write(
         directory.path().join("partitions.conf"),
         "Default=0x7fff, ipoib : ALL=full;\n",

@@ -99,7 +99,9 @@ fn sighup_loads_and_other_attributes_get_an_answer() -> Result<()> {
     ensure!(bed.daemon.next_epoch("ready")? == 1);
 
     class_port_info(&bed, "0x0000B5EA")?;
-    let refused = bed.fabric.saquery("H2", &["NR"]).unwrap_err().to_string();
+    let node = bed.fabric.saquery("H2", &["NR", "1"])?;
+    ensure!(node.contains("H1") && node.contains("NodeRecord"), "{node}");
+    let refused = bed.fabric.saquery("H2", &["SR"]).unwrap_err().to_string();
     ensure!(
         refused.contains("0x000c"),
         "method or attribute not supported: {refused}"

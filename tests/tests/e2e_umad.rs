@@ -56,7 +56,9 @@ fn over_umad_it_answers_saquery_and_sapphire_query() -> Result<()> {
         "{answer}"
     );
 
-    let refused = fabric.saquery("H2", &["NR"]).unwrap_err().to_string();
+    let node = fabric.saquery("H2", &["NR", "3"])?;
+    ensure!(node.contains("NodeDescription.........H2"), "{node}");
+    let refused = fabric.saquery("H2", &["SR"]).unwrap_err().to_string();
     ensure!(refused.contains("0x000c"), "by the slow lane: {refused}");
     let counters = daemon.counters()?;
     ensure!(count(&counters, "answered=")? >= 2, "{counters}");

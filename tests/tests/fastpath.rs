@@ -360,7 +360,7 @@ fn no_request_makes_a_worker_allocate() {
     for (reason, name) in DropReason::ALL {
         let reached = stats.dropped[reason as usize] > 0;
         assert!(
-            reached || name == "queue_full",
+            reached || matches!(name, "queue_full" | "rmpp"),
             "no request was dropped as {name}"
         );
     }

@@ -187,7 +187,7 @@ proptest! {
         if respond(snapshot, &slot).is_none() {
             let has_key = ![0, 1].contains(&u64::from_be_bytes(mad[36..44].try_into().unwrap()));
             let is_stranger = snapshot.port_by_lid(lid).is_none();
-            let is_control = mad[26] & 1 == 1 && mad[25] > 1;
+            let is_control = sa_fastpath::rmpp::is_part(sa_wire::sa::SaMad::from_bytes(&slot.mad));
             let is_request = [0x01, 0x02, 0x12, 0x13, 0x14, 0x15].contains(&mad[3]);
             prop_assert!(has_key || is_stranger || is_control || !is_request || mad[1] != 3);
         }

@@ -12,8 +12,7 @@ use sa_wire::sa::{AttributeId, DATA_OFFSET, DATA_SIZE, SaMad};
 use sa_wire::umad::{MAD_SIZE, Slot};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use sm_control::fabric::subnet::Subnet;
-use sm_control::pipeline::{self, Stamp};
+use sm_control::pipeline::{self, Parts, Stamp};
 use sm_control::{request, slow_sa, store};
 use zerocopy::IntoBytes;
 
@@ -62,17 +61,17 @@ struct Query {
 }
 
 pub(crate) fn run(verb: &Answer) -> Outcome {
-    let (snapshot, subnet) = match (&verb.snapshot, &verb.fabric) {
+    let (snapshot, parts) = match (&verb.snapshot, &verb.fabric) {
         (Some(path), _) => (or_fail(store::open(path))?, None),
         (None, Some(fabric)) => {
             let inputs = verb.policy.apply(verb.site.inputs(fabric));
             let compiled = pipeline::compile(&inputs, Stamp::default()).map_err(failure)?;
             warn(&compiled.warnings);
-            (compiled.snapshot, Some(compiled.parts.subnet))
+            (compiled.snapshot, Some(compiled.parts))
         }
         (None, None) => return Err(Failure::Usage("give --fabric or --snapshot".to_owned())),
     };
-    let answerer = Answerer { snapshot, subnet };
+    let answerer = Answerer { snapshot, parts };
     let (input, mut output) = (std::io::stdin().lock(), std::io::stdout().lock());
     for (number, line) in (1..).zip(input.lines()) {
         let line = or_fail(line)?;
@@ -89,7 +88,8 @@ pub(crate) fn run(verb: &Answer) -> Outcome {
 
 struct Answerer {
     snapshot: Snapshot,
-    subnet: Option<Subnet>,
+    /// What the snapshot was compiled from; none where it was read.
+    parts: Option<Parts>,
 }
 
 impl Answerer {
@@ -109,7 +109,7 @@ impl Answerer {
             .ok_or("expected \"request_hex\"")?;
         let lid = self.requester(line.from.as_ref())?;
         let slot = slot(lid, query, &hex(data)?)?;
-        let Some(reply) = slow_sa::respond(&self.snapshot, &slot) else {
+        let Some(reply) = slow_sa::respond_with(&self.snapshot, self.parts.as_ref(), &slot) else {
             return Ok(json!({ "id": line.id, "status": "drop" }));
         };
         let (status, records) = request::parse(&reply).map_err(|error| error.to_string())?;
@@ -129,20 +129,22 @@ impl Answerer {
         slot.mad = bytes
             .try_into()
             .map_err(|_| format!("a MAD has 256 bytes, this has {count}"))?;
-        Ok(match slow_sa::respond(&self.snapshot, &slot) {
-            None => json!({ "id": line.id, "status": "drop" }),
-            Some(reply) => {
-                let segments: Vec<String> =
-                    segments(&reply).iter().map(|mad| to_hex(mad)).collect();
-                json!({ "id": line.id, "mad_hex": segments })
-            }
-        })
+        Ok(
+            match slow_sa::respond_with(&self.snapshot, self.parts.as_ref(), &slot) {
+                None => json!({ "id": line.id, "status": "drop" }),
+                Some(reply) => {
+                    let segments: Vec<String> =
+                        segments(&reply).iter().map(|mad| to_hex(mad)).collect();
+                    json!({ "id": line.id, "mad_hex": segments })
+                }
+            },
+        )
     }
 
     /// A node's name, or a LID.
     fn requester(&self, from: Option<&Value>) -> Result<u16, String> {
         let lid = |number: u64| u16::try_from(number).map_err(|_| "LID over 65535".to_owned());
-        match (from, &self.subnet) {
+        match (from, self.parts.as_ref().map(|parts| &parts.subnet)) {
             (Some(Value::Number(number)), _) => lid(number.as_u64().ok_or("LID below 0")?),
             (Some(Value::String(name)), Some(subnet)) => {
                 let found = subnet.find(name).map_err(|error| error.to_string())?;

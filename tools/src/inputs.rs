@@ -48,6 +48,10 @@ pub(crate) struct SiteArgs {
     /// opensm.conf, for the options that routes and answers depend on
     #[arg(long, requires = "fabric", value_name = "FILE")]
     opensm_conf: Option<PathBuf>,
+    /// prefix-routes.conf, for DGIDs of other subnets [default: prefix_routes_file of opensm.conf,
+    /// where that is a relative path]
+    #[arg(long, requires = "fabric", value_name = "FILE")]
+    prefix_routes: Option<PathBuf>,
     /// QoS off: no policy, SLs not checked
     #[arg(long, requires = "fabric")]
     no_qos: bool,
@@ -197,6 +201,7 @@ impl SiteArgs {
             torus_conf: self.torus_conf.clone(),
             partitions: self.partitions.clone(),
             opensm_conf: self.opensm_conf.clone(),
+            prefix_routes: self.prefix_routes.clone(),
             qos: self.no_qos.then_some(false),
             engine: match self.engine {
                 Engine::Auto => EngineChoice::Auto,

@@ -27,6 +27,9 @@ pub enum BuildError {
         /// How many there may be.
         limit: usize,
     },
+    /// Two multicast groups have one address.
+    #[error("two multicast groups have the address {0}")]
+    DuplicateGroup(sa_wire::Gid),
     /// A part of the model contradicts another.
     #[error("{what} is inconsistent with the rest of the model")]
     Inconsistent {

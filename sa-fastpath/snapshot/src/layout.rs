@@ -15,7 +15,7 @@ use crate::error::LoadError;
 pub const MAGIC: [u8; 8] = *b"SAPHSNAP";
 
 /// Version of the layout in this file and in `records`.
-pub const FORMAT_VERSION: u32 = 3;
+pub const FORMAT_VERSION: u32 = 4;
 
 /// Reads as this number only in the byte order it was written in.
 pub(crate) const BYTE_ORDER_MARK: u32 = 0x0102_0304;
@@ -143,6 +143,10 @@ sections! {
     /// First rule that asks for ends only, by (source class, destination class); the number of
     /// rules for none.
     FirstRules = "first rules": u16,
+    /// Multicast groups in the order of their MGIDs.
+    Groups = "multicast groups": crate::records::GroupRecord,
+    /// Routes to other subnets; the first that fits counts.
+    PrefixRoutes = "prefix routes": crate::records::PrefixRouteRecord,
 }
 
 /// The next multiple of [`ALIGN`].

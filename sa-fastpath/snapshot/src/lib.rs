@@ -12,6 +12,7 @@
 mod backing;
 mod build;
 mod error;
+mod far;
 mod first_rule;
 mod guid_index;
 mod layout;
@@ -30,7 +31,7 @@ pub use layout::{FORMAT_VERSION, MAGIC};
 pub use lookup::PathParameters;
 pub use policy_match::{MatchInput, Matched, RareInput, RequestClasses};
 pub use records::{
-    LevelRecord, PathClassRecord, PkeyRangeRecord, PortIx, PortRecord, SubnetRecord, level_flags,
-    port_flags,
+    GroupRecord, LevelRecord, PathClassRecord, PkeyRangeRecord, PortIx, PortRecord, SubnetRecord,
+    level_flags, port_flags,
 };
 pub use snapshot::{Snapshot, SnapshotInfo};

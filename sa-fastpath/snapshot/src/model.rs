@@ -4,7 +4,9 @@
 //! switch's port 0); its index is its place in [`Model::ports`]. A *switch index* is the place of
 //! a switch in the routing topology; only equality matters here.
 
-use sa_wire::{Guid, Lid, Lmc, Mtu, NodeType, Pkey, RateRank, SlVlMask, SubnetPrefix};
+use sa_wire::{
+    Gid, Guid, Lid, Lmc, Mlid, Mtu, NodeType, Pkey, Rate, RateRank, Sl, SlVlMask, SubnetPrefix,
+};
 
 /// Everything a snapshot is built from.
 #[derive(Debug, Clone)]
@@ -21,6 +23,10 @@ pub struct Model {
     pub paths: PathTables,
     /// Compiled QoS policy; none when QoS is off or no policy is in force.
     pub policy: Option<PolicyTables>,
+    /// Multicast groups, in any order; MGIDs are unique.
+    pub groups: Vec<GroupRow>,
+    /// Ways to other subnets; the first that fits counts.
+    pub prefix_routes: Vec<PrefixRouteRow>,
 }
 
 /// Where a snapshot came from; text for people and digests for comparison, never a clock reading
@@ -150,6 +156,44 @@ pub struct PartitionRow {
     pub base: u16,
     /// Its service level, 0 when QoS is off.
     pub sl: u8,
+}
+
+/// A multicast group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct GroupRow {
+    /// Its address.
+    pub mgid: Gid,
+    /// Its LID.
+    pub mlid: Mlid,
+    /// P_Key, with the membership bit.
+    pub pkey: Pkey,
+    /// Queue key.
+    pub q_key: u32,
+    /// Packet size.
+    pub mtu: Mtu,
+    /// Speed.
+    pub rate: Rate,
+    /// Packet life time, 6 bits.
+    pub packet_life: u8,
+    /// Service level.
+    pub sl: Sl,
+    /// Traffic class.
+    pub tclass: u8,
+    /// Flow label, 20 bits.
+    pub flow_label: u32,
+    /// Hop limit.
+    pub hop_limit: u8,
+    /// Scope as its records have it, 4 bits.
+    pub scope: u8,
+}
+
+/// Where packets to another subnet leave this one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PrefixRouteRow {
+    /// Prefix of the other subnet; none for any. (No subnet has prefix 0.)
+    pub prefix: Option<SubnetPrefix>,
+    /// Index of the router's port; none when it is not there, which ends the search all the same.
+    pub router: Option<usize>,
 }
 
 /// How the SL of a path is finished after policy and partition chose one.

@@ -312,6 +312,52 @@ pub(crate) struct RuleRecord {
     pub level: u32,
 }
 
+/// A multicast group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+pub struct GroupRecord {
+    /// Its address, wire bytes.
+    pub mgid: [u8; 16],
+    /// Queue key.
+    pub q_key: u32,
+    /// Flow label.
+    pub flow_label: u32,
+    /// Its LID.
+    pub mlid: u16,
+    /// P_Key with the membership bit.
+    pub pkey: u16,
+    /// MTU code.
+    pub mtu: u8,
+    /// Rate code.
+    pub rate: u8,
+    /// Packet life time, 6 bits.
+    pub packet_life: u8,
+    /// Service level.
+    pub sl: u8,
+    /// Traffic class.
+    pub tclass: u8,
+    /// Hop limit.
+    pub hop_limit: u8,
+    /// Scope.
+    pub scope: u8,
+    /// Zero.
+    pub reserved: u8,
+}
+
+/// Where packets to other subnets leave this one.
+#[derive(Debug, Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+pub(crate) struct PrefixRouteRecord {
+    /// Prefix of the other subnet, wire bytes; zero for any.
+    pub prefix: [u8; 8],
+    /// Port index + 1 of the router, 0 when there is none.
+    pub router: u16,
+    /// Zero.
+    pub reserved: [u16; 3],
+}
+
+const _: () = assert!(size_of::<GroupRecord>() == 36);
+const _: () = assert!(size_of::<PrefixRouteRecord>() == 16);
 const _: () = assert!(size_of::<PortRecord>() == 32);
 const _: () = assert!(size_of::<PathClassRecord>() == 4);
 const _: () = assert!(size_of::<SubnetRecord>() == 64);

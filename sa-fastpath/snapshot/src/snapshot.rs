@@ -4,8 +4,9 @@ use crate::backing::Backing;
 use crate::error::LoadError;
 use crate::layout::{Range, SectionId, parse};
 use crate::records::{
-    ClassRecord, LevelRecord, PathBitsRecord, PathClassRecord, PkeyRangeRecord, PkeySetRecord,
-    PolicyRecord, PortRecord, RuleRecord, RuleWordRecord, SubnetRecord,
+    ClassRecord, GroupRecord, LevelRecord, PathBitsRecord, PathClassRecord, PkeyRangeRecord,
+    PkeySetRecord, PolicyRecord, PortRecord, PrefixRouteRecord, RuleRecord, RuleWordRecord,
+    SubnetRecord,
 };
 use crate::section::Section;
 
@@ -54,6 +55,8 @@ pub(crate) struct Sections {
     pub(crate) policy_classes: Section<ClassRecord>,
     pub(crate) rule_words: Section<RuleWordRecord>,
     pub(crate) first_rules: Section<u16>,
+    pub(crate) groups: Section<GroupRecord>,
+    pub(crate) prefix_routes: Section<PrefixRouteRecord>,
 }
 
 /// What a snapshot holds, for people.
@@ -230,6 +233,8 @@ impl Sections {
             policy_classes: section(bytes, ranges, Id::PolicyClasses)?,
             rule_words: section(bytes, ranges, Id::RuleWords)?,
             first_rules: section(bytes, ranges, Id::FirstRules)?,
+            groups: section(bytes, ranges, Id::Groups)?,
+            prefix_routes: section(bytes, ranges, Id::PrefixRoutes)?,
         })
     }
 
@@ -270,6 +275,8 @@ impl Sections {
             (Id::PolicyClasses, self.policy_classes.len()),
             (Id::RuleWords, self.rule_words.len()),
             (Id::FirstRules, self.first_rules.len()),
+            (Id::Groups, self.groups.len()),
+            (Id::PrefixRoutes, self.prefix_routes.len()),
         ];
         counts
             .iter()

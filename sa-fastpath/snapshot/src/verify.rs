@@ -1,6 +1,7 @@
 //! What must hold before lookups may trust the tables: every index in range, sorted where
 //! promised, counts that agree. Runs once per load; lookups check nothing again.
 
+mod far;
 mod policy;
 mod rules;
 
@@ -28,6 +29,8 @@ pub(crate) fn verify(snapshot: &Snapshot) -> Checked {
     paths(snapshot)?;
     pkey_sets(snapshot)?;
     text(sections)?;
+    far::groups(sections)?;
+    far::prefix_routes(sections)?;
     match &snapshot.policy {
         Some(record) => policy::policy(sections, record),
         None => policy::no_policy(sections),

@@ -172,6 +172,8 @@ fn snapshot(rules: &[Rule], required: bool) -> Snapshot {
         hops: 1,
     };
     let model = Model {
+        groups: Vec::new(),
+        prefix_routes: Vec::new(),
         provenance: Provenance::default(),
         subnet: Subnet::default(),
         ports: (0..PORTS).map(port).collect(),
@@ -348,9 +350,9 @@ fn reload(mut bytes: Vec<u8>) -> Result<Snapshot, LoadError> {
 #[test]
 fn the_version_before_is_refused_by_name() {
     let mut bytes = indexed().1.as_bytes().to_vec();
-    bytes[16..20].copy_from_slice(&2u32.to_le_bytes());
+    bytes[16..20].copy_from_slice(&3u32.to_le_bytes());
     let error = reload(bytes).unwrap_err();
-    let says = "format version 2, this program reads 3; compile the snapshot again";
+    let says = "format version 3, this program reads 4; compile the snapshot again";
     assert_eq!(error.to_string(), says);
 }
 

@@ -5,7 +5,10 @@
 use proptest::prelude::*;
 use sa_snapshot::model::*;
 use sa_snapshot::{Builder, LoadError, MatchInput, PortIx, RareInput, Snapshot};
-use sa_wire::{Guid, Lid, Lmc, Mtu, NodeType, Pkey, Rate, SlVlMask};
+use sa_wire::{Gid, Guid, Lid, Lmc, Mlid, Mtu, NodeType, Pkey, Rate, Sl, SlVlMask, SubnetPrefix};
+
+/// The place of a router's port, where there are as many ports.
+const ROUTER: u16 = 2;
 
 fn capacity(mtu: u8, rate: u8) -> Capacity {
     let rate = Rate::from_code(rate).unwrap().rank();
@@ -18,10 +21,10 @@ fn capacity(mtu: u8, rate: u8) -> Capacity {
 fn port(ix: u16, lmc: u8, pkeys: &[u16]) -> PortRow {
     PortRow {
         guid: Guid::new(0x1000_0000_0000_0000 + u64::from(ix) * 0x0101_0107).unwrap(),
-        node_type: if ix.is_multiple_of(5) {
-            NodeType::Switch
-        } else {
-            NodeType::Ca
+        node_type: match ix {
+            ROUTER => NodeType::Router,
+            _ if ix.is_multiple_of(5) => NodeType::Switch,
+            _ => NodeType::Ca,
         },
         lid: Lid::new(1 + ix * 8).unwrap(),
         lmc: Lmc::new(lmc).unwrap(),
@@ -173,8 +176,86 @@ fn model(ports: u16, lmc: u8, dense: bool, with_policy: bool) -> Model {
         },
         partitions: vec![PartitionRow { base: 1, sl: 3 }],
         policy: with_policy.then(|| policy(count)),
+        groups: vec![group(0xfe, 1), group(2, 2), group(0x12, 0)],
+        prefix_routes: vec![
+            PrefixRouteRow {
+                prefix: Some(SubnetPrefix(0xfec0 << 48)),
+                router: None,
+            },
+            PrefixRouteRow {
+                prefix: None,
+                router: (ports > ROUTER).then_some(ROUTER.into()),
+            },
+        ],
         ports: rows,
     }
+}
+
+fn group(last: u8, nth: u16) -> GroupRow {
+    let mut mgid = [0; 16];
+    (mgid[0], mgid[15]) = (0xff, last);
+    GroupRow {
+        mgid: Gid(mgid),
+        mlid: Mlid::new(0xc000 + nth).unwrap(),
+        pkey: Pkey::new(0xffff).unwrap(),
+        q_key: 0x8001_0000,
+        mtu: Mtu::M2048,
+        rate: Rate::from_code(3).unwrap(),
+        packet_life: 18,
+        sl: Sl::new(5).unwrap(),
+        tclass: 7,
+        flow_label: 0x12345,
+        hop_limit: 3,
+        scope: 2,
+    }
+}
+
+#[test]
+fn groups_and_routers_are_found() {
+    let snapshot = built(6, 0, false, false);
+    let found = snapshot.group(&group(2, 2).mgid.0).unwrap();
+    assert_eq!(
+        (found.mlid, found.sl, found.flow_label),
+        (0xc002, 5, 0x12345)
+    );
+    assert_eq!(snapshot.group(&group(3, 0).mgid.0), None);
+    assert_eq!(snapshot.groups().len(), 3);
+    let router = snapshot.router_to([1; 8]).unwrap();
+    assert_eq!(
+        snapshot.port(router).guid(),
+        model(6, 0, false, false).ports[usize::from(ROUTER)]
+            .guid
+            .get()
+    );
+    let first_that_fits = [0xfe, 0xc0, 0, 0, 0, 0, 0, 0];
+    assert_eq!(
+        snapshot.router_to(first_that_fits),
+        None,
+        "the first that fits leads nowhere"
+    );
+}
+
+#[test]
+fn groups_and_routes_that_cannot_be_are_refused() {
+    let mut twice = model(6, 0, false, false);
+    twice.groups.push(group(2, 9));
+    let error = Builder::build(&twice).unwrap_err();
+    assert!(error.to_string().contains("ff00::2"), "{error}");
+    let mut nowhere = model(6, 0, false, false);
+    nowhere.prefix_routes[0].router = Some(6);
+    let error = Builder::build(&nowhere).unwrap_err();
+    assert!(error.to_string().contains("router"), "{error}");
+    let mut host = model(6, 0, false, false);
+    host.prefix_routes[0].router = Some(1);
+    let error = Builder::build(&host).unwrap_err();
+    assert!(error.to_string().contains("not to a router"), "{error}");
+    let mut unicast = model(6, 0, false, false);
+    unicast.groups[1].mgid.0[0] = 0xfe;
+    let error = Builder::build(&unicast).unwrap_err();
+    assert!(
+        error.to_string().contains("not a multicast address"),
+        "{error}"
+    );
 }
 
 fn built(ports: u16, lmc: u8, dense: bool, with_policy: bool) -> Snapshot {
@@ -193,6 +274,7 @@ fn the_same_model_gives_the_same_bytes() {
 fn the_order_of_ports_in_the_model_does_not_matter() {
     let mut shuffled = model(40, 0, false, false);
     shuffled.ports.reverse();
+    shuffled.prefix_routes[1].router = Some(39 - usize::from(ROUTER));
     shuffled.paths.rows.reverse();
     shuffled.paths.columns.reverse();
     let straight = built(40, 0, false, false);
@@ -396,6 +478,13 @@ fn exercise(snapshot: &Snapshot) {
         }
     }
     let _ = snapshot.info();
+    for last in 0..=255 {
+        let _ = snapshot.group(&group(last, 0).mgid.0);
+    }
+    for prefix in [[0; 8], [1; 8], [0xfe, 0xc0, 0, 0, 0, 0, 0, 0]] {
+        let router = snapshot.router_to(prefix);
+        let _ = router.map(|router| snapshot.port(router).guid());
+    }
     for guid in 0..64u64 {
         let _ = snapshot.port_by_guid(guid.wrapping_mul(0x9e37_79b9_7f4a_7c15));
     }

@@ -27,28 +27,54 @@ pub(crate) fn ends(snapshot: &Snapshot, query: &PathQuery) -> Result<Ends, Stop>
     if dgid.is_some_and(|gid| gid.is_multicast() || !is_ours(snapshot, &gid)) {
         return Err(Stop::Punt(PuntReason::FarDestination));
     }
+    let destination = dgid.map(|gid| by_gid(snapshot, gid)).transpose()?;
+    resolve(snapshot, query, destination)
+}
+
+/// Resolves the rest, `destination` being what the DGID leads to.
+#[inline(always)]
+fn resolve(
+    snapshot: &Snapshot,
+    query: &PathQuery,
+    destination: Option<PortIx>,
+) -> Result<Ends, Stop> {
+    let (mask, record) = (query.mask, &query.record);
     let sgid = mask.has(PathCompMask::SGID).then(|| record.sgid());
     if sgid.is_some_and(|gid| !is_ours(snapshot, &gid)) {
-        return Err(Stop::Reject(Reject::NoRecords));
+        return Err(NOT_FOUND);
     }
     let slid = mask.has(PathCompMask::SLID).then(|| record.slid.get());
     let dlid = mask.has(PathCompMask::DLID).then(|| record.dlid.get());
     // All four are looked up before any contradiction is reported: not found comes first.
-    let by_gid = (by_gid(snapshot, sgid)?, by_gid(snapshot, dgid)?);
+    let source = sgid.map(|gid| by_gid(snapshot, gid)).transpose()?;
     let by_lid = (by_lid(snapshot, slid)?, by_lid(snapshot, dlid)?);
     Ok(Ends {
-        source: one_port(by_gid.0, by_lid.0)?,
-        destination: one_port(by_gid.1, by_lid.1)?,
+        source: one_port(source, by_lid.0)?,
+        destination: one_port(destination, by_lid.1)?,
     })
 }
 
-/// Resolves GIDs and LIDs, for the slow lane. Errors: the reject; destinations outside the
-/// subnet's unicast space have no records.
+/// Resolves GIDs and LIDs, for the slow lane, which also knows the routers to other subnets: such
+/// a DGID stands for the port of the router. Errors: the reject.
 pub fn find_ends(snapshot: &Snapshot, query: &PathQuery) -> Result<Ends, Reject> {
-    ends(snapshot, query).map_err(|stop| match stop {
+    let found = match beyond(snapshot, query) {
+        Some(dgid) => snapshot
+            .router_to(dgid.prefix().0.to_be_bytes())
+            .ok_or(NOT_FOUND)
+            .and_then(|router| resolve(snapshot, query, Some(router))),
+        None => ends(snapshot, query),
+    };
+    found.map_err(|stop| match stop {
         Stop::Reject(reject) => reject,
         Stop::Drop(_) | Stop::Punt(_) => Reject::NoRecords,
     })
+}
+
+/// The DGID, if it is of another subnet.
+pub(super) fn beyond(snapshot: &Snapshot, query: &PathQuery) -> Option<Gid> {
+    let dgid = query.record.dgid();
+    let is_elsewhere = !dgid.is_multicast() && !is_ours(snapshot, &dgid);
+    (query.mask.has(PathCompMask::DGID) && is_elsewhere).then_some(dgid)
 }
 
 /// True for GIDs of this subnet, link-local ones included.
@@ -58,9 +84,8 @@ pub(super) fn is_ours(snapshot: &Snapshot, gid: &Gid) -> bool {
 }
 
 #[inline(always)]
-fn by_gid(snapshot: &Snapshot, gid: Option<Gid>) -> Result<Option<PortIx>, Stop> {
-    gid.map(|gid| snapshot.port_by_guid(gid.interface_id()).ok_or(NOT_FOUND))
-        .transpose()
+fn by_gid(snapshot: &Snapshot, gid: Gid) -> Result<PortIx, Stop> {
+    snapshot.port_by_guid(gid.interface_id()).ok_or(NOT_FOUND)
 }
 
 #[inline(always)]

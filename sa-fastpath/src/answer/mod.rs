@@ -5,6 +5,7 @@
 //! MultiPathRecord, replies over one MAD, multicast and off-subnet destinations, unnamed ends.
 
 mod ends;
+mod group;
 mod judge;
 mod multi;
 mod paths;
@@ -19,11 +20,13 @@ use core::ops::ControlFlow;
 use sa_snapshot::Snapshot;
 use sa_wire::mad::{BASE_VERSION, MGMT_CLASS_SA, SA_CLASS_VERSION, method};
 use sa_wire::path_record::PathRecord;
-use sa_wire::rmpp::packet_type;
 use sa_wire::sa::{AttributeId, SaMad};
 use sa_wire::umad::Slot;
 
+use crate::rmpp;
+
 pub use ends::{Ends, find_ends};
+pub use group::{group_path, is_to_group};
 pub use judge::Parameters;
 pub use multi::{MultiPathEnds, MultiPathQuery, for_each_multi_path, is_multi_path};
 pub use paths::{for_each_path, for_each_wanted_path};
@@ -65,8 +68,11 @@ pub fn answer(snapshot: &Snapshot, slot: &mut Slot) -> Outcome {
 fn common(snapshot: &Snapshot, slot: &mut Slot) -> Outcome {
     let requester_lid = slot.header.lid.get();
     let mad = SaMad::from_bytes_mut(&mut slot.mad);
-    if let Some(reason) = suspicious(snapshot, mad) {
-        return Outcome::Dropped(reason);
+    match suspicious(snapshot, mad) {
+        None => {}
+        // Where no kernel does RMPP, the slow lane may wait for it.
+        Some(DropReason::Rmpp) => return Outcome::Punt(PuntReason::Rmpp),
+        Some(reason) => return Outcome::Dropped(reason),
     }
     let version = (mad.mad.base_version, mad.mad.class_version);
     if mad.attribute_id() != AttributeId::PATH_RECORD || version != (BASE_VERSION, SA_CLASS_VERSION)
@@ -164,9 +170,8 @@ fn suspicious(snapshot: &Snapshot, mad: &SaMad) -> Option<DropReason> {
     if mad.mad.method & method::RESPONSE_BIT != 0 {
         return Some(DropReason::Response);
     }
-    // An ACK, STOP or ABORT for a table of ours carries the request's method. The type is missing
-    // where no kernel came between.
-    if mad.rmpp.is_active() && mad.rmpp.packet_type > packet_type::DATA {
+    // An ACK, STOP or ABORT for a table of ours carries the request's method.
+    if mad.rmpp.is_active() && rmpp::is_part(mad) {
         return Some(DropReason::Rmpp);
     }
     let key = mad.sa.sm_key.get();

@@ -3,8 +3,9 @@
 use core::ops::ControlFlow;
 
 use sa_snapshot::{PortIx, Snapshot};
-use sa_wire::path_record::{PathCompMask, PathRecord};
+use sa_wire::path_record::{FlowWord, PathCompMask, PathRecord};
 
+use super::ends::beyond;
 use super::judge::{Parameters, judge};
 use super::query::Direction;
 use super::record::build;
@@ -92,6 +93,8 @@ fn each_path<const RFC: bool>(
 
 /// Gives `sink` every path that the query wants, with ends that it leaves open standing for every
 /// port in turn, destinations in the outer loop. Work grows with the fabric: slow lane only.
+///
+/// Paths to another subnet end at the router; only DGID and hop limit tell.
 pub fn for_each_wanted_path(
     snapshot: &Snapshot,
     query: &PathQuery,
@@ -104,6 +107,15 @@ pub fn for_each_wanted_path(
             .ports()
             .map(|(ix, _)| ix)
             .filter(move |ix| named.is_none_or(|named| named == *ix))
+    };
+    let beyond = beyond(snapshot, query);
+    let mut sink = |record: &PathRecord| match beyond {
+        None => sink(record),
+        Some(dgid) => sink(&PathRecord {
+            dgid: dgid.0,
+            flow: FlowWord::new(0, u8::MAX),
+            ..*record
+        }),
     };
     for destination in candidates(ends.destination) {
         for source in candidates(ends.source) {

@@ -53,7 +53,7 @@ pub enum DropReason {
     Class,
     /// It is a response.
     Response,
-    /// RMPP control of a transfer that is not ours.
+    /// No request, but a part of an RMPP transfer.
     Rmpp,
     /// Its SM_Key is neither 0 nor ours.
     Key,
@@ -92,11 +92,13 @@ pub enum PuntReason {
     FarDestination,
     /// More records than one MAD holds.
     LongTable,
+    /// A part of an RMPP transfer: an acknowledgement, STOP, ABORT, or a segment of a long request.
+    Rmpp,
 }
 
 impl PuntReason {
     /// How many there are.
-    pub const COUNT: usize = 4;
+    pub const COUNT: usize = 5;
 
     /// Every one, in the order of the discriminants, with a name for metrics.
     pub const ALL: [(Self, &'static str); Self::COUNT] = [
@@ -104,5 +106,6 @@ impl PuntReason {
         (Self::UnnamedEnd, "unnamed_end"),
         (Self::FarDestination, "far_destination"),
         (Self::LongTable, "long_table"),
+        (Self::Rmpp, "rmpp"),
     ];
 }

@@ -34,6 +34,8 @@ pub struct Inputs {
     pub partitions: Option<PathBuf>,
     /// `opensm.conf`.
     pub opensm_conf: Option<PathBuf>,
+    /// `prefix-routes.conf`; else what `opensm_conf` names beside itself.
+    pub prefix_routes: Option<PathBuf>,
     /// QoS on or off, over `opensm_conf`; on when neither says.
     pub qos: Option<bool>,
     /// Routing engine, by default what the inputs call for.
@@ -82,6 +84,7 @@ impl Inputs {
             on_policy_error: config.policy.on_error,
             partitions: config.partitions.file.clone(),
             opensm_conf: fabric.opensm_conf.clone(),
+            prefix_routes: fabric.prefix_routes.clone(),
             qos: fabric.qos,
             engine: routing.engine.unwrap_or_default(),
             mtu: None,

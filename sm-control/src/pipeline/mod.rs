@@ -2,9 +2,11 @@
 //!
 //! Nothing here publishes: a failure at any step leaves whatever is in service alone.
 
+mod beyond;
 mod crosscheck;
 mod failures;
 mod inputs;
+mod prefix_routes;
 mod proof;
 mod read;
 mod route;
@@ -25,8 +27,10 @@ use crate::fabric::subnet::Subnet;
 use crate::qos_setup::{Ground, ScopeFit, Scopes, torus_warnings};
 use crate::twin::{Twin, TwinInputs, TwinOptions};
 
+pub use beyond::Beyond;
 pub use crosscheck::Mismatch;
 pub use inputs::{EngineChoice, Inputs};
+pub use prefix_routes::PrefixRoute;
 pub use proof::{LISTED_PAIRS, Proof, check, path_sls};
 pub use read::{ReadProblem, Sources, Tables, read};
 pub use route::{Refused, StandingRefusal, route, route_after};
@@ -67,6 +71,8 @@ pub struct Parts {
     pub policy: Option<Policy>,
     /// What newer rates need. Shape: as the topology's end ports.
     pub rate_caps: Vec<RateCaps>,
+    /// Multicast groups and routers.
+    pub beyond: Beyond,
     /// Why the engine refuses the fabric as it is. The routes are then what is left of the last
     /// ones that it made, which the switches still hold.
     pub refusal: Option<Box<StandingRefusal>>,
@@ -82,6 +88,7 @@ impl Parts {
             ports: &self.facts,
             partitions: &self.partitions,
             rate_caps: &self.rate_caps,
+            beyond: &self.beyond,
         };
         let options = TwinOptions {
             prefix: self.options.subnet_prefix,
@@ -313,6 +320,8 @@ pub fn build(
         partitions: parts.partitions.rows(),
         paths,
         policy,
+        groups: beyond::group_rows(parts),
+        prefix_routes: beyond::prefix_route_rows(parts),
     };
     Ok(Builder::build(&model)?)
 }

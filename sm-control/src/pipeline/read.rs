@@ -6,10 +6,12 @@ use std::path::{Path, PathBuf};
 use policy::notes::NoteKind;
 use policy::{Dialect, ParseOptions, PartitionOptions, Partitions, PartitionsConfig, Policy};
 use routing::{GivenSl2Vl, TorusConfig};
+use sa_wire::Mlid;
 use thiserror::Error;
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::{EngineChoice, Inputs, failures, tables};
+use super::beyond::{self, Beyond};
+use super::{EngineChoice, Inputs, PrefixRoute, failures, prefix_routes, tables};
 use crate::config::OnPolicyError;
 use crate::fabric::detect::{DumpDir, LoadError, Loaded, load, load_lids};
 use crate::fabric::model::{Assumed, Fabric};
@@ -31,6 +33,8 @@ pub struct Sources {
     pub partitions: Partitions,
     /// Policy in force.
     pub policy: Option<Policy>,
+    /// Multicast groups and routers.
+    pub beyond: Beyond,
     /// Take the SL2VL tables of the policy's `qos-setup` for those in force.
     pub apply_setup: bool,
     /// One line per input: role, name, digest.
@@ -100,8 +104,13 @@ pub fn read(inputs: &Inputs) -> Result<Sources, ReadProblem> {
     let subnet = reader.subnet(inputs, &options, fabric)?;
     let tables = reader.tables(inputs, &subnet, dumps.as_ref())?;
     let subnet = reader.damaged(inputs, &options, &tables, subnet)?;
-    let partitions = reader.partitions(inputs, &options, &subnet)?;
+    let (partitions, mlids) = reader.partitions(inputs, &options, &subnet)?;
     let policy = reader.policy(inputs, &options, &subnet, &partitions)?;
+    let beyond = Beyond {
+        mlids,
+        prefix_routes: reader.prefix_routes(inputs, &options, &subnet)?,
+        routers: beyond::routers(&subnet),
+    };
     let Reader {
         provenance,
         warnings,
@@ -112,6 +121,7 @@ pub fn read(inputs: &Inputs) -> Result<Sources, ReadProblem> {
         tables,
         partitions,
         policy,
+        beyond,
         apply_setup: inputs.apply_setup,
         provenance,
         warnings,
@@ -327,15 +337,16 @@ impl Reader {
         Ok(Tables::Files { lfts, sl2vl })
     }
 
+    /// Partitions, and the LIDs of their multicast groups.
     fn partitions(
         &mut self,
         inputs: &Inputs,
         options: &OpenSmOptions,
         subnet: &Subnet,
-    ) -> Result<Partitions, ReadProblem> {
+    ) -> Result<(Partitions, Vec<Mlid>), ReadProblem> {
         let ports = subnet.port_facts();
         let Some(path) = &inputs.partitions else {
-            return Ok(Partitions::without_file(&ports));
+            return Ok((Partitions::without_file(&ports), vec![Mlid::MIN]));
         };
         let text = self.text("partitions.conf", path)?;
         let config = PartitionsConfig::parse(&text).map_err(|error| policy_error(path, &error))?;
@@ -346,7 +357,56 @@ impl Reader {
             qos: options.qos,
             allow_both_pkeys: options.allow_both_pkeys,
         };
-        Ok(Partitions::new(&config, &ports, wanted))
+        let partitions = Partitions::new(&config, &ports, wanted);
+        let mlids = beyond::mlids(&config, &ports, wanted, &partitions);
+        Ok((partitions, mlids))
+    }
+
+    fn prefix_routes(
+        &mut self,
+        inputs: &Inputs,
+        options: &OpenSmOptions,
+        subnet: &Subnet,
+    ) -> Result<Vec<PrefixRoute>, ReadProblem> {
+        let Some(path) = self.prefix_routes_file(inputs, options) else {
+            return Ok(Vec::new());
+        };
+        let text = self.text("prefix-routes.conf", &path)?;
+        let routes = prefix_routes::parse(&text).map_err(|error| at(&path, &error))?;
+        self.warnings
+            .extend(beyond::remarks(&path, &routes, subnet));
+        Ok(routes)
+    }
+
+    /// The file that is named, or the one that `opensm.conf` names beside itself.
+    fn prefix_routes_file(&mut self, inputs: &Inputs, options: &OpenSmOptions) -> Option<PathBuf> {
+        if let Some(path) = &inputs.prefix_routes {
+            return Some(path.clone());
+        }
+        let (conf, name) = (
+            inputs.opensm_conf.as_ref()?,
+            options.prefix_routes_file.as_ref()?,
+        );
+        // Files of the SM's host may be there on this one, and say something else.
+        if Path::new(name).is_absolute() {
+            if name != DEFAULT_PREFIX_ROUTES {
+                self.warnings.push(format!(
+                    "{}: prefix_routes_file {name} is not read; name it with --prefix-routes, or \
+                     as prefix_routes of [fabric]",
+                    conf.display()
+                ));
+            }
+            return None;
+        }
+        let path = conf.with_file_name(name);
+        if !path.exists() {
+            self.warnings.push(format!(
+                "{}: prefix_routes_file {name} is not there; DGIDs of other subnets have no paths",
+                conf.display()
+            ));
+            return None;
+        }
+        Some(path)
     }
 
     fn policy(
@@ -414,6 +474,9 @@ impl Reader {
         );
     }
 }
+
+/// What `opensm -c` writes.
+const DEFAULT_PREFIX_ROUTES: &str = "/etc/opensm/prefix-routes.conf";
 
 fn at(path: &Path, error: &crate::fabric::ParseError) -> ReadProblem {
     let place = error.at;

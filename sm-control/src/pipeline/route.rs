@@ -87,6 +87,7 @@ pub fn route_after(
         options,
         partitions,
         policy,
+        beyond,
         ..
     } = sources;
     let facts = subnet.port_facts();
@@ -103,6 +104,7 @@ pub fn route_after(
         partitions,
         policy,
         rate_caps,
+        beyond,
         refusal,
     })
 }

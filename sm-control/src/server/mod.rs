@@ -5,6 +5,7 @@
 
 mod attach;
 mod counters;
+mod rmpp;
 mod signals;
 mod slow_lane;
 mod sources;
@@ -17,6 +18,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use arc_swap::ArcSwapOption;
 use crossbeam_channel::{Receiver, RecvTimeoutError};
 use sa_fastpath::port::umad::SmFlag;
 use sa_fastpath::publish::{EpochId, Publisher};
@@ -85,6 +87,16 @@ pub fn run(config: &Config) -> Result<(), ServerError> {
     result
 }
 
+/// What a snapshot was compiled from.
+struct State {
+    /// The snapshot's.
+    epoch: u64,
+    parts: Arc<Parts>,
+}
+
+/// The newest [`State`].
+type StateInService = ArcSwapOption<State>;
+
 struct Server<'a> {
     config: &'a Config,
     publisher: Publisher,
@@ -98,7 +110,9 @@ struct Server<'a> {
     /// The sources as the last load found them.
     tried: Option<Fingerprint>,
     /// The last fabric that the engine routed: what the switches hold when it refuses.
-    accepted: Option<Parts>,
+    accepted: Option<Arc<Parts>>,
+    /// What the snapshot in service was compiled from, for the slow lane.
+    state: Arc<StateInService>,
     /// The snapshot in service comes from the sources, not from the state directory.
     loaded: bool,
     announced: bool,
@@ -130,7 +144,9 @@ impl<'a> Server<'a> {
             stats.push(counters);
         }
         let reader = publisher.reader().ok_or(ServerError::TooManyPorts)?;
-        let slow_lane = slow_lane::spawn(punted, reader, replies, Arc::clone(&stop))?;
+        let state = Arc::new(StateInService::empty());
+        let lane = slow_lane::SlowLane::new(punted, reader, replies, Arc::clone(&state));
+        let slow_lane = slow_lane::spawn(lane, Arc::clone(&stop))?;
         Ok(Self {
             config,
             publisher,
@@ -142,6 +158,7 @@ impl<'a> Server<'a> {
             last_failure: None,
             tried: None,
             accepted: None,
+            state,
             loaded: false,
             announced: false,
         })
@@ -205,7 +222,7 @@ impl<'a> Server<'a> {
             built_unix: pipeline::unix_time(),
         };
         let inputs = Inputs::from_config(self.config);
-        let compiled = pipeline::compile_after(&inputs, stamp, self.accepted.as_ref())?;
+        let compiled = pipeline::compile_after(&inputs, stamp, self.accepted.as_deref())?;
         compiled.publishable().map(|()| compiled)
     }
 
@@ -222,11 +239,15 @@ impl<'a> Server<'a> {
             warn!("{error}; a restart will have to read the sources first");
         }
         let summary = compiled.summary();
+        let parts = Arc::new(compiled.parts);
+        if parts.refusal.is_none() {
+            self.accepted = Some(Arc::clone(&parts));
+        }
+        // Before the snapshot, so that whoever has that finds these.
+        let epoch = self.publisher.next_epoch().get();
+        self.state.store(Some(Arc::new(State { epoch, parts })));
         let epoch = self.publisher.publish(compiled.snapshot);
         info!(%epoch, cause, "{summary}");
-        if compiled.parts.refusal.is_none() {
-            self.accepted = Some(compiled.parts);
-        }
         self.last_failure = None;
         self.loaded = true;
         self.announce(epoch);

@@ -18,7 +18,8 @@ use sa_wire::umad::Slot;
 use sa_wire::{Lid, Sl};
 use zerocopy::IntoBytes;
 
-use crate::request;
+use crate::pipeline::Parts;
+use crate::{records, request};
 
 pub use tables::MAX_RECORDS;
 
@@ -28,13 +29,19 @@ pub use tables::MAX_RECORDS;
 /// MAD. Pure: the same request on the same snapshot gets the same bytes. Everything the workers
 /// answer is answered by their function, so that no reply depends on the lane.
 pub fn respond(snapshot: &Snapshot, request: &Slot) -> Option<Vec<u8>> {
+    respond_with(snapshot, None, request)
+}
+
+/// [`respond`], with records of the fabric's state where there are the parts that the snapshot was
+/// compiled from.
+pub fn respond_with(snapshot: &Snapshot, parts: Option<&Parts>, request: &Slot) -> Option<Vec<u8>> {
     let mut slot = *request;
     match answer(snapshot, &mut slot) {
         Outcome::Answered(length) | Outcome::Refused(length, _) => {
             slot.mad.get(..usize::from(length)).map(<[u8]>::to_vec)
         }
         Outcome::Dropped(_) => None,
-        Outcome::Punt(_) => punted(snapshot, request),
+        Outcome::Punt(_) => punted_with(snapshot, parts, request),
     }
 }
 
@@ -55,6 +62,11 @@ pub fn path_sl(snapshot: &Snapshot, from: Lid, to: Lid) -> Result<Sl, u16> {
 
 /// The reply to a request that a worker gave away.
 pub fn punted(snapshot: &Snapshot, request: &Slot) -> Option<Vec<u8>> {
+    punted_with(snapshot, None, request)
+}
+
+/// [`punted`], with records as [`respond_with`].
+pub fn punted_with(snapshot: &Snapshot, parts: Option<&Parts>, request: &Slot) -> Option<Vec<u8>> {
     let mut slot = *request;
     let mad = SaMad::from_bytes_mut(&mut slot.mad);
     if unanswerable(snapshot, mad).is_some() || !is_request(mad.mad.method) {
@@ -62,6 +74,9 @@ pub fn punted(snapshot: &Snapshot, request: &Slot) -> Option<Vec<u8>> {
     }
     if (mad.mad.base_version, mad.mad.class_version) != (BASE_VERSION, SA_CLASS_VERSION) {
         return Some(refuse(mad, Status::BAD_VERSION));
+    }
+    if let Some(parts) = parts.filter(|_| records::serves(mad.attribute_id())) {
+        return records::respond(parts, request);
     }
     if mad.attribute_id() == AttributeId::CLASS_PORT_INFO {
         return Some(class_port_info(snapshot, mad));

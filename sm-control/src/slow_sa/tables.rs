@@ -1,10 +1,11 @@
-//! PathRecord queries that name one end or none, and queries whose answer is longer than a MAD.
+//! PathRecord queries that name one end or none, or an end that is no port of the subnet, and
+//! queries whose answer is longer than a MAD.
 
 use core::ops::ControlFlow;
 
 use sa_fastpath::answer::{
     INLINE_RECORDS, MultiPathEnds, MultiPathQuery, PathQuery, Reject, find_ends, finish_get,
-    finish_table, for_each_multi_path, for_each_wanted_path,
+    finish_table, for_each_multi_path, for_each_wanted_path, group_path, is_to_group,
 };
 use sa_snapshot::{PortIx, Snapshot};
 use sa_wire::mad::{Status, method, response_method};
@@ -46,6 +47,10 @@ pub(super) fn path_records(
     requester: PortIx,
     is_get: bool,
 ) -> Result<Vec<PathRecord>, Refusal> {
+    if is_to_group(query) {
+        let path = group_path(snapshot, query).ok_or(Reject::NoRecords)?;
+        return Ok(vec![path]);
+    }
     let ends = find_ends(snapshot, query)?;
     let limit = if is_get { 1 } else { MAX_RECORDS };
     let mut records = Vec::new();

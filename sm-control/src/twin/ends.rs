@@ -20,7 +20,7 @@ impl Ends {
         let (Some(sgid), Some(slid), Some(dgid), Some(dlid)) = (
             known(request.sgid, |gid| twin.port_of_gid(gid)),
             known(request.slid, |lid| twin.port_of_lid(lid)),
-            known(request.dgid, |gid| twin.port_of_gid(gid)),
+            known(request.dgid, |gid| twin.port_towards(gid)),
             known(request.dlid, |lid| twin.port_of_lid(lid)),
         ) else {
             return Ok(None);
@@ -50,12 +50,40 @@ fn known<T>(
 
 impl Twin<'_> {
     fn port_of_gid(&self, gid: Gid) -> Option<EndPortIx> {
-        let is_here = gid.is_link_local() || gid.prefix() == self.options.prefix;
         // Groups have no port, also where the subnet prefix looks like theirs.
-        if gid.is_multicast() || !is_here {
+        if gid.is_multicast() || !self.is_here(gid) {
             return None;
         }
         self.by_guid.get(&gid.interface_id()).copied()
+    }
+
+    /// Of this subnet, by its prefix.
+    pub(super) fn is_here(&self, gid: Gid) -> bool {
+        gid.is_link_local() || gid.prefix() == self.options.prefix
+    }
+
+    /// The port with this GID, or the router on the way to it.
+    fn port_towards(&self, gid: Gid) -> Option<EndPortIx> {
+        if self.is_here(gid) {
+            return self.port_of_gid(gid);
+        }
+        let mut routes = self.inputs.beyond.prefix_routes.iter();
+        let route = routes.find(|route| match route.prefix {
+            Some(prefix) => prefix == gid.prefix(),
+            None => true,
+        })?;
+        let routers = &self.inputs.beyond.routers;
+        match route.router {
+            // One that is not there, or is no router, is no reason to look for another.
+            Some(guid) => {
+                let port = self.by_guid.get(&guid.get())?;
+                routers.contains(port).then_some(*port)
+            }
+            None => {
+                let mut in_order = self.in_order.iter();
+                in_order.find(|port| routers.contains(port)).copied()
+            }
+        }
     }
 
     fn port_of_lid(&self, lid: u16) -> Option<EndPortIx> {

@@ -5,11 +5,11 @@
 //! answers. So it shares with them what they are made of (vocabulary, topology, routes, parsed
 //! policy) and not a line of how they answer.
 //!
-//! Multicast groups and prefix routes are not known here: such destinations have no records.
 //! Source: OpenSM `osm_sa_path_record.c`, `osm_sa_multipath_record.c`.
 
 mod alternates;
 mod ends;
+mod groups;
 mod lids;
 mod multi;
 mod parameters;
@@ -29,6 +29,8 @@ use sa_wire::mad::{BASE_VERSION, MGMT_CLASS_SA, SA_CLASS_VERSION, Status, method
 use sa_wire::path_record::PathRecord;
 use sa_wire::sa::{AttributeId, SaMad};
 use sa_wire::{Gid, SubnetPrefix};
+
+use crate::pipeline::Beyond;
 
 use self::ends::Ends;
 use self::lids::LidPair;
@@ -51,6 +53,8 @@ pub struct TwinInputs<'a> {
     pub partitions: &'a Partitions,
     /// Shape: as [`Topology::end_ports`].
     pub rate_caps: &'a [RateCaps],
+    /// Made for the same `partitions` and `topology`.
+    pub beyond: &'a Beyond,
 }
 
 /// Options of the subnet that answers depend on.
@@ -163,7 +167,12 @@ impl<'a> Twin<'a> {
             Err(status) => return Some(Reply::Error(status)),
         };
         let requester = self.by_lid.get(&requester_lid)?;
-        Some(match self.records(&request, *requester) {
+        let records = if request.dgid.is_some_and(|gid| gid.is_multicast()) {
+            Ok(self.group_records(method, mad))
+        } else {
+            self.records(&request, *requester)
+        };
+        Some(match records {
             Ok(records) if records.is_empty() && method == Method::Get => {
                 Reply::Error(Status::NO_RECORDS)
             }

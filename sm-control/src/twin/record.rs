@@ -1,6 +1,6 @@
 //! The record that describes a path.
 
-use sa_wire::path_record::{NumbPathByte, PathRecord, QosClassSl, SelectedValue};
+use sa_wire::path_record::{FlowWord, NumbPathByte, PathRecord, QosClassSl, SelectedValue};
 
 use super::Twin;
 use super::parameters::{Parameters, Place};
@@ -11,7 +11,7 @@ use super::request::Request;
 const EXACTLY: u8 = 0x80;
 
 impl Twin<'_> {
-    /// Nothing of the request comes back but its SGID and what the parameters kept of it.
+    /// Nothing of the request comes back but its SGID, a DGID of another subnet and what the parameters kept of it.
     pub(super) fn record(
         &self,
         request: &Request,
@@ -31,8 +31,12 @@ impl Twin<'_> {
         } else {
             parameters.packet_life
         };
+        // To another subnet the path is the one to the router, but for two fields.
+        let elsewhere = request.dgid.filter(|gid| !self.is_here(*gid));
+        let hop_limit = if elsewhere.is_some() { 255 } else { 0 };
         PathRecord {
-            dgid: self.gid(to.port).0,
+            dgid: elsewhere.unwrap_or_else(|| self.gid(to.port)).0,
+            flow: FlowWord::new(0, hop_limit),
             sgid: request.sgid.unwrap_or_else(|| self.gid(from.port)).0,
             dlid: to.lid.into(),
             slid: from.lid.into(),

@@ -207,8 +207,12 @@ impl<'a> Data<'a> {
         self.bytes[at]
     }
 
-    fn u16(&self, at: usize) -> u16 {
+    pub(super) fn u16(&self, at: usize) -> u16 {
         u16::from_be_bytes(self.array(at))
+    }
+
+    pub(super) fn u32(&self, at: usize) -> u32 {
+        u32::from_be_bytes(self.array(at))
     }
 
     fn u64(&self, at: usize) -> u64 {

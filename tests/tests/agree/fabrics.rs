@@ -25,7 +25,7 @@ pub(crate) fn graph(dice: &mut Dice) -> FabricFiles {
         let ports = if dice.one_in(4) { 2 } else { 1 };
         graph.add_end(dice, "Hca", ports);
     }
-    for _ in 0..dice.pick(&[0, 0, 1, 2]) {
+    for _ in 0..dice.pick(&[0, 1, 1, 2]) {
         let ports = dice.within(1, 2);
         graph.add_end(dice, "Rt", ports);
     }
@@ -353,7 +353,7 @@ pub(crate) fn torus(dice: &mut Dice) -> FabricFiles {
     spec.without_switches.remove(&spec.origin);
     let plan = plan(&spec).unwrap();
     let mut net = annotated(dice, &plan.net());
-    if dice.one_in(4) {
+    if dice.one_in(3) {
         net = with_guests(&net, plan.switches.len());
     }
     FabricFiles {

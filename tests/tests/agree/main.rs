@@ -119,6 +119,8 @@ fn expect_variety(tally: &Tally) {
         answered > tally.requests() / 8,
         "{answered} answered by the fast path"
     );
+    assert!(tally.to_groups > tally.requests() / 200);
+    assert!(tally.to_elsewhere > tally.requests() / 1000);
     assert!(tally.with_policy > tally.worlds / 3);
     assert!(tally.of_rfc > tally.worlds / 6);
 }
@@ -223,12 +225,13 @@ fn least_request(world: &World, slot: &Slot) -> Slot {
 /// The recipe without the files that do not matter.
 fn least_recipe(recipe: &Recipe, slot: &Slot) -> Recipe {
     let mut least = recipe.clone();
-    let without: [fn(&mut Recipe); 6] = [
+    let without: [fn(&mut Recipe); 7] = [
         |recipe| recipe.dialect = None,
         |recipe| recipe.alter = None,
         |recipe| recipe.policy = None,
         |recipe| recipe.partitions = None,
         |recipe| recipe.opensm_conf = None,
+        |recipe| recipe.prefix_routes = None,
         |recipe| (recipe.mtu, recipe.vl_cap) = (None, None),
     ];
     for drop in without {

@@ -8,6 +8,8 @@ use crate::dice::Dice;
 pub(crate) struct Names {
     /// Port GUIDs.
     pub(crate) guids: Vec<u64>,
+    /// Those of routers.
+    pub(crate) routers: Vec<u64>,
     /// NodeDescriptions.
     pub(crate) nodes: Vec<String>,
 }
@@ -35,7 +37,14 @@ pub(crate) fn partitions(dice: &mut Dice, names: &Names) -> String {
     }
     for _ in 0..=dice.below(6) {
         let key = dice.pick(&KEYS);
-        let word = dice.pick(&["", ", defmember=full", ", indx0", ", ipoib"]);
+        let word = dice.pick(&["", ", defmember=full", ", indx0", ", ipoib", ", ipoib"]);
+        let of_groups = group_flags(dice);
+        let mgids = dice.pick(&[
+            "",
+            "",
+            "\n mgid=ff12:1::1\n ",
+            "\n mgid=ff12:1::1,sl=3\n mgid=ff1e:2::2\n ",
+        ]);
         let members = dice.list(8, |dice| {
             let who = match dice.below(10) {
                 0 => dice
@@ -47,7 +56,7 @@ pub(crate) fn partitions(dice: &mut Dice, names: &Names) -> String {
         });
         let _ = writeln!(
             text,
-            "p{}=0x{key:x}{word}{} : {members};",
+            "p{}=0x{key:x}{word}{}{of_groups} : {mgids}{members};",
             dice.below(4),
             sl(dice)
         );
@@ -66,6 +75,48 @@ pub(crate) fn many_partitions(dice: &mut Dice, names: &Names) -> String {
             let _ = write!(text, ",\n0x{guid:x}={}", dice.pick(&["full", "limited"]));
         }
         text.push_str(";\n");
+    }
+    text
+}
+
+fn group_flags(dice: &mut Dice) -> String {
+    let mut text = String::new();
+    let mut flag = |dice: &mut Dice, name: &str, values: &[u32]| {
+        if dice.one_in(3) {
+            let _ = write!(text, ", {name}={}", dice.pick(values));
+        }
+    };
+    flag(dice, "mtu", &[1, 4, 5]);
+    flag(dice, "rate", &[2, 3, 7, 18]);
+    flag(dice, "scope", &[2, 5, 14]);
+    flag(dice, "TClass", &[3, 255]);
+    flag(dice, "FlowLabel", &[1, 0x12345, 0xfffff]);
+    text
+}
+
+/// Prefixes of other subnets; the third is this one's now and then.
+pub(crate) const ELSEWHERE: [u64; 4] = [
+    0xfec0_0000_0000_0007,
+    0xfec0_0000_0000_0008,
+    0x2001_0db8_0000_0007,
+    1,
+];
+
+/// Often to a router, now and then to a host or nobody.
+pub(crate) fn prefix_routes(dice: &mut Dice, names: &Names) -> String {
+    let mut text = "# other subnets\n".to_owned();
+    for _ in 0..=dice.below(4) {
+        let prefix = match dice.below(3) {
+            0 => "*".to_owned(),
+            _ => format!("{:x}", dice.pick(&ELSEWHERE)),
+        };
+        let router = match dice.below(6) {
+            0..=2 => "*".to_owned(),
+            3 => format!("0x{:x}", dice.pick(&names.guids)),
+            _ if names.routers.is_empty() => "99".to_owned(),
+            _ => format!("0x{:x}", dice.pick(&names.routers)),
+        };
+        let _ = writeln!(text, "{prefix}\t{router} # and so on");
     }
     text
 }

@@ -1,16 +1,16 @@
 //! Requests, mostly sensible, with everything wrong that a client can get wrong.
 
 use policy::ServiceIdEncoding;
-use sa_wire::Gid;
 use sa_wire::mad::method;
 use sa_wire::multipath_record::{MultiPathCompMask, MultiPathRecord};
 use sa_wire::path_record::{FlowWord, NumbPathByte, PathCompMask, PathRecord, SelectedValue};
 use sa_wire::umad::Slot;
+use sa_wire::{Gid, SubnetPrefix};
 use sm_control::request::{multi_path_request, path_request};
 
 use crate::dialects::TCLASSES;
 use crate::dice::Dice;
-use crate::options::{CLASSES, IDS, KEYS, PREFIXES};
+use crate::options::{CLASSES, ELSEWHERE, IDS, KEYS, PREFIXES};
 use crate::world::World;
 
 /// A request and who it claims to come from.
@@ -29,6 +29,7 @@ fn single(dice: &mut Dice, world: &World) -> Slot {
     };
     draft.ends(dice, world);
     draft.conditions(dice);
+    draft.of_group(dice, world);
     draft.leftovers(dice);
     let asked = match dice.below(40) {
         0 => dice.pick(&[method::SET, method::DELETE, method::GET_MULTI, 0x13, 0x81]),
@@ -153,6 +154,83 @@ impl Draft {
         if let Some(lid) = destination.1 {
             self.record.dlid = lid.into();
             self.say(DLID);
+        }
+        // Most fabrics have no way to other subnets.
+        let beyond = &world.parts.beyond;
+        let often = if beyond.routers.is_empty() || beyond.prefix_routes.is_empty() {
+            80
+        } else {
+            8
+        };
+        if dice.one_in(often) {
+            self.towards_elsewhere(dice, world);
+        } else if dice.one_in(20) {
+            self.towards_group(dice, world);
+        }
+    }
+
+    /// To another subnet, or to this one by a name that is not its own.
+    fn towards_elsewhere(&mut self, dice: &mut Dice, world: &World) {
+        let prefix = SubnetPrefix(dice.pick(&ELSEWHERE));
+        self.record.dgid = Gid::unicast(prefix, world.port(dice).guid).0;
+        self.say(DGID);
+        match dice.below(4) {
+            0 => {}
+            1 if !world.parts.beyond.routers.is_empty() => {
+                let routers = &world.parts.beyond.routers;
+                let router = routers[dice.below(routers.len())];
+                let port = world.parts.topology.end_port(router);
+                let range = (port.lid.get(), port.lmc.lids());
+                self.record.dlid = lid(dice, world, Some(range), 15).into();
+                self.say(DLID);
+            }
+            _ => self.mask &= !(1 << DLID),
+        }
+    }
+
+    /// To a group, with what it is like, mostly; see [`Self::of_group`].
+    fn towards_group(&mut self, dice: &mut Dice, world: &World) {
+        let groups = world.parts.partitions.multicast_groups();
+        self.record.dgid = [0xff; 16];
+        if !groups.is_empty() {
+            self.record.dgid = groups[dice.below(groups.len())].mgid.0;
+        }
+        if dice.one_in(8) {
+            self.record.dgid[15] ^= dice.byte();
+        }
+        self.say(DGID);
+        if !dice.one_in(10) {
+            self.mask &= !(1 << SGID | 1 << SLID);
+        }
+        if !dice.one_in(10) {
+            self.mask &= !(1 << DLID);
+        }
+    }
+
+    /// The values of the group that is the destination, where there is one.
+    fn of_group(&mut self, dice: &mut Dice, world: &World) {
+        let groups = world.parts.partitions.multicast_groups().iter();
+        let mut numbered = groups.zip(&world.parts.beyond.mlids);
+        let Some((group, mlid)) = numbered.find(|(group, _)| group.mgid.0 == self.record.dgid)
+        else {
+            return;
+        };
+        let record = &mut self.record;
+        if !dice.one_in(6) {
+            record.dlid = mlid.get().into();
+        }
+        if !dice.one_in(6) {
+            record.pkey = (group.base | 0x8000).into();
+        }
+        if !dice.one_in(6) {
+            let class = record.qos_class_sl.qos_class();
+            record.qos_class_sl.0 = (class << 4 | u16::from(group.sl.get())).into();
+        }
+        if !dice.one_in(6) {
+            record.flow = FlowWord::new(group.flow_label, group.hop_limit);
+        }
+        if !dice.one_in(6) {
+            record.tclass = group.tclass;
         }
     }
 

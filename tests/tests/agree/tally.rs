@@ -6,6 +6,8 @@ use std::fmt;
 use sa_wire::mad::Status;
 use sa_wire::umad::Slot;
 
+use crate::options::ELSEWHERE;
+
 /// An answer that both gave.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Seen {
@@ -63,6 +65,10 @@ pub(crate) struct Tally {
     pub(crate) seen: BTreeMap<Seen, usize>,
     /// Those to MultiPathRecord.
     pub(crate) multi: BTreeMap<Seen, usize>,
+    /// Paths to groups.
+    pub(crate) to_groups: usize,
+    /// Paths to other subnets.
+    pub(crate) to_elsewhere: usize,
 }
 
 impl Tally {
@@ -71,6 +77,8 @@ impl Tally {
         self.refused += other.refused;
         self.with_policy += other.with_policy;
         self.of_rfc += other.of_rfc;
+        self.to_groups += other.to_groups;
+        self.to_elsewhere += other.to_elsewhere;
         for (seen, count) in &other.seen {
             *self.seen.entry(*seen).or_default() += count;
         }
@@ -83,9 +91,23 @@ impl Tally {
         let kind = if slot.mad[17] == 0x3a {
             &mut self.multi
         } else {
+            if matches!(seen, Seen::One(_) | Seen::Few(_) | Seen::Many) {
+                self.note_destination(slot);
+            }
             &mut self.seen
         };
         *kind.entry(seen).or_default() += 1;
+    }
+
+    /// Of a request for paths that got some.
+    fn note_destination(&mut self, slot: &Slot) {
+        const DGID: u8 = 1 << 2;
+        let (mask, dgid) = (slot.mad[55], &slot.mad[64..72]);
+        let elsewhere = ELSEWHERE.map(u64::to_be_bytes);
+        if mask & DGID != 0 {
+            self.to_groups += usize::from(dgid[0] == 0xff);
+            self.to_elsewhere += usize::from(elsewhere[..2].iter().any(|prefix| prefix == dgid));
+        }
     }
 
     pub(crate) fn count(&self, seen: Seen) -> usize {
@@ -104,13 +126,16 @@ impl fmt::Display for Tally {
             refused,
             with_policy,
             of_rfc,
+            to_groups,
+            to_elsewhere,
             ..
         } = self;
         let requests = self.requests();
         writeln!(
             f,
             "{worlds} fabrics ({with_policy} with a policy in force, {of_rfc} with more in it than \
-             OpenSM can say, {refused} more were refused), {requests} requests"
+             OpenSM can say, {refused} more were refused), {requests} requests; {to_groups} got \
+             paths to groups, {to_elsewhere} to other subnets"
         )?;
         list(f, &self.seen)?;
         writeln!(f, "and for MultiPathRecord")?;

@@ -6,9 +6,9 @@ use policy::ServiceIdEncoding;
 use routing::{EndPortIx, GivenSl2Vl, Routes, SwitchIx, Topology};
 use sa_snapshot::Snapshot;
 use sa_snapshot::model::RateCaps;
-use sa_wire::{DataVls, Lmc, Mtu, Rate, SlToVl};
+use sa_wire::{DataVls, Lmc, Mtu, NodeType, Rate, SlToVl};
 use sm_control::config::OnPolicyError;
-use sm_control::fabric::net;
+use sm_control::fabric::{Node, net};
 use sm_control::pipeline::{self, Inputs, Parts, PipelineError, Stamp};
 
 use crate::dialects;
@@ -39,6 +39,7 @@ pub(crate) struct Recipe {
     pub(crate) partitions: Option<String>,
     pub(crate) policy: Option<String>,
     pub(crate) opensm_conf: Option<String>,
+    pub(crate) prefix_routes: Option<String>,
     pub(crate) qos: Option<bool>,
     pub(crate) lmc: Option<u8>,
     pub(crate) mtu: Option<Mtu>,
@@ -76,6 +77,7 @@ impl Recipe {
             partitions,
             policy: (!dice.one_in(4)).then(|| options::policy(dice, &names)),
             opensm_conf: (!dice.one_in(4)).then(|| options::opensm_conf(dice)),
+            prefix_routes: (!dice.one_in(3)).then(|| options::prefix_routes(dice, &names)),
             qos: dice
                 .one_in(5)
                 .then(|| kind == Kind::Torus && dice.one_in(2)),
@@ -107,6 +109,7 @@ impl Recipe {
             partitions: put("partitions.conf", &self.partitions),
             policy: put("policy.conf", &self.policy),
             opensm_conf: put("opensm.conf", &self.opensm_conf),
+            prefix_routes: put("prefix-routes.conf", &self.prefix_routes),
             on_policy_error: OnPolicyError::None,
             qos: self.qos,
             lmc: self.lmc.map(|lmc| Lmc::new(lmc).unwrap()),
@@ -120,13 +123,18 @@ impl Recipe {
 /// Who is in a net file.
 fn names(net: &str) -> Names {
     let fabric = net::parse(net.as_bytes()).unwrap_or_else(|error| panic!("{error:?}\n{net}"));
-    let ports = fabric.nodes().iter().flat_map(|node| &node.ports);
-    let guids = ports
-        .filter_map(|port| port.guid)
-        .map(|guid| guid.get())
-        .collect();
+    let guids = |nodes: &mut dyn Iterator<Item = &Node>| {
+        let ports = nodes.flat_map(|node| &node.ports);
+        let guids = ports.filter_map(|port| port.guid);
+        guids.map(|guid| guid.get()).collect()
+    };
+    let mut routers = fabric.nodes().iter();
+    let mut routers = routers
+        .by_ref()
+        .filter(|node| node.kind == NodeType::Router);
     Names {
-        guids,
+        guids: guids(&mut fabric.nodes().iter()),
+        routers: guids(&mut routers),
         nodes: fabric
             .nodes()
             .iter()

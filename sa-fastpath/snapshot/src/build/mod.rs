@@ -1,5 +1,6 @@
 //! Lays a [`Model`] out as a snapshot.
 
+mod far;
 mod file;
 mod index;
 mod policy;
@@ -52,6 +53,8 @@ impl<'a> Builder<'a> {
         builder.paths();
         builder.partitions();
         builder.policy()?;
+        builder.groups()?;
+        builder.prefix_routes()?;
         builder.provenance();
         builder.subnet(&index);
         Ok(Snapshot::from_owned(file::assemble(&builder.payloads))?)

@@ -2,11 +2,13 @@
 
 use std::time::Duration;
 
+use sa_wire::sa::SaMad;
 use sa_wire::umad::{MAD_SIZE, Slot};
 
 use super::data::{Data, Sent};
 use crate::port::umad::{Arrival, PortCounters, sort};
 use crate::port::{BATCH, MadPort, PortError, ReplyPort, Verdict};
+use crate::rmpp;
 
 /// A worker's ibsim port.
 #[derive(Debug)]
@@ -15,6 +17,8 @@ pub struct IbsimPort {
     /// [`BATCH`] slots; the first `lent` are out with the worker.
     slots: Box<[Slot]>,
     lent: usize,
+    /// Acknowledgements of lent requests, by their places.
+    due: Vec<(usize, Slot)>,
     counters: PortCounters,
 }
 
@@ -25,6 +29,7 @@ impl IbsimPort {
             data,
             slots,
             lent: 0,
+            due: Vec::with_capacity(BATCH),
             counters: PortCounters::default(),
         }
     }
@@ -49,9 +54,11 @@ impl MadPort for IbsimPort {
             data,
             slots,
             lent,
+            due,
             counters,
         } = self;
         *lent = 0;
+        due.clear();
         // Bounded also when everything that comes is to be dropped.
         for _ in 0..2 * BATCH {
             let Some(slot) = slots.get_mut(*lent) else {
@@ -63,6 +70,9 @@ impl MadPort for IbsimPort {
             match sort(slot, MAD_SIZE) {
                 Arrival::Request => {
                     counters.received += 1;
+                    if let Some(packet) = acknowledgement(slot) {
+                        due.push((*lent, packet));
+                    }
                     *lent += 1;
                 }
                 Arrival::Returned => counters.returned += 1,
@@ -78,6 +88,7 @@ impl MadPort for IbsimPort {
             data,
             slots,
             lent,
+            due,
             counters,
         } = self;
         let lent = core::mem::take(lent);
@@ -94,11 +105,31 @@ impl MadPort for IbsimPort {
                 }
             }
         }
+        // After the replies: behind the preload library a requester takes the first thing that
+        // comes for its reply, and RMPP's receivers do not mind.
+        for (place, packet) in due.drain(..) {
+            if verdicts
+                .get(place)
+                .is_some_and(|it| *it != Verdict::Silence)
+            {
+                data.send(&packet, MAD_SIZE)?;
+            }
+        }
         Ok(unsent)
     }
 }
 
-/// The slow lane's ibsim handle. One MAD per reply.
+/// The acknowledgement of a double-sided request of one segment, which is answered like any other.
+/// Nothing is remembered of it: if it is lost, the request comes again.
+fn acknowledgement(request: &Slot) -> Option<Slot> {
+    let mad = SaMad::from_bytes(&request.mad);
+    rmpp::is_single(mad).then(|| Slot {
+        header: request.header,
+        mad: rmpp::acknowledgement(mad, 1, 1),
+    })
+}
+
+/// The slow lane's ibsim handle. One MAD at a time: RMPP is the caller's.
 #[derive(Debug)]
 pub struct IbsimReply {
     data: Data,

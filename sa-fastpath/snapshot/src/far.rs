@@ -1,0 +1,32 @@
+//! What lies beyond the ports of the subnet: multicast groups, other subnets.
+
+use crate::records::{GroupRecord, PortIx};
+use crate::snapshot::Snapshot;
+
+impl Snapshot {
+    /// The multicast groups. Shape: in the order of their MGIDs' bytes.
+    pub fn groups(&self) -> &[GroupRecord] {
+        &self.sections.groups
+    }
+
+    /// The multicast group with this address.
+    pub fn group(&self, mgid: &[u8; 16]) -> Option<&GroupRecord> {
+        let groups = self.groups();
+        let at = groups.binary_search_by(|group| group.mgid.cmp(mgid)).ok()?;
+        groups.get(at)
+    }
+
+    /// The router port through which packets to another subnet leave; none when no route fits its
+    /// prefix (wire bytes), or the first that does leads nowhere.
+    /// Source: OpenSM `osm_sa_path_record.c` (`find_router`).
+    pub fn router_to(&self, prefix: [u8; 8]) -> Option<PortIx> {
+        let routes = &*self.sections.prefix_routes;
+        let route = routes
+            .iter()
+            .find(|route| route.prefix == ANY || route.prefix == prefix)?;
+        route.router.checked_sub(1).map(PortIx)
+    }
+}
+
+/// No subnet has this prefix.
+const ANY: [u8; 8] = [0; 8];

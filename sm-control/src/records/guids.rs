@@ -1,0 +1,90 @@
+//! GUIDInfoRecords: port GUIDs; there are no alias GUIDs. Source: OpenSM `osm_sa_guidinfo_record.c`.
+
+use core::ops::ControlFlow;
+
+use sa_wire::records::GuidInfoRecord;
+use zerocopy::IntoBytes;
+use zerocopy::byteorder::big_endian::U64;
+
+use super::device;
+use super::out::Out;
+use super::query::Query;
+use super::view::View;
+use crate::fabric::PortRef;
+
+/// Every block of every end port.
+///
+/// GUIDs are not searched for: the first is compared with that of the requester (in block 0, which
+/// is also what a request means that asks for no block), the others with 0.
+pub(super) fn walk(view: &View<'_>, query: &Query<'_>, out: &mut Out) -> ControlFlow<()> {
+    let Ok(own) = own_guid(view, query) else {
+        return ControlFlow::Continue(());
+    };
+    // LID 0 asks for no LID.
+    let lid = query.wanted("lid").filter(|lid| *lid != 0);
+    for node in view.nodes_by_lid(lid) {
+        let ends = view.ports(node).take(match view.is_switch(node) {
+            true => 1,
+            false => usize::MAX,
+        });
+        for at in ends {
+            let has_lid =
+                lid.is_none_or(|lid| view.end_by_lid(lid).is_some_and(|end| end.at == at));
+            let is_own = own.is_none_or(|own| view.guid(at).is_some_and(|guid| guid.get() == own));
+            if has_lid && is_own && view.shows(at) {
+                put(view, query, at, out)?;
+            }
+        }
+    }
+    ControlFlow::Continue(())
+}
+
+/// The only port GUID that can match, where the request asks for GUIDs. Errors: none can.
+fn own_guid(view: &View<'_>, query: &Query<'_>) -> Result<Option<u64>, ()> {
+    let others = [
+        "guid1", "guid2", "guid3", "guid4", "guid5", "guid6", "guid7",
+    ];
+    if others
+        .iter()
+        .any(|name| query.wanted(name).unwrap_or(0) != 0)
+    {
+        return Err(());
+    }
+    let Some(wanted) = query.wanted("guid0") else {
+        return Ok(None);
+    };
+    let own = match query.raw("block_num") {
+        0 => view.guid(view.requester).map_or(0, |guid| guid.get()),
+        _ => 0,
+    };
+    match wanted == own {
+        true => Ok(Some(own).filter(|own| *own != 0)),
+        false => Err(()),
+    }
+}
+
+fn put(view: &View<'_>, query: &Query<'_>, at: PortRef, out: &mut Out) -> ControlFlow<()> {
+    let count = match view.is_switch(at.node) {
+        true => device::PORT0_GUIDS,
+        false => device::END_PORT_GUIDS,
+    };
+    // Block 255 asks for no block.
+    let wanted = query.wanted("block_num").filter(|block| *block != 255);
+    let blocks = 0..count.div_ceil(GUIDS_PER_BLOCK);
+    for block in blocks.filter(|block| wanted.is_none_or(|wanted| wanted == u64::from(*block))) {
+        let mut guids = [U64::ZERO; 8];
+        if let (0, Some(first), Some(guid)) = (block, guids.first_mut(), view.guid(at)) {
+            *first = guid.get().into();
+        }
+        let record = GuidInfoRecord {
+            lid: view.end(at).map_or(0, |end| end.lid.get()).into(),
+            block,
+            reserved: [0; 5],
+            guids,
+        };
+        out.push(record.as_bytes())?;
+    }
+    ControlFlow::Continue(())
+}
+
+const GUIDS_PER_BLOCK: u8 = 8;

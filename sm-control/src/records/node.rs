@@ -1,0 +1,74 @@
+//! NodeRecords. Source: OpenSM `osm_sa_node_record.c`.
+
+use core::ops::ControlFlow;
+
+use sa_wire::records::{Field, Form, Layout, NodeRecord};
+use zerocopy::IntoBytes;
+
+use super::device;
+use super::out::Out;
+use super::query::Query;
+use super::view::View;
+use crate::fabric::PortRef;
+
+/// One record for each CA and router port, one for each switch.
+pub(super) fn walk(view: &View<'_>, query: &Query<'_>, out: &mut Out) -> ControlFlow<()> {
+    let lid = query.wanted("lid");
+    let wanted_end = lid.map(|lid| view.end_by_lid(lid).map(|end| end.at));
+    for node in view.nodes_by_lid(lid) {
+        let ends = view.ports(node).take(match view.is_switch(node) {
+            true => 1,
+            false => usize::MAX,
+        });
+        for at in ends {
+            if wanted_end.is_some_and(|wanted| wanted != Some(at)) {
+                continue;
+            }
+            let record = record(view, at);
+            let agrees =
+                query.agrees(record.as_bytes(), is_equal) && same_description(query, &record);
+            if agrees && view.shows(at) {
+                out.push(record.as_bytes())?;
+            }
+        }
+    }
+    ControlFlow::Continue(())
+}
+
+/// LIDs are ranges, and descriptions end at a NUL.
+fn is_equal(field: &Field) -> bool {
+    field.name != "lid" && field.form != Form::Text
+}
+
+fn same_description(query: &Query<'_>, record: &NodeRecord) -> bool {
+    let field = Layout::NODE.field("node_description");
+    field.is_none_or(|field| {
+        !query.has(field.mask()) || field.text(query.data()) == field.text(record.as_bytes())
+    })
+}
+
+fn record(view: &View<'_>, at: PortRef) -> NodeRecord {
+    let node = view.node(at.node);
+    let end = view.end(at);
+    let mut description = [0; 64];
+    for (place, byte) in description.iter_mut().zip(node.description.as_bytes()) {
+        *place = *byte;
+    }
+    NodeRecord {
+        lid: end.map_or(0, |end| end.lid.get()).into(),
+        reserved: 0.into(),
+        base_version: device::VERSION,
+        class_version: device::VERSION,
+        node_type: node.kind as u8,
+        num_ports: node.port_count(),
+        system_image_guid: node.system_guid.get().into(),
+        node_guid: node.guid.get().into(),
+        port_guid: end.map_or(0, |end| end.guid.get()).into(),
+        partition_cap: device::partition_cap(node.kind).into(),
+        device_id: node.device_id.into(),
+        revision: node.revision.into(),
+        port_and_vendor: (u32::from(at.port) << 24 | node.vendor_id & 0x00ff_ffff).into(),
+        description,
+        padding: 0.into(),
+    }
+}

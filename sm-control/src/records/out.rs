@@ -1,0 +1,88 @@
+//! Where records are put.
+
+use core::ops::ControlFlow;
+
+/// What the records of one reply may take; a query for more is refused with "no resources".
+/// Units: bytes.
+pub const MAX_BYTES: usize = 64 << 20;
+
+/// The records of a reply so far.
+#[derive(Debug)]
+pub(super) struct Out {
+    bytes: Vec<u8>,
+    count: usize,
+    /// More are an error.
+    most: usize,
+    reason: Option<Reason>,
+}
+
+/// Why there are no records to send.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reason {
+    /// More than may be.
+    TooMany,
+    /// More than [`MAX_BYTES`].
+    TooLong,
+    /// The requester gets no reply.
+    Silence,
+}
+
+impl Out {
+    pub(super) const fn new(most: usize) -> Self {
+        Self {
+            bytes: Vec::new(),
+            count: 0,
+            most,
+            reason: None,
+        }
+    }
+
+    /// Adds a record, padding included. Breaks when it was one too many.
+    pub(super) fn push(&mut self, record: &[u8]) -> ControlFlow<()> {
+        if self.count == self.most {
+            return self.fail(Reason::TooMany);
+        }
+        if self.bytes.len() + record.len() > MAX_BYTES {
+            return self.fail(Reason::TooLong);
+        }
+        self.count += 1;
+        self.bytes.extend_from_slice(record);
+        ControlFlow::Continue(())
+    }
+
+    /// There will be no records.
+    pub(super) const fn fail(&mut self, reason: Reason) -> ControlFlow<()> {
+        self.reason = Some(reason);
+        ControlFlow::Break(())
+    }
+
+    /// All records. Errors: see [`Reason`].
+    pub(super) fn finish(self) -> Result<Vec<u8>, Reason> {
+        match self.reason {
+            Some(reason) => Err(reason),
+            None => Ok(self.bytes),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reply_has_an_end() {
+        let record = [0; 1 << 20];
+        let mut out = Out::new(usize::MAX);
+        let put = (0..100).take_while(|_| out.push(&record).is_continue());
+        assert_eq!(put.count(), MAX_BYTES >> 20);
+        assert_eq!(out.finish(), Err(Reason::TooLong));
+    }
+
+    #[test]
+    fn one_more_than_may_be_is_none() {
+        let mut out = Out::new(1);
+        assert!(out.push(&[1]).is_continue());
+        assert!(out.push(&[2]).is_break());
+        assert_eq!(out.finish(), Err(Reason::TooMany));
+    }
+}

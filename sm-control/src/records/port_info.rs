@@ -1,0 +1,359 @@
+//! PortInfoRecords. Source: OpenSM `osm_sa_portinfo_record.c`.
+
+use core::cell::OnceCell;
+use core::ops::ControlFlow;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
+use sa_wire::records::{Field, Layout, PortInfoRecord};
+use sa_wire::{DataVls, NodeType};
+use zerocopy::IntoBytes;
+
+use super::device;
+use super::out::Out;
+use super::query::Query;
+use super::view::View;
+use crate::fabric::{Link, LinkSpeed, LinkWidth, NodeIx, PortRef};
+
+/// One record for each port that the SM knows, port 0 of switches included.
+pub(super) fn walk(view: &View<'_>, query: &Query<'_>, out: &mut Out) -> ControlFlow<()> {
+    // Asking for BaseLID looks up the record's LID too.
+    let by_lid = query.has(mask("lid") | mask("base_lid"));
+    let lid = by_lid.then(|| query.raw("lid"));
+    let entries = Entries::default();
+    for node in view.nodes_by_lid(lid) {
+        match query.wanted("port_num").map(u8::try_from) {
+            Some(Ok(port)) => {
+                let at = PortRef { node, port };
+                if view.knows(at) {
+                    put(view, query, &entries, at, out)?;
+                }
+            }
+            Some(Err(_)) => {}
+            None => {
+                for at in view.ports(node) {
+                    put(view, query, &entries, at, out)?;
+                }
+            }
+        }
+    }
+    ControlFlow::Continue(())
+}
+
+fn put(
+    view: &View<'_>,
+    query: &Query<'_>,
+    entries: &Entries,
+    at: PortRef,
+    out: &mut Out,
+) -> ControlFlow<()> {
+    let mut record = record(view, entries, at);
+    if !agrees(query, &record) || !owns_lid(view, query, at) || !view.shows(at) {
+        return ControlFlow::Continue(());
+    }
+    // What is not for everybody, and what clients see who know no better.
+    if !query.is_trusted {
+        record.m_key = 0.into();
+    }
+    let options = query
+        .wanted("options")
+        .and_then(|raw| u8::try_from(raw).ok());
+    record.options = options.unwrap_or(0);
+    let is_extended = record.ext_speed_active_and_supported >> 4 != 0;
+    if is_extended && record.options & PortInfoRecord::ORIGINAL_SPEEDS == 0 {
+        record.speed_supported_and_state |= PortInfoRecord::QDR << 4;
+        record.speed_active_and_enabled |= PortInfoRecord::QDR << 4 | PortInfoRecord::QDR;
+    }
+    out.push(record.as_bytes())
+}
+
+/// The LID of the request is in the port's range.
+fn owns_lid(view: &View<'_>, query: &Query<'_>, at: PortRef) -> bool {
+    let Some(lid) = query.wanted("lid") else {
+        return true;
+    };
+    let lids = view.end(at).map(|end| (end.lid.get(), end.lmc.lids()));
+    lids.is_some_and(|(first, count)| {
+        let first = u64::from(first);
+        (first..first + u64::from(count)).contains(&lid)
+    })
+}
+
+/// Compares what OpenSM compares. Capability masks are matched by single bits on demand.
+fn agrees(query: &Query<'_>, record: &PortInfoRecord) -> bool {
+    let bits = query.matches_bits();
+    let is_mask = |field: &Field| matches!(field.name, "capability_mask" | "capability_mask2");
+    let has_bits = |name| {
+        let wanted = query.wanted(name).unwrap_or(0);
+        let has = Layout::PORT_INFO
+            .field(name)
+            .map_or(0, |field| field.value(record.as_bytes()));
+        wanted & has == wanted
+    };
+    query.agrees(record.as_bytes(), |field| {
+        is_compared(field) && !(bits && is_mask(field))
+    }) && (!bits || (has_bits("capability_mask") && has_bits("capability_mask2")))
+}
+
+/// What is left out is looked at elsewhere (LID, PortNum) or not at all.
+fn is_compared(field: &Field) -> bool {
+    !matches!(
+        field.name,
+        "lid"
+            | "port_num"
+            | "options"
+            | "init_type_reply"
+            | "client_reregister"
+            | "multicast_pkey_trap_suppression"
+            | "max_credit_hint"
+            | "link_round_trip_latency"
+    )
+}
+
+fn mask(name: &str) -> u64 {
+    Layout::PORT_INFO.field(name).map_or(0, Field::mask)
+}
+
+/// By which port the SM's queries enter each switch, which is what LocalPortNum says of all its
+/// ports: that by which the SM came first, sweeping outwards. Found when first asked for.
+#[derive(Default)]
+struct Entries(OnceCell<HashMap<NodeIx, u8>>);
+
+impl Entries {
+    fn of(&self, view: &View<'_>, at: PortRef) -> u8 {
+        let all = self.0.get_or_init(|| entries(view));
+        all.get(&at.node).copied().unwrap_or(0)
+    }
+}
+
+fn entries(view: &View<'_>) -> HashMap<NodeIx, u8> {
+    let mut entries = HashMap::new();
+    let mut queue: Vec<NodeIx> = Vec::new();
+    let mut enter = |at: PortRef, queue: &mut Vec<NodeIx>| {
+        if view.is_switch(at.node)
+            && let Entry::Vacant(place) = entries.entry(at.node)
+        {
+            place.insert(at.port);
+            queue.push(at.node);
+        }
+    };
+    let subnet = &view.parts.subnet;
+    if let Some(sm) = subnet.end_ports().get(subnet.sm()) {
+        enter(sm.at, &mut queue);
+        if let Some(peer) = view.peer(sm.at) {
+            enter(peer, &mut queue);
+        }
+    }
+    let mut next = 0;
+    while let Some(node) = queue.get(next).copied() {
+        next += 1;
+        for peer in view.ports(node).filter_map(|at| view.peer(at)) {
+            enter(peer, &mut queue);
+        }
+    }
+    entries
+}
+
+fn record(view: &View<'_>, entries: &Entries, at: PortRef) -> PortInfoRecord {
+    let node = view.node(at.node);
+    let record = PortInfoRecord {
+        lid: view.end(at).map_or(0, |end| end.lid.get()).into(),
+        port_num: at.port,
+        ..PortInfoRecord::default()
+    };
+    match (node.kind, at.port) {
+        (NodeType::Switch, 0) => port0(view, entries, at, record),
+        (NodeType::Switch, _) if view.peer(at).is_none() => down(record),
+        (NodeType::Switch, _) => external(view, entries, at, record),
+        _ => end_port(view, at, record),
+    }
+}
+
+/// Of a port without a link OpenSM keeps nothing else: down, polling.
+const fn down(record: PortInfoRecord) -> PortInfoRecord {
+    PortInfoRecord {
+        speed_supported_and_state: 0x01,
+        physical_state_and_down_default: 0x20,
+        ..record
+    }
+}
+
+/// What every port with a link has.
+fn linked(view: &View<'_>, at: PortRef, record: PortInfoRecord) -> PortInfoRecord {
+    let fabric = view.fabric();
+    let arbitration = fabric.vl_arb(at);
+    let speed = Speeds::of(fabric.link(at));
+    let width = width(fabric.link(at).width);
+    let operational = view.parts.subnet.operational_vls(at, &view.parts.options);
+    PortInfoRecord {
+        link_width_enabled: width,
+        link_width_supported: device::WIDTHS,
+        link_width_active: width,
+        speed_supported_and_state: device::SPEEDS << 4 | ACTIVE,
+        physical_state_and_down_default: LINK_UP << 4 | POLLING,
+        speed_active_and_enabled: speed.active << 4 | speed.enabled,
+        neighbor_mtu_and_sm_sl: neighbor_mtu(view, at) << 4,
+        vl_cap_and_init_type: vls(fabric.vl_cap(at)) << 4,
+        vl_arb_high_cap: arbitration.high,
+        vl_arb_low_cap: arbitration.low,
+        init_type_reply_and_mtu_cap: fabric.mtu_cap(at).code(),
+        operational_vls_and_enforcement: vls(operational) << 4,
+        ext_speed_active_and_supported: speed.ext_active << 4 | speed.ext_supported,
+        ext_speed_enabled: speed.ext_enabled,
+        ..record
+    }
+}
+
+fn port0(
+    view: &View<'_>,
+    entries: &Entries,
+    at: PortRef,
+    record: PortInfoRecord,
+) -> PortInfoRecord {
+    PortInfoRecord {
+        local_port_num: entries.of(view, at),
+        capability_mask: (device::PORT0_CAPABILITIES | is_sm(view, at)).into(),
+        neighbor_mtu_and_sm_sl: device::PORT0_NEIGHBOR_MTU << 4,
+        guid_cap: device::PORT0_GUIDS,
+        response_time: device::PORT0_RESPONSE_TIME,
+        ..addressed(view, at, linked(view, at, record))
+    }
+}
+
+fn external(
+    view: &View<'_>,
+    entries: &Entries,
+    at: PortRef,
+    record: PortInfoRecord,
+) -> PortInfoRecord {
+    let leads_to_switch = view.peer(at).is_some_and(|peer| view.is_switch(peer.node));
+    let hoq = if leads_to_switch {
+        device::HOQ_LIFE
+    } else {
+        device::LEAF_HOQ_LIFE
+    };
+    PortInfoRecord {
+        local_port_num: entries.of(view, at),
+        vl_stall_and_hoq_life: device::VL_STALL << 5 | hoq,
+        ..linked(view, at, record)
+    }
+}
+
+fn end_port(view: &View<'_>, at: PortRef, record: PortInfoRecord) -> PortInfoRecord {
+    let hoq = match view.node(at.node).kind {
+        NodeType::Router => device::LEAF_HOQ_LIFE,
+        NodeType::Ca | NodeType::Switch => 0,
+    };
+    PortInfoRecord {
+        local_port_num: at.port,
+        capability_mask: (device::END_PORT_CAPABILITIES | is_sm(view, at)).into(),
+        vl_stall_and_hoq_life: device::VL_STALL << 5 | hoq,
+        guid_cap: device::END_PORT_GUIDS,
+        ..addressed(view, at, linked(view, at, record))
+    }
+}
+
+/// What ports with LIDs have.
+fn addressed(view: &View<'_>, at: PortRef, record: PortInfoRecord) -> PortInfoRecord {
+    let subnet = &view.parts.subnet;
+    let sm = subnet.end_ports().get(subnet.sm());
+    let end = view.end(at);
+    PortInfoRecord {
+        gid_prefix: view.parts.options.subnet_prefix.0.into(),
+        base_lid: end.map_or(0, |end| end.lid.get()).into(),
+        sm_lid: sm.map_or(0, |sm| sm.lid.get()).into(),
+        m_key_lease_period: device::LEASE_PERIOD.into(),
+        m_key_protect_and_lmc: end.map_or(0, |end| end.lmc.get()),
+        subnet_timeout: device::SUBNET_TIMEOUT,
+        capability_mask2: device::CAPABILITIES2.into(),
+        ..record
+    }
+}
+
+fn is_sm(view: &View<'_>, at: PortRef) -> u32 {
+    let subnet = &view.parts.subnet;
+    let sm = subnet.end_ports().get(subnet.sm());
+    match sm.is_some_and(|sm| sm.at == at) {
+        true => PortInfoRecord::IS_SM,
+        false => 0,
+    }
+}
+
+/// The lesser of the capabilities of both ends.
+fn neighbor_mtu(view: &View<'_>, at: PortRef) -> u8 {
+    let own = view.fabric().mtu_cap(at);
+    let peer = view
+        .peer(at)
+        .map_or(own, |peer| view.fabric().mtu_cap(peer));
+    own.min(peer).code()
+}
+
+/// Code of VLCap and OperationalVLs.
+const fn vls(data: DataVls) -> u8 {
+    match data.get() {
+        1 => 1,
+        2 => 2,
+        4 => 3,
+        8 => 4,
+        _ => 5,
+    }
+}
+
+const fn width(width: LinkWidth) -> u8 {
+    match width {
+        LinkWidth::Unknown | LinkWidth::X1 => 1,
+        LinkWidth::X4 => 2,
+        LinkWidth::X8 => 4,
+        LinkWidth::X12 => 8,
+        LinkWidth::X2 => 16,
+    }
+}
+
+/// Speeds of a port. What is enabled is taken for everything up to what the link runs at.
+struct Speeds {
+    active: u8,
+    enabled: u8,
+    ext_active: u8,
+    ext_supported: u8,
+    ext_enabled: u8,
+}
+
+impl Speeds {
+    const fn of(link: Link) -> Self {
+        match link.speed {
+            LinkSpeed::Unknown | LinkSpeed::Sdr => Self::original(1, 1),
+            LinkSpeed::Ddr => Self::original(2, 3),
+            LinkSpeed::Qdr | LinkSpeed::Fdr10 => Self::original(4, 7),
+            LinkSpeed::Fdr => Self::extended(1, 1),
+            LinkSpeed::Edr => Self::extended(2, 3),
+            LinkSpeed::Hdr => Self::extended(4, 7),
+            LinkSpeed::Ndr => Self::extended(8, 15),
+        }
+    }
+
+    const fn original(active: u8, enabled: u8) -> Self {
+        Self {
+            active,
+            enabled,
+            ext_active: 0,
+            ext_supported: 0,
+            ext_enabled: 0,
+        }
+    }
+
+    const fn extended(ext_active: u8, ext_enabled: u8) -> Self {
+        Self {
+            ext_active,
+            ext_supported: device::EXT_SPEEDS | ext_enabled,
+            ext_enabled,
+            ..Self::original(4, 7)
+        }
+    }
+}
+
+/// PortState.
+const ACTIVE: u8 = 4;
+/// PortPhysicalState.
+const LINK_UP: u8 = 5;
+/// LinkDownDefaultState.
+const POLLING: u8 = 2;

@@ -1,0 +1,71 @@
+//! What a request asks for.
+
+use sa_wire::records::{Field, Layout};
+use sa_wire::sa::SaMad;
+
+/// A request: its component mask and its record.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Query<'a> {
+    layout: Option<Layout>,
+    mask: u64,
+    data: &'a [u8],
+    modifier: u32,
+    /// It came with the SA's key.
+    pub(super) is_trusted: bool,
+}
+
+impl<'a> Query<'a> {
+    pub(super) fn new(mad: &'a SaMad) -> Self {
+        Self {
+            layout: Layout::of(mad.attribute_id()),
+            mask: mad.sa.component_mask.get(),
+            data: &mad.data,
+            modifier: mad.mad.attribute_modifier.get(),
+            is_trusted: mad.sa.sm_key.get() != 0,
+        }
+    }
+
+    /// A component's number, if the mask asks for it.
+    pub(super) fn wanted(&self, name: &str) -> Option<u64> {
+        let field = self.field(name)?;
+        (self.mask & field.mask() != 0).then(|| field.value(self.data))
+    }
+
+    /// A component's number, whatever the mask.
+    pub(super) fn raw(&self, name: &str) -> u64 {
+        self.field(name).map_or(0, |field| field.value(self.data))
+    }
+
+    /// True when one of these bits of the mask is set.
+    pub(super) const fn has(&self, components: u64) -> bool {
+        self.mask & components != 0
+    }
+
+    /// Single bits of capability masks are to be matched (bit 31 of the attribute modifier).
+    pub(super) const fn matches_bits(&self) -> bool {
+        self.modifier >> 31 == 1
+    }
+
+    /// True when a record has what is asked for, by the components that `counts` says are looked
+    /// at, each compared for equality.
+    pub(super) fn agrees(&self, record: &[u8], counts: impl Fn(&Field) -> bool) -> bool {
+        let mut asked = self.asked().filter(|field| counts(field));
+        asked.all(|field| field.agrees(self.data, record))
+    }
+
+    /// The request's record.
+    pub(super) const fn data(&self) -> &'a [u8] {
+        self.data
+    }
+
+    /// The components that the mask asks for.
+    fn asked(&self) -> impl Iterator<Item = &'static Field> + use<> {
+        let mask = self.mask;
+        let fields = self.layout.map_or(&[][..], |layout| layout.fields);
+        fields.iter().filter(move |field| mask & field.mask() != 0)
+    }
+
+    fn field(&self, name: &str) -> Option<&'static Field> {
+        self.layout?.field(name)
+    }
+}

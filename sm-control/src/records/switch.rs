@@ -1,0 +1,110 @@
+//! SwitchInfoRecords and forwarding tables.
+//! Source: OpenSM `osm_sa_sw_info_record.c`, `osm_sa_lft_record.c`, `osm_sa_mft_record.c`.
+
+use core::ops::ControlFlow;
+
+use routing::NO_PATH;
+use sa_wire::records::{LinearForwardingTableRecord, SwitchInfoRecord};
+use zerocopy::IntoBytes;
+
+use super::device;
+use super::out::Out;
+use super::query::Query;
+use super::view::View;
+use crate::fabric::{NodeIx, PortRef};
+
+/// One for each switch; by LID only.
+pub(super) fn switch_info(view: &View<'_>, query: &Query<'_>, out: &mut Out) -> ControlFlow<()> {
+    for node in view.switches_by_lid(query.wanted("lid")) {
+        if view.shows(port0(node)) {
+            out.push(record(view, node).as_bytes())?;
+        }
+    }
+    ControlFlow::Continue(())
+}
+
+fn record(view: &View<'_>, node: NodeIx) -> SwitchInfoRecord {
+    let top = view.parts.topology.max_lid();
+    let is_enhanced = view.node(node).enhanced_port0;
+    SwitchInfoRecord {
+        lid: lid(view, node).into(),
+        linear_cap: match top < device::LINEAR_CAP {
+            true => device::LINEAR_CAP,
+            false => device::LARGEST_LINEAR_CAP,
+        }
+        .into(),
+        multicast_cap: device::MULTICAST_CAP.into(),
+        linear_top: top.into(),
+        life_time_and_change: device::SWITCH_LIFE_TIME << 3,
+        enforcement_cap: device::ENFORCEMENT_CAP.into(),
+        flags: device::SWITCH_FLAGS
+            | if is_enhanced {
+                device::ENHANCED_PORT0
+            } else {
+                0
+            },
+        ..SwitchInfoRecord::default()
+    }
+}
+
+/// One for each block up to the largest LID in use.
+pub(super) fn linear_forwarding(
+    view: &View<'_>,
+    query: &Query<'_>,
+    out: &mut Out,
+) -> ControlFlow<()> {
+    let last = view.parts.topology.max_lid() / LIDS_PER_BLOCK;
+    let block = query.wanted("block_num").map(u16::try_from);
+    let blocks = match block {
+        Some(Ok(block)) if block <= last => block..=block,
+        Some(_) => return ControlFlow::Continue(()),
+        None => 0..=last,
+    };
+    for node in view.switches_by_lid(query.wanted("lid")) {
+        let Some(switch) = view.switch(node).filter(|_| view.shows(port0(node))) else {
+            continue;
+        };
+        let table = view.parts.routes.lft(switch);
+        for block in blocks.clone() {
+            let record = LinearForwardingTableRecord {
+                lid: lid(view, node).into(),
+                block: block.into(),
+                reserved: 0.into(),
+                ports: ports(table, block),
+            };
+            out.push(record.as_bytes())?;
+        }
+    }
+    ControlFlow::Continue(())
+}
+
+fn ports(table: &[u8], block: u16) -> [u8; 64] {
+    let first = usize::from(block) * usize::from(LIDS_PER_BLOCK);
+    let mut ports = [NO_PATH; 64];
+    for (lid, place) in (first..).zip(&mut ports) {
+        // LID 0 is nobody's.
+        let entry = table.get(lid).filter(|_| lid != 0);
+        *place = entry.copied().unwrap_or(NO_PATH);
+    }
+    ports
+}
+
+/// None: who has joined which multicast group is not known here, and a switch whose table is empty
+/// has no blocks.
+pub(super) const fn multicast_forwarding(
+    _view: &View<'_>,
+    _query: &Query<'_>,
+    _out: &mut Out,
+) -> ControlFlow<()> {
+    ControlFlow::Continue(())
+}
+
+fn lid(view: &View<'_>, node: NodeIx) -> u16 {
+    view.end(port0(node)).map_or(0, |end| end.lid.get())
+}
+
+const fn port0(node: NodeIx) -> PortRef {
+    PortRef { node, port: 0 }
+}
+
+const LIDS_PER_BLOCK: u16 = 64;

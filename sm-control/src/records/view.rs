@@ -1,0 +1,205 @@
+//! The fabric as records show it: nodes in OpenSM's order, ports, and who may see them.
+
+use routing::SwitchIx;
+use sa_wire::{Guid, NodeType, Pkey};
+
+use super::device;
+use crate::fabric::subnet::EndPort;
+use crate::fabric::{Fabric, LinkState, Node, NodeIx, PortRef};
+use crate::pipeline::Parts;
+
+/// The parts, seen by one requester.
+pub(super) struct View<'a> {
+    pub(super) parts: &'a Parts,
+    pub(super) requester: PortRef,
+    keys: Vec<Pkey>,
+}
+
+impl<'a> View<'a> {
+    /// None when nobody owns the requester's LID.
+    pub(super) fn new(parts: &'a Parts, requester_lid: u16) -> Option<Self> {
+        let index = parts.subnet.by_lid(requester_lid)?;
+        let requester = parts.subnet.end_ports().get(index)?.at;
+        let mut view = Self {
+            parts,
+            requester,
+            keys: Vec::new(),
+        };
+        view.keys = view.keys_of(requester);
+        Some(view)
+    }
+
+    pub(super) const fn fabric(&self) -> &'a Fabric {
+        self.parts.subnet.fabric()
+    }
+
+    pub(super) fn node(&self, node: NodeIx) -> &'a Node {
+        self.fabric().node(node)
+    }
+
+    pub(super) fn is_switch(&self, node: NodeIx) -> bool {
+        self.node(node).kind == NodeType::Switch
+    }
+
+    /// Every node of the subnet, in the order of node GUIDs.
+    pub(super) fn nodes(&self) -> Vec<NodeIx> {
+        let ends = self.parts.subnet.end_ports().iter();
+        let mut nodes: Vec<NodeIx> = ends.map(|end| end.at.node).collect();
+        nodes.sort_by_key(|node| self.node(*node).guid.map_order());
+        nodes.dedup();
+        nodes
+    }
+
+    /// The node that owns a LID, else all, in the order of node GUIDs.
+    pub(super) fn nodes_by_lid(&self, lid: Option<u64>) -> Vec<NodeIx> {
+        match lid {
+            Some(lid) => self
+                .end_by_lid(lid)
+                .map(|end| end.at.node)
+                .into_iter()
+                .collect(),
+            None => self.nodes(),
+        }
+    }
+
+    /// The end port that owns a LID, else all, in the order of port GUIDs.
+    pub(super) fn ends_by_lid(&self, lid: Option<u64>) -> &'a [EndPort] {
+        let ends = self.parts.subnet.end_ports();
+        let Some(lid) = lid else {
+            return ends;
+        };
+        let index = u16::try_from(lid)
+            .ok()
+            .and_then(|lid| self.parts.subnet.by_lid(lid));
+        index.map_or(&[], |index| ends.get(index..=index).unwrap_or_default())
+    }
+
+    /// The switch that owns a LID, else all, in the order of node GUIDs.
+    pub(super) fn switches_by_lid(&self, lid: Option<u64>) -> Vec<NodeIx> {
+        match lid {
+            Some(_) => {
+                let mut nodes = self.nodes_by_lid(lid);
+                nodes.retain(|node| self.is_switch(*node));
+                nodes
+            }
+            None => self.parts.subnet.switches().to_vec(),
+        }
+    }
+
+    pub(super) fn end_by_lid(&self, lid: u64) -> Option<&'a EndPort> {
+        self.ends_by_lid(Some(lid)).first()
+    }
+
+    /// The end port of a port; on a switch, port 0.
+    pub(super) fn end(&self, at: PortRef) -> Option<&'a EndPort> {
+        let index = self.parts.subnet.by_port(at)?;
+        self.parts.subnet.end_ports().get(index)
+    }
+
+    /// The ports of a node that the SM knows: all of a switch, those that it reached of others.
+    pub(super) fn ports(&self, node: NodeIx) -> impl Iterator<Item = PortRef> + use<'_, 'a> {
+        let last = self.node(node).port_count();
+        let all = (0..=last).map(move |port| PortRef { node, port });
+        all.filter(|at| self.knows(*at))
+    }
+
+    /// True for ports that the SM knows.
+    pub(super) fn knows(&self, at: PortRef) -> bool {
+        let exists = at.port <= self.node(at.node).port_count();
+        exists && self.end(at).is_some()
+    }
+
+    /// The far end of a port's cable, if the link is up and the SM knows both ends.
+    pub(super) fn peer(&self, at: PortRef) -> Option<PortRef> {
+        let port = self.fabric().port(at);
+        let peer = port.peer.filter(|_| port.state != LinkState::Down)?;
+        (self.knows(at) && self.knows(peer)).then_some(peer)
+    }
+
+    /// The index that routing gives a switch.
+    pub(super) fn switch(&self, node: NodeIx) -> Option<SwitchIx> {
+        let end = self.end(PortRef { node, port: 0 })?;
+        let index = self.parts.subnet.by_guid(end.guid)?;
+        let end = self.parts.topology.end_ports.get(index)?;
+        end.attached.map(|(switch, _)| switch)
+    }
+
+    /// Port GUID of a port; on a switch, that of port 0 for all.
+    pub(super) fn guid(&self, at: PortRef) -> Option<Guid> {
+        self.end(at).map(|end| end.guid)
+    }
+
+    /// True when the requester and a port have a partition in common.
+    pub(super) fn shows(&self, at: PortRef) -> bool {
+        at == self.requester || share(&self.keys, &self.keys_of(at))
+    }
+
+    /// True when two ports have a partition in common.
+    pub(super) fn related(&self, one: PortRef, other: PortRef) -> bool {
+        one == other || share(&self.keys_of(one), &self.keys_of(other))
+    }
+
+    /// The P_Key table of a port, with OpenSM's places. Shape: 0 where there is none; empty for
+    /// ports that the SM gives none.
+    ///
+    /// An external port of a switch has the keys of the CA or router behind it, and between
+    /// switches the one of a device that nobody has set up.
+    pub(super) fn pkey_table(&self, at: PortRef) -> Vec<u16> {
+        let is_external = self.is_switch(at.node) && at.port != 0;
+        if !is_external {
+            return self.end_table(at);
+        }
+        match self.peer(at) {
+            None => Vec::new(),
+            Some(peer) if self.is_switch(peer.node) => vec![Pkey::DEFAULT_FULL.get()],
+            Some(peer) => self.peer_table(peer),
+        }
+    }
+
+    /// The default P_Key has the first place, the others follow.
+    fn end_table(&self, at: PortRef) -> Vec<u16> {
+        let both = self.parts.options.allow_both_pkeys;
+        let is_default = |key: Pkey| match both {
+            true => key == Pkey::DEFAULT_FULL,
+            false => key.base() == Pkey::DEFAULT_FULL.base(),
+        };
+        let room = usize::from(device::partition_cap(self.node(at.node).kind));
+        let index = self.parts.subnet.by_port(at);
+        let keys = index.map_or_else(Vec::new, |index| self.parts.partitions.pkey_table(index));
+        let mut table = vec![0];
+        for key in keys {
+            if is_default(key) {
+                if let Some(first) = table.first_mut() {
+                    *first = key.get();
+                }
+            } else if table.len() < room {
+                table.push(key.get());
+            }
+        }
+        table
+    }
+
+    /// Without gaps, and of a P_Key that the port has both ways the full one.
+    fn peer_table(&self, peer: PortRef) -> Vec<u16> {
+        let mut table = self.end_table(peer);
+        let all = table.clone();
+        let is_doubled =
+            |key: u16| key & Pkey::FULL_BIT == 0 && all.contains(&(key | Pkey::FULL_BIT));
+        table.retain(|key| key & !Pkey::FULL_BIT != 0 && !is_doubled(*key));
+        table.truncate(device::ENFORCEMENT_CAP.into());
+        table
+    }
+
+    fn keys_of(&self, at: PortRef) -> Vec<Pkey> {
+        let table = self.pkey_table(at).into_iter();
+        table.filter_map(|raw| Pkey::new(raw).ok()).collect()
+    }
+}
+
+/// Ports without P_Keys share with everybody; others need a partition of which one is a full
+/// member. Source: OpenSM `osm_pkey.c`, `osm_physp_share_pkey`.
+fn share(one: &[Pkey], other: &[Pkey]) -> bool {
+    let fit = |a: &Pkey, b: &Pkey| a.base() == b.base() && (a.is_full() || b.is_full());
+    let has_none = one.is_empty() || other.is_empty();
+    has_none || one.iter().any(|a| other.iter().any(|b| fit(a, b)))
+}

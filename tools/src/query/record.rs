@@ -1,0 +1,272 @@
+//! Records of the fabric's state, by saquery's short names.
+
+use core::marker::PhantomData;
+
+use clap::error::Error;
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, Subcommand};
+use sa_wire::mad::{BASE_VERSION, MGMT_CLASS_SA, SA_CLASS_VERSION, Status, method};
+use sa_wire::records::{Field, Form, Layout};
+use sa_wire::sa::{AttributeId, DATA_OFFSET, SaMad, record_stride};
+use sa_wire::umad::Slot;
+
+use super::client::Way;
+use super::{number, show};
+use crate::failure::{Failure, Outcome};
+
+/// Which record.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Record {
+    /// Ask for ClassPortInfo, what the SA can do
+    #[command(name = "cpi", alias = "CPI")]
+    ClassPortInfo(Box<Ask<Cpi>>),
+    /// Ask for NodeRecords
+    #[command(name = "nr", alias = "NR")]
+    Node(Box<Ask<Nr>>),
+    /// Ask for PortInfoRecords
+    #[command(name = "pir", alias = "PIR")]
+    PortInfo(Box<Ask<Pir>>),
+    /// Ask for SLtoVLMappingTableRecords
+    #[command(name = "sl2vl", alias = "SL2VL")]
+    SlToVl(Box<Ask<Sl2Vl>>),
+    /// Ask for SwitchInfoRecords
+    #[command(name = "swir", alias = "SWIR")]
+    SwitchInfo(Box<Ask<Swir>>),
+    /// Ask for LinearForwardingTableRecords
+    #[command(name = "lftr", alias = "LFTR")]
+    LinearForwarding(Box<Ask<Lftr>>),
+    /// Ask for MulticastForwardingTableRecords
+    #[command(name = "mftr", alias = "MFTR")]
+    MulticastForwarding(Box<Ask<Mftr>>),
+    /// Ask for SMInfoRecords
+    #[command(name = "smir", alias = "SMIR")]
+    SmInfo(Box<Ask<Smir>>),
+    /// Ask for LinkRecords
+    #[command(name = "lr", alias = "LR")]
+    Link(Box<Ask<Lr>>),
+    /// Ask for GUIDInfoRecords
+    #[command(name = "gir", alias = "GIR")]
+    GuidInfo(Box<Ask<Gir>>),
+    /// Ask for P_KeyTableRecords; needs --sa-key
+    #[command(name = "pktr", alias = "PKTR")]
+    PKeyTable(Box<Ask<Pktr>>),
+    /// Ask for VLArbitrationTableRecords
+    #[command(name = "vlar", alias = "VLAR")]
+    VlArbitration(Box<Ask<Vlar>>),
+}
+
+pub(super) fn run(verb: &Record) -> Outcome {
+    match verb {
+        Record::ClassPortInfo(ask) => ask.run(),
+        Record::Node(ask) => ask.run(),
+        Record::PortInfo(ask) => ask.run(),
+        Record::SlToVl(ask) => ask.run(),
+        Record::SwitchInfo(ask) => ask.run(),
+        Record::LinearForwarding(ask) => ask.run(),
+        Record::MulticastForwarding(ask) => ask.run(),
+        Record::SmInfo(ask) => ask.run(),
+        Record::Link(ask) => ask.run(),
+        Record::GuidInfo(ask) => ask.run(),
+        Record::PKeyTable(ask) => ask.run(),
+        Record::VlArbitration(ask) => ask.run(),
+    }
+}
+
+/// A request for records of one kind: an option for each component that requests can ask for.
+#[derive(Debug)]
+pub(crate) struct Ask<K> {
+    way: Way,
+    options: Options,
+    /// What is asked for, with its component.
+    wanted: Vec<(&'static Field, Wanted)>,
+    kind: PhantomData<K>,
+}
+
+/// What is asked of a component.
+#[derive(Debug)]
+enum Wanted {
+    Number(u64),
+    Text(String),
+}
+
+/// Options that every kind has.
+#[derive(Debug, Args)]
+struct Options {
+    /// Ask with Get, which is refused unless there is exactly one record, instead of GetTable
+    #[arg(long)]
+    get: bool,
+    /// Bits of the component mask besides those of the components that are asked for
+    #[arg(long, value_name = "MASK", value_parser = number::<u64>)]
+    mask: Option<u64>,
+    /// Attribute modifier; 0x80000000 with pir: capability masks match if they have these bits
+    #[arg(long, value_name = "MODIFIER", value_parser = number::<u32>)]
+    modifier: Option<u32>,
+    /// The SA's key, for what is not for everybody
+    #[arg(long, value_name = "KEY", value_parser = number::<u64>)]
+    sa_key: Option<u64>,
+}
+
+/// A kind of record.
+pub(crate) trait Kind: core::fmt::Debug {
+    /// Its components.
+    const LAYOUT: Layout;
+}
+
+macro_rules! kinds {
+    ($($name:ident $layout:ident),* $(,)?) => {
+        $(
+            #[derive(Debug)]
+            pub(crate) struct $name;
+
+            impl Kind for $name {
+                const LAYOUT: Layout = Layout::$layout;
+            }
+        )*
+    };
+}
+
+kinds!(
+    Cpi CLASS_PORT_INFO,
+    Nr NODE,
+    Pir PORT_INFO,
+    Sl2Vl SL_TO_VL,
+    Swir SWITCH_INFO,
+    Lftr LINEAR_FORWARDING,
+    Mftr MULTICAST_FORWARDING,
+    Smir SM_INFO,
+    Lr LINK,
+    Gir GUID_INFO,
+    Pktr PKEY_TABLE,
+    Vlar VL_ARBITRATION,
+);
+
+impl<K: Kind> Args for Ask<K> {
+    fn augment_args(command: Command) -> Command {
+        let command = Way::augment_args(Options::augment_args(command));
+        let fields = K::LAYOUT.fields.iter();
+        command.args(fields.filter(|field| field.mask() != 0).map(option))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+/// `--port-num NUMBER`.
+fn option(field: &'static Field) -> Arg {
+    // Clap wants names that stay; there are some dozens of them, made once.
+    let name: &'static str = field.name.replace('_', "-").leak();
+    let arg = Arg::new(field.name)
+        .long(name)
+        .action(ArgAction::Set)
+        .help_heading("Components");
+    if field.form == Form::Text {
+        return arg.value_name("TEXT");
+    }
+    let most = match field.width {
+        64.. => u64::MAX,
+        width => (1 << width) - 1,
+    };
+    let fits = move |text: &str| match number::<u64>(text)? {
+        value if value <= most => Ok(value),
+        _ => Err(format!("the largest number here is {most}")),
+    };
+    arg.value_name("NUMBER").value_parser(fits)
+}
+
+impl<K: Kind> FromArgMatches for Ask<K> {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
+        let wanted = |field: &'static Field| {
+            let wanted = if field.form == Form::Text {
+                let text = matches.get_one::<String>(field.name)?;
+                Wanted::Text(text.clone())
+            } else {
+                Wanted::Number(*matches.get_one::<u64>(field.name)?)
+            };
+            Some((field, wanted))
+        };
+        let fields = K::LAYOUT.fields.iter();
+        Ok(Self {
+            way: Way::from_arg_matches(matches)?,
+            options: Options::from_arg_matches(matches)?,
+            wanted: fields
+                .filter(|field| field.mask() != 0)
+                .filter_map(wanted)
+                .collect(),
+            kind: PhantomData,
+        })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+impl<K: Kind> Ask<K> {
+    fn run(&self) -> Outcome {
+        let reply = self.way.ask(&self.request())?;
+        let (status, records) = parse(&K::LAYOUT, &reply)
+            .ok_or_else(|| Failure::failed("the reply is shorter than its headers"))?;
+        show::print(&K::LAYOUT, status, &records, self.way.json)
+    }
+
+    fn request(&self) -> Slot {
+        let mut slot = Slot::EMPTY;
+        let mad = SaMad::from_bytes_mut(&mut slot.mad);
+        let is_get = self.options.get || K::LAYOUT.attribute == AttributeId::CLASS_PORT_INFO;
+        mad.mad.base_version = BASE_VERSION;
+        mad.mad.mgmt_class = MGMT_CLASS_SA;
+        mad.mad.class_version = SA_CLASS_VERSION;
+        mad.mad.method = if is_get {
+            method::GET
+        } else {
+            method::GET_TABLE
+        };
+        mad.mad.attribute_id = K::LAYOUT.attribute.get().into();
+        mad.mad.attribute_modifier = self.options.modifier.unwrap_or(0).into();
+        mad.sa.sm_key = self.options.sa_key.unwrap_or(0).into();
+        let mut mask = self.options.mask.unwrap_or(0);
+        for (field, wanted) in &self.wanted {
+            mask |= field.mask();
+            match wanted {
+                Wanted::Number(value) => field.set(&mut mad.data, *value),
+                Wanted::Text(text) => put_text(field, &mut mad.data, text),
+            }
+        }
+        mad.sa.component_mask = mask.into();
+        slot
+    }
+}
+
+/// Cut off at the end of the component.
+fn put_text(field: &Field, data: &mut [u8], text: &str) {
+    let start = usize::from(field.start / 8);
+    let end = start + usize::from(field.width / 8);
+    let place = data.get_mut(start..end).into_iter().flatten();
+    for (place, byte) in place.zip(text.bytes()) {
+        *place = byte;
+    }
+}
+
+/// Status and records; none when even the headers are not all there.
+fn parse<'a>(layout: &Layout, reply: &'a [u8]) -> Option<(Status, Vec<&'a [u8]>)> {
+    let headers = reply.get(..DATA_OFFSET)?;
+    let word = |at: usize| {
+        let bytes = headers.get(at..at + 2)?.first_chunk()?;
+        Some(u16::from_be_bytes(*bytes))
+    };
+    let (status, stride) = (Status(word(4)?), record_stride(word(44)?));
+    let data = reply.get(DATA_OFFSET..)?;
+    if status != Status::OK {
+        return Some((status, Vec::new()));
+    }
+    let whole = usize::from(layout.stride);
+    let records = if headers.get(3) == Some(&method::GET_RESP) {
+        data.get(..whole).into_iter().collect()
+    } else {
+        let all = data.chunks(stride.max(1));
+        all.filter(|record| stride > 0 && record.len() >= whole)
+            .collect()
+    };
+    Some((status, records))
+}

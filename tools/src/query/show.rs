@@ -1,0 +1,80 @@
+//! Records for people and machines.
+
+use sa_wire::mad::Status;
+use sa_wire::records::{Field, Form, Layout};
+use serde_json::{Map, Value, json};
+
+use crate::failure::Outcome;
+use crate::json;
+
+/// Prints records, as JSON on one line or component by component.
+pub(super) fn print(layout: &Layout, status: Status, records: &[&[u8]], as_json: bool) -> Outcome {
+    if as_json {
+        let records: Vec<Value> = records
+            .iter()
+            .map(|record| object(layout, record))
+            .collect();
+        return json::print(&json!({
+            "status": format!("0x{:04x}", status.get()),
+            "records": records,
+        }));
+    }
+    if status != Status::OK {
+        println!("status {status}");
+    }
+    for record in records {
+        println!("{}", layout.attribute);
+        for field in layout.fields {
+            println!("  {:34} {}", field.name, text(field, record));
+        }
+    }
+    Ok(())
+}
+
+fn object(layout: &Layout, record: &[u8]) -> Value {
+    let fields = layout.fields.iter();
+    let entries = fields.map(|field| (field.name.to_owned(), value(field, record)));
+    Value::Object(entries.collect::<Map<_, _>>())
+}
+
+fn value(field: &Field, record: &[u8]) -> Value {
+    match field.form {
+        Form::Decimal => json!(field.value(record)),
+        Form::Hex => json!(hex(field.value(record))),
+        Form::Text => json!(String::from_utf8_lossy(field.text(record))),
+        Form::List { each } => json!(field.values(record, each).collect::<Vec<_>>()),
+        Form::HexList { each } => json!(field.values(record, each).map(hex).collect::<Vec<_>>()),
+        Form::VlWeights => json!(pairs(field, record).collect::<Vec<_>>()),
+    }
+}
+
+fn text(field: &Field, record: &[u8]) -> String {
+    let join = |words: Vec<String>| words.join(" ");
+    match field.form {
+        Form::Decimal => field.value(record).to_string(),
+        Form::Hex => hex(field.value(record)),
+        Form::Text => String::from_utf8_lossy(field.text(record)).into_owned(),
+        Form::List { each } => join(
+            field
+                .values(record, each)
+                .map(|value| value.to_string())
+                .collect(),
+        ),
+        Form::HexList { each } => join(field.values(record, each).map(hex).collect()),
+        Form::VlWeights => join(
+            pairs(field, record)
+                .map(|(vl, weight)| format!("{vl}:{weight}"))
+                .collect(),
+        ),
+    }
+}
+
+fn hex(value: u64) -> String {
+    format!("0x{value:x}")
+}
+
+/// VL and weight.
+fn pairs(field: &Field, record: &[u8]) -> impl Iterator<Item = (u64, u64)> {
+    let words = field.values(record, 16);
+    words.map(|word| (word >> 8 & 0xf, word & 0xff))
+}
