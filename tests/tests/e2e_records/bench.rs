@@ -38,6 +38,14 @@ pub(crate) const EXPLAINED: [(AttributeId, usize, usize, &str); 2] = [
     ),
 ];
 
+/// LocalPortNum of a switch is the port by which OpenSM's discovery came last. Where several
+/// shortest ways lead there, which one that is depends on what overtakes what: attribute, bit of
+/// the mask, byte of the record.
+const RACED: [(AttributeId, u64, usize); 2] = [
+    (AttributeId::PORT_INFO_RECORD, 1 << 10, 32),
+    (AttributeId::NODE_RECORD, 1 << 12, 40),
+];
+
 /// One request for records.
 #[derive(Debug, Clone)]
 pub(crate) struct Request {
@@ -170,6 +178,13 @@ impl Bench {
         if self.skipped == Some(request.attribute) {
             return Ok(());
         }
+        let mut raced = RACED.iter();
+        let raced = raced.find(|(attribute, ..)| *attribute == request.attribute);
+        let mut request = request.clone();
+        if let Some((_, bit, _)) = raced {
+            request.mask &= !bit;
+        }
+        let request = &request;
         self.transaction += 1;
         let slot = request.slot(client.lid, self.transaction);
         let ours = self.ours(&slot);
@@ -179,8 +194,17 @@ impl Bench {
         if theirs.as_ref().is_some_and(has_records) {
             *self.found.entry(request.attribute).or_default() += 1;
         }
-        let ours = ours.map(|reply| seen(request, &reply));
-        let theirs = theirs.map(|reply| seen(request, &reply));
+        let compared = |reply: Vec<u8>| {
+            let mut bytes = seen(request, &reply);
+            let stride = 8 * usize::from(u16::from_be_bytes([reply[44], reply[45]]));
+            if let (Some((.., byte)), Some(records)) = (raced, bytes.get_mut(DATA_OFFSET..)) {
+                let raced = records.iter_mut().skip(*byte).step_by(stride.max(1));
+                raced.for_each(|byte| *byte = 0);
+            }
+            bytes
+        };
+        let ours = ours.map(compared);
+        let theirs = theirs.map(compared);
         if ours != theirs {
             let hex = |reply: &Option<Vec<u8>>| {
                 reply.as_ref().map_or_else(
