@@ -36,6 +36,7 @@ pub fn torus_model(radix: [u8; 3], hosts: u8) -> Option<Model> {
     Some(Model {
         groups: Vec::new(),
         prefix_routes: Vec::new(),
+        aliases: Vec::new(),
         provenance: Provenance {
             engine: "torus-2qos".into(),
             ..Default::default()

@@ -116,6 +116,7 @@ fn snapshot(facts: &[PortFacts], tables: PolicyTables) -> Snapshot {
     let model = Model {
         groups: Vec::new(),
         prefix_routes: Vec::new(),
+        aliases: Vec::new(),
         provenance: Provenance::default(),
         subnet: Subnet::default(),
         ports: facts.iter().zip(1..).map(row).collect(),

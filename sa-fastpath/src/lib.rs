@@ -2,8 +2,10 @@
 
 #![deny(unsafe_code)]
 
+pub mod access;
 pub mod affinity;
 pub mod answer;
+pub mod overload;
 pub mod port;
 pub mod publish;
 pub mod punt;

@@ -199,7 +199,14 @@ impl<T> Reader<T> {
     /// not keep an old snapshot from being freed.
     #[inline(always)]
     pub fn refresh(&mut self) -> Option<&Published<T>> {
-        let published = self.cache.load().as_deref();
+        self.refresh_shared().map(|published| &**published)
+    }
+
+    /// The same, to be kept beyond the batch: for work that goes on while newer snapshots come, off
+    /// the fast path, as whoever drops the last reference frees it.
+    #[inline(always)]
+    pub fn refresh_shared(&mut self) -> Option<&Arc<Published<T>>> {
+        let published = self.cache.load().as_ref();
         self.place
             .note(published.map_or(0, |published| published.epoch.get()));
         published

@@ -3,12 +3,17 @@
 use core::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 
+use sa_wire::mad::{MGMT_CLASS_SA, Status};
+use sa_wire::sa::SaMad;
 use sa_wire::umad::Slot;
 
-use crate::answer::{DropReason, Outcome, answer};
-use crate::port::{BATCH, MadPort, PortError, Verdict};
-use crate::publish::Reader;
+use crate::access::Access;
+use crate::answer::{DropReason, Outcome, answer, finish_error};
+use crate::overload::{Limits, Overload, Pressure};
+use crate::port::{BACKLOG, BATCH, MadPort, PortError, Verdict};
+use crate::publish::{Published, Reader};
 use crate::punt::PuntSender;
+use crate::rmpp::is_part;
 use crate::stats::WorkerStats;
 
 /// One worker: a port, a view of the snapshot, a way to the slow lane, counters.
@@ -17,6 +22,8 @@ pub struct Worker<P> {
     reader: Reader,
     punt: PuntSender,
     stats: Arc<WorkerStats>,
+    access: Access,
+    overload: Overload,
 }
 
 /// What a worker does when nothing waits.
@@ -30,14 +37,27 @@ pub enum Idle {
 }
 
 impl<P: MadPort> Worker<P> {
-    /// Allocates nothing afterwards.
-    pub const fn new(port: P, reader: Reader, punt: PuntSender, stats: Arc<WorkerStats>) -> Self {
+    /// One that answers everybody and gives nothing up. Allocates nothing afterwards.
+    pub fn new(port: P, reader: Reader, punt: PuntSender, stats: Arc<WorkerStats>) -> Self {
         Self {
             port,
             reader,
             punt,
             stats,
+            access: Access::OpenSm,
+            overload: Overload::new(Limits::NONE, false),
         }
+    }
+
+    /// The same for those who may ask.
+    pub fn with_access(self, access: Access) -> Self {
+        Self { access, ..self }
+    }
+
+    /// The same with limits.
+    pub fn with_limits(self, limits: Limits) -> Self {
+        let overload = Overload::new(limits, self.port.piles_up());
+        Self { overload, ..self }
     }
 
     /// One turn. Returns how many requests were taken. Errors: the port is gone.
@@ -45,6 +65,9 @@ impl<P: MadPort> Worker<P> {
     /// The whole batch is answered from one snapshot.
     #[inline]
     pub fn turn(&mut self) -> Result<usize, PortError> {
+        if self.overload.wants_backlog() {
+            return self.far_turn();
+        }
         let published = self.reader.refresh();
         self.stats
             .epoch(published.map_or(0, |published| published.epoch.get()));
@@ -52,15 +75,50 @@ impl<P: MadPort> Worker<P> {
         let count = slots.len();
         if count == 0 {
             self.stats.empty();
+            self.overload.judge(false);
             return Ok(0);
         }
+        let pressure = self.overload.judge(count == BATCH);
         let mut verdicts = [Verdict::Silence; BATCH];
-        for (slot, verdict) in slots.iter_mut().zip(&mut verdicts) {
-            let outcome = match published {
-                Some(published) => answer(&published.snapshot, slot),
-                None => Outcome::Dropped(DropReason::NotReady),
-            };
-            *verdict = settle(outcome, slot, &self.punt, &self.stats);
+        let mut lane = Lane {
+            published,
+            access: self.access,
+            punt: &self.punt,
+            stats: &self.stats,
+        };
+        if pressure == Pressure::None {
+            for (slot, verdict) in slots.iter_mut().zip(&mut verdicts) {
+                *verdict = lane.answer(slot);
+            }
+        } else {
+            for (slot, verdict) in slots.iter_mut().zip(&mut verdicts) {
+                *verdict = lane.answer_under(&mut self.overload, pressure, slot);
+            }
+        }
+        let unsent = self.port.send(verdicts.get(..count).unwrap_or_default())?;
+        self.stats.batch(count as u64, unsent as u64);
+        Ok(count)
+    }
+
+    /// A turn that reads far ahead, to tell a queue that is never empty from one whose end is out
+    /// of reach. The newest is answered first: it is what its sender still waits for.
+    #[cold]
+    #[inline(never)]
+    fn far_turn(&mut self) -> Result<usize, PortError> {
+        let published = self.reader.refresh();
+        let most = self.port.backlog();
+        let slots = self.port.recv_backlog()?;
+        let count = slots.len();
+        let pressure = self.overload.judge(count >= most);
+        let mut verdicts = [Verdict::Silence; BACKLOG];
+        let mut lane = Lane {
+            published,
+            access: self.access,
+            punt: &self.punt,
+            stats: &self.stats,
+        };
+        for (slot, verdict) in slots.iter_mut().zip(&mut verdicts).rev() {
+            *verdict = lane.answer_under(&mut self.overload, pressure, slot);
         }
         let unsent = self.port.send(verdicts.get(..count).unwrap_or_default())?;
         self.stats.batch(count as u64, unsent as u64);
@@ -88,6 +146,49 @@ impl<P: MadPort> Worker<P> {
     /// The port, for tests that look behind the worker.
     pub const fn port(&mut self) -> &mut P {
         &mut self.port
+    }
+}
+
+/// What the requests of one turn have in common.
+struct Lane<'a> {
+    published: Option<&'a Published>,
+    access: Access,
+    punt: &'a PuntSender,
+    stats: &'a WorkerStats,
+}
+
+impl Lane<'_> {
+    #[inline(always)]
+    fn answer(&mut self, slot: &mut Slot) -> Verdict {
+        let outcome = match self.published {
+            None => Outcome::Dropped(DropReason::NotReady),
+            Some(published) if self.access.admits(&published.snapshot, slot) => {
+                answer(&published.snapshot, slot)
+            }
+            Some(_) => Outcome::Dropped(DropReason::Access),
+        };
+        settle(outcome, slot, self.punt, self.stats)
+    }
+
+    /// The same, unless the request is given up.
+    #[cold]
+    #[inline(never)]
+    fn answer_under(
+        &mut self,
+        overload: &mut Overload,
+        pressure: Pressure,
+        slot: &mut Slot,
+    ) -> Verdict {
+        let Some(reason) = overload.gives_up(pressure, slot) else {
+            return self.answer(slot);
+        };
+        self.stats.count(Outcome::Dropped(reason));
+        let mad = SaMad::from_bytes_mut(&mut slot.mad);
+        let is_request = mad.mad.mgmt_class == MGMT_CLASS_SA && !mad.mad.is_response();
+        if overload.says_busy() && is_request && !is_part(mad) {
+            return Verdict::Reply(finish_error(mad, Status::BUSY));
+        }
+        Verdict::Silence
     }
 }
 

@@ -110,6 +110,37 @@ fn what_is_no_request_is_dropped_and_counted() -> Outcome {
     Ok(())
 }
 
+/// A Report goes out with the kernel's patience, from the agent that the workers read; its response
+/// is lent as a request is.
+#[test]
+fn the_response_to_a_report_is_lent() -> Outcome {
+    let (umad, mut far) = pair()?;
+    let mut port = umad.worker()?;
+    let mut replies = umad.reply_port();
+    assert!(replies.repeats());
+    let mut report = Slot::EMPTY;
+    report.header.lid = 5.into();
+    report.header.qpn = 7.into();
+    report.header.timeout_ms = 200;
+    report.header.retries = 3;
+    report.mad = request(method::REPORT, 0x99);
+    replies.report(&report)?;
+    let (header, mad) = read_packet(&mut far)?;
+    assert_eq!((header.lid.get(), header.qpn.get()), (5, 7));
+    assert_eq!((header.timeout_ms, header.retries), (200, 3));
+    assert_eq!(header.qkey.get(), QP1_QKEY);
+    assert_eq!(mad, report.mad);
+    far.write_all(&packet(|_| {}, &request(method::REPORT_RESP, 0x99)))?;
+    let mut seen = 0;
+    let lent = turn(&mut port, &mut |slot| {
+        seen = slot.mad[3];
+        Verdict::Punted
+    })?;
+    assert_eq!((lent, seen), (1, method::REPORT_RESP));
+    assert_eq!(port.counters().foreign, 0);
+    Ok(())
+}
+
 #[test]
 fn a_short_request_leaves_nothing_of_its_predecessor() -> Outcome {
     let (umad, mut far) = pair()?;

@@ -3,8 +3,11 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use std::time::Duration;
 
 use policy::{Dialect, Echo, ParseOptions, ScopePrecedence, ServiceIdEncoding};
+use sa_fastpath::access::Access;
+use sa_fastpath::overload::{Limits, Share};
 use sa_wire::Lmc;
 use serde::de::{Error as _, Unexpected};
 use serde::{Deserialize, Deserializer};
@@ -34,6 +37,12 @@ pub struct Config {
     /// What outlives a restart.
     #[serde(default)]
     pub state: StateSection,
+    /// What this SA does, and for whom.
+    #[serde(default)]
+    pub sa: SaSection,
+    /// What is given up when more is asked than can be answered.
+    #[serde(default)]
+    pub overload: OverloadSection,
 }
 
 /// `[fabric]`
@@ -55,6 +64,8 @@ pub struct FabricSection {
     pub opensm_conf: Option<PathBuf>,
     /// `prefix-routes.conf`; else what `opensm_conf` names beside itself.
     pub prefix_routes: Option<PathBuf>,
+    /// `opensm-sa.dump` to take alias GUIDs from.
+    pub aliases: Option<PathBuf>,
     /// Overrides `qos` of `opensm_conf`.
     pub qos: Option<bool>,
 }
@@ -231,6 +242,116 @@ pub struct StateSection {
     pub directory: Option<PathBuf>,
 }
 
+/// `[sa]`
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SaSection {
+    /// Whose the state is that clients set.
+    #[serde(default)]
+    pub role: Role,
+    /// Who may ask for what.
+    #[serde(default)]
+    pub access: AccessRule,
+}
+
+/// Who may ask for what.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AccessRule {
+    /// Everybody for everything, as at OpenSM.
+    #[default]
+    OpenSm,
+    /// Without the key, clients for themselves; see [`Access::Strict`].
+    Strict,
+}
+
+impl From<AccessRule> for Access {
+    fn from(rule: AccessRule) -> Self {
+        match rule {
+            AccessRule::OpenSm => Self::OpenSm,
+            AccessRule::Strict => Self::Strict,
+        }
+    }
+}
+
+/// `[overload]`
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct OverloadSection {
+    /// A request that has waited for longer gets no answer; 0: any does. Units: ms.
+    pub oldest_ms: u32,
+    /// The same for what the slow lane answers.
+    pub oldest_table_ms: u32,
+    /// What one LID may ask by Get while others wait; 0: anything. Units: requests per second,
+    /// and as many at once.
+    pub gets_per_lid: u32,
+    /// What it may ask by other methods.
+    pub tables_per_lid: u32,
+    /// Time of the slow lane that one LID may take while others wait; 0: any. Units: ms per
+    /// second.
+    pub slow_ms_per_lid: u32,
+    /// Requests given up get status "busy", not silence.
+    pub busy_reply: bool,
+}
+
+impl Default for OverloadSection {
+    fn default() -> Self {
+        Self {
+            oldest_ms: 134,
+            oldest_table_ms: 1000,
+            gets_per_lid: 20_000,
+            tables_per_lid: 1000,
+            slow_ms_per_lid: 250,
+            busy_reply: false,
+        }
+    }
+}
+
+impl OverloadSection {
+    /// Those of workers.
+    pub fn limits(&self) -> Limits {
+        let share = |number: u32| {
+            (number != 0).then_some(Share {
+                per_second: number,
+                burst: number,
+            })
+        };
+        Limits {
+            oldest: milliseconds(self.oldest_ms),
+            gets: share(self.gets_per_lid),
+            others: share(self.tables_per_lid),
+            busy_reply: self.busy_reply,
+        }
+    }
+
+    /// Time of the slow lane per second that one LID may take; none: any.
+    pub fn slow_time(&self) -> Option<Duration> {
+        milliseconds(self.slow_ms_per_lid)
+    }
+
+    /// How long a request may wait for the slow lane; none: any time.
+    pub fn oldest_table(&self) -> Option<Duration> {
+        milliseconds(self.oldest_table_ms)
+    }
+}
+
+fn milliseconds(number: u32) -> Option<Duration> {
+    (number != 0).then(|| Duration::from_millis(number.into()))
+}
+
+/// Whose the state is that clients set: memberships of multicast groups, services, subscriptions,
+/// alias GUIDs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// Another SM's. Requests for it are refused.
+    #[default]
+    Reader,
+    /// This SA's, for tests of clients: joins are granted, though nothing programs multicast
+    /// forwarding tables.
+    Test,
+}
+
 /// Line and column, from 1, of a byte. Units of columns: characters.
 fn place(text: &str, byte: usize) -> (usize, usize) {
     let before = text.get(..byte).unwrap_or(text);
@@ -335,6 +456,7 @@ impl Config {
             self.fabric.lids.as_mut(),
             self.fabric.opensm_conf.as_mut(),
             self.fabric.prefix_routes.as_mut(),
+            self.fabric.aliases.as_mut(),
             self.routing.torus_conf.as_mut(),
             self.policy.file.as_mut(),
             self.partitions.file.as_mut(),
@@ -416,6 +538,23 @@ mod tests {
             error,
             "2:8: there is no echo \"all\"; choose one of none, qos-class, tclass"
         );
+    }
+
+    #[test]
+    fn limits_and_access_are_read() {
+        let config = Config::parse(MINIMAL).unwrap();
+        assert_eq!(config.overload.limits(), Limits::default());
+        assert_eq!(Access::from(config.sa.access), Access::OpenSm);
+        let section = "[sa]\naccess = \"strict\"\nrole = \"test\"\n[overload]\noldest_ms = 0\n\
+                       gets_per_lid = 0\nbusy_reply = true\n";
+        let config = Config::parse(&format!("{section}{MINIMAL}")).unwrap();
+        assert_eq!(config.sa.role, Role::Test);
+        assert_eq!(Access::from(config.sa.access), Access::Strict);
+        let limits = config.overload.limits();
+        assert!(limits.oldest.is_none() && limits.gets.is_none() && limits.busy_reply);
+        assert_eq!(limits.others.map(|share| share.per_second), Some(1000));
+        let error = Config::parse(&format!("[sa]\naccess = \"lax\"\n{MINIMAL}")).unwrap_err();
+        assert!(error.starts_with("2:10: unknown variant `lax`"), "{error}");
     }
 
     #[test]

@@ -13,6 +13,7 @@ pub mod pipeline;
 pub mod qos_setup;
 pub mod records;
 pub mod request;
+pub mod sa_db;
 pub mod server;
 pub mod slow_sa;
 pub mod store;

@@ -52,6 +52,9 @@ pub(crate) struct SiteArgs {
     /// where that is a relative path]
     #[arg(long, requires = "fabric", value_name = "FILE")]
     prefix_routes: Option<PathBuf>,
+    /// opensm-sa.dump, for the alias GUIDs in it
+    #[arg(long, requires = "fabric", value_name = "FILE")]
+    aliases: Option<PathBuf>,
     /// QoS off: no policy, SLs not checked
     #[arg(long, requires = "fabric")]
     no_qos: bool,
@@ -202,6 +205,7 @@ impl SiteArgs {
             partitions: self.partitions.clone(),
             opensm_conf: self.opensm_conf.clone(),
             prefix_routes: self.prefix_routes.clone(),
+            aliases: self.aliases.clone(),
             qos: self.no_qos.then_some(false),
             engine: match self.engine {
                 Engine::Auto => EngineChoice::Auto,

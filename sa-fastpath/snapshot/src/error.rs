@@ -30,6 +30,9 @@ pub enum BuildError {
     /// Two multicast groups have one address.
     #[error("two multicast groups have the address {0}")]
     DuplicateGroup(sa_wire::Gid),
+    /// Two ports claim one alias GUID, or it is a port's own GUID.
+    #[error("the alias GUID 0x{0:016x} is given twice, or is the GUID of a port")]
+    DuplicateAlias(u64),
     /// A part of the model contradicts another.
     #[error("{what} is inconsistent with the rest of the model")]
     Inconsistent {

@@ -15,7 +15,7 @@ use crate::error::LoadError;
 pub const MAGIC: [u8; 8] = *b"SAPHSNAP";
 
 /// Version of the layout in this file and in `records`.
-pub const FORMAT_VERSION: u32 = 4;
+pub const FORMAT_VERSION: u32 = 5;
 
 /// Reads as this number only in the byte order it was written in.
 pub(crate) const BYTE_ORDER_MARK: u32 = 0x0102_0304;
@@ -147,6 +147,10 @@ sections! {
     Groups = "multicast groups": crate::records::GroupRecord,
     /// Routes to other subnets; the first that fits counts.
     PrefixRoutes = "prefix routes": crate::records::PrefixRouteRecord,
+    /// Second GUIDs of ports, in the order of [`sa_wire::Guid::map_order`].
+    Aliases = "alias GUIDs": crate::records::AliasRecord,
+    /// Places among the aliases, ordered by port and then as there.
+    AliasesByPort = "aliases by port": u32,
 }
 
 /// The next multiple of [`ALIGN`].

@@ -9,6 +9,7 @@
 
 #![deny(unsafe_code)]
 
+mod aliases;
 mod backing;
 mod build;
 mod error;
@@ -25,6 +26,7 @@ mod section;
 mod snapshot;
 mod verify;
 
+pub use aliases::NamedPort;
 pub use build::Builder;
 pub use error::{BuildError, LoadError};
 pub use layout::{FORMAT_VERSION, MAGIC};

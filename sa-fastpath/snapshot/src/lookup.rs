@@ -89,6 +89,12 @@ impl Snapshot {
             .map(|(ix, port)| (PortIx(ix), port))
     }
 
+    /// The end port with this place in [`Self::ports`].
+    pub fn nth_port(&self, nth: u64) -> Option<PortIx> {
+        let ix = u16::try_from(nth).ok()?;
+        (usize::from(ix) < self.port_count()).then_some(PortIx(ix))
+    }
+
     /// The record behind an index.
     #[inline(always)]
     pub fn port(&self, ix: PortIx) -> &PortRecord {

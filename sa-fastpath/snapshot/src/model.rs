@@ -27,6 +27,9 @@ pub struct Model {
     pub groups: Vec<GroupRow>,
     /// Ways to other subnets; the first that fits counts.
     pub prefix_routes: Vec<PrefixRouteRow>,
+    /// Second GUIDs of ports, each with the port's index, in any order; no GUID is there twice, or
+    /// is a port's own.
+    pub aliases: Vec<(Guid, usize)>,
 }
 
 /// Where a snapshot came from; text for people and digests for comparison, never a clock reading

@@ -35,8 +35,10 @@ pub mod port_flags {
     pub const HDR: u16 = 1 << 8;
     /// NDR.
     pub const NDR: u16 = 1 << 9;
+    /// It has alias GUIDs.
+    pub const ALIASES: u16 = 1 << 10;
     /// All bits in use.
-    pub const ALL: u16 = (1 << 10) - 1;
+    pub const ALL: u16 = (1 << 11) - 1;
 }
 
 /// Everything an answer needs about an end port: half a cache line.
@@ -356,6 +358,19 @@ pub(crate) struct PrefixRouteRecord {
     pub reserved: [u16; 3],
 }
 
+/// A second GUID of a port.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+pub(crate) struct AliasRecord {
+    /// The GUID, wire bytes.
+    pub guid: [u8; 8],
+    /// Index of the port that has it.
+    pub port: u16,
+    /// Ports whose own GUIDs come before it.
+    pub before: u16,
+}
+
+const _: () = assert!(size_of::<AliasRecord>() == 12);
 const _: () = assert!(size_of::<GroupRecord>() == 36);
 const _: () = assert!(size_of::<PrefixRouteRecord>() == 16);
 const _: () = assert!(size_of::<PortRecord>() == 32);

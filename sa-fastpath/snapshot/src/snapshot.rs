@@ -4,9 +4,9 @@ use crate::backing::Backing;
 use crate::error::LoadError;
 use crate::layout::{Range, SectionId, parse};
 use crate::records::{
-    ClassRecord, GroupRecord, LevelRecord, PathBitsRecord, PathClassRecord, PkeyRangeRecord,
-    PkeySetRecord, PolicyRecord, PortRecord, PrefixRouteRecord, RuleRecord, RuleWordRecord,
-    SubnetRecord,
+    AliasRecord, ClassRecord, GroupRecord, LevelRecord, PathBitsRecord, PathClassRecord,
+    PkeyRangeRecord, PkeySetRecord, PolicyRecord, PortRecord, PrefixRouteRecord, RuleRecord,
+    RuleWordRecord, SubnetRecord,
 };
 use crate::section::Section;
 
@@ -57,6 +57,8 @@ pub(crate) struct Sections {
     pub(crate) first_rules: Section<u16>,
     pub(crate) groups: Section<GroupRecord>,
     pub(crate) prefix_routes: Section<PrefixRouteRecord>,
+    pub(crate) aliases: Section<AliasRecord>,
+    pub(crate) aliases_by_port: Section<u32>,
 }
 
 /// What a snapshot holds, for people.
@@ -235,6 +237,8 @@ impl Sections {
             first_rules: section(bytes, ranges, Id::FirstRules)?,
             groups: section(bytes, ranges, Id::Groups)?,
             prefix_routes: section(bytes, ranges, Id::PrefixRoutes)?,
+            aliases: section(bytes, ranges, Id::Aliases)?,
+            aliases_by_port: section(bytes, ranges, Id::AliasesByPort)?,
         })
     }
 
@@ -277,6 +281,8 @@ impl Sections {
             (Id::FirstRules, self.first_rules.len()),
             (Id::Groups, self.groups.len()),
             (Id::PrefixRoutes, self.prefix_routes.len()),
+            (Id::Aliases, self.aliases.len()),
+            (Id::AliasesByPort, self.aliases_by_port.len()),
         ];
         counts
             .iter()

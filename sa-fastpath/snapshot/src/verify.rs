@@ -1,6 +1,7 @@
 //! What must hold before lookups may trust the tables: every index in range, sorted where
 //! promised, counts that agree. Runs once per load; lookups check nothing again.
 
+mod aliases;
 mod far;
 mod policy;
 mod rules;
@@ -31,6 +32,7 @@ pub(crate) fn verify(snapshot: &Snapshot) -> Checked {
     text(sections)?;
     far::groups(sections)?;
     far::prefix_routes(sections)?;
+    aliases::aliases(sections)?;
     match &snapshot.policy {
         Some(record) => policy::policy(sections, record),
         None => policy::no_policy(sections),

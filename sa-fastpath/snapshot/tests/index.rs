@@ -174,6 +174,7 @@ fn snapshot(rules: &[Rule], required: bool) -> Snapshot {
     let model = Model {
         groups: Vec::new(),
         prefix_routes: Vec::new(),
+        aliases: Vec::new(),
         provenance: Provenance::default(),
         subnet: Subnet::default(),
         ports: (0..PORTS).map(port).collect(),
@@ -350,9 +351,9 @@ fn reload(mut bytes: Vec<u8>) -> Result<Snapshot, LoadError> {
 #[test]
 fn the_version_before_is_refused_by_name() {
     let mut bytes = indexed().1.as_bytes().to_vec();
-    bytes[16..20].copy_from_slice(&3u32.to_le_bytes());
+    bytes[16..20].copy_from_slice(&4u32.to_le_bytes());
     let error = reload(bytes).unwrap_err();
-    let says = "format version 3, this program reads 4; compile the snapshot again";
+    let says = "format version 4, this program reads 5; compile the snapshot again";
     assert_eq!(error.to_string(), says);
 }
 

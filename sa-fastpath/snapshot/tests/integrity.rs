@@ -187,8 +187,17 @@ fn model(ports: u16, lmc: u8, dense: bool, with_policy: bool) -> Model {
                 router: (ports > ROUTER).then_some(ROUTER.into()),
             },
         ],
+        aliases: (0..count.min(4))
+            .flat_map(|ix| (1..4).map(move |nth| (alias(ix, nth), ix)))
+            .collect(),
         ports: rows,
     }
+}
+
+/// Among and around the GUIDs of ports in their order.
+fn alias(port: usize, nth: u64) -> Guid {
+    let port = u64::try_from(port).unwrap();
+    Guid::new(0x2000_0000_0000_0000 + port * 0x0101_0107 + nth * 0x51).unwrap()
 }
 
 fn group(last: u8, nth: u16) -> GroupRow {
@@ -277,12 +286,16 @@ fn the_order_of_ports_in_the_model_does_not_matter() {
     shuffled.prefix_routes[1].router = Some(39 - usize::from(ROUTER));
     shuffled.paths.rows.reverse();
     shuffled.paths.columns.reverse();
+    for (_, port) in &mut shuffled.aliases {
+        *port = 39 - *port;
+    }
     let straight = built(40, 0, false, false);
     let shuffled = Builder::build(&shuffled).unwrap();
     assert_eq!(straight.info().hosts, shuffled.info().hosts);
     for (ix, port) in straight.ports() {
         assert_eq!(shuffled.port(ix).lid, port.lid);
     }
+    assert!(shuffled.aliases().eq(straight.aliases()));
 }
 
 #[test]
@@ -478,6 +491,19 @@ fn exercise(snapshot: &Snapshot) {
         }
     }
     let _ = snapshot.info();
+    for ix in &indices {
+        for nth in [0, 1, 2, u64::MAX] {
+            let _ = snapshot.nth_guid_of(*ix, nth);
+        }
+        assert_eq!(
+            snapshot.aliases_of(*ix).count() as u64 + 1,
+            snapshot.guid_count_of(*ix)
+        );
+    }
+    for nth in (0..snapshot.guid_count() + 1).chain([u64::MAX]) {
+        let named = snapshot.nth_guid(nth);
+        let _ = named.map(|named| snapshot.named_port(u64::from_be_bytes(named.guid)));
+    }
     for last in 0..=255 {
         let _ = snapshot.group(&group(last, 0).mgid.0);
     }

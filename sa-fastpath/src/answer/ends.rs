@@ -1,4 +1,4 @@
-//! Which ports a request names.
+//! Which ports a request names, where no alias GUIDs are about.
 
 use sa_snapshot::{PortIx, Snapshot};
 use sa_wire::Gid;
@@ -8,11 +8,11 @@ use super::{PathQuery, PuntReason, Reject, Stop};
 
 /// The ports named; `None` for an end that the request leaves open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Ends {
+pub(crate) struct Ports {
     /// Where paths start.
-    pub source: Option<PortIx>,
+    pub(crate) source: Option<PortIx>,
     /// Where they end.
-    pub destination: Option<PortIx>,
+    pub(crate) destination: Option<PortIx>,
 }
 
 /// Resolves GIDs and LIDs.
@@ -21,24 +21,13 @@ pub struct Ends {
 /// belong to different ports; destinations outside the subnet's unicast space are punted.
 /// Source: OpenSM `osm_sa_path_record.c` (`osm_pr_get_end_points`).
 #[inline(always)]
-pub(crate) fn ends(snapshot: &Snapshot, query: &PathQuery) -> Result<Ends, Stop> {
+pub(crate) fn ports(snapshot: &Snapshot, query: &PathQuery) -> Result<Ports, Stop> {
     let (mask, record) = (query.mask, &query.record);
     let dgid = mask.has(PathCompMask::DGID).then(|| record.dgid());
     if dgid.is_some_and(|gid| gid.is_multicast() || !is_ours(snapshot, &gid)) {
         return Err(Stop::Punt(PuntReason::FarDestination));
     }
     let destination = dgid.map(|gid| by_gid(snapshot, gid)).transpose()?;
-    resolve(snapshot, query, destination)
-}
-
-/// Resolves the rest, `destination` being what the DGID leads to.
-#[inline(always)]
-fn resolve(
-    snapshot: &Snapshot,
-    query: &PathQuery,
-    destination: Option<PortIx>,
-) -> Result<Ends, Stop> {
-    let (mask, record) = (query.mask, &query.record);
     let sgid = mask.has(PathCompMask::SGID).then(|| record.sgid());
     if sgid.is_some_and(|gid| !is_ours(snapshot, &gid)) {
         return Err(NOT_FOUND);
@@ -48,25 +37,9 @@ fn resolve(
     // All four are looked up before any contradiction is reported: not found comes first.
     let source = sgid.map(|gid| by_gid(snapshot, gid)).transpose()?;
     let by_lid = (by_lid(snapshot, slid)?, by_lid(snapshot, dlid)?);
-    Ok(Ends {
+    Ok(Ports {
         source: one_port(source, by_lid.0)?,
         destination: one_port(destination, by_lid.1)?,
-    })
-}
-
-/// Resolves GIDs and LIDs, for the slow lane, which also knows the routers to other subnets: such
-/// a DGID stands for the port of the router. Errors: the reject.
-pub fn find_ends(snapshot: &Snapshot, query: &PathQuery) -> Result<Ends, Reject> {
-    let found = match beyond(snapshot, query) {
-        Some(dgid) => snapshot
-            .router_to(dgid.prefix().0.to_be_bytes())
-            .ok_or(NOT_FOUND)
-            .and_then(|router| resolve(snapshot, query, Some(router))),
-        None => ends(snapshot, query),
-    };
-    found.map_err(|stop| match stop {
-        Stop::Reject(reject) => reject,
-        Stop::Drop(_) | Stop::Punt(_) => Reject::NoRecords,
     })
 }
 

@@ -2,8 +2,10 @@
 //!
 //! [`answer`] is a pure function: no port, no clock, no globals, no allocation. What it does not
 //! do itself it hands to the slow lane ([`Outcome::Punt`]): attributes other than PathRecord and
-//! MultiPathRecord, replies over one MAD, multicast and off-subnet destinations, unnamed ends.
+//! MultiPathRecord, replies over one MAD, multicast and off-subnet destinations, unnamed ends, ends
+//! with several GUIDs.
 
+mod aliases;
 mod ends;
 mod group;
 mod judge;
@@ -14,6 +16,7 @@ mod record;
 mod reject;
 mod reply;
 mod select;
+mod wide;
 
 use core::ops::ControlFlow;
 
@@ -25,14 +28,14 @@ use sa_wire::umad::Slot;
 
 use crate::rmpp;
 
-pub use ends::{Ends, find_ends};
 pub use group::{group_path, is_to_group};
 pub use judge::Parameters;
 pub use multi::{MultiPathEnds, MultiPathQuery, for_each_multi_path, is_multi_path};
-pub use paths::{for_each_path, for_each_wanted_path};
+pub use paths::for_each_path;
 pub use query::{Enough, PathQuery};
 pub use reject::{DropReason, PuntReason, Reject};
 pub use reply::{finish_empty_table, finish_error, finish_get, finish_multi, finish_table};
+pub use wide::{End, Ends, find_ends, for_each_wanted_path, paths_of_pair};
 
 /// Records of a table that fit one MAD.
 pub const INLINE_RECORDS: usize = 3;
@@ -56,6 +59,9 @@ pub enum Outcome {
 /// it decides which status a doubly wrong request gets.
 #[inline]
 pub fn answer(snapshot: &Snapshot, slot: &mut Slot) -> Outcome {
+    if snapshot.has_aliases() && aliases::concern(snapshot, slot) {
+        return Outcome::Punt(PuntReason::Alias);
+    }
     match common(snapshot, slot) {
         Outcome::Punt(PuntReason::Attribute) => multi_path(snapshot, slot),
         Outcome::Dropped(DropReason::Key) => keyed(snapshot, slot),
@@ -72,6 +78,9 @@ fn common(snapshot: &Snapshot, slot: &mut Slot) -> Outcome {
         None => {}
         // Where no kernel does RMPP, the slow lane may wait for it.
         Some(DropReason::Rmpp) => return Outcome::Punt(PuntReason::Rmpp),
+        Some(DropReason::Response) if mad.mad.method == method::REPORT_RESP => {
+            return Outcome::Punt(PuntReason::Report);
+        }
         Some(reason) => return Outcome::Dropped(reason),
     }
     let version = (mad.mad.base_version, mad.mad.class_version);
@@ -202,8 +211,8 @@ fn path_record<const KEYED: bool>(
     let requester = snapshot
         .port_by_lid(requester_lid)
         .ok_or(Stop::Drop(DropReason::Requester))?;
-    let ends = ends::ends(snapshot, &query)?;
-    let (Some(source), Some(destination)) = (ends.source, ends.destination) else {
+    let ports = ends::ports(snapshot, &query)?;
+    let (Some(source), Some(destination)) = (ports.source, ports.destination) else {
         return Err(Stop::Punt(PuntReason::UnnamedEnd));
     };
     if is_get {

@@ -6,9 +6,9 @@
 
 mod apm;
 
-use core::ops::ControlFlow;
+use core::ops::{ControlFlow, Range};
 
-use sa_snapshot::{PortIx, Snapshot};
+use sa_snapshot::{NamedPort, PortIx, Snapshot};
 use sa_wire::Gid;
 use sa_wire::mad::{BASE_VERSION, DecodeError, SA_CLASS_VERSION, method};
 use sa_wire::multipath_record::{MAX_GIDS, MultiPathCompMask, MultiPathRecord, MultiPathRequest};
@@ -131,6 +131,8 @@ fn as_path_request(mad: &SaMad, mask: MultiPathCompMask, record: &MultiPathRecor
 pub struct MultiPathEnds {
     /// Sources, then destinations.
     ports: [PortIx; MAX_GIDS],
+    /// By which GUIDs they were named, wire bytes; none where ports have but their own.
+    guids: Option<[[u8; 8]; MAX_GIDS]>,
     sources: usize,
     count: usize,
 }
@@ -164,20 +166,51 @@ impl MultiPathEnds {
         if sources == 0 || sources == count {
             return Err(Reject::RequestInvalid);
         }
+        let named = lists.sgids.iter().chain(lists.dgids);
         Ok(Self {
             ports,
+            guids: snapshot.has_aliases().then(|| guids(named)),
             sources,
             count,
         })
     }
 
-    fn sources(&self) -> &[PortIx] {
-        self.ports.get(..self.sources).unwrap_or_default()
+    fn sources(&self) -> Range<usize> {
+        0..self.sources
     }
 
-    fn destinations(&self) -> &[PortIx] {
-        self.ports.get(self.sources..self.count).unwrap_or_default()
+    fn destinations(&self) -> Range<usize> {
+        self.sources..self.count
     }
+
+    #[inline(always)]
+    fn named(&self, snapshot: &Snapshot, nth: usize) -> Option<NamedPort> {
+        let port = *self.ports.get(nth)?;
+        match &self.guids {
+            None => Some(snapshot.named_by_itself(port)),
+            Some(guids) => Some(NamedPort {
+                port,
+                guid: *guids.get(nth)?,
+            }),
+        }
+    }
+
+    /// Sources and destinations, where there are two of each.
+    fn two_by_two(&self, snapshot: &Snapshot) -> Option<[[NamedPort; 2]; 2]> {
+        let named = |nth| self.named(snapshot, nth);
+        match (self.sources, self.count) {
+            (2, 4) => Some([[named(0)?, named(1)?], [named(2)?, named(3)?]]),
+            _ => None,
+        }
+    }
+}
+
+fn guids<'a>(gids: impl Iterator<Item = &'a [u8; 16]>) -> [[u8; 8]; MAX_GIDS] {
+    let mut guids = [[0; 8]; MAX_GIDS];
+    for (place, gid) in guids.iter_mut().zip(gids) {
+        *place = Gid(*gid).interface_id().to_be_bytes();
+    }
+    guids
 }
 
 /// Prefix routes do not count here.
@@ -185,7 +218,17 @@ fn port(snapshot: &Snapshot, gid: Gid, is_source: bool) -> Option<PortIx> {
     if !is_ours(snapshot, &gid) || is_source && gid.is_multicast() {
         return None;
     }
-    snapshot.port_by_guid(gid.interface_id())
+    let guid = gid.interface_id();
+    snapshot.port_by_guid(guid).or_else(|| snapshot.alias(guid))
+}
+
+/// The record by the GUID of the destination that was asked for.
+#[inline(always)]
+fn towards(snapshot: &Snapshot, destination: NamedPort, record: &PathRecord) -> PathRecord {
+    PathRecord {
+        dgid: gid(snapshot, destination.guid),
+        ..*record
+    }
 }
 
 /// Gives `sink` every path that the query wants, until it breaks: for each source each
@@ -198,26 +241,31 @@ pub fn for_each_multi_path(
     ends: &MultiPathEnds,
     mut sink: impl FnMut(&PathRecord) -> ControlFlow<()>,
 ) -> ControlFlow<()> {
-    if let ([s0, s1], [d0, d1], ALTERNATES) = (ends.sources(), ends.destinations(), query.numb_path)
+    if query.numb_path == ALTERNATES
+        && let Some([sources, destinations]) = ends.two_by_two(snapshot)
     {
-        return apm::paths(snapshot, &query.path, [*s0, *s1], [*d0, *d1])
+        return apm::paths(snapshot, &query.path, sources, destinations)
             .iter()
             .flatten()
             .try_for_each(sink);
     }
     let mut path = query.path;
     let mut left = query.most;
-    for source in ends.sources() {
-        path.record.sgid = gid(snapshot, snapshot.port(*source));
-        for destination in ends.destinations() {
+    let named = |nth| ends.named(snapshot, nth);
+    for source in ends.sources().filter_map(named) {
+        path.record.sgid = gid(snapshot, source.guid);
+        for destination in ends.destinations().filter_map(named) {
             if left == 0 {
                 return ControlFlow::Continue(());
             }
             path.enough = Enough::After(left);
-            let (source, destination) = (*source, *destination);
-            for_each_path(snapshot, &path, requester, source, destination, |record| {
+            let (from, to) = (source.port, destination.port);
+            for_each_path(snapshot, &path, requester, from, to, |record| {
                 left = left.saturating_sub(1);
-                sink(record)
+                match ends.guids {
+                    None => sink(record),
+                    Some(_) => sink(&towards(snapshot, destination, record)),
+                }
             })?;
         }
     }

@@ -3,13 +3,12 @@
 use core::ops::ControlFlow;
 
 use sa_snapshot::{PortIx, Snapshot};
-use sa_wire::path_record::{FlowWord, PathCompMask, PathRecord};
+use sa_wire::path_record::{PathCompMask, PathRecord};
 
-use super::ends::beyond;
 use super::judge::{Parameters, judge};
 use super::query::Direction;
 use super::record::build;
-use super::{Ends, Enough, PathQuery};
+use super::{Enough, PathQuery};
 
 /// Preference of paths whose LIDs have the same place in both ranges.
 pub(super) const PREFERRED: u8 = 0;
@@ -89,40 +88,6 @@ fn each_path<const RFC: bool>(
         ControlFlow::Break(()) if left > 0 => ControlFlow::Break(()),
         _ => ControlFlow::Continue(()),
     }
-}
-
-/// Gives `sink` every path that the query wants, with ends that it leaves open standing for every
-/// port in turn, destinations in the outer loop. Work grows with the fabric: slow lane only.
-///
-/// Paths to another subnet end at the router; only DGID and hop limit tell.
-pub fn for_each_wanted_path(
-    snapshot: &Snapshot,
-    query: &PathQuery,
-    requester: PortIx,
-    ends: Ends,
-    mut sink: impl FnMut(&PathRecord) -> ControlFlow<()>,
-) -> ControlFlow<()> {
-    let candidates = |named: Option<PortIx>| {
-        snapshot
-            .ports()
-            .map(|(ix, _)| ix)
-            .filter(move |ix| named.is_none_or(|named| named == *ix))
-    };
-    let beyond = beyond(snapshot, query);
-    let mut sink = |record: &PathRecord| match beyond {
-        None => sink(record),
-        Some(dgid) => sink(&PathRecord {
-            dgid: dgid.0,
-            flow: FlowWord::new(0, u8::MAX),
-            ..*record
-        }),
-    };
-    for destination in candidates(ends.destination) {
-        for source in candidates(ends.source) {
-            for_each_path(snapshot, query, requester, source, destination, &mut sink)?;
-        }
-    }
-    ControlFlow::Continue(())
 }
 
 /// A pair of ports with the LIDs that count.

@@ -35,11 +35,11 @@ pub(crate) fn build<const RFC: bool>(
     let rate = rate_code(parameters.rate, from, to, reversible);
     PathRecord {
         service_id: 0.into(),
-        dgid: gid(snapshot, to),
+        dgid: gid(snapshot, to.guid),
         sgid: if asked_by_gid {
             query.record.sgid
         } else {
-            gid(snapshot, from)
+            gid(snapshot, from.guid)
         },
         dlid: destination_lid.into(),
         slid: source_lid.into(),
@@ -91,13 +91,13 @@ const fn packet_life(value: u8, loopback: bool) -> SelectedValue {
     SelectedValue(if loopback { 0x80 } else { 0x80 | value })
 }
 
-/// The GID of a port, with the subnet's prefix.
+/// The GID with the subnet's prefix. Shape: wire bytes.
 #[inline(always)]
-pub(super) fn gid(snapshot: &Snapshot, port: &PortRecord) -> [u8; 16] {
+pub(super) fn gid(snapshot: &Snapshot, interface_id: [u8; 8]) -> [u8; 16] {
     let mut gid = [0; 16];
     let (prefix, guid) = gid.split_at_mut(8);
     prefix.copy_from_slice(&snapshot.subnet().prefix);
-    guid.copy_from_slice(&port.guid);
+    guid.copy_from_slice(&interface_id);
     gid
 }
 

@@ -51,7 +51,7 @@ pub enum DropReason {
     NotReady,
     /// Not of the Subnet Administration class.
     Class,
-    /// It is a response.
+    /// It is a response, but not to a Report.
     Response,
     /// No request, but a part of an RMPP transfer.
     Rmpp,
@@ -61,11 +61,17 @@ pub enum DropReason {
     Requester,
     /// The slow lane's queue is full.
     QueueFull,
+    /// Not for requesters without the key; see [`crate::access`].
+    Access,
+    /// It waited for so long that its answer would come too late; see [`crate::overload`].
+    Age,
+    /// Its sender has had more than its share while others waited; see [`crate::overload`].
+    Share,
 }
 
 impl DropReason {
     /// How many there are.
-    pub const COUNT: usize = 7;
+    pub const COUNT: usize = 10;
 
     /// Every one, in the order of the discriminants, with a name for metrics.
     pub const ALL: [(Self, &'static str); Self::COUNT] = [
@@ -76,6 +82,9 @@ impl DropReason {
         (Self::Key, "key"),
         (Self::Requester, "requester"),
         (Self::QueueFull, "queue_full"),
+        (Self::Access, "access"),
+        (Self::Age, "age"),
+        (Self::Share, "share"),
     ];
 }
 
@@ -94,11 +103,15 @@ pub enum PuntReason {
     LongTable,
     /// A part of an RMPP transfer: an acknowledgement, STOP, ABORT, or a segment of a long request.
     Rmpp,
+    /// The response to a Report of this SA.
+    Report,
+    /// An end by an alias GUID, or by the LID of a port that has some.
+    Alias,
 }
 
 impl PuntReason {
     /// How many there are.
-    pub const COUNT: usize = 5;
+    pub const COUNT: usize = 7;
 
     /// Every one, in the order of the discriminants, with a name for metrics.
     pub const ALL: [(Self, &'static str); Self::COUNT] = [
@@ -107,5 +120,7 @@ impl PuntReason {
         (Self::FarDestination, "far_destination"),
         (Self::LongTable, "long_table"),
         (Self::Rmpp, "rmpp"),
+        (Self::Report, "report"),
+        (Self::Alias, "alias"),
     ];
 }

@@ -11,6 +11,9 @@ use sa_wire::umad::Slot;
 /// How many requests a worker takes at once.
 pub const BATCH: usize = 64;
 
+/// How many it takes at most when it reads far ahead.
+pub const BACKLOG: usize = 1024;
+
 /// What to do with a lent slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
@@ -33,6 +36,23 @@ pub trait MadPort {
     /// is gone; passing trouble is counted by the port and hidden.
     fn recv(&mut self) -> Result<&mut [Slot], PortError>;
 
+    /// As `recv`, but far ahead: at most [`BACKLOG`] requests where the port has room for so many,
+    /// else as `recv`. For requests that may have waited for too long.
+    fn recv_backlog(&mut self) -> Result<&mut [Slot], PortError> {
+        self.recv()
+    }
+
+    /// The most that [`Self::recv_backlog`] lends.
+    fn backlog(&self) -> usize {
+        BATCH
+    }
+
+    /// True when requests may wait for any time before `recv` finds them: nothing else bounds how
+    /// many wait.
+    fn piles_up(&self) -> bool {
+        false
+    }
+
     /// Carries out one verdict per slot of the last `recv` and takes the slots back. Returns how
     /// many replies could not be sent (counted drops).
     fn send(&mut self, verdicts: &[Verdict]) -> Result<usize, PortError>;
@@ -48,6 +68,20 @@ pub trait ReplyPort: Send {
 
     /// True when replies of more than 256 bytes can be sent.
     fn can_segment(&self) -> bool;
+
+    /// Sends a Report of this SA, a whole MAD, to the address in its header. The response comes to
+    /// the workers as requests do.
+    ///
+    /// The header's `timeout_ms` and `retries` are for transports that repeat by themselves (see
+    /// [`ReplyPort::repeats`]); the upper half of the transaction is the transport's.
+    fn report(&mut self, report: &Slot) -> Result<(), PortError> {
+        self.reply(report, &report.mad)
+    }
+
+    /// True when the transport itself sends a Report again until it is answered or given up.
+    fn repeats(&self) -> bool {
+        false
+    }
 }
 
 /// A transport that stopped working.

@@ -11,6 +11,7 @@ mod agent;
 mod client;
 mod error;
 mod find;
+mod raw;
 mod serve;
 pub(crate) mod sys;
 
@@ -28,6 +29,7 @@ pub use self::client::{
 pub(crate) use self::client::{answers_something, fill};
 pub use self::error::UmadError;
 pub use self::find::{PortName, PortState, list};
+pub use self::raw::RawPort;
 #[cfg(feature = "uring")]
 pub(crate) use self::serve::address_reply;
 pub(crate) use self::serve::{Arrival, sort};

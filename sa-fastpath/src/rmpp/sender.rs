@@ -191,6 +191,8 @@ impl<S: Source> Sender<S> {
         } else {
             self.retries_left -= 1;
             self.next = self.acknowledged + 1;
+            // A closed window is probed by one segment: its opening may have been lost.
+            self.window_last = self.window_last.max(self.next);
         }
     }
 
@@ -363,6 +365,21 @@ mod tests {
         assert_eq!(sent(&mut sender, 0), [(1, 0x07, 20)]);
         ack(&mut sender, 1, 1);
         assert_eq!(end(&mut sender, 0), Poll::Ended(End::Delivered));
+    }
+
+    #[test]
+    fn a_closed_window_is_probed_each_time_and_waited_for() {
+        let mut sender = sender(1000);
+        assert_eq!(sent(&mut sender, 0), [(1, 3, 1100)]);
+        ack(&mut sender, 1, 1);
+        assert!(sent(&mut sender, 1999).is_empty());
+        for time in [2000, 4000, 6000] {
+            assert_eq!(sent(&mut sender, time), [(2, 1, 0)], "at {time}");
+            let waits = Poll::Wait(Duration::from_millis(time + 2000));
+            assert_eq!(end(&mut sender, time), waits);
+        }
+        assert_eq!(sent(&mut sender, 8000), [(0, 1, 0)], "the ABORT");
+        assert_eq!(end(&mut sender, 8000), Poll::Ended(End::Aborted(126)));
     }
 
     #[test]

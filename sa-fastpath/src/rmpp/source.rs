@@ -15,6 +15,20 @@ pub trait Source {
     fn held(&self) -> usize;
 }
 
+impl<S: Source + ?Sized> Source for Box<S> {
+    fn length(&self) -> u32 {
+        (**self).length()
+    }
+
+    fn read(&mut self, offset: u32, out: &mut [u8]) -> Result<(), Lost> {
+        (**self).read(offset, out)
+    }
+
+    fn held(&self) -> usize {
+        (**self).held()
+    }
+}
+
 /// The bytes cannot be had any more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lost;

@@ -3,7 +3,7 @@
 //!
 //! Two rooms: *vocabulary* ([`ids`], [`attrs`]) holds values that cannot be wrong once made;
 //! *layouts* ([`mad`], [`rmpp`], [`sa`], [`path_record`], [`multipath_record`],
-//! [`class_port_info`], [`records`], [`umad`]) are structs whose memory is the wire, big-endian and unaligned.
+//! [`class_port_info`], [`records`], [`notice`], [`umad`]) are structs whose memory is the wire, big-endian and unaligned.
 //!
 //! Nothing here opens a file, reads a clock or allocates.
 
@@ -15,6 +15,7 @@ pub mod error;
 pub mod ids;
 pub mod mad;
 pub mod multipath_record;
+pub mod notice;
 pub mod path_record;
 pub mod records;
 pub mod rmpp;

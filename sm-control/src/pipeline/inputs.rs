@@ -36,6 +36,8 @@ pub struct Inputs {
     pub opensm_conf: Option<PathBuf>,
     /// `prefix-routes.conf`; else what `opensm_conf` names beside itself.
     pub prefix_routes: Option<PathBuf>,
+    /// `opensm-sa.dump` to take alias GUIDs from.
+    pub aliases: Option<PathBuf>,
     /// QoS on or off, over `opensm_conf`; on when neither says.
     pub qos: Option<bool>,
     /// Routing engine, by default what the inputs call for.
@@ -85,6 +87,7 @@ impl Inputs {
             partitions: config.partitions.file.clone(),
             opensm_conf: fabric.opensm_conf.clone(),
             prefix_routes: fabric.prefix_routes.clone(),
+            aliases: fabric.aliases.clone(),
             qos: fabric.qos,
             engine: routing.engine.unwrap_or_default(),
             mtu: None,

@@ -2,6 +2,7 @@
 //!
 //! Nothing here publishes: a failure at any step leaves whatever is in service alone.
 
+mod aliases;
 mod beyond;
 mod crosscheck;
 mod failures;
@@ -20,6 +21,7 @@ use policy::{Partitions, Policy, PortFacts};
 use routing::{Qos, Routes, Topology};
 use sa_snapshot::model::{Model, Provenance, RateCaps};
 use sa_snapshot::{BuildError, Builder, Snapshot};
+use sa_wire::Guid;
 use thiserror::Error;
 
 use crate::fabric::options::OpenSmOptions;
@@ -73,6 +75,8 @@ pub struct Parts {
     pub rate_caps: Vec<RateCaps>,
     /// Multicast groups and routers.
     pub beyond: Beyond,
+    /// Second GUIDs of ports, each with the GUID of its port.
+    pub aliases: Vec<(Guid, Guid)>,
     /// Why the engine refuses the fabric as it is. The routes are then what is left of the last
     /// ones that it made, which the switches still hold.
     pub refusal: Option<Box<StandingRefusal>>,
@@ -99,7 +103,7 @@ impl Parts {
             allow_both_pkeys: self.options.allow_both_pkeys,
             most_records: crate::slow_sa::MAX_RECORDS,
         };
-        Twin::new(inputs, options)
+        Twin::new(inputs, options).with_aliases(&self.aliases)
     }
 
     /// Whether the subnet uses QoS.
@@ -300,6 +304,18 @@ pub fn build(
     provenance: Vec<String>,
     stamp: Stamp,
 ) -> Result<Snapshot, PipelineError> {
+    build_with_aliases(parts, &parts.aliases, provenance, stamp)
+}
+
+/// [`build`] with other alias GUIDs than those of the parts, each with the GUID of its port; those
+/// of ports that are not there are left out. Where there is a snapshot of the same parts already,
+/// [`Snapshot::with_aliases`] gives the same without compiling. Errors: as [`build`].
+pub fn build_with_aliases(
+    parts: &Parts,
+    aliases: &[(Guid, Guid)],
+    provenance: Vec<String>,
+    stamp: Stamp,
+) -> Result<Snapshot, PipelineError> {
     let paths = routing::path_classes::compile(&parts.topology, &parts.routes, parts.qos())
         .map_err(|error| PipelineError::TooLarge(error.to_string()))?;
     let policy = parts
@@ -322,6 +338,7 @@ pub fn build(
         policy,
         groups: beyond::group_rows(parts),
         prefix_routes: beyond::prefix_route_rows(parts),
+        aliases: aliases::rows(parts, aliases),
     };
     Ok(Builder::build(&model)?)
 }

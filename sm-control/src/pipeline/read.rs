@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use policy::notes::NoteKind;
 use policy::{Dialect, ParseOptions, PartitionOptions, Partitions, PartitionsConfig, Policy};
 use routing::{GivenSl2Vl, TorusConfig};
-use sa_wire::Mlid;
+use sa_wire::{Guid, Mlid};
 use thiserror::Error;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::beyond::{self, Beyond};
-use super::{EngineChoice, Inputs, PrefixRoute, failures, prefix_routes, tables};
+use super::{EngineChoice, Inputs, PrefixRoute, aliases, failures, prefix_routes, tables};
 use crate::config::OnPolicyError;
 use crate::fabric::detect::{DumpDir, LoadError, Loaded, load, load_lids};
 use crate::fabric::model::{Assumed, Fabric};
@@ -35,6 +35,8 @@ pub struct Sources {
     pub policy: Option<Policy>,
     /// Multicast groups and routers.
     pub beyond: Beyond,
+    /// Second GUIDs of ports, each with the GUID of its port.
+    pub aliases: Vec<(Guid, Guid)>,
     /// Take the SL2VL tables of the policy's `qos-setup` for those in force.
     pub apply_setup: bool,
     /// One line per input: role, name, digest.
@@ -111,6 +113,7 @@ pub fn read(inputs: &Inputs) -> Result<Sources, ReadProblem> {
         prefix_routes: reader.prefix_routes(inputs, &options, &subnet)?,
         routers: beyond::routers(&subnet),
     };
+    let aliases = reader.aliases(inputs, &subnet)?;
     let Reader {
         provenance,
         warnings,
@@ -122,6 +125,7 @@ pub fn read(inputs: &Inputs) -> Result<Sources, ReadProblem> {
         partitions,
         policy,
         beyond,
+        aliases,
         apply_setup: inputs.apply_setup,
         provenance,
         warnings,
@@ -376,6 +380,19 @@ impl Reader {
         self.warnings
             .extend(beyond::remarks(&path, &routes, subnet));
         Ok(routes)
+    }
+
+    fn aliases(
+        &mut self,
+        inputs: &Inputs,
+        subnet: &Subnet,
+    ) -> Result<Vec<(Guid, Guid)>, ReadProblem> {
+        let Some(path) = &inputs.aliases else {
+            return Ok(Vec::new());
+        };
+        let text = self.text("aliases", path)?;
+        let given = aliases::parse(&text).map_err(|error| at(path, &error))?;
+        aliases::of_ports(path, &given, subnet, &mut self.warnings)
     }
 
     /// The file that is named, or the one that `opensm.conf` names beside itself.

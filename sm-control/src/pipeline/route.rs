@@ -88,6 +88,7 @@ pub fn route_after(
         partitions,
         policy,
         beyond,
+        aliases,
         ..
     } = sources;
     let facts = subnet.port_facts();
@@ -105,6 +106,7 @@ pub fn route_after(
         policy,
         rate_caps,
         beyond,
+        aliases,
         refusal,
     })
 }

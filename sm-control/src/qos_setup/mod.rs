@@ -15,5 +15,7 @@ mod warning;
 
 pub use check::torus_warnings;
 pub use scopes::{Finding, FindingKind, Ground, Places, ScopeFit, ScopeKind, Scopes, refused};
-pub use tables::{PortTables, PortUse, SlToVlRow, TableSource, port_tables, port_tables_with};
+pub use tables::{
+    PortTables, PortUse, SlToVlRow, TableSource, TablesByEnd, port_tables, port_tables_with,
+};
 pub use warning::{Origin, Priority, TorusWarning};

@@ -96,6 +96,24 @@ pub fn port_tables_with<'a>(
         .flat_map(move |end| view.ports(end))
 }
 
+/// The same of one end port at a time; the first look costs, the others do not.
+pub struct TablesByEnd<'a>(View<'a>);
+
+impl<'a> TablesByEnd<'a> {
+    /// Those of the options and the routing engine.
+    pub fn new(parts: &'a Parts) -> Self {
+        Self(View::new(parts, None))
+    }
+
+    /// Those of an end port; on switches, of all ports that get some.
+    pub fn of(&self, end: EndPortIx) -> Vec<PortTables> {
+        match self.0.parts.options.qos {
+            true => self.0.ports(end),
+            false => Vec::new(),
+        }
+    }
+}
+
 struct View<'a> {
     parts: &'a Parts,
     scopes: Option<&'a Scopes<'a>>,

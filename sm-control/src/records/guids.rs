@@ -1,7 +1,9 @@
-//! GUIDInfoRecords: port GUIDs; there are no alias GUIDs. Source: OpenSM `osm_sa_guidinfo_record.c`.
+//! GUIDInfoRecords: port GUIDs, and aliases where somebody keeps them. Source: OpenSM
+//! `osm_sa_guidinfo_record.c`.
 
 use core::ops::ControlFlow;
 
+use sa_wire::Guid;
 use sa_wire::records::GuidInfoRecord;
 use zerocopy::IntoBytes;
 use zerocopy::byteorder::big_endian::U64;
@@ -17,6 +19,19 @@ use crate::fabric::PortRef;
 /// GUIDs are not searched for: the first is compared with that of the requester (in block 0, which
 /// is also what a request means that asks for no block), the others with 0.
 pub(super) fn walk(view: &View<'_>, query: &Query<'_>, out: &mut Out) -> ControlFlow<()> {
+    walk_with(view, query, &|_| None, out)
+}
+
+/// The GUIDs of a port, by its port GUID; none where it has no other.
+pub(crate) type Tables<'a> = dyn Fn(Guid) -> Option<&'a [u64]> + 'a;
+
+/// [`walk`], with aliases.
+pub(super) fn walk_with(
+    view: &View<'_>,
+    query: &Query<'_>,
+    tables: &Tables<'_>,
+    out: &mut Out,
+) -> ControlFlow<()> {
     let Ok(own) = own_guid(view, query) else {
         return ControlFlow::Continue(());
     };
@@ -32,7 +47,7 @@ pub(super) fn walk(view: &View<'_>, query: &Query<'_>, out: &mut Out) -> Control
                 lid.is_none_or(|lid| view.end_by_lid(lid).is_some_and(|end| end.at == at));
             let is_own = own.is_none_or(|own| view.guid(at).is_some_and(|guid| guid.get() == own));
             if has_lid && is_own && view.shows(at) {
-                put(view, query, at, out)?;
+                put(view, query, at, tables, out)?;
             }
         }
     }
@@ -63,18 +78,42 @@ fn own_guid(view: &View<'_>, query: &Query<'_>) -> Result<Option<u64>, ()> {
     }
 }
 
-fn put(view: &View<'_>, query: &Query<'_>, at: PortRef, out: &mut Out) -> ControlFlow<()> {
-    let count = match view.is_switch(at.node) {
+/// GUIDCap of a port.
+pub(crate) fn guid_cap(view: &View<'_>, at: PortRef) -> u8 {
+    match view.is_switch(at.node) {
         true => device::PORT0_GUIDS,
         false => device::END_PORT_GUIDS,
-    };
+    }
+}
+
+fn put(
+    view: &View<'_>,
+    query: &Query<'_>,
+    at: PortRef,
+    tables: &Tables<'_>,
+    out: &mut Out,
+) -> ControlFlow<()> {
+    let count = guid_cap(view, at);
+    let guid = view.guid(at);
+    let table = guid.and_then(tables);
     // Block 255 asks for no block.
     let wanted = query.wanted("block_num").filter(|block| *block != 255);
     let blocks = 0..count.div_ceil(GUIDS_PER_BLOCK);
     for block in blocks.filter(|block| wanted.is_none_or(|wanted| wanted == u64::from(*block))) {
         let mut guids = [U64::ZERO; 8];
-        if let (0, Some(first), Some(guid)) = (block, guids.first_mut(), view.guid(at)) {
-            *first = guid.get().into();
+        let first = usize::from(block * GUIDS_PER_BLOCK);
+        match table {
+            Some(table) => {
+                let table = table.get(first..).unwrap_or_default();
+                for (place, guid) in guids.iter_mut().zip(table) {
+                    *place = (*guid).into();
+                }
+            }
+            None => {
+                if let (0, Some(first), Some(guid)) = (block, guids.first_mut(), guid) {
+                    *first = guid.get().into();
+                }
+            }
         }
         let record = GuidInfoRecord {
             lid: view.end(at).map_or(0, |end| end.lid.get()).into(),

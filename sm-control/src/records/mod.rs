@@ -19,6 +19,7 @@ mod pkeys;
 mod port_info;
 mod query;
 mod sm_info;
+mod stream;
 mod switch;
 mod view;
 mod vls;
@@ -34,11 +35,13 @@ use sa_wire::umad::Slot;
 use zerocopy::IntoBytes;
 
 use self::out::{Out, Reason};
-use self::query::Query;
-use self::view::View;
 use crate::pipeline::Parts;
 
+pub(crate) use self::guids::{Tables as GuidTables, guid_cap};
 pub use self::out::MAX_BYTES;
+pub(crate) use self::query::Query;
+pub(crate) use self::stream::Stream;
+pub(crate) use self::view::View;
 
 /// True for the attributes that [`respond`] answers.
 pub fn serves(attribute: AttributeId) -> bool {
@@ -82,6 +85,21 @@ pub fn respond(parts: &Parts, request: &Slot) -> Option<Vec<u8>> {
     }
 }
 
+/// The GUIDInfoRecords that a request wants, with alias GUIDs. Errors: the status of the refusal.
+pub(crate) fn guid_infos(
+    view: &View<'_>,
+    query: &Query<'_>,
+    is_get: bool,
+    tables: &GuidTables<'_>,
+) -> Result<Vec<u8>, Status> {
+    let mut out = Out::new(if is_get { 1 } else { usize::MAX });
+    let _ = guids::walk_with(view, query, tables, &mut out);
+    out.finish().map_err(|reason| match reason {
+        Reason::TooMany => Status::TOO_MANY_RECORDS,
+        Reason::TooLong | Reason::Silence => Status::NO_RESOURCES,
+    })
+}
+
 /// Puts the records that a request wants; ends early when they are enough.
 type Walk = fn(&View<'_>, &Query<'_>, &mut Out) -> ControlFlow<()>;
 
@@ -104,7 +122,7 @@ fn walk_of(attribute: AttributeId) -> Option<Walk> {
 
 /// The reply with these records. Shape: a table that fits one MAD is marked as a whole RMPP
 /// transfer; of a longer one the transport sees to that.
-fn reply(mad: &mut SaMad, stride: u16, records: &[u8]) -> Vec<u8> {
+pub(crate) fn reply(mad: &mut SaMad, stride: u16, records: &[u8]) -> Vec<u8> {
     if records.is_empty() {
         let length = finish_empty_table(mad);
         return take(mad, length.into());
@@ -126,7 +144,7 @@ fn reply(mad: &mut SaMad, stride: u16, records: &[u8]) -> Vec<u8> {
     reply
 }
 
-fn refuse(mad: &mut SaMad, status: Status) -> Vec<u8> {
+pub(crate) fn refuse(mad: &mut SaMad, status: Status) -> Vec<u8> {
     let length = finish_error(mad, status);
     take(mad, length.into())
 }

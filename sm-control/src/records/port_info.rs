@@ -1,9 +1,6 @@
 //! PortInfoRecords. Source: OpenSM `osm_sa_portinfo_record.c`.
 
-use core::cell::OnceCell;
 use core::ops::ControlFlow;
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 
 use sa_wire::records::{Field, Layout, PortInfoRecord};
 use sa_wire::{DataVls, NodeType};
@@ -13,26 +10,25 @@ use super::device;
 use super::out::Out;
 use super::query::Query;
 use super::view::View;
-use crate::fabric::{Link, LinkSpeed, LinkWidth, NodeIx, PortRef};
+use crate::fabric::{Link, LinkSpeed, LinkWidth, PortRef};
 
 /// One record for each port that the SM knows, port 0 of switches included.
 pub(super) fn walk(view: &View<'_>, query: &Query<'_>, out: &mut Out) -> ControlFlow<()> {
     // Asking for BaseLID looks up the record's LID too.
     let by_lid = query.has(mask("lid") | mask("base_lid"));
     let lid = by_lid.then(|| query.raw("lid"));
-    let entries = Entries::default();
     for node in view.nodes_by_lid(lid) {
         match query.wanted("port_num").map(u8::try_from) {
             Some(Ok(port)) => {
                 let at = PortRef { node, port };
                 if view.knows(at) {
-                    put(view, query, &entries, at, out)?;
+                    put(view, query, at, out)?;
                 }
             }
             Some(Err(_)) => {}
             None => {
                 for at in view.ports(node) {
-                    put(view, query, &entries, at, out)?;
+                    put(view, query, at, out)?;
                 }
             }
         }
@@ -40,14 +36,8 @@ pub(super) fn walk(view: &View<'_>, query: &Query<'_>, out: &mut Out) -> Control
     ControlFlow::Continue(())
 }
 
-fn put(
-    view: &View<'_>,
-    query: &Query<'_>,
-    entries: &Entries,
-    at: PortRef,
-    out: &mut Out,
-) -> ControlFlow<()> {
-    let mut record = record(view, entries, at);
+fn put(view: &View<'_>, query: &Query<'_>, at: PortRef, out: &mut Out) -> ControlFlow<()> {
+    let mut record = record(view, at);
     if !agrees(query, &record) || !owns_lid(view, query, at) || !view.shows(at) {
         return ControlFlow::Continue(());
     }
@@ -114,47 +104,7 @@ fn mask(name: &str) -> u64 {
     Layout::PORT_INFO.field(name).map_or(0, Field::mask)
 }
 
-/// By which port the SM's queries enter each switch, which is what LocalPortNum says of all its
-/// ports: that by which the SM came first, sweeping outwards. Found when first asked for.
-#[derive(Default)]
-struct Entries(OnceCell<HashMap<NodeIx, u8>>);
-
-impl Entries {
-    fn of(&self, view: &View<'_>, at: PortRef) -> u8 {
-        let all = self.0.get_or_init(|| entries(view));
-        all.get(&at.node).copied().unwrap_or(0)
-    }
-}
-
-fn entries(view: &View<'_>) -> HashMap<NodeIx, u8> {
-    let mut entries = HashMap::new();
-    let mut queue: Vec<NodeIx> = Vec::new();
-    let mut enter = |at: PortRef, queue: &mut Vec<NodeIx>| {
-        if view.is_switch(at.node)
-            && let Entry::Vacant(place) = entries.entry(at.node)
-        {
-            place.insert(at.port);
-            queue.push(at.node);
-        }
-    };
-    let subnet = &view.parts.subnet;
-    if let Some(sm) = subnet.end_ports().get(subnet.sm()) {
-        enter(sm.at, &mut queue);
-        if let Some(peer) = view.peer(sm.at) {
-            enter(peer, &mut queue);
-        }
-    }
-    let mut next = 0;
-    while let Some(node) = queue.get(next).copied() {
-        next += 1;
-        for peer in view.ports(node).filter_map(|at| view.peer(at)) {
-            enter(peer, &mut queue);
-        }
-    }
-    entries
-}
-
-fn record(view: &View<'_>, entries: &Entries, at: PortRef) -> PortInfoRecord {
+fn record(view: &View<'_>, at: PortRef) -> PortInfoRecord {
     let node = view.node(at.node);
     let record = PortInfoRecord {
         lid: view.end(at).map_or(0, |end| end.lid.get()).into(),
@@ -162,9 +112,9 @@ fn record(view: &View<'_>, entries: &Entries, at: PortRef) -> PortInfoRecord {
         ..PortInfoRecord::default()
     };
     match (node.kind, at.port) {
-        (NodeType::Switch, 0) => port0(view, entries, at, record),
+        (NodeType::Switch, 0) => port0(view, at, record),
         (NodeType::Switch, _) if view.peer(at).is_none() => down(record),
-        (NodeType::Switch, _) => external(view, entries, at, record),
+        (NodeType::Switch, _) => external(view, at, record),
         _ => end_port(view, at, record),
     }
 }
@@ -204,14 +154,9 @@ fn linked(view: &View<'_>, at: PortRef, record: PortInfoRecord) -> PortInfoRecor
     }
 }
 
-fn port0(
-    view: &View<'_>,
-    entries: &Entries,
-    at: PortRef,
-    record: PortInfoRecord,
-) -> PortInfoRecord {
+fn port0(view: &View<'_>, at: PortRef, record: PortInfoRecord) -> PortInfoRecord {
     PortInfoRecord {
-        local_port_num: entries.of(view, at),
+        local_port_num: view.parts.subnet.entry_port(at.node),
         capability_mask: (device::PORT0_CAPABILITIES | is_sm(view, at)).into(),
         neighbor_mtu_and_sm_sl: device::PORT0_NEIGHBOR_MTU << 4,
         guid_cap: device::PORT0_GUIDS,
@@ -220,12 +165,7 @@ fn port0(
     }
 }
 
-fn external(
-    view: &View<'_>,
-    entries: &Entries,
-    at: PortRef,
-    record: PortInfoRecord,
-) -> PortInfoRecord {
+fn external(view: &View<'_>, at: PortRef, record: PortInfoRecord) -> PortInfoRecord {
     let leads_to_switch = view.peer(at).is_some_and(|peer| view.is_switch(peer.node));
     let hoq = if leads_to_switch {
         device::HOQ_LIFE
@@ -233,7 +173,7 @@ fn external(
         device::LEAF_HOQ_LIFE
     };
     PortInfoRecord {
-        local_port_num: entries.of(view, at),
+        local_port_num: view.parts.subnet.entry_port(at.node),
         vl_stall_and_hoq_life: device::VL_STALL << 5 | hoq,
         ..linked(view, at, record)
     }

@@ -5,17 +5,17 @@ use sa_wire::sa::SaMad;
 
 /// A request: its component mask and its record.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Query<'a> {
+pub(crate) struct Query<'a> {
     layout: Option<Layout>,
     mask: u64,
     data: &'a [u8],
     modifier: u32,
     /// It came with the SA's key.
-    pub(super) is_trusted: bool,
+    pub(crate) is_trusted: bool,
 }
 
 impl<'a> Query<'a> {
-    pub(super) fn new(mad: &'a SaMad) -> Self {
+    pub(crate) fn new(mad: &'a SaMad) -> Self {
         Self {
             layout: Layout::of(mad.attribute_id()),
             mask: mad.sa.component_mask.get(),
@@ -26,35 +26,35 @@ impl<'a> Query<'a> {
     }
 
     /// A component's number, if the mask asks for it.
-    pub(super) fn wanted(&self, name: &str) -> Option<u64> {
+    pub(crate) fn wanted(&self, name: &str) -> Option<u64> {
         let field = self.field(name)?;
         (self.mask & field.mask() != 0).then(|| field.value(self.data))
     }
 
     /// A component's number, whatever the mask.
-    pub(super) fn raw(&self, name: &str) -> u64 {
+    pub(crate) fn raw(&self, name: &str) -> u64 {
         self.field(name).map_or(0, |field| field.value(self.data))
     }
 
     /// True when one of these bits of the mask is set.
-    pub(super) const fn has(&self, components: u64) -> bool {
+    pub(crate) const fn has(&self, components: u64) -> bool {
         self.mask & components != 0
     }
 
     /// Single bits of capability masks are to be matched (bit 31 of the attribute modifier).
-    pub(super) const fn matches_bits(&self) -> bool {
+    pub(crate) const fn matches_bits(&self) -> bool {
         self.modifier >> 31 == 1
     }
 
     /// True when a record has what is asked for, by the components that `counts` says are looked
     /// at, each compared for equality.
-    pub(super) fn agrees(&self, record: &[u8], counts: impl Fn(&Field) -> bool) -> bool {
+    pub(crate) fn agrees(&self, record: &[u8], counts: impl Fn(&Field) -> bool) -> bool {
         let mut asked = self.asked().filter(|field| counts(field));
         asked.all(|field| field.agrees(self.data, record))
     }
 
     /// The request's record.
-    pub(super) const fn data(&self) -> &'a [u8] {
+    pub(crate) const fn data(&self) -> &'a [u8] {
         self.data
     }
 

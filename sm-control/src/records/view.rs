@@ -1,72 +1,83 @@
 //! The fabric as records show it: nodes in OpenSM's order, ports, and who may see them.
 
+use core::ops::Range;
+
 use routing::SwitchIx;
 use sa_wire::{Guid, NodeType, Pkey};
 
 use super::device;
 use crate::fabric::subnet::EndPort;
-use crate::fabric::{Fabric, LinkState, Node, NodeIx, PortRef};
+use crate::fabric::{Fabric, Node, NodeIx, PortRef};
 use crate::pipeline::Parts;
 
 /// The parts, seen by one requester.
-pub(super) struct View<'a> {
-    pub(super) parts: &'a Parts,
-    pub(super) requester: PortRef,
+pub(crate) struct View<'a> {
+    pub(crate) parts: &'a Parts,
+    pub(crate) requester: PortRef,
+    window: Range<usize>,
     keys: Vec<Pkey>,
 }
 
 impl<'a> View<'a> {
     /// None when nobody owns the requester's LID.
-    pub(super) fn new(parts: &'a Parts, requester_lid: u16) -> Option<Self> {
+    pub(crate) fn new(parts: &'a Parts, requester_lid: u16) -> Option<Self> {
         let index = parts.subnet.by_lid(requester_lid)?;
         let requester = parts.subnet.end_ports().get(index)?.at;
         let mut view = Self {
             parts,
             requester,
+            window: 0..usize::MAX,
             keys: Vec::new(),
         };
         view.keys = view.keys_of(requester);
         Some(view)
     }
 
-    pub(super) const fn fabric(&self) -> &'a Fabric {
+    pub(crate) const fn fabric(&self) -> &'a Fabric {
         self.parts.subnet.fabric()
     }
 
-    pub(super) fn node(&self, node: NodeIx) -> &'a Node {
+    pub(crate) fn node(&self, node: NodeIx) -> &'a Node {
         self.fabric().node(node)
     }
 
-    pub(super) fn is_switch(&self, node: NodeIx) -> bool {
+    pub(crate) fn is_switch(&self, node: NodeIx) -> bool {
         self.node(node).kind == NodeType::Switch
     }
 
-    /// Every node of the subnet, in the order of node GUIDs.
-    pub(super) fn nodes(&self) -> Vec<NodeIx> {
-        let ends = self.parts.subnet.end_ports().iter();
-        let mut nodes: Vec<NodeIx> = ends.map(|end| end.at.node).collect();
-        nodes.sort_by_key(|node| self.node(*node).guid.map_order());
-        nodes.dedup();
-        nodes
+    /// The nodes in sight, in the order of node GUIDs.
+    fn nodes(&self) -> &'a [NodeIx] {
+        self.in_window(self.parts.subnet.nodes())
+    }
+
+    /// Makes this a view of a part of the subnet: where no LID is named, walks go over these nodes,
+    /// end ports or switches, by their place in the order of GUIDs, and not over all.
+    pub(crate) const fn look_at(&mut self, window: Range<usize>) {
+        self.window = window;
+    }
+
+    fn in_window<T>(&self, all: &'a [T]) -> &'a [T] {
+        let end = self.window.end.min(all.len());
+        all.get(self.window.start..end).unwrap_or_default()
     }
 
     /// The node that owns a LID, else all, in the order of node GUIDs.
-    pub(super) fn nodes_by_lid(&self, lid: Option<u64>) -> Vec<NodeIx> {
+    pub(crate) fn nodes_by_lid(&self, lid: Option<u64>) -> Vec<NodeIx> {
         match lid {
             Some(lid) => self
                 .end_by_lid(lid)
                 .map(|end| end.at.node)
                 .into_iter()
                 .collect(),
-            None => self.nodes(),
+            None => self.nodes().to_vec(),
         }
     }
 
     /// The end port that owns a LID, else all, in the order of port GUIDs.
-    pub(super) fn ends_by_lid(&self, lid: Option<u64>) -> &'a [EndPort] {
+    pub(crate) fn ends_by_lid(&self, lid: Option<u64>) -> &'a [EndPort] {
         let ends = self.parts.subnet.end_ports();
         let Some(lid) = lid else {
-            return ends;
+            return self.in_window(ends);
         };
         let index = u16::try_from(lid)
             .ok()
@@ -75,49 +86,46 @@ impl<'a> View<'a> {
     }
 
     /// The switch that owns a LID, else all, in the order of node GUIDs.
-    pub(super) fn switches_by_lid(&self, lid: Option<u64>) -> Vec<NodeIx> {
+    pub(crate) fn switches_by_lid(&self, lid: Option<u64>) -> Vec<NodeIx> {
         match lid {
             Some(_) => {
                 let mut nodes = self.nodes_by_lid(lid);
                 nodes.retain(|node| self.is_switch(*node));
                 nodes
             }
-            None => self.parts.subnet.switches().to_vec(),
+            None => self.in_window(self.parts.subnet.switches()).to_vec(),
         }
     }
 
-    pub(super) fn end_by_lid(&self, lid: u64) -> Option<&'a EndPort> {
+    pub(crate) fn end_by_lid(&self, lid: u64) -> Option<&'a EndPort> {
         self.ends_by_lid(Some(lid)).first()
     }
 
     /// The end port of a port; on a switch, port 0.
-    pub(super) fn end(&self, at: PortRef) -> Option<&'a EndPort> {
+    pub(crate) fn end(&self, at: PortRef) -> Option<&'a EndPort> {
         let index = self.parts.subnet.by_port(at)?;
         self.parts.subnet.end_ports().get(index)
     }
 
     /// The ports of a node that the SM knows: all of a switch, those that it reached of others.
-    pub(super) fn ports(&self, node: NodeIx) -> impl Iterator<Item = PortRef> + use<'_, 'a> {
+    pub(crate) fn ports(&self, node: NodeIx) -> impl Iterator<Item = PortRef> + use<'_, 'a> {
         let last = self.node(node).port_count();
         let all = (0..=last).map(move |port| PortRef { node, port });
         all.filter(|at| self.knows(*at))
     }
 
     /// True for ports that the SM knows.
-    pub(super) fn knows(&self, at: PortRef) -> bool {
-        let exists = at.port <= self.node(at.node).port_count();
-        exists && self.end(at).is_some()
+    pub(crate) fn knows(&self, at: PortRef) -> bool {
+        self.parts.subnet.knows(at)
     }
 
     /// The far end of a port's cable, if the link is up and the SM knows both ends.
-    pub(super) fn peer(&self, at: PortRef) -> Option<PortRef> {
-        let port = self.fabric().port(at);
-        let peer = port.peer.filter(|_| port.state != LinkState::Down)?;
-        (self.knows(at) && self.knows(peer)).then_some(peer)
+    pub(crate) fn peer(&self, at: PortRef) -> Option<PortRef> {
+        self.parts.subnet.peer(at)
     }
 
     /// The index that routing gives a switch.
-    pub(super) fn switch(&self, node: NodeIx) -> Option<SwitchIx> {
+    pub(crate) fn switch(&self, node: NodeIx) -> Option<SwitchIx> {
         let end = self.end(PortRef { node, port: 0 })?;
         let index = self.parts.subnet.by_guid(end.guid)?;
         let end = self.parts.topology.end_ports.get(index)?;
@@ -125,17 +133,27 @@ impl<'a> View<'a> {
     }
 
     /// Port GUID of a port; on a switch, that of port 0 for all.
-    pub(super) fn guid(&self, at: PortRef) -> Option<Guid> {
+    pub(crate) fn guid(&self, at: PortRef) -> Option<Guid> {
         self.end(at).map(|end| end.guid)
     }
 
     /// True when the requester and a port have a partition in common.
-    pub(super) fn shows(&self, at: PortRef) -> bool {
+    pub(crate) fn shows(&self, at: PortRef) -> bool {
         at == self.requester || share(&self.keys, &self.keys_of(at))
     }
 
+    /// The P_Keys of the requester.
+    pub(crate) fn own_keys(&self) -> Vec<Pkey> {
+        self.keys.clone()
+    }
+
+    /// True when the requester has a partition in common with a port that has these P_Keys.
+    pub(crate) fn shares(&self, keys: &[Pkey]) -> bool {
+        share(&self.keys, keys)
+    }
+
     /// True when two ports have a partition in common.
-    pub(super) fn related(&self, one: PortRef, other: PortRef) -> bool {
+    pub(crate) fn related(&self, one: PortRef, other: PortRef) -> bool {
         one == other || share(&self.keys_of(one), &self.keys_of(other))
     }
 
@@ -144,7 +162,7 @@ impl<'a> View<'a> {
     ///
     /// An external port of a switch has the keys of the CA or router behind it, and between
     /// switches the one of a device that nobody has set up.
-    pub(super) fn pkey_table(&self, at: PortRef) -> Vec<u16> {
+    pub(crate) fn pkey_table(&self, at: PortRef) -> Vec<u16> {
         let is_external = self.is_switch(at.node) && at.port != 0;
         if !is_external {
             return self.end_table(at);

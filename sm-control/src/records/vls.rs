@@ -14,7 +14,7 @@ use super::view::View;
 use crate::fabric::PortRef;
 use crate::fabric::options::{PortClass, VlArbEntry, fit_sl2vl};
 use crate::fabric::subnet::EndPort;
-use crate::qos_setup::{PortTables, port_tables};
+use crate::qos_setup::{PortTables, TablesByEnd};
 
 /// One for each CA and router port, whatever ports are asked for; one for each pair of ports of a
 /// switch, by output, then by input port.
@@ -93,9 +93,9 @@ fn sl2vl(view: &View<'_>, at: PortRef, switch: SwitchIx, input: u8) -> SlToVl {
 /// Four blocks for each port. The port filter does not count on CAs and routers.
 pub(super) fn vl_arbitration(view: &View<'_>, query: &Query<'_>, out: &mut Out) -> ControlFlow<()> {
     let ends = view.ends_by_lid(query.wanted("lid"));
-    let mut tables = port_tables(view.parts).peekable();
+    let tables = TablesByEnd::new(view.parts);
     for end in ends {
-        let own = own_tables(end, &mut tables);
+        let own = own_tables(view, end, &tables);
         let filter = query
             .wanted("port_num")
             .filter(|_| view.is_switch(end.at.node));
@@ -121,17 +121,10 @@ pub(super) fn vl_arbitration(view: &View<'_>, query: &Query<'_>, out: &mut Out) 
     ControlFlow::Continue(())
 }
 
-/// Goes on to the tables of this end port. Shape: both in the order of port GUIDs.
-fn own_tables(
-    end: &EndPort,
-    tables: &mut core::iter::Peekable<impl Iterator<Item = PortTables>>,
-) -> Vec<PortTables> {
-    let order = |tables: &PortTables| tables.guid.map_order();
-    while tables
-        .next_if(|next| order(next) < end.guid.map_order())
-        .is_some()
-    {}
-    core::iter::from_fn(|| tables.next_if(|next| next.guid == end.guid)).collect()
+fn own_tables(view: &View<'_>, end: &EndPort, tables: &TablesByEnd<'_>) -> Vec<PortTables> {
+    let index = view.parts.subnet.by_guid(end.guid);
+    let index = index.and_then(|index| u32::try_from(index).ok());
+    index.map_or_else(Vec::new, |index| tables.of(EndPortIx(index)))
 }
 
 fn vl_arbitration_record(

@@ -4,16 +4,19 @@ use core::sync::atomic::AtomicBool;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
+use sa_fastpath::access::Access;
 use sa_fastpath::affinity;
+use sa_fastpath::overload::Limits;
 use sa_fastpath::port::{MadPort, ReplyPort, ibsim, umad};
 use sa_fastpath::publish::Reader;
 use sa_fastpath::punt::PuntSender;
 use sa_fastpath::stats::WorkerStats;
 use sa_fastpath::worker::{Idle, Worker};
+use sa_wire::mad::method;
 use thiserror::Error;
 use tracing::{error, info, warn};
 
-use crate::config::PortSection;
+use crate::config::{PortSection, Role};
 
 /// A port that cannot be attached.
 #[derive(Debug, Error)]
@@ -33,6 +36,9 @@ pub(super) struct Seat {
     pub(super) punt: PuntSender,
     pub(super) stats: Arc<WorkerStats>,
     pub(super) stop: Arc<AtomicBool>,
+    pub(super) access: Access,
+    pub(super) limits: Limits,
+    pub(super) role: Role,
 }
 
 /// A port in service.
@@ -65,7 +71,7 @@ pub(super) fn attach(section: &PortSection, seat: Seat) -> Result<Attached, Atta
             let options = umad::Options {
                 device: device.clone(),
                 port: Some(*port),
-                ..Default::default()
+                methods: methods(seat.role),
             };
             ("umad", attach_umad(&options, *io_uring, *announce_sm, seat))
         }
@@ -75,6 +81,15 @@ pub(super) fn attach(section: &PortSection, seat: Seat) -> Result<Attached, Atta
         transport,
         source,
     })
+}
+
+/// What the kernel is to hand to this program; of the rest it says itself that nobody has it.
+fn methods(role: Role) -> Vec<u8> {
+    let mut methods = umad::READ_METHODS.to_vec();
+    if role == Role::Test {
+        methods.extend([method::SET, method::DELETE]);
+    }
+    methods
 }
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
@@ -142,9 +157,13 @@ fn start<P: MadPort + Send + 'static>(port: P, seat: Seat) -> Result<JoinHandle<
         punt,
         stats,
         stop,
+        access,
+        limits,
+        role: _,
     } = seat;
     let idle = yield_after.map_or(Idle::Spin, Idle::YieldAfter);
-    let mut worker = Worker::new(port, reader, punt, stats);
+    let worker = Worker::new(port, reader, punt, stats);
+    let mut worker = worker.with_access(access).with_limits(limits);
     let thread = std::thread::Builder::new().name(format!("sa-fp-{number}"));
     Ok(thread.spawn(move || {
         if let Some(core) = core

@@ -5,6 +5,8 @@
 
 mod attach;
 mod counters;
+mod publication;
+mod reports;
 mod rmpp;
 mod signals;
 mod slow_lane;
@@ -12,25 +14,24 @@ mod sources;
 
 use core::sync::atomic::{AtomicBool, Ordering};
 use std::io::Write;
-use std::num::NonZeroU64;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use arc_swap::ArcSwapOption;
+use arc_swap::{ArcSwap, ArcSwapOption};
 use crossbeam_channel::{Receiver, RecvTimeoutError};
 use sa_fastpath::port::umad::SmFlag;
 use sa_fastpath::publish::{EpochId, Publisher};
 use sa_fastpath::punt::punt_queue;
 use sa_fastpath::stats::WorkerStats;
+use sa_wire::Guid;
 use signal_hook::consts::{SIGHUP, SIGUSR1};
 use thiserror::Error;
 use tracing::{error, info, warn};
 
-use crate::config::Config;
+use crate::config::{Config, Role};
 use crate::pipeline::{self, Compiled, Inputs, Parts, PipelineError};
-use crate::store;
+use crate::sa_db::{JournalError, Now, SaDatabase};
 
 pub use attach::AttachError;
 use sources::Fingerprint;
@@ -45,6 +46,9 @@ const UNSETTLED: &str = "the source files change faster than they can be read; r
 
 /// Name of the snapshot file in the state directory.
 const STATE_FILE: &str = "current.snap";
+
+/// Name of the file there that has what clients have set.
+const JOURNAL_FILE: &str = "sa.journal";
 
 /// A daemon that cannot run.
 #[derive(Debug, Error)]
@@ -64,6 +68,9 @@ pub enum ServerError {
     /// More ports than readers.
     #[error("more than {} ports", sa_fastpath::publish::MAX_READERS - 1)]
     TooManyPorts,
+    /// What clients have set cannot be kept.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
     /// Every worker lost its port.
     #[error("every port is gone; see the messages above")]
     PortsGone,
@@ -97,6 +104,9 @@ struct State {
 /// The newest [`State`].
 type StateInService = ArcSwapOption<State>;
 
+/// Alias GUIDs that clients have set, each with the GUID of its port, ascending.
+type AliasesOfClients = ArcSwap<Vec<(Guid, Guid)>>;
+
 struct Server<'a> {
     config: &'a Config,
     publisher: Publisher,
@@ -113,6 +123,10 @@ struct Server<'a> {
     accepted: Option<Arc<Parts>>,
     /// What the snapshot in service was compiled from, for the slow lane.
     state: Arc<StateInService>,
+    /// Those that are to be in service.
+    aliases: Arc<AliasesOfClients>,
+    /// Those that are.
+    served_aliases: Arc<Vec<(Guid, Guid)>>,
     /// The snapshot in service comes from the sources, not from the state directory.
     loaded: bool,
     announced: bool,
@@ -120,7 +134,7 @@ struct Server<'a> {
 
 impl<'a> Server<'a> {
     fn start(config: &'a Config) -> Result<Self, ServerError> {
-        let publisher = Publisher::starting_at(first_epoch(config));
+        let publisher = Publisher::starting_at(publication::first_epoch(config));
         let stop = Arc::new(AtomicBool::new(false));
         let (punted, sender) = punt_queue(config.workers.punt_queue);
         let (mut workers, mut stats, mut replies) = (Vec::new(), Vec::new(), Vec::new());
@@ -136,6 +150,9 @@ impl<'a> Server<'a> {
                 punt: sender(number),
                 stats: Arc::clone(&counters),
                 stop: Arc::clone(&stop),
+                access: config.sa.access.into(),
+                limits: config.overload.limits(),
+                role: config.sa.role,
             };
             let attached = attach::attach(section, seat)?;
             workers.push(attached.worker);
@@ -145,7 +162,16 @@ impl<'a> Server<'a> {
         }
         let reader = publisher.reader().ok_or(ServerError::TooManyPorts)?;
         let state = Arc::new(StateInService::empty());
-        let lane = slow_lane::SlowLane::new(punted, reader, replies, Arc::clone(&state));
+        let aliases = Arc::new(AliasesOfClients::default());
+        let keeper = database(config)?
+            .map(|database| slow_lane::Keeper::new(database, Arc::clone(&aliases)));
+        let rules = slow_lane::Rules::from(config);
+        let supply = slow_lane::Supply {
+            punted,
+            reader,
+            newest: Arc::clone(&state),
+        };
+        let lane = slow_lane::SlowLane::new(supply, replies, rules, keeper);
         let slow_lane = slow_lane::spawn(lane, Arc::clone(&stop))?;
         Ok(Self {
             config,
@@ -159,35 +185,11 @@ impl<'a> Server<'a> {
             tried: None,
             accepted: None,
             state,
+            aliases,
+            served_aliases: Arc::default(),
             loaded: false,
             announced: false,
         })
-    }
-
-    /// Serves the last good snapshot of an earlier run until the sources were read again.
-    fn warm_start(&mut self) {
-        let Some(path) = self.state_file() else {
-            return;
-        };
-        if !path.exists() {
-            return;
-        }
-        match store::open(&path) {
-            Ok(snapshot) => {
-                info!(path = %path.display(), "serving the last snapshot while sources are read");
-                let epoch = self.publisher.publish(snapshot);
-                self.announce(epoch);
-            }
-            Err(error) => warn!("{error}; starting without it"),
-        }
-    }
-
-    fn state_file(&self) -> Option<PathBuf> {
-        self.config
-            .state
-            .directory
-            .as_ref()
-            .map(|directory| directory.join(STATE_FILE))
     }
 
     /// Compiles and publishes; on failure the snapshot in service stays.
@@ -233,20 +235,16 @@ impl<'a> Server<'a> {
         for change in &compiled.changes {
             info!("{change}");
         }
-        if let Some(path) = self.state_file()
-            && let Err(error) = store::write(&path, &compiled.snapshot)
-        {
-            warn!("{error}; a restart will have to read the sources first");
+        if !self.loaded {
+            self.judge_key(compiled.parts.options.sa_key);
         }
         let summary = compiled.summary();
         let parts = Arc::new(compiled.parts);
         if parts.refusal.is_none() {
             self.accepted = Some(Arc::clone(&parts));
         }
-        // Before the snapshot, so that whoever has that finds these.
-        let epoch = self.publisher.next_epoch().get();
-        self.state.store(Some(Arc::new(State { epoch, parts })));
-        let epoch = self.publisher.publish(compiled.snapshot);
+        let snapshot = self.with_aliases_of_clients(&parts, compiled.snapshot);
+        let epoch = self.publish(parts, snapshot);
         info!(%epoch, cause, "{summary}");
         self.last_failure = None;
         self.loaded = true;
@@ -303,6 +301,7 @@ impl<'a> Server<'a> {
         } else if self.loaded && self.policy_changed() {
             self.reload("the policy file changed");
         }
+        self.follow_aliases();
         if self.workers.iter().all(JoinHandle::is_finished) {
             return Err(ServerError::PortsGone);
         }
@@ -330,16 +329,24 @@ impl<'a> Server<'a> {
     }
 }
 
-/// Goes on counting where the snapshot in the state directory left off, so that epochs grow over
-/// restarts.
-fn first_epoch(config: &Config) -> NonZeroU64 {
-    let path = config
-        .state
-        .directory
-        .as_ref()
-        .map(|directory| directory.join(STATE_FILE));
-    let last = path
-        .and_then(|path| store::open(&path).ok())
-        .map_or(0, |last| last.epoch());
-    NonZeroU64::MIN.saturating_add(last)
+/// What this SA keeps for its clients; none where another SM does.
+fn database(config: &Config) -> Result<Option<SaDatabase>, JournalError> {
+    if config.sa.role == Role::Reader {
+        return Ok(None);
+    }
+    warn!(
+        "role = \"test\": joins to multicast groups are granted, but no switch is programmed for \
+         them; not for production"
+    );
+    let directory = config.state.directory.as_ref();
+    let path = directory.map(|directory| directory.join(JOURNAL_FILE));
+    if path.is_none() {
+        warn!("no [state] directory: what clients set is lost at a restart");
+    }
+    let now = Now {
+        steady: Duration::ZERO,
+        unix: pipeline::unix_time(),
+    };
+    let database = SaDatabase::open(path.as_deref(), now)?;
+    Ok(Some(database.with_access(config.sa.access.into())))
 }

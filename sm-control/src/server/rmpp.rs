@@ -5,17 +5,19 @@ use std::time::Duration;
 
 use sa_fastpath::port::{PortError, ReplyPort};
 use sa_fastpath::rmpp::{
-    Allowance, Arrival, Bytes, Class, Poll, Receivers, Refused, SenderLimits, Senders, Tally,
-    classify,
+    Allowance, Arrival, Bytes, Class, Poll, Receivers, Refused, SenderLimits, Senders, Source,
+    Tally, classify,
 };
 use sa_wire::rmpp::{RmppHeader, flag, packet_type};
 use sa_wire::sa::{DATA_OFFSET, SaMad};
 use sa_wire::umad::{MAD_SIZE, Slot, UmadHeader};
 use zerocopy::FromBytes;
 
+use crate::slow_sa::Streamed;
+
 /// The transfers of one port.
 pub(super) struct Rmpp {
-    senders: Senders<Bytes>,
+    senders: Senders<Box<dyn Source + Send>>,
     receivers: Receivers,
     out: Box<Slot>,
 }
@@ -75,9 +77,17 @@ impl Rmpp {
         for (place, byte) in head.iter_mut().zip(reply.iter().take(DATA_OFFSET)) {
             *place = *byte;
         }
-        let records = Bytes::from(reply, DATA_OFFSET);
-        let head = SaMad::from_bytes(&head);
-        match self.senders.start(request, head, records, now) {
+        let streamed = Streamed {
+            head: *SaMad::from_bytes(&head),
+            records: Box::new(Bytes::from(reply, DATA_OFFSET)),
+        };
+        self.begin_stream(request, streamed, now)
+    }
+
+    /// Begins to send a reply that is made meanwhile.
+    pub(super) fn begin_stream(&mut self, request: &Slot, reply: Streamed, now: Duration) -> Begun {
+        let Streamed { head, records } = reply;
+        match self.senders.start(request, &head, records, now) {
             Ok(()) => Begun::Yes,
             Err(Refused::Busy) => Begun::Busy,
             Err(Refused::TooLong) => Begun::TooLong,

@@ -53,7 +53,9 @@ impl Fingerprint {
         let (fabric, routing) = (&config.fabric, &config.routing);
         let files = [
             fabric.lids.as_deref(),
+            fabric.aliases.as_deref(),
             fabric.opensm_conf.as_deref(),
+            fabric.prefix_routes.as_deref(),
             routing.torus_conf.as_deref(),
             config.partitions.file.as_deref(),
         ];

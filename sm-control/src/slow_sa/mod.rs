@@ -4,6 +4,7 @@
 //! Attributes that this daemon does not serve are refused with "method/attribute combination not
 //! supported" rather than left to time out; see `docs/deviations.md`.
 
+mod stream;
 mod tables;
 
 use sa_fastpath::answer::{
@@ -21,7 +22,10 @@ use zerocopy::IntoBytes;
 use crate::pipeline::Parts;
 use crate::{records, request};
 
+pub(crate) use stream::Units;
+pub use stream::{Streamed, stream};
 pub use tables::MAX_RECORDS;
+pub(crate) use tables::most_records;
 
 /// The whole reply to a request; none when it gets no reply.
 ///
@@ -124,6 +128,12 @@ fn multi_path(snapshot: &Snapshot, mad: &mut SaMad, requester_lid: u16) -> Optio
 pub fn too_long(request: &Slot) -> Vec<u8> {
     let mut slot = *request;
     refuse(SaMad::from_bytes_mut(&mut slot.mad), Status::NO_RESOURCES)
+}
+
+/// What a requester gets whose request is given up, where it is to be told.
+pub fn busy(request: &Slot) -> Vec<u8> {
+    let mut slot = *request;
+    refuse(SaMad::from_bytes_mut(&mut slot.mad), Status::BUSY)
 }
 
 /// Reports, traps and what no SA ever gets are not requests of ours: silence.

@@ -4,8 +4,9 @@
 use core::ops::ControlFlow;
 
 use sa_fastpath::answer::{
-    INLINE_RECORDS, MultiPathEnds, MultiPathQuery, PathQuery, Reject, find_ends, finish_get,
+    Ends, INLINE_RECORDS, MultiPathEnds, MultiPathQuery, PathQuery, Reject, find_ends, finish_get,
     finish_table, for_each_multi_path, for_each_wanted_path, group_path, is_to_group,
+    paths_of_pair,
 };
 use sa_snapshot::{PortIx, Snapshot};
 use sa_wire::mad::{Status, method, response_method};
@@ -14,15 +15,24 @@ use sa_wire::rmpp::{RmppHeader, flag};
 use sa_wire::sa::{DATA_OFFSET, SaMad, attribute_offset};
 use zerocopy::IntoBytes;
 
-/// Records that one reply may hold; a query for more is refused with "no resources". 65,536
-/// records are 4 MiB.
-pub const MAX_RECORDS: usize = 65_536;
+use crate::records;
+
+/// PathRecords that one reply may hold; a query for more is refused with "no resources".
+pub const MAX_RECORDS: usize = records::MAX_BYTES / size_of::<PathRecord>();
+
+/// The same for records of other lengths. Units of `stride`: bytes.
+pub(crate) fn most_records(stride: u16) -> usize {
+    records::MAX_BYTES / usize::from(stride.max(1))
+}
 
 /// Why there are no records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Refusal {
     Reject(Reject),
+    /// More than a reply may hold.
     TooMany,
+    /// More than the one that was asked for.
+    SeveralForOne,
 }
 
 impl Refusal {
@@ -30,6 +40,7 @@ impl Refusal {
         match self {
             Self::Reject(reject) => reject.status(),
             Self::TooMany => Status::NO_RESOURCES,
+            Self::SeveralForOne => Status::TOO_MANY_RECORDS,
         }
     }
 }
@@ -52,6 +63,12 @@ pub(super) fn path_records(
         return Ok(vec![path]);
     }
     let ends = find_ends(snapshot, query)?;
+    if is_get
+        && ends.begins_again(snapshot)
+        && is_first_pair_joined(snapshot, query, requester, ends)
+    {
+        return Err(Refusal::SeveralForOne);
+    }
     let limit = if is_get { 1 } else { MAX_RECORDS };
     let mut records = Vec::new();
     let flow = for_each_wanted_path(snapshot, query, requester, ends, |record| {
@@ -70,6 +87,17 @@ pub(super) fn path_records(
         (false, true) => Err(Refusal::TooMany),
         (false, false) => Ok(records),
     }
+}
+
+/// Whether there is a path where the ports are gone through from the beginning.
+fn is_first_pair_joined(
+    snapshot: &Snapshot,
+    query: &PathQuery,
+    requester: PortIx,
+    ends: Ends,
+) -> bool {
+    let mut any = |_: &PathRecord| ControlFlow::Break(());
+    paths_of_pair(snapshot, query, requester, ends, 0, &mut any).is_break()
 }
 
 /// Every record that the query wants, 127 at most. Errors: those of [`MultiPathEnds::find`].

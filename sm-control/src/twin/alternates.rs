@@ -5,7 +5,7 @@ use routing::{EndPortIx, walk};
 use sa_wire::path_record::PathRecord;
 
 use super::Twin;
-use super::parameters::Place;
+use super::ends::Name;
 use super::request::Request;
 
 /// Which two of the four paths.
@@ -27,12 +27,12 @@ impl Twin<'_> {
     pub(super) fn alternates(
         &self,
         request: &Request,
-        sources: &[EndPortIx],
-        destinations: &[EndPortIx],
+        sources: &[Name],
+        destinations: &[Name],
         wanted: Diagonal,
     ) -> Vec<PathRecord> {
         let (sources, destinations) = (self.by_order(sources), self.by_order(destinations));
-        let start = self.start(sources[0], destinations[0]);
+        let start = self.start(sources[0].port, destinations[0].port);
         let path = |source: usize, destination: usize| {
             let offset = start + source;
             self.alternate(request, sources[source], destinations[destination], offset)
@@ -51,23 +51,29 @@ impl Twin<'_> {
             .collect()
     }
 
-    /// By the bytes of their GUIDs, the last first.
-    fn by_order(&self, ports: &[EndPortIx]) -> Vec<EndPortIx> {
-        let mut ports = ports.to_vec();
-        ports.sort_by_key(|port| self.guid(*port).swap_bytes());
-        ports
+    /// By the bytes of the ports' own GUIDs, the last first. What is no less comes second, so that
+    /// two GUIDs of one port change places.
+    fn by_order(&self, names: &[Name]) -> Vec<Name> {
+        let order = |name: &Name| self.guid(name.port).swap_bytes();
+        let mut names = names.to_vec();
+        if order(&names[0]) >= order(&names[1]) {
+            names.swap(0, 1);
+        }
+        names
     }
 
     fn guid(&self, port: EndPortIx) -> u64 {
         self.inputs.topology.end_port(port).guid.get()
     }
 
-    /// The number that decides about LIDs; the same from either side.
+    /// The number that decides about LIDs; the same from either side. The LIDs are in network byte
+    /// order there, but taken for numbers.
     fn start(&self, one: EndPortIx, other: EndPortIx) -> usize {
         let topology = self.inputs.topology;
         let lmcs = topology.end_ports.iter().map(|port| port.lmc.get());
         let lmc = lmcs.max().unwrap_or(0);
-        let mut bases = [one, other].map(|port| topology.end_port(port).lid.get() >> lmc);
+        let mut bases =
+            [one, other].map(|port| topology.end_port(port).lid.get().swap_bytes() >> lmc);
         bases.sort_unstable();
         let [low, high] = bases.map(usize::from);
         ((low << 4) | high) % 103
@@ -77,30 +83,21 @@ impl Twin<'_> {
     fn alternate(
         &self,
         request: &Request,
-        source: EndPortIx,
-        destination: EndPortIx,
+        source: Name,
+        destination: Name,
         offset: usize,
     ) -> Option<Alternate> {
-        let slids: Vec<_> = self.lids(source, None).collect();
-        let dlids: Vec<_> = self.lids(destination, None).collect();
+        let slids: Vec<_> = self.lids(source.port, None).collect();
+        let dlids: Vec<_> = self.lids(destination.port, None).collect();
         let tries = slids.len().min(dlids.len());
-        let request = request.between(self.gid(source), self.gid(destination));
+        let request = request.between(self.gid(source.guid), self.gid(destination.guid));
         let ways = slids.iter().cycle().skip(offset % slids.len());
         let ways = ways.zip(dlids.iter().cycle().skip(offset % dlids.len()));
         ways.take(tries).find_map(|(slid, dlid)| {
-            let (from, to) = (
-                Place {
-                    port: source,
-                    lid: *slid,
-                },
-                Place {
-                    port: destination,
-                    lid: *dlid,
-                },
-            );
+            let (from, to) = (source.at(*slid), destination.at(*dlid));
             Some(Alternate {
                 record: self.path(&request, from, to, 0)?,
-                links: self.links(source, *dlid)?,
+                links: self.links(source.port, *dlid)?,
             })
         })
     }
@@ -116,8 +113,15 @@ impl Twin<'_> {
     }
 }
 
-/// The shorter of two, where what has no links does not count.
-fn least(paths: &[Option<Alternate>; 2]) -> usize {
-    let links = paths.iter().flatten().map(|path| path.links);
-    links.filter(|links| *links > 0).min().unwrap_or(0)
+/// The shorter of two. One without links counts in the second place only.
+fn least([first, second]: &[Option<Alternate>; 2]) -> usize {
+    let mut least = first.as_ref().map_or(0, |path| path.links);
+    if let Some(path) = second {
+        least = if least > 0 {
+            least.min(path.links)
+        } else {
+            path.links
+        };
+    }
+    least
 }

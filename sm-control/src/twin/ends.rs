@@ -5,12 +5,61 @@ use sa_wire::Gid;
 use sa_wire::mad::Status;
 
 use super::Twin;
+use super::parameters::Place;
 use super::request::Request;
 
-/// The ports between which paths are wanted, in the order in which they are tried.
+/// A port by one of its GUIDs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Name {
+    pub(super) guid: u64,
+    pub(super) port: EndPortIx,
+}
+
+impl Name {
+    /// One of the port's LIDs.
+    pub(super) const fn at(self, lid: u16) -> Place {
+        Place {
+            port: self.port,
+            lid,
+            guid: self.guid,
+        }
+    }
+}
+
+/// How an end is named.
+#[derive(Debug, Clone, Copy)]
+enum End {
+    Not,
+    ByLid(EndPortIx),
+    ByGid(Name),
+}
+
+/// The ends between which paths are wanted.
 pub(super) struct Ends {
-    sources: Vec<EndPortIx>,
-    destinations: Vec<EndPortIx>,
+    source: End,
+    destination: End,
+}
+
+/// What is gone through in one go: a search for one path ends with the first pair that has one.
+pub(super) struct Pass {
+    outer: Vec<Name>,
+    inner: Vec<Name>,
+    /// The source is in the outer loop.
+    from_outer: bool,
+}
+
+impl Pass {
+    /// Source and destination.
+    pub(super) fn pairs(&self) -> impl Iterator<Item = (Name, Name)> {
+        let Self { inner, outer, .. } = self;
+        let pairs = outer
+            .iter()
+            .flat_map(move |outer| inner.iter().map(move |inner| (*outer, *inner)));
+        pairs.map(|(outer, inner)| match self.from_outer {
+            true => (outer, inner),
+            false => (inner, outer),
+        })
+    }
 }
 
 impl Ends {
@@ -26,35 +75,63 @@ impl Ends {
             return Ok(None);
         };
         Ok(Some(Self {
-            sources: twin.candidates(sgid, slid)?,
-            destinations: twin.candidates(dgid, dlid)?,
+            source: end(sgid, slid)?,
+            destination: end(dgid, dlid)?,
         }))
     }
 
-    /// Source and destination. One destination after the other, for each all sources.
-    pub(super) fn pairs(&self) -> impl Iterator<Item = (EndPortIx, EndPortIx)> {
-        let sources = &self.sources;
-        self.destinations
-            .iter()
-            .flat_map(move |destination| sources.iter().map(move |source| (*source, *destination)))
+    /// One go, but for an end that is named by LID alone where nothing is said of the other: then
+    /// one for each GUID of its port, and nothing is remembered from one to the next.
+    pub(super) fn passes(&self, twin: &Twin<'_>) -> Vec<Pass> {
+        let go = |outer, inner, from_outer| Pass {
+            outer,
+            inner,
+            from_outer,
+        };
+        let (sources, destinations) = (twin.names(self.source), twin.names(self.destination));
+        match (self.source, self.destination) {
+            (End::ByLid(_), End::Not) => sources
+                .into_iter()
+                .map(|source| go(vec![source], destinations.clone(), true))
+                .collect(),
+            (End::Not, End::ByLid(_)) => destinations
+                .into_iter()
+                .map(|destination| go(vec![destination], sources.clone(), false))
+                .collect(),
+            (End::ByLid(_), End::ByLid(_)) => vec![go(sources, destinations, true)],
+            _ => vec![go(destinations, sources, false)],
+        }
+    }
+}
+
+/// Errors: GID and LID name different ports.
+fn end(by_gid: Option<Name>, by_lid: Option<EndPortIx>) -> Result<End, Status> {
+    match (by_gid, by_lid) {
+        (Some(name), Some(port)) if name.port != port => Err(Status::REQ_INVALID),
+        (Some(name), _) => Ok(End::ByGid(name)),
+        (None, Some(port)) => Ok(End::ByLid(port)),
+        (None, None) => Ok(End::Not),
     }
 }
 
 /// Looks up what is named: `None` when it does not exist, `Some(None)` when nothing is named.
-fn known<T>(
-    named: Option<T>,
-    find: impl FnOnce(T) -> Option<EndPortIx>,
-) -> Option<Option<EndPortIx>> {
+fn known<T, F>(named: Option<T>, find: impl FnOnce(T) -> Option<F>) -> Option<Option<F>> {
     named.map_or(Some(None), |name| find(name).map(Some))
 }
 
 impl Twin<'_> {
-    fn port_of_gid(&self, gid: Gid) -> Option<EndPortIx> {
+    /// A port by a GUID.
+    pub(super) fn name(&self, guid: u64) -> Option<Name> {
+        let port = *self.by_guid.get(&guid)?;
+        Some(Name { guid, port })
+    }
+
+    fn port_of_gid(&self, gid: Gid) -> Option<Name> {
         // Groups have no port, also where the subnet prefix looks like theirs.
         if gid.is_multicast() || !self.is_here(gid) {
             return None;
         }
-        self.by_guid.get(&gid.interface_id()).copied()
+        self.name(gid.interface_id())
     }
 
     /// Of this subnet, by its prefix.
@@ -63,7 +140,7 @@ impl Twin<'_> {
     }
 
     /// The port with this GID, or the router on the way to it.
-    fn port_towards(&self, gid: Gid) -> Option<EndPortIx> {
+    fn port_towards(&self, gid: Gid) -> Option<Name> {
         if self.is_here(gid) {
             return self.port_of_gid(gid);
         }
@@ -76,12 +153,13 @@ impl Twin<'_> {
         match route.router {
             // One that is not there, or is no router, is no reason to look for another.
             Some(guid) => {
-                let port = self.by_guid.get(&guid.get())?;
-                routers.contains(port).then_some(*port)
+                let name = self.name(guid.get())?;
+                (routers.contains(&name.port) && self.is_own(name)).then_some(name)
             }
             None => {
                 let mut in_order = self.in_order.iter();
-                in_order.find(|port| routers.contains(port)).copied()
+                let is_router = |name: &&Name| routers.contains(&name.port) && self.is_own(**name);
+                in_order.find(is_router).copied()
             }
         }
     }
@@ -90,16 +168,20 @@ impl Twin<'_> {
         self.by_lid.get(&lid).copied()
     }
 
-    /// The one port that is named in one way or two, or every port.
-    fn candidates(
-        &self,
-        by_gid: Option<EndPortIx>,
-        by_lid: Option<EndPortIx>,
-    ) -> Result<Vec<EndPortIx>, Status> {
-        match (by_gid, by_lid) {
-            (Some(one), Some(other)) if one != other => Err(Status::REQ_INVALID),
-            (Some(port), _) | (None, Some(port)) => Ok(vec![port]),
-            (None, None) => Ok(self.in_order.clone()),
+    /// True for the port's own GUID.
+    fn is_own(&self, name: Name) -> bool {
+        self.inputs.topology.end_port(name.port).guid.get() == name.guid
+    }
+
+    /// Every GUID that is meant.
+    fn names(&self, end: End) -> Vec<Name> {
+        match end {
+            End::Not => self.in_order.clone(),
+            End::ByLid(port) => {
+                let of_port = self.in_order.iter().filter(|name| name.port == port);
+                of_port.copied().collect()
+            }
+            End::ByGid(name) => vec![name],
         }
     }
 }

@@ -28,11 +28,11 @@ use sa_snapshot::model::RateCaps;
 use sa_wire::mad::{BASE_VERSION, MGMT_CLASS_SA, SA_CLASS_VERSION, Status, method};
 use sa_wire::path_record::PathRecord;
 use sa_wire::sa::{AttributeId, SaMad};
-use sa_wire::{Gid, SubnetPrefix};
+use sa_wire::{Gid, Guid, SubnetPrefix};
 
 use crate::pipeline::Beyond;
 
-use self::ends::Ends;
+use self::ends::{Ends, Name};
 use self::lids::LidPair;
 use self::parameters::Place;
 use self::pkeys::PkeyTable;
@@ -109,10 +109,11 @@ pub enum Reply {
 pub struct Twin<'a> {
     inputs: TwinInputs<'a>,
     options: TwinOptions,
+    /// By every GUID that a port has.
     by_guid: BTreeMap<u64, EndPortIx>,
     by_lid: BTreeMap<u16, EndPortIx>,
-    /// Every end port, in the order in which wildcards go through them.
-    in_order: Vec<EndPortIx>,
+    /// Every GUID of every end port, in the order in which wildcards go through them.
+    in_order: Vec<Name>,
     /// Shape: as [`Topology::end_ports`].
     pkeys: Vec<PkeyTable>,
 }
@@ -130,16 +131,39 @@ impl<'a> Twin<'a> {
                 options.allow_both_pkeys,
             )
         };
-        let mut in_order: Vec<_> = all().collect();
-        in_order.sort_by_key(|port| guid(*port).swap_bytes());
-        Self {
+        let mut twin = Self {
             inputs,
             options,
             by_guid: all().map(|port| (guid(port), port)).collect(),
             by_lid: all().flat_map(lids).collect(),
-            in_order,
+            in_order: Vec::new(),
             pkeys: all().map(pkeys).collect(),
+        };
+        twin.put_in_order();
+        twin
+    }
+
+    /// With second GUIDs of ports, each with the GUID of its port, which they stand for in every
+    /// way but that it is they that come back.
+    #[must_use]
+    pub fn with_aliases(mut self, aliases: &[(Guid, Guid)]) -> Self {
+        for (alias, base) in aliases {
+            if let Some(port) = self.by_guid.get(&base.get()) {
+                self.by_guid.insert(alias.get(), *port);
+            }
         }
+        self.put_in_order();
+        self
+    }
+
+    fn put_in_order(&mut self) {
+        let names = self.by_guid.iter();
+        let names = names.map(|(guid, port)| Name {
+            guid: *guid,
+            port: *port,
+        });
+        self.in_order = names.collect();
+        self.in_order.sort_by_key(|name| name.guid.swap_bytes());
     }
 
     /// What OpenSM would reply to the port with this LID; none for silence.
@@ -186,40 +210,46 @@ impl<'a> Twin<'a> {
         let Some(ends) = Ends::find(self, request)? else {
             return Ok(records);
         };
-        for (source, destination) in ends.pairs() {
-            for record in self.paths(request, requester, source, destination) {
-                if records.len() == self.options.most_records {
-                    return Err(Status::NO_RESOURCES);
+        let is_get = request.method == Method::Get;
+        for pass in ends.passes(self) {
+            for (source, destination) in pass.pairs() {
+                for record in self.paths(request, requester, source, destination) {
+                    if records.len() == self.options.most_records {
+                        return Err(Status::NO_RESOURCES);
+                    }
+                    records.push(record);
                 }
-                records.push(record);
-                if request.method == Method::Get {
-                    return Ok(records);
+                if is_get && !records.is_empty() {
+                    break;
                 }
             }
         }
-        Ok(records)
+        match is_get && records.len() > 1 {
+            true => Err(Status::TOO_MANY_RECORDS),
+            false => Ok(records),
+        }
     }
 
-    /// The records of one pair of ports, one after the other.
+    /// The records of one pair of GUIDs, one after the other.
     fn paths(
         &self,
         request: &Request,
         requester: EndPortIx,
-        source: EndPortIx,
-        destination: EndPortIx,
+        source: Name,
+        destination: Name,
     ) -> impl Iterator<Item = PathRecord> {
         let involved = [
-            (requester, source),
-            (requester, destination),
-            (source, destination),
+            (requester, source.port),
+            (requester, destination.port),
+            (source.port, destination.port),
         ];
         let may_see = involved
             .into_iter()
             .all(|(one, other)| self.share_a_pkey(one, other));
         let pairs = may_see.then(|| {
             lids::pairs(
-                self.lids(source, request.slid),
-                self.lids(destination, request.dlid),
+                self.lids(source.port, request.slid),
+                self.lids(destination.port, request.dlid),
             )
         });
         let wanted = match (request.method, request.numb_path) {
@@ -230,14 +260,7 @@ impl<'a> Twin<'a> {
             (Method::GetMulti, _) => usize::MAX,
         };
         let path = move |pair: LidPair| {
-            let from = Place {
-                port: source,
-                lid: pair.slid,
-            };
-            let to = Place {
-                port: destination,
-                lid: pair.dlid,
-            };
+            let (from, to) = (source.at(pair.slid), destination.at(pair.dlid));
             self.path(request, from, to, pair.preference)
         };
         pairs.into_iter().flatten().filter_map(path).take(wanted)
@@ -305,11 +328,11 @@ impl<'a> Twin<'a> {
     }
 
     /// With the prefix of the subnet.
-    fn gid(&self, port: EndPortIx) -> Gid {
-        Gid::unicast(
-            self.options.prefix,
-            self.inputs.topology.end_port(port).guid,
-        )
+    fn gid(&self, guid: u64) -> Gid {
+        let mut bytes = [0; 16];
+        bytes[..8].copy_from_slice(&self.options.prefix.0.to_be_bytes());
+        bytes[8..].copy_from_slice(&guid.to_be_bytes());
+        Gid(bytes)
     }
 
     fn pkeys(&self, port: EndPortIx) -> &PkeyTable {

@@ -9,6 +9,7 @@ use sa_wire::rmpp::flag;
 use sa_wire::sa::{AttributeId, SaMad};
 
 use super::alternates::Diagonal;
+use super::ends::Name;
 use super::request::{Data, Request};
 use super::{Reply, Twin};
 
@@ -29,8 +30,8 @@ pub(super) fn is_one(mad: &SaMad) -> bool {
 
 /// The ports of both lists.
 struct Lists {
-    sources: Vec<EndPortIx>,
-    destinations: Vec<EndPortIx>,
+    sources: Vec<Name>,
+    destinations: Vec<Name>,
 }
 
 impl Twin<'_> {
@@ -85,7 +86,7 @@ impl Twin<'_> {
         let mut records = Vec::new();
         for source in &lists.sources {
             for destination in &lists.destinations {
-                let between = request.between(self.gid(*source), self.gid(*destination));
+                let between = request.between(self.gid(source.guid), self.gid(destination.guid));
                 records.extend(self.paths(&between, requester, *source, *destination));
             }
         }
@@ -113,11 +114,11 @@ impl Twin<'_> {
         Ok(lists)
     }
 
-    fn listed(&self, gid: Gid, is_source: bool) -> Option<EndPortIx> {
+    fn listed(&self, gid: Gid, is_source: bool) -> Option<Name> {
         let is_group = is_source && gid.is_multicast();
         let is_here = !is_group && gid.prefix() == self.options.prefix;
-        let port = self.by_guid.get(&gid.interface_id()).copied();
-        port.filter(|_| gid.is_link_local() || is_here)
+        let name = self.name(gid.interface_id());
+        name.filter(|_| gid.is_link_local() || is_here)
     }
 }
 

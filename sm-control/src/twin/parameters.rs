@@ -14,6 +14,8 @@ use super::{Twin, TwinInputs};
 pub(super) struct Place {
     pub(super) port: EndPortIx,
     pub(super) lid: u16,
+    /// The GUID of the port that is meant.
+    pub(super) guid: u64,
 }
 
 /// What a path is like.

@@ -35,9 +35,9 @@ impl Twin<'_> {
         let elsewhere = request.dgid.filter(|gid| !self.is_here(*gid));
         let hop_limit = if elsewhere.is_some() { 255 } else { 0 };
         PathRecord {
-            dgid: elsewhere.unwrap_or_else(|| self.gid(to.port)).0,
+            dgid: elsewhere.unwrap_or_else(|| self.gid(to.guid)).0,
             flow: FlowWord::new(0, hop_limit),
-            sgid: request.sgid.unwrap_or_else(|| self.gid(from.port)).0,
+            sgid: request.sgid.unwrap_or_else(|| self.gid(from.guid)).0,
             dlid: to.lid.into(),
             slid: from.lid.into(),
             numb_path: NumbPathByte(if reversible { 0x80 } else { 0 }),

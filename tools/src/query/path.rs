@@ -75,7 +75,7 @@ pub(crate) struct Pr {
     table: bool,
 }
 
-fn gid(text: &str) -> Result<Gid, String> {
+pub(super) fn gid(text: &str) -> Result<Gid, String> {
     if text.starts_with("0x") {
         let guid = Guid::new(number(text)?).map_err(|error| error.to_string())?;
         return Ok(Gid::unicast(SubnetPrefix::LINK_LOCAL, guid));

@@ -1,15 +1,17 @@
-//! Records of the fabric's state, by saquery's short names.
+//! Records of the fabric's state and of what clients set, by saquery's short names.
 
 use core::marker::PhantomData;
 
 use clap::error::Error;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, Subcommand};
+use sa_wire::Gid;
 use sa_wire::mad::{BASE_VERSION, MGMT_CLASS_SA, SA_CLASS_VERSION, Status, method};
 use sa_wire::records::{Field, Form, Layout};
 use sa_wire::sa::{AttributeId, DATA_OFFSET, SaMad, record_stride};
 use sa_wire::umad::Slot;
 
 use super::client::Way;
+use super::path::gid;
 use super::{number, show};
 use crate::failure::{Failure, Outcome};
 
@@ -43,7 +45,7 @@ pub(crate) enum Record {
     /// Ask for LinkRecords
     #[command(name = "lr", alias = "LR")]
     Link(Box<Ask<Lr>>),
-    /// Ask for GUIDInfoRecords
+    /// Ask for GUIDInfoRecords, set or delete alias GUIDs
     #[command(name = "gir", alias = "GIR")]
     GuidInfo(Box<Ask<Gir>>),
     /// Ask for P_KeyTableRecords; needs --sa-key
@@ -52,6 +54,15 @@ pub(crate) enum Record {
     /// Ask for VLArbitrationTableRecords
     #[command(name = "vlar", alias = "VLAR")]
     VlArbitration(Box<Ask<Vlar>>),
+    /// Ask for MCMemberRecords; join and leave multicast groups
+    #[command(name = "mcmr", alias = "MCMR")]
+    McMember(Box<Ask<Mcmr>>),
+    /// Ask for ServiceRecords, set or delete one
+    #[command(name = "sr", alias = "SR")]
+    Service(Box<Ask<Sr>>),
+    /// Ask for InformInfoRecords, who wants to hear of what
+    #[command(name = "iir", alias = "IIR")]
+    InformInfo(Box<Ask<Iir>>),
 }
 
 pub(super) fn run(verb: &Record) -> Outcome {
@@ -68,6 +79,9 @@ pub(super) fn run(verb: &Record) -> Outcome {
         Record::GuidInfo(ask) => ask.run(),
         Record::PKeyTable(ask) => ask.run(),
         Record::VlArbitration(ask) => ask.run(),
+        Record::McMember(ask) => ask.run(),
+        Record::Service(ask) => ask.run(),
+        Record::InformInfo(ask) => ask.run(),
     }
 }
 
@@ -76,6 +90,7 @@ pub(super) fn run(verb: &Record) -> Outcome {
 pub(crate) struct Ask<K> {
     way: Way,
     options: Options,
+    asked: Asked,
     /// What is asked for, with its component.
     wanted: Vec<(&'static Field, Wanted)>,
     kind: PhantomData<K>,
@@ -86,6 +101,17 @@ pub(crate) struct Ask<K> {
 enum Wanted {
     Number(u64),
     Text(String),
+    Gid(Gid),
+    Bytes(Vec<u8>),
+}
+
+/// What is to be done.
+#[derive(Debug, Clone, Copy)]
+enum Asked {
+    Table,
+    Get,
+    Set,
+    Delete,
 }
 
 /// Options that every kind has.
@@ -109,16 +135,19 @@ struct Options {
 pub(crate) trait Kind: core::fmt::Debug {
     /// Its components.
     const LAYOUT: Layout;
+    /// Clients may set and delete records of it.
+    const CAN_SET: bool = false;
 }
 
 macro_rules! kinds {
-    ($($name:ident $layout:ident),* $(,)?) => {
+    ($($name:ident $layout:ident $(can_set $can_set:literal)?),* $(,)?) => {
         $(
             #[derive(Debug)]
             pub(crate) struct $name;
 
             impl Kind for $name {
                 const LAYOUT: Layout = Layout::$layout;
+                $(const CAN_SET: bool = $can_set;)?
             }
         )*
     };
@@ -134,14 +163,25 @@ kinds!(
     Mftr MULTICAST_FORWARDING,
     Smir SM_INFO,
     Lr LINK,
-    Gir GUID_INFO,
+    Gir GUID_INFO can_set true,
     Pktr PKEY_TABLE,
     Vlar VL_ARBITRATION,
+    Mcmr MC_MEMBER can_set true,
+    Sr SERVICE can_set true,
+    Iir INFORM_INFO,
 );
 
 impl<K: Kind> Args for Ask<K> {
     fn augment_args(command: Command) -> Command {
-        let command = Way::augment_args(Options::augment_args(command));
+        let mut command = Way::augment_args(Options::augment_args(command));
+        if K::CAN_SET {
+            command = command.arg(
+                flag(SET, "Set a record instead of asking for some")
+                    .conflicts_with_all(["get", DELETE]),
+            );
+            let help = "Delete a record instead of asking for some";
+            command = command.arg(flag(DELETE, help).conflicts_with("get"));
+        }
         let fields = K::LAYOUT.fields.iter();
         command.args(fields.filter(|field| field.mask() != 0).map(option))
     }
@@ -149,6 +189,16 @@ impl<K: Kind> Args for Ask<K> {
     fn augment_args_for_update(command: Command) -> Command {
         Self::augment_args(command)
     }
+}
+
+const SET: &str = "set";
+const DELETE: &str = "delete";
+
+fn flag(name: &'static str, help: &'static str) -> Arg {
+    Arg::new(name)
+        .long(name)
+        .action(ArgAction::SetTrue)
+        .help(help)
 }
 
 /// `--port-num NUMBER`.
@@ -159,8 +209,16 @@ fn option(field: &'static Field) -> Arg {
         .long(name)
         .action(ArgAction::Set)
         .help_heading("Components");
-    if field.form == Form::Text {
-        return arg.value_name("TEXT");
+    match field.form {
+        Form::Text => return arg.value_name("TEXT"),
+        Form::Gid => return arg.value_name("GID").value_parser(gid),
+        Form::Bytes => {
+            let most = usize::from(field.width / 8);
+            return arg
+                .value_name("HEX")
+                .value_parser(move |text: &str| bytes(text, most));
+        }
+        _ => {}
     }
     let most = match field.width {
         64.. => u64::MAX,
@@ -176,18 +234,20 @@ fn option(field: &'static Field) -> Arg {
 impl<K: Kind> FromArgMatches for Ask<K> {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
         let wanted = |field: &'static Field| {
-            let wanted = if field.form == Form::Text {
-                let text = matches.get_one::<String>(field.name)?;
-                Wanted::Text(text.clone())
-            } else {
-                Wanted::Number(*matches.get_one::<u64>(field.name)?)
+            let wanted = match field.form {
+                Form::Text => Wanted::Text(matches.get_one::<String>(field.name)?.clone()),
+                Form::Gid => Wanted::Gid(*matches.get_one(field.name)?),
+                Form::Bytes => Wanted::Bytes(matches.get_one::<Vec<u8>>(field.name)?.clone()),
+                _ => Wanted::Number(*matches.get_one(field.name)?),
             };
             Some((field, wanted))
         };
         let fields = K::LAYOUT.fields.iter();
+        let options = Options::from_arg_matches(matches)?;
         Ok(Self {
             way: Way::from_arg_matches(matches)?,
-            options: Options::from_arg_matches(matches)?,
+            asked: asked::<K>(&options, matches),
+            options,
             wanted: fields
                 .filter(|field| field.mask() != 0)
                 .filter_map(wanted)
@@ -202,6 +262,35 @@ impl<K: Kind> FromArgMatches for Ask<K> {
     }
 }
 
+fn asked<K: Kind>(options: &Options, matches: &ArgMatches) -> Asked {
+    let has = |name| K::CAN_SET && matches.get_flag(name);
+    if has(SET) {
+        Asked::Set
+    } else if has(DELETE) {
+        Asked::Delete
+    } else if options.get || K::LAYOUT.attribute == AttributeId::CLASS_PORT_INFO {
+        Asked::Get
+    } else {
+        Asked::Table
+    }
+}
+
+/// Hexadecimal digits, two to a byte, `most` bytes at most.
+fn bytes(text: &str, most: usize) -> Result<Vec<u8>, String> {
+    let digits = text.strip_prefix("0x").unwrap_or(text);
+    let pairs = digits.as_bytes().chunks(2);
+    let byte = |pair: &[u8]| {
+        let text = core::str::from_utf8(pair).ok()?;
+        let is_digits = text.len() == 2 && text.bytes().all(|digit| digit.is_ascii_hexdigit());
+        is_digits
+            .then(|| u8::from_str_radix(text, 16).ok())
+            .flatten()
+    };
+    let bytes: Option<Vec<u8>> = pairs.map(byte).collect();
+    let fit = bytes.filter(|bytes| bytes.len() <= most);
+    fit.ok_or_else(|| format!("expected hexadecimal digits, two to a byte, {most} bytes at most"))
+}
+
 impl<K: Kind> Ask<K> {
     fn run(&self) -> Outcome {
         let reply = self.way.ask(&self.request())?;
@@ -213,14 +302,14 @@ impl<K: Kind> Ask<K> {
     fn request(&self) -> Slot {
         let mut slot = Slot::EMPTY;
         let mad = SaMad::from_bytes_mut(&mut slot.mad);
-        let is_get = self.options.get || K::LAYOUT.attribute == AttributeId::CLASS_PORT_INFO;
         mad.mad.base_version = BASE_VERSION;
         mad.mad.mgmt_class = MGMT_CLASS_SA;
         mad.mad.class_version = SA_CLASS_VERSION;
-        mad.mad.method = if is_get {
-            method::GET
-        } else {
-            method::GET_TABLE
+        mad.mad.method = match self.asked {
+            Asked::Table => method::GET_TABLE,
+            Asked::Get => method::GET,
+            Asked::Set => method::SET,
+            Asked::Delete => method::DELETE,
         };
         mad.mad.attribute_id = K::LAYOUT.attribute.get().into();
         mad.mad.attribute_modifier = self.options.modifier.unwrap_or(0).into();
@@ -230,7 +319,9 @@ impl<K: Kind> Ask<K> {
             mask |= field.mask();
             match wanted {
                 Wanted::Number(value) => field.set(&mut mad.data, *value),
-                Wanted::Text(text) => put_text(field, &mut mad.data, text),
+                Wanted::Text(text) => put(field, &mut mad.data, text.as_bytes()),
+                Wanted::Gid(gid) => field.set_gid(&mut mad.data, *gid),
+                Wanted::Bytes(bytes) => put(field, &mut mad.data, bytes),
             }
         }
         mad.sa.component_mask = mask.into();
@@ -239,12 +330,12 @@ impl<K: Kind> Ask<K> {
 }
 
 /// Cut off at the end of the component.
-fn put_text(field: &Field, data: &mut [u8], text: &str) {
+fn put(field: &Field, data: &mut [u8], bytes: &[u8]) {
     let start = usize::from(field.start / 8);
     let end = start + usize::from(field.width / 8);
     let place = data.get_mut(start..end).into_iter().flatten();
-    for (place, byte) in place.zip(text.bytes()) {
-        *place = byte;
+    for (place, byte) in place.zip(bytes) {
+        *place = *byte;
     }
 }
 
@@ -261,7 +352,11 @@ fn parse<'a>(layout: &Layout, reply: &'a [u8]) -> Option<(Status, Vec<&'a [u8]>)
         return Some((status, Vec::new()));
     }
     let whole = usize::from(layout.stride);
-    let records = if headers.get(3) == Some(&method::GET_RESP) {
+    let is_one = matches!(
+        headers.get(3),
+        Some(&(method::GET_RESP | method::DELETE_RESP))
+    );
+    let records = if is_one {
         data.get(..whole).into_iter().collect()
     } else {
         let all = data.chunks(stride.max(1));

@@ -45,6 +45,8 @@ fn value(field: &Field, record: &[u8]) -> Value {
         Form::List { each } => json!(field.values(record, each).collect::<Vec<_>>()),
         Form::HexList { each } => json!(field.values(record, each).map(hex).collect::<Vec<_>>()),
         Form::VlWeights => json!(pairs(field, record).collect::<Vec<_>>()),
+        Form::Gid => json!(field.gid(record).to_string()),
+        Form::Bytes => json!(digits(field, record)),
     }
 }
 
@@ -66,11 +68,19 @@ fn text(field: &Field, record: &[u8]) -> String {
                 .map(|(vl, weight)| format!("{vl}:{weight}"))
                 .collect(),
         ),
+        Form::Gid => field.gid(record).to_string(),
+        Form::Bytes => digits(field, record),
     }
 }
 
 fn hex(value: u64) -> String {
     format!("0x{value:x}")
+}
+
+/// Two to a byte.
+fn digits(field: &Field, record: &[u8]) -> String {
+    let bytes = field.bytes(record).unwrap_or_default().iter();
+    bytes.map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// VL and weight.

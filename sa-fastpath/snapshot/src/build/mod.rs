@@ -1,5 +1,6 @@
 //! Lays a [`Model`] out as a snapshot.
 
+mod aliases;
 mod far;
 mod file;
 mod index;
@@ -99,7 +100,10 @@ impl<'a> Builder<'a> {
                 return Err(BuildError::DuplicateGuid(a.guid()));
             }
         }
+        let aliases = self.aliases(&mut records)?;
         self.put(SectionId::Ports, &records);
+        self.put(SectionId::Aliases, &aliases.records);
+        self.put(SectionId::AliasesByPort, &aliases.by_port);
         Ok(())
     }
 

@@ -5,12 +5,13 @@
 //! side gets the same paths. Source: OpenSM `osm_sa_multipath_record.c`
 //! (`mpr_rcv_get_apm_paths`).
 
-use sa_snapshot::{PortIx, Snapshot};
+use sa_snapshot::{NamedPort, PortIx, Snapshot};
 use sa_wire::path_record::PathRecord;
 
 use super::super::PathQuery;
 use super::super::paths::{PREFERRED, Pair};
 use super::super::record::gid;
+use super::towards;
 
 /// A path and its length, for choosing between two.
 type Found = Option<(PathRecord, u8)>;
@@ -19,12 +20,12 @@ type Found = Option<(PathRecord, u8)>;
 pub(super) fn paths(
     snapshot: &Snapshot,
     query: &PathQuery,
-    sources: [PortIx; 2],
-    destinations: [PortIx; 2],
+    sources: [NamedPort; 2],
+    destinations: [NamedPort; 2],
 ) -> [Option<PathRecord>; 2] {
     // Ports are numbered in the order of their GUIDs.
     let ([s0, s1], [d0, d1]) = (ordered(sources), ordered(destinations));
-    let place = place(snapshot, [s0, s1, d0, d1]);
+    let place = place(snapshot, [s0, s1, d0, d1].map(|named| named.port));
     let path = |source, destination, place| any_path(snapshot, query, (source, destination), place);
     let straight = [path(s0, d0, place), path(s1, d1, place + 1)];
     let crossed = [path(s0, d1, place), path(s1, d0, place + 1)];
@@ -36,8 +37,13 @@ pub(super) fn paths(
     best.map(|found| found.map(|(record, _)| record))
 }
 
-fn ordered([one, other]: [PortIx; 2]) -> [PortIx; 2] {
-    [one.min(other), one.max(other)]
+/// By the ports' own GUIDs; two GUIDs of one port change places.
+fn ordered([one, other]: [NamedPort; 2]) -> [NamedPort; 2] {
+    if one.port < other.port {
+        [one, other]
+    } else {
+        [other, one]
+    }
 }
 
 /// Where among its LIDs each port of the first pair begins.
@@ -49,10 +55,12 @@ fn place(snapshot: &Snapshot, ports: [PortIx; 4]) -> u16 {
     spread(source.lid, destination.lid, lmc)
 }
 
-/// A number below 103, the same from either side.
+/// A number below 103, the same from either side. OpenSM makes it from LIDs in network byte order,
+/// read as its host's numbers.
 fn spread(source_lid: u16, destination_lid: u16, lmc: u8) -> u16 {
-    let low = source_lid.min(destination_lid) >> lmc;
-    let high = source_lid.max(destination_lid) >> lmc;
+    let (source, destination) = (source_lid.swap_bytes(), destination_lid.swap_bytes());
+    let low = source.min(destination) >> lmc;
+    let high = source.max(destination) >> lmc;
     let mixed = (u32::from(low) << 4 | u32::from(high)) % 103;
     u16::try_from(mixed).unwrap_or(0)
 }
@@ -61,11 +69,13 @@ fn spread(source_lid: u16, destination_lid: u16, lmc: u8) -> u16 {
 fn any_path(
     snapshot: &Snapshot,
     query: &PathQuery,
-    (source, destination): (PortIx, PortIx),
+    (source, destination): (NamedPort, NamedPort),
     place: u16,
 ) -> Found {
     let mut query = *query;
-    query.record.sgid = gid(snapshot, snapshot.port(source));
+    query.record.sgid = gid(snapshot, source.guid);
+    let towards = |record| towards(snapshot, destination, &record);
+    let (source, destination) = (source.port, destination.port);
     let pair = Pair::new(snapshot, &query, source, destination);
     let (slids, dlids) = (pair.source_lids, pair.destination_lids);
     let count = |lids: (u16, u16)| lids.1 - lids.0 + 1;
@@ -74,7 +84,7 @@ fn any_path(
         let lid = |lids: (u16, u16)| lids.0 + place % count(lids);
         let (slid, dlid) = (lid(slids), lid(dlids));
         let record = path(snapshot, &pair, slid, dlid)?;
-        Some((record, length(snapshot, source, destination, dlid)))
+        Some((towards(record), length(snapshot, source, destination, dlid)))
     })
 }
 
@@ -87,10 +97,15 @@ fn path(snapshot: &Snapshot, pair: &Pair<'_>, slid: u16, dlid: u16) -> Option<Pa
     }
 }
 
-/// The length of the shorter path. A path to oneself counts as none, and none as the shortest.
-fn shortest(diagonal: &[Found; 2]) -> u8 {
-    let lengths = diagonal.iter().flatten().map(|(_, length)| *length);
-    lengths.filter(|length| *length != 0).min().unwrap_or(0)
+/// The length of the shorter path. As in OpenSM a path to oneself, which has none, is the shorter
+/// one when it comes second, and no path when it comes first.
+fn shortest([first, second]: &[Found; 2]) -> u8 {
+    let length = |found: &Found| found.as_ref().map(|(_, length)| *length);
+    match (length(first).unwrap_or(0), length(second)) {
+        (first, None) => first,
+        (0, Some(second)) => second,
+        (first, Some(second)) => first.min(second),
+    }
 }
 
 /// How many links the path has.
@@ -128,10 +143,12 @@ fn distance(snapshot: &Snapshot, source: PortIx, destination: PortIx) -> u8 {
 mod tests {
     use super::*;
 
-    /// Observed of OpenSM: LIDs 24 and 12 with LMC 2 gave offset 54 % 4.
+    /// Observed of OpenSM: LIDs 24 and 12 with LMC 2 gave offset 2, LIDs 2 and 16 with LMC 1 gave 1.
     #[test]
     fn the_place_is_the_same_from_either_side() {
-        assert_eq!(spread(24, 12, 2), 54);
-        assert_eq!(spread(12, 24, 2), 54);
+        assert_eq!(spread(24, 12, 2) % 4, 2);
+        assert_eq!(spread(12, 24, 2) % 4, 2);
+        assert_eq!(spread(2, 16, 1) % 2, 1);
+        assert_eq!(spread(16, 2, 1) % 2, 1);
     }
 }

@@ -25,6 +25,8 @@ pub struct IbsimClient {
     started: Instant,
     /// The last request.
     asked: Vec<u8>,
+    /// The responder was told that it is its turn to send.
+    has_turned: bool,
 }
 
 impl IbsimClient {
@@ -36,6 +38,7 @@ impl IbsimClient {
             receivers: Receivers::new(TRANSFERS, Allowance::for_messages_of(LONGEST)),
             started: Instant::now(),
             asked: Vec::with_capacity(MAD_SIZE),
+            has_turned: false,
         }
     }
 
@@ -89,7 +92,10 @@ impl IbsimClient {
     fn control(&mut self) -> Result<(), PortError> {
         let mad = SaMad::from_bytes(&self.slot.mad);
         match (mad.rmpp.packet_type, mad.mad.method) {
-            (packet_type::ACK, method::GET_MULTI_RESP) => {
+            // Once: to one that knows no RMPP the first is a request, whose answer is acknowledged
+            // here and so on.
+            (packet_type::ACK, method::GET_MULTI_RESP) if !self.has_turned => {
+                self.has_turned = true;
                 self.out.header = self.slot.header;
                 // A receiver begins with a window of one segment.
                 self.out.mad = turn_acknowledgement(mad, 1);
@@ -124,6 +130,7 @@ impl ClientPort for IbsimClient {
         _patience: Patience,
     ) -> Result<bool, PortError> {
         fill(&mut self.slot, to, request)?;
+        self.has_turned = false;
         self.forget(request);
         Ok(self.data.send(&self.slot, MAD_SIZE)? == Sent::Yes)
     }

@@ -36,6 +36,15 @@ impl Agent {
     /// Opens the port's umad file and registers for `methods`; without any, the agent only sends,
     /// and receives the answers to its own requests. Errors: [`UmadError`].
     pub(super) fn open(port: &PortName, methods: &[u8]) -> Result<Self, UmadError> {
+        Self::open_with(port, methods, RMPP_VERSION)
+    }
+
+    /// As [`Agent::open`], without the kernel's RMPP: segments come and go as they are.
+    pub(super) fn open_raw(port: &PortName, methods: &[u8]) -> Result<Self, UmadError> {
+        Self::open_with(port, methods, 0)
+    }
+
+    fn open_with(port: &PortName, methods: &[u8], rmpp_version: u8) -> Result<Self, UmadError> {
         let file = find::open_device(port.path())?;
         let simulated = file.is_simulated();
         let layout = match file.enable_pkey() {
@@ -43,6 +52,7 @@ impl Agent {
             Ok(()) | Err(_) => Layout::WithoutPkey,
         };
         let mut request = registration(MGMT_CLASS_SA, SA_CLASS_VERSION, methods);
+        request.rmpp_version = rmpp_version;
         file.register(&mut request)
             .map_err(|errno| UmadError::Register {
                 port: port.to_string(),

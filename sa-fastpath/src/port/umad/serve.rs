@@ -12,14 +12,14 @@ use zerocopy::{FromBytes, IntoBytes};
 use super::PortCounters;
 use super::agent::Agent;
 use super::sys::Read;
-use crate::port::{BATCH, MadPort, PortError, ReplyPort, Verdict};
+use crate::port::{BACKLOG, BATCH, MadPort, PortError, ReplyPort, Verdict};
 
 /// A worker's umad port.
 #[derive(Debug)]
 pub struct UmadPort {
     receive: Arc<Agent>,
     send: Arc<Agent>,
-    /// [`BATCH`] slots; the first `lent` are out with the worker.
+    /// [`BACKLOG`] slots; the first `lent` are out with the worker.
     slots: Box<[Slot]>,
     lent: usize,
     /// The last request of more than one MAD, empty when there is none.
@@ -32,7 +32,7 @@ impl UmadPort {
         Self {
             receive,
             send,
-            slots: vec![Slot::EMPTY; BATCH].into_boxed_slice(),
+            slots: vec![Slot::EMPTY; BACKLOG].into_boxed_slice(),
             lent: 0,
             spare: Vec::with_capacity(SPARE),
             counters: PortCounters::default(),
@@ -55,6 +55,18 @@ impl UmadPort {
     /// lent (it fits no slot); unless taken from here it is dropped.
     pub fn oversized(&self) -> Option<&[u8]> {
         (!self.spare.is_empty()).then_some(self.spare.as_slice())
+    }
+
+    /// Lends at most `most`. Bounded also when everything that comes is to be dropped.
+    fn receive_batch(&mut self, most: usize) -> Result<&mut [Slot], PortError> {
+        self.lent = 0;
+        self.spare.clear();
+        for _ in 0..2 * most {
+            if self.lent == most || !self.receive_one()? {
+                break;
+            }
+        }
+        Ok(self.slots.get_mut(..self.lent).unwrap_or_default())
     }
 
     /// Reads into the slot behind the lent ones. `false` when nothing (more) waits.
@@ -107,15 +119,19 @@ impl UmadPort {
 
 impl MadPort for UmadPort {
     fn recv(&mut self) -> Result<&mut [Slot], PortError> {
-        self.lent = 0;
-        self.spare.clear();
-        // Bounded also when everything that comes is to be dropped.
-        for _ in 0..2 * BATCH {
-            if !self.receive_one()? {
-                break;
-            }
-        }
-        Ok(self.slots.get_mut(..self.lent).unwrap_or_default())
+        self.receive_batch(BATCH)
+    }
+
+    fn recv_backlog(&mut self) -> Result<&mut [Slot], PortError> {
+        self.receive_batch(BACKLOG)
+    }
+
+    fn backlog(&self) -> usize {
+        BACKLOG
+    }
+
+    fn piles_up(&self) -> bool {
+        true
     }
 
     fn send(&mut self, verdicts: &[Verdict]) -> Result<usize, PortError> {
@@ -199,6 +215,26 @@ impl ReplyPort for UmadReply {
     fn can_segment(&self) -> bool {
         !self.agent.is_simulated()
     }
+
+    /// The kernel gives a response to the agent that has sent the request, as long as it waits for
+    /// one: this is the agent whose arrivals the workers read.
+    fn report(&mut self, report: &Slot) -> Result<(), PortError> {
+        let mut slot = *report;
+        address_reply(&mut slot.header);
+        slot.header.timeout_ms = report.header.timeout_ms;
+        slot.header.retries = report.header.retries;
+        match judge(self.agent.write(&mut slot, MAD_SIZE))? {
+            Sent::Yes | Sent::Duplicate => Ok(()),
+            Sent::NoRoom => Err(PortError::Os {
+                what: "writing umad",
+                errno: libc::ENOMEM,
+            }),
+        }
+    }
+
+    fn repeats(&self) -> bool {
+        !self.agent.is_simulated()
+    }
 }
 
 /// What came.
@@ -211,14 +247,17 @@ pub(crate) enum Arrival {
     Malformed,
 }
 
-/// Requests of class Subnet Administration are lent, RMPP's ACK, STOP and ABORT included.
+/// Requests of class Subnet Administration are lent, RMPP's ACK, STOP and ABORT and responses to
+/// Reports included.
 pub(crate) fn sort(slot: &Slot, mad_len: usize) -> Arrival {
     let mad = &SaMad::from_bytes(&slot.mad).mad;
     if slot.header.status != 0 {
         Arrival::Returned
     } else if mad_len < MIN_REQUEST {
         Arrival::Malformed
-    } else if mad.mgmt_class != MGMT_CLASS_SA || mad.is_response() {
+    } else if mad.mgmt_class != MGMT_CLASS_SA
+        || (mad.is_response() && mad.method != method::REPORT_RESP)
+    {
         Arrival::Foreign
     } else {
         Arrival::Request

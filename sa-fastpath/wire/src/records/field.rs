@@ -1,6 +1,8 @@
 //! Components of a record: which bits they are, and which bit of the component mask stands for
 //! them.
 
+use crate::ids::Gid;
+
 /// One component of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Field {
@@ -37,6 +39,10 @@ pub enum Form {
     },
     /// Pairs of a VL and a weight.
     VlWeights,
+    /// Bytes in hexadecimal digits.
+    Bytes,
+    /// A GID, as an IPv6 address.
+    Gid,
 }
 
 impl Field {
@@ -101,6 +107,20 @@ impl Field {
         let start = usize::from(self.start / 8);
         let end = start + usize::from(self.width / 8);
         whole.then(|| record.get(start..end)).flatten()
+    }
+
+    /// The GID that it is; all zeros where the record is too short.
+    pub fn gid(&self, record: &[u8]) -> Gid {
+        let bytes = self.bytes(record).and_then(|bytes| bytes.first_chunk());
+        Gid(bytes.copied().unwrap_or_default())
+    }
+
+    /// Writes a GID.
+    pub fn set_gid(&self, record: &mut [u8], gid: Gid) {
+        let place = record.get_mut(usize::from(self.start / 8)..);
+        for (place, byte) in place.into_iter().flatten().zip(gid.0) {
+            *place = byte;
+        }
     }
 
     /// Writes a number of at most 64 bits; what does not fit the component is cut off.

@@ -6,16 +6,22 @@
 //! to compare and to read it.
 
 mod field;
+mod inform;
+mod multicast;
 mod node;
 mod port_info;
 mod ports;
+mod service;
 mod subnet;
 mod switch;
 
 pub use field::{Field, Form};
+pub use inform::{ANY16, ANY24, InformInfo, InformInfoRecord};
+pub use multicast::{McMemberCompMask, McMemberRecord, join_state};
 pub use node::NodeRecord;
 pub use port_info::PortInfoRecord;
 pub use ports::{GuidInfoRecord, PKeyTableRecord, SlToVlRecord, VlArbitrationRecord};
+pub use service::{INFINITE_LEASE, ServiceRecord};
 pub use subnet::{LinkRecord, SmInfoRecord};
 pub use switch::{LinearForwardingTableRecord, MulticastForwardingTableRecord, SwitchInfoRecord};
 
@@ -85,6 +91,22 @@ impl Layout {
         72,
         ports::VL_ARBITRATION,
     );
+    /// MCMemberRecord.
+    pub const MC_MEMBER: Self = Self::new(
+        AttributeId::MC_MEMBER_RECORD,
+        "MCMR",
+        56,
+        multicast::MC_MEMBER,
+    );
+    /// ServiceRecord.
+    pub const SERVICE: Self = Self::new(AttributeId::SERVICE_RECORD, "SR", 176, service::SERVICE);
+    /// InformInfoRecord.
+    pub const INFORM_INFO: Self = Self::new(
+        AttributeId::INFORM_INFO_RECORD,
+        "IIR",
+        64,
+        inform::INFORM_INFO_RECORD,
+    );
     /// ClassPortInfo, of which there is one, and no tables.
     pub const CLASS_PORT_INFO: Self = Self::new(
         AttributeId::CLASS_PORT_INFO,
@@ -94,7 +116,7 @@ impl Layout {
     );
 
     /// All of them, by attribute.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 15] = [
         Self::CLASS_PORT_INFO,
         Self::NODE,
         Self::PORT_INFO,
@@ -107,6 +129,9 @@ impl Layout {
         Self::GUID_INFO,
         Self::PKEY_TABLE,
         Self::VL_ARBITRATION,
+        Self::MC_MEMBER,
+        Self::SERVICE,
+        Self::INFORM_INFO,
     ];
 
     const fn new(
@@ -221,7 +246,10 @@ mod tests {
     #[test]
     fn sizes_are_opensms() {
         let sizes = Layout::ALL.map(|layout| layout.stride);
-        assert_eq!(sizes, [72, 112, 72, 16, 24, 72, 72, 32, 8, 72, 72, 72]);
+        assert_eq!(
+            sizes,
+            [72, 112, 72, 16, 24, 72, 72, 32, 8, 72, 72, 72, 56, 176, 64]
+        );
     }
 
     #[test]

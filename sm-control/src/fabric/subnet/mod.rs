@@ -2,10 +2,12 @@
 
 mod lookup;
 mod reach;
+mod sweep;
 mod topology;
 
 use core::fmt;
 use std::collections::HashMap;
+use std::sync::OnceLock;
 
 use sa_wire::{Guid, Lid, Lmc, NodeType};
 use thiserror::Error;
@@ -34,6 +36,10 @@ pub struct Subnet {
     by_lid: Vec<Option<u32>>,
     names: Names,
     report: SubnetReport,
+    /// See [`Self::nodes`]; found when first asked for, as are the next.
+    nodes: OnceLock<Vec<NodeIx>>,
+    /// See [`Self::entry_port`].
+    entries: OnceLock<HashMap<NodeIx, u8>>,
 }
 
 /// Something that has LIDs.
@@ -124,6 +130,8 @@ impl Subnet {
             by_lid: Vec::new(),
             names,
             report: SubnetReport::default(),
+            nodes: OnceLock::new(),
+            entries: OnceLock::new(),
             fabric,
         };
         subnet.number(&reached.end_ports, sm, options)?;

@@ -1,0 +1,115 @@
+//! Second GUIDs of ports, laid out, and put in the place of those of a finished snapshot.
+
+use zerocopy::IntoBytes;
+
+use super::{Builder, LIDS, count32, file, limit};
+use crate::error::BuildError;
+use crate::layout::{SectionId, parse};
+use crate::records::{AliasRecord, PortRecord, port_flags};
+use crate::snapshot::Snapshot;
+
+/// The sections of aliases.
+pub(super) struct Aliases {
+    pub(super) records: Vec<AliasRecord>,
+    /// See `SectionId::AliasesByPort`.
+    pub(super) by_port: Vec<u32>,
+}
+
+impl Builder<'_> {
+    /// Lays out the aliases of the model and flags the ports that have some.
+    pub(super) fn aliases(&self, ports: &mut [PortRecord]) -> Result<Aliases, BuildError> {
+        let mut places = vec![None; self.order.len()];
+        for (ix, place) in self.order.iter().zip(0u16..) {
+            if let Some(of_port) = places.get_mut(*ix) {
+                *of_port = Some(place);
+            }
+        }
+        let place = |port: usize| places.get(port).copied().flatten().ok_or(NO_PORT);
+        let given = self.model.aliases.iter();
+        let named = given.map(|(guid, port)| Ok((guid.get().to_be_bytes(), place(*port)?)));
+        lay_out(named.collect::<Result<_, BuildError>>()?, ports)
+    }
+}
+
+impl Snapshot {
+    /// The same with other alias GUIDs, each with the GUID of its port (host order both), and
+    /// stamped anew. Cost: copying and verifying, no compilation.
+    ///
+    /// Errors: `DuplicateAlias`; `Inconsistent` for a port that is not there.
+    pub fn with_aliases(
+        &self,
+        aliases: &[(u64, u64)],
+        epoch: u64,
+        built_unix: u64,
+    ) -> Result<Self, BuildError> {
+        let bytes = self.as_bytes();
+        let mut payloads: Vec<Vec<u8>> = parse(bytes)?
+            .iter()
+            .map(|range| bytes.get(range.start..range.end).unwrap_or_default().into())
+            .collect();
+        let named = aliases.iter().map(|(alias, base)| {
+            let port = self.port_by_guid(*base).ok_or(NO_PORT)?;
+            Ok((alias.to_be_bytes(), port.0))
+        });
+        let named = named.collect::<Result<_, BuildError>>()?;
+        let mut ports = self.sections.ports.to_vec();
+        let laid_out = lay_out(named, &mut ports)?;
+        let mut subnet = self.subnet;
+        (subnet.epoch, subnet.built_unix) = (epoch, built_unix);
+        for (section, payload) in [
+            (SectionId::Subnet, subnet.as_bytes()),
+            (SectionId::Ports, ports.as_bytes()),
+            (SectionId::Aliases, laid_out.records.as_bytes()),
+            (SectionId::AliasesByPort, laid_out.by_port.as_bytes()),
+        ] {
+            if let Some(place) = payloads.get_mut(section as usize) {
+                *place = payload.to_vec();
+            }
+        }
+        Ok(Self::from_owned(file::assemble(&payloads))?)
+    }
+}
+
+/// Shape: GUID in wire bytes and port index; `ports` in order. Flags the ports anew.
+fn lay_out(named: Vec<([u8; 8], u16)>, ports: &mut [PortRecord]) -> Result<Aliases, BuildError> {
+    limit("alias GUIDs", named.len(), MOST_ALIASES)?;
+    for port in ports.iter_mut() {
+        port.flags &= !port_flags::ALIASES;
+    }
+    let mut records = Vec::with_capacity(named.len());
+    for (guid, port) in named {
+        let order = u64::from_le_bytes(guid);
+        let before = ports.partition_point(|port| u64::from_le_bytes(port.guid) < order);
+        let own = ports.get(before).is_some_and(|port| port.guid == guid);
+        if own {
+            return Err(BuildError::DuplicateAlias(u64::from_be_bytes(guid)));
+        }
+        if let Some(owner) = ports.get_mut(usize::from(port)) {
+            owner.flags |= port_flags::ALIASES;
+        }
+        let before = u16::try_from(before).unwrap_or(u16::MAX);
+        records.push(AliasRecord { guid, port, before });
+    }
+    records.sort_unstable_by_key(AliasRecord::order);
+    for pair in records.windows(2) {
+        if let [one, other] = pair
+            && one.guid == other.guid
+        {
+            return Err(BuildError::DuplicateAlias(u64::from_be_bytes(one.guid)));
+        }
+    }
+    let mut by_port: Vec<u32> = (0..count32(records.len())).collect();
+    // Stable, so that those of one port stay in order.
+    by_port.sort_by_key(|place| {
+        let place = usize::try_from(*place).unwrap_or(usize::MAX);
+        records.get(place).map(|alias| alias.port)
+    });
+    Ok(Aliases { records, by_port })
+}
+
+const NO_PORT: BuildError = BuildError::Inconsistent {
+    what: "the port of an alias GUID",
+};
+
+/// As many as all ports together may have: a GUID table has 255 places at most.
+const MOST_ALIASES: usize = LIDS * 255;

@@ -1,0 +1,35 @@
+//! Who holds which P_Key. Source: OpenSM `osm_pkey.c`.
+
+use sa_wire::Pkey;
+
+use crate::fabric::PortRef;
+use crate::records::View;
+
+/// The P_Keys of a port.
+#[derive(Debug)]
+pub(super) struct Holder {
+    table: Vec<u16>,
+    allow_both: bool,
+}
+
+impl Holder {
+    pub(super) fn new(view: &View<'_>, at: PortRef) -> Self {
+        Self {
+            table: view.pkey_table(at),
+            allow_both: view.parts.options.allow_both_pkeys,
+        }
+    }
+
+    /// True when the port belongs to the partition, one way or the other; of a P_Key without a
+    /// partition always.
+    ///
+    /// With `allow_both_pkeys`, OpenSM looks for the limited P_Key alone.
+    pub(super) fn has(&self, raw: u16) -> bool {
+        let base = raw & !Pkey::FULL_BIT;
+        let is_it = |key: &u16| match self.allow_both {
+            true => *key == base,
+            false => key & !Pkey::FULL_BIT == base,
+        };
+        base == 0 || self.table.iter().any(is_it)
+    }
+}

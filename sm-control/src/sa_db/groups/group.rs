@@ -1,0 +1,132 @@
+//! One group, and who is in it.
+
+use std::collections::BTreeMap;
+
+use sa_wire::records::{McMemberRecord, join_state};
+use zerocopy::byteorder::big_endian::U64;
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+
+/// The states that keep a group alive.
+const KEEPS: u8 = join_state::FULL | join_state::SEND_ONLY_FULL;
+
+/// A group.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Group {
+    /// What its maker asked for, completed. JoinState, PortGID, ProxyJoin and what is reserved are
+    /// the maker's.
+    pub(super) record: McMemberRecord,
+    /// `partitions.conf` has it: it stays without members.
+    pub(super) is_well_known: bool,
+    /// Shape: by GUID, as OpenSM's maps order them.
+    members: BTreeMap<u64, Member>,
+    /// How many of them keep it alive.
+    keepers: usize,
+}
+
+/// A port in a group. Shape: also what the journal has.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned,
+)]
+#[repr(C)]
+pub(super) struct Member {
+    /// As it joined.
+    pub(super) port_gid: [u8; 16],
+    /// GUID of the port itself.
+    pub(super) base: U64,
+    /// The group's scope, and how the port joined.
+    pub(super) scope_and_state: u8,
+    /// 1 when another port made it a member.
+    pub(super) proxy: u8,
+}
+
+impl Member {
+    pub(super) const fn state(&self) -> u8 {
+        self.scope_and_state & 0x0f
+    }
+
+    /// The part of its PortGID that names it within the group.
+    pub(super) const fn guid(&self) -> u64 {
+        sa_wire::Gid(self.port_gid).interface_id()
+    }
+
+    const fn keeps(&self) -> bool {
+        self.state() & KEEPS != 0
+    }
+}
+
+/// Whether the last, or the first, member came that keeps a group alive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Turn {
+    /// There was none before.
+    Begins,
+    /// There is none left.
+    Ends,
+    /// Neither.
+    None,
+}
+
+impl Group {
+    pub(super) const fn new(record: McMemberRecord, is_well_known: bool) -> Self {
+        Self {
+            record,
+            is_well_known,
+            members: BTreeMap::new(),
+            keepers: 0,
+        }
+    }
+
+    pub(super) const fn is_kept(&self) -> bool {
+        self.keepers > 0
+    }
+
+    /// How many members keep it alive.
+    pub(super) const fn keepers(&self) -> usize {
+        self.keepers
+    }
+
+    pub(super) fn members(&self) -> impl Iterator<Item = &Member> {
+        self.members.values()
+    }
+
+    pub(super) fn member(&self, guid: u64) -> Option<&Member> {
+        self.members.get(&order(guid))
+    }
+
+    /// Sets a member, new or not.
+    pub(super) fn set(&mut self, member: Member) -> Turn {
+        let old = self.members.insert(order(member.guid()), member);
+        self.count(old.as_ref(), Some(&member))
+    }
+
+    pub(super) fn remove(&mut self, guid: u64) -> Turn {
+        let old = self.members.remove(&order(guid));
+        self.count(old.as_ref(), None)
+    }
+
+    fn count(&mut self, old: Option<&Member>, new: Option<&Member>) -> Turn {
+        let keeps = |member: Option<&Member>| member.is_some_and(Member::keeps);
+        match (keeps(old), keeps(new)) {
+            (false, true) => {
+                self.keepers += 1;
+                if self.keepers == 1 {
+                    return Turn::Begins;
+                }
+            }
+            (true, false) => {
+                self.keepers -= 1;
+                if self.keepers == 0 {
+                    return Turn::Ends;
+                }
+            }
+            _ => {}
+        }
+        Turn::None
+    }
+}
+
+/// OpenSM's maps are ordered by GUIDs as they lie on the wire, read by a little-endian host.
+const fn order(guid: u64) -> u64 {
+    guid.swap_bytes()
+}
+
+const _: () = assert!(size_of::<Member>() == 26);

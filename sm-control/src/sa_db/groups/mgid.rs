@@ -1,0 +1,96 @@
+//! Which MGIDs clients may choose, and those that the SA makes up.
+
+use sa_wire::records::McMemberRecord;
+
+use super::request::Request;
+use super::{Groups, Mgid};
+
+const IPV4: u16 = 0x401b;
+const IPV6: u16 = 0x601b;
+/// Of MGIDs that an SA makes up.
+const SA_ASSIGNED: u16 = 0xa01b;
+const LINK_LOCAL: u8 = 2;
+
+/// True where the address is a client's to choose.
+pub(super) fn may_be_chosen(mgid: &Mgid) -> bool {
+    let [first, second, ..] = *mgid;
+    let is_reserved = second & 0xe0 != 0;
+    let is_sas = signature(mgid) == SA_ASSIGNED && second & 0x0f == LINK_LOCAL;
+    first == 0xff && (is_ip(mgid) || !(is_reserved || is_sas))
+}
+
+/// An IP group is like the broadcast group of its partition and scope, which must be there.
+pub(super) fn suits_broadcast(groups: &Groups, request: &Request) -> bool {
+    let mgid = &request.record.mgid;
+    let broadcast = broadcast(mgid);
+    let is_one = signature(mgid) == IPV4 && *mgid == broadcast;
+    if !is_ip(mgid) || is_one {
+        return true;
+    }
+    let broadcast = groups.all.get(&broadcast);
+    broadcast.is_some_and(|group| request.suits(&group.record))
+}
+
+/// The broadcast address of the partition and scope of an IP group.
+fn broadcast(mgid: &Mgid) -> Mgid {
+    let [_, second, _, _, high, low, ..] = *mgid;
+    let second = 0x10 | second & 0x0f;
+    let [sign, nature] = IPV4.to_be_bytes();
+    [
+        0xff, second, sign, nature, high, low, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff,
+    ]
+}
+
+fn is_ip(mgid: &Mgid) -> bool {
+    matches!(signature(mgid), IPV4 | IPV6)
+}
+
+const fn signature(mgid: &Mgid) -> u16 {
+    u16::from_be_bytes([mgid[2], mgid[3]])
+}
+
+/// An address that nobody has: prefix of the subnet, and a number over its end.
+pub(super) fn made_up(groups: &mut Groups, prefix: u64, scope: u8) -> Mgid {
+    loop {
+        let number = groups.next_mgid;
+        groups.next_mgid = number.wrapping_add(1);
+        let mgid = numbered(prefix, scope, number);
+        if !groups.all.contains_key(&mgid) {
+            return mgid;
+        }
+    }
+}
+
+fn numbered(prefix: u64, scope: u8, number: u32) -> Mgid {
+    let [sign, nature] = SA_ASSIGNED.to_be_bytes();
+    let [p0, p1, p2, p3, p4, p5, _, _] = prefix.to_be_bytes();
+    // The number lies as on OpenSM's host, a little-endian one.
+    let [n0, n1, n2, n3] = number.to_le_bytes();
+    [
+        0xff,
+        0x10 | scope,
+        sign,
+        nature,
+        p0,
+        p1,
+        p2,
+        p3,
+        p4,
+        p5,
+        n0,
+        n1,
+        n2,
+        n3,
+        0,
+        0,
+    ]
+}
+
+/// The scope that an address made up for a request gets.
+pub(super) const fn scope(record: &McMemberRecord, is_asked_for: bool) -> u8 {
+    if is_asked_for {
+        record.scope()
+    } else {
+        LINK_LOCAL
+    }
+}

@@ -1,0 +1,68 @@
+//! Groups and members in the journal.
+//!
+//! A group that a client made: MGID, and its record. A member: MGID and GUID, and the member. What
+//! the next made-up MGID holds: an empty key among the groups.
+
+use sa_wire::records::McMemberRecord;
+use zerocopy::{FromBytes, IntoBytes};
+
+use super::super::journal::{Journal, Kind};
+use super::group::{Group, Member};
+use super::{Groups, Mgid};
+
+const NEXT_MGID: &[u8] = &[];
+
+pub(super) fn put_group(journal: &mut Journal, record: &McMemberRecord) {
+    journal.put(Kind::Group, &record.mgid, record.as_bytes());
+}
+
+pub(super) fn delete_group(journal: &mut Journal, mgid: &Mgid) {
+    journal.delete(Kind::Group, mgid);
+}
+
+pub(super) fn put_member(journal: &mut Journal, mgid: &Mgid, member: &Member) {
+    journal.put(Kind::Member, &key(mgid, member.guid()), member.as_bytes());
+}
+
+pub(super) fn delete_member(journal: &mut Journal, mgid: &Mgid, guid: u64) {
+    journal.delete(Kind::Member, &key(mgid, guid));
+}
+
+pub(super) fn put_next_mgid(journal: &mut Journal, next: u32) {
+    if next != 0 {
+        journal.put(Kind::Group, NEXT_MGID, &next.to_be_bytes());
+    }
+}
+
+fn key(mgid: &Mgid, guid: u64) -> Vec<u8> {
+    [&mgid[..], &guid.to_be_bytes()].concat()
+}
+
+/// What the journal has. Members of groups that it does not have are those of groups of
+/// `partitions.conf`, which come without a record until that is read.
+pub(super) fn restore(journal: &Journal) -> Groups {
+    let mut groups = Groups::default();
+    for (key, value) in journal.entries(Kind::Group) {
+        if key == NEXT_MGID {
+            groups.next_mgid = value
+                .first_chunk()
+                .map_or(0, |raw| u32::from_be_bytes(*raw));
+        } else if let Ok(record) = McMemberRecord::read_from_bytes(value) {
+            groups.all.insert(record.mgid, Group::new(record, false));
+        }
+    }
+    for (key, value) in journal.entries(Kind::Member) {
+        let (Some(mgid), Ok(member)) = (key.first_chunk(), Member::read_from_bytes(value)) else {
+            continue;
+        };
+        let unread = McMemberRecord {
+            mgid: *mgid,
+            ..McMemberRecord::default()
+        };
+        let group = groups.all.entry(*mgid);
+        group
+            .or_insert_with(|| Group::new(unread, true))
+            .set(member);
+    }
+    groups
+}

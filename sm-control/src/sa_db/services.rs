@@ -1,0 +1,208 @@
+//! Services that clients announce, with leases. Source: OpenSM `osm_sa_service_record.c`,
+//! `osm_service.c`.
+
+mod entry;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::time::Duration;
+
+use sa_wire::Gid;
+use sa_wire::mad::{Status, method};
+use sa_wire::records::{INFINITE_LEASE, Layout, ServiceRecord};
+use zerocopy::{FromBytes, FromZeros, IntoBytes};
+
+use self::entry::{Entry, Rid, rid};
+use super::access::Holder;
+use super::aliases::Aliases;
+use super::journal::Kind;
+use super::{Answer, Asked, Effects, Journal, Now, is_method_of_sa};
+use crate::fabric::PortRef;
+use crate::records::Query;
+
+/// Services that may be announced at a time; one more is refused with "no resources".
+const MOST: usize = 1 << 16;
+
+/// All services of the subnet.
+#[derive(Debug, Default)]
+pub(super) struct Services {
+    /// By number, the newest last.
+    entries: BTreeMap<u64, Entry>,
+    numbers: HashMap<Rid, u64>,
+    /// When which number ends.
+    ends: BTreeSet<(Duration, u64)>,
+    next: u64,
+}
+
+impl Services {
+    pub(super) fn restore(journal: &Journal, now: Now) -> Self {
+        let mut services = Self::default();
+        for (_, value) in journal.entries(Kind::Service) {
+            if let Some((number, entry)) = Entry::read(value, now) {
+                services.put(number, entry);
+            }
+        }
+        services
+    }
+
+    pub(super) fn respond(
+        &mut self,
+        asked: &Asked<'_>,
+        aliases: &Aliases,
+        effects: &mut Effects<'_>,
+    ) -> Answer {
+        self.expire(asked.now, effects.journal);
+        let record = record_of(&asked.mad.data);
+        match asked.mad.mad.method {
+            method::GET | method::GET_TABLE => self.find(asked),
+            method::SET | method::DELETE if !may_change(asked, aliases, &record) => {
+                Answer::Refusal(Status::REQ_INVALID)
+            }
+            method::SET => self.set(asked, record, effects.journal),
+            method::DELETE => self.delete(asked, &record, effects.journal),
+            other if is_method_of_sa(other) => {
+                Answer::Refusal(Status::METHOD_ATTRIBUTE_NOT_SUPPORTED)
+            }
+            _ => Answer::Silence,
+        }
+    }
+
+    /// How many the ServiceGID of a request has already; 0 when the request renews one of them.
+    pub(super) fn held_for(&self, asked: &Asked<'_>) -> usize {
+        let record = record_of(&asked.mad.data);
+        if self.numbers.contains_key(&rid(&record)) {
+            return 0;
+        }
+        let held = self.entries.values();
+        held.filter(|entry| entry.record.gid == record.gid).count()
+    }
+
+    /// Lets go of those whose lease has ended.
+    pub(super) fn expire(&mut self, now: Now, journal: &mut Journal) {
+        while let Some((end, number)) = self.ends.first().copied()
+            && end <= now.steady
+        {
+            self.remove(number, journal);
+        }
+    }
+
+    /// The newest first. What the lease and the reserved component are is not asked.
+    fn find(&self, asked: &Asked<'_>) -> Answer {
+        let query = Query::new(asked.mad);
+        let holder = Holder::new(&asked.view, asked.view.requester);
+        let mut found = Vec::new();
+        for entry in self.entries.values().rev() {
+            let record = &entry.record;
+            let is_it = query.agrees(record.as_bytes(), |field| field.name != "service_lease");
+            if is_it && holder.has(record.pkey.get()) {
+                found.extend_from_slice(shown(*record, asked).as_bytes());
+            }
+        }
+        Answer::Records(found)
+    }
+
+    /// Announces, or announces anew.
+    fn set(
+        &mut self,
+        asked: &Asked<'_>,
+        mut record: ServiceRecord,
+        journal: &mut Journal,
+    ) -> Answer {
+        if !(asks(asked, "service_id") && asks(asked, "service_gid")) {
+            return Answer::Refusal(Status::REQ_INVALID);
+        }
+        if !asks(asked, "service_lease") {
+            record.lease = INFINITE_LEASE.into();
+        }
+        let known = self.numbers.get(&rid(&record)).copied();
+        if known.is_none() && self.entries.len() >= MOST {
+            return Answer::Refusal(Status::NO_RESOURCES);
+        }
+        let number = known.unwrap_or(self.next);
+        let entry = Entry::new(record, asked.now);
+        journal.put(Kind::Service, &rid(&record), &entry.written(number));
+        self.put(number, entry);
+        if !asks(asked, "service_pkey") {
+            record.pkey = DEFAULT_PKEY.into();
+        }
+        Answer::Records(shown(record, asked).as_bytes().to_vec())
+    }
+
+    /// ServiceID, ServiceGID and ServiceP_Key say which, whatever the mask.
+    fn delete(
+        &mut self,
+        asked: &Asked<'_>,
+        record: &ServiceRecord,
+        journal: &mut Journal,
+    ) -> Answer {
+        let number = self.numbers.get(&rid(record)).copied();
+        match number.and_then(|number| self.remove(number, journal)) {
+            Some(entry) => Answer::Records(shown(entry.record, asked).as_bytes().to_vec()),
+            None => Answer::Refusal(Status::NO_RECORDS),
+        }
+    }
+
+    /// In the place of the one with the same number.
+    fn put(&mut self, number: u64, entry: Entry) {
+        self.next = self.next.max(number + 1);
+        self.numbers.insert(rid(&entry.record), number);
+        let end = entry.end;
+        let old = self.entries.insert(number, entry);
+        if let Some(end) = old.and_then(|old| old.end) {
+            self.ends.remove(&(end, number));
+        }
+        if let Some(end) = end {
+            self.ends.insert((end, number));
+        }
+    }
+
+    fn remove(&mut self, number: u64, journal: &mut Journal) -> Option<Entry> {
+        let entry = self.entries.remove(&number)?;
+        let rid = rid(&entry.record);
+        self.numbers.remove(&rid);
+        if let Some(end) = entry.end {
+            self.ends.remove(&(end, number));
+        }
+        journal.delete(Kind::Service, &rid);
+        Some(entry)
+    }
+}
+
+/// True when those whom the request speaks for hold the P_Key that it names: the requester, and
+/// the port of the ServiceGID. Names are not bound to keys.
+fn may_change(asked: &Asked<'_>, aliases: &Aliases, record: &ServiceRecord) -> bool {
+    if !asks(asked, "service_pkey") {
+        return true;
+    }
+    let holds = |at: PortRef| Holder::new(&asked.view, at).has(record.pkey.get());
+    if !holds(asked.view.requester) {
+        return false;
+    }
+    let gid = Gid(record.gid);
+    if !asks(asked, "service_gid") || gid.is_multicast() {
+        return true;
+    }
+    aliases
+        .port(asked.parts, gid.interface_id())
+        .is_some_and(holds)
+}
+
+/// As the requester may see it.
+fn shown(mut record: ServiceRecord, asked: &Asked<'_>) -> ServiceRecord {
+    if !asked.is_trusted {
+        record.key = [0; 16];
+    }
+    record
+}
+
+fn asks(asked: &Asked<'_>, component: &str) -> bool {
+    let field = Layout::SERVICE.field(component);
+    field.is_some_and(|field| asked.mad.sa.component_mask.get() & field.mask() != 0)
+}
+
+fn record_of(data: &[u8]) -> ServiceRecord {
+    ServiceRecord::read_from_prefix(data)
+        .map_or_else(|_| ServiceRecord::new_zeroed(), |(record, _)| record)
+}
+
+/// What a service without ServiceP_Key is said to have.
+const DEFAULT_PKEY: u16 = 0xffff;

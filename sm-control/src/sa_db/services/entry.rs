@@ -1,0 +1,60 @@
+//! A service with its lease, in memory and in the journal.
+
+use std::time::Duration;
+
+use sa_wire::records::{INFINITE_LEASE, ServiceRecord};
+use zerocopy::{FromBytes, IntoBytes};
+
+use super::Now;
+
+/// ServiceID, ServiceGID and ServiceP_Key, which tell services apart.
+pub(super) type Rid = [u8; 26];
+
+pub(super) fn rid(record: &ServiceRecord) -> Rid {
+    let bytes = record.as_bytes().first_chunk();
+    bytes.copied().unwrap_or([0; 26])
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct Entry {
+    pub(super) record: ServiceRecord,
+    /// By the steady clock.
+    pub(super) end: Option<Duration>,
+    /// By the other. Units: seconds since 1970.
+    end_unix: u64,
+}
+
+impl Entry {
+    pub(super) fn new(record: ServiceRecord, now: Now) -> Self {
+        // A lease of no time lasts until the next look, which OpenSM takes after a second.
+        let lease = u64::from(record.lease.get()).max(1);
+        let ends = record.lease.get() != INFINITE_LEASE;
+        Self {
+            record,
+            end: ends.then(|| now.steady + Duration::from_secs(lease)),
+            end_unix: now.unix.saturating_add(lease),
+        }
+    }
+
+    /// Shape: the number, the end, the record.
+    pub(super) fn written(&self, number: u64) -> Vec<u8> {
+        let numbers = [number, self.end_unix].map(u64::to_be_bytes);
+        [numbers.as_flattened(), self.record.as_bytes()].concat()
+    }
+
+    /// With its number. What is left of the lease goes on, and is never more than the whole.
+    pub(super) fn read(value: &[u8], now: Now) -> Option<(u64, Self)> {
+        let (number, rest) = value.split_first_chunk()?;
+        let (end_unix, rest) = rest.split_first_chunk()?;
+        let record = ServiceRecord::read_from_bytes(rest).ok()?;
+        let end_unix = u64::from_be_bytes(*end_unix);
+        let whole = Self::new(record, now);
+        let left = Duration::from_secs(end_unix.saturating_sub(now.unix));
+        let entry = Self {
+            end: whole.end.map(|end| end.min(now.steady + left)),
+            end_unix,
+            record,
+        };
+        Some((u64::from_be_bytes(*number), entry))
+    }
+}

@@ -1,0 +1,142 @@
+//! What goes into service, and what of it outlives a restart.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroU64;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use sa_fastpath::access::LAST_PUBLIC_KEY;
+use sa_fastpath::publish::EpochId;
+use sa_snapshot::Snapshot;
+use tracing::{error, info, warn};
+
+use super::{STATE_FILE, Server, State};
+use crate::config::{AccessRule, Config};
+use crate::pipeline::{self, Parts};
+use crate::store;
+
+impl Server<'_> {
+    /// Serves the last good snapshot of an earlier run until the sources were read again.
+    pub(super) fn warm_start(&mut self) {
+        let Some(path) = self.state_file() else {
+            return;
+        };
+        if !path.exists() {
+            return;
+        }
+        match store::open(&path) {
+            Ok(snapshot) => {
+                info!(path = %path.display(), "serving the last snapshot while sources are read");
+                let epoch = self.publisher.publish(snapshot);
+                self.announce(epoch);
+            }
+            Err(error) => warn!("{error}; starting without it"),
+        }
+    }
+
+    fn state_file(&self) -> Option<PathBuf> {
+        self.config
+            .state
+            .directory
+            .as_ref()
+            .map(|directory| directory.join(STATE_FILE))
+    }
+
+    /// Puts a snapshot into service, with what it was compiled from.
+    pub(super) fn publish(&mut self, parts: Arc<Parts>, snapshot: Snapshot) -> EpochId {
+        if let Some(path) = self.state_file()
+            && let Err(error) = store::write(&path, &snapshot)
+        {
+            warn!("{error}; a restart will have to read the sources first");
+        }
+        // Before the snapshot, so that whoever has that finds these.
+        let epoch = self.publisher.next_epoch().get();
+        self.state.store(Some(Arc::new(State { epoch, parts })));
+        self.publisher.publish(snapshot)
+    }
+
+    /// The same, with the alias GUIDs that clients have set besides those of the files.
+    pub(super) fn with_aliases_of_clients(
+        &mut self,
+        parts: &Parts,
+        snapshot: Snapshot,
+    ) -> Snapshot {
+        self.served_aliases = self.aliases.load_full();
+        if self.served_aliases.is_empty() {
+            return snapshot;
+        }
+        let all: BTreeMap<u64, u64> = parts
+            .aliases
+            .iter()
+            .chain(self.served_aliases.iter())
+            .filter(|(_, port)| parts.subnet.by_guid(*port).is_some())
+            .map(|(alias, port)| (alias.get(), port.get()))
+            .collect();
+        let all: Vec<(u64, u64)> = all.into_iter().collect();
+        let epoch = self.publisher.next_epoch().get();
+        match snapshot.with_aliases(&all, epoch, pipeline::unix_time()) {
+            Ok(snapshot) => snapshot,
+            Err(error) => {
+                error!("alias GUIDs that clients have set are not in service: {error}");
+                snapshot
+            }
+        }
+    }
+
+    /// Publishes the snapshot in service again when clients have changed alias GUIDs.
+    pub(super) fn follow_aliases(&mut self) {
+        if self.served_aliases == self.aliases.load_full() {
+            return;
+        }
+        let Some(state) = self.state.load_full() else {
+            return;
+        };
+        let parts = Arc::clone(&state.parts);
+        let provenance = self.publisher.current();
+        let Some(snapshot) = provenance.and_then(|current| {
+            // From the files' own again, so that what clients deleted is gone.
+            let none = current.snapshot.with_aliases(&own(&parts), 0, 0);
+            none.inspect_err(|error| error!("{error}")).ok()
+        }) else {
+            return;
+        };
+        let snapshot = self.with_aliases_of_clients(&parts, snapshot);
+        let epoch = self.publish(parts, snapshot);
+        info!(%epoch, aliases = self.served_aliases.len(), "alias GUIDs of clients");
+    }
+
+    /// Says so when the SA key is no secret.
+    pub(super) fn judge_key(&self, key: u64) {
+        if key > LAST_PUBLIC_KEY {
+            return;
+        }
+        let but = match self.config.sa.access {
+            AccessRule::OpenSm => "",
+            AccessRule::Strict => " (access = \"strict\" does not trust it)",
+        };
+        warn!(
+            "sa_key is {key}, which everybody knows: whoever sends it reads P_Key tables and what is \
+             personal; set sa_key in opensm.conf{but}"
+        );
+    }
+}
+
+/// The alias GUIDs of the files.
+fn own(parts: &Parts) -> Vec<(u64, u64)> {
+    let all = parts.aliases.iter();
+    all.map(|(alias, port)| (alias.get(), port.get())).collect()
+}
+
+/// Goes on counting where the snapshot in the state directory left off, so that epochs grow over
+/// restarts.
+pub(super) fn first_epoch(config: &Config) -> NonZeroU64 {
+    let path = config
+        .state
+        .directory
+        .as_ref()
+        .map(|directory| directory.join(STATE_FILE));
+    let last = path
+        .and_then(|path| store::open(&path).ok())
+        .map_or(0, |last| last.epoch());
+    NonZeroU64::MIN.saturating_add(last)
+}

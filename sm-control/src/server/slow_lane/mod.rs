@@ -1,0 +1,263 @@
+//! The thread that answers what workers give away.
+
+mod keeper;
+mod port;
+mod rules;
+mod shares;
+
+use core::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use sa_fastpath::port::{PortError, ReplyPort};
+use sa_fastpath::publish::Reader;
+use sa_fastpath::punt::{PuntReceiver, Punted};
+use sa_fastpath::rmpp::is_part;
+use sa_wire::sa::SaMad;
+use tracing::{debug, info, warn};
+
+use self::port::{Port, Sources};
+use self::rules::GivenUp;
+use self::shares::Shares;
+use super::rmpp::Rmpp;
+use super::{ServerError, State, StateInService};
+use crate::slow_sa;
+
+pub(super) use self::keeper::Keeper;
+pub(super) use self::rules::Rules;
+
+/// Pause between looks at an empty queue. Workers cannot wake this thread: that would be a system
+/// call.
+const PAUSE: Duration = Duration::from_micros(200);
+
+/// Requests that one write to the disk may cover.
+const BATCH: usize = 64;
+
+/// After so long, what is due is sent before more requests are looked at.
+const SLICE: Duration = Duration::from_millis(1);
+
+/// Starts the thread.
+pub(super) fn spawn(
+    mut lane: SlowLane,
+    stop: Arc<AtomicBool>,
+) -> Result<JoinHandle<()>, ServerError> {
+    std::thread::Builder::new()
+        .name("sa-slow".into())
+        .spawn(move || {
+            while !stop.load(Ordering::Relaxed) {
+                if !lane.turn() {
+                    std::thread::sleep(PAUSE);
+                }
+            }
+            lane.sum_up();
+        })
+        .map_err(|source| ServerError::Os {
+            what: "start the slow lane",
+            source,
+        })
+}
+
+/// Where the lane's work comes from.
+pub(super) struct Supply {
+    pub(super) punted: PuntReceiver,
+    pub(super) reader: Reader,
+    /// The newest state of the fabric, of which the snapshot may not be in service yet.
+    pub(super) newest: Arc<StateInService>,
+}
+
+pub(super) struct SlowLane {
+    punted: PuntReceiver,
+    reader: Reader,
+    /// The newest state of the fabric, of which the snapshot may not be in service yet.
+    newest: Arc<StateInService>,
+    /// The state that the last snapshot was compiled from.
+    state: Option<Arc<State>>,
+    ports: Vec<Port>,
+    started: Instant,
+    rules: Rules,
+    shares: Shares,
+    given_up: GivenUp,
+    /// If this SA is the one to keep what clients set.
+    keeper: Option<Keeper>,
+    /// The last reply could not be sent; said once until one can.
+    failing: bool,
+}
+
+impl SlowLane {
+    /// `replies` are in the order of the ports' numbers.
+    pub(super) fn new(
+        supply: Supply,
+        replies: Vec<Box<dyn ReplyPort>>,
+        rules: Rules,
+        keeper: Option<Keeper>,
+    ) -> Self {
+        Self {
+            punted: supply.punted,
+            reader: supply.reader,
+            newest: supply.newest,
+            state: None,
+            ports: replies.into_iter().map(Port::new).collect(),
+            started: Instant::now(),
+            rules,
+            shares: Shares::new(rules.each),
+            given_up: GivenUp::default(),
+            keeper,
+            failing: false,
+        }
+    }
+
+    /// Sends what is due and answers some requests. False when there was neither.
+    fn turn(&mut self) -> bool {
+        let now = self.started.elapsed();
+        let sent = self.send_due(now);
+        // On every turn: an idle lane must not keep an old snapshot or state from being
+        // freed.
+        self.refresh();
+        let mut taken = false;
+        for _ in 0..BATCH {
+            let Some(punted) = self.punted.pop() else {
+                break;
+            };
+            taken = true;
+            self.admit(&punted);
+            // Transfers under way must not wait for long.
+            if self.started.elapsed() > now + SLICE {
+                break;
+            }
+        }
+        self.settle();
+        sent || taken
+    }
+
+    /// Takes over what was published.
+    fn refresh(&mut self) {
+        let Some(published) = self.reader.refresh() else {
+            return;
+        };
+        let epoch = published.epoch.get();
+        let is_its = |state: &Arc<State>| state.epoch == epoch;
+        if self.state.as_ref().is_some_and(is_its) {
+            return;
+        }
+        self.state = self.newest.load_full().filter(is_its);
+        if let (Some(keeper), Some(state)) = (&mut self.keeper, &self.state) {
+            keeper.fabric(state);
+        }
+    }
+
+    /// Answers the request, unless it has waited for too long, or its sender had its share while
+    /// others wait.
+    fn admit(&mut self, punted: &Punted) {
+        let lid = punted.request.header.lid.get();
+        let begun = self.started.elapsed();
+        let is_part = is_part(SaMad::from_bytes(&punted.request.mad));
+        let waited = punted.at.elapsed();
+        let is_late = self.rules.oldest.is_some_and(|oldest| waited > oldest);
+        let has_had_enough = !self.punted.is_empty() && !self.shares.admits(lid, begun);
+        if !is_part && (is_late || has_had_enough) {
+            self.give_up(punted, is_late, begun);
+            return;
+        }
+        self.take(punted, begun);
+        let ended = self.started.elapsed();
+        self.shares.charge(lid, ended.saturating_sub(begun), ended);
+    }
+
+    fn give_up(&mut self, punted: &Punted, is_late: bool, now: Duration) {
+        let count = if is_late {
+            &mut self.given_up.late
+        } else {
+            &mut self.given_up.beyond_share
+        };
+        *count += 1;
+        if self.rules.busy_reply
+            && let Some(port) = self.ports.get_mut(punted.port)
+        {
+            let reply = slow_sa::busy(&punted.request);
+            let done = port.send(&punted.request, reply, now);
+            self.note(done);
+        }
+    }
+
+    fn take(&mut self, punted: &Punted, now: Duration) {
+        let Punted {
+            port: at, request, ..
+        } = punted;
+        let mad = SaMad::from_bytes(&request.mad);
+        if let Some(keeper) = &mut self.keeper
+            && Keeper::serves(mad)
+        {
+            let is_under_way = |port: &mut Port| port.resume(request);
+            if self
+                .ports
+                .get_mut(*at)
+                .is_some_and(|port| !is_under_way(port))
+            {
+                keeper.answer(*at, request, now);
+            }
+            return;
+        }
+        let Some(published) = self.reader.refresh_shared() else {
+            return;
+        };
+        let sources = Sources {
+            published,
+            parts: self.state.as_deref().map(|state| &state.parts),
+            access: self.rules.access,
+        };
+        if let Some(port) = self.ports.get_mut(*at) {
+            let done = port.take(sources, request, now);
+            self.note(done);
+        }
+    }
+
+    fn settle(&mut self) {
+        let now = self.started.elapsed();
+        let Some(keeper) = &mut self.keeper else {
+            return;
+        };
+        for sent in keeper.settle(&mut self.ports, now) {
+            self.note(sent);
+        }
+    }
+
+    fn send_due(&mut self, now: Duration) -> bool {
+        let mut sent = false;
+        for at in 0..self.ports.len() {
+            let Some(done) = self.ports.get_mut(at).and_then(|port| port.send_due(now)) else {
+                continue;
+            };
+            sent |= matches!(done, Ok(true));
+            self.note(done.map(drop));
+        }
+        sent
+    }
+
+    fn note(&mut self, sent: Result<(), PortError>) {
+        match sent {
+            Ok(()) => self.failing = false,
+            Err(error) if !self.failing => {
+                warn!("a reply of the slow lane could not be sent: {error}");
+                self.failing = true;
+            }
+            Err(_) => {}
+        }
+    }
+
+    fn sum_up(&self) {
+        if let Some(keeper) = &self.keeper {
+            keeper.sum_up();
+        }
+        let GivenUp { late, beyond_share } = self.given_up;
+        if late + beyond_share > 0 {
+            info!(late, beyond_share, "requests that the slow lane gave up");
+        }
+        for (port, rmpp) in self.ports.iter().enumerate() {
+            if let Some(tally) = rmpp.rmpp.as_ref().map(Rmpp::tally) {
+                let (delivered, refused, aborted) = (tally.delivered, tally.refused, tally.aborted);
+                debug!(port, delivered, refused, aborted, "long replies");
+            }
+        }
+    }
+}

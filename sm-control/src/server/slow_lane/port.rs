@@ -1,0 +1,142 @@
+//! The way out to one port.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use sa_fastpath::access::Access;
+use sa_fastpath::port::{PortError, ReplyPort};
+use sa_fastpath::publish::Published;
+use sa_fastpath::rmpp::is_part;
+use sa_snapshot::Snapshot;
+use sa_wire::sa::SaMad;
+use sa_wire::umad::{MAD_SIZE, Slot};
+use tracing::debug;
+
+use super::super::rmpp::{Begun, Rmpp};
+use crate::pipeline::Parts;
+use crate::slow_sa;
+
+/// What answers are made from.
+#[derive(Clone, Copy)]
+pub(super) struct Sources<'a> {
+    pub(super) published: &'a Arc<Published>,
+    /// None until a snapshot was compiled here: one from the state directory comes alone.
+    pub(super) parts: Option<&'a Arc<Parts>>,
+    /// For requests that no worker has looked at.
+    pub(super) access: Access,
+}
+
+/// The way out to one port.
+pub(super) struct Port {
+    out: Box<dyn ReplyPort>,
+    /// Where the transport does not segment by itself.
+    pub(super) rmpp: Option<Rmpp>,
+}
+
+impl Port {
+    pub(super) fn new(out: Box<dyn ReplyPort>) -> Self {
+        let rmpp = (!out.can_segment()).then(Rmpp::new);
+        Self { out, rmpp }
+    }
+
+    /// Answers a request, or does what an RMPP packet asks for.
+    pub(super) fn take(
+        &mut self,
+        sources: Sources<'_>,
+        packet: &Slot,
+        now: Duration,
+    ) -> Result<(), PortError> {
+        let mad = SaMad::from_bytes(&packet.mad);
+        if !is_part(mad) {
+            return self.answer(packet, now, sources, slow_sa::punted_with);
+        }
+        let Some(rmpp) = &mut self.rmpp else {
+            return Ok(());
+        };
+        match rmpp.receive(packet, now, &mut *self.out)? {
+            // No worker has looked at it.
+            Some(mut request) => {
+                if !sources
+                    .access
+                    .admits(&sources.published.snapshot, &mut request)
+                {
+                    return Ok(());
+                }
+                self.answer(&request, now, sources, slow_sa::respond_with)
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn answer(
+        &mut self,
+        request: &Slot,
+        now: Duration,
+        sources: Sources<'_>,
+        respond: impl Fn(&Snapshot, Option<&Parts>, &Slot) -> Option<Vec<u8>>,
+    ) -> Result<(), PortError> {
+        if self.resume(request) {
+            return Ok(());
+        }
+        let Sources {
+            published, parts, ..
+        } = sources;
+        if let Some(rmpp) = &mut self.rmpp
+            && let Some(streamed) = slow_sa::stream(published, parts, request)
+        {
+            let begun = rmpp.begin_stream(request, streamed, now);
+            return self.note(begun, request);
+        }
+        match respond(&published.snapshot, parts.map(|parts| &**parts), request) {
+            Some(reply) => self.send(request, reply, now),
+            None => Ok(()),
+        }
+    }
+
+    /// True when the answer to this very request is under way already.
+    pub(super) fn resume(&mut self, request: &Slot) -> bool {
+        self.rmpp.as_mut().is_some_and(|rmpp| rmpp.resume(request))
+    }
+
+    /// Sends a reply, segment by segment where that is needed.
+    pub(super) fn send(
+        &mut self,
+        request: &Slot,
+        reply: Vec<u8>,
+        now: Duration,
+    ) -> Result<(), PortError> {
+        let begun = match &mut self.rmpp {
+            Some(rmpp) if reply.len() > MAD_SIZE => rmpp.begin(request, reply, now),
+            _ => return self.out.reply(request, &reply),
+        };
+        self.note(begun, request)
+    }
+
+    fn note(&mut self, begun: Begun, request: &Slot) -> Result<(), PortError> {
+        match begun {
+            Begun::Yes => Ok(()),
+            // Silence: requesters ask again, and take an error for final.
+            Begun::Busy => {
+                debug!("no room for another long reply now");
+                Ok(())
+            }
+            Begun::TooLong => self.out.reply(request, &slow_sa::too_long(request)),
+        }
+    }
+
+    /// Sends a Report, a whole MAD to the address in its header.
+    pub(super) fn report(&mut self, report: &Slot) -> Result<(), PortError> {
+        self.out.report(report)
+    }
+
+    /// True when the transport sends a Report again by itself.
+    pub(super) fn repeats(&self) -> bool {
+        self.out.repeats()
+    }
+
+    /// `None` when the transport segments.
+    pub(super) fn send_due(&mut self, now: Duration) -> Option<Result<bool, PortError>> {
+        let rmpp = self.rmpp.as_mut()?;
+        Some(rmpp.pump(now, &mut *self.out))
+    }
+}

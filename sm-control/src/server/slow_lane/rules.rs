@@ -1,0 +1,36 @@
+//! Who is answered by the slow lane, and when no more.
+
+use std::time::Duration;
+
+use sa_fastpath::access::Access;
+
+use crate::config::Config;
+
+/// What the lane goes by.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::server) struct Rules {
+    pub(super) access: Access,
+    /// A request that has waited for longer is given up.
+    pub(super) oldest: Option<Duration>,
+    /// Time per second that one LID may take while others wait.
+    pub(super) each: Option<Duration>,
+    pub(super) busy_reply: bool,
+}
+
+impl From<&Config> for Rules {
+    fn from(config: &Config) -> Self {
+        Self {
+            access: config.sa.access.into(),
+            oldest: config.overload.oldest_table(),
+            each: config.overload.slow_time(),
+            busy_reply: config.overload.busy_reply,
+        }
+    }
+}
+
+/// Requests without an answer, so far.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct GivenUp {
+    pub(super) late: u64,
+    pub(super) beyond_share: u64,
+}

@@ -1,0 +1,99 @@
+//! How much of the slow lane's time each LID takes, so that one that asks for much does not keep
+//! the others waiting.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+/// LIDs that are remembered before those at rest are forgotten.
+const REMEMBERED: usize = 4096;
+
+/// Time that LIDs have taken.
+#[derive(Debug)]
+pub(super) struct Shares {
+    /// Time per second that each may take in the long run, and at once.
+    each: Option<Duration>,
+    taken: HashMap<u16, Taken>,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Taken {
+    time: Duration,
+    at: Duration,
+}
+
+impl Shares {
+    /// `each`: time per second for each LID; none: any.
+    pub(super) fn new(each: Option<Duration>) -> Self {
+        Self {
+            each,
+            taken: HashMap::new(),
+        }
+    }
+
+    /// True when a LID has time left.
+    pub(super) fn admits(&self, lid: u16, now: Duration) -> bool {
+        let (Some(each), Some(taken)) = (self.each, self.taken.get(&lid)) else {
+            return true;
+        };
+        taken.after(each, now) < each
+    }
+
+    /// Notes what answering a LID took.
+    pub(super) fn charge(&mut self, lid: u16, took: Duration, now: Duration) {
+        let Some(each) = self.each else {
+            return;
+        };
+        if self.taken.len() >= REMEMBERED {
+            self.taken
+                .retain(|_, taken| taken.after(each, now) > Duration::ZERO);
+        }
+        let taken = self.taken.entry(lid).or_default();
+        taken.time = taken.after(each, now) + took;
+        taken.at = now;
+    }
+}
+
+impl Taken {
+    /// What is not worked off yet.
+    fn after(&self, each: Duration, now: Duration) -> Duration {
+        let rested = now.saturating_sub(self.at);
+        self.time.saturating_sub(rested.mul_f64(each.as_secs_f64()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: Duration = Duration::from_millis(1);
+
+    #[test]
+    fn who_takes_much_must_rest() {
+        let mut shares = Shares::new(Some(250 * MS));
+        shares.charge(1, 240 * MS, Duration::ZERO);
+        assert!(shares.admits(1, Duration::ZERO), "something is left");
+        shares.charge(1, 240 * MS, Duration::ZERO);
+        assert!(
+            !shares.admits(1, 100 * MS),
+            "a quarter of 100 ms is not enough"
+        );
+        assert!(shares.admits(2, 100 * MS), "another LID is not concerned");
+        assert!(shares.admits(1, 1000 * MS));
+    }
+
+    #[test]
+    fn what_is_long_past_is_forgotten() {
+        let mut shares = Shares::new(Some(MS));
+        for lid in 0..u16::MAX {
+            shares.charge(lid, MS / 10, u32::from(lid) * MS * 100);
+        }
+        assert!(shares.taken.len() <= REMEMBERED);
+    }
+
+    #[test]
+    fn without_a_limit_nothing_counts() {
+        let mut shares = Shares::new(None);
+        shares.charge(1, 9999 * MS, Duration::ZERO);
+        assert!(shares.admits(1, Duration::ZERO));
+    }
+}

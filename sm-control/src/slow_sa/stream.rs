@@ -1,0 +1,211 @@
+//! Tables that are made while they are sent, for ports that segment by themselves here.
+//!
+//! A first pass counts the records and notes where every so-manieth is; a segment is then made from
+//! the nearest note on. So a table of any length takes little memory, and whatever is sent again
+//! is the same again: a table belongs to one snapshot and its state from its first segment to its
+//! last, whatever is published meanwhile.
+
+use core::fmt;
+use core::ops::ControlFlow;
+use std::sync::Arc;
+
+use sa_fastpath::answer::{Ends, PathQuery, find_ends, is_to_group, paths_of_pair, unanswerable};
+use sa_fastpath::publish::Published;
+use sa_fastpath::rmpp::{Generated, Lost, Source};
+use sa_snapshot::PortIx;
+use sa_wire::mad::{BASE_VERSION, SA_CLASS_VERSION, Status, method, response_method};
+use sa_wire::path_record::PathRecord;
+use sa_wire::rmpp::{RmppHeader, flag};
+use sa_wire::sa::{AttributeId, SaMad, attribute_offset};
+use sa_wire::umad::Slot;
+use zerocopy::IntoBytes;
+
+use super::MAX_RECORDS;
+use crate::pipeline::Parts;
+use crate::records;
+
+/// Shorter replies are made at once. Units: bytes.
+const SHORT: usize = 16 * 1024;
+/// Records from one note to the next: what is made at once.
+const NOTED: u32 = 256;
+
+/// A reply that is made while it is sent.
+pub struct Streamed {
+    /// Its headers.
+    pub head: SaMad,
+    /// Its records.
+    pub records: Box<dyn Source + Send>,
+}
+
+impl fmt::Debug for Streamed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Streamed").finish_non_exhaustive()
+    }
+}
+
+/// The reply to a request for a long table; none where [`super::punted_with`] is to answer, because
+/// the reply is short or something else.
+pub fn stream(
+    published: &Arc<Published>,
+    parts: Option<&Arc<Parts>>,
+    request: &Slot,
+) -> Option<Streamed> {
+    let mad = SaMad::from_bytes(&request.mad);
+    let version = (mad.mad.base_version, mad.mad.class_version);
+    let is_table = mad.mad.method == method::GET_TABLE
+        && version == (BASE_VERSION, SA_CLASS_VERSION)
+        && unanswerable(&published.snapshot, mad).is_none();
+    if !is_table {
+        return None;
+    }
+    if mad.attribute_id() == AttributeId::PATH_RECORD {
+        return table(Paths::new(published, request)?, mad);
+    }
+    table(records::Stream::new(Arc::clone(parts?), request)?, mad)
+}
+
+/// Records by units, such as pairs of ports or nodes, in the order of the reply.
+pub(crate) trait Units: Send + 'static {
+    /// How many.
+    fn count(&self) -> u64;
+
+    /// Of one record, padding included. Units: bytes.
+    fn stride(&self) -> u16;
+
+    /// Gives `sink` the records of one unit, until it breaks.
+    fn of(&self, unit: u64, sink: &mut dyn FnMut(&[u8]) -> ControlFlow<()>) -> ControlFlow<()>;
+}
+
+/// Where a record is.
+#[derive(Debug, Clone, Copy, Default)]
+struct Note {
+    unit: u64,
+    /// Records of the unit before it.
+    skip: u32,
+}
+
+fn table<U: Units>(units: U, mad: &SaMad) -> Option<Streamed> {
+    let (count, notes) = count(&units)?;
+    let stride = units.stride();
+    let length = usize::try_from(count).ok()? * usize::from(stride);
+    if length <= SHORT {
+        return None;
+    }
+    let make = move |first: u32, out: &mut [u8]| {
+        let note = usize::try_from(first / NOTED).map_err(|_| Lost)?;
+        fill(&units, *notes.get(note).ok_or(Lost)?, out)
+    };
+    Some(Streamed {
+        head: head(mad, stride),
+        records: Box::new(Generated::new(stride.into(), count, make)),
+    })
+}
+
+/// How many records there are, and where every [`NOTED`]th is. None for more than may be sent.
+fn count<U: Units>(units: &U) -> Option<(u32, Vec<Note>)> {
+    let (mut count, mut notes) = (0_u32, Vec::new());
+    let most = super::most_records(units.stride());
+    for unit in 0..units.count() {
+        let mut skip = 0;
+        let flow = units.of(unit, &mut |_| {
+            if usize::try_from(count).is_ok_and(|count| count >= most) {
+                return ControlFlow::Break(());
+            }
+            if count.is_multiple_of(NOTED) {
+                notes.push(Note { unit, skip });
+            }
+            count += 1;
+            skip += 1;
+            ControlFlow::Continue(())
+        });
+        if flow.is_break() {
+            return None;
+        }
+    }
+    Some((count, notes))
+}
+
+/// Fills `out` with the records from a note on.
+fn fill<U: Units>(units: &U, from: Note, out: &mut [u8]) -> Result<(), Lost> {
+    let mut places = out.chunks_exact_mut(units.stride().into());
+    let mut skip = from.skip;
+    for unit in from.unit..units.count() {
+        let flow = units.of(unit, &mut |record| {
+            if skip > 0 {
+                skip -= 1;
+                return ControlFlow::Continue(());
+            }
+            match places.next() {
+                Some(place) if place.len() == record.len() => place.copy_from_slice(record),
+                _ => return ControlFlow::Break(()),
+            }
+            ControlFlow::Continue(())
+        });
+        if flow.is_break() || places.len() == 0 {
+            break;
+        }
+    }
+    if places.len() == 0 { Ok(()) } else { Err(Lost) }
+}
+
+fn head(request: &SaMad, stride: u16) -> SaMad {
+    let mut head = *request;
+    head.mad.method = response_method(request.mad.method);
+    head.mad.status = Status::OK.get().into();
+    head.rmpp = RmppHeader::data(flag::ACTIVE, 0, 0);
+    head.sa.sm_key = 0.into();
+    head.sa.attribute_offset = attribute_offset(stride).into();
+    head
+}
+
+/// PathRecords of a query that leaves an end open.
+struct Paths {
+    published: Arc<Published>,
+    query: PathQuery,
+    requester: PortIx,
+    ends: Ends,
+}
+
+impl Paths {
+    fn new(published: &Arc<Published>, request: &Slot) -> Option<Self> {
+        let mad = SaMad::from_bytes(&request.mad);
+        let snapshot = &published.snapshot;
+        let query = PathQuery::from_mad(snapshot, mad).ok()?;
+        let ends = match is_to_group(&query) {
+            true => return None,
+            false => find_ends(snapshot, &query).ok()?,
+        };
+        let is_open = ends.source.is_open() || ends.destination.is_open();
+        is_open.then_some(Self {
+            published: Arc::clone(published),
+            query,
+            requester: snapshot.port_by_lid(request.header.lid.get())?,
+            ends,
+        })
+    }
+}
+
+impl Units for Paths {
+    fn count(&self) -> u64 {
+        self.ends.pairs(&self.published.snapshot)
+    }
+
+    fn stride(&self) -> u16 {
+        64
+    }
+
+    fn of(&self, unit: u64, sink: &mut dyn FnMut(&[u8]) -> ControlFlow<()>) -> ControlFlow<()> {
+        let snapshot = &self.published.snapshot;
+        let mut sink = |record: &PathRecord| sink(record.as_bytes());
+        paths_of_pair(
+            snapshot,
+            &self.query,
+            self.requester,
+            self.ends,
+            unit,
+            &mut sink,
+        )
+    }
+}
+
+const _: () = assert!(MAX_RECORDS * 64 == records::MAX_BYTES);
