@@ -1,4 +1,20 @@
-//! What the fuzzers share: a small world, and what every error must have.
+//! What the fuzzers share: a small world, and what every error must have; requests and transfers
+//! with the judge of what they get, which the tests of the workspace have too.
+
+#[path = "../../tests/tests/fuzz_common/asks.rs"]
+pub mod asks;
+#[path = "../../tests/tests/fuzz_common/corpus.rs"]
+pub mod corpus;
+#[path = "../../tests/tests/fuzz_common/dice.rs"]
+pub mod dice;
+#[path = "../../tests/tests/fuzz_common/legal/mod.rs"]
+pub mod legal;
+#[path = "../../tests/tests/fuzz_common/transfers.rs"]
+pub mod transfers;
+#[path = "../../tests/tests/fuzz_common/wire.rs"]
+pub mod wire;
+#[path = "../../tests/tests/fuzz_common/worlds.rs"]
+pub mod worlds;
 
 use std::sync::LazyLock;
 

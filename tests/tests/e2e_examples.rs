@@ -50,8 +50,8 @@ fn examples_hold_the_defaults() -> Result<()> {
         let facts = |config: &Config| {
             let inputs = Inputs::from_config(config);
             format!(
-                "{inputs:?} {:?} {:?} {:?}",
-                config.ports, config.workers, config.state
+                "{inputs:?} {:?} {:?} {:?} {:?} {:?}",
+                config.ports, config.workers, config.state, config.sa, config.overload
             )
         };
         ensure!(
@@ -81,7 +81,7 @@ fn examples_show_every_key() -> Result<()> {
             }
             sections += 1;
         }
-        ensure!(sections == 7, "{name}: {sections} sections");
+        ensure!(sections == 9, "{name}: {sections} sections");
     }
     Ok(())
 }
@@ -123,6 +123,7 @@ fn an_example_passes_its_check_on_real_files() -> Result<()> {
     )?;
     put("qos-policy.conf", "docs/examples/qos-policy.conf")?;
     fs::write(directory.path().join("prefix-routes.conf"), "* *\n")?;
+    fs::write(directory.path().join("opensm-sa.dump"), "# none\n")?;
     fs::write(
         directory.path().join("partitions.conf"),
         "Default=0x7fff, ipoib : ALL=full;\n",

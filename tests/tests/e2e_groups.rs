@@ -6,17 +6,14 @@ mod e2e_support;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
-use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
+use e2e_support::client::Client;
 use e2e_support::skip;
-use sa_fastpath::port::ibsim::{Attachment, IbsimClient, Options};
-use sa_fastpath::port::umad::{ClientPort, Destination, Patience, Reply};
 use sa_tests::rig::Fabric;
 use sa_wire::mad::method;
 use sa_wire::path_record::{FlowWord, NumbPathByte, PathCompMask, PathRecord, SelectedValue};
-use sa_wire::umad::Slot;
-use sa_wire::{Gid, Guid, Lid, Mlid, SubnetPrefix};
+use sa_wire::{Gid, Guid, Mlid, SubnetPrefix};
 use sm_control::pipeline::{Compiled, Inputs, Stamp, compile};
 use sm_control::request::{parse, path_request};
 use sm_control::slow_sa::respond;
@@ -151,7 +148,7 @@ fn compare(lmc: u8, routes: &str, policy: Option<&str>) -> Result<()> {
         let asked = draft.method(&mut dice, lmc);
         let mask = PathCompMask(draft.mask);
         let slot = path_request(client.lid, asked, mask, &draft.record);
-        let theirs = client.ask(&slot)?;
+        let theirs = parse(&client.ask(&slot)?)?;
         let ours = respond(&compiled.snapshot, &slot).context("a reply of ours")?;
         let ours = parse(&ours)?;
         *tally.entry((kind, ours.0, ours.1.len())).or_default() += 1;
@@ -212,49 +209,6 @@ fn as_opensm(records: &[PathRecord]) -> Vec<PathRecord> {
         record.flow = FlowWord(word.swap_bytes().into());
     }
     records
-}
-
-struct Client {
-    port: IbsimClient,
-    /// Kept, or the simulator takes the place away.
-    _attachment: Attachment,
-    lid: u16,
-    sa: Lid,
-    transaction: u64,
-}
-
-impl Client {
-    fn attach(fabric: &Fabric, node: &str) -> Result<Self> {
-        let options = Options {
-            base: fabric.base().to_owned(),
-            ..Options::on(node)
-        };
-        let mut attachment = Attachment::new(&options)?;
-        let facts = attachment.port()?;
-        Ok(Self {
-            port: attachment.client()?,
-            _attachment: attachment,
-            lid: facts.lid,
-            sa: Lid::new(facts.sm_lid)?,
-            transaction: 0,
-        })
-    }
-
-    /// Status and records.
-    fn ask(&mut self, slot: &Slot) -> Result<(u16, Vec<PathRecord>)> {
-        let mut mad = slot.mad;
-        self.transaction += 1;
-        mad[8..16].copy_from_slice(&self.transaction.to_be_bytes());
-        let patience = Patience {
-            timeout: Duration::from_millis(500),
-            retries: 4,
-        };
-        let mut reply = Reply::default();
-        self.port
-            .ask(&Destination::sa(self.sa), &mad, patience, &mut reply)
-            .with_context(|| format!("{:02x?}", &mad[..120]))?;
-        Ok(parse(&reply.mad)?)
-    }
 }
 
 /// Choices from a seed.

@@ -8,10 +8,14 @@ use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::ThreadId;
+use std::time::Duration;
 
 use policy::{Dialect, Echo, Ranges, ServiceIdEncoding, Span, Spanned};
+use sa_fastpath::access::Access;
 use sa_fastpath::answer::{DropReason, PuntReason, Reject};
+use sa_fastpath::overload::{Limits, Share};
 use sa_fastpath::port::ring::{RingClient, RingServer, ring};
+use sa_fastpath::port::{BATCH, MadPort, PortError, Verdict};
 use sa_fastpath::publish::Publisher;
 use sa_fastpath::punt::{PuntReceiver, punt_queue};
 use sa_fastpath::stats::{StatsSnapshot, WorkerStats};
@@ -21,7 +25,7 @@ use sa_wire::mad::method;
 use sa_wire::multipath_record::{MultiPathCompMask, MultiPathRecord};
 use sa_wire::path_record::{FlowWord, NumbPathByte, PathCompMask, PathRecord, SelectedValue};
 use sa_wire::umad::Slot;
-use sa_wire::{Gid, SubnetPrefix};
+use sa_wire::{Gid, Guid, SubnetPrefix};
 use sm_control::generate::{TorusSpec, plan};
 use sm_control::pipeline::{self, Compiled, Inputs, Stamp};
 use sm_control::request;
@@ -97,7 +101,10 @@ fn beyond_opensm(mut compiled: Compiled, encoding: ServiceIdEncoding) -> Compile
     compiled
 }
 
-/// A 3x3x3 torus, LMC 1, with the sample policy.
+/// A second GUID of a switch.
+const ALIAS: u64 = 0xa11a5;
+
+/// A 3x3x3 torus, LMC 1, with the sample policy and an alias GUID.
 fn compiled() -> Compiled {
     let directory = tempfile::tempdir().unwrap();
     let plan = plan(&TorusSpec::new([3, 3, 3], 2)).unwrap();
@@ -112,7 +119,12 @@ fn compiled() -> Compiled {
         lmc: Some(sa_wire::Lmc::new(1).unwrap()),
         ..Inputs::default()
     };
-    pipeline::compile(&inputs, Stamp::default()).unwrap()
+    let mut compiled = pipeline::compile(&inputs, Stamp::default()).unwrap();
+    let mut ends = compiled.parts.topology.end_ports.iter();
+    let switch = ends.find(|end| end.port_number == 0).unwrap().guid;
+    compiled.parts.aliases = vec![(Guid::new(ALIAS).unwrap(), switch)];
+    compiled.snapshot = pipeline::build(&compiled.parts, Vec::new(), Stamp::default()).unwrap();
+    compiled
 }
 
 struct Bench {
@@ -261,6 +273,7 @@ fn requests(compiled: &Compiled) -> Vec<Slot> {
         slot
     };
     all.push(changed(&|slot| slot.mad[1] = 0x81));
+    all.push(changed(&|slot| slot.mad[3] = method::REPORT_RESP));
     all.push(changed(&|slot| slot.mad[3] |= 0x80));
     all.push(changed(&|slot| {
         slot.mad[24..28].copy_from_slice(&[1, 2, 1, 0])
@@ -276,6 +289,11 @@ fn requests(compiled: &Compiled) -> Vec<Slot> {
     };
     all.push(ask(method::GET, gids, multicast));
     all.push(ask(method::GET_TABLE, gids, by_gid));
+    let aliased = PathRecord {
+        dgid: Gid::unicast(SubnetPrefix::LINK_LOCAL, Guid::new(ALIAS).unwrap()).0,
+        ..by_gid
+    };
+    all.push(ask(method::GET, gids, aliased));
     all.extend(multi_requests(&gid, lid(0)));
     all
 }
@@ -360,7 +378,7 @@ fn no_request_makes_a_worker_allocate() {
     for (reason, name) in DropReason::ALL {
         let reached = stats.dropped[reason as usize] > 0;
         assert!(
-            reached || matches!(name, "queue_full" | "rmpp"),
+            reached || matches!(name, "queue_full" | "rmpp" | "access" | "age" | "share"),
             "no request was dropped as {name}"
         );
     }
@@ -395,8 +413,68 @@ fn a_full_punt_queue_does_not_make_a_worker_allocate() {
     let mut bench = Bench::new(2);
     bench.publisher.publish(compiled.snapshot);
     assert_eq!(bench.ask(&requests), 0);
-    assert_eq!(bench.punted.len(), 2);
+    // Of each kind.
+    assert_eq!(bench.punted.len(), 2 * 2);
     assert!(bench.stats().dropped[DropReason::QueueFull as usize] > 0);
+}
+
+/// A ring that says that requests may wait in it for any time.
+struct Piling(RingServer);
+
+impl MadPort for Piling {
+    fn recv(&mut self) -> Result<&mut [Slot], PortError> {
+        self.0.recv()
+    }
+
+    fn piles_up(&self) -> bool {
+        true
+    }
+
+    fn send(&mut self, verdicts: &[Verdict]) -> Result<usize, PortError> {
+        self.0.send(verdicts)
+    }
+}
+
+#[test]
+fn neither_access_nor_limits_make_a_worker_allocate() {
+    let compiled = compiled();
+    let requests = requests(&compiled);
+    let share = Some(Share {
+        per_second: 1,
+        burst: 100,
+    });
+    let limits = Limits {
+        oldest: Some(Duration::from_nanos(1)),
+        gets: share,
+        others: share,
+        busy_reply: true,
+    };
+    let mut publisher = Publisher::new();
+    let (mut client, server, _) = ring(BATCH);
+    let (_punted, sender) = punt_queue(64);
+    let stats = Arc::new(WorkerStats::default());
+    let reader = publisher.reader().unwrap();
+    let worker = Worker::new(Piling(server), reader, sender(0), Arc::clone(&stats));
+    let mut worker = worker.with_access(Access::Strict).with_limits(limits);
+    publisher.publish(compiled.snapshot);
+    let mut calls = 0;
+    for first in 0..200 {
+        let claimed = client.claim(BATCH);
+        assert_eq!(claimed.len(), BATCH, "so that batches are full");
+        let some = requests.iter().cycle().skip(first);
+        for (place, request) in claimed.iter_mut().zip(some) {
+            *place = *request;
+        }
+        client.publish(BATCH);
+        calls += calls_of(|| assert_eq!(worker.turn().unwrap(), BATCH));
+        let back = client.replies().len();
+        client.release(back);
+    }
+    assert_eq!(calls, 0);
+    let stats = stats.snapshot();
+    for reason in [DropReason::Access, DropReason::Age, DropReason::Share] {
+        assert!(stats.dropped[reason as usize] > 0, "{reason:?}: {stats:?}");
+    }
 }
 
 #[test]

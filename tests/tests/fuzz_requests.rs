@@ -1,5 +1,8 @@
-//! Any bytes as a request, on whole snapshots and on damaged ones whose digest is right: never a
-//! panic, and every reply is one.
+//! Any bytes as a request or as a part of an RMPP transfer, on whole snapshots and on damaged ones
+//! whose digest is right: never a panic, and every reply is a legal one.
+//!
+//! The bodies are those of the fuzzers (`fuzz`); `SAPPHIRE_FUZZ_SCALE=20` runs them twenty times as
+//! often, `SAPPHIRE_FUZZ_SEED=7` on other numbers. What they have found is in `tests/golden/fuzz`.
 
 #![allow(
     clippy::unwrap_used,
@@ -9,17 +12,230 @@
 
 mod fuzz_common;
 
-use fuzz_common::{WORLD, cases, inputs};
+use std::collections::BTreeMap;
+
+use fuzz_common::asks::{Request, Seen, ask, mad, multi_path_record, path_record, to_mad_input};
+use fuzz_common::corpus::{Line, programs, requests};
+use fuzz_common::dice::Dice;
+use fuzz_common::legal::{Made, judge};
+use fuzz_common::{WORLD, cases, inputs, transfers};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use sa_snapshot::Snapshot;
 use sa_wire::umad::Slot;
 use sm_control::config::OnPolicyError;
 use sm_control::pipeline;
-use sm_control::slow_sa::{punted, respond, too_long};
+use sm_control::slow_sa::{punted, respond, respond_with, too_long};
 
-/// Asks in every way there is.
-fn ask(snapshot: &Snapshot, slot: &Slot) {
+const MADS: &str = include_str!("../golden/fuzz/mad.txt");
+const PATH_RECORDS: &str = include_str!("../golden/fuzz/path_record.txt");
+const MULTI_PATH_RECORDS: &str = include_str!("../golden/fuzz/multi_path_record.txt");
+const PROGRAMS: &str = include_str!("../golden/fuzz/rmpp.txt");
+
+/// How often each kind of reply was seen.
+type Counts = BTreeMap<Seen, u64>;
+
+fn corpus() -> Vec<Line> {
+    let files = [MADS, PATH_RECORDS, MULTI_PATH_RECORDS];
+    files.into_iter().flat_map(requests).collect()
+}
+
+#[test]
+fn the_corpus_gets_what_it_says() {
+    let (mut counts, mut others) = (Counts::new(), Vec::new());
+    for line in corpus() {
+        for request in &line.requests {
+            let seen = ask(request);
+            *counts.entry(seen).or_default() += 1;
+            if line.gets.is_some_and(|gets| gets != seen) {
+                others.push(format!("{}: {seen:x?}, not {:x?}", line.name, line.gets));
+            }
+        }
+    }
+    println!("{counts:?}");
+    assert!(others.is_empty(), "{others:#?}");
+    let statuses = [0x0004, 0x000c, 0x0200, 0x0300, 0x0400, 0x0500, 0x0600];
+    let all = statuses.map(Seen::Status).into_iter();
+    let all = all.chain([Seen::Silence, Seen::Empty, Seen::Short, Seen::Long]);
+    for seen in all {
+        assert!(
+            counts.contains_key(&seen),
+            "nothing in the corpus gets {seen:?}"
+        );
+    }
+}
+
+#[test]
+fn the_corpus_is_what_the_fuzzer_begins_with() {
+    for line in corpus() {
+        let (world, slot) = &line.requests[0];
+        let (same_world, same) = mad(&to_mad_input(&line.requests[0]));
+        assert_eq!(world.name, same_world.name);
+        assert!(
+            (slot.header, slot.mad) == (same.header, same.mad),
+            "{}",
+            line.name
+        );
+    }
+}
+
+#[test]
+fn every_single_bit_flip_of_the_corpus_gets_a_legal_reply() {
+    let lines = corpus();
+    let seeds: Vec<_> = lines
+        .iter()
+        .filter(|line| line.requests.len() == 1)
+        .collect();
+    println!("{} seeds", seeds.len());
+    assert!(seeds.len() >= 50, "{}", seeds.len());
+    for seed in seeds {
+        let (world, slot) = &seed.requests[0];
+        for bit in 0..8 * slot.mad.len() {
+            let mut flipped = *slot;
+            flipped.mad[bit / 8] ^= 1 << (bit % 8);
+            ask(&(world, flipped));
+        }
+    }
+}
+
+#[test]
+fn programs_of_the_corpus_leave_nothing_behind() {
+    let programs = programs(PROGRAMS);
+    assert!(programs.len() >= 10, "{}", programs.len());
+    for (name, program) in programs {
+        println!("{name}: {:?}", transfers::run(&program));
+    }
+}
+
+#[test]
+fn any_mad_gets_a_legal_reply() {
+    let counts = roll(1, 400_000, 300, mad);
+    let wanted = [0x0004, 0x000c, 0x0200, 0x0300].map(Seen::Status);
+    let others = [Seen::Silence, Seen::Empty, Seen::Short];
+    assert!(
+        wanted
+            .iter()
+            .chain(&others)
+            .all(|seen| counts.contains_key(seen)),
+        "{counts:?}"
+    );
+}
+
+#[test]
+fn any_path_record_request_gets_a_legal_reply() {
+    let counts = roll(2, 300_000, 128, path_record);
+    let wanted = [0x000c, 0x0200, 0x0300, 0x0600].map(Seen::Status);
+    let others = [Seen::Silence, Seen::Empty, Seen::Short, Seen::Long];
+    assert!(
+        wanted
+            .iter()
+            .chain(&others)
+            .all(|seen| counts.contains_key(seen)),
+        "{counts:?}"
+    );
+}
+
+#[test]
+fn any_multi_path_record_request_gets_a_legal_reply() {
+    let counts = roll(3, 300_000, 160, multi_path_record);
+    let wanted = [0x000c, 0x0200, 0x0500, 0x0600].map(Seen::Status);
+    let others = [Seen::Silence, Seen::Empty, Seen::Short, Seen::Long];
+    assert!(
+        wanted
+            .iter()
+            .chain(&others)
+            .all(|seen| counts.contains_key(seen)),
+        "{counts:?}"
+    );
+}
+
+#[test]
+fn any_program_of_rmpp_leaves_nothing_behind() {
+    let mut dice = dice(4);
+    let mut sum = transfers::Done::default();
+    for _ in 0..scaled(20_000) {
+        let mut bytes = [0; 120];
+        dice.fill(&mut bytes);
+        let done = transfers::run(&bytes);
+        sum.sent += done.sent;
+        sum.messages += done.messages;
+        sum.delivered += done.delivered;
+        sum.given_up += done.given_up;
+    }
+    println!("{sum:?}");
+    assert!(
+        sum.messages > 0 && sum.delivered > 0 && sum.given_up > 0,
+        "{sum:?}"
+    );
+}
+
+/// Asks for what so many inputs of so many random bytes stand for.
+fn roll(seed: u64, times: u64, bytes: usize, request: fn(&[u8]) -> Request) -> Counts {
+    let (mut dice, mut counts) = (dice(seed), Counts::new());
+    let mut input = vec![0; bytes];
+    for _ in 0..scaled(times) {
+        dice.fill(&mut input);
+        *counts.entry(ask(&request(&input))).or_default() += 1;
+    }
+    println!("{counts:?}");
+    counts
+}
+
+/// The same numbers in every run, unless the environment asks for others.
+fn dice(test: u64) -> Dice {
+    let seed = std::env::var("SAPPHIRE_FUZZ_SEED")
+        .ok()
+        .and_then(|text| text.parse::<u64>().ok());
+    Dice::new(seed.unwrap_or(0) << 8 | test)
+}
+
+fn scaled(times: u64) -> u64 {
+    times * u64::from(cases(1).cases)
+}
+
+#[test]
+fn the_judge_sees_changed_replies() {
+    let (mut changed, mut passed) = (0, BTreeMap::<usize, u32>::new());
+    for line in corpus() {
+        let (world, slot) = &line.requests[0];
+        let (snapshot, parts) = (&world.compiled.snapshot, &world.compiled.parts);
+        let Some(reply) = respond_with(snapshot, Some(parts), slot) else {
+            continue;
+        };
+        let is_state = sm_control::records::serves(sa_wire::sa::AttributeId(u16::from_be_bytes([
+            slot.mad[16],
+            slot.mad[17],
+        ])));
+        let judged = if is_state || slot.mad[17] == 1 {
+            56
+        } else {
+            reply.len().min(120)
+        };
+        for at in 0..judged {
+            let mut reply = reply.clone();
+            reply[at] ^= 0x40;
+            changed += 1;
+            if judge(world, Made::FromParts, slot, Some(&reply)).is_ok() {
+                *passed.entry(at).or_default() += 1;
+            }
+        }
+        let is_seen = |reply: &[u8]| judge(world, Made::FromParts, slot, Some(reply)).is_err();
+        assert!(is_seen(&reply[..reply.len() - 1]), "{}: cut off", line.name);
+        assert!(
+            is_seen(&[&reply[..], &[0]].concat()),
+            "{}: too long",
+            line.name
+        );
+    }
+    println!("{changed} changes");
+    assert!(
+        passed.is_empty(),
+        "of {changed} changes these pass, by offset: {passed:?}"
+    );
+}
+
+/// Asks in every way there is, where nothing is known of the fabric but the snapshot.
+fn survive(snapshot: &Snapshot, slot: &Slot) {
     let reply = respond(snapshot, slot);
     assert_eq!(
         reply,
@@ -27,110 +243,7 @@ fn ask(snapshot: &Snapshot, slot: &Slot) {
         "the same request gets the same bytes"
     );
     let _ = punted(snapshot, slot);
-    if let Some(reply) = &reply {
-        check(slot, reply);
-        check(slot, &too_long(slot));
-    }
-}
-
-/// A reply is the request's: its headers but for method, status, key and offset, then records.
-fn check(slot: &Slot, reply: &[u8]) {
-    assert!(reply.len() >= 56, "{} bytes", reply.len());
-    assert_eq!(reply[..3], slot.mad[..3]);
-    assert_eq!(
-        reply[6..16],
-        slot.mad[6..16],
-        "class-specific bits and transaction"
-    );
-    assert_eq!(reply[3] & 0x80, 0x80, "a response");
-    assert_eq!(reply[36..44], [0; 8], "no key comes back");
-    assert_eq!(reply[48..56], slot.mad[48..56], "component mask");
-    let status = u16::from_be_bytes([reply[4], reply[5]]);
-    let stride = usize::from(u16::from_be_bytes([reply[44], reply[45]])) * 8;
-    let is_paths = slot.mad[16..18] == [0, 0x35] || slot.mad[16..18] == [0, 0x3a];
-    if status == 0 && is_paths && reply.len() > 56 {
-        assert_eq!((stride, (reply.len() - 56) % 64), (64, 0), "whole records");
-    }
-    if is_paths {
-        assert_eq!(reply[16..18], [0, 0x35], "all paths are PathRecords");
-    } else {
-        assert_eq!(reply[16..18], slot.mad[16..18]);
-    }
-}
-
-fn slot(lid: u16, mad: [u8; 256]) -> Slot {
-    let mut slot = Slot::EMPTY;
-    slot.header.lid = lid.into();
-    slot.mad = mad;
-    slot
-}
-
-fn any_mad() -> impl Strategy<Value = [u8; 256]> {
-    prop::collection::vec(any::<u8>(), 256).prop_map(|bytes| bytes.try_into().unwrap())
-}
-
-/// Mostly a PathRecord request about ports that exist.
-fn likely_mad() -> impl Strategy<Value = [u8; 256]> {
-    let heads = (
-        prop_oneof![8 => Just(0x01), 8 => Just(0x12), 1 => Just(0x14), 1 => any::<u8>()],
-        prop_oneof![8 => Just(0x35), 1 => Just(0x3a), 1 => Just(0x01), 1 => any::<u8>()],
-        prop_oneof![8 => 0..1u64 << 22, 1 => any::<u64>()],
-    );
-    let ends = (any::<Index>(), any::<Index>());
-    let noise = prop::collection::vec((0..256usize, any::<u8>()), 0..12);
-    (heads, ends, any_mad(), noise).prop_map(|(heads, ends, mut mad, noise)| {
-        let (method, attribute, mask) = heads;
-        mad[..24].fill(0);
-        mad[..4].copy_from_slice(&[1, 3, 2, method]);
-        mad[17] = attribute;
-        mad[24..48].fill(0);
-        mad[48..56].copy_from_slice(&mask.to_be_bytes());
-        let ports = &WORLD.compiled.parts.topology.end_ports;
-        for (at, end) in [(64, ends.0), (80, ends.1)] {
-            let port = &ports[end.index(ports.len())];
-            mad[at..at + 8].copy_from_slice(&[0xfe, 0x80, 0, 0, 0, 0, 0, 0]);
-            mad[at + 8..at + 16].copy_from_slice(&port.guid.get().to_be_bytes());
-            let lid = 96 + (at - 64) / 8;
-            mad[lid..lid + 2].copy_from_slice(&port.lid.get().to_be_bytes());
-        }
-        for (at, value) in noise {
-            mad[at] = value;
-        }
-        mad
-    })
-}
-
-/// Mostly a MultiPathRecord request between ports that exist, with counts that may be wrong.
-fn likely_multi() -> impl Strategy<Value = [u8; 256]> {
-    let heads = (
-        prop_oneof![12 => Just(0x14), 1 => any::<u8>()],
-        prop_oneof![8 => 0..1u64 << 22, 1 => any::<u64>()],
-        prop_oneof![12 => Just(7), 1 => any::<u8>()],
-    );
-    let counts = prop_oneof![8 => (1..4u8, 1..4u8), 1 => any::<(u8, u8)>()];
-    let ends = prop::collection::vec(any::<Index>(), 11);
-    let noise = prop::collection::vec((0..256usize, any::<u8>()), 0..6);
-    let fields = prop::collection::vec(any::<u8>(), 24);
-    (heads, counts, ends, fields, noise).prop_map(|(heads, counts, ends, fields, noise)| {
-        let (method, mask, flags) = heads;
-        let mut mad = [0; 256];
-        mad[..4].copy_from_slice(&[1, 3, 2, method]);
-        mad[17] = 0x3a;
-        mad[24..27].copy_from_slice(&[1, 1, flags]);
-        mad[48..56].copy_from_slice(&(mask | 3 << 19).to_be_bytes());
-        mad[56..80].copy_from_slice(&fields);
-        (mad[71], mad[72]) = counts;
-        let ports = &WORLD.compiled.parts.topology.end_ports;
-        for (gid, end) in mad[80..].chunks_exact_mut(16).zip(ends) {
-            let port = &ports[end.index(ports.len())];
-            gid[..8].copy_from_slice(&[0xfe, 0x80, 0, 0, 0, 0, 0, 0]);
-            gid[8..].copy_from_slice(&port.guid.get().to_be_bytes());
-        }
-        for (at, value) in noise {
-            mad[at] = value;
-        }
-        mad
-    })
+    let _ = too_long(slot);
 }
 
 /// The digest that a snapshot of these bytes must carry. Whatever is read as an input is noted
@@ -165,33 +278,18 @@ fn the_digest_is_the_snapshots() {
     assert_eq!(bytes[8..16], digest(&bytes[16..]).to_le_bytes());
 }
 
-proptest! {
-    #![proptest_config(cases(6000))]
-
-    #[test]
-    fn any_bytes_are_survived(lid in any::<u16>(), mad in any_mad()) {
-        ask(&WORLD.compiled.snapshot, &slot(lid, mad));
-    }
-
-    #[test]
-    fn likely_requests_are_survived(lid in 0..60u16, mad in likely_mad()) {
-        ask(&WORLD.compiled.snapshot, &slot(lid, mad));
-    }
-
-    /// Silence is for strangers, strange keys, RMPP control and what is no request.
-    #[test]
-    fn multi_path_requests_are_survived(lid in 0..60u16, mad in likely_multi()) {
-        let snapshot = &WORLD.compiled.snapshot;
-        let slot = slot(lid, mad);
-        ask(snapshot, &slot);
-        if respond(snapshot, &slot).is_none() {
-            let has_key = ![0, 1].contains(&u64::from_be_bytes(mad[36..44].try_into().unwrap()));
-            let is_stranger = snapshot.port_by_lid(lid).is_none();
-            let is_control = sa_fastpath::rmpp::is_part(sa_wire::sa::SaMad::from_bytes(&slot.mad));
-            let is_request = [0x01, 0x02, 0x12, 0x13, 0x14, 0x15].contains(&mad[3]);
-            prop_assert!(has_key || is_stranger || is_control || !is_request || mad[1] != 3);
-        }
-    }
+/// Mostly requests for paths between ports that exist: the torus of the worlds is [`WORLD`]'s.
+fn likely() -> impl Strategy<Value = Slot> {
+    let bytes = prop::collection::vec(any::<u8>(), 160);
+    (bytes, any::<bool>()).prop_map(|(mut bytes, is_multi)| {
+        bytes[0] = 0;
+        let (_, slot) = if is_multi {
+            multi_path_record(&bytes)
+        } else {
+            path_record(&bytes)
+        };
+        slot
+    })
 }
 
 proptest! {
@@ -202,8 +300,7 @@ proptest! {
     #[test]
     fn damaged_snapshots_are_refused_or_safe(
         edits in prop::collection::vec((any::<Index>(), any::<u8>(), any::<bool>()), 1..4),
-        lids in prop::collection::vec(0..60u16, 4),
-        mads in prop::collection::vec(prop_oneof![likely_mad(), likely_multi()], 4),
+        requests in prop::collection::vec(likely(), 4),
     ) {
         let mut bytes = WORLD.compiled.snapshot.as_bytes().to_vec();
         for (at, value, early) in edits {
@@ -214,8 +311,8 @@ proptest! {
         let digest = digest(&bytes[16..]);
         bytes[8..16].copy_from_slice(&digest.to_le_bytes());
         if let Ok(snapshot) = Snapshot::from_bytes(&bytes) {
-            for (lid, mad) in lids.into_iter().zip(mads) {
-                ask(&snapshot, &slot(lid, mad));
+            for slot in requests {
+                survive(&snapshot, &slot);
             }
         }
     }

@@ -121,6 +121,45 @@ pub(crate) fn prefix_routes(dice: &mut Dice, names: &Names) -> String {
     text
 }
 
+/// Second GUIDs for one in `often` of the ports, in the form of `opensm-sa.dump`; before,
+/// among and behind the ports' own in the order of tables.
+pub(crate) fn aliases(dice: &mut Dice, names: &Names, often: usize) -> String {
+    let mut text = "# second GUIDs\n\n".to_owned();
+    let mut seen = names.guids.clone();
+    for base in &names.guids {
+        if !dice.one_in(often) {
+            continue;
+        }
+        for block in 0..=dice.below(2) {
+            let mut guids = [0_u64; 8];
+            for (place, guid) in guids.iter_mut().enumerate() {
+                let alias = match dice.below(3) {
+                    0 => dice.next(),
+                    1 => base ^ 1 << dice.below(64),
+                    _ => base ^ u64::from(dice.byte()) << 56,
+                };
+                let is_own = block == 0 && place == 0;
+                if !is_own && dice.one_in(5) && alias != 0 && !seen.contains(&alias) {
+                    seen.push(alias);
+                    *guid = alias;
+                }
+            }
+            if block == 0 {
+                guids[0] = *base;
+            }
+            let _ = write!(
+                text,
+                "GUIDInfo Record: base_guid=0x{base:016x} lid=0x0001 block_num=0x{block:x}"
+            );
+            for (place, guid) in guids.iter().enumerate() {
+                let _ = write!(text, " guid{place}=0x{guid:016x}");
+            }
+            text.push_str("\n\n");
+        }
+    }
+    text
+}
+
 fn sl(dice: &mut Dice) -> String {
     if dice.one_in(2) {
         format!(", sl={}", dice.below(16))

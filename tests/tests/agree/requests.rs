@@ -5,7 +5,7 @@ use sa_wire::mad::method;
 use sa_wire::multipath_record::{MultiPathCompMask, MultiPathRecord};
 use sa_wire::path_record::{FlowWord, NumbPathByte, PathCompMask, PathRecord, SelectedValue};
 use sa_wire::umad::Slot;
-use sa_wire::{Gid, SubnetPrefix};
+use sa_wire::{Gid, Guid, SubnetPrefix};
 use sm_control::request::{multi_path_request, path_request};
 
 use crate::dialects::TCLASSES;
@@ -94,7 +94,17 @@ fn listed(dice: &mut Dice, world: &World) -> Gid {
         return Gid(gid(dice, world, port.guid.get()));
     }
     let prefix = world.parts.options.subnet_prefix;
-    Gid::unicast(prefix, port.guid)
+    Gid::unicast(prefix, alias_or_own(dice, world, port.guid))
+}
+
+/// A GUID that the port has, mostly not its own where it has others.
+fn alias_or_own(dice: &mut Dice, world: &World, own: Guid) -> Guid {
+    let aliases = world.parts.aliases.iter();
+    let aliases: Vec<_> = aliases.filter(|(_, base)| *base == own).collect();
+    if aliases.is_empty() || dice.one_in(3) {
+        return own;
+    }
+    dice.pick(&aliases).0
 }
 
 /// What only MultiPathRecord has to go wrong.
@@ -354,6 +364,7 @@ fn gid(dice: &mut Dice, world: &World, guid: u64) -> [u8; 16] {
         3..=12 => 0xfe80 << 48,
         _ => own,
     };
+    let guid = Guid::new(guid).map_or(guid, |own| alias_or_own(dice, world, own).get());
     let guid = match dice.below(24) {
         0 => world.node_guid(dice),
         1 => dice.pick(&[0, 1, u64::MAX, guid ^ 1, guid.swap_bytes()]),

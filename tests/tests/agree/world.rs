@@ -40,6 +40,8 @@ pub(crate) struct Recipe {
     pub(crate) policy: Option<String>,
     pub(crate) opensm_conf: Option<String>,
     pub(crate) prefix_routes: Option<String>,
+    /// An `opensm-sa.dump` with alias GUIDs.
+    pub(crate) aliases: Option<String>,
     pub(crate) qos: Option<bool>,
     pub(crate) lmc: Option<u8>,
     pub(crate) mtu: Option<Mtu>,
@@ -57,7 +59,7 @@ impl Recipe {
             Kind::Torus => fabrics::torus(dice),
             Kind::Chain => fabrics::chain(dice),
             Kind::ManyTables => fabrics::many_hosts(dice, 1100),
-            Kind::ManyLids => fabrics::many_hosts(dice, 6),
+            Kind::ManyLids => fabrics::many_hosts(dice, 9),
         };
         let names = names(&net);
         let partitions = match kind {
@@ -67,7 +69,7 @@ impl Recipe {
             _ => Some(options::partitions(dice, &names)),
         };
         let lmc = match kind {
-            Kind::ManyLids => Some(6),
+            Kind::ManyLids => Some(7),
             Kind::ManyTables => Some(0),
             _ => dice.one_in(3).then(|| dice.within(0, 2)),
         };
@@ -78,6 +80,13 @@ impl Recipe {
             policy: (!dice.one_in(4)).then(|| options::policy(dice, &names)),
             opensm_conf: (!dice.one_in(4)).then(|| options::opensm_conf(dice)),
             prefix_routes: (!dice.one_in(3)).then(|| options::prefix_routes(dice, &names)),
+            aliases: match kind {
+                Kind::ManyLids => None,
+                _ => dice.one_in(3).then(|| {
+                    let often = dice.pick(&[1, 4, 12]);
+                    options::aliases(dice, &names, often)
+                }),
+            },
             qos: dice
                 .one_in(5)
                 .then(|| kind == Kind::Torus && dice.one_in(2)),
@@ -110,6 +119,7 @@ impl Recipe {
             policy: put("policy.conf", &self.policy),
             opensm_conf: put("opensm.conf", &self.opensm_conf),
             prefix_routes: put("prefix-routes.conf", &self.prefix_routes),
+            aliases: put("opensm-sa.dump", &self.aliases),
             on_policy_error: OnPolicyError::None,
             qos: self.qos,
             lmc: self.lmc.map(|lmc| Lmc::new(lmc).unwrap()),

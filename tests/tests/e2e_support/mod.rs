@@ -2,6 +2,9 @@
 #![allow(dead_code, reason = "each test binary uses a part")]
 #![allow(unreachable_pub, reason = "shared by inclusion")]
 
+pub mod client;
+pub mod seen;
+
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};

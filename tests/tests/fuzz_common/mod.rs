@@ -1,7 +1,21 @@
-//! Damage to files, and a small world to damage.
+//! Damage to files, and a small world to damage; requests, and what their replies are judged by.
+//! The fuzzers in `fuzz` have the latter modules too.
 
 #![allow(dead_code, unreachable_pub, reason = "each test uses a part")]
-#![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::cast_possible_truncation,
+    reason = "helpers of tests fail the test; the numbers are small"
+)]
+
+pub mod asks;
+pub mod corpus;
+pub mod dice;
+pub mod legal;
+pub mod transfers;
+pub mod wire;
+pub mod worlds;
 
 use std::path::Path;
 use std::sync::LazyLock;
