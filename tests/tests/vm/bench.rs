@@ -1,0 +1,160 @@
+//! OpenSM and this program as SAs of the same subnet, asked the same.
+
+mod client;
+mod seen;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use anyhow::{Result, ensure};
+use sa_wire::mad::method;
+use sa_wire::records::Layout;
+use sa_wire::sa::AttributeId;
+
+pub(crate) use client::{Client, Request};
+use seen::{LIDS, SL, raced, records_in, seen, set_sls, shown};
+
+pub(crate) const SA_KEY: u64 = 1;
+
+/// What clients set: OpenSM's beside it, not ours (deviation 6).
+const STATE: [AttributeId; 3] = [
+    AttributeId::SERVICE_RECORD,
+    AttributeId::MC_MEMBER_RECORD,
+    AttributeId::INFORM_INFO_RECORD,
+];
+
+/// What was compared.
+#[derive(Default)]
+pub(crate) struct Bench {
+    /// OpenSM's tables, by attribute and requester.
+    tables: BTreeMap<(AttributeId, u16), Vec<Vec<u8>>>,
+    /// By attribute: requests, of which records were found, records, differences.
+    counts: BTreeMap<AttributeId, Counts>,
+    differences: Vec<String>,
+    /// On a torus, the SL of each path by its LIDs, as OpenSM's PathRecords have it: its
+    /// MultiPathRecords have another (deviation 19).
+    engine_sls: Option<BTreeMap<[u8; 4], u8>>,
+}
+
+#[derive(Default)]
+struct Counts {
+    asked: usize,
+    found: usize,
+    records: usize,
+}
+
+impl Bench {
+    /// Every record of an attribute, by the client's own account of OpenSM.
+    pub(crate) fn learn(&mut self, client: &mut Client) -> Result<()> {
+        for layout in Layout::ALL {
+            if layout.attribute != AttributeId::CLASS_PORT_INFO {
+                let table = client.table(layout.attribute)?;
+                self.tables.insert((layout.attribute, client.lid), table);
+            }
+        }
+        Ok(())
+    }
+
+    /// The routing engine chooses SLs.
+    pub(crate) fn learn_sls(&mut self, client: &mut Client) -> Result<()> {
+        let paths = client.table(AttributeId::PATH_RECORD)?;
+        let sl = |record: &Vec<u8>| Some((*record.get(LIDS)?.first_chunk()?, record.get(SL)? & 15));
+        self.engine_sls = Some(paths.iter().filter_map(sl).collect());
+        Ok(())
+    }
+
+    /// What was learnt of an attribute.
+    pub(crate) fn all(&self, layout: &Layout, requester: u16) -> Vec<Vec<u8>> {
+        let known = self.tables.get(&(layout.attribute, requester));
+        known.cloned().unwrap_or_default()
+    }
+
+    /// Asks both and notes what differs.
+    pub(crate) fn compare(&mut self, client: &mut Client, request: &Request) -> Result<()> {
+        if STATE.contains(&request.attribute) {
+            return Ok(());
+        }
+        let mut request = request.clone();
+        if let Some((_, bit, _)) = raced(request.attribute) {
+            request.mask &= !bit;
+        }
+        let is_by_engine = request.asked == method::GET_MULTI && self.engine_sls.is_some();
+        if is_by_engine {
+            // OpenSM grants any.
+            request.mask &= !MULTI_PATH_SL;
+        }
+        let (first, second) = (client.theirs, client.ours);
+        let mut theirs = client.ask(first, &request, BRIEF)?;
+        let mut ours = client.ask(second, &request, BRIEF)?;
+        // Slow is not silent.
+        if theirs.is_none() {
+            let patience = if ours.is_some() { PATIENCE } else { SILENCE };
+            theirs = client.ask(first, &request, patience)?;
+        }
+        if ours.is_none() && theirs.is_some() {
+            ours = client.ask(second, &request, PATIENCE)?;
+        }
+        let counts = self.counts.entry(request.attribute).or_default();
+        counts.asked += 1;
+        if let Some(reply) = &theirs {
+            let records = records_in(reply);
+            counts.found += usize::from(records > 0);
+            counts.records += records;
+        }
+        let (mut theirs, ours) = (
+            theirs.map(|reply| seen(&request, reply)),
+            ours.map(|reply| seen(&request, reply)),
+        );
+        if let (true, Some(reply), Some(sls)) = (is_by_engine, &mut theirs, &self.engine_sls) {
+            set_sls(reply, sls);
+        }
+        if theirs == ours {
+            return Ok(());
+        }
+        self.differences.push(shown(
+            &request,
+            client.lid,
+            theirs.as_deref(),
+            ours.as_deref(),
+        ));
+        Ok(())
+    }
+
+    /// Prints the counts as results. Errors: some replies differ.
+    pub(crate) fn finish(&self) -> Result<()> {
+        for (attribute, counts) in &self.counts {
+            println!(
+                "{:6} requests for {attribute} compared, {} of them found {} records",
+                counts.asked, counts.found, counts.records
+            );
+            println!("result 0x{:04x} {}", attribute.get(), counts.asked);
+            println!("result 0x{:04x}.found {}", attribute.get(), counts.found);
+        }
+        for attribute in self.counts.keys() {
+            let name = format!("0x{:04x} ", attribute.get());
+            let some = self
+                .differences
+                .iter()
+                .filter(|text| text.starts_with(&name));
+            some.take(SHOWN).for_each(|text| println!("{text}"));
+        }
+        println!("result differences {}", self.differences.len());
+        ensure!(
+            self.differences.is_empty(),
+            "{} unexplained differences",
+            self.differences.len()
+        );
+        Ok(())
+    }
+}
+
+/// Bit of MultiPathRecord's mask.
+const MULTI_PATH_SL: u64 = 1 << 9;
+/// Of each attribute. Units: differences.
+const SHOWN: usize = 4;
+/// Longer than an SA takes under emulation, mostly.
+const BRIEF: Duration = Duration::from_millis(400);
+/// When neither has replied.
+const SILENCE: Duration = Duration::from_secs(3);
+/// Longer than it ever takes.
+const PATIENCE: Duration = Duration::from_secs(15);
