@@ -64,6 +64,46 @@ pub struct Subnet {
     pub sa_key: u64,
     /// Partitions may hold full and limited entries of one base on one port.
     pub allow_both_pkeys: bool,
+    /// What rates answers may have.
+    pub rate_limit: RateLimit,
+}
+
+/// What rates answers may have. Source: OpenSM `osm_sa_path_record.c` (`pr_rcv_build_pr`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum RateLimit {
+    /// Those that the ports know.
+    #[default]
+    Ports,
+    /// None that came after 300 Gb/s (code 18): `use_original_extended_sa_rates_only` of OpenSM
+    /// 3.3.23.
+    Original,
+    /// None with a larger code or faster: `max_rate_enum` of newer ones.
+    Code(u8),
+}
+
+impl RateLimit {
+    /// What an answer says instead of a rate. Shape: codes.
+    pub fn apply(self, code: u8) -> u8 {
+        match self {
+            Self::Original => match code {
+                19 => 15,
+                20 => 7,
+                21.. => 18,
+                old => old,
+            },
+            Self::Code(limit) if limit < code => reduced(code, limit),
+            Self::Ports | Self::Code(_) => code,
+        }
+    }
+}
+
+/// The next slower rate that is neither faster than the limit nor of a larger code.
+fn reduced(code: u8, limit: u8) -> u8 {
+    let rank = |code: u8| Rate::from_code(code).map_or(0, |rate| rate.rank().get());
+    let slower = (1..rank(code)).rev();
+    let slower = slower.filter_map(|rank| Some(RateRank::from_raw(rank)?.rate().code()));
+    let mut fits = slower.filter(|code| rank(*code) <= rank(limit) && *code <= limit);
+    fits.next().unwrap_or(Rate::SDR_1X.code())
 }
 
 impl Default for Subnet {
@@ -76,6 +116,7 @@ impl Default for Subnet {
             max_rate_code: 22,
             sa_key: 1,
             allow_both_pkeys: false,
+            rate_limit: RateLimit::Ports,
         }
     }
 }

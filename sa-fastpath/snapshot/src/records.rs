@@ -139,7 +139,16 @@ pub struct SubnetRecord {
     pub columns: u32,
     /// Rows of the pair table.
     pub rows: u32,
+    /// Code that an answer has for each rank of a rate.
+    pub rates: [u8; RATE_RANKS],
+    /// 1 when the ports have no say in it.
+    pub rates_limited: u8,
+    /// Zero.
+    pub reserved: [u8; 7],
 }
+
+/// Ranks of rates, and 0 for none.
+pub(crate) const RATE_RANKS: usize = 24;
 
 /// A distinct P_Key table.
 #[derive(Debug, Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout)]
@@ -375,7 +384,7 @@ const _: () = assert!(size_of::<GroupRecord>() == 36);
 const _: () = assert!(size_of::<PrefixRouteRecord>() == 16);
 const _: () = assert!(size_of::<PortRecord>() == 32);
 const _: () = assert!(size_of::<PathClassRecord>() == 4);
-const _: () = assert!(size_of::<SubnetRecord>() == 64);
+const _: () = assert!(size_of::<SubnetRecord>() == 96);
 const _: () = assert!(size_of::<LevelRecord>() == 16);
 const _: () = assert!(size_of::<PathBitsRecord>() == 16);
 const _: () = assert!(size_of::<PolicyRecord>() == 64);

@@ -6,7 +6,7 @@ mod far;
 mod policy;
 mod rules;
 
-use sa_wire::{Mtu, RateRank};
+use sa_wire::{Mtu, Rate, RateRank};
 
 use crate::build::{LIDS, MATRIX_SETS};
 use crate::error::LoadError;
@@ -58,6 +58,13 @@ fn subnet(snapshot: &Snapshot) -> Checked {
     let reverse = record.judge_reverse & !(REVERSE_PATH | REVERSE_POLICY) == 0;
     check(reverse, "subnet", "unknown reverse flags")?;
     check(record.resp_time < 32, "subnet", "response time over 31")?;
+    let is_rate = |code: &u8| *code == 0 || Rate::from_code(*code).is_ok();
+    let rates = record.rates.iter().all(is_rate) && record.rates_limited <= 1;
+    check(
+        rates && record.reserved == [0; 7],
+        "subnet",
+        "rates of answers",
+    )?;
     check(
         (2..=63).contains(&record.max_rate_code),
         "subnet",

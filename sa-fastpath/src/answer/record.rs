@@ -2,10 +2,10 @@
 
 use sa_snapshot::model::Echo;
 use sa_snapshot::{PortIx, PortRecord, Snapshot, level_flags, port_flags};
+use sa_wire::Sl;
 use sa_wire::path_record::{
     FlowWord, NumbPathByte, PathCompMask, PathRecord, QosClassSl, SelectedValue,
 };
-use sa_wire::{RateRank, Sl};
 
 use super::query::Direction;
 use super::{Parameters, PathQuery};
@@ -32,7 +32,7 @@ pub(crate) fn build<const RFC: bool>(
     } else {
         (0, 0)
     };
-    let rate = rate_code(parameters.rate, from, to, reversible);
+    let rate = rate_code(snapshot, parameters.rate, from, to, reversible);
     PathRecord {
         service_id: 0.into(),
         dgid: gid(snapshot, to.guid),
@@ -104,9 +104,16 @@ pub(super) fn gid(snapshot: &Snapshot, interface_id: [u8; 8]) -> [u8; 16] {
 /// The rate as the ends understand it: codes that came with newer link types are lowered for
 /// ports that do not have those. Source: OpenSM `osm_helper.c` (`ib_path_rate_2x_hdr_fixups`).
 #[inline(always)]
-fn rate_code(rank: u8, from: &PortRecord, to: &PortRecord, reversible: bool) -> u8 {
-    let code = RateRank::from_raw(rank).map_or(0, |rank| rank.rate().code());
-    if code < 19 {
+fn rate_code(
+    snapshot: &Snapshot,
+    rank: u8,
+    from: &PortRecord,
+    to: &PortRecord,
+    reversible: bool,
+) -> u8 {
+    let subnet = snapshot.subnet();
+    let code = subnet.rates.get(usize::from(rank)).copied().unwrap_or(0);
+    if code < 19 || subnet.rates_limited == 1 {
         return code;
     }
     let code = understood_by(from.flags, code);

@@ -99,6 +99,8 @@ impl Parts {
             qos: self.qos(),
             packet_life: self.options.subnet_timeout,
             max_rate_code: self.options.max_rate_code(),
+            max_rate_enum: self.options.max_rate_enum,
+            original_rates_only: self.options.use_original_extended_sa_rates_only,
             sa_key: self.options.sa_key,
             allow_both_pkeys: self.options.allow_both_pkeys,
             most_records: crate::slow_sa::MAX_RECORDS,

@@ -17,6 +17,7 @@ pub fn subnet_options(options: &OpenSmOptions) -> Subnet {
         max_rate_code: options.max_rate_code(),
         sa_key: options.sa_key,
         allow_both_pkeys: options.allow_both_pkeys,
+        rate_limit: options.rate_limit(),
     }
 }
 

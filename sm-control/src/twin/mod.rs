@@ -68,6 +68,10 @@ pub struct TwinOptions {
     pub packet_life: u8,
     /// The largest rate code that requests may carry.
     pub max_rate_code: u8,
+    /// The option of that name of newer OpenSMs, 63 for all.
+    pub max_rate_enum: Option<u8>,
+    /// `use_original_extended_sa_rates_only`.
+    pub original_rates_only: bool,
     /// Requests with another key that is not zero get no reply.
     pub sa_key: u64,
     /// A port may be a full and a limited member of one partition at once.
@@ -84,6 +88,8 @@ impl Default for TwinOptions {
             qos: Qos::Off,
             packet_life: 18,
             max_rate_code: 22,
+            max_rate_enum: None,
+            original_rates_only: false,
             sa_key: 1,
             allow_both_pkeys: false,
             most_records: 65_536,

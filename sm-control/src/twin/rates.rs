@@ -56,6 +56,32 @@ pub(super) const fn fixed_up(code: u8, caps: RateCaps) -> u8 {
     }
 }
 
+/// The rate that an answer has by the options of the SM; none where they leave it to the ports.
+pub(super) fn by_options(code: u8, newest: Option<u8>, original_only: bool) -> Option<u8> {
+    const LAST_ORIGINAL: u8 = 18;
+    let newest = newest.map(|newest| match original_only {
+        true => newest.min(LAST_ORIGINAL),
+        false => newest,
+    });
+    match newest {
+        None if original_only => Some(match code {
+            0..=LAST_ORIGINAL => code,
+            19 => 15,
+            20 => 7,
+            _ => LAST_ORIGINAL,
+        }),
+        None | Some(25..) => None,
+        Some(newest) if code <= newest => Some(code),
+        Some(newest) => {
+            let mut slower = previous(code)?;
+            while slower > 2 && (compare(slower, newest).is_gt() || slower > newest) {
+                slower = previous(slower)?;
+            }
+            Some(slower)
+        }
+    }
+}
+
 fn order(code: u8) -> u8 {
     ORDER.get(usize::from(code)).copied().unwrap_or(0)
 }
@@ -76,6 +102,24 @@ mod tests {
         for code in 2..=24 {
             let rate = sa_wire::Rate::from_code(code).unwrap();
             assert_eq!(order(code), rate.rank().get(), "code {code}");
+        }
+    }
+
+    #[test]
+    fn options_limit_what_answers_say() {
+        let original = |code| by_options(code, None, true);
+        assert_eq!([18, 19, 20, 24].map(original), [18, 15, 7, 18].map(Some));
+        assert_eq!(by_options(24, Some(63), false), None);
+        // 112 is faster than 100, of a smaller code; 60 is the next below both.
+        assert_eq!(by_options(16, Some(12), false), Some(12));
+        assert_eq!(by_options(20, Some(18), true), Some(8));
+        assert_eq!(by_options(24, Some(2), false), Some(2));
+        for (code, newest) in (2..=24).flat_map(|code| (2..=24).map(move |limit| (code, limit))) {
+            let limit = sa_snapshot::model::RateLimit::Code(newest);
+            assert_eq!(
+                by_options(code, Some(newest), false),
+                Some(limit.apply(code))
+            );
         }
     }
 

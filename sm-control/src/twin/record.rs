@@ -21,10 +21,17 @@ impl Twin<'_> {
         reversible: bool,
         preference: u8,
     ) -> PathRecord {
-        let mut rate = rates::fixed_up(parameters.rate, self.inputs.rate_caps[from.port.index()]);
-        if reversible {
-            rate = rates::fixed_up(rate, self.inputs.rate_caps[to.port.index()]);
-        }
+        let (newest, original_only) =
+            (self.options.max_rate_enum, self.options.original_rates_only);
+        let by_options = rates::by_options(parameters.rate, newest, original_only);
+        let rate = by_options.unwrap_or_else(|| {
+            let caps = |place: Place| self.inputs.rate_caps[place.port.index()];
+            let rate = rates::fixed_up(parameters.rate, caps(from));
+            match reversible {
+                true => rates::fixed_up(rate, caps(to)),
+                false => rate,
+            }
+        });
         let is_loopback = from.port == to.port;
         let packet_life = if is_loopback {
             0

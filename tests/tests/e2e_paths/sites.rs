@@ -307,9 +307,8 @@ pub(crate) fn at_random(dice: &mut Dice) -> Site {
     }
 }
 
-/// Options that say which rates there are: OpenSM 3.3.23 does not know the one, and takes the other
-/// for what it answers only, this program also for what it may be asked.
-const NOT_ASKED: [&str; 2] = ["max_rate_enum", "use_original_extended_sa_rates_only"];
+/// The one that OpenSM 3.3.23 does not know.
+const NOT_ASKED: [&str; 1] = ["max_rate_enum"];
 
 /// Port GUIDs in a net file.
 fn guids(net: &str) -> Vec<u64> {

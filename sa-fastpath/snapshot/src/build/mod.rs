@@ -6,7 +6,7 @@ mod file;
 mod index;
 mod policy;
 
-use sa_wire::{NodeType, SlVlMask};
+use sa_wire::{NodeType, RateRank, SlVlMask};
 use zerocopy::{Immutable, IntoBytes};
 
 use crate::error::BuildError;
@@ -15,10 +15,10 @@ use crate::layout::SectionId;
 use crate::lookup::{
     ENGINE_KEEP, ENGINE_TORUS, PAIRS_DENSE, PAIRS_UNIFORM, REVERSE_PATH, REVERSE_POLICY,
 };
-use crate::model::{EngineSl, Model, Pairs, PathClass, PathTables, PortRow};
+use crate::model::{EngineSl, Model, Pairs, PathClass, PathTables, PortRow, RateLimit};
 use crate::pkeys;
 use crate::records::{
-    PathClassRecord, PkeySetRecord, PortRecord, SubnetRecord, pack_capacity, port_flags,
+    PathClassRecord, PkeySetRecord, PortRecord, RATE_RANKS, SubnetRecord, pack_capacity, port_flags,
 };
 use crate::snapshot::Snapshot;
 
@@ -341,6 +341,9 @@ impl<'a> Builder<'a> {
             across_class,
             columns,
             rows,
+            rates: rates(options.rate_limit),
+            rates_limited: u8::from(options.rate_limit != RateLimit::Ports),
+            reserved: [0; 7],
         };
         self.put(SectionId::Subnet, &[record]);
     }
@@ -350,6 +353,16 @@ impl<'a> Builder<'a> {
             *payload = elements.as_bytes().to_vec();
         }
     }
+}
+
+/// The code of an answer for each rank.
+fn rates(limit: RateLimit) -> [u8; RATE_RANKS] {
+    let mut rates = [0; RATE_RANKS];
+    for (place, rank) in rates.iter_mut().zip(0..) {
+        let rate = RateRank::from_raw(rank);
+        *place = rate.map_or(0, |rank| limit.apply(rank.rate().code()));
+    }
+    rates
 }
 
 const NO_PATH: PathClassRecord = PathClassRecord {

@@ -9,6 +9,7 @@ mod names;
 mod qos;
 mod value;
 
+use sa_snapshot::model::RateLimit;
 use sa_wire::{Guid, Lmc, Sl, SubnetPrefix};
 
 pub use self::qos::{PortClass, QosSet, QosTables, VlArbEntry, fit_sl2vl, fit_vl_arb};
@@ -262,19 +263,25 @@ impl OpenSmOptions {
         QosTables::build(self.qos_set(class), &self.qos_common)
     }
 
-    /// The largest rate code that requests may carry.
-    pub fn max_rate_code(&self) -> u8 {
-        const ORIGINAL: u8 = 18;
-        const NEWEST: u8 = 24;
-        // 63 is OpenSM's way to write "all".
-        let limit = match self.max_rate_enum {
+    /// The largest rate code that requests may carry: a newer OpenSM, which alone knows
+    /// `max_rate_enum`, knows more.
+    pub const fn max_rate_code(&self) -> u8 {
+        match self.max_rate_enum {
             None => sa_wire::Rate::MAX_OPENSM,
-            Some(limit) => limit.min(NEWEST),
-        };
-        if self.use_original_extended_sa_rates_only {
-            limit.min(ORIGINAL)
-        } else {
-            limit
+            Some(_) => NEWEST_RATE,
+        }
+    }
+
+    /// What rates answers may have.
+    pub fn rate_limit(&self) -> RateLimit {
+        const ORIGINAL: u8 = 18;
+        let original = self.use_original_extended_sa_rates_only;
+        match self.max_rate_enum {
+            None if original => RateLimit::Original,
+            Some(limit) if original => RateLimit::Code(limit.min(ORIGINAL)),
+            // 63 is OpenSM's way to write "all".
+            Some(limit) if limit <= NEWEST_RATE => RateLimit::Code(limit),
+            None | Some(_) => RateLimit::Ports,
         }
     }
 
@@ -286,6 +293,9 @@ impl OpenSmOptions {
         (8..31).find(reaches).unwrap_or(31)
     }
 }
+
+/// The largest code of a rate, 1,200 Gb/s.
+const NEWEST_RATE: u8 = 24;
 
 #[cfg(test)]
 mod tests;

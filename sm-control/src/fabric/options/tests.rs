@@ -1,3 +1,5 @@
+use sa_snapshot::model::RateLimit;
+
 use super::names::NOT_USED;
 use super::*;
 use crate::fabric::error::Oddity;
@@ -102,12 +104,18 @@ fn odd_tables_are_noted_and_used() {
 
 #[test]
 fn the_largest_rate_follows_both_options() {
-    assert_eq!(
-        options("use_original_extended_sa_rates_only TRUE\n").max_rate_code(),
-        18
-    );
-    assert_eq!(options("max_rate_enum 63\n").max_rate_code(), 24);
-    assert_eq!(options("max_rate_enum 10\n").max_rate_code(), 10);
+    let seen = |text: &str| {
+        let options = options(text);
+        (options.max_rate_code(), options.rate_limit())
+    };
+    let original = "use_original_extended_sa_rates_only TRUE\n";
+    assert_eq!(seen(""), (22, RateLimit::Ports));
+    assert_eq!(seen(original), (22, RateLimit::Original));
+    assert_eq!(seen("max_rate_enum 63\n"), (24, RateLimit::Ports));
+    assert_eq!(seen("max_rate_enum 10\n"), (24, RateLimit::Code(10)));
+    let both = |limit| seen(&format!("{original}max_rate_enum {limit}\n"));
+    assert_eq!(both(63), (24, RateLimit::Code(18)));
+    assert_eq!(both(12), (24, RateLimit::Code(12)));
     assert!(refusal("max_rate_enum 25\n").contains("2 to 24"));
 }
 
