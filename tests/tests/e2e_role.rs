@@ -222,6 +222,26 @@ fn a_reader_refuses_what_is_another_ones() -> Result<()> {
         let (status, _) = bed.ask(&set)?;
         ensure!(status == "0x000c", "{set:?}: {status}");
     }
+    // What it reads it answers, as any tool may ask.
+    let paths = bed.ask(&["mpr", "--sgid", OWN, "--dgid", "0x100001,0x100011"])?;
+    ensure!(paths.0 == "0x0000" && paths.1.len() == 2, "{paths:?}");
+    let none = [
+        "mpr",
+        "--sgid",
+        OWN,
+        "--dgid",
+        "0x100001",
+        "--sl",
+        "3",
+        "--numb-path",
+        "0",
+    ];
+    let none = bed.ask(&none)?;
+    ensure!(none.0 == "0x0000" && none.1.is_empty(), "{none:?}");
+    // One bit of a pair alone counts for nothing, half a service id is refused.
+    let half = ["pr", "--slid", "1", "--dlid", "3", "--mask"];
+    ensure!(bed.ask(&[&half[..], &["0x10000"]].concat())?.0 == "0x0000");
+    ensure!(bed.ask(&[&half[..], &["0x1"]].concat())?.0 == "0x0600");
     ensure!(
         !bed.state.path().join(JOURNAL).exists(),
         "a reader keeps no journal"

@@ -1,6 +1,8 @@
 //! `sapphire query`: an SA client.
 
 mod client;
+mod components;
+mod multi_path;
 mod path;
 mod record;
 mod show;
@@ -14,6 +16,9 @@ pub(crate) enum Query {
     /// Ask for PathRecords
     #[command(alias = "PR")]
     Pr(Box<path::Pr>),
+    /// Ask for paths between several sources and destinations (MultiPathRecord)
+    #[command(alias = "MPR")]
+    Mpr(Box<multi_path::Mpr>),
     #[command(flatten)]
     Record(record::Record),
 }
@@ -30,6 +35,7 @@ fn number<T: TryFrom<u64>>(text: &str) -> Result<T, String> {
 pub(crate) fn run(verb: &Query) -> Outcome {
     match verb {
         Query::Pr(pr) => path::run(pr),
+        Query::Mpr(mpr) => multi_path::run(mpr),
         Query::Record(record) => record::run(record),
     }
 }

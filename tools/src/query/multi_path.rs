@@ -1,0 +1,72 @@
+//! MultiPathRecords.
+
+use clap::Args;
+use sa_wire::mad::Status;
+use sa_wire::multipath_record::{MultiPathCompMask, MultiPathRecord};
+use sa_wire::path_record::PathCompMask;
+use sa_wire::sa::SaMad;
+use sa_wire::{Gid, ServiceId};
+use sm_control::request;
+
+use super::client::Way;
+use super::components::Components;
+use super::path::{gid, print};
+use crate::failure::{Failure, Outcome};
+use crate::inputs::or_fail;
+
+#[derive(Debug, Args)]
+pub(crate) struct Mpr {
+    #[command(flatten)]
+    way: Way,
+    /// Source GID, or a port GUID as 0x...; any number, with commas or by repeating the option
+    #[arg(long, value_name = "GID|GUID", value_parser = gid, value_delimiter = ',', required = true)]
+    sgid: Vec<Gid>,
+    /// Destination GID, or a port GUID as 0x...; 11 GIDs in all
+    #[arg(long, value_name = "GID|GUID", value_parser = gid, value_delimiter = ',', required = true)]
+    dgid: Vec<Gid>,
+    /// IndependenceSelector
+    #[arg(long, value_name = "0..3", value_parser = clap::value_parser!(u8).range(0..4))]
+    independence: Option<u8>,
+    #[command(flatten)]
+    components: Components,
+}
+
+pub(super) fn run(verb: &Mpr) -> Outcome {
+    let (mask, record) = request_record(verb);
+    let slot = request::multi_path_request(0, mask, &record, &verb.sgid, &verb.dgid);
+    let mut slot = slot.map_err(|error| Failure::Usage(error.to_string()))?;
+    SaMad::from_bytes_mut(&mut slot.mad).sa.sm_key = verb.components.sa_key.unwrap_or(0).into();
+    let reply = verb.way.ask(&slot)?;
+    let (status, records) = or_fail(request::parse(&reply))?;
+    print(verb.way.json, Status(status), &records)
+}
+
+fn request_record(verb: &Mpr) -> (MultiPathCompMask, MultiPathRecord) {
+    let (asked, path) = verb.components.of_path();
+    let mut record = MultiPathRecord {
+        flow: path.flow,
+        tclass: path.tclass,
+        numb_path: path.numb_path,
+        pkey: path.pkey,
+        qos_class_sl: path.qos_class_sl,
+        mtu: path.mtu,
+        rate: path.rate,
+        packet_life: path.packet_life,
+        independence: verb.independence.unwrap_or(0) << 6,
+        ..MultiPathRecord::default()
+    };
+    record.set_service_id(ServiceId(path.service_id.get()));
+    let mut mask = MultiPathCompMask(verb.components.mask.unwrap_or(0)) | of_path(asked);
+    if verb.independence.is_some() {
+        mask = mask | MultiPathCompMask::INDEPENDENCE_SELECTOR;
+    }
+    (mask, record)
+}
+
+/// The same components in the mask of MultiPathRecord.
+fn of_path(asked: PathCompMask) -> MultiPathCompMask {
+    let bits = (0..64).map(|bit| MultiPathCompMask(1 << bit));
+    // Every bit of the one stands for at most one of the other.
+    let same = bits.filter(|bit| bit.path_components().0 & asked.0 != 0);
+    same.fold(MultiPathCompMask(0), |mask, bit| mask | bit)
+}
