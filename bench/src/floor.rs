@@ -17,6 +17,18 @@ pub struct PauseFloor {
     pub share: f64,
 }
 
+impl PauseFloor {
+    /// Both measurements together, one before and one after, of equal duration.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            gaps: self.gaps + other.gaps,
+            longest: self.longest.max(other.longest),
+            share: f64::midpoint(self.share, other.share),
+        }
+    }
+}
+
 /// Spins on the calling thread for `duration`.
 pub fn measure_pause_floor(duration: Duration) -> PauseFloor {
     let start = Instant::now();

@@ -1,5 +1,5 @@
-//! Load generator and measurement: request pools with expected replies, closed and open loops over
-//! a ring, CPU time, pause floor.
+//! Load generator and measurement: request pools with expected replies, passes in memory, closed
+//! and open loops over a ring and against a live SA, CPU time, pause floor.
 //!
 //! A run with one wrong reply is void: every reply is compared whole with what the slow twins
 //! expect. Latency is measured from the time a request was *due*, so a stalled server cannot hide
@@ -8,6 +8,10 @@
 pub mod clock;
 pub mod closed;
 pub mod floor;
+pub mod latency;
+pub mod line;
+pub mod live;
+pub mod memory;
 pub mod open;
 pub mod pool;
 pub mod rules;
@@ -15,5 +19,6 @@ pub mod synthetic;
 
 pub use closed::{ClosedLoop, ClosedReport, Seen};
 pub use floor::{PauseFloor, measure_pause_floor};
+pub use latency::Latency;
 pub use open::{OpenLoop, OpenReport};
 pub use pool::{Expected, Generations, Pool, Request};

@@ -8,6 +8,9 @@ use sa_wire::umad::Slot;
 /// Bytes of a MAD.
 pub const REQUEST_BYTES: usize = 256;
 
+/// Bytes before the records of a reply.
+const HEADERS: usize = 56;
+
 /// Bytes of a PathRecord request that are not zero, in whole cache lines.
 const SHORT_BYTES: usize = 128;
 
@@ -32,6 +35,14 @@ impl Request {
             mad: Box::new(*mad),
             is_long: get_multi || behind.into_iter().any(|byte| *byte != 0),
         }
+    }
+
+    /// As it lies in a slot.
+    pub fn slot(&self) -> Slot {
+        let mut slot = Slot::EMPTY;
+        slot.header.lid = self.lid.into();
+        slot.mad = *self.mad;
+        slot
     }
 }
 
@@ -130,6 +141,13 @@ impl Pool {
         (oldest..=newest).any(is_silent)
     }
 
+    /// True when this is the right reply of any length to request `index` in the first generation.
+    pub(crate) fn is_long_reply(&self, index: usize, tid: u64, reply: Option<&[u8]>) -> bool {
+        let expected = self.expected(index, 0);
+        let is_its = |reply: &[u8]| reply.get(8..16) == Some(&tid.to_be_bytes());
+        reply.is_none_or(is_its) && expected.is_some_and(|expected| expected.is_reply(reply))
+    }
+
     #[inline]
     fn expected(&self, index: usize, generation: usize) -> Option<&Expected> {
         self.expected.get(generation)?.get(index)
@@ -139,13 +157,30 @@ impl Pool {
 impl Expected {
     #[inline]
     fn matches(&self, slot: &Slot) -> bool {
+        let length = usize::try_from(slot.header.length).unwrap_or(0);
         let [_, _, _, reply_method, high, low, ..] = slot.mad;
         let status = u16::from_be_bytes([high, low]);
         let is_response = reply_method & method::RESPONSE_BIT != 0;
-        let length = usize::try_from(slot.header.length).unwrap_or(0);
         match self {
             Self::Records(records) => {
                 is_response && status == 0 && slot.mad.get(56..length) == Some(records.as_slice())
+            }
+            Self::Error(error) => is_response && status == *error,
+            Self::Silence => false,
+        }
+    }
+
+    /// The same for a reply of any length. Shape: 56 header bytes, then records; none for silence.
+    pub fn is_reply(&self, reply: Option<&[u8]>) -> bool {
+        let head = reply.and_then(|reply| reply.first_chunk::<HEADERS>());
+        let (Some(reply), Some([_, _, _, reply_method, high, low, ..])) = (reply, head) else {
+            return reply.is_none() && *self == Self::Silence;
+        };
+        let status = u16::from_be_bytes([*high, *low]);
+        let is_response = reply_method & method::RESPONSE_BIT != 0;
+        match self {
+            Self::Records(records) => {
+                is_response && status == 0 && reply.get(HEADERS..) == Some(records.as_slice())
             }
             Self::Error(error) => is_response && status == *error,
             Self::Silence => false,

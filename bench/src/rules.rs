@@ -1,5 +1,6 @@
 //! Policies and requests of any size for measuring the match step, the same every time.
 
+use core::ops::RangeInclusive;
 use std::fmt::Write;
 
 use policy::PortFacts;
@@ -61,15 +62,33 @@ impl RuleSpec {
         }
     }
 
-    /// The policy in OpenSM's dialect.
+    /// The policy in OpenSM's dialect, for GUIDs that are spread over all 64 bits as those of the
+    /// synthetic torus are.
     pub fn text(&self) -> String {
+        let levels = ["sl: 0", "sl: 1", "sl: 2", "sl: 3"];
+        self.text_of(&levels, &(0..=u64::MAX))
+    }
+
+    /// The same for ports with GUIDs in this range, and with levels that show in the answers of a
+    /// torus, whose engine takes from an SL no more than its upper bit.
+    pub fn text_for(&self, guids: &RangeInclusive<u64>) -> String {
+        let levels = [
+            "sl: 0",
+            "sl: 8",
+            "sl: 0\nmtu-limit: 3",
+            "sl: 8\nmtu-limit: 3",
+        ];
+        self.text_of(&levels, guids)
+    }
+
+    fn text_of(&self, levels: &[&str; 4], guids: &RangeInclusive<u64>) -> String {
         let mut text = "qos-levels\n".to_owned();
-        for (sl, name) in ["default", "L1", "L2", "L3"].iter().enumerate() {
-            text += &format!("qos-level\nname: {name}\nsl: {sl}\nend-qos-level\n");
+        for (level, name) in levels.iter().zip(["default", "L1", "L2", "L3"]) {
+            text += &format!("qos-level\nname: {name}\n{level}\nend-qos-level\n");
         }
         text += "end-qos-levels\nport-groups\n";
         for group in 0..self.groups {
-            self.group(&mut text, group);
+            self.group(&mut text, group, guids);
         }
         text += "end-port-groups\nqos-match-rules\n";
         for rule in 0..self.rules {
@@ -78,12 +97,13 @@ impl RuleSpec {
         text + "end-qos-match-rules\n"
     }
 
-    fn group(&self, text: &mut String, group: u64) {
+    fn group(&self, text: &mut String, group: u64, guids: &RangeInclusive<u64>) {
         *text += &format!("port-group\nname: g{group}\n");
-        // GUIDs of the synthetic torus are spread over all 64 bits.
-        let width = u64::MAX / 10_000 * self.members / self.ranges;
+        let span = guids.end() - guids.start();
+        let width = u128::from(span) * u128::from(self.members) / u128::from(10_000 * self.ranges);
+        let width = u64::try_from(width).map_or(span, |width| width.min(span));
         for range in 0..self.ranges {
-            let first = spread(group * 31 + range, 17) % (u64::MAX - width);
+            let first = guids.start() + spread(group * 31 + range, 17) % (span - width).max(1);
             *text += &format!("port-guid: {first:#x}-{:#x}\n", first + width);
         }
         *text += "end-port-group\n";
@@ -156,34 +176,44 @@ impl RuleSpec {
         (0..count).filter_map(|at| self.query(&drawn, at)).collect()
     }
 
+    /// What the `at`-th request asks for beside its ends, without a P_Key: service id and QoS
+    /// class, each named by seven of ten; half of what is named is what some rule asks for.
+    pub fn asked(&self, at: u64) -> (Option<u64>, Option<u16>) {
+        let dice = |salt: u64, sides: u64| spread(at, 100 + salt) % sides;
+        let narrow = |value: u64| u16::try_from(value).unwrap_or(0);
+        let rule = dice(1, self.rules.max(1));
+        let ids = self.service_ids(rule);
+        let service = || match dice(5, 2) {
+            0 => ids.0 + dice(6, ids.1 - ids.0 + 1),
+            _ => spread(at, 107),
+        };
+        let class = || match dice(9, 2) {
+            0 => narrow(spread(rule, 9) % 4096),
+            _ => narrow(dice(10, 4096)),
+        };
+        let named = |salt: u64| dice(salt, 10) < 7;
+        (named(4).then(service), named(8).then(class))
+    }
+
     fn query(&self, hosts: &[PortIx], at: u64) -> Option<MatchQuery> {
         let dice = |salt: u64, sides: u64| spread(at, 100 + salt) % sides;
         let host = |salt: u64| {
             let place = usize::try_from(dice(salt, hosts.len() as u64)).unwrap_or(0);
             hosts.get(place).copied()
         };
-        let named = |salt: u64| dice(salt, 10) < 7;
-        let as_a_rule = |salt: u64| dice(salt, 2) == 0;
         let rule = dice(1, self.rules.max(1));
-        let narrow = |value: u64| u16::try_from(value).unwrap_or(0);
-        let ids = self.service_ids(rule);
-
+        let pkey = || match dice(12, 2) {
+            0 => 1 + spread(rule, 12) % 64,
+            _ => 1 + dice(13, 0x7ffe),
+        };
+        let (service_id, qos_class) = self.asked(at);
         Some(MatchQuery {
             source: host(2)?,
             destination: host(3)?,
             input: MatchInput {
-                service_id: named(4).then(|| match as_a_rule(5) {
-                    true => ids.0 + dice(6, ids.1 - ids.0 + 1),
-                    false => spread(at, 107),
-                }),
-                qos_class: named(8).then(|| match as_a_rule(9) {
-                    true => narrow(spread(rule, 9) % 4096),
-                    false => narrow(dice(10, 4096)),
-                }),
-                pkey: named(11).then(|| match as_a_rule(12) {
-                    true => narrow(1 + spread(rule, 12) % 64),
-                    false => narrow(1 + dice(13, 0x7ffe)),
-                }),
+                service_id,
+                qos_class,
+                pkey: (dice(11, 10) < 7).then(|| u16::try_from(pkey()).unwrap_or(0)),
             },
         })
     }

@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod answer;
+mod bench;
 mod check;
 mod compile;
 mod demo;
@@ -12,6 +13,7 @@ mod fabric;
 mod failure;
 mod inputs;
 mod json;
+mod load;
 mod policy;
 mod query;
 mod route;
@@ -71,6 +73,10 @@ enum Verb {
     /// Ask a running SA
     #[command(subcommand)]
     Query(query::Query),
+    /// Measure what an answer costs, in memory and over the ring
+    Bench(Box<bench::Bench>),
+    /// Load a running SA and measure how fast and how well it answers
+    Load(load::Load),
 }
 
 fn main() -> ExitCode {
@@ -89,6 +95,8 @@ fn main() -> ExitCode {
         Verb::Policy(verb) => policy::run(verb),
         Verb::Draw(verb) => draw::run(verb),
         Verb::Query(verb) => query::run(verb),
+        Verb::Bench(verb) => bench::run(verb),
+        Verb::Load(verb) => load::run(verb),
     };
     report(outcome)
 }

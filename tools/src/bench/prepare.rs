@@ -1,0 +1,122 @@
+//! The fabric that is asked about, its snapshot and its slow twin.
+
+use std::fs;
+use std::path::Path;
+
+use sa_bench::rules::RuleSpec;
+use sa_snapshot::Snapshot;
+use sm_control::generate::{TorusPlan, TorusSpec, plan};
+use sm_control::pipeline::{self, Compiled, Inputs, Stamp};
+use sm_control::store;
+
+use super::Bench;
+use crate::failure::{Failure, Outcome};
+use crate::inputs::{failure, or_fail, warn};
+
+/// What is measured.
+pub(super) struct Bed {
+    /// What the fabric is, in words.
+    pub(super) name: String,
+    /// Compiled from it.
+    pub(super) compiled: Compiled,
+    /// What is served: the same, or what a file holds.
+    pub(super) snapshot: Snapshot,
+    /// The policy that was made up, after which requests ask.
+    pub(super) rules: Option<RuleSpec>,
+}
+
+/// Makes or reads the fabric, and compiles it.
+pub(super) fn prepare(verb: &Bench) -> Outcome<Bed> {
+    let name = verb.fabric.as_deref().unwrap_or("torus:24x24x24");
+    let (compiled, rules) = match name.strip_prefix("torus:") {
+        Some(size) => torus(verb, size)?,
+        None => (file(verb, name)?, None),
+    };
+    let snapshot = match &verb.snapshot {
+        Some(path) => or_fail(store::open(path))?,
+        None => or_fail(Snapshot::from_bytes(compiled.snapshot.as_bytes()))?,
+    };
+    Ok(Bed {
+        name: name.to_owned(),
+        compiled,
+        snapshot,
+        rules,
+    })
+}
+
+fn file(verb: &Bench, name: &str) -> Outcome<Compiled> {
+    if verb.hosts.is_some() || verb.rules.is_some() {
+        return Err(Failure::Usage(
+            "--hosts and --rules are for --fabric torus:XxYxZ; a fabric file has its own hosts, \
+             and --policy names its rules"
+                .to_owned(),
+        ));
+    }
+    let compiled = compile(&verb.policy.apply(verb.site.inputs(Path::new(name))))?;
+    warn(&compiled.warnings);
+    Ok(compiled)
+}
+
+fn torus(verb: &Bench, size: &str) -> Outcome<(Compiled, Option<RuleSpec>)> {
+    let spec = TorusSpec::new(radix(size)?, verb.hosts.unwrap_or(2));
+    let plan = plan(&spec).map_err(|error| Failure::Usage(error.to_string()))?;
+    let directory = or_fail(tempfile::tempdir())?;
+    let [net, conf, policy] =
+        ["net", "torus-2QoS.conf", "qos-policy.conf"].map(|name| directory.path().join(name));
+    or_fail(fs::write(&net, plan.net()))?;
+    or_fail(fs::write(&conf, plan.torus_conf()))?;
+    let mut inputs = verb.policy.apply(verb.site.inputs(&net));
+    if inputs.torus_conf.is_some() {
+        return Err(Failure::Usage(
+            "--torus-conf: a torus:XxYxZ comes with its own; give a fabric file".to_owned(),
+        ));
+    }
+    inputs.torus_conf = Some(conf);
+    let rules = rules(verb, inputs.policy.is_some())?;
+    if let Some(rules) = &rules {
+        or_fail(fs::write(&policy, rules.text_for(&guids(&plan))))?;
+        inputs.policy = Some(policy);
+    }
+    Ok((compile(&inputs)?, rules))
+}
+
+fn rules(verb: &Bench, has_policy: bool) -> Outcome<Option<RuleSpec>> {
+    match verb.rules.unwrap_or(1000) {
+        0 => Ok(None),
+        _ if has_policy => Ok(None),
+        rules if rules > MOST_RULES => Err(Failure::Usage(format!(
+            "--rules: at most {MOST_RULES}, which is what a policy holds"
+        ))),
+        rules => Ok(Some(RuleSpec::mixed(rules, GROUPS))),
+    }
+}
+
+/// Those of the host ports.
+fn guids(plan: &TorusPlan) -> core::ops::RangeInclusive<u64> {
+    let guids = plan.hosts.iter().map(|host| host.guid + 1);
+    let (first, last) = (guids.clone().min(), guids.max());
+    first.unwrap_or(0)..=last.unwrap_or(0)
+}
+
+fn radix(size: &str) -> Outcome<[u8; 3]> {
+    let parts: Option<Vec<u8>> = size.split('x').map(|part| part.parse().ok()).collect();
+    let radix = parts.and_then(|parts| <[u8; 3]>::try_from(parts).ok());
+    radix.ok_or_else(|| {
+        Failure::Usage(format!(
+            "--fabric torus:{size}: expected three sizes, as torus:8x8x8"
+        ))
+    })
+}
+
+fn compile(inputs: &Inputs) -> Outcome<Compiled> {
+    let compiled = pipeline::compile(inputs, Stamp::default()).map_err(failure)?;
+    compiled.publishable().map_err(failure)?;
+    match &compiled.parts.refusal {
+        None => Ok(compiled),
+        Some(refusal) => Err(Failure::Refused(refusal.words.clone())),
+    }
+}
+
+/// Port groups of a made-up policy.
+const GROUPS: u64 = 60;
+const MOST_RULES: u64 = 16_384;

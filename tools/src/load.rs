@@ -1,0 +1,167 @@
+//! `sapphire load`: how fast and how well a running SA answers.
+//!
+//! In a closed loop a number of requests is always under way. In an open loop (`--rate`) each
+//! request has its time, and its latency counts from then, sent late or not, so that an SA that
+//! stalls cannot hide behind the requests that it kept from being sent.
+
+mod judge;
+mod pairs;
+mod reach;
+mod show;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use sa_bench::live::{LiveError, LiveOptions, LiveReport, Pace, load};
+use sa_bench::measure_pause_floor;
+use sm_control::store;
+
+use crate::bench;
+use crate::failure::{Failure, Outcome};
+use crate::inputs::or_fail;
+
+use judge::Judge;
+use reach::Client;
+
+#[derive(Debug, Args)]
+pub(crate) struct Load {
+    /// How to reach the SA: ibsim:NODE (with IBSIM_SOCKNAME), or umad, umad:DEVICE, umad:DEVICE:PORT
+    #[arg(long, value_name = "VIA", default_value = "umad")]
+    via: String,
+    /// LID of the SA, any SA [default: what the SM wrote into the port]
+    #[arg(long, value_name = "LID")]
+    sa_lid: Option<u16>,
+    /// What is asked
+    #[arg(long, value_name = "KIND", value_enum, default_value_t = Workload::Gid)]
+    workload: Workload,
+    /// Open loop: requests per second, each at its time
+    #[arg(long, value_name = "N", value_parser = rate)]
+    rate: Option<f64>,
+    /// Closed loop: requests that are always under way
+    #[arg(long, value_name = "N", default_value_t = 4, conflicts_with = "rate",
+          value_parser = clap::value_parser!(u16).range(1..=4096))]
+    window: u16,
+    /// Seconds of load; the latencies of the first tenth do not count
+    #[arg(long, value_name = "S", default_value_t = 10.0, value_parser = bench::seconds)]
+    seconds: f64,
+    /// A request without an answer after that has timed out; it is not sent again. Units: ms
+    #[arg(long, value_name = "MS", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..=600_000))]
+    timeout: u64,
+    /// Different pairs of hosts, drawn at random
+    #[arg(long, value_name = "N", default_value_t = 65_536, value_parser = clap::value_parser!(u32).range(1..=1_048_576))]
+    pairs: u32,
+    /// Seed of the random pairs
+    #[arg(long, value_name = "N", default_value_t = 0x5eed, value_parser = clap::value_parser!(u64).range(1..))]
+    seed: u64,
+    /// Take the hosts from this opensm-subnet.lst instead of the SA's NodeRecords
+    #[arg(long, value_name = "FILE")]
+    lids: Option<PathBuf>,
+    /// Upper half of the hosts' GIDs
+    #[arg(long, value_name = "PREFIX", default_value = "0xfe80000000000000", value_parser = prefix)]
+    gid_prefix: u64,
+    /// Compare every answer, status and whole record, with what this snapshot gives
+    #[arg(long, value_name = "FILE.snap")]
+    expect: Option<PathBuf>,
+    /// Print one JSON line
+    #[arg(long)]
+    json: bool,
+}
+
+/// What is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Workload {
+    /// Get, GID to GID
+    Gid,
+    /// Get, LID to LID
+    Lid,
+}
+
+impl Workload {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Gid => "gid",
+            Self::Lid => "lid",
+        }
+    }
+}
+
+fn rate(text: &str) -> Result<f64, String> {
+    let rate: f64 = text.parse().map_err(|_| "expected a number".to_owned())?;
+    match (0.1..=1e8).contains(&rate) {
+        true => Ok(rate),
+        false => Err("expected 0.1 to 100000000".to_owned()),
+    }
+}
+
+fn prefix(text: &str) -> Result<u64, String> {
+    let digits = text.strip_prefix("0x").unwrap_or(text);
+    u64::from_str_radix(digits, 16).map_err(|_| "expected 0x and 16 digits".to_owned())
+}
+
+pub(crate) fn run(verb: &Load) -> Outcome {
+    let expected = verb.expect.as_deref().map(store::open).transpose();
+    let expected = or_fail(expected)?;
+    let mut client = Client::open(&verb.via, verb.sa_lid)?;
+    let hosts = match &verb.lids {
+        Some(file) => pairs::from_file(file, verb.gid_prefix)?,
+        None => pairs::from_sa(&mut client, verb.gid_prefix, verb.timeout())?,
+    };
+    let asked = pairs::draw(verb, client.lid, &hosts);
+    client.probe(&asked, verb.timeout())?;
+    let judge = Judge::new(&asked, expected.as_ref());
+    let requests: Vec<_> = asked.iter().map(|asked| asked.slot.mad).collect();
+    let options = LiveOptions {
+        to: client.to,
+        pace: verb.pace(),
+        duration: Duration::from_secs_f64(verb.seconds),
+        timeout: verb.timeout(),
+    };
+    let spinning = options.duration.min(Duration::from_secs(1));
+    let before = measure_pause_floor(spinning);
+    let report = load(
+        client.port.as_mut(),
+        &requests,
+        &options,
+        &mut |nth, mad| judge.problem(nth, mad),
+    );
+    let report = report.map_err(|error| match error {
+        LiveError::Port(cause) => Failure::Unreachable(cause.to_string()),
+        other => Failure::failed(other),
+    })?;
+    let pauses = before.and(measure_pause_floor(spinning));
+    show::report(verb, &client, hosts.len(), &report, pauses)?;
+    void(&report)
+}
+
+/// Errors: wrong answers; none at all.
+fn void(report: &LiveReport) -> Outcome {
+    if let Some(first) = &report.first_wrong {
+        return Err(Failure::Refused(format!(
+            "void: {} of {} answers are wrong\nthe first: {first}",
+            report.wrong, report.answered
+        )));
+    }
+    match report.answered {
+        0 => Err(Failure::Unreachable(format!(
+            "none of {} requests was answered in time",
+            report.sent
+        ))),
+        _ => Ok(()),
+    }
+}
+
+impl Load {
+    fn timeout(&self) -> Duration {
+        Duration::from_millis(self.timeout)
+    }
+
+    fn pace(&self) -> Pace {
+        match self.rate {
+            Some(rate) => Pace::Open { rate },
+            None => Pace::Closed {
+                window: self.window.into(),
+            },
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! Whether an answer is right.
+
+use sa_snapshot::Snapshot;
+use sa_wire::mad::method;
+use sa_wire::path_record::PathRecord;
+use sm_control::{request, slow_sa};
+use zerocopy::IntoBytes;
+
+use super::pairs::Asked;
+
+/// Status and records.
+type Answer = (u16, Vec<PathRecord>);
+
+/// Knows what was asked, and maybe what must come back.
+pub(super) struct Judge<'a> {
+    asked: &'a [Asked],
+    /// Shape: as `asked`, or empty.
+    expected: Vec<Option<Answer>>,
+}
+
+impl<'a> Judge<'a> {
+    /// With a snapshot, every answer must be what it gives.
+    pub(super) fn new(asked: &'a [Asked], snapshot: Option<&Snapshot>) -> Self {
+        let expected = snapshot.map(|snapshot| {
+            let answers = asked.iter().map(|asked| {
+                let reply = slow_sa::respond(snapshot, &asked.slot)?;
+                request::parse(&reply).ok()
+            });
+            answers.collect()
+        });
+        Self {
+            asked,
+            expected: expected.unwrap_or_default(),
+        }
+    }
+
+    /// What is wrong with the answer to request `nth`, if anything.
+    pub(super) fn problem(&self, nth: usize, mad: &[u8]) -> Option<String> {
+        let asked = self.asked.get(nth)?;
+        let problem = self.what(nth, asked, mad)?;
+        Some(format!("{}: {problem}", asked.in_words()))
+    }
+
+    fn what(&self, nth: usize, asked: &Asked, mad: &[u8]) -> Option<String> {
+        if mad.get(3) != Some(&method::GET_RESP) {
+            return Some("the reply is no GetResp".to_owned());
+        }
+        let answer = match request::parse(mad) {
+            Ok(answer) => answer,
+            Err(error) => return Some(error.to_string()),
+        };
+        match self.expected.get(nth) {
+            Some(Some(expected)) => difference(expected, &answer),
+            Some(None) => Some("the snapshot gives no answer to this requester".to_owned()),
+            None => self_evident(asked, &answer),
+        }
+    }
+}
+
+/// What shows without knowing the fabric. An error is an answer.
+fn self_evident(asked: &Asked, (status, records): &Answer) -> Option<String> {
+    match records.as_slice() {
+        [] if *status != 0 => None,
+        [record] if asked.is_about(record) => None,
+        [record] => {
+            let words = request::in_words(record);
+            Some(format!("the record is about another pair: {words}"))
+        }
+        other => Some(format!("{} records for a Get", other.len())),
+    }
+}
+
+fn difference(expected: &Answer, got: &Answer) -> Option<String> {
+    let is_same = expected.0 == got.0 && expected.1.as_bytes() == got.1.as_bytes();
+    (!is_same).then(|| {
+        format!(
+            "\n  expected {}\n  answered {}",
+            in_words(expected),
+            in_words(got)
+        )
+    })
+}
+
+fn in_words((status, records): &Answer) -> String {
+    match records.first() {
+        Some(record) => request::in_words(record).to_string(),
+        None => format!("status {status:#06x}"),
+    }
+}

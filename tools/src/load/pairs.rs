@@ -1,0 +1,171 @@
+//! Who is asked about.
+
+use std::path::Path;
+use std::time::Duration;
+
+use sa_wire::mad::{BASE_VERSION, MGMT_CLASS_SA, SA_CLASS_VERSION, method};
+use sa_wire::records::Layout;
+use sa_wire::sa::{AttributeId, DATA_OFFSET, SaMad, record_stride};
+use sa_wire::umad::Slot;
+use sa_wire::{Gid, Guid, Lid, NodeType, SubnetPrefix};
+use sm_control::fabric::{subnet_lst, xz};
+use sm_control::request;
+
+use super::reach::Client;
+use super::{Load, Workload};
+use crate::failure::{Failure, Outcome};
+
+/// A port of a host.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Host {
+    lid: u16,
+    gid: Gid,
+}
+
+/// A request, and whose path it asks for.
+pub(super) struct Asked {
+    /// As it lies in a slot, with the requester's LID.
+    pub(super) slot: Slot,
+    pub(super) source: Host,
+    pub(super) destination: Host,
+    workload: Workload,
+}
+
+impl Asked {
+    /// True when a record is about this pair.
+    pub(super) fn is_about(&self, record: &sa_wire::path_record::PathRecord) -> bool {
+        match self.workload {
+            Workload::Gid => {
+                (record.sgid(), record.dgid()) == (self.source.gid, self.destination.gid)
+            }
+            Workload::Lid => {
+                let lids = (record.slid.get(), record.dlid.get());
+                lids == (self.source.lid, self.destination.lid)
+            }
+        }
+    }
+
+    /// For people.
+    pub(super) fn in_words(&self) -> String {
+        let (source, destination) = (self.source, self.destination);
+        match self.workload {
+            Workload::Gid => format!("{} to {}", source.gid, destination.gid),
+            Workload::Lid => format!("LID {} to LID {}", source.lid, destination.lid),
+        }
+    }
+}
+
+/// The hosts of an `opensm-subnet.lst`. Errors: it cannot be read; it has no hosts with LIDs.
+pub(super) fn from_file(file: &Path, prefix: u64) -> Outcome<Vec<Host>> {
+    let named =
+        |error: &dyn std::fmt::Display| Failure::Failed(format!("{}: {error}", file.display()));
+    let bytes = xz::read(file).map_err(|error| named(&error))?;
+    let fabric = subnet_lst::parse(&bytes).map_err(|error| named(&error))?;
+    let nodes = fabric.nodes().iter();
+    let ports = nodes
+        .filter(|node| node.kind == NodeType::Ca)
+        .flat_map(|node| &node.ports);
+    let hosts = ports.filter_map(|port| host(port.lid?, port.guid?, prefix));
+    some(hosts.collect(), &file.display().to_string())
+}
+
+/// The hosts that the SA has NodeRecords of. Errors: nobody answers; the SA has none.
+pub(super) fn from_sa(client: &mut Client, prefix: u64, timeout: Duration) -> Outcome<Vec<Host>> {
+    let reply = client.ask(&all_nodes(), timeout)?;
+    let short = || Failure::failed("the reply with the NodeRecords is shorter than its headers");
+    let head = reply.first_chunk::<DATA_OFFSET>().ok_or_else(short)?;
+    let [_, _, _, _, high, low, ..] = *head;
+    let status = u16::from_be_bytes([high, low]);
+    if status != 0 {
+        return Err(Failure::Failed(format!(
+            "the SA refuses to list its NodeRecords, status {status:#06x}; give the hosts with \
+             --lids"
+        )));
+    }
+    let offset = head.get(44..46).and_then(<[u8]>::first_chunk);
+    let stride = record_stride(offset.map_or(0, |bytes| u16::from_be_bytes(*bytes)));
+    let records = reply
+        .get(DATA_OFFSET..)
+        .unwrap_or_default()
+        .chunks_exact(stride.max(1));
+    // OpenSM on the simulator sends no more than the first MAD of a table.
+    if records.remainder().iter().any(|byte| *byte != 0) {
+        eprintln!(
+            "warning: the SA's list of NodeRecords is cut off in the middle of a record; give all \
+             hosts with --lids"
+        );
+    }
+    let hosts = records.filter_map(|record| of_record(record, prefix));
+    some(hosts.collect(), "the SA's NodeRecords")
+}
+
+fn of_record(record: &[u8], prefix: u64) -> Option<Host> {
+    let value = |name| Layout::NODE.field(name).map(|field| field.value(record));
+    if value("node_type")? != 1 {
+        return None;
+    }
+    let lid = Lid::new(u16::try_from(value("lid")?).ok()?).ok()?;
+    host(lid, Guid::new(value("port_guid")?).ok()?, prefix)
+}
+
+fn all_nodes() -> [u8; 256] {
+    let mut slot = Slot::EMPTY;
+    let mad = SaMad::from_bytes_mut(&mut slot.mad);
+    mad.mad.base_version = BASE_VERSION;
+    mad.mad.mgmt_class = MGMT_CLASS_SA;
+    mad.mad.class_version = SA_CLASS_VERSION;
+    mad.mad.method = method::GET_TABLE;
+    mad.mad.attribute_id = AttributeId::NODE_RECORD.get().into();
+    mad.mad.transaction_id = u64::from(std::process::id() ^ 1 << 31).into();
+    slot.mad
+}
+
+fn host(lid: Lid, guid: Guid, prefix: u64) -> Option<Host> {
+    Some(Host {
+        lid: lid.get(),
+        gid: Gid::unicast(SubnetPrefix(prefix), guid),
+    })
+}
+
+fn some(hosts: Vec<Host>, place: &str) -> Outcome<Vec<Host>> {
+    match hosts.is_empty() {
+        true => Err(Failure::Failed(format!(
+            "{place}: no hosts with LIDs to ask about"
+        ))),
+        false => Ok(hosts),
+    }
+}
+
+/// Requests between pairs of hosts drawn at random, asked from `lid`. Shape: `hosts` not empty.
+pub(super) fn draw(verb: &Load, lid: u16, hosts: &[Host]) -> Vec<Asked> {
+    let mut random = Random(verb.seed);
+    let mut draw = || hosts[random.below(hosts.len())];
+    (0..verb.pairs)
+        .map(|_| {
+            let (source, destination) = (draw(), draw());
+            let mut slot = match verb.workload {
+                Workload::Gid => request::path_by_gids(lid, source.gid, destination.gid),
+                Workload::Lid => request::path_by_lids(source.lid, destination.lid),
+            };
+            slot.header.lid = lid.into();
+            Asked {
+                slot,
+                source,
+                destination,
+                workload: verb.workload,
+            }
+        })
+        .collect()
+}
+
+/// xorshift64: the same draws on every machine.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        usize::try_from(self.0 % limit.max(1) as u64).unwrap_or(0)
+    }
+}
