@@ -9,26 +9,36 @@ use sa_fastpath::port::ring::{RingClient, RingServer, reply_length, ring};
 use sa_fastpath::port::{BATCH, MadPort, PortError, Verdict};
 use sa_fastpath::publish::Publisher;
 use sa_fastpath::punt::punt_queue;
-use sa_fastpath::stats::WorkerStats;
+use sa_fastpath::stats::{StatsSnapshot, WorkerStats};
 use sa_fastpath::worker::{Idle, Worker};
 use sa_snapshot::Snapshot;
 use thiserror::Error;
 
 use crate::clock::thread_cpu_time;
 use crate::closed::{ClosedLoop, ClosedReport};
+use crate::floor::{PauseFloor, measure_pause_floor};
 use crate::open::{OpenLoop, OpenReport};
 use crate::pool::{Generations, Pool};
 
-/// A worker behind a ring.
+/// A worker behind a ring, and the cores for both ends.
 pub struct Line {
+    publisher: Publisher,
     client: RingClient,
     worker: Worker<RingServer>,
     stats: Arc<WorkerStats>,
-    /// Kept: the worker follows it.
-    _publisher: Publisher,
     cores: Vec<usize>,
     /// CPU time of a turn that finds nothing. Units: ns.
     empty_turn_ns: f64,
+}
+
+/// What is at hand while the worker runs.
+pub struct Ends<'a> {
+    /// What the worker follows.
+    pub publisher: &'a mut Publisher,
+    /// The asking side.
+    pub client: &'a mut RingClient,
+    /// What the worker counts.
+    pub stats: &'a WorkerStats,
 }
 
 /// What a closed loop over the ring showed.
@@ -61,20 +71,19 @@ pub enum LineError {
 }
 
 impl Line {
-    /// A worker that serves the snapshot. Errors: [`LineError`].
-    pub fn new(snapshot: Snapshot) -> Result<Self, LineError> {
-        let mut publisher = Publisher::new();
+    /// A worker that has no snapshot yet. Errors: [`LineError`].
+    pub fn new() -> Result<Self, LineError> {
+        let publisher = Publisher::new();
         let (client, server, _) = ring(SLOTS);
         let (_, sender) = punt_queue(64);
         let stats = Arc::new(WorkerStats::default());
         let reader = publisher.reader().ok_or(LineError::NoReader)?;
-        publisher.publish(snapshot);
         let worker = Worker::new(server, reader, sender(0), Arc::clone(&stats));
         let mut line = Self {
+            publisher,
             client,
             worker,
             stats,
-            _publisher: publisher,
             cores: affinity::cores(),
             empty_turn_ns: 0.0,
         };
@@ -82,46 +91,65 @@ impl Line {
         Ok(line)
     }
 
+    /// Puts a snapshot into service.
+    pub fn publish(&mut self, snapshot: Snapshot) {
+        self.publisher.publish(snapshot);
+    }
+
+    /// What the worker counted.
+    pub fn stats(&self) -> StatsSnapshot {
+        self.stats.snapshot()
+    }
+
     /// What it costs to look and find nothing, so that waiting is not booked as answering.
     #[expect(clippy::cast_precision_loss, reason = "for people")]
     fn measure_empty_turns(&mut self) -> Result<(), LineError> {
-        let before = self.stats.snapshot().empty;
-        let ((), cpu) = self.with_worker(|_, _| std::thread::sleep(Duration::from_millis(50)))?;
-        let turns = self.stats.snapshot().empty - before;
+        let before = self.stats().empty;
+        let ((), cpu) = self.with_worker(|_| std::thread::sleep(Duration::from_millis(50)))?;
+        let turns = self.stats().empty - before;
         self.empty_turn_ns = cpu.as_nanos() as f64 / turns.max(1) as f64;
         Ok(())
     }
 
-    /// As fast as it goes for `duration`, `batch` requests per publication.
+    /// CPU time per query without and with the turns that found nothing. Units: ns.
     #[expect(clippy::cast_precision_loss, reason = "for people")]
+    pub fn per_query(&self, cpu: Duration, empty: u64, queries: u64) -> (f64, f64) {
+        let (all, queries) = (cpu.as_nanos() as f64, queries.max(1) as f64);
+        let waiting = (empty as f64 * self.empty_turn_ns).min(all);
+        ((all - waiting) / queries, all / queries)
+    }
+
+    /// The pauses of the client's core.
+    pub fn pause_floor(&self) -> PauseFloor {
+        let core = self.cores.first().copied();
+        let measured = std::thread::spawn(move || {
+            core.map(affinity::pin);
+            measure_pause_floor(Duration::from_millis(300))
+        });
+        measured.join().unwrap_or_default()
+    }
+
+    /// As fast as it goes for `duration`, `batch` requests per publication.
     pub fn closed(
         &mut self,
         pool: &Pool,
         batch: usize,
         duration: Duration,
     ) -> Result<LineReport, LineError> {
-        let before = self.stats.snapshot().empty;
+        let before = self.stats().empty;
         let generations = Generations::default();
-        let (closed, cpu) = self.with_worker(|client, core| {
-            let stop = AtomicBool::new(false);
-            std::thread::scope(|scope| {
-                let sending = scope.spawn(|| {
-                    core.map(affinity::pin);
-                    ClosedLoop::new(client, pool, &generations, batch).run(&stop)
-                });
+        let (run, cpu) = self.with_worker(|ends| {
+            closed_loop(ends.client, pool, &generations, batch, || {
                 std::thread::sleep(duration);
-                stop.store(true, Ordering::Relaxed);
-                sending.join().map_err(|_| LineError::Panicked)
             })
         })?;
-        let closed = closed?;
-        let empty = self.stats.snapshot().empty - before;
-        let (all, queries) = (cpu.as_nanos() as f64, closed.queries.max(1) as f64);
-        let waiting = (empty as f64 * self.empty_turn_ns).min(all);
+        let (closed, ()) = run?;
+        let empty = self.stats().empty - before;
+        let (ns_per_query, ns_with_waiting) = self.per_query(cpu, empty, closed.queries);
         Ok(LineReport {
             closed,
-            ns_per_query: (all - waiting) / queries,
-            ns_with_waiting: all / queries,
+            ns_per_query,
+            ns_with_waiting,
         })
     }
 
@@ -132,11 +160,12 @@ impl Line {
         rate: f64,
         duration: Duration,
     ) -> Result<OpenReport, LineError> {
-        let (report, _) = self.with_worker(|client, core| {
+        let core = self.cores.first().copied();
+        let (report, _) = self.with_worker(|ends| {
             std::thread::scope(|scope| {
                 let sending = scope.spawn(|| {
                     core.map(affinity::pin);
-                    OpenLoop::new(client, pool, rate).map(|open| open.run(duration))
+                    OpenLoop::new(ends.client, pool, rate).map(|open| open.run(duration))
                 });
                 sending.join().map_err(|_| LineError::Panicked)
             })
@@ -144,15 +173,19 @@ impl Line {
         report?.ok_or(LineError::NoHistogram)
     }
 
-    /// Runs `drive`, which gets the client's end and its core, against the worker on its own core.
-    /// Returns also the CPU time of the worker.
-    fn with_worker<T>(
+    /// Runs `drive` against the worker on its core. Returns also the CPU time of the worker.
+    pub fn with_worker<T>(
         &mut self,
-        drive: impl FnOnce(&mut RingClient, Option<usize>) -> T,
+        drive: impl FnOnce(Ends<'_>) -> T,
     ) -> Result<(T, Duration), LineError> {
         let (stop, idle) = (AtomicBool::new(false), idle(&self.cores));
-        let (worker, client) = (&mut self.worker, &mut self.client);
-        let (client_core, core) = (self.cores.first().copied(), self.cores.get(1).copied());
+        let core = self.cores.get(1).copied();
+        let worker = &mut self.worker;
+        let ends = Ends {
+            publisher: &mut self.publisher,
+            client: &mut self.client,
+            stats: &self.stats,
+        };
         std::thread::scope(|scope| {
             let running = scope.spawn(|| {
                 core.map(affinity::pin);
@@ -160,12 +193,34 @@ impl Line {
                 let ended = worker.run(&stop, idle);
                 ended.map(|()| thread_cpu_time() - start)
             });
-            let result = drive(client, client_core);
+            let result = drive(ends);
             stop.store(true, Ordering::Relaxed);
             let cpu = running.join().map_err(|_| LineError::Panicked)?;
             Ok((result, cpu?))
         })
     }
+}
+
+/// Sends from the client's core until `meanwhile`, on this thread, is through. Returns both results.
+pub fn closed_loop<T>(
+    client: &mut RingClient,
+    pool: &Pool,
+    generations: &Generations,
+    batch: usize,
+    meanwhile: impl FnOnce() -> T,
+) -> Result<(ClosedReport, T), LineError> {
+    let stop = AtomicBool::new(false);
+    let core = affinity::cores().first().copied();
+    std::thread::scope(|scope| {
+        let sending = scope.spawn(|| {
+            core.map(affinity::pin);
+            ClosedLoop::new(client, pool, generations, batch).run(&stop)
+        });
+        let result = meanwhile();
+        stop.store(true, Ordering::Relaxed);
+        let report = sending.join().map_err(|_| LineError::Panicked)?;
+        Ok((report, result))
+    })
 }
 
 /// With a core for each end both spin; else they give way to each other.

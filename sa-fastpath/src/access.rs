@@ -11,6 +11,7 @@ use sa_wire::Gid;
 use sa_wire::mad::method;
 use sa_wire::multipath_record::{MultiPathCompMask, MultiPathRequest};
 use sa_wire::path_record::{PathCompMask, PathRecord};
+use sa_wire::records::{InformInfo, McMemberCompMask, McMemberRecord, ServiceRecord};
 use sa_wire::sa::{AttributeId, SaMad};
 use sa_wire::umad::Slot;
 use zerocopy::FromBytes;
@@ -86,11 +87,11 @@ impl Asked<'_> {
             (AttributeId::MULTI_PATH_RECORD, method::GET_MULTI) => self.multi_path(),
             // Whose membership or service it is must be the requester's own business.
             (AttributeId::MC_MEMBER_RECORD, GET) => {
-                !self.names(MEMBER_PORT_GID) || self.is_own(MEMBER_PORT_GID.at)
+                !self.names(McMemberCompMask::PORT_GID) || self.is_own(self.member_port_gid())
             }
-            (AttributeId::MC_MEMBER_RECORD, SET | DELETE) => self.is_own(MEMBER_PORT_GID.at),
+            (AttributeId::MC_MEMBER_RECORD, SET | DELETE) => self.is_own(self.member_port_gid()),
             (AttributeId::SERVICE_RECORD, GET) => true,
-            (AttributeId::SERVICE_RECORD, SET | DELETE) => self.is_own(SERVICE_GID.at),
+            (AttributeId::SERVICE_RECORD, SET | DELETE) => self.is_own(self.service_gid()),
             (AttributeId::INFORM_INFO, SET) => !self.is_about_security(),
             _ => false,
         }
@@ -165,40 +166,34 @@ impl Asked<'_> {
         named.map(|named| named.port)
     }
 
-    const fn names(&self, component: Component) -> bool {
-        self.mad.sa.component_mask.get() & 1 << component.bit != 0
+    const fn names(&self, components: McMemberCompMask) -> bool {
+        McMemberCompMask(self.mad.sa.component_mask.get()).has(components)
     }
 
-    /// The GID at this place is the requester's.
-    fn is_own(&self, at: usize) -> bool {
-        let bytes = self.mad.data.get(at..at + 16);
-        let gid = bytes.and_then(|bytes| <[u8; 16]>::try_from(bytes).ok());
+    fn member_port_gid(&self) -> Option<[u8; 16]> {
+        let record = McMemberRecord::ref_from_prefix(&self.mad.data).ok();
+        record.map(|(record, _)| record.port_gid)
+    }
+
+    fn service_gid(&self) -> Option<[u8; 16]> {
+        let record = ServiceRecord::ref_from_prefix(&self.mad.data).ok();
+        record.map(|(record, _)| record.gid)
+    }
+
+    /// The GID is the requester's.
+    fn is_own(&self, gid: Option<[u8; 16]>) -> bool {
         gid.is_some_and(|gid| self.by_gid(Gid(gid)) == Some(self.requester))
     }
 
     /// Of type Security, or one of the traps about keys.
     fn is_about_security(&self) -> bool {
-        const TYPE: usize = 24;
-        const TRAP: usize = 26;
         const SECURITY: u16 = 2;
-        let number = |at: usize| match self.mad.data.get(at..at + 2) {
-            Some(&[high, low]) => u16::from_be_bytes([high, low]),
-            _ => 0,
+        let Ok((info, _)) = InformInfo::ref_from_prefix(&self.mad.data) else {
+            return false;
         };
-        number(TYPE) == SECURITY || (256..=259).contains(&number(TRAP))
+        info.trap_type.get() == SECURITY || (256..=259).contains(&info.trap_number.get())
     }
 }
 
 /// The P_Key without the membership bit.
 const BASE: u16 = 0x7fff;
-
-/// A component that is a GID.
-#[derive(Clone, Copy)]
-struct Component {
-    bit: u8,
-    /// Units: bytes into the attribute data.
-    at: usize,
-}
-
-const MEMBER_PORT_GID: Component = Component { bit: 1, at: 16 };
-const SERVICE_GID: Component = Component { bit: 1, at: 8 };

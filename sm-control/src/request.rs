@@ -12,12 +12,8 @@ use zerocopy::{FromBytes, IntoBytes};
 
 /// A PathRecord request from `requester`.
 pub fn path_request(requester: u16, asked: u8, mask: PathCompMask, record: &PathRecord) -> Slot {
-    let mut slot = request(requester, asked, AttributeId::PATH_RECORD, mask.0);
-    let mad = SaMad::from_bytes_mut(&mut slot.mad);
-    if let Some(place) = mad.data.get_mut(..PathRecord::SIZE) {
-        place.copy_from_slice(record.as_bytes());
-    }
-    slot
+    let attribute = AttributeId::PATH_RECORD;
+    request(requester, asked, attribute, mask.0, record.as_bytes())
 }
 
 /// A GetMulti request from `requester`, which must be marked as RMPP: for paths from these sources
@@ -32,15 +28,16 @@ pub fn multi_path_request(
 ) -> Result<Slot, DecodeError> {
     let mask = mask | MultiPathCompMask::COUNTS;
     let attribute = AttributeId::MULTI_PATH_RECORD;
-    let mut slot = request(requester, method::GET_MULTI, attribute, mask.0);
+    let mut slot = request(requester, method::GET_MULTI, attribute, mask.0, &[]);
     let mad = SaMad::from_bytes_mut(&mut slot.mad);
     mad.rmpp = RmppHeader::data(flag::SINGLE, 1, SEGMENT_PAYLOAD);
     multipath_record::encode(record, sgids, dgids, &mut mad.data)?;
     Ok(slot)
 }
 
-/// The headers.
-fn request(requester: u16, asked: u8, attribute: AttributeId, mask: u64) -> Slot {
+/// Any request from `requester`. Shape: `data` begins the attribute data; zeros follow, and what a
+/// MAD does not hold is left out.
+pub fn request(requester: u16, asked: u8, attribute: AttributeId, mask: u64, data: &[u8]) -> Slot {
     let mut slot = Slot::EMPTY;
     slot.header.lid = requester.into();
     slot.header.qpn = 1.into();
@@ -51,6 +48,9 @@ fn request(requester: u16, asked: u8, attribute: AttributeId, mask: u64) -> Slot
     mad.mad.method = asked;
     mad.mad.attribute_id = attribute.get().into();
     mad.sa.component_mask = mask.into();
+    for (place, byte) in mad.data.iter_mut().zip(data) {
+        *place = *byte;
+    }
     slot
 }
 

@@ -4,13 +4,14 @@
 use std::fs;
 
 use anyhow::{Context, Result, ensure};
-use sa_wire::mad::{BASE_VERSION, MGMT_CLASS_SA, SA_CLASS_VERSION, Status, method};
+use sa_wire::mad::{Status, method};
 use sa_wire::records::Layout;
 use sa_wire::rmpp::flag;
 use sa_wire::sa::{AttributeId, DATA_OFFSET, SaMad};
 use sa_wire::umad::{MAD_SIZE, Slot};
 use sm_control::generate::{TorusSpec, plan};
 use sm_control::pipeline::{self, Compiled, Inputs, Stamp};
+use sm_control::request;
 use sm_control::{records, slow_sa};
 
 /// A torus of 5x4x3 with two hosts to a switch.
@@ -33,17 +34,7 @@ const SWITCHES: usize = 5 * 4 * 3;
 const HOSTS: usize = 2 * SWITCHES;
 
 fn request(attribute: AttributeId, asked: u8, mask: u64, data: &[u8]) -> Slot {
-    let mut slot = Slot::EMPTY;
-    slot.header.lid = 1.into();
-    let mad = SaMad::from_bytes_mut(&mut slot.mad);
-    mad.mad.base_version = BASE_VERSION;
-    mad.mad.mgmt_class = MGMT_CLASS_SA;
-    mad.mad.class_version = SA_CLASS_VERSION;
-    mad.mad.method = asked;
-    mad.mad.attribute_id = attribute.get().into();
-    mad.sa.component_mask = mask.into();
-    mad.data[..data.len()].copy_from_slice(data);
-    slot
+    request::request(1, asked, attribute, mask, data)
 }
 
 fn answer(compiled: &Compiled, slot: &Slot) -> Option<Vec<u8>> {

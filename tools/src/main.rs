@@ -16,6 +16,7 @@ mod json;
 mod load;
 mod policy;
 mod query;
+mod reach;
 mod route;
 mod setup;
 mod simulate;

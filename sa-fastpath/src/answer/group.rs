@@ -25,7 +25,14 @@ pub fn is_to_group(query: &PathQuery) -> bool {
 pub fn group_path(snapshot: &Snapshot, query: &PathQuery) -> Option<PathRecord> {
     let group = snapshot.group(&query.record.dgid)?;
     let wants_none = query.enough == Enough::After(0);
-    (!wants_none && suits(group, query)).then(|| PathRecord {
+    let names_member = query.mask.has(PathCompMask::SGID.union(PathCompMask::SLID));
+    let is_it = !wants_none && !names_member && group_suits(group, query.mask, &query.record);
+    is_it.then(|| path_to_group(group, &query.record))
+}
+
+/// The record that was asked for, with what the group says.
+pub fn path_to_group(group: &GroupRecord, asked: &PathRecord) -> PathRecord {
+    PathRecord {
         dlid: group.mlid.into(),
         flow: FlowWord::new(group.flow_label, hop_limit(group)),
         tclass: group.tclass,
@@ -35,29 +42,27 @@ pub fn group_path(snapshot: &Snapshot, query: &PathQuery) -> Option<PathRecord> 
         mtu: SelectedValue::exactly(group.mtu),
         rate: SelectedValue::exactly(group.rate),
         packet_life: SelectedValue::exactly(group.packet_life),
-        ..query.record
-    })
+        ..*asked
+    }
 }
 
-/// True when the group is as the query has it.
-fn suits(group: &GroupRecord, query: &PathQuery) -> bool {
-    let (mask, record) = (query.mask, &query.record);
+/// True when the group is as it is asked for; whom the source names is not looked at.
+pub fn group_suits(group: &GroupRecord, mask: PathCompMask, asked: &PathRecord) -> bool {
     let same = [
-        (PathCompMask::DLID, record.dlid.get() == group.mlid),
-        (PathCompMask::PKEY, record.pkey.get() == group.pkey),
-        (PathCompMask::SL, record.qos_class_sl.sl().get() == group.sl),
+        (PathCompMask::DLID, asked.dlid.get() == group.mlid),
+        (PathCompMask::PKEY, asked.pkey.get() == group.pkey),
+        (PathCompMask::SL, asked.qos_class_sl.sl().get() == group.sl),
         (
             PathCompMask::FLOW_LABEL,
-            record.flow.flow_label() == group.flow_label,
+            asked.flow.flow_label() == group.flow_label,
         ),
         (
             PathCompMask::HOP_LIMIT,
-            record.flow.hop_limit() == group.hop_limit,
+            asked.flow.hop_limit() == group.hop_limit,
         ),
-        (PathCompMask::TCLASS, record.tclass == group.tclass),
+        (PathCompMask::TCLASS, asked.tclass == group.tclass),
     ];
-    let names_member = mask.has(PathCompMask::SGID.union(PathCompMask::SLID));
-    !names_member && same.iter().all(|(bits, same)| !mask.has(*bits) || *same)
+    same.iter().all(|(bits, same)| !mask.has(*bits) || *same)
 }
 
 /// Groups that reach beyond the subnet have the highest, whatever was said when they were made.

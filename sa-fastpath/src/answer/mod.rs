@@ -28,7 +28,7 @@ use sa_wire::umad::Slot;
 
 use crate::rmpp;
 
-pub use group::{group_path, is_to_group};
+pub use group::{group_path, group_suits, is_to_group, path_to_group};
 pub use judge::Parameters;
 pub use multi::{MultiPathEnds, MultiPathQuery, for_each_multi_path, is_multi_path};
 pub use paths::for_each_path;

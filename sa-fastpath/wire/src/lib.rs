@@ -11,6 +11,7 @@
 
 pub mod attrs;
 pub mod class_port_info;
+mod comp_mask;
 pub mod error;
 pub mod ids;
 pub mod mad;

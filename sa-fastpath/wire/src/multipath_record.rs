@@ -2,11 +2,10 @@
 //!
 //! Source: IBA vol. 1, 15.2.5.20; OpenSM `osm_sa_multipath_record.c` for limits and clamping.
 
-use core::ops::BitOr;
-
 use zerocopy::byteorder::big_endian::U16;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
+use crate::comp_mask::comp_mask;
 use crate::ids::{Gid, ServiceId};
 use crate::mad::DecodeError;
 use crate::path_record::{
@@ -275,31 +274,9 @@ impl MultiPathCompMask {
         }
         found
     }
-
-    /// True when any of these bits is set; meant for single components.
-    pub const fn has(self, bits: Self) -> bool {
-        self.0 & bits.0 != 0
-    }
-
-    /// True when all of these bits are set.
-    pub const fn has_all(self, bits: Self) -> bool {
-        self.0 & bits.0 == bits.0
-    }
-
-    /// The bits of both.
-    #[must_use]
-    pub const fn union(self, other: Self) -> Self {
-        Self(self.0 | other.0)
-    }
 }
 
-impl BitOr for MultiPathCompMask {
-    type Output = Self;
-
-    fn bitor(self, other: Self) -> Self {
-        self.union(other)
-    }
-}
+comp_mask!(MultiPathCompMask);
 
 /// The components that PathRecord has too, ServiceID aside.
 const COMMON: u64 = 0xffff & !(1 << 1);

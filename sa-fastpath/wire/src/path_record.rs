@@ -5,12 +5,11 @@
 //!
 //! Source: IBA vol. 1, 15.2.5.16.
 
-use core::ops::BitOr;
-
 use zerocopy::byteorder::big_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use crate::attrs::{Selector, Sl, exactly, selected_value};
+use crate::comp_mask::comp_mask;
 use crate::ids::{Gid, ServiceId};
 
 /// One PathRecord as it lies in a MAD.
@@ -303,30 +302,8 @@ impl PathCompMask {
     pub const RATE_PAIR: Self = Self::RATE_SELECTOR.union(Self::RATE);
     /// PacketLifeTime with its selector; one without the other is ignored.
     pub const PACKET_LIFE_PAIR: Self = Self::PACKET_LIFE_SELECTOR.union(Self::PACKET_LIFE);
-
-    /// True when any of these bits is set; meant for single components.
-    pub const fn has(self, bits: Self) -> bool {
-        self.0 & bits.0 != 0
-    }
-
-    /// True when all of these bits are set.
-    pub const fn has_all(self, bits: Self) -> bool {
-        self.0 & bits.0 == bits.0
-    }
-
-    /// The bits of both.
-    #[must_use]
-    pub const fn union(self, other: Self) -> Self {
-        Self(self.0 | other.0)
-    }
 }
 
-impl BitOr for PathCompMask {
-    type Output = Self;
-
-    fn bitor(self, other: Self) -> Self {
-        self.union(other)
-    }
-}
+comp_mask!(PathCompMask);
 
 const _: () = assert!(size_of::<PathRecord>() == 64);

@@ -127,21 +127,34 @@ pub(crate) fn reply(mad: &mut SaMad, stride: u16, records: &[u8]) -> Vec<u8> {
         let length = finish_empty_table(mad);
         return take(mad, length.into());
     }
-    if mad.mad.method == method::GET_TABLE {
-        mad.rmpp = match u32::try_from(records.len()) {
-            Ok(length) if records.len() <= DATA_SIZE => {
-                RmppHeader::data(flag::SINGLE, 1, SA_HEADER + length)
-            }
-            _ => RmppHeader::data(flag::ACTIVE, 0, 0),
-        };
+    if mad.mad.method != method::GET_TABLE {
+        succeed(mad, stride);
+    } else {
+        succeed_with_table(mad, stride);
+        if let Ok(length) = u32::try_from(records.len())
+            && records.len() <= DATA_SIZE
+        {
+            mad.rmpp = RmppHeader::data(flag::SINGLE, 1, SA_HEADER + length);
+        }
     }
+    let mut reply = take(mad, DATA_OFFSET);
+    reply.extend_from_slice(records);
+    reply
+}
+
+/// Makes the headers those of a success with records of this stride, 0 for data without one.
+pub(crate) fn succeed(mad: &mut SaMad, stride: u16) {
     mad.mad.method = response_method(mad.mad.method);
     mad.mad.status = Status::OK.get().into();
     mad.sa.sm_key = 0.into();
     mad.sa.attribute_offset = attribute_offset(stride).into();
-    let mut reply = take(mad, DATA_OFFSET);
-    reply.extend_from_slice(records);
-    reply
+}
+
+/// [`succeed`] with more records than one MAD holds: the transport segments them, and fills in what
+/// RMPP needs beyond the Active flag.
+pub(crate) fn succeed_with_table(mad: &mut SaMad, stride: u16) {
+    succeed(mad, stride);
+    mad.rmpp = RmppHeader::data(flag::ACTIVE, 0, 0);
 }
 
 pub(crate) fn refuse(mad: &mut SaMad, status: Status) -> Vec<u8> {

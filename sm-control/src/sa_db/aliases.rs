@@ -11,7 +11,7 @@ use zerocopy::{FromBytes, FromZeros, IntoBytes};
 
 use self::table::{BLOCK, Table, TableKind};
 use super::groups::Groups;
-use super::{Answer, Asked, Effects, Journal, is_method_of_sa};
+use super::{Answer, Asked, Effects, Journal, is_request};
 use crate::fabric::PortRef;
 use crate::fabric::subnet::EndPort;
 use crate::pipeline::Parts;
@@ -83,9 +83,7 @@ impl Aliases {
                 Ok(target) => self.delete(&target, groups, effects.journal),
                 Err(answer) => answer,
             },
-            other if is_method_of_sa(other) => {
-                Answer::Refusal(Status::METHOD_ATTRIBUTE_NOT_SUPPORTED)
-            }
+            other if is_request(other) => Answer::Refusal(Status::METHOD_ATTRIBUTE_NOT_SUPPORTED),
             _ => Answer::Silence,
         }
     }

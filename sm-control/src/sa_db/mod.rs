@@ -31,6 +31,7 @@ use self::services::Services;
 use self::subscriptions::Subscriptions;
 use crate::pipeline::Parts;
 use crate::records::{self, View};
+use crate::slow_sa::is_request;
 
 pub use self::event::{Event, Report};
 pub use self::journal::{Journal, JournalError};
@@ -286,16 +287,3 @@ const PATH_RECORD_SIZE: u16 = 64;
 
 /// Services, and subscriptions, that one port may have under the strict rule.
 const EACH: usize = 256;
-
-/// True for methods that an SA has. Others are no requests, and get no reply.
-const fn is_method_of_sa(asked: u8) -> bool {
-    matches!(
-        asked,
-        method::GET
-            | method::SET
-            | method::GET_TABLE
-            | method::GET_TRACE_TABLE
-            | method::GET_MULTI
-            | method::DELETE
-    )
-}

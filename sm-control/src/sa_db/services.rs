@@ -15,7 +15,7 @@ use self::entry::{Entry, Rid, rid};
 use super::access::Holder;
 use super::aliases::Aliases;
 use super::journal::Kind;
-use super::{Answer, Asked, Effects, Journal, Now, is_method_of_sa};
+use super::{Answer, Asked, Effects, Journal, Now, is_request};
 use crate::fabric::PortRef;
 use crate::records::Query;
 
@@ -59,9 +59,7 @@ impl Services {
             }
             method::SET => self.set(asked, record, effects.journal),
             method::DELETE => self.delete(asked, &record, effects.journal),
-            other if is_method_of_sa(other) => {
-                Answer::Refusal(Status::METHOD_ATTRIBUTE_NOT_SUPPORTED)
-            }
+            other if is_request(other) => Answer::Refusal(Status::METHOD_ATTRIBUTE_NOT_SUPPORTED),
             _ => Answer::Silence,
         }
     }

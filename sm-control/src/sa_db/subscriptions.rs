@@ -15,7 +15,7 @@ use zerocopy::{FromBytes, FromZeros, IntoBytes};
 
 use self::entry::{Address, Subscription};
 use super::journal::Kind;
-use super::{Answer, Asked, Effects, Event, Journal, Report, is_method_of_sa};
+use super::{Answer, Asked, Effects, Event, Journal, Report, is_request};
 use crate::pipeline::Parts;
 use crate::records::{Query, View};
 
@@ -55,9 +55,7 @@ impl Subscriptions {
         match asked.mad.mad.method {
             method::GET | method::GET_TABLE if is_record => self.find(asked),
             method::SET if !is_record => self.set(asked, effects.journal),
-            other if is_method_of_sa(other) => {
-                Answer::Refusal(Status::METHOD_ATTRIBUTE_NOT_SUPPORTED)
-            }
+            other if is_request(other) => Answer::Refusal(Status::METHOD_ATTRIBUTE_NOT_SUPPORTED),
             _ => Answer::Silence,
         }
     }

@@ -55,7 +55,7 @@ impl Server<'_> {
         self.publisher.publish(snapshot)
     }
 
-    /// The same, with the alias GUIDs that clients have set besides those of the files.
+    /// A snapshot that has the alias GUIDs of the files, with those that clients have set besides.
     pub(super) fn with_aliases_of_clients(
         &mut self,
         parts: &Parts,
@@ -65,6 +65,30 @@ impl Server<'_> {
         if self.served_aliases.is_empty() {
             return snapshot;
         }
+        self.with_all_aliases(parts, &snapshot).unwrap_or(snapshot)
+    }
+
+    /// Publishes the snapshot in service again when clients have changed alias GUIDs.
+    pub(super) fn follow_aliases(&mut self) {
+        if self.served_aliases == self.aliases.load_full() {
+            return;
+        }
+        let (Some(state), Some(current)) = (self.state.load_full(), self.publisher.current())
+        else {
+            return;
+        };
+        let (parts, current) = (Arc::clone(&state.parts), Arc::clone(current));
+        self.served_aliases = self.aliases.load_full();
+        let Some(snapshot) = self.with_all_aliases(&parts, &current.snapshot) else {
+            return;
+        };
+        let epoch = self.publish(parts, snapshot);
+        info!(%epoch, aliases = self.served_aliases.len(), "alias GUIDs of clients");
+    }
+
+    /// The same with the alias GUIDs of files and clients and no others. None, with the reason in
+    /// the log, where they contradict the fabric.
+    fn with_all_aliases(&self, parts: &Parts, snapshot: &Snapshot) -> Option<Snapshot> {
         let all: BTreeMap<u64, u64> = parts
             .aliases
             .iter()
@@ -74,35 +98,11 @@ impl Server<'_> {
             .collect();
         let all: Vec<(u64, u64)> = all.into_iter().collect();
         let epoch = self.publisher.next_epoch().get();
-        match snapshot.with_aliases(&all, epoch, pipeline::unix_time()) {
-            Ok(snapshot) => snapshot,
-            Err(error) => {
-                error!("alias GUIDs that clients have set are not in service: {error}");
-                snapshot
-            }
-        }
-    }
-
-    /// Publishes the snapshot in service again when clients have changed alias GUIDs.
-    pub(super) fn follow_aliases(&mut self) {
-        if self.served_aliases == self.aliases.load_full() {
-            return;
-        }
-        let Some(state) = self.state.load_full() else {
-            return;
-        };
-        let parts = Arc::clone(&state.parts);
-        let provenance = self.publisher.current();
-        let Some(snapshot) = provenance.and_then(|current| {
-            // From the files' own again, so that what clients deleted is gone.
-            let none = current.snapshot.with_aliases(&own(&parts), 0, 0);
-            none.inspect_err(|error| error!("{error}")).ok()
-        }) else {
-            return;
-        };
-        let snapshot = self.with_aliases_of_clients(&parts, snapshot);
-        let epoch = self.publish(parts, snapshot);
-        info!(%epoch, aliases = self.served_aliases.len(), "alias GUIDs of clients");
+        let with = snapshot.with_aliases(&all, epoch, pipeline::unix_time());
+        with.inspect_err(|error| {
+            error!("alias GUIDs that clients have set are not in service: {error}");
+        })
+        .ok()
     }
 
     /// Says so when the SA key is no secret.
@@ -119,12 +119,6 @@ impl Server<'_> {
              personal; set sa_key in opensm.conf{but}"
         );
     }
-}
-
-/// The alias GUIDs of the files.
-fn own(parts: &Parts) -> Vec<(u64, u64)> {
-    let all = parts.aliases.iter();
-    all.map(|(alias, port)| (alias.get(), port.get())).collect()
 }
 
 /// Goes on counting where the snapshot in the state directory left off, so that epochs grow over

@@ -137,7 +137,7 @@ pub fn busy(request: &Slot) -> Vec<u8> {
 }
 
 /// Reports, traps and what no SA ever gets are not requests of ours: silence.
-const fn is_request(asked: u8) -> bool {
+pub(crate) const fn is_request(asked: u8) -> bool {
     matches!(
         asked,
         method::GET

@@ -13,10 +13,9 @@ use sa_fastpath::answer::{Ends, PathQuery, find_ends, is_to_group, paths_of_pair
 use sa_fastpath::publish::Published;
 use sa_fastpath::rmpp::{Generated, Lost, Source};
 use sa_snapshot::PortIx;
-use sa_wire::mad::{BASE_VERSION, SA_CLASS_VERSION, Status, method, response_method};
+use sa_wire::mad::{BASE_VERSION, SA_CLASS_VERSION, method};
 use sa_wire::path_record::PathRecord;
-use sa_wire::rmpp::{RmppHeader, flag};
-use sa_wire::sa::{AttributeId, SaMad, attribute_offset};
+use sa_wire::sa::{AttributeId, SaMad};
 use sa_wire::umad::Slot;
 use zerocopy::IntoBytes;
 
@@ -95,8 +94,10 @@ fn table<U: Units>(units: U, mad: &SaMad) -> Option<Streamed> {
         let note = usize::try_from(first / NOTED).map_err(|_| Lost)?;
         fill(&units, *notes.get(note).ok_or(Lost)?, out)
     };
+    let mut head = *mad;
+    records::succeed_with_table(&mut head, stride);
     Some(Streamed {
-        head: head(mad, stride),
+        head,
         records: Box::new(Generated::new(stride.into(), count, make)),
     })
 }
@@ -146,16 +147,6 @@ fn fill<U: Units>(units: &U, from: Note, out: &mut [u8]) -> Result<(), Lost> {
         }
     }
     if places.len() == 0 { Ok(()) } else { Err(Lost) }
-}
-
-fn head(request: &SaMad, stride: u16) -> SaMad {
-    let mut head = *request;
-    head.mad.method = response_method(request.mad.method);
-    head.mad.status = Status::OK.get().into();
-    head.rmpp = RmppHeader::data(flag::ACTIVE, 0, 0);
-    head.sa.sm_key = 0.into();
-    head.sa.attribute_offset = attribute_offset(stride).into();
-    head
 }
 
 /// PathRecords of a query that leaves an end open.

@@ -9,10 +9,9 @@ use sa_fastpath::answer::{
     paths_of_pair,
 };
 use sa_snapshot::{PortIx, Snapshot};
-use sa_wire::mad::{Status, method, response_method};
+use sa_wire::mad::{Status, method};
 use sa_wire::path_record::PathRecord;
-use sa_wire::rmpp::{RmppHeader, flag};
-use sa_wire::sa::{DATA_OFFSET, SaMad, attribute_offset};
+use sa_wire::sa::{DATA_OFFSET, SaMad};
 use zerocopy::IntoBytes;
 
 use crate::records;
@@ -129,13 +128,8 @@ pub(super) fn reply(mad: &mut SaMad, records: &[PathRecord]) -> Vec<u8> {
         .to_vec()
 }
 
-/// The transport segments it and fills in what RMPP needs beyond the Active flag.
 fn long_reply(mad: &mut SaMad, records: &[PathRecord]) -> Vec<u8> {
-    mad.mad.method = response_method(mad.mad.method);
-    mad.mad.status = Status::OK.get().into();
-    mad.rmpp = RmppHeader::data(flag::ACTIVE, 0, 0);
-    mad.sa.sm_key = 0.into();
-    mad.sa.attribute_offset = attribute_offset(64).into();
+    records::succeed_with_table(mad, 64);
     let mut reply = mad
         .as_bytes()
         .get(..DATA_OFFSET)

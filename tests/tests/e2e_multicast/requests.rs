@@ -1,11 +1,12 @@
 //! Which requests are compared.
 
-use sa_wire::mad::{BASE_VERSION, MGMT_CLASS_SA, SA_CLASS_VERSION, method};
+use sa_wire::mad::method;
 use sa_wire::path_record::{NumbPathByte, PathCompMask, PathRecord};
 use sa_wire::records::{McMemberCompMask as Mask, McMemberRecord, join_state};
 use sa_wire::sa::{AttributeId, DATA_OFFSET, SaMad};
 use sa_wire::umad::Slot;
 use sa_wire::{Gid, Guid, SubnetPrefix};
+use sm_control::request;
 use zerocopy::{FromBytes, IntoBytes};
 
 use crate::bench::SA_KEY;
@@ -54,19 +55,11 @@ impl Request {
     }
 
     pub(crate) fn slot(&self, requester: u16, transaction: u64) -> Slot {
-        let mut slot = Slot::EMPTY;
-        slot.header.lid = requester.into();
-        slot.header.qpn = 1.into();
+        let (asked, attribute) = (self.asked, self.attribute);
+        let mut slot = request::request(requester, asked, attribute, self.mask, &self.data);
         let mad = SaMad::from_bytes_mut(&mut slot.mad);
-        mad.mad.base_version = BASE_VERSION;
-        mad.mad.mgmt_class = MGMT_CLASS_SA;
-        mad.mad.class_version = SA_CLASS_VERSION;
-        mad.mad.method = self.asked;
         mad.mad.transaction_id = transaction.into();
-        mad.mad.attribute_id = self.attribute.get().into();
         mad.sa.sm_key = self.key.into();
-        mad.sa.component_mask = self.mask.into();
-        mad.data[..self.data.len()].copy_from_slice(&self.data);
         slot
     }
 }

@@ -11,40 +11,18 @@ use sa_fastpath::port::umad::{AskError, ClientPort, Destination, Patience, Reply
 use sa_tests::rig::{Fabric, Process};
 use sa_wire::Lid;
 use sa_wire::class_port_info::ClassPortInfo;
-use sa_wire::mad::{BASE_VERSION, MGMT_CLASS_SA, SA_CLASS_VERSION, method};
+use sa_wire::mad::method;
 use sa_wire::records::Layout;
 use sa_wire::sa::{AttributeId, DATA_OFFSET, SaMad};
 use sa_wire::umad::Slot;
 use sm_control::pipeline::{self, Inputs, Parts, Stamp};
+use sm_control::request;
 use sm_control::slow_sa;
 
+use crate::e2e_support::seen::{EXPLAINED, RACED};
 use crate::site::Site;
 
 pub(crate) const SA_KEY: u64 = 1;
-
-/// What differs, and why: attribute, first byte of the record, bytes, reason.
-pub(crate) const EXPLAINED: [(AttributeId, usize, usize, &str); 2] = [
-    (
-        AttributeId::PKEY_TABLE_RECORD,
-        2,
-        2,
-        "OpenSM leaves BlockNum in the order of its host",
-    ),
-    (
-        AttributeId::SM_INFO_RECORD,
-        20,
-        4,
-        "ActCount counts what OpenSM has sent; no file says it",
-    ),
-];
-
-/// LocalPortNum of a switch is the port by which OpenSM's discovery came last. Where several
-/// shortest ways lead there, which one that is depends on what overtakes what: attribute, bit of
-/// the mask, byte of the record.
-const RACED: [(AttributeId, u64, usize); 2] = [
-    (AttributeId::PORT_INFO_RECORD, 1 << 10, 32),
-    (AttributeId::NODE_RECORD, 1 << 12, 40),
-];
 
 /// One request for records.
 #[derive(Debug, Clone)]
@@ -71,20 +49,12 @@ impl Request {
     }
 
     pub(crate) fn slot(&self, requester: u16, transaction: u64) -> Slot {
-        let mut slot = Slot::EMPTY;
-        slot.header.lid = requester.into();
-        slot.header.qpn = 1.into();
+        let (asked, attribute) = (self.asked, self.attribute);
+        let mut slot = request::request(requester, asked, attribute, self.mask, &self.data);
         let mad = SaMad::from_bytes_mut(&mut slot.mad);
-        mad.mad.base_version = BASE_VERSION;
-        mad.mad.mgmt_class = MGMT_CLASS_SA;
-        mad.mad.class_version = SA_CLASS_VERSION;
-        mad.mad.method = self.asked;
         mad.mad.transaction_id = transaction.into();
-        mad.mad.attribute_id = self.attribute.get().into();
         mad.mad.attribute_modifier = self.modifier.into();
         mad.sa.sm_key = self.key.into();
-        mad.sa.component_mask = self.mask.into();
-        mad.data[..self.data.len()].copy_from_slice(&self.data);
         slot
     }
 }

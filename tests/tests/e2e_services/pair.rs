@@ -6,10 +6,11 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use sa_tests::rig::{Fabric, Process, wait_for};
-use sa_wire::mad::{BASE_VERSION, MGMT_CLASS_SA, SA_CLASS_VERSION, method};
+use sa_wire::mad::method;
 use sa_wire::sa::{AttributeId, DATA_OFFSET, SaMad};
 use sa_wire::umad::Slot;
 use sm_control::pipeline::{Parts, unix_time};
+use sm_control::request;
 use sm_control::sa_db::{Now, Report, SaDatabase};
 
 use crate::bench::{Bench, Client};
@@ -40,19 +41,11 @@ impl Ask {
     }
 
     pub(crate) fn slot(&self, requester: u16, transaction: u64) -> Slot {
-        let mut slot = Slot::EMPTY;
-        slot.header.lid = requester.into();
-        slot.header.qpn = 1.into();
+        let (asked, attribute) = (self.asked, self.attribute);
+        let mut slot = request::request(requester, asked, attribute, self.mask, &self.data);
         let mad = SaMad::from_bytes_mut(&mut slot.mad);
-        mad.mad.base_version = BASE_VERSION;
-        mad.mad.mgmt_class = MGMT_CLASS_SA;
-        mad.mad.class_version = SA_CLASS_VERSION;
-        mad.mad.method = self.asked;
         mad.mad.transaction_id = transaction.into();
-        mad.mad.attribute_id = self.attribute.get().into();
         mad.sa.sm_key = self.key.into();
-        mad.sa.component_mask = self.mask.into();
-        mad.data[..self.data.len()].copy_from_slice(&self.data);
         slot
     }
 }

@@ -1,10 +1,26 @@
 //! What of a reply comes through the simulator.
 
 use sa_wire::mad::method;
+use sa_wire::sa::AttributeId;
 use sa_wire::umad::{MAD_SIZE, Slot};
 
 /// Bytes of a MAD that the simulator's library leaves whole.
 pub const SEEN: usize = 224;
+
+/// Bytes of records that differ, and why: attribute, first byte, bytes, number in
+/// docs/deviations.md.
+pub const EXPLAINED: [(AttributeId, usize, usize, u8); 2] = [
+    (AttributeId::PKEY_TABLE_RECORD, 2, 2, 29),
+    (AttributeId::SM_INFO_RECORD, 20, 4, 30),
+];
+
+/// LocalPortNum of a switch (deviation 34) is the port by which OpenSM's discovery came last. Where
+/// several shortest ways lead there, which one that is depends on what overtakes what: attribute,
+/// bit of the mask, byte of the record.
+pub const RACED: [(AttributeId, u64, usize); 2] = [
+    (AttributeId::PORT_INFO_RECORD, 1 << 10, 32),
+    (AttributeId::NODE_RECORD, 1 << 12, 40),
+];
 
 const HEADERS: usize = 56;
 const CLASS_PORT_INFO: usize = 72;

@@ -4,12 +4,13 @@ use std::fs;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use sa_wire::mad::{BASE_VERSION, MGMT_CLASS_SA, SA_CLASS_VERSION, Status, method};
+use sa_wire::mad::{Status, method};
 use sa_wire::records::{McMemberCompMask as Mask, McMemberRecord};
 use sa_wire::sa::{AttributeId, DATA_OFFSET, SaMad};
 use sa_wire::umad::Slot;
 use sa_wire::{Gid, Guid, SubnetPrefix};
 use sm_control::pipeline::{self, Compiled, Inputs, Stamp};
+use sm_control::request;
 use sm_control::sa_db::{Now, SaDatabase};
 use zerocopy::{FromBytes, IntoBytes};
 
@@ -158,17 +159,10 @@ impl Reply {
 }
 
 pub(crate) fn request(lid: u16, asked: u8, mask: Mask, record: &McMemberRecord, key: u64) -> Slot {
-    let mut slot = Slot::EMPTY;
-    slot.header.lid = lid.into();
-    let mad = SaMad::from_bytes_mut(&mut slot.mad);
-    mad.mad.base_version = BASE_VERSION;
-    mad.mad.mgmt_class = MGMT_CLASS_SA;
-    mad.mad.class_version = SA_CLASS_VERSION;
-    mad.mad.method = asked;
-    mad.mad.attribute_id = AttributeId::MC_MEMBER_RECORD.get().into();
-    mad.sa.sm_key = key.into();
-    mad.sa.component_mask = mask.0.into();
-    mad.data[..McMemberRecord::SIZE].copy_from_slice(record.as_bytes());
+    let attribute = AttributeId::MC_MEMBER_RECORD;
+    let data = &record.as_bytes()[..McMemberRecord::SIZE];
+    let mut slot = request::request(lid, asked, attribute, mask.0, data);
+    SaMad::from_bytes_mut(&mut slot.mad).sa.sm_key = key.into();
     slot
 }
 

@@ -5,12 +5,13 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use sa_wire::mad::{BASE_VERSION, MGMT_CLASS_SA, SA_CLASS_VERSION, method};
+use sa_wire::mad::method;
 use sa_wire::records::Layout;
 use sa_wire::sa::{AttributeId, DATA_OFFSET, SaMad};
 use sa_wire::umad::Slot;
 use sa_wire::{Gid, Guid, SubnetPrefix};
 use sm_control::pipeline::{self, Inputs, Parts, Stamp};
+use sm_control::request;
 use sm_control::sa_db::{Now, Report, SaDatabase};
 
 /// H1 with the SM, H2, H3 and H4 on a switch.
@@ -114,18 +115,8 @@ impl Fixture {
     }
 
     pub(crate) fn slot(&self, attribute: AttributeId, asked: u8, mask: u64, data: &[u8]) -> Slot {
-        let mut slot = Slot::EMPTY;
-        slot.header.lid = self.lid.into();
-        slot.header.qpn = 1.into();
-        let mad = SaMad::from_bytes_mut(&mut slot.mad);
-        mad.mad.base_version = BASE_VERSION;
-        mad.mad.mgmt_class = MGMT_CLASS_SA;
-        mad.mad.class_version = SA_CLASS_VERSION;
-        mad.mad.method = asked;
-        mad.mad.attribute_id = attribute.get().into();
-        mad.sa.sm_key = self.key.into();
-        mad.sa.component_mask = mask.into();
-        mad.data[..data.len()].copy_from_slice(data);
+        let mut slot = request::request(self.lid, asked, attribute, mask, data);
+        SaMad::from_bytes_mut(&mut slot.mad).sa.sm_key = self.key.into();
         slot
     }
 

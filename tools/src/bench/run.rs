@@ -116,7 +116,8 @@ fn over_the_ring(bed: &Bed, pool: &Pool, settings: &Settings) -> Outcome<Measure
     let echo = or_fail(echo_floor(settings.batch, settings.duration.div_f64(4.0)))?;
     let mut measured = Measured::new(Floor::Echo(echo));
     let snapshot = or_fail(Snapshot::from_bytes(bed.snapshot.as_bytes()))?;
-    let mut line = or_fail(Line::new(snapshot))?;
+    let mut line = or_fail(Line::new())?;
+    line.publish(snapshot);
     for _ in 0..settings.repeat {
         measured.ring(&mut line, pool, settings)?;
     }

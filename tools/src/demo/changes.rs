@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use sa_bench::line::{Ends, Line, closed_loop};
 use sa_bench::{ClosedReport, Expected, Generations, Pool, Seen};
 use sa_fastpath::publish::Publisher;
 use sa_fastpath::stats::WorkerStats;
@@ -9,10 +10,11 @@ use sa_snapshot::Snapshot;
 use sm_control::pipeline::{Compiled, Timings};
 
 use super::damage::Damage;
-use super::line::{Ends, Line, closed_loop, wait};
+use super::load::{BATCH, wait};
 use super::prepare::Prepared;
 use super::show;
 use crate::failure::{Failure, Outcome};
+use crate::inputs::or_fail;
 use crate::simulate::compare::Difference;
 
 /// What the changes showed.
@@ -49,7 +51,7 @@ pub(super) fn run(
     each: Duration,
 ) -> Outcome<Changes> {
     let generations = Generations::default();
-    let (run, _) = line.with_worker(|ends| {
+    let run = line.with_worker(|ends| {
         let Ends {
             publisher,
             client,
@@ -61,9 +63,10 @@ pub(super) fn run(
             generations: &generations,
             each,
         };
-        closed_loop(client, pool, &generations, || live.play(prepared))
-    })?;
-    let (closed, played) = run?;
+        closed_loop(client, pool, &generations, BATCH, || live.play(prepared))
+    });
+    let (run, _) = or_fail(run)?;
+    let (closed, played) = or_fail(run)?;
     let (policy_swap, swapped) = played?;
     let seen = |generation| {
         let seen = closed.by_generation.get(generation);

@@ -1,16 +1,20 @@
 //! The load, every reply checked: workloads one by one, then changes while it goes on.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use sa_bench::line::{Line, closed_loop};
 use sa_bench::{ClosedReport, Generations, OpenLoop, OpenReport, PauseFloor, Pool};
 use sa_snapshot::Snapshot;
 
 use super::changes::{self, Changes};
-use super::line::{Line, closed_loop, wait};
 use super::pools::Pools;
 use super::prepare::Prepared;
 use super::show;
 use crate::failure::{Failure, Outcome};
+use crate::inputs::or_fail;
+
+/// Requests per publication.
+pub(super) const BATCH: usize = 32;
 
 /// What a workload showed.
 pub(super) struct Workload {
@@ -37,7 +41,7 @@ pub(super) struct Results {
 pub(super) fn run(prepared: &Prepared, seconds: f64) -> Outcome<Results> {
     let pools = Pools::new(prepared);
     let seconds = Duration::from_secs_f64(seconds);
-    let mut line = Line::new()?;
+    let mut line = or_fail(Line::new())?;
     line.publish(Snapshot::from_bytes(prepared.mapped.as_bytes()).map_err(Failure::failed)?);
     let floor = line.pause_floor();
     let mut workloads = Vec::new();
@@ -72,22 +76,24 @@ fn workload(
 ) -> Outcome<Workload> {
     let generations = Generations::default();
     let before = line.stats();
-    let (closed, cpu) = line.with_worker(|ends| {
+    let closed = line.with_worker(|ends| {
         let stats = ends.stats;
-        closed_loop(ends.client, pool, &generations, || {
+        closed_loop(ends.client, pool, &generations, BATCH, || {
             wait(seconds, |elapsed| {
                 let answered = stats.snapshot().received - before.received;
                 show::progress(name, elapsed, answered);
             });
         })
-    })?;
-    let (closed, ()) = closed?;
+    });
+    let (closed, cpu) = or_fail(closed)?;
+    let (closed, ()) = or_fail(closed)?;
     let empty = line.stats().empty - before.empty;
     let rate = closed.mqps() * 1e6 / 2.0;
-    let (open, _) = line.with_worker(|ends| {
+    let open = line.with_worker(|ends| {
         let open = OpenLoop::new(ends.client, pool, rate);
         open.map(|open| open.run(seconds.div_f64(2.0)))
-    })?;
+    });
+    let (open, _) = or_fail(open)?;
     let open = open.ok_or_else(|| Failure::failed("no histogram"))?;
     let (cpu_ns_per_query, spun_ns_per_query) = line.per_query(cpu, empty, closed.queries);
     Ok(Workload {
@@ -97,4 +103,13 @@ fn workload(
         cpu_ns_per_query,
         spun_ns_per_query,
     })
+}
+
+/// Waits for `duration`, calling `tick` every few milliseconds.
+pub(super) fn wait(duration: Duration, mut tick: impl FnMut(Duration)) {
+    let start = Instant::now();
+    while start.elapsed() < duration {
+        std::thread::sleep(Duration::from_millis(20));
+        tick(start.elapsed());
+    }
 }

@@ -5,7 +5,6 @@
 
 mod changes;
 mod damage;
-mod line;
 mod load;
 mod pools;
 mod prepare;

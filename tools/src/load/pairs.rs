@@ -1,9 +1,9 @@
 //! Who is asked about.
 
 use std::path::Path;
-use std::time::Duration;
 
-use sa_wire::mad::{BASE_VERSION, MGMT_CLASS_SA, SA_CLASS_VERSION, method};
+use sa_fastpath::port::umad::Patience;
+use sa_wire::mad::method;
 use sa_wire::records::Layout;
 use sa_wire::sa::{AttributeId, DATA_OFFSET, SaMad, record_stride};
 use sa_wire::umad::Slot;
@@ -11,9 +11,9 @@ use sa_wire::{Gid, Guid, Lid, NodeType, SubnetPrefix};
 use sm_control::fabric::{subnet_lst, xz};
 use sm_control::request;
 
-use super::reach::Client;
 use super::{Load, Workload};
 use crate::failure::{Failure, Outcome};
+use crate::reach::Client;
 
 /// A port of a host.
 #[derive(Debug, Clone, Copy)]
@@ -70,8 +70,8 @@ pub(super) fn from_file(file: &Path, prefix: u64) -> Outcome<Vec<Host>> {
 }
 
 /// The hosts that the SA has NodeRecords of. Errors: nobody answers; the SA has none.
-pub(super) fn from_sa(client: &mut Client, prefix: u64, timeout: Duration) -> Outcome<Vec<Host>> {
-    let reply = client.ask(&all_nodes(), timeout)?;
+pub(super) fn from_sa(client: &mut Client, prefix: u64, patience: Patience) -> Outcome<Vec<Host>> {
+    let reply = client.ask(&all_nodes(), patience)?;
     let short = || Failure::failed("the reply with the NodeRecords is shorter than its headers");
     let head = reply.first_chunk::<DATA_OFFSET>().ok_or_else(short)?;
     let [_, _, _, _, high, low, ..] = *head;
@@ -109,13 +109,9 @@ fn of_record(record: &[u8], prefix: u64) -> Option<Host> {
 }
 
 fn all_nodes() -> [u8; 256] {
-    let mut slot = Slot::EMPTY;
+    let nodes = AttributeId::NODE_RECORD;
+    let mut slot = request::request(0, method::GET_TABLE, nodes, 0, &[]);
     let mad = SaMad::from_bytes_mut(&mut slot.mad);
-    mad.mad.base_version = BASE_VERSION;
-    mad.mad.mgmt_class = MGMT_CLASS_SA;
-    mad.mad.class_version = SA_CLASS_VERSION;
-    mad.mad.method = method::GET_TABLE;
-    mad.mad.attribute_id = AttributeId::NODE_RECORD.get().into();
     mad.mad.transaction_id = u64::from(std::process::id() ^ 1 << 31).into();
     slot.mad
 }

@@ -5,9 +5,9 @@ use sa_bench::live::LiveReport;
 use serde_json::{Map, Value, json};
 
 use super::Load;
-use super::reach::Client;
 use crate::failure::Outcome;
 use crate::json;
+use crate::reach::Client;
 
 /// Prints it.
 pub(super) fn report(

@@ -1,14 +1,13 @@
-//! How an SA is reached, and asked.
+//! How an SA is asked.
 
 use std::time::Duration;
 
 use clap::Args;
-use sa_fastpath::port::ibsim;
-use sa_fastpath::port::umad::{self, ClientPort, Destination, Patience, Reply};
-use sa_wire::Lid;
+use sa_fastpath::port::umad::Patience;
 use sa_wire::umad::Slot;
 
-use crate::failure::{Failure, Outcome};
+use crate::failure::Outcome;
+use crate::reach::Client;
 
 /// What all queries share.
 #[derive(Debug, Args)]
@@ -33,10 +32,7 @@ pub(super) struct Way {
 impl Way {
     /// The reply, headers included. Errors: nobody can be asked, or nobody answers.
     pub(super) fn ask(&self, request: &Slot) -> Outcome<Vec<u8>> {
-        let mut client = client(&self.via)?;
-        let lid = Lid::new(self.sa_lid.unwrap_or(client.sm_lid)).map_err(|_| {
-            Failure::Unreachable("the port knows no SM yet; give --sa-lid".to_owned())
-        })?;
+        let mut client = Client::open(&self.via, self.sa_lid)?;
         let mut mad = request.mad;
         let transaction = u64::from(std::process::id());
         if let Some(place) = mad.get_mut(8..16) {
@@ -46,51 +42,6 @@ impl Way {
             timeout: Duration::from_millis(self.timeout),
             retries: self.retries,
         };
-        let mut reply = Reply::default();
-        client
-            .port
-            .ask(&Destination::sa(lid), &mad, patience, &mut reply)
-            .map_err(|error| Failure::Unreachable(error.to_string()))?;
-        Ok(reply.mad)
-    }
-}
-
-/// A client handle and the SM's LID as the port knows it.
-struct Client {
-    port: Box<dyn ClientPort>,
-    sm_lid: u16,
-}
-
-fn client(via: &str) -> Outcome<Client> {
-    let mut words = via.split(':');
-    match (words.next(), words.next(), words.next(), words.next()) {
-        (Some("ibsim"), Some(node), None, None) => {
-            let unreachable =
-                |error: &dyn std::fmt::Display| Failure::Unreachable(error.to_string());
-            let options = ibsim::Options::on(node);
-            let mut attachment =
-                ibsim::Attachment::new(&options).map_err(|error| unreachable(&error))?;
-            let facts = attachment.port().map_err(|error| unreachable(&error))?;
-            let port = attachment.client().map_err(|error| unreachable(&error))?;
-            Ok(Client {
-                port: Box::new(port),
-                sm_lid: facts.sm_lid,
-            })
-        }
-        (Some("umad"), device, port, None) => {
-            let number = port.map(str::parse).transpose();
-            let number = number.map_err(|_| Failure::Usage(format!("--via {:?}: port", via)))?;
-            let client = umad::UmadClient::open(device, number)
-                .map_err(|error| Failure::Unreachable(error.to_string()))?;
-            let sm_lid = client.sa().map_or(0, |sa| sa.lid.get());
-            Ok(Client {
-                port: Box::new(client),
-                sm_lid,
-            })
-        }
-        _ => Err(Failure::Usage(format!(
-            "--via {:?}: expected ibsim:NODE, umad, umad:DEVICE or umad:DEVICE:PORT",
-            via
-        ))),
+        client.ask(&mad, patience)
     }
 }

@@ -5,10 +5,11 @@ use core::marker::PhantomData;
 use clap::error::Error;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, Subcommand};
 use sa_wire::Gid;
-use sa_wire::mad::{BASE_VERSION, MGMT_CLASS_SA, SA_CLASS_VERSION, Status, method};
+use sa_wire::mad::{Status, method};
 use sa_wire::records::{Field, Form, Layout};
 use sa_wire::sa::{AttributeId, DATA_OFFSET, SaMad, record_stride};
 use sa_wire::umad::Slot;
+use sm_control::request;
 
 use super::client::Way;
 use super::path::gid;
@@ -300,18 +301,14 @@ impl<K: Kind> Ask<K> {
     }
 
     fn request(&self) -> Slot {
-        let mut slot = Slot::EMPTY;
-        let mad = SaMad::from_bytes_mut(&mut slot.mad);
-        mad.mad.base_version = BASE_VERSION;
-        mad.mad.mgmt_class = MGMT_CLASS_SA;
-        mad.mad.class_version = SA_CLASS_VERSION;
-        mad.mad.method = match self.asked {
+        let asked = match self.asked {
             Asked::Table => method::GET_TABLE,
             Asked::Get => method::GET,
             Asked::Set => method::SET,
             Asked::Delete => method::DELETE,
         };
-        mad.mad.attribute_id = K::LAYOUT.attribute.get().into();
+        let mut slot = request::request(0, asked, K::LAYOUT.attribute, 0, &[]);
+        let mad = SaMad::from_bytes_mut(&mut slot.mad);
         mad.mad.attribute_modifier = self.options.modifier.unwrap_or(0).into();
         mad.sa.sm_key = self.options.sa_key.unwrap_or(0).into();
         let mut mask = self.options.mask.unwrap_or(0);

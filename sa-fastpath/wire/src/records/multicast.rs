@@ -4,6 +4,7 @@ use zerocopy::byteorder::big_endian::{U16, U32};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use super::field::{Field, Form};
+use crate::comp_mask::comp_mask;
 use crate::ids::Gid;
 use crate::path_record::SelectedValue;
 
@@ -191,23 +192,9 @@ impl McMemberCompMask {
         .union(Self::PKEY)
         .union(Self::FLOW_LABEL)
         .union(Self::SL);
-
-    /// True when any of these counts.
-    pub const fn has(self, bits: Self) -> bool {
-        self.0 & bits.0 != 0
-    }
-
-    /// True when all of these count.
-    pub const fn has_all(self, bits: Self) -> bool {
-        self.0 & bits.0 == bits.0
-    }
-
-    /// Both together.
-    #[must_use]
-    pub const fn union(self, other: Self) -> Self {
-        Self(self.0 | other.0)
-    }
 }
+
+comp_mask!(McMemberCompMask);
 
 /// Components of an MCMemberRecord.
 pub(super) const MC_MEMBER: &[Field] = &[

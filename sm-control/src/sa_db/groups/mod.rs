@@ -24,7 +24,7 @@ use zerocopy::{FromBytes, IntoBytes};
 use self::group::Group;
 use self::request::Request;
 use super::aliases::Aliases;
-use super::{Answer, Asked, Effects, Journal, is_method_of_sa};
+use super::{Answer, Asked, Effects, Journal, is_request};
 use crate::pipeline::Parts;
 use crate::records::MAX_BYTES;
 
@@ -66,7 +66,7 @@ impl Groups {
         effects: &mut Effects<'_>,
     ) -> Answer {
         let asks = asked.mad.mad.method;
-        if !is_method_of_sa(asks) {
+        if !is_request(asks) {
             return Answer::Silence;
         }
         if !matches!(

@@ -2,12 +2,13 @@
 //! flow label, which it leaves in its host's byte order.
 
 use policy::model::ServiceIdEncoding;
+use sa_fastpath::answer::{group_suits, path_to_group};
+use sa_snapshot::GroupRecord;
 use sa_wire::mad::{Status, method};
-use sa_wire::path_record::{
-    FlowWord, NumbPathByte, PathCompMask, PathRecord, QosClassSl, SelectedValue,
-};
+use sa_wire::path_record::{PathCompMask, PathRecord};
+use sa_wire::records::McMemberRecord;
 use sa_wire::sa::{AttributeId, SaMad};
-use sa_wire::{Gid, Mtu, Rate, Sl};
+use sa_wire::{Gid, Mtu, Rate};
 use zerocopy::{FromBytes, IntoBytes};
 
 use super::super::{Answer, Asked};
@@ -38,7 +39,7 @@ pub(super) fn answer(groups: &Groups, asked: &Asked<'_>) -> Answer {
         !is_get && mask.has(PathCompMask::NUMB_PATH) && record.numb_path.numb_path() == 0;
     let group = groups.all.get(&record.dgid).filter(|_| !wants_none);
     let group = group.filter(|group| suits(asked, mask, record, group));
-    let path = group.map(|group| path(record, group));
+    let path = group.map(|group| path_to_group(&facts(&group.record), record));
     Answer::Records(path.map_or_else(Vec::new, |path| path.as_bytes().to_vec()))
 }
 
@@ -62,7 +63,6 @@ fn check(parts: &Parts, mask: PathCompMask, record: &PathRecord) -> Result<(), S
 
 /// The group is as asked, and the source one of its members where it is named.
 fn suits(asked: &Asked<'_>, mask: PathCompMask, record: &PathRecord, group: &Group) -> bool {
-    let its = &group.record;
     let has_guid = || group.member(Gid(record.sgid).interface_id()).is_some();
     let has_lid = || {
         let end = asked.view.end_by_lid(record.slid.get().into());
@@ -72,48 +72,26 @@ fn suits(asked: &Asked<'_>, mask: PathCompMask, record: &PathRecord, group: &Gro
                 .any(|member| member.base.get() == end.guid.get())
         })
     };
-    let same = [
-        (PathCompMask::DLID, record.dlid == its.mlid),
-        (PathCompMask::PKEY, record.pkey == its.pkey),
-        (PathCompMask::SL, record.qos_class_sl.sl().get() == its.sl()),
-        (
-            PathCompMask::FLOW_LABEL,
-            record.flow.flow_label() == its.flow_label(),
-        ),
-        (
-            PathCompMask::HOP_LIMIT,
-            record.flow.hop_limit() == its.hop_limit(),
-        ),
-        (PathCompMask::TCLASS, record.tclass == its.tclass),
-    ];
-    same.iter().all(|(bits, same)| !mask.has(*bits) || *same)
+    group_suits(&facts(&group.record), mask, record)
         && (!mask.has(PathCompMask::SGID) || has_guid())
         && (!mask.has(PathCompMask::SLID) || has_lid())
 }
 
-/// What was asked, with what the group says.
-fn path(asked: &PathRecord, group: &Group) -> PathRecord {
-    let its = &group.record;
-    PathRecord {
-        dlid: its.mlid,
-        flow: FlowWord::new(its.flow_label(), hop_limit(group)),
-        tclass: its.tclass,
-        numb_path: NumbPathByte::new(1),
-        pkey: its.pkey,
-        qos_class_sl: QosClassSl::new(0, Sl::from_low_bits(its.sl())),
-        mtu: SelectedValue::exactly(its.mtu.value()),
-        rate: SelectedValue::exactly(its.rate.value()),
-        packet_life: SelectedValue::exactly(its.packet_life.value()),
-        ..*asked
-    }
-}
-
-/// Groups that reach beyond the subnet have the highest, whatever was said when they were made.
-const fn hop_limit(group: &Group) -> u8 {
-    const LINK_LOCAL: u8 = 2;
-    if group.record.mgid[1] & 0x0f == LINK_LOCAL {
-        group.record.hop_limit()
-    } else {
-        u8::MAX
+/// The group as snapshots have it.
+fn facts(group: &McMemberRecord) -> GroupRecord {
+    GroupRecord {
+        mgid: group.mgid,
+        q_key: group.q_key.get(),
+        flow_label: group.flow_label(),
+        mlid: group.mlid.get(),
+        pkey: group.pkey.get(),
+        mtu: group.mtu.value(),
+        rate: group.rate.value(),
+        packet_life: group.packet_life.value(),
+        sl: group.sl(),
+        tclass: group.tclass,
+        hop_limit: group.hop_limit(),
+        scope: group.scope_and_state >> 4,
+        reserved: 0,
     }
 }

@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use sa_fastpath::port::umad::{AskError, ClientPort, Destination, Patience, Reply, UmadClient};
-use sa_wire::mad::{BASE_VERSION, MGMT_CLASS_SA, SA_CLASS_VERSION, method};
+use sa_wire::mad::method;
 use sa_wire::records::Layout;
-use sa_wire::sa::{AttributeId, DATA_OFFSET, SaMad};
+use sa_wire::sa::{AttributeId, DATA_OFFSET, DATA_SIZE, SaMad};
 use sa_wire::umad::MAD_SIZE;
+use sm_control::request;
 
 use super::seen::stride;
 use super::{PATIENCE, SA_KEY};
@@ -38,17 +39,13 @@ impl Request {
 
     /// A MAD as a client writes it to umad.
     pub(super) fn mad(&self, transaction: u64) -> Result<[u8; MAD_SIZE]> {
-        let mut bytes = [0; MAD_SIZE];
-        let mad = SaMad::from_bytes_mut(&mut bytes);
-        mad.mad.base_version = BASE_VERSION;
-        mad.mad.mgmt_class = MGMT_CLASS_SA;
-        mad.mad.class_version = SA_CLASS_VERSION;
-        mad.mad.method = self.asked;
+        ensure!(self.data.len() <= DATA_SIZE, "more than a MAD");
+        let (asked, attribute) = (self.asked, self.attribute);
+        let mut slot = request::request(0, asked, attribute, self.mask, &self.data);
+        let mad = SaMad::from_bytes_mut(&mut slot.mad);
         mad.mad.transaction_id = transaction.into();
-        mad.mad.attribute_id = self.attribute.get().into();
         mad.mad.attribute_modifier = self.modifier.into();
         mad.sa.sm_key = self.key.into();
-        mad.sa.component_mask = self.mask.into();
         if self.asked == method::GET_MULTI {
             mad.rmpp = sa_wire::rmpp::RmppHeader::data(
                 sa_wire::rmpp::flag::SINGLE,
@@ -56,11 +53,7 @@ impl Request {
                 sa_wire::rmpp::SEGMENT_PAYLOAD,
             );
         }
-        let place = mad.data.get_mut(..self.data.len());
-        place
-            .context("more than a MAD")?
-            .copy_from_slice(&self.data);
-        Ok(bytes)
+        Ok(slot.mad)
     }
 }
 

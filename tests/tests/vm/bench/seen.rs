@@ -6,19 +6,7 @@ use sa_wire::mad::method;
 use sa_wire::sa::{AttributeId, DATA_OFFSET, DATA_SIZE};
 
 use super::Request;
-
-/// Bytes of records that differ, and why: attribute, first byte, bytes, number in
-/// docs/deviations.md.
-const EXPLAINED: [(AttributeId, usize, usize, u8); 2] = [
-    (AttributeId::PKEY_TABLE_RECORD, 2, 2, 29),
-    (AttributeId::SM_INFO_RECORD, 20, 4, 30),
-];
-
-/// Deviation 34: attribute, bit of the mask, byte of the record.
-const RACED: [(AttributeId, u64, usize); 2] = [
-    (AttributeId::PORT_INFO_RECORD, 1 << 10, 32),
-    (AttributeId::NODE_RECORD, 1 << 12, 40),
-];
+use crate::e2e_support::seen::{EXPLAINED, RACED};
 
 pub(super) fn raced(attribute: AttributeId) -> Option<(AttributeId, u64, usize)> {
     RACED.into_iter().find(|(known, ..)| *known == attribute)

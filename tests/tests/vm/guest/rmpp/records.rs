@@ -1,25 +1,21 @@
 //! Records that are known by their number, and requests for them.
 
 use anyhow::{Result, ensure};
-use sa_wire::mad::{BASE_VERSION, MGMT_CLASS_SA, SA_CLASS_VERSION, method};
+use sa_wire::mad::method;
 use sa_wire::sa::{AttributeId, DATA_OFFSET, SaMad};
 use sa_wire::umad::MAD_SIZE;
+use sm_control::request;
 
 /// A PathRecord's. Units: bytes.
 pub(super) const RECORD: usize = 64;
 
 /// Asks for `count` records, which the attribute modifier says.
 pub(super) fn request(count: u32, transaction: u64) -> [u8; MAD_SIZE] {
-    let mut bytes = [0; MAD_SIZE];
-    let mad = SaMad::from_bytes_mut(&mut bytes);
-    mad.mad.base_version = BASE_VERSION;
-    mad.mad.mgmt_class = MGMT_CLASS_SA;
-    mad.mad.class_version = SA_CLASS_VERSION;
-    mad.mad.method = super::METHOD;
+    let mut slot = request::request(0, super::METHOD, AttributeId::PATH_RECORD, 0, &[]);
+    let mad = SaMad::from_bytes_mut(&mut slot.mad);
     mad.mad.transaction_id = transaction.into();
-    mad.mad.attribute_id = AttributeId::PATH_RECORD.get().into();
     mad.mad.attribute_modifier = count.into();
-    bytes
+    slot.mad
 }
 
 /// How many records a request is for.

@@ -1,28 +1,26 @@
 //! How a running SA is reached.
 
 use std::fmt::Display;
-use std::time::Duration;
 
 use sa_fastpath::port::ibsim;
 use sa_fastpath::port::umad::{ClientPort, Destination, Patience, Reply, UmadClient};
 use sa_wire::{Lid, Sl};
 
-use super::pairs::Asked;
 use crate::failure::{Failure, Outcome};
 
 /// A handle to ask with.
-pub(super) struct Client {
+pub(crate) struct Client {
     /// The handle.
-    pub(super) port: Box<dyn ClientPort>,
+    pub(crate) port: Box<dyn ClientPort>,
     /// The SA.
-    pub(super) to: Destination,
+    pub(crate) to: Destination,
     /// What requests come from.
-    pub(super) lid: u16,
+    pub(crate) lid: u16,
 }
 
 impl Client {
     /// Opens it. Errors: no such port; an SM has not been there yet.
-    pub(super) fn open(via: &str, sa_lid: Option<u16>) -> Outcome<Self> {
+    pub(crate) fn open(via: &str, sa_lid: Option<u16>) -> Outcome<Self> {
         let words: Vec<&str> = via.split(':').collect();
         match words.as_slice() {
             ["ibsim", node] => ibsim_client(node, sa_lid),
@@ -45,25 +43,8 @@ impl Client {
         }
     }
 
-    /// Asks one of the questions, again if need be: a load on nobody tells nothing.
-    /// Errors: nobody answers.
-    pub(super) fn probe(&mut self, asked: &[Asked], timeout: Duration) -> Outcome {
-        let Some(first) = asked.first() else {
-            return Err(Failure::failed("no pairs of hosts to ask about"));
-        };
-        let mut mad = first.slot.mad;
-        if let Some(place) = mad.get_mut(12..16) {
-            place.copy_from_slice(&std::process::id().to_be_bytes());
-        }
-        self.ask(&mad, timeout).map(drop)
-    }
-
     /// The reply to one request, headers included. Errors: nobody answers.
-    pub(super) fn ask(&mut self, mad: &[u8], timeout: Duration) -> Outcome<Vec<u8>> {
-        let patience = Patience {
-            timeout,
-            retries: 2,
-        };
+    pub(crate) fn ask(&mut self, mad: &[u8], patience: Patience) -> Outcome<Vec<u8>> {
         let mut reply = Reply::default();
         self.port
             .ask(&self.to, mad, patience, &mut reply)
