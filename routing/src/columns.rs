@@ -11,7 +11,7 @@ use std::sync::{Mutex, PoisonError};
 
 use xxhash_rust::xxh3::Xxh3;
 
-pub(crate) use self::follow::{Follower, Reached, follow_all};
+pub(crate) use self::follow::{Reached, follow_all};
 use crate::routes::Lft;
 use crate::topology::{SwitchIx, count32};
 

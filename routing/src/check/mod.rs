@@ -26,7 +26,7 @@ use sa_wire::{SlVlMask, Vl};
 
 pub use self::graph::DependencyGraph;
 pub use self::multicast::MulticastRoute;
-pub use self::reach::{LostPair, Reachability, reachability};
+pub use self::reach::{LostPair, Reachability, reachability, reachability_surveyed};
 use crate::error::SwitchName;
 use crate::routes::Routes;
 use crate::topology::{EndPortIx, SwitchIx, Topology};

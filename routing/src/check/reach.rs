@@ -1,7 +1,7 @@
 //! Which pairs of end ports the forwarding tables connect.
 
-use crate::columns::{Follower, Reached, follow_all};
 use crate::routes::Routes;
+use crate::survey::{Survey, Surveyed};
 use crate::topology::{EndPort, EndPortIx, SwitchIx, Topology};
 
 /// How many pairs there are and which are lost.
@@ -28,15 +28,27 @@ pub struct LostPair {
 
 /// Follows the tables from every end port to every LID. Lists up to `most` lost pairs.
 pub fn reachability(topology: &Topology, routes: &Routes, most: usize) -> Reachability {
+    reachability_surveyed(topology, routes, &Survey::of(topology, routes), most)
+}
+
+/// The same where the columns have been followed already.
+pub fn reachability_surveyed(
+    topology: &Topology,
+    routes: &Routes,
+    survey: &Survey,
+    most: usize,
+) -> Reachability {
     let ends = Ends::new(topology);
-    let all = follow_all(topology, routes, |follower, reached| {
-        ends.arrival(follower, reached)
-    });
+    let lost = survey.columns.iter().map(|column| ends.lost(column));
+    let lost: Vec<Sources> = lost.collect();
     let mut found = Reachability::default();
-    for (lid, column) in (0..=u16::MAX).zip(all.of_lid) {
+    for (lid, column) in (0..=u16::MAX).zip(&survey.of_lid) {
         if let Some(owner) = routes.lids().owner(lid) {
-            let arrival = column.map(|column| &all.results[column as usize]);
-            ends.add(&mut found, owner, lid, arrival, most);
+            let arrival = column.map(|column| Arrival {
+                column: &survey.columns[column as usize],
+                lost: lost[column as usize],
+            });
+            ends.add(&mut found, owner, lid, arrival.as_ref(), most);
         }
     }
     found
@@ -66,9 +78,8 @@ impl Sources {
 }
 
 /// From where packets to the LIDs of one column arrive.
-struct Arrival {
-    /// A bit per switch; none when from all of them.
-    arrives: Option<Vec<u64>>,
+struct Arrival<'a> {
+    column: &'a Surveyed,
     /// End ports from which they do not.
     lost: Sources,
 }
@@ -90,14 +101,11 @@ impl<'a> Ends<'a> {
         ends
     }
 
-    fn arrival(&self, follower: &Follower<'_>, reached: Reached) -> Arrival {
-        if reached.is_everywhere {
-            let (arrives, lost) = (None, self.loose);
-            return Arrival { arrives, lost };
-        }
-        Arrival {
-            arrives: Some(follower.arriving()),
-            lost: self.missing(|switch| follower.arrives(switch)),
+    /// End ports from which packets to the LIDs of a column do not arrive.
+    fn lost(&self, column: &Surveyed) -> Sources {
+        match column.reached.is_everywhere {
+            true => self.loose,
+            false => self.missing(|switch| column.arrives(switch)),
         }
     }
 
@@ -107,17 +115,12 @@ impl<'a> Ends<'a> {
         found: &mut Reachability,
         owner: EndPortIx,
         lid: u16,
-        arrival: Option<&Arrival>,
+        arrival: Option<&Arrival<'_>>,
         most: usize,
     ) {
         let to = self.topology.end_port(owner);
         found.pairs += self.topology.end_ports.len() as u64 - 1;
-        let arrives = |switch: SwitchIx| match arrival {
-            Some(Arrival { arrives, .. }) => arrives
-                .as_ref()
-                .is_none_or(|bits| bits[switch.index() / 64] >> (switch.index() % 64) & 1 == 1),
-            None => false,
-        };
+        let arrives = |switch| arrival.is_some_and(|arrival| arrival.column.arrives(switch));
         let is_lost = |end: &EndPort| !end.attached.is_some_and(|(switch, _)| arrives(switch));
         let mut lost = arrival.map_or_else(|| self.all(), |arrival| arrival.lost);
         if is_lost(to) {

@@ -156,11 +156,6 @@ impl<'a> Follower<'a> {
         reached
     }
 
-    /// True when packets arrive that are at a switch.
-    pub(crate) fn arrives(&self, switch: SwitchIx) -> bool {
-        self.hops[switch.index()] < LOST
-    }
-
     /// Switches from which packets arrive, a bit each.
     pub(crate) fn arriving(&self) -> Vec<u64> {
         let word = |hops: &[u16]| {

@@ -20,6 +20,7 @@ pub use self::edges::{PortEdge, port_edges};
 use self::links::Links;
 use self::reach::Reach;
 use crate::routes::{Qos, Routes};
+use crate::survey::Survey;
 use crate::topology::Topology;
 
 /// Switches that a path may have. The switch that is itself the source does not count.
@@ -44,8 +45,18 @@ pub fn compile(
     routes: &Routes,
     qos: Qos,
 ) -> Result<PathTables, TooManyClasses> {
+    compile_surveyed(topology, routes, qos, &Survey::of(topology, routes))
+}
+
+/// The same where the columns have been followed already. Errors: as [`compile`].
+pub fn compile_surveyed(
+    topology: &Topology,
+    routes: &Routes,
+    qos: Qos,
+    survey: &Survey,
+) -> Result<PathTables, TooManyClasses> {
     let links = Links::new(topology, routes, qos);
-    let reach = Reach::of(topology, routes);
+    let reach = Reach::of(topology, survey);
     match uniform(topology, routes, &links, &reach) {
         Some(tables) => Ok(tables),
         None => dense::compile(topology, routes, &links, &reach),

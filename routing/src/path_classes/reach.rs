@@ -1,7 +1,6 @@
 //! Which switches reach which LIDs.
 
-use crate::columns::{Follower, Reached, follow_all};
-use crate::routes::Routes;
+use crate::survey::Survey;
 use crate::topology::{SwitchIx, Topology};
 
 /// Reachability of LIDs from switches, in numbers.
@@ -14,22 +13,21 @@ pub(super) struct Reach {
 }
 
 impl Reach {
-    pub(super) fn of(topology: &Topology, routes: &Routes) -> Self {
-        let all = follow_all(topology, routes, Followed::new);
+    pub(super) fn of(topology: &Topology, all: &Survey) -> Self {
         let mut reach = Self {
             from: vec![0; topology.switches.len()],
-            to: vec![0; routes.lfts().stride()],
+            to: vec![0; all.of_lid.len()],
             longest: 0,
         };
-        let mut times = vec![0; all.results.len()];
-        for (to, column) in reach.to.iter_mut().zip(all.of_lid) {
+        let mut times = vec![0; all.columns.len()];
+        for (to, column) in reach.to.iter_mut().zip(&all.of_lid) {
             if let Some(column) = column {
-                times[column as usize] += 1;
-                *to = all.results[column as usize].reached.switches;
+                times[*column as usize] += 1;
+                *to = all.columns[*column as usize].reached.switches;
             }
         }
         let mut everywhere = 0;
-        for (followed, times) in all.results.iter().zip(times) {
+        for (followed, times) in all.columns.iter().zip(times) {
             reach.longest = reach.longest.max(followed.reached.longest);
             match &followed.switches {
                 Some(switches) => reach.add(switches, times),
@@ -66,19 +64,5 @@ impl Reach {
                 *count += if word >> bit & 1 == 1 { times } else { 0 };
             }
         }
-    }
-}
-
-/// What one column gave.
-struct Followed {
-    reached: Reached,
-    /// A bit per switch that reaches the LID; none when all do.
-    switches: Option<Vec<u64>>,
-}
-
-impl Followed {
-    fn new(follower: &Follower<'_>, reached: Reached) -> Self {
-        let switches = (!reached.is_everywhere).then(|| follower.arriving());
-        Self { reached, switches }
     }
 }

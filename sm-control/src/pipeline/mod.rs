@@ -18,7 +18,7 @@ use std::fmt::Write;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use policy::{Partitions, Policy, PortFacts};
-use routing::{Qos, Routes, Topology};
+use routing::{Qos, Routes, Survey, Topology};
 use sa_snapshot::model::{Model, Provenance, RateCaps};
 use sa_snapshot::{BuildError, Builder, Snapshot};
 use sa_wire::Guid;
@@ -247,7 +247,11 @@ pub fn compile_after(
         warnings.extend(vl_arbitration(inputs, &parts));
     }
     warnings.extend(setup_remarks(inputs, &parts));
-    let proof = timed(&mut timings.check, || check(&parts));
+    let (survey, proof) = timed(&mut timings.check, || {
+        let survey = Survey::of(&parts.topology, &parts.routes);
+        let proof = proof::check_surveyed(&parts, &survey);
+        (survey, proof)
+    });
     if let Some(cycle) = &proof.multicast_loop {
         let words = cycle.in_words(&parts.topology, &parts.routes);
         warnings.push(format!(
@@ -256,7 +260,9 @@ pub fn compile_after(
             words.trim_end()
         ));
     }
-    let snapshot = timed(&mut timings.build, || build(&parts, provenance, stamp))?;
+    let snapshot = timed(&mut timings.build, || {
+        build_surveyed(&parts, &survey, &parts.aliases, provenance, stamp)
+    })?;
     crosscheck::sample(&parts, &snapshot).map_err(PipelineError::CrossCheck)?;
     let allow_lost_pairs = inputs.allow_lost_pairs;
     Ok(Compiled {
@@ -318,7 +324,20 @@ pub fn build_with_aliases(
     provenance: Vec<String>,
     stamp: Stamp,
 ) -> Result<Snapshot, PipelineError> {
-    let paths = routing::path_classes::compile(&parts.topology, &parts.routes, parts.qos())
+    let survey = Survey::of(&parts.topology, &parts.routes);
+    build_surveyed(parts, &survey, aliases, provenance, stamp)
+}
+
+/// [`build_with_aliases`] where the columns of the tables have been followed already.
+fn build_surveyed(
+    parts: &Parts,
+    survey: &Survey,
+    aliases: &[(Guid, Guid)],
+    provenance: Vec<String>,
+    stamp: Stamp,
+) -> Result<Snapshot, PipelineError> {
+    let (topology, routes) = (&parts.topology, &parts.routes);
+    let paths = routing::path_classes::compile_surveyed(topology, routes, parts.qos(), survey)
         .map_err(|error| PipelineError::TooLarge(error.to_string()))?;
     let policy = parts
         .policy

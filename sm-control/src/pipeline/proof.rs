@@ -1,6 +1,7 @@
 //! The proof over finished tables.
 
-use routing::check::{CreditLoop, DependencyGraph, PathSls, Reachability, reachability};
+use routing::Survey;
+use routing::check::{CreditLoop, DependencyGraph, PathSls, Reachability, reachability_surveyed};
 
 use super::{Parts, rows};
 
@@ -22,6 +23,11 @@ pub const LISTED_PAIRS: usize = 1000;
 /// Proves the tables as the SA will use them. With torus-2QoS both QoS levels are looked at; with
 /// other engines every SL that policy or partitions hand out.
 pub fn check(parts: &Parts) -> Proof {
+    check_surveyed(parts, &Survey::of(&parts.topology, &parts.routes))
+}
+
+/// The same where the columns of the tables have been followed already.
+pub(super) fn check_surveyed(parts: &Parts, survey: &Survey) -> Proof {
     let sls = path_sls(parts);
     let (topology, routes) = (&parts.topology, &parts.routes);
     let mut graph = DependencyGraph::new(topology, routes);
@@ -41,7 +47,7 @@ pub fn check(parts: &Parts) -> Proof {
     Proof {
         multicast_loop,
         credit_loop,
-        reachability: reachability(topology, routes, LISTED_PAIRS),
+        reachability: reachability_surveyed(topology, routes, survey, LISTED_PAIRS),
     }
 }
 
