@@ -8,7 +8,7 @@ use sa_wire::sa::SaMad;
 use sa_wire::umad::Slot;
 
 use crate::access::Access;
-use crate::answer::{DropReason, Outcome, answer, finish_error};
+use crate::answer::{DropReason, Outcome, answer, answer_all, finish_error};
 use crate::overload::{Limits, Overload, Pressure};
 use crate::port::{BACKLOG, BATCH, MadPort, PortError, Verdict};
 use crate::publish::{Published, Reader};
@@ -87,9 +87,7 @@ impl<P: MadPort> Worker<P> {
             stats: &self.stats,
         };
         if pressure == Pressure::None {
-            for (slot, verdict) in slots.iter_mut().zip(&mut verdicts) {
-                *verdict = lane.answer(slot);
-            }
+            lane.answer_all(slots, &mut verdicts);
         } else {
             for (slot, verdict) in slots.iter_mut().zip(&mut verdicts) {
                 *verdict = lane.answer_under(&mut self.overload, pressure, slot);
@@ -158,6 +156,26 @@ struct Lane<'a> {
 }
 
 impl Lane<'_> {
+    /// Where everybody may ask for everything, requests are looked at together.
+    #[inline(always)]
+    fn answer_all(&mut self, slots: &mut [Slot], verdicts: &mut [Verdict]) {
+        let mut verdicts = verdicts.iter_mut();
+        match self.published {
+            Some(published) if self.access == Access::OpenSm => {
+                answer_all(&published.snapshot, slots, |slot, outcome| {
+                    if let Some(verdict) = verdicts.next() {
+                        *verdict = settle(outcome, slot, self.punt, self.stats);
+                    }
+                });
+            }
+            _ => {
+                for (slot, verdict) in slots.iter_mut().zip(verdicts) {
+                    *verdict = self.answer(slot);
+                }
+            }
+        }
+    }
+
     #[inline(always)]
     fn answer(&mut self, slot: &mut Slot) -> Verdict {
         let outcome = match self.published {

@@ -7,11 +7,14 @@
 use core::array;
 use core::ops::Range;
 
-use crate::records::{ClassRecord, PolicyRecord, RuleWordRecord, criterion};
+use crate::records::{ClassRecord, PolicyRecord, RuleWordRecord, criterion, semantics};
 use crate::snapshot::Sections;
 
 /// Words that are looked at together.
 const STEP: usize = 4;
+
+/// Words of rules that are scanned where the rest is by service id.
+pub(crate) const SHORT_PASS_WORDS: usize = 6;
 
 /// The rule sets of a request's classes.
 struct Rows<'a> {
@@ -137,6 +140,32 @@ impl Sections {
     ) -> Option<u32> {
         let rows = self.rows(policy, classes.map(u32::from), tclass.map(u32::from))?;
         rows.first().and_then(|place| u32::try_from(place).ok())
+    }
+
+    /// True where service ids alone have lists, no scanned rule asks for one, all other rows go by
+    /// class, and few rules are scanned, so that [`crate::by_service`] tells the first rule.
+    pub(crate) fn is_by_service(&self, policy: &PolicyRecord) -> bool {
+        let [a, b, c, d, service, end] = policy.class_starts;
+        let by_class = |start: u32, end: u32| {
+            let classes = self.policy_classes.get(index(start)..index(end));
+            let mut numbered = (0u32..).zip(classes.unwrap_or_default());
+            numbered.all(|(class, record)| record.row == class)
+        };
+        let others = by_class(a, b) && by_class(b, c) && by_class(c, d) && by_class(d, service);
+        let services = match policy.semantics & semantics::ASKS_TCLASS {
+            0 => self.policy_classes.get(index(service)..),
+            _ => self.policy_classes.get(index(service)..index(end)),
+        };
+        let one_row = services.is_some_and(|classes| classes.iter().all(|class| class.row == 0));
+        let places = self.rule_order.chunks(64).zip(self.service_sets.iter());
+        let holds_all = places.into_iter().all(|(places, word)| {
+            let rules = places.iter().enumerate();
+            let mut rules = rules.filter(|(_, rule)| u32::from(**rule) != policy.rules);
+            rules.all(|(bit, _)| word >> bit & 1 == 1)
+        });
+        let by_lists = policy.lists == 1 << criterion::SERVICE && policy.ends_words == 0;
+        let is_short = index(policy.scanned_words) == SHORT_PASS_WORDS;
+        !self.rule_order.is_empty() && by_lists && others && one_row && holds_all && is_short
     }
 
     #[inline(never)]

@@ -12,26 +12,33 @@
 mod aliases;
 mod backing;
 mod build;
+mod by_service;
 mod error;
 mod far;
 mod first_rule;
 mod guid_index;
 mod layout;
+mod levels_from;
 mod lookup;
 pub mod model;
 mod pkeys;
 mod policy_match;
+mod quick;
 mod records;
 mod section;
+mod service_index;
 mod snapshot;
 mod verify;
 
 pub use aliases::NamedPort;
 pub use build::Builder;
+pub use by_service::ByService;
 pub use error::{BuildError, LoadError};
 pub use layout::{FORMAT_VERSION, MAGIC};
-pub use lookup::PathParameters;
+pub use levels_from::LevelsFrom;
+pub use lookup::{PathCapacity, PathClassIx, PathParameters};
 pub use policy_match::{MatchInput, Matched, RareInput, RequestClasses};
+pub use quick::QuickLevel;
 pub use records::{
     GroupRecord, LevelRecord, PathClassRecord, PkeyRangeRecord, PortIx, PortRecord, SubnetRecord,
     level_flags, port_flags,

@@ -5,7 +5,9 @@ use sa_wire::{NodeType, Pkey, SlVlMask};
 
 use crate::guid_index::place;
 use crate::pkeys;
-use crate::records::{PathClassRecord, PortIx, PortRecord, SubnetRecord, port_flags};
+use crate::policy_match::{MatchInput, RequestClasses};
+use crate::quick::QuickLevel;
+use crate::records::{PortIx, PortRecord, SubnetRecord, port_flags};
 use crate::snapshot::Snapshot;
 
 /// `SubnetRecord::engine_sl`: SLs are left as they are.
@@ -20,6 +22,31 @@ pub(crate) const PAIRS_DENSE: u8 = 2;
 pub(crate) const REVERSE_PATH: u8 = 1 << 0;
 /// `SubnetRecord::judge_reverse`: the policy may refuse the reverse path alone.
 pub(crate) const REVERSE_POLICY: u8 = 1 << 1;
+
+/// Index of a class of paths in *its* snapshot. Made only by lookups.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct PathClassIx(u16);
+
+impl PathClassIx {
+    /// No path.
+    pub const NONE: Self = Self(0);
+}
+
+/// MTU and rate of a path, packed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PathCapacity(u8);
+
+impl PathCapacity {
+    /// As far as a level lets it.
+    #[inline(always)]
+    #[must_use]
+    pub fn within(self, level: &QuickLevel) -> Self {
+        match level.limit {
+            QuickLevel::UNLIMITED => self,
+            limit => Self(least_capacity(self.0, limit)),
+        }
+    }
+}
 
 /// What the walk from one port to another yields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,7 +85,7 @@ impl PortRecord {
 
     /// How many LIDs it owns.
     pub const fn lid_count(&self) -> u16 {
-        1 << (self.lmc & 7)
+        1 << self.lmc()
     }
 
     const fn has(&self, flag: u16) -> bool {
@@ -151,7 +178,21 @@ impl Snapshot {
             let has_path = !from.is_switch() || self.column(from, lid) != 0;
             return loopback(from).filter(|_| has_path);
         }
-        let class = self.class(from, to, lid)?;
+        self.path_between(from, to, self.path_class(from, to, lid))
+    }
+
+    /// What a path of this class offers from one port to another; none when there is none.
+    #[inline(always)]
+    pub fn path_between(
+        &self,
+        from: &PortRecord,
+        to: &PortRecord,
+        class: PathClassIx,
+    ) -> Option<PathParameters> {
+        if class == PathClassIx::NONE {
+            return None;
+        }
+        let class = self.sections.path_classes.get(usize::from(class.0))?;
         // The first port that a switch sends through does not count, and here it is also the last.
         let last = if from.is_switch() && from.switch == to.switch {
             to.own
@@ -185,29 +226,23 @@ impl Snapshot {
         column.copied().unwrap_or(0)
     }
 
+    /// The class of the path from one port to a LID of another.
     #[inline(always)]
-    fn class(&self, from: &PortRecord, to: &PortRecord, lid: u16) -> Option<&PathClassRecord> {
+    pub fn path_class(&self, from: &PortRecord, to: &PortRecord, lid: u16) -> PathClassIx {
         let column = self.column(to, lid);
-        let index = if self.is_uniform() {
-            if !from.has(port_flags::SOURCE) || column == 0 {
-                return None;
-            }
-            if from.switch == to.switch {
-                self.subnet.within_class
-            } else {
-                self.subnet.across_class
-            }
-        } else {
-            let row = usize::from(from.row.checked_sub(1)?);
-            let columns = usize::try_from(self.subnet.columns).ok()?;
-            let column = usize::from(column.checked_sub(1)?);
-            *self.sections.pairs.get(row * columns + column)?
-        };
-        if index == 0 {
-            None
-        } else {
-            self.sections.path_classes.get(usize::from(index))
+        if !from.has(port_flags::SOURCE) || column == 0 {
+            return PathClassIx::NONE;
         }
+        PathClassIx(if !self.is_uniform() {
+            let row = usize::from(from.row.wrapping_sub(1));
+            let columns = usize::try_from(self.subnet.columns).unwrap_or(0);
+            let place = row * columns + usize::from(column - 1);
+            self.sections.pairs.get(place).copied().unwrap_or(0)
+        } else if from.switch == to.switch {
+            self.subnet.within_class
+        } else {
+            self.subnet.across_class
+        })
     }
 
     /// The SL after the routing engine's say, starting from `hint`.
@@ -218,23 +253,15 @@ impl Snapshot {
             return hint;
         }
         let (from, to) = (self.port(source), self.port(destination));
+        self.torus_sl(hint, from, to)
+    }
+
+    #[inline(always)]
+    fn torus_sl(&self, hint: u8, from: &PortRecord, to: &PortRecord) -> u8 {
         if from.flags & to.flags & port_flags::IN_TORUS == 0 {
             return 0;
         }
-        let mut sl = hint & 8;
-        for axis in 0..3 {
-            sl |= self.crosses_dateline(from, to, axis) << axis;
-        }
-        sl
-    }
-
-    /// 1 when the shortest way round the ring of `axis` passes coordinate 0, else 0.
-    #[inline(always)]
-    fn crosses_dateline(&self, from: &PortRecord, to: &PortRecord, axis: usize) -> u8 {
-        let coordinate = |port: &PortRecord| port.coordinate.get(axis).copied().unwrap_or(0);
-        let radix = self.subnet.radix.get(axis).copied().unwrap_or(1);
-        let direct = coordinate(from).abs_diff(coordinate(to));
-        u8::from(direct > radix.saturating_sub(direct))
+        hint & 8 | self.quick.datelines.crossed(from, to)
     }
 
     /// True when the two ports may see each other: one port, or a port without P_Keys, or a shared
@@ -244,8 +271,14 @@ impl Snapshot {
         if a == b {
             return true;
         }
-        let (a, b) = (self.port(a).pkey_set, self.port(b).pkey_set);
-        self.pkey_set(a).is_empty() || self.pkey_set(b).is_empty() || self.first_shared(a, b) != 0
+        self.share_partition_between(self.port(a), self.port(b))
+    }
+
+    /// As [`Self::share_partition`], for ports that were looked up and are not the same.
+    #[inline(always)]
+    pub fn share_partition_between(&self, a: &PortRecord, b: &PortRecord) -> bool {
+        let (a, b) = (a.pkey_set, b.pkey_set);
+        self.first_shared(a, b) != 0 || self.pkey_set(a).is_empty() || self.pkey_set(b).is_empty()
     }
 
     /// The first P_Key that both share, as in the source's table; 0 for none.
@@ -257,9 +290,172 @@ impl Snapshot {
     /// True when both hold this partition, at least one as a full member.
     #[inline]
     pub fn share_pkey(&self, source: PortIx, destination: PortIx, pkey: u16) -> bool {
-        let source = self.pkey_set(self.port(source).pkey_set);
-        let destination = self.pkey_set(self.port(destination).pkey_set);
+        self.share_pkey_between(self.port(source), self.port(destination), pkey)
+    }
+
+    /// As [`Self::share_pkey`], for ports that were looked up.
+    pub fn share_pkey_between(&self, from: &PortRecord, to: &PortRecord, pkey: u16) -> bool {
+        let (source, destination) = (self.pkey_set(from.pkey_set), self.pkey_set(to.pkey_set));
         pkeys::share(source, destination, pkey, self.subnet.allow_both_pkeys == 1)
+    }
+
+    /// As [`Self::shared_pkey`], for ports that were looked up.
+    #[inline(always)]
+    pub fn shared_pkey_between(&self, from: &PortRecord, to: &PortRecord) -> u16 {
+        match self.quick.only_pkey {
+            0 => self.first_shared(from.pkey_set, to.pkey_set),
+            pkey => pkey,
+        }
+    }
+
+    /// True when neither subnet nor policy sets anything apart from what is common: no alias
+    /// GUIDs, no table with both memberships of one partition, no SL that anything drops, no
+    /// criteria but those of OpenSM's dialect, and no level that limits P_Keys.
+    ///
+    /// What a common request gets between ports with [`port_flags::COMMON_SOURCE`] and
+    /// [`port_flags::COMMON_DESTINATION`] then follows from
+    /// [`Self::shared_pkey_between`], [`Self::uniform_capacity`] or [`Self::capacity_of`],
+    /// [`Self::common_level`] and [`Self::common_sl`].
+    #[inline(always)]
+    pub const fn is_common(&self) -> bool {
+        self.quick.is_common
+    }
+
+    /// Packed least capacity of the path between two common ports, where that needs no large table;
+    /// see [`Self::has_pair_table`].
+    #[inline(always)]
+    pub fn uniform_capacity(&self, from: &PortRecord, to: &PortRecord) -> Option<PathCapacity> {
+        let classes = self.quick.uniform?;
+        let class = match from.switch == to.switch {
+            true => classes.within,
+            false => classes.across,
+        };
+        Some(PathCapacity(least_capacity(
+            from.edge,
+            least_capacity(class, to.edge),
+        )))
+    }
+
+    /// The same for a path of this class; none when there is none.
+    #[inline(always)]
+    pub fn capacity_of(
+        &self,
+        from: &PortRecord,
+        to: &PortRecord,
+        class: PathClassIx,
+    ) -> Option<PathCapacity> {
+        if class == PathClassIx::NONE {
+            return None;
+        }
+        let class = self
+            .sections
+            .path_classes
+            .get(usize::from(class.0))?
+            .capacity;
+        Some(PathCapacity(least_capacity(
+            from.edge,
+            least_capacity(class, to.edge),
+        )))
+    }
+
+    /// The level of a common policy for a request of these classes.
+    #[inline(always)]
+    pub fn level_of(
+        &self,
+        from: &PortRecord,
+        to: &PortRecord,
+        classes: &RequestClasses,
+    ) -> QuickLevel {
+        let first = match self.quick.by_service {
+            Some(16) => self
+                .by_service::<16>()
+                .and_then(|rules| rules.first_of(from, to, classes)),
+            Some(32) => self
+                .by_service::<32>()
+                .and_then(|rules| rules.first_of(from, to, classes)),
+            _ => self.first_rule(from, to, classes),
+        };
+        self.level_of_rule(first)
+    }
+
+    /// That of a rule, the default level for none.
+    #[inline(always)]
+    pub(crate) fn level_of_rule(&self, first: Option<u32>) -> QuickLevel {
+        let last = self.quick.levels.len().wrapping_sub(1);
+        let place = first.and_then(|first| usize::try_from(first).ok());
+        let level = self.quick.levels.get(place.unwrap_or(last));
+        level.copied().unwrap_or_default()
+    }
+
+    /// The level of a common policy; nothing of a level without one. See also
+    /// [`crate::ByService`].
+    pub fn common_level(
+        &self,
+        from: &PortRecord,
+        to: &PortRecord,
+        input: &MatchInput,
+    ) -> QuickLevel {
+        let classes = self.classify(input);
+        self.level_of_rule(classes.and_then(|classes| self.first_rule(from, to, &classes)))
+    }
+
+    /// What an answer says of a reversible path with this capacity: bytes 1 (reversible), 6 (MTU)
+    /// and 7 (rate, "exactly" both) of a word.
+    #[inline(always)]
+    pub fn codes(&self, capacity: PathCapacity) -> u64 {
+        self.quick.codes.0[usize::from(capacity.0)]
+    }
+
+    /// The routing engine's say between common ports.
+    #[inline(always)]
+    pub fn common_sl(&self, hint: u8, from: &PortRecord, to: &PortRecord) -> u8 {
+        match self.subnet.engine_sl {
+            ENGINE_TORUS => hint & 8 | self.quick.datelines.crossed(from, to),
+            _ => hint,
+        }
+    }
+
+    /// The end port with this GID of the subnet. Shape: wire bytes. None for GIDs with another
+    /// prefix too, link-local ones included where that is not the subnet's own.
+    #[inline(always)]
+    pub fn record_by_own_gid(&self, gid: &[u8; 16]) -> Option<&PortRecord> {
+        let (prefix, guid) = gid.split_first_chunk::<8>()?;
+        if u64::from_ne_bytes(*prefix) != self.quick.prefix {
+            return None;
+        }
+        self.record_by_guid(guid.first_chunk()?)
+    }
+
+    /// The end port with this GUID. Shape: wire bytes.
+    #[inline(always)]
+    fn record_by_guid(&self, guid: &[u8; 8]) -> Option<&PortRecord> {
+        let places = &*self.sections.guid_index;
+        let mask = places.len().wrapping_sub(1);
+        let shift = u32::from(self.subnet.guid_shift) & 63;
+        let number = u64::from_be_bytes(*guid);
+        let mut at = place(number, self.subnet.guid_multiplier, shift);
+        loop {
+            let entry = usize::from(*places.get(at & mask)?);
+            // An empty place is no place in the table.
+            let port = self.sections.ports.get(entry.wrapping_sub(1))?;
+            if port.guid == *guid {
+                return Some(port);
+            }
+            at = at.wrapping_add(1);
+        }
+    }
+
+    /// The end port that owns this LID, as [`Self::port_by_lid`].
+    #[inline(always)]
+    pub fn record_by_lid(&self, lid: u16) -> Option<&PortRecord> {
+        let entry = usize::from(*self.sections.lid_ports.get(usize::from(lid))?);
+        self.sections.ports.get(entry.wrapping_sub(1))
+    }
+
+    /// True when paths have to be looked up in tables; else [`Self::uniform_capacity`] tells all.
+    #[inline(always)]
+    pub const fn has_pair_table(&self) -> bool {
+        self.quick.uniform.is_none()
     }
 
     #[inline(always)]
@@ -331,16 +527,18 @@ fn loopback(port: &PortRecord) -> Option<PathParameters> {
 /// The lesser MTU and the lesser rate of two packed capacities.
 #[inline(always)]
 fn least_capacity(a: u8, b: u8) -> u8 {
+    if a == b {
+        return a;
+    }
     (a & 0xe0).min(b & 0xe0) | (a & 0x1f).min(b & 0x1f)
 }
 
 /// What an index of nothing points to; it is on no switch, in no partition, on no path.
-static NO_PORT: PortRecord = PortRecord {
+pub(crate) static NO_PORT: PortRecord = PortRecord {
     guid: [0; 8],
     lid: 0,
     switch: 0,
-    coordinate: [0; 3],
-    lmc: 0,
+    place: 0,
     own: 0,
     edge: 0,
     flags: 0,

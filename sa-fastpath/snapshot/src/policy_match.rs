@@ -6,7 +6,9 @@
 //! class.
 
 use crate::model::Echo;
-use crate::records::{LevelRecord, PkeyRangeRecord, PolicyRecord, PortIx, level_flags, semantics};
+use crate::records::{
+    LevelRecord, PkeyRangeRecord, PolicyRecord, PortIx, PortRecord, level_flags, semantics,
+};
 use crate::snapshot::Snapshot;
 
 /// Index of "names no QoS class" in its map.
@@ -70,7 +72,7 @@ pub struct RequestClasses {
 impl RequestClasses {
     /// By dimension.
     #[inline(always)]
-    const fn with_ends(&self, (source, destination): (u16, u16)) -> [u16; 5] {
+    pub(crate) const fn with_ends(&self, (source, destination): (u16, u16)) -> [u16; 5] {
         [source, destination, self.qos_class, self.pkey, self.service]
     }
 }
@@ -127,10 +129,8 @@ impl Snapshot {
         let Some(service_id) = service_id else {
             return policy.service_absent;
         };
-        let after = self
-            .sections
-            .service_starts
-            .partition_point(|start| *start <= service_id);
+        let starts = &self.sections.service_starts;
+        let after = self.quick.services.starts_up_to(starts, service_id);
         self.sections
             .service_classes
             .get(after.wrapping_sub(1))
@@ -154,11 +154,32 @@ impl Snapshot {
         destination: PortIx,
         classes: &RequestClasses,
     ) -> Option<Matched<'_>> {
+        self.match_level_between(self.port(source), self.port(destination), classes)
+    }
+
+    /// As [`Self::match_level`], for ports that were looked up.
+    #[inline(always)]
+    fn match_level_between(
+        &self,
+        from: &PortRecord,
+        to: &PortRecord,
+        classes: &RequestClasses,
+    ) -> Option<Matched<'_>> {
         let policy = self.policy.as_ref()?;
-        let (source, destination) = (self.port(source), self.port(destination));
-        let ends = (source.source_class, destination.destination_class);
-        let by_dimension = classes.with_ends(ends);
-        self.matched(policy, self.sections.first_rule(policy, by_dimension, None))
+        self.matched(policy, self.first_rule(from, to, classes)?)
+    }
+
+    /// The first rule that holds by the criteria of OpenSM's dialect, the number of rules for none.
+    #[inline(always)]
+    pub(crate) fn first_rule(
+        &self,
+        from: &PortRecord,
+        to: &PortRecord,
+        classes: &RequestClasses,
+    ) -> Option<u32> {
+        let policy = self.policy.as_ref()?;
+        let by_dimension = classes.with_ends((from.source_class, to.destination_class));
+        Some(self.sections.first_rule(policy, by_dimension, None))
     }
 
     /// The level for a path from `source` to a LID of `destination` by all criteria. None without

@@ -3,7 +3,7 @@
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 /// Index of an end port in *its* snapshot. Made only by lookups.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct PortIx(pub(crate) u16);
 
 impl PortIx {
@@ -37,9 +37,19 @@ pub mod port_flags {
     pub const NDR: u16 = 1 << 9;
     /// It has alias GUIDs.
     pub const ALIASES: u16 = 1 << 10;
-    /// All bits in use.
-    pub const ALL: u16 = (1 << 11) - 1;
+    /// It is no switch, paths can start here, and where a torus engine has its say it has a place
+    /// in the torus.
+    pub const COMMON_SOURCE: u16 = 1 << 11;
+    /// Paths can end here, and where a torus engine has its say it has a place in the torus.
+    pub const COMMON_DESTINATION: u16 = 1 << 12;
+    /// All bits in use but those of the LMC.
+    pub const ALL: u16 = (1 << 13) - 1;
+    /// Where the LMC starts.
+    pub(crate) const LMC_SHIFT: u32 = 13;
 }
+
+/// Bits of a coordinate in [`PortRecord::place`].
+pub(crate) const LANE: u32 = 10;
 
 /// Everything an answer needs about an end port: half a cache line.
 #[derive(Debug, Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout)]
@@ -51,15 +61,13 @@ pub struct PortRecord {
     pub lid: u16,
     /// Switch index; equal for ports on one switch.
     pub switch: u16,
-    /// Place in the torus.
-    pub coordinate: [u8; 3],
-    /// It owns 2^lmc LIDs.
-    pub lmc: u8,
+    /// Place in the torus: ten bits for each coordinate, the first lowest.
+    pub place: u32,
     /// Packed capacity of the port itself, MTU code in the upper three bits, rate rank below.
     pub own: u8,
     /// Packed least capacity of the port and its switch port.
     pub edge: u8,
-    /// See [`port_flags`].
+    /// See [`port_flags`]; the LMC in the upper three bits.
     pub flags: u16,
     /// SLs the port lets out.
     pub sl_out: u16,
@@ -73,6 +81,34 @@ pub struct PortRecord {
     pub source_class: u16,
     /// Class as destination in the policy.
     pub destination_class: u16,
+}
+
+impl PortRecord {
+    /// It owns 2^lmc LIDs.
+    #[inline(always)]
+    pub const fn lmc(&self) -> u8 {
+        (self.flags >> port_flags::LMC_SHIFT) as u8
+    }
+
+    /// Its place in the torus.
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "each coordinate has its lane"
+    )]
+    pub const fn coordinates(&self) -> [u8; 3] {
+        let place = self.place;
+        [
+            place as u8,
+            (place >> LANE) as u8,
+            (place >> (2 * LANE)) as u8,
+        ]
+    }
+}
+
+/// The reverse of [`PortRecord::coordinates`].
+pub(crate) fn pack_place(coordinates: [u8; 3]) -> u32 {
+    let [x, y, z] = coordinates.map(u32::from);
+    x | y << LANE | z << (2 * LANE)
 }
 
 /// MTU code in the top three bits, rate rank in the low five.

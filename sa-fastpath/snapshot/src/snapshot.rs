@@ -3,6 +3,7 @@
 use crate::backing::Backing;
 use crate::error::LoadError;
 use crate::layout::{Range, SectionId, parse};
+use crate::quick::Quick;
 use crate::records::{
     AliasRecord, ClassRecord, GroupRecord, LevelRecord, PathBitsRecord, PathClassRecord,
     PkeyRangeRecord, PkeySetRecord, PolicyRecord, PortRecord, PrefixRouteRecord, RuleRecord,
@@ -15,6 +16,7 @@ use crate::section::Section;
 pub struct Snapshot {
     pub(crate) subnet: SubnetRecord,
     pub(crate) policy: Option<PolicyRecord>,
+    pub(crate) quick: Quick,
     pub(crate) sections: Sections,
     /// Keeps the sections' memory; last, so that it goes last.
     backing: Backing,
@@ -146,13 +148,15 @@ impl Snapshot {
                 });
             }
         };
-        let snapshot = Self {
+        let mut snapshot = Self {
             subnet,
             policy,
+            quick: Quick::default(),
             sections,
             backing,
         };
         crate::verify::verify(&snapshot)?;
+        snapshot.quick = Quick::new(&snapshot.sections, &subnet, policy.as_ref());
         Ok(snapshot)
     }
 

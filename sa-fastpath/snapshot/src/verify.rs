@@ -15,7 +15,7 @@ use crate::lookup::{
     ENGINE_KEEP, ENGINE_TORUS, PAIRS_DENSE, PAIRS_UNIFORM, REVERSE_PATH, REVERSE_POLICY,
 };
 use crate::pkeys;
-use crate::records::{PortRecord, port_flags, unpack_capacity};
+use crate::records::{PortRecord, pack_place, port_flags, unpack_capacity};
 use crate::snapshot::{Sections, Snapshot};
 
 type Checked = Result<(), LoadError>;
@@ -84,13 +84,11 @@ fn ports(snapshot: &Snapshot) -> Checked {
     )?;
     let rows = u64::from(snapshot.subnet.rows);
     for port in ports {
-        let range = port.lid >= 1 && u32::from(port.lid) + (1 << port.lmc.min(7)) <= 0xc000;
-        check(
-            port.guid() != 0 && port.lmc <= 7 && range,
-            "ports",
-            "GUID or LIDs",
-        )?;
-        check(port.flags & !port_flags::ALL == 0, "ports", "unknown flags")?;
+        let range = port.lid >= 1 && u32::from(port.lid) + (1 << port.lmc()) <= 0xc000;
+        check(port.guid() != 0 && range, "ports", "GUID or LIDs")?;
+        check(is_common(snapshot, port), "ports", "flags of common ports")?;
+        let place = pack_place(port.coordinates()) == port.place;
+        check(place, "ports", "coordinate over 255")?;
         check(
             capacity(port.own) && capacity(port.edge),
             "ports",
@@ -104,6 +102,18 @@ fn ports(snapshot: &Snapshot) -> Checked {
         check(source, "ports", "row and flag disagree")?;
     }
     Ok(())
+}
+
+/// True when the flags say what they stand for.
+const fn is_common(snapshot: &Snapshot, port: &PortRecord) -> bool {
+    const fn has(port: &PortRecord, flag: u16) -> bool {
+        port.flags & flag != 0
+    }
+    let in_torus = has(port, port_flags::IN_TORUS) || snapshot.subnet.engine_sl != ENGINE_TORUS;
+    let is_source = has(port, port_flags::SOURCE) && !has(port, port_flags::SWITCH);
+    let is_destination = has(port, port_flags::DESTINATION);
+    has(port, port_flags::COMMON_SOURCE) == (is_source && in_torus)
+        && has(port, port_flags::COMMON_DESTINATION) == (is_destination && in_torus)
 }
 
 const fn capacity(packed: u8) -> bool {

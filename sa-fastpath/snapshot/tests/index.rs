@@ -89,23 +89,27 @@ fn array(values: usize, classes: u16) -> Vec<u16> {
 }
 
 fn tables(rules: &[Rule], required: bool) -> PolicyTables {
-    let level = |name: &str| QosLevelRow {
-        name: name.into(),
-        sl: Some(1),
+    // One for each rule, and nearly each of its own.
+    let level = |at: usize| QosLevelRow {
+        name: at.to_string(),
+        sl: Some(u8::try_from(at % 16).unwrap()),
         mtu_limit: None,
         rate_limit: None,
-        packet_life: None,
+        packet_life: Some(u8::try_from(at / 16 % 64).unwrap()),
         pkeys: vec![],
         path_bits: None,
         tclass: None,
     };
     let tclass = sets(rules, TCLASSES, |rule| rule.tclass);
     PolicyTables {
-        levels: vec![level("default"), level("other")],
+        levels: (0..=rules.len()).map(level).collect(),
         default_level: 0,
         rules: (1..)
             .zip(rules)
-            .map(|(line, _)| RuleRow { level: 1, line })
+            .map(|(line, _)| RuleRow {
+                level: u16::try_from(line).unwrap(),
+                line,
+            })
             .collect(),
         source: Dimension {
             map: (0..PORTS).collect(),
@@ -253,20 +257,33 @@ impl Request {
     /// By the snapshot.
     fn found(&self, snapshot: &Snapshot, ports: &[PortIx]) -> Option<u32> {
         let named = |class: u16, classes: u16| (class < classes).then_some(class);
-        let classes = snapshot
-            .classify(&MatchInput {
-                qos_class: named(self.qos_class, CLASSES),
-                pkey: named(self.pkey, KEYS).map(|key| key | 0x8000),
-                service_id: named(self.service, INTERVALS).map(|at| u64::from(at) * 10 + 9),
-            })
-            .unwrap();
+        let input = MatchInput {
+            qos_class: named(self.qos_class, CLASSES),
+            pkey: named(self.pkey, KEYS).map(|key| key | 0x8000),
+            service_id: named(self.service, INTERVALS).map(|at| u64::from(at) * 10 + 9),
+        };
+        let classes = snapshot.classify(&input).unwrap();
         let source = ports[usize::from(self.source)];
         let destination = ports[usize::from(self.destination)];
         if snapshot.is_plain() {
-            return snapshot
-                .match_level(source, destination, &classes)
-                .unwrap()
-                .rule;
+            let matched = snapshot.match_level(source, destination, &classes).unwrap();
+            let level = (matched.level.sl, 0x80 | matched.level.packet_life);
+            let (from, to) = (snapshot.port(source), snapshot.port(destination));
+            let quick = [
+                Some(snapshot.common_level(from, to, &input)),
+                snapshot
+                    .by_service::<16>()
+                    .map(|rules| rules.level(from, to, &input)),
+                snapshot
+                    .by_service::<32>()
+                    .map(|rules| rules.level(from, to, &input)),
+                Some(snapshot.levels_from::<true>(from, &classes).to(to)),
+                Some(snapshot.levels_from::<false>(from, &classes).to(to)),
+            ];
+            for quick in quick.into_iter().flatten() {
+                assert_eq!((quick.sl, quick.packet_life), level, "{self:?}");
+            }
+            return matched.rule;
         }
         let rare = RareInput {
             tclass: named(self.tclass, TCLASSES).map(|class| class.to_le_bytes()[0]),
@@ -307,7 +324,7 @@ proptest! {
 
     #[test]
     fn the_first_rule_is_found_however_many_there_are(
-        count in prop::sample::select(vec![1usize, 63, 64, 65, 300, 1535, 1536, 2000, 4000]),
+        count in prop::sample::select(vec![1usize, 64, 65, 255, 256, 300, 700, 1000, 1535, 1536, 4000]),
         asks in prop::array::uniform6(prop::sample::select(vec![0u16, 0, 20, 90, 100])),
         wide in prop::sample::select(vec![0u16, 0, 5, 100]),
         required in any::<bool>(),
@@ -331,6 +348,29 @@ fn every_part_of_the_index_is_used() {
     check(4000, &habit, false, 7);
 }
 
+/// Most rules about a service, the rest few enough for a short pass.
+#[test]
+fn rules_by_service_are_told_apart() {
+    let habit = |services| Habit {
+        asks: [90, 90, 20, 15, services, 0],
+        wide: 0,
+    };
+    for (count, services, words) in [(600, 60, 16), (1000, 70, 32), (1500, 80, 32)] {
+        let snapshot = snapshot(&rules(count, &habit(services), &mut Dice(3)), false);
+        let found = [
+            snapshot.by_service::<16>().is_some(),
+            snapshot.by_service::<32>().is_some(),
+        ];
+        assert_eq!(found, [words == 16, words == 32], "{count}");
+        check(count, &habit(services), false, 3);
+    }
+    // All in one pass, and all in lists.
+    for (count, services) in [(1000, 10), (2000, 80)] {
+        let snapshot = snapshot(&rules(count, &habit(services), &mut Dice(3)), false);
+        assert!(snapshot.by_service::<16>().is_none() && snapshot.by_service::<32>().is_none());
+    }
+}
+
 /// Where a section lies, by the section table. Units: bytes.
 fn range(bytes: &[u8], id: usize) -> std::ops::Range<usize> {
     let entry = &bytes[64 + id * 24..][..24];
@@ -351,9 +391,9 @@ fn reload(mut bytes: Vec<u8>) -> Result<Snapshot, LoadError> {
 #[test]
 fn the_version_before_is_refused_by_name() {
     let mut bytes = indexed().1.as_bytes().to_vec();
-    bytes[16..20].copy_from_slice(&4u32.to_le_bytes());
+    bytes[16..20].copy_from_slice(&5u32.to_le_bytes());
     let error = reload(bytes).unwrap_err();
-    let says = "format version 4, this program reads 5; compile the snapshot again";
+    let says = "format version 5, this program reads 6; compile the snapshot again";
     assert_eq!(error.to_string(), says);
 }
 

@@ -6,10 +6,12 @@
 //! with several GUIDs.
 
 mod aliases;
+mod common;
 mod ends;
 mod group;
 mod judge;
 mod multi;
+mod origin;
 mod paths;
 mod query;
 mod record;
@@ -28,6 +30,7 @@ use sa_wire::umad::Slot;
 
 use crate::rmpp;
 
+pub use common::answer_all;
 pub use group::{group_path, group_suits, is_to_group, path_to_group};
 pub use judge::Parameters;
 pub use multi::{MultiPathEnds, MultiPathQuery, for_each_multi_path, is_multi_path};

@@ -17,11 +17,11 @@ use sa_wire::sa::{AttributeId, SaMad};
 use zerocopy::IntoBytes;
 
 use super::ends::is_ours;
+use super::origin::Origin;
+use super::paths::each_uncommon_path;
 use super::record::gid;
 use super::reply::finish_multi;
-use super::{
-    DropReason, Enough, INLINE_RECORDS, PathQuery, PuntReason, Reject, Stop, for_each_path,
-};
+use super::{DropReason, Enough, INLINE_RECORDS, PathQuery, PuntReason, Reject, Stop};
 
 /// Paths that a request gets which names no number.
 const MOST_PATHS: u8 = 127;
@@ -49,6 +49,9 @@ pub(super) fn answer(
     let requester = snapshot
         .port_by_lid(requester_lid)
         .ok_or(Stop::Drop(DropReason::Requester))?;
+    if query.likely_many(mad) {
+        return Err(Stop::Punt(PuntReason::LongTable));
+    }
     let ends = MultiPathEnds::find(snapshot, mad)?;
     let mut records = [PathRecord::default(); INLINE_RECORDS];
     let mut count = 0;
@@ -87,6 +90,18 @@ impl MultiPathQuery {
             Stop::Reject(reject) => reject,
             Stop::Drop(_) | Stop::Punt(_) => Reject::RequestInvalid,
         })
+    }
+
+    /// True when there will be more paths than fit one MAD, if there are any between all ends: then
+    /// nothing is gained by looking here first.
+    fn likely_many(&self, mad: &SaMad) -> bool {
+        let Ok(request) = MultiPathRequest::parse(&mad.data) else {
+            return false;
+        };
+        let (sources, destinations) = (request.record.sgid_count, request.record.dgid_count);
+        let pairs = u16::from(sources) * u16::from(destinations);
+        let wanted = pairs.min(u16::from(self.most));
+        self.numb_path != ALTERNATES && usize::from(wanted) > INLINE_RECORDS
     }
 
     fn decode(snapshot: &Snapshot, mad: &SaMad) -> Result<Self, Stop> {
@@ -254,19 +269,30 @@ pub fn for_each_multi_path(
     let named = |nth| ends.named(snapshot, nth);
     for source in ends.sources().filter_map(named) {
         path.record.sgid = gid(snapshot, source.guid);
+        path.enough = Enough::After(left);
+        let origin = Origin::new::<true>(snapshot, &path, requester, source.port);
         for destination in ends.destinations().filter_map(named) {
             if left == 0 {
                 return ControlFlow::Continue(());
             }
-            path.enough = Enough::After(left);
-            let (from, to) = (source.port, destination.port);
-            for_each_path(snapshot, &path, requester, from, to, |record| {
+            let enough = Enough::After(left);
+            let mut each = |record: &PathRecord| {
                 left = left.saturating_sub(1);
                 match ends.guids {
                     None => sink(record),
                     Some(_) => sink(&towards(snapshot, destination, record)),
                 }
-            })?;
+            };
+            let told = origin
+                .as_ref()
+                .and_then(|origin| origin.record(destination.port));
+            if let Some(record) = told {
+                each(&record)?;
+                continue;
+            }
+            let path = PathQuery { enough, ..path };
+            let pair = (requester, source.port, destination.port);
+            each_uncommon_path(snapshot, &path, pair, each)?;
         }
     }
     ControlFlow::Continue(())

@@ -6,6 +6,7 @@ use sa_snapshot::{PortIx, Snapshot};
 use sa_wire::path_record::{PathCompMask, PathRecord};
 
 use super::judge::{Parameters, judge};
+use super::origin::Origin;
 use super::query::Direction;
 use super::record::build;
 use super::{Enough, PathQuery};
@@ -31,6 +32,21 @@ pub fn for_each_path(
     mut sink: impl FnMut(&PathRecord) -> ControlFlow<()>,
 ) -> ControlFlow<()> {
     let ends = (requester, source, destination);
+    let origin = Origin::new::<false>(snapshot, query, requester, source);
+    if let Some(record) = origin.and_then(|origin| origin.record(destination)) {
+        return sink(&record);
+    }
+    each_uncommon_path(snapshot, query, ends, sink)
+}
+
+/// As [`for_each_path`], for a pair that [`Origin`] tells nothing about.
+#[inline(always)]
+pub(super) fn each_uncommon_path(
+    snapshot: &Snapshot,
+    query: &PathQuery,
+    ends: (PortIx, PortIx, PortIx),
+    mut sink: impl FnMut(&PathRecord) -> ControlFlow<()>,
+) -> ControlFlow<()> {
     if snapshot.is_plain() {
         each_path::<false>(snapshot, query, ends, sink)
     } else {

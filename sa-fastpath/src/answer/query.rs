@@ -7,6 +7,7 @@ use sa_wire::sa::SaMad;
 use sa_wire::{Mtu, Rate};
 use zerocopy::FromBytes;
 
+use super::common::WISHES;
 use super::{Reject, Stop};
 
 /// How many paths of a pair of ports are wanted.
@@ -46,6 +47,8 @@ pub struct PathQuery {
     pub packet_life: Option<SelectedValue>,
     /// True when the P_Key is asked for or set aside; the answer's P_Key is 0 then.
     pub raw_traffic: bool,
+    /// True when nothing is wished of what is found, and the snapshot sets nothing apart.
+    pub(super) is_common: bool,
 }
 
 impl PathQuery {
@@ -81,6 +84,7 @@ impl PathQuery {
             rate,
             packet_life: pair(PathCompMask::PACKET_LIFE_PAIR, record.packet_life),
             raw_traffic: mask.has(PathCompMask::RAW_TRAFFIC) && record.flow.raw_traffic(),
+            is_common: snapshot.is_common() && !mask.has(WISHES),
         })
     }
 

@@ -113,15 +113,20 @@ fn rate_code(
 ) -> u8 {
     let subnet = snapshot.subnet();
     let code = subnet.rates.get(usize::from(rank)).copied().unwrap_or(0);
-    if code < 19 || subnet.rates_limited == 1 {
+    match (code < 19 || subnet.rates_limited == 1, reversible) {
+        (true, _) => code,
+        (false, true) => understood(snapshot, code, from, to),
+        (false, false) => understood_by(from.flags, code),
+    }
+}
+
+/// This code as both ends of a reversible path understand it.
+#[inline(never)]
+pub(super) fn understood(snapshot: &Snapshot, code: u8, from: &PortRecord, to: &PortRecord) -> u8 {
+    if snapshot.subnet().rates_limited == 1 {
         return code;
     }
-    let code = understood_by(from.flags, code);
-    if reversible {
-        understood_by(to.flags, code)
-    } else {
-        code
-    }
+    understood_by(to.flags, understood_by(from.flags, code))
 }
 
 #[inline(never)]

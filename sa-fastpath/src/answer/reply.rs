@@ -12,6 +12,8 @@ use zerocopy::IntoBytes;
 
 /// Units: 8 bytes.
 const STRIDE: u16 = attribute_offset(64);
+/// MAD bytes of a GetResp.
+pub(super) const GET_BYTES: u16 = header_bytes() + 64;
 /// Units: bytes; in each segment, the SA header counts as payload.
 const SA_HEADER: u32 = 20;
 
@@ -21,6 +23,14 @@ pub fn finish_get(mad: &mut SaMad, record: &PathRecord) -> u16 {
     begin(mad, Status::OK);
     mad.sa.attribute_offset = STRIDE.into();
     put(mad, core::slice::from_ref(record))
+}
+
+/// A GetResp with the one record that lies in its place already, for a request without a key.
+#[inline(always)]
+pub(super) fn finish_in_place(mad: &mut SaMad) {
+    mad.mad.method = method::GET_RESP;
+    mad.mad.status = Status::OK.get().into();
+    mad.sa.attribute_offset = STRIDE.into();
 }
 
 /// A GetTableResp with at most [`super::INLINE_RECORDS`] records in one segment. Returns the MAD

@@ -7,7 +7,8 @@ use sa_snapshot::{NamedPort, PortIx, Snapshot};
 use sa_wire::path_record::{FlowWord, PathCompMask, PathRecord};
 
 use super::ends::{beyond, is_ours};
-use super::paths::for_each_path;
+use super::origin::Origin;
+use super::paths::{each_uncommon_path, for_each_path};
 use super::record::gid;
 use super::{PathQuery, Reject};
 
@@ -149,8 +150,52 @@ pub fn for_each_wanted_path(
     ends: Ends,
     mut sink: impl FnMut(&PathRecord) -> ControlFlow<()>,
 ) -> ControlFlow<()> {
+    if !snapshot.has_aliases() && beyond(snapshot, query).is_none() {
+        return each_by_port(snapshot, query, requester, ends, sink);
+    }
     (0..ends.pairs(snapshot))
         .try_for_each(|pair| paths_of_pair(snapshot, query, requester, ends, pair, &mut sink))
+}
+
+/// The same where every port has one GUID and paths end where they are asked for.
+fn each_by_port(
+    snapshot: &Snapshot,
+    query: &PathQuery,
+    requester: PortIx,
+    ends: Ends,
+    mut sink: impl FnMut(&PathRecord) -> ControlFlow<()>,
+) -> ControlFlow<()> {
+    let port = |end: End| match end {
+        End::Open => None,
+        End::Lid(port) | End::Named(NamedPort { port, .. }) => Some(port),
+    };
+    let all = || (0..).map_while(|nth| snapshot.nth_port(nth));
+    let Some(source) = port(ends.source) else {
+        let mut each = |destination| {
+            all().try_for_each(|source| {
+                for_each_path(snapshot, query, requester, source, destination, &mut sink)
+            })
+        };
+        return match port(ends.destination) {
+            Some(destination) => each(destination),
+            None => all().try_for_each(each),
+        };
+    };
+    let origin = Origin::new::<true>(snapshot, query, requester, source);
+    let mut each = |destination| {
+        if let Some(record) = origin
+            .as_ref()
+            .and_then(|origin| origin.record(destination))
+        {
+            return sink(&record);
+        }
+        let ends = (requester, source, destination);
+        each_uncommon_path(snapshot, query, ends, &mut sink)
+    };
+    match port(ends.destination) {
+        Some(destination) => each(destination),
+        None => all().try_for_each(each),
+    }
 }
 
 /// Those of [`for_each_wanted_path`] between one pair of GUIDs, numbered from 0 in its order.

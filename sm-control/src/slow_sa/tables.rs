@@ -24,6 +24,9 @@ pub(crate) fn most_records(stride: u16) -> usize {
     records::MAX_BYTES / usize::from(stride.max(1))
 }
 
+/// Records that room is made for at first; 127 at most are wanted.
+const MULTI_PATHS: usize = 32;
+
 /// Why there are no records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Refusal {
@@ -107,7 +110,7 @@ pub(super) fn multi_path_records(
     requester: PortIx,
 ) -> Result<Vec<PathRecord>, Reject> {
     let ends = MultiPathEnds::find(snapshot, mad)?;
-    let mut records = Vec::new();
+    let mut records = Vec::with_capacity(MULTI_PATHS);
     let _ = for_each_multi_path(snapshot, query, requester, &ends, |record| {
         records.push(*record);
         ControlFlow::Continue(())

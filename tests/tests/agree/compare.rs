@@ -1,6 +1,6 @@
 //! What the product must send, going by what the slow twin says, against what it sends.
 
-use sa_fastpath::answer::{Outcome, answer};
+use sa_fastpath::answer::{Outcome, answer, answer_all};
 use sa_wire::mad::{Status, method};
 use sa_wire::path_record::{PathCompMask, PathRecord};
 use sa_wire::umad::Slot;
@@ -31,6 +31,12 @@ pub(crate) fn compare(world: &World, twin: &Twin<'_>, slot: &Slot) -> Result<See
     };
     let mut in_place = *slot;
     let outcome = answer(&world.snapshot, &mut in_place);
+    let mut together = [*slot];
+    if !agree_together(world, &mut together) || together[0].mad != in_place.mad {
+        return Err(differ(
+            "taken together with others it is answered otherwise",
+        ));
+    }
     let is_inline = matches!(outcome, Outcome::Answered(_) | Outcome::Refused(..));
     // The slow lane sees strangers only after the fast path has let them pass.
     let is_stranger = world.snapshot.port_by_lid(slot.header.lid.get()).is_none();
@@ -62,6 +68,26 @@ pub(crate) fn compare(world: &World, twin: &Twin<'_>, slot: &Slot) -> Result<See
         Reply::Records(_) => Err(differ("records, or headers")),
         Reply::NotMine => Ok(Seen::Elsewhere),
     }
+}
+
+/// True when requests that are taken together get what each gets alone. The slots are answered.
+pub(crate) fn agree_together(world: &World, slots: &mut [Slot]) -> bool {
+    let alone: Vec<(Outcome, Slot)> = slots
+        .iter()
+        .map(|slot| {
+            let mut slot = *slot;
+            (answer(&world.snapshot, &mut slot), slot)
+        })
+        .collect();
+    let mut expected = alone.iter();
+    let mut agree = true;
+    answer_all(&world.snapshot, slots, |slot, outcome| {
+        let same = |(alone, reply): &(Outcome, Slot)| {
+            *alone == outcome && reply.mad == slot.mad && reply.header.lid == slot.header.lid
+        };
+        agree &= expected.next().is_some_and(same);
+    });
+    agree && expected.next().is_none()
 }
 
 /// The whole request with another status. Source: reference on the SA, "which status".

@@ -26,7 +26,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use sa_wire::umad::Slot;
 
-use compare::{Difference, compare};
+use compare::{Difference, agree_together, compare};
 use dice::Dice;
 use tally::{Lane, Seen, Tally};
 use world::{Kind, Recipe, World};
@@ -125,6 +125,8 @@ fn expect_variety(tally: &Tally) {
     assert!(tally.to_elsewhere > tally.requests() / 1000);
     assert!(tally.with_policy > tally.worlds / 3);
     assert!(tally.of_rfc > tally.worlds / 6);
+    // Those whose requests may be taken together.
+    assert!(tally.of_common > tally.worlds / 20);
 }
 
 /// Compares `worlds` fabrics, or as many more as the environment asks for.
@@ -173,13 +175,20 @@ fn one(kind: Kind, seed: u64, salt: u64) -> Tally {
     tally.with_policy = usize::from(world.snapshot.has_policy());
     tally.of_rfc = usize::from(!world.snapshot.is_plain());
     let twin = world.parts.twin();
+    tally.of_common = usize::from(world.snapshot.is_common());
+    let mut slots = Vec::with_capacity(REQUESTS);
     for _ in 0..REQUESTS {
         let slot = requests::request(&mut dice, &world);
+        slots.push(slot);
         match compare(&world, &twin, &slot) {
             Ok(seen) => tally.note(&slot, seen),
             Err(_) => fail(&world, &slot, seed),
         }
     }
+    assert!(
+        agree_together(&world, &mut slots),
+        "SAPPHIRE_AGREE_SEED={seed}: taken together, requests are answered otherwise"
+    );
     tally
 }
 

@@ -62,6 +62,8 @@ pub(crate) struct Tally {
     pub(crate) with_policy: usize,
     /// With a policy that says what OpenSM's cannot.
     pub(crate) of_rfc: usize,
+    /// With nothing that sets a common request apart.
+    pub(crate) of_common: usize,
     pub(crate) seen: BTreeMap<Seen, usize>,
     /// Those to MultiPathRecord.
     pub(crate) multi: BTreeMap<Seen, usize>,
@@ -77,6 +79,7 @@ impl Tally {
         self.refused += other.refused;
         self.with_policy += other.with_policy;
         self.of_rfc += other.of_rfc;
+        self.of_common += other.of_common;
         self.to_groups += other.to_groups;
         self.to_elsewhere += other.to_elsewhere;
         for (seen, count) in &other.seen {
@@ -126,6 +129,7 @@ impl fmt::Display for Tally {
             refused,
             with_policy,
             of_rfc,
+            of_common,
             to_groups,
             to_elsewhere,
             ..
@@ -134,7 +138,7 @@ impl fmt::Display for Tally {
         writeln!(
             f,
             "{worlds} fabrics ({with_policy} with a policy in force, {of_rfc} with more in it than \
-             OpenSM can say, {refused} more were refused), {requests} requests; {to_groups} got \
+             OpenSM can say, {of_common} with nothing uncommon, {refused} more were refused), {requests} requests; {to_groups} got \
              paths to groups, {to_elsewhere} to other subnets"
         )?;
         list(f, &self.seen)?;

@@ -5,10 +5,18 @@
 //! whatever the number of rules.
 
 use super::count32;
+use crate::by_service::WIDTHS;
+use crate::first_rule::SHORT_PASS_WORDS;
 use crate::records::{ClassRecord, RuleWordRecord, criterion};
 
 /// Up to this many rules, one pass over all of them is faster than an index (measured).
-const SCANNED_RULES: usize = 1535;
+const SCANNED_RULES: usize = 255;
+
+/// Up to this many rules, a short pass and few kinds of lists are faster than all kinds (measured).
+const FEW_RULES: usize = 1535;
+
+/// Rules that a short pass may have.
+const SHORT_PASS: usize = SHORT_PASS_WORDS * 64;
 
 /// Table of first rules: entries at most.
 const PAIRS: usize = 1 << 20;
@@ -84,9 +92,16 @@ impl Index {
         if rules <= SCANNED_RULES {
             return None;
         }
-        let homes = homes(dimensions, rules);
-        let (order, ends_words, scanned_words) = order(&homes);
+        let homes = match rules {
+            ..=FEW_RULES => few_homes(dimensions, rules),
+            _ => homes(dimensions, rules, &PREFERENCE),
+        };
+        let (mut order, ends_words, mut scanned_words) = order(&homes);
+        if rules <= FEW_RULES && ends_words == 0 {
+            scanned_words = widen(&mut order, scanned_words, rules);
+        }
         let words = order.len() / 64;
+        // Mostly a pass anyway.
         if scanned_words - ends_words > words / 2 {
             return None;
         }
@@ -152,8 +167,38 @@ impl Index {
     }
 }
 
-/// By rule.
-fn homes(dimensions: &[&[Vec<u64>]], rules: usize) -> Vec<Home> {
+/// By rule, where there are few: lists of as few kinds as leave a short pass, those that take the
+/// most rules first. What asks for ends only is scanned with the rest.
+fn few_homes(dimensions: &[&[Vec<u64>]], rules: usize) -> Vec<Home> {
+    let mut chosen: Vec<usize> = Vec::new();
+    loop {
+        let found = homes(dimensions, rules, &chosen);
+        let is_listed = |home: &&Home| **home > Home::Scan;
+        let listed = found.iter().filter(is_listed).count();
+        let with = |at: usize| {
+            let mut more = chosen.clone();
+            more.push(at);
+            homes(dimensions, rules, &more)
+                .iter()
+                .filter(is_listed)
+                .count()
+        };
+        let others = PREFERENCE.iter().filter(|at| !chosen.contains(at));
+        let gains = others.map(|at| (with(*at), *at)).rev();
+        // The first in the order of preference among those that gain the most.
+        let best = gains.max_by_key(|(listed, _)| *listed);
+        match best {
+            Some((most, at)) if rules - listed > SHORT_PASS && most > listed => chosen.push(at),
+            _ => {
+                let scanned = |home: Home| if home == Home::Ends { Home::Scan } else { home };
+                return found.into_iter().map(scanned).collect();
+            }
+        }
+    }
+}
+
+/// By rule. `preference`: the kinds of lists, as in [`PREFERENCE`].
+fn homes(dimensions: &[&[Vec<u64>]], rules: usize, preference: &[usize]) -> Vec<Home> {
     let criteria: Vec<Criterion> = dimensions
         .iter()
         .map(|sets| Criterion::new(sets, rules))
@@ -161,7 +206,7 @@ fn homes(dimensions: &[&[Vec<u64>]], rules: usize) -> Vec<Home> {
     // Half as many rules as a scan has words cost about as much as the scan.
     let longest = u32::try_from(rules / 128).unwrap_or(u32::MAX).max(8);
     let home = |rule: usize| {
-        let lists = PREFERENCE.iter().filter_map(|at| {
+        let lists = preference.iter().filter_map(|at| {
             let is_end = *at == criterion::SOURCE || *at == criterion::DESTINATION;
             let most = if is_end { END_RULES } else { longest };
             let length = criteria.get(*at)?.list_length(rule)?;
@@ -207,6 +252,21 @@ fn order(homes: &[Home]) -> (Vec<u16>, usize, usize) {
     order.extend(listed.iter().map(|(_, rule)| *rule));
     pad(&mut order);
     (order, ends, scanned)
+}
+
+/// Makes a pass and the sets as long as there is a match of its own for. Gives the words of the
+/// pass.
+fn widen(order: &mut Vec<u16>, scanned_words: usize, rules: usize) -> usize {
+    let none = u16::try_from(rules).unwrap_or(u16::MAX);
+    let missing = SHORT_PASS_WORDS.saturating_sub(scanned_words);
+    let words = order.len() / 64 + missing;
+    let Some(width) = WIDTHS.iter().find(|width| words <= **width) else {
+        return scanned_words;
+    };
+    let at = scanned_words * 64;
+    order.splice(at..at, core::iter::repeat_n(none, missing * 64));
+    order.resize(width * 64, none);
+    scanned_words + missing
 }
 
 /// How the rules that ask for one thing share its classes.
@@ -335,7 +395,14 @@ impl Layout {
 
     fn dimension(&self, sets: &[Vec<u64>], rest: &mut Vec<RuleWordRecord>) -> IndexedDimension {
         let keys: Vec<Vec<u64>> = sets.iter().map(|set| and(set, &self.told_apart)).collect();
-        let (distinct, row_of) = intern(&keys);
+        let by_class = self.places.len() <= FEW_RULES && self.listed.iter().all(|word| *word == 0);
+        let (distinct, row_of) = match by_class {
+            true => (
+                keys.iter().collect(),
+                (0..=u16::MAX).take(keys.len()).collect(),
+            ),
+            false => intern(&keys),
+        };
         let mut rows = Vec::with_capacity(distinct.len() * self.template.len());
         for key in distinct {
             let start = rows.len();

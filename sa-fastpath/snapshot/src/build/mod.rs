@@ -18,7 +18,8 @@ use crate::lookup::{
 use crate::model::{EngineSl, Model, Pairs, PathClass, PathTables, PortRow, RateLimit};
 use crate::pkeys;
 use crate::records::{
-    PathClassRecord, PkeySetRecord, PortRecord, RATE_RANKS, SubnetRecord, pack_capacity, port_flags,
+    PathClassRecord, PkeySetRecord, PortRecord, RATE_RANKS, SubnetRecord, pack_capacity,
+    pack_place, port_flags,
 };
 use crate::snapshot::Snapshot;
 
@@ -124,11 +125,11 @@ impl<'a> Builder<'a> {
             guid: row.guid.get().to_be_bytes(),
             lid: row.lid.get(),
             switch,
-            coordinate: row.coordinate.unwrap_or_default(),
-            lmc: row.lmc.get(),
+            place: pack_place(row.coordinate.unwrap_or_default()),
             own: pack_capacity(row.own.mtu.code(), row.own.rate.get()),
             edge: pack_capacity(row.edge.mtu.code(), row.edge.rate.get()),
-            flags: self.flags(ix, row, source_row),
+            flags: self.flags(ix, row, source_row)
+                | u16::from(row.lmc.get()) << port_flags::LMC_SHIFT,
             sl_out: mask(row.sl_out),
             sl_in: mask(row.sl_in),
             pkey_set: set,
@@ -141,6 +142,8 @@ impl<'a> Builder<'a> {
     fn flags(&self, ix: usize, row: &PortRow, source_row: u16) -> u16 {
         let reached = self.columns(ix).iter().any(|column| *column != 0);
         let caps = row.rate_caps;
+        let in_torus = self.model.paths.engine_sl == EngineSl::Keep || row.coordinate.is_some();
+        let is_source = source_row != 0 && row.node_type != NodeType::Switch;
         [
             (source_row != 0, port_flags::SOURCE),
             (reached, port_flags::DESTINATION),
@@ -152,6 +155,8 @@ impl<'a> Builder<'a> {
             (caps.width_2x, port_flags::WIDTH_2X),
             (caps.hdr, port_flags::HDR),
             (caps.ndr, port_flags::NDR),
+            (is_source && in_torus, port_flags::COMMON_SOURCE),
+            (reached && in_torus, port_flags::COMMON_DESTINATION),
         ]
         .iter()
         .filter(|(holds, _)| *holds)

@@ -50,7 +50,7 @@ fn ordered([one, other]: [NamedPort; 2]) -> [NamedPort; 2] {
 fn place(snapshot: &Snapshot, ports: [PortIx; 4]) -> u16 {
     let [source, _, destination, _] = ports.map(|port| snapshot.port(port));
     // The subnet's LMC, unless all four have one LID and every place is the same.
-    let lmcs = ports.map(|port| snapshot.port(port).lmc);
+    let lmcs = ports.map(|port| snapshot.port(port).lmc());
     let lmc = lmcs.into_iter().max().unwrap_or(0) & 7;
     spread(source.lid, destination.lid, lmc)
 }
@@ -131,7 +131,7 @@ fn length(snapshot: &Snapshot, source: PortIx, destination: PortIx, lid: u16) ->
 /// Switches between two of different switches, were the torus whole; 2 on other fabrics.
 fn distance(snapshot: &Snapshot, source: PortIx, destination: PortIx) -> u8 {
     let (from, to) = (snapshot.port(source), snapshot.port(destination));
-    let axes = from.coordinate.iter().zip(to.coordinate);
+    let axes = from.coordinates().into_iter().zip(to.coordinates());
     let steps = axes.zip(snapshot.subnet().radix).map(|((a, b), radix)| {
         let direct = a.abs_diff(b);
         direct.min(radix.wrapping_sub(direct))

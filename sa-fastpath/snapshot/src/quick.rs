@@ -1,0 +1,255 @@
+//! What is worked out once, when a snapshot is taken up, so that the lookups of common requests are
+//! short. Nothing of it is in the file: it follows from sections that were verified.
+
+use sa_wire::SlVlMask;
+
+use crate::lookup::{PAIRS_UNIFORM, REVERSE_POLICY};
+use crate::records::{
+    LANE, LevelRecord, PolicyRecord, PortRecord, RATE_RANKS, SubnetRecord, level_flags,
+    pack_capacity, unpack_capacity,
+};
+use crate::service_index::ServiceIndex;
+use crate::snapshot::Sections;
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(crate) struct Quick {
+    /// The subnet's prefix as bytes of the wire lie in a word.
+    pub(crate) prefix: u64,
+    /// Nothing about subnet or policy sets a common request apart from any other.
+    pub(crate) is_common: bool,
+    /// Paths of two classes only.
+    pub(crate) uniform: Option<UniformPaths>,
+    /// How to tell which rings a way crosses the dateline of.
+    pub(crate) datelines: Datelines,
+    /// Of the policy's service ids.
+    pub(crate) services: ServiceIndex,
+    /// Words of a rule set, where [`crate::by_service`] tells the first rule.
+    pub(crate) by_service: Option<usize>,
+    /// By rule, the last for none.
+    pub(crate) levels: Box<[QuickLevel]>,
+    /// By packed capacity: codes of MTU and rate.
+    pub(crate) codes: Codes,
+    /// The P_Key that all share where all have one table; 0 where it has to be looked up.
+    pub(crate) only_pkey: u16,
+}
+
+/// Packed capacities of the two classes; every pair of common ports has one of them.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct UniformPaths {
+    /// On one switch.
+    pub(crate) within: u8,
+    /// Across switches.
+    pub(crate) across: u8,
+}
+
+/// What a level of a common policy asks for.
+#[derive(Debug, Clone, Copy, Default)]
+#[repr(C, align(4))]
+pub struct QuickLevel {
+    /// Packed capacity that no path exceeds.
+    pub(crate) limit: u8,
+    /// SL, below 16.
+    pub sl: u8,
+    /// Packet life time, "exactly"; its upper bits reach the selector, as in OpenSM.
+    pub packet_life: u8,
+}
+
+/// By packed capacity: what an answer says of a path that is reversible, of its MTU and rate,
+/// "exactly" both, as bytes 1, 6 and 7 of a word.
+#[derive(Debug)]
+pub(crate) struct Codes(pub(crate) [u64; 256]);
+
+impl Default for Codes {
+    fn default() -> Self {
+        Self([0; 256])
+    }
+}
+
+impl QuickLevel {
+    /// Limit of a level without one.
+    pub(crate) const UNLIMITED: u8 = pack_capacity(7, 0x1f);
+}
+
+impl Quick {
+    /// Works it out.
+    pub(crate) fn new(
+        sections: &Sections,
+        subnet: &SubnetRecord,
+        policy: Option<&PolicyRecord>,
+    ) -> Self {
+        let semantics = policy.map_or(0, |policy| policy.semantics);
+        let judges_alike =
+            subnet.allow_both_pkeys == 0 && subnet.judge_reverse & REVERSE_POLICY == 0;
+        let plain_levels = sections.levels.iter().all(is_plain);
+        Self {
+            prefix: u64::from_ne_bytes(subnet.prefix),
+            is_common: semantics == 0
+                && judges_alike
+                && plain_levels
+                && sections.aliases.is_empty()
+                && sections.partition_sls.iter().all(|sl| *sl < 16)
+                && carries_everything(sections),
+            uniform: UniformPaths::new(sections, subnet),
+            datelines: Datelines::new(subnet.radix),
+            services: ServiceIndex::new(&sections.service_starts),
+            by_service: policy
+                .filter(|policy| sections.is_by_service(policy))
+                .and_then(|policy| usize::try_from(policy.words).ok()),
+            levels: levels(sections, subnet),
+            codes: codes(&subnet.rates),
+            only_pkey: match &*sections.pkey_matrix {
+                [pkey] => *pkey,
+                _ => 0,
+            },
+        }
+    }
+}
+
+/// Selector of a packet life time.
+const EXACTLY: u8 = 0x80;
+
+/// True when a level leaves the P_Key open and gives an SL that exists.
+fn is_plain(level: &LevelRecord) -> bool {
+    level.pkeys_len == 0 && level.sl < 16 && !level.has(level_flags::NO_SL)
+}
+
+/// True when no port and no class of paths drops an SL.
+fn carries_everything(sections: &Sections) -> bool {
+    let all = SlVlMask::ALL.0;
+    let ports = sections.ports.iter();
+    ports
+        .into_iter()
+        .all(|port| port.sl_out == all && port.sl_in == all)
+        && sections
+            .path_classes
+            .iter()
+            .skip(1)
+            .all(|class| class.carried == all)
+}
+
+fn levels(sections: &Sections, subnet: &SubnetRecord) -> Box<[QuickLevel]> {
+    let level = |rule: &crate::records::RuleRecord| {
+        let place = usize::try_from(rule.level).unwrap_or(usize::MAX);
+        let level = sections.levels.get(place);
+        level.map_or_else(QuickLevel::default, |level| QuickLevel {
+            limit: pack_capacity(
+                if level.mtu_limit == 0 {
+                    7
+                } else {
+                    level.mtu_limit
+                },
+                if level.rate_limit == 0 {
+                    0x1f
+                } else {
+                    level.rate_limit
+                },
+            ),
+            sl: level.sl,
+            packet_life: match level.has(level_flags::PACKET_LIFE) {
+                true => EXACTLY | level.packet_life,
+                false => EXACTLY | subnet.packet_life,
+            },
+        })
+    };
+    sections.rules.iter().map(level).collect()
+}
+
+/// Reversible, no number of paths.
+const REVERSIBLE: u64 = 0x80;
+
+fn codes(rates: &[u8; RATE_RANKS]) -> Codes {
+    let mut codes = Codes::default();
+    for (packed, codes) in (0u8..=u8::MAX).zip(&mut codes.0) {
+        let (mtu, rank) = unpack_capacity(packed);
+        let rate = rates.get(usize::from(rank)).copied().unwrap_or(0);
+        let exactly = |code: u8| u64::from(0x80 | code & 0x3f);
+        *codes = REVERSIBLE << 8 | exactly(mtu) << 48 | exactly(rate) << 56;
+    }
+    codes
+}
+
+impl UniformPaths {
+    fn new(sections: &Sections, subnet: &SubnetRecord) -> Option<Self> {
+        let capacity = |class: u16| {
+            let class = sections.path_classes.get(usize::from(class));
+            class
+                .filter(|_| subnet.pairs == PAIRS_UNIFORM)
+                .map(|class| class.capacity)
+        };
+        let both = subnet.within_class != 0 && subnet.across_class != 0;
+        // With a column for each LID a port's flag does not say that all of them are reached.
+        let by_flags = both && sections.lid_columns.is_empty();
+        Some(Self {
+            within: capacity(subnet.within_class).filter(|_| by_flags)?,
+            across: capacity(subnet.across_class)?,
+        })
+    }
+}
+
+/// Which rings a way crosses the dateline of, for all three axes in one step: each coordinate has
+/// ten bits of a word, and what is added to their difference carries into the tenth where the ring
+/// is shorter the other way round.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Datelines {
+    bias: u32,
+}
+
+impl Datelines {
+    /// The tenth bits.
+    const CARRIES: u32 = 1 << (LANE - 1) | 1 << (2 * LANE - 1) | 1 << (3 * LANE - 1);
+    /// Brings them to bits 29, 30 and 31.
+    const GATHER: u64 = 1 << (2 * LANE) | 1 << (LANE + 1) | 1 << 2;
+
+    fn new(radix: [u8; 3]) -> Self {
+        let lanes = radix.iter().rev();
+        Self {
+            bias: lanes.fold(0, |bias, radix| {
+                bias << LANE | ((1 << (LANE - 1)) - (u32::from(*radix) / 2 + 1))
+            }),
+        }
+    }
+
+    /// Bit by axis: the shortest way passes coordinate 0, that is, the coordinates are more than
+    /// half the ring apart. Source: OpenSM `osm_torus.c` (`torus_path_sl`).
+    #[expect(clippy::cast_possible_truncation, reason = "the three lowest bits")]
+    #[inline(always)]
+    pub(crate) fn crossed(self, from: &PortRecord, to: &PortRecord) -> u8 {
+        // No lane borrows from the next: a difference is above -256, the bias at least 384.
+        let there = from.place.wrapping_add(self.bias).wrapping_sub(to.place);
+        let back = to.place.wrapping_add(self.bias).wrapping_sub(from.place);
+        let carries = u64::from((there | back) & Self::CARRIES);
+        (carries.wrapping_mul(Self::GATHER) >> (3 * LANE - 1)) as u8 & 7
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::records::pack_place;
+
+    #[test]
+    fn datelines_of_every_ring_are_found() {
+        let port = |coordinates| PortRecord {
+            place: pack_place(coordinates),
+            ..crate::lookup::NO_PORT
+        };
+        for radix in 0..=u8::MAX {
+            let datelines = Datelines::new([radix, 255 - radix, 7]);
+            let crosses = |a: u8, b: u8, radix: u8| {
+                let direct = a.abs_diff(b);
+                u8::from(direct > radix.saturating_sub(direct))
+            };
+            for a in (0..=u8::MAX).step_by(3) {
+                for b in 0..=u8::MAX {
+                    let (from, to) = ([a, b, a / 32], [b, a / 2, b / 32]);
+                    let expected = crosses(a, b, radix)
+                        | crosses(b, a / 2, 255 - radix) << 1
+                        | crosses(a / 32, b / 32, 7) << 2;
+                    let found = datelines.crossed(&port(from), &port(to));
+                    assert_eq!(found, expected, "{radix}: {from:?} to {to:?}");
+                }
+            }
+        }
+    }
+}

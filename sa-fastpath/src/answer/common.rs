@@ -1,0 +1,362 @@
+//! The requests that nearly every client sends, taken together: one PathRecord between two ports,
+//! each named once, with no wish about what is found. Their tables are looked at in steps, all
+//! requests of a group at each step, so that one waits for memory while others go on.
+//!
+//! Everything here follows from [`super::answer`], which also gets whatever does not fit: other
+//! requests, and those that get no record.
+
+use core::ptr;
+
+use sa_snapshot::{MatchInput, PathClassIx, PortRecord, QuickLevel, Snapshot, port_flags};
+use sa_wire::mad::{BASE_VERSION, MGMT_CLASS_SA, SA_CLASS_VERSION, method};
+use sa_wire::path_record::{PathCompMask, PathRecord};
+use sa_wire::rmpp::flag;
+use sa_wire::sa::{AttributeId, SaMad};
+use sa_wire::umad::Slot;
+use zerocopy::FromBytes;
+
+use super::record::understood;
+use super::{Outcome, answer, reply};
+
+/// How many requests are taken together: what a worker takes at once.
+const TOGETHER: usize = crate::port::BATCH;
+
+/// First four bytes of a Get of the Subnet Administration.
+const GET: [u8; 4] = [BASE_VERSION, MGMT_CLASS_SA, SA_CLASS_VERSION, method::GET];
+
+/// What a common request does not ask about.
+pub(super) const WISHES: PathCompMask = PathCompMask::RAW_TRAFFIC
+    .union(PathCompMask::SL)
+    .union(PathCompMask::MTU_PAIR)
+    .union(PathCompMask::RATE_PAIR)
+    .union(PathCompMask::PACKET_LIFE_PAIR);
+
+/// What was found out about a common request.
+#[derive(Clone, Copy)]
+pub(super) struct Ends<'a> {
+    pub(super) requester: &'a PortRecord,
+    pub(super) source: &'a PortRecord,
+    pub(super) destination: &'a PortRecord,
+    /// Of the path that is tried first and of its way back, where they have to be looked up.
+    pub(super) classes: [PathClassIx; 2],
+}
+
+/// Answers the requests as [`answer`] does one after another, and gives each slot to `each` with
+/// what became of it, in their order.
+#[inline]
+pub fn answer_all(
+    snapshot: &Snapshot,
+    slots: &mut [Slot],
+    mut each: impl FnMut(&mut Slot, Outcome),
+) {
+    if !snapshot.is_common() {
+        for slot in slots {
+            let outcome = answer(snapshot, slot);
+            each(slot, outcome);
+        }
+        return;
+    }
+    for slots in slots.chunks_mut(TOGETHER) {
+        let mut found = [const { None }; TOGETHER];
+        find(snapshot, slots, &mut found);
+        let mut levels = [QuickLevel::default(); TOGETHER];
+        if snapshot.has_policy() {
+            match_all(snapshot, slots, &found, &mut levels);
+            finish_all::<true>(snapshot, slots, (&found, &levels), &mut each);
+        } else {
+            finish_all::<false>(snapshot, slots, (&found, &levels), &mut each);
+        }
+    }
+}
+
+/// The first steps. Out of line, as the next, so that each has the registers to itself.
+#[inline(never)]
+fn find<'a>(snapshot: &'a Snapshot, slots: &[Slot], found: &mut [Option<Ends<'a>>; TOGETHER]) {
+    for (slot, found) in slots.iter().zip(found.iter_mut()) {
+        *found = ends(snapshot, slot);
+    }
+    if snapshot.has_pair_table() {
+        for (slot, found) in slots.iter().zip(found.iter_mut()) {
+            if let Some(ends) = found {
+                ends.classes = classes(snapshot, slot, ends);
+            }
+        }
+    }
+}
+
+/// The level of each request.
+fn match_all(
+    snapshot: &Snapshot,
+    slots: &[Slot],
+    found: &[Option<Ends<'_>>; TOGETHER],
+    levels: &mut [QuickLevel; TOGETHER],
+) {
+    if let Some(rules) = snapshot.by_service::<16>() {
+        match_each(slots, found, levels, |from, to, input| {
+            rules.level(from, to, input)
+        });
+    } else if let Some(rules) = snapshot.by_service::<32>() {
+        match_each(slots, found, levels, |from, to, input| {
+            rules.level(from, to, input)
+        });
+    } else {
+        match_each(slots, found, levels, |from, to, input| {
+            snapshot.common_level(from, to, input)
+        });
+    }
+}
+
+#[inline(never)]
+fn match_each(
+    slots: &[Slot],
+    found: &[Option<Ends<'_>>; TOGETHER],
+    levels: &mut [QuickLevel; TOGETHER],
+    level_of: impl Fn(&PortRecord, &PortRecord, &MatchInput) -> QuickLevel,
+) {
+    for ((slot, found), level) in slots.iter().zip(found).zip(levels) {
+        let mad = SaMad::from_bytes(&slot.mad);
+        let mask = PathCompMask(mad.sa.component_mask.get());
+        if let (Some(ends), Ok((record, _))) = (found, PathRecord::ref_from_prefix(&mad.data)) {
+            let input = MatchInput {
+                qos_class: mask
+                    .has(PathCompMask::QOS_CLASS)
+                    .then_some(record.qos_class_sl.qos_class()),
+                pkey: mask.has(PathCompMask::PKEY).then_some(record.pkey.get()),
+                service_id: mask
+                    .has(PathCompMask::SERVICE_ID)
+                    .then_some(record.service_id.get()),
+            };
+            *level = level_of(ends.source, ends.destination, &input);
+        }
+    }
+}
+
+#[inline(never)]
+fn finish_all<const POLICY: bool>(
+    snapshot: &Snapshot,
+    slots: &mut [Slot],
+    (found, levels): (&[Option<Ends<'_>>; TOGETHER], &[QuickLevel; TOGETHER]),
+    each: &mut impl FnMut(&mut Slot, Outcome),
+) {
+    let found = found.iter().zip(levels);
+    for (slot, (found, level)) in slots.iter_mut().zip(found) {
+        let is_finished = match found {
+            Some(ends) => finish::<POLICY>(snapshot, slot, ends, level).is_some(),
+            None => false,
+        };
+        if is_finished {
+            each(slot, Outcome::Answered(reply::GET_BYTES));
+        } else {
+            let outcome = uncommon(snapshot, slot);
+            each(slot, outcome);
+        }
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn uncommon(snapshot: &Snapshot, slot: &mut Slot) -> Outcome {
+    answer(snapshot, slot)
+}
+
+/// The ports that a common request is about; none for others.
+#[inline(always)]
+fn ends<'a>(snapshot: &'a Snapshot, slot: &Slot) -> Option<Ends<'a>> {
+    let mad = SaMad::from_bytes(&slot.mad);
+    let mask = PathCompMask(mad.sa.component_mask.get());
+    let halves = mask.0 & PathCompMask::SERVICE_ID.0;
+    let is_common = slot.mad.first_chunk() == Some(&GET)
+        && mad.attribute_id() == AttributeId::PATH_RECORD
+        && mad.rmpp.flags() & flag::ACTIVE == 0
+        && mad.sa.sm_key.get() == 0
+        && !mask.has(WISHES)
+        && (halves == 0 || halves == PathCompMask::SERVICE_ID.0);
+    if !is_common {
+        return None;
+    }
+    let (record, _) = PathRecord::ref_from_prefix(&mad.data).ok()?;
+    let source = match (mask.has(PathCompMask::SGID), mask.has(PathCompMask::SLID)) {
+        (true, false) => snapshot.record_by_own_gid(&record.sgid)?,
+        (false, true) => snapshot.record_by_lid(record.slid.get())?,
+        _ => return None,
+    };
+    let destination = match (mask.has(PathCompMask::DGID), mask.has(PathCompMask::DLID)) {
+        (true, false) => snapshot.record_by_own_gid(&record.dgid)?,
+        (false, true) => snapshot.record_by_lid(record.dlid.get())?,
+        _ => return None,
+    };
+    let lid = slot.header.lid.get();
+    let requester = match lid == source.lid {
+        true => source,
+        false => snapshot.record_by_lid(lid)?,
+    };
+    Some(Ends {
+        requester,
+        source,
+        destination,
+        classes: [PathClassIx::NONE; 2],
+    })
+}
+
+/// Classes of the path that is tried first, between the LIDs that are named, else each port's
+/// first, and of its way back.
+#[inline(always)]
+fn classes(snapshot: &Snapshot, slot: &Slot, ends: &Ends<'_>) -> [PathClassIx; 2] {
+    let mad = SaMad::from_bytes(&slot.mad);
+    let mask = PathCompMask(mad.sa.component_mask.get());
+    let (from, to) = (ends.source, ends.destination);
+    let named = |bit, lid: u16, port: &PortRecord| if mask.has(bit) { lid } else { port.lid };
+    let Ok((record, _)) = PathRecord::ref_from_prefix(&mad.data) else {
+        return ends.classes;
+    };
+    let dlid = named(PathCompMask::DLID, record.dlid.get(), to);
+    let there = snapshot.path_class(from, to, dlid);
+    if !snapshot.reverse_path_may_differ() {
+        return [there, there];
+    }
+    let slid = named(PathCompMask::SLID, record.slid.get(), from);
+    [there, snapshot.path_class(to, from, slid)]
+}
+
+/// Writes the reply. None, and nothing written, when the first path that is tried is not simply
+/// granted.
+#[inline(always)]
+fn finish<const POLICY: bool>(
+    snapshot: &Snapshot,
+    slot: &mut Slot,
+    ends: &Ends<'_>,
+    level: &QuickLevel,
+) -> Option<()> {
+    let (from, to) = (ends.source, ends.destination);
+    let mad = SaMad::from_bytes_mut(&mut slot.mad);
+    let mask = PathCompMask(mad.sa.component_mask.get());
+    let (record, _) = PathRecord::ref_from_prefix(&mad.data).ok()?;
+    let level = POLICY.then_some(level);
+    let terms = terms(snapshot, ends, mask, record.pkey.get(), level)?;
+    let words = mad.data.as_chunks_mut::<8>().0;
+    let [
+        service_id,
+        dprefix,
+        dguid,
+        sprefix,
+        sguid,
+        lids,
+        numbers,
+        rest,
+        ..,
+    ] = words
+    else {
+        return None;
+    };
+    let prefix = snapshot.subnet().prefix;
+    *service_id = [0; 8];
+    (*dprefix, *dguid) = (prefix, to.guid);
+    let [d, l, s, i, flow @ ..] = lids;
+    if !mask.has(PathCompMask::SLID) {
+        [*s, *i] = from.lid.to_be_bytes();
+    } else {
+        (*sprefix, *sguid) = (prefix, from.guid);
+    }
+    if !mask.has(PathCompMask::DLID) {
+        [*d, *l] = to.lid.to_be_bytes();
+    }
+    *flow = [0; 4];
+    *numbers = terms.numbers;
+    *rest = terms.rest;
+    reply::finish_in_place(mad);
+    Some(())
+}
+
+/// What a granted path is like, as the last two words of its record.
+pub(super) struct Terms {
+    /// Traffic class, reversible, P_Key, QoS class and SL, MTU, rate.
+    pub(super) numbers: [u8; 8],
+    /// Packet life time, preference.
+    pub(super) rest: [u8; 8],
+}
+
+/// None when the first path that is tried is not simply granted. `level`: the policy's.
+#[inline(always)]
+pub(super) fn terms(
+    snapshot: &Snapshot,
+    ends: &Ends<'_>,
+    mask: PathCompMask,
+    asked: u16,
+    level: Option<&QuickLevel>,
+) -> Option<Terms> {
+    let (from, to) = (ends.source, ends.destination);
+    let shared = snapshot.shared_pkey_between(from, to);
+    let is_common = from.flags & port_flags::COMMON_SOURCE != 0
+        && to.flags & port_flags::COMMON_DESTINATION != 0;
+    if shared == 0 || !is_common || ptr::eq(from, to) || !sees(snapshot, ends) {
+        return None;
+    }
+    let mut capacity = match snapshot.uniform_capacity(from, to) {
+        Some(capacity) => capacity,
+        None => looked_up(snapshot, ends)?,
+    };
+    let mut pkey = shared;
+    if mask.has(PathCompMask::PKEY) {
+        let is_first = (asked ^ shared) & 0x7fff == 0;
+        if !is_first && !snapshot.share_pkey_between(from, to, asked) {
+            return None;
+        }
+        pkey = asked;
+    }
+    let (sl, packet_life) = match level {
+        Some(level) => {
+            capacity = capacity.within(level);
+            (level.sl, level.packet_life)
+        }
+        None => (
+            snapshot.partition_sl(pkey),
+            EXACTLY | snapshot.subnet().packet_life,
+        ),
+    };
+    let sl = snapshot.common_sl(sl, from, to);
+    let mut codes = snapshot.codes(capacity);
+    if codes >= u64::from(EXACTLY | NEWER_RATES) << 56 {
+        codes = understood_codes(snapshot, codes, from, to);
+    }
+    // Bytes of a word: 0, REVERSIBLE, P_Key, 0 and SL, MTU, rate.
+    let numbers = codes | u64::from(pkey.swap_bytes()) << 16 | u64::from(sl) << 40;
+    Some(Terms {
+        numbers: numbers.to_le_bytes(),
+        // No word of preference: the first place in both ranges of LIDs is preferred.
+        rest: u64::from(packet_life).to_le_bytes(),
+    })
+}
+
+/// Selector "exactly" of an MTU, a rate or a packet life time.
+const EXACTLY: u8 = 0x80;
+
+/// Rate codes from here on are not understood by all ports.
+const NEWER_RATES: u8 = 19;
+
+/// With a rate that both ends understand.
+#[cold]
+#[inline(never)]
+fn understood_codes(snapshot: &Snapshot, codes: u64, from: &PortRecord, to: &PortRecord) -> u64 {
+    let [.., rate] = codes.to_le_bytes();
+    let rate = understood(snapshot, rate & 0x3f, from, to);
+    codes << 8 >> 8 | u64::from(EXACTLY | rate) << 56
+}
+
+/// Where pairs of ports have classes of paths. The way back must exist.
+#[inline(never)]
+fn looked_up(snapshot: &Snapshot, ends: &Ends<'_>) -> Option<sa_snapshot::PathCapacity> {
+    let (from, to) = (ends.source, ends.destination);
+    let [there, back] = ends.classes;
+    snapshot.capacity_of(to, from, back)?;
+    snapshot.capacity_of(from, to, there)
+}
+
+/// True when the requester may know of both ends.
+#[inline(always)]
+fn sees(snapshot: &Snapshot, ends: &Ends<'_>) -> bool {
+    let knows = |port: &PortRecord| {
+        ptr::eq(ends.requester, port) || snapshot.share_partition_between(ends.requester, port)
+    };
+    // The ends share a partition, so that each may know of the other.
+    ptr::eq(ends.requester, ends.source) || knows(ends.source) && knows(ends.destination)
+}
