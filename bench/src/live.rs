@@ -108,7 +108,8 @@ pub fn load(
 }
 
 impl LiveReport {
-    fn new() -> Option<Self> {
+    /// Nothing seen. None when there is no memory for a histogram.
+    pub fn new() -> Option<Self> {
         Some(Self {
             sent: 0,
             answered: 0,

@@ -8,5 +8,22 @@ pub fn cores() -> Vec<usize> {
 
 /// Keeps the calling thread on one core. False when the core does not exist or is not ours.
 pub fn pin(core: usize) -> bool {
-    core_affinity::set_for_current(core_affinity::CoreId { id: core })
+    // The library panics at numbers that no set of cores can hold.
+    cores().contains(&core) && core_affinity::set_for_current(core_affinity::CoreId { id: core })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_core_that_cannot_be_is_refused() {
+        for core in [1023, 1024, 4095, usize::MAX] {
+            assert!(cores().contains(&core) || !pin(core));
+        }
+        let first = cores().first().copied().unwrap();
+        // On a thread of its own: from then on it has no other core.
+        let pinned = std::thread::spawn(move || (pin(first), cores()));
+        assert_eq!(pinned.join().unwrap(), (true, vec![first]));
+    }
 }

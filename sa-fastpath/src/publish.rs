@@ -10,15 +10,15 @@
 //! So the last reference is always the publisher's, and no worker ever runs a destructor.
 
 use core::num::NonZeroU64;
-use core::sync::atomic::{AtomicU64, Ordering};
-use std::sync::Arc;
 
-use arc_swap::{ArcSwapOption, Cache};
 use crossbeam_utils::CachePadded;
 use sa_snapshot::Snapshot;
 
+pub use crate::pretouch::Pretouch;
+use crate::sync::{Arc, AtomicU64, Cache, Ordering, READERS, Slot, prepare_thread};
+
 /// Readers that one publisher serves.
-pub const MAX_READERS: usize = 256;
+pub const MAX_READERS: usize = READERS;
 
 /// What an unused reader place holds: newer than any epoch.
 const NOBODY: u64 = u64::MAX;
@@ -41,7 +41,10 @@ impl core::fmt::Display for EpochId {
 }
 
 /// A snapshot in service.
+// Aligned so that the reference count, which threads off the fast path write, shares no cache line
+// (nor the one fetched with it) with what workers read in every batch.
 #[derive(Debug)]
+#[repr(align(128))]
 pub struct Published<T = Snapshot> {
     /// Its number.
     pub epoch: EpochId,
@@ -51,7 +54,7 @@ pub struct Published<T = Snapshot> {
 
 /// What publisher and readers share.
 struct Shared<T> {
-    slot: ArcSwapOption<Published<T>>,
+    slot: Slot<Published<T>>,
     /// Epoch held by each reader, 0 before its first; [`NOBODY`] for unused places.
     held: [CachePadded<AtomicU64>; MAX_READERS],
 }
@@ -81,7 +84,7 @@ impl<T> Publisher<T> {
     pub fn starting_at(next: NonZeroU64) -> Self {
         let held = core::array::from_fn(|_| CachePadded::new(AtomicU64::new(NOBODY)));
         let shared = Arc::new(Shared {
-            slot: ArcSwapOption::const_empty(),
+            slot: Slot::empty(),
             held,
         });
         Self {
@@ -122,7 +125,13 @@ impl<T> Publisher<T> {
     }
 
     /// Puts a snapshot into service; workers see it at their next batch. Returns its number.
-    pub fn publish(&mut self, snapshot: T) -> EpochId {
+    ///
+    /// Reads it through first, so that they find it in the cache that cores share.
+    pub fn publish(&mut self, snapshot: T) -> EpochId
+    where
+        T: Pretouch,
+    {
+        snapshot.pretouch();
         let epoch = EpochId(self.next);
         self.next = self.next.saturating_add(1);
         let published = Arc::new(Published { epoch, snapshot });
@@ -156,7 +165,7 @@ impl<T> Publisher<T> {
 struct SharedSlot<T>(Arc<Shared<T>>);
 
 impl<T> core::ops::Deref for SharedSlot<T> {
-    type Target = ArcSwapOption<Published<T>>;
+    type Target = Slot<Published<T>>;
 
     fn deref(&self) -> &Self::Target {
         &self.0.slot
@@ -195,6 +204,12 @@ impl<T> Drop for Place<T> {
 }
 
 impl<T> Reader<T> {
+    /// Makes the calling thread ready to take new snapshots: the first time that a thread takes one
+    /// allocates. For threads that must not later.
+    pub fn prepare_thread(&self) {
+        prepare_thread(&self.place.shared.slot);
+    }
+
     /// The newest snapshot, for one batch. Call on every turn, empty ones too: an idle reader must
     /// not keep an old snapshot from being freed.
     #[inline(always)]
@@ -216,6 +231,10 @@ impl<T> Reader<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    impl Pretouch for i32 {
+        fn pretouch(&self) {}
+    }
 
     #[test]
     fn a_retired_snapshot_waits_for_its_readers() {
@@ -243,6 +262,15 @@ mod tests {
         );
         drop(reader);
         assert_eq!(publisher.reclaim(), 0);
+    }
+
+    /// Nor does what they read with the reference count, which others write.
+    #[test]
+    fn readers_share_no_cache_line() {
+        let line = 64;
+        assert_eq!(size_of::<CachePadded<AtomicU64>>() % line, 0);
+        assert!(align_of::<Shared<u8>>() >= line);
+        assert!(align_of::<Published<u8>>() >= line);
     }
 
     #[test]

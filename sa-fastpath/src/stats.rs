@@ -5,6 +5,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use crossbeam_utils::CachePadded;
 
 use crate::answer::{DropReason, Outcome, PuntReason, Reject};
+use crate::sampling::{Sampling, Times};
 
 /// A counter that one thread writes and others read.
 #[derive(Debug, Default)]
@@ -38,6 +39,7 @@ impl Counter {
 #[derive(Debug, Default)]
 pub struct WorkerStats {
     inner: CachePadded<Inner>,
+    sampling: Option<Sampling>,
 }
 
 #[derive(Debug, Default)]
@@ -74,9 +76,24 @@ pub struct StatsSnapshot {
     pub unsent: u64,
     /// Epoch that the worker holds.
     pub epoch: u64,
+    /// Times of the batches that were sampled.
+    pub times: Times,
 }
 
 impl WorkerStats {
+    /// Counters of a worker that times some of its batches.
+    pub fn sampled(sampling: Sampling) -> Self {
+        Self {
+            sampling: Some(sampling),
+            ..Self::default()
+        }
+    }
+
+    /// Which batches are timed, and where their times go; none: none is.
+    pub const fn sampling(&self) -> Option<&Sampling> {
+        self.sampling.as_ref()
+    }
+
     /// Counts one outcome.
     #[inline(always)]
     pub fn count(&self, outcome: Outcome) {
@@ -126,6 +143,24 @@ impl WorkerStats {
             punted: inner.punted.each_ref().map(Counter::get),
             unsent: inner.unsent.get(),
             epoch: inner.epoch.get(),
+            times: self
+                .sampling
+                .as_ref()
+                .map_or_else(Times::default, Sampling::snapshot),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counters_share_no_cache_line_with_anything() {
+        let line = 64;
+        assert!(align_of::<WorkerStats>() >= line);
+        assert_eq!(core::mem::offset_of!(WorkerStats, inner) % line, 0);
+        // Padded to whole lines, so nothing lies behind it on the last one either.
+        assert_eq!(size_of::<CachePadded<Inner>>() % line, 0);
     }
 }

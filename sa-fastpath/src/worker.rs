@@ -2,6 +2,7 @@
 
 use core::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
+use std::time::Duration;
 
 use sa_wire::mad::{MGMT_CLASS_SA, Status};
 use sa_wire::sa::SaMad;
@@ -14,6 +15,7 @@ use crate::port::{BACKLOG, BATCH, MadPort, PortError, Verdict};
 use crate::publish::{Published, Reader};
 use crate::punt::PuntSender;
 use crate::rmpp::is_part;
+use crate::sampling::Sampler;
 use crate::stats::WorkerStats;
 
 /// One worker: a port, a view of the snapshot, a way to the slow lane, counters.
@@ -24,6 +26,7 @@ pub struct Worker<P> {
     stats: Arc<WorkerStats>,
     access: Access,
     overload: Overload,
+    sampler: Sampler,
 }
 
 /// What a worker does when nothing waits.
@@ -34,11 +37,24 @@ pub enum Idle {
     Spin,
     /// After this many empty turns, gives the core to others between turns.
     YieldAfter(u32),
+    /// The same, and after still more waits in the kernel for the next request, where the port can
+    /// be waited on: no time of a core when nothing comes, some tens of us more for what comes then.
+    SleepAfter {
+        /// Empty turns, as in [`Idle::YieldAfter`].
+        yields: u32,
+        /// Empty turns.
+        sleeps: u32,
+    },
 }
+
+/// How long an idle worker waits in the kernel at most before it looks at all else: for so long it
+/// may keep an old snapshot from being freed, and not see that it is to stop.
+pub const LONGEST_SLEEP: Duration = Duration::from_millis(50);
 
 impl<P: MadPort> Worker<P> {
     /// One that answers everybody and gives nothing up. Allocates nothing afterwards.
     pub fn new(port: P, reader: Reader, punt: PuntSender, stats: Arc<WorkerStats>) -> Self {
+        let sampler = Sampler::new(stats.sampling());
         Self {
             port,
             reader,
@@ -46,6 +62,7 @@ impl<P: MadPort> Worker<P> {
             stats,
             access: Access::OpenSm,
             overload: Overload::new(Limits::NONE, false),
+            sampler,
         }
     }
 
@@ -65,9 +82,20 @@ impl<P: MadPort> Worker<P> {
     /// The whole batch is answered from one snapshot.
     #[inline]
     pub fn turn(&mut self) -> Result<usize, PortError> {
-        if self.overload.wants_backlog() {
-            return self.far_turn();
+        let begun = self.sampler.begin();
+        let count = if self.overload.wants_backlog() {
+            self.far_turn()?
+        } else {
+            self.near_turn()?
+        };
+        if count > 0 {
+            self.sampler.end(begun, self.stats.sampling());
         }
+        Ok(count)
+    }
+
+    #[inline(always)]
+    fn near_turn(&mut self) -> Result<usize, PortError> {
         let published = self.reader.refresh();
         self.stats
             .epoch(published.map_or(0, |published| published.epoch.get()));
@@ -125,6 +153,7 @@ impl<P: MadPort> Worker<P> {
 
     /// Turns until `stop` is set. Errors: the port is gone.
     pub fn run(&mut self, stop: &AtomicBool, idle: Idle) -> Result<(), PortError> {
+        self.reader.prepare_thread();
         let mut empty = 0u32;
         // Relaxed: nothing else is read through the flag.
         while !stop.load(Ordering::Relaxed) {
@@ -134,8 +163,15 @@ impl<P: MadPort> Worker<P> {
             }
             empty = empty.saturating_add(1);
             match idle {
-                Idle::YieldAfter(turns) if empty > turns => std::thread::yield_now(),
-                Idle::Spin | Idle::YieldAfter(_) => core::hint::spin_loop(),
+                Idle::SleepAfter { sleeps, .. } if empty > sleeps => {
+                    self.port.wait(LONGEST_SLEEP)?;
+                }
+                Idle::YieldAfter(turns) | Idle::SleepAfter { yields: turns, .. }
+                    if empty > turns =>
+                {
+                    std::thread::yield_now();
+                }
+                _ => core::hint::spin_loop(),
             }
         }
         Ok(())

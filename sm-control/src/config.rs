@@ -1,6 +1,7 @@
 //! `sapphired`'s configuration file.
 
 use std::fmt;
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
@@ -8,7 +9,8 @@ use std::time::Duration;
 use policy::{Dialect, Echo, ParseOptions, ScopePrecedence, ServiceIdEncoding};
 use sa_fastpath::access::Access;
 use sa_fastpath::overload::{Limits, Share};
-use sa_wire::Lmc;
+use sa_fastpath::worker::Idle;
+use sa_wire::{Lid, Lmc};
 use serde::de::{Error as _, Unexpected};
 use serde::{Deserialize, Deserializer};
 use thiserror::Error;
@@ -208,17 +210,70 @@ pub enum PortSection {
         #[serde(default)]
         announce_sm: bool,
     },
+    /// Memory shared with processes of this node.
+    Ring(RingSection),
+}
+
+/// A `[[port]]` of `transport = "ring"`.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RingSection {
+    /// The Unix socket where clients connect.
+    pub path: PathBuf,
+    /// Who may: the mode of the socket.
+    #[serde(default)]
+    pub mode: Mode,
+    /// Group of the socket; absent: the daemon's.
+    pub group: Option<String>,
+    /// Requests that a client may have in flight; rounded up to a power of two.
+    #[serde(default = "ring_slots", deserialize_with = "slots")]
+    pub slots: u32,
+    /// Clients at a time.
+    #[serde(default = "ring_clients", deserialize_with = "clients")]
+    pub clients: u16,
+    /// LID that requests come from that do not say it, or may not; absent: the SM's.
+    #[serde(default, deserialize_with = "some_lid")]
+    pub lid: Option<u16>,
+}
+
+/// Permissions of a file, written as in `"0660"`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Mode(pub u32);
+
+impl Default for Mode {
+    fn default() -> Self {
+        Self(0o600)
+    }
+}
+
+impl<'de> Deserialize<'de> for Mode {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let word = String::deserialize(from)?;
+        let mode = u32::from_str_radix(&word, 8).ok();
+        mode.filter(|mode| *mode <= 0o777).map(Self).ok_or_else(|| {
+            let expected = "the mode of a file in octal digits, such as \"0660\"";
+            D::Error::invalid_value(Unexpected::Str(&word), &expected)
+        })
+    }
 }
 
 /// `[workers]`
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WorkersSection {
-    /// Cores to pin workers to, one per port in order; fewer or none: not pinned.
+    /// Cores to pin workers to, one per port in order; fewer or none: as `numa` says.
     #[serde(default)]
     pub cores: Vec<usize>,
+    /// Where those run that no core is named for.
+    #[serde(default)]
+    pub numa: Numa,
     /// Empty turns after which a worker yields its core; absent: it never does.
     pub yield_after: Option<u32>,
+    /// Empty turns after which a worker waits in the kernel for the next request; absent: it never
+    /// does.
+    pub sleep_after: Option<u32>,
+    /// Of so many batches one is timed; absent: none.
+    pub sample_every: Option<NonZeroU32>,
     /// Requests that may wait for the slow lane.
     #[serde(default = "punt_capacity")]
     pub punt_queue: usize,
@@ -228,9 +283,75 @@ impl Default for WorkersSection {
     fn default() -> Self {
         Self {
             cores: Vec::new(),
+            numa: Numa::Off,
             yield_after: None,
+            sleep_after: None,
+            sample_every: None,
             punt_queue: punt_capacity(),
         }
+    }
+}
+
+impl WorkersSection {
+    /// What workers do when nothing waits.
+    pub fn idle(&self) -> Idle {
+        match (self.yield_after, self.sleep_after) {
+            (None, None) => Idle::Spin,
+            (Some(yields), None) => Idle::YieldAfter(yields),
+            (yields, Some(sleeps)) => Idle::SleepAfter {
+                yields: yields.unwrap_or(sleeps),
+                sleeps,
+            },
+        }
+    }
+}
+
+/// Where workers run that no core is named for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Numa {
+    /// On any core, wherever the kernel puts them.
+    #[default]
+    Off,
+    /// Each on a core near its port's device.
+    Local,
+    /// Each on a core of this node.
+    Node(u32),
+}
+
+impl<'de> Deserialize<'de> for Numa {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        from.deserialize_any(NumaVisitor)
+    }
+}
+
+/// Takes a word or a number.
+struct NumaVisitor;
+
+impl serde::de::Visitor<'_> for NumaVisitor {
+    type Value = Numa;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("\"off\", \"local\" or the number of a NUMA node")
+    }
+
+    fn visit_str<E: serde::de::Error>(self, word: &str) -> Result<Numa, E> {
+        match word {
+            "off" => Ok(Numa::Off),
+            "local" => Ok(Numa::Local),
+            _ => Err(E::invalid_value(Unexpected::Str(word), &self)),
+        }
+    }
+
+    fn visit_i64<E: serde::de::Error>(self, number: i64) -> Result<Numa, E> {
+        let node = u32::try_from(number);
+        node.map(Numa::Node)
+            .map_err(|_| E::invalid_value(Unexpected::Signed(number), &self))
+    }
+
+    fn visit_u64<E: serde::de::Error>(self, number: u64) -> Result<Numa, E> {
+        let node = u32::try_from(number);
+        node.map(Numa::Node)
+            .map_err(|_| E::invalid_value(Unexpected::Unsigned(number), &self))
     }
 }
 
@@ -374,6 +495,41 @@ const fn one() -> u8 {
     1
 }
 
+const fn ring_slots() -> u32 {
+    1024
+}
+
+const fn ring_clients() -> u16 {
+    64
+}
+
+fn slots<'de, D: Deserializer<'de>>(from: D) -> Result<u32, D::Error> {
+    let number = u32::deserialize(from)?;
+    let expected = "2 to 65536 slots";
+    let found = Unexpected::Unsigned(number.into());
+    (2..=65_536)
+        .contains(&number)
+        .then_some(number)
+        .ok_or_else(|| D::Error::invalid_value(found, &expected))
+}
+
+fn clients<'de, D: Deserializer<'de>>(from: D) -> Result<u16, D::Error> {
+    let number = u16::deserialize(from)?;
+    let found = Unexpected::Unsigned(number.into());
+    (1..=1024)
+        .contains(&number)
+        .then_some(number)
+        .ok_or_else(|| D::Error::invalid_value(found, &"1 to 1024 clients"))
+}
+
+fn some_lid<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u16>, D::Error> {
+    let number = u16::deserialize(from)?;
+    let found = Unexpected::Unsigned(number.into());
+    let lid = Lid::new(number);
+    lid.map(|lid| Some(lid.get()))
+        .map_err(|_| D::Error::invalid_value(found, &"the LID of a port, 1 to 49151"))
+}
+
 const fn punt_capacity() -> usize {
     1024
 }
@@ -462,7 +618,11 @@ impl Config {
             self.partitions.file.as_mut(),
             self.state.directory.as_mut(),
         ];
-        for path in paths.into_iter().flatten() {
+        let rings = self.ports.iter_mut().filter_map(|port| match port {
+            PortSection::Ring(ring) => Some(&mut ring.path),
+            PortSection::Ibsim { .. } | PortSection::Umad { .. } => None,
+        });
+        for path in paths.into_iter().flatten().chain(rings) {
             *path = base.join(&path);
         }
     }
@@ -538,6 +698,71 @@ mod tests {
             error,
             "2:8: there is no echo \"all\"; choose one of none, qos-class, tclass"
         );
+    }
+
+    #[test]
+    fn the_ways_of_workers_are_read() {
+        let workers = |section: &str| {
+            Config::parse(&format!("[workers]\n{section}\n{MINIMAL}")).map(|config| config.workers)
+        };
+        let none = workers("").unwrap();
+        assert_eq!((none.idle(), none.numa), (Idle::Spin, Numa::Off));
+        assert_eq!(none.sample_every, None);
+        let some = workers("numa = \"local\"\nyield_after = 4\nsample_every = 100").unwrap();
+        assert_eq!((some.idle(), some.numa), (Idle::YieldAfter(4), Numa::Local));
+        assert_eq!(some.sample_every.map(NonZeroU32::get), Some(100));
+        let some = workers("numa = 1\nyield_after = 4\nsleep_after = 9").unwrap();
+        let (yields, sleeps) = (4, 9);
+        assert_eq!(some.idle(), Idle::SleepAfter { yields, sleeps });
+        assert_eq!(some.numa, Numa::Node(1));
+        let wrong = workers("numa = \"near\"").unwrap_err();
+        assert_eq!(
+            wrong,
+            "2:8: invalid value: string \"near\", expected \"off\", \"local\" or the number of a \
+             NUMA node"
+        );
+        let wrong = workers("sample_every = 0").unwrap_err();
+        assert!(
+            wrong.starts_with("2:16: invalid value: integer `0`"),
+            "{wrong}"
+        );
+    }
+
+    #[test]
+    fn ring_ports_are_read() {
+        let ring = |more: &str| {
+            let section = "[fabric]\nsource = \"files\"\npath = \"net\"\n[[port]]\n\
+                           transport = \"ring\"\npath = \"/run/sapphire/ring\"\n";
+            Config::parse(&format!("{section}{more}")).map(|config| match &config.ports[..] {
+                [PortSection::Ring(ring)] => ring.clone(),
+                other => panic!("{other:?}"),
+            })
+        };
+        let plain = ring("").unwrap();
+        assert_eq!(
+            (plain.mode, plain.slots, plain.clients),
+            (Mode(0o600), 1024, 64)
+        );
+        assert!(plain.group.is_none() && plain.lid.is_none());
+        let other =
+            ring("mode = \"0660\"\ngroup = \"mpi\"\nslots = 4096\nclients = 8\nlid = 7").unwrap();
+        assert_eq!(
+            (other.mode, other.slots, other.clients),
+            (Mode(0o660), 4096, 8)
+        );
+        assert_eq!((other.group.as_deref(), other.lid), (Some("mpi"), Some(7)));
+        for (wrong, expected) in [
+            ("mode = \"0999\"", "the mode of a file in octal digits"),
+            ("mode = \"01777\"", "the mode of a file in octal digits"),
+            ("mode = 660", "expected a string"),
+            ("slots = 1", "2 to 65536 slots"),
+            ("clients = 0", "1 to 1024 clients"),
+            ("lid = 0", "the LID of a port"),
+            ("sloots = 1", "unknown field `sloots`"),
+        ] {
+            let error = ring(wrong).unwrap_err();
+            assert!(error.contains(expected), "{wrong}: {error}");
+        }
     }
 
     #[test]

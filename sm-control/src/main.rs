@@ -52,8 +52,10 @@ fn main() -> ExitCode {
 fn run(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error>> {
     let config = Config::read(&arguments.config)?;
     if arguments.check {
+        let remarks = server::check_workers(&config)?;
+        server::check_rings(&config)?;
         let compiled = server::check(&config)?;
-        for warning in &compiled.warnings {
+        for warning in remarks.iter().chain(&compiled.warnings) {
             tracing::warn!("{warning}");
         }
         tracing::info!("{}", compiled.summary());

@@ -3,10 +3,13 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
+mod fastpath_common;
+
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
+use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Barrier, Mutex};
 use std::thread::ThreadId;
 use std::time::Duration;
 
@@ -16,19 +19,16 @@ use sa_fastpath::answer::{DropReason, PuntReason, Reject};
 use sa_fastpath::overload::{Limits, Share};
 use sa_fastpath::port::ring::{RingClient, RingServer, ring};
 use sa_fastpath::port::{BATCH, MadPort, PortError, Verdict};
-use sa_fastpath::publish::Publisher;
+use sa_fastpath::publish::{Pretouch, Publisher};
 use sa_fastpath::punt::{PuntReceiver, punt_queue};
+use sa_fastpath::sampling::Sampling;
 use sa_fastpath::stats::{StatsSnapshot, WorkerStats};
-use sa_fastpath::worker::Worker;
+use sa_fastpath::worker::{Idle, Worker};
 use sa_snapshot::Snapshot;
-use sa_wire::mad::method;
-use sa_wire::multipath_record::{MultiPathCompMask, MultiPathRecord};
-use sa_wire::path_record::{FlowWord, NumbPathByte, PathCompMask, PathRecord, SelectedValue};
 use sa_wire::umad::Slot;
-use sa_wire::{Gid, Guid, SubnetPrefix};
-use sm_control::generate::{TorusSpec, plan};
-use sm_control::pipeline::{self, Compiled, Inputs, Stamp};
-use sm_control::request;
+use sm_control::pipeline::{self, Compiled, Stamp};
+
+use fastpath_common::{compiled, requests};
 
 /// Counts what the calling thread does.
 struct Counting;
@@ -74,8 +74,6 @@ fn calls_of(work: impl FnOnce()) -> u64 {
     CALLS.with(Cell::get) - before
 }
 
-const POLICY: &str = include_str!("../../docs/examples/qos-policy.conf");
-
 /// What OpenSM's dialect cannot say: levels without SL and of one path bit, rules by traffic class
 /// and by ends that must be named, service ids in another place, and classes that come back.
 fn beyond_opensm(mut compiled: Compiled, encoding: ServiceIdEncoding) -> Compiled {
@@ -101,32 +99,6 @@ fn beyond_opensm(mut compiled: Compiled, encoding: ServiceIdEncoding) -> Compile
     compiled
 }
 
-/// A second GUID of a switch.
-const ALIAS: u64 = 0xa11a5;
-
-/// A 3x3x3 torus, LMC 1, with the sample policy and an alias GUID.
-fn compiled() -> Compiled {
-    let directory = tempfile::tempdir().unwrap();
-    let plan = plan(&TorusSpec::new([3, 3, 3], 2)).unwrap();
-    let file = |name: &str| directory.path().join(name);
-    std::fs::write(file("net"), plan.net()).unwrap();
-    std::fs::write(file("conf"), plan.torus_conf()).unwrap();
-    std::fs::write(file("policy"), POLICY).unwrap();
-    let inputs = Inputs {
-        fabric: file("net"),
-        torus_conf: Some(file("conf")),
-        policy: Some(file("policy")),
-        lmc: Some(sa_wire::Lmc::new(1).unwrap()),
-        ..Inputs::default()
-    };
-    let mut compiled = pipeline::compile(&inputs, Stamp::default()).unwrap();
-    let mut ends = compiled.parts.topology.end_ports.iter();
-    let switch = ends.find(|end| end.port_number == 0).unwrap().guid;
-    compiled.parts.aliases = vec![(Guid::new(ALIAS).unwrap(), switch)];
-    compiled.snapshot = pipeline::build(&compiled.parts, Vec::new(), Stamp::default()).unwrap();
-    compiled
-}
-
 struct Bench {
     publisher: Publisher,
     client: RingClient,
@@ -137,10 +109,14 @@ struct Bench {
 
 impl Bench {
     fn new(punt_capacity: usize) -> Self {
+        Self::with(punt_capacity, WorkerStats::default())
+    }
+
+    fn with(punt_capacity: usize, stats: WorkerStats) -> Self {
         let publisher = Publisher::new();
         let (client, server, _) = ring(64);
         let (punted, sender) = punt_queue(punt_capacity);
-        let stats = Arc::new(WorkerStats::default());
+        let stats = Arc::new(stats);
         let reader = publisher.reader().unwrap();
         let worker = Worker::new(server, reader, sender(0), Arc::clone(&stats));
         Self {
@@ -173,184 +149,6 @@ impl Bench {
     fn stats(&self) -> StatsSnapshot {
         self.stats.snapshot()
     }
-}
-
-/// Every kind of request there is: answered, refused, dropped, punted for each reason.
-fn requests(compiled: &Compiled) -> Vec<Slot> {
-    let ends = compiled.parts.topology.end_ports.iter();
-    let hosts: Vec<_> = ends.filter(|end| end.port_number == 1).collect();
-    let gid = |n: usize| Gid::unicast(SubnetPrefix::LINK_LOCAL, hosts[n % hosts.len()].guid);
-    let lid = |n: usize| hosts[n % hosts.len()].lid.get();
-    let ask = |asked, mask, record: PathRecord| request::path_request(lid(0), asked, mask, &record);
-    let by_lid = PathRecord {
-        slid: lid(0).into(),
-        dlid: lid(9).into(),
-        ..Default::default()
-    };
-    let lids = PathCompMask::SLID | PathCompMask::DLID;
-    let by_gid = PathRecord {
-        sgid: gid(0).0,
-        dgid: gid(9).0,
-        ..Default::default()
-    };
-    let gids = PathCompMask::SGID | PathCompMask::DGID;
-    let mut all = Vec::new();
-    for n in 1..40 {
-        all.push(request::path_by_lids(lid(n), lid(n * 7)));
-        all.push(request::path_by_gids(lid(n), gid(n), gid(n * 5)));
-    }
-    // Tables that fit, with selectors, P_Key, SL, service id, class.
-    let selected = PathRecord {
-        mtu: SelectedValue(0x41),
-        rate: SelectedValue(0xc2),
-        packet_life: SelectedValue(0x92),
-        pkey: 0xffff.into(),
-        service_id: 0x0106_1144.into(),
-        numb_path: NumbPathByte::new(2).with_reversible(),
-        ..by_gid
-    };
-    let many = PathCompMask(0x3f_7c0f) | gids;
-    all.push(ask(method::GET_TABLE, many, selected));
-    let exactly = PathRecord {
-        mtu: SelectedValue(0x84),
-        ..selected
-    };
-    all.push(ask(method::GET, many, exactly));
-    let three = PathRecord {
-        numb_path: NumbPathByte::new(3),
-        ..by_gid
-    };
-    all.push(ask(
-        method::GET_TABLE,
-        gids | PathCompMask::NUMB_PATH,
-        three,
-    ));
-    let raw = PathRecord {
-        flow: FlowWord::new(0, 0).with_raw_traffic(),
-        ..by_gid
-    };
-    all.push(ask(method::GET, gids | PathCompMask::RAW_TRAFFIC, raw));
-    let classed = PathRecord {
-        tclass: 7,
-        ..selected
-    };
-    for mask in [PathCompMask::TCLASS, PathCompMask(0x447f)] {
-        all.push(ask(method::GET, gids | mask, classed));
-        all.push(ask(method::GET_TABLE, gids | mask, classed));
-    }
-    // Refusals.
-    let bad_rate = PathRecord {
-        rate: SelectedValue(0x81),
-        ..by_lid
-    };
-    all.push(ask(method::GET, lids | PathCompMask::RATE_PAIR, bad_rate));
-    all.push(ask(
-        method::GET_TABLE,
-        lids | PathCompMask::RATE_PAIR,
-        bad_rate,
-    ));
-    all.push(ask(
-        method::GET,
-        lids | PathCompMask::SERVICE_ID_MSB,
-        by_lid,
-    ));
-    let unknown = PathRecord {
-        dlid: 0xbfff.into(),
-        ..by_lid
-    };
-    all.push(ask(method::GET, lids, unknown));
-    all.push(ask(method::GET_TABLE, lids, unknown));
-    let contradicting = PathRecord {
-        slid: lid(3).into(),
-        ..by_gid
-    };
-    all.push(ask(method::GET, gids | PathCompMask::SLID, contradicting));
-    // Silence.
-    let plain = request::path_by_lids(lid(1), lid(2));
-    let changed = |change: &dyn Fn(&mut Slot)| {
-        let mut slot = plain;
-        change(&mut slot);
-        slot
-    };
-    all.push(changed(&|slot| slot.mad[1] = 0x81));
-    all.push(changed(&|slot| slot.mad[3] = method::REPORT_RESP));
-    all.push(changed(&|slot| slot.mad[3] |= 0x80));
-    all.push(changed(&|slot| {
-        slot.mad[24..28].copy_from_slice(&[1, 2, 1, 0])
-    }));
-    all.push(changed(&|slot| slot.mad[43] = 7));
-    all.push(changed(&|slot| slot.header.lid = 0xbfff.into()));
-    // The slow lane's.
-    all.push(changed(&|slot| slot.mad[16..18].copy_from_slice(&[0, 1])));
-    all.push(ask(method::GET_TABLE, PathCompMask::SLID, by_lid));
-    let multicast = PathRecord {
-        dgid: [0xff; 16],
-        ..by_gid
-    };
-    all.push(ask(method::GET, gids, multicast));
-    all.push(ask(method::GET_TABLE, gids, by_gid));
-    let aliased = PathRecord {
-        dgid: Gid::unicast(SubnetPrefix::LINK_LOCAL, Guid::new(ALIAS).unwrap()).0,
-        ..by_gid
-    };
-    all.push(ask(method::GET, gids, aliased));
-    all.extend(multi_requests(&gid, lid(0)));
-    all
-}
-
-/// For MultiPathRecord: few paths, many, none, alternate ones, and everything that is wrong.
-fn multi_requests(gid: &dyn Fn(usize) -> Gid, requester: u16) -> Vec<Slot> {
-    let ask = |mask, record: MultiPathRecord, sources: &[usize], destinations: &[usize]| {
-        let list = |hosts: &[usize]| hosts.iter().map(|n| gid(*n)).collect::<Vec<_>>();
-        let (sgids, dgids) = (list(sources), list(destinations));
-        request::multi_path_request(requester, mask, &record, &sgids, &dgids).unwrap()
-    };
-    let free = MultiPathCompMask(0);
-    let paths = |count| MultiPathRecord {
-        numb_path: NumbPathByte::new(count),
-        ..Default::default()
-    };
-    let mut selected = MultiPathRecord {
-        mtu: SelectedValue(0x41),
-        rate: SelectedValue(0xc2),
-        packet_life: SelectedValue(0x92),
-        pkey: 0xffff.into(),
-        tclass: 7,
-        ..paths(3)
-    };
-    selected.set_service_id(sa_wire::ServiceId(0x0106_1144));
-    let bad_rate = MultiPathRecord {
-        rate: SelectedValue(0x81),
-        ..selected
-    };
-    let some = MultiPathCompMask::NUMB_PATH;
-    let many = MultiPathCompMask(0xfcf0) | MultiPathCompMask::SERVICE_ID;
-    let mut all = vec![
-        ask(some, paths(1), &[0], &[9]),
-        ask(some, paths(0), &[0], &[9]),
-        ask(some, paths(3), &[0, 1], &[9, 9]),
-        ask(free, paths(2), &[0, 1], &[9, 13]),
-        ask(many, selected, &[0], &[9, 10]),
-        ask(free, paths(0), &[0, 1, 2, 3, 4], &[9, 10, 11, 12, 13, 14]),
-        ask(many, bad_rate, &[0], &[9]),
-        ask(MultiPathCompMask::SERVICE_ID_LSB, paths(1), &[0], &[9]),
-        ask(free, paths(1), &[], &[9]),
-    ];
-    let plain = all[0];
-    let changed = |at: usize, value: u8| {
-        let mut slot = plain;
-        slot.mad[at] = value;
-        slot
-    };
-    // No RMPP, another method, no counts, a GID of nobody, counts beyond what was sent.
-    all.extend([
-        changed(26, 0),
-        changed(3, method::GET),
-        changed(53, 0),
-        changed(95, 0xee),
-        changed(72, 255),
-    ]);
-    all
 }
 
 #[test]
@@ -502,6 +300,44 @@ fn a_thousand_publications_make_a_worker_neither_allocate_nor_free() {
     assert_eq!(bench.publisher.reclaim(), 0);
 }
 
+/// What arc-swap keeps for each thread is made as the thread begins, not with its first new snapshot.
+#[test]
+fn the_first_new_snapshot_of_a_thread_does_not_make_it_allocate() {
+    let compiled = compiled();
+    let bytes = compiled.snapshot.as_bytes().to_vec();
+    let mut bench = Bench::new(256);
+    let meet = Barrier::new(2);
+    let (worker, publisher) = (&mut bench.worker, &mut bench.publisher);
+    publisher.publish(compiled.snapshot);
+    let calls = std::thread::scope(|scope| {
+        let thread = scope.spawn(|| {
+            worker.run(&AtomicBool::new(true), Idle::Spin).unwrap();
+            meet.wait();
+            meet.wait();
+            calls_of(|| assert_eq!(worker.turn().unwrap(), 0))
+        });
+        meet.wait();
+        publisher.publish(Snapshot::from_bytes(&bytes).unwrap());
+        meet.wait();
+        thread.join().unwrap()
+    });
+    assert_eq!(calls, 0);
+    assert_eq!(bench.stats().epoch, 2, "it took it up");
+}
+
+#[test]
+fn sampling_does_not_make_a_worker_allocate() {
+    let compiled = compiled();
+    let requests = requests(&compiled);
+    let mut bench = Bench::with(256, WorkerStats::sampled(Sampling::new(NonZeroU32::MIN)));
+    bench.publisher.publish(compiled.snapshot);
+    assert_eq!(bench.ask(&requests), 0);
+    let stats = bench.stats();
+    assert_eq!(stats.times.count(), stats.batches, "every batch was timed");
+    let most = stats.times.per_mille(1000).unwrap();
+    assert!(most > Duration::ZERO, "and took some time");
+}
+
 #[test]
 fn the_counter_counts() {
     assert!(calls_of(|| drop(std::hint::black_box(vec![1u8; 100]))) >= 2);
@@ -509,6 +345,10 @@ fn the_counter_counts() {
 
 /// Notes on which thread it is destroyed.
 struct Payload(Arc<Mutex<Vec<ThreadId>>>);
+
+impl Pretouch for Payload {
+    fn pretouch(&self) {}
+}
 
 impl Drop for Payload {
     fn drop(&mut self) {

@@ -6,6 +6,7 @@
 
 mod judge;
 mod pairs;
+mod ring;
 mod show;
 
 use std::path::PathBuf;
@@ -14,20 +15,21 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use sa_bench::live::{LiveError, LiveOptions, LiveReport, Pace, load};
 use sa_bench::measure_pause_floor;
-use sa_fastpath::port::umad::Patience;
+use sa_fastpath::port::umad::{ClientPort, Destination, Patience};
 use sm_control::store;
 
 use crate::bench;
 use crate::failure::{Failure, Outcome};
 use crate::inputs::or_fail;
-use crate::reach::Client;
+use crate::reach::{Client, Way};
 
 use judge::Judge;
 use pairs::Asked;
 
 #[derive(Debug, Args)]
 pub(crate) struct Load {
-    /// How to reach the SA: ibsim:NODE (with IBSIM_SOCKNAME), or umad, umad:DEVICE, umad:DEVICE:PORT
+    /// How to reach the SA: ibsim:NODE (with IBSIM_SOCKNAME), umad, umad:DEVICE, umad:DEVICE:PORT, or
+    /// ring:PATH of a sapphired on this node
     #[arg(long, value_name = "VIA", default_value = "umad")]
     via: String,
     /// LID of the SA, any SA [default: what the SM wrote into the port]
@@ -39,10 +41,10 @@ pub(crate) struct Load {
     /// Open loop: requests per second, each at its time
     #[arg(long, value_name = "N", value_parser = rate)]
     rate: Option<f64>,
-    /// Closed loop: requests that are always under way
+    /// Closed loop: requests that are always under way; over a ring at most its slots
     #[arg(long, value_name = "N", default_value_t = 4, conflicts_with = "rate",
-          value_parser = clap::value_parser!(u16).range(1..=4096))]
-    window: u16,
+          value_parser = clap::value_parser!(u32).range(1..=65_536))]
+    window: u32,
     /// Seconds of load; the latencies of the first tenth do not count
     #[arg(long, value_name = "S", default_value_t = 10.0, value_parser = bench::seconds)]
     seconds: f64,
@@ -124,29 +126,48 @@ pub(crate) fn run(verb: &Load) -> Outcome {
     let asked = pairs::draw(verb, client.lid, &hosts);
     probe(&mut client, &asked, verb.patience())?;
     let judge = Judge::new(&asked, expected.as_ref());
-    let requests: Vec<_> = asked.iter().map(|asked| asked.slot.mad).collect();
-    let options = LiveOptions {
-        to: client.to,
-        pace: verb.pace(),
-        duration: Duration::from_secs_f64(verb.seconds),
-        timeout: verb.timeout(),
-    };
-    let spinning = options.duration.min(Duration::from_secs(1));
+    let spinning = Duration::from_secs_f64(verb.seconds).min(Duration::from_secs(1));
     let before = measure_pause_floor(spinning);
-    let report = load(
-        client.port.as_mut(),
-        &requests,
-        &options,
-        &mut |nth, mad| judge.problem(nth, mad),
-    );
-    let report = report.map_err(|error| match error {
-        LiveError::Port(cause) => Failure::Unreachable(cause.to_string()),
-        other => Failure::failed(other),
-    })?;
+    let report = match &mut client.way {
+        Way::Fabric { port, to } => through_fabric(verb, port.as_mut(), *to, &asked, &judge)?,
+        Way::Ring(client) => ring::load(verb, client, &asked, &judge)?,
+    };
     let pauses = before.and(measure_pause_floor(spinning));
     show::report(verb, &client, hosts.len(), &report, pauses)?;
     void(&report)
 }
+
+fn through_fabric(
+    verb: &Load,
+    port: &mut dyn ClientPort,
+    to: Destination,
+    asked: &[Asked],
+    judge: &Judge<'_>,
+) -> Outcome<LiveReport> {
+    if verb.window > MOST_UNDER_WAY {
+        return Err(Failure::Usage(format!(
+            "--window {}: at most {MOST_UNDER_WAY} but over a ring",
+            verb.window
+        )));
+    }
+    let requests: Vec<_> = asked.iter().map(|asked| asked.slot.mad).collect();
+    let options = LiveOptions {
+        to,
+        pace: verb.pace(),
+        duration: Duration::from_secs_f64(verb.seconds),
+        timeout: verb.timeout(),
+    };
+    let report = load(port, &requests, &options, &mut |nth, mad| {
+        judge.problem(nth, mad)
+    });
+    report.map_err(|error| match error {
+        LiveError::Port(cause) => Failure::Unreachable(cause.to_string()),
+        other => Failure::failed(other),
+    })
+}
+
+/// More would only fill the buffers of kernels.
+const MOST_UNDER_WAY: u32 = 4096;
 
 /// Errors: wrong answers; none at all.
 fn void(report: &LiveReport) -> Outcome {
@@ -182,7 +203,7 @@ impl Load {
         match self.rate {
             Some(rate) => Pace::Open { rate },
             None => Pace::Closed {
-                window: self.window.into(),
+                window: usize::try_from(self.window).unwrap_or(usize::MAX),
             },
         }
     }

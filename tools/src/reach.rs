@@ -11,16 +11,30 @@ use crate::failure::{Failure, Outcome};
 /// A handle to ask with.
 pub(crate) struct Client {
     /// The handle.
-    pub(crate) port: Box<dyn ClientPort>,
-    /// The SA.
-    pub(crate) to: Destination,
-    /// What requests come from.
+    pub(crate) way: Way,
+    /// What requests come from; 0: the port of the daemon that is asked through a ring.
     pub(crate) lid: u16,
+}
+
+/// How the SA is reached.
+pub(crate) enum Way {
+    /// Through the fabric.
+    Fabric {
+        /// The handle.
+        port: Box<dyn ClientPort>,
+        /// The SA.
+        to: Destination,
+    },
+    /// Through memory shared with the daemon of this node.
+    Ring(Box<sa_client::Client>),
 }
 
 impl Client {
     /// Opens it. Errors: no such port; an SM has not been there yet.
     pub(crate) fn open(via: &str, sa_lid: Option<u16>) -> Outcome<Self> {
+        if let Some(path) = via.strip_prefix("ring:") {
+            return ring_client(path, sa_lid);
+        }
         let words: Vec<&str> = via.split(':').collect();
         match words.as_slice() {
             ["ibsim", node] => ibsim_client(node, sa_lid),
@@ -33,23 +47,69 @@ impl Client {
                 umad_client(Some(device), Some(port), sa_lid)
             }
             ["ring"] => Err(Failure::Usage(
-                "--via ring: a ring lies inside one process, and no running SA offers one; \
-                 `sapphire bench --layer ring` measures it"
+                "--via ring: give the socket of a [[port]] of sapphired, as in \
+                 ring:/run/sapphire/ring; a ring inside one process is what \
+                 `sapphire bench --layer ring` measures"
                     .to_owned(),
             )),
             _ => Err(Failure::Usage(format!(
-                "--via {via:?}: expected ibsim:NODE, umad, umad:DEVICE or umad:DEVICE:PORT"
+                "--via {via:?}: expected ibsim:NODE, umad, umad:DEVICE, umad:DEVICE:PORT, or \
+                 ring:PATH with the socket of a [[port]] of sapphired"
             ))),
         }
     }
 
     /// The reply to one request, headers included. Errors: nobody answers.
     pub(crate) fn ask(&mut self, mad: &[u8], patience: Patience) -> Outcome<Vec<u8>> {
-        let mut reply = Reply::default();
-        self.port
-            .ask(&self.to, mad, patience, &mut reply)
-            .map_err(unreachable)?;
-        Ok(reply.mad)
+        match &mut self.way {
+            Way::Fabric { port, to } => {
+                let mut reply = Reply::default();
+                port.ask(to, mad, patience, &mut reply)
+                    .map_err(unreachable)?;
+                Ok(reply.mad)
+            }
+            Way::Ring(client) => ask_ring(client, mad, patience),
+        }
+    }
+
+    /// Whose answers these are, for people.
+    pub(crate) fn whom(&self) -> String {
+        match &self.way {
+            Way::Fabric { to, .. } => format!("the SA at LID {}", to.lid),
+            Way::Ring(_) => "the SA of this node".to_owned(),
+        }
+    }
+
+    /// LID of the SA; none where it is not reached by one.
+    pub(crate) const fn sa_lid(&self) -> Option<u16> {
+        match &self.way {
+            Way::Fabric { to, .. } => Some(to.lid.get()),
+            Way::Ring(_) => None,
+        }
+    }
+}
+
+fn ring_client(path: &str, sa_lid: Option<u16>) -> Outcome<Client> {
+    if sa_lid.is_some() {
+        return Err(Failure::Usage(
+            "--sa-lid: through a ring it is the SA of this node that is asked".to_owned(),
+        ));
+    }
+    let client = sa_client::Client::connect(path.as_ref()).map_err(unreachable)?;
+    Ok(Client {
+        way: Way::Ring(Box::new(client)),
+        lid: 0,
+    })
+}
+
+fn ask_ring(client: &mut sa_client::Client, mad: &[u8], patience: Patience) -> Outcome<Vec<u8>> {
+    client.set_timeout(patience.timeout);
+    let mut tries = patience.retries;
+    loop {
+        match client.ask(0, mad) {
+            Err(sa_client::Error::TimedOut) if tries > 0 => tries -= 1,
+            answer => return answer.map_err(unreachable),
+        }
     }
 }
 
@@ -59,8 +119,10 @@ fn ibsim_client(node: &str, sa_lid: Option<u16>) -> Outcome<Client> {
     let facts = attachment.port().map_err(unreachable)?;
     let port = attachment.client().map_err(unreachable)?;
     Ok(Client {
-        port: Box::new(port),
-        to: destination(sa_lid.unwrap_or(facts.sm_lid), Sl::default())?,
+        way: Way::Fabric {
+            port: Box::new(port),
+            to: destination(sa_lid.unwrap_or(facts.sm_lid), Sl::default())?,
+        },
         lid: facts.lid,
     })
 }
@@ -71,9 +133,11 @@ fn umad_client(device: Option<&str>, port: Option<u8>, sa_lid: Option<u16>) -> O
     // The SL of the SM's own SA; for another it is the best guess.
     let sl = port.sa().map_or_else(Sl::default, |sa| sa.sl);
     Ok(Client {
-        to: destination(sa_lid.unwrap_or(state.sm_lid), sl)?,
         lid: state.lid,
-        port: Box::new(port),
+        way: Way::Fabric {
+            to: destination(sa_lid.unwrap_or(state.sm_lid), sl)?,
+            port: Box::new(port),
+        },
     })
 }
 

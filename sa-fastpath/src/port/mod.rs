@@ -6,6 +6,8 @@ pub mod umad;
 #[cfg(feature = "uring")]
 pub mod uring;
 
+use std::time::Duration;
+
 use sa_wire::umad::Slot;
 
 /// How many requests a worker takes at once.
@@ -51,6 +53,15 @@ pub trait MadPort {
     /// many wait.
     fn piles_up(&self) -> bool {
         false
+    }
+
+    /// Waits in the kernel until a request may be there, at most `most`; where the transport has no
+    /// descriptor to wait on, only gives the core to others for a moment. For idle workers that
+    /// are told to, never on the busy path. Errors: [`PortError`] when the transport is gone.
+    fn wait(&mut self, most: Duration) -> Result<(), PortError> {
+        let _ = most;
+        std::thread::yield_now();
+        Ok(())
     }
 
     /// Carries out one verdict per slot of the last `recv` and takes the slots back. Returns how

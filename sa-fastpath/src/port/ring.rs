@@ -9,8 +9,26 @@
 //!   server for positions in [served, produced); `produced` and `served` pass it on with
 //!   `Release` stores that the other side reads with `Acquire`.
 //! * `one each`: there is one [`RingClient`] and one [`RingServer`], neither `Clone`.
+//!
+//! The same between processes, where the client may do anything at any time and requests are
+//! copied before they are looked at: [`open`] and what it gives.
 
 #![allow(unsafe_code)]
+
+mod keeper;
+mod late;
+mod rings;
+mod serve;
+mod socket;
+
+// What both sides of a ring between processes are made of; the client's crate has it, which knows
+// nothing of this one.
+#[path = "../../client/src/layout.rs"]
+pub mod layout;
+#[path = "../../client/src/memory.rs"]
+mod memory;
+#[path = "../../client/src/packets.rs"]
+mod packets;
 
 use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -21,6 +39,12 @@ use crossbeam_utils::CachePadded;
 use sa_wire::umad::{MAD_SIZE, Slot};
 
 use super::{BATCH, MadPort, PortError, ReplyPort, Verdict};
+
+pub use self::keeper::{Event, Keeper, Parting, Peer};
+pub use self::late::LateReplies;
+pub use self::rings::ClientRings;
+pub use self::serve::{Opened, OwnLid, RingOptions, open};
+pub use self::socket::{RingError, group_id};
 
 /// Late replies that may wait for the client.
 const LATE: usize = 256;

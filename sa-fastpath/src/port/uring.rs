@@ -179,6 +179,10 @@ impl MadPort for UringPort {
         Ok(self.ring.slots().get_mut(..lent).unwrap_or_default())
     }
 
+    fn wait(&mut self, most: Duration) -> Result<(), PortError> {
+        self.wait_readable(most).map(drop)
+    }
+
     fn send(&mut self, verdicts: &[Verdict]) -> Result<usize, PortError> {
         let lent = core::mem::take(&mut self.lent).min(verdicts.len());
         let mut lengths = [0; BATCH];

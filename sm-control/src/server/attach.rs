@@ -16,7 +16,9 @@ use sa_wire::mad::method;
 use thiserror::Error;
 use tracing::{error, info, warn};
 
-use crate::config::{PortSection, Role};
+use super::placement::Placement;
+use super::ring;
+use crate::config::{PortSection, RingSection, Role};
 
 /// A port that cannot be attached.
 #[derive(Debug, Error)]
@@ -30,8 +32,9 @@ pub struct AttachError {
 /// What a worker needs beside its port.
 pub(super) struct Seat {
     pub(super) number: usize,
+    /// Set when the port is attached: where it belongs may depend on its device.
     pub(super) core: Option<usize>,
-    pub(super) yield_after: Option<u32>,
+    pub(super) idle: Idle,
     pub(super) reader: Reader,
     pub(super) punt: PuntSender,
     pub(super) stats: Arc<WorkerStats>,
@@ -48,11 +51,20 @@ pub(super) struct Attached {
     pub(super) reply: Box<dyn ReplyPort>,
     /// Kept for as long as the port is served.
     pub(super) flag: Option<umad::SmFlag>,
+    /// The same.
+    pub(super) ring: Option<ring::Service>,
 }
 
 /// Attaches the port and starts its worker. Errors: [`AttachError`].
-pub(super) fn attach(section: &PortSection, seat: Seat) -> Result<Attached, AttachError> {
+pub(super) fn attach(
+    section: &PortSection,
+    mut seat: Seat,
+    placement: &mut Placement<'_>,
+) -> Result<Attached, AttachError> {
     let number = seat.number;
+    if !matches!(section, PortSection::Umad { .. }) {
+        seat.core = placement.core(number, None);
+    }
     let (transport, attached) = match section {
         PortSection::Ibsim {
             node,
@@ -73,8 +85,14 @@ pub(super) fn attach(section: &PortSection, seat: Seat) -> Result<Attached, Atta
                 port: Some(*port),
                 methods: methods(seat.role),
             };
-            ("umad", attach_umad(&options, *io_uring, *announce_sm, seat))
+            let attached = umad::Umad::open(&options).map_err(Failure::from);
+            let attached = attached.and_then(|umad| {
+                seat.core = placement.core(number, Some(&umad.name().device));
+                attach_umad(umad, *io_uring, *announce_sm, seat)
+            });
+            ("umad", attached)
         }
+        PortSection::Ring(section) => ("ring", attach_ring(section, seat)),
     };
     attached.map_err(|source| AttachError {
         number,
@@ -114,21 +132,38 @@ fn attach_ibsim(
         "attached to the simulator"
     );
     let reply = Box::new(attachment.reply_port()?);
-    let worker = start(attachment.serve()?, seat)?;
+    let worker = start(move || Ok(attachment.serve()?), seat)?;
     Ok(Attached {
         worker,
         reply,
         flag: None,
+        ring: None,
+    })
+}
+
+fn attach_ring(section: &RingSection, seat: Seat) -> Result<Attached, Failure> {
+    let (port, replies, service) = ring::open(seat.number, section)?;
+    let seat = Seat {
+        // Clients are served in turn and what waits is bounded: nobody can crowd others out, and
+        // one LID may stand for all of them.
+        limits: Limits::NONE,
+        ..seat
+    };
+    let worker = start(move || Ok(port), seat)?;
+    Ok(Attached {
+        worker,
+        reply: Box::new(replies),
+        flag: None,
+        ring: Some(service),
     })
 }
 
 fn attach_umad(
-    options: &umad::Options,
+    umad: umad::Umad,
     io_uring: bool,
     announce_sm: bool,
     seat: Seat,
 ) -> Result<Attached, Failure> {
-    let umad = umad::Umad::open(options)?;
     info!(port = seat.number, device = %umad.name(), "attached to the umad device");
     if umad.is_simulated() {
         warn!("this is the simulator's stand-in: no RMPP, and 224 of 256 bytes of each MAD");
@@ -137,22 +172,59 @@ fn attach_umad(
     let flag = announce_sm.then(|| umad.announce_sm()).transpose()?;
     let reply = Box::new(umad.reply_port());
     let worker = if io_uring {
-        start_uring(&umad, seat)?
+        start_uring(umad, seat)?
     } else {
-        start(umad.worker()?, seat)?
+        start(move || Ok(umad.worker()?), seat)?
     };
     Ok(Attached {
         worker,
         reply,
         flag,
+        ring: None,
     })
 }
 
-fn start<P: MadPort + Send + 'static>(port: P, seat: Seat) -> Result<JoinHandle<()>, Failure> {
+/// Starts a worker. It pins itself before it makes its port, so that what the port and the worker
+/// keep lies in the memory near its core. Errors: those of `make`; no thread.
+fn start<P: MadPort>(
+    make: impl FnOnce() -> Result<P, Failure> + Send + 'static,
+    seat: Seat,
+) -> Result<JoinHandle<()>, Failure> {
+    let (made, answer) = crossbeam_channel::bounded(1);
+    let thread = std::thread::Builder::new().name(format!("sa-fp-{}", seat.number));
+    let worker = thread.spawn(move || {
+        settle(seat.number, seat.core);
+        match make() {
+            Ok(port) => {
+                // Nobody waits for less.
+                let _ = made.send(Ok(()));
+                serve(port, seat);
+            }
+            Err(failure) => drop(made.send(Err(failure))),
+        }
+    })?;
+    answer.recv()??;
+    Ok(worker)
+}
+
+/// Keeps the calling thread on its core, and says where it runs.
+fn settle(port: usize, core: Option<usize>) {
+    match core {
+        Some(core) if affinity::pin(core) => info!(port, core, "the worker has its core"),
+        Some(core) => warn!(
+            port,
+            core, "cannot pin the worker to this core; it runs on any"
+        ),
+        None => info!(port, "the worker runs on any core"),
+    }
+}
+
+/// Serves a port until it is told to stop.
+fn serve<P: MadPort>(port: P, seat: Seat) {
     let Seat {
         number,
-        core,
-        yield_after,
+        core: _,
+        idle,
         reader,
         punt,
         stats,
@@ -161,31 +233,20 @@ fn start<P: MadPort + Send + 'static>(port: P, seat: Seat) -> Result<JoinHandle<
         limits,
         role: _,
     } = seat;
-    let idle = yield_after.map_or(Idle::Spin, Idle::YieldAfter);
     let worker = Worker::new(port, reader, punt, stats);
     let mut worker = worker.with_access(access).with_limits(limits);
-    let thread = std::thread::Builder::new().name(format!("sa-fp-{number}"));
-    Ok(thread.spawn(move || {
-        if let Some(core) = core
-            && !affinity::pin(core)
-        {
-            warn!(
-                port = number,
-                core, "cannot pin the worker to this core; it runs on any"
-            );
-        }
-        if let Err(error) = worker.run(&stop, idle) {
-            error!(port = number, "{error}; this port is not served any more");
-        }
-    })?)
+    if let Err(error) = worker.run(&stop, idle) {
+        error!(port = number, "{error}; this port is not served any more");
+    }
 }
 
 #[cfg(feature = "uring")]
-fn start_uring(umad: &umad::Umad, seat: Seat) -> Result<JoinHandle<()>, Failure> {
-    start(sa_fastpath::port::uring::UringPort::over_umad(umad)?, seat)
+fn start_uring(umad: umad::Umad, seat: Seat) -> Result<JoinHandle<()>, Failure> {
+    use sa_fastpath::port::uring::UringPort;
+    start(move || Ok(UringPort::over_umad(&umad)?), seat)
 }
 
 #[cfg(not(feature = "uring"))]
-fn start_uring(_: &umad::Umad, _: Seat) -> Result<JoinHandle<()>, Failure> {
+fn start_uring(_: umad::Umad, _: Seat) -> Result<JoinHandle<()>, Failure> {
     Err("io_uring = true, but this build lacks the feature `uring`".into())
 }

@@ -7,7 +7,8 @@ use sa_fastpath::answer::{DropReason, PuntReason, Reject};
 use sa_fastpath::stats::WorkerStats;
 use tracing::info;
 
-/// One line per port. Shape: `stats` in the order of the ports' numbers.
+/// One line per port, and one with the times of batches where those are sampled. Shape: `stats` in
+/// the order of the ports' numbers.
 pub(super) fn log(stats: &[Arc<WorkerStats>]) {
     for (port, stats) in stats.iter().enumerate() {
         let now = stats.snapshot();
@@ -25,6 +26,22 @@ pub(super) fn log(stats: &[Arc<WorkerStats>]) {
             unsent = now.unsent,
             "counters"
         );
+        if stats.sampling().is_some() {
+            let [median, p90, p99, p999, most] = [500, 900, 990, 999, 1000].map(|per_mille| {
+                let time = now.times.per_mille(per_mille);
+                time.map_or(0, |time| time.as_nanos())
+            });
+            info!(
+                port,
+                samples = now.times.count(),
+                p50_ns = median,
+                p90_ns = p90,
+                p99_ns = p99,
+                p999_ns = p999,
+                max_ns = most,
+                "batch times"
+            );
+        }
     }
 }
 

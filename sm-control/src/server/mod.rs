@@ -5,8 +5,10 @@
 
 mod attach;
 mod counters;
+mod placement;
 mod publication;
 mod reports;
+mod ring;
 mod rmpp;
 mod signals;
 mod slow_lane;
@@ -23,6 +25,7 @@ use crossbeam_channel::{Receiver, RecvTimeoutError};
 use sa_fastpath::port::umad::SmFlag;
 use sa_fastpath::publish::{EpochId, Publisher};
 use sa_fastpath::punt::punt_queue;
+use sa_fastpath::sampling::Sampling;
 use sa_fastpath::stats::WorkerStats;
 use sa_wire::Guid;
 use signal_hook::consts::{SIGHUP, SIGUSR1};
@@ -34,6 +37,8 @@ use crate::pipeline::{self, Compiled, Inputs, Parts, PipelineError};
 use crate::sa_db::{JournalError, Now, SaDatabase};
 
 pub use attach::AttachError;
+pub use placement::PlacementError;
+pub use ring::RingSectionError;
 use sources::Fingerprint;
 
 /// How often the main thread frees old snapshots and, until the sources were read once, looks
@@ -83,6 +88,17 @@ pub fn check(config: &Config) -> Result<Compiled, PipelineError> {
     Ok(compiled)
 }
 
+/// Whether this machine can do what `[workers]` says. Gives what an operator should know of it, one
+/// sentence each. Errors: [`PlacementError`].
+pub fn check_workers(config: &Config) -> Result<Vec<String>, PlacementError> {
+    placement::check(config)
+}
+
+/// Whether this machine can do what `[[port]]` says of rings. Errors: [`RingSectionError`].
+pub fn check_rings(config: &Config) -> Result<(), RingSectionError> {
+    ring::check(config)
+}
+
 /// Runs until SIGTERM or SIGINT. Errors: [`ServerError`]; a failed load is none.
 pub fn run(config: &Config) -> Result<(), ServerError> {
     let signals = signals::channel()?;
@@ -115,6 +131,8 @@ struct Server<'a> {
     slow_lane: Option<JoinHandle<()>>,
     stats: Vec<Arc<WorkerStats>>,
     flags: Vec<SmFlag>,
+    /// Sockets where processes of this node get rings.
+    rings: Vec<ring::Service>,
     /// What the last failed load said, so that retries do not repeat it.
     last_failure: Option<String>,
     /// The sources as the last load found them.
@@ -138,14 +156,18 @@ impl<'a> Server<'a> {
         let stop = Arc::new(AtomicBool::new(false));
         let (punted, sender) = punt_queue(config.workers.punt_queue);
         let (mut workers, mut stats, mut replies) = (Vec::new(), Vec::new(), Vec::new());
-        let mut flags = Vec::new();
+        let (mut flags, mut rings) = (Vec::new(), Vec::new());
+        let mut placement = placement::Placement::new(config);
+        placement.complain(&config.ports);
         for (number, section) in config.ports.iter().enumerate() {
             let reader = publisher.reader().ok_or(ServerError::TooManyPorts)?;
-            let counters = Arc::new(WorkerStats::default());
+            let sampling = config.workers.sample_every.map(Sampling::new);
+            let counters = sampling.map_or_else(WorkerStats::default, WorkerStats::sampled);
+            let counters = Arc::new(counters);
             let seat = attach::Seat {
                 number,
-                core: config.workers.cores.get(number).copied(),
-                yield_after: config.workers.yield_after,
+                core: None,
+                idle: config.workers.idle(),
                 reader,
                 punt: sender(number),
                 stats: Arc::clone(&counters),
@@ -154,10 +176,11 @@ impl<'a> Server<'a> {
                 limits: config.overload.limits(),
                 role: config.sa.role,
             };
-            let attached = attach::attach(section, seat)?;
+            let attached = attach::attach(section, seat, &mut placement)?;
             workers.push(attached.worker);
             replies.push(attached.reply);
             flags.extend(attached.flag);
+            rings.extend(attached.ring);
             stats.push(counters);
         }
         let reader = publisher.reader().ok_or(ServerError::TooManyPorts)?;
@@ -181,6 +204,7 @@ impl<'a> Server<'a> {
             slow_lane: Some(slow_lane),
             stats,
             flags,
+            rings,
             last_failure: None,
             tried: None,
             accepted: None,
@@ -325,6 +349,7 @@ impl<'a> Server<'a> {
             }
         }
         self.flags.clear();
+        self.rings.clear();
         counters::log(&self.stats);
     }
 }

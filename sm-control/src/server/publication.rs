@@ -50,6 +50,7 @@ impl Server<'_> {
             warn!("{error}; a restart will have to read the sources first");
         }
         // Before the snapshot, so that whoever has that finds these.
+        self.rings.iter().for_each(|ring| ring.follow(&parts));
         let epoch = self.publisher.next_epoch().get();
         self.state.store(Some(Arc::new(State { epoch, parts })));
         self.publisher.publish(snapshot)

@@ -34,6 +34,21 @@ impl<'a> Judge<'a> {
         }
     }
 
+    /// The bytes of the one record that must come back; none when that is not known, or not what
+    /// must come.
+    pub(super) fn record(&self, nth: usize) -> Option<[u8; PathRecord::SIZE]> {
+        let (status, records) = self.expected.get(nth)?.as_ref()?;
+        match records.as_slice() {
+            [record] if *status == 0 => record.as_bytes().first_chunk().copied(),
+            _ => None,
+        }
+    }
+
+    /// True when answers are compared with a snapshot's.
+    pub(super) const fn knows(&self) -> bool {
+        !self.expected.is_empty()
+    }
+
     /// What is wrong with the answer to request `nth`, if anything.
     pub(super) fn problem(&self, nth: usize, mad: &[u8]) -> Option<String> {
         let asked = self.asked.get(nth)?;

@@ -132,7 +132,7 @@ fn some(hosts: Vec<Host>, place: &str) -> Outcome<Vec<Host>> {
     }
 }
 
-/// Requests between pairs of hosts drawn at random, asked from `lid`. Shape: `hosts` not empty.
+/// Requests between pairs of hosts drawn at random, asked from `lid`; 0: each from its source. Shape: `hosts` not empty.
 pub(super) fn draw(verb: &Load, lid: u16, hosts: &[Host]) -> Vec<Asked> {
     let mut random = Random(verb.seed);
     let mut draw = || hosts[random.below(hosts.len())];
@@ -143,7 +143,8 @@ pub(super) fn draw(verb: &Load, lid: u16, hosts: &[Host]) -> Vec<Asked> {
                 Workload::Gid => request::path_by_gids(lid, source.gid, destination.gid),
                 Workload::Lid => request::path_by_lids(source.lid, destination.lid),
             };
-            slot.header.lid = lid.into();
+            let requester = if lid == 0 { source.lid } else { lid };
+            slot.header.lid = requester.into();
             Asked {
                 slot,
                 source,

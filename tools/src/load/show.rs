@@ -49,7 +49,7 @@ fn value(
         "loop": if verb.rate.is_some() { "open" } else { "closed" },
         "workload": verb.workload.name(),
         "via": verb.via,
-        "sa_lid": client.to.lid.get(),
+        "sa_lid": client.sa_lid(),
         "rate": verb.rate,
         "window": verb.rate.is_none().then_some(verb.window),
         "seconds": verb.seconds,
@@ -89,9 +89,9 @@ fn text(verb: &Load, client: &Client, hosts: usize, report: &LiveReport, pauses:
         ),
     };
     println!(
-        "{} to the SA at LID {} via {}, {} pairs of {hosts} hosts, {} s\n{pace}",
+        "{} to {} via {}, {} pairs of {hosts} hosts, {} s\n{pace}",
         verb.workload.name(),
-        client.to.lid,
+        client.whom(),
         verb.via,
         verb.pairs,
         verb.seconds

@@ -12,7 +12,8 @@ use crate::reach::Client;
 /// What all queries share.
 #[derive(Debug, Args)]
 pub(super) struct Way {
-    /// How to reach the SA: ibsim:NODE (with IBSIM_SOCKNAME), or umad, umad:DEVICE, umad:DEVICE:PORT
+    /// How to reach the SA: ibsim:NODE (with IBSIM_SOCKNAME), umad, umad:DEVICE, umad:DEVICE:PORT, or
+    /// ring:PATH of a sapphired on this node
     #[arg(long, value_name = "VIA", default_value = "umad")]
     via: String,
     /// LID of the SA [default: what the SM wrote into the port]

@@ -78,7 +78,7 @@ impl IbsimClient {
             Arrival::Answer => None,
             Arrival::Message(message) => Some(message),
         };
-        self.data.send(&self.out, MAD_SIZE)?;
+        self.data.send(&self.out, MAD_SIZE, PATIENCE)?;
         let Some(message) = message else {
             return Ok(false);
         };
@@ -99,7 +99,7 @@ impl IbsimClient {
                 self.out.header = self.slot.header;
                 // A receiver begins with a window of one segment.
                 self.out.mad = turn_acknowledgement(mad, 1);
-                self.data.send(&self.out, MAD_SIZE).map(drop)
+                self.data.send(&self.out, MAD_SIZE, PATIENCE).map(drop)
             }
             (packet_type::STOP | packet_type::ABORT, _) => {
                 self.receivers.abort(&self.slot);
@@ -132,7 +132,7 @@ impl ClientPort for IbsimClient {
         fill(&mut self.slot, to, request)?;
         self.has_turned = false;
         self.forget(request);
-        Ok(self.data.send(&self.slot, MAD_SIZE)? == Sent::Yes)
+        Ok(self.data.send(&self.slot, MAD_SIZE, PATIENCE)? == Sent::Yes)
     }
 
     fn take(&mut self, reply: &mut Reply) -> Result<bool, PortError> {
@@ -142,7 +142,7 @@ impl ClientPort for IbsimClient {
             }
         }
         while self.receivers.expire(self.started.elapsed(), &mut self.out) {
-            self.data.send(&self.out, MAD_SIZE)?;
+            self.data.send(&self.out, MAD_SIZE, PATIENCE)?;
         }
         Ok(false)
     }
@@ -159,6 +159,8 @@ impl ClientPort for IbsimClient {
 
 /// What a slot's length counts besides the MAD. Units: bytes.
 const HEADER: usize = size_of::<UmadHeader>();
+/// For the simulator to take a request; who asks can come again.
+const PATIENCE: Duration = Duration::from_millis(5);
 /// Replies at once, those that have just come included.
 const TRANSFERS: usize = 64;
 /// A million PathRecords. Units: bytes.

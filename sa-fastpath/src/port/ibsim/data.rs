@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixDatagram;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use sa_wire::umad::{MAD_SIZE, Slot, UmadHeader};
 use zerocopy::byteorder::big_endian::{U16, U32, U64};
@@ -109,17 +109,38 @@ impl Data {
         Ok(some)
     }
 
-    /// Sends the MAD of `slot` to the port in its header, tries to make room when there is none.
-    pub(super) fn send(&mut self, slot: &Slot, mad_len: usize) -> Result<Sent, PortError> {
+    /// Sends the MAD of `slot` to the port in its header. Without room it waits for some, at most
+    /// `patience`.
+    pub(super) fn send(
+        &mut self,
+        slot: &Slot,
+        mad_len: usize,
+        patience: Duration,
+    ) -> Result<Sent, PortError> {
         let packet = Packet::pack(slot, mad_len, self.our_qp);
-        for _ in 0..TRIES {
-            if self.write(&packet)? == Sent::Yes {
+        match self.write(&packet)? {
+            Sent::Yes => Ok(Sent::Yes),
+            Sent::NoRoom => self.send_later(&packet, patience),
+        }
+    }
+
+    /// The simulator may share a core with this thread: spinning would keep it from making room.
+    #[cold]
+    #[inline(never)]
+    fn send_later(&mut self, packet: &Packet, patience: Duration) -> Result<Sent, PortError> {
+        let deadline = Instant::now() + patience;
+        loop {
+            self.drain()?;
+            if self.write(packet)? == Sent::Yes {
                 return Ok(Sent::Yes);
             }
-            self.drain()?;
-            core::hint::spin_loop();
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Ok(Sent::NoRoom);
+            }
+            // Short: what arrives meanwhile is what the simulator may be waiting to get rid of.
+            sys::poll_writable(self.socket.as_raw_fd(), left.min(GLANCE)).map_err(waiting)?;
         }
-        Ok(Sent::NoRoom)
     }
 
     /// As [`Data::send`], but leaves arrivals to those who serve, and sleeps meanwhile.
@@ -130,9 +151,9 @@ impl Data {
         patience: Duration,
     ) -> Result<Sent, PortError> {
         let packet = Packet::pack(slot, mad_len, self.our_qp);
-        let deadline = std::time::Instant::now() + patience;
+        let deadline = Instant::now() + patience;
         while self.write(&packet)? == Sent::NoRoom {
-            let left = deadline.saturating_duration_since(std::time::Instant::now());
+            let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return Ok(Sent::NoRoom);
             }
@@ -247,7 +268,7 @@ const HEADER: u32 = 64;
 const WHOLE: u32 = 256;
 /// Far above what can be in flight: the simulator's sockets hold about ten packets each.
 const BACKLOG: usize = 256;
-/// Enough for the simulator to come round to this client a few times.
-const TRIES: u32 = 4096;
+/// Between looks at what has arrived while there is no room to send.
+const GLANCE: Duration = Duration::from_millis(1);
 
 const _: () = assert!(size_of::<Packet>() == 288);

@@ -83,6 +83,10 @@ impl MadPort for IbsimPort {
         Ok(slots.get_mut(..*lent).unwrap_or_default())
     }
 
+    fn wait(&mut self, most: Duration) -> Result<(), PortError> {
+        self.data.wait_readable(most).map(drop)
+    }
+
     fn send(&mut self, verdicts: &[Verdict]) -> Result<usize, PortError> {
         let Self {
             data,
@@ -93,13 +97,16 @@ impl MadPort for IbsimPort {
         } = self;
         let lent = core::mem::take(lent);
         let mut unsent = 0;
+        // Once for a batch: a simulator that takes nothing must not hold the worker for long.
+        let mut patience = ROOM;
         for (slot, verdict) in slots.iter().take(lent).zip(verdicts) {
             let Verdict::Reply(mad_len) = *verdict else {
                 continue;
             };
-            match data.send(slot, usize::from(mad_len))? {
+            match data.send(slot, usize::from(mad_len), patience)? {
                 Sent::Yes => counters.sent += 1,
                 Sent::NoRoom => {
+                    patience = Duration::ZERO;
                     counters.unsent += 1;
                     unsent += 1;
                 }
@@ -112,7 +119,7 @@ impl MadPort for IbsimPort {
                 .get(place)
                 .is_some_and(|it| *it != Verdict::Silence)
             {
-                data.send(&packet, MAD_SIZE)?;
+                data.send(&packet, MAD_SIZE, patience)?;
             }
         }
         Ok(unsent)
@@ -169,5 +176,7 @@ impl ReplyPort for IbsimReply {
     }
 }
 
+/// For the simulator to take a reply of a worker.
+const ROOM: Duration = Duration::from_millis(200);
 /// For the simulator to take a reply of the slow lane.
 const PATIENCE: Duration = Duration::from_secs(1);

@@ -134,6 +134,10 @@ impl MadPort for UmadPort {
         true
     }
 
+    fn wait(&mut self, most: Duration) -> Result<(), PortError> {
+        self.wait_readable(most).map(drop)
+    }
+
     fn send(&mut self, verdicts: &[Verdict]) -> Result<usize, PortError> {
         let Self {
             receive,

@@ -31,6 +31,13 @@ pub(super) use self::rules::Rules;
 /// call.
 const PAUSE: Duration = Duration::from_micros(200);
 
+/// After so many of them the pauses are longer.
+const SHORT_PAUSES: u32 = 500;
+
+/// A pause when there has been nothing for a while: what comes then waits so long at most, and an
+/// idle lane costs next to nothing.
+const LONG_PAUSE: Duration = Duration::from_millis(2);
+
 /// Requests that one write to the disk may cover.
 const BATCH: usize = 64;
 
@@ -45,10 +52,17 @@ pub(super) fn spawn(
     std::thread::Builder::new()
         .name("sa-slow".into())
         .spawn(move || {
+            let mut empty = 0u32;
             while !stop.load(Ordering::Relaxed) {
-                if !lane.turn() {
-                    std::thread::sleep(PAUSE);
+                if lane.turn() {
+                    empty = 0;
+                    continue;
                 }
+                empty = empty.saturating_add(1);
+                std::thread::sleep(match empty {
+                    ..=SHORT_PAUSES => PAUSE,
+                    _ => LONG_PAUSE,
+                });
             }
             lane.sum_up();
         })

@@ -1,0 +1,141 @@
+/* Asks the sapphired of this node for paths, through memory shared with it.
+ *
+ * Link with -lsa_client (libsa_client.so, or libsa_client.a with -lpthread -ldl).
+ * What lies where is described in docs/ring.md; this header is of version 1.
+ *
+ * A client belongs to one thread at a time. No call but sa_client_connect, sa_client_reconnect,
+ * sa_client_check and those that wait makes a system call.
+ */
+#ifndef SAPPHIRE_SA_H
+#define SAPPHIRE_SA_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define SA_RING_VERSION 1
+
+/* What a call gives: 0, the status of the SA's answer (positive, see IBA vol. 1, 15.2.5), or: */
+#define SA_ERROR_CONNECT (-1)   /* nobody listens there, or this user may not */
+#define SA_ERROR_REFUSED (-2)   /* the daemon does not want this client, or has another version */
+#define SA_ERROR_CLOSED (-3)    /* the daemon is gone, or done with this client: reconnect */
+#define SA_ERROR_IN_FLIGHT (-4) /* replies of the batch calls were not taken yet */
+#define SA_ERROR_ARGUMENT (-5)  /* a null pointer, or no request: 24 to 256 bytes */
+#define SA_ERROR_TIMED_OUT (-6) /* no answer in time */
+#define SA_ERROR_NO_REPLY (-7)  /* the SA gives no answer to such a request */
+#define SA_ERROR_ROOM (-8)      /* the answer is longer than the room for it */
+
+/* What became of the request in a slot. */
+#define SA_SLOT_REQUEST 0 /* nothing yet; what clients send */
+#define SA_SLOT_REPLY 1   /* the slot holds the reply */
+#define SA_SLOT_NONE 2    /* there is none, and there will be none */
+#define SA_SLOT_LATER 3   /* it comes later, by itself, if it comes: sa_client_late_reply */
+
+/* One request, later its reply. */
+struct sa_slot {
+    uint16_t length;     /* bytes of mad: of a request 24 to 256, of a reply */
+    uint16_t lid;        /* who asks; 0: the daemon's own port. Heeded from root and its user. */
+    uint8_t state;       /* one of SA_SLOT_* */
+    uint8_t reserved[3]; /* zero */
+    uint8_t mad[256];    /* the MAD; of a request, what is beyond its length counts as zeros */
+    uint8_t padding[120];
+};
+
+/* A PathRecord; numbers in the host's order, codes as in IBA vol. 1, 15.2.5.16. */
+struct sa_path {
+    uint8_t dgid[16];
+    uint8_t sgid[16];
+    uint16_t dlid;
+    uint16_t slid;
+    uint16_t pkey;
+    uint8_t sl;
+    uint8_t mtu;         /* code: 1 = 256 ... 5 = 4096 bytes */
+    uint8_t rate;        /* code */
+    uint8_t packet_life; /* 4.096 us * 2^n */
+    uint8_t hop_limit;
+    uint8_t tclass;
+    uint32_t flow_label;
+    uint8_t reversible;
+    uint8_t reserved[7];
+    uint8_t record[64];  /* all of it, as on the wire */
+};
+
+#if defined(__cplusplus) && __cplusplus >= 201103L
+#define SA_STATIC_ASSERT(condition) static_assert(condition, #condition)
+#elif defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L
+#define SA_STATIC_ASSERT(condition) _Static_assert(condition, #condition)
+#else
+#define SA_STATIC_ASSERT(condition) extern char sa_assert[(condition) ? 1 : -1]
+#endif
+SA_STATIC_ASSERT(sizeof(struct sa_slot) == 384);
+SA_STATIC_ASSERT(offsetof(struct sa_slot, lid) == 2);
+SA_STATIC_ASSERT(offsetof(struct sa_slot, state) == 4);
+SA_STATIC_ASSERT(offsetof(struct sa_slot, mad) == 8);
+SA_STATIC_ASSERT(sizeof(struct sa_path) == 120);
+SA_STATIC_ASSERT(offsetof(struct sa_path, record) == 56);
+
+typedef struct sa_client sa_client;
+
+/* Connects to the daemon that listens at path. Slots: how many requests may be in flight, 0 for as
+ * many as the daemon gives. Null when it fails; then the reason is in error, if that is not null.
+ */
+sa_client *sa_client_connect(const char *path, uint32_t slots, char *error, size_t error_size);
+
+/* Leaves. Null is allowed. */
+void sa_client_close(sa_client *client);
+
+/* Connects again, after the daemon was started again. What was in flight is lost. */
+int sa_client_reconnect(sa_client *client);
+
+/* 0 while the daemon is there for this client. */
+int sa_client_check(sa_client *client);
+
+/* What was wrong with the last call that failed, for people. Valid until the next call. */
+const char *sa_client_error(const sa_client *client);
+
+/* How long the calls that wait do; at first 1000. */
+void sa_client_set_timeout(sa_client *client, uint32_t milliseconds);
+
+/* One path between two ports; waits. */
+int sa_client_path_record(sa_client *client, const uint8_t sgid[16], const uint8_t dgid[16],
+                          struct sa_path *path);
+int sa_client_path_record_by_lid(sa_client *client, uint16_t slid, uint16_t dlid,
+                                 struct sa_path *path);
+
+/* The reply to any request of length bytes from a LID, however long it is; waits. In *reply_size is
+ * the room at reply, then the length of the reply, also when there was not room enough
+ * (SA_ERROR_ROOM; it is lost). The status in the reply is not looked at. */
+int sa_client_ask(sa_client *client, uint16_t lid, const uint8_t *mad, size_t length,
+                  uint8_t *reply, size_t *reply_size);
+
+/* Many at once. Claim free slots (fewer than wanted at the end of the ring; null and 0 when all are
+ * in flight), write requests, publish: gives the position of the first, that is, how many were sent
+ * before. Replies come back in the order of the requests, the first at sa_client_first_reply;
+ * release frees their slots. */
+struct sa_slot *sa_client_claim(sa_client *client, size_t wanted, size_t *count);
+uint64_t sa_client_publish(sa_client *client, size_t count);
+const struct sa_slot *sa_client_replies(sa_client *client, size_t *count);
+uint64_t sa_client_first_reply(const sa_client *client);
+void sa_client_release(sa_client *client, size_t count);
+uint64_t sa_client_in_flight(const sa_client *client);
+
+/* The next reply of a slot that said SA_SLOT_LATER: its bytes, and the position of its request; null
+ * while there is none. Length 0: there will be none. Valid until the next call. */
+const uint8_t *sa_client_late_reply(sa_client *client, uint64_t *position, size_t *length);
+
+/* Writes Get(PathRecord) by LIDs, or by GIDs, into a slot, all of it. */
+void sa_slot_path_by_lids(struct sa_slot *slot, uint64_t transaction, uint16_t slid, uint16_t dlid);
+void sa_slot_path_by_gids(struct sa_slot *slot, uint64_t transaction, const uint8_t sgid[16],
+                          const uint8_t dgid[16]);
+
+/* The path in a slot that came back: 0, or what a call gives. */
+int sa_slot_path(const struct sa_slot *slot, struct sa_path *path);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

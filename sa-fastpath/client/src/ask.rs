@@ -1,0 +1,129 @@
+//! Calls that wait for their answer.
+
+use std::time::{Duration, Instant};
+
+use sa_wire::path_record::PathRecord;
+
+use super::layout::{MAD_SIZE, state};
+use super::{Client, Error, request};
+
+/// Looks before a waiting call gives the core to others.
+const SPINS: u32 = 2_000;
+/// After that long it sleeps between looks.
+const AWAKE: Duration = Duration::from_micros(500);
+/// So long.
+const NAP: Duration = Duration::from_micros(50);
+
+impl Client {
+    /// One path between two ports, by GIDs. Errors: [`Error`].
+    pub fn path_record(&mut self, sgid: [u8; 16], dgid: [u8; 16]) -> Result<PathRecord, Error> {
+        self.one_path(request::path_by_gids(sgid, dgid))
+    }
+
+    /// One path between two ports, by LIDs. Errors: [`Error`].
+    pub fn path_record_by_lid(&mut self, slid: u16, dlid: u16) -> Result<PathRecord, Error> {
+        self.one_path(request::path_by_lids(slid, dlid))
+    }
+
+    fn one_path(&mut self, mut mad: [u8; request::PATH_REQUEST]) -> Result<PathRecord, Error> {
+        self.transaction += 1;
+        request::set_transaction(&mut mad, self.transaction);
+        let reply = self.ask(0, &mad)?;
+        request::path_of(&reply)
+    }
+
+    /// The reply to any request from `lid` (0: the daemon's own port), however long it is.
+    ///
+    /// Shape: 24 to 256 bytes, one MAD; the reply is 56 header bytes and all records, or a MAD.
+    /// Errors: [`Error`].
+    pub fn ask(&mut self, lid: u16, mad: &[u8]) -> Result<Vec<u8>, Error> {
+        if self.produced > self.abandoned && self.in_flight() > 0 {
+            return Err(Error::InFlight);
+        }
+        let deadline = Instant::now() + self.options.timeout;
+        let position = self.send(lid, mad, deadline)?;
+        // Whatever comes of it, nobody waits for it afterwards.
+        self.abandoned = self.produced;
+        let at_once = self.wait_until(deadline, |client| client.come_back(position))?;
+        match at_once {
+            (state::REPLY, mad) => Ok(mad),
+            (state::LATER, _) => {
+                let late = self.wait_until(deadline, |client| {
+                    let mut all = core::iter::from_fn(|| client.late_reply());
+                    all.find(|late| late.position == position)
+                })?;
+                (!late.mad.is_empty())
+                    .then_some(late.mad)
+                    .ok_or(Error::NoReply)
+            }
+            _ => Err(Error::NoReply),
+        }
+    }
+
+    fn send(&mut self, lid: u16, mad: &[u8], deadline: Instant) -> Result<u64, Error> {
+        if !(super::layout::MIN_REQUEST..=MAD_SIZE).contains(&mad.len()) {
+            return Err(Error::Length(mad.len()));
+        }
+        self.wait_until(deadline, |client| {
+            client.drop_abandoned();
+            let slot = client.claim(1).first_mut()?;
+            slot.put(lid, mad).then(|| client.publish(1))
+        })
+    }
+
+    /// Frees the slots of requests that nobody waits for.
+    fn drop_abandoned(&mut self) {
+        loop {
+            let count = self.replies().len();
+            if count == 0 {
+                return;
+            }
+            self.release(count);
+        }
+    }
+
+    /// State and reply of the slot of a position, if it came back; those before it are dropped.
+    fn come_back(&mut self, position: u64) -> Option<(u8, Vec<u8>)> {
+        loop {
+            let first = self.consumed;
+            let slot = self.replies().first()?;
+            let found = (slot.state, slot.reply().unwrap_or_default().to_vec());
+            self.release(1);
+            if first == position {
+                return Some(found);
+            }
+        }
+    }
+
+    /// Looks again and again. Errors: the time is over; the daemon is gone.
+    fn wait_until<T>(
+        &mut self,
+        deadline: Instant,
+        mut look: impl FnMut(&mut Self) -> Option<T>,
+    ) -> Result<T, Error> {
+        for _ in 0..SPINS {
+            if let Some(found) = look(self) {
+                return Ok(found);
+            }
+            core::hint::spin_loop();
+        }
+        let began = Instant::now();
+        loop {
+            // In this order: what was answered before the end counts.
+            let alive = self.check();
+            if let Some(found) = look(self) {
+                return Ok(found);
+            }
+            alive?;
+            let now = Instant::now();
+            if now >= deadline {
+                return Err(Error::TimedOut);
+            }
+            if now - began < AWAKE {
+                std::thread::yield_now();
+            } else {
+                std::thread::sleep(NAP);
+            }
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! What can go wrong.
+
+use core::fmt;
+use std::io;
+use std::path::PathBuf;
+
+use sa_wire::mad::Status;
+use thiserror::Error;
+
+use super::layout::{VERSION, closed};
+
+/// A client that cannot ask, or got no record.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// Nobody listens there, or this user may not.
+    #[error("cannot connect to the daemon at {}: {source}", path.display())]
+    Connect {
+        /// The socket.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// What listens there is no daemon, or one that does not answer.
+    #[error("what listens at {} does not greet as the daemon does", path.display())]
+    NoDaemon {
+        /// The socket.
+        path: PathBuf,
+    },
+    /// The daemon speaks another version.
+    #[error(
+        "the daemon at {} has version {daemon} of the ring, this client {VERSION}: use the client \
+         library that came with the daemon", path.display()
+    )]
+    Version {
+        /// The socket.
+        path: PathBuf,
+        /// The daemon's.
+        daemon: u32,
+    },
+    /// The daemon does not want this client.
+    #[error("the daemon at {} refuses: {words}", path.display())]
+    Refused {
+        /// The socket.
+        path: PathBuf,
+        /// Why.
+        words: String,
+    },
+    /// The memory that came is not what it must be.
+    #[error("the daemon at {} sent memory that cannot be used: {problem}", path.display())]
+    Memory {
+        /// The socket.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// The daemon is gone, or done with this client; see [`super::Client::reconnect`].
+    #[error("{0}; connect again")]
+    Closed(WhyClosed),
+    /// There are requests in the ring whose replies were not taken.
+    #[error("requests of the batch calls are in flight; take their replies first")]
+    InFlight,
+    /// It is no request: 24 to 256 bytes.
+    #[error("a request of {0} bytes; a MAD has 24 to 256")]
+    Length(usize),
+    /// No answer in time.
+    #[error("no answer in time")]
+    TimedOut,
+    /// The SA keeps silent about such a request.
+    #[error(
+        "the SA gives no answer to this request: it serves no snapshot yet, or does not know the \
+         requester's LID"
+    )]
+    NoReply,
+    /// The SA answered with an error.
+    #[error("the SA answered with status {0}")]
+    Status(Status),
+    /// The reply holds no record.
+    #[error("the SA's reply holds no record")]
+    NoRecord,
+}
+
+/// Why the daemon is not there any more for this client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum WhyClosed {
+    /// It ended in order.
+    Ended,
+    /// It is gone.
+    Gone,
+    /// This client has written positions that cannot be.
+    BadPosition,
+    /// This client has said something that it must not.
+    BadMessage,
+    /// For a reason that this version does not know.
+    Other(u32),
+}
+
+impl From<u32> for WhyClosed {
+    fn from(number: u32) -> Self {
+        match number {
+            closed::ENDED => Self::Ended,
+            closed::BAD_POSITION | closed::BAD_LATE_POSITION => Self::BadPosition,
+            closed::BAD_MESSAGE => Self::BadMessage,
+            other => Self::Other(other),
+        }
+    }
+}
+
+impl fmt::Display for WhyClosed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Ended => f.write_str("the daemon has ended"),
+            Self::Gone => f.write_str("the daemon is gone"),
+            Self::BadPosition => {
+                f.write_str("the daemon has cut this client off: its positions were impossible")
+            }
+            Self::BadMessage => {
+                f.write_str("the daemon has cut this client off: it sent more than its greeting")
+            }
+            Self::Other(number) => {
+                write!(f, "the daemon has cut this client off for reason {number}")
+            }
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! Replies that come apart from their slots, in parts.
+
+use core::mem;
+use core::sync::atomic::Ordering;
+
+use super::layout::{LATE_HEADER, LatePart};
+use super::memory::Memory;
+
+/// A reply that came apart from its slot.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LateReply {
+    /// Of its request, as [`super::Client::publish`] gave it.
+    pub position: u64,
+    /// Shape: 56 header bytes and all records, or a whole MAD; empty when there will be none.
+    pub mad: Vec<u8>,
+}
+
+/// How far they were read.
+#[derive(Debug, Default)]
+pub(crate) struct LateReader {
+    /// Units: bytes.
+    read: u64,
+    /// What there is of the next one.
+    begun: Vec<u8>,
+}
+
+impl LateReader {
+    pub(crate) fn next(&mut self, memory: &Memory) -> Option<LateReply> {
+        let header = memory.header();
+        // Pairs with the daemon's `Release` store: this side sees the parts.
+        let written = header.late_written.0.load(Ordering::Acquire);
+        while self.read != written {
+            let part = LatePart::of_words(core::array::from_fn(|nth| {
+                word(memory, self.read + 8 * nth as u64)
+            }));
+            self.take(memory, part);
+            self.read += part.room() as u64;
+            // Pairs with the daemon's `Acquire` load: it may write there again.
+            header.late_read.0.store(self.read, Ordering::Release);
+            if part.offset + part.length == part.total {
+                return Some(LateReply {
+                    position: part.position,
+                    mad: mem::take(&mut self.begun),
+                });
+            }
+        }
+        None
+    }
+
+    fn take(&mut self, memory: &Memory, part: LatePart) {
+        if part.offset == 0 {
+            self.begun.clear();
+            self.begun.reserve(usize::try_from(part.total).unwrap_or(0));
+        }
+        let first = self.read + LATE_HEADER as u64;
+        let mut left = usize::try_from(part.length).unwrap_or(0);
+        for nth in 0.. {
+            if left == 0 {
+                break;
+            }
+            let bytes = word(memory, first + 8 * nth).to_ne_bytes();
+            let some = bytes.get(..left).unwrap_or(&bytes);
+            self.begun.extend_from_slice(some);
+            left -= some.len();
+        }
+    }
+}
+
+fn word(memory: &Memory, at: u64) -> u64 {
+    memory.late_word(at).load(Ordering::Relaxed)
+}

@@ -1,0 +1,697 @@
+//! The thread that keeps the clients: greets them, gives each a ring, takes it away from the worker
+//! when they are gone, and writes their late replies.
+
+use core::fmt;
+use core::sync::atomic::{AtomicBool, Ordering};
+use std::io::{self, Read};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::late::{LateQueue, LateWriter};
+use super::layout::{Hello, MIN_SLOTS, VERSION, Welcome, closed};
+use super::memory::Memory;
+use super::packets;
+use super::rings::{Exchange, Lane, Order};
+use super::socket::{Credentials, Listener, new_memory, own_user, wait};
+
+/// How often it looks whether it shall stop, and whether the worker has cut somebody off.
+const IDLE: Duration = Duration::from_millis(200);
+/// How often while somebody is leaving.
+const LEAVING: Duration = Duration::from_millis(2);
+/// How often while a late reply waits for room.
+const WRITING: Duration = Duration::from_millis(1);
+/// A client that has not greeted by then is none.
+const GREETING: Duration = Duration::from_secs(5);
+/// Strangers at a time.
+const STRANGERS: usize = 64;
+/// After an accept that failed, such as for want of descriptors.
+const PAUSE: Duration = Duration::from_millis(200);
+
+/// A client's process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Peer {
+    /// Number of its connection, from 1.
+    pub client: u32,
+    /// Its process, as the kernel says it.
+    pub pid: i32,
+    /// Its user.
+    pub uid: u32,
+}
+
+/// Why a client is served no more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Parting {
+    /// It has closed its socket, or died.
+    Left,
+    /// It wrote positions of requests that cannot be.
+    BadPosition,
+    /// It wrote positions of late replies that cannot be.
+    BadLatePosition,
+    /// It said something after its greeting.
+    BadMessage,
+}
+
+/// Something for the log.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Event {
+    /// A client has a ring now.
+    Arrived {
+        /// Who.
+        peer: Peer,
+        /// How many.
+        slots: u32,
+        /// May say which LID asks.
+        names_lids: bool,
+    },
+    /// A client was sent away.
+    Refused {
+        /// Who.
+        peer: Peer,
+        /// What it was told.
+        words: String,
+    },
+    /// A client is served no more.
+    Parted {
+        /// Who.
+        peer: Peer,
+        /// Why.
+        why: Parting,
+    },
+    /// Clients cannot be accepted now.
+    Failed(io::Error),
+}
+
+impl fmt::Display for Parting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Left => "it has left",
+            Self::BadPosition => "its positions of requests cannot be",
+            Self::BadLatePosition => "its position of late replies cannot be",
+            Self::BadMessage => "it said something after its greeting",
+        })
+    }
+}
+
+impl Parting {
+    const fn code(self) -> u32 {
+        match self {
+            Self::Left => closed::ENDED,
+            Self::BadPosition => closed::BAD_POSITION,
+            Self::BadLatePosition => closed::BAD_LATE_POSITION,
+            Self::BadMessage => closed::BAD_MESSAGE,
+        }
+    }
+}
+
+/// Keeps the clients of one socket.
+pub struct Keeper {
+    listener: Listener,
+    woken: UnixStream,
+    exchange: Arc<Exchange>,
+    late: Arc<LateQueue>,
+    slots: u32,
+    most: usize,
+    last: u32,
+    clients: Vec<Client>,
+    /// No accepting before.
+    paused: Option<Instant>,
+}
+
+struct Client {
+    peer: Peer,
+    /// Closed when the client is sent away.
+    socket: OwnedFd,
+    state: State,
+}
+
+enum State {
+    Stranger {
+        since: Instant,
+    },
+    Served {
+        memory: Arc<Memory>,
+        late: LateWriter,
+    },
+    /// The worker was told to give the ring back.
+    Leaving {
+        why: Parting,
+    },
+    Gone,
+}
+
+impl Keeper {
+    pub(super) const fn new(
+        listener: Listener,
+        woken: UnixStream,
+        exchange: Arc<Exchange>,
+        late: Arc<LateQueue>,
+        slots: u32,
+        most: usize,
+    ) -> Self {
+        Self {
+            listener,
+            woken,
+            exchange,
+            late,
+            slots,
+            most,
+            last: 0,
+            clients: Vec::new(),
+            paused: None,
+        }
+    }
+
+    /// Serves until `stop` is set; wake it then. `tell` is told what happens.
+    pub fn run(mut self, stop: &AtomicBool, tell: &mut dyn FnMut(Event)) {
+        while !stop.load(Ordering::Relaxed) {
+            if let Err(error) = self.turn(tell) {
+                tell(Event::Failed(error));
+                std::thread::sleep(PAUSE);
+            }
+        }
+        for client in &self.clients {
+            if let State::Served { memory, .. } = &client.state {
+                close(memory, closed::ENDED);
+            }
+        }
+    }
+
+    /// Waits for something and deals with all there is. Errors: it cannot wait.
+    fn turn(&mut self, tell: &mut dyn FnMut(Event)) -> io::Result<()> {
+        self.turn_within(self.patience(), tell)
+    }
+
+    fn turn_within(&mut self, patience: Duration, tell: &mut dyn FnMut(Event)) -> io::Result<()> {
+        let (is_woken, is_called, has_said) = self.wait(patience)?;
+        if is_woken {
+            let mut bytes = [0; 256];
+            while matches!(self.woken.read(&mut bytes), Ok(1..)) {}
+        }
+        for (at, has_said) in has_said.into_iter().enumerate() {
+            if has_said {
+                self.listen(at, tell);
+            }
+        }
+        if is_called {
+            self.accept(tell);
+        }
+        self.write_late();
+        self.take_back(tell);
+        self.clients.retain(|client| match client.state {
+            State::Stranger { since } => since.elapsed() < GREETING,
+            State::Gone => false,
+            State::Served { .. } | State::Leaving { .. } => true,
+        });
+        Ok(())
+    }
+
+    /// Whether this thread was woken, whether somebody connects, and which clients said something.
+    fn wait(&self, patience: Duration) -> io::Result<(bool, bool, Vec<bool>)> {
+        let listener = (!self.is_paused()).then(|| self.listener.as_fd());
+        let mut sockets: Vec<Option<BorrowedFd<'_>>> = vec![Some(self.woken.as_fd()), listener];
+        // Who is leaving has hung up, and would be heard all the time.
+        sockets.extend(self.clients.iter().map(|client| match client.state {
+            State::Stranger { .. } | State::Served { .. } => Some(client.socket.as_fd()),
+            State::Leaving { .. } | State::Gone => None,
+        }));
+        let found = wait(&sockets, patience)?;
+        let mut found = found.into_iter();
+        let is_woken = found.next().unwrap_or(false);
+        let is_called = found.next().unwrap_or(false);
+        Ok((is_woken, is_called, found.collect()))
+    }
+
+    fn is_paused(&self) -> bool {
+        self.paused.is_some_and(|until| Instant::now() < until)
+    }
+
+    fn patience(&self) -> Duration {
+        let of = |client: &Client| match &client.state {
+            State::Served { late, .. } if !late.is_empty() => WRITING,
+            State::Leaving { .. } => LEAVING,
+            _ => IDLE,
+        };
+        self.clients.iter().map(of).min().unwrap_or(IDLE)
+    }
+
+    fn accept(&mut self, tell: &mut dyn FnMut(Event)) {
+        loop {
+            let (socket, Credentials { pid, uid }) = match self.listener.accept() {
+                Ok(accepted) => accepted,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
+                Err(error) => {
+                    tell(Event::Failed(error));
+                    self.paused = Some(Instant::now() + PAUSE);
+                    return;
+                }
+            };
+            if self.count(|state| matches!(state, State::Stranger { .. })) >= STRANGERS {
+                continue;
+            }
+            self.last = self.last.wrapping_add(1).max(1);
+            let client = self.last;
+            let state = State::Stranger {
+                since: Instant::now(),
+            };
+            self.clients.push(Client {
+                peer: Peer { client, pid, uid },
+                socket,
+                state,
+            });
+            // Most have greeted by now.
+            self.listen(self.clients.len() - 1, tell);
+        }
+    }
+
+    fn count(&self, is_one: impl Fn(&State) -> bool) -> usize {
+        let all = self.clients.iter();
+        all.filter(|client| is_one(&client.state)).count()
+    }
+
+    /// Takes what a client says, if it says something.
+    fn listen(&mut self, at: usize, tell: &mut dyn FnMut(Event)) {
+        let has_ring =
+            |state: &State| matches!(state, State::Served { .. } | State::Leaving { .. });
+        let is_full = self.count(has_ring) >= self.most;
+        let Some(client) = self.clients.get_mut(at) else {
+            return;
+        };
+        let mut buffer = [0; 64];
+        let said = match packets::receive(client.socket.as_fd(), &mut buffer) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
+            Ok(Some((length, _))) => Some(buffer.get(..length).unwrap_or_default()),
+            Ok(None) | Err(_) => None,
+        };
+        match (&client.state, said) {
+            (State::Stranger { .. }, Some(said)) => {
+                let greeted = judge(said, is_full, self.most, self.slots)
+                    .and_then(|slots| client.welcome(slots, &self.exchange));
+                match greeted {
+                    Ok(event) => tell(event),
+                    Err(words) => tell(client.refuse(words)),
+                }
+            }
+            (State::Stranger { .. }, None) => client.state = State::Gone,
+            (State::Served { .. }, Some(_)) => {
+                client.send_away(&self.exchange, Parting::BadMessage);
+            }
+            (State::Served { .. }, None) => client.send_away(&self.exchange, Parting::Left),
+            (State::Leaving { .. } | State::Gone, _) => {}
+        }
+    }
+
+    /// Hands late replies to their clients, and writes what there is room for.
+    fn write_late(&mut self) {
+        while let Some(late) = self.late.pop() {
+            let its = |client: &&mut Client| client.peer.client == late.client;
+            if let Some(Client {
+                state: State::Served { late: writer, .. },
+                ..
+            }) = self.clients.iter_mut().find(its)
+            {
+                writer.push(late);
+            }
+        }
+        for client in &mut self.clients {
+            if let State::Served { memory, late } = &mut client.state
+                && late.pump(memory).is_none()
+            {
+                client.send_away(&self.exchange, Parting::BadLatePosition);
+            }
+        }
+    }
+
+    /// Takes rings back that the worker does not serve any more.
+    fn take_back(&mut self, tell: &mut dyn FnMut(Event)) {
+        while let Some(returned) = self.exchange.returned() {
+            let its = |client: &&mut Client| client.peer.client == returned.lane.id;
+            let Some(client) = self.clients.iter_mut().find(its) else {
+                continue;
+            };
+            let why = match client.state {
+                _ if returned.is_cut_off => Parting::BadPosition,
+                State::Leaving { why } => why,
+                _ => Parting::Left,
+            };
+            if returned.is_cut_off {
+                close(&returned.lane.memory, why.code());
+            }
+            client.state = State::Gone;
+            tell(Event::Parted {
+                peer: client.peer,
+                why,
+            });
+            // Here the last view of the memory goes.
+            drop(returned);
+        }
+    }
+}
+
+/// Slots for who greets like this. Errors: in words for the client.
+fn judge(said: &[u8], is_full: bool, most: usize, slots: u32) -> Result<u32, String> {
+    let Some(hello) = Hello::parse(said) else {
+        return Err("this is no greeting of a client of rings".to_owned());
+    };
+    if hello.version != VERSION {
+        return Err(format!(
+            "this daemon has version {VERSION} of the ring, the client {}: use the client library \
+             that came with the daemon",
+            hello.version
+        ));
+    }
+    if is_full {
+        return Err(format!("all {most} rings of this socket are taken"));
+    }
+    let wanted = if hello.slots == 0 { slots } else { hello.slots };
+    Ok(wanted.clamp(MIN_SLOTS, slots).next_power_of_two())
+}
+
+impl Client {
+    /// Makes a ring, gives it to the client and to the worker. Errors: in words for the client.
+    fn welcome(&mut self, slots: u32, exchange: &Exchange) -> Result<Event, String> {
+        let (memory, file) =
+            new_memory(slots).map_err(|error| format!("no memory for a ring: {error}"))?;
+        let memory = Arc::new(memory);
+        let uid = self.peer.uid;
+        let names_lids = uid == 0 || uid == own_user();
+        let welcome = Welcome {
+            version: VERSION,
+            refusal: String::new(),
+        };
+        packets::send(self.socket.as_fd(), &welcome.bytes(), Some(file.as_fd()))
+            .map_err(|error| format!("the ring could not be handed over: {error}"))?;
+        let lane = Lane::new(self.peer.client, Arc::clone(&memory), names_lids);
+        if !exchange.order(Order::Attach(lane)) {
+            return Err("the daemon is busy".to_owned());
+        }
+        self.state = State::Served {
+            memory,
+            late: LateWriter::default(),
+        };
+        Ok(Event::Arrived {
+            peer: self.peer,
+            slots,
+            names_lids,
+        })
+    }
+
+    fn refuse(&mut self, words: String) -> Event {
+        let welcome = Welcome {
+            version: VERSION,
+            refusal: words.clone(),
+        };
+        // It may be gone.
+        let _ = packets::send(self.socket.as_fd(), &welcome.bytes(), None);
+        self.state = State::Gone;
+        Event::Refused {
+            peer: self.peer,
+            words,
+        }
+    }
+
+    /// Tells the client, and the worker to give the ring back.
+    fn send_away(&mut self, exchange: &Exchange, why: Parting) {
+        if let State::Served { memory, .. } = &self.state {
+            close(memory, why.code());
+            exchange.order(Order::Detach(self.peer.client));
+            self.state = State::Leaving { why };
+        }
+    }
+}
+
+fn close(memory: &Memory, why: u32) {
+    memory.header().closed.0.store(why, Ordering::Release);
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::{Path, PathBuf};
+
+    use super::super::layout::HELLO_SIZE;
+    use super::super::rings::ClientRings;
+    use super::super::{Opened, RingOptions, open};
+    use super::*;
+    use crate::port::{MadPort, ReplyPort, Verdict};
+
+    /// Everything in one thread, turn by turn.
+    struct Bed {
+        keeper: Keeper,
+        port: ClientRings,
+        replies: super::super::LateReplies,
+        events: Vec<String>,
+        path: PathBuf,
+    }
+
+    /// A path that nobody has.
+    fn fresh(name: &str) -> PathBuf {
+        let directory = std::env::temp_dir();
+        let path = directory.join(format!("sa-keeper-{}-{name}", std::process::id()));
+        let _ = std::fs::remove_file(&path);
+        path
+    }
+
+    impl Bed {
+        fn new(name: &str, clients: usize) -> Self {
+            let path = fresh(name);
+            let mut options = RingOptions::at(path.clone());
+            (options.slots, options.clients) = (8, clients);
+            let Opened {
+                port,
+                replies,
+                keeper,
+                own_lid,
+                wake: _,
+            } = open(&options).unwrap();
+            own_lid.set(1);
+            Self {
+                keeper,
+                port,
+                replies,
+                events: Vec::new(),
+                path,
+            }
+        }
+
+        /// Turns of both until nothing more can happen.
+        fn settle(&mut self) {
+            let events = &mut self.events;
+            let mut tell = |event: Event| {
+                events.push(match event {
+                    Event::Arrived { peer, slots, .. } => format!("{} has {slots}", peer.client),
+                    Event::Refused { words, .. } => words,
+                    Event::Parted { peer, why } => format!("{}: {why}", peer.client),
+                    Event::Failed(error) => error.to_string(),
+                });
+            };
+            for _ in 0..8 {
+                self.keeper.turn_within(Duration::ZERO, &mut tell).unwrap();
+                let count = self.port.recv().unwrap().len();
+                self.port.send(&vec![Verdict::Punted; count]).unwrap();
+            }
+        }
+
+        fn said(&mut self) -> Vec<String> {
+            self.settle();
+            core::mem::take(&mut self.events)
+        }
+    }
+
+    fn caller(path: &Path, packet: &[u8]) -> OwnedFd {
+        let socket = packets::socket().unwrap();
+        packets::connect(socket.as_fd(), path).unwrap();
+        packets::send(socket.as_fd(), packet, None).unwrap();
+        socket
+    }
+
+    fn hello(version: u32, slots: u32) -> [u8; HELLO_SIZE] {
+        Hello { version, slots }.bytes()
+    }
+
+    fn heard(socket: &OwnedFd) -> (Welcome, Option<OwnedFd>) {
+        let mut buffer = [0; 512];
+        let (length, file) = packets::receive(socket.as_fd(), &mut buffer)
+            .unwrap()
+            .unwrap();
+        (Welcome::parse(&buffer[..length]).unwrap(), file)
+    }
+
+    #[test]
+    fn a_client_gets_a_ring_of_the_slots_it_wants_or_there_are() {
+        let mut bed = Bed::new("slots", 9);
+        for (nth, (wanted, given)) in [(0, 8), (3, 4), (8, 8), (1000, 8), (1, 2)]
+            .iter()
+            .enumerate()
+        {
+            let socket = caller(&bed.path, &hello(VERSION, *wanted));
+            assert_eq!(bed.said(), [format!("{} has {given}", nth + 1)]);
+            let (welcome, file) = heard(&socket);
+            assert_eq!(welcome.refusal, "");
+            let memory = Memory::map(file.unwrap().as_fd(), *given).unwrap();
+            assert!(memory.header().describes(*given));
+            drop(socket);
+            assert_eq!(bed.said(), [format!("{}: it has left", nth + 1)]);
+            assert_eq!((bed.port.clients(), bed.keeper.clients.len()), (0, 0));
+        }
+    }
+
+    #[test]
+    fn strangers_are_told_why_they_are_refused() {
+        let mut bed = Bed::new("refused", 1);
+        for (packet, words) in [
+            (
+                hello(VERSION + 6, 0).to_vec(),
+                "version 1 of the ring, the client 7",
+            ),
+            (hello(0, 0).to_vec(), "version 1 of the ring, the client 0"),
+            (vec![0; 16], "no greeting"),
+            (vec![1], "no greeting"),
+            (vec![0xff; 5000], "no greeting"),
+        ] {
+            let socket = caller(&bed.path, &packet);
+            let said = bed.said();
+            assert!(said.len() == 1 && said[0].contains(words), "{said:?}");
+            let (welcome, file) = heard(&socket);
+            assert!(welcome.refusal.contains(words) && file.is_none());
+            assert_eq!(welcome.version, VERSION);
+        }
+        let first = caller(&bed.path, &hello(VERSION, 0));
+        let second = caller(&bed.path, &hello(VERSION, 0));
+        assert_eq!(bed.said().len(), 2);
+        assert_eq!(heard(&first).0.refusal, "");
+        assert_eq!(
+            heard(&second).0.refusal,
+            "all 1 rings of this socket are taken"
+        );
+        // The place is free again when the first has left.
+        drop((first, second));
+        assert_eq!(bed.said(), ["6: it has left"]);
+        let third = caller(&bed.path, &hello(VERSION, 0));
+        bed.settle();
+        assert_eq!(heard(&third).0.refusal, "");
+    }
+
+    #[test]
+    fn whoever_says_more_than_a_greeting_is_cut_off() {
+        let mut bed = Bed::new("more", 2);
+        let socket = caller(&bed.path, &hello(VERSION, 0));
+        bed.settle();
+        let memory = Memory::map(heard(&socket).1.unwrap().as_fd(), 8).unwrap();
+        packets::send(socket.as_fd(), b"more", None).unwrap();
+        let said = bed.said();
+        assert_eq!(
+            said.last().unwrap(),
+            "1: it said something after its greeting"
+        );
+        let closed = memory.header().closed.0.load(Ordering::Acquire);
+        assert_eq!(closed, closed::BAD_MESSAGE);
+        assert_eq!((bed.port.clients(), bed.keeper.clients.len()), (0, 0));
+    }
+
+    #[test]
+    fn strangers_who_say_nothing_do_not_keep_others_out() {
+        let mut bed = Bed::new("silent", 2);
+        let silent: Vec<_> = (0..2 * STRANGERS)
+            .map(|_| {
+                let socket = packets::socket().unwrap();
+                packets::connect(socket.as_fd(), &bed.path).unwrap();
+                // Or the backlog were full.
+                bed.settle();
+                socket
+            })
+            .collect();
+        assert_eq!(bed.keeper.clients.len(), STRANGERS);
+        drop(silent);
+        assert!(bed.said().is_empty());
+        assert!(bed.keeper.clients.is_empty());
+        let socket = caller(&bed.path, &hello(VERSION, 0));
+        bed.settle();
+        assert_eq!(heard(&socket).0.refusal, "");
+    }
+
+    #[test]
+    fn bad_positions_are_noticed_by_worker_and_keeper() {
+        let mut bed = Bed::new("positions", 4);
+        let (one, two) = (
+            caller(&bed.path, &hello(VERSION, 8)),
+            caller(&bed.path, &hello(VERSION, 8)),
+        );
+        bed.settle();
+        let map = |socket| Memory::map(heard(socket).1.unwrap().as_fd(), 8).unwrap();
+        let (one_memory, two_memory) = (map(&one), map(&two));
+        one_memory.header().produced.0.store(9, Ordering::Release);
+        two_memory.header().late_read.0.store(64, Ordering::Release);
+        let mut request = sa_wire::umad::Slot::EMPTY;
+        request.header.agent = 2;
+        bed.replies.reply(&request, &[1; 5000]).unwrap();
+        let mut said = bed.said();
+        said.sort();
+        assert_eq!(
+            said,
+            [
+                "1 has 8",
+                "1: its positions of requests cannot be",
+                "2 has 8",
+                "2: its position of late replies cannot be",
+            ]
+        );
+        let why = |memory: &Memory| memory.header().closed.0.load(Ordering::Acquire);
+        assert_eq!(why(&one_memory), closed::BAD_POSITION);
+        assert_eq!(why(&two_memory), closed::BAD_LATE_POSITION);
+        assert_eq!((bed.port.clients(), bed.keeper.clients.len()), (0, 0));
+        // Of nobody any more.
+        bed.replies.reply(&request, &[1; 5000]).unwrap();
+        assert!(bed.said().is_empty());
+    }
+
+    #[test]
+    fn a_socket_is_taken_from_the_dead_alone() {
+        use std::os::unix::fs::PermissionsExt;
+        let bed = Bed::new("socket", 1);
+        let mode = std::fs::metadata(&bed.path).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+        let again = open(&RingOptions::at(bed.path.clone()))
+            .err()
+            .unwrap()
+            .to_string();
+        assert!(
+            again.contains("another process serves this socket"),
+            "{again}"
+        );
+        let path = bed.path.clone();
+        drop(bed);
+        assert!(!path.exists(), "the name goes with the daemon");
+
+        // One that died leaves its name.
+        let dead = std::os::unix::net::UnixListener::bind(&path).unwrap();
+        drop(dead);
+        assert!(path.exists());
+        let mut options = RingOptions::at(path.clone());
+        options.mode = 0o666;
+        let opened = open(&options).unwrap();
+        let mode = std::fs::metadata(&path).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o666);
+        drop(opened);
+
+        std::fs::write(&path, "precious").unwrap();
+        let taken = open(&options).err().unwrap().to_string();
+        assert!(taken.contains("exists and is no socket"), "{taken}");
+        assert_eq!(std::fs::read(&path).unwrap(), b"precious");
+        std::fs::remove_file(&path).unwrap();
+
+        options.path = path.join("x".repeat(120));
+        let long = open(&options).err().unwrap().to_string();
+        assert!(
+            long.contains("1 to 107 bytes") || long.contains("No such file"),
+            "{long}"
+        );
+        options.path = PathBuf::from("/nonexistent-directory/ring");
+        let nowhere = open(&options).err().unwrap().to_string();
+        assert!(nowhere.contains("No such file"), "{nowhere}");
+        assert!(super::super::group_id("no such group").is_err());
+        assert_eq!(super::super::group_id("root"), Ok(0));
+    }
+}

@@ -1,0 +1,91 @@
+//! From a path to everything that serves rings there.
+
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::keeper::Keeper;
+use super::late::LateReplies;
+use super::layout::{MAX_SLOTS, MIN_SLOTS};
+use super::rings::{ClientRings, Exchange};
+use super::socket::{Listener, RingError};
+
+/// How rings are served.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RingOptions {
+    /// The socket.
+    pub path: PathBuf,
+    /// Who may connect, as of a file.
+    pub mode: u32,
+    /// Group of the socket; none: this process's.
+    pub group: Option<u32>,
+    /// The most slots of a ring; rounded up to a power of two.
+    pub slots: u32,
+    /// The most clients at a time.
+    pub clients: usize,
+}
+
+impl RingOptions {
+    /// The owner's processes alone, 64 of them, a thousand slots each.
+    pub const fn at(path: PathBuf) -> Self {
+        Self {
+            path,
+            mode: 0o600,
+            group: None,
+            slots: 1024,
+            clients: 64,
+        }
+    }
+}
+
+/// What serves a socket.
+pub struct Opened {
+    /// For a worker.
+    pub port: ClientRings,
+    /// For the slow lane.
+    pub replies: LateReplies,
+    /// For a thread of its own.
+    pub keeper: Keeper,
+    /// For whoever knows the fabric.
+    pub own_lid: OwnLid,
+    /// Wakes the keeper, so that it looks whether it shall stop.
+    pub wake: UnixStream,
+}
+
+/// Which port requests come from that do not say it, or may not.
+#[derive(Debug, Clone)]
+pub struct OwnLid(Arc<Exchange>);
+
+impl OwnLid {
+    /// Sets it; 0: none, and such requests get no answer.
+    pub fn set(&self, lid: u16) {
+        self.0.set_own_lid(lid);
+    }
+}
+
+/// Listens. Errors: [`RingError`].
+pub fn open(options: &RingOptions) -> Result<Opened, RingError> {
+    let failed = |source| RingError::Os {
+        path: options.path.clone(),
+        what: "make a pair of sockets",
+        source,
+    };
+    let (woken, wake) = UnixStream::pair().map_err(failed)?;
+    woken.set_nonblocking(true).map_err(failed)?;
+    wake.set_nonblocking(true).map_err(failed)?;
+    let listener = Listener::bind(&options.path, options.mode, options.group)?;
+    let clients = options.clients.max(1);
+    let slots = options
+        .slots
+        .clamp(MIN_SLOTS, MAX_SLOTS)
+        .next_power_of_two();
+    let exchange = Arc::new(Exchange::new(clients));
+    let (replies, late) = LateReplies::new(wake.try_clone().map_err(failed)?);
+    Ok(Opened {
+        port: ClientRings::new(Arc::clone(&exchange), clients),
+        replies,
+        own_lid: OwnLid(Arc::clone(&exchange)),
+        keeper: Keeper::new(listener, woken, exchange, late, slots, clients),
+        wake,
+    })
+}

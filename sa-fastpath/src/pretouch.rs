@@ -1,0 +1,26 @@
+//! Reading a snapshot once before workers do.
+//!
+//! A snapshot that was just written to a file, or maps one, may lie in no cache and, mapped, in no
+//! page table; then the first queries after a change would pay for it. The cache that cores share
+//! is what this fills, so it runs off the workers.
+
+use core::hint::black_box;
+
+use sa_snapshot::Snapshot;
+
+/// What can be published.
+pub trait Pretouch {
+    /// Reads all that answers may need.
+    fn pretouch(&self);
+}
+
+impl Pretouch for Snapshot {
+    fn pretouch(&self) {
+        let lines = self.as_bytes().chunks(LINE);
+        let read = lines.fold(0, |all, line| all ^ line.first().copied().unwrap_or(0));
+        black_box(read);
+    }
+}
+
+/// Units: bytes.
+const LINE: usize = 64;

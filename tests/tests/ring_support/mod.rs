@@ -1,0 +1,306 @@
+//! A daemon on a made-up torus that processes of this node ask, without any fabric.
+#![allow(unreachable_pub, reason = "shared by inclusion")]
+
+pub mod hostile;
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use sa_tests::rig::{Scratch, wait_for};
+use serde_json::{Value, json};
+use sm_control::config::Config;
+use sm_control::server;
+
+#[path = "../e2e_support/mod.rs"]
+mod e2e_support;
+
+pub use e2e_support::program;
+
+/// Of a daemon with one ring; more keys of its section may follow.
+pub const CONFIG: &str = "\
+[fabric]
+source = \"files\"
+path = \"net\"
+[routing]
+torus_conf = \"torus-2QoS.conf\"
+[workers]
+yield_after = 64
+[[port]]
+transport = \"ring\"
+path = \"ring\"
+";
+
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A fabric, a configuration, and maybe a daemon.
+pub struct Bed {
+    // In order of dropping: the process goes before its files.
+    daemon: Option<Process>,
+    scratch: Scratch,
+}
+
+/// A running daemon, killed when dropped.
+struct Process {
+    child: Child,
+    printed: PathBuf,
+}
+
+impl Process {
+    fn spawn(mut command: Command, printed: PathBuf) -> Result<Self> {
+        let file = File::create(&printed)?;
+        command
+            .stdin(Stdio::null())
+            .stdout(file.try_clone()?)
+            .stderr(file);
+        Ok(Self {
+            child: command.spawn()?,
+            printed,
+        })
+    }
+
+    fn printed(&self) -> String {
+        fs::read_to_string(&self.printed).unwrap_or_default()
+    }
+
+    /// Errors: it has ended.
+    fn check(&mut self) -> io::Result<()> {
+        match self.child.try_wait()? {
+            None => Ok(()),
+            Some(status) => Err(io::Error::other(format!("sapphired ended ({status})"))),
+        }
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Runs `sapphire` in a directory.
+pub fn sapphire(directory: &Path, arguments: &[&str]) -> Result<Output> {
+    let mut command = Command::new(program("sapphire")?);
+    command.args(arguments).current_dir(directory);
+    Ok(command.stdin(Stdio::null()).output()?)
+}
+
+impl Bed {
+    /// Writes the files; nothing runs yet.
+    pub fn new(config: &str) -> Result<Self> {
+        let scratch = Scratch::new()?;
+        let arguments = ["fabric", "torus", "3", "3", "3", "--hosts", "2", "-o", "."];
+        let made = sapphire(scratch.path(), &arguments)?;
+        ensure!(made.status.success(), "{made:?}");
+        fs::write(scratch.path().join("sapphired.toml"), config)?;
+        Ok(Self {
+            daemon: None,
+            scratch,
+        })
+    }
+
+    pub fn dir(&self) -> &Path {
+        self.scratch.path()
+    }
+
+    pub fn config(&self) -> PathBuf {
+        self.dir().join("sapphired.toml")
+    }
+
+    pub fn ring(&self) -> PathBuf {
+        self.dir().join("ring")
+    }
+
+    /// Starts the daemon.
+    pub fn start(&mut self) -> Result<()> {
+        // Its worker polls: on a machine with few cores it would take them from its clients.
+        let mut command = Command::new("nice");
+        command.args(["-n", "5"]).arg(program("sapphired")?);
+        command
+            .arg("--config")
+            .arg(self.config())
+            .current_dir(self.dir())
+            .env_remove("RUST_LOG");
+        self.daemon = Some(Process::spawn(command, self.dir().join("printed"))?);
+        Ok(())
+    }
+
+    /// Starts it and waits until it answers.
+    pub fn serve(&mut self) -> Result<()> {
+        self.start()?;
+        self.wait_logged("ready epoch=")
+    }
+
+    fn daemon(&mut self) -> Result<&mut Process> {
+        self.daemon.as_mut().context("no daemon runs")
+    }
+
+    /// Waits until the running daemon has printed or logged `text`.
+    pub fn wait_logged(&mut self, text: &str) -> Result<()> {
+        let daemon = self.daemon()?;
+        let waited = wait_for(text, PATIENCE, || {
+            daemon.check()?;
+            Ok(daemon.printed().contains(text))
+        });
+        waited.with_context(|| daemon.printed())
+    }
+
+    /// Errors: the daemon has ended.
+    pub fn alive(&mut self) -> Result<()> {
+        Ok(self.daemon()?.check()?)
+    }
+
+    pub fn pid(&mut self) -> Result<u32> {
+        Ok(self.daemon()?.child.id())
+    }
+
+    /// Ends it as a crash would.
+    pub fn kill(&mut self) -> Result<()> {
+        self.daemon()?.child.kill()?;
+        self.daemon()?.child.wait()?;
+        self.daemon = None;
+        Ok(())
+    }
+
+    /// Ends it in order.
+    pub fn terminate(&mut self) -> Result<()> {
+        let id = self.pid()?.to_string();
+        let asked = Command::new("sh")
+            .args(["-c", "kill -TERM \"$1\"", "sh", &id])
+            .status()?;
+        ensure!(asked.success(), "kill -TERM {id}");
+        let daemon = self.daemon()?;
+        wait_for("sapphired's end", PATIENCE, || Ok(daemon.check().is_err()))?;
+        self.daemon = None;
+        Ok(())
+    }
+
+    /// What a second daemon on the same socket says before it ends.
+    pub fn second(&self) -> Result<String> {
+        let mut command = Command::new(program("sapphired")?);
+        let output = command.arg("--config").arg(self.config()).output()?;
+        ensure!(!output.status.success(), "{output:?}");
+        Ok(String::from_utf8(output.stderr)?)
+    }
+
+    /// LID and GID of every port.
+    pub fn hosts(&self) -> Result<Vec<(u16, [u8; 16])>> {
+        let compiled = server::check(&Config::read(&self.config())?)?;
+        let ports = compiled.parts.subnet.end_ports();
+        let gid = |guid: u64| {
+            let mut gid = [0xfe, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+            gid[8..].copy_from_slice(&guid.to_be_bytes());
+            gid
+        };
+        Ok(ports
+            .iter()
+            .map(|port| (port.lid.get(), gid(port.guid.get())))
+            .collect())
+    }
+
+    /// Of the port that the SM runs on.
+    pub fn sm_lid(&self) -> Result<u16> {
+        let compiled = server::check(&Config::read(&self.config())?)?;
+        let subnet = &compiled.parts.subnet;
+        let port = subnet.end_ports().get(subnet.sm());
+        Ok(port.context("an SM")?.lid.get())
+    }
+
+    /// What `sapphire answer` answers to a requester: MADs in hex, none where it keeps silent.
+    pub fn answers(&self, lid: u16, questions: &[Vec<u8>]) -> Result<Vec<Vec<Vec<u8>>>> {
+        let mut child = Command::new(program("sapphire")?)
+            .args([
+                "answer",
+                "--fabric",
+                "net",
+                "--torus-conf",
+                "torus-2QoS.conf",
+            ])
+            .current_dir(self.dir())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()?;
+        let mut input = child.stdin.take().context("its input")?;
+        let lines: Vec<String> = questions
+            .iter()
+            .enumerate()
+            .map(|(id, question)| {
+                let mut mad = question.clone();
+                mad.resize(256, 0);
+                json!({ "id": id, "slid": lid, "mad_hex": hex(&mad) }).to_string()
+            })
+            .collect();
+        let writer = std::thread::spawn(move || writeln!(input, "{}", lines.join("\n")));
+        let output = child.wait_with_output()?;
+        writer
+            .join()
+            .map_err(|_| anyhow::anyhow!("the writer panicked"))??;
+        ensure!(output.status.success(), "{output:?}");
+        let lines = str::from_utf8(&output.stdout)?.lines();
+        lines
+            .map(|line| mads(&serde_json::from_str(line)?))
+            .collect()
+    }
+
+    /// Compiles the example in C against header and library. Gives the program.
+    pub fn compile_c(&self) -> Result<PathBuf> {
+        let client = Path::new(env!("CARGO_MANIFEST_DIR")).join("../sa-fastpath/client");
+        let library = std::env::current_exe()?.with_file_name("libsa_client.so");
+        ensure!(library.is_file(), "{} was not built", library.display());
+        let program = self.dir().join("paths");
+        let directory = library.parent().context("a directory")?;
+        let output = Command::new("cc")
+            .args(["-std=c11", "-Wall", "-Wextra", "-Werror", "-pedantic", "-I"])
+            .arg(client.join("include"))
+            .arg(client.join("examples/paths.c"))
+            .arg(&library)
+            .arg(format!("-Wl,-rpath,{}", directory.display()))
+            .arg("-o")
+            .arg(&program)
+            .output()?;
+        ensure!(
+            output.status.success(),
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        Ok(program)
+    }
+}
+
+fn mads(line: &Value) -> Result<Vec<Vec<u8>>> {
+    let Some(all) = line["mad_hex"].as_array() else {
+        ensure!(line["status"] == "drop", "{line}");
+        return Ok(Vec::new());
+    };
+    let bytes = |text: &str| -> Result<Vec<u8>> {
+        let pairs = (0..text.len() / 2).map(|at| u8::from_str_radix(&text[2 * at..2 * at + 2], 16));
+        Ok(pairs.collect::<Result<_, _>>()?)
+    };
+    all.iter()
+        .map(|mad| bytes(mad.as_str().context("hex")?))
+        .collect()
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Whether a reply is what these MADs carry: headers but RMPP's where there are several, all data,
+/// zeros behind it.
+pub fn is_same(reply: &[u8], mads: &[Vec<u8>]) -> bool {
+    let [first, rest @ ..] = mads else {
+        return false;
+    };
+    let data = mads.iter().flat_map(|mad| &mad[56..]);
+    let is_data = data
+        .enumerate()
+        .all(|(at, byte)| *byte == *reply.get(56 + at).unwrap_or(&0));
+    let is_head = reply[..24] == first[..24]
+        && reply[36..56] == first[36..56]
+        && (!rest.is_empty() || reply[24..36] == first[24..36]);
+    is_data && is_head && reply.len() <= 56 + 200 * mads.len()
+}
