@@ -8,8 +8,12 @@
     reason = "a benchmark that cannot start should say so"
 )]
 
-use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
+use criterion::measurement::WallTime;
+use criterion::{
+    BatchSize, BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main,
+};
 use policy::{ParseOptions, Partitions, PortFacts};
+use sa_bench::memory::answer_in_place;
 use sa_bench::synthetic::{torus_model, with_policy};
 use sa_fastpath::answer::{Outcome, answer};
 use sa_snapshot::model::Model;
@@ -115,7 +119,33 @@ fn answers(criterion: &mut Criterion) {
             });
         }
     }
+    batches(&mut group, &ruled);
     group.finish();
+}
+
+/// The same requests, so many handed over at once.
+fn batches(group: &mut BenchmarkGroup<'_, WallTime>, snapshot: &Snapshot) {
+    let draws = draws(snapshot);
+    let by_gid = draws
+        .iter()
+        .map(|((lid, from), (_, to))| request::path_by_gids(*lid, *from, *to));
+    let requests: Vec<Slot> = by_gid.collect();
+    for batch in [1, 8, 16, 32, 64] {
+        group.bench_function(
+            format!("GID-GID, 1000 rules, batches of {batch}"),
+            |bencher| {
+                bencher.iter_batched_ref(
+                    || requests.clone(),
+                    |slots| {
+                        for slots in slots.chunks_mut(batch) {
+                            answer_in_place(snapshot, slots);
+                        }
+                    },
+                    BatchSize::LargeInput,
+                );
+            },
+        );
+    }
 }
 
 /// A run with one refusal measures nothing.

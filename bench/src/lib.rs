@@ -7,13 +7,17 @@
 
 pub mod clock;
 pub mod closed;
+pub mod count;
 pub mod floor;
+pub mod job;
 pub mod latency;
 pub mod line;
 pub mod live;
+pub mod long;
 pub mod memory;
 pub mod open;
 pub mod pool;
+pub mod requests;
 pub mod rules;
 pub mod synthetic;
 

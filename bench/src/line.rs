@@ -8,7 +8,7 @@ use sa_fastpath::affinity;
 use sa_fastpath::port::ring::{RingClient, RingServer, reply_length, ring};
 use sa_fastpath::port::{BATCH, MadPort, PortError, Verdict};
 use sa_fastpath::publish::Publisher;
-use sa_fastpath::punt::punt_queue;
+use sa_fastpath::punt::{PuntReceiver, punt_queue};
 use sa_fastpath::stats::{StatsSnapshot, WorkerStats};
 use sa_fastpath::worker::{Idle, Worker};
 use sa_snapshot::Snapshot;
@@ -25,6 +25,7 @@ pub struct Line {
     publisher: Publisher,
     client: RingClient,
     worker: Worker<RingServer>,
+    punts: PuntReceiver,
     stats: Arc<WorkerStats>,
     cores: Vec<usize>,
     /// CPU time of a turn that finds nothing. Units: ns.
@@ -75,7 +76,7 @@ impl Line {
     pub fn new() -> Result<Self, LineError> {
         let publisher = Publisher::new();
         let (client, server, _) = ring(SLOTS);
-        let (_, sender) = punt_queue(64);
+        let (punts, sender) = punt_queue(64);
         let stats = Arc::new(WorkerStats::default());
         let reader = publisher.reader().ok_or(LineError::NoReader)?;
         let worker = Worker::new(server, reader, sender(0), Arc::clone(&stats));
@@ -83,6 +84,7 @@ impl Line {
             publisher,
             client,
             worker,
+            punts,
             stats,
             cores: affinity::cores(),
             empty_turn_ns: 0.0,
@@ -99,6 +101,21 @@ impl Line {
     /// What the worker counted.
     pub fn stats(&self) -> StatsSnapshot {
         self.stats.snapshot()
+    }
+
+    /// Where the worker leaves what it does not answer.
+    pub(crate) fn punts(&self) -> PuntReceiver {
+        self.punts.clone()
+    }
+
+    /// Where a third thread is to run; anywhere when there are two cores.
+    pub(crate) fn third_core(&self) -> Option<usize> {
+        self.cores.get(2).copied()
+    }
+
+    /// Where the asking side is to run.
+    pub(crate) fn client_core(&self) -> Option<usize> {
+        self.cores.first().copied()
     }
 
     /// What it costs to look and find nothing, so that waiting is not booked as answering.
@@ -178,7 +195,16 @@ impl Line {
         &mut self,
         drive: impl FnOnce(Ends<'_>) -> T,
     ) -> Result<(T, Duration), LineError> {
-        let (stop, idle) = (AtomicBool::new(false), idle(&self.cores));
+        self.with_worker_among(2, drive)
+    }
+
+    /// The same beside others: so many busy threads in all.
+    pub(crate) fn with_worker_among<T>(
+        &mut self,
+        threads: usize,
+        drive: impl FnOnce(Ends<'_>) -> T,
+    ) -> Result<(T, Duration), LineError> {
+        let (stop, idle) = (AtomicBool::new(false), idle(&self.cores, threads));
         let core = self.cores.get(1).copied();
         let worker = &mut self.worker;
         let ends = Ends {
@@ -223,9 +249,9 @@ pub fn closed_loop<T>(
     })
 }
 
-/// With a core for each end both spin; else they give way to each other.
-fn idle(cores: &[usize]) -> Idle {
-    if cores.len() > 1 {
+/// With a core for each thread they spin; else they give way to each other.
+fn idle(cores: &[usize], threads: usize) -> Idle {
+    if cores.len() >= threads {
         Idle::Spin
     } else {
         Idle::YieldAfter(10)
@@ -239,7 +265,7 @@ fn idle(cores: &[usize]) -> Idle {
 pub fn echo_floor(batch: usize, duration: Duration) -> Result<f64, LineError> {
     let (mut client, mut server, _) = ring(SLOTS);
     let cores = affinity::cores();
-    let (stop, idle) = (AtomicBool::new(false), idle(&cores));
+    let (stop, idle) = (AtomicBool::new(false), idle(&cores, 2));
     std::thread::scope(|scope| {
         let serving = scope.spawn(|| {
             cores.get(1).copied().map(affinity::pin);

@@ -150,6 +150,89 @@ impl<'a> OpenLoop<'a> {
     clippy::cast_precision_loss,
     reason = "request numbers stay far below 2^53"
 )]
-fn due_after(n: u64, rate: f64) -> Duration {
+pub(crate) fn due_after(n: u64, rate: f64) -> Duration {
     Duration::from_secs_f64(n as f64 / rate)
+}
+
+#[cfg(test)]
+mod tests {
+    use core::sync::atomic::{AtomicBool, Ordering};
+
+    use sa_fastpath::port::ring::ring;
+    use sa_fastpath::port::{BATCH, MadPort, Verdict};
+    use sa_wire::mad::method;
+
+    use super::*;
+    use crate::pool::{Expected, Request};
+
+    /// A pool of one request that is to be answered by status 3.
+    fn pool() -> Pool {
+        Pool {
+            requests: vec![Request::new(1, &[0; 256])],
+            expected: vec![vec![Expected::Error(3)]],
+        }
+    }
+
+    /// Answers by a status until stopped; before the request of that number it stops for a while.
+    fn with_server(
+        status: fn(u64) -> u8,
+        stall: Option<(u64, Duration)>,
+        ask: impl FnOnce(&mut RingClient) -> OpenReport,
+    ) -> OpenReport {
+        // Far fewer slots than requests that become due in the stall: the sender is held up too.
+        let (mut client, mut server, _) = ring(16);
+        let stop = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let mut served = 0;
+                while !stop.load(Ordering::Relaxed) {
+                    let slots = server.recv().unwrap();
+                    let count = slots.len();
+                    for slot in slots.iter_mut() {
+                        if let Some((_, time)) = stall.filter(|(at, _)| *at == served) {
+                            std::thread::sleep(time);
+                        }
+                        slot.mad[3] = method::RESPONSE_BIT;
+                        slot.mad[5] = status(served);
+                        served += 1;
+                    }
+                    server.send(&[Verdict::Reply(24); BATCH][..count]).unwrap();
+                    if count == 0 {
+                        std::thread::yield_now();
+                    }
+                }
+            });
+            let report = ask(&mut client);
+            stop.store(true, Ordering::Relaxed);
+            report
+        })
+    }
+
+    #[test]
+    fn a_stall_shows_in_every_request_that_was_due_in_it() {
+        let (pool, stall) = (pool(), Duration::from_millis(200));
+        let report = with_server(
+            |_| 3,
+            Some((600, stall)),
+            |client| {
+                let open = OpenLoop::new(client, &pool, 5_000.0).unwrap();
+                open.run(Duration::from_millis(400))
+            },
+        );
+        assert_eq!((report.sent, report.wrong, report.lost), (2_000, 0, 0));
+        // 1,000 of the 1,800 that count fell due in the stall, half of them in its first half.
+        let median = report.quantile_ns(0.72);
+        assert!(median >= 100_000_000, "{median}");
+    }
+
+    #[test]
+    fn one_planted_wrong_reply_is_seen() {
+        let pool = pool();
+        let status = |served| if served == 50 { 4 } else { 3 };
+        let report = with_server(status, None, |client| {
+            let open = OpenLoop::new(client, &pool, 5_000.0).unwrap();
+            open.run(Duration::from_millis(100))
+        });
+        assert_eq!((report.sent, report.wrong, report.lost), (500, 1, 0));
+    }
 }

@@ -155,8 +155,9 @@ impl Pool {
 }
 
 impl Expected {
+    /// True when a slot that came back holds it.
     #[inline]
-    fn matches(&self, slot: &Slot) -> bool {
+    pub(crate) fn matches(&self, slot: &Slot) -> bool {
         let length = usize::try_from(slot.header.length).unwrap_or(0);
         let [_, _, _, reply_method, high, low, ..] = slot.mad;
         let status = u16::from_be_bytes([high, low]);

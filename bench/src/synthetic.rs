@@ -16,6 +16,12 @@ pub fn capacity() -> Capacity {
     }
 }
 
+/// The same at 10 Gb/s.
+fn slow() -> Capacity {
+    let rate = Rate::from_code(3).map_or(Capacity::UNLIMITED.rate, Rate::rank);
+    Capacity { rate, ..capacity() }
+}
+
 /// A healthy torus of equal links: `hosts` CA ports per switch, LIDs ascending, every port in the
 /// default partition and one of four others. None when it has more than 49,151 LIDs.
 pub fn torus_model(radix: [u8; 3], hosts: u8) -> Option<Model> {
@@ -93,6 +99,62 @@ fn uniform(radix: [u8; 3], ports: usize) -> PathTables {
             across: 1,
         },
     }
+}
+
+/// The same torus with the class of every pair of switches in a table, as on a fabric of no known
+/// form: classes by distance and, on one pair of seven, by a slower link.
+pub fn dense(mut model: Model) -> Model {
+    let EngineSl::Torus { radix } = model.paths.engine_sl else {
+        return model;
+    };
+    let switches: Vec<[u8; 3]> = model
+        .ports
+        .iter()
+        .filter(|port| port.node_type == NodeType::Switch)
+        .filter_map(|port| port.coordinate)
+        .collect();
+    let number = |port: &PortRow| port.switch.and_then(|nth| u16::try_from(nth + 1).ok());
+    let numbers = model.ports.iter().map(|port| number(port).unwrap_or(0));
+    let numbers: Vec<u16> = numbers.collect();
+    let longest = radix
+        .iter()
+        .map(|size| usize::from(size / 2))
+        .sum::<usize>()
+        + 2;
+    let mut table = Vec::with_capacity(switches.len() * switches.len());
+    for (nth, from) in switches.iter().enumerate() {
+        let class = |(other, to): (usize, &[u8; 3])| {
+            let slow = if (nth + other) % 7 == 0 { longest } else { 0 };
+            u16::try_from(1 + slow + distance(*from, *to, radix)).unwrap_or(1)
+        };
+        table.extend(switches.iter().enumerate().map(class));
+    }
+    let class = |nth: usize| PathClass {
+        capacity: if nth > longest { slow() } else { capacity() },
+        carried: SlVlMask::ALL,
+        hops: u8::try_from(nth.saturating_sub(1) % longest + 1).unwrap_or(u8::MAX),
+    };
+    model.paths = PathTables {
+        engine_sl: EngineSl::Keep,
+        classes: (0..=2 * longest).map(class).collect(),
+        columns: numbers.iter().map(|number| vec![*number]).collect(),
+        rows: numbers,
+        pairs: Pairs::Dense {
+            columns: u32::try_from(switches.len()).unwrap_or(0),
+            table,
+        },
+    };
+    model
+}
+
+/// Links between two switches of a torus.
+fn distance(from: [u8; 3], to: [u8; 3], radix: [u8; 3]) -> usize {
+    let axes = from.iter().zip(&to).zip(&radix);
+    axes.map(|((from, to), size)| {
+        let apart = from.abs_diff(*to);
+        usize::from(apart.min(size - apart))
+    })
+    .sum()
 }
 
 /// Puts a compiled policy into force.

@@ -83,16 +83,96 @@ fn every_run_prints_its_figures_and_no_reply_is_wrong() -> Result<()> {
     let records: Vec<_> = all.iter().map(|line| &line["records_per_query"]).collect();
     ensure!(records == [1.0, 1.0, 81.0, 16.0], "{records:?}");
 
-    let ring = ["--layer", "ring", "--workload", "gid,lid", "--batch", "8"];
-    let output = bench(scratch.path(), &[&torus[..], &ring[..]].concat())?;
+    let ring = ["--layer", "ring", "--workload", "gid,lid,table,mpr"];
+    let more = ["--batch", "8", "--loads", "20,60"];
+    let output = bench(scratch.path(), &[&torus[..], &ring[..], &more[..]].concat())?;
+    has_status(&output, 0)?;
+    let all = lines(&output)?;
+    ensure!(all.len() == 4, "{all:?}");
+    for line in &all {
+        is_sound(line, "ring")?;
+        ensure!(line["batch"] == 8 && line["lost"] == 0, "{line}");
+        let loads = line["latency"].as_array().context("latency")?;
+        let loads: Vec<_> = loads.iter().map(|load| &load["percent"]).collect();
+        ensure!(loads == [20, 60], "{line}");
+    }
+    ensure!(all[0]["ns_per_query_with_waiting"].is_number(), "{all:?}");
+    Ok(())
+}
+
+#[test]
+fn paths_from_a_table_of_pairs_are_right_too() -> Result<()> {
+    let scratch = Scratch::new()?;
+    let options = ["--fabric", "dense:5x3x2", "--rules", "50", "--hot"];
+    let short = ["bench", "--json", "--seconds", "0.02", "--repeat", "1"];
+    let output = run(
+        scratch.path(),
+        &[&short[..], &options[..], &["--workload", "gid,lid"]].concat(),
+    )?;
     has_status(&output, 0)?;
     let all = lines(&output)?;
     ensure!(all.len() == 2, "{all:?}");
     for line in &all {
-        is_sound(line, "ring")?;
-        ensure!(line["batch"] == 8 && line["lost"] == 0, "{line}");
-        ensure!(line["ns_per_query_with_waiting"].is_number(), "{line}");
+        is_sound(line, "memory")?;
+        ensure!(line["hot"] == true && line["requests"] == 2048, "{line}");
+        ensure!(line["switches"] == 30, "{line}");
     }
+    Ok(())
+}
+
+#[test]
+fn a_job_starts_and_gets_every_path() -> Result<()> {
+    let scratch = Scratch::new()?;
+    let job = ["--workload", "job-start", "--nodes", "20", "--processes"];
+    let torus = ["3", "--fabric", "torus:3x3x3", "--rules", "50"];
+    for by in ["lid", "gid"] {
+        let options = [&job[..], &torus[..], &["--by", by]].concat();
+        let output = bench(scratch.path(), &options)?;
+        has_status(&output, 0)?;
+        let line = &lines(&output)?[0];
+        // Each of 20 x 3 processes asks for 19 paths.
+        ensure!(line["queries"] == 1140 && line["by"] == by, "{line}");
+        ensure!(line["wrong"] == 0 && line["lost"] == 0, "{line}");
+        let seconds = line["total_seconds"].as_f64();
+        ensure!(seconds.is_some_and(|it| it > 0.0), "{line}");
+    }
+    Ok(())
+}
+
+#[test]
+fn instructions_are_counted_where_valgrind_is() -> Result<()> {
+    let scratch = Scratch::new()?;
+    let options = ["--fabric", "torus:3x3x3", "--rules", "0", "--instructions"];
+    let output = bench(scratch.path(), &options)?;
+    let has_valgrind = Command::new("valgrind").arg("--version").output();
+    if !has_valgrind.is_ok_and(|output| output.status.success()) {
+        has_status(&output, 1)?;
+        ensure!(
+            said(&output).contains("apt-get install valgrind"),
+            "{output:?}"
+        );
+        return Ok(());
+    }
+    has_status(&output, 0)?;
+    let line = &lines(&output)?[0];
+    let counted = line["instructions_per_query"].as_f64();
+    ensure!(counted.is_some_and(|it| it > 10.0), "{line}");
+    Ok(())
+}
+
+/// An `apt-get install` is what is missing, not a broken program.
+#[test]
+fn without_valgrind_it_says_what_to_install() -> Result<()> {
+    let scratch = Scratch::new()?;
+    let mut command = Command::new(program("sapphire")?);
+    command.args(SHORT).current_dir(scratch.path());
+    command.args(["--fabric", "torus:3x3x3", "--rules", "0", "--instructions"]);
+    let output = command.env("PATH", "/nowhere").output()?;
+    has_status(&output, 1)?;
+    ensure!(
+        said(&output).contains("apt-get install valgrind"),
+        "{output:?}"
+    );
     Ok(())
 }
 
@@ -100,13 +180,25 @@ fn is_sound(line: &Value, layer: &str) -> Result<()> {
     ensure!(line["layer"] == layer && line["rules"] == 50, "{line}");
     ensure!(line["wrong"] == 0, "{line}");
     let figures = ["ns_per_query", "mqps", "p50_ns", "p99_ns", "p999_ns"];
-    let more = ["snapshot_bytes", "build_ms", "batch"];
+    let more = [
+        "p90_ns",
+        "p9999_ns",
+        "max_ns",
+        "snapshot_bytes",
+        "build_ms",
+        "batch",
+    ];
     for field in figures.iter().chain(&more) {
         let figure = line[field].as_f64();
         ensure!(figure.is_some_and(|it| it > 0.0), "{field} in {line}");
     }
     ensure!(line["pauses"]["share"].is_number(), "{line}");
-    ensure!(line["machine"]["cores"].is_number(), "{line}");
+    for field in ["cores", "load"] {
+        ensure!(line["machine"][field].is_number(), "{field} in {line}");
+    }
+    for field in ["cpu", "kernel", "mitigations", "pinned", "commit"] {
+        ensure!(line["machine"].get(field).is_some(), "{field} in {line}");
+    }
     Ok(())
 }
 
@@ -169,12 +261,18 @@ fn what_cannot_be_measured_is_refused() -> Result<()> {
     let scratch = Scratch::new()?;
     let directory = scratch.path();
     torus(&scratch)?;
-    let cases: [(&[&str], i32, &str); 6] = [
+    let cases: [(&[&str], i32, &str); 8] = [
         (
-            &["--workload", "table", "--layer", "ring"],
+            &["--workload", "job-start", "--layer", "memory"],
             2,
-            "longer than a MAD",
+            "--layer ring",
         ),
+        (
+            &["--workload", "job-start", "--fabric", "torus:3x3x3"],
+            2,
+            "the fabric has 54 hosts",
+        ),
+        (&["--fabric", "dense:3"], 2, "as dense:8x8x8"),
         (&["--fabric", "torus:3x3"], 2, "expected three sizes"),
         (&["--fabric", "net", "--rules", "5"], 2, "--policy"),
         (&["--fabric", "torus:3x3x3", "--rules", "20000"], 2, "16384"),
@@ -191,7 +289,7 @@ fn what_cannot_be_measured_is_refused() -> Result<()> {
         ensure!(said(&output).contains(word), "no {word:?} in {output:?}");
     }
     let cases: [(&[&str], i32, &str); 3] = [
-        (&["--via", "ring"], 2, "bench --layer ring"),
+        (&["--via", "ring"], 2, "as in ring:/run"),
         (&["--via", "fax:H1"], 2, "expected ibsim:NODE"),
         (&["--expect", "no.snap"], 1, "no.snap"),
     ];

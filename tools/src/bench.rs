@@ -3,8 +3,11 @@
 //! A run with one wrong reply is void: the whole reply to every pooled request is compared with the
 //! slow twin's before anything is timed, and again after each pass.
 
+mod instructions;
+mod job_start;
 mod machine;
 mod prepare;
+mod report;
 mod requests;
 mod run;
 mod show;
@@ -19,13 +22,14 @@ use crate::inputs::{PolicyArgs, SiteArgs};
 
 #[derive(Debug, Args)]
 pub(crate) struct Bench {
-    /// torus:XxYxZ, or a fabric file as other verbs take it [default: torus:24x24x24]
-    #[arg(long, value_name = "TORUS|FILE|DIR")]
+    /// torus:XxYxZ; dense:XxYxZ, the same with links of several rates and paths in a table of all
+    /// pairs; or a fabric file as other verbs take it [default: torus:24x24x24]
+    #[arg(long, value_name = "TORUS|DENSE|FILE|DIR")]
     fabric: Option<String>,
-    /// Hosts per switch of a torus:XxYxZ [default: 2]
+    /// Hosts per switch of a made-up fabric [default: 2]
     #[arg(long, value_name = "N")]
     hosts: Option<u8>,
-    /// Rules of the policy that is made up for a torus:XxYxZ, 0 for none [default: 1000]
+    /// Rules of the policy that is made up for a made-up fabric, 0 for none [default: 1000]
     #[arg(long, value_name = "N", conflicts_with = "policy")]
     rules: Option<u64>,
     #[command(flatten)]
@@ -45,15 +49,25 @@ pub(crate) struct Bench {
         default_value = "gid"
     )]
     workload: Vec<Workload>,
-    /// Where: answers in memory, or a worker behind a ring; several with commas
-    #[arg(
-        long,
-        value_name = "LAYER",
-        value_enum,
-        value_delimiter = ',',
-        default_value = "memory"
-    )]
+    /// Where: answers in memory, or a worker behind a ring; several with commas [default: memory,
+    /// for job-start ring]
+    #[arg(long, value_name = "LAYER", value_enum, value_delimiter = ',')]
     layer: Vec<Layer>,
+    /// Loads of the ring whose latencies are measured, in per cent of what the closed loop reached
+    #[arg(long, value_name = "PERCENT", value_delimiter = ',', default_value = "10,50,80", value_parser = clap::value_parser!(u8).range(1..=100))]
+    loads: Vec<u8>,
+    /// Also count instructions per query in memory, with valgrind
+    #[arg(long)]
+    instructions: bool,
+    /// Nodes of a job-start
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(2..))]
+    nodes: u32,
+    /// Processes on each node of a job-start
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=1024))]
+    processes: u32,
+    /// How a job-start names the ends of paths: as Open MPI, or as the kernel
+    #[arg(long, value_name = "KIND", value_enum, default_value = "lid")]
+    by: By,
     /// Requests that are handed over at once [default: 32, with table 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     batch: Option<u16>,
@@ -66,12 +80,32 @@ pub(crate) struct Bench {
     /// Different requests; those for tables and MultiPathRecords are fewer
     #[arg(long, value_name = "N", default_value_t = 65_536, value_parser = clap::value_parser!(u32).range(1..=1_048_576))]
     requests: u32,
+    /// Only 2,048 different requests, which stay in cache
+    #[arg(long, conflicts_with = "requests")]
+    hot: bool,
     /// Seed of the random requests
     #[arg(long, value_name = "N", default_value_t = 0x5eed, value_parser = clap::value_parser!(u64).range(1..))]
     seed: u64,
     /// Print one JSON line per run
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    report: report::Options,
+    /// What runs under callgrind: a directory with a case
+    #[arg(long, value_name = "DIR", hide = true)]
+    counted: Option<PathBuf>,
+    /// How often it is answered there
+    #[arg(long, value_name = "N", hide = true, default_value_t = 1)]
+    passes: usize,
+}
+
+/// How the ends of a path are named.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum By {
+    /// SLID and DLID
+    Lid,
+    /// SGID and DGID
+    Gid,
 }
 
 /// What is asked.
@@ -85,6 +119,8 @@ pub(super) enum Workload {
     Table,
     /// GetMulti, four GIDs to four
     Mpr,
+    /// What the processes of a parallel job ask for when it starts: once, over the ring
+    JobStart,
 }
 
 /// Where.
@@ -104,6 +140,18 @@ impl Workload {
             Self::Lid => "lid",
             Self::Table => "table",
             Self::Mpr => "mpr",
+            Self::JobStart => "job-start",
+        }
+    }
+
+    /// How its requests are drawn.
+    pub(super) const fn drawn(self) -> sa_bench::requests::Workload {
+        use sa_bench::requests::Workload as Drawn;
+        match self {
+            Self::Gid => Drawn::Gid,
+            Self::Lid | Self::JobStart => Drawn::Lid,
+            Self::Table => Drawn::Table,
+            Self::Mpr => Drawn::Mpr,
         }
     }
 
@@ -133,11 +181,21 @@ pub(crate) fn seconds(text: &str) -> Result<f64, String> {
 }
 
 pub(crate) fn run(verb: &Bench) -> Outcome {
+    if let Some(directory) = &verb.counted {
+        return instructions::counted(directory, verb.passes);
+    }
+    if verb.report.is_wanted() {
+        return report::run(&verb.report);
+    }
     let runs = verb.runs()?;
     let bed = prepare::prepare(verb)?;
     show::bed(&bed, verb.json);
     let mut pool = None;
     for (workload, layer) in runs {
+        if workload == Workload::JobStart {
+            job_start::run(&bed, verb)?;
+            continue;
+        }
         // Layers of one workload get the same pool.
         let pool = match &pool {
             Some((of, pool)) if *of == workload => pool,
@@ -147,37 +205,38 @@ pub(crate) fn run(verb: &Bench) -> Outcome {
                     .1
             }
         };
-        let settings = run::Settings {
-            workload,
-            layer,
-            batch: verb.batch(workload),
-            duration: Duration::from_secs_f64(verb.seconds),
-            repeat: verb.repeat,
-        };
-        let wrong = requests::wrong(&bed, pool);
-        let measured = match wrong.first {
-            None => Some(run::measure(&bed, pool, &settings)?),
-            Some(_) => None,
-        };
-        let count = wrong.count + measured.as_ref().map_or(0, |measured| measured.wrong);
-        show::run(&bed, pool, &settings, measured.as_ref(), count, verb.json)?;
-        judge(count, pool, wrong.first)?;
-        if let Some(lost) = measured
-            .map(|measured| measured.lost)
-            .filter(|lost| *lost > 0)
-        {
-            return Err(Failure::Failed(format!("{lost} replies were lost")));
-        }
+        one(&bed, pool, &verb.settings(workload, layer), verb.json)?;
     }
     Ok(())
 }
 
-fn judge(wrong: u64, pool: &sa_bench::Pool, first: Option<String>) -> Outcome {
+/// One workload on one layer.
+fn one(bed: &prepare::Bed, pool: &sa_bench::Pool, settings: &run::Settings, json: bool) -> Outcome {
+    let wrong = requests::wrong(bed, pool);
+    let measured = match wrong.first {
+        None => Some(run::measure(bed, pool, settings)?),
+        Some(_) => None,
+    };
+    let count = wrong.count + measured.as_ref().map_or(0, |measured| measured.wrong);
+    show::run(bed, pool, settings, measured.as_ref(), count, json)?;
+    judge(count, pool.requests.len(), wrong.first)?;
+    is_whole(measured.map_or(0, |measured| measured.lost))
+}
+
+/// Errors: replies were lost.
+fn is_whole(lost: u64) -> Outcome {
+    match lost {
+        0 => Ok(()),
+        _ => Err(Failure::Failed(format!("{lost} replies were lost"))),
+    }
+}
+
+/// Errors: a reply was wrong.
+fn judge(wrong: u64, requests: usize, first: Option<String>) -> Outcome {
     match (wrong, first) {
         (0, _) => Ok(()),
         (_, Some(first)) => Err(Failure::Refused(format!(
-            "void: {wrong} of {} replies differ from the slow twin's, nothing was timed\n{first}",
-            pool.requests.len()
+            "void: {wrong} of {requests} replies differ from the slow twin's, nothing was timed\n{first}"
         ))),
         (_, None) => Err(Failure::Refused(format!(
             "void: {wrong} replies under load differ from the slow twin's"
@@ -190,13 +249,21 @@ impl Bench {
     fn runs(&self) -> Outcome<Vec<(Workload, Layer)>> {
         let mut runs = Vec::new();
         for workload in &self.workload {
-            for layer in &self.layer {
-                if workload.is_long() && *layer == Layer::Ring {
-                    return Err(Failure::Usage(format!(
-                        "--workload {}: its replies are longer than a MAD, which the ring does not \
-                         carry; give --layer memory",
-                        workload.name()
-                    )));
+            let by_default = match workload {
+                Workload::JobStart => [Layer::Ring],
+                _ => [Layer::Memory],
+            };
+            let layers = match self.layer.as_slice() {
+                [] => &by_default,
+                layers => layers,
+            };
+            for layer in layers {
+                if *workload == Workload::JobStart && *layer == Layer::Memory {
+                    return Err(Failure::Usage(
+                        "--workload job-start: a job's client and the worker run side by side; \
+                         give --layer ring, or none"
+                            .to_owned(),
+                    ));
                 }
                 runs.push((*workload, *layer));
             }
@@ -204,8 +271,43 @@ impl Bench {
         Ok(runs)
     }
 
+    fn settings(&self, workload: Workload, layer: Layer) -> run::Settings {
+        run::Settings {
+            workload,
+            layer,
+            batch: self.batch(workload),
+            duration: Duration::from_secs_f64(self.seconds),
+            repeat: self.repeat,
+            loads: self.loads.clone(),
+            counts: self.instructions,
+            is_hot: self.hot,
+        }
+    }
+
+    /// Different requests.
+    fn wanted(&self) -> u32 {
+        if self.hot { HOT } else { self.requests }
+    }
+
     fn batch(&self, workload: Workload) -> usize {
         let by_default = if workload == Workload::Table { 1 } else { 32 };
         self.batch.map_or(by_default, usize::from)
+    }
+}
+
+/// Requests that stay in a second-level cache.
+const HOT: u32 = 2048;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_wrong_reply_under_load_voids_a_run() {
+        assert!(judge(0, 300, None).is_ok());
+        let Err(Failure::Refused(said)) = judge(1, 300, None) else {
+            panic!("one wrong reply");
+        };
+        assert!(said.starts_with("void: 1 replies under load"), "{said}");
     }
 }

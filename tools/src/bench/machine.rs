@@ -2,20 +2,27 @@
 
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
 use serde_json::{Value, json};
 
 /// Facts that figures depend on; null where the system does not tell.
 pub(crate) fn facts() -> Value {
+    let cores = sa_fastpath::affinity::cores();
     json!({
         "cpu": cpu(),
-        "cores": sa_fastpath::affinity::cores().len(),
+        "mhz": cpu_info("cpu MHz").and_then(|mhz| mhz.parse::<f64>().ok()),
+        "cores": cores.len(),
+        "pinned": cores,
+        "l1d": cache(0),
         "l2": cache(2),
         "l3": cache(3),
         "kernel": first_line(Path::new("/proc/sys/kernel/osrelease")),
         "huge_pages": chosen(Path::new("/sys/kernel/mm/transparent_hugepage/enabled")),
+        "mitigations": mitigations(),
         "load": load(),
         "version": env!("CARGO_PKG_VERSION"),
+        "commit": commit(),
         "optimised": !cfg!(debug_assertions),
     })
 }
@@ -33,7 +40,7 @@ pub(crate) fn in_words() -> String {
         false => "",
     };
     format!(
-        "{}, {} cores, L2 {}, L3 {}, Linux {}, huge pages {}, load {}{built}",
+        "{}, {} cores, L2 {}, L3 {}, Linux {}, huge pages {}, load {}, commit {}{built}",
         text("cpu"),
         text("cores"),
         text("l2"),
@@ -41,19 +48,75 @@ pub(crate) fn in_words() -> String {
         text("kernel"),
         text("huge_pages"),
         text("load"),
+        text("commit"),
+    )
+}
+
+/// The commit of the checkout that is worked in, with `+` where files differ from it; else the one
+/// named at build. None outside a checkout.
+pub(super) fn commit() -> Option<String> {
+    let git = |arguments: &[&str]| {
+        let output = Command::new("git").args(arguments).output().ok()?;
+        let text = String::from_utf8(output.stdout).ok()?;
+        output.status.success().then(|| text.trim().to_owned())
+    };
+    let built = || option_env!("SAPPHIRE_COMMIT").map(str::to_owned);
+    let top = git(&["rev-parse", "--show-toplevel"]);
+    let is_ours = |top: &String| Path::new(top).join("tools/src/bench/machine.rs").exists();
+    if top.is_none_or(|top| !is_ours(&top)) {
+        return built();
+    }
+    let commit = git(&["rev-parse", "--short=12", "HEAD"])?;
+    let changed = git(&["status", "--porcelain", "--untracked-files=no"])?;
+    let mark = if changed.is_empty() { "" } else { "+" };
+    Some(format!("{commit}{mark}"))
+}
+
+/// What was called, without the directory of the program.
+pub(super) fn command() -> String {
+    let arguments = std::env::args().skip(1);
+    ["sapphire".to_owned()]
+        .into_iter()
+        .chain(arguments)
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+/// Weaknesses of the CPU that the kernel works around, and those that it leaves.
+fn mitigations() -> Option<Value> {
+    let files = fs::read_dir("/sys/devices/system/cpu/vulnerabilities").ok()?;
+    let mut known: Vec<(String, String)> = files
+        .flatten()
+        .filter_map(|file| {
+            let state = first_line(&file.path())?;
+            Some((file.file_name().into_string().ok()?, state))
+        })
+        .filter(|(_, state)| state != "Not affected")
+        .collect();
+    known.sort();
+    Some(
+        known
+            .into_iter()
+            .map(|(name, state)| (name, json!(state)))
+            .collect(),
     )
 }
 
 fn cpu() -> Option<String> {
-    let text = fs::read_to_string("/proc/cpuinfo").ok()?;
-    let line = text.lines().find(|line| line.starts_with("model name"))?;
-    line.split_once(": ")
-        .map(|(_, name)| name.trim().to_owned())
+    cpu_info("model name")
 }
 
-fn cache(level: u8) -> Option<String> {
+fn cpu_info(field: &str) -> Option<String> {
+    let text = fs::read_to_string("/proc/cpuinfo").ok()?;
+    let line = text.lines().find(|line| line.starts_with(field))?;
+    line.split_once(": ")
+        .map(|(_, value)| value.trim().to_owned())
+}
+
+/// Shape: 0 for first-level data, then the level.
+fn cache(index: u8) -> Option<String> {
     first_line(Path::new(&format!(
-        "/sys/devices/system/cpu/cpu0/cache/index{level}/size"
+        "/sys/devices/system/cpu/cpu0/cache/index{index}/size"
     )))
 }
 

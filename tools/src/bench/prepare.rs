@@ -1,5 +1,6 @@
 //! The fabric that is asked about, its snapshot and its slow twin.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
@@ -28,9 +29,10 @@ pub(super) struct Bed {
 /// Makes or reads the fabric, and compiles it.
 pub(super) fn prepare(verb: &Bench) -> Outcome<Bed> {
     let name = verb.fabric.as_deref().unwrap_or("torus:24x24x24");
-    let (compiled, rules) = match name.strip_prefix("torus:") {
-        Some(size) => torus(verb, size)?,
-        None => (file(verb, name)?, None),
+    let (compiled, rules) = match name.split_once(':') {
+        Some((kind @ "torus", size)) => torus(verb, kind, size, Paths::Torus)?,
+        Some((kind @ "dense", size)) => torus(verb, kind, size, Paths::Dense)?,
+        _ => (file(verb, name)?, None),
     };
     let snapshot = match &verb.snapshot {
         Some(path) => or_fail(store::open(path))?,
@@ -47,8 +49,8 @@ pub(super) fn prepare(verb: &Bench) -> Outcome<Bed> {
 fn file(verb: &Bench, name: &str) -> Outcome<Compiled> {
     if verb.hosts.is_some() || verb.rules.is_some() {
         return Err(Failure::Usage(
-            "--hosts and --rules are for --fabric torus:XxYxZ; a fabric file has its own hosts, \
-             and --policy names its rules"
+            "--hosts and --rules are for --fabric torus:XxYxZ and dense:XxYxZ; a fabric file has \
+             its own hosts, and --policy names its rules"
                 .to_owned(),
         ));
     }
@@ -57,13 +59,32 @@ fn file(verb: &Bench, name: &str) -> Outcome<Compiled> {
     Ok(compiled)
 }
 
-fn torus(verb: &Bench, size: &str) -> Outcome<(Compiled, Option<RuleSpec>)> {
-    let spec = TorusSpec::new(radix(size)?, verb.hosts.unwrap_or(2));
+/// How paths of a made-up fabric are held, which is routed by torus-2QoS in any case.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Paths {
+    /// All links are alike: paths are computed from coordinates.
+    Torus,
+    /// Links have several rates: paths are looked up in a table of all pairs, as on a fabric of any
+    /// form.
+    Dense,
+}
+
+fn torus(
+    verb: &Bench,
+    kind: &str,
+    size: &str,
+    paths: Paths,
+) -> Outcome<(Compiled, Option<RuleSpec>)> {
+    let spec = TorusSpec::new(radix(kind, size)?, verb.hosts.unwrap_or(2));
     let plan = plan(&spec).map_err(|error| Failure::Usage(error.to_string()))?;
     let directory = or_fail(tempfile::tempdir())?;
     let [net, conf, policy] =
         ["net", "torus-2QoS.conf", "qos-policy.conf"].map(|name| directory.path().join(name));
-    or_fail(fs::write(&net, plan.net()))?;
+    let text = match paths {
+        Paths::Torus => plan.net(),
+        Paths::Dense => of_several_rates(&plan),
+    };
+    or_fail(fs::write(&net, text))?;
     or_fail(fs::write(&conf, plan.torus_conf()))?;
     let mut inputs = verb.policy.apply(verb.site.inputs(&net));
     if inputs.torus_conf.is_some() {
@@ -98,12 +119,46 @@ fn guids(plan: &TorusPlan) -> core::ops::RangeInclusive<u64> {
     first.unwrap_or(0)..=last.unwrap_or(0)
 }
 
-fn radix(size: &str) -> Outcome<[u8; 3]> {
+/// The net file with every fifth cable between switches slower and every seventh slower still.
+fn of_several_rates(plan: &TorusPlan) -> String {
+    let mut slow = BTreeMap::new();
+    for (nth, link) in plan.links.iter().enumerate() {
+        let speed = match nth {
+            nth if nth % 7 == 6 => " s=1",
+            nth if nth % 5 == 4 => " s=2",
+            _ => continue,
+        };
+        for ([x, y, z], port) in [link.from, link.to] {
+            slow.insert((format!("S{x}_{y}_{z}"), port.to_string()), speed);
+        }
+    }
+    let mut place = (String::new(), String::new());
+    let mut text = String::new();
+    for line in plan.net().lines() {
+        text += line;
+        if let Some(name) = line
+            .split('"')
+            .nth(1)
+            .filter(|_| line.starts_with("Switch"))
+        {
+            place.0 = name.to_owned();
+        } else if line.starts_with("Hca") {
+            place.0.clear();
+        } else if let Some((port, _)) = line.strip_prefix('[').and_then(|it| it.split_once(']')) {
+            place.1 = port.to_owned();
+            text += slow.get(&place).unwrap_or(&"");
+        }
+        text.push('\n');
+    }
+    text
+}
+
+fn radix(kind: &str, size: &str) -> Outcome<[u8; 3]> {
     let parts: Option<Vec<u8>> = size.split('x').map(|part| part.parse().ok()).collect();
     let radix = parts.and_then(|parts| <[u8; 3]>::try_from(parts).ok());
     radix.ok_or_else(|| {
         Failure::Usage(format!(
-            "--fabric torus:{size}: expected three sizes, as torus:8x8x8"
+            "--fabric {kind}:{size}: expected three sizes, as {kind}:8x8x8"
         ))
     })
 }

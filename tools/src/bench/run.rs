@@ -3,18 +3,19 @@
 use std::time::Duration;
 
 use sa_bench::line::{Line, echo_floor};
+use sa_bench::long::Pace;
 use sa_bench::memory::{self, MemoryReport};
 use sa_bench::{PauseFloor, Pool, measure_pause_floor};
 use sa_fastpath::affinity;
 use sa_snapshot::Snapshot;
 
 use super::prepare::Bed;
-use super::{Layer, Workload};
+use super::{Layer, Workload, instructions};
 use crate::failure::{Failure, Outcome};
 use crate::inputs::or_fail;
 
 /// What to measure.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) struct Settings {
     pub(super) workload: Workload,
     pub(super) layer: Layer,
@@ -23,6 +24,12 @@ pub(super) struct Settings {
     /// Of each repetition.
     pub(super) duration: Duration,
     pub(super) repeat: u8,
+    /// Of the ring, whose latencies are measured. Units: per cent of the closed loop's rate.
+    pub(super) loads: Vec<u8>,
+    /// Instructions are counted as well.
+    pub(super) counts: bool,
+    /// Requests are few on purpose.
+    pub(super) is_hot: bool,
 }
 
 /// Figures of all repetitions.
@@ -33,11 +40,10 @@ pub(super) struct Measured {
     pub(super) ns_with_waiting: Option<Figures>,
     /// By wall time. Units: millions per second.
     pub(super) mqps: Figures,
-    /// In memory of a batch, over the ring of a request since it was due, at half of `mqps`.
-    /// Units: ns.
-    pub(super) p50_ns: Figures,
-    pub(super) p99_ns: Figures,
-    pub(super) p999_ns: Figures,
+    /// In memory one, of a batch; over the ring of a request since it was due, by load.
+    pub(super) tails: Vec<Tail>,
+    /// Of a query in memory, where they were to be counted.
+    pub(super) instructions: Option<f64>,
     pub(super) wrong: u64,
     pub(super) lost: u64,
     /// What the layer costs with nothing in it.
@@ -45,6 +51,29 @@ pub(super) struct Measured {
     /// On the same core, before and after.
     pub(super) pauses: PauseFloor,
 }
+
+/// Latencies. Units: ns.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Tail {
+    /// Units: per cent of the closed loop's rate; none where nothing is due at a time.
+    pub(super) percent: Option<u8>,
+    /// By wall time, at this load. Units: millions per second.
+    pub(super) mqps: Figures,
+    /// See [`QUANTILES`].
+    pub(super) quantiles: [Figures; QUANTILES.len()],
+    pub(super) longest: Figures,
+    /// Of all repetitions.
+    pub(super) samples: u64,
+}
+
+/// Name in JSON, name for people, quantile.
+pub(super) const QUANTILES: [(&str, &str, f64); 5] = [
+    ("p50_ns", "p50", 0.5),
+    ("p90_ns", "p90", 0.9),
+    ("p99_ns", "p99", 0.99),
+    ("p999_ns", "p99.9", 0.999),
+    ("p9999_ns", "p99.99", 0.9999),
+];
 
 /// The floor of a layer.
 #[derive(Debug, Clone, Copy)]
@@ -60,7 +89,7 @@ pub(super) enum Floor {
 pub(super) struct Figures(Vec<f64>);
 
 impl Figures {
-    fn add(&mut self, figure: f64) {
+    pub(super) fn add(&mut self, figure: f64) {
         let place = self.0.partition_point(|known| *known < figure);
         self.0.insert(place, figure);
     }
@@ -97,6 +126,9 @@ fn in_memory(bed: &Bed, pool: &Pool, settings: &Settings) -> Outcome<Measured> {
             measured.memory(&report.ok_or_else(no_histogram)?);
         }
         measured.pauses = before.and(measure_pause_floor(spinning));
+        if settings.counts {
+            measured.instructions = Some(instructions::count(bed, pool, settings)?);
+        }
         Ok(measured)
     })
 }
@@ -115,15 +147,24 @@ fn over_the_ring(bed: &Bed, pool: &Pool, settings: &Settings) -> Outcome<Measure
     let before = on_core(core, || Ok(measure_pause_floor(spinning)))?;
     let echo = or_fail(echo_floor(settings.batch, settings.duration.div_f64(4.0)))?;
     let mut measured = Measured::new(Floor::Echo(echo));
-    let snapshot = or_fail(Snapshot::from_bytes(bed.snapshot.as_bytes()))?;
-    let mut line = or_fail(Line::new())?;
-    line.publish(snapshot);
+    let mut line = line(bed)?;
     for _ in 0..settings.repeat {
-        measured.ring(&mut line, pool, settings)?;
+        match settings.workload.is_long() {
+            true => measured.long(&mut line, bed, pool, settings)?,
+            false => measured.ring(&mut line, pool, settings)?,
+        }
     }
     let after = on_core(core, || Ok(measure_pause_floor(spinning)))?;
     measured.pauses = before.and(after);
     Ok(measured)
+}
+
+/// A worker behind a ring that serves the snapshot.
+pub(super) fn line(bed: &Bed) -> Outcome<Line> {
+    let snapshot = or_fail(Snapshot::from_bytes(bed.snapshot.as_bytes()))?;
+    let mut line = or_fail(Line::new())?;
+    line.publish(snapshot);
+    Ok(line)
 }
 
 impl Measured {
@@ -132,9 +173,8 @@ impl Measured {
             ns_per_query: Figures::default(),
             ns_with_waiting: None,
             mqps: Figures::default(),
-            p50_ns: Figures::default(),
-            p99_ns: Figures::default(),
-            p999_ns: Figures::default(),
+            tails: Vec::new(),
+            instructions: None,
             wrong: 0,
             lost: 0,
             floor,
@@ -149,33 +189,100 @@ impl Measured {
             .add(report.cpu.as_nanos() as f64 / queries);
         let wall = report.wall.as_secs_f64().max(1e-9);
         self.mqps.add(queries / wall / 1e6);
-        self.quantiles(|quantile| report.latency.quantile_ns(quantile));
+        let latency = &report.latency;
+        let tail = self.tail(None);
+        tail.add(
+            |it| latency.quantile_ns(it),
+            latency.longest_ns(),
+            latency.samples(),
+        );
         self.wrong += report.wrong;
     }
 
-    /// A closed loop, then an open one at half of its rate.
+    /// A closed loop, then open ones at shares of its rate.
     fn ring(&mut self, line: &mut Line, pool: &Pool, settings: &Settings) -> Outcome {
         let report = or_fail(line.closed(pool, settings.batch, settings.duration))?;
         let mqps = report.closed.mqps();
-        // A ring that answered nothing in that time is asked slowly.
-        let rate = (mqps * 1e6 / 2.0).max(1000.0);
-        let open = or_fail(line.open(pool, rate, settings.duration.div_f64(2.0)))?;
         self.ns_per_query.add(report.ns_per_query);
         let with_waiting = self.ns_with_waiting.get_or_insert_default();
         with_waiting.add(report.ns_with_waiting);
         self.mqps.add(mqps);
-        self.quantiles(|quantile| open.quantile_ns(quantile));
-        self.wrong += report.closed.wrong + open.wrong;
-        self.lost += report.closed.lost + open.lost;
+        self.wrong += report.closed.wrong;
+        self.lost += report.closed.lost;
+        for percent in &settings.loads {
+            let rate = at_load(mqps, *percent);
+            let open = or_fail(line.open(pool, rate, settings.duration.div_f64(2.0)))?;
+            let tail = self.tail(Some(*percent));
+            tail.mqps.add(rate / 1e6);
+            let quantile = |it| open.quantile_ns(it);
+            tail.add(quantile, open.latency.max(), open.latency.len());
+            self.wrong += open.wrong;
+            self.lost += open.lost;
+        }
         Ok(())
     }
 
-    #[expect(clippy::cast_precision_loss, reason = "for people")]
-    fn quantiles(&mut self, of: impl Fn(f64) -> u64) {
-        self.p50_ns.add(of(0.5) as f64);
-        self.p99_ns.add(of(0.99) as f64);
-        self.p999_ns.add(of(0.999) as f64);
+    /// The same where replies are longer than a MAD.
+    fn long(&mut self, line: &mut Line, bed: &Bed, pool: &Pool, settings: &Settings) -> Outcome {
+        let window = Pace::Window(settings.batch);
+        let closed = or_fail(line.long(&bed.snapshot, pool, window, settings.duration))?;
+        self.ns_per_query.add(closed.ns_per_query);
+        self.mqps.add(closed.mqps());
+        self.wrong += closed.wrong;
+        self.lost += closed.lost;
+        for percent in &settings.loads {
+            let rate = at_load(closed.mqps(), *percent);
+            let (pace, duration) = (Pace::Rate(rate), settings.duration.div_f64(2.0));
+            let open = or_fail(line.long(&bed.snapshot, pool, pace, duration))?;
+            let tail = self.tail(Some(*percent));
+            tail.mqps.add(rate / 1e6);
+            let latency = &open.latency;
+            tail.add(
+                |it| latency.quantile_ns(it),
+                latency.longest_ns(),
+                latency.samples(),
+            );
+            self.wrong += open.wrong;
+            self.lost += open.lost;
+        }
+        Ok(())
     }
+
+    /// That of a load, which is made when it is not there.
+    fn tail(&mut self, percent: Option<u8>) -> &mut Tail {
+        let place = self.tails.iter().position(|tail| tail.percent == percent);
+        let place = place.unwrap_or(self.tails.len());
+        if place == self.tails.len() {
+            self.tails.push(Tail {
+                percent,
+                ..Tail::default()
+            });
+        }
+        &mut self.tails[place]
+    }
+
+    /// The one that stands for the run: in memory the only one, over the ring that at the load
+    /// nearest to half.
+    pub(super) fn middle(&self) -> Option<&Tail> {
+        let away = |tail: &&Tail| tail.percent.map_or(0, |percent| percent.abs_diff(50));
+        self.tails.iter().min_by_key(away)
+    }
+}
+
+impl Tail {
+    #[expect(clippy::cast_precision_loss, reason = "for people")]
+    fn add(&mut self, quantile_ns: impl Fn(f64) -> u64, longest_ns: u64, samples: u64) {
+        for ((_, _, quantile), figures) in QUANTILES.iter().zip(&mut self.quantiles) {
+            figures.add(quantile_ns(*quantile) as f64);
+        }
+        self.longest.add(longest_ns as f64);
+        self.samples += samples;
+    }
+}
+
+/// Requests per second. A ring that answered next to nothing in its time is asked slowly.
+fn at_load(mqps: f64, percent: u8) -> f64 {
+    (mqps * 1e6 * f64::from(percent) / 100.0).max(10.0)
 }
 
 /// Runs `work` on a thread of its own, which stays on `core`.

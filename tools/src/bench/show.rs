@@ -1,12 +1,12 @@
 //! Results for people and machines.
 
-use sa_bench::Pool;
+use sa_bench::{PauseFloor, Pool};
 use serde_json::{Value, json};
 
+use super::machine;
 use super::prepare::Bed;
 use super::requests::records_each;
-use super::run::{Figures, Floor, Measured, Settings};
-use super::{Layer, machine};
+use super::run::{Figures, Floor, Measured, QUANTILES, Settings, Tail};
 use crate::failure::Outcome;
 use crate::json;
 
@@ -60,18 +60,20 @@ fn value(
     };
     let records = records_each(pool);
     let waiting = measured.and_then(|measured| measured.ns_with_waiting.as_ref());
-    let pauses = measured.map(|measured| {
-        let pauses = measured.pauses;
-        json!({
-            "gaps": pauses.gaps,
-            "longest_ns": u64::try_from(pauses.longest.as_nanos()).unwrap_or(u64::MAX),
-            "share": pauses.share,
-        })
-    });
+    let pauses = measured.map(|measured| pauses(measured.pauses));
     let floor = measured.map(|measured| match measured.floor {
         Floor::Touch(ns) => json!({ "touch_ns": ns }),
         Floor::Echo(mqps) => json!({ "echo_mqps": mqps }),
     });
+    let tail = measured.and_then(Measured::middle);
+    let quantile = |nth: usize| tail.map(|tail| tail.quantiles[nth].median());
+    let loads: Vec<Value> = measured
+        .map_or(&[][..], |it| &it.tails)
+        .iter()
+        .map(load)
+        .collect();
+    let instructions = measured.and_then(|measured| measured.instructions);
+    let each = |figure: f64| Some(figure / records).filter(|_| records > 0.0);
     json!({
         "layer": settings.layer.name(),
         "workload": settings.workload.name(),
@@ -79,36 +81,63 @@ fn value(
         "batch": settings.batch,
         "ns_per_query": median(|it| &it.ns_per_query),
         "mqps": median(|it| &it.mqps),
-        "p50_ns": median(|it| &it.p50_ns),
-        "p99_ns": median(|it| &it.p99_ns),
-        "p999_ns": median(|it| &it.p999_ns),
+        "p50_ns": quantile(0),
+        "p99_ns": quantile(2),
+        "p999_ns": quantile(3),
         "wrong": wrong,
         "snapshot_bytes": info.bytes,
         "build_ms": build_ms(bed),
         "ns_per_query_range": range(|it| &it.ns_per_query),
         "mqps_range": range(|it| &it.mqps),
-        "p999_ns_range": range(|it| &it.p999_ns),
+        "p999_ns_range": tail.map(|tail| [tail.quantiles[3].least(), tail.quantiles[3].most()]),
+        "p90_ns": quantile(1),
+        "p9999_ns": quantile(4),
+        "max_ns": tail.map(|tail| tail.longest.most()),
+        "latency": loads,
+        "instructions_per_query": instructions,
+        "instructions_per_record": instructions.and_then(each),
         "ns_per_query_with_waiting": waiting.map(Figures::median),
         "records_per_query": records,
-        "ns_per_record": median(|it| &it.ns_per_query).filter(|_| records > 0.0).map(|ns| ns / records),
+        "ns_per_record": median(|it| &it.ns_per_query).and_then(each),
         "lost": measured.map(|measured| measured.lost),
         "repeat": settings.repeat,
         "seconds": settings.duration.as_secs_f64(),
         "requests": pool.requests.len(),
+        "hot": settings.is_hot,
         "fabric": bed.name,
         "hosts": info.hosts,
         "switches": info.switches,
         "floor": floor,
         "pauses": pauses,
+        "command": machine::command(),
         "machine": machine::facts(),
     })
 }
 
+/// Latencies at one load.
+fn load(tail: &Tail) -> Value {
+    let mut fields = serde_json::Map::new();
+    fields.insert("percent".to_owned(), json!(tail.percent));
+    let is_due = tail.percent.is_some();
+    fields.insert("mqps".to_owned(), json!(is_due.then(|| tail.mqps.median())));
+    for ((name, _, _), figures) in QUANTILES.iter().zip(&tail.quantiles) {
+        fields.insert((*name).to_owned(), json!(figures.median()));
+    }
+    fields.insert("max_ns".to_owned(), json!(tail.longest.most()));
+    fields.insert("samples".to_owned(), json!(tail.samples));
+    Value::Object(fields)
+}
+
+/// The pauses of the machine.
+pub(super) fn pauses(pauses: PauseFloor) -> Value {
+    json!({
+        "gaps": pauses.gaps,
+        "longest_ns": u64::try_from(pauses.longest.as_nanos()).unwrap_or(u64::MAX),
+        "share": pauses.share,
+    })
+}
+
 fn text(pool: &Pool, settings: &Settings, measured: &Measured, wrong: u64) {
-    let each = match settings.layer {
-        Layer::Memory => "a batch",
-        Layer::Ring => "a request at half that rate",
-    };
     println!(
         "\n{} in {}, {} different requests, batches of {}, {} times {} s",
         settings.workload.name(),
@@ -131,13 +160,11 @@ fn text(pool: &Pool, settings: &Settings, measured: &Measured, wrong: u64) {
         true => line("rate", &measured.mqps, 1e6, "queries/s by wall time"),
         false => line("rate", &measured.mqps, 1.0, "M queries/s by wall time"),
     }
-    let quantiles = [
-        ("p50", &measured.p50_ns),
-        ("p99", &measured.p99_ns),
-        ("p99.9", &measured.p999_ns),
-    ];
-    for (name, figures) in quantiles {
-        line(name, figures, 1e-3, &format!("us for {each}"));
+    if let Some(instructions) = measured.instructions {
+        println!("counted   {instructions:10.1}  instructions for a query, by callgrind");
+    }
+    for tail in &measured.tails {
+        tail_text(tail);
     }
     match measured.floor {
         Floor::Touch(ns) => {
@@ -145,7 +172,27 @@ fn text(pool: &Pool, settings: &Settings, measured: &Measured, wrong: u64) {
         }
         Floor::Echo(mqps) => println!("floor     {mqps:10.2}  M requests/s sent back untouched"),
     }
-    let pauses = measured.pauses;
+    pauses_text(measured.pauses);
+    println!("wrong     {wrong:10}  every reply compared whole with the slow twin's");
+}
+
+fn tail_text(tail: &Tail) {
+    let (name, of) = match tail.percent {
+        None => ("latency".to_owned(), "of a batch"),
+        Some(percent) => (format!("at {percent} %"), "since a request was due"),
+    };
+    let figures = QUANTILES.iter().zip(&tail.quantiles);
+    let figures = figures.map(|((_, name, _), it)| format!("{name} {:.2}, ", it.median() * 1e-3));
+    println!(
+        "{name:<10}{}max {:.2} us {of}, {} samples",
+        figures.collect::<String>(),
+        tail.longest.most() * 1e-3,
+        tail.samples
+    );
+}
+
+/// Beside the tails.
+pub(super) fn pauses_text(pauses: PauseFloor) {
     println!(
         "pauses    {:10.1}  us the longest of {} above 20 us of a thread that only reads the clock, \
          {:.2} % of its time; tails below that are the machine's",
@@ -153,10 +200,9 @@ fn text(pool: &Pool, settings: &Settings, measured: &Measured, wrong: u64) {
         pauses.gaps,
         pauses.share * 100.0
     );
-    println!("wrong     {wrong:10}  every reply compared whole with the slow twin's");
 }
 
-fn line(name: &str, figures: &Figures, scale: f64, unit: &str) {
+pub(super) fn line(name: &str, figures: &Figures, scale: f64, unit: &str) {
     let [median, least, most] =
         [figures.median(), figures.least(), figures.most()].map(|figure| figure * scale);
     println!("{name:<10}{median:10.2}  {unit} (least {least:.2}, most {most:.2})");

@@ -10,7 +10,7 @@ mod scene;
 mod svg;
 mod text;
 mod view;
-mod xml;
+pub(crate) mod xml;
 
 #[cfg(test)]
 mod tests;

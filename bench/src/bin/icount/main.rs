@@ -1,0 +1,184 @@
+//! Instructions per query of the answer path, and their ceilings.
+//!
+//! ```text
+//! icount                       prints every case beside its ceiling; fails above one
+//! icount gid-1000 lid-1000     these cases
+//! icount --update              writes the figures as ceilings
+//! icount --ceilings FILE       another file than tests/golden/icount.toml
+//! ```
+//!
+//! With `ICOUNT_KEEP=DIR` the profile of the last case stays in DIR, for `callgrind_annotate`.
+
+mod cases;
+mod ceilings;
+
+use std::env;
+use std::error::Error;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+use cases::{CASES, Spec};
+use ceilings::{Figures, Verdict};
+use sa_bench::count::Case;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    let done = match arguments.as_slice() {
+        [word, directory, passes] if word == COUNTED => counted(Path::new(directory), passes),
+        _ => Options::new(arguments).and_then(|options| count(&options)),
+    };
+    match done {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("icount: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// What runs under callgrind.
+fn counted(directory: &Path, passes: &str) -> Result<ExitCode, Box<dyn Error>> {
+    Case::read(directory)?.answer(passes.parse()?);
+    Ok(ExitCode::SUCCESS)
+}
+
+struct Options {
+    update: bool,
+    ceilings: PathBuf,
+    /// Names; all when empty.
+    cases: Vec<String>,
+}
+
+impl Options {
+    fn new(arguments: Vec<String>) -> Result<Self, Box<dyn Error>> {
+        let mut options = Self {
+            update: false,
+            ceilings: PathBuf::from(CEILINGS),
+            cases: Vec::new(),
+        };
+        let mut arguments = arguments.into_iter();
+        while let Some(argument) = arguments.next() {
+            match argument.as_str() {
+                "--update" => options.update = true,
+                "--ceilings" => {
+                    let file = arguments.next().ok_or("--ceilings: expected a file")?;
+                    options.ceilings = file.into();
+                }
+                name if CASES.iter().any(|case| case.name == name) => options.cases.push(argument),
+                other => {
+                    let names: Vec<_> = CASES.iter().map(|case| case.name).collect();
+                    let names = names.join(", ");
+                    return Err(format!(
+                        "{other}: expected --update, --ceilings FILE or a case: {names}"
+                    )
+                    .into());
+                }
+            }
+        }
+        Ok(options)
+    }
+
+    fn wants(&self, case: &Spec) -> bool {
+        self.cases.is_empty() || self.cases.iter().any(|name| name == case.name)
+    }
+}
+
+fn count(options: &Options) -> Result<ExitCode, Box<dyn Error>> {
+    let known = match ceilings::read(&options.ceilings) {
+        Err(_) if options.update => Figures::new(),
+        known => known?,
+    };
+    let mut figures = known.clone();
+    let mut above = 0;
+    println!(
+        "{:<18}{:>14}{:>10}{:>8}",
+        "case", "instructions", "ceiling", "goal"
+    );
+    for case in CASES.iter().filter(|case| options.wants(case)) {
+        let figure = instructions(case)?;
+        let ceiling = known.get(case.name).copied();
+        let verdict = ceiling.map(|ceiling| ceilings::judge(figure, ceiling));
+        println!("{}", line(case, figure, ceiling, verdict));
+        above += u32::from(verdict == Some(Verdict::Above));
+        figures.insert(case.name.to_owned(), figure);
+    }
+    if options.update {
+        fs::write(&options.ceilings, ceilings::text(&figures))?;
+        println!("written: {}", options.ceilings.display());
+        return Ok(ExitCode::SUCCESS);
+    }
+    if above == 0 {
+        return Ok(ExitCode::SUCCESS);
+    }
+    eprintln!(
+        "icount: {above} above their ceiling by more than 1 %; if that is worth it, write new \
+         ceilings with bench/icount --update"
+    );
+    Ok(ExitCode::FAILURE)
+}
+
+fn line(case: &Spec, figure: f64, ceiling: Option<f64>, verdict: Option<Verdict>) -> String {
+    let or_dash =
+        |figure: Option<f64>| figure.map_or_else(|| "-".to_owned(), |it| format!("{it:.1}"));
+    let remark = match verdict {
+        Some(Verdict::Above) => "ABOVE its ceiling: ",
+        Some(Verdict::Below) => "below, write it anew: ",
+        Some(Verdict::Kept) => "",
+        None => "no ceiling yet: ",
+    };
+    format!(
+        "{:<18}{figure:>14.1}{:>10}{:>8}  {remark}{}",
+        case.name,
+        or_dash(ceiling),
+        or_dash(case.goal),
+        case.what
+    )
+}
+
+/// Units: per query, or per record.
+fn instructions(spec: &Spec) -> Result<f64, Box<dyn Error>> {
+    let ready = spec.prepare()?;
+    let directory = Scratch::new()?;
+    let program = env::current_exe()?;
+    let figure = ready
+        .case
+        .instructions(&directory.path, |directory, passes| {
+            let mut command = Command::new(&program);
+            command.arg(COUNTED).arg(directory).arg(passes.to_string());
+            command
+        })?;
+    Ok(figure / ready.units)
+}
+
+/// A directory that goes away, unless the environment names one to keep.
+struct Scratch {
+    path: PathBuf,
+    is_kept: bool,
+}
+
+impl Scratch {
+    fn new() -> Result<Self, Box<dyn Error>> {
+        let kept = env::var_os(KEPT).map(PathBuf::from);
+        let is_kept = kept.is_some();
+        let path = kept.unwrap_or_else(|| {
+            env::temp_dir().join(format!("sapphire-icount-{}", std::process::id()))
+        });
+        fs::create_dir_all(&path)?;
+        Ok(Self { path, is_kept })
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        if !self.is_kept {
+            // What is left in a temporary directory harms nobody.
+            let _ = fs::remove_dir_all(&self.path);
+        }
+    }
+}
+
+/// Where the case and callgrind's profile of its longer run stay, for `callgrind_annotate`.
+const KEPT: &str = "ICOUNT_KEEP";
+const COUNTED: &str = "counted";
+const CEILINGS: &str = "tests/golden/icount.toml";

@@ -1,0 +1,105 @@
+//! How the processes of a side are started.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use crate::fabric::{Fabric, Files};
+use crate::failure::{Failure, Outcome};
+use crate::options::Options;
+use crate::process::{Process, Programs, listens};
+
+/// What the processes of a side are started with.
+pub(crate) struct Bed<'a> {
+    pub(crate) fabric: &'a Fabric,
+    pub(crate) programs: &'a Programs,
+    pub(crate) interrupted: &'a AtomicBool,
+    pub(crate) directory: &'a Path,
+    pub(crate) files: &'a Files,
+    /// The simulator's socket name.
+    pub(crate) base: String,
+}
+
+impl Bed<'_> {
+    pub(crate) fn ibsim(&self) -> Outcome<Process> {
+        let mut command = Command::new(&self.programs.ibsim);
+        command
+            .args(self.fabric.room())
+            .args(["-n", "-s"])
+            .arg(&self.files.net)
+            .env("IBSIM_SOCKNAME", &self.base);
+        let mut ibsim = Process::spawn("ibsim", &mut command, self.directory)?;
+        ibsim.wait_for("ibsim to take clients", LONG, self.interrupted, |_| {
+            listens(&self.base)
+        })?;
+        Ok(ibsim)
+    }
+
+    /// Attached before OpenSM, it gets what is asked of the SA.
+    pub(crate) fn sapphired(&self, options: &Options) -> Outcome<Process> {
+        let config = self.directory.join("sapphired.toml");
+        fs::write(&config, self.config(options)).map_err(Failure::of(config.display()))?;
+        let mut command = Command::new(options.sapphired()?);
+        command
+            .arg("--config")
+            .arg(&config)
+            .current_dir(self.directory)
+            .env("IBSIM_SOCKNAME", &self.base)
+            .env_remove("RUST_LOG");
+        let mut sapphired = Process::spawn("sapphired", &mut command, self.directory)?;
+        sapphired.wait_for("sapphired to attach", LONG, self.interrupted, |it| {
+            it.printed().contains("attached to the simulator")
+        })?;
+        Ok(sapphired)
+    }
+
+    fn config(&self, options: &Options) -> String {
+        let policy = match &self.files.policy {
+            Some(_) => "[policy]\nfile = \"qos-policy.conf\"\n",
+            None => "",
+        };
+        format!(
+            "[fabric]\nsource = \"files\"\npath = \"opensm-subnet.lst\"\nqos = true\n\
+             [routing]\ntorus_conf = \"torus-2QoS.conf\"\n{policy}\
+             [[port]]\ntransport = \"ibsim\"\nnode = \"{}\"\n\
+             [workers]\n{}\n\
+             # One client asks for all hosts.\n[overload]\ngets_per_lid = 0\n",
+            self.fabric.sm_node(),
+            options.idle()
+        )
+    }
+
+    /// OpenSM as packaged, without sweeps: those are the SM's work, not the SA's.
+    pub(crate) fn opensm(&self) -> Outcome<Process> {
+        let log = self.directory.join("opensm.log");
+        let mut command = Command::new(&self.programs.opensm);
+        command
+            .args(["-e", "-D", "0x43", "-d", "2", "-s", "0", "-f"])
+            .arg(&log)
+            .args(["-Q", "-R", "torus-2QoS,no_fallback", "--torus_config"])
+            .arg(&self.files.torus_conf);
+        if let Some(policy) = &self.files.policy {
+            command.arg("-Y").arg(policy);
+        }
+        command
+            // The preload library keeps its sysfs files below the current directory.
+            .current_dir(self.directory)
+            .env("LD_PRELOAD", &self.programs.preload)
+            .env("IBSIM_SOCKNAME", &self.base)
+            .env("SIM_HOST", self.fabric.sm_node())
+            .env("OSM_CACHE_DIR", self.directory)
+            .env("OSM_TMP_DIR", self.directory);
+        let mut opensm = Process::spawn("opensm", &mut command, self.directory)?;
+        opensm.wait_for("OpenSM's SUBNET UP", SUBNET_UP, self.interrupted, |_| {
+            fs::read_to_string(&log).is_ok_and(|text| text.contains("SUBNET UP"))
+        })?;
+        Ok(opensm)
+    }
+}
+
+/// For what is there in a moment.
+pub(crate) const LONG: Duration = Duration::from_secs(60);
+/// 512 switches take OpenSM a quarter of a minute.
+const SUBNET_UP: Duration = Duration::from_secs(300);

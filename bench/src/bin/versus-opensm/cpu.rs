@@ -1,0 +1,67 @@
+//! CPU time of processes.
+
+use std::fs;
+use std::ops::Sub;
+
+/// CPU time that all threads of a process took so far.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Cpu {
+    /// As the scheduler counts it. Units: ns.
+    pub(crate) total: u64,
+    /// For the share alone: counted by the clock's tick. Units: ticks.
+    pub(crate) user: u64,
+    /// The same in the kernel.
+    pub(crate) system: u64,
+}
+
+impl Cpu {
+    /// None when the process is gone, or the kernel keeps no scheduler statistics.
+    pub(crate) fn of(id: u32) -> Option<Self> {
+        let tasks = fs::read_dir(format!("/proc/{id}/task")).ok()?;
+        let mut total = 0;
+        for task in tasks.flatten() {
+            // A thread may end meanwhile.
+            let text = fs::read_to_string(task.path().join("schedstat")).ok();
+            let first = text.as_deref().and_then(|text| text.split(' ').next());
+            total += first.and_then(|word| word.parse::<u64>().ok()).unwrap_or(0);
+        }
+        let stat = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
+        // The name in brackets may hold anything; the state follows, then the fields from 4 on.
+        let (_, fields) = stat.rsplit_once(')')?;
+        let ticks = |field: usize| fields.split_whitespace().nth(field - 3)?.parse().ok();
+        Some(Self {
+            total,
+            user: ticks(14)?,
+            system: ticks(15)?,
+        })
+    }
+}
+
+impl Sub for Cpu {
+    type Output = Self;
+
+    fn sub(self, before: Self) -> Self {
+        Self {
+            total: self.total.saturating_sub(before.total),
+            user: self.user.saturating_sub(before.user),
+            system: self.system.saturating_sub(before.system),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_busy_process_takes_time() {
+        let id = std::process::id();
+        let before = Cpu::of(id).unwrap();
+        let start = std::time::Instant::now();
+        while start.elapsed() < std::time::Duration::from_millis(50) {
+            core::hint::spin_loop();
+        }
+        let taken = Cpu::of(id).unwrap() - before;
+        assert!(taken.total > 0, "{taken:?}");
+    }
+}

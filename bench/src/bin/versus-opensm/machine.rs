@@ -1,0 +1,70 @@
+//! What the figures were measured on and with.
+
+use std::fs;
+use std::process::{Command, Stdio};
+
+use serde_json::{Value, json};
+
+use crate::process::program;
+
+/// Facts that figures depend on; null where the system does not tell.
+pub(crate) fn facts() -> Value {
+    json!({
+        "cpu": cpu(),
+        "cores": sa_fastpath::affinity::cores().len(),
+        "kernel": file("/proc/sys/kernel/osrelease"),
+        "load": load(),
+        "commit": commit(),
+        "optimised": !cfg!(debug_assertions),
+        "opensm": package("opensm").or_else(|| printed("opensm", &["--version"], "OpenSM ")),
+        "libumad2sim": package("libumad2sim0"),
+        "ibsim": package("ibsim-utils").or_else(|| printed("ibsim", &["-V"], "ibsim ")),
+    })
+}
+
+/// Load average of the last minute.
+pub(crate) fn load() -> Option<f64> {
+    let text = file("/proc/loadavg")?;
+    text.split_whitespace().next()?.parse().ok()
+}
+
+fn cpu() -> Option<String> {
+    let text = fs::read_to_string("/proc/cpuinfo").ok()?;
+    let line = text.lines().find(|line| line.starts_with("model name"))?;
+    let (_, name) = line.split_once(": ")?;
+    Some(name.trim().to_owned())
+}
+
+/// Of the working tree that this was started in.
+fn commit() -> Option<String> {
+    let id = output("git", &["rev-parse", "--short", "HEAD"])?;
+    let changes = output("git", &["status", "--porcelain", "--untracked-files=no"])?;
+    let more = if changes.is_empty() { "" } else { " changed" };
+    Some(format!("{id}{more}"))
+}
+
+/// The version of a Debian package.
+fn package(name: &str) -> Option<String> {
+    output("dpkg-query", &["-W", "-f", "${Version}", name]).filter(|text| !text.is_empty())
+}
+
+/// What follows `before` in what a program prints about itself.
+fn printed(name: &str, arguments: &[&str], before: &str) -> Option<String> {
+    let path = program(name)?;
+    let text = output(path.to_str()?, arguments)?;
+    let (_, rest) = text.split_once(before)?;
+    rest.split_whitespace().next().map(str::to_owned)
+}
+
+fn output(name: &str, arguments: &[&str]) -> Option<String> {
+    let mut command = Command::new(name);
+    command.args(arguments);
+    let output = command.stderr(Stdio::null()).output().ok()?;
+    let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    output.status.success().then_some(text)
+}
+
+fn file(path: &str) -> Option<String> {
+    let text = fs::read_to_string(path).ok()?;
+    text.lines().next().map(str::to_owned)
+}

@@ -1,0 +1,67 @@
+//! OpenSM and `sapphired` side by side over the fabric simulator, measured in turn by one client.
+//!
+//! Two simulators run the same fabric. In one OpenSM answers; in the other `sapphired` sits in
+//! front of an OpenSM that only manages the subnet. Rounds alternate between them, and while one is
+//! measured the other is idle. Each reply is compared with what the snapshot of
+//! the fabric gives; one wrong reply voids the run.
+//!
+//! Exit status: 0, 1 for a failure, 2 for a wrong option, 3 for a void run.
+
+#![forbid(unsafe_code)]
+
+mod bed;
+mod client;
+mod cpu;
+mod fabric;
+mod failure;
+mod figures;
+mod machine;
+mod options;
+mod process;
+mod questions;
+mod rounds;
+mod show;
+mod side;
+
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use clap::Parser;
+use signal_hook::consts::{SIGINT, SIGTERM};
+
+use crate::fabric::Fabric;
+use crate::failure::{Failure, Outcome};
+use crate::options::Options;
+use crate::questions::Questions;
+use crate::rounds::Rounds;
+use crate::show::Show;
+use crate::side::Pair;
+
+fn main() -> ExitCode {
+    match run(&Options::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("versus-opensm: {failure}");
+            failure.exit_code()
+        }
+    }
+}
+
+fn run(options: &Options) -> Outcome {
+    let interrupted = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM] {
+        signal_hook::flag::register(signal, Arc::clone(&interrupted))
+            .map_err(|error| Failure::Failed(format!("cannot set up signal handling: {error}")))?;
+    }
+    let fabric = Fabric::plan(options)?;
+    let mut sides = Pair::start(options, &fabric, &interrupted)?;
+    let lid = sides.client_lid()?;
+    let questions = Questions::draw(options, &fabric, &sides.directories(), lid)?;
+    let show = Show::new(options, &fabric, &questions);
+    show.head()?;
+    let rounds = Rounds::new(options, &questions, &interrupted);
+    let measured = rounds.run(&mut sides, |done, all| show.progress(done, all))?;
+    show.cells(&measured.cells)?;
+    show.verdict(&measured, &sides.counters(&interrupted)?)
+}

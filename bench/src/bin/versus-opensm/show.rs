@@ -1,0 +1,312 @@
+//! Figures for people and machines.
+
+use std::io::{self, Write};
+
+use sa_bench::live::Pace;
+use serde_json::{Value, json};
+
+use crate::fabric::Fabric;
+use crate::failure::{Failure, Outcome};
+use crate::figures::{Sample, Spread, kernel_share};
+use crate::machine;
+use crate::options::Options;
+use crate::questions::Questions;
+use crate::rounds::{Cell, Measured};
+use crate::side::Who;
+
+/// Prints one run.
+pub(crate) struct Show<'a> {
+    options: &'a Options,
+    fabric: &'a Fabric,
+    questions: &'a Questions,
+}
+
+impl<'a> Show<'a> {
+    pub(crate) fn new(options: &'a Options, fabric: &'a Fabric, questions: &'a Questions) -> Self {
+        Self {
+            options,
+            fabric,
+            questions,
+        }
+    }
+
+    /// What is measured, and on what.
+    pub(crate) fn head(&self) -> Outcome {
+        let machine = machine::facts();
+        let [x, y, z] = self.options.size;
+        let options = self.options;
+        let requests = self.questions.pools().first();
+        let requests = requests.map_or(0, |pool| pool.requests.len());
+        if options.json {
+            return print(&json!({
+                "machine": machine,
+                "fabric": format!("torus:{x}x{y}x{z}"),
+                "hosts_per_switch": options.hosts,
+                "switches": self.fabric.switches(),
+                "hosts": self.fabric.hosts(),
+                "rules": options.rules,
+                "pairs": requests,
+                "seed": options.seed,
+                "rounds": options.rounds,
+                "seconds": options.seconds,
+                "idle": options.idle(),
+            }));
+        }
+        let word = |name: &str| match machine.get(name) {
+            Some(Value::String(text)) => text.clone(),
+            Some(Value::Null) | None => "unknown".to_owned(),
+            Some(other) => other.to_string(),
+        };
+        let built = match cfg!(debug_assertions) {
+            true => ", a debug build: figures mean nothing",
+            false => "",
+        };
+        let policy = match options.rules {
+            0 => "no policy".to_owned(),
+            rules => format!("a policy of {rules} rules"),
+        };
+        let text = format!(
+            "OpenSM {} and sapphired (commit {}{built}) over ibsim {}, libumad2sim {}\n\
+             machine   {}, {} cores, Linux {}, load {}\n\
+             fabric    torus {x}x{y}x{z}: {} switches, {} hosts; torus-2QoS, QoS on, {policy}\n\
+             asked     {requests} pairs of hosts drawn at random (seed {:#x}) by one client\n\
+             rounds    {} of {} s; who goes first alternates; sapphired is stopped (SIGSTOP) while \
+             OpenSM is measured\n\
+             CPU       of all threads of the SA, and of ibsim, for each answer; sapphired's workers \
+             have {}\n",
+            word("opensm"),
+            word("commit"),
+            word("ibsim"),
+            word("libumad2sim"),
+            word("cpu"),
+            word("cores"),
+            word("kernel"),
+            word("load"),
+            self.fabric.switches(),
+            self.fabric.hosts(),
+            options.seed,
+            options.rounds,
+            options.seconds,
+            options.idle(),
+        );
+        say(&text)
+    }
+
+    /// A sign of life.
+    pub(crate) fn progress(&self, done: u16, all: u16) {
+        let load = machine::load().map_or_else(String::new, |load| format!(", load {load}"));
+        eprintln!("round {done} of {all}{load}");
+    }
+
+    /// All figures.
+    pub(crate) fn cells(&self, cells: &[Cell]) -> Outcome {
+        if self.options.json {
+            return cells.iter().try_for_each(|cell| print(&value(cell)));
+        }
+        say(
+            "medians (least-most) over the rounds; the ratio is sapphired's by OpenSM's, round by round\n\n",
+        )?;
+        cells.iter().try_for_each(|cell| say(&table(cell)))
+    }
+
+    /// Whether it was as it should be.
+    pub(crate) fn verdict(&self, measured: &Measured, counters: &str) -> Outcome {
+        let cells = &measured.cells;
+        let slowest = cells
+            .iter()
+            .filter(|cell| matches!(cell.pace, Pace::Closed { .. }))
+            .map(|cell| Spread::ratio(&cell.samples, |it| it.rate).median)
+            .fold(f64::INFINITY, f64::min);
+        let dearest = cells
+            .iter()
+            .map(|cell| Spread::ratio(&cell.samples, |it| it.sa).median)
+            .fold(0.0, f64::max);
+        let answers = |who: Who| {
+            let samples = cells.iter().flat_map(|cell| &cell.samples[who.index()]);
+            samples.map(|sample| sample.answered).sum::<u64>()
+        };
+        let headers = |who: Who| {
+            let cells = cells.iter();
+            cells
+                .map(|cell| cell.differences[who.index()].headers)
+                .sum::<u64>()
+        };
+        let first = |who: Who| {
+            let mut cells = cells.iter();
+            cells.find_map(|cell| cell.differences[who.index()].first.clone())
+        };
+        if self.options.json {
+            let sides = Who::BOTH.map(|who| {
+                json!({
+                    "who": who.key(),
+                    "answered": answers(who),
+                    "wrong": 0,
+                    "headers_differ": headers(who),
+                    "idle_share": measured.idle[who.index()],
+                    "first_difference": first(who),
+                })
+            });
+            return print(&json!({
+                "least_rate_ratio": finite(slowest),
+                "most_cpu_ratio": dearest,
+                "sides": sides,
+                "sapphired_counters": counters,
+                "load": machine::load(),
+            }));
+        }
+        for who in Who::BOTH {
+            let mut line = format!(
+                "{:<10}{} answers, each compared with the snapshot's: 0 wrong, {} with other bytes \
+                 in a header; {:.1} % of a core while nobody asks\n",
+                who.name(),
+                answers(who),
+                headers(who),
+                measured.idle[who.index()] * 100.0
+            );
+            if let Some(first) = first(who) {
+                line += &format!("          the first: {first}\n");
+            }
+            say(&line)?;
+        }
+        say(&format!("sapphired counted {counters}\n"))?;
+        let rate = match slowest.is_finite() {
+            true => {
+                format!("at least {slowest:.2} times OpenSM's rate in closed loops (goal: 1), ")
+            }
+            false => String::new(),
+        };
+        say(&format!(
+            "sapphired {rate}at most {dearest:.2} of its CPU time per query (goal: 0.5)\n"
+        ))
+    }
+}
+
+fn table(cell: &Cell) -> String {
+    let mut text = format!(
+        "{:<28}{:>24}{:>22}{:>22}{:>24}{:>20}{:>20}\n",
+        heading(cell),
+        "queries/s",
+        "p50, us",
+        "p99, us",
+        "SA CPU, us/query",
+        "of it kernel",
+        "ibsim CPU, us"
+    );
+    for who in Who::BOTH {
+        let samples = &cell.samples[who.index()];
+        let us =
+            |figure: fn(&Sample) -> f64| spread(Spread::over(samples, |it| figure(it) / 1e3), 1);
+        text += &format!(
+            "  {:<26}{:>24}{:>22}{:>22}{:>24}{:>20}{:>20}\n",
+            who.name(),
+            spread(Spread::over(samples, |it| it.rate), 0),
+            us(|it| it.p50),
+            us(|it| it.p99),
+            us(|it| it.sa),
+            kernel_share(samples)
+                .map_or_else(|| "-".to_owned(), |share| format!("{:.0} %", share * 100.0)),
+            us(|it| it.ibsim),
+        );
+    }
+    let ratio = |figure: fn(&Sample) -> f64| spread(Spread::ratio(&cell.samples, figure), 2);
+    text += &format!(
+        "  {:<26}{:>24}{:>22}{:>22}{:>24}{:>20}{:>20}\n",
+        "ratio",
+        ratio(|it| it.rate),
+        ratio(|it| it.p50),
+        ratio(|it| it.p99),
+        ratio(|it| it.sa),
+        "",
+        ratio(|it| it.ibsim),
+    );
+    for who in Who::BOTH {
+        let lost: u64 = cell.samples[who.index()].iter().map(|it| it.timeouts).sum();
+        if lost > 0 {
+            text += &format!("  {}: {lost} requests timed out\n", who.name());
+        }
+    }
+    text + "\n"
+}
+
+fn heading(cell: &Cell) -> String {
+    match cell.pace {
+        Pace::Closed { window } => format!("{}, {window} under way", cell.workload),
+        Pace::Open { rate } => format!("{}, {rate:.0}/s", cell.workload),
+    }
+}
+
+fn value(cell: &Cell) -> Value {
+    let (window, rate) = match cell.pace {
+        Pace::Closed { window } => (Some(window), None),
+        Pace::Open { rate } => (None, Some(rate)),
+    };
+    let side = |who: Who| {
+        let samples = &cell.samples[who.index()];
+        let all = |figure: fn(&Sample) -> f64| figures(Spread::over(samples, figure));
+        let sum = |count: fn(&Sample) -> u64| samples.iter().map(count).sum::<u64>();
+        let latest = samples.iter().filter_map(|it| it.sent_late);
+        json!({
+            "qps": all(|it| it.rate),
+            "p50_ns": all(|it| it.p50),
+            "p99_ns": all(|it| it.p99),
+            "cpu_ns_per_query": all(|it| it.sa),
+            "kernel_share": kernel_share(samples),
+            "ibsim_cpu_ns_per_query": all(|it| it.ibsim),
+            "client_cpu_ns_per_query": all(|it| it.client),
+            "answered": sum(|it| it.answered),
+            "timeouts": sum(|it| it.timeouts),
+            "late": sum(|it| it.late),
+            "wrong": 0,
+            "headers_differ": cell.differences[who.index()].headers,
+            "sent_late_ns": latest.fold(None, |most: Option<f64>, it| Some(most.map_or(it, |most| most.max(it)))),
+        })
+    };
+    let ratio = |figure: fn(&Sample) -> f64| figures(Spread::ratio(&cell.samples, figure));
+    json!({
+        "workload": cell.workload,
+        "loop": if rate.is_some() { "open" } else { "closed" },
+        "window": window,
+        "rate": rate,
+        "rounds": cell.samples[0].len(),
+        "opensm": side(Who::OpenSm),
+        "sapphired": side(Who::Sapphired),
+        "ratio": {
+            "qps": ratio(|it| it.rate),
+            "p50": ratio(|it| it.p50),
+            "p99": ratio(|it| it.p99),
+            "cpu": ratio(|it| it.sa),
+        },
+    })
+}
+
+fn figures(spread: Spread) -> Value {
+    json!({ "median": spread.median, "min": spread.least, "max": spread.most })
+}
+
+/// Shape: large figures have no fractions.
+fn spread(spread: Spread, digits: usize) -> String {
+    let Spread {
+        median,
+        least,
+        most,
+    } = spread;
+    let digits = if most >= 100.0 { 0 } else { digits };
+    format!("{median:.digits$} ({least:.digits$}-{most:.digits$})")
+}
+
+/// JSON has no infinity.
+fn finite(figure: f64) -> Option<f64> {
+    figure.is_finite().then_some(figure)
+}
+
+fn print(value: &Value) -> Outcome {
+    say(&format!("{value}\n"))
+}
+
+/// A reader that has gone is no panic. Errors: it cannot be written.
+fn say(text: &str) -> Outcome {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes())
+        .and_then(|()| out.flush())
+        .map_err(Failure::of("standard output"))
+}

@@ -1,0 +1,224 @@
+//! Instructions per query, counted by valgrind's callgrind: on a shared machine the one figure that
+//! repeats.
+//!
+//! A case is written to a directory. The caller's own program is run on it twice under callgrind,
+//! the second time answering more; what starting up takes is the same in both and falls out of the
+//! difference. The program calls [`Case::answer`] in those runs.
+
+use core::hint::black_box;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use sa_snapshot::{LoadError, Snapshot};
+use sa_wire::umad::{MAD_SIZE, Slot};
+use sm_control::{slow_sa, store};
+use thiserror::Error;
+
+use crate::memory::answer_in_place;
+
+/// A snapshot and requests to it.
+pub struct Case {
+    /// What answers.
+    pub snapshot: Snapshot,
+    /// What is asked.
+    pub requests: Vec<Slot>,
+    /// Replies are more than one MAD, which the slow lane makes.
+    pub is_long: bool,
+    /// Requests that are answered at once.
+    pub batch: usize,
+}
+
+/// Why nothing was counted.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum CountError {
+    /// valgrind is not installed.
+    #[error(
+        "instructions are counted by valgrind, which is not installed: apt-get install valgrind"
+    )]
+    NoValgrind,
+    /// The program did not run through under valgrind.
+    #[error("under valgrind the program failed with {status}:\n{said}")]
+    Failed {
+        /// How it ended.
+        status: std::process::ExitStatus,
+        /// What it wrote.
+        said: String,
+    },
+    /// valgrind wrote no sum.
+    #[error("{}: callgrind wrote no sum of instructions", .0.display())]
+    NoSum(PathBuf),
+    /// A file could not be read or written.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The snapshot of the case is broken.
+    #[error(transparent)]
+    Store(#[from] store::StoreError),
+    /// The snapshot could not be taken over.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+}
+
+impl Case {
+    /// Writes the case into an empty directory. Errors: [`CountError::Io`], [`CountError::Store`].
+    pub fn write(&self, directory: &Path) -> Result<(), CountError> {
+        store::write(&directory.join(SNAPSHOT), &self.snapshot)?;
+        let mut bytes = Vec::with_capacity(self.requests.len() * REQUEST);
+        for slot in &self.requests {
+            bytes.extend_from_slice(&slot.header.lid.get().to_be_bytes());
+            bytes.extend_from_slice(&slot.mad);
+        }
+        let [kind, batch] = [
+            usize::from(self.is_long).to_string(),
+            self.batch.to_string(),
+        ];
+        write(
+            &directory.join(SETTINGS),
+            format!("{kind} {batch}").as_bytes(),
+        )?;
+        write(&directory.join(REQUESTS), &bytes)
+    }
+
+    /// Reads what [`Self::write`] wrote. Errors: [`CountError`].
+    pub fn read(directory: &Path) -> Result<Self, CountError> {
+        let settings = directory.join(SETTINGS);
+        let text = String::from_utf8_lossy(&read(&settings)?).into_owned();
+        let (kind, batch) = text.split_once(' ').unwrap_or((&text, ""));
+        let bytes = read(&directory.join(REQUESTS))?;
+        Ok(Self {
+            snapshot: store::open(&directory.join(SNAPSHOT))?,
+            requests: bytes.chunks_exact(REQUEST).map(slot).collect(),
+            is_long: kind == "1",
+            batch: batch.trim().parse().unwrap_or(1),
+        })
+    }
+
+    /// Answers all requests `passes` times, at most [`PASSES`], after the same preparation whatever
+    /// the number is. Returns the replies.
+    pub fn answer(&self, passes: usize) -> u64 {
+        let all = self.requests.len();
+        let mut slots: Vec<Slot> = self
+            .requests
+            .iter()
+            .copied()
+            .cycle()
+            .take(all * PASSES)
+            .collect();
+        let answered = slots
+            .get_mut(..all * passes.min(PASSES))
+            .unwrap_or_default();
+        if self.is_long {
+            let replies = answered
+                .iter()
+                .map(|slot| slow_sa::respond(&self.snapshot, slot));
+            return replies
+                .map(|reply| u64::from(black_box(reply).is_some()))
+                .sum();
+        }
+        for batch in answered.chunks_mut(self.batch.max(1)) {
+            answer_in_place(&self.snapshot, batch);
+        }
+        let lengths = black_box(&*answered).iter().map(|slot| slot.header.length);
+        lengths.take(1).map(u64::from).sum()
+    }
+
+    /// Counts. `program` gives a command that calls [`Self::read`] on this directory and
+    /// [`Self::answer`] with this number of passes. Errors: [`CountError`].
+    #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
+    pub fn instructions(
+        &self,
+        directory: &Path,
+        program: impl Fn(&Path, usize) -> Command,
+    ) -> Result<f64, CountError> {
+        if !has_valgrind() {
+            return Err(CountError::NoValgrind);
+        }
+        self.write(directory)?;
+        let least = under_callgrind(directory, &program(directory, 1))?;
+        let most = under_callgrind(directory, &program(directory, PASSES))?;
+        let queries = self.requests.len().max(1) * (PASSES - 1);
+        Ok(most.saturating_sub(least) as f64 / queries as f64)
+    }
+}
+
+/// True when valgrind can be run here.
+pub fn has_valgrind() -> bool {
+    let mut version = Command::new("valgrind");
+    version
+        .arg("--version")
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    version.status().is_ok_and(|status| status.success())
+}
+
+/// Runs a command under callgrind. Returns the instructions of all its threads.
+fn under_callgrind(directory: &Path, command: &Command) -> Result<u64, CountError> {
+    let sums = directory.join("callgrind.out");
+    let mut valgrind = Command::new("valgrind");
+    valgrind.args(["--tool=callgrind", "--quiet"]);
+    let mut option = std::ffi::OsString::from("--callgrind-out-file=");
+    option.push(&sums);
+    valgrind
+        .arg(option)
+        .arg(command.get_program())
+        .args(command.get_args());
+    let output = valgrind.stdin(Stdio::null()).output();
+    let output = output.map_err(|source| io_error(Path::new("valgrind"), source))?;
+    if !output.status.success() {
+        return Err(CountError::Failed {
+            status: output.status,
+            said: String::from_utf8_lossy(&output.stderr).into_owned(),
+        });
+    }
+    let text = String::from_utf8_lossy(&read(&sums)?).into_owned();
+    let sum = text.lines().find_map(|line| {
+        let rest = line
+            .strip_prefix("totals: ")
+            .or_else(|| line.strip_prefix("summary: "))?;
+        rest.trim().parse().ok()
+    });
+    sum.ok_or(CountError::NoSum(sums))
+}
+
+fn slot(bytes: &[u8]) -> Slot {
+    let mut slot = Slot::EMPTY;
+    slot.header.qpn = 1.into();
+    if let Some((lid, mad)) = bytes.split_first_chunk::<2>() {
+        slot.header.lid = u16::from_be_bytes(*lid).into();
+        if let Some(mad) = mad.first_chunk() {
+            slot.mad = *mad;
+        }
+    }
+    slot
+}
+
+fn write(path: &Path, bytes: &[u8]) -> Result<(), CountError> {
+    fs::write(path, bytes).map_err(|source| io_error(path, source))
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, CountError> {
+    fs::read(path).map_err(|source| io_error(path, source))
+}
+
+fn io_error(path: &Path, source: io::Error) -> CountError {
+    CountError::Io {
+        path: path.into(),
+        source,
+    }
+}
+
+/// Passes of the longer run.
+pub const PASSES: usize = 3;
+
+/// A requester's LID and a MAD.
+const REQUEST: usize = 2 + MAD_SIZE;
+const SNAPSHOT: &str = "snapshot";
+const REQUESTS: &str = "requests";
+const SETTINGS: &str = "settings";

@@ -1,0 +1,266 @@
+//! Replies longer than a MAD over a ring: the worker hands the request to a slow lane on a thread
+//! of its own, which gives the whole reply back beside the ring.
+
+use core::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::{Duration, Instant};
+
+use sa_fastpath::affinity;
+use sa_fastpath::port::ring::{RingClient, reply_length};
+use sa_fastpath::punt::PuntReceiver;
+use sa_snapshot::Snapshot;
+use sa_wire::umad::Slot;
+use sm_control::slow_sa;
+
+use crate::clock::thread_cpu_time;
+use crate::closed::place;
+use crate::latency::Latency;
+use crate::line::{Line, LineError};
+use crate::open::{PATIENCE, due_after};
+use crate::pool::Pool;
+
+/// How fast to ask.
+#[derive(Debug, Clone, Copy)]
+pub enum Pace {
+    /// As many in flight as this, at most [`MOST_IN_FLIGHT`].
+    Window(usize),
+    /// So many requests a second; latencies count from the time that a request was due.
+    Rate(f64),
+}
+
+/// What was seen.
+#[derive(Debug, Clone)]
+pub struct LongReport {
+    /// Requests answered.
+    pub queries: u64,
+    /// Replies that were not exactly as expected.
+    pub wrong: u64,
+    /// Requests without the reply that they must get.
+    pub lost: u64,
+    /// Wall time.
+    pub elapsed: Duration,
+    /// At a rate: of each request since it was due, the first tenth left out.
+    pub latency: Latency,
+    /// CPU time of worker and slow lane per query, turns that found nothing left out. Units: ns.
+    pub ns_per_query: f64,
+}
+
+impl LongReport {
+    /// Queries per second, by wall time. Units: millions.
+    #[expect(clippy::cast_precision_loss, reason = "for people")]
+    pub fn mqps(&self) -> f64 {
+        self.queries as f64 / self.elapsed.as_secs_f64().max(1e-9) / 1e6
+    }
+}
+
+/// More might not find room in the queue to the slow lane.
+pub const MOST_IN_FLIGHT: usize = 32;
+
+impl Line {
+    /// Asks for `duration`. `snapshot` is what was published. Errors: [`LineError`].
+    #[expect(clippy::cast_precision_loss, reason = "for people")]
+    pub fn long(
+        &mut self,
+        snapshot: &Snapshot,
+        pool: &Pool,
+        pace: Pace,
+        duration: Duration,
+    ) -> Result<LongReport, LineError> {
+        let before = self.stats().empty;
+        let punts = self.punts();
+        let (core, third) = (self.client_core(), self.third_core());
+        let stop = AtomicBool::new(false);
+        let (sender, receiver) = channel();
+        let (run, worker_cpu) = self.with_worker_among(3, |ends| {
+            std::thread::scope(|scope| {
+                let slow_lane = scope.spawn(|| {
+                    third.map(affinity::pin);
+                    serve(snapshot, &punts, sender, &stop)
+                });
+                let asking = scope.spawn(|| {
+                    core.map(affinity::pin);
+                    let asker = Asker::new(ends.client, pool, pace, receiver);
+                    asker.map(|asker| asker.run(duration))
+                });
+                let report = asking.join();
+                stop.store(true, Ordering::Relaxed);
+                let slow_cpu = slow_lane.join().map_err(|_| LineError::Panicked)?;
+                let report = report.map_err(|_| LineError::Panicked)?;
+                Ok::<_, LineError>((report.ok_or(LineError::NoHistogram)?, slow_cpu))
+            })
+        })?;
+        let (mut report, slow_cpu) = run?;
+        let empty = self.stats().empty - before;
+        let (worker_ns, _) = self.per_query(worker_cpu, empty, report.queries);
+        let slow_ns = slow_cpu.as_nanos() as f64 / report.queries.max(1) as f64;
+        report.ns_per_query = worker_ns + slow_ns;
+        Ok(report)
+    }
+}
+
+/// The slow lane. Returns the CPU time of its answers.
+fn serve(
+    snapshot: &Snapshot,
+    punts: &PuntReceiver,
+    replies: Sender<(u64, Option<Vec<u8>>)>,
+    stop: &AtomicBool,
+) -> Duration {
+    let mut cpu = Duration::ZERO;
+    // Relaxed: nothing else is read through the flag.
+    while !stop.load(Ordering::Relaxed) {
+        let begun = thread_cpu_time();
+        let Some(punted) = punts.pop() else {
+            std::thread::yield_now();
+            continue;
+        };
+        let reply = slow_sa::punted(snapshot, &punted.request);
+        // Nobody listens any more when the run is over.
+        let _ = replies.send((transaction(&punted.request), reply));
+        cpu += thread_cpu_time() - begun;
+    }
+    cpu
+}
+
+fn transaction(slot: &Slot) -> u64 {
+    let id = slot.mad.get(8..16).and_then(<[u8]>::first_chunk);
+    id.map_or(0, |bytes| u64::from_be_bytes(*bytes))
+}
+
+/// The asking side.
+struct Asker<'a> {
+    client: &'a mut RingClient,
+    pool: &'a Pool,
+    pace: Pace,
+    replies: Receiver<(u64, Option<Vec<u8>>)>,
+    start: Instant,
+    sent: u64,
+    settled: u64,
+    warm_up: u64,
+    report: LongReport,
+}
+
+impl<'a> Asker<'a> {
+    fn new(
+        client: &'a mut RingClient,
+        pool: &'a Pool,
+        pace: Pace,
+        replies: Receiver<(u64, Option<Vec<u8>>)>,
+    ) -> Option<Self> {
+        let report = LongReport {
+            queries: 0,
+            wrong: 0,
+            lost: 0,
+            elapsed: Duration::ZERO,
+            latency: Latency::new()?,
+            ns_per_query: 0.0,
+        };
+        Some(Self {
+            client,
+            pool,
+            pace,
+            replies,
+            start: Instant::now(),
+            sent: 0,
+            settled: 0,
+            warm_up: 0,
+            report,
+        })
+    }
+
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "counts of requests far below 2^53"
+    )]
+    fn run(mut self, duration: Duration) -> LongReport {
+        let total = match self.pace {
+            Pace::Window(_) => u64::MAX,
+            Pace::Rate(rate) => ((rate * duration.as_secs_f64()) as u64).max(1),
+        };
+        if let Pace::Rate(_) = self.pace {
+            self.warm_up = total / 10;
+        }
+        // A machine that is busy with other things makes the run longer, not its replies lost.
+        let most = match self.pace {
+            Pace::Window(_) => duration,
+            Pace::Rate(_) => duration * 4,
+        };
+        self.start = Instant::now();
+        while self.settled < total && self.start.elapsed() < most {
+            let due = match self.pace {
+                Pace::Window(window) => self.settled + window.min(MOST_IN_FLIGHT) as u64,
+                Pace::Rate(rate) => {
+                    let due = (self.start.elapsed().as_secs_f64() * rate) as u64;
+                    due.min(total).min(self.settled + MOST_IN_FLIGHT as u64)
+                }
+            };
+            self.send(due);
+            self.receive();
+        }
+        self.report.elapsed = self.start.elapsed();
+        let deadline = Instant::now() + PATIENCE;
+        while self.settled < self.sent && Instant::now() < deadline {
+            self.receive();
+        }
+        self.report.lost += self.sent - self.settled;
+        self.report
+    }
+
+    fn send(&mut self, due: u64) {
+        let wanted = due.saturating_sub(self.sent);
+        let slots = self.client.claim(usize::try_from(wanted).unwrap_or(0));
+        let count = slots.len();
+        for slot in slots {
+            let index = place(self.sent, self.pool);
+            self.pool.write(index, self.sent, slot);
+            self.sent += 1;
+        }
+        if count > 0 {
+            self.client.publish(count);
+        }
+    }
+
+    fn receive(&mut self) {
+        let mut settled: [Option<(u64, bool)>; MOST_IN_FLIGHT] = [None; MOST_IN_FLIGHT];
+        let slots = self.client.replies();
+        let slots = slots
+            .get(..slots.len().min(MOST_IN_FLIGHT))
+            .unwrap_or(slots);
+        let count = slots.len();
+        // A slot without a reply is the slow lane's.
+        for (slot, place_of) in slots.iter().zip(&mut settled) {
+            if reply_length(slot).is_some() {
+                let id = transaction(slot);
+                let index = place(id, self.pool);
+                *place_of = Some((id, self.pool.is_right(index, id, (0, 0), slot)));
+            }
+        }
+        self.client.release(count);
+        for (id, is_right) in settled.into_iter().flatten() {
+            self.settle(id, is_right);
+        }
+        let mut found = count;
+        while let Ok((id, reply)) = self.replies.try_recv() {
+            let index = place(id, self.pool);
+            let is_right = self.pool.is_long_reply(index, id, reply.as_deref());
+            self.settle(id, is_right);
+            found += 1;
+        }
+        if found == 0 {
+            // The slow lane may share this core.
+            std::thread::yield_now();
+        }
+    }
+
+    fn settle(&mut self, id: u64, is_right: bool) {
+        self.settled += 1;
+        self.report.queries += 1;
+        self.report.wrong += u64::from(!is_right || id >= self.sent);
+        if let Pace::Rate(rate) = self.pace
+            && id >= self.warm_up
+        {
+            let since = self.start.elapsed().saturating_sub(due_after(id, rate));
+            self.report.latency.record(since);
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! Requests between ends drawn at random, the same every time.
+
+use sa_wire::mad::{DecodeError, method};
+use sa_wire::multipath_record::{MultiPathCompMask, MultiPathRecord};
+use sa_wire::path_record::{NumbPathByte, PathCompMask, PathRecord, QosClassSl};
+use sa_wire::umad::Slot;
+use sa_wire::{Gid, Sl};
+use sm_control::request;
+
+use crate::rules::RuleSpec;
+
+/// What is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Workload {
+    /// Get, GID to GID.
+    Gid,
+    /// Get, LID to LID.
+    Lid,
+    /// GetTable, one GID to everybody.
+    Table,
+    /// GetMulti, four GIDs to four.
+    Mpr,
+}
+
+/// A host as a requester and as an end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Host {
+    /// Its port's LID.
+    pub lid: u16,
+    /// Its port's GID.
+    pub gid: Gid,
+}
+
+/// Draws requests of a workload.
+#[derive(Debug, Clone)]
+pub struct Draw<'a> {
+    /// Between which hosts. Shape: not empty.
+    pub hosts: &'a [Host],
+    /// Requests ask for what these rules ask for; without rules for nothing but a path.
+    pub rules: Option<RuleSpec>,
+    random: Random,
+    drawn: u64,
+}
+
+impl Workload {
+    /// Its replies are more than one MAD.
+    pub const fn is_long(self) -> bool {
+        matches!(self, Self::Table | Self::Mpr)
+    }
+}
+
+impl<'a> Draw<'a> {
+    /// From a seed that is not 0.
+    pub const fn new(hosts: &'a [Host], rules: Option<RuleSpec>, seed: u64) -> Self {
+        Self {
+            hosts,
+            rules,
+            random: Random(seed),
+            drawn: 0,
+        }
+    }
+
+    /// The next request. Errors: never, for the counts of GIDs are fixed.
+    pub fn next(&mut self, workload: Workload) -> Result<Slot, DecodeError> {
+        let (source, destination) = (self.host(), self.host());
+        let nth = self.drawn;
+        self.drawn += 1;
+        match workload {
+            Workload::Gid => {
+                let record = PathRecord {
+                    sgid: source.gid.0,
+                    dgid: destination.gid.0,
+                    numb_path: NumbPathByte::new(1).with_reversible(),
+                    ..PathRecord::default()
+                };
+                let ends = PathCompMask::SGID | PathCompMask::DGID;
+                let mask = ends | PathCompMask::NUMB_PATH | PathCompMask::REVERSIBLE;
+                Ok(self.get(source.lid, mask, record, nth))
+            }
+            Workload::Lid => {
+                let record = PathRecord {
+                    slid: source.lid.into(),
+                    dlid: destination.lid.into(),
+                    ..PathRecord::default()
+                };
+                let mask = PathCompMask::SLID | PathCompMask::DLID;
+                Ok(self.get(source.lid, mask, record, nth))
+            }
+            Workload::Table => {
+                let record = PathRecord {
+                    sgid: source.gid.0,
+                    ..PathRecord::default()
+                };
+                let (asked, mask) = (method::GET_TABLE, PathCompMask::SGID);
+                Ok(request::path_request(source.lid, asked, mask, &record))
+            }
+            Workload::Mpr => {
+                let [sources, destinations] = [source, destination]
+                    .map(|first| [first.gid, self.host().gid, self.host().gid, self.host().gid]);
+                let (mask, record) = (MultiPathCompMask::default(), MultiPathRecord::default());
+                request::multi_path_request(source.lid, mask, &record, &sources, &destinations)
+            }
+        }
+    }
+
+    /// With rules, requests also ask for what the rules ask for.
+    fn get(&self, lid: u16, mask: PathCompMask, record: PathRecord, nth: u64) -> Slot {
+        let (service_id, qos_class) = self.rules.map_or((None, None), |rules| rules.asked(nth));
+        let (mut mask, mut record) = (mask, record);
+        if let Some(id) = service_id {
+            record.service_id = id.into();
+            mask = mask | PathCompMask::SERVICE_ID;
+        }
+        if let Some(class) = qos_class {
+            record.qos_class_sl = QosClassSl::new(class, Sl::default());
+            mask = mask | PathCompMask::QOS_CLASS;
+        }
+        request::path_request(lid, method::GET, mask, &record)
+    }
+
+    fn host(&mut self) -> Host {
+        let place = self.random.below(self.hosts.len());
+        let nobody = Host {
+            lid: 0,
+            gid: Gid([0; 16]),
+        };
+        self.hosts.get(place).copied().unwrap_or(nobody)
+    }
+}
+
+/// xorshift64: the same draws on every machine.
+#[derive(Debug, Clone)]
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        usize::try_from(self.0 % limit.max(1) as u64).unwrap_or(0)
+    }
+}

@@ -1,0 +1,150 @@
+//! The start of a parallel job over the ring: how long until every process has its paths.
+
+use sa_bench::job::{Ends, Job};
+use sa_bench::requests::Host;
+use sa_bench::{PauseFloor, measure_pause_floor};
+use sa_fastpath::affinity;
+use sa_wire::umad::Slot;
+use serde_json::json;
+
+use super::prepare::Bed;
+use super::run::{Figures, line, on_core};
+use super::{Bench, By, is_whole, judge, machine, requests, show};
+use crate::failure::{Failure, Outcome};
+use crate::inputs::or_fail;
+use crate::json;
+
+/// What all repetitions showed.
+#[derive(Default)]
+struct Measured {
+    seconds: Figures,
+    mqps: Figures,
+    ns_per_query: Figures,
+    ns_with_waiting: Figures,
+    wrong: u64,
+    lost: u64,
+    pauses: PauseFloor,
+}
+
+/// Measures and shows. Errors: too few hosts, a wrong reply, a lost one.
+pub(super) fn run(bed: &Bed, verb: &Bench) -> Outcome {
+    let job = job(bed, verb)?;
+    let slots: Vec<Slot> = (0..job.pairs()).map(|pair| job.request(pair)).collect();
+    let expected = requests::answered(bed, &slots);
+    let wrong = requests::wrong_of(bed, slots.iter().copied().zip(&expected));
+    if wrong.count > 0 {
+        return judge(wrong.count, slots.len(), wrong.first);
+    }
+    drop(slots);
+    let measured = measure(bed, verb, &job, &expected)?;
+    show_run(bed, verb, &job, &measured)?;
+    judge(measured.wrong, expected.len(), None)?;
+    is_whole(measured.lost)
+}
+
+/// Its nodes lie all over the fabric.
+fn job(bed: &Bed, verb: &Bench) -> Outcome<Job> {
+    let hosts = requests::hosts(bed);
+    let nodes = usize::try_from(verb.nodes).unwrap_or(usize::MAX);
+    if nodes > hosts.len() {
+        return Err(Failure::Usage(format!(
+            "--nodes {nodes}: the fabric has {} hosts",
+            hosts.len()
+        )));
+    }
+    let spread = |nth: usize| hosts[nth * hosts.len() / nodes];
+    let nodes: Vec<Host> = (0..nodes).map(spread).collect();
+    let by = match verb.by {
+        By::Lid => Ends::Lids,
+        By::Gid => Ends::Gids,
+    };
+    let job = Job::new(nodes, u64::from(verb.processes), by);
+    job.ok_or_else(|| Failure::failed("a job needs two nodes and a process"))
+}
+
+#[expect(clippy::cast_precision_loss, reason = "for people")]
+fn measure(
+    bed: &Bed,
+    verb: &Bench,
+    job: &Job,
+    expected: &[sa_bench::Expected],
+) -> Outcome<Measured> {
+    let core = affinity::cores().first().copied();
+    let spinning = std::time::Duration::from_millis(300);
+    let floor = || on_core(core, || Ok(measure_pause_floor(spinning)));
+    let mut line = line(bed)?;
+    let mut measured = Measured::default();
+    let before = floor()?;
+    for _ in 0..verb.repeat {
+        let report = or_fail(line.job(job, expected, verb.batch.map_or(32, usize::from)))?;
+        let seconds = report.elapsed.as_secs_f64();
+        measured.seconds.add(seconds);
+        measured
+            .mqps
+            .add(report.queries as f64 / seconds.max(1e-9) / 1e6);
+        measured.ns_per_query.add(report.ns_per_query);
+        measured.ns_with_waiting.add(report.ns_with_waiting);
+        measured.wrong += report.wrong;
+        measured.lost += report.lost;
+    }
+    measured.pauses = before.and(floor()?);
+    Ok(measured)
+}
+
+fn show_run(bed: &Bed, verb: &Bench, job: &Job, measured: &Measured) -> Outcome {
+    let by = match verb.by {
+        By::Lid => "lid",
+        By::Gid => "gid",
+    };
+    let seconds = &measured.seconds;
+    if verb.json {
+        let info = bed.snapshot.info();
+        return json::print(&json!({
+            "layer": "ring",
+            "workload": "job-start",
+            "by": by,
+            "nodes": verb.nodes,
+            "processes": verb.processes,
+            "queries": job.queries(),
+            "rules": info.rules.unwrap_or(0),
+            "batch": verb.batch.unwrap_or(32),
+            "total_seconds": seconds.median(),
+            "total_seconds_range": [seconds.least(), seconds.most()],
+            "mqps": measured.mqps.median(),
+            "ns_per_query": measured.ns_per_query.median(),
+            "ns_per_query_with_waiting": measured.ns_with_waiting.median(),
+            "wrong": measured.wrong,
+            "lost": measured.lost,
+            "repeat": verb.repeat,
+            "fabric": bed.name,
+            "hosts": info.hosts,
+            "switches": info.switches,
+            "snapshot_bytes": info.bytes,
+            "pauses": show::pauses(measured.pauses),
+            "command": machine::command(),
+            "machine": machine::facts(),
+        }));
+    }
+    println!(
+        "\njob-start over the ring, {} nodes with {} processes, by {by}: {} queries; {} runs",
+        verb.nodes,
+        verb.processes,
+        job.queries(),
+        verb.repeat
+    );
+    show::line("all", seconds, 1.0, "seconds until the last reply");
+    show::line("rate", &measured.mqps, 1.0, "M queries/s by wall time");
+    show::line(
+        "CPU",
+        &measured.ns_per_query,
+        1.0,
+        "ns of the worker for a query",
+    );
+    show::line("", &measured.ns_with_waiting, 1.0, "ns with waiting");
+    show::pauses_text(measured.pauses);
+    println!(
+        "wrong     {:10}  every reply compared whole with the slow twin's",
+        measured.wrong
+    );
+    Ok(())
+}

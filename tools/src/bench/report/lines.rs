@@ -1,0 +1,89 @@
+//! Results as `sapphire bench --json` prints them, each with the figure that it was measured for.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::failure::{Failure, Outcome};
+
+/// All results, in the order of measuring.
+pub(super) struct Lines(Vec<Line>);
+
+/// A result.
+pub(super) struct Line(Value);
+
+impl Lines {
+    /// Errors: a line that is no result.
+    pub(super) fn read(path: &Path, text: &str) -> Outcome<Self> {
+        let read = |(nth, line): (usize, &str)| {
+            let value: Value = serde_json::from_str(line).map_err(|error| {
+                Failure::Failed(format!("{}:{}: {error}", path.display(), nth + 1))
+            })?;
+            Ok(Line(value))
+        };
+        let lines = text
+            .lines()
+            .enumerate()
+            .filter(|(_, line)| !line.is_empty());
+        lines.map(read).collect::<Outcome<_>>().map(Self)
+    }
+
+    /// Those that were measured for a figure.
+    pub(super) fn of<'a>(&'a self, figure: &'a str) -> impl Iterator<Item = &'a Line> {
+        self.0
+            .iter()
+            .filter(move |line| line.text("figure") == figure)
+    }
+
+    /// All.
+    pub(super) fn all(&self) -> &[Line] {
+        &self.0
+    }
+}
+
+impl Line {
+    /// A number; none where there is none.
+    pub(super) fn number(&self, name: &str) -> Option<f64> {
+        self.0.get(name)?.as_f64()
+    }
+
+    /// A text; empty where there is none.
+    pub(super) fn text(&self, name: &str) -> &str {
+        self.0.get(name).and_then(Value::as_str).unwrap_or_default()
+    }
+
+    /// Any field.
+    pub(super) fn get(&self, name: &str) -> Option<&Value> {
+        self.0.get(name)
+    }
+
+    /// The least and the most of a figure.
+    pub(super) fn range(&self, name: &str) -> Option<(f64, f64)> {
+        let ends = self.0.get(name)?.as_array()?;
+        Some((ends.first()?.as_f64()?, ends.last()?.as_f64()?))
+    }
+
+    /// Of one core that does nothing else, by CPU time. Units: millions per second.
+    pub(super) fn per_core(&self) -> Option<f64> {
+        self.number("ns_per_query")
+            .filter(|ns| *ns > 0.0)
+            .map(|ns| 1e3 / ns)
+    }
+
+    /// Workload and layer.
+    pub(super) fn is(&self, workload: &str, layer: &str) -> bool {
+        self.text("workload") == workload && self.text("layer") == layer
+    }
+
+    /// Paths are in a table of all pairs.
+    pub(super) fn is_dense(&self) -> bool {
+        self.text("fabric").starts_with("dense:")
+    }
+
+    /// The fabric's sizes, as `24x24x24`.
+    pub(super) fn size(&self) -> &str {
+        self.text("fabric")
+            .split_once(':')
+            .map_or("", |(_, size)| size)
+    }
+}

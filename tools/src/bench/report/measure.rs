@@ -1,0 +1,109 @@
+//! Runs this program once for each line of commands below.
+
+use std::env;
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+use crate::failure::{Failure, Outcome};
+use crate::inputs::or_fail;
+
+/// How much.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Extent {
+    /// What the page is to show.
+    Whole,
+    /// Enough to see that all works.
+    Quick,
+}
+
+/// Measures everything. Returns JSON lines. Errors: a run failed.
+pub(super) fn all(extent: Extent) -> Outcome<String> {
+    let program = or_fail(env::current_exe())?;
+    let plan = plan(extent);
+    let mut lines = String::new();
+    for (nth, (figure, options)) in plan.iter().enumerate() {
+        let words: Vec<&str> = options.split_whitespace().collect();
+        eprintln!("{} of {}: sapphire bench {options}", nth + 1, plan.len());
+        let mut command = Command::new(&program);
+        command.args(["bench", "--json"]).args(words);
+        let output = command
+            .stdin(Stdio::null())
+            .stderr(Stdio::inherit())
+            .output();
+        let output = or_fail(output)?;
+        if !output.status.success() {
+            return Err(Failure::Failed(format!(
+                "sapphire bench {options}: {}",
+                output.status
+            )));
+        }
+        for line in String::from_utf8_lossy(&output.stdout).lines() {
+            lines += &tagged(figure, line)?;
+            lines.push('\n');
+        }
+    }
+    Ok(lines)
+}
+
+fn tagged(figure: &str, line: &str) -> Outcome<String> {
+    let mut fields = serde_json::Map::new();
+    fields.insert("figure".to_owned(), figure.into());
+    let value: Value = or_fail(serde_json::from_str(line))?;
+    if let Value::Object(of_line) = value {
+        fields.extend(of_line);
+    }
+    Ok(Value::Object(fields).to_string())
+}
+
+/// Figure and options of each run.
+fn plan(extent: Extent) -> Vec<(&'static str, String)> {
+    let is_whole = extent == Extent::Whole;
+    let (main, time) = match extent {
+        Extent::Whole => ("24x24x24", ""),
+        Extent::Quick => ("5x5x5", " --seconds 0.05 --repeat 3 --requests 2000"),
+    };
+    let rules: &[u32] = match extent {
+        Extent::Whole => &[0, 1, 10, 100, 1_000, 10_000],
+        Extent::Quick => &[0, 10, 1_000],
+    };
+    let sizes: &[&str] = match extent {
+        Extent::Whole => &["5x5x5", "8x8x8", "12x12x12", "16x16x16", "24x24x24"],
+        Extent::Quick => &["3x3x3", "5x5x5"],
+    };
+    let mut plan = Vec::new();
+    let mut add = |figure, options: String| plan.push((figure, format!("{options}{time}")));
+    for rules in rules {
+        let options = format!("--fabric torus:{main} --rules {rules} --workload gid,lid");
+        add("rules", format!("{options} --instructions"));
+    }
+    for size in sizes {
+        add("size", format!("--fabric torus:{size} --workload gid,lid"));
+        add(
+            "size",
+            format!("--fabric dense:{size} --workload gid,lid --instructions"),
+        );
+    }
+    let fabric = format!("--fabric torus:{main}");
+    add(
+        "long",
+        format!("{fabric} --workload table,mpr --instructions"),
+    );
+    add(
+        "ring",
+        format!("{fabric} --workload gid,lid,table,mpr --layer ring"),
+    );
+    let loads = "--loads 10,20,30,40,50,60,70,80,90";
+    add("load", format!("{fabric} --layer ring {loads}"));
+    if is_whole {
+        add("hot", format!("{fabric} --workload gid,lid --hot"));
+    }
+    let nodes = if is_whole { "" } else { " --nodes 100" };
+    for by in ["lid", "gid"] {
+        add(
+            "job",
+            format!("{fabric} --workload job-start --by {by}{nodes}"),
+        );
+    }
+    plan
+}

@@ -1,0 +1,85 @@
+//! `docs/performance.md`: what is measured for it, and how the results become tables and plots.
+//!
+//! Measuring appends nothing to the page: it writes one JSON line per result to
+//! `performance.jsonl`, and the page and its plots are rendered from that file alone, so that the
+//! same file always gives the same page.
+
+mod lines;
+mod measure;
+mod page;
+mod plot;
+mod plots;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use self::lines::Lines;
+use crate::failure::{Failure, Outcome};
+
+#[derive(Debug, Args)]
+pub(super) struct Options {
+    /// Measure everything that DIR/performance.md shows into DIR/performance.jsonl, then render
+    #[arg(long, value_name = "DIR", conflicts_with = "render")]
+    report: Option<PathBuf>,
+    /// With --report: small fabrics and short runs, to see that it works
+    #[arg(long, requires = "report")]
+    quick: bool,
+    /// Render DIR/performance.md and its plots from DIR/performance.jsonl
+    #[arg(long, value_name = "DIR")]
+    render: Option<PathBuf>,
+}
+
+impl Options {
+    pub(super) const fn is_wanted(&self) -> bool {
+        self.report.is_some() || self.render.is_some()
+    }
+}
+
+/// Measures, where asked to, and renders. Errors: a file of the page is missing or cannot be
+/// written; a run failed.
+pub(super) fn run(options: &Options) -> Outcome {
+    let extent = match options.quick {
+        true => measure::Extent::Quick,
+        false => measure::Extent::Whole,
+    };
+    let (Some(directory), is_measured) = (
+        options.report.as_ref().or(options.render.as_ref()),
+        options.report.is_some(),
+    ) else {
+        return Ok(());
+    };
+    let results = directory.join("performance.jsonl");
+    if is_measured {
+        // Found missing before an hour of measuring, not after it.
+        read(&directory.join("performance.md"))?;
+        write(&results, &measure::all(extent)?)?;
+    }
+    render(directory, &Lines::read(&results, &read(&results)?)?)
+}
+
+fn render(directory: &Path, lines: &Lines) -> Outcome {
+    let page = directory.join("performance.md");
+    let rendered = page::with_figures(&read(&page)?, lines);
+    let rendered =
+        rendered.map_err(|what| Failure::Failed(format!("{}: {what}", page.display())))?;
+    let pictures = directory.join("pictures/performance");
+    fs::create_dir_all(&pictures).map_err(|error| cannot(&pictures, &error))?;
+    for (name, plot) in plots::all(lines) {
+        write(&pictures.join(name), &plot)?;
+    }
+    write(&page, &rendered)
+}
+
+fn read(path: &Path) -> Outcome<String> {
+    fs::read_to_string(path).map_err(|error| cannot(path, &error))
+}
+
+fn write(path: &Path, text: &str) -> Outcome {
+    fs::write(path, text).map_err(|error| cannot(path, &error))
+}
+
+fn cannot(path: &Path, error: &std::io::Error) -> Failure {
+    Failure::Failed(format!("{}: {error}", path.display()))
+}

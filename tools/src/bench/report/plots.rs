@@ -1,0 +1,173 @@
+//! The plots of the page.
+
+use serde_json::Value;
+
+use super::lines::{Line, Lines};
+use super::plot::{Plot, Scale, Series};
+
+/// File names and pictures.
+pub(super) fn all(lines: &Lines) -> [(&'static str, String); 4] {
+    [
+        ("rules.svg", rules(lines).svg()),
+        ("size.svg", size(lines).svg()),
+        ("load.svg", load(lines).svg()),
+        ("snapshot.svg", snapshot(lines).svg()),
+    ]
+}
+
+fn rules(lines: &Lines) -> Plot {
+    let all: Vec<&Line> = lines.of("rules").collect();
+    let number = |line: &&Line| line.number("rules").unwrap_or(0.0);
+    let places = distinct(all.iter().map(|line| grouped(number(line))));
+    let series = |name: &str, workload: &str| {
+        let figure = |place: &String| {
+            let is_it =
+                |line: &&&Line| line.is(workload, "memory") && grouped(number(line)) == *place;
+            all.iter().find(is_it).and_then(|line| line.per_core())
+        };
+        Series {
+            name: name.to_owned(),
+            figures: places.iter().map(figure).collect(),
+        }
+    };
+    Plot {
+        title: format!("Rate by rules: {}, in memory, one core", of_fabric(&all)),
+        x_label: "rules of the policy",
+        y_label: "million queries per second of CPU time",
+        y_scale: Scale::Linear,
+        series: vec![series("GID-GID", "gid"), series("LID-LID", "lid")],
+        mark: None,
+        places,
+    }
+}
+
+/// By sizes of torus and dense fabrics: (name, workload, dense).
+fn by_size(
+    lines: &Lines,
+    series: &[(&str, &str, bool)],
+    figure: fn(&Line) -> Option<f64>,
+) -> (Vec<String>, Vec<Series>) {
+    let all: Vec<&Line> = lines.of("size").collect();
+    let sizes = distinct(all.iter().map(|line| line.size().to_owned()));
+    let of = |(name, workload, dense): &(&str, &str, bool)| {
+        let at = |size: &String| {
+            let is_it = |line: &&&Line| {
+                line.is(workload, "memory") && line.is_dense() == *dense && line.size() == size
+            };
+            all.iter().find(is_it).and_then(|line| figure(line))
+        };
+        Series {
+            name: (*name).to_owned(),
+            figures: sizes.iter().map(at).collect(),
+        }
+    };
+    let series = series.iter().map(of).collect();
+    (sizes, series)
+}
+
+fn size(lines: &Lines) -> Plot {
+    let wanted = [
+        ("GID-GID, torus", "gid", false),
+        ("LID-LID, torus", "lid", false),
+        ("GID-GID, dense", "gid", true),
+        ("LID-LID, dense", "lid", true),
+    ];
+    let (places, series) = by_size(lines, &wanted, Line::per_core);
+    Plot {
+        title: "Rate by size: 2 hosts a switch, 1,000 rules, in memory, one core".to_owned(),
+        x_label: "switches of the torus",
+        y_label: "million queries per second of CPU time",
+        y_scale: Scale::Linear,
+        series,
+        mark: None,
+        places,
+    }
+}
+
+fn snapshot(lines: &Lines) -> Plot {
+    let wanted = [
+        ("computed from", "gid", false),
+        ("table of pairs", "gid", true),
+    ];
+    let mebibytes = |line: &Line| line.number("snapshot_bytes").map(|it| it / 1_048_576.0);
+    let (places, mut series) = by_size(lines, &wanted, mebibytes);
+    if let Some(first) = series.first_mut() {
+        first.name = "coordinates".to_owned();
+    }
+    Plot {
+        title: "Snapshot by size and how it holds paths: 2 hosts a switch, 1,000 rules".to_owned(),
+        x_label: "switches of the torus",
+        y_label: "MiB",
+        y_scale: Scale::Powers,
+        series,
+        mark: None,
+        places,
+    }
+}
+
+fn load(lines: &Lines) -> Plot {
+    let all: Vec<&Line> = lines.of("load").take(1).collect();
+    let empty = Vec::new();
+    let first = all.first().copied();
+    let loads = first.and_then(|line| line.get("latency")?.as_array());
+    let loads: &Vec<Value> = loads.unwrap_or(&empty);
+    let names = [
+        ("p50", "p50_ns"),
+        ("p90", "p90_ns"),
+        ("p99", "p99_ns"),
+        ("p99.9", "p999_ns"),
+        ("p99.99", "p9999_ns"),
+    ];
+    let microseconds = |load: &Value, name: &str| Some(load.get(name)?.as_f64()? / 1e3);
+    let series = names.map(|(name, field)| Series {
+        name: name.to_owned(),
+        figures: loads.iter().map(|load| microseconds(load, field)).collect(),
+    });
+    let percent = |load: &Value| load.get("percent").and_then(Value::as_u64);
+    let pause = first.and_then(|line| line.get("pauses")?.get("longest_ns")?.as_f64());
+    Plot {
+        title: format!(
+            "Latency by load: {}, over the ring, 1,000 rules",
+            of_fabric(&all)
+        ),
+        x_label: "load, per cent of the closed loop's rate",
+        places: loads
+            .iter()
+            .map(|load| percent(load).unwrap_or(0).to_string())
+            .collect(),
+        y_label: "us since a request was due",
+        y_scale: Scale::Powers,
+        series: series.into(),
+        mark: pause.map(|ns| ("longest pause".to_owned(), ns / 1e3)),
+    }
+}
+
+/// What the first result was measured on.
+fn of_fabric(lines: &[&Line]) -> String {
+    let size = lines.first().map_or("", |line| line.size());
+    format!("{size} torus, 2 hosts a switch")
+}
+
+/// Each once, in order.
+fn distinct(names: impl Iterator<Item = String>) -> Vec<String> {
+    let mut known = Vec::new();
+    for name in names {
+        if !known.contains(&name) {
+            known.push(name);
+        }
+    }
+    known
+}
+
+/// With commas between thousands.
+pub(super) fn grouped(number: f64) -> String {
+    let digits = format!("{number:.0}");
+    let mut text = String::new();
+    for (nth, digit) in digits.chars().enumerate() {
+        if nth > 0 && (digits.len() - nth) % 3 == 0 {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
