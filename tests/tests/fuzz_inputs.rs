@@ -131,3 +131,31 @@ proptest! {
         prop_assert!(error.is_some() || !needs_more, "{}", FILES[which]);
     }
 }
+
+/// Found by the dumps above: nobody reaches a host that reaches everybody, so that all paths are
+/// alike but none from it is reversible.
+#[test]
+fn a_host_that_nobody_reaches_is_answered_as_the_twin_does() {
+    let directory = tempfile::tempdir().unwrap();
+    write(directory.path(), &DUMPS, &[]);
+    let path = directory.path().join("opensm-lfts.dump");
+    let tables = std::fs::read_to_string(&path).unwrap();
+    let (before, of_switch) = tables.split_once("of switch Lid 6 ").unwrap();
+    let (kept, rest) = of_switch.split_once("0x0018 006 #").unwrap();
+    let (_, rest) = rest.split_once('\n').unwrap();
+    std::fs::write(&path, format!("{before}of switch Lid 6 {kept}{rest}")).unwrap();
+    let inputs = Inputs {
+        fabric: directory.path().to_owned(),
+        engine: EngineChoice::Files,
+        ..Inputs::default()
+    };
+    let compiled = pipeline::compile(&inputs, Stamp::default()).unwrap();
+    assert!(!compiled.snapshot.tells_lengths(), "all paths are alike");
+    let [there, back] = [(24, 30), (30, 24)].map(|(from, to)| {
+        let reply = slow_sa::respond(&compiled.snapshot, &request::path_by_lids(from, to));
+        request::parse(&reply.unwrap()).unwrap()
+    });
+    assert_eq!((there.0, there.1.len()), (0, 1));
+    assert!(!there.1[0].numb_path.reversible());
+    assert_eq!(back.0, 0x0300, "no records");
+}

@@ -3,7 +3,7 @@
 
 use sa_wire::SlVlMask;
 
-use crate::lookup::{PAIRS_UNIFORM, REVERSE_POLICY};
+use crate::lookup::{PAIRS_UNIFORM, REVERSE_PATH, REVERSE_POLICY};
 use crate::records::{
     LANE, LevelRecord, PolicyRecord, PortRecord, RATE_RANKS, SubnetRecord, level_flags,
     pack_capacity, unpack_capacity,
@@ -178,8 +178,10 @@ impl UniformPaths {
                 .map(|class| class.capacity)
         };
         let both = subnet.within_class != 0 && subnet.across_class != 0;
-        // With a column for each LID a port's flag does not say that all of them are reached.
-        let by_flags = both && sections.lid_columns.is_empty();
+        // With a column for each LID a port's flag does not say that all of them are reached; and
+        // where some ports reach others that do not reach them, the way back must be looked up.
+        let both_ways = subnet.judge_reverse & REVERSE_PATH == 0;
+        let by_flags = both && both_ways && sections.lid_columns.is_empty();
         Some(Self {
             within: capacity(subnet.within_class).filter(|_| by_flags)?,
             across: capacity(subnet.across_class)?,
