@@ -1,3 +1,4 @@
 //! What tests across crates share.
 
+pub mod counting;
 pub mod rig;

@@ -5,8 +5,6 @@
 
 mod fastpath_common;
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
 use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Barrier, Mutex};
@@ -25,53 +23,18 @@ use sa_fastpath::sampling::Sampling;
 use sa_fastpath::stats::{StatsSnapshot, WorkerStats};
 use sa_fastpath::worker::{Idle, Worker};
 use sa_snapshot::Snapshot;
+use sa_tests::counting::{Counting, counted};
 use sa_wire::umad::Slot;
 use sm_control::pipeline::{self, Compiled, Stamp};
 
 use fastpath_common::{compiled, requests};
-
-/// Counts what the calling thread does.
-struct Counting;
-
-thread_local! {
-    static CALLS: Cell<u64> = const { Cell::new(0) };
-}
-
-fn count() {
-    // The counter has no destructor, so it can be reached at any time.
-    let _ = CALLS.try_with(|calls| calls.set(calls.get() + 1));
-}
-
-// SAFETY: every method hands its arguments to the system allocator unchanged.
-// WHY: nothing but a global allocator sees every allocation.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        count();
-        // SAFETY: as given.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
-        count();
-        // SAFETY: as given.
-        unsafe { System.dealloc(place, layout) }
-    }
-
-    unsafe fn realloc(&self, place: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        count();
-        // SAFETY: as given.
-        unsafe { System.realloc(place, layout, size) }
-    }
-}
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
 /// Allocator calls of `work` on this thread.
 fn calls_of(work: impl FnOnce()) -> u64 {
-    let before = CALLS.with(Cell::get);
-    work();
-    CALLS.with(Cell::get) - before
+    counted(work).0
 }
 
 /// What OpenSM's dialect cannot say: levels without SL and of one path bit, rules by traffic class

@@ -1,9 +1,5 @@
 //! A worker that serves rings neither allocates nor frees, while clients come, are served and go.
 
-#![allow(unsafe_code)]
-
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -12,41 +8,8 @@ use anyhow::{Result, ensure};
 use sa_client::{Client, Error, request, state};
 use sa_fastpath::port::ring::{Opened, RingOptions, open};
 use sa_fastpath::port::{MadPort, ReplyPort, Verdict};
+use sa_tests::counting::{Counting, counted, uncounted};
 use sa_tests::rig::{Scratch, wait_for};
-
-/// The system's allocator, counting for each thread.
-struct Counting;
-
-thread_local! {
-    static CALLS: Cell<u64> = const { Cell::new(0) };
-}
-
-fn count() {
-    let _ = CALLS.try_with(|calls| calls.set(calls.get() + 1));
-}
-
-// SAFETY: every call goes to the system's allocator unchanged; counting touches a thread-local that
-// needs no allocation.
-// WHY: an allocator is the only place where each allocation is seen.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        count();
-        // SAFETY: the caller's obligations are the system allocator's.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        count();
-        // SAFETY: as above.
-        unsafe { System.dealloc(memory, layout) }
-    }
-
-    unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        count();
-        // SAFETY: as above.
-        unsafe { System.realloc(memory, layout, size) }
-    }
-}
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
@@ -82,9 +45,8 @@ fn serving_rings_allocates_nothing_on_the_worker() -> Result<()> {
     let stop_keeper = Arc::clone(&stop);
     let keeper = std::thread::spawn(move || keeper.run(&stop_keeper, &mut |_| {}));
     let stop_worker = Arc::clone(&stop);
-    let worker = std::thread::spawn(move || -> Result<(u64, u64)> {
-        let (mut served, before) = (0, CALLS.with(Cell::get));
-        let mut late = None;
+    let mut serve = move || -> Result<u64> {
+        let (mut served, mut late) = (0, None);
         while !stop_worker.load(Ordering::Relaxed) {
             let mut verdicts = [Verdict::Silence; 64];
             let slots = port.recv()?;
@@ -102,12 +64,14 @@ fn serving_rings_allocates_nothing_on_the_worker() -> Result<()> {
             }
             // What the slow lane does is not the worker's, and may allocate.
             if let Some(request) = late.take() {
-                let at = CALLS.with(Cell::get);
-                replies.reply(&request, &[7; 9999])?;
-                CALLS.with(|calls| calls.set(at));
+                uncounted(|| replies.reply(&request, &[7; 9999]))?;
             }
         }
-        Ok((served, CALLS.with(Cell::get) - before))
+        Ok(served)
+    };
+    let worker = std::thread::spawn(move || -> Result<(u64, u64)> {
+        let (calls, served) = counted(&mut serve);
+        Ok((served?, calls))
     });
     for _ in 0..ROUNDS {
         let mut clients = (0..5)

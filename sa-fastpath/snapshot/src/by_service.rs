@@ -9,7 +9,7 @@ use core::array;
 use crate::first_rule::SHORT_PASS_WORDS;
 use crate::policy_match::{MatchInput, PKEY_ABSENT, QOS_CLASS_ABSENT, RequestClasses};
 use crate::quick::QuickLevel;
-use crate::records::{ClassRecord, PortRecord, RuleWordRecord, criterion};
+use crate::records::{ClassRecord, PortRecord, criterion};
 use crate::snapshot::Snapshot;
 
 /// Lengths of rule sets that there is a match for. Units: words.
@@ -160,23 +160,8 @@ impl<const W: usize> ByService<'_, W> {
     }
 
     fn rest_of(&self, list: &ClassRecord, sets: [&[u64; W]; 4], best: u32) -> u32 {
-        let index = |value: u32| usize::try_from(value).unwrap_or(usize::MAX);
-        let start = index(list.start);
-        let words = self
-            .snapshot
-            .sections
-            .rule_words
-            .get(start..start + index(list.len));
-        for RuleWordRecord { bits, word, first } in words.unwrap_or_default() {
-            if *first > best {
-                break;
-            }
-            let hits = bits & common(sets, *word);
-            if hits != 0 {
-                return best.min(self.rule_of(*word, hits));
-            }
-        }
-        best
+        let sections = &self.snapshot.sections;
+        sections.first_in_rest(list, |word| common(sets, word), best)
     }
 
     /// The first of some rules of a word; the number of rules for none.

@@ -255,18 +255,25 @@ impl Sections {
         if class.len == 0 {
             return best;
         }
-        self.first_in_rest(class, rows, best)
+        self.first_in_rest(class, |word| rows.common(index(word)), best)
     }
 
+    /// Among the rules that the rest of a list holds. `common`: the rules of a word that are in all
+    /// sets.
     #[inline(always)]
-    fn first_in_rest(&self, class: &ClassRecord, rows: &Rows<'_>, best: u32) -> u32 {
+    pub(crate) fn first_in_rest(
+        &self,
+        class: &ClassRecord,
+        common: impl Fn(u32) -> u64,
+        best: u32,
+    ) -> u32 {
         let start = index(class.start);
         let list = self.rule_words.get(start..start + index(class.len));
         for RuleWordRecord { bits, word, first } in list.unwrap_or_default() {
             if *first > best {
                 break;
             }
-            let hits = bits & rows.common(index(*word));
+            let hits = bits & common(*word);
             if hits != 0 {
                 return best.min(self.rule_of(*word, hits));
             }

@@ -37,6 +37,12 @@ impl PathClassIx {
 pub struct PathCapacity(u8);
 
 impl PathCapacity {
+    /// Between ports that are no switches, or to a switch, over what lies between (packed).
+    #[inline(always)]
+    fn of(from: &PortRecord, between: u8, to: &PortRecord) -> Self {
+        Self(least_capacity(from.edge, least_capacity(between, to.edge)))
+    }
+
     /// As far as a level lets it.
     #[inline(always)]
     #[must_use]
@@ -135,14 +141,24 @@ impl Snapshot {
     /// The end port with this GUID (host order).
     #[inline(always)]
     pub fn port_by_guid(&self, guid: u64) -> Option<PortIx> {
+        let (ix, _) = self.find_guid(guid.to_be_bytes())?;
+        u16::try_from(ix).ok().map(PortIx)
+    }
+
+    /// The end port with this GUID and its place among the ports. Shape: wire bytes.
+    #[inline(always)]
+    fn find_guid(&self, guid: [u8; 8]) -> Option<(usize, &PortRecord)> {
         let places = &*self.sections.guid_index;
         let mask = places.len().wrapping_sub(1);
         let shift = u32::from(self.subnet.guid_shift) & 63;
-        let mut at = place(guid, self.subnet.guid_multiplier, shift);
+        let number = u64::from_be_bytes(guid);
+        let mut at = place(number, self.subnet.guid_multiplier, shift);
         loop {
-            let ix = places.get(at & mask)?.checked_sub(1)?;
-            if self.sections.ports.get(usize::from(ix))?.guid() == guid {
-                return Some(PortIx(ix));
+            // An empty place is no place in the table.
+            let ix = usize::from(*places.get(at & mask)?).wrapping_sub(1);
+            let port = self.sections.ports.get(ix)?;
+            if port.guid == guid {
+                return Some((ix, port));
             }
             at = at.wrapping_add(1);
         }
@@ -253,15 +269,10 @@ impl Snapshot {
             return hint;
         }
         let (from, to) = (self.port(source), self.port(destination));
-        self.torus_sl(hint, from, to)
-    }
-
-    #[inline(always)]
-    fn torus_sl(&self, hint: u8, from: &PortRecord, to: &PortRecord) -> u8 {
-        if from.flags & to.flags & port_flags::IN_TORUS == 0 {
-            return 0;
+        match from.flags & to.flags & port_flags::IN_TORUS {
+            0 => 0,
+            _ => self.common_sl(hint, from, to),
         }
-        hint & 8 | self.quick.datelines.crossed(from, to)
     }
 
     /// True when the two ports may see each other: one port, or a port without P_Keys, or a shared
@@ -284,7 +295,7 @@ impl Snapshot {
     /// The first P_Key that both share, as in the source's table; 0 for none.
     #[inline(always)]
     pub fn shared_pkey(&self, source: PortIx, destination: PortIx) -> u16 {
-        self.first_shared(self.port(source).pkey_set, self.port(destination).pkey_set)
+        self.shared_pkey_between(self.port(source), self.port(destination))
     }
 
     /// True when both hold this partition, at least one as a full member.
@@ -330,10 +341,7 @@ impl Snapshot {
             true => classes.within,
             false => classes.across,
         };
-        Some(PathCapacity(least_capacity(
-            from.edge,
-            least_capacity(class, to.edge),
-        )))
+        Some(PathCapacity::of(from, class, to))
     }
 
     /// The same for a path of this class; none when there is none.
@@ -347,15 +355,8 @@ impl Snapshot {
         if class == PathClassIx::NONE {
             return None;
         }
-        let class = self
-            .sections
-            .path_classes
-            .get(usize::from(class.0))?
-            .capacity;
-        Some(PathCapacity(least_capacity(
-            from.edge,
-            least_capacity(class, to.edge),
-        )))
+        let class = self.sections.path_classes.get(usize::from(class.0))?;
+        Some(PathCapacity::of(from, class.capacity, to))
     }
 
     /// The level of a common policy for a request of these classes.
@@ -423,26 +424,7 @@ impl Snapshot {
         if u64::from_ne_bytes(*prefix) != self.quick.prefix {
             return None;
         }
-        self.record_by_guid(guid.first_chunk()?)
-    }
-
-    /// The end port with this GUID. Shape: wire bytes.
-    #[inline(always)]
-    fn record_by_guid(&self, guid: &[u8; 8]) -> Option<&PortRecord> {
-        let places = &*self.sections.guid_index;
-        let mask = places.len().wrapping_sub(1);
-        let shift = u32::from(self.subnet.guid_shift) & 63;
-        let number = u64::from_be_bytes(*guid);
-        let mut at = place(number, self.subnet.guid_multiplier, shift);
-        loop {
-            let entry = usize::from(*places.get(at & mask)?);
-            // An empty place is no place in the table.
-            let port = self.sections.ports.get(entry.wrapping_sub(1))?;
-            if port.guid == *guid {
-                return Some(port);
-            }
-            at = at.wrapping_add(1);
-        }
+        self.find_guid(*guid.first_chunk()?).map(|(_, port)| port)
     }
 
     /// The end port that owns this LID, as [`Self::port_by_lid`].

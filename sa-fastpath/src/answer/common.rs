@@ -117,6 +117,7 @@ fn match_each(
         let mad = SaMad::from_bytes(&slot.mad);
         let mask = PathCompMask(mad.sa.component_mask.get());
         if let (Some(ends), Ok((record, _))) = (found, PathRecord::ref_from_prefix(&mad.data)) {
+            // As `match_input` says it, for requests whose service id is whole; this costs less.
             let input = MatchInput {
                 qos_class: mask
                     .has(PathCompMask::QOS_CLASS)
@@ -210,12 +211,22 @@ fn classes(snapshot: &Snapshot, slot: &Slot, ends: &Ends<'_>) -> [PathClassIx; 2
         return ends.classes;
     };
     let dlid = named(PathCompMask::DLID, record.dlid.get(), to);
-    let there = snapshot.path_class(from, to, dlid);
-    if !snapshot.reverse_path_may_differ() {
-        return [there, there];
-    }
     let slid = named(PathCompMask::SLID, record.slid.get(), from);
-    [there, snapshot.path_class(to, from, slid)]
+    both_ways(snapshot, (from, slid), (to, dlid))
+}
+
+/// Classes of the path between two LIDs of ports, and of its way back where that may differ.
+#[inline(always)]
+pub(super) fn both_ways(
+    snapshot: &Snapshot,
+    (from, slid): (&PortRecord, u16),
+    (to, dlid): (&PortRecord, u16),
+) -> [PathClassIx; 2] {
+    let there = snapshot.path_class(from, to, dlid);
+    match snapshot.reverse_path_may_differ() {
+        true => [there, snapshot.path_class(to, from, slid)],
+        false => [there; 2],
+    }
 }
 
 /// Writes the reply. None, and nothing written, when the first path that is tried is not simply

@@ -49,7 +49,7 @@ pub(super) fn answer(
     let requester = snapshot
         .port_by_lid(requester_lid)
         .ok_or(Stop::Drop(DropReason::Requester))?;
-    if query.likely_many(mad) {
+    if query.likely_many() {
         return Err(Stop::Punt(PuntReason::LongTable));
     }
     let ends = MultiPathEnds::find(snapshot, mad)?;
@@ -78,6 +78,8 @@ pub struct MultiPathQuery {
     path: PathQuery,
     /// Paths wanted in all.
     most: u8,
+    /// Sources by destinations.
+    pairs: u16,
     /// NumbPath, which chooses the mode even when the component mask leaves it out.
     numb_path: u8,
 }
@@ -94,13 +96,8 @@ impl MultiPathQuery {
 
     /// True when there will be more paths than fit one MAD, if there are any between all ends: then
     /// nothing is gained by looking here first.
-    fn likely_many(&self, mad: &SaMad) -> bool {
-        let Ok(request) = MultiPathRequest::parse(&mad.data) else {
-            return false;
-        };
-        let (sources, destinations) = (request.record.sgid_count, request.record.dgid_count);
-        let pairs = u16::from(sources) * u16::from(destinations);
-        let wanted = pairs.min(u16::from(self.most));
+    fn likely_many(&self) -> bool {
+        let wanted = self.pairs.min(u16::from(self.most));
         self.numb_path != ALTERNATES && usize::from(wanted) > INLINE_RECORDS
     }
 
@@ -125,6 +122,7 @@ impl MultiPathQuery {
             } else {
                 MOST_PATHS
             },
+            pairs: u16::from(request.record.sgid_count) * u16::from(request.record.dgid_count),
             numb_path,
         })
     }

@@ -4,7 +4,7 @@
 use sa_snapshot::{LevelsFrom, PathClassIx, PortIx, PortRecord, Snapshot};
 use sa_wire::path_record::{PathCompMask, PathRecord};
 
-use super::common::{Ends, terms};
+use super::common::{Ends, both_ways, terms};
 use super::{Enough, PathQuery};
 
 /// A request's source, and what all its paths have in common.
@@ -95,10 +95,6 @@ impl<'a> Origin<'a> {
         if !self.snapshot.has_pair_table() {
             return [PathClassIx::NONE; 2];
         }
-        let there = self.snapshot.path_class(self.source, to, dlid);
-        match self.snapshot.reverse_path_may_differ() {
-            true => [there, self.snapshot.path_class(to, self.source, self.slid)],
-            false => [there; 2],
-        }
+        both_ways(self.snapshot, (self.source, self.slid), (to, dlid))
     }
 }

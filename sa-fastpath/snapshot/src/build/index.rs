@@ -92,9 +92,13 @@ impl Index {
         if rules <= SCANNED_RULES {
             return None;
         }
+        let criteria: Vec<Criterion> = dimensions
+            .iter()
+            .map(|sets| Criterion::new(sets, rules))
+            .collect();
         let homes = match rules {
-            ..=FEW_RULES => few_homes(dimensions, rules),
-            _ => homes(dimensions, rules, &PREFERENCE),
+            ..=FEW_RULES => few_homes(&criteria, rules),
+            _ => homes(&criteria, rules, &PREFERENCE),
         };
         let (mut order, ends_words, mut scanned_words) = order(&homes);
         if rules <= FEW_RULES && ends_words == 0 {
@@ -169,16 +173,16 @@ impl Index {
 
 /// By rule, where there are few: lists of as few kinds as leave a short pass, those that take the
 /// most rules first. What asks for ends only is scanned with the rest.
-fn few_homes(dimensions: &[&[Vec<u64>]], rules: usize) -> Vec<Home> {
+fn few_homes(criteria: &[Criterion], rules: usize) -> Vec<Home> {
     let mut chosen: Vec<usize> = Vec::new();
     loop {
-        let found = homes(dimensions, rules, &chosen);
+        let found = homes(criteria, rules, &chosen);
         let is_listed = |home: &&Home| **home > Home::Scan;
         let listed = found.iter().filter(is_listed).count();
         let with = |at: usize| {
             let mut more = chosen.clone();
             more.push(at);
-            homes(dimensions, rules, &more)
+            homes(criteria, rules, &more)
                 .iter()
                 .filter(is_listed)
                 .count()
@@ -198,11 +202,7 @@ fn few_homes(dimensions: &[&[Vec<u64>]], rules: usize) -> Vec<Home> {
 }
 
 /// By rule. `preference`: the kinds of lists, as in [`PREFERENCE`].
-fn homes(dimensions: &[&[Vec<u64>]], rules: usize, preference: &[usize]) -> Vec<Home> {
-    let criteria: Vec<Criterion> = dimensions
-        .iter()
-        .map(|sets| Criterion::new(sets, rules))
-        .collect();
+fn homes(criteria: &[Criterion], rules: usize, preference: &[usize]) -> Vec<Home> {
     // Half as many rules as a scan has words cost about as much as the scan.
     let longest = u32::try_from(rules / 128).unwrap_or(u32::MAX).max(8);
     let home = |rule: usize| {
