@@ -1,0 +1,391 @@
+//! What the preload library in OpenSM and sapphired say to each other, over a Unix stream socket of
+//! one host.
+//!
+//! sapphired connects and says [`Frame::Hello`]; the library answers [`Frame::Welcome`], or
+//! [`Frame::Busy`] and hangs up. From then on either side speaks whenever it has something to say.
+//! Whoever hangs up has given up all it held: the library takes the read methods back at once.
+//!
+//! Shape: a length (u32), a kind (u8), then the body; numbers in the host's byte order. The length
+//! counts kind and body.
+
+#![forbid(unsafe_code)]
+
+use std::fmt;
+use std::io::{self, Read, Write};
+
+/// Version of this protocol. Both must be of one.
+pub const VERSION: u32 = 1;
+
+/// Where the library listens, where nothing else is said.
+pub const DEFAULT_SOCKET: &str = "/run/sapphire/opensm.sock";
+
+/// Environment variable of OpenSM that names another socket.
+pub const SOCKET_VARIABLE: &str = "SAPPHIRE_SPLIT_SOCKET";
+
+/// QP of subscribers that are reached over this socket: a Report that OpenSM sends there is handed
+/// to sapphired as [`Frame::Report`] and never leaves the host. No QP has this number.
+pub const SUBSCRIBER_QP: u32 = 0x00ff_ff5a;
+
+/// Bytes of a umad header with a P_Key index.
+pub const HEADER_BYTES: usize = 64;
+
+/// Bytes of a MAD.
+pub const MAD_BYTES: usize = 256;
+
+/// Longest frame: a table of a very large fabric. Units: bytes.
+pub const LONGEST: u32 = 256 << 20;
+
+/// Methods of the SA that read: what is split off. Get, GetTable, GetTraceTable, GetMulti.
+pub const READ_METHODS: [u8; 4] = [0x01, 0x12, 0x13, 0x14];
+
+/// A request as OpenSM is to read it from its umad file: where it comes from, and the MAD. The agent
+/// id in the header is OpenSM's business and is overwritten.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Packet {
+    /// As of the kernel: `struct ib_user_mad_hdr`.
+    pub header: [u8; HEADER_BYTES],
+    /// One MAD.
+    pub mad: [u8; MAD_BYTES],
+}
+
+/// One thing that is said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Frame {
+    /// From sapphired, first of all: its [`VERSION`].
+    Hello(u32),
+    /// From the library, in reply.
+    Welcome(Welcome),
+    /// From the library, in reply: another daemon is connected. Then it hangs up.
+    Busy,
+    /// From sapphired: give the read methods free. Answered by [`Frame::Reads`].
+    GiveFree,
+    /// From sapphired: take them back. Answered by [`Frame::Reads`].
+    TakeBack,
+    /// From the library: who has the read methods now. Comes unasked too.
+    Reads(Reads),
+    /// From sapphired: something OpenSM is to answer. Its transaction id may be anything; the
+    /// reply has it again.
+    Request(u64, Packet),
+    /// From the library: OpenSM's whole reply to the request with this number, with as many records
+    /// as there are behind the headers of one MAD.
+    Reply(u64, Vec<u8>),
+    /// From sapphired: something OpenSM does not answer, as the reply to a Report.
+    Tell(Packet),
+    /// From the library: a Report to [`SUBSCRIBER_QP`].
+    Report(Packet),
+}
+
+/// Who is there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Welcome {
+    /// [`VERSION`] of the library.
+    pub version: u32,
+    /// Process id of OpenSM.
+    pub pid: u32,
+    /// Device number N of the `umadN` that OpenSM serves the SA on; `u32::MAX` before it does.
+    pub umad: u32,
+    /// Who has the read methods.
+    pub reads: Reads,
+}
+
+/// Who has the read methods on OpenSM's port.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reads {
+    /// OpenSM.
+    Held,
+    /// Nobody: they may be registered.
+    Free,
+    /// OpenSM wants them and the kernel refuses, with this error number: somebody else has them.
+    Refused(i32),
+}
+
+/// What is wrong with what the other side sent.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ReceiveError {
+    /// The connection broke, or ended in the middle of a frame.
+    Io(io::Error),
+    /// It was ended between two frames.
+    Closed,
+    /// Not of this protocol, in words.
+    Strange(String),
+}
+
+impl fmt::Display for ReceiveError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Io(error) => error.fmt(f),
+            Self::Closed => f.write_str("the other side hung up"),
+            Self::Strange(what) => write!(f, "the other side does not speak this protocol: {what}"),
+        }
+    }
+}
+
+impl std::error::Error for ReceiveError {}
+
+impl From<io::Error> for ReceiveError {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+mod kind {
+    pub(super) const HELLO: u8 = 1;
+    pub(super) const WELCOME: u8 = 2;
+    pub(super) const BUSY: u8 = 3;
+    pub(super) const GIVE_FREE: u8 = 4;
+    pub(super) const TAKE_BACK: u8 = 5;
+    pub(super) const READS: u8 = 6;
+    pub(super) const REQUEST: u8 = 7;
+    pub(super) const REPLY: u8 = 8;
+    pub(super) const TELL: u8 = 9;
+    pub(super) const REPORT: u8 = 10;
+}
+
+impl Frame {
+    /// Writes it whole. Errors: those of the connection; longer than [`LONGEST`].
+    pub fn send(&self, to: &mut impl Write) -> io::Result<()> {
+        to.write_all(&self.bytes()?)
+    }
+
+    /// As it is sent. Errors: longer than [`LONGEST`].
+    pub fn bytes(&self) -> io::Result<Vec<u8>> {
+        let mut bytes = vec![0; 4];
+        self.append(&mut bytes);
+        let length = u32::try_from(bytes.len() - 4).ok();
+        let length = length.filter(|length| *length <= LONGEST);
+        let length = length.ok_or(io::ErrorKind::InvalidInput)?;
+        if let Some(place) = bytes.first_chunk_mut() {
+            *place = length.to_ne_bytes();
+        }
+        Ok(bytes)
+    }
+
+    fn append(&self, bytes: &mut Vec<u8>) {
+        match self {
+            Self::Hello(version) => {
+                bytes.push(kind::HELLO);
+                bytes.extend(version.to_ne_bytes());
+            }
+            Self::Welcome(welcome) => {
+                bytes.push(kind::WELCOME);
+                for number in [welcome.version, welcome.pid, welcome.umad] {
+                    bytes.extend(number.to_ne_bytes());
+                }
+                append_reads(bytes, welcome.reads);
+            }
+            Self::Busy => bytes.push(kind::BUSY),
+            Self::GiveFree => bytes.push(kind::GIVE_FREE),
+            Self::TakeBack => bytes.push(kind::TAKE_BACK),
+            Self::Reads(reads) => {
+                bytes.push(kind::READS);
+                append_reads(bytes, *reads);
+            }
+            Self::Request(number, packet) => {
+                bytes.push(kind::REQUEST);
+                bytes.extend(number.to_ne_bytes());
+                append_packet(bytes, packet);
+            }
+            Self::Reply(number, mad) => {
+                bytes.push(kind::REPLY);
+                bytes.extend(number.to_ne_bytes());
+                bytes.extend(mad);
+            }
+            Self::Tell(packet) => {
+                bytes.push(kind::TELL);
+                append_packet(bytes, packet);
+            }
+            Self::Report(packet) => {
+                bytes.push(kind::REPORT);
+                append_packet(bytes, packet);
+            }
+        }
+    }
+
+    /// Waits for a frame. Errors: [`ReceiveError`].
+    pub fn receive(from: &mut impl Read) -> Result<Self, ReceiveError> {
+        let mut length = [0; 4];
+        match from.read(&mut length)? {
+            0 => return Err(ReceiveError::Closed),
+            got => from.read_exact(length.get_mut(got..).unwrap_or_default())?,
+        }
+        let length = u32::from_ne_bytes(length);
+        if !(1..=LONGEST).contains(&length) {
+            return Err(ReceiveError::Strange(format!("a frame of {length} bytes")));
+        }
+        // Grows with what really comes: a length is quickly claimed.
+        let mut bytes = Vec::new();
+        from.take(length.into()).read_to_end(&mut bytes)?;
+        if u32::try_from(bytes.len()) != Ok(length) {
+            return Err(ReceiveError::Io(io::ErrorKind::UnexpectedEof.into()));
+        }
+        Self::parse(&bytes).ok_or_else(|| {
+            let kind = bytes.first().copied().unwrap_or_default();
+            ReceiveError::Strange(format!("a frame of kind {kind} with {length} bytes"))
+        })
+    }
+
+    /// Of kind and body.
+    fn parse(bytes: &[u8]) -> Option<Self> {
+        let (kind, body) = bytes.split_first()?;
+        let mut body = Body(body);
+        let frame = match *kind {
+            kind::HELLO => Self::Hello(body.number()?),
+            kind::WELCOME => Self::Welcome(Welcome {
+                version: body.number()?,
+                pid: body.number()?,
+                umad: body.number()?,
+                reads: body.reads()?,
+            }),
+            kind::BUSY => Self::Busy,
+            kind::GIVE_FREE => Self::GiveFree,
+            kind::TAKE_BACK => Self::TakeBack,
+            kind::READS => Self::Reads(body.reads()?),
+            kind::REQUEST => Self::Request(body.long()?, body.packet()?),
+            kind::REPLY => Self::Reply(body.long()?, core::mem::take(&mut body.0).to_vec()),
+            kind::TELL => Self::Tell(body.packet()?),
+            kind::REPORT => Self::Report(body.packet()?),
+            _ => return None,
+        };
+        body.0.is_empty().then_some(frame)
+    }
+}
+
+fn append_reads(bytes: &mut Vec<u8>, reads: Reads) {
+    let (state, error) = match reads {
+        Reads::Held => (0u32, 0),
+        Reads::Free => (1, 0),
+        Reads::Refused(error) => (2, error),
+    };
+    bytes.extend(state.to_ne_bytes());
+    bytes.extend(error.to_ne_bytes());
+}
+
+fn append_packet(bytes: &mut Vec<u8>, packet: &Packet) {
+    bytes.extend(packet.header);
+    bytes.extend(packet.mad);
+}
+
+/// What is left of a body.
+struct Body<'a>(&'a [u8]);
+
+impl Body<'_> {
+    fn take<const N: usize>(&mut self) -> Option<[u8; N]> {
+        let (taken, rest) = self.0.split_first_chunk()?;
+        self.0 = rest;
+        Some(*taken)
+    }
+
+    fn number(&mut self) -> Option<u32> {
+        self.take().map(u32::from_ne_bytes)
+    }
+
+    fn long(&mut self) -> Option<u64> {
+        self.take().map(u64::from_ne_bytes)
+    }
+
+    fn packet(&mut self) -> Option<Packet> {
+        Some(Packet {
+            header: self.take()?,
+            mad: self.take()?,
+        })
+    }
+
+    fn reads(&mut self) -> Option<Reads> {
+        let state = self.number()?;
+        let error = self.take().map(i32::from_ne_bytes)?;
+        match state {
+            0 => Some(Reads::Held),
+            1 => Some(Reads::Free),
+            2 => Some(Reads::Refused(error)),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn packet(seed: u8) -> Packet {
+        Packet {
+            header: [seed; HEADER_BYTES],
+            mad: [seed ^ 0xff; MAD_BYTES],
+        }
+    }
+
+    fn all() -> Vec<Frame> {
+        vec![
+            Frame::Hello(VERSION),
+            Frame::Welcome(Welcome {
+                version: VERSION,
+                pid: 77,
+                umad: 3,
+                reads: Reads::Refused(22),
+            }),
+            Frame::Busy,
+            Frame::GiveFree,
+            Frame::TakeBack,
+            Frame::Reads(Reads::Held),
+            Frame::Reads(Reads::Free),
+            Frame::Request(1 << 40, packet(1)),
+            Frame::Reply(5, vec![9; 100_000]),
+            Frame::Reply(6, Vec::new()),
+            Frame::Tell(packet(2)),
+            Frame::Report(packet(3)),
+        ]
+    }
+
+    #[test]
+    fn what_is_sent_is_received() {
+        let frames = all();
+        let mut wire = Vec::new();
+        for frame in &frames {
+            frame.send(&mut wire).unwrap();
+        }
+        let mut wire = wire.as_slice();
+        for frame in frames {
+            assert_eq!(Frame::receive(&mut wire).unwrap(), frame);
+        }
+        assert!(matches!(
+            Frame::receive(&mut wire),
+            Err(ReceiveError::Closed)
+        ));
+    }
+
+    #[test]
+    fn every_cut_and_every_other_length_is_an_error() {
+        for frame in all() {
+            let whole = frame.bytes().unwrap();
+            for cut in 1..whole.len().min(600) {
+                assert!(Frame::receive(&mut &whole[..cut]).is_err());
+            }
+            if matches!(frame, Frame::Reply(..)) {
+                continue;
+            }
+            let mut longer = whole.clone();
+            longer.push(0);
+            let length = u32::try_from(longer.len() - 4).unwrap();
+            longer[..4].copy_from_slice(&length.to_ne_bytes());
+            assert!(matches!(
+                Frame::receive(&mut longer.as_slice()),
+                Err(ReceiveError::Strange(_))
+            ));
+        }
+    }
+
+    #[test]
+    fn impossible_frames_are_refused() {
+        for bytes in [
+            &[0u8, 0, 0, 0][..],
+            &u32::MAX.to_ne_bytes(),
+            &[1, 0, 0, 0, 99],
+        ] {
+            let mut bytes = bytes;
+            assert!(matches!(
+                Frame::receive(&mut bytes),
+                Err(ReceiveError::Strange(_))
+            ));
+        }
+    }
+}
