@@ -177,6 +177,12 @@ impl<P: MadPort> Worker<P> {
         Ok(())
     }
 
+    /// What it was made of, for another worker: the port, the view of the snapshot, the way to the
+    /// slow lane.
+    pub fn into_parts(self) -> (P, Reader, PuntSender) {
+        (self.port, self.reader, self.punt)
+    }
+
     /// The port, for tests that look behind the worker.
     pub const fn port(&mut self) -> &mut P {
         &mut self.port

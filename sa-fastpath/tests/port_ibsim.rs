@@ -308,11 +308,58 @@ fn a_gone_simulator_closes_the_port() -> Outcome {
     fabric.ibsim().stop();
     let to = Destination::sa(Lid::new(1)?);
     let outcome = client.submit(&to, &request(method::GET, 1), Patience::default());
-    assert!(matches!(outcome, Err(PortError::Closed)), "{outcome:?}");
+    assert!(
+        matches!(outcome, Err(PortError::Gone { .. })),
+        "{outcome:?}"
+    );
     assert!(matches!(
         attachment.port(),
         Err(AttachError::NoServer { .. })
     ));
+    Ok(())
+}
+
+/// A worker that only listens finds out by itself, whichever way it waits, and a new one serves.
+#[test]
+fn a_simulator_that_returns_is_attached_anew() -> Outcome {
+    if let Some(why) = Fabric::unavailable() {
+        return skip(&why);
+    }
+    let mut fabric = Fabric::start(TWO_HOSTS)?;
+    let server = Attachment::new(&on(&fabric, "H1").manager())?;
+    let (mut spinning, mut waiting) = (server.serve()?, server.serve()?);
+    let (facts, _) = (
+        spinning.recv()?.len(),
+        waiting.wait(Duration::from_millis(1))?,
+    );
+    assert_eq!(facts, 0);
+    fabric.ibsim().stop();
+    let deadline = Instant::now() + Duration::from_secs(20);
+    let spun = loop {
+        match spinning.recv() {
+            Ok(_) => assert!(Instant::now() < deadline, "it is not noticed"),
+            Err(error) => break error,
+        }
+    };
+    let waited = loop {
+        match waiting.wait(Duration::from_millis(50)) {
+            Ok(()) => assert!(Instant::now() < deadline, "it is not noticed"),
+            Err(error) => break error,
+        }
+    };
+    assert!(spun.is_gone() && waited.is_gone(), "{spun}; {waited}");
+    let absent = Attachment::new(&on(&fabric, "H1").manager());
+    assert!(matches!(absent, Err(AttachError::NoServer { .. })));
+
+    fabric.restart()?;
+    fabric.configure("H1", &[])?;
+    let server = Attachment::new(&on(&fabric, "H1").manager())?;
+    let responder = Responder::start(server.serve()?, echo);
+    let mut client = Attachment::new(&on(&fabric, "H2"))?.client()?;
+    let to = Destination::sa(Lid::new(1)?);
+    let mad = request(method::GET, 1);
+    client.ask(&to, &mad, Patience::default(), &mut Reply::default())?;
+    assert_eq!(responder.stop()?.counters().sent, 1);
     Ok(())
 }
 

@@ -214,9 +214,41 @@ fn a_vanished_device_is_an_error() -> Outcome {
     drop(far);
     let outcome = port.send(&[Verdict::Reply(256)]);
     assert!(
-        matches!(outcome, Err(PortError::Os { .. } | PortError::Closed)),
+        matches!(outcome, Err(PortError::Gone { .. })),
         "{outcome:?}"
     );
+    for _ in 0..3 {
+        let outcome = port.recv().map(|lent| lent.len());
+        assert!(
+            outcome.as_ref().is_err_and(PortError::is_gone),
+            "{outcome:?}"
+        );
+    }
+    Ok(())
+}
+
+/// What came is still served; then the worker ends.
+#[test]
+fn released_methods_end_the_worker() -> Outcome {
+    let (umad, mut far) = pair()?;
+    let mut port = umad.worker()?;
+    far.write_all(&packet(|_| {}, &request(method::GET, 1)))?;
+    umad.release();
+    assert_eq!(turn(&mut port, &mut echo)?, 1);
+    assert!(port.recv().is_err_and(|error| error.is_gone()));
+    Ok(())
+}
+
+#[test]
+fn what_a_port_hides_is_seen_from_outside() -> Outcome {
+    let (umad, mut far) = pair()?;
+    let mut port = umad.worker()?;
+    let seen = port.stats().ok_or("a umad port counts")?;
+    far.write_all(&packet(|_| {}, &request(method::GET, 1)))?;
+    far.write_all(&packet(|_| {}, &request(method::GET_RESP, 2)))?;
+    turn(&mut port, &mut echo)?;
+    let seen = seen.snapshot();
+    assert_eq!((seen.received, seen.sent, seen.foreign), (1, 1, 1));
     Ok(())
 }
 

@@ -6,20 +6,20 @@ mod port_support;
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{Read, Write};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use port_support::{Outcome, Responder, echo, request, skip, turn};
 use sa_fastpath::port::umad::{low_transaction, packet_pair};
-use sa_fastpath::port::uring::{UringError, UringPort};
-use sa_fastpath::port::{BATCH, MadPort, PortError, Verdict};
+use sa_fastpath::port::uring::{Submit, UringError, UringPort};
+use sa_fastpath::port::{MadPort, Verdict};
 use sa_wire::mad::method;
 use sa_wire::umad::Slot;
 use zerocopy::IntoBytes;
 
 /// The port and its far end, or why there is none.
-fn pair() -> Result<Result<(UringPort, File), String>, Box<dyn std::error::Error>> {
+fn pair(submit: Submit) -> Result<Result<(UringPort, File), String>, Box<dyn std::error::Error>> {
     let (near, far) = packet_pair()?;
-    match UringPort::over_packets(near) {
+    match UringPort::over_packets_by(near, submit) {
         Ok(port) => Ok(Ok((port, File::from(far)))),
         Err(error @ UringError::Ring { .. }) => Ok(Err(format!("skipped: {error}"))),
         Err(error) => Err(error.into()),
@@ -35,7 +35,12 @@ fn packet(transaction: u64) -> Vec<u8> {
 
 #[test]
 fn requests_come_in_order_and_replies_go_back() -> Outcome {
-    let (mut port, mut far) = match pair()? {
+    requests_come_in_order_and_replies_go_back_by(Submit::Worker)?;
+    requests_come_in_order_and_replies_go_back_by(Submit::Kernel)
+}
+
+fn requests_come_in_order_and_replies_go_back_by(submit: Submit) -> Outcome {
+    let (mut port, mut far) = match pair(submit)? {
         Ok(both) => both,
         Err(why) => return skip(&why),
     };
@@ -72,7 +77,12 @@ fn requests_come_in_order_and_replies_go_back() -> Outcome {
 
 #[test]
 fn silence_and_punts_send_nothing() -> Outcome {
-    let (mut port, mut far) = match pair()? {
+    silence_and_punts_send_nothing_by(Submit::Worker)?;
+    silence_and_punts_send_nothing_by(Submit::Kernel)
+}
+
+fn silence_and_punts_send_nothing_by(submit: Submit) -> Outcome {
+    let (mut port, mut far) = match pair(submit)? {
         Ok(both) => both,
         Err(why) => return skip(&why),
     };
@@ -94,7 +104,12 @@ fn silence_and_punts_send_nothing() -> Outcome {
 
 #[test]
 fn ten_thousand_closed_loop_from_another_thread() -> Outcome {
-    let (port, mut far) = match pair()? {
+    ten_thousand_closed_loop_from_another_thread_by(Submit::Worker)?;
+    ten_thousand_closed_loop_from_another_thread_by(Submit::Kernel)
+}
+
+fn ten_thousand_closed_loop_from_another_thread_by(submit: Submit) -> Outcome {
+    let (port, mut far) = match pair(submit)? {
         Ok(both) => both,
         Err(why) => return skip(&why),
     };
@@ -111,7 +126,7 @@ fn ten_thousand_closed_loop_from_another_thread() -> Outcome {
         assert_eq!(low_transaction(&buffer[64..]), Some(got));
         got += 1;
     }
-    let counters = *responder.stop()?.counters();
+    let counters = responder.stop()?.counters();
     assert_eq!(
         (counters.received, counters.sent, counters.unsent),
         (10_000, 10_000, 0)
@@ -121,22 +136,24 @@ fn ten_thousand_closed_loop_from_another_thread() -> Outcome {
 
 #[test]
 fn a_closed_far_end_closes_the_port() -> Outcome {
-    let (mut port, far) = match pair()? {
+    a_closed_far_end_closes_the_port_by(Submit::Worker)?;
+    a_closed_far_end_closes_the_port_by(Submit::Kernel)
+}
+
+fn a_closed_far_end_closes_the_port_by(submit: Submit) -> Outcome {
+    let (mut port, far) = match pair(submit)? {
         Ok(both) => both,
         Err(why) => return skip(&why),
     };
     assert_eq!(port.recv()?.len(), 0);
     drop(far);
-    let mut last = None;
-    for _ in 0..BATCH {
-        if let Err(error) = port.recv() {
-            last = Some(error);
-            break;
+    let deadline = Instant::now() + Duration::from_secs(5);
+    let error = loop {
+        match port.recv() {
+            Ok(_) => assert!(Instant::now() < deadline, "it is not noticed"),
+            Err(error) => break error,
         }
-    }
-    assert!(
-        matches!(last, Some(PortError::Closed | PortError::Os { .. })),
-        "{last:?}"
-    );
+    };
+    assert!(error.is_gone(), "{error}");
     Ok(())
 }

@@ -47,25 +47,20 @@ impl Fabric {
     /// Starts ibsim on the text of a net file and waits until it takes clients.
     pub fn start(net: &str) -> io::Result<Self> {
         let scratch = Scratch::new()?;
-        let file = scratch.path().join("net");
-        fs::write(&file, net)?;
+        fs::write(scratch.path().join("net"), net)?;
         let base = format!("sapphire-{}", scratch.name());
-        let mut command = Command::new(program("ibsim")?);
-        command
-            .args(["-n", "-s"])
-            .arg(&file)
-            .env("IBSIM_SOCKNAME", &base);
-        let mut ibsim = Process::spawn("ibsim", &mut command, scratch.path())?;
-        let listens = || {
-            ibsim.check()?;
-            Ok(connects(&format!("{base}:ctl")))
-        };
-        wait_for("ibsim to take clients", START, listens)?;
         Ok(Self {
-            ibsim,
+            ibsim: simulate(&base, scratch.path())?,
             scratch,
             base,
         })
+    }
+
+    /// Ends ibsim and starts another one on the same net file and under the same name.
+    pub fn restart(&mut self) -> io::Result<()> {
+        self.ibsim.stop();
+        self.ibsim = simulate(&self.base, self.scratch.path())?;
+        Ok(())
     }
 
     /// The simulator's socket name, for native clients.
@@ -235,6 +230,22 @@ fn field(line: &str) -> Option<(&str, &str)> {
     let line = line.strip_prefix("\t\t")?;
     let (name, rest) = line.split_once('.')?;
     Some((name.trim(), rest.trim_start_matches('.').trim()))
+}
+
+/// Starts ibsim on the file `net` of a directory and waits until it takes clients.
+fn simulate(base: &str, dir: &Path) -> io::Result<Process> {
+    let mut command = Command::new(program("ibsim")?);
+    command
+        .args(["-n", "-s"])
+        .arg(dir.join("net"))
+        .env("IBSIM_SOCKNAME", base);
+    let mut ibsim = Process::spawn("ibsim", &mut command, dir)?;
+    let listens = || {
+        ibsim.check()?;
+        Ok(connects(&format!("{base}:ctl")))
+    };
+    wait_for("ibsim to take clients", START, listens)?;
+    Ok(ibsim)
 }
 
 /// A child process; ended when dropped.

@@ -1,5 +1,12 @@
 //! A native client of the fabric simulator ibsim, for end-to-end tests with a real SM and real
-//! clients; a functional test bed, never a benchmark.
+//! clients. Whole MADs, RMPP by our own code, up to ten clients per simulator.
+//!
+//! What is measured over it is ibsim first: one thread, 95,000 to 110,000 requests and answers per
+//! second whoever answers.
+//!
+//! The simulator says nothing when it ends. Ports look for it now and then while nothing comes, and
+//! end with [`PortError::Gone`](super::PortError::Gone); a simulator that is started again knows
+//! none of its clients, so they attach anew.
 //!
 //! Attached first to the SM's node with `issm`, it gets every SA request sent to the SM's LID,
 //! while an SM attached second to the same node brings the subnet up.

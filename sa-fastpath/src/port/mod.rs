@@ -6,9 +6,12 @@ pub mod umad;
 #[cfg(feature = "uring")]
 pub mod uring;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use sa_wire::umad::Slot;
+
+use self::umad::PortStats;
 
 /// How many requests a worker takes at once.
 pub const BATCH: usize = 64;
@@ -64,6 +67,11 @@ pub trait MadPort {
         Ok(())
     }
 
+    /// What the port hides, counted; none where it hides nothing.
+    fn stats(&self) -> Option<Arc<PortStats>> {
+        None
+    }
+
     /// Carries out one verdict per slot of the last `recv` and takes the slots back. Returns how
     /// many replies could not be sent (counted drops).
     fn send(&mut self, verdicts: &[Verdict]) -> Result<usize, PortError>;
@@ -93,6 +101,11 @@ pub trait ReplyPort: Send {
     fn repeats(&self) -> bool {
         false
     }
+
+    /// What this handle hides, counted; none where it hides nothing.
+    fn stats(&self) -> Option<Arc<PortStats>> {
+        None
+    }
 }
 
 /// A transport that stopped working.
@@ -106,10 +119,41 @@ pub enum PortError {
         /// The errno.
         errno: i32,
     },
+    /// What the port was attached to is gone, and with it the port: an HCA that was removed, a
+    /// simulator that ended. It may come back, to be attached anew.
+    Gone {
+        /// What was attempted.
+        what: &'static str,
+        /// The errno.
+        errno: i32,
+    },
     /// The peer went away.
     Closed,
     /// The MAD does not fit this transport.
     TooLong,
+}
+
+impl PortError {
+    /// True when the port may be attached anew later.
+    pub const fn is_gone(&self) -> bool {
+        matches!(self, Self::Gone { .. } | Self::Closed)
+    }
+
+    /// Tells an errno that stays for ever from others.
+    pub(crate) const fn of(what: &'static str, errno: i32) -> Self {
+        match errno {
+            // A removed umad port: the first three. Sockets without a far end: the others.
+            libc::EIO
+            | libc::ENODEV
+            | libc::ENXIO
+            | libc::EBADF
+            | libc::EPIPE
+            | libc::ECONNRESET
+            | libc::ECONNREFUSED
+            | libc::ENOTCONN => Self::Gone { what, errno },
+            _ => Self::Os { what, errno },
+        }
+    }
 }
 
 impl core::fmt::Display for PortError {
@@ -117,6 +161,10 @@ impl core::fmt::Display for PortError {
         match self {
             Self::Os { what, errno } => {
                 write!(f, "{what}: {}", std::io::Error::from_raw_os_error(*errno))
+            }
+            Self::Gone { what, errno } => {
+                let cause = std::io::Error::from_raw_os_error(*errno);
+                write!(f, "{what}: {cause}; what this port was attached to is gone")
             }
             Self::Closed => f.write_str("the peer closed the transport"),
             Self::TooLong => f.write_str("the MAD does not fit this transport"),

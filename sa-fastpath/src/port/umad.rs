@@ -13,6 +13,7 @@ mod error;
 mod find;
 mod raw;
 mod serve;
+mod stats;
 pub(crate) mod sys;
 
 use std::io;
@@ -22,18 +23,19 @@ use std::time::Duration;
 
 use sa_wire::mad::method;
 
-use self::agent::Agent;
+pub(crate) use self::agent::Agent;
 pub use self::client::{
     AskError, ClientPort, Destination, Patience, Reply, UmadClient, low_transaction,
 };
 pub(crate) use self::client::{answers_something, fill};
-pub use self::error::UmadError;
+pub use self::error::{Trouble, UmadError};
 pub use self::find::{PortName, PortState, list};
 pub use self::raw::RawPort;
-#[cfg(feature = "uring")]
-pub(crate) use self::serve::address_reply;
 pub(crate) use self::serve::{Arrival, sort};
+#[cfg(feature = "uring")]
+pub(crate) use self::serve::{By, address};
 pub use self::serve::{UmadPort, UmadReply};
+pub use self::stats::{PortCounters, PortStats};
 use super::PortError;
 
 /// Which port to serve, and what of.
@@ -61,6 +63,10 @@ impl Default for Options {
 }
 
 /// An opened port that owns its methods. Workers, slow lane and io_uring take their handles here.
+///
+/// The methods are free again once this and all handles from it are gone, or after
+/// [`Umad::release`]. A device that goes away ends every handle with [`PortError::Gone`]; when it
+/// is back it is opened anew.
 #[derive(Debug)]
 pub struct Umad {
     name: PortName,
@@ -110,16 +116,25 @@ impl Umad {
         })
     }
 
-    /// A worker's port: shared receive agent, own send agent where possible.
-    ///
-    /// Only the kernel allows that: under the simulator a second agent of the class would take
-    /// the requests away, and a packet socket has one end.
+    /// A worker's port: shared receive agent, own send agent where possible. Errors: [`UmadError`].
     pub fn worker(&self) -> Result<UmadPort, UmadError> {
-        let send = match self.kind {
-            Kind::Kernel => Arc::new(Agent::open(&self.name, &[])?),
-            Kind::Simulator | Kind::StandIn => Arc::clone(&self.receive),
-        };
-        Ok(UmadPort::new(Arc::clone(&self.receive), send))
+        Ok(UmadPort::new(Arc::clone(&self.receive), self.send_agent()?))
+    }
+
+    /// Only the kernel allows another one: under the simulator a second agent of the class would
+    /// take the requests away, and a packet socket has one end.
+    fn send_agent(&self) -> Result<Arc<Agent>, UmadError> {
+        match self.kind {
+            Kind::Kernel => Ok(Arc::new(Agent::open(&self.name, &[])?)),
+            Kind::Simulator | Kind::StandIn => Ok(Arc::clone(&self.receive)),
+        }
+    }
+
+    /// Gives the methods back at once, whatever handles there still are: another program can
+    /// register for them when this returns. What already came is still lent; then workers end with
+    /// [`PortError::Gone`].
+    pub fn release(&self) {
+        self.receive.release();
     }
 
     /// The slow lane's handle; it segments.
@@ -149,16 +164,13 @@ impl Umad {
         self.receive.wait_readable(timeout)
     }
 
-    /// A descriptor of the same open file, with its agent's number, for io_uring.
-    /// Errors: [`UmadError::Simulated`], [`UmadError::Duplicate`].
+    /// The agents of a worker that uses io_uring. Errors: [`UmadError`].
     #[cfg(feature = "uring")]
-    pub(crate) fn packets(&self) -> Result<(sys::RawFile, u32), UmadError> {
+    pub(crate) fn agents(&self) -> Result<[Arc<Agent>; 2], UmadError> {
         if self.kind == Kind::Simulator {
             return Err(UmadError::Simulated);
         }
-        let file = self.receive.file().duplicate();
-        let file = file.map_err(|errno| UmadError::Duplicate { errno })?;
-        Ok((file, self.receive.id()))
+        Ok([Arc::clone(&self.receive), self.send_agent()?])
     }
 }
 
@@ -170,29 +182,4 @@ pub struct SmFlag(#[expect(dead_code, reason = "held open")] sys::RawFile);
 /// Errors: the operating system's.
 pub fn packet_pair() -> io::Result<(OwnedFd, OwnedFd)> {
     sys::packet_pair().map_err(io::Error::from_raw_os_error)
-}
-
-/// What a port hid. Units: MADs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[non_exhaustive]
-pub struct PortCounters {
-    /// Requests lent.
-    pub received: u64,
-    /// Replies sent.
-    pub sent: u64,
-    /// Dropped on arrival: another class (traps, SMInfo), or a response.
-    pub foreign: u64,
-    /// Dropped on arrival: too short to be a MAD.
-    pub malformed: u64,
-    /// Requests of more than one MAD; see [`UmadPort::oversized`].
-    pub oversized: u64,
-    /// Replies that came back undeliverable.
-    pub returned: u64,
-    /// Replies that the kernel refused with EINVAL: the same transaction is already being
-    /// answered (a client's retransmission), or the address is none.
-    pub duplicates: u64,
-    /// Replies dropped for want of room.
-    pub unsent: u64,
-    /// Arrivals dropped for want of room while a reply was being sent (ibsim only).
-    pub overflow: u64,
 }

@@ -148,7 +148,7 @@ impl ClientPort for IbsimClient {
     }
 
     fn wait(&mut self, timeout: Duration) -> Result<bool, PortError> {
-        self.data.wait_readable(timeout)
+        self.data.wait_watchfully(timeout)
     }
 
     /// ibsim neither resends nor tells of requests that nobody answers.

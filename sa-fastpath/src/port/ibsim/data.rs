@@ -13,7 +13,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 use super::control::{AttachError, Control};
 use crate::port::PortError;
-use crate::port::umad::sys;
+use crate::port::umad::{PortStats, sys};
 
 /// A MAD with its addresses. LIDs sit in the low two bytes of a little-endian host's words.
 #[derive(Debug, Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout)]
@@ -58,7 +58,12 @@ pub(super) struct Data {
     our_qp: u32,
     packet: Box<Packet>,
     backlog: VecDeque<Packet>,
-    overflow: u64,
+    /// Of this handle; it counts what it has to drop itself.
+    stats: Arc<PortStats>,
+    /// Reads in a row that found nothing.
+    quiet: u32,
+    /// When the simulator was last seen alive, or looked at.
+    looked: Instant,
 }
 
 /// How a send went.
@@ -77,7 +82,9 @@ impl Data {
             our_qp: if private_qp == 0 { QP1 } else { private_qp },
             packet: Box::new(BLANK),
             backlog: VecDeque::with_capacity(BACKLOG),
-            overflow: 0,
+            stats: Arc::default(),
+            quiet: 0,
+            looked: Instant::now(),
         }
     }
 
@@ -91,9 +98,8 @@ impl Data {
         Ok(Self::new(socket, Arc::clone(&self.control), self.our_qp))
     }
 
-    /// Packets dropped because more arrived during a send than there is room for.
-    pub(super) fn overflow(&self) -> u64 {
-        self.overflow
+    pub(super) fn stats(&self) -> &Arc<PortStats> {
+        &self.stats
     }
 
     /// The next packet, into `slot`. False when none waits.
@@ -102,11 +108,34 @@ impl Data {
             packet.unpack(slot);
             return Ok(true);
         }
-        let some = self.read()?;
-        if some {
+        if self.read()? {
+            self.quiet = 0;
             self.packet.unpack(slot);
+            return Ok(true);
         }
-        Ok(some)
+        self.quiet = self.quiet.wrapping_add(1);
+        if self.quiet.is_multiple_of(QUIET) {
+            self.look()?;
+        }
+        Ok(false)
+    }
+
+    /// A datagram socket does not say that its far end is gone until something is sent: now and
+    /// then an empty datagram, which the simulator skips. Errors: [`PortError::Gone`].
+    #[cold]
+    #[inline(never)]
+    fn look(&mut self) -> Result<(), PortError> {
+        if self.looked.elapsed() < LOOK {
+            return Ok(());
+        }
+        self.looked = Instant::now();
+        match self.socket.send(&[]) {
+            // A full queue: it is there, if slow.
+            Err(cause) if cause.kind() != ErrorKind::WouldBlock => {
+                Err(lost("looking for the simulator", &cause))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Sends the MAD of `slot` to the port in its header. Without room it waits for some, at most
@@ -170,12 +199,21 @@ impl Data {
         sys::poll_readable(self.socket.as_raw_fd(), timeout).map_err(waiting)
     }
 
+    /// The same, and notices an end of the simulator meanwhile.
+    pub(super) fn wait_watchfully(&mut self, timeout: Duration) -> Result<bool, PortError> {
+        let some = self.wait_readable(timeout)?;
+        if !some {
+            self.look()?;
+        }
+        Ok(some)
+    }
+
     fn drain(&mut self) -> Result<(), PortError> {
         while self.read()? {
             if self.backlog.len() < BACKLOG {
                 self.backlog.push_back(*self.packet);
             } else {
-                self.overflow += 1;
+                self.stats.overflow();
             }
         }
         Ok(())
@@ -243,22 +281,11 @@ impl Packet {
 }
 
 fn lost(what: &'static str, cause: &std::io::Error) -> PortError {
-    match cause.kind() {
-        ErrorKind::ConnectionRefused | ErrorKind::ConnectionReset | ErrorKind::NotConnected => {
-            PortError::Closed
-        }
-        _ => PortError::Os {
-            what,
-            errno: cause.raw_os_error().unwrap_or(0),
-        },
-    }
+    PortError::of(what, cause.raw_os_error().unwrap_or(0))
 }
 
 fn waiting(errno: i32) -> PortError {
-    PortError::Os {
-        what: "waiting for the simulator",
-        errno,
-    }
+    PortError::of("waiting for the simulator", errno)
 }
 
 const QP1: u32 = 1;
@@ -268,6 +295,10 @@ const HEADER: u32 = 64;
 const WHOLE: u32 = 256;
 /// Far above what can be in flight: the simulator's sockets hold about ten packets each.
 const BACKLOG: usize = 256;
+/// Reads that find nothing between two looks at the clock; a power of two.
+const QUIET: u32 = 1024;
+/// Between two looks for the simulator.
+const LOOK: Duration = Duration::from_millis(500);
 /// Between looks at what has arrived while there is no room to send.
 const GLANCE: Duration = Duration::from_millis(1);
 

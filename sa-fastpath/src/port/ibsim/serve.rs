@@ -1,12 +1,13 @@
 //! Serving over ibsim: a worker's port, and the slow lane's handle.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use sa_wire::sa::SaMad;
 use sa_wire::umad::{MAD_SIZE, Slot};
 
 use super::data::{Data, Sent};
-use crate::port::umad::{Arrival, PortCounters, sort};
+use crate::port::umad::{Arrival, PortCounters, PortStats, sort};
 use crate::port::{BATCH, MadPort, PortError, ReplyPort, Verdict};
 use crate::rmpp;
 
@@ -19,27 +20,24 @@ pub struct IbsimPort {
     lent: usize,
     /// Acknowledgements of lent requests, by their places.
     due: Vec<(usize, Slot)>,
-    counters: PortCounters,
+    stats: Arc<PortStats>,
 }
 
 impl IbsimPort {
     pub(super) fn new(data: Data) -> Self {
         let slots = vec![Slot::EMPTY; BATCH].into_boxed_slice();
         Self {
+            stats: Arc::clone(data.stats()),
             data,
             slots,
             lent: 0,
             due: Vec::with_capacity(BATCH),
-            counters: PortCounters::default(),
         }
     }
 
     /// What the port hid so far.
     pub fn counters(&self) -> PortCounters {
-        PortCounters {
-            overflow: self.data.overflow(),
-            ..self.counters
-        }
+        self.stats.snapshot()
     }
 
     /// Waits for a request, at most `timeout`; for idle loops, not for the busy path.
@@ -55,7 +53,7 @@ impl MadPort for IbsimPort {
             slots,
             lent,
             due,
-            counters,
+            stats,
         } = self;
         *lent = 0;
         due.clear();
@@ -69,22 +67,26 @@ impl MadPort for IbsimPort {
             }
             match sort(slot, MAD_SIZE) {
                 Arrival::Request => {
-                    counters.received += 1;
+                    stats.received();
                     if let Some(packet) = acknowledgement(slot) {
                         due.push((*lent, packet));
                     }
                     *lent += 1;
                 }
-                Arrival::Returned => counters.returned += 1,
-                Arrival::Foreign => counters.foreign += 1,
-                Arrival::Malformed => counters.malformed += 1,
+                Arrival::Returned => stats.returned(),
+                Arrival::Foreign => stats.foreign(),
+                Arrival::Malformed => stats.malformed(),
             }
         }
         Ok(slots.get_mut(..*lent).unwrap_or_default())
     }
 
     fn wait(&mut self, most: Duration) -> Result<(), PortError> {
-        self.data.wait_readable(most).map(drop)
+        self.data.wait_watchfully(most).map(drop)
+    }
+
+    fn stats(&self) -> Option<Arc<PortStats>> {
+        Some(Arc::clone(&self.stats))
     }
 
     fn send(&mut self, verdicts: &[Verdict]) -> Result<usize, PortError> {
@@ -93,7 +95,7 @@ impl MadPort for IbsimPort {
             slots,
             lent,
             due,
-            counters,
+            stats,
         } = self;
         let lent = core::mem::take(lent);
         let mut unsent = 0;
@@ -104,10 +106,10 @@ impl MadPort for IbsimPort {
                 continue;
             };
             match data.send(slot, usize::from(mad_len), patience)? {
-                Sent::Yes => counters.sent += 1,
+                Sent::Yes => stats.sent(),
                 Sent::NoRoom => {
                     patience = Duration::ZERO;
-                    counters.unsent += 1;
+                    stats.unsent();
                     unsent += 1;
                 }
             }

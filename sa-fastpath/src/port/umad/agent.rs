@@ -1,5 +1,6 @@
 //! One open umad file with one agent: packets in, packets out.
 
+use core::sync::atomic::{AtomicBool, Ordering};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::time::Duration;
 
@@ -19,7 +20,20 @@ pub(crate) struct Agent {
     file: RawFile,
     id: u32,
     layout: Layout,
-    simulated: bool,
+    /// What stands behind the file.
+    far: Far,
+    /// The methods were given back.
+    released: AtomicBool,
+}
+
+/// What stands behind an agent's file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Far {
+    Kernel,
+    /// A preload library.
+    Simulator,
+    /// Who holds the other end of a packet socket.
+    Packets,
 }
 
 /// Where the MAD starts in a packet.
@@ -63,7 +77,12 @@ impl Agent {
             file,
             id: request.id,
             layout,
-            simulated,
+            far: if simulated {
+                Far::Simulator
+            } else {
+                Far::Kernel
+            },
+            released: AtomicBool::new(false),
         };
         agent.shelter();
         Ok(agent)
@@ -77,14 +96,15 @@ impl Agent {
             file,
             id: 0,
             layout: Layout::WithPkey,
-            simulated: false,
+            far: Far::Packets,
+            released: AtomicBool::new(false),
         })
     }
 
     /// The simulator's receiver crashes on a MAD of a class that nobody registered, such as a
     /// trap: give it the subnet management classes as well. They are dropped on arrival.
     fn shelter(&self) {
-        if self.simulated {
+        if self.is_simulated() {
             for class in SMP_CLASSES {
                 // A refusal leaves things as they were.
                 let _ = self.file.register(&mut registration(class, 1, &[]));
@@ -92,17 +112,27 @@ impl Agent {
         }
     }
 
-    pub(super) fn id(&self) -> u32 {
+    pub(crate) fn id(&self) -> u32 {
         self.id
     }
 
     /// True under a preload library.
     pub(super) fn is_simulated(&self) -> bool {
-        self.simulated
+        self.far == Far::Simulator
+    }
+
+    /// Gives the methods back, once: from now on others can register for them, and reads say that
+    /// the port is gone as soon as nothing waits any more.
+    pub(super) fn release(&self) {
+        // Relaxed: nothing else is read through the flag.
+        if !self.released.swap(true, Ordering::Relaxed) && self.far != Far::Packets {
+            // A device that is gone has taken its agents along.
+            let _ = self.file.unregister(self.id);
+        }
     }
 
     #[cfg(feature = "uring")]
-    pub(super) fn file(&self) -> &RawFile {
+    pub(crate) fn file(&self) -> &RawFile {
         &self.file
     }
 
@@ -115,8 +145,11 @@ impl Agent {
         };
         let outcome = self.file.read(buffer);
         let got = match outcome {
+            // No device reads so; a socket whose far end was closed does.
+            Read::Bytes(0) => return Read::Failed(libc::EPIPE),
             Read::Bytes(got) => got,
             Read::TooSmall => buffer.len(),
+            Read::Nothing if self.is_released() => return Read::Failed(libc::ENODEV),
             Read::Nothing | Read::Failed(_) => return outcome,
         };
         if let Some(rest) = buffer.get_mut(got..) {
@@ -171,10 +204,19 @@ impl Agent {
     }
 
     pub(super) fn wait_readable(&self, timeout: Duration) -> Result<bool, PortError> {
-        sys::poll_readable(self.file.as_raw_fd(), timeout).map_err(|errno| PortError::Os {
-            what: "waiting for umad",
-            errno,
-        })
+        sys::poll_readable(self.file.as_raw_fd(), timeout)
+            .map_err(|errno| PortError::of("waiting for umad", errno))
+    }
+
+    pub(crate) fn is_released(&self) -> bool {
+        self.released.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for Agent {
+    /// Before the file is closed: a ring of the kernel's may hold on to it for a while.
+    fn drop(&mut self) {
+        self.release();
     }
 }
 

@@ -282,12 +282,7 @@ impl UmadClient {
         match self.agent.read_long(&mut self.spare, need) {
             Read::Bytes(_) => {}
             Read::Nothing | Read::TooSmall => return Ok(false),
-            Read::Failed(errno) => {
-                return Err(PortError::Os {
-                    what: "reading umad",
-                    errno,
-                });
-            }
+            Read::Failed(errno) => return Err(PortError::of("reading umad", errno)),
         }
         reply.mad.clear();
         if let Ok((header, mad)) = UmadHeader::read_from_prefix(&self.spare) {
@@ -320,10 +315,7 @@ impl ClientPort for UmadClient {
             // EINVAL: this transaction is already under way, which is what was asked for.
             Ok(()) | Err(libc::EINVAL) => Ok(true),
             Err(libc::EAGAIN | libc::ENOMEM) => Ok(false),
-            Err(errno) => Err(PortError::Os {
-                what: "writing umad",
-                errno,
-            }),
+            Err(errno) => Err(PortError::of("writing umad", errno)),
         }
     }
 
@@ -332,12 +324,7 @@ impl ClientPort for UmadClient {
             let mad_len = match self.agent.read(&mut self.slot) {
                 Read::Nothing => return Ok(false),
                 Read::TooSmall => return self.take_long(reply),
-                Read::Failed(errno) => {
-                    return Err(PortError::Os {
-                        what: "reading umad",
-                        errno,
-                    });
-                }
+                Read::Failed(errno) => return Err(PortError::of("reading umad", errno)),
                 Read::Bytes(mad_len) => mad_len,
             };
             if !answers_something(&self.slot, mad_len) {

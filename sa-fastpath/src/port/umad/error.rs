@@ -45,6 +45,45 @@ pub enum UmadError {
     },
 }
 
+/// What an operator, or a program that tries again, has to do about a [`UmadError`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trouble {
+    /// There is no such device at the moment; it may come (back).
+    Absent,
+    /// Another program owns one of the methods on this port (or IsSM); it may give them back.
+    Taken,
+    /// Trying again changes nothing: permissions, limits, a device without an SA.
+    Other,
+}
+
+impl UmadError {
+    /// Whether it is worth trying again, and what for.
+    pub const fn trouble(&self) -> Trouble {
+        match self {
+            Self::NoUmad { .. } | Self::NoSuchPort { .. } => Trouble::Absent,
+            // EPIPE: it was removed between opening and registering.
+            Self::Open { errno, .. } | Self::Register { errno, .. }
+                if matches!(
+                    *errno,
+                    libc::ENOENT | libc::ENXIO | libc::ENODEV | libc::EPIPE | libc::EIO
+                ) =>
+            {
+                Trouble::Absent
+            }
+            Self::Open {
+                errno: libc::EAGAIN | libc::EBUSY,
+                ..
+            } => Trouble::Taken,
+            Self::Register {
+                errno: libc::EINVAL | libc::EBUSY,
+                methods,
+                ..
+            } if !methods.is_empty() => Trouble::Taken,
+            _ => Trouble::Other,
+        }
+    }
+}
+
 impl fmt::Display for UmadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -131,6 +170,7 @@ fn register(f: &mut fmt::Formatter<'_>, port: &str, methods: &[u8], errno: i32) 
             "; another program already owns these methods on this port (OpenSM?): start it with \
              the preload that leaves them to others, or choose another port",
         ),
+        libc::EPIPE | libc::ENODEV => f.write_str("; the HCA went away"),
         libc::ENOMEM => f.write_str("; the file has its 32 agents, or memory is short"),
         libc::EPERM | libc::EACCES => f.write_str("; the security policy forbids it"),
         _ => Ok(()),
@@ -174,6 +214,43 @@ mod tests {
         assert!(text.starts_with("port mlx5_0/1: "), "{text}");
         assert!(text.contains("methods Get, GetTable"), "{text}");
         assert!(text.contains("OpenSM?"), "{text}");
+    }
+
+    #[test]
+    fn what_may_pass_is_told_from_what_stays() {
+        let open = |errno| UmadError::Open {
+            path: String::new(),
+            errno,
+        };
+        let register = |errno, methods: &[u8]| UmadError::Register {
+            port: String::new(),
+            methods: methods.to_vec(),
+            errno,
+        };
+        let absent = [
+            UmadError::NoUmad {
+                errno: libc::ENOENT,
+            },
+            UmadError::NoSuchPort {
+                device: None,
+                port: None,
+                found: Vec::new(),
+            },
+            open(libc::ENOENT),
+            open(libc::ENXIO),
+            register(libc::EPIPE, &[1]),
+        ];
+        assert!(absent.iter().all(|it| it.trouble() == Trouble::Absent));
+        assert_eq!(register(libc::EINVAL, &[1]).trouble(), Trouble::Taken);
+        assert_eq!(open(libc::EAGAIN).trouble(), Trouble::Taken);
+        for other in [
+            register(libc::EINVAL, &[]),
+            register(libc::ENOMEM, &[1]),
+            open(libc::EACCES),
+            UmadError::Simulated,
+        ] {
+            assert_eq!(other.trouble(), Trouble::Other, "{other}");
+        }
     }
 
     #[test]

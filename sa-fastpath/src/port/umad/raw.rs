@@ -41,10 +41,7 @@ impl RawPort {
         match self.agent.read(slot) {
             Read::Bytes(_) => Ok(true),
             Read::Nothing | Read::TooSmall => Ok(false),
-            Read::Failed(errno) => Err(PortError::Os {
-                what: "reading umad",
-                errno,
-            }),
+            Read::Failed(errno) => Err(PortError::of("reading umad", errno)),
         }
     }
 

@@ -9,9 +9,9 @@ use sa_wire::sa::SaMad;
 use sa_wire::umad::{MAD_SIZE, QP1_QKEY, Slot, UmadHeader};
 use zerocopy::{FromBytes, IntoBytes};
 
-use super::PortCounters;
 use super::agent::Agent;
 use super::sys::Read;
+use super::{PortCounters, PortStats};
 use crate::port::{BACKLOG, BATCH, MadPort, PortError, ReplyPort, Verdict};
 
 /// A worker's umad port.
@@ -24,7 +24,7 @@ pub struct UmadPort {
     lent: usize,
     /// The last request of more than one MAD, empty when there is none.
     spare: Vec<u8>,
-    counters: PortCounters,
+    stats: Arc<PortStats>,
 }
 
 impl UmadPort {
@@ -35,13 +35,13 @@ impl UmadPort {
             slots: vec![Slot::EMPTY; BACKLOG].into_boxed_slice(),
             lent: 0,
             spare: Vec::with_capacity(SPARE),
-            counters: PortCounters::default(),
+            stats: Arc::default(),
         }
     }
 
     /// What the port hid so far.
-    pub fn counters(&self) -> &PortCounters {
-        &self.counters
+    pub fn counters(&self) -> PortCounters {
+        self.stats.snapshot()
     }
 
     /// Waits for a request, at most `timeout`; for idle loops, not for the busy path.
@@ -60,13 +60,24 @@ impl UmadPort {
     /// Lends at most `most`. Bounded also when everything that comes is to be dropped.
     fn receive_batch(&mut self, most: usize) -> Result<&mut [Slot], PortError> {
         self.lent = 0;
-        self.spare.clear();
+        self.forget_long();
         for _ in 0..2 * most {
-            if self.lent == most || !self.receive_one()? {
-                break;
+            match self.receive_one() {
+                Ok(true) if self.lent < most => {}
+                // A port that is gone says so again.
+                Err(error) if self.lent == 0 => return Err(error),
+                _ => break,
             }
         }
         Ok(self.slots.get_mut(..self.lent).unwrap_or_default())
+    }
+
+    /// One long request must not keep its memory for ever.
+    fn forget_long(&mut self) {
+        self.spare.clear();
+        if self.spare.capacity() > 2 * SPARE {
+            self.spare.shrink_to(SPARE);
+        }
     }
 
     /// Reads into the slot behind the lent ones. `false` when nothing (more) waits.
@@ -76,10 +87,7 @@ impl UmadPort {
         };
         match self.receive.read(slot) {
             Read::Nothing => Ok(false),
-            Read::Failed(errno) => Err(PortError::Os {
-                what: "reading umad",
-                errno,
-            }),
+            Read::Failed(errno) => Err(PortError::of("reading umad", errno)),
             Read::TooSmall => {
                 let need = usize::try_from(slot.header.length).unwrap_or(SPARE);
                 self.receive_long(need)?;
@@ -89,12 +97,12 @@ impl UmadPort {
             Read::Bytes(mad_len) => {
                 match sort(slot, mad_len) {
                     Arrival::Request => {
-                        self.counters.received += 1;
+                        self.stats.received();
                         self.lent += 1;
                     }
-                    Arrival::Returned => self.counters.returned += 1,
-                    Arrival::Foreign => self.counters.foreign += 1,
-                    Arrival::Malformed => self.counters.malformed += 1,
+                    Arrival::Returned => self.stats.returned(),
+                    Arrival::Foreign => self.stats.foreign(),
+                    Arrival::Malformed => self.stats.malformed(),
                 }
                 Ok(true)
             }
@@ -103,15 +111,10 @@ impl UmadPort {
 
     fn receive_long(&mut self, need: usize) -> Result<(), PortError> {
         match self.receive.read_long(&mut self.spare, need.max(SPARE)) {
-            Read::Bytes(_) => self.counters.oversized += 1,
+            Read::Bytes(_) => self.stats.oversized(),
             // Another worker took it meanwhile, or a still longer one came first.
             Read::Nothing | Read::TooSmall => {}
-            Read::Failed(errno) => {
-                return Err(PortError::Os {
-                    what: "reading umad",
-                    errno,
-                });
-            }
+            Read::Failed(errno) => return Err(PortError::of("reading umad", errno)),
         }
         Ok(())
     }
@@ -138,13 +141,17 @@ impl MadPort for UmadPort {
         self.wait_readable(most).map(drop)
     }
 
+    fn stats(&self) -> Option<Arc<PortStats>> {
+        Some(Arc::clone(&self.stats))
+    }
+
     fn send(&mut self, verdicts: &[Verdict]) -> Result<usize, PortError> {
         let Self {
             receive,
             send,
             slots,
             lent,
-            counters,
+            stats,
             ..
         } = self;
         let lent = core::mem::take(lent);
@@ -153,17 +160,16 @@ impl MadPort for UmadPort {
             let Verdict::Reply(mad_len) = *verdict else {
                 continue;
             };
-            // Acknowledgements come back to the owner of the method.
-            let rmpp = under_rmpp(&slot.mad);
-            let agent = if rmpp { &receive } else { &send };
-            address_reply(&mut slot.header);
-            slot.header.retries = if rmpp { RMPP_RETRIES } else { 0 };
+            let agent = match address(slot) {
+                By::Owner => &receive,
+                By::Anyone => &send,
+            };
             let outcome = agent.write(slot, usize::from(mad_len).clamp(MIN_WRITE, MAD_SIZE));
             match judge(outcome)? {
-                Sent::Yes => counters.sent += 1,
-                Sent::Duplicate => counters.duplicates += 1,
+                Sent::Yes => stats.sent(),
+                Sent::Duplicate => stats.duplicates(),
                 Sent::NoRoom => {
-                    counters.unsent += 1;
+                    stats.unsent();
                     unsent += 1;
                 }
             }
@@ -178,6 +184,7 @@ impl MadPort for UmadPort {
 pub struct UmadReply {
     agent: Arc<Agent>,
     packet: Vec<u8>,
+    stats: Arc<PortStats>,
 }
 
 impl UmadReply {
@@ -185,7 +192,23 @@ impl UmadReply {
         Self {
             agent,
             packet: Vec::new(),
+            stats: Arc::default(),
         }
+    }
+
+    fn settle(&self, outcome: Result<(), i32>) -> Result<(), PortError> {
+        match judge(outcome)? {
+            Sent::Yes => self.stats.sent(),
+            Sent::Duplicate => self.stats.duplicates(),
+            Sent::NoRoom => {
+                self.stats.unsent();
+                return Err(PortError::Os {
+                    what: "writing umad",
+                    errno: libc::ENOMEM,
+                });
+            }
+        }
+        Ok(())
     }
 }
 
@@ -207,13 +230,8 @@ impl ReplyPort for UmadReply {
         if segments {
             activate_rmpp(&mut self.packet);
         }
-        match judge(self.agent.write_packet(&mut self.packet, reply.len()))? {
-            Sent::Yes | Sent::Duplicate => Ok(()),
-            Sent::NoRoom => Err(PortError::Os {
-                what: "writing umad",
-                errno: libc::ENOMEM,
-            }),
-        }
+        let outcome = self.agent.write_packet(&mut self.packet, reply.len());
+        self.settle(outcome)
     }
 
     fn can_segment(&self) -> bool {
@@ -227,17 +245,16 @@ impl ReplyPort for UmadReply {
         address_reply(&mut slot.header);
         slot.header.timeout_ms = report.header.timeout_ms;
         slot.header.retries = report.header.retries;
-        match judge(self.agent.write(&mut slot, MAD_SIZE))? {
-            Sent::Yes | Sent::Duplicate => Ok(()),
-            Sent::NoRoom => Err(PortError::Os {
-                what: "writing umad",
-                errno: libc::ENOMEM,
-            }),
-        }
+        let outcome = self.agent.write(&mut slot, MAD_SIZE);
+        self.settle(outcome)
     }
 
     fn repeats(&self) -> bool {
         !self.agent.is_simulated()
+    }
+
+    fn stats(&self) -> Option<Arc<PortStats>> {
+        Some(Arc::clone(&self.stats))
     }
 }
 
@@ -268,8 +285,27 @@ pub(crate) fn sort(slot: &Slot, mad_len: usize) -> Arrival {
     }
 }
 
+/// Which agent a reply has to leave by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum By {
+    /// The one that owns the request's method: acknowledgements come back to it.
+    Owner,
+    /// Any of the port, best one that nobody else sends with.
+    Anyone,
+}
+
+/// Addresses the reply in a slot, and says who is to send it.
+pub(crate) fn address(slot: &mut Slot) -> By {
+    address_reply(&mut slot.header);
+    if !under_rmpp(&slot.mad) {
+        return By::Anyone;
+    }
+    slot.header.retries = RMPP_RETRIES;
+    By::Owner
+}
+
 /// Turns the header of a request into that of its reply: remote fields stay as they are.
-pub(crate) fn address_reply(header: &mut UmadHeader) {
+fn address_reply(header: &mut UmadHeader) {
     header.status = 0;
     header.qkey = QP1_QKEY.into();
     header.timeout_ms = 0;
@@ -292,13 +328,10 @@ pub(crate) fn judge(outcome: Result<(), i32>) -> Result<Sent, PortError> {
     match outcome {
         Ok(()) => Ok(Sent::Yes),
         Err(libc::EINVAL) => Ok(Sent::Duplicate),
-        Err(errno @ (libc::EIO | libc::ENODEV | libc::EBADF | libc::EPIPE | libc::ECONNRESET)) => {
-            Err(PortError::Os {
-                what: "writing umad",
-                errno,
-            })
-        }
-        Err(_) => Ok(Sent::NoRoom),
+        Err(errno) => match PortError::of("writing umad", errno) {
+            gone @ PortError::Gone { .. } => Err(gone),
+            _ => Ok(Sent::NoRoom),
+        },
     }
 }
 

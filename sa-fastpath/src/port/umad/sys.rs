@@ -129,6 +129,16 @@ impl RawFile {
         if outcome < 0 { Err(errno()) } else { Ok(()) }
     }
 
+    /// Gives an agent's methods back. Errors: the errno.
+    pub(crate) fn unregister(&self, agent: u32) -> Result<(), i32> {
+        let mut number = agent;
+        let argument = core::ptr::from_mut(&mut number);
+        // SAFETY: open-fd, one-slice: the request number states the 4 bytes of the argument.
+        // WHY: as above.
+        let outcome = unsafe { libc::ioctl(self.fd, UNREGISTER_AGENT, argument) };
+        if outcome < 0 { Err(errno()) } else { Ok(()) }
+    }
+
     /// A second descriptor of the same open file. Errors: the errno.
     #[cfg(feature = "uring")]
     pub(crate) fn duplicate(&self) -> Result<Self, i32> {
@@ -214,8 +224,12 @@ fn poll(fd: RawFd, events: libc::c_short, timeout: Duration) -> Result<bool, i32
     // SAFETY: one-slice, of one entry; any number may be asked about.
     // WHY: umad is waited on by `poll` alone under the simulator.
     let ready = unsafe { libc::poll(&raw mut entry, 1, millis) };
+    // A removed device has nothing to read any more, and says so at once for ever.
+    let is_dead = entry.revents & events == 0
+        && entry.revents & (libc::POLLERR | libc::POLLHUP | libc::POLLNVAL) != 0;
     match ready {
         0 => Ok(false),
+        1.. if is_dead => Err(libc::ENODEV),
         1.. => Ok(true),
         // The simulator's condition variable may wake with nothing to show.
         _ => match errno() {
@@ -231,6 +245,8 @@ fn errno() -> i32 {
 
 /// `_IOWR(0x1b, 1, 28 bytes)`. Source: Linux `include/uapi/rdma/rdma_user_ioctl.h`.
 const REGISTER_AGENT: libc::Ioctl = 0xC01C_1B01;
+/// `_IOW(0x1b, 2, 4 bytes)`.
+const UNREGISTER_AGENT: libc::Ioctl = 0x4004_1B02;
 /// `_IO(0x1b, 3)`.
 const ENABLE_PKEY: libc::Ioctl = 0x0000_1B03;
 

@@ -7,19 +7,24 @@
 //!   each in at most one operation.
 #![allow(unsafe_code)]
 
+use std::io;
 use std::os::fd::AsRawFd;
 
 use io_uring::{IoUring, cqueue, opcode, squeue, types};
 use sa_wire::umad::Slot;
 use zerocopy::IntoBytes;
 
+use super::Submit;
+use crate::port::umad::By;
 use crate::port::umad::sys::RawFile;
 use crate::port::{BATCH, PortError};
 
-/// Ring, file, and [`BATCH`] slots.
+/// Ring, files, and [`BATCH`] slots. The kernel knows all of them beforehand.
 pub(super) struct Ring {
     ring: IoUring,
-    file: RawFile,
+    /// Registered in this order: what is read and written, and what is only written.
+    files: [RawFile; 2],
+    submit: Submit,
     slots: Box<[Slot]>,
     /// Of the operation on each slot: bytes, or a negative errno.
     results: [i32; BATCH],
@@ -39,13 +44,15 @@ struct Poll {
 }
 
 impl Ring {
-    /// The file must be non-blocking. Errors: the errno of `io_uring_setup`.
-    pub(super) fn new(file: RawFile) -> Result<Self, i32> {
-        let ring = IoUring::new(ENTRIES).map_err(|cause| cause.raw_os_error().unwrap_or(0))?;
+    /// The files must be non-blocking. Errors: the errno of setting the ring up.
+    pub(super) fn new(files: [RawFile; 2], submit: Submit) -> Result<Self, i32> {
+        let mut slots = vec![Slot::EMPTY; BATCH].into_boxed_slice();
+        let ring = open(&files, submit, &mut slots);
         Ok(Self {
-            ring,
-            file,
-            slots: vec![Slot::EMPTY; BATCH].into_boxed_slice(),
+            ring: ring.map_err(|cause| cause.raw_os_error().unwrap_or(0))?,
+            files,
+            submit,
+            slots,
             results: [0; BATCH],
             poll: Poll {
                 armed: false,
@@ -56,8 +63,15 @@ impl Ring {
         })
     }
 
-    pub(super) fn file(&self) -> &RawFile {
-        &self.file
+    /// The file that is read.
+    pub(super) fn receiving(&self) -> &RawFile {
+        let [receive, _] = &self.files;
+        receive
+    }
+
+    /// Something may wait, whatever the poll told.
+    pub(super) fn look_again(&mut self) {
+        self.poll.readable = true;
     }
 
     /// None once the ring is broken: the kernel may write to them.
@@ -78,7 +92,7 @@ impl Ring {
     pub(super) fn is_readable(&mut self) -> Result<bool, PortError> {
         self.collect();
         if !self.poll.armed {
-            let watch = opcode::PollAdd::new(self.fd(), POLLIN).multi(true).build();
+            let watch = opcode::PollAdd::new(RECEIVE, POLLIN).multi(true).build();
             // SAFETY: a poll has no buffer.
             // WHY: the ring has no safe way to submit.
             unsafe { self.push(&watch.user_data(POLL))? };
@@ -96,10 +110,10 @@ impl Ring {
     pub(super) fn read(&mut self, count: usize) -> Result<(), PortError> {
         // Before the reads, so that what the poll tells while they run is kept.
         self.poll.readable = false;
-        self.run(count, |fd, flags, bytes| {
+        self.run(count, |_, flags, bytes| {
             let whole = u32::try_from(bytes.len()).unwrap_or(0);
-            let read = opcode::Read::new(fd, bytes.as_mut_ptr(), whole);
-            read.offset(AT_POSITION).rw_flags(flags).build()
+            let read = opcode::ReadFixed::new(RECEIVE, bytes.as_mut_ptr(), whole, ALL_SLOTS);
+            Some(read.offset(AT_POSITION).rw_flags(flags).build())
         })?;
         let results = self.results.get(..count).unwrap_or_default();
         if results.contains(&-libc::EOPNOTSUPP) {
@@ -113,17 +127,18 @@ impl Ring {
         Ok(())
     }
 
-    /// Writes the first bytes of each of the first slots, as many as `lengths` says; 0 is none.
-    pub(super) fn write(&mut self, lengths: &[u32]) -> Result<(), PortError> {
-        let mut wanted = lengths.iter();
-        self.run(lengths.len(), |fd, flags, bytes| {
+    /// Writes the first bytes of each of the first slots, as `writes` says.
+    pub(super) fn write(&mut self, writes: &[Write]) -> Result<(), PortError> {
+        self.run(writes.len(), |at, flags, bytes| {
             let whole = u32::try_from(bytes.len()).unwrap_or(0);
-            let length = wanted.next().copied().unwrap_or(0).min(whole);
-            if length == 0 {
-                return opcode::Nop::new().build();
-            }
-            let write = opcode::Write::new(fd, bytes.as_ptr(), length);
-            write.offset(AT_POSITION).rw_flags(flags).build()
+            let Write { length, by } = *writes.get(at).filter(|write| write.is_some())?;
+            let file = match by {
+                By::Owner => RECEIVE,
+                By::Anyone => SEND,
+            };
+            let length = length.min(whole);
+            let write = opcode::WriteFixed::new(file, bytes.as_ptr(), length, ALL_SLOTS);
+            Some(write.offset(AT_POSITION).rw_flags(flags).build())
         })?;
         if self.results.contains(&-libc::EOPNOTSUPP) {
             self.flags = 0;
@@ -131,31 +146,39 @@ impl Ring {
         Ok(())
     }
 
-    /// Submits an operation for each of the first `count` slots and waits for all.
+    /// Submits an operation for each of the first `count` slots that is to have one, and waits for
+    /// all.
     ///
     /// Kernels differ: an operation that finds nothing to do fails at once, or is parked until
     /// there is. What is parked is called back.
     fn run(
         &mut self,
         count: usize,
-        mut operation: impl FnMut(types::Fd, i32, &mut [u8]) -> squeue::Entry,
+        operation: impl Fn(usize, i32, &mut [u8]) -> Option<squeue::Entry>,
     ) -> Result<(), PortError> {
         if self.broken {
             return Err(PortError::Closed);
         }
-        let (fd, flags, count) = (self.fd(), self.flags, count.min(BATCH));
-        self.results = [PENDING; BATCH];
+        let (flags, count) = (self.flags, count.min(BATCH));
+        self.results = [0; BATCH];
         self.broken = count > 0;
         for at in 0..count {
             let Some(slot) = self.slots.get_mut(at) else {
                 break;
             };
-            let entry = operation(fd, flags, slot.as_mut_bytes()).user_data(tag(at));
+            let Some(entry) = operation(at, flags, slot.as_mut_bytes()) else {
+                continue;
+            };
+            let entry = entry.user_data(tag(at));
+            if let Some(result) = self.results.get_mut(at) {
+                *result = PENDING;
+            }
             // SAFETY: own-slots; quiet: this function waits, or leaves `broken` set.
             // WHY: submission of owned buffers is what a ring is.
             unsafe { self.push(&entry)? };
         }
         self.enter(0)?;
+        self.await_the_kernel()?;
         self.collect();
         self.call_back(count)?;
         while self.open(count) > 0 {
@@ -163,6 +186,24 @@ impl Ring {
             self.collect();
         }
         self.broken = false;
+        Ok(())
+    }
+
+    /// Where a thread of the kernel's takes the queue, an operation is parked only once it is taken.
+    fn await_the_kernel(&mut self) -> Result<(), PortError> {
+        if self.submit == Submit::Worker {
+            return Ok(());
+        }
+        let mut looks = 0u32;
+        while !self.ring.submission().is_empty() {
+            looks = looks.wrapping_add(1);
+            if looks.is_multiple_of(LOOKS) {
+                // It may have fallen asleep, or want this core.
+                self.enter(0)?;
+                std::thread::yield_now();
+            }
+            core::hint::spin_loop();
+        }
         Ok(())
     }
 
@@ -240,9 +281,48 @@ impl Ring {
             }
         }
     }
+}
 
-    fn fd(&self) -> types::Fd {
-        types::Fd(self.file.as_raw_fd())
+/// A ring that knows files and slots. Errors: the operating system's.
+fn open(files: &[RawFile; 2], submit: Submit, slots: &mut [Slot]) -> io::Result<IoUring> {
+    let mut builder = IoUring::builder();
+    if submit == Submit::Kernel {
+        builder.setup_sqpoll(SLEEPS_AFTER);
+    }
+    let ring = builder.build(ENTRIES)?;
+    let descriptors = files.each_ref().map(AsRawFd::as_raw_fd);
+    ring.submitter().register_files(&descriptors)?;
+    let bytes = slots.as_mut_bytes();
+    let whole = libc::iovec {
+        iov_base: bytes.as_mut_ptr().cast(),
+        iov_len: bytes.len(),
+    };
+    // SAFETY: own-slots: the slots live as long as the ring, or for ever.
+    // WHY: a registered buffer is pinned once instead of for each operation.
+    unsafe { ring.submitter().register_buffers(&[whole])? };
+    Ok(ring)
+}
+
+/// What to write of a slot.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Write {
+    /// Units: bytes; 0 is nothing.
+    length: u32,
+    by: By,
+}
+
+impl Write {
+    pub(super) const NONE: Self = Self {
+        length: 0,
+        by: By::Anyone,
+    };
+
+    pub(super) const fn new(length: u32, by: By) -> Self {
+        Self { length, by }
+    }
+
+    pub(super) const fn is_some(&self) -> bool {
+        self.length > 0
     }
 }
 
@@ -269,6 +349,15 @@ const CANCEL: u64 = u64::MAX - 1;
 /// No errno and no length.
 const PENDING: i32 = i32::MIN;
 const POLLIN: u32 = 1;
+// Registered files.
+const RECEIVE: types::Fixed = types::Fixed(0);
+const SEND: types::Fixed = types::Fixed(1);
+/// The registered buffer.
+const ALL_SLOTS: u16 = 0;
+/// The kernel's thread, when nothing came. Units: ms.
+const SLEEPS_AFTER: u32 = 1000;
+/// Between two wake-ups of the kernel's thread.
+const LOOKS: u32 = 256;
 
 #[cfg(test)]
 mod tests {
@@ -277,13 +366,19 @@ mod tests {
 
     use super::*;
 
-    /// A kernel that parks reads instead of failing them.
     #[test]
     fn parked_reads_are_called_back_and_later_data_is_noticed() {
+        notices_later_data(Submit::Worker);
+        notices_later_data(Submit::Kernel);
+    }
+
+    /// A kernel that parks reads instead of failing them.
+    fn notices_later_data(submit: Submit) {
         let (near, far) = crate::port::umad::packet_pair().unwrap();
         let file = RawFile::from(near);
         file.set_nonblocking().unwrap();
-        let Ok(mut ring) = Ring::new(file) else {
+        let again = file.duplicate().unwrap();
+        let Ok(mut ring) = Ring::new([file, again], submit) else {
             return;
         };
         let mut far = File::from(far);

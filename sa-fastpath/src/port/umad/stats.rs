@@ -1,0 +1,69 @@
+//! What a port hides, counted.
+
+use crossbeam_utils::CachePadded;
+
+use crate::stats::Counter;
+
+/// What a port hid. Units: MADs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct PortCounters {
+    /// Requests lent.
+    pub received: u64,
+    /// Replies sent.
+    pub sent: u64,
+    /// Dropped on arrival: another class (traps, SMInfo), or a response.
+    pub foreign: u64,
+    /// Dropped on arrival: too short to be a MAD.
+    pub malformed: u64,
+    /// Requests of more than one MAD; see [`super::UmadPort::oversized`].
+    pub oversized: u64,
+    /// Replies that came back undeliverable.
+    pub returned: u64,
+    /// Replies that the kernel refused with EINVAL: the same transaction is already being
+    /// answered (a client's retransmission), or the address is none.
+    pub duplicates: u64,
+    /// Replies dropped for want of room.
+    pub unsent: u64,
+    /// Arrivals dropped for want of room while a reply was being sent (ibsim only).
+    pub overflow: u64,
+}
+
+/// The counters of one handle, which alone adds to them; others read.
+#[derive(Debug, Default)]
+pub struct PortStats {
+    inner: CachePadded<Inner>,
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    received: Counter,
+    sent: Counter,
+    foreign: Counter,
+    malformed: Counter,
+    oversized: Counter,
+    returned: Counter,
+    duplicates: Counter,
+    unsent: Counter,
+    overflow: Counter,
+}
+
+macro_rules! counts {
+    ($($name:ident)*) => {
+        impl PortStats {
+            $(
+                #[inline(always)]
+                pub(crate) fn $name(&self) {
+                    self.inner.$name.add(1);
+                }
+            )*
+
+            /// All counters, each read once.
+            pub fn snapshot(&self) -> PortCounters {
+                PortCounters { $($name: self.inner.$name.get(),)* }
+            }
+        }
+    };
+}
+
+counts! { received sent foreign malformed oversized returned duplicates unsent overflow }
