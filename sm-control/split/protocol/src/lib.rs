@@ -73,6 +73,9 @@ pub enum Frame {
     Tell(Packet),
     /// From the library: a Report to [`SUBSCRIBER_QP`].
     Report(Packet),
+    /// From the library: OpenSM has written to switches or ports. How many Set(SMP)s it has sent
+    /// since it started; some of them are one frame, the last of them soon after it.
+    Programmed(u64),
 }
 
 /// Who is there.
@@ -140,6 +143,7 @@ mod kind {
     pub(super) const REPLY: u8 = 8;
     pub(super) const TELL: u8 = 9;
     pub(super) const REPORT: u8 = 10;
+    pub(super) const PROGRAMMED: u8 = 11;
 }
 
 impl Frame {
@@ -199,6 +203,10 @@ impl Frame {
                 bytes.push(kind::REPORT);
                 append_packet(bytes, packet);
             }
+            Self::Programmed(count) => {
+                bytes.push(kind::PROGRAMMED);
+                bytes.extend(count.to_ne_bytes());
+            }
         }
     }
 
@@ -245,6 +253,7 @@ impl Frame {
             kind::REPLY => Self::Reply(body.long()?, core::mem::take(&mut body.0).to_vec()),
             kind::TELL => Self::Tell(body.packet()?),
             kind::REPORT => Self::Report(body.packet()?),
+            kind::PROGRAMMED => Self::Programmed(body.long()?),
             _ => return None,
         };
         body.0.is_empty().then_some(frame)
@@ -333,6 +342,7 @@ mod tests {
             Frame::Reply(6, Vec::new()),
             Frame::Tell(packet(2)),
             Frame::Report(packet(3)),
+            Frame::Programmed(u64::MAX - 1),
         ]
     }
 

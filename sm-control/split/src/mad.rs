@@ -1,0 +1,104 @@
+//! Fields of a umad packet: the kernel's header of 64 bytes, then the MAD.
+//!
+//! Source: Linux `include/uapi/rdma/ib_user_mad.h`; IBA vol. 1, 13.4.3.
+
+use split_protocol::{HEADER_BYTES, MAD_BYTES, Packet, READ_METHODS};
+
+/// A packet with one whole MAD. Units: bytes.
+pub(crate) const PACKET_BYTES: usize = HEADER_BYTES + MAD_BYTES;
+/// Header and the part of the MAD that is common to all classes. Units: bytes.
+pub(crate) const HEAD_BYTES: usize = HEADER_BYTES + 24;
+
+/// Class Subnet Administration, and its version.
+pub(crate) const SA_CLASS: u8 = 3;
+pub(crate) const SA_VERSION: u8 = 2;
+/// Classes of SMPs: routed by LID, and directed.
+pub(crate) const SMP_CLASSES: [u8; 2] = [0x01, 0x81];
+pub(crate) const SET: u8 = 0x02;
+/// The bit of a method that makes it a response.
+pub(crate) const RESPONSE: u8 = 0x80;
+pub(crate) const REPORT: u8 = 0x06;
+
+/// Where fields begin. In the header, then in the MAD behind it.
+pub(crate) mod at {
+    use split_protocol::HEADER_BYTES;
+
+    pub(crate) const AGENT: usize = 0;
+    pub(crate) const STATUS: usize = 4;
+    pub(crate) const TIMEOUT: usize = 8;
+    pub(crate) const RETRIES: usize = 12;
+    pub(crate) const LENGTH: usize = 16;
+    pub(crate) const QPN: usize = 20;
+    pub(crate) const LID: usize = 28;
+    pub(crate) const TID: usize = HEADER_BYTES + 8;
+    pub(crate) const TID_LOW: usize = HEADER_BYTES + 12;
+}
+
+/// The beginning of a packet: all that this library goes by.
+pub(crate) type Head = [u8; HEAD_BYTES];
+
+pub(crate) fn head(packet: &[u8]) -> Option<&Head> {
+    packet.first_chunk()
+}
+
+/// N bytes of a packet from one of [`at`] on.
+pub(crate) fn field<const N: usize>(packet: &[u8], at: usize) -> [u8; N] {
+    let field = packet.get(at..).and_then(<[u8]>::first_chunk);
+    field.copied().unwrap_or([0; N])
+}
+
+pub(crate) fn set_field(packet: &mut [u8], at: usize, value: &[u8]) {
+    let place = packet
+        .get_mut(at..)
+        .and_then(|rest| rest.get_mut(..value.len()));
+    if let Some(place) = place {
+        place.copy_from_slice(value);
+    }
+}
+
+pub(crate) fn number(packet: &[u8], at: usize) -> u32 {
+    u32::from_ne_bytes(field(packet, at))
+}
+
+pub(crate) fn class(head: &Head) -> u8 {
+    head[HEADER_BYTES + 1]
+}
+
+pub(crate) fn method(head: &Head) -> u8 {
+    head[HEADER_BYTES + 3]
+}
+
+/// A read, or the response to one.
+pub(crate) fn is_read(head: &Head) -> bool {
+    READ_METHODS.contains(&(method(head) & !RESPONSE))
+}
+
+/// The bytes of `packet` as they are read from a umad file, but for the agent.
+pub(crate) fn joined(packet: &Packet) -> [u8; PACKET_BYTES] {
+    let mut bytes = [0; PACKET_BYTES];
+    set_field(&mut bytes, 0, &packet.header);
+    set_field(&mut bytes, HEADER_BYTES, &packet.mad);
+    for at in [at::STATUS, at::TIMEOUT, at::RETRIES] {
+        set_field(&mut bytes, at, &[0; 4]);
+    }
+    set_length(&mut bytes, PACKET_BYTES);
+    bytes
+}
+
+pub(crate) fn set_length(packet: &mut [u8], length: usize) {
+    let length = u32::try_from(length).unwrap_or_default();
+    set_field(packet, at::LENGTH, &length.to_ne_bytes());
+}
+
+/// The first MAD of what was written to a umad file; what is short of one is zero.
+pub(crate) fn parted(written: &[u8]) -> Packet {
+    let mut mad = [0; MAD_BYTES];
+    let given = written.get(HEADER_BYTES..).unwrap_or_default();
+    for (to, from) in mad.iter_mut().zip(given) {
+        *to = *from;
+    }
+    Packet {
+        header: field(written, 0),
+        mad,
+    }
+}

@@ -1,0 +1,105 @@
+//! Requests that were put into OpenSM's read stream and wait for what it writes.
+
+use std::collections::VecDeque;
+
+use crate::mad::{self, Head, at, field};
+
+/// Requests that OpenSM has not answered. It never answers some (while it is not master), so the
+/// oldest are forgotten.
+#[derive(Debug)]
+pub(crate) struct Requests {
+    /// Upper half of the transaction ids given here, big-endian. Random: it tells ours from the
+    /// network's, whose ids can be anything.
+    marker: [u8; 4],
+    /// Lower half of the first one's.
+    first: u32,
+    /// In the order of their lower halves, without a gap. None: answered.
+    waiting: VecDeque<Option<Request>>,
+}
+
+/// As sapphired knows it, and whom OpenSM will answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Request {
+    pub(crate) number: u64,
+    /// The transaction id that it came with.
+    pub(crate) tid: [u8; 8],
+    lid: [u8; 2],
+    qpn: [u8; 4],
+}
+
+/// What a response that OpenSM writes is to these requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Answer {
+    /// The answer to one.
+    To(Request),
+    /// The answer to one that was forgotten.
+    TooLate,
+    /// None of theirs.
+    Foreign,
+}
+
+/// That wait at most.
+pub(crate) const MOST: usize = 4096;
+
+impl Requests {
+    pub(crate) const fn new() -> Self {
+        Self {
+            marker: [0; 4],
+            first: 0,
+            waiting: VecDeque::new(),
+        }
+    }
+
+    /// Sets where the transaction ids begin, once.
+    pub(crate) fn seed(&mut self, random: u64) {
+        if self.marker == [0; 4] {
+            let [a, b, c, d, first @ ..] = random.to_ne_bytes();
+            // Agents of kernels are numbered from zero: with the upper bit set we are far from them.
+            self.marker = [a | 0x80, b, c, d];
+            self.first = u32::from_ne_bytes(first);
+        }
+    }
+
+    /// Adds a request and gives it the transaction id that OpenSM is to see.
+    pub(crate) fn add(&mut self, number: u64, packet: &mut [u8]) {
+        while self.waiting.len() >= MOST || matches!(self.waiting.front(), Some(None)) {
+            self.waiting.pop_front();
+            self.first = self.first.wrapping_add(1);
+        }
+        let place = u32::try_from(self.waiting.len()).unwrap_or_default();
+        self.waiting.push_back(Some(Request {
+            number,
+            tid: field(packet, at::TID),
+            lid: field(packet, at::LID),
+            qpn: field(packet, at::QPN),
+        }));
+        let low = self.first.wrapping_add(place);
+        mad::set_field(packet, at::TID, &self.marker);
+        mad::set_field(packet, at::TID_LOW, &low.to_be_bytes());
+    }
+
+    /// Takes the request out that a response of OpenSM's answers.
+    pub(crate) fn take(&mut self, head: &Head) -> Answer {
+        if self.marker == [0; 4] || field(head, at::TID) != self.marker {
+            return Answer::Foreign;
+        }
+        let low = u32::from_be_bytes(field(head, at::TID_LOW));
+        let place = usize::try_from(low.wrapping_sub(self.first)).unwrap_or(usize::MAX);
+        let goes_there = |request: &mut Request| {
+            (request.lid, request.qpn) == (field(head, at::LID), field(head, at::QPN))
+        };
+        match self.waiting.get_mut(place) {
+            Some(waiting) => waiting
+                .take_if(goes_there)
+                .map_or(Answer::TooLate, Answer::To),
+            None => Answer::TooLate,
+        }
+    }
+
+    /// Forgets all. Their answers are [`Answer::TooLate`] from then on.
+    pub(crate) fn clear(&mut self) {
+        let gone = u32::try_from(self.waiting.len()).unwrap_or_default();
+        self.first = self.first.wrapping_add(gone);
+        self.waiting.clear();
+    }
+}

@@ -1,0 +1,184 @@
+//! One connection of sapphired's.
+
+use std::io::{ErrorKind, Read, Write};
+use std::time::Duration;
+
+use split_protocol::{Frame, HEADER_BYTES, MAD_BYTES, VERSION};
+
+use crate::split::{HangUp, Kernel, Split};
+
+/// A daemon that has connected. Its stream does not block.
+#[derive(Debug)]
+pub(crate) struct Session<S> {
+    stream: S,
+    since: Duration,
+    greeted: bool,
+    /// Of a frame that is not whole yet.
+    received: Vec<u8>,
+    /// Of a frame that is on its way, from `sent` on.
+    sending: Vec<u8>,
+    sent: usize,
+}
+
+/// Why a connection ends.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Over {
+    /// The daemon has hung up.
+    Gone,
+    /// It is to be hung up on, which was said.
+    Said,
+    /// It is to be hung up on, for this reason.
+    Because(String),
+}
+
+/// A daemon says Hello sooner than that.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(1);
+/// The longest frame that a daemon sends: kind, number, packet. Units: bytes.
+const LONGEST: usize = 1 + 8 + HEADER_BYTES + MAD_BYTES;
+/// Read at once. Units: bytes.
+const CHUNK: usize = 1 << 16;
+
+impl<S> Session<S> {
+    pub(crate) fn new(stream: S, since: Duration) -> Self {
+        Self {
+            stream,
+            since,
+            greeted: false,
+            received: Vec::new(),
+            sending: Vec::new(),
+            sent: 0,
+        }
+    }
+
+    pub(crate) fn stream(&self) -> &S {
+        &self.stream
+    }
+
+    /// Whether something waits for room in the socket.
+    pub(crate) fn is_sending(&self) -> bool {
+        self.sent < self.sending.len()
+    }
+
+    /// Errors: it has not said Hello for too long.
+    pub(crate) fn check(&self, now: Duration) -> Result<(), Over> {
+        match self.greeted || now.saturating_sub(self.since) < PATIENCE {
+            true => Ok(()),
+            false => Err(Over::Because("it does not say hello".to_owned())),
+        }
+    }
+}
+
+impl<S: Read + Write> Session<S> {
+    /// Reads what there is and does it. Errors: why the connection ends.
+    pub(crate) fn receive<K: Kernel>(&mut self, split: &Split<K>) -> Result<(), Over> {
+        let mut chunk = vec![0; CHUNK];
+        let got = match self.stream.read(&mut chunk) {
+            Ok(0) => return Err(Over::Gone),
+            Ok(got) => got,
+            Err(error) if is_for_later(error.kind()) => return Ok(()),
+            Err(_) => return Err(Over::Gone),
+        };
+        self.received.extend(chunk.into_iter().take(got));
+        let mut done = 0;
+        while let Some((frame, length)) = first(self.received.get(done..).unwrap_or_default())? {
+            self.act(split, frame)?;
+            done = done.saturating_add(length);
+        }
+        self.received.drain(..done.min(self.received.len()));
+        Ok(())
+    }
+
+    fn act<K: Kernel>(&mut self, split: &Split<K>, frame: Frame) -> Result<(), Over> {
+        let is_good = match (self.greeted, frame) {
+            (false, Frame::Hello(version)) => return self.greet(split, version),
+            (true, Frame::GiveFree) => {
+                split.give_free();
+                true
+            }
+            (true, Frame::TakeBack) => {
+                split.take_back();
+                true
+            }
+            (true, Frame::Request(number, packet)) => split.request(number, &packet),
+            (true, Frame::Tell(packet)) => split.tell(&packet),
+            _ => false,
+        };
+        match is_good {
+            true => Ok(()),
+            false => Err(Over::Because("it says what makes no sense".to_owned())),
+        }
+    }
+
+    fn greet<K: Kernel>(&mut self, split: &Split<K>, version: u32) -> Result<(), Over> {
+        self.greeted = true;
+        self.sending = Frame::Welcome(split.attach()).bytes().unwrap_or_default();
+        self.push()?;
+        match version == VERSION {
+            true => Ok(()),
+            false => Err(Over::Because(format!(
+                "it speaks version {version} of the protocol, this library {VERSION}; install \
+                 both from one release"
+            ))),
+        }
+    }
+
+    /// Sends as much as there is room for. Errors: why the connection ends.
+    pub(crate) fn send<K: Kernel>(&mut self, split: &Split<K>) -> Result<(), Over> {
+        while self.greeted {
+            self.push()?;
+            if self.is_sending() {
+                break;
+            }
+            let Some(frame) = split.next().map_err(|HangUp| Over::Said)? else {
+                break;
+            };
+            self.sending = frame
+                .bytes()
+                .map_err(|_| Over::Because("OpenSM's answer is too long".to_owned()))?;
+            self.sent = 0;
+        }
+        Ok(())
+    }
+
+    fn push(&mut self) -> Result<(), Over> {
+        while let Some(rest) = self
+            .sending
+            .get(self.sent..)
+            .filter(|rest| !rest.is_empty())
+        {
+            match self.stream.write(rest) {
+                Ok(0) => return Err(Over::Gone),
+                Ok(sent) => self.sent = self.sent.saturating_add(sent),
+                Err(error) if is_for_later(error.kind()) => return Ok(()),
+                Err(_) => return Err(Over::Gone),
+            }
+        }
+        // A table's memory is not kept.
+        self.sending = Vec::new();
+        self.sent = 0;
+        Ok(())
+    }
+}
+
+fn is_for_later(kind: ErrorKind) -> bool {
+    matches!(kind, ErrorKind::WouldBlock | ErrorKind::Interrupted)
+}
+
+/// The first frame and the bytes it takes, if it is there whole. Errors: it is none of a daemon's.
+fn first(bytes: &[u8]) -> Result<Option<(Frame, usize)>, Over> {
+    let Some((length, _)) = bytes.split_first_chunk() else {
+        return Ok(None);
+    };
+    let length = usize::try_from(u32::from_ne_bytes(*length)).unwrap_or(usize::MAX);
+    if length == 0 || length > LONGEST {
+        return Err(Over::Because("it does not speak the protocol".to_owned()));
+    }
+    let length = length.saturating_add(4);
+    let Some(mut whole) = bytes.get(..length) else {
+        return Ok(None);
+    };
+    match Frame::receive(&mut whole) {
+        Ok(frame) => Ok(Some((frame, length))),
+        Err(error) => Err(Over::Because(error.to_string())),
+    }
+}

@@ -1,0 +1,144 @@
+//! The socket where sapphired connects.
+
+use std::fs;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{
+    DirBuilderExt, FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt, chown,
+};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+
+use split_protocol::{DEFAULT_SOCKET, SOCKET_VARIABLE};
+
+use crate::sys;
+
+/// Where the socket is to be, and for whom.
+#[derive(Debug, Clone)]
+pub(crate) struct Place {
+    pub(crate) path: PathBuf,
+    /// Name or number of a group that may connect.
+    pub(crate) group: Option<String>,
+}
+
+/// The socket, as long as its name leads here.
+#[derive(Debug)]
+pub(crate) struct Listener {
+    pub(crate) socket: UnixListener,
+    path: PathBuf,
+    inode: (u64, u64),
+    for_a_group: bool,
+}
+
+impl Place {
+    pub(crate) fn of_environment() -> Self {
+        let path = std::env::var_os(SOCKET_VARIABLE).filter(|path| !path.is_empty());
+        let group = std::env::var(GROUP_VARIABLE).ok();
+        Self {
+            path: path.map_or_else(|| DEFAULT_SOCKET.into(), PathBuf::from),
+            group: group.filter(|group| !group.is_empty()),
+        }
+    }
+
+    /// Takes the name. Errors: why not, and what to do.
+    pub(crate) fn listen(&self) -> Result<Listener, String> {
+        let path = &self.path;
+        let failed = |what: &'static str| {
+            move |error: io::Error| format!("{}: cannot {what}: {error}", path.display())
+        };
+        let group = self.group.as_deref().map(group_id).transpose()?;
+        make_directory(path).map_err(failed("make its directory"))?;
+        make_way(path)?;
+        // Of mode 0 until the group is right.
+        let socket = sys::bind(path).map_err(failed("make the socket"))?;
+        // The directory may be another user's, who could put a link there now: only the socket
+        // itself is looked at and changed.
+        let name = fs::OpenOptions::new()
+            .read(true)
+            .custom_flags(libc::O_PATH | libc::O_NOFOLLOW)
+            .open(path)
+            .map_err(failed("look at the socket"))?;
+        let about = name.metadata().map_err(failed("look at the socket"))?;
+        if !about.file_type().is_socket() || about.uid() != sys::own_user() {
+            return Err(format!("{}: somebody has put it there", path.display()));
+        }
+        let itself = format!("/proc/self/fd/{}", name.as_raw_fd());
+        if group.is_some() {
+            chown(&itself, None, group).map_err(failed("give the socket to its group"))?;
+        }
+        let mode = if group.is_some() { 0o660 } else { 0o600 };
+        fs::set_permissions(itself, fs::Permissions::from_mode(mode))
+            .map_err(failed("set the mode of the socket"))?;
+        socket
+            .set_nonblocking(true)
+            .map_err(failed("make the socket"))?;
+        Ok(Listener {
+            socket,
+            path: path.clone(),
+            inode: (about.dev(), about.ino()),
+            for_a_group: group.is_some(),
+        })
+    }
+}
+
+/// Environment variable of OpenSM that names a group, by name or number: its members may connect.
+pub(crate) const GROUP_VARIABLE: &str = "SAPPHIRE_SPLIT_GROUP";
+
+impl Listener {
+    /// Whether its name still leads here. Somebody may have cleaned up /run.
+    pub(crate) fn is_there(&self) -> bool {
+        let about = fs::symlink_metadata(&self.path);
+        about.is_ok_and(|about| (about.dev(), about.ino()) == self.inode)
+    }
+
+    /// The next who connects, and whether it may. None: nobody waits.
+    pub(crate) fn accept(&self) -> Option<(UnixStream, bool)> {
+        let (stream, _) = self.socket.accept().ok()?;
+        stream.set_nonblocking(true).ok()?;
+        let user = sys::peer(&stream)?;
+        // Whom the mode of the socket lets in is a member of the group.
+        let may = user == 0 || user == sys::own_user() || self.for_a_group;
+        Some((stream, may))
+    }
+}
+
+fn make_directory(path: &Path) -> io::Result<()> {
+    let Some(directory) = path.parent().filter(|directory| !directory.exists()) else {
+        return Ok(());
+    };
+    fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o755)
+        .create(directory)?;
+    // Whatever OpenSM's umask is.
+    fs::set_permissions(directory, fs::Permissions::from_mode(0o755))
+}
+
+/// Removes the name of a socket that nobody listens to. Errors: somebody does; it is no socket.
+fn make_way(path: &Path) -> Result<(), String> {
+    let name = path.display();
+    match fs::symlink_metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(format!("{name}: {error}")),
+        Ok(about) if !about.file_type().is_socket() => {
+            return Err(format!("{name}: exists and is no socket; remove it"));
+        }
+        Ok(_) => {}
+    }
+    match UnixStream::connect(path) {
+        Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
+            fs::remove_file(path).map_err(|error| format!("{name}: cannot remove it: {error}"))
+        }
+        _ => Err(format!(
+            "{name}: another OpenSM listens there; give each its own {SOCKET_VARIABLE}"
+        )),
+    }
+}
+
+fn group_id(group: &str) -> Result<u32, String> {
+    if let Ok(id) = group.parse() {
+        return Ok(id);
+    }
+    let unknown = || format!("{GROUP_VARIABLE}={group}: there is no such group");
+    sys::group_id(group).ok_or_else(unknown)
+}

@@ -1,0 +1,174 @@
+//! What the serving thread does for sapphired.
+
+use core::sync::atomic::Ordering;
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use split_protocol::{Frame, LONGEST, Packet, VERSION, Welcome};
+
+use super::{
+    AT_FIRST, Arrived, Daemon, FRAMES, IDLE, Kernel, LATER, NO_PORT, SOON, Split, State, TOGETHER,
+    lock,
+};
+use crate::mad::{
+    HEAD_BYTES, PACKET_BYTES, RESPONSE, SA_CLASS, at, class, head, joined, method, set_field,
+};
+
+impl<K: Kernel> Split<K> {
+    /// A daemon is there.
+    pub(crate) fn attach(&self) -> Welcome {
+        let mut state = lock(&self.state);
+        state.daemons = state.daemons.wrapping_add(1);
+        state.daemon = Some(Daemon {
+            frames: VecDeque::new(),
+            bytes: 0,
+            over: false,
+        });
+        let port = state.port.as_ref();
+        Welcome {
+            version: VERSION,
+            pid: std::process::id(),
+            umad: port.map_or(u32::MAX, |port| port.umad),
+            reads: port.map_or(NO_PORT, |port| port.reads),
+        }
+    }
+
+    /// The daemon asks OpenSM. False: that is no request of the SA's.
+    pub(crate) fn request(&self, number: u64, packet: &Packet) -> bool {
+        let mut bytes = joined(packet);
+        let Some(head) = head(&bytes) else {
+            return false;
+        };
+        if class(head) != SA_CLASS || method(head) & RESPONSE != 0 {
+            return false;
+        }
+        let mut state = lock(&self.state);
+        if state.has_room() {
+            state.requests.add(number, &mut bytes);
+            self.arrive(&mut state, bytes, PACKET_BYTES);
+        }
+        true
+    }
+
+    /// The daemon tells OpenSM something. False: that is nothing of the SA's.
+    pub(crate) fn tell(&self, packet: &Packet) -> bool {
+        let bytes = joined(packet);
+        let Some(head) = head(&bytes) else {
+            return false;
+        };
+        if class(head) != SA_CLASS {
+            return false;
+        }
+        let is_response = method(head) & RESPONSE != 0;
+        let mut state = lock(&self.state);
+        // OpenSM complains of responses that it does not wait for.
+        if is_response && !state.reports.take(&bytes) {
+            return true;
+        }
+        if state.has_room() {
+            self.arrive(&mut state, bytes, PACKET_BYTES);
+        }
+        true
+    }
+
+    fn arrive(&self, state: &mut State, mut bytes: [u8; PACKET_BYTES], length: usize) {
+        let Some(port) = &state.port else { return };
+        set_field(&mut bytes, at::AGENT, &port.agent.to_ne_bytes());
+        state.arrived.push_back(Arrived { bytes, length });
+        self.kernel.ring(self.arrivals());
+    }
+
+    /// What is due: another attempt to get the read methods, Reports that nobody answered.
+    pub(crate) fn work(&self) {
+        {
+            let _agents = lock(&self.agents);
+            self.hold();
+        }
+        let now = self.kernel.now();
+        let mut state = lock(&self.state);
+        self.tell_programmed(&mut state, now);
+        while state.has_room()
+            && let Some(head) = state.reports.expired(now)
+        {
+            let mut bytes = [0; PACKET_BYTES];
+            set_field(&mut bytes, 0, &head);
+            self.arrive(&mut state, bytes, HEAD_BYTES);
+        }
+    }
+
+    fn tell_programmed(&self, state: &mut State, now: Duration) {
+        let is_due = now.saturating_sub(state.told) >= TOGETHER;
+        if is_due && self.programs.swap(false, Ordering::AcqRel) {
+            state.told = now;
+            let count = self.programmed.load(Ordering::Relaxed);
+            self.push(state, Frame::Programmed(count));
+        }
+    }
+
+    /// How long there is nothing to do.
+    pub(crate) fn idle(&self) -> Duration {
+        let now = self.kernel.now();
+        let state = lock(&self.state);
+        let port = state.port.as_ref();
+        let attempt = port.and_then(|port| port.refused_at).map(|since| {
+            match now.saturating_sub(since) < AT_FIRST {
+                true => SOON,
+                false => LATER,
+            }
+        });
+        let report = state.reports.until().map(|until| until.saturating_sub(now));
+        let is_programming = self.programs.load(Ordering::Relaxed);
+        let programs =
+            is_programming.then(|| TOGETHER.saturating_sub(now.saturating_sub(state.told)));
+        [attempt, report, programs]
+            .into_iter()
+            .flatten()
+            .fold(IDLE, Duration::min)
+    }
+
+    /// What the daemon is to hear next, if anything. Errors: no more.
+    pub(crate) fn next(&self) -> Result<Option<Frame>, HangUp> {
+        let mut state = lock(&self.state);
+        let daemon = state.daemon.as_mut().filter(|daemon| !daemon.over);
+        let daemon = daemon.ok_or(HangUp)?;
+        let frame = daemon.frames.pop_front();
+        let gone = frame.as_ref().map_or(0, weight);
+        daemon.bytes = daemon.bytes.saturating_sub(gone);
+        Ok(frame)
+    }
+
+    pub(super) fn push(&self, state: &mut State, frame: Frame) {
+        let daemon = state.daemon.as_mut().filter(|daemon| !daemon.over);
+        let Some(daemon) = daemon else { return };
+        let bytes = daemon.bytes.saturating_add(weight(&frame));
+        let most = usize::try_from(LONGEST).unwrap_or(usize::MAX);
+        if bytes > most || daemon.frames.len() >= FRAMES {
+            self.kernel
+                .say("sapphired does not read what OpenSM answers: hung up on it");
+            self.hang_up(state);
+            return;
+        }
+        daemon.bytes = bytes;
+        daemon.frames.push_back(frame);
+    }
+
+    pub(super) fn hang_up(&self, state: &mut State) {
+        if let Some(daemon) = &mut state.daemon {
+            daemon.over = true;
+            daemon.bytes = 0;
+            daemon.frames = VecDeque::new();
+        }
+    }
+}
+
+/// The daemon is to be hung up on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct HangUp;
+
+fn weight(frame: &Frame) -> usize {
+    match frame {
+        // With what goes around it.
+        Frame::Reply(_, mad) => mad.len().saturating_add(16),
+        _ => 0,
+    }
+}

@@ -1,0 +1,176 @@
+//! The state of the split: OpenSM's agent, the read agent, and what is on its way between OpenSM
+//! and sapphired.
+
+mod agents;
+mod daemon;
+mod packets;
+
+use core::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
+use std::collections::VecDeque;
+use std::os::fd::RawFd;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use split_protocol::{Frame, Reads};
+
+pub(crate) use self::daemon::HangUp;
+pub(crate) use self::packets::{Source, Target};
+use crate::mad::PACKET_BYTES;
+use crate::registration::Registration;
+use crate::requests::Requests;
+use crate::unanswered::Unanswered;
+
+/// The system calls that the state needs.
+pub(crate) trait Kernel {
+    /// Registers an agent, gives its number. Errors: the errno.
+    fn register(&self, fd: RawFd, registration: &Registration) -> Result<u32, i32>;
+    /// Errors: the errno.
+    fn unregister(&self, fd: RawFd, agent: u32) -> Result<(), i32>;
+    /// A new bell. Errors: the errno.
+    fn bell(&self) -> Result<RawFd, i32>;
+    /// Makes a bell readable. Never blocks, is no cancellation point.
+    fn ring(&self, bell: RawFd);
+    /// Makes it silent again. As above.
+    fn silence(&self, bell: RawFd);
+    /// Since some moment.
+    fn now(&self) -> Duration;
+    /// One line for the operator.
+    fn say(&self, what: &str);
+}
+
+/// All there is of it. Threads of OpenSM and the thread that serves sapphired share it.
+#[derive(Debug)]
+pub(crate) struct Split<K> {
+    kernel: K,
+    /// OpenSM's umad file, or -1: what every call of OpenSM's is compared with.
+    file: AtomicI32,
+    /// Readable while packets wait for OpenSM. Made once, never closed. -1 before.
+    arrivals: AtomicI32,
+    /// Readable when the serving thread has something to do. As above.
+    doorbell: AtomicI32,
+    /// The kernel had packets when OpenSM last asked, and OpenSM has not read since.
+    kernel_has: AtomicBool,
+    /// Set(SMP)s that OpenSM has sent.
+    programmed: AtomicU64,
+    /// More of them than the daemon knows of.
+    programs: AtomicBool,
+    /// Held while agents come and go, and longer than the other lock: only registration, closing
+    /// and the serving thread take it, and always first.
+    agents: Mutex<()>,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    port: Option<Port>,
+    requests: Requests,
+    reports: Unanswered,
+    /// For OpenSM to read.
+    arrived: VecDeque<Arrived>,
+    /// Whose turn it is when the kernel and sapphired both have something for OpenSM.
+    kernels_turn: bool,
+    daemon: Option<Daemon>,
+    /// When a daemon was last told what OpenSM programs.
+    told: Duration,
+    /// Of daemons so far: a reply for one must not reach the next.
+    daemons: u64,
+}
+
+/// OpenSM's registration for the SA.
+#[derive(Debug)]
+struct Port {
+    fd: RawFd,
+    umad: u32,
+    /// OpenSM's agent.
+    agent: u32,
+    /// Of the read agent.
+    registration: Registration,
+    read_agent: Option<u32>,
+    reads: Reads,
+    /// When it was refused first.
+    refused_at: Option<Duration>,
+}
+
+#[derive(Debug)]
+struct Arrived {
+    bytes: [u8; PACKET_BYTES],
+    length: usize,
+}
+
+/// The daemon that is connected.
+#[derive(Debug)]
+struct Daemon {
+    frames: VecDeque<Frame>,
+    /// Of large frames in the queue. Units: bytes.
+    bytes: usize,
+    /// It is to be hung up on.
+    over: bool,
+}
+
+/// That wait for OpenSM at most; it does not read if there are more.
+const ARRIVED: usize = 4096;
+/// That wait for sapphired at most; it does not read if there are more.
+const FRAMES: usize = 8192;
+/// Between attempts to get the read methods back: sooner at first, while a dead daemon's files
+/// close.
+const SOON: Duration = Duration::from_millis(2);
+const LATER: Duration = Duration::from_millis(20);
+const AT_FIRST: Duration = Duration::from_secs(1);
+/// What OpenSM programs within this time is one frame.
+const TOGETHER: Duration = Duration::from_millis(5);
+/// Nothing to do for longer than this is not believed.
+const IDLE: Duration = Duration::from_secs(1);
+
+impl<K> Split<K> {
+    pub(crate) const fn new(kernel: K) -> Self {
+        Self {
+            kernel,
+            file: AtomicI32::new(-1),
+            arrivals: AtomicI32::new(-1),
+            doorbell: AtomicI32::new(-1),
+            kernel_has: AtomicBool::new(false),
+            programmed: AtomicU64::new(0),
+            programs: AtomicBool::new(false),
+            agents: Mutex::new(()),
+            state: Mutex::new(State {
+                port: None,
+                requests: Requests::new(),
+                reports: Unanswered::new(),
+                arrived: VecDeque::new(),
+                kernels_turn: false,
+                daemon: None,
+                told: Duration::ZERO,
+                daemons: 0,
+            }),
+        }
+    }
+
+    /// Whether OpenSM serves the SA on this file.
+    pub(crate) fn is_of(&self, fd: RawFd) -> bool {
+        fd >= 0 && self.file.load(Ordering::Acquire) == fd
+    }
+
+    /// Readable while [`Self::read`] has something.
+    pub(crate) fn arrivals(&self) -> RawFd {
+        self.arrivals.load(Ordering::Acquire)
+    }
+
+    /// Readable when the serving thread has something to do.
+    pub(crate) fn doorbell(&self) -> RawFd {
+        self.doorbell.load(Ordering::Acquire)
+    }
+}
+
+impl State {
+    fn has_room(&self) -> bool {
+        self.port.is_some() && self.arrived.len() < ARRIVED
+    }
+}
+
+/// Who has the read methods when OpenSM serves no SA.
+const NO_PORT: Reads = Reads::Refused(libc::ENODEV);
+
+/// Nobody panics with a lock held; if somebody did, OpenSM is to go on.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,171 @@
+//! What OpenSM reads and writes.
+
+use core::sync::atomic::Ordering;
+
+use split_protocol::{Frame, HEADER_BYTES, SUBSCRIBER_QP};
+
+use super::{Kernel, Split, lock};
+use crate::mad::{
+    self, Head, REPORT, RESPONSE, SA_CLASS, SET, SMP_CLASSES, at, class, field, head, is_read,
+    method, number, set_field,
+};
+use crate::requests::Answer;
+
+impl<K: Kernel> Split<K> {
+    /// OpenSM has asked and heard whether the kernel has packets.
+    pub(crate) fn polled(&self, kernel_has: bool) {
+        self.kernel_has.store(kernel_has, Ordering::Relaxed);
+    }
+
+    /// Whether packets of sapphired's wait.
+    pub(crate) fn has_arrived(&self) -> bool {
+        !lock(&self.state).arrived.is_empty()
+    }
+
+    /// What OpenSM is to read next; when it comes from here, into `buffer`.
+    pub(crate) fn read(&self, buffer: &mut [u8]) -> Source {
+        let kernel_has = self.kernel_has.load(Ordering::Relaxed);
+        let mut state = lock(&self.state);
+        let kernels_turn = kernel_has && state.kernels_turn;
+        let Some(first) = state.arrived.front().filter(|_| !kernels_turn) else {
+            state.kernels_turn = false;
+            self.kernel_has.store(false, Ordering::Relaxed);
+            return if kernel_has {
+                Source::Kernel
+            } else {
+                Source::Nothing
+            };
+        };
+        let length = first.length;
+        let (Some(place), Some(bytes)) = (buffer.get_mut(..length), first.bytes.get(..length))
+        else {
+            return Source::TooSmall;
+        };
+        place.copy_from_slice(bytes);
+        state.arrived.pop_front();
+        state.kernels_turn = true;
+        if state.arrived.is_empty() {
+            self.kernel.silence(self.arrivals());
+        }
+        Source::Given(length)
+    }
+
+    /// A packet that OpenSM has read from the kernel: those of the read agent become its own.
+    ///
+    /// The read agent may be gone by the time its packets are read, and its number may be another's;
+    /// but only that agent ever gets requests that read.
+    pub(crate) fn was_read(&self, packet: &mut [u8]) {
+        let Some(head) = head(packet) else { return };
+        if class(head) != SA_CLASS || !is_read(head) {
+            return;
+        }
+        let agent = number(head, at::AGENT);
+        let is_response = method(head) & RESPONSE != 0;
+        let state = lock(&self.state);
+        let Some(port) = &state.port else { return };
+        // Responses: the kernel returns those of the read agent that it could not deliver.
+        if !is_response || port.read_agent == Some(agent) {
+            set_field(packet, at::AGENT, &port.agent.to_ne_bytes());
+        }
+    }
+
+    /// Where what OpenSM writes is to go.
+    pub(crate) fn write(&self, packet: &[u8]) -> Target {
+        let Some(head) = head(packet) else {
+            return Target::Kernel;
+        };
+        if class(head) != SA_CLASS {
+            if SMP_CLASSES.contains(&class(head)) && method(head) == SET {
+                self.programs();
+            }
+            Target::Kernel
+        } else if method(head) & RESPONSE != 0 {
+            self.respond(head, packet)
+        } else if method(head) == REPORT && field(head, at::QPN) == SUBSCRIBER_QP.to_be_bytes() {
+            self.report(head, packet)
+        } else {
+            Target::Kernel
+        }
+    }
+
+    fn programs(&self) {
+        self.programmed.fetch_add(1, Ordering::Relaxed);
+        // One ring for all of a frame: AcqRel pairs with the swap in `tell_programmed`.
+        if !self.programs.swap(true, Ordering::AcqRel) {
+            self.kernel.ring(self.doorbell());
+        }
+    }
+
+    fn respond(&self, head: &Head, packet: &[u8]) -> Target {
+        let mut state = lock(&self.state);
+        let request = match state.requests.take(head) {
+            Answer::To(request) => request,
+            Answer::TooLate => return Target::Done,
+            Answer::Foreign => {
+                let port = state.port.as_ref().filter(|_| is_read(head));
+                // The acknowledgements of a long answer reach the agent that has the method.
+                let reader = port.and_then(|port| port.read_agent);
+                return reader.map_or(Target::Kernel, Target::As);
+            }
+        };
+        let daemon = state.daemons;
+        // A table may take milliseconds to copy: not while others wait.
+        drop(state);
+        let mad = copy(packet.get(HEADER_BYTES..).unwrap_or_default(), &request.tid);
+        let mut state = lock(&self.state);
+        if state.daemons != daemon {
+            return Target::Done;
+        }
+        match mad {
+            Some(mad) => self.push(&mut state, Frame::Reply(request.number, mad)),
+            None => self.hang_up(&mut state),
+        }
+        self.kernel.ring(self.doorbell());
+        Target::Done
+    }
+
+    fn report(&self, head: &Head, packet: &[u8]) -> Target {
+        let mut state = lock(&self.state);
+        if state.daemon.is_none() {
+            return Target::Kernel;
+        }
+        state.reports.add(head, self.kernel.now());
+        self.push(&mut state, Frame::Report(mad::parted(packet)));
+        self.kernel.ring(self.doorbell());
+        Target::Done
+    }
+}
+
+/// Where a read of OpenSM's is to go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Source {
+    /// So many bytes are in its buffer now.
+    Given(usize),
+    /// The buffer is too small for what waits.
+    TooSmall,
+    Kernel,
+    /// Neither has anything that is known of.
+    Nothing,
+}
+
+/// Where a write of OpenSM's is to go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Target {
+    /// To the kernel, as it is.
+    Kernel,
+    /// To the kernel, in the name of this agent.
+    As(u32),
+    /// It has been taken care of.
+    Done,
+}
+
+/// A copy of a MAD with another transaction id; none where memory is short.
+fn copy(mad: &[u8], tid: &[u8; 8]) -> Option<Vec<u8>> {
+    let mut bytes = Vec::new();
+    bytes.try_reserve_exact(mad.len()).ok()?;
+    bytes.extend_from_slice(mad);
+    if let Some(place) = bytes.get_mut(8..16) {
+        place.copy_from_slice(tid);
+    }
+    Some(bytes)
+}

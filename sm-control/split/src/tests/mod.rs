@@ -1,0 +1,8 @@
+//! Of the state, with a kernel, an OpenSM and a daemon of our own.
+
+mod agents;
+mod fake;
+mod packets;
+mod registration;
+mod reports;
+mod session;
