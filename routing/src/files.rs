@@ -4,6 +4,7 @@ use crate::error::{Reason, Refusal, SwitchName, Warning};
 use crate::routes::{Engine, Lft, NO_PATH, Routes};
 use crate::sl2vl::{GivenSl2Vl, Sl2Vl};
 use crate::topology::{SwitchIx, Topology};
+use crate::torus::Torus;
 
 /// Takes over forwarding tables, and SL2VL tables where there are any; elsewhere the configured
 /// SL2VL tables hold.
@@ -56,6 +57,19 @@ pub fn route(topology: &Topology, lfts: &[Vec<u8>], sl2vl: &GivenSl2Vl) -> Resul
     let sl2vl = Sl2Vl::given(topology, sl2vl);
     let routes = Routes::new(topology, Engine::Files, lft, sl2vl);
     Ok(Routes { warnings, ..routes })
+}
+
+/// [`route`] on a torus: paths have the SLs that torus-2QoS gives them by the places of their ends,
+/// whatever way the tables lead. For switches that torus-2QoS programmed before the fabric changed,
+/// or that have its tables only in part. Errors: as [`route`].
+pub fn route_on_torus(
+    topology: &Topology,
+    lfts: &[Vec<u8>],
+    sl2vl: &GivenSl2Vl,
+    torus: Torus,
+) -> Result<Routes, Refusal> {
+    let torus = Some(torus);
+    route(topology, lfts, sl2vl).map(|routes| Routes { torus, ..routes })
 }
 
 /// The first entry that names a port which the switch lacks.

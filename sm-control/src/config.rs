@@ -1,5 +1,10 @@
 //! `sapphired`'s configuration file.
 
+mod beside;
+mod live;
+mod operating;
+mod uring;
+
 use std::fmt;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
@@ -15,11 +20,17 @@ use serde::de::{Error as _, Unexpected};
 use serde::{Deserialize, Deserializer};
 use thiserror::Error;
 
+pub use beside::OpenSmSection;
+pub use live::{FabricSaSection, OnDifference, SaSource, SaTransport};
+pub use operating::{ControlSection, HttpSection, LogFormat, LogSection};
+pub use uring::IoUring;
+
 /// A whole configuration. Paths are relative to the file's directory.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "snake_case")]
 pub struct Config {
     /// Where the fabric is described.
+    #[serde(deserialize_with = "live::fabric")]
     pub fabric: FabricSection,
     /// How it is routed.
     #[serde(default)]
@@ -45,6 +56,15 @@ pub struct Config {
     /// What is given up when more is asked than can be answered.
     #[serde(default)]
     pub overload: OverloadSection,
+    /// The OpenSM beside which this daemon reads; absent: none shares its ports.
+    pub opensm: Option<OpenSmSection>,
+    /// Where operators ask and command; absent: nowhere.
+    pub control: Option<ControlSection>,
+    /// Where metrics are; absent: nowhere.
+    pub http: Option<HttpSection>,
+    /// What log lines look like.
+    #[serde(default)]
+    pub log: LogSection,
 }
 
 /// `[fabric]`
@@ -53,8 +73,11 @@ pub struct Config {
 pub struct FabricSection {
     /// Kind of source.
     pub source: Source,
-    /// A fabric file, or a directory of OpenSM dumps.
+    /// A fabric file, or a directory of OpenSM dumps; empty where none is read.
+    #[serde(default)]
     pub path: PathBuf,
+    /// How an SA is asked.
+    pub sa: Option<FabricSaSection>,
     /// `opensm-subnet.lst` to take LIDs from.
     pub lids: Option<PathBuf>,
     /// Node that the SM runs on, when the files do not say.
@@ -70,6 +93,9 @@ pub struct FabricSection {
     pub aliases: Option<PathBuf>,
     /// Overrides `qos` of `opensm_conf`.
     pub qos: Option<bool>,
+    /// Look all the time whether the files changed, and reload when they did and lie still.
+    #[serde(default)]
+    pub watch: bool,
 }
 
 /// Kinds of fabric source.
@@ -78,6 +104,17 @@ pub struct FabricSection {
 pub enum Source {
     /// Files, read at start and at each reload.
     Files,
+    /// Any SM's SA, asked through a port.
+    Sa,
+    /// The OpenSM of this host, asked through its preload library.
+    OpenSm,
+}
+
+impl Source {
+    /// True where the fabric is read from a running SA.
+    pub const fn is_live(self) -> bool {
+        matches!(self, Self::Sa | Self::OpenSm)
+    }
 }
 
 /// `[routing]`
@@ -203,7 +240,7 @@ pub enum PortSection {
         port: u8,
         /// Drive the file by io_uring.
         #[serde(default)]
-        io_uring: bool,
+        io_uring: IoUring,
         /// Set IsSM on the port while this runs. Off beside an SM on the same port, which sets it
         /// itself and fails where somebody else has; on under the simulator's preload library,
         /// where it is what brings QP1 requests here.
@@ -364,7 +401,7 @@ pub struct StateSection {
 }
 
 /// `[sa]`
-#[derive(Debug, Clone, Default, Deserialize)]
+#[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SaSection {
     /// Whose the state is that clients set.
@@ -373,6 +410,19 @@ pub struct SaSection {
     /// Who may ask for what.
     #[serde(default)]
     pub access: AccessRule,
+    /// In the role of a shadow: questions to the SA that answers.
+    #[serde(default = "operating::shadow_pairs")]
+    pub shadow_pairs_per_minute: NonZeroU32,
+}
+
+impl Default for SaSection {
+    fn default() -> Self {
+        Self {
+            role: Role::default(),
+            access: AccessRule::default(),
+            shadow_pairs_per_minute: operating::shadow_pairs(),
+        }
+    }
 }
 
 /// Who may ask for what.
@@ -471,6 +521,9 @@ pub enum Role {
     /// This SA's, for tests of clients: joins are granted, though nothing programs multicast
     /// forwarding tables.
     Test,
+    /// As a reader, but it answers nobody: it asks the SA that does, through the first `[[port]]`,
+    /// and compares.
+    Shadow,
 }
 
 /// Line and column, from 1, of a byte. Units of columns: characters.
@@ -602,21 +655,32 @@ impl Config {
             let missing = "no [[port]] section: say where requests come from";
             return Err(format!("{line}:{column}: {missing}"));
         }
+        config.can_ask().map_err(|problem| {
+            let (line, column) = place(text, text.find("source").unwrap_or(0));
+            format!("{line}:{column}: {problem}")
+        })?;
+        config.can_shadow().map_err(|problem| {
+            let (line, column) = place(text, text.find("role").unwrap_or(0));
+            format!("{line}:{column}: {problem}")
+        })?;
         Ok(config)
     }
 
     /// Makes relative paths relative to the configuration file.
     fn resolve(&mut self, base: &Path) {
+        let fabric = &mut self.fabric;
         let paths = [
-            Some(&mut self.fabric.path),
-            self.fabric.lids.as_mut(),
-            self.fabric.opensm_conf.as_mut(),
-            self.fabric.prefix_routes.as_mut(),
-            self.fabric.aliases.as_mut(),
+            (!fabric.source.is_live()).then_some(&mut fabric.path),
+            fabric.lids.as_mut(),
+            fabric.opensm_conf.as_mut(),
+            fabric.prefix_routes.as_mut(),
+            fabric.aliases.as_mut(),
             self.routing.torus_conf.as_mut(),
             self.policy.file.as_mut(),
             self.partitions.file.as_mut(),
             self.state.directory.as_mut(),
+            self.control.as_mut().map(|control| &mut control.path),
+            self.opensm.as_mut().map(|opensm| &mut opensm.socket),
         ];
         let rings = self.ports.iter_mut().filter_map(|port| match port {
             PortSection::Ring(ring) => Some(&mut ring.path),

@@ -3,12 +3,15 @@
 
 #![forbid(unsafe_code)]
 
+pub mod compare;
 pub mod config;
 pub mod dump;
 pub mod export;
 pub mod fabric;
 pub mod generate;
 pub mod lint;
+pub mod live;
+pub mod logging;
 pub mod pipeline;
 pub mod qos_setup;
 pub mod records;

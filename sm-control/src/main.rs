@@ -2,14 +2,12 @@
 
 #![forbid(unsafe_code)]
 
-use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
-use sm_control::config::Config;
-use sm_control::server;
-use tracing_subscriber::EnvFilter;
+use sm_control::config::{Config, LogSection, Source};
+use sm_control::{logging, server};
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -33,14 +31,15 @@ struct Arguments {
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
-    tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        // Colours are for people; in a file or a journal they are noise.
-        .with_ansi(std::io::stderr().is_terminal())
-        .with_writer(std::io::stderr)
-        .init();
-    match run(&arguments) {
+    let config = Config::read(&arguments.config);
+    let section = config
+        .as_ref()
+        .map_or_else(|_| LogSection::default(), |config| config.log);
+    logging::report_always(logging::start(section));
+    let outcome = config
+        .map_err(Into::into)
+        .and_then(|config| run(&arguments, &config));
+    match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             tracing::error!("{error}");
@@ -49,17 +48,27 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error>> {
-    let config = Config::read(&arguments.config)?;
+fn run(arguments: &Arguments, config: &Config) -> Result<(), Box<dyn std::error::Error>> {
     if arguments.check {
-        let remarks = server::check_workers(&config)?;
-        server::check_rings(&config)?;
-        let compiled = server::check(&config)?;
-        for warning in remarks.iter().chain(&compiled.warnings) {
-            tracing::warn!("{warning}");
+        let remarks = server::check_workers(config)?;
+        server::check_rings(config)?;
+        server::check_control(config)?;
+        let (warnings, summary) = match config.fabric.source {
+            Source::OpenSm => {
+                let summary = "the files are good; the fabric, which OpenSM tells, was not read";
+                (server::check_files(config)?, summary.to_owned())
+            }
+            Source::Files | Source::Sa => {
+                let compiled = server::check(config)?;
+                let summary = compiled.summary();
+                (compiled.warnings, summary)
+            }
+        };
+        for warning in remarks.iter().chain(&warnings) {
+            tracing::warn!(target: logging::REPORT, "{warning}");
         }
-        tracing::info!("{}", compiled.summary());
+        tracing::info!("{summary}");
         return Ok(());
     }
-    Ok(server::run(&config)?)
+    Ok(server::run(config)?)
 }

@@ -22,17 +22,17 @@ usage() {
 	  -S          no OpenSM (the ports stay in state INIT, without LIDs)
 	  -w SEC      wait at most SEC seconds for the subnet (default 60)
 	  VM:
-	  -c N, -m MiB, -t SEC, -o DIR, -k, -K, -v   as for boot/boot.sh
+	  -c N, -m MiB, -t SEC, -o DIR, -i, -k, -K, -v   as for boot/boot.sh
 	U
 	exit 2
 }
 
 net= dims= hosts=1 nodes= engine= osm_args= osm_preload= no_sm= wait=60 pass=() limit=180
-while getopts f:T:H:n:R:O:P:Sw:c:m:t:o:kKvh o; do
+while getopts f:T:H:n:R:O:P:Sw:c:m:t:o:ikKvh o; do
 	case $o in
 	f) net=$OPTARG ;; T) dims=$OPTARG ;; H) hosts=$OPTARG ;; n) nodes=$OPTARG ;;
 	R) engine=$OPTARG ;; O) osm_args=$OPTARG ;; P) osm_preload=$OPTARG ;; S) no_sm=1 ;; w) wait=$OPTARG ;;
-	t) limit=$OPTARG ;; c|m|o) pass+=("-$o" "$OPTARG") ;; k|K|v) pass+=("-$o") ;; *) usage ;;
+	t) limit=$OPTARG ;; c|m|o) pass+=("-$o" "$OPTARG") ;; i|k|K|v) pass+=("-$o") ;; *) usage ;;
 	esac
 done
 shift $((OPTIND - 1))

@@ -1,5 +1,7 @@
 //! `sapphire fabric`: fabric files to order.
 
+mod read;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -7,7 +9,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use serde_json::{Value, json};
 use sm_control::dump;
 use sm_control::generate::{Coordinate, TorusPlan, TorusSpec, plan};
-use sm_control::pipeline::{Inputs, read};
+use sm_control::pipeline::{self, Inputs};
 
 use crate::failure::{Failure, Outcome};
 use crate::inputs::or_fail;
@@ -16,6 +18,8 @@ use crate::inputs::or_fail;
 pub(crate) enum Fabric {
     /// Write a torus or mesh as DIR/net, DIR/torus-2QoS.conf and DIR/topo.json
     Torus(Torus),
+    /// Write the fabric of a running SA as OpenSM's dump files, for all verbs that take a fabric
+    Read(read::Read),
 }
 
 #[derive(Debug, Args)]
@@ -92,6 +96,7 @@ fn link(text: &str) -> Result<(Coordinate, Axis, bool), String> {
 pub(crate) fn run(verb: &Fabric) -> Outcome {
     match verb {
         Fabric::Torus(torus) => write_torus(torus),
+        Fabric::Read(verb) => read::run(verb),
     }
 }
 
@@ -187,7 +192,7 @@ fn write_lids(directory: &Path) -> Outcome {
         fabric: directory.join("net"),
         ..Inputs::default()
     };
-    let sources = or_fail(read(&inputs))?;
+    let sources = or_fail(pipeline::read(&inputs))?;
     let mut text = Vec::new();
     or_fail(dump::subnet_lst::write(&mut text, &sources.subnet))?;
     put(

@@ -5,8 +5,11 @@
 mod answer;
 mod bench;
 mod check;
+mod compare;
 mod compile;
+mod control;
 mod demo;
+mod doctor;
 mod draw;
 mod explain;
 mod fabric;
@@ -46,7 +49,7 @@ struct Arguments {
 enum Verb {
     /// Route an 8x8x8 torus, serve it from a pinned worker and load it, all in memory
     Demo(demo::Demo),
-    /// Make fabric files
+    /// Make fabric files, or read them from a running SA
     #[command(subcommand)]
     Fabric(fabric::Fabric),
     /// Route a fabric and write the tables in OpenSM's formats
@@ -76,6 +79,16 @@ enum Verb {
     Query(query::Query),
     /// Measure what an answer costs, in memory and over the ring
     Bench(Box<bench::Bench>),
+    /// Ask a running SA for random pairs and compare with what a snapshot answers
+    Compare(Box<compare::Compare>),
+    /// Say whether this machine can serve, and what to do where it cannot
+    Doctor(doctor::Doctor),
+    /// Say how a running sapphired is doing
+    Status(control::Control),
+    /// Have a running sapphired read its sources again
+    Reload(control::Control),
+    /// Have a running sapphired return to the snapshot before
+    Rollback(control::Control),
     /// Load a running SA and measure how fast and how well it answers
     Load(load::Load),
 }
@@ -97,6 +110,11 @@ fn main() -> ExitCode {
         Verb::Draw(verb) => draw::run(verb),
         Verb::Query(verb) => query::run(verb),
         Verb::Bench(verb) => bench::run(verb),
+        Verb::Compare(verb) => compare::run(verb),
+        Verb::Doctor(verb) => doctor::run(verb),
+        Verb::Status(verb) => control::status(verb),
+        Verb::Reload(verb) => control::reload(verb),
+        Verb::Rollback(verb) => control::rollback(verb),
         Verb::Load(verb) => load::run(verb),
     };
     report(outcome)

@@ -51,6 +51,8 @@ pub enum Source {
     Net,
     /// OpenSM's `opensm-subnet.lst`.
     SubnetList,
+    /// Records of a running SA.
+    Sa,
 }
 
 /// What is assumed of ports that the file says nothing about.
@@ -164,6 +166,8 @@ pub struct Port {
     pub lid: Option<Lid>,
     /// LMC where the file says it.
     pub lmc: Option<Lmc>,
+    /// What clamps its rates, where the source says it.
+    pub rate_caps: Option<RateCaps>,
 }
 
 /// State of a link.
@@ -200,6 +204,17 @@ impl LinkState {
 }
 
 impl Fabric {
+    /// A fabric of nodes that were checked: the caller saw to all that [`Fabric`] promises.
+    pub(crate) const fn from_raw(nodes: Vec<Node>, sm: Option<PortRef>, source: Source) -> Self {
+        Self {
+            nodes,
+            sm,
+            source,
+            assumed: Assumed::IBSIM,
+            notes: Vec::new(),
+        }
+    }
+
     /// The nodes in the order of the file.
     pub fn nodes(&self) -> &[Node] {
         &self.nodes
@@ -275,15 +290,19 @@ impl Fabric {
         self.port(at).vl_arb.unwrap_or(self.assumed.vl_arb)
     }
 
-    /// Capabilities that clamp the rates of an end port: those of ibsim's ports, and NDR where a
-    /// port of the node runs at NDR.
+    /// Capabilities that clamp the rates of an end port: where the source is silent those of
+    /// ibsim's ports; and NDR where a port of the node runs at NDR.
     pub fn rate_caps(&self, at: PortRef) -> RateCaps {
         let runs_ndr = |port: &Port| port.link.is_some_and(|link| link.speed == LinkSpeed::Ndr);
-        RateCaps {
+        let stated = self.port(at).rate_caps.unwrap_or(RateCaps {
             extended_speeds: true,
             width_2x: true,
             hdr: true,
-            ndr: self.node(at.node).ports.iter().any(runs_ndr),
+            ndr: false,
+        });
+        RateCaps {
+            ndr: stated.ndr || self.node(at.node).ports.iter().any(runs_ndr),
+            ..stated
         }
     }
 

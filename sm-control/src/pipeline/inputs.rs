@@ -6,12 +6,15 @@ use policy::{Dialect, ParseOptions};
 use sa_wire::{DataVls, Lmc, Mtu};
 
 use crate::config::{Config, OnPolicyError};
+use crate::live::SharedLive;
 
 /// Paths and options; every verb that takes a fabric, and the daemon, ends up with one of these.
 #[derive(Debug, Clone, Default)]
 pub struct Inputs {
     /// Fabric file or directory of dumps.
     pub fabric: PathBuf,
+    /// What a running SA told, in place of `fabric` and `lids`.
+    pub live: Option<SharedLive>,
     /// `opensm-subnet.lst` to take LIDs from.
     pub lids: Option<PathBuf>,
     /// LMC of CA and router ports.
@@ -70,11 +73,12 @@ impl EngineChoice {
 }
 
 impl Inputs {
-    /// What the daemon's configuration names.
+    /// What the daemon's configuration names, but for the fabric of a running SA.
     pub fn from_config(config: &Config) -> Self {
         let (fabric, routing) = (&config.fabric, &config.routing);
         Self {
             fabric: fabric.path.clone(),
+            live: None,
             lids: fabric.lids.clone(),
             lmc: fabric.lmc.and_then(|lmc| Lmc::new(lmc).ok()),
             sm_node: fabric.sm_node.clone(),

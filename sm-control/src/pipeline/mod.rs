@@ -7,7 +7,9 @@ mod beyond;
 mod crosscheck;
 mod failures;
 mod inputs;
+mod live;
 mod prefix_routes;
+mod programmed;
 mod proof;
 mod read;
 mod route;
@@ -18,23 +20,27 @@ use std::fmt::Write;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use policy::{Partitions, Policy, PortFacts};
-use routing::{Qos, Routes, Survey, Topology};
+use routing::{Engine, Qos, Routes, Survey, Topology};
 use sa_snapshot::model::{Model, Provenance, RateCaps};
 use sa_snapshot::{BuildError, Builder, Snapshot};
 use sa_wire::Guid;
 use thiserror::Error;
 
+use crate::config::OnDifference;
 use crate::fabric::options::OpenSmOptions;
 use crate::fabric::subnet::Subnet;
+use crate::live::{Difference, LiveError, SharedLive};
 use crate::qos_setup::{Ground, ScopeFit, Scopes, torus_warnings};
 use crate::twin::{Twin, TwinInputs, TwinOptions};
+use crate::words::first_few;
 
 pub use beyond::Beyond;
 pub use crosscheck::Mismatch;
 pub use inputs::{EngineChoice, Inputs};
+pub use live::{When, compile_live};
 pub use prefix_routes::PrefixRoute;
 pub use proof::{LISTED_PAIRS, Proof, check, path_sls};
-pub use read::{ReadProblem, Sources, Tables, read};
+pub use read::{ReadProblem, Sources, Tables, read, read_but_the_fabric};
 pub use route::{Refused, StandingRefusal, route, route_after};
 pub use rows::subnet_options;
 
@@ -80,6 +86,9 @@ pub struct Parts {
     /// Why the engine refuses the fabric as it is. The routes are then what is left of the last
     /// ones that it made, which the switches still hold.
     pub refusal: Option<Box<StandingRefusal>>,
+    /// How the tables that the switches hold differ from those that the engine makes; the routes
+    /// are then those of the switches. Empty where they agree, and where none were read.
+    pub programmed: Vec<String>,
 }
 
 impl Parts {
@@ -142,6 +151,11 @@ pub struct Compiled {
     pub changes: Vec<String>,
     /// How long it took.
     pub timings: Timings,
+    /// What a running SA told, where the fabric comes from one.
+    pub live: Option<SharedLive>,
+    /// Sampled paths that the SA answers differently.
+    pub differences: Vec<Difference>,
+    on_difference: OnDifference,
     allow_lost_pairs: bool,
 }
 
@@ -170,6 +184,12 @@ pub enum PipelineError {
     /// The tables have a credit loop.
     #[error("the routes have a credit loop, each may wait for the next:\n{0}")]
     CreditLoop(String),
+    /// The SA gives no fabric.
+    #[error("cannot read the fabric: {0}")]
+    Live(#[from] LiveError),
+    /// The SA answers otherwise.
+    #[error("{}", differences_in_words(.0))]
+    Differs(Vec<Difference>),
     /// Wired pairs have no path.
     #[error(
         "{0} pairs of hosts that are wired together have no path; repair the fabric or its \
@@ -179,8 +199,16 @@ pub enum PipelineError {
 }
 
 impl Compiled {
-    /// Whether it may go into service without being told to. Errors: a credit loop; lost pairs.
+    /// Whether it may go into service without being told to. Errors: a credit loop; lost pairs;
+    /// paths that the SA answers otherwise. Tables that switches hold already are served whatever
+    /// they are: the SM made them, and silence would mend nothing.
     pub fn publishable(&self) -> Result<(), PipelineError> {
+        if self.on_difference == OnDifference::Refuse && !self.differences.is_empty() {
+            return Err(PipelineError::Differs(self.differences.clone()));
+        }
+        if self.serves_held_tables() {
+            return Ok(());
+        }
         if let Some(cycle) = &self.proof.credit_loop {
             let words = cycle.in_words(&self.parts.topology, &self.parts.routes);
             return Err(PipelineError::CreditLoop(words.trim_end().to_owned()));
@@ -190,6 +218,11 @@ impl Compiled {
             _ if self.allow_lost_pairs || self.parts.refusal.is_some() => Ok(()),
             lost => Err(PipelineError::LostPairs(lost)),
         }
+    }
+
+    /// The tables were read from a running fabric and not made.
+    fn serves_held_tables(&self) -> bool {
+        self.live.is_some() && self.parts.routes.engine() == Engine::Files
     }
 
     /// One line for logs.
@@ -242,6 +275,7 @@ pub fn compile_after(
         route::changes(before, &parts, changes_told)
     });
     warnings.extend(parts.refusal_in_words());
+    warnings.extend(parts.programmed.iter().cloned());
     warnings.extend(parts.routes.warnings().iter().map(ToString::to_string));
     if parts.routes.torus().is_some() {
         warnings.extend(vl_arbitration(inputs, &parts));
@@ -265,15 +299,33 @@ pub fn compile_after(
     })?;
     crosscheck::sample(&parts, &snapshot).map_err(PipelineError::CrossCheck)?;
     let allow_lost_pairs = inputs.allow_lost_pairs;
-    Ok(Compiled {
+    let mut compiled = Compiled {
         parts,
         snapshot,
         proof,
         warnings,
         changes,
         timings,
+        live: inputs.live.clone(),
+        differences: Vec::new(),
+        on_difference: OnDifference::default(),
         allow_lost_pairs,
-    })
+    };
+    if compiled.serves_held_tables() {
+        let flaws = live::flaws(&compiled);
+        compiled.warnings.extend(flaws);
+    }
+    Ok(compiled)
+}
+
+fn differences_in_words(all: &[Difference]) -> String {
+    let shown: Vec<String> = all.iter().map(ToString::to_string).collect();
+    format!(
+        "{} sampled paths are answered otherwise by the SA, nothing is published: {}; give the \
+         policy, partitions and options that the SM uses, or set on_difference = \"warn\"",
+        all.len(),
+        first_few(&shown)
+    )
 }
 
 /// What is wrong with the policy's scopes, where they are to be in force.

@@ -1,5 +1,6 @@
 //! Reading every input before anything is computed from it.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -18,6 +19,7 @@ use crate::fabric::model::{Assumed, Fabric};
 use crate::fabric::options::OpenSmOptions;
 use crate::fabric::subnet::{Subnet, SubnetError, SubnetOptions};
 use crate::fabric::xz;
+use crate::live::{self, Live, SharedLive};
 use crate::words::first_few;
 
 /// Everything read and parsed; LIDs are assigned.
@@ -39,6 +41,8 @@ pub struct Sources {
     pub aliases: Vec<(Guid, Guid)>,
     /// Take the SL2VL tables of the policy's `qos-setup` for those in force.
     pub apply_setup: bool,
+    /// What a running SA told, where the fabric comes from one.
+    pub live: Option<SharedLive>,
     /// One line per input: role, name, digest.
     pub provenance: Vec<String>,
     /// What an operator should know.
@@ -66,6 +70,8 @@ pub enum Tables {
         /// SL2VL tables, where there are any.
         sl2vl: GivenSl2Vl,
     },
+    /// Those that the switches hold, by the records of a running SA.
+    Live,
 }
 
 /// An input that cannot be read or parsed.
@@ -127,9 +133,54 @@ pub fn read(inputs: &Inputs) -> Result<Sources, ReadProblem> {
         beyond,
         aliases,
         apply_setup: inputs.apply_setup,
+        live: inputs.live.clone(),
         provenance,
         warnings,
     })
+}
+
+/// Reads what lies in files beside a fabric that only a running SM tells. Returns what an operator
+/// should know. Errors: the first [`ReadProblem`].
+pub fn read_but_the_fabric(inputs: &Inputs) -> Result<Vec<String>, ReadProblem> {
+    let mut reader = Reader::default();
+    let options = reader.opensm_conf(inputs)?;
+    if let Some(path) = &inputs.torus_conf {
+        reader.torus_conf(path)?;
+    }
+    if let Some(path) = &inputs.partitions {
+        reader.partitions_conf(path)?;
+    }
+    if let Some(path) = &inputs.policy {
+        let text = reader.text("policy", path)?;
+        let (dialect, reading) = policy_reading(inputs, &options);
+        if let Err(error) = policy::parse_as(&text, dialect, &reading) {
+            let problem = policy_error(path, &error);
+            match inputs.on_policy_error {
+                OnPolicyError::Fail => return Err(problem),
+                OnPolicyError::None => reader.warnings.push(problem.to_string()),
+            }
+        }
+    }
+    Ok(reader.warnings)
+}
+
+/// The dialect, where it is not to be found out, and the rest of how a policy is read.
+fn policy_reading(inputs: &Inputs, options: &OpenSmOptions) -> (Option<Dialect>, ParseOptions) {
+    // Going on without policy, as OpenSM does, includes what OpenSM cannot read.
+    let dialect = inputs.dialect.or(match inputs.on_policy_error {
+        OnPolicyError::None => Some(Dialect::OpenSm),
+        OnPolicyError::Fail => None,
+    });
+    let reading = ParseOptions {
+        max_rate_code: options.max_rate_code(),
+        ..inputs.reading
+    };
+    (dialect, reading)
+}
+
+/// Options of the SM, as far as files tell them. Errors: `opensm.conf` cannot be read or parsed.
+pub(super) fn options(inputs: &Inputs) -> Result<OpenSmOptions, ReadProblem> {
+    Reader::default().opensm_conf(inputs)
 }
 
 #[derive(Default)]
@@ -175,12 +226,48 @@ impl Reader {
         }
         // `opensm -Q` is how most turn it on, so a file that does not mention it says nothing.
         let given = options.qos_given.then_some(options.qos);
-        options.qos = inputs.qos.or(given).unwrap_or(true);
+        let told = inputs.live.as_ref().map(|live| live.qos());
+        options.qos = inputs.qos.or(given).or(told).unwrap_or(true);
         options.lmc = inputs.lmc.or(options.lmc);
+        if let Some(live) = &inputs.live {
+            self.follow(live, &mut options);
+        }
         Ok(options)
     }
 
+    /// What the SA says counts, whatever the file of options says.
+    fn follow(&mut self, live: &Live, options: &mut OpenSmOptions) {
+        options.lmc = Some(live.lmc());
+        options.lmc_esp0 = live.lmc_esp0();
+        (options.reassign_lids, options.guid) = (false, None);
+        let keys = live.pkeys();
+        options.allow_both_pkeys |= keys.as_ref().is_some_and(live::has_both);
+        if let Some(prefix) = live.prefix() {
+            if prefix != options.subnet_prefix {
+                self.warnings.push(format!(
+                    "subnet_prefix: ports have 0x{:016x}, not 0x{:016x}; taking that of the ports",
+                    prefix.0, options.subnet_prefix.0
+                ));
+            }
+            options.subnet_prefix = prefix;
+        }
+        if options.qos != live.qos() {
+            let state = |qos| if qos { "on" } else { "off" };
+            self.warnings.push(format!(
+                "QoS is {} here, and {} at {}: paths will have other SLs",
+                state(options.qos),
+                state(live.qos()),
+                live.whom()
+            ));
+        }
+    }
+
     fn fabric(&mut self, inputs: &Inputs) -> Result<(Fabric, Option<DumpDir>), ReadProblem> {
+        if let Some(live) = &inputs.live {
+            self.provenance.push(live.provenance());
+            self.warnings.extend(live.notes().iter().cloned());
+            return Ok((live.fabric().clone(), None));
+        }
         let (mut fabric, dumps) = match load(&inputs.fabric)? {
             Loaded::Fabric(fabric) => {
                 self.bytes("fabric", &inputs.fabric)?;
@@ -207,6 +294,9 @@ impl Reader {
         options: &OpenSmOptions,
         fabric: Fabric,
     ) -> Result<Subnet, ReadProblem> {
+        if let Some(live) = &inputs.live {
+            return self.live_subnet(live, fabric);
+        }
         let lids = match &inputs.lids {
             Some(path) => {
                 self.bytes("LIDs", path)?;
@@ -230,6 +320,21 @@ impl Reader {
         Ok(subnet)
     }
 
+    /// Every port keeps the LID that it has. Errors: there is no SM, or LIDs cannot be kept.
+    fn live_subnet(&mut self, live: &Live, fabric: Fabric) -> Result<Subnet, ReadProblem> {
+        let whom = live.whom();
+        let subnet = Subnet::new(fabric, &live.subnet_options())
+            .map_err(|problem| ReadProblem::Text(format!("the fabric of {whom}: {problem}")))?;
+        if let Some((port, given, _)) = subnet.report().moved.first() {
+            return Err(ReadProblem::Text(format!(
+                "the fabric of {whom}: LID {given} of {} does not fit its LMC; is the SM at work?",
+                subnet.fabric().port_name(*port)
+            )));
+        }
+        self.note_subnet(&subnet);
+        Ok(subnet)
+    }
+
     /// The subnet after the parts failed that are to be taken as failed.
     fn damaged(
         &mut self,
@@ -241,7 +346,7 @@ impl Reader {
         if inputs.failed.is_empty() {
             return Ok(subnet);
         }
-        if matches!(tables, Tables::Files { .. }) {
+        if matches!(tables, Tables::Files { .. }) || inputs.live.is_some() {
             return Err(ReadProblem::Options(
                 "engine files has no answer to failures: its tables are given; choose another engine",
             ));
@@ -295,6 +400,7 @@ impl Reader {
         dumps: Option<&DumpDir>,
     ) -> Result<Tables, ReadProblem> {
         let has_tables = |dumps: &DumpDir| tables::present(dumps);
+        let is_live = inputs.live.is_some();
         match (inputs.engine, &inputs.torus_conf, dumps) {
             (EngineChoice::Torus2Qos | EngineChoice::TorusProved, None, _) => {
                 Err(ReadProblem::Options(
@@ -312,6 +418,10 @@ impl Reader {
                 proved: true,
                 path: path.clone(),
             }),
+            (EngineChoice::MinHop, _, _) if is_live => Err(ReadProblem::Options(
+                "engine minhop makes paths of its own; those of a running SA are the SM's",
+            )),
+            (EngineChoice::Auto | EngineChoice::Files, _, _) if is_live => Ok(Tables::Live),
             (EngineChoice::MinHop, _, _) => Ok(Tables::MinHop),
             (EngineChoice::Files, _, Some(dumps)) => self.dumped_tables(subnet, dumps),
             (EngineChoice::Files, _, None) => Err(ReadProblem::Options(
@@ -349,21 +459,57 @@ impl Reader {
         subnet: &Subnet,
     ) -> Result<(Partitions, Vec<Mlid>), ReadProblem> {
         let ports = subnet.port_facts();
-        let Some(path) = &inputs.partitions else {
-            return Ok((Partitions::without_file(&ports), vec![Mlid::MIN]));
+        let keys = inputs.live.as_ref().and_then(|live| live.pkeys());
+        let wanted = PartitionOptions {
+            qos: options.qos,
+            allow_both_pkeys: options.allow_both_pkeys,
         };
+        let config = match (&inputs.partitions, &keys) {
+            (Some(path), _) => Some(self.partitions_conf(path)?),
+            (None, Some(keys)) => self.partitions_by_tables(keys),
+            (None, None) => None,
+        };
+        let (partitions, mlids) = match &config {
+            Some(config) => {
+                let partitions = Partitions::new(config, &ports, wanted);
+                let mlids = beyond::mlids(config, &ports, wanted, &partitions);
+                (partitions, mlids)
+            }
+            None => (Partitions::without_file(&ports), vec![Mlid::MIN]),
+        };
+        if let Some(keys) = &keys {
+            let disagreement = live::disagreement(keys, &partitions, &ports);
+            self.warnings.extend(disagreement);
+        }
+        Ok((partitions, mlids))
+    }
+
+    fn partitions_conf(&mut self, path: &Path) -> Result<PartitionsConfig, ReadProblem> {
         let text = self.text("partitions.conf", path)?;
         let config = PartitionsConfig::parse(&text).map_err(|error| policy_error(path, &error))?;
         let notices = config.notices.iter();
         self.warnings
             .extend(notices.map(|notice| format!("{}:{notice}", path.display())));
-        let wanted = PartitionOptions {
-            qos: options.qos,
-            allow_both_pkeys: options.allow_both_pkeys,
-        };
-        let partitions = Partitions::new(&config, &ports, wanted);
-        let mlids = beyond::mlids(&config, &ports, wanted, &partitions);
-        Ok((partitions, mlids))
+        Ok(config)
+    }
+
+    /// Who belongs to which partition as P_Key tables have it.
+    fn partitions_by_tables(
+        &mut self,
+        keys: &BTreeMap<Guid, BTreeSet<u16>>,
+    ) -> Option<PartitionsConfig> {
+        let config = live::given_partitions(keys).unwrap_or_else(|problem| {
+            self.warnings.push(problem);
+            None
+        });
+        if config.is_some() {
+            self.warnings.push(
+                "partitions are those of the P_Key tables, all with SL 0: an SA tells no SLs; give \
+                 the SM's partitions.conf"
+                    .to_owned(),
+            );
+        }
+        config
     }
 
     fn prefix_routes(
@@ -388,7 +534,10 @@ impl Reader {
         subnet: &Subnet,
     ) -> Result<Vec<(Guid, Guid)>, ReadProblem> {
         let Some(path) = &inputs.aliases else {
-            return Ok(Vec::new());
+            return Ok(inputs
+                .live
+                .as_ref()
+                .map_or_else(Vec::new, |live| live.aliases()));
         };
         let text = self.text("aliases", path)?;
         let given = aliases::parse(&text).map_err(|error| at(path, &error))?;
@@ -436,16 +585,8 @@ impl Reader {
         let Some(path) = inputs.policy.as_ref().filter(|_| options.qos) else {
             return Ok(None);
         };
-        // Going on without policy, as OpenSM does, includes what OpenSM cannot read.
-        let dialect = inputs.dialect.or(match inputs.on_policy_error {
-            OnPolicyError::None => Some(Dialect::OpenSm),
-            OnPolicyError::Fail => None,
-        });
         let text = self.text("policy", path)?;
-        let reading = ParseOptions {
-            max_rate_code: options.max_rate_code(),
-            ..inputs.reading
-        };
+        let (dialect, reading) = policy_reading(inputs, options);
         let policy = policy::parse_as(&text, dialect, &reading)
             .and_then(|policy| {
                 policy::check(&policy, &subnet.port_facts(), partitions).map(|()| policy)

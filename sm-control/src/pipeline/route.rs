@@ -7,6 +7,7 @@ use routing::survivors::survivors;
 use routing::{Qos, Refusal, Routes, Topology, torus};
 use thiserror::Error;
 
+use super::programmed::{self, Programmed};
 use super::{Parts, PipelineError, Sources, Tables};
 use crate::qos_setup::{Ground, ScopeFit, Scopes};
 
@@ -24,7 +25,7 @@ pub struct Refused {
 
 /// A refusal for people. Shape: one line, then a line per reason: `file:line:column: error[code]:
 /// reason` where the configuration is what the fabric contradicts, without the place elsewhere.
-fn in_words(refusal: &Refusal, tables: &Tables) -> String {
+pub(super) fn in_words(refusal: &Refusal, tables: &Tables) -> String {
     let mut text = format!("{} refuses to route this fabric", refusal.engine);
     for reason in &refusal.reasons {
         text.push_str("\n  ");
@@ -61,7 +62,7 @@ pub fn route_after(
 ) -> Result<Parts, PipelineError> {
     let topology = sources.subnet.topology(&sources.options);
     let start = Instant::now();
-    let routed = by_engine(&sources, &topology, before);
+    let Programmed { routed, notes } = programmed::route(&sources, &topology, before);
     let routed = match sources.apply_setup {
         true => routed.map(|routes| sources.with_setup(&topology, routes)),
         false => routed,
@@ -108,10 +109,11 @@ pub fn route_after(
         beyond,
         aliases,
         refusal,
+        programmed: notes,
     })
 }
 
-fn by_engine(
+pub(super) fn by_engine(
     sources: &Sources,
     topology: &Topology,
     before: Option<&Parts>,
@@ -141,6 +143,7 @@ fn by_engine(
         } => torus::route_proved(topology, config, qos),
         Tables::MinHop => Ok(routing::minhop::route(topology)),
         Tables::Files { lfts, sl2vl } => routing::files::route(topology, lfts, sl2vl),
+        Tables::Live => programmed::as_read(sources, topology),
     }
 }
 

@@ -16,9 +16,11 @@ use sa_wire::mad::method;
 use thiserror::Error;
 use tracing::{error, info, warn};
 
+use super::attended::{Attended, Out};
+use super::opensm::Gate;
 use super::placement::Placement;
 use super::ring;
-use crate::config::{PortSection, RingSection, Role};
+use crate::config::{IoUring, PortSection, RingSection, Role};
 
 /// A port that cannot be attached.
 #[derive(Debug, Error)]
@@ -42,6 +44,8 @@ pub(super) struct Seat {
     pub(super) access: Access,
     pub(super) limits: Limits,
     pub(super) role: Role,
+    /// For ports on an OpenSM's device; none where no OpenSM shares them.
+    pub(super) gate: Option<Arc<Gate>>,
 }
 
 /// A port in service.
@@ -50,9 +54,9 @@ pub(super) struct Attached {
     /// The slow lane's way out.
     pub(super) reply: Box<dyn ReplyPort>,
     /// Kept for as long as the port is served.
-    pub(super) flag: Option<umad::SmFlag>,
-    /// The same.
     pub(super) ring: Option<ring::Service>,
+    /// To be shut when the server stops.
+    pub(super) gate: Option<Arc<Gate>>,
 }
 
 /// Attaches the port and starts its worker. Errors: [`AttachError`].
@@ -85,11 +89,11 @@ pub(super) fn attach(
                 port: Some(*port),
                 methods: methods(seat.role),
             };
-            let attached = umad::Umad::open(&options).map_err(Failure::from);
-            let attached = attached.and_then(|umad| {
-                seat.core = placement.core(number, Some(&umad.name().device));
-                attach_umad(umad, *io_uring, *announce_sm, seat)
-            });
+            let how = UmadWay {
+                io_uring: *io_uring,
+                announce_sm: *announce_sm,
+            };
+            let attached = attach_umad(options, how, seat, placement);
             ("umad", attached)
         }
         PortSection::Ring(section) => ("ring", attach_ring(section, seat)),
@@ -110,7 +114,7 @@ fn methods(role: Role) -> Vec<u8> {
     methods
 }
 
-type Failure = Box<dyn std::error::Error + Send + Sync>;
+pub(super) type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 fn attach_ibsim(
     node: &str,
@@ -136,8 +140,8 @@ fn attach_ibsim(
     Ok(Attached {
         worker,
         reply,
-        flag: None,
         ring: None,
+        gate: None,
     })
 }
 
@@ -153,35 +157,92 @@ fn attach_ring(section: &RingSection, seat: Seat) -> Result<Attached, Failure> {
     Ok(Attached {
         worker,
         reply: Box::new(replies),
-        flag: None,
         ring: Some(service),
+        gate: None,
     })
 }
 
-fn attach_umad(
-    umad: umad::Umad,
-    io_uring: bool,
+/// How a umad port is driven.
+#[derive(Clone, Copy)]
+struct UmadWay {
+    io_uring: IoUring,
     announce_sm: bool,
-    seat: Seat,
+}
+
+/// Opens the port at once where nobody shares it, so that what is wrong with it is said at the
+/// start; beside an OpenSM it is opened when that lets go of the methods.
+fn attach_umad(
+    options: umad::Options,
+    way: UmadWay,
+    mut seat: Seat,
+    placement: &mut Placement<'_>,
 ) -> Result<Attached, Failure> {
-    info!(port = seat.number, device = %umad.name(), "attached to the umad device");
-    if umad.is_simulated() {
-        warn!("this is the simulator's stand-in: no RMPP, and 224 of 256 bytes of each MAD");
+    let first = match seat.gate {
+        Some(_) => None,
+        None => Some(umad::Umad::open(&options)?),
+    };
+    let name = first.as_ref().map(|umad| umad.name().device.clone());
+    let device = name.or_else(|| options.device.clone());
+    seat.core = placement.core(seat.number, device.as_deref());
+    let gate = seat.gate.clone().unwrap_or_else(|| Arc::new(Gate::open()));
+    let out = Out::default();
+    if let Some(umad) = &first {
+        info!(port = seat.number, device = %umad.name(), "attached to the umad device");
+        if umad.is_simulated() {
+            warn!("this is the simulator's stand-in: no RMPP, and 224 of 256 bytes of each MAD");
+        }
+        // A failure here must leave no thread behind.
+        check_first(umad, way)?;
+        out.set(Some(umad.reply_port()));
     }
-    // Before the worker starts: a failure here must leave no thread behind.
-    let flag = announce_sm.then(|| umad.announce_sm()).transpose()?;
-    let reply = Box::new(umad.reply_port());
-    let worker = if io_uring {
-        start_uring(umad, seat)?
+    let reply = Box::new(out.clone());
+    let shut = Arc::clone(&gate);
+    let worker = if way.io_uring != IoUring::Off {
+        attend_uring(options, way, (gate, out), first, seat)?
     } else {
-        start(move || Ok(umad.worker()?), seat)?
+        attend(options, way, (gate, out), first, seat, |umad| {
+            Ok(umad.worker()?)
+        })?
     };
     Ok(Attached {
         worker,
         reply,
-        flag,
         ring: None,
+        gate: Some(shut),
     })
+}
+
+/// What would only show in the worker's thread. Errors: why the port cannot be served.
+fn check_first(umad: &umad::Umad, way: UmadWay) -> Result<(), Failure> {
+    if way.io_uring != IoUring::Off && cfg!(not(feature = "uring")) {
+        return Err("io_uring = true, but this build lacks the feature `uring`".into());
+    }
+    if way.io_uring != IoUring::Off && umad.is_simulated() {
+        return Err(umad::UmadError::Simulated.into());
+    }
+    if way.announce_sm {
+        umad.announce_sm()?;
+    }
+    Ok(())
+}
+
+fn attend<P: MadPort + 'static>(
+    options: umad::Options,
+    way: UmadWay,
+    (gate, out): (Arc<Gate>, Out),
+    first: Option<umad::Umad>,
+    seat: Seat,
+    serve: fn(&umad::Umad) -> Result<P, Failure>,
+) -> Result<JoinHandle<()>, Failure> {
+    let attended = Attended {
+        open: Box::new(move || Ok(umad::Umad::open(&options)?)),
+        serve,
+        announce_sm: way.announce_sm,
+        gate,
+        out,
+    };
+    let thread = std::thread::Builder::new().name(format!("sa-fp-{}", seat.number));
+    Ok(thread.spawn(move || attended.run(first, seat))?)
 }
 
 /// Starts a worker. It pins itself before it makes its port, so that what the port and the worker
@@ -208,7 +269,7 @@ fn start<P: MadPort>(
 }
 
 /// Keeps the calling thread on its core, and says where it runs.
-fn settle(port: usize, core: Option<usize>) {
+pub(super) fn settle(port: usize, core: Option<usize>) {
     match core {
         Some(core) if affinity::pin(core) => info!(port, core, "the worker has its core"),
         Some(core) => warn!(
@@ -232,6 +293,7 @@ fn serve<P: MadPort>(port: P, seat: Seat) {
         access,
         limits,
         role: _,
+        gate: _,
     } = seat;
     let worker = Worker::new(port, reader, punt, stats);
     let mut worker = worker.with_access(access).with_limits(limits);
@@ -241,12 +303,28 @@ fn serve<P: MadPort>(port: P, seat: Seat) {
 }
 
 #[cfg(feature = "uring")]
-fn start_uring(umad: umad::Umad, seat: Seat) -> Result<JoinHandle<()>, Failure> {
-    use sa_fastpath::port::uring::UringPort;
-    start(move || Ok(UringPort::over_umad(&umad)?), seat)
+fn attend_uring(
+    options: umad::Options,
+    way: UmadWay,
+    control: (Arc<Gate>, Out),
+    first: Option<umad::Umad>,
+    seat: Seat,
+) -> Result<JoinHandle<()>, Failure> {
+    use sa_fastpath::port::uring::{Submit, UringPort};
+    let serve: fn(&umad::Umad) -> Result<UringPort, Failure> = match way.io_uring {
+        IoUring::Kernel => |umad| Ok(UringPort::over_umad_by(umad, Submit::Kernel)?),
+        IoUring::Worker | IoUring::Off => |umad| Ok(UringPort::over_umad(umad)?),
+    };
+    attend(options, way, control, first, seat, serve)
 }
 
 #[cfg(not(feature = "uring"))]
-fn start_uring(_: umad::Umad, _: Seat) -> Result<JoinHandle<()>, Failure> {
+fn attend_uring(
+    _: umad::Options,
+    _: UmadWay,
+    _: (Arc<Gate>, Out),
+    _: Option<umad::Umad>,
+    _: Seat,
+) -> Result<JoinHandle<()>, Failure> {
     Err("io_uring = true, but this build lacks the feature `uring`".into())
 }

@@ -7,6 +7,8 @@ use sa_fastpath::answer::{DropReason, PuntReason, Reject};
 use sa_fastpath::stats::WorkerStats;
 use tracing::info;
 
+use crate::logging::REPORT;
+
 /// One line per port, and one with the times of batches where those are sampled. Shape: `stats` in
 /// the order of the ports' numbers.
 pub(super) fn log(stats: &[Arc<WorkerStats>]) {
@@ -16,6 +18,7 @@ pub(super) fn log(stats: &[Arc<WorkerStats>]) {
         let dropped = Reasons(DropReason::ALL.map(|(_, name)| name), now.dropped);
         let punted = Reasons(PuntReason::ALL.map(|(_, name)| name), now.punted);
         info!(
+            target: REPORT,
             port,
             epoch = now.epoch,
             received = now.received,
@@ -32,6 +35,7 @@ pub(super) fn log(stats: &[Arc<WorkerStats>]) {
                 time.map_or(0, |time| time.as_nanos())
             });
             info!(
+                target: REPORT,
                 port,
                 samples = now.times.count(),
                 p50_ns = median,

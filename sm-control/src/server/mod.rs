@@ -3,13 +3,24 @@
 //! Before the first successful load the workers take requests, drop and count them, as an SM in
 //! standby does; clients try again.
 
+mod admin;
 mod attach;
+mod attended;
+mod board;
+mod changes;
+mod control;
 mod counters;
+mod http;
+mod loading;
+mod metrics;
+mod opensm;
 mod placement;
 mod publication;
 mod reports;
 mod ring;
 mod rmpp;
+mod rollback;
+mod shadow;
 mod signals;
 mod slow_lane;
 mod sources;
@@ -18,11 +29,10 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use std::io::Write;
 use std::sync::Arc;
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use arc_swap::{ArcSwap, ArcSwapOption};
-use crossbeam_channel::{Receiver, RecvTimeoutError};
-use sa_fastpath::port::umad::SmFlag;
+use crossbeam_channel::Receiver;
 use sa_fastpath::publish::{EpochId, Publisher};
 use sa_fastpath::punt::punt_queue;
 use sa_fastpath::sampling::Sampling;
@@ -32,13 +42,20 @@ use signal_hook::consts::{SIGHUP, SIGUSR1};
 use thiserror::Error;
 use tracing::{error, info, warn};
 
-use crate::config::{Config, Role};
+use crate::config::{Config, Role, Source};
+use crate::live::{AskError, LiveError, LiveSource};
 use crate::pipeline::{self, Compiled, Inputs, Parts, PipelineError};
 use crate::sa_db::{JournalError, Now, SaDatabase};
 
+use admin::Admin;
 pub use attach::AttachError;
+use board::Board;
+use control::Command;
+use opensm::{Beside, Gate};
 pub use placement::PlacementError;
 pub use ring::RingSectionError;
+use rollback::Past;
+use shadow::Shadow;
 use sources::Fingerprint;
 
 /// How often the main thread frees old snapshots and, until the sources were read once, looks
@@ -76,6 +93,9 @@ pub enum ServerError {
     /// What clients have set cannot be kept.
     #[error(transparent)]
     Journal(#[from] JournalError),
+    /// Operators cannot be served.
+    #[error("{0}")]
+    Admin(String),
     /// Every worker lost its port.
     #[error("every port is gone; see the messages above")]
     PortsGone,
@@ -83,9 +103,27 @@ pub enum ServerError {
 
 /// Validates everything a start or reload would read. Errors: what a load would report.
 pub fn check(config: &Config) -> Result<Compiled, PipelineError> {
-    let compiled = pipeline::compile(&Inputs::from_config(config), pipeline::Stamp::default())?;
+    if config.fabric.source == Source::OpenSm {
+        let what =
+            "only the daemon reads it from OpenSM; use the snapshot in its [state] directory";
+        return Err(LiveError::Ask(AskError::Gone(what.to_owned())).into());
+    }
+    let (inputs, stamp) = (Inputs::from_config(config), pipeline::Stamp::default());
+    let asked = LiveSource::from_config(config).map(|mut source| {
+        pipeline::compile_live(&inputs, &mut source, pipeline::When::Always, stamp, None)
+    });
+    let compiled = match asked.transpose()?.flatten() {
+        Some(compiled) => compiled,
+        None => pipeline::compile(&inputs, stamp)?,
+    };
     compiled.publishable()?;
     Ok(compiled)
+}
+
+/// The same where OpenSM tells the fabric: but for that, as OpenSM has one daemon at a time to tell
+/// it to. Gives what an operator should know. Errors: as [`check`].
+pub fn check_files(config: &Config) -> Result<Vec<String>, PipelineError> {
+    Ok(pipeline::read_but_the_fabric(&Inputs::from_config(config))?)
 }
 
 /// Whether this machine can do what `[workers]` says. Gives what an operator should know of it, one
@@ -99,12 +137,24 @@ pub fn check_rings(config: &Config) -> Result<(), RingSectionError> {
     ring::check(config)
 }
 
+/// Whether this machine can do what `[control]` says. Errors: [`ServerError::Admin`].
+pub fn check_control(config: &Config) -> Result<(), ServerError> {
+    let section = config.control.as_ref();
+    section
+        .map_or(Ok(()), control::check)
+        .map_err(ServerError::Admin)
+}
+
 /// Runs until SIGTERM or SIGINT. Errors: [`ServerError`]; a failed load is none.
 pub fn run(config: &Config) -> Result<(), ServerError> {
     let signals = signals::channel()?;
     let mut server = Server::start(config)?;
     server.warm_start();
-    server.load("start");
+    if server.can_load() {
+        server.load("start");
+    } else {
+        info!("waiting for OpenSM on this host to be the master");
+    }
     let result = server.serve(&signals);
     server.stop();
     result
@@ -130,7 +180,16 @@ struct Server<'a> {
     workers: Vec<JoinHandle<()>>,
     slow_lane: Option<JoinHandle<()>>,
     stats: Vec<Arc<WorkerStats>>,
-    flags: Vec<SmFlag>,
+    /// Shut when the server stops.
+    gates: Vec<Arc<Gate>>,
+    /// The OpenSM that has the fabric.
+    beside: Option<Beside>,
+    /// Something changed: when the sources are to be read, and why.
+    due: Option<changes::Due>,
+    /// When the sources were last read.
+    looked: Instant,
+    /// The fabric, where a running SA tells it.
+    live: Option<LiveSource>,
     /// Sockets where processes of this node get rings.
     rings: Vec<ring::Service>,
     /// What the last failed load said, so that retries do not repeat it.
@@ -148,6 +207,15 @@ struct Server<'a> {
     /// The snapshot in service comes from the sources, not from the state directory.
     loaded: bool,
     announced: bool,
+    /// What operators see.
+    board: Arc<Board>,
+    /// Where it is served.
+    _admin: Admin,
+    /// What compares, in that role.
+    _shadow: Option<Shadow>,
+    /// What they order.
+    commands: Receiver<Command>,
+    past: Past,
 }
 
 impl<'a> Server<'a> {
@@ -156,10 +224,16 @@ impl<'a> Server<'a> {
         let stop = Arc::new(AtomicBool::new(false));
         let (punted, sender) = punt_queue(config.workers.punt_queue);
         let (mut workers, mut stats, mut replies) = (Vec::new(), Vec::new(), Vec::new());
-        let (mut flags, mut rings) = (Vec::new(), Vec::new());
+        let (mut gates, mut rings) = (Vec::new(), Vec::new());
+        let beside = opensm::start(config)?;
         let mut placement = placement::Placement::new(config);
         placement.complain(&config.ports);
-        for (number, section) in config.ports.iter().enumerate() {
+        // A shadow asks there, and answers nobody.
+        let served = config
+            .ports
+            .iter()
+            .filter(|_| config.sa.role != Role::Shadow);
+        for (number, section) in served.enumerate() {
             let reader = publisher.reader().ok_or(ServerError::TooManyPorts)?;
             let sampling = config.workers.sample_every.map(Sampling::new);
             let counters = sampling.map_or_else(WorkerStats::default, WorkerStats::sampled);
@@ -175,11 +249,12 @@ impl<'a> Server<'a> {
                 access: config.sa.access.into(),
                 limits: config.overload.limits(),
                 role: config.sa.role,
+                gate: beside.as_ref().and_then(|beside| beside.gate_of(section)),
             };
             let attached = attach::attach(section, seat, &mut placement)?;
             workers.push(attached.worker);
             replies.push(attached.reply);
-            flags.extend(attached.flag);
+            gates.extend(attached.gate);
             rings.extend(attached.ring);
             stats.push(counters);
         }
@@ -194,8 +269,16 @@ impl<'a> Server<'a> {
             reader,
             newest: Arc::clone(&state),
         };
-        let lane = slow_lane::SlowLane::new(supply, replies, rules, keeper);
+        let owner = beside
+            .as_ref()
+            .map(|beside| slow_lane::Owner::new(Arc::clone(&beside.link)));
+        let lane = slow_lane::SlowLane::new(supply, replies, rules, (keeper, owner));
         let slow_lane = slow_lane::spawn(lane, Arc::clone(&stop))?;
+        let board = Board::new(config, &stats);
+        let live = loading::live_source(config, beside.as_ref());
+        let (admin, commands) = admin::start(config, &board)?;
+        let reader = publisher.reader().ok_or(ServerError::TooManyPorts)?;
+        let shadow = shadow::start(config, reader, &state, &board)?;
         Ok(Self {
             config,
             publisher,
@@ -203,7 +286,11 @@ impl<'a> Server<'a> {
             workers,
             slow_lane: Some(slow_lane),
             stats,
-            flags,
+            gates,
+            beside,
+            due: None,
+            looked: Instant::now(),
+            live,
             rings,
             last_failure: None,
             tried: None,
@@ -213,74 +300,18 @@ impl<'a> Server<'a> {
             served_aliases: Arc::default(),
             loaded: false,
             announced: false,
+            board,
+            _admin: admin,
+            _shadow: shadow,
+            commands,
+            past: Past::default(),
         })
-    }
-
-    /// Compiles and publishes; on failure the snapshot in service stays.
-    fn load(&mut self, cause: &str) -> bool {
-        match self.compile_settled() {
-            Ok(compiled) => {
-                self.take(compiled, cause);
-                true
-            }
-            Err(failure) => {
-                self.report_failure(&failure, cause);
-                false
-            }
-        }
-    }
-
-    /// Compiles sources that lie still. Errors: in words.
-    fn compile_settled(&mut self) -> Result<Compiled, String> {
-        let settled = sources::settled(|| Fingerprint::of(self.config), || self.compile());
-        let (tried, compiled) = settled.unzip();
-        self.tried = tried;
-        compiled.map_or_else(
-            || Err(UNSETTLED.to_owned()),
-            |compiled| compiled.map_err(|failure| failure.to_string()),
-        )
-    }
-
-    fn compile(&self) -> Result<Compiled, PipelineError> {
-        let epoch = self.publisher.next_epoch();
-        let stamp = pipeline::Stamp {
-            epoch: epoch.get(),
-            built_unix: pipeline::unix_time(),
-        };
-        let inputs = Inputs::from_config(self.config);
-        let compiled = pipeline::compile_after(&inputs, stamp, self.accepted.as_deref())?;
-        compiled.publishable().map(|()| compiled)
-    }
-
-    fn take(&mut self, compiled: Compiled, cause: &str) {
-        for warning in &compiled.warnings {
-            warn!("{warning}");
-        }
-        for change in &compiled.changes {
-            info!("{change}");
-        }
-        if !self.loaded {
-            self.judge_key(compiled.parts.options.sa_key);
-        }
-        let summary = compiled.summary();
-        let parts = Arc::new(compiled.parts);
-        if parts.refusal.is_none() {
-            self.accepted = Some(Arc::clone(&parts));
-        }
-        let snapshot = self.with_aliases_of_clients(&parts, compiled.snapshot);
-        let epoch = self.publish(parts, snapshot);
-        info!(%epoch, cause, "{summary}");
-        self.last_failure = None;
-        self.loaded = true;
-        self.announce(epoch);
     }
 
     /// One line on standard output: what scripts and service managers wait for.
     fn announce(&mut self, epoch: EpochId) {
         let word = if self.announced { "reloaded" } else { "ready" };
-        let mut out = std::io::stdout().lock();
-        // A closed standard output is the caller's choice.
-        let _ = writeln!(out, "{word} epoch={epoch}").and_then(|()| out.flush());
+        say(&format!("{word} epoch={epoch}"));
         if !self.announced {
             let _ = sd_notify::notify(&[sd_notify::NotifyState::Ready]);
         }
@@ -288,6 +319,7 @@ impl<'a> Server<'a> {
     }
 
     fn report_failure(&mut self, failure: &str, cause: &str) {
+        self.board.failed(failure, cause);
         if self.last_failure.as_deref() == Some(failure) && cause == "retry" {
             return;
         }
@@ -301,35 +333,59 @@ impl<'a> Server<'a> {
     }
 
     fn serve(&mut self, signals: &Receiver<i32>) -> Result<(), ServerError> {
+        let changes = self.changes();
+        let commands = self.commands.clone();
         loop {
-            match signals.recv_timeout(HEARTBEAT) {
-                Ok(SIGHUP) => self.reload("SIGHUP"),
-                Ok(SIGUSR1) => counters::log(&self.stats),
-                Ok(_) | Err(RecvTimeoutError::Disconnected) => return Ok(()),
-                Err(RecvTimeoutError::Timeout) => self.heartbeat()?,
+            crossbeam_channel::select! {
+                recv(signals) -> signal => match signal {
+                    Ok(SIGHUP) => self.reload("SIGHUP"),
+                    Ok(SIGUSR1) => counters::log(&self.stats),
+                    Ok(_) | Err(_) => return Ok(()),
+                },
+                recv(changes) -> change => {
+                    if let Ok(change) = change {
+                        self.note(&change);
+                    }
+                }
+                recv(commands) -> command => {
+                    if let Ok(command) = command {
+                        self.obey(command);
+                    }
+                }
+                default(self.patience()) => self.heartbeat()?,
             }
         }
     }
 
     fn reload(&mut self, cause: &str) {
         if !self.load(cause) {
-            let mut out = std::io::stdout().lock();
-            let _ = writeln!(out, "reload failed").and_then(|()| out.flush());
+            say("reload failed");
         }
     }
 
     fn heartbeat(&mut self) -> Result<(), ServerError> {
         self.publisher.reclaim();
-        if !self.loaded && self.tried != Some(Fingerprint::of(self.config)) {
+        if !self.loaded && self.is_worth_a_retry() {
             self.load("retry");
-        } else if self.loaded && self.policy_changed() {
+        } else if self.loaded && !self.is_held() && self.policy_changed() {
             self.reload("the policy file changed");
         }
+        self.follow_changes();
+        self.write_up();
         self.follow_aliases();
-        if self.workers.iter().all(JoinHandle::is_finished) {
+        let alive = self.workers.iter().map(|worker| !worker.is_finished());
+        self.board.served(alive);
+        let is_shadow = self.config.sa.role == Role::Shadow;
+        if !is_shadow && self.workers.iter().all(JoinHandle::is_finished) {
             return Err(ServerError::PortsGone);
         }
         Ok(())
+    }
+
+    /// A running SA may answer at any time; files that have not changed say what they said.
+    fn is_worth_a_retry(&self) -> bool {
+        let asks = self.live.is_some() && self.can_load();
+        asks || self.live.is_none() && self.tried != Some(Fingerprint::of(self.config))
     }
 
     /// Whether the policy file is another one than at the last attempt to load, where it is to be
@@ -343,20 +399,34 @@ impl<'a> Server<'a> {
     fn stop(&mut self) {
         let _ = sd_notify::notify(&[sd_notify::NotifyState::Stopping]);
         self.stop.store(true, Ordering::Relaxed);
+        if let Some(beside) = &mut self.beside {
+            beside.withdraw();
+        }
+        for gate in &self.gates {
+            gate.set(false);
+        }
         for thread in self.workers.drain(..).chain(self.slow_lane.take()) {
             if thread.join().is_err() {
                 error!("a serving thread ended by a panic");
             }
         }
-        self.flags.clear();
+        if let Some(beside) = &mut self.beside {
+            beside.hang_up();
+        }
         self.rings.clear();
         counters::log(&self.stats);
     }
 }
 
+/// A line on standard output, for scripts. A closed one is the caller's choice.
+fn say(line: &str) {
+    let mut out = std::io::stdout().lock();
+    let _ = writeln!(out, "{line}").and_then(|()| out.flush());
+}
+
 /// What this SA keeps for its clients; none where another SM does.
 fn database(config: &Config) -> Result<Option<SaDatabase>, JournalError> {
-    if config.sa.role == Role::Reader {
+    if config.sa.role != Role::Test {
         return Ok(None);
     }
     warn!(

@@ -27,7 +27,7 @@ impl Server<'_> {
         match store::open(&path) {
             Ok(snapshot) => {
                 info!(path = %path.display(), "serving the last snapshot while sources are read");
-                let epoch = self.publisher.publish(snapshot);
+                let epoch = self.put_into_service(snapshot);
                 self.announce(epoch);
             }
             Err(error) => warn!("{error}; starting without it"),
@@ -53,7 +53,15 @@ impl Server<'_> {
         self.rings.iter().for_each(|ring| ring.follow(&parts));
         let epoch = self.publisher.next_epoch().get();
         self.state.store(Some(Arc::new(State { epoch, parts })));
-        self.publisher.publish(snapshot)
+        self.put_into_service(snapshot)
+    }
+
+    fn put_into_service(&mut self, snapshot: Snapshot) -> EpochId {
+        let epoch = self.publisher.publish(snapshot);
+        if let Some(current) = self.publisher.current() {
+            self.board.published(epoch.get(), &current.snapshot);
+        }
+        epoch
     }
 
     /// A snapshot that has the alias GUIDs of the files, with those that clients have set besides.
@@ -66,7 +74,9 @@ impl Server<'_> {
         if self.served_aliases.is_empty() {
             return snapshot;
         }
-        self.with_all_aliases(parts, &snapshot).unwrap_or(snapshot)
+        let now = pipeline::unix_time();
+        self.with_all_aliases(parts, &snapshot, now)
+            .unwrap_or(snapshot)
     }
 
     /// Publishes the snapshot in service again when clients have changed alias GUIDs.
@@ -80,16 +90,30 @@ impl Server<'_> {
         };
         let (parts, current) = (Arc::clone(&state.parts), Arc::clone(current));
         self.served_aliases = self.aliases.load_full();
-        let Some(snapshot) = self.with_all_aliases(&parts, &current.snapshot) else {
+        let now = pipeline::unix_time();
+        let Some(snapshot) = self.with_all_aliases(&parts, &current.snapshot, now) else {
             return;
         };
         let epoch = self.publish(parts, snapshot);
         info!(%epoch, aliases = self.served_aliases.len(), "alias GUIDs of clients");
     }
 
+    /// What was in service before as the next one: with the alias GUIDs of now, and as old as it
+    /// is. None as [`Self::with_all_aliases`].
+    pub(super) fn renewed(&mut self, parts: &Parts, snapshot: &Snapshot) -> Option<Snapshot> {
+        self.served_aliases = self.aliases.load_full();
+        let built = snapshot.info().built_unix;
+        self.with_all_aliases(parts, snapshot, built)
+    }
+
     /// The same with the alias GUIDs of files and clients and no others. None, with the reason in
     /// the log, where they contradict the fabric.
-    fn with_all_aliases(&self, parts: &Parts, snapshot: &Snapshot) -> Option<Snapshot> {
+    fn with_all_aliases(
+        &self,
+        parts: &Parts,
+        snapshot: &Snapshot,
+        built_unix: u64,
+    ) -> Option<Snapshot> {
         let all: BTreeMap<u64, u64> = parts
             .aliases
             .iter()
@@ -99,7 +123,7 @@ impl Server<'_> {
             .collect();
         let all: Vec<(u64, u64)> = all.into_iter().collect();
         let epoch = self.publisher.next_epoch().get();
-        let with = snapshot.with_aliases(&all, epoch, pipeline::unix_time());
+        let with = snapshot.with_aliases(&all, epoch, built_unix);
         with.inspect_err(|error| {
             error!("alias GUIDs that clients have set are not in service: {error}");
         })

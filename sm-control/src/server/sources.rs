@@ -22,7 +22,7 @@ const ATTEMPTS: u32 = 20;
 /// how they looked. None when they changed in each of [`ATTEMPTS`].
 pub(super) fn settled<S: PartialEq, T>(
     look: impl Fn() -> S,
-    read: impl Fn() -> T,
+    mut read: impl FnMut() -> T,
 ) -> Option<(S, T)> {
     (0..ATTEMPTS).find_map(|_| {
         let (started, before) = (Instant::now(), look());

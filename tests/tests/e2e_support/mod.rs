@@ -52,7 +52,8 @@ fn build(profile: &Path) -> Result<()> {
             "sm-control",
             "-p",
             "sa-tools",
-            "--bins",
+            "-p",
+            "sapphire-split",
             "--target-dir",
         ])
         .arg(target);

@@ -16,7 +16,7 @@ use sm_control::config::Config;
 use sm_control::server;
 
 #[path = "../e2e_support/mod.rs"]
-mod e2e_support;
+pub mod e2e_support;
 
 pub use e2e_support::program;
 

@@ -16,17 +16,19 @@ usage() {
 	  -k          do not try KVM, use TCG emulation; the default is KVM when a
 	              guest kernel really starts under it, else TCG
 	  -K          require KVM
+	  -i          count instructions: one guest nanosecond is one instruction;
+	              one vCPU, no KVM
 	  -v          show the kernel's console on stderr
 	U
 	exit 2
 }
 
-ncpu=2 mem=1536 limit=120 out= kvm=auto verbose=
-while getopts c:m:t:o:kKvh o; do
+ncpu=2 mem=1536 limit=120 out= kvm=auto verbose= icount=
+while getopts c:m:t:o:ikKvh o; do
 	case $o in
 	c) ncpu=$OPTARG ;; m) mem=$OPTARG ;; t) limit=$OPTARG ;;
 	o) out=$OPTARG ;;
-	k) kvm=no ;; K) kvm=yes ;; v) verbose=1 ;; *) usage ;;
+	i) icount=1 kvm=no ;; k) kvm=no ;; K) kvm=yes ;; v) verbose=1 ;; *) usage ;;
 	esac
 done
 shift $((OPTIND - 1))
@@ -57,7 +59,11 @@ if [ $kvm != no ]; then
 	fi
 	[ -n "$accel" ] || [ $kvm != yes ] || cannot "/dev/kvm is missing or does not run a guest"
 fi
-if [ -z "$accel" ]; then
+if [ -n "$icount" ]; then
+	# sleep=off: nobody waits for the clock
+	accel="-accel tcg,thread=single -icount shift=0,sleep=off -cpu max"
+	ncpu=1
+elif [ -z "$accel" ]; then
 	echo "vm: no KVM, using TCG emulation: do not quote timings" >&2
 	accel="-accel tcg,thread=multi -cpu max"
 fi

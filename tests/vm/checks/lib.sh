@@ -12,13 +12,20 @@ until_true() { # SECONDS command...
 }
 
 # The daemon on a device, with OpenSM's files; further arguments are lines of
-# its configuration. Sets daemon, its process.
+# its configuration. PORT_LINE and WORKERS_LINE are lines of those sections,
+# RUN_AS the words before the program, FABRIC where the fabric is from ("opensm",
+# "sa"), else OpenSM's files. Sets daemon, its process.
 start_daemon() {
 	local device=$1 option; shift
 	{
 		printf '[[port]]\ntransport = "umad"\ndevice = "%s"\n' "$device"
-		printf '[workers]\nyield_after = 1\n'
-		printf '[fabric]\nsource = "files"\npath = "%s"\n' "$SOFTIB_LOG"
+		[ -z "${PORT_LINE:-}" ] || printf '%s\n' "$PORT_LINE"
+		printf '[workers]\n%s\n' "${WORKERS_LINE:-yield_after = 1}"
+		if [ -n "${FABRIC:-}" ]; then
+			printf '[fabric]\nsource = "%s"\n' "$FABRIC"
+		else
+			printf '[fabric]\nsource = "files"\npath = "%s"\n' "$SOFTIB_LOG"
+		fi
 		option=$(opensm_option -F) && printf 'opensm_conf = "%s"\n' "$option"
 		[ -z "$SOFTIB_TORUS_CONF" ] || printf '[routing]\ntorus_conf = "%s"\n' "$SOFTIB_TORUS_CONF"
 		option=$(opensm_option -P) && printf '[partitions]\nfile = "%s"\n' "$option"
@@ -26,12 +33,25 @@ start_daemon() {
 		[ $# = 0 ] || printf '%s\n' "$@"
 	} >sapphired.toml
 	# its worker polls: only while nobody else wants the core
-	chrt -i 0 "$SAPPHIRED" --config sapphired.toml >sapphired.out.log 2>sapphired.log &
+	${RUN_AS-chrt -i 0} "$SAPPHIRED" --config sapphired.toml >sapphired.out.log 2>sapphired.log &
 	daemon=$!
 	until_true 30 grep -q '^ready' sapphired.out.log && return
 	bad "the daemon does not get ready"
 	cat sapphired.toml sapphired.log
 	return 1
+}
+
+# What saquery prints for each line of these files, from a device, to /out/FILE.
+# The lines may name host, other, guid, nobody, sw.
+ask_lists() { # FILE DEVICE lists...
+	local to=$1 device=$2 line args=(); shift 2
+	cat "$@" | while IFS= read -r line; do
+		eval "args=($line)"
+		echo "## $line"
+		timeout 20 saquery -C "$device" -P 1 "${args[@]}" 2>err.txt </dev/null
+		echo "## status $?"
+		grep -v '^ibwarn' err.txt | grep .	# whose clock was first
+	done >"/out/$to"
 }
 
 # What OpenSM was given for an option.
@@ -51,4 +71,77 @@ end_opensm() {
 	until_true 20 gone && return
 	bad "OpenSM does not end"
 	return 1
+}
+
+# An OpenSM on a device: LIBRARY ("" for none) is preloaded, further arguments
+# are its own; variables for it go before the call. Its log and its files are in
+# $SOFTIB_LOG/opensm-DEVICE. Sets opensm, its process. SOFTIB_OSM_PID is another.
+run_opensm() { # DEVICE LIBRARY [arguments...]
+	local device=$1 library=$2 dir=$SOFTIB_LOG/opensm-$1; shift 2
+	mkdir -p "$dir"
+	OSM_TMP_DIR=$dir OSM_CACHE_DIR=$dir LD_PRELOAD=$library opensm -g "$(guid "$device")" \
+		-f "$dir/opensm.log" -d 2 "$@" >>"$SOFTIB_LOG/opensm-$device.out.log" 2>&1 </dev/null &
+	opensm=$!
+}
+# How often an OpenSM has said a thing; says_again waits until it is more than that.
+said() { grep -c "$2" "$SOFTIB_LOG/opensm-$1/opensm.log" 2>/dev/null; } # DEVICE WORDS
+says_again() { # SECONDS DEVICE WORDS [COUNT BEFORE]
+	local device=$2 words=$3 before=${4:-0}
+	more() { [ "$(said "$device" "$words")" -gt "$before" ]; }
+	until_true "$1" more
+}
+smlid() { printf '%d\n' "$(cat "/sys/class/infiniband/$1/ports/1/sm_lid")"; }
+
+# One command of ibsim's console, such as: link Unlink '"H5"[1]'; link ReLink '"H5"[1]'
+link() { echo "$1 $2" >"$SOFTIB_CTL"; }
+# Takes all HCAs away (umad says EIO for ever); plugs them in again.
+unplug() {
+	kill "$SOFTIB_BRIDGE_PID"
+	until_true 20 test ! -e /sys/class/infiniband/softib0
+}
+plug() {
+	local nodes d
+	IFS=, read -ra nodes <<<"$SOFTIB_NODES"
+	IBSIM_SOCKNAME=softib "$SOFTIB_BUILD/softib_bridge" "${nodes[@]}" >>"$SOFTIB_LOG/bridge.log" 2>&1 7>&- &
+	SOFTIB_BRIDGE_PID=$!
+	for d in "$SOFTIB_SM_DEV" $SOFTIB_CLIENTS; do
+		until_true 20 grep -qs ACTIVE "/sys/class/infiniband/$d/ports/1/state" || return 1
+	done
+}
+
+# What the kernel's rdma_cm learns of a path: "route dlid=2 slid=1 sl=0 ms=3".
+route() { # FROM TO
+	modprobe rdma_ucm
+	until_true 5 test -e /dev/infiniband/rdma_cm
+	"$VM_TEST" guest route "$1" "$2"
+}
+
+# The network interface of a device's port; matched by the GUID in its address.
+ipoib_of() {
+	local g
+	g=$(guid "$1" | sed 's/0x//; s/../&:/g; s/:$//')
+	grep -l "$g" /sys/class/net/*/address | head -n1 | sed 's|/sys/class/net/||; s|/address||'
+}
+# IPoIB on two devices, each in a namespace of its own, ib-1 and ib-2, as 10.9.0.1 and 10.9.0.2.
+ipoib_between() { # DEVICE DEVICE
+	local n=0 d i
+	modprobe ib_ipoib
+	for d in "$1" "$2"; do
+		n=$((n + 1))
+		found() { [ -n "$(ipoib_of "$d")" ]; }
+		until_true 10 found || return 1
+		i=$(ipoib_of "$d")
+		ip netns add ib-$n && ip link set "$i" netns ib-$n || return 1
+		ip netns exec ib-$n ip addr add 10.9.0.$n/24 dev "$i"
+		ip netns exec ib-$n ip link set "$i" up
+	done
+	joined() { [ "$(for n in 1 2; do ip netns exec ib-$n ip -o link; done | grep -c 'state UP.*infiniband\|infiniband.*state UP\|LOWER_UP.*infiniband')" = 2 ]; }
+	until_true 20 joined
+}
+ipoib_ping() { ip netns exec ib-1 /run/bb/busybox ping -c "${1:-2}" -W 3 10.9.0.2; }
+# Forgets what IPoIB learnt from the SA, so that it asks again.
+ipoib_forget() {
+	local i
+	i=$(ip netns exec ib-1 ip -o -4 addr show | awk '/10\.9\.0\.1/ { print $2 }')
+	ip netns exec ib-1 ip neigh flush dev "$i"
 }

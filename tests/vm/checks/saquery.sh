@@ -12,21 +12,12 @@ sw=$(saquery -C "$client" -P 1 SWIR | awk -F. '/LID/ { print $NF; exit }')
 lists=$here/saquery.list
 [ -z "${STATE:-}" ] || lists+=" $here/saquery-state.list"
 
-ask() { # FILE: the answers to all
-	local line args=()
-	cat $lists | while IFS= read -r line; do
-		eval "args=($line)"
-		echo "## $line"
-		timeout 20 saquery -C "$client" -P 1 "${args[@]}" 2>err.txt </dev/null
-		echo "## status $?"
-		grep -v '^ibwarn' err.txt | grep .	# whose clock was first
-	done >"/out/$1"
-}
-
-ask opensm.txt
+# shellcheck disable=SC2086
+ask_lists opensm.txt "$client" $lists
 end_opensm || exit 1
 # shellcheck disable=SC2086
 start_daemon softib0 ${ROLE:+[sa] "role = \"$ROLE\""} || exit 1
-ask sapphire.txt
+# shellcheck disable=SC2086
+ask_lists sapphire.txt "$client" $lists
 kill "$daemon"
 exit $fails

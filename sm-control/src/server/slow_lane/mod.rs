@@ -1,6 +1,7 @@
 //! The thread that answers what workers give away.
 
 mod keeper;
+mod owner;
 mod port;
 mod rules;
 mod shares;
@@ -25,6 +26,7 @@ use super::{ServerError, State, StateInService};
 use crate::slow_sa;
 
 pub(super) use self::keeper::Keeper;
+pub(super) use self::owner::Owner;
 pub(super) use self::rules::Rules;
 
 /// Pause between looks at an empty queue. Workers cannot wake this thread: that would be a system
@@ -94,6 +96,8 @@ pub(super) struct SlowLane {
     given_up: GivenUp,
     /// If this SA is the one to keep what clients set.
     keeper: Option<Keeper>,
+    /// If the OpenSM beside it is.
+    owner: Option<Owner>,
     /// The last reply could not be sent; said once until one can.
     failing: bool,
 }
@@ -104,7 +108,7 @@ impl SlowLane {
         supply: Supply,
         replies: Vec<Box<dyn ReplyPort>>,
         rules: Rules,
-        keeper: Option<Keeper>,
+        (keeper, owner): (Option<Keeper>, Option<Owner>),
     ) -> Self {
         Self {
             punted: supply.punted,
@@ -117,6 +121,7 @@ impl SlowLane {
             shares: Shares::new(rules.each),
             given_up: GivenUp::default(),
             keeper,
+            owner,
             failing: false,
         }
     }
@@ -212,6 +217,13 @@ impl SlowLane {
             }
             return;
         }
+        if let Some(owner) = &mut self.owner
+            && Owner::serves(request)
+            && !is_part(mad)
+        {
+            owner.ask(*at, request, now);
+            return;
+        }
         let Some(published) = self.reader.refresh_shared() else {
             return;
         };
@@ -228,10 +240,14 @@ impl SlowLane {
 
     fn settle(&mut self) {
         let now = self.started.elapsed();
-        let Some(keeper) = &mut self.keeper else {
-            return;
-        };
-        for sent in keeper.settle(&mut self.ports, now) {
+        let mut sent = Vec::new();
+        if let Some(keeper) = &mut self.keeper {
+            sent.extend(keeper.settle(&mut self.ports, now));
+        }
+        if let Some(owner) = &mut self.owner {
+            sent.extend(owner.settle(&mut self.ports, now));
+        }
+        for sent in sent {
             self.note(sent);
         }
     }

@@ -3,11 +3,16 @@
 mod compare;
 mod paths;
 mod rmpp;
+mod route;
+mod split;
+mod steady;
+mod umad;
 
 use anyhow::{Result, bail};
 
 /// `compare LID DEVICE...` asks OpenSM and the SA at a LID from these devices; `rmpp SERVER CLIENT`
-/// segments and puts together against the kernel.
+/// segments and puts together against the kernel; `steady DEVICE FILE` asks for paths until the file
+/// exists; `route FROM TO` has the kernel resolve a route between two devices.
 pub(crate) fn run(words: &[String]) -> Result<()> {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match words.as_slice() {
@@ -15,6 +20,19 @@ pub(crate) fn run(words: &[String]) -> Result<()> {
             compare::run(sa_wire::Lid::new(lid.parse()?)?, devices)
         }
         ["rmpp", server, client] => rmpp::run(server, client),
+        ["route", from, to] => route::run(from, to),
+        ["umad-daemon", server, client, other, process, log] => {
+            umad::daemon(server, client, other, process, log)
+        }
+        ["umad-get", server, client] => umad::get(server, client),
+        ["umad-ports", server, client] => umad::ports(server, client),
+        ["umad-removal", client, devices @ ..] => umad::removal(devices, client),
+        ["umad-echo", device, way] => umad::echo(device, way),
+        ["umad-cost", name, server, client, process] => umad::ask(name, server, client, process),
+        ["split", server, client] => split::run(server, client),
+        ["split-hold", device] => split::hold(device),
+        ["split-look"] => split::look(),
+        ["steady", device, until] => steady::run(device, until),
         _ => bail!("guest {words:?}: no such thing to do"),
     }
 }

@@ -1,10 +1,14 @@
 //! Boots VMs and judges what came out of them. Speaks as a libtest harness does, which cannot say
 //! at run time that a test was skipped.
 
+mod beside;
+mod live;
 mod osmtest;
 mod rmpp;
 mod saquery;
+mod split;
 mod tables;
+mod umad;
 mod vm;
 
 use core::sync::atomic::{AtomicUsize, Ordering};
@@ -74,11 +78,24 @@ const AT_ONCE: usize = 2;
 type Test = (&'static str, fn() -> Result<String>);
 
 /// The longest first.
-const TESTS: [Test; 5] = [
+const TESTS: [Test; 12] = [
     ("tables_equal_opensms", tables::equal_opensms),
     ("tables_of_a_torus_equal_opensms", tables::of_a_torus),
     ("osmtest_passes", osmtest::passes),
     ("rmpp_agrees_with_the_kernels", rmpp::agrees),
+    ("the_daemon_lives_with_opensm", beside::lives_with_opensm),
+    ("the_standbys_daemon_takes_over", beside::fails_over),
+    ("umad_serves_on_a_kernel", umad::serves),
+    ("umad_costs_little_more_than_an_echo", umad::costs_little),
+    ("opensm_splits_its_reads_off", split::works),
+    (
+        "torus_read_from_opensm_is_as_dumped",
+        live::torus_reads_as_dumped,
+    ),
+    (
+        "tree_read_from_opensm_is_as_dumped",
+        live::tree_reads_as_dumped,
+    ),
     ("saquery_prints_the_same", saquery::prints_the_same),
 ];
 

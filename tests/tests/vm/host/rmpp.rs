@@ -28,7 +28,7 @@ pub(super) fn agrees() -> Result<String> {
 }
 
 /// Hosts on a chain of switches: more than 5,000 pairs, and soon set up.
-fn many_hosts() -> String {
+pub(super) fn many_hosts() -> String {
     let mut net = String::new();
     for switch in 1..=SWITCHES {
         let _ = writeln!(

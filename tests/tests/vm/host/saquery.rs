@@ -2,7 +2,7 @@
 
 use anyhow::{Result, bail, ensure};
 
-use super::vm::{LIMIT, Vm, checks};
+use super::vm::{LIMIT, Left, Vm, checks};
 
 pub(super) fn prints_the_same() -> Result<String> {
     let net = checks("tables/fabric.net").display().to_string();
@@ -23,10 +23,16 @@ pub(super) fn prints_the_same() -> Result<String> {
         script: "saquery.sh",
         variables: &[("ROLE", "test"), ("STATE", "1")],
     };
-    let left = vm.run()?;
+    let queries = same(&vm.run()?)?;
+    ensure!(queries >= QUERIES);
+    Ok(format!("{queries} queries printed the same\n"))
+}
+
+/// How many queries `opensm.txt` and `sapphire.txt` have. Errors: they were answered differently.
+pub(super) fn same(left: &Left) -> Result<usize> {
     let (theirs, ours) = (left.file("opensm.txt")?, left.file("sapphire.txt")?);
     let (theirs, ours) = (answers(&theirs), answers(&ours));
-    ensure!(theirs.len() == ours.len() && theirs.len() >= QUERIES);
+    ensure!(theirs.len() == ours.len());
     let mut different = Vec::new();
     for ((query, one), (_, other)) in theirs.iter().zip(&ours) {
         let (one, other) = (expected(query, one), expected(query, other));
@@ -50,7 +56,7 @@ pub(super) fn prints_the_same() -> Result<String> {
     if !different.is_empty() {
         bail!("{}", different.join("\n"));
     }
-    Ok(format!("{} queries printed the same\n", theirs.len()))
+    Ok(theirs.len())
 }
 
 /// Queries, and the lines that each printed.
@@ -78,6 +84,6 @@ fn expected<'a>(query: &str, lines: &[&'a str]) -> Vec<&'a str> {
 }
 
 /// Words of the query, beginning of a line, number in docs/deviations.md.
-const DEVIATIONS: [(&str, &str, u8); 1] = [("SMIR", "ActCount", 30)];
+const DEVIATIONS: [(&str, &str, u8); 2] = [("SMIR", "ActCount", 30), ("PKTR", "Block..", 29)];
 /// Those of sa.md, 11.1, some in several forms.
 const QUERIES: usize = 60;

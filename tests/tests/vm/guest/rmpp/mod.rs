@@ -2,7 +2,7 @@
 
 mod kernel;
 mod receive;
-mod records;
+pub(super) mod records;
 mod serve;
 mod weather;
 

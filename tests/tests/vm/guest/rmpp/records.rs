@@ -7,10 +7,10 @@ use sa_wire::umad::MAD_SIZE;
 use sm_control::request;
 
 /// A PathRecord's. Units: bytes.
-pub(super) const RECORD: usize = 64;
+pub(in super::super) const RECORD: usize = 64;
 
 /// Asks for `count` records, which the attribute modifier says.
-pub(super) fn request(count: u32, transaction: u64) -> [u8; MAD_SIZE] {
+pub(in super::super) fn request(count: u32, transaction: u64) -> [u8; MAD_SIZE] {
     let mut slot = request::request(0, super::METHOD, AttributeId::PATH_RECORD, 0, &[]);
     let mad = SaMad::from_bytes_mut(&mut slot.mad);
     mad.mad.transaction_id = transaction.into();
@@ -19,12 +19,12 @@ pub(super) fn request(count: u32, transaction: u64) -> [u8; MAD_SIZE] {
 }
 
 /// How many records a request is for.
-pub(super) const fn asked_for(request: &SaMad) -> u32 {
+pub(in super::super) const fn asked_for(request: &SaMad) -> u32 {
     request.mad.attribute_modifier.get()
 }
 
 /// The headers of the reply.
-pub(super) fn reply_head(request: &[u8; MAD_SIZE]) -> [u8; MAD_SIZE] {
+pub(in super::super) fn reply_head(request: &[u8; MAD_SIZE]) -> [u8; MAD_SIZE] {
     let mut bytes = *request;
     let head = SaMad::from_bytes_mut(&mut bytes);
     head.mad.method = method::GET_TABLE_RESP;
@@ -33,7 +33,7 @@ pub(super) fn reply_head(request: &[u8; MAD_SIZE]) -> [u8; MAD_SIZE] {
 }
 
 /// Record number `number`: eight words, each of which names it.
-pub(super) fn fill(number: u32, out: &mut [u8]) {
+pub(in super::super) fn fill(number: u32, out: &mut [u8]) {
     for (place, word) in (0u32..).zip(out.chunks_exact_mut(8)) {
         let mut mixed = u64::from(number) << 8 | u64::from(place);
         mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -43,7 +43,7 @@ pub(super) fn fill(number: u32, out: &mut [u8]) {
 }
 
 /// Errors: the reply is not the records 0 to `count` - 1 behind its headers.
-pub(super) fn expect_records(reply: &[u8], count: u32) -> Result<()> {
+pub(in super::super) fn expect_records(reply: &[u8], count: u32) -> Result<()> {
     let length = DATA_OFFSET + RECORD * usize::try_from(count)?;
     ensure!(
         reply.len() == length,

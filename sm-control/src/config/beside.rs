@@ -1,0 +1,43 @@
+//! `[opensm]`: the OpenSM beside which the daemon reads.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::Deserialize;
+
+/// `[opensm]`
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct OpenSmSection {
+    /// The socket of the preload library in OpenSM.
+    pub socket: PathBuf,
+    /// How long to go on answering when OpenSM has gone, or does not answer. Units: ms.
+    pub grace_ms: u32,
+    /// How often everything is read again without being told that it changed; 0: never. Units: ms.
+    pub poll_ms: u32,
+    /// How long the fabric must lie still after a change before it is read. Units: ms.
+    pub settle_ms: u32,
+}
+
+impl Default for OpenSmSection {
+    fn default() -> Self {
+        Self {
+            socket: split_protocol::DEFAULT_SOCKET.into(),
+            grace_ms: 30_000,
+            poll_ms: 10_000,
+            settle_ms: 50,
+        }
+    }
+}
+
+impl OpenSmSection {
+    /// How long to go on without OpenSM.
+    pub fn grace(&self) -> Duration {
+        Duration::from_millis(self.grace_ms.into())
+    }
+
+    /// How long the fabric must lie still.
+    pub fn settle(&self) -> Duration {
+        Duration::from_millis(self.settle_ms.into())
+    }
+}

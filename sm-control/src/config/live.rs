@@ -1,0 +1,422 @@
+//! `[fabric]` of `sapphired`'s configuration where the fabric is read from a running SA.
+
+use std::time::Duration;
+
+use serde::de::{Error as _, Unexpected};
+use serde::{Deserialize, Deserializer};
+
+use super::{Config, EngineName, FabricSection, PortSection, Source};
+
+/// `[fabric.sa]`
+#[derive(Debug, Clone, Deserialize)]
+#[serde(try_from = "Written")]
+pub struct FabricSaSection {
+    /// What to ask through; absent: what the first `[[port]]` uses.
+    pub transport: Option<SaTransport>,
+    /// LID of the SA; absent: what the SM wrote into the port.
+    pub sa_lid: Option<u16>,
+    /// How long to wait for each try, of a whole table too.
+    pub timeout_ms: u32,
+    /// Tries after the first.
+    pub retries: u32,
+    /// Paths asked of the SA and compared with each new snapshot; 0: none.
+    pub samples: u32,
+    /// What it means if one of them differs.
+    pub on_difference: OnDifference,
+    /// How often everything is read again; 0: never. Beside an OpenSM `[opensm]` says it.
+    pub poll_ms: u32,
+}
+
+/// What to ask an SA through.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SaTransport {
+    /// The kernel's user MAD device.
+    Umad {
+        /// Device name; by default the first.
+        device: Option<String>,
+        /// Port number of the device.
+        port: Option<u8>,
+    },
+    /// A client of the fabric simulator.
+    Ibsim {
+        /// Node to attach to.
+        node: String,
+        /// Base name of the simulator's sockets; by default `IBSIM_SOCKNAME`, else `sim`.
+        sockname: Option<String>,
+    },
+}
+
+/// What it means if the SA answers otherwise than a new snapshot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum OnDifference {
+    /// The snapshot is not published, the one in service stays.
+    #[default]
+    Refuse,
+    /// It is published, with a warning.
+    Warn,
+}
+
+/// An SA to read the fabric from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SaSource {
+    /// What to ask through.
+    pub transport: SaTransport,
+    /// LID of the SA; none: what the SM wrote into the port.
+    pub sa_lid: Option<u16>,
+    /// How long to wait for each try.
+    pub timeout_ms: u32,
+    /// Tries after the first.
+    pub retries: u32,
+}
+
+impl SaSource {
+    /// Over a transport, as patient as by default.
+    pub const fn over(transport: SaTransport) -> Self {
+        Self {
+            transport,
+            sa_lid: None,
+            timeout_ms: TIMEOUT_MS,
+            retries: RETRIES,
+        }
+    }
+}
+
+impl Default for FabricSaSection {
+    fn default() -> Self {
+        Self {
+            transport: None,
+            sa_lid: None,
+            timeout_ms: TIMEOUT_MS,
+            retries: RETRIES,
+            samples: SAMPLES,
+            on_difference: OnDifference::default(),
+            poll_ms: POLL_MS,
+        }
+    }
+}
+
+impl Config {
+    /// How often to read a running SA again without being told of a change; none: never, or no
+    /// such source.
+    pub fn poll(&self) -> Option<Duration> {
+        let own = |section: &Option<FabricSaSection>| {
+            section.as_ref().map_or(POLL_MS, |section| section.poll_ms)
+        };
+        let poll_ms = match &self.opensm {
+            Some(opensm) => opensm.poll_ms,
+            None if self.fabric.source.is_live() => own(&self.fabric.sa),
+            None => 0,
+        };
+        (poll_ms != 0).then(|| Duration::from_millis(poll_ms.into()))
+    }
+
+    /// The SA to ask, where the fabric is read from one through a port. None for other sources;
+    /// a configuration that was parsed has one with `source = "sa"`.
+    pub fn sa_source(&self) -> Option<SaSource> {
+        if self.fabric.source != Source::Sa {
+            return None;
+        }
+        let section = self.fabric.sa.clone().unwrap_or_default();
+        let ports = self.ports.iter();
+        let first = || ports.filter_map(transport_of).next();
+        Some(SaSource {
+            transport: section.transport.or_else(first)?,
+            sa_lid: section.sa_lid,
+            timeout_ms: section.timeout_ms,
+            retries: section.retries,
+        })
+    }
+
+    /// Errors: nothing to ask through; an engine that makes paths of its own.
+    pub(super) fn can_ask(&self) -> Result<(), &'static str> {
+        let is_minhop = self.routing.engine == Some(EngineName::MinHop);
+        match (self.fabric.source, self.sa_source()) {
+            (Source::Sa, None) => Err(
+                "source = \"sa\": no [[port]] leads to the fabric; give [fabric.sa] a transport, \
+                 \"umad\" or \"ibsim\"",
+            ),
+            (Source::OpenSm, _) if self.opensm.is_none() => Err(
+                "source = \"opensm\": an [opensm] section says where its socket is; add one, an \
+                 empty one will do",
+            ),
+            _ if self.fabric.source.is_live() && is_minhop => Err(
+                "[routing] engine = \"minhop\" contradicts this source: paths are those that the \
+                 SM made; remove it",
+            ),
+            _ => Ok(()),
+        }
+    }
+}
+
+pub(super) fn transport_of(port: &PortSection) -> Option<SaTransport> {
+    match port {
+        PortSection::Umad { device, port, .. } => Some(SaTransport::Umad {
+            device: device.clone(),
+            port: Some(*port),
+        }),
+        PortSection::Ibsim { node, sockname, .. } => Some(SaTransport::Ibsim {
+            node: node.clone(),
+            sockname: sockname.clone(),
+        }),
+        PortSection::Ring(_) => None,
+    }
+}
+
+/// A `[fabric]` whose keys agree.
+pub(super) fn fabric<'de, D: Deserializer<'de>>(from: D) -> Result<FabricSection, D::Error> {
+    let section = FabricSection::deserialize(from)?;
+    section.keys_agree().map_err(D::Error::custom)?;
+    Ok(section)
+}
+
+impl FabricSection {
+    fn keys_agree(&self) -> Result<(), String> {
+        if self.source == Source::Files {
+            if self.path.as_os_str().is_empty() {
+                return Err("missing field `path`: the fabric file or directory".to_owned());
+            }
+            return match self.sa {
+                Some(_) => Err("[fabric.sa] is for source = \"sa\" or \"opensm\"".to_owned()),
+                None => Ok(()),
+            };
+        }
+        let given = [
+            ("path", !self.path.as_os_str().is_empty()),
+            ("lids", self.lids.is_some()),
+            ("sm_node", self.sm_node.is_some()),
+            ("lmc", self.lmc.is_some()),
+        ];
+        if let Some((key, _)) = given.iter().find(|(_, given)| *given) {
+            return Err(format!(
+                "`{key}` contradicts this source, from which nodes, LIDs and the SM's port are \
+                 read; remove it"
+            ));
+        }
+        let has_transport = self.sa.as_ref().is_some_and(|sa| sa.transport.is_some());
+        if self.source == Source::OpenSm && has_transport {
+            return Err(
+                "[fabric.sa] transport contradicts source = \"opensm\", which is asked through its \
+                 own socket; remove it"
+                    .to_owned(),
+            );
+        }
+        Ok(())
+    }
+}
+
+/// `[fabric.sa]` as it is written.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    transport: Option<Kind>,
+    device: Option<String>,
+    port: Option<u8>,
+    node: Option<String>,
+    sockname: Option<String>,
+    #[serde(default, deserialize_with = "super::some_lid")]
+    sa_lid: Option<u16>,
+    #[serde(default = "timeout_ms", deserialize_with = "milliseconds")]
+    timeout_ms: u32,
+    #[serde(default = "retries")]
+    retries: u32,
+    #[serde(default = "samples")]
+    samples: u32,
+    #[serde(default)]
+    on_difference: OnDifference,
+    #[serde(default = "poll_ms")]
+    poll_ms: u32,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Kind {
+    Umad,
+    Ibsim,
+}
+
+impl TryFrom<Written> for FabricSaSection {
+    type Error = String;
+
+    fn try_from(written: Written) -> Result<Self, String> {
+        let only_for = |key: &str, kind: &str| {
+            Err(format!(
+                "`{key}` needs transport = \"{kind}\" in the same section"
+            ))
+        };
+        let transport = match (written.transport, written.node) {
+            (Some(Kind::Ibsim), None) => {
+                return Err(
+                    "missing field `node`: the node of the simulator to attach to".to_owned(),
+                );
+            }
+            (Some(Kind::Ibsim), Some(node)) => Some(SaTransport::Ibsim {
+                node,
+                sockname: written.sockname.clone(),
+            }),
+            (_, Some(_)) => return only_for("node", "ibsim"),
+            (Some(Kind::Umad), None) => Some(SaTransport::Umad {
+                device: written.device.clone(),
+                port: written.port,
+            }),
+            (None, None) => None,
+        };
+        let is_umad = written.transport == Some(Kind::Umad);
+        match (&written.device, written.port, &written.sockname) {
+            (Some(_), _, _) if !is_umad => return only_for("device", "umad"),
+            (_, Some(_), _) if !is_umad => return only_for("port", "umad"),
+            (_, _, Some(_)) if written.transport != Some(Kind::Ibsim) => {
+                return only_for("sockname", "ibsim");
+            }
+            _ => {}
+        }
+        Ok(Self {
+            transport,
+            sa_lid: written.sa_lid,
+            timeout_ms: written.timeout_ms,
+            retries: written.retries,
+            samples: written.samples,
+            on_difference: written.on_difference,
+            poll_ms: written.poll_ms,
+        })
+    }
+}
+
+fn milliseconds<'de, D: Deserializer<'de>>(from: D) -> Result<u32, D::Error> {
+    let number = u32::deserialize(from)?;
+    let found = Unexpected::Unsigned(number.into());
+    (number > 0)
+        .then_some(number)
+        .ok_or_else(|| D::Error::invalid_value(found, &"a time above 0. Units: ms"))
+}
+
+const fn timeout_ms() -> u32 {
+    TIMEOUT_MS
+}
+
+const fn retries() -> u32 {
+    RETRIES
+}
+
+const fn poll_ms() -> u32 {
+    POLL_MS
+}
+
+const fn samples() -> u32 {
+    SAMPLES
+}
+
+/// A table of 48,000 nodes takes an SA a second or two.
+const TIMEOUT_MS: u32 = 3000;
+const RETRIES: u32 = 2;
+const SAMPLES: u32 = 64;
+const POLL_MS: u32 = 10_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PORT: &str = "[[port]]\ntransport = \"umad\"\ndevice = \"mlx5_0\"\n";
+
+    fn parse(fabric: &str) -> Result<Config, String> {
+        Config::parse(&format!("[fabric]\n{fabric}\n{PORT}"))
+    }
+
+    #[test]
+    fn an_sa_is_asked_through_the_first_port_or_its_own() {
+        let config = parse("source = \"sa\"").unwrap();
+        let source = config.sa_source().unwrap();
+        let umad = SaTransport::Umad {
+            device: Some("mlx5_0".to_owned()),
+            port: Some(1),
+        };
+        assert_eq!(source, SaSource::over(umad));
+        let own = "source = \"sa\"\n[fabric.sa]\ntransport = \"ibsim\"\nnode = \"H1\"\nsa_lid = 7\n\
+                   timeout_ms = 500\nretries = 0\nsamples = 9\non_difference = \"warn\"";
+        let config = parse(own).unwrap();
+        let source = config.sa_source().unwrap();
+        let node = "H1".to_owned();
+        let sockname = None;
+        assert_eq!(source.transport, SaTransport::Ibsim { node, sockname });
+        assert_eq!(
+            (source.sa_lid, source.timeout_ms, source.retries),
+            (Some(7), 500, 0)
+        );
+        let section = config.fabric.sa.unwrap();
+        assert_eq!(
+            (section.samples, section.on_difference),
+            (9, OnDifference::Warn)
+        );
+        assert_eq!(config.opensm.map(drop), None);
+        let beside = parse("source = \"opensm\"\n[opensm]\npoll_ms = 70").unwrap();
+        assert!(beside.sa_source().is_none());
+        assert_eq!(beside.poll(), Some(Duration::from_millis(70)));
+        let alone = parse("source = \"sa\"").unwrap();
+        assert_eq!(alone.poll(), Some(Duration::from_secs(10)));
+        let never = parse("source = \"sa\"\n[fabric.sa]\npoll_ms = 0").unwrap();
+        assert_eq!(never.poll(), None);
+    }
+
+    #[test]
+    fn contradicting_keys_are_refused_with_their_place() {
+        for (fabric, expected) in [
+            ("source = \"files\"", "1:1: missing field `path`"),
+            ("source = \"sa\"\npath = \"net\"", "1:1: `path` contradicts"),
+            ("source = \"sa\"\nlids = \"lst\"", "1:1: `lids` contradicts"),
+            ("source = \"opensm\"\nlmc = 1", "1:1: `lmc` contradicts"),
+            (
+                "source = \"opensm\"\nsm_node = \"a\"",
+                "1:1: `sm_node` contradicts",
+            ),
+            (
+                "source = \"files\"\npath = \"net\"\n[fabric.sa]\nsa_lid = 1",
+                "1:1: [fabric.sa] is for",
+            ),
+            (
+                "source = \"opensm\"",
+                "2:1: source = \"opensm\": an [opensm]",
+            ),
+            (
+                "source = \"opensm\"\n[fabric.sa]\ntransport = \"umad\"",
+                "1:1: [fabric.sa] transport contradicts",
+            ),
+            (
+                "source = \"sa\"\n[fabric.sa]\ntransport = \"ibsim\"",
+                "3:1: missing field `node`",
+            ),
+            (
+                "source = \"sa\"\n[fabric.sa]\nnode = \"H1\"",
+                "3:1: `node` needs",
+            ),
+            (
+                "source = \"sa\"\n[fabric.sa]\nport = 1",
+                "3:1: `port` needs",
+            ),
+            (
+                "source = \"sa\"\n[fabric.sa]\ntransport = \"umad\"\nsockname = \"x\"",
+                "3:1: `sockname` needs",
+            ),
+            (
+                "source = \"sa\"\n[fabric.sa]\nsa_lid = 0",
+                "4:10: invalid value",
+            ),
+            (
+                "source = \"sa\"\n[fabric.sa]\ntimeout_ms = 0",
+                "4:14: invalid value",
+            ),
+            (
+                "source = \"sa\"\n[fabric.sa]\nx = 0",
+                "4:1: unknown field `x`",
+            ),
+        ] {
+            let error = parse(fabric).map(drop).unwrap_err();
+            assert!(error.starts_with(expected), "{fabric}: {error}");
+        }
+        let ring = "[fabric]\nsource = \"sa\"\n[[port]]\ntransport = \"ring\"\npath = \"x\"\n";
+        let error = Config::parse(ring).unwrap_err();
+        assert!(error.contains("no [[port]] leads to the fabric"), "{error}");
+        let minhop = format!("[fabric]\nsource = \"sa\"\n[routing]\nengine = \"minhop\"\n{PORT}");
+        let error = Config::parse(&minhop).unwrap_err();
+        assert!(error.contains("engine = \"minhop\""), "{error}");
+    }
+}

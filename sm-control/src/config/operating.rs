@@ -1,0 +1,177 @@
+//! Sections for who operates the daemon: `[control]`, `[http]`, `[log]`.
+
+use std::net::SocketAddr;
+use std::num::NonZeroU32;
+use std::path::PathBuf;
+
+use serde::Deserialize;
+
+use super::live::transport_of;
+use super::{Config, Mode, Role, SaSource};
+
+/// `[control]`
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ControlSection {
+    /// The Unix socket where `sapphire status`, `reload` and `rollback` connect.
+    pub path: PathBuf,
+    /// Who may: the mode of the socket. What changes something is for root and the daemon's user
+    /// alone.
+    #[serde(default)]
+    pub mode: Mode,
+    /// Group of the socket; absent: the daemon's.
+    pub group: Option<String>,
+}
+
+/// `[http]`
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(try_from = "HttpAsWritten")]
+pub struct HttpSection {
+    /// Where `/metrics`, `/health` and `/ready` are.
+    pub listen: SocketAddr,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct HttpAsWritten {
+    listen: SocketAddr,
+    #[serde(default)]
+    allow_remote: bool,
+}
+
+impl TryFrom<HttpAsWritten> for HttpSection {
+    type Error = String;
+
+    fn try_from(written: HttpAsWritten) -> Result<Self, String> {
+        let HttpAsWritten {
+            listen,
+            allow_remote,
+        } = written;
+        if !allow_remote && !listen.ip().is_loopback() {
+            return Err(format!(
+                "listen = \"{listen}\" lets other machines in; use 127.0.0.1, or say allow_remote \
+                 = true"
+            ));
+        }
+        Ok(Self { listen })
+    }
+}
+
+/// `[log]`
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct LogSection {
+    /// How lines look.
+    pub format: LogFormat,
+    /// Lines per second from one place of the program, and as many at once; what is beyond that is
+    /// counted, and the count logged; 0: any.
+    pub per_second: u32,
+}
+
+impl Default for LogSection {
+    fn default() -> Self {
+        Self {
+            format: LogFormat::Text,
+            per_second: 10,
+        }
+    }
+}
+
+/// How log lines look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LogFormat {
+    /// For people.
+    #[default]
+    Text,
+    /// One JSON object per line.
+    Json,
+}
+
+/// One a second.
+pub(super) const fn shadow_pairs() -> NonZeroU32 {
+    match NonZeroU32::new(60) {
+        Some(number) => number,
+        None => NonZeroU32::MIN,
+    }
+}
+
+impl Config {
+    /// The SA that a shadow compares with; none in another role.
+    pub fn shadowed(&self) -> Option<SaSource> {
+        if self.sa.role != Role::Shadow {
+            return None;
+        }
+        let transport = self.ports.iter().find_map(transport_of)?;
+        Some(SaSource::over(transport))
+    }
+
+    /// Errors: nobody to compare with; a split that would leave requests to nobody.
+    pub(super) fn can_shadow(&self) -> Result<(), &'static str> {
+        if self.sa.role != Role::Shadow {
+            return Ok(());
+        }
+        if self.opensm.is_some() {
+            return Err(
+                "role = \"shadow\" answers nobody, so OpenSM must go on answering: remove \
+                 [opensm]",
+            );
+        }
+        match self.shadowed() {
+            Some(_) => Ok(()),
+            None => Err(
+                "role = \"shadow\" asks the SA through a [[port]] of transport \"umad\" or \
+                 \"ibsim\", and there is none",
+            ),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+
+    const MINIMAL: &str = "[fabric]\nsource = \"files\"\npath = \"net\"\n[[port]]\n\
+                           transport = \"ibsim\"\nnode = \"H1\"\n";
+
+    #[test]
+    fn nothing_listens_unless_told_to() {
+        let config = Config::parse(MINIMAL).unwrap();
+        assert!(config.control.is_none() && config.http.is_none());
+        assert_eq!(config.log.format, LogFormat::Text);
+        assert_eq!(config.log.per_second, 10);
+    }
+
+    #[test]
+    fn sections_are_read() {
+        let text = format!(
+            "{MINIMAL}[control]\npath = \"c\"\nmode = \"0660\"\ngroup = \"ops\"\n[http]\n\
+             listen = \"127.0.0.1:9415\"\n[log]\nformat = \"json\"\n"
+        );
+        let config = Config::parse(&text).unwrap();
+        let control = config.control.unwrap();
+        assert_eq!(
+            (control.mode, control.group.as_deref()),
+            (Mode(0o660), Some("ops"))
+        );
+        assert_eq!(config.http.unwrap().listen.port(), 9415);
+        assert_eq!(config.log.format, LogFormat::Json);
+    }
+
+    #[test]
+    fn other_machines_are_let_in_only_when_told_to() {
+        for address in ["0.0.0.0:1", "[::]:1", "10.0.0.1:1"] {
+            let text = format!("{MINIMAL}[http]\nlisten = \"{address}\"\n");
+            let error = Config::parse(&text).unwrap_err();
+            assert!(
+                error.starts_with("7:1: ") && error.contains("allow_remote"),
+                "{error}"
+            );
+            let text = format!("{text}allow_remote = true\n");
+            assert!(Config::parse(&text).is_ok());
+        }
+        let text = format!("{MINIMAL}[http]\nlisten = \"[::1]:1\"\n");
+        assert!(Config::parse(&text).is_ok());
+    }
+}

@@ -1,0 +1,171 @@
+//! Sampled paths asked of the SA and compared with a snapshot before it is published.
+
+use std::fmt;
+
+use sa_snapshot::Snapshot;
+use sa_wire::path_record::PathRecord;
+use sa_wire::umad::Slot;
+use serde_json::Value;
+
+use super::query::Querier;
+use super::{Ask, LiveError};
+use crate::fabric::Subnet;
+use crate::{request, slow_sa};
+
+/// Which pairs are asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sampling {
+    /// How many.
+    pub pairs: u32,
+    /// Another number gives other pairs.
+    pub seed: u64,
+}
+
+/// A pair of LIDs for which the SA and the snapshot have different answers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Difference {
+    /// Source.
+    pub slid: u16,
+    /// Destination.
+    pub dlid: u16,
+    /// Source and destination in words.
+    pub names: String,
+    /// What the answers differ in: field, the SA's value, the snapshot's.
+    pub fields: Vec<(String, String, String)>,
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (slid, dlid, names) = (self.slid, self.dlid, &self.names);
+        write!(f, "LID {slid} to LID {dlid} ({names}):")?;
+        for (nth, (field, theirs, ours)) in self.fields.iter().enumerate() {
+            let comma = if nth == 0 { "" } else { "," };
+            write!(
+                f,
+                "{comma} {field} {theirs} at the SA, {ours} in the snapshot"
+            )?;
+        }
+        Ok(())
+    }
+}
+
+/// Asks the SA for paths by LIDs, and gives the answers that are not those of the snapshot. Where
+/// the SA shows the asking port no such path, it must share no partition with the ends, and the
+/// snapshot must have nothing for it either. Errors: nobody answers.
+pub fn compare_paths(
+    ask: &mut dyn Ask,
+    subnet: &Subnet,
+    snapshot: &Snapshot,
+    sampling: Sampling,
+) -> Result<Vec<Difference>, LiveError> {
+    let requester = requester(ask, subnet);
+    let mut querier = Querier::new(ask);
+    let mut differences = Vec::new();
+    for (slid, dlid) in pairs(subnet, sampling) {
+        let mut slot = request::path_by_lids(slid, dlid);
+        slot.header.lid = requester.into();
+        let theirs = Answer::of(Some(querier.raw(&mut slot.mad)?));
+        let ours = Answer::of(slow_sa::respond(snapshot, &slot as &Slot));
+        let fields = theirs.differs_from(&ours);
+        if !fields.is_empty() {
+            let name = |lid| {
+                let ends = subnet.end_ports();
+                let end = subnet.by_lid(lid).and_then(|index| ends.get(index));
+                end.map_or_else(String::new, |end| subnet.fabric().port_name(end.at))
+            };
+            differences.push(Difference {
+                slid,
+                dlid,
+                names: format!("{} to {}", name(slid), name(dlid)),
+                fields,
+            });
+        }
+    }
+    Ok(differences)
+}
+
+/// The port that asks; where that is not known, the SM's, which sees everything.
+fn requester(ask: &dyn Ask, subnet: &Subnet) -> u16 {
+    let known = Some(ask.lid()).filter(|lid| subnet.by_lid(*lid).is_some());
+    let sm = || subnet.end_ports().get(subnet.sm());
+    known.unwrap_or_else(|| sm().map_or(0, |sm| sm.lid.get()))
+}
+
+/// Pairs of LIDs, any of the ports' ranges.
+fn pairs(subnet: &Subnet, sampling: Sampling) -> impl Iterator<Item = (u16, u16)> + '_ {
+    let ends = subnet.end_ports();
+    let mut dice = Dice(sampling.seed);
+    let mut lid = move || {
+        let end = ends.get(dice.below(ends.len()))?;
+        let offset = dice.below(end.lmc.lids().into());
+        end.lids().nth(offset)
+    };
+    (0..sampling.pairs).filter_map(move |_| Some((lid()?, lid()?)))
+}
+
+/// SplitMix64: good enough to pick pairs.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, most: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        let folded = usize::try_from((mixed ^ mixed >> 31) >> 32).unwrap_or(0);
+        folded.checked_rem(most).unwrap_or(0)
+    }
+}
+
+/// What a Get of a path gave.
+enum Answer {
+    Silence,
+    Status(u16),
+    Record(Box<PathRecord>),
+}
+
+impl Answer {
+    fn of(reply: Option<Vec<u8>>) -> Self {
+        let Some(reply) = reply else {
+            return Self::Silence;
+        };
+        match request::parse(&reply) {
+            Ok((0, records)) => match records.first() {
+                Some(record) => Self::Record(Box::new(*record)),
+                None => Self::Status(0),
+            },
+            Ok((status, _)) => Self::Status(status),
+            Err(_) => Self::Silence,
+        }
+    }
+
+    fn differs_from(&self, ours: &Self) -> Vec<(String, String, String)> {
+        let (Self::Record(theirs), Self::Record(ours)) = (self, ours) else {
+            let (theirs, ours) = (self.in_words(), ours.in_words());
+            let differs = theirs != ours;
+            let field = ("answer".to_owned(), theirs, ours);
+            return differs.then_some(field).into_iter().collect();
+        };
+        let (theirs, ours) = (request::in_words(theirs), request::in_words(ours));
+        let (Some(theirs), Some(ours)) = (theirs.as_object(), ours.as_object()) else {
+            return Vec::new();
+        };
+        let shown = |value: Option<&Value>| match value {
+            Some(Value::String(text)) => text.clone(),
+            Some(value) => value.to_string(),
+            None => String::new(),
+        };
+        let fields = theirs
+            .iter()
+            .map(|(field, value)| (field.clone(), shown(Some(value)), shown(ours.get(field))));
+        fields.filter(|(_, one, other)| one != other).collect()
+    }
+
+    fn in_words(&self) -> String {
+        match self {
+            Self::Silence => "none".to_owned(),
+            Self::Status(status) => format!("status 0x{status:04x}"),
+            Self::Record(_) => "a path".to_owned(),
+        }
+    }
+}

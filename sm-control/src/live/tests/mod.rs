@@ -1,0 +1,5 @@
+//! Reading from an SA that answers from memory.
+
+mod fake;
+mod flaws;
+mod whole;

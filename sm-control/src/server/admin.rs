@@ -1,0 +1,154 @@
+//! The thread where operators are served: control socket and HTTP.
+
+use core::sync::atomic::{AtomicU64, Ordering};
+use std::collections::VecDeque;
+use std::future::Future;
+use std::net::TcpListener;
+use std::os::unix::net::UnixListener;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use crossbeam_channel::{Receiver, Sender};
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::oneshot;
+use tracing::info;
+
+use super::ServerError;
+use super::board::Board;
+use super::control::{self, Command, Desk};
+use super::http;
+use crate::config::Config;
+
+/// Commands that may wait for the main thread.
+const WAITING: usize = 4;
+
+/// How long a listener rests when the system has no more connections to give.
+const REST: Duration = Duration::from_millis(100);
+
+/// The thread; it ends when this goes.
+#[derive(Default)]
+pub(super) struct Admin {
+    thread: Option<JoinHandle<()>>,
+    stop: Option<oneshot::Sender<()>>,
+    /// Whoever waits for commands must not find that none can come.
+    _commands: Option<Sender<Command>>,
+    /// Kept for as long as the socket is served.
+    _socket: Option<control::Socket>,
+}
+
+/// Listens where the configuration says, and gives where commands come in: nowhere without a
+/// section for them. Errors: [`ServerError::Admin`].
+pub(super) fn start(
+    config: &Config,
+    board: &Arc<Board>,
+) -> Result<(Admin, Receiver<Command>), ServerError> {
+    let (commands, orders) = crossbeam_channel::bounded(WAITING);
+    if config.control.is_none() && config.http.is_none() {
+        return Ok((Admin::default(), crossbeam_channel::never()));
+    }
+    let control = config.control.as_ref().map(control::Socket::bind);
+    let (listener, socket) = control.transpose().map_err(ServerError::Admin)?.unzip();
+    if let Some(section) = &config.control {
+        info!(path = %section.path.display(), "listening for sapphire status, reload, rollback");
+    }
+    let http = config.http.map(|section| http::listen(&section));
+    let http = http.transpose().map_err(ServerError::Admin)?;
+    let os = |source| ServerError::Os {
+        what: "start the admin thread",
+        source,
+    };
+    let runtime = Builder::new_current_thread()
+        .enable_io()
+        .enable_time()
+        .build()
+        .map_err(os)?;
+    let desk = {
+        let _inside = runtime.enter();
+        Desk::new(Arc::clone(board), commands.clone()).map_err(os)?
+    };
+    let kept = commands;
+    let (stop, stopped) = oneshot::channel();
+    let board = Arc::clone(board);
+    let thread = std::thread::Builder::new().name("sa-admin".into());
+    let work = move || {
+        run(
+            &runtime,
+            listener.map(|it| (it, desk)),
+            http,
+            board,
+            stopped,
+        )
+    };
+    let thread = thread.spawn(work).map_err(os)?;
+    let admin = Admin {
+        thread: Some(thread),
+        stop: Some(stop),
+        _commands: Some(kept),
+        _socket: socket,
+    };
+    Ok((admin, orders))
+}
+
+fn run(
+    runtime: &Runtime,
+    control: Option<(UnixListener, Desk)>,
+    http: Option<TcpListener>,
+    board: Arc<Board>,
+    stopped: oneshot::Receiver<()>,
+) {
+    runtime.block_on(async move {
+        if let Some((listener, desk)) = control {
+            drop(control::serve(listener, desk).map(tokio::spawn));
+        }
+        if let Some(listener) = http {
+            drop(http::serve(listener, board).map(tokio::spawn));
+        }
+        // Told to, or the other end is gone.
+        let _ = stopped.await;
+    });
+}
+
+impl Drop for Admin {
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// A moment's pause.
+pub(super) async fn rest() {
+    tokio::time::sleep(REST).await;
+}
+
+/// Connections at a time. When there is no room the oldest has to go: whoever is quick is gone
+/// anyway, so those that only sit there can keep nobody out.
+pub(super) struct Seats {
+    taken: VecDeque<tokio::task::JoinHandle<()>>,
+    most: usize,
+}
+
+impl Seats {
+    pub(super) const fn new(most: usize) -> Self {
+        let taken = VecDeque::new();
+        Self { taken, most }
+    }
+
+    /// Serves a connection. Who has to go is counted in `cut`.
+    pub(super) fn admit(
+        &mut self,
+        connection: impl Future<Output = ()> + Send + 'static,
+        cut: &AtomicU64,
+    ) {
+        self.taken.retain(|task| !task.is_finished());
+        while self.taken.len() >= self.most
+            && let Some(oldest) = self.taken.pop_front()
+        {
+            oldest.abort();
+            cut.fetch_add(1, Ordering::Relaxed);
+        }
+        self.taken.push_back(tokio::spawn(connection));
+    }
+}

@@ -1,0 +1,273 @@
+//! What is written up for operators: the one place that the control socket and the metrics read.
+//!
+//! The main thread writes, the admin thread reads, and nobody waits for anybody: while the main
+//! thread compiles, everything here can still be asked for.
+
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::Arc;
+use std::time::Instant;
+
+use arc_swap::{ArcSwap, ArcSwapOption};
+use sa_fastpath::stats::WorkerStats;
+use sa_snapshot::Snapshot;
+
+use crate::config::{Config, PortSection, Role};
+use crate::pipeline;
+
+/// The board.
+#[derive(Debug)]
+pub(super) struct Board {
+    pub(super) role: String,
+    pub(super) is_shadow: bool,
+    pub(super) source: String,
+    pub(super) ports: Vec<PortRow>,
+    pub(super) counts: Counts,
+    started: Instant,
+    service: ArcSwapOption<InService>,
+    failure: ArcSwapOption<LastFailure>,
+    standing: ArcSwap<Standing>,
+    history: ArcSwap<History>,
+    has_read_sources: AtomicBool,
+}
+
+/// A `[[port]]`.
+#[derive(Debug)]
+pub(super) struct PortRow {
+    pub(super) transport: &'static str,
+    /// Such as a device, or the path of a socket.
+    pub(super) place: String,
+    pub(super) stats: Arc<WorkerStats>,
+    is_served: AtomicBool,
+}
+
+/// What happened since the start.
+#[derive(Debug, Default)]
+pub(super) struct Counts {
+    pub(super) loads: AtomicU64,
+    pub(super) failed_loads: AtomicU64,
+    pub(super) rollbacks: AtomicU64,
+    pub(super) control: AtomicU64,
+    pub(super) control_refused: AtomicU64,
+    pub(super) connections_cut: AtomicU64,
+    pub(super) shadow_asked: AtomicU64,
+    pub(super) shadow_answered: AtomicU64,
+    pub(super) shadow_different: AtomicU64,
+}
+
+/// The snapshot in service.
+#[derive(Debug, Clone)]
+pub(super) struct InService {
+    pub(super) epoch: u64,
+    /// When it was compiled. Units: seconds since 1970.
+    pub(super) built_unix: u64,
+    pub(super) bytes: usize,
+    pub(super) digest: u64,
+    pub(super) engine: String,
+    pub(super) switches: usize,
+    pub(super) hosts: usize,
+    pub(super) rules: Option<u32>,
+}
+
+/// The last load that failed.
+#[derive(Debug, Clone)]
+pub(super) struct LastFailure {
+    pub(super) what: String,
+    /// What asked for the load.
+    pub(super) cause: String,
+    /// Units: seconds since 1970.
+    pub(super) unix: u64,
+}
+
+/// What a rollback has to do with what is in service.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct History {
+    /// Epoch that a rollback would return to.
+    pub(super) previous: Option<u64>,
+    /// Epoch that a rollback has returned to; automatic reloads wait.
+    pub(super) held: Option<u64>,
+}
+
+/// How this daemon stands to the SM: what only the main thread knows of others.
+///
+/// The point where more can be told to operators: whoever knows it calls [`Board::stand`], and
+/// `status`, `/ready` and the metrics show it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Standing {
+    /// Why requests are not answered though there is a snapshot; none: they are.
+    pub(super) passive: Option<String>,
+    /// Name and value, such as `("opensm", "MASTER")`.
+    pub(super) facts: Vec<(&'static str, String)>,
+}
+
+impl Board {
+    /// For the ports of a configuration. Shape: `stats` in the order of the ports.
+    pub(super) fn new(config: &Config, stats: &[Arc<WorkerStats>]) -> Arc<Self> {
+        let ports = config.ports.iter().zip(stats);
+        Arc::new(Self {
+            role: format!("{:?}", config.sa.role).to_lowercase(),
+            is_shadow: config.sa.role == Role::Shadow,
+            source: source(config),
+            ports: ports.map(|(section, stats)| row(section, stats)).collect(),
+            counts: Counts::default(),
+            started: Instant::now(),
+            service: ArcSwapOption::empty(),
+            failure: ArcSwapOption::empty(),
+            standing: ArcSwap::default(),
+            history: ArcSwap::default(),
+            has_read_sources: AtomicBool::new(false),
+        })
+    }
+
+    /// A snapshot is in service under this epoch.
+    pub(super) fn published(&self, epoch: u64, snapshot: &Snapshot) {
+        let info = snapshot.info();
+        let engine = info.provenance.lines().next().unwrap_or_default();
+        let engine = engine.strip_prefix("engine ").unwrap_or(engine);
+        self.service.store(Some(Arc::new(InService {
+            epoch,
+            built_unix: info.built_unix,
+            bytes: info.bytes,
+            digest: info.digest,
+            engine: engine.to_owned(),
+            switches: info.switches,
+            hosts: info.hosts,
+            rules: info.rules,
+        })));
+    }
+
+    /// The sources were read, and what they say is in service.
+    pub(super) fn loaded(&self) {
+        self.counts.loads.fetch_add(1, Ordering::Relaxed);
+        self.failure.store(None);
+        self.has_read_sources.store(true, Ordering::Relaxed);
+    }
+
+    /// A load failed.
+    pub(super) fn failed(&self, what: &str, cause: &str) {
+        self.counts.failed_loads.fetch_add(1, Ordering::Relaxed);
+        self.failure.store(Some(Arc::new(LastFailure {
+            what: what.to_owned(),
+            cause: cause.to_owned(),
+            unix: pipeline::unix_time(),
+        })));
+    }
+
+    /// Which ports are served. Shape: in their order.
+    pub(super) fn served(&self, are_served: impl Iterator<Item = bool>) {
+        for (port, is_served) in self.ports.iter().zip(are_served) {
+            port.is_served.store(is_served, Ordering::Relaxed);
+        }
+    }
+
+    /// What may be rolled back.
+    pub(super) fn remember(&self, history: History) {
+        self.history.store(Arc::new(history));
+    }
+
+    /// How the daemon stands to the SM from now on.
+    pub(super) fn stand(&self, standing: Standing) {
+        self.standing.store(Arc::new(standing));
+    }
+
+    pub(super) fn service(&self) -> Option<Arc<InService>> {
+        self.service.load_full()
+    }
+
+    pub(super) fn failure(&self) -> Option<Arc<LastFailure>> {
+        self.failure.load_full()
+    }
+
+    pub(super) fn standing(&self) -> Arc<Standing> {
+        self.standing.load_full()
+    }
+
+    pub(super) fn history(&self) -> Arc<History> {
+        self.history.load_full()
+    }
+
+    /// Why nobody is answered; none where somebody is.
+    pub(super) fn passive(&self) -> Option<String> {
+        let shadow = "role = \"shadow\": it compares, and answers nobody";
+        match self.is_shadow {
+            true => Some(shadow.to_owned()),
+            false => self.standing().passive.clone(),
+        }
+    }
+
+    /// Units: seconds.
+    pub(super) fn uptime(&self) -> u64 {
+        self.started.elapsed().as_secs()
+    }
+
+    /// Errors: why this daemon should be asked nothing now.
+    pub(super) fn readiness(&self) -> Result<(), String> {
+        if let Some(port) = self.ports.iter().position(|port| !port.is_served()) {
+            return Err(format!("port {port} is not served any more; see the log"));
+        }
+        if !self.has_read_sources.load(Ordering::Relaxed) {
+            let what = match self.service() {
+                Some(_) => {
+                    "the snapshot of an earlier run is in service, the sources were not read yet"
+                }
+                None => "no snapshot yet, requests are dropped",
+            };
+            let why = self.failure();
+            let why = why.map_or_else(String::new, |failure| format!(": {}", failure.what));
+            return Err(format!("{what}{why}"));
+        }
+        match &self.standing().passive {
+            Some(why) => Err(why.clone()),
+            None => Ok(()),
+        }
+    }
+
+    /// Errors: what is dead of this process.
+    pub(super) fn health(&self) -> Result<(), String> {
+        let dead = self.ports.iter().enumerate();
+        let dead: Vec<String> = dead
+            .filter(|(_, port)| !port.is_served())
+            .map(|(nth, port)| format!("port {nth} ({} {})", port.transport, port.place))
+            .collect();
+        match dead.is_empty() {
+            true => Ok(()),
+            false => Err(format!("not served any more: {}", dead.join(", "))),
+        }
+    }
+}
+
+impl PortRow {
+    pub(super) fn is_served(&self) -> bool {
+        self.is_served.load(Ordering::Relaxed)
+    }
+}
+
+impl InService {
+    /// Since it was compiled. Units: seconds.
+    pub(super) fn age(&self) -> u64 {
+        pipeline::unix_time().saturating_sub(self.built_unix)
+    }
+}
+
+fn source(config: &Config) -> String {
+    let kind = format!("{:?}", config.fabric.source).to_lowercase();
+    format!("{kind} {}", config.fabric.path.display())
+        .trim_end()
+        .to_owned()
+}
+
+fn row(section: &PortSection, stats: &Arc<WorkerStats>) -> PortRow {
+    let (transport, place) = match section {
+        PortSection::Ibsim { node, .. } => ("ibsim", node.clone()),
+        PortSection::Umad { device, port, .. } => {
+            let device = device.as_deref().unwrap_or("first device");
+            ("umad", format!("{device} port {port}"))
+        }
+        PortSection::Ring(ring) => ("ring", ring.path.display().to_string()),
+    };
+    PortRow {
+        transport,
+        place,
+        stats: Arc::clone(stats),
+        is_served: AtomicBool::new(true),
+    }
+}

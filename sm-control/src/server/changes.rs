@@ -1,0 +1,143 @@
+//! What is done when the fabric changes.
+
+use std::time::{Duration, Instant};
+
+use crossbeam_channel::{Receiver, never};
+
+use super::board::Standing;
+use super::opensm::Change;
+use super::sources::Fingerprint;
+use super::{HEARTBEAT, Server};
+use crate::config::{OpenSmSection, Source};
+use crate::pipeline::When;
+
+/// A fabric that never lies still is read after so many times of what it should have done.
+const LONGEST_SETTLE: u32 = 20;
+
+/// How often watched files are looked at.
+const WATCH: Duration = Duration::from_millis(50);
+
+/// Pause after a reading that failed.
+const RETRY: Duration = Duration::from_millis(250);
+
+/// A reading of the sources that is to come.
+#[derive(Debug)]
+pub(super) struct Due {
+    /// When.
+    at: Instant,
+    /// At the latest.
+    latest: Instant,
+    /// Why.
+    cause: String,
+    /// Also when the sources look as they did.
+    anyway: bool,
+}
+
+impl Server<'_> {
+    /// Where changes are told.
+    pub(super) fn changes(&self) -> Receiver<Change> {
+        self.beside
+            .as_ref()
+            .map_or_else(never, |beside| beside.changes.clone())
+    }
+
+    /// How long the main thread may wait for something to happen.
+    pub(super) fn patience(&self) -> Duration {
+        let left = |due: &Due| due.at.saturating_duration_since(Instant::now());
+        let look = if self.config.fabric.watch {
+            WATCH
+        } else {
+            HEARTBEAT
+        };
+        self.due.as_ref().map_or(look, |due| left(due).min(look))
+    }
+
+    /// The sources are to be read soon.
+    pub(super) fn note(&mut self, change: &Change) {
+        let settle = match change {
+            Change::Invalid(_) => Duration::ZERO,
+            Change::Trap(_) | Change::Programmed | Change::Returned => self.settle_time(),
+        };
+        let now = Instant::now();
+        let latest = match &self.due {
+            Some(due) => due.latest,
+            None => now + settle * LONGEST_SETTLE,
+        };
+        let was_anyway = self.due.as_ref().is_some_and(|due| due.anyway);
+        self.due = Some(Due {
+            at: (now + settle).min(latest),
+            latest,
+            cause: change.to_string(),
+            anyway: was_anyway || matches!(change, Change::Invalid(_)),
+        });
+    }
+
+    fn settle_time(&self) -> Duration {
+        let section = self.config.opensm.as_ref();
+        section.map_or(Duration::ZERO, OpenSmSection::settle)
+    }
+
+    /// Reads the sources when that is due, and when they have not been looked at for long.
+    pub(super) fn follow_changes(&mut self) {
+        if !self.can_load() {
+            // What is due waits for OpenSM.
+            return;
+        }
+        let Some((cause, anyway)) = self.occasion() else {
+            return;
+        };
+        self.looked = Instant::now();
+        // What an operator has gone back to stays, unless it can be of another fabric.
+        let is_to_stay = self.is_held() || self.loaded && self.files_lie_still();
+        if is_to_stay && !anyway {
+            return;
+        }
+        let failure = self.last_failure.clone();
+        if self.load_when(When::Changed, &cause) {
+            return;
+        }
+        if self.last_failure != failure {
+            super::say("reload failed");
+        }
+        if self.due.is_none() && self.live.is_some() {
+            // OpenSM may have been in the middle of it.
+            let at = Instant::now() + RETRY;
+            self.due = Some(Due {
+                at,
+                latest: at,
+                cause: "retry".to_owned(),
+                anyway,
+            });
+        }
+    }
+
+    /// Why to read the sources now, and whether to do so even if they look as they did.
+    fn occasion(&mut self) -> Option<(String, bool)> {
+        if let Some(due) = self.due.take_if(|due| due.at <= Instant::now()) {
+            return Some((due.cause, due.anyway));
+        }
+        if self.config.fabric.watch && self.loaded && !self.files_lie_still() {
+            return Some(("files of the fabric changed".to_owned(), false));
+        }
+        let is_stale = self.looked.elapsed() >= self.config.poll()?;
+        (is_stale && self.loaded).then(|| ("a regular look".to_owned(), false))
+    }
+
+    /// Files that look as when they were read last hold nothing new.
+    fn files_lie_still(&self) -> bool {
+        self.config.fabric.source == Source::Files
+            && self.tried == Some(Fingerprint::of(self.config))
+    }
+
+    /// What operators see of the OpenSM beside.
+    pub(super) fn write_up(&self) {
+        let Some(beside) = &self.beside else {
+            return;
+        };
+        let passive = (!beside.is_serving()).then(|| "OpenSM has the read methods".to_owned());
+        self.board.stand(Standing {
+            passive,
+            facts: beside.facts(),
+        });
+    }
+}

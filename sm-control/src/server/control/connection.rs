@@ -1,0 +1,154 @@
+//! One connection of the control socket.
+
+use core::sync::atomic::Ordering;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crossbeam_channel::TrySendError;
+use serde::Deserialize;
+use serde_json::Value;
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::net::UnixStream;
+use tokio::sync::oneshot;
+use tokio::time::timeout;
+
+use super::{Command, Desk, Order, Peer, Refusal, in_json, status};
+
+/// Bytes of the longest request; all known ones are much shorter.
+const LONGEST: usize = 4096;
+
+/// How long a client may take for a request, or to take its reply.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// A request.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Request {
+    verb: Verb,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Verb {
+    Status,
+    Reload,
+    Rollback,
+}
+
+impl Verb {
+    /// What the main thread has to do for it; none: nothing.
+    const fn order(self) -> Option<Order> {
+        match self {
+            Self::Status => None,
+            Self::Reload => Some(Order::Reload),
+            Self::Rollback => Some(Order::Rollback),
+        }
+    }
+}
+
+/// Answers requests until the client leaves, is silent for too long, or says what is no request.
+pub(super) async fn serve(stream: UnixStream, peer: Peer, desk: Arc<Desk>) {
+    let (input, mut output) = stream.into_split();
+    let mut input = BufReader::new(input);
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        let most = u64::try_from(LONGEST + 1).unwrap_or(u64::MAX);
+        let mut limited = (&mut input).take(most);
+        let read = timeout(PATIENCE, limited.read_until(b'\n', &mut line)).await;
+        if !matches!(read, Ok(Ok(length)) if length > 0) {
+            return;
+        }
+        let request = parse(&line);
+        let is_sane = request.is_ok();
+        let answer = match request {
+            Ok(verb) => answer(verb, peer, &desk).await,
+            Err(refusal) => Err(refusal),
+        };
+        desk.count(answer.is_ok());
+        let mut reply = in_json(answer).to_string();
+        reply.push('\n');
+        let sent = timeout(PATIENCE, output.write_all(reply.as_bytes())).await;
+        // After what is no request, nobody knows where the next one begins.
+        if !matches!(sent, Ok(Ok(()))) || !is_sane {
+            return;
+        }
+    }
+}
+
+/// Shape: a line with its end. Errors: it is no request.
+fn parse(line: &[u8]) -> Result<Verb, Refusal> {
+    let Some(line) = line.strip_suffix(b"\n") else {
+        let words = match line.len() > LONGEST {
+            true => format!("the request has more than {LONGEST} bytes"),
+            false => "the request has no end of line".to_owned(),
+        };
+        return Err(Refusal::new("bad-request", words));
+    };
+    let request: Request = serde_json::from_slice(line).map_err(|error| {
+        let expected = r#"expected {"verb": "status"}, "reload" or "rollback""#;
+        Refusal::new("bad-request", format!("{error}; {expected}"))
+    })?;
+    Ok(request.verb)
+}
+
+async fn answer(verb: Verb, peer: Peer, desk: &Desk) -> Result<Value, Refusal> {
+    let Some(order) = verb.order() else {
+        return Ok(status::of(&desk.board));
+    };
+    if !peer.may_command {
+        let words = format!(
+            "only root and the daemon's user (uid {}) may do this, not uid {}",
+            desk.own_uid, peer.uid
+        );
+        return Err(Refusal::new("denied", words));
+    }
+    let (reply, answer) = oneshot::channel();
+    let by = peer;
+    let command = Command { order, by, reply };
+    desk.commands
+        .try_send(command)
+        .map_err(|error| match error {
+            TrySendError::Full(_) => {
+                Refusal::new("busy", "other commands wait already; try again later")
+            }
+            TrySendError::Disconnected(_) => Refusal::new("busy", "the daemon is ending"),
+        })?;
+    let ended = || Err(Refusal::new("busy", "the daemon is ending"));
+    answer.await.unwrap_or_else(|_| ended())
+}
+
+impl Desk {
+    fn count(&self, is_done: bool) {
+        let counts = &self.board.counts;
+        let counter = match is_done {
+            true => &counts.control,
+            false => &counts.control_refused,
+        };
+        counter.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_known_verbs_are_requests() {
+        let verb = |text: &str| parse(text.as_bytes()).map_err(|refusal| refusal.words);
+        assert_eq!(verb("{\"verb\":\"status\"}\n"), Ok(Verb::Status));
+        assert_eq!(verb("{\"verb\":\"rollback\"}\r\n"), Ok(Verb::Rollback));
+        for (text, said) in [
+            ("\n", "EOF"),
+            ("{\"verb\":\"stop\"}\n", "unknown variant `stop`"),
+            ("{\"verb\":\"status\",\"x\":1}\n", "unknown field `x`"),
+            ("[]\n", "invalid"),
+            ("{\"verb\":\"status\"}", "no end of line"),
+            (&"x".repeat(LONGEST + 1), "more than 4096 bytes"),
+            (&format!("{}\n", "[".repeat(4000)), "expected"),
+        ] {
+            let words = verb(text).unwrap_err();
+            assert!(words.contains(said), "{text}: {words}");
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! `/metrics`, `/health`, `/ready`.
+//!
+//! One short request per connection, all of which has to be over in a few seconds: those who ask
+//! here are monitors, and whoever else comes must not cost more than a place in a short row.
+
+use std::future::Future;
+use std::net::{SocketAddr, TcpListener as StdListener};
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::State;
+use axum::http::{StatusCode, header};
+use axum::response::IntoResponse;
+use axum::routing::get;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::time::timeout;
+use tracing::{info, warn};
+
+use super::admin::{Seats, rest};
+use super::board::Board;
+use super::metrics::Metrics;
+use crate::config::HttpSection;
+
+/// Connections at a time; the oldest go for newer ones.
+const CONNECTIONS: usize = 128;
+
+/// How long the head of a request may take.
+const HEAD: Duration = Duration::from_secs(5);
+
+/// How long a connection may take in all.
+const WHOLE: Duration = Duration::from_secs(10);
+
+/// Bytes of the longest head; the least that the library takes.
+const HEAD_BYTES: usize = 8192;
+
+/// Header lines of a request.
+const HEADERS: usize = 64;
+
+/// Listens. Errors: in words.
+pub(super) fn listen(section: &HttpSection) -> Result<StdListener, String> {
+    let listener = StdListener::bind(section.listen)
+        .map_err(|error| format!("[http] listen = \"{}\": {error}", section.listen))?;
+    let address = listener.local_addr().unwrap_or(section.listen);
+    info!(%address, "metrics, health and ready are here");
+    warn_of_remotes(address);
+    Ok(listener)
+}
+
+fn warn_of_remotes(address: SocketAddr) {
+    if !address.ip().is_loopback() {
+        warn!("[http] is open to other machines: whoever reaches {address} reads the metrics");
+    }
+}
+
+/// Takes connections for ever. Errors: the listener cannot be used.
+pub(super) fn serve(
+    listener: StdListener,
+    board: Arc<Board>,
+) -> std::io::Result<impl Future<Output = ()>> {
+    listener.set_nonblocking(true)?;
+    let listener = TcpListener::from_std(listener)?;
+    let pages = pages(Arc::clone(&board));
+    Ok(async move {
+        let mut seats = Seats::new(CONNECTIONS);
+        loop {
+            match listener.accept().await {
+                Ok((stream, _)) => {
+                    let connection = connection(stream, pages.clone());
+                    seats.admit(connection, &board.counts.connections_cut);
+                }
+                Err(error) => {
+                    warn!("[http]: cannot take a connection: {error}");
+                    rest().await;
+                }
+            }
+        }
+    })
+}
+
+async fn connection(stream: TcpStream, pages: Router) {
+    let mut server = http1::Builder::new();
+    server
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD)
+        .max_buf_size(HEAD_BYTES)
+        .max_headers(HEADERS)
+        .keep_alive(false);
+    let service = TowerToHyperService::new(pages);
+    let served = server.serve_connection(TokioIo::new(stream), service);
+    // What went wrong is the client's business.
+    let _ = timeout(WHOLE, served).await;
+}
+
+/// What the pages show.
+#[derive(Clone)]
+struct Shown {
+    board: Arc<Board>,
+    metrics: Arc<Metrics>,
+}
+
+fn pages(board: Arc<Board>) -> Router {
+    let metrics = Arc::new(Metrics::new(Arc::clone(&board)));
+    Router::new()
+        .route("/metrics", get(metrics_page))
+        .route("/health", get(health_page))
+        .route("/ready", get(ready_page))
+        .with_state(Shown { board, metrics })
+}
+
+async fn metrics_page(State(shown): State<Shown>) -> impl IntoResponse {
+    match shown.metrics.text() {
+        Ok(text) => ([(header::CONTENT_TYPE, Metrics::CONTENT_TYPE)], text).into_response(),
+        Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+    }
+}
+
+async fn health_page(State(shown): State<Shown>) -> impl IntoResponse {
+    verdict(shown.board.health())
+}
+
+async fn ready_page(State(shown): State<Shown>) -> impl IntoResponse {
+    verdict(shown.board.readiness())
+}
+
+/// 200, or 503 and why.
+fn verdict(verdict: Result<(), String>) -> (StatusCode, String) {
+    match verdict {
+        Ok(()) => (StatusCode::OK, "ok\n".to_owned()),
+        Err(why) => (StatusCode::SERVICE_UNAVAILABLE, format!("{why}\n")),
+    }
+}

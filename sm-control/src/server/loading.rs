@@ -1,0 +1,133 @@
+//! Reading the sources, and putting what they say into service.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use tracing::{debug, info, warn};
+
+use super::opensm::Beside;
+use super::sources::{self, Fingerprint};
+use super::{Server, UNSETTLED};
+use crate::config::{Config, Source};
+use crate::live::LiveSource;
+use crate::logging::REPORT;
+use crate::pipeline::{self, Compiled, Inputs, PipelineError, When};
+
+/// The running SA that a configuration has the fabric from; none where it is in files.
+pub(super) fn live_source(config: &Config, beside: Option<&Beside>) -> Option<LiveSource> {
+    match (config.fabric.source, beside) {
+        (Source::OpenSm, Some(beside)) => {
+            let section = config.fabric.sa.clone().unwrap_or_default();
+            Some(LiveSource::new(Box::new(beside.ask()), &section))
+        }
+        _ => LiveSource::from_config(config),
+    }
+}
+
+impl Server<'_> {
+    /// Compiles and publishes; on failure the snapshot in service stays.
+    pub(super) fn load(&mut self, cause: &str) -> bool {
+        self.load_when(When::Always, cause)
+    }
+
+    /// The same, or nothing where a running SA tells what it told before.
+    pub(super) fn load_when(&mut self, when: When, cause: &str) -> bool {
+        self.looked = Instant::now();
+        let generation = self.beside.as_ref().map(Beside::generation);
+        match self.compile_settled(when) {
+            Ok(compiled) => {
+                match compiled {
+                    Some(compiled) => self.take(compiled, cause),
+                    None => debug!(cause, "the fabric is as it was"),
+                }
+                self.last_failure = None;
+                if let (Some(beside), Some(generation)) = (&self.beside, generation) {
+                    beside.published(generation);
+                }
+                true
+            }
+            Err(failure) => {
+                self.report_failure(&failure, cause);
+                false
+            }
+        }
+    }
+
+    /// False while there is nobody to read the fabric from.
+    pub(super) fn can_load(&self) -> bool {
+        let beside = self.beside.as_ref();
+        self.config.fabric.source != Source::OpenSm || beside.is_some_and(Beside::can_ask)
+    }
+
+    /// Compiles sources that lie still. None where nothing changed. Errors: in words.
+    fn compile_settled(&mut self, when: When) -> Result<Option<Compiled>, String> {
+        let mut live = self.live.take();
+        let seen = Fingerprint::of(self.config);
+        let is_as_before = self.tried.as_ref() == Some(&seen);
+        let settled = if live.is_some() && is_as_before {
+            // Its reading sees to it that the fabric lay still.
+            Some((seen, self.compile(live.as_mut(), when)))
+        } else {
+            let look = || Fingerprint::of(self.config);
+            sources::settled(look, || self.compile(live.as_mut(), When::Always))
+        };
+        self.live = live;
+        let (tried, compiled) = settled.unzip();
+        self.tried = tried;
+        compiled.map_or_else(
+            || Err(UNSETTLED.to_owned()),
+            |compiled| compiled.map_err(|failure| failure.to_string()),
+        )
+    }
+
+    fn compile(
+        &self,
+        live: Option<&mut LiveSource>,
+        when: When,
+    ) -> Result<Option<Compiled>, PipelineError> {
+        let epoch = self.publisher.next_epoch();
+        let stamp = pipeline::Stamp {
+            epoch: epoch.get(),
+            built_unix: pipeline::unix_time(),
+        };
+        let inputs = Inputs::from_config(self.config);
+        let before = self.accepted.as_deref();
+        let compiled = match live {
+            Some(live) => pipeline::compile_live(&inputs, live, when, stamp, before)?,
+            None => Some(pipeline::compile_after(&inputs, stamp, before)?),
+        };
+        if let Some(compiled) = &compiled {
+            compiled.publishable()?;
+        }
+        Ok(compiled)
+    }
+
+    fn take(&mut self, compiled: Compiled, cause: &str) {
+        for warning in &compiled.warnings {
+            warn!(target: REPORT, "{warning}");
+        }
+        for change in &compiled.changes {
+            info!(target: REPORT, "{change}");
+        }
+        if !self.loaded {
+            self.judge_key(compiled.parts.options.sa_key);
+        }
+        if let (Some(source), Some(live)) = (&mut self.live, &compiled.live) {
+            source.accept(Arc::clone(live));
+        }
+        let summary = compiled.summary();
+        let parts = Arc::new(compiled.parts);
+        if parts.refusal.is_none() {
+            self.accepted = Some(Arc::clone(&parts));
+        }
+        let snapshot = self.with_aliases_of_clients(&parts, compiled.snapshot);
+        self.pass_on(&snapshot);
+        let epoch = self.publish(parts, snapshot);
+        info!(%epoch, cause, "{summary}");
+        self.last_failure = None;
+        self.loaded = true;
+        self.board.loaded();
+        self.remember();
+        self.announce(epoch);
+    }
+}

@@ -1,0 +1,68 @@
+//! Reading the fabric from the OpenSM of this host, over its socket.
+
+use core::sync::atomic::Ordering;
+use std::sync::Arc;
+use std::time::Duration;
+
+use sa_wire::umad::{MAD_SIZE, Slot};
+
+use super::{Link, Shared};
+use crate::config::{SaSource, SaTransport};
+use crate::live::{Ask, AskError, Reopening};
+
+/// How long OpenSM may take. While it routes a large fabric it takes longer: then it is asked again.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// Asks OpenSM as from the port that it is on; while it is a standby, the master on the wire.
+pub(in crate::server) struct SocketAsk {
+    link: Arc<Link>,
+    shared: Arc<Shared>,
+    wire: Reopening,
+}
+
+impl SocketAsk {
+    pub(super) fn new(link: Arc<Link>, shared: Arc<Shared>, device: Option<String>) -> Self {
+        let transport = SaTransport::Umad { device, port: None };
+        Self {
+            link,
+            shared,
+            wire: Reopening::new(SaSource::over(transport)),
+        }
+    }
+
+    fn is_here(&self) -> bool {
+        !self.shared.is_elsewhere()
+    }
+}
+
+impl Ask for SocketAsk {
+    fn ask(&mut self, request: &[u8; MAD_SIZE]) -> Result<Vec<u8>, AskError> {
+        if !self.is_here() {
+            return self.wire.ask(request);
+        }
+        let mut slot = Slot::EMPTY;
+        slot.mad = *request;
+        slot.header.lid = self.lid().into();
+        slot.header.qpn = 1.into();
+        if self.link.connected().is_none() {
+            let what = "OpenSM is away, or runs without the preload library";
+            return Err(AskError::Gone(what.to_owned()));
+        }
+        self.link.ask_and_wait(&slot, PATIENCE).ok_or_else(|| {
+            let what = "OpenSM does not answer; is it the master, and done with its first sweep?";
+            AskError::Unanswered(what.to_owned())
+        })
+    }
+
+    fn lid(&self) -> u16 {
+        self.shared.lid.load(Ordering::SeqCst)
+    }
+
+    fn whom(&self) -> String {
+        if self.is_here() {
+            "the OpenSM of this host".to_owned()
+        } else {
+            self.wire.whom()
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! Whether ports beside an SM may be served.
+
+use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex, PoisonError};
+use std::time::Duration;
+
+/// Shut or open, and how many ports hold the read methods.
+#[derive(Debug)]
+pub(in crate::server) struct Gate {
+    /// As workers look at it.
+    shut: AtomicBool,
+    holders: AtomicUsize,
+    /// For ports that wait for it to open.
+    moved: (Mutex<()>, Condvar),
+}
+
+/// A port that holds the methods; given up on drop.
+pub(in crate::server) struct Holding<'a>(&'a Gate);
+
+impl Gate {
+    /// Open for good: for ports that no SM shares.
+    pub(in crate::server) const fn open() -> Self {
+        Self::new(false)
+    }
+
+    /// Shut until somebody opens it.
+    pub(in crate::server) const fn shut() -> Self {
+        Self::new(true)
+    }
+
+    const fn new(shut: bool) -> Self {
+        Self {
+            shut: AtomicBool::new(shut),
+            holders: AtomicUsize::new(0),
+            moved: (Mutex::new(()), Condvar::new()),
+        }
+    }
+
+    /// What a worker takes as its order to stop.
+    pub(in crate::server) const fn stop(&self) -> &AtomicBool {
+        &self.shut
+    }
+
+    /// True when ports may be served.
+    pub(in crate::server) fn is_open(&self) -> bool {
+        !self.shut.load(Ordering::SeqCst)
+    }
+
+    /// True while a port holds the methods.
+    pub(super) fn is_held(&self) -> bool {
+        self.holders.load(Ordering::SeqCst) > 0
+    }
+
+    /// Opens or shuts it. True when it was otherwise before.
+    pub(in crate::server) fn set(&self, open: bool) -> bool {
+        let _guard = self.moved.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let changed = self.shut.swap(!open, Ordering::SeqCst) == open;
+        self.moved.1.notify_all();
+        changed
+    }
+
+    /// Waits for a shut gate to open, at most `most`: between OpenSM's letting go of the methods and
+    /// ours having them the kernel refuses requests.
+    pub(in crate::server) fn wait(&self, most: Duration) {
+        let guard = self.moved.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if !self.is_open() {
+            drop(self.moved.1.wait_timeout(guard, most));
+        }
+    }
+
+    /// The calling port is about to take the methods; none when it may not.
+    pub(in crate::server) fn enter(&self) -> Option<Holding<'_>> {
+        // Noted before the look: who shuts the gate sees it, or this sees that it is shut.
+        self.holders.fetch_add(1, Ordering::SeqCst);
+        let holding = Holding(self);
+        self.is_open().then_some(holding)
+    }
+}
+
+impl Drop for Holding<'_> {
+    fn drop(&mut self) {
+        self.0.holders.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_enters_a_shut_gate() {
+        let gate = Gate::shut();
+        assert!(gate.enter().is_none());
+        assert!(!gate.is_held());
+        assert!(gate.set(true) && !gate.set(true));
+        let holding = gate.enter();
+        assert!(gate.is_held());
+        assert!(gate.set(false));
+        assert!(gate.is_held(), "until the port has let go");
+        drop(holding);
+        assert!(!gate.is_held());
+    }
+}

@@ -1,0 +1,394 @@
+//! The connection to the preload library in OpenSM.
+
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::collections::BTreeMap;
+use std::io;
+use std::net::Shutdown;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use crossbeam_channel::{Receiver, Sender, bounded};
+use sa_wire::umad::Slot;
+use split_protocol::{
+    Frame, HEADER_BYTES, MAD_BYTES, Packet, Reads, ReceiveError, VERSION, Welcome,
+};
+use tracing::{info, warn};
+use zerocopy::IntoBytes;
+
+/// Pause before the next try to connect.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// How long OpenSM may leave what is sent to it unread.
+const SEND_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// Requests that may wait for OpenSM; the oldest is given up for the next.
+const MOST_PENDING: usize = 4096;
+
+/// A reply of OpenSM: the number of its request, and the MAD with all records.
+pub(in crate::server) type Answer = (u64, Vec<u8>);
+
+/// The connection, while there is one, and what was learnt from it. Every method may be called by
+/// any thread.
+pub(in crate::server) struct Link {
+    path: PathBuf,
+    state: Mutex<State>,
+    next: AtomicU64,
+    stopping: AtomicBool,
+    heard: Sender<Heard>,
+}
+
+/// What OpenSM's library says unasked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Heard {
+    /// A Report of OpenSM.
+    Report(Box<Packet>),
+    /// OpenSM has written to switches or ports.
+    Programmed,
+    /// Others have the read methods now.
+    Reads,
+}
+
+#[derive(Default)]
+struct State {
+    session: Option<Session>,
+    sessions: u64,
+    pending: BTreeMap<u64, Sender<Answer>>,
+}
+
+struct Session {
+    stream: UnixStream,
+    standing: Connected,
+}
+
+/// What is known of the OpenSM that is connected.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Connected {
+    /// Counts connections.
+    pub(super) session: u64,
+    /// Process id.
+    pub(super) pid: u32,
+    /// N of its `umadN`.
+    pub(super) umad: u32,
+    /// Who has the read methods.
+    pub(super) reads: Reads,
+}
+
+impl Link {
+    /// What is heard comes out of the receiver; more than it holds is dropped.
+    pub(super) fn new(path: &Path) -> (Self, Receiver<Heard>) {
+        let (heard, receiver) = bounded(256);
+        let link = Self {
+            path: path.to_owned(),
+            state: Mutex::default(),
+            next: AtomicU64::new(1),
+            stopping: AtomicBool::new(false),
+            heard,
+        };
+        (link, receiver)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // No thread panics while it holds the lock; if one did, the state is still whole.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// None while OpenSM is away, or runs without the library.
+    pub(super) fn connected(&self) -> Option<Connected> {
+        let state = self.state();
+        state
+            .session
+            .as_ref()
+            .map(|session| session.standing.clone())
+    }
+
+    /// Tells OpenSM's library something. False when it is away.
+    pub(super) fn tell(&self, frame: &Frame) -> bool {
+        let mut state = self.state();
+        let Some(session) = &mut state.session else {
+            return false;
+        };
+        if frame.send(&mut session.stream).is_ok() {
+            return true;
+        }
+        // Half a frame may be on its way: nothing more can be said.
+        let _ = session.stream.shutdown(Shutdown::Both);
+        false
+    }
+
+    /// Has OpenSM answer a request, and the whole reply sent to `to` with the number that is given
+    /// here. None when OpenSM is away. OpenSM does not answer while it is not the master.
+    pub(in crate::server) fn ask(&self, request: &Slot, to: &Sender<Answer>) -> Option<u64> {
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        {
+            let mut state = self.state();
+            state.session.as_ref()?;
+            if state.pending.len() >= MOST_PENDING {
+                state.pending.pop_first();
+            }
+            state.pending.insert(number, to.clone());
+        }
+        self.tell(&Frame::Request(number, packet(request)))
+            .then_some(number)
+    }
+
+    /// The reply to a request, waited for. None when there is none in this time.
+    pub(in crate::server) fn ask_and_wait(
+        &self,
+        request: &Slot,
+        timeout: Duration,
+    ) -> Option<Vec<u8>> {
+        let (to, answers) = bounded(1);
+        let number = self.ask(request, &to)?;
+        drop(to);
+        let answer = answers.recv_timeout(timeout).ok();
+        self.forget(number);
+        answer.map(|(_, reply)| reply)
+    }
+
+    /// Nobody waits for this reply any more.
+    pub(in crate::server) fn forget(&self, number: u64) {
+        self.state().pending.remove(&number);
+    }
+
+    /// Connects, and connects again, until [`Self::stop`].
+    pub(in crate::server) fn run(&self) {
+        let mut complaint = None;
+        while !self.stopping.load(Ordering::SeqCst) {
+            let ended = self.session();
+            self.hang_up();
+            let said = ended.to_string();
+            if complaint.as_ref() != Some(&said) && !self.stopping.load(Ordering::SeqCst) {
+                warn!(socket = %self.path.display(), "no OpenSM with the preload library: {said}");
+                complaint = Some(said);
+            }
+            std::thread::sleep(PAUSE);
+        }
+    }
+
+    /// Makes [`Self::run`] return.
+    pub(in crate::server) fn stop(&self) {
+        self.stopping.store(true, Ordering::SeqCst);
+        if let Some(session) = &self.state().session {
+            let _ = session.stream.shutdown(Shutdown::Both);
+        }
+    }
+
+    fn hang_up(&self) {
+        let mut state = self.state();
+        state.session = None;
+        // Whoever waits learns it: the senders go.
+        state.pending.clear();
+    }
+
+    /// One connection, from its beginning to its end. Returns why it ended.
+    fn session(&self) -> ReceiveError {
+        let (mut stream, welcome) = match self.connect() {
+            Ok(connected) => connected,
+            Err(error) => return error,
+        };
+        info!(
+            opensm = welcome.pid,
+            umad = welcome.umad,
+            "connected to OpenSM"
+        );
+        loop {
+            match Frame::receive(&mut stream) {
+                Ok(frame) => {
+                    if let Err(error) = self.take(frame) {
+                        return error;
+                    }
+                }
+                Err(error) => return error,
+            }
+        }
+    }
+
+    fn connect(&self) -> Result<(UnixStream, Welcome), ReceiveError> {
+        let mut stream = UnixStream::connect(&self.path)?;
+        stream.set_write_timeout(Some(SEND_TIMEOUT))?;
+        Frame::Hello(VERSION).send(&mut stream)?;
+        let welcome = match Frame::receive(&mut stream)? {
+            Frame::Welcome(welcome) if welcome.version == VERSION => welcome,
+            Frame::Welcome(welcome) => {
+                let (its, ours) = (welcome.version, VERSION);
+                let text =
+                    format!("its version is {its}, ours {ours}; update both and restart OpenSM");
+                return Err(ReceiveError::Strange(text));
+            }
+            Frame::Busy => return Err(io::Error::other("another sapphired is connected").into()),
+            other => return Err(ReceiveError::Strange(format!("{other:?} for a welcome"))),
+        };
+        let writer = stream.try_clone()?;
+        let mut state = self.state();
+        state.sessions += 1;
+        state.session = Some(Session {
+            stream: writer,
+            standing: Connected {
+                session: state.sessions,
+                pid: welcome.pid,
+                umad: welcome.umad,
+                reads: welcome.reads,
+            },
+        });
+        drop(state);
+        // Stopped in between: nobody else would end this connection.
+        if self.stopping.load(Ordering::SeqCst) {
+            return Err(ReceiveError::Closed);
+        }
+        Ok((stream, welcome))
+    }
+
+    fn take(&self, frame: Frame) -> Result<(), ReceiveError> {
+        match frame {
+            Frame::Reads(reads) => {
+                if let Some(session) = &mut self.state().session {
+                    session.standing.reads = reads;
+                }
+                // Who judges must not sleep over it.
+                drop(self.heard.try_send(Heard::Reads));
+            }
+            Frame::Reply(number, reply) => {
+                let waiting = self.state().pending.remove(&number);
+                if let Some(waiting) = waiting {
+                    // Who does not wait any more does not mind.
+                    let _ = waiting.try_send((number, reply));
+                }
+            }
+            // Whoever is to hear of changes has enough to do: it will look at everything.
+            Frame::Report(packet) => drop(self.heard.try_send(Heard::Report(Box::new(packet)))),
+            Frame::Programmed(_) => drop(self.heard.try_send(Heard::Programmed)),
+            other => return Err(ReceiveError::Strange(format!("{other:?} unasked"))),
+        }
+        Ok(())
+    }
+}
+
+/// As the library takes it.
+pub(super) fn packet(request: &Slot) -> Packet {
+    let bytes = request.as_bytes();
+    let mut header = [0; HEADER_BYTES];
+    let mut mad = [0; MAD_BYTES];
+    for (place, byte) in header.iter_mut().chain(&mut mad).zip(bytes) {
+        *place = *byte;
+    }
+    Packet { header, mad }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::net::UnixListener;
+    use std::sync::Arc;
+    use std::time::Instant;
+
+    use super::*;
+
+    const WELCOME: Welcome = Welcome {
+        version: VERSION,
+        pid: 7,
+        umad: 0,
+        reads: Reads::Held,
+    };
+
+    fn wait_for(what: &str, mut is: impl FnMut() -> bool) {
+        let deadline = Instant::now() + Duration::from_secs(20);
+        while !is() {
+            assert!(Instant::now() < deadline, "{what}");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    fn accept(listener: &UnixListener) -> UnixStream {
+        let (mut stream, _) = listener.accept().unwrap();
+        assert_eq!(Frame::receive(&mut stream).unwrap(), Frame::Hello(VERSION));
+        stream
+    }
+
+    #[test]
+    fn replies_find_their_requests_and_a_lost_connection_comes_back() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("socket");
+        let listener = UnixListener::bind(&path).unwrap();
+        let (link, reports) = Link::new(&path);
+        let link = Arc::new(link);
+        let running = Arc::clone(&link);
+        let thread = std::thread::spawn(move || running.run());
+
+        let mut peer = accept(&listener);
+        Frame::Welcome(WELCOME).send(&mut peer).unwrap();
+        wait_for("connected", || link.connected().is_some());
+        let (to, answers) = bounded(8);
+        let numbers = [1u8, 2].map(|seed| {
+            let mut request = Slot::EMPTY;
+            request.mad[9] = seed;
+            link.ask(&request, &to).unwrap()
+        });
+        let mut asked: Vec<(u64, u8)> = Vec::new();
+        for _ in numbers {
+            match Frame::receive(&mut peer).unwrap() {
+                Frame::Request(number, packet) => asked.push((number, packet.mad[9])),
+                other => panic!("{other:?}"),
+            }
+        }
+        for (number, seed) in asked.iter().rev() {
+            Frame::Reply(*number, vec![*seed; 300])
+                .send(&mut peer)
+                .unwrap();
+        }
+        Frame::Reply(99, vec![9]).send(&mut peer).unwrap();
+        Frame::Report(packet(&Slot::EMPTY)).send(&mut peer).unwrap();
+        Frame::Reads(Reads::Free).send(&mut peer).unwrap();
+        let got = [answers.recv().unwrap(), answers.recv().unwrap()];
+        assert_eq!(
+            got,
+            [(numbers[1], vec![2; 300]), (numbers[0], vec![1; 300])]
+        );
+        assert!(reports.recv_timeout(Duration::from_secs(20)).is_ok());
+        wait_for("free", || {
+            link.connected().is_some_and(|it| it.reads == Reads::Free)
+        });
+
+        link.ask(&Slot::EMPTY, &to).unwrap();
+        drop(to);
+        drop(peer);
+        assert!(answers.recv_timeout(Duration::from_secs(20)).is_err());
+        let mut peer = accept(&listener);
+        Frame::Welcome(WELCOME).send(&mut peer).unwrap();
+        wait_for("again", || {
+            link.connected().is_some_and(|it| it.session == 2)
+        });
+        link.stop();
+        thread.join().unwrap();
+    }
+
+    #[test]
+    fn strangers_are_left() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("socket");
+        let listener = UnixListener::bind(&path).unwrap();
+        let (link, _) = Link::new(&path);
+        let link = Arc::new(link);
+        let running = Arc::clone(&link);
+        let thread = std::thread::spawn(move || running.run());
+        for strange in [
+            Frame::Busy,
+            Frame::Reads(Reads::Free),
+            Frame::Welcome(Welcome {
+                version: VERSION + 1,
+                ..WELCOME
+            }),
+        ] {
+            let mut peer = accept(&listener);
+            strange.send(&mut peer).unwrap();
+            assert!(matches!(
+                Frame::receive(&mut peer),
+                Err(ReceiveError::Closed)
+            ));
+            assert!(link.connected().is_none());
+        }
+        link.stop();
+        drop(listener);
+        thread.join().unwrap();
+    }
+}

@@ -1,0 +1,127 @@
+//! `role = "shadow"`: what another SA answers is asked for and compared, and nobody is answered.
+
+use core::sync::atomic::Ordering;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
+use sa_fastpath::publish::{Published, Reader};
+use tracing::{info, warn};
+
+use super::board::Board;
+use super::{ServerError, StateInService};
+use crate::compare::{Questions, ask_and_compare, service_ids};
+use crate::config::Config;
+use crate::live::{Ask, AskError, Reopening};
+
+/// The thread; it ends when this goes.
+pub(super) struct Shadow {
+    thread: Option<JoinHandle<()>>,
+    stop: Option<Sender<()>>,
+}
+
+/// Starts it where the configuration has this role. Errors: [`ServerError::Os`].
+pub(super) fn start(
+    config: &Config,
+    reader: Reader,
+    state: &Arc<StateInService>,
+    board: &Arc<Board>,
+) -> Result<Option<Shadow>, ServerError> {
+    let Some(source) = config.shadowed() else {
+        return Ok(None);
+    };
+    let per_minute = config.sa.shadow_pairs_per_minute;
+    info!(
+        per_minute,
+        "shadow: answers nobody, and compares with the SA of the subnet"
+    );
+    let comparer = Comparer {
+        ask: Box::new(Reopening::new(source)),
+        pause: Duration::from_secs(60) / per_minute.get(),
+        reader,
+        state: Arc::clone(state),
+        board: Arc::clone(board),
+        questions: None,
+    };
+    let (stop, stopped) = crossbeam_channel::bounded(0);
+    let thread = std::thread::Builder::new().name("sa-shadow".into());
+    let thread = thread.spawn(move || comparer.run(&stopped));
+    let thread = thread.map_err(|source| ServerError::Os {
+        what: "start the thread of the shadow",
+        source,
+    })?;
+    Ok(Some(Shadow {
+        thread: Some(thread),
+        stop: Some(stop),
+    }))
+}
+
+impl Drop for Shadow {
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+struct Comparer {
+    ask: Box<dyn Ask>,
+    /// Between two questions.
+    pause: Duration,
+    reader: Reader,
+    state: Arc<StateInService>,
+    board: Arc<Board>,
+    /// Of the snapshot with this epoch, to this requester.
+    questions: Option<(u64, u16, Questions)>,
+}
+
+impl Comparer {
+    fn run(mut self, stopped: &Receiver<()>) {
+        while stopped.recv_timeout(self.pause) == Err(RecvTimeoutError::Timeout) {
+            if let Some(published) = self.reader.refresh_shared().cloned() {
+                self.compare(&published);
+            }
+        }
+    }
+
+    fn compare(&mut self, published: &Published) {
+        self.renew(published);
+        let Some((_, _, questions)) = &mut self.questions else {
+            return;
+        };
+        let question = questions.next_question();
+        let counts = &self.board.counts;
+        counts.shadow_asked.fetch_add(1, Ordering::Relaxed);
+        let asked = ask_and_compare(&published.snapshot, &question, |mad| {
+            self.ask.ask(mad).map(Some)
+        });
+        let asked = match asked {
+            Ok(asked) => asked,
+            Err(AskError::Unanswered(why) | AskError::Gone(why)) => {
+                warn!("shadow: no answer: {why}");
+                return;
+            }
+        };
+        counts.shadow_answered.fetch_add(1, Ordering::Relaxed);
+        if let Some(difference) = asked.difference {
+            counts.shadow_different.fetch_add(1, Ordering::Relaxed);
+            let epoch = published.epoch.get();
+            warn!(epoch, "shadow: another answer: {difference}");
+        }
+    }
+
+    /// Other questions for another snapshot, or from another port.
+    fn renew(&mut self, published: &Published) {
+        let (epoch, lid) = (published.epoch.get(), self.ask.lid());
+        if matches!(self.questions, Some((of, from, _)) if (of, from) == (epoch, lid)) {
+            return;
+        }
+        let state = self.state.load_full().filter(|state| state.epoch == epoch);
+        let policy = state.as_ref().and_then(|state| state.parts.policy.as_ref());
+        let ids = service_ids(policy);
+        let questions = Questions::new(&published.snapshot, lid, ids, epoch);
+        self.questions = questions.map(|questions| (epoch, lid, questions));
+    }
+}

@@ -1,0 +1,12 @@
+//! What operators ask and order: control socket, metrics, doctor, compare.
+
+mod bed;
+mod compare;
+mod control;
+mod doctor;
+mod hostile;
+mod http;
+#[allow(dead_code, reason = "a part is used")]
+#[path = "../ring_support/mod.rs"]
+mod ring_support;
+mod shadow;

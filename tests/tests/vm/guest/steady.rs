@@ -1,0 +1,88 @@
+//! A client that asks without end, and says how long it had no answer.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use sa_fastpath::port::umad::{AskError, ClientPort, Patience, Reply, UmadClient};
+use sa_wire::umad::MAD_SIZE;
+use sm_control::request;
+
+/// Between two requests.
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// As short as a client's first wait.
+const PATIENCE: Patience = Patience {
+    timeout: Duration::from_millis(100),
+    retries: 0,
+};
+
+/// Asks the SA, wherever the port says it is, for the path from this port to itself and the SM's,
+/// until the file `until` exists. Prints one line.
+pub(super) fn run(device: &str, until: &str) -> Result<()> {
+    let mut port = UmadClient::open(Some(device), Some(1))?;
+    let mut seen = Seen::default();
+    let mut reply = Reply::default();
+    let (began, mut last) = (Instant::now(), Instant::now());
+    for number in 1u64.. {
+        if Path::new(until).exists() {
+            break;
+        }
+        let state = port.name().state();
+        let sa = port.sa().context("no SM has configured the port")?;
+        let to = if number % 2 == 0 {
+            state.lid
+        } else {
+            state.sm_lid
+        };
+        let mut request = request::path_by_lids(state.lid, to);
+        let mad: &mut [u8; MAD_SIZE] = &mut request.mad;
+        mad[8..16].copy_from_slice(&number.to_be_bytes());
+        seen.asked += 1;
+        match port.ask(&sa, &request.mad, PATIENCE, &mut reply) {
+            Ok(()) => {
+                let status = u16::from_be_bytes([reply.mad[4], reply.mad[5]]);
+                *seen.statuses.entry(status).or_default() += 1;
+                if status == 0 {
+                    seen.note(last.duration_since(began), last.elapsed());
+                    last = Instant::now();
+                }
+            }
+            Err(AskError::TimedOut { .. }) => seen.silent += 1,
+            Err(error) => return Err(error.into()),
+        }
+        std::thread::sleep(PAUSE);
+    }
+    seen.note(last.duration_since(began), last.elapsed());
+    println!(
+        "steady asked={} silent={} longest_ms={} statuses={:x?} pauses={:?}",
+        seen.asked,
+        seen.silent,
+        seen.longest.as_millis(),
+        seen.statuses,
+        seen.pauses
+    );
+    Ok(())
+}
+
+#[derive(Default)]
+struct Seen {
+    asked: u64,
+    silent: u64,
+    /// Longest time between two records.
+    longest: Duration,
+    statuses: BTreeMap<u16, u64>,
+    /// Long ones: when they began, and how long they were. Units: ms.
+    pauses: Vec<(u128, u128)>,
+}
+
+impl Seen {
+    /// A time between two records.
+    fn note(&mut self, began: Duration, length: Duration) {
+        self.longest = self.longest.max(length);
+        if length > PATIENCE.timeout {
+            self.pauses.push((began.as_millis(), length.as_millis()));
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! The daemon beside an OpenSM that keeps the fabric, on one port.
+
+use anyhow::{Result, ensure};
+
+use super::vm::{LIMIT, Vm};
+use crate::e2e_support::program;
+
+/// Reads by the daemon, writes by OpenSM, and neither misses the other for long.
+pub(super) fn lives_with_opensm() -> Result<String> {
+    let library = program("libsapphire_split.so")?.display().to_string();
+    let vm = Vm {
+        options: &[
+            "-n",
+            "H1,H2,H3,H4",
+            "-O",
+            "-D 0x43",
+            "-P",
+            &library,
+            "-c",
+            "2",
+            "-t",
+            LIMIT,
+        ],
+        script: "beside.sh",
+        variables: &[],
+    };
+    let left = vm.run()?;
+    let passed = left.passed();
+    let count = passed.lines().count();
+    ensure!(
+        count == CHECKS,
+        "{count} of {CHECKS} checks:\n{}",
+        left.printed
+    );
+    let queries = super::saquery::same(&left)?;
+    Ok(format!(
+        "{passed}     {queries} queries printed the same by the daemon and by OpenSM\n"
+    ))
+}
+
+/// The standby's daemon takes over with the standby.
+pub(super) fn fails_over() -> Result<String> {
+    let library = program("libsapphire_split.so")?.display().to_string();
+    let vm = Vm {
+        options: &["-n", "H1,H2,H3,H4", "-S", "-c", "2", "-t", LIMIT],
+        script: "failover.sh",
+        variables: &[("LIBRARY", &library)],
+    };
+    let left = vm.run()?;
+    let passed = left.passed();
+    let count = passed.lines().count();
+    ensure!(
+        count == FAILOVER_CHECKS,
+        "{count} of {FAILOVER_CHECKS} checks:\n{}",
+        left.printed
+    );
+    let queries = super::saquery::same(&left)?;
+    Ok(format!(
+        "{passed}{}     {queries} queries printed the same by the daemon and by OpenSM\n",
+        left.lines("failover:")
+    ))
+}
+
+/// Those of beside.sh.
+const CHECKS: usize = 18;
+/// Those of failover.sh.
+const FAILOVER_CHECKS: usize = 11;

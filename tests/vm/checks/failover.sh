@@ -1,0 +1,69 @@
+#!/bin/bash
+# Two hosts with an OpenSM, our library and the daemon each. The master's die: the
+# standby's take over. The host compares what saquery printed of the daemon there
+# and of OpenSM there.
+. "$(dirname "$0")/lib.sh"
+here=$(cd "$(dirname "$0")" && pwd)
+cd "$SOFTIB_LOG" || exit 1
+read -r standby client other _ <<<"$SOFTIB_CLIENTS"
+printf 'sminfo_polling_timeout 500\npolling_retry_number 2\n' >opensm.conf
+opensm_on() { # DEVICE PRIORITY
+	SAPPHIRE_SPLIT_SOCKET=/run/sapphire/$1.sock run_opensm "$1" "$LIBRARY" -F "$SOFTIB_LOG/opensm.conf" -p "$2" -D 0x43
+}
+daemon_on() { # DEVICE
+	mkdir -p "daemon-$1"
+	cd "daemon-$1" || return 1
+	RUN_AS='' FABRIC=opensm WORKERS_LINE='sleep_after = 0' start_daemon "$1" '[opensm]' "socket = \"/run/sapphire/$1.sock\""
+	local rc=$?
+	cd ..
+	return $rc
+}
+serving() { grep -q 'answering in OpenSM' "daemon-$1/sapphired.log"; }
+received() {
+	local lines log=daemon-$1/sapphired.log
+	lines=$(grep -c 'received=' "$log")
+	kill -USR1 "$2"
+	counted() { [ "$(grep -c 'received=' "$log")" -gt "$lines" ]; }
+	until_true 5 counted
+	grep -o 'received=[0-9]*' "$log" | tail -n 1 | cut -d= -f2
+}
+opensm_on softib0 14
+master=$opensm
+check "the first OpenSM is the master" says_again 40 softib0 'SUBNET UP'
+until_true 20 grep -qs ACTIVE "/sys/class/infiniband/$client/ports/1/state"
+daemon_on softib0
+first=$daemon
+check "its daemon takes the reads" until_true 30 serving softib0
+opensm_on "$standby" 1
+check "the second is a standby" says_again 30 "$standby" 'STANDBY'
+daemon_on "$standby"
+second=$daemon
+check "its daemon has a snapshot" grep -q '^ready' "daemon-$standby/sapphired.out.log"
+check "and does not take the reads" test "$(serving "$standby"; echo $?)" = 1
+
+rm -f steady.stop
+"$VM_TEST" guest steady "$client" "$SOFTIB_LOG/steady.stop" >steady.out.log 2>&1 &
+asker=$!
+sleep 1
+kill -9 "$master" "$first"
+check "the standby becomes the master" says_again 60 "$standby" 'SUBNET UP'
+check "its daemon takes the reads" until_true 30 serving "$standby" || cat "daemon-$standby/sapphired.log"
+sleep 1
+touch steady.stop
+wait $asker
+echo "failover: $(cat steady.out.log)"
+check "clients know the new master" test "$(smlid "$client")" = "$(lid "$standby")"
+before=$(received "$standby" "$second")
+told() { saquery -C "$client" -P 1 -c >told.out.log 2>&1; }
+check "saquery is answered" told
+check "by the daemon" test "$(received "$standby" "$second")" -gt "$before"
+
+host=$(lid "$client") other=$(lid "$other") guid=$(guid "$client") nobody=999
+sw=$(saquery -C "$client" -P 1 SWIR | awk -F. '/LID/ { print $NF; exit }')
+ask_lists sapphire.txt "$client" "$here/saquery.list"
+kill "$second"
+wait "$second"
+check "without it OpenSM answers" until_true 10 saquery -C "$client" -P 1 -c
+ask_lists opensm.txt "$client" "$here/saquery.list"
+[ $fails = 0 ] || tail -n 30 daemon-*/sapphired.log
+exit $fails

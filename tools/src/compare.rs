@@ -1,0 +1,210 @@
+//! `sapphire compare`: what a running SA answers beside what a snapshot answers, before a cut-over.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use sa_fastpath::port::umad::Patience;
+use sa_snapshot::Snapshot;
+use serde_json::json;
+use sm_control::compare::{Difference, Questions, Tally, ask_and_compare, service_ids};
+use sm_control::config::Config;
+use sm_control::pipeline::{self, Compiled, Stamp};
+use sm_control::{server, store};
+
+use crate::failure::{Failure, Outcome};
+use crate::inputs::{PolicyArgs, SiteArgs, failure, or_fail, warn};
+use crate::json;
+use crate::reach::Client;
+
+#[derive(Debug, Args)]
+pub(crate) struct Compare {
+    /// Compare with this snapshot file
+    #[arg(long, value_name = "FILE.snap", group = "with", required_unless_present_any = ["config", "fabric"])]
+    snapshot: Option<PathBuf>,
+    /// Compare with what sapphired would serve with this configuration file
+    #[arg(long, value_name = "FILE", group = "with")]
+    config: Option<PathBuf>,
+    /// Compare with what this fabric file gives: ibsim net file, ibnetdiscover output,
+    /// opensm-subnet.lst, or a directory of OpenSM dumps; .xz accepted
+    #[arg(long, value_name = "FILE|DIR", group = "with")]
+    fabric: Option<PathBuf>,
+    #[command(flatten)]
+    site: SiteArgs,
+    #[command(flatten)]
+    policy: PolicyArgs,
+    /// The running SA: ibsim:NODE (with IBSIM_SOCKNAME), umad, umad:DEVICE, umad:DEVICE:PORT, or
+    /// ring:PATH of a sapphired on this node
+    #[arg(long, value_name = "VIA", default_value = "umad")]
+    sa: String,
+    /// LID of the SA [default: what the SM wrote into the port]
+    #[arg(long, value_name = "LID")]
+    sa_lid: Option<u16>,
+    /// Pairs of ports, drawn at random; asked for by GIDs, by LIDs and with a service id in turn
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    pairs: u32,
+    /// Name this service id too, besides those at the edges of what the policy's rules name; may
+    /// be repeated
+    #[arg(long, value_name = "ID", value_parser = id)]
+    service_id: Vec<u64>,
+    /// Seed of the random pairs
+    #[arg(long, value_name = "N", default_value_t = 0x5eed, value_parser = clap::value_parser!(u64).range(1..))]
+    seed: u64,
+    /// Wait so long for each try. Units: ms
+    #[arg(long, value_name = "MS", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..=600_000))]
+    timeout: u64,
+    /// Tries after the first
+    #[arg(long, value_name = "N", default_value_t = 2)]
+    retries: u32,
+    /// Print at most so many differences; all are counted
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    show: u64,
+    /// Print one JSON line per difference and one for the whole
+    #[arg(long)]
+    json: bool,
+}
+
+fn id(text: &str) -> Result<u64, String> {
+    let parsed = match text.strip_prefix("0x") {
+        Some(digits) => u64::from_str_radix(digits, 16),
+        None => text.parse(),
+    };
+    parsed.map_err(|_| "expected a service id, decimal or 0x...".to_owned())
+}
+
+/// What is compared with.
+struct Ours {
+    snapshot: Snapshot,
+    service_ids: Vec<u64>,
+    /// LID of the SM's port, where it is known.
+    sm: Option<u16>,
+}
+
+pub(crate) fn run(verb: &Compare) -> Outcome {
+    let ours = verb.ours()?;
+    let mut client = Client::open(&verb.sa, verb.sa_lid)?;
+    let mut ids = ours.service_ids.clone();
+    ids.extend(&verb.service_id);
+    let requester = requester(client.lid, &ours)?;
+    let questions = Questions::new(&ours.snapshot, requester, ids, verb.seed);
+    let mut questions = questions
+        .ok_or_else(|| Failure::failed("the snapshot has no CA or router port to ask about"))?;
+    let mut tally = Tally::default();
+    for _ in 0..verb.pairs {
+        let question = questions.next_question();
+        let asked = ask_and_compare(&ours.snapshot, &question, |mad| verb.ask(&mut client, mad))?;
+        tally.count(&asked);
+        if let Some(difference) = asked.difference.filter(|_| tally.different <= verb.show) {
+            verb.print(&difference)?;
+        }
+        if tally.answered == 0 && tally.asked == ENOUGH {
+            break;
+        }
+    }
+    verb.verdict(&client, tally)
+}
+
+/// Questions without any answer after which nobody is there.
+const ENOUGH: u64 = 3;
+
+/// Whose answers are expected. A ring is asked as the SM's port is. Errors: it is not in the
+/// snapshot.
+fn requester(client: u16, ours: &Ours) -> Outcome<u16> {
+    if client == 0 {
+        return Ok(ours.sm.unwrap_or(0));
+    }
+    match ours.snapshot.port_by_lid(client) {
+        Some(_) => Ok(client),
+        None => Err(Failure::Refused(format!(
+            "the port that asks has LID {client}, which the snapshot does not know: it is of \
+             another fabric, or of another time"
+        ))),
+    }
+}
+
+impl Compare {
+    fn ours(&self) -> Outcome<Ours> {
+        if let Some(path) = &self.snapshot {
+            return Ok(Ours {
+                snapshot: or_fail(store::open(path))?,
+                service_ids: Vec::new(),
+                sm: None,
+            });
+        }
+        let compiled = match (&self.config, &self.fabric) {
+            (Some(path), _) => server::check(&or_fail(Config::read(path))?),
+            (None, Some(fabric)) => {
+                let inputs = self.policy.apply(self.site.inputs(fabric));
+                pipeline::compile(&inputs, Stamp::default())
+            }
+            (None, None) => {
+                let words = "give --snapshot, --config or --fabric".to_owned();
+                return Err(Failure::Usage(words));
+            }
+        };
+        let compiled = compiled.map_err(failure)?;
+        warn(&compiled.warnings);
+        Ok(of(compiled))
+    }
+
+    /// None when nobody answers in time.
+    fn ask(&self, client: &mut Client, mad: &[u8]) -> Outcome<Option<Vec<u8>>> {
+        let patience = Patience {
+            timeout: Duration::from_millis(self.timeout),
+            retries: self.retries,
+        };
+        match client.ask(mad, patience) {
+            Ok(reply) => Ok(Some(reply)),
+            Err(Failure::Unreachable(_)) => Ok(None),
+            Err(other) => Err(other),
+        }
+    }
+
+    fn print(&self, difference: &Difference) -> Outcome {
+        match self.json {
+            true => json::print(difference),
+            false => {
+                println!("{difference}");
+                Ok(())
+            }
+        }
+    }
+
+    /// Errors: nobody answers; there are differences.
+    fn verdict(&self, client: &Client, tally: Tally) -> Outcome {
+        let Tally {
+            asked,
+            answered,
+            different,
+        } = tally;
+        if self.json {
+            json::print(&json!({"asked": asked, "answered": answered, "different": different}))?;
+        }
+        let whom = client.whom();
+        if answered == 0 {
+            let words = format!("{whom} has answered none of {asked} questions");
+            return Err(Failure::Unreachable(words));
+        }
+        if !self.json {
+            println!("{asked} asked of {whom}, {answered} answered, {different} different");
+        }
+        match different {
+            0 => Ok(()),
+            _ => Err(Failure::Refused(format!(
+                "{different} of {asked} answers are not those of the snapshot"
+            ))),
+        }
+    }
+}
+
+fn of(compiled: Compiled) -> Ours {
+    let Compiled {
+        parts, snapshot, ..
+    } = compiled;
+    let sm = parts.subnet.end_ports().get(parts.subnet.sm());
+    Ours {
+        service_ids: service_ids(parts.policy.as_ref()),
+        sm: sm.map(|port| port.lid.get()),
+        snapshot,
+    }
+}

@@ -1,0 +1,222 @@
+//! Answers of a daemon for people.
+
+use std::fmt::Write;
+
+use serde_json::{Map, Value};
+
+/// Name and value a line, then a line per port.
+pub(super) fn status(answer: &Value) -> String {
+    let mut text = String::new();
+    let mut line = |name: &str, value: String| {
+        let _ = writeln!(text, "{name:<14}{value}");
+    };
+    let word = |name: &str| text_of(answer.get(name));
+    let ready = match answer.get("not_ready").and_then(Value::as_str) {
+        Some(why) => format!("no: {why}"),
+        None => "yes".to_owned(),
+    };
+    line(
+        "daemon",
+        format!(
+            "{}, process {}, up {}",
+            word("version"),
+            word("pid"),
+            age(answer.get("uptime_s"))
+        ),
+    );
+    line("role", word("role"));
+    line("ready", ready);
+    if let Some(why) = answer.get("passive").and_then(Value::as_str) {
+        line("active", format!("no: {why}"));
+    }
+    for (name, value) in object(answer.get("standing")) {
+        line(name, text_of(Some(value)));
+    }
+    if let Some(shadow @ Value::Object(_)) = answer.get("shadow") {
+        let count = |name: &str| text_of(shadow.get(name));
+        let (asked, answered) = (count("asked"), count("answered"));
+        let different = count("different");
+        line(
+            "compared",
+            format!("{asked} asked, {answered} answered, {different} different"),
+        );
+    }
+    line("source", word("source"));
+    match answer.get("snapshot") {
+        Some(snapshot @ Value::Object(_)) => {
+            for (name, value) in of_snapshot(snapshot) {
+                line(name, value);
+            }
+        }
+        _ => line("snapshot", "none, requests are dropped".to_owned()),
+    }
+    if let Some(previous) = number(answer, "previous_epoch") {
+        line("rollback to", format!("epoch {previous}"));
+    }
+    if let Some(held) = number(answer, "held_epoch") {
+        line(
+            "held",
+            format!("rolled back as epoch {held}; automatic reloads wait until `sapphire reload`"),
+        );
+    }
+    line(
+        "loads",
+        format!(
+            "{}, failed {}, rollbacks {}",
+            word("loads"),
+            word("failed_loads"),
+            word("rollbacks")
+        ),
+    );
+    if let Some(failure @ Value::Object(_)) = answer.get("last_failure") {
+        let ago = age(failure.get("age_s"));
+        let (what, cause) = (text_of(failure.get("what")), text_of(failure.get("cause")));
+        line("last failure", format!("{ago} ago ({cause}): {what}"));
+    }
+    let ports = answer.get("ports").and_then(Value::as_array);
+    for (nth, port) in ports.into_iter().flatten().enumerate() {
+        line(&format!("port {nth}"), of_port(port));
+    }
+    text
+}
+
+pub(super) fn reload(answer: &Value) -> String {
+    let epoch = text_of(answer.get("epoch"));
+    format!("reloaded, epoch {epoch}\n")
+}
+
+pub(super) fn rollback(answer: &Value) -> String {
+    let word = |name: &str| text_of(answer.get(name));
+    format!(
+        "rolled back to what epoch {} was, as epoch {}; {}\n",
+        word("content_of_epoch"),
+        word("epoch"),
+        word("held")
+    )
+}
+
+fn of_snapshot(snapshot: &Value) -> [(&'static str, String); 3] {
+    let word = |name: &str| text_of(snapshot.get(name));
+    let policy = match number(snapshot, "rules") {
+        Some(rules) => format!("{rules} policy rules"),
+        None => "no policy".to_owned(),
+    };
+    let age = age(snapshot.get("age_s"));
+    [
+        ("epoch", format!("{}, compiled {age} ago", word("epoch"))),
+        (
+            "fabric",
+            format!(
+                "{} switches, {} hosts, engine {}, {policy}",
+                word("switches"),
+                word("hosts"),
+                word("engine")
+            ),
+        ),
+        (
+            "snapshot",
+            format!("{} bytes, digest {}", word("bytes"), word("digest")),
+        ),
+    ]
+}
+
+fn of_port(port: &Value) -> String {
+    let word = |name: &str| text_of(port.get(name));
+    let mut text = format!(
+        "{} {}, epoch {}, received {}, answered {}",
+        word("transport"),
+        word("place"),
+        word("epoch"),
+        word("received"),
+        word("answered")
+    );
+    for name in ["refused", "dropped", "punted"] {
+        let reasons = object(port.get(name)).map(|(reason, count)| format!("{reason} {count}"));
+        let reasons: Vec<String> = reasons.collect();
+        if !reasons.is_empty() {
+            let _ = write!(text, ", {name} ({})", reasons.join(", "));
+        }
+    }
+    if number(port, "unsent").is_some_and(|unsent| unsent > 0) {
+        let _ = write!(text, ", unsent {}", word("unsent"));
+    }
+    if port.get("served") == Some(&Value::Bool(false)) {
+        text.push_str(", NOT SERVED any more");
+    }
+    text
+}
+
+fn object(value: Option<&Value>) -> impl Iterator<Item = (&String, &Value)> {
+    value
+        .and_then(Value::as_object)
+        .into_iter()
+        .flat_map(Map::iter)
+}
+
+fn number(value: &Value, name: &str) -> Option<u64> {
+    value.get(name).and_then(Value::as_u64)
+}
+
+fn text_of(value: Option<&Value>) -> String {
+    match value {
+        Some(Value::String(text)) => text.clone(),
+        Some(Value::Null) | None => "?".to_owned(),
+        Some(other) => other.to_string(),
+    }
+}
+
+/// Seconds for people.
+fn age(value: Option<&Value>) -> String {
+    let Some(seconds) = value.and_then(Value::as_u64) else {
+        return "?".to_owned();
+    };
+    let (minutes, hours, days) = (seconds / 60, seconds / 3600, seconds / 86_400);
+    match (days, hours, minutes) {
+        (0, 0, 0) => format!("{seconds} s"),
+        (0, 0, _) => format!("{minutes} min {} s", seconds % 60),
+        (0, _, _) => format!("{hours} h {} min", minutes % 60),
+        _ => format!("{days} d {} h", hours % 24),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_is_not_there_is_not_said() {
+        let text = status(&json!({
+            "ok": true, "version": "1", "pid": 7, "uptime_s": 61, "role": "reader",
+            "not_ready": "no snapshot yet", "source": "files net", "loads": 0, "failed_loads": 1,
+            "rollbacks": 0, "ports": [{
+                "transport": "ring", "place": "/r", "served": true, "epoch": 0, "received": 2,
+                "answered": 0, "refused": {}, "dropped": {"not_ready": 2}, "punted": {}, "unsent": 0
+            }],
+        }));
+        assert!(text.contains("up 1 min 1 s\n"), "{text}");
+        assert!(
+            text.contains("ready         no: no snapshot yet\n"),
+            "{text}"
+        );
+        assert!(
+            text.contains(
+                "port 0        ring /r, epoch 0, received 2, answered 0, dropped (not_ready 2)\n"
+            ),
+            "{text}"
+        );
+        assert!(
+            !text.contains("held") && !text.contains("refused") && !text.contains("rollback to")
+        );
+    }
+
+    #[test]
+    fn ages_have_two_units() {
+        let of = |seconds: u64| age(Some(&json!(seconds)));
+        assert_eq!(
+            [of(5), of(3600), of(90_000)],
+            ["5 s", "1 h 0 min", "1 d 1 h"]
+        );
+    }
+}

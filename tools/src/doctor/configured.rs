@@ -1,0 +1,119 @@
+//! What a configuration file asks of this machine.
+
+use std::path::Path;
+use std::time::Duration;
+
+use serde_json::Value;
+use sm_control::config::{Config, ControlSection, PortSection, Source};
+use sm_control::server;
+
+use super::finding::Finding;
+use crate::control;
+
+/// None, with the finding, when it cannot be used.
+pub(super) fn read(path: Option<&Path>, findings: &mut Vec<Finding>) -> Option<Config> {
+    match Config::read(path?) {
+        Ok(config) => Some(config),
+        Err(error) => {
+            findings.push(Finding::problem("config", error.to_string(), CORRECT));
+            None
+        }
+    }
+}
+
+/// True when a port is a kernel's.
+pub(super) fn wants_umad(config: &Config) -> bool {
+    let mut ports = config.ports.iter();
+    ports.any(|port| matches!(port, PortSection::Umad { .. }))
+}
+
+pub(super) fn look(config: &Config, findings: &mut Vec<Finding>) {
+    findings.extend(sections(config));
+    findings.push(sources(config));
+    if let Some(directory) = &config.state.directory {
+        findings.push(state(directory));
+    }
+    match &config.control {
+        Some(section) => findings.push(daemon(section)),
+        None => findings.push(Finding::warning(
+            "control",
+            "no [control] section: `sapphire status`, reload and rollback reach nobody",
+            "add [control] path = \"/run/sapphire/control.sock\"",
+        )),
+    }
+}
+
+fn sections(config: &Config) -> Vec<Finding> {
+    let mut all = Vec::new();
+    match server::check_workers(config) {
+        Ok(remarks) => {
+            let remarks = remarks.into_iter();
+            all.extend(remarks.map(|remark| Finding::warning("config", remark, CORRECT)));
+        }
+        Err(error) => all.push(Finding::problem("config", error.to_string(), CORRECT)),
+    }
+    if let Err(error) = server::check_rings(config) {
+        all.push(Finding::problem("config", error.to_string(), CORRECT));
+    }
+    if let Err(error) = server::check_control(config) {
+        all.push(Finding::problem("config", error.to_string(), CORRECT));
+    }
+    all
+}
+
+/// As `sapphired --check`.
+fn sources(config: &Config) -> Finding {
+    let checked = match config.fabric.source {
+        Source::OpenSm => server::check_files(config)
+            .map(|_| "the files are good; the fabric is OpenSM's to tell".to_owned()),
+        Source::Files | Source::Sa => server::check(config)
+            .map(|compiled| format!("the sources give: {}", compiled.summary())),
+    };
+    match checked {
+        Ok(said) => Finding::ok("config", said),
+        Err(error) => Finding::problem(
+            "config",
+            format!("the sources give no snapshot: {error}"),
+            "correct the file; a daemon that runs keeps its snapshot meanwhile",
+        ),
+    }
+}
+
+fn state(directory: &Path) -> Finding {
+    let named = directory.display();
+    match tempfile::tempfile_in(directory) {
+        Ok(_) => Finding::ok("state", format!("{named} can be written by this user")),
+        Err(error) => Finding::problem(
+            "state",
+            format!("{named} cannot be written: {error}"),
+            "make it and give it to sapphired's user; without it a restart answers nothing until \
+             the sources are read",
+        ),
+    }
+}
+
+fn daemon(section: &ControlSection) -> Finding {
+    let answer = control::ask(&section.path, "status", Duration::from_secs(2));
+    let answer = match answer {
+        Ok(answer) => answer,
+        Err(failure) => {
+            let said = failure.to_string();
+            let said = said.trim_start_matches("sapphire: ").to_owned();
+            return Finding::warning(
+                "control",
+                said,
+                "start sapphired (systemctl start sapphired)",
+            );
+        }
+    };
+    match answer.get("not_ready").and_then(Value::as_str) {
+        None => Finding::ok("control", "the daemon answers, and is ready"),
+        Some(why) => Finding::problem(
+            "control",
+            format!("the daemon is not ready: {why}"),
+            "see its log (journalctl -u sapphired)",
+        ),
+    }
+}
+
+const CORRECT: &str = "correct the configuration file; see docs/examples";

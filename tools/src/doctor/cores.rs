@@ -1,0 +1,58 @@
+//! Cores of workers.
+
+use sm_control::config::Config;
+
+use super::finding::Finding;
+use super::machine::Machine;
+
+pub(super) fn look(machine: &Machine, config: Option<&Config>, findings: &mut Vec<Finding>) {
+    let Some(config) = config else {
+        return;
+    };
+    let workers = &config.workers;
+    if workers.cores.is_empty() {
+        findings.push(Finding::warning(
+            "cores",
+            "[workers] cores names none: workers run wherever the kernel puts them",
+            "name one core per port, and isolate these (isolcpus=, nohz_full=), where latency counts",
+        ));
+        return;
+    }
+    let isolated = machine.text("/sys/devices/system/cpu/isolated");
+    let isolated = isolated.as_deref().map(listed).unwrap_or_default();
+    for core in &workers.cores {
+        findings.push(match isolated.contains(core) {
+            true => Finding::ok("cores", format!("core {core} is isolated")),
+            false => Finding::warning(
+                "cores",
+                format!("core {core} of [workers] is not isolated: other threads may run there"),
+                format!("boot with isolcpus={core} nohz_full={core} where latency counts"),
+            ),
+        });
+        findings.extend(governor(machine, *core));
+    }
+}
+
+fn governor(machine: &Machine, core: usize) -> Option<Finding> {
+    let path = format!("/sys/devices/system/cpu/cpu{core}/cpufreq/scaling_governor");
+    let governor = machine.text(&path)?;
+    (governor == "powersave").then(|| {
+        Finding::warning(
+            "cores",
+            format!("core {core} is kept slow (governor powersave)"),
+            format!("echo performance > {path}"),
+        )
+    })
+}
+
+/// As in `0-3,8`.
+pub(super) fn listed(text: &str) -> Vec<usize> {
+    let parts = text.split(',').filter_map(|part| {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        Some(first.trim().parse().ok()?..=last.trim().parse().ok()?)
+    });
+    parts.flatten().take(MOST_CORES).collect()
+}
+
+/// More than any kernel has.
+const MOST_CORES: usize = 1 << 16;

@@ -1,0 +1,61 @@
+//! The files that a kernel shows itself in.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A machine by its root directory.
+pub(super) struct Machine {
+    root: PathBuf,
+}
+
+impl Machine {
+    pub(super) fn under(root: &Path) -> Self {
+        Self {
+            root: root.to_owned(),
+        }
+    }
+
+    /// Shape: `path` begins with a slash.
+    pub(super) fn at(&self, path: &str) -> PathBuf {
+        self.root.join(path.trim_start_matches('/'))
+    }
+
+    /// A file's text without its last line end; none when it cannot be read.
+    pub(super) fn text(&self, path: &str) -> Option<String> {
+        let bytes = fs::read(self.at(path)).ok()?;
+        Some(String::from_utf8_lossy(&bytes).trim_end().to_owned())
+    }
+
+    pub(super) fn exists(&self, path: &str) -> bool {
+        self.at(path).symlink_metadata().is_ok()
+    }
+
+    /// Names in a directory, in order; none where it is not there.
+    pub(super) fn names(&self, path: &str) -> Vec<String> {
+        let entries = fs::read_dir(self.at(path)).into_iter().flatten().flatten();
+        let mut names: Vec<String> = entries
+            .filter_map(|entry| entry.file_name().into_string().ok())
+            .collect();
+        names.sort_unstable();
+        names
+    }
+
+    /// Where a link leads.
+    pub(super) fn link(&self, path: &str) -> Option<String> {
+        let target = fs::read_link(self.at(path)).ok()?;
+        target.into_os_string().into_string().ok()
+    }
+
+    /// Ids of processes, ascending.
+    pub(super) fn processes(&self) -> Vec<u32> {
+        let names = self.names("/proc");
+        let mut all: Vec<u32> = names.iter().filter_map(|name| name.parse().ok()).collect();
+        all.sort_unstable();
+        all
+    }
+
+    /// What a process is called.
+    pub(super) fn command(&self, process: u32) -> Option<String> {
+        self.text(&format!("/proc/{process}/comm"))
+    }
+}

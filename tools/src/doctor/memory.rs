@@ -1,0 +1,27 @@
+//! Huge pages: large snapshots are read all over, and small pages cost a look-up each.
+
+use super::finding::Finding;
+use super::machine::Machine;
+
+const THP: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
+
+pub(super) fn look(machine: &Machine, findings: &mut Vec<Finding>) {
+    let Some(text) = machine.text(THP) else {
+        findings.push(Finding::warning(
+            "memory",
+            "this kernel has no transparent huge pages",
+            "nothing for small fabrics; for thousands of hosts take a kernel that has them",
+        ));
+        return;
+    };
+    // As in `always [madvise] never`.
+    let chosen = text.split(['[', ']']).nth(1).unwrap_or("?");
+    findings.push(match chosen {
+        "always" => Finding::ok("memory", "transparent huge pages: always"),
+        _ => Finding::warning(
+            "memory",
+            format!("transparent huge pages: {chosen}"),
+            format!("for fabrics of thousands of hosts: echo always > {THP}"),
+        ),
+    });
+}

@@ -1,0 +1,98 @@
+//! `sapphire doctor`: whether this machine can serve, and what to do where it cannot.
+//!
+//! It only looks: nothing is opened that would register with the kernel, nothing is sent.
+
+mod configured;
+mod cores;
+mod devices;
+mod finding;
+mod machine;
+mod memory;
+mod modules;
+mod opensm;
+mod ports;
+#[cfg(test)]
+mod tests;
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::failure::{Failure, Outcome};
+use crate::json;
+
+use finding::{Finding, Verdict};
+use machine::Machine;
+
+#[derive(Debug, Args)]
+pub(crate) struct Doctor {
+    /// Configuration file of sapphired, to be looked at too
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Look at a machine whose /proc, /sys and /dev are under here
+    #[arg(long, value_name = "DIR", default_value = "/", hide = true)]
+    root: PathBuf,
+    /// Print one JSON line per finding
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(verb: &Doctor) -> Outcome {
+    let findings = look(verb);
+    for finding in &findings {
+        match verb.json {
+            true => json::print(finding)?,
+            false => println!("{finding}"),
+        }
+    }
+    let count = |verdict| findings.iter().filter(|it| it.verdict == verdict).count();
+    let (problems, warnings) = (count(Verdict::Problem), count(Verdict::Warning));
+    if !verb.json {
+        println!("{problems} problems, {warnings} warnings");
+    }
+    match problems {
+        0 => Ok(()),
+        1 => Err(Failure::Refused("a problem was found".to_owned())),
+        _ => Err(Failure::Refused(format!("{problems} problems were found"))),
+    }
+}
+
+fn look(verb: &Doctor) -> Vec<Finding> {
+    let machine = Machine::under(&verb.root);
+    let mut findings = Vec::new();
+    let config = configured::read(verb.config.as_deref(), &mut findings);
+    let wants_umad = config.as_ref().is_some_and(configured::wants_umad);
+    if ports::devices(&machine).is_empty() {
+        findings.push(no_infiniband(wants_umad));
+    } else {
+        modules::look(&machine, &mut findings);
+        devices::look(&machine, &mut findings);
+        ports::look(&machine, &mut findings);
+    }
+    opensm::look(&machine, &mut findings);
+    memory::look(&machine, &mut findings);
+    cores::look(&machine, config.as_ref(), &mut findings);
+    if let Some(config) = &config {
+        configured::look(config, &mut findings);
+    }
+    findings
+}
+
+/// What serves without any fabric is fine without it.
+fn no_infiniband(wants_umad: bool) -> Finding {
+    let what = "this machine has no InfiniBand device (nothing in /sys/class/infiniband)";
+    match wants_umad {
+        true => Finding::problem(
+            "devices",
+            what,
+            "the configuration has a [[port]] of transport \"umad\": load the driver of the HCA \
+             (modprobe mlx5_ib), or serve on a machine that has one",
+        ),
+        false => Finding::warning(
+            "devices",
+            what,
+            "load the driver of the HCA (modprobe mlx5_ib) if there is one; without, only ports of \
+             transport \"ring\" and \"ibsim\" can be served",
+        ),
+    }
+}

@@ -1,0 +1,78 @@
+//! OpenSM: whether it runs here, and whether it lets sapphired answer.
+
+use super::finding::Finding;
+use super::machine::Machine;
+use super::ports;
+
+/// Library that leaves reads to sapphired.
+const SPLIT: &str = "libsapphire_split";
+
+pub(super) fn look(machine: &Machine, findings: &mut Vec<Finding>) {
+    let named = |process: &u32| machine.command(*process).as_deref() == Some("opensm");
+    let all: Vec<u32> = machine.processes().into_iter().filter(named).collect();
+    if all.is_empty() {
+        findings.push(absent(machine));
+    }
+    if all.len() > 1 {
+        findings.push(Finding::warning(
+            "opensm",
+            format!("{} OpenSMs run here", all.len()),
+            "run one per port; two on one port take each other's packets",
+        ));
+    }
+    for process in all {
+        findings.push(split(machine, process));
+        if ports::has_sm(machine) {
+            let what = "the SM's LID is a port of this machine: OpenSM is master, or was";
+            findings.push(Finding::ok("opensm", what));
+        } else if !ports::devices(machine).is_empty() {
+            findings.push(Finding::warning(
+                "opensm",
+                "the SM's LID is no port of this machine: another SM is master",
+                "sapphired beside a standby answers nothing until this OpenSM is master; see \
+                 `sapphire status`",
+            ));
+        }
+    }
+}
+
+fn absent(machine: &Machine) -> Finding {
+    if ports::devices(machine).is_empty() {
+        return Finding::ok("opensm", "no OpenSM runs here");
+    }
+    Finding::warning(
+        "opensm",
+        "no OpenSM runs here",
+        "start opensm.service if this machine is to be the SM host; requests for the SA go to \
+         where the SM is",
+    )
+}
+
+fn split(machine: &Machine, process: u32) -> Finding {
+    let what = |words: &str| format!("OpenSM (process {process}) {words}");
+    let Some(maps) = machine.text(&format!("/proc/{process}/maps")) else {
+        return Finding::warning(
+            "opensm",
+            what("runs, but this user may not look at it"),
+            "run `sapphire doctor` as root",
+        );
+    };
+    if maps.contains(SPLIT) {
+        return Finding::ok("opensm", what("has the split: reads are left to sapphired"));
+    }
+    let environment = machine.text(&format!("/proc/{process}/environ"));
+    if environment.is_some_and(|all| all.split('\0').any(|one| one.contains(SPLIT))) {
+        return Finding::problem(
+            "opensm",
+            what("was started with LD_PRELOAD of the split, but it is not loaded"),
+            "see that the library is where LD_PRELOAD says and of this machine's architecture, and \
+             restart opensm.service",
+        );
+    }
+    Finding::warning(
+        "opensm",
+        what("has no split: it takes all SA requests of its port itself"),
+        "install the drop-in of opensm.service that preloads libsapphire_split.so, and restart \
+         OpenSM; until then sapphired cannot answer on that port",
+    )
+}

@@ -1,0 +1,107 @@
+//! States and LIDs of ports.
+
+use super::finding::Finding;
+use super::machine::Machine;
+
+/// Names of devices.
+pub(super) fn devices(machine: &Machine) -> Vec<String> {
+    machine.names("/sys/class/infiniband")
+}
+
+pub(super) fn look(machine: &Machine, findings: &mut Vec<Finding>) {
+    for device in devices(machine) {
+        let ports = machine.names(&format!("/sys/class/infiniband/{device}/ports"));
+        for port in ports {
+            findings.push(Port::read(machine, &device, &port).judged());
+        }
+    }
+}
+
+/// True when the SM's LID is that of a port of this machine.
+pub(super) fn has_sm(machine: &Machine) -> bool {
+    let devices = devices(machine);
+    let mut ports = devices.iter().flat_map(|device| {
+        let names = machine.names(&format!("/sys/class/infiniband/{device}/ports"));
+        names
+            .into_iter()
+            .map(|port| Port::read(machine, device, &port))
+    });
+    ports.any(|port| port.lid.is_some_and(|lid| lid != 0) && port.lid == port.sm_lid)
+}
+
+struct Port {
+    name: String,
+    /// Such as `ACTIVE`.
+    state: String,
+    link: String,
+    lid: Option<u16>,
+    sm_lid: Option<u16>,
+}
+
+impl Port {
+    fn read(machine: &Machine, device: &str, port: &str) -> Self {
+        let text = |name: &str| {
+            machine.text(&format!(
+                "/sys/class/infiniband/{device}/ports/{port}/{name}"
+            ))
+        };
+        let lid = |name: &str| {
+            let text = text(name)?;
+            u16::from_str_radix(text.strip_prefix("0x")?, 16).ok()
+        };
+        // As in `4: ACTIVE`.
+        let state = text("state").unwrap_or_default();
+        let state = state.rsplit(' ').next().unwrap_or_default().to_owned();
+        Self {
+            name: format!("{device} port {port}"),
+            state,
+            link: text("link_layer").unwrap_or_default(),
+            lid: lid("lid"),
+            sm_lid: lid("sm_lid"),
+        }
+    }
+
+    fn judged(&self) -> Finding {
+        let Self { name, state, .. } = self;
+        if self.link == "Ethernet" {
+            return Finding::warning(
+                "ports",
+                format!("{name} is Ethernet (RoCE)"),
+                "RoCE has no SA; serve on a port of link layer InfiniBand",
+            );
+        }
+        match (state.as_str(), self.lid, self.sm_lid) {
+            ("ACTIVE", Some(lid), Some(sm)) if lid != 0 && sm != 0 => {
+                let own = if lid == sm {
+                    ", which is this port"
+                } else {
+                    ""
+                };
+                Finding::ok(
+                    "ports",
+                    format!("{name} is ACTIVE, LID {lid}, the SM's LID is {sm}{own}"),
+                )
+            }
+            ("ACTIVE", ..) => Finding::problem(
+                "ports",
+                format!("{name} is ACTIVE but knows no SM"),
+                "see that an SM is master on this subnet (sminfo)",
+            ),
+            ("INIT" | "ARMED", ..) => Finding::problem(
+                "ports",
+                format!("{name} is {state}: it is wired, and no SM has brought it up"),
+                "start an SM on this subnet, and look at its log",
+            ),
+            ("DOWN", ..) => Finding::warning(
+                "ports",
+                format!("{name} is DOWN"),
+                "look at the cable and the port at its other end",
+            ),
+            _ => Finding::warning(
+                "ports",
+                format!("{name} does not say its state"),
+                "look at the driver's messages (dmesg)",
+            ),
+        }
+    }
+}

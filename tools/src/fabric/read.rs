@@ -1,0 +1,144 @@
+//! `sapphire fabric read`: the fabric of a running SA, as files.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use serde_json::json;
+use sm_control::config::{SaSource, SaTransport};
+use sm_control::fabric::options::OpenSmOptions;
+use sm_control::live::{Live, LiveError, PortAsk, Wants, write};
+
+use crate::failure::{Failure, Outcome};
+use crate::inputs::{or_fail, warn};
+use crate::json;
+
+#[derive(Debug, Args)]
+pub(crate) struct Read {
+    /// How to reach the SA: ibsim:NODE (with IBSIM_SOCKNAME), umad, umad:DEVICE or
+    /// umad:DEVICE:PORT
+    #[arg(long, value_name = "VIA", default_value = "umad", value_parser = transport)]
+    via: SaTransport,
+    /// LID of the SA [default: what the SM wrote into the port]
+    #[arg(long, value_name = "LID", value_parser = clap::value_parser!(u16).range(1..0xc000))]
+    sa_lid: Option<u16>,
+    /// Wait so long for each table, each time. Units: ms
+    #[arg(long, value_name = "MS", default_value_t = 3000, value_parser = clap::value_parser!(u32).range(1..))]
+    timeout: u32,
+    /// Tries after the first
+    #[arg(long, value_name = "N", default_value_t = 2)]
+    retries: u32,
+    /// opensm.conf of the SM, for sa_key (P_Key tables) and qos (SL2VL tables)
+    #[arg(long, value_name = "FILE")]
+    opensm_conf: Option<PathBuf>,
+    /// Directory for opensm-subnet.lst, opensm-lfts.dump and so on; made when missing
+    #[arg(short, long, value_name = "DIR")]
+    output: PathBuf,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+fn transport(text: &str) -> Result<SaTransport, String> {
+    let umad = |device: Option<&str>, port| SaTransport::Umad {
+        device: device.map(str::to_owned),
+        port,
+    };
+    match text.split(':').collect::<Vec<_>>().as_slice() {
+        ["ibsim", node] => Ok(SaTransport::Ibsim {
+            node: (*node).to_owned(),
+            sockname: None,
+        }),
+        ["umad"] => Ok(umad(None, None)),
+        ["umad", device] => Ok(umad(Some(device), None)),
+        ["umad", device, port] => {
+            let port = port.parse();
+            let port = port.map_err(|_| "expected a port number at the end".to_owned())?;
+            Ok(umad(Some(device), Some(port)))
+        }
+        _ => Err("expected ibsim:NODE, umad, umad:DEVICE or umad:DEVICE:PORT".to_owned()),
+    }
+}
+
+pub(crate) fn run(verb: &Read) -> Outcome {
+    let source = SaSource {
+        sa_lid: verb.sa_lid,
+        timeout_ms: verb.timeout,
+        retries: verb.retries,
+        ..SaSource::over(verb.via.clone())
+    };
+    let wants = wants(verb)?;
+    let mut ask = PortAsk::open(&source).map_err(unreachable)?;
+    let live = Live::read(&mut ask, &wants).map_err(|error| match error {
+        LiveError::Ask(error) => unreachable(error),
+        LiveError::Incomplete(_) | LiveError::Unsettled { .. } => {
+            Failure::Refused(format!("{}: {error}", live_name(&source)))
+        }
+        other => Failure::failed(other),
+    })?;
+    warn(live.notes());
+    let written = or_fail(write(&live, &verb.output))?;
+    report(verb, &live, &written)
+}
+
+/// What `opensm.conf` says of the key and of QoS.
+fn wants(verb: &Read) -> Outcome<Wants> {
+    let Some(path) = &verb.opensm_conf else {
+        return Ok(Wants::default());
+    };
+    let bytes = or_fail(sm_control::fabric::xz::read(path))?;
+    let options = OpenSmOptions::parse(&bytes).map_err(|error| {
+        let (line, column) = (error.at.line, error.at.column);
+        Failure::failed(format!(
+            "{}:{line}:{column}: {}",
+            path.display(),
+            error.problem
+        ))
+    })?;
+    Ok(Wants {
+        sa_key: options.sa_key,
+        qos: options.qos_given.then_some(options.qos),
+    })
+}
+
+fn report(verb: &Read, live: &Live, written: &[&str]) -> Outcome {
+    let (records, output) = (live.records(), verb.output.display());
+    let switches = records.switches.len();
+    let ends = records.nodes.len() - switches;
+    let links = records.links.len() / 2;
+    let out = output.to_string();
+    if verb.json {
+        return json::print(&json!({
+            "sa": live.whom(),
+            "switches": switches,
+            "ports": ends,
+            "links": links,
+            "lmc": live.lmc().get(),
+            "qos": live.qos(),
+            "aliases": live.aliases().len(),
+            "pkey_tables": records.pkeys.is_some(),
+            "out": out,
+            "files": written,
+        }));
+    }
+    println!(
+        "{out}: {switches} switches, {ends} CA and router ports, {links} links of {}: {}",
+        live.whom(),
+        written.join(", ")
+    );
+    // Of these formats LMC is the one thing that has an option of its own.
+    if live.lmc().get() > 0 {
+        println!("give --lmc {} with these files", live.lmc().get());
+    }
+    Ok(())
+}
+
+fn live_name(source: &SaSource) -> String {
+    match source.sa_lid {
+        Some(lid) => format!("the SA at LID {lid}"),
+        None => "the SA".to_owned(),
+    }
+}
+
+fn unreachable(error: impl std::fmt::Display) -> Failure {
+    Failure::Unreachable(error.to_string())
+}
