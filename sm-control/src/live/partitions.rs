@@ -71,7 +71,7 @@ pub(super) fn in_words(keys: &BTreeMap<Guid, BTreeSet<u16>>) -> String {
     text
 }
 
-/// The configuration of [`in_words`]. None where every port is a full member of the default
+/// The configuration of `in_words`. None where every port is a full member of the default
 /// partition and of no other, as without a file. Errors: in words; not all that tables can hold can
 /// be said.
 pub fn given_partitions(
