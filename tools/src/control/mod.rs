@@ -16,7 +16,7 @@ use crate::json;
 /// Where a daemon is asked.
 #[derive(Debug, Args)]
 pub(crate) struct Control {
-    /// Control socket of the daemon: path of its [control] section
+    /// Control socket of the daemon: path of its `[control]` section
     #[arg(long, value_name = "PATH", default_value = DEFAULT)]
     control: PathBuf,
     /// Wait so long for the answer. Units: seconds
