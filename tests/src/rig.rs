@@ -5,7 +5,7 @@
 //! test fails. Standard library only: crates below this one include the file by path.
 
 use std::fs::{self, File};
-use std::io::{self, Read};
+use std::io::{self, Read, Write as _};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::path::{Path, PathBuf};
@@ -46,11 +46,29 @@ impl Fabric {
 
     /// Starts ibsim on the text of a net file and waits until it takes clients.
     pub fn start(net: &str) -> io::Result<Self> {
+        Self::begin(net, None)
+    }
+
+    /// The same with a console, for links that go and come.
+    pub fn with_console(net: &str) -> io::Result<(Self, Console)> {
+        let scratch = Scratch::new()?;
+        let path = scratch.path().join("console");
+        let made = Command::new("mkfifo").arg(&path).status()?;
+        if !made.success() {
+            return Err(io::Error::other("mkfifo failed"));
+        }
+        // Open both ways: without a writer ibsim would read the end of the file again and again.
+        let console = File::options().read(true).write(true).open(&path)?;
+        let fabric = Self::begin(net, Some(console.try_clone()?))?;
+        Ok((fabric, Console(console)))
+    }
+
+    fn begin(net: &str, console: Option<File>) -> io::Result<Self> {
         let scratch = Scratch::new()?;
         fs::write(scratch.path().join("net"), net)?;
         let base = format!("sapphire-{}", scratch.name());
         Ok(Self {
-            ibsim: simulate(&base, scratch.path())?,
+            ibsim: simulate(&base, scratch.path(), console)?,
             scratch,
             base,
         })
@@ -59,7 +77,7 @@ impl Fabric {
     /// Ends ibsim and starts another one on the same net file and under the same name.
     pub fn restart(&mut self) -> io::Result<()> {
         self.ibsim.stop();
-        self.ibsim = simulate(&self.base, self.scratch.path())?;
+        self.ibsim = simulate(&self.base, self.scratch.path(), None)?;
         Ok(())
     }
 
@@ -139,6 +157,17 @@ impl Fabric {
             "saquery {arguments:?}: {}: {said}",
             output.status
         )))
+    }
+}
+
+/// ibsim's console.
+#[derive(Debug)]
+pub struct Console(File);
+
+impl Console {
+    /// One command, such as `Unlink "S0"[3]`.
+    pub fn say(&mut self, command: &str) -> io::Result<()> {
+        writeln!(self.0, "{command}")
     }
 }
 
@@ -233,13 +262,17 @@ fn field(line: &str) -> Option<(&str, &str)> {
 }
 
 /// Starts ibsim on the file `net` of a directory and waits until it takes clients.
-fn simulate(base: &str, dir: &Path) -> io::Result<Process> {
+fn simulate(base: &str, dir: &Path, console: Option<File>) -> io::Result<Process> {
     let mut command = Command::new(program("ibsim")?);
+    if console.is_none() {
+        command.arg("-n");
+    }
     command
-        .args(["-n", "-s"])
+        .args(["-s"])
         .arg(dir.join("net"))
         .env("IBSIM_SOCKNAME", base);
-    let mut ibsim = Process::spawn("ibsim", &mut command, dir)?;
+    let stdin = console.map_or_else(Stdio::null, Stdio::from);
+    let mut ibsim = Process::spawn_on("ibsim", &mut command, dir, stdin)?;
     let listens = || {
         ibsim.check()?;
         Ok(connects(&format!("{base}:ctl")))
@@ -259,12 +292,18 @@ pub struct Process {
 impl Process {
     /// Starts `command`; what it prints goes to a file in `dir`.
     pub fn spawn(name: &'static str, command: &mut Command, dir: &Path) -> io::Result<Self> {
+        Self::spawn_on(name, command, dir, Stdio::null())
+    }
+
+    fn spawn_on(
+        name: &'static str,
+        command: &mut Command,
+        dir: &Path,
+        stdin: Stdio,
+    ) -> io::Result<Self> {
         let output = dir.join(format!("{name}.{}.out", serial()));
         let file = File::create(&output)?;
-        command
-            .stdin(Stdio::null())
-            .stdout(file.try_clone()?)
-            .stderr(file);
+        command.stdin(stdin).stdout(file.try_clone()?).stderr(file);
         Ok(Self {
             name,
             child: command.spawn()?,

@@ -15,7 +15,7 @@ use crate::pipeline::When;
 const LONGEST_SETTLE: u32 = 20;
 
 /// How often watched files are looked at.
-const WATCH: Duration = Duration::from_millis(50);
+const WATCH: Duration = Duration::from_millis(20);
 
 /// Pause after a reading that failed.
 const RETRY: Duration = Duration::from_millis(250);
