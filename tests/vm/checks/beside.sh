@@ -85,10 +85,7 @@ check "and seen through the daemon" ours shown mcmr ff12::4:77
 check "a service is handled by OpenSM" serve
 check "and seen through the daemon" ours shown sr sapphire-test
 
-# names of the lists
-host=$(lid "$first") other=$(lid "$second") guid=$(guid "$first") nobody=999
-sw=$(saquery -C "$client" -P 1 SWIR | awk -F. '/LID/ { print $NF; exit }')
-ask_lists sapphire.txt "$client" "$here/saquery.list"
+ask_lists sapphire.txt "$client" <(tables_of "$here/saquery.list")
 
 restart_daemon() { kill -9 "$daemon"; start_beside; }
 steady "kill -9 of the daemon" restart_daemon
@@ -103,5 +100,5 @@ check "IPoIB still pings" ipoib_ping
 kill "$daemon"
 wait "$daemon"
 check "without the daemon OpenSM answers" until_true 10 saquery -C "$client" -P 1 -c
-ask_lists opensm.txt "$client" "$here/saquery.list"
+ask_lists opensm.txt "$client" <(tables_of "$here/saquery.list")
 exit $fails

@@ -58,13 +58,10 @@ told() { saquery -C "$client" -P 1 -c >told.out.log 2>&1; }
 check "saquery is answered" told
 check "by the daemon" test "$(received "$standby" "$second")" -gt "$before"
 
-host=$(lid "$client") other=$(lid "$other") guid=$(guid "$client") nobody=999
-sw=$(saquery -C "$client" -P 1 SWIR | awk -F. '/LID/ { print $NF; exit }')
-lists() { grep -xE "NR|PIR|LR|PR|SWIR|LFTR|GIR|SMIR|-D" "$here/saquery.list"; }
-ask_lists sapphire.txt "$client" <(lists)
+ask_lists sapphire.txt "$client" <(tables_of "$here/saquery.list")
 kill "$second"
 wait "$second"
 check "without it OpenSM answers" until_true 10 saquery -C "$client" -P 1 -c
-ask_lists opensm.txt "$client" <(lists)
+ask_lists opensm.txt "$client" <(tables_of "$here/saquery.list")
 [ $fails = 0 ] || tail -n 30 daemon-*/sapphired.log
 exit $fails

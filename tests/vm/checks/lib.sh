@@ -54,6 +54,10 @@ ask_lists() { # FILE DEVICE lists...
 	done >"/out/$to"
 }
 
+# Of saquery.list the tables, which take the place of all of it where the question
+# is only who answers.
+tables_of() { grep -xE 'NR|PIR|LR|PR|SWIR|LFTR|GIR|SMIR|-D' "$1"; }
+
 # What OpenSM was given for an option.
 opensm_option() {
 	local word last=
