@@ -46,7 +46,7 @@ impl Fabric {
 
     /// Starts ibsim on the text of a net file and waits until it takes clients.
     pub fn start(net: &str) -> io::Result<Self> {
-        Self::begin(net, None)
+        Self::begin(Scratch::new()?, net, None)
     }
 
     /// The same with a console, for links that go and come.
@@ -59,12 +59,11 @@ impl Fabric {
         }
         // Open both ways: without a writer ibsim would read the end of the file again and again.
         let console = File::options().read(true).write(true).open(&path)?;
-        let fabric = Self::begin(net, Some(console.try_clone()?))?;
+        let fabric = Self::begin(scratch, net, Some(console.try_clone()?))?;
         Ok((fabric, Console(console)))
     }
 
-    fn begin(net: &str, console: Option<File>) -> io::Result<Self> {
-        let scratch = Scratch::new()?;
+    fn begin(scratch: Scratch, net: &str, console: Option<File>) -> io::Result<Self> {
         fs::write(scratch.path().join("net"), net)?;
         let base = format!("sapphire-{}", scratch.name());
         Ok(Self {

@@ -110,6 +110,18 @@ impl Left {
         lines.flat_map(|line| [line, "\n"]).collect()
     }
 
+    /// The same, which must be `count` checks.
+    pub(super) fn all_passed(&self, count: usize) -> Result<String> {
+        let passed = self.passed();
+        let found = passed.lines().count();
+        ensure!(
+            found == count,
+            "{found} of {count} checks:\n{}",
+            self.printed
+        );
+        Ok(passed)
+    }
+
     /// The number in the line `result NAME NUMBER`.
     pub(super) fn result(&self, name: &str) -> Result<u64> {
         let results = self.printed.lines().filter_map(|line| {

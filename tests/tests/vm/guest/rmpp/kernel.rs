@@ -91,7 +91,16 @@ fn ask_all(client: &str, to: Destination) -> Result<()> {
 }
 
 fn serve(umad: &Umad, stop: &AtomicBool) -> Result<()> {
-    let (mut port, mut replies) = (umad.worker()?, umad.reply_port());
+    serve_tables(umad, Box::new(umad.reply_port()), stop)
+}
+
+/// Answers requests by as many records as they ask for, until told to stop.
+pub(in crate::guest) fn serve_tables(
+    umad: &Umad,
+    mut replies: Box<dyn ReplyPort>,
+    stop: &AtomicBool,
+) -> Result<()> {
+    let mut port = umad.worker()?;
     while !stop.load(Ordering::Relaxed) {
         umad.wait_readable(Duration::from_millis(20))?;
         let asked = port.recv()?.to_vec();

@@ -1,6 +1,6 @@
 //! Our RMPP against the kernel's, both ways, also where the way between them is bad.
 
-mod kernel;
+pub(super) mod kernel;
 mod receive;
 pub(super) mod records;
 mod serve;

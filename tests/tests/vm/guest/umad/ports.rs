@@ -5,14 +5,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
+use sa_fastpath::port::ReplyPort;
 use sa_fastpath::port::umad::{
     ClientPort, Destination, Patience, PortStats, Reply, Trouble, Umad, UmadClient,
 };
-use sa_fastpath::port::{MadPort, ReplyPort, Verdict};
-use sa_wire::sa::{DATA_OFFSET, SaMad};
 use sa_wire::umad::MAD_SIZE;
 
-use super::super::rmpp::records::{RECORD, asked_for, expect_records, fill, reply_head, request};
+use super::super::rmpp::kernel::serve_tables;
+use super::super::rmpp::records::{expect_records, request};
 use super::asker::{flood, path};
 use super::daemon::one;
 use super::responder::{Responder, Way, open, options};
@@ -60,7 +60,7 @@ fn duplicates(server: &str, client: &str, to: Destination) -> Result<()> {
     let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let (given, stats) = slow_lane(&umad);
-        let serving = scope.spawn(|| tables(&umad, given, &stop));
+        let serving = scope.spawn(|| serve_tables(&umad, given, &stop));
         let asked = ask_again(client, to);
         stop.store(true, Ordering::Relaxed);
         let served = serving.join().ok().context("the server panicked")?;
@@ -81,26 +81,6 @@ fn slow_lane(umad: &Umad) -> (Box<dyn ReplyPort>, Option<Arc<PortStats>>) {
     let replies = umad.reply_port();
     let stats = replies.stats();
     (Box::new(replies), stats)
-}
-
-fn tables(umad: &Umad, mut replies: Box<dyn ReplyPort>, stop: &AtomicBool) -> Result<()> {
-    let mut port = umad.worker()?;
-    while !stop.load(Ordering::Relaxed) {
-        umad.wait_readable(Duration::from_millis(20))?;
-        let asked = port.recv()?.to_vec();
-        for slot in &asked {
-            let mut reply = reply_head(&slot.mad)[..DATA_OFFSET].to_vec();
-            let count = usize::try_from(asked_for(SaMad::from_bytes(&slot.mad)))?;
-            reply.resize(reply.len() + count * RECORD, 0);
-            let records = reply[DATA_OFFSET..].chunks_exact_mut(RECORD);
-            (0..)
-                .zip(records)
-                .for_each(|(number, record)| fill(number, record));
-            replies.reply(slot, &reply)?;
-        }
-        port.send(&vec![Verdict::Punted; asked.len()])?;
-    }
-    Ok(())
 }
 
 fn ask_again(client: &str, to: Destination) -> Result<()> {
