@@ -214,9 +214,6 @@ fn attach_umad(
 
 /// What would only show in the worker's thread. Errors: why the port cannot be served.
 fn check_first(umad: &umad::Umad, way: UmadWay) -> Result<(), Failure> {
-    if way.io_uring != IoUring::Off && cfg!(not(feature = "uring")) {
-        return Err("io_uring = true, but this build lacks the feature `uring`".into());
-    }
     if way.io_uring != IoUring::Off && umad.is_simulated() {
         return Err(umad::UmadError::Simulated.into());
     }

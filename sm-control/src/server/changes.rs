@@ -49,7 +49,9 @@ impl Server<'_> {
         } else {
             HEARTBEAT
         };
-        self.due.as_ref().map_or(look, |due| left(due).min(look))
+        // What waits for OpenSM is not worth a look before the next one.
+        let due = self.due.as_ref().filter(|_| self.can_load());
+        due.map_or(look, |due| left(due).min(look))
     }
 
     /// The sources are to be read soon.

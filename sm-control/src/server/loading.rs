@@ -124,7 +124,6 @@ impl Server<'_> {
         self.pass_on(&snapshot);
         let epoch = self.publish(parts, snapshot);
         info!(%epoch, cause, "{summary}");
-        self.last_failure = None;
         self.loaded = true;
         self.board.loaded();
         self.remember();

@@ -345,6 +345,8 @@ impl<'a> Server<'a> {
                 recv(changes) -> change => {
                     if let Ok(change) = change {
                         self.note(&change);
+                        // While changes come one after the other there is no heartbeat.
+                        self.follow_changes();
                     }
                 }
                 recv(commands) -> command => {
