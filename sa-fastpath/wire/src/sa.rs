@@ -137,6 +137,8 @@ impl AttributeId {
     pub const SERVICE_ASSOCIATION_RECORD: Self = Self(0x003b);
     /// InformInfoRecord.
     pub const INFORM_INFO_RECORD: Self = Self(0x00f3);
+    /// What this SA answers from, an attribute of our own; see [`crate::served`].
+    pub const SERVED_SNAPSHOT: Self = Self(0xff51);
 
     /// The number, host order.
     pub const fn get(self) -> u16 {
@@ -168,6 +170,7 @@ impl AttributeId {
             Self::MULTI_PATH_RECORD => "MultiPathRecord",
             Self::SERVICE_ASSOCIATION_RECORD => "ServiceAssociationRecord",
             Self::INFORM_INFO_RECORD => "InformInfoRecord",
+            Self::SERVED_SNAPSHOT => "ServedSnapshot",
             _ => return None,
         })
     }
