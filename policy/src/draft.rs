@@ -2,7 +2,7 @@
 
 use crate::diagnostics::Diagnostics;
 use crate::error::{Error, Problem, Span, Spanned};
-use crate::model::{Group, Level, RuleOrigin, Setup};
+use crate::model::{FlowLabels, Group, Level, ReservedSl, RuleOrigin, Setup};
 use crate::ranges::Ranges;
 use crate::text::{MAX_LEVELS, MAX_RANGES, MAX_RULES};
 
@@ -17,6 +17,9 @@ pub(crate) struct Draft {
     /// The last `default` line in `qos-ulps`.
     pub(crate) ulp_default: Option<Spanned<u8>>,
     pub(crate) setup: Setup,
+    pub(crate) reserved_sls: Vec<ReservedSl>,
+    /// What only this product reads, by its keyword.
+    pub(crate) extensions: Vec<Spanned<&'static str>>,
     pub(crate) diagnostics: Diagnostics,
     ranges: usize,
 }
@@ -32,6 +35,7 @@ pub(crate) struct DraftRule {
     pub(crate) service_id: Option<Spanned<Ranges>>,
     pub(crate) pkey: Option<Spanned<Ranges>>,
     pub(crate) level: DraftLevel,
+    pub(crate) flow_label: Option<Spanned<FlowLabels>>,
     pub(crate) origin: RuleOrigin,
     pub(crate) span: Span,
 }

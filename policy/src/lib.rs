@@ -18,6 +18,7 @@ mod draft;
 pub mod error;
 pub mod explain;
 pub mod facts;
+mod flow_label;
 pub mod groups;
 pub mod interpret;
 mod link;
@@ -29,10 +30,12 @@ pub mod options;
 pub mod partitions;
 mod problem;
 pub mod ranges;
+mod reserved;
 mod rfc;
 pub mod semantics;
 mod setup;
 pub mod text;
+pub mod ulps;
 mod words;
 
 pub use compile::{check, compile};
@@ -50,3 +53,4 @@ pub use partitions::{Membership, PartitionOptions, Partitions, PartitionsConfig}
 pub use ranges::Ranges;
 pub use semantics::{Echo, ScopePrecedence, Semantics, ServiceIdEncoding};
 pub use text::{decode, parse};
+pub use ulps::UlpNames;

@@ -24,6 +24,8 @@ pub(crate) fn link(
         ulp_default,
         mut setup,
         mut diagnostics,
+        reserved_sls,
+        mut extensions,
         ..
     } = draft;
     let mut linker = Linker {
@@ -48,6 +50,7 @@ pub(crate) fn link(
         .map(|rule| linker.rule(rule))
         .collect::<Result<_, _>>()?;
     linker.add_groups_of_scopes(&setup);
+    extensions.sort_by_key(|extension| extension.span.offset);
     let remarks = dialect.is_rfc().then_some(&mut diagnostics);
     setup::check(&mut setup, &linker.groups, remarks);
     Ok(Policy {
@@ -59,6 +62,9 @@ pub(crate) fn link(
         default_level,
         setup,
         diagnostics: diagnostics.into_list(),
+        reserved_sls,
+        extensions,
+        ulp_names: options.ulp_names.clone(),
     })
 }
 
@@ -181,6 +187,7 @@ impl Linker {
             service_id: draft.service_id,
             pkey: draft.pkey,
             level,
+            flow_label: draft.flow_label,
             origin: draft.origin,
             span: draft.span,
         })

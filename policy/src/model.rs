@@ -13,6 +13,8 @@ use crate::error::{Span, Spanned};
 use crate::ranges::Ranges;
 pub use crate::semantics::{Echo, ScopePrecedence, Semantics, ServiceIdEncoding};
 pub use crate::setup::{Setup, Skipped, Sl2VlScope, VlArbScope};
+use crate::ulps::UlpNames;
+pub use sa_snapshot::model::FlowLabels;
 
 /// A policy whose references have been found: every index is in range.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,6 +35,23 @@ pub struct Policy {
     pub setup: Setup,
     /// What is wrong with parts of it. Shape: in the order of the file; none in OpenSM's dialect.
     pub diagnostics: Vec<Diagnostic>,
+    /// SLs that no level may give.
+    pub reserved_sls: Vec<ReservedSl>,
+    /// What neither OpenSM nor the RFCs have, by its keyword. Shape: in the order of the file.
+    pub extensions: Vec<Spanned<&'static str>>,
+    /// The names that services are called by.
+    pub ulp_names: UlpNames,
+}
+
+/// `reserved-sl`: SLs kept for something that does not ask the SA.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReservedSl {
+    /// Which. Shape: up to 15.
+    pub sls: Ranges,
+    /// For what. Shape: lower case.
+    pub name: String,
+    /// The values.
+    pub span: Span,
 }
 
 /// Place of a group.
@@ -166,6 +185,8 @@ pub struct Level {
     pub tclass: Option<Spanned<u8>>,
     /// P_Key bases that paths may have; none for any.
     pub pkeys: Option<Spanned<Ranges>>,
+    /// Flow labels of its paths; an extension of this product. See [`Policy::flow_labels`].
+    pub flow_label: Option<Spanned<FlowLabels>>,
     /// Where it comes from.
     pub origin: Origin,
     /// The whole block.
@@ -238,6 +259,7 @@ impl Level {
             path_bits: None,
             tclass: None,
             pkeys: None,
+            flow_label: None,
             origin,
             span,
         }
@@ -263,6 +285,8 @@ pub struct Rule {
     pub pkey: Option<Spanned<Ranges>>,
     /// The level it gives.
     pub level: Spanned<LevelIx>,
+    /// Flow labels of its paths, in place of its level's; an extension of this product.
+    pub flow_label: Option<Spanned<FlowLabels>>,
     /// Where it comes from.
     pub origin: RuleOrigin,
     /// The whole block.
@@ -290,6 +314,14 @@ impl Policy {
     /// The level at this place.
     pub fn level(&self, at: LevelIx) -> &Level {
         &self.levels[usize::from(at.0)]
+    }
+
+    /// Flow labels of paths that get this level by this rule, or by default: the rule's own, else
+    /// the level's, else none.
+    pub fn flow_labels(&self, rule: Option<RuleIx>, level: LevelIx) -> FlowLabels {
+        let own = rule.and_then(|rule| self.rule(rule).flow_label);
+        let given = own.or_else(|| self.level(level).flow_label);
+        given.map_or(FlowLabels::None, |labels| labels.value)
     }
 
     /// The rule at this place.

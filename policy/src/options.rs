@@ -4,10 +4,11 @@ use crate::dialect::Dialect;
 use crate::error::Error;
 use crate::model::Policy;
 use crate::semantics::{Echo, ScopePrecedence, Semantics, ServiceIdEncoding};
+use crate::ulps::UlpNames;
 use crate::{rfc, text};
 
 /// What the file itself does not say.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParseOptions {
     /// The largest rate code accepted in `rate-limit`: 22 in OpenSM 3.3.23, 24 in 3.3.24.
     pub max_rate_code: u8,
@@ -21,6 +22,10 @@ pub struct ParseOptions {
     pub echo: Option<Echo>,
     /// RFC dialects: a name that no group has means the members of the partition of that name.
     pub partitions_as_groups: bool,
+    /// Read what neither OpenSM nor the RFCs have: services by name, `ulp`, `reserved-sl`.
+    pub extensions: bool,
+    /// Names that services may be called by.
+    pub ulp_names: UlpNames,
 }
 
 impl ParseOptions {
@@ -48,6 +53,8 @@ impl Default for ParseOptions {
             service_id_encoding: None,
             echo: None,
             partitions_as_groups: false,
+            extensions: true,
+            ulp_names: UlpNames::default(),
         }
     }
 }

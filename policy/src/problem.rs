@@ -2,6 +2,8 @@
 
 use thiserror::Error;
 
+use crate::ulps::UlpProblem;
+
 /// What is wrong.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
@@ -156,6 +158,9 @@ pub enum Problem {
         /// How many ports are full members.
         full: usize,
     },
+    /// A service by name that makes no sense.
+    #[error(transparent)]
+    Service(UlpProblem),
     /// More different values of one criterion than the match tables can hold.
     #[error("the rules tell more than {limit} kinds of {dimension} apart")]
     TooManyClasses {

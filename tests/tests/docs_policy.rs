@@ -42,7 +42,7 @@ fn examples_are_read_as_what_they_are() {
         assert!(errors.is_empty(), "{errors:#?}\n{text}");
         read += 1;
     }
-    assert_eq!(read, 5);
+    assert_eq!(read, 6);
 }
 
 #[test]

@@ -10,7 +10,7 @@ use sa_snapshot::model::{PolicySemantics, PolicyTables, QosLevelRow, RuleRow, Un
 use crate::error::{Error, Problem};
 use crate::facts::PortFacts;
 use crate::groups::GroupResolver;
-use crate::model::{Level, Policy, Rule, RuleOrigin};
+use crate::model::{FlowLabels, Level, Policy, Rule, RuleIx, RuleOrigin};
 use crate::partitions::Partitions;
 use crate::ranges::Ranges;
 use crate::semantics::{Echo, ServiceIdEncoding};
@@ -57,8 +57,17 @@ pub fn compile(
         tclass: values::array("traffic class", rules, tclass, TCLASSES)?,
         pkey: values::array("P_Key", rules, pkey, PKEY_BASES)?,
         service_id: values::intervals("service id", rules, service_id)?,
+        flow_labels: flow_labels(policy),
         semantics: semantics(policy),
     })
+}
+
+/// By rule, behind them the default level's.
+fn flow_labels(policy: &Policy) -> Vec<FlowLabels> {
+    let rules = (0..).map(RuleIx).zip(&policy.rules);
+    let of_rules = rules.map(|(at, rule)| policy.flow_labels(Some(at), rule.level.value));
+    let of_default = policy.flow_labels(None, policy.default_level);
+    of_rules.chain([of_default]).collect()
 }
 
 /// What OpenSM checks against the fabric when it loads a policy.

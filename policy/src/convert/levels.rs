@@ -4,8 +4,8 @@ use super::names::LevelName;
 use super::script::{Block, Form};
 use super::{LossKind, Writer};
 use crate::dialect::Dialect;
-use crate::error::Span;
-use crate::model::Level;
+use crate::error::{Span, Spanned};
+use crate::model::{FlowLabels, Level};
 
 impl Writer<'_> {
     /// The section.
@@ -19,6 +19,10 @@ impl Writer<'_> {
             }
         }
         self.names.levels = names;
+        for reserved in &policy.reserved_sls {
+            let words = format!("reserved-sl for {} is left out", reserved.name);
+            self.lose(reserved.span, LossKind::LeftOut, words);
+        }
         section.unless_empty()
     }
 
@@ -42,6 +46,7 @@ impl Writer<'_> {
         self.packet_life(&mut block, level);
         self.path_bits(&mut block, level);
         self.pkeys(&mut block, level);
+        self.flow_label(&mut block, level.flow_label);
         block
     }
 
@@ -93,6 +98,16 @@ impl Writer<'_> {
         match self.to {
             Dialect::OpenSm => block.ranges("pkey", Some(bases), Form::Hexadecimal),
             _ => self.left_out(bases.span, level, "pkey"),
+        }
+    }
+
+    /// Every dialect has it, as an extension.
+    pub(super) fn flow_label(&mut self, block: &mut Block, labels: Option<Spanned<FlowLabels>>) {
+        let Some(labels) = labels else { return };
+        block.plain("flow-label", *labels);
+        if self.to == Dialect::OpenSm && self.is_foreign() {
+            let words = "flow-label is read by this product only: OpenSM refuses the file";
+            self.lose(labels.span, LossKind::WithoutEffect, words);
         }
     }
 

@@ -66,6 +66,7 @@ impl Writer<'_> {
         block.ranges(service, ranges(&rule.service_id), Form::Hexadecimal);
         block.ranges("pkey", ranges(&rule.pkey), Form::Hexadecimal);
         self.level_reference(&mut block, usize::from(rule.level.0));
+        self.flow_label(&mut block, rule.flow_label);
         block
     }
 

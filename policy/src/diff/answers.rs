@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::kinds::{PortKinds, RuleSet, Satisfied, ValueKind, port_kinds, value_kinds};
-use super::offer;
+use super::offer_with;
 use crate::error::Error;
 use crate::facts::PortFacts;
 use crate::interpret::Query;
-use crate::model::{LevelIx, Policy, Rule, RuleIx};
+use crate::model::{FlowLabels, LevelIx, Policy, Rule, RuleIx};
 use crate::partitions::Partitions;
 
 /// What changes for pairs of different ports, source and destination named by the request.
@@ -35,6 +35,8 @@ pub struct Transition {
     pub old: LevelIx,
     /// In the new policy.
     pub new: LevelIx,
+    /// Flow labels in the old and in the new policy, those of rules that have their own included.
+    pub labels: (FlowLabels, FlowLabels),
     /// Ordered pairs of ports to which it happens for some request.
     pub pairs: u64,
     /// One of them.
@@ -281,18 +283,26 @@ fn request([class, tclass, service, pkey]: [&ValueKind; 4]) -> Request {
     }
 }
 
+/// A level, and the flow labels of who gets it.
+type Got = (LevelIx, FlowLabels);
+
 /// What was found so far.
 struct Changes<'a> {
     policies: (&'a Policy, &'a Policy),
-    /// What each level gives, in words.
+    /// What each level gives but for flow labels, in words.
     offers: (Vec<String>, Vec<String>),
     changed: u64,
-    transitions: BTreeMap<(LevelIx, LevelIx), Transition>,
+    transitions: BTreeMap<(Got, Got), Transition>,
 }
 
 impl<'a> Changes<'a> {
     fn new(policies: (&'a Policy, &'a Policy)) -> Self {
-        let offers = |policy: &Policy| policy.levels.iter().map(offer).collect();
+        let offers = |policy: &Policy| {
+            let levels = policy.levels.iter();
+            levels
+                .map(|level| offer_with(level, FlowLabels::None))
+                .collect()
+        };
         Self {
             policies,
             offers: (offers(policies.0), offers(policies.1)),
@@ -306,11 +316,11 @@ impl<'a> Changes<'a> {
         for request in requests {
             let old = first_of_both(&ends.old, &request.rules.old);
             let new = first_of_both(&ends.new, &request.rules.new);
-            let levels = (level(self.policies.0, old), level(self.policies.1, new));
-            if self.give_the_same(levels) || seen.contains(&levels) {
+            let got = (got(self.policies.0, old), got(self.policies.1, new));
+            if self.is_the_same(got) || seen.contains(&got) {
                 continue;
             }
-            seen.push(levels);
+            seen.push(got);
             let found = Example {
                 query: Query {
                     source: pair.example.0,
@@ -320,9 +330,10 @@ impl<'a> Changes<'a> {
                 old,
                 new,
             };
-            let transition = self.transitions.entry(levels).or_insert(Transition {
-                old: levels.0,
-                new: levels.1,
+            let transition = self.transitions.entry(got).or_insert(Transition {
+                old: got.0.0,
+                new: got.1.0,
+                labels: (got.0.1, got.1.1),
                 pairs: 0,
                 example: found,
             });
@@ -333,8 +344,12 @@ impl<'a> Changes<'a> {
         }
     }
 
-    fn give_the_same(&self, (old, new): (LevelIx, LevelIx)) -> bool {
-        self.offers.0[usize::from(old.0)] == self.offers.1[usize::from(new.0)]
+    fn is_the_same(&self, ((old, old_labels), (new, new_labels)): (Got, Got)) -> bool {
+        let offers = (
+            &self.offers.0[usize::from(old.0)],
+            &self.offers.1[usize::from(new.0)],
+        );
+        offers.0 == offers.1 && old_labels == new_labels
     }
 
     fn into_transitions(self) -> Vec<Transition> {
@@ -352,6 +367,7 @@ fn first_of_both(one: &RuleSet, other: &RuleSet) -> Option<RuleIx> {
     u16::try_from(rule).ok().map(RuleIx)
 }
 
-fn level(policy: &Policy, rule: Option<RuleIx>) -> LevelIx {
-    rule.map_or(policy.default_level, |rule| policy.rule(rule).level.value)
+fn got(policy: &Policy, rule: Option<RuleIx>) -> Got {
+    let level = rule.map_or(policy.default_level, |rule| policy.rule(rule).level.value);
+    (level, policy.flow_labels(rule, level))
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use super::Fate;
-use crate::model::{Level, Policy};
+use crate::model::{FlowLabels, Level, Policy};
 
 /// A level that comes, goes or gives something else.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,6 +48,12 @@ fn by_name(policy: &Policy) -> BTreeMap<String, &Level> {
 /// What a level gives, in words: `SL 3, MTU 2048, packet life 18`. Levels that give the same have
 /// the same words.
 pub fn offer(level: &Level) -> String {
+    let labels = level.flow_label.map_or(FlowLabels::None, |labels| *labels);
+    offer_with(level, labels)
+}
+
+/// As [`offer`], with the flow labels that a rule gives in place of the level's.
+pub fn offer_with(level: &Level, labels: FlowLabels) -> String {
     let mut words = match level.sl {
         Some(sl) => format!("SL {}", *sl),
         None => String::from("the partition's SL"),
@@ -69,6 +75,9 @@ pub fn offer(level: &Level) -> String {
     }
     if let Some(pkeys) = &level.pkeys {
         let _ = write!(words, ", P_Keys {}", listed(pkeys.pairs(), true));
+    }
+    if labels.are_set() {
+        let _ = write!(words, ", flow label {labels}");
     }
     words
 }

@@ -14,7 +14,7 @@ use crate::model::{Origin, Policy};
 use crate::partitions::Partitions;
 
 pub use answers::{Answers, Example, Transition, answers};
-pub use levels::{LevelChange, level_changes, offer};
+pub use levels::{LevelChange, level_changes, offer, offer_with};
 
 /// How the members of a group change.
 #[derive(Debug, Clone, PartialEq, Eq)]

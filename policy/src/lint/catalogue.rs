@@ -49,6 +49,7 @@ catalogue! {
     NEVER_MATCHES 12 Warning Policy "a rule that no request, or none with a path, can match"
     MASK_BIT 13 Info Policy "a rule that wants fields in one request that ULPs do not send together"
     BARE_PORT 14 Info Policy "a Service-ID that is a port number without its port space"
+    WILD_ID 15 Info Policy "a Service-ID that is in no known space and has no name"
     GROUP 20 Warning Policy "a group without members or with the name of another; a name that nothing has"
     OVERLAP 21 Info Fabric "groups that share ports and are used by rules with different levels"
     UNGROUPED 22 Info Fabric "ports that are in no group"
@@ -59,6 +60,7 @@ catalogue! {
     VL_RANGE 34 Warning Fabric "an SL mapped to a VL that the port does not operate"
     SCOPE 35 Warning Fabric
         "a scope of qos-setup that does not reach the ports it seems to"
+    RESERVED_SL 36 Error Policy "a level that gives an SL which is reserved for something else"
     TORUS 40 Warning Fabric "what does not suit torus-2QoS"
     PATH_BITS 41 Warning Policy "path bits that no port has"
     ASYMMETRIC 50 Info Fabric "a pair whose two directions get different SLs, or only one of them a path"

@@ -1,5 +1,7 @@
 //! Rules that ask for fields in ways that requests do not have them.
 
+use sa_wire::ServiceId;
+
 use super::finding::{Finding, LintId};
 use crate::error::Spanned;
 use crate::model::{Policy, RuleOrigin};
@@ -25,6 +27,7 @@ pub(super) fn findings(policy: &Policy) -> Vec<Finding> {
         }
         if let Some(ids) = &rule.service_id {
             found.extend(ipoib_ids(ids));
+            found.extend(wild_ids(policy, ids));
             if rule.origin == RuleOrigin::Written {
                 found.extend(bare_ports(ids));
             }
@@ -32,6 +35,25 @@ pub(super) fn findings(policy: &Policy) -> Vec<Finding> {
     }
     found
 }
+
+/// Service-IDs that nobody known hands out. Wide ranges are meant to hold others too.
+fn wild_ids(policy: &Policy, ids: &Spanned<Ranges>) -> Option<Finding> {
+    let is_wild = |id: u64| policy.ulp_names.is_wild(ServiceId(id));
+    let mut narrow = ids
+        .pairs()
+        .iter()
+        .filter(|(low, high)| high - low <= LAST_PORT);
+    let (low, _) = narrow.find(|(low, high)| is_wild(*low) && is_wild(*high))?;
+    let sentence = format!(
+        "Service-ID 0x{low:016x}: {}",
+        policy.ulp_names.describe(ServiceId(*low))
+    );
+    let remedy = "look for a slip in its digits; if it is right, an SRP target's perhaps, give it \
+                  a name in a file of names (ulp-names)";
+    Some(Finding::new(LintId::WILD_ID, ids.span, sentence, remedy))
+}
+
+const LAST_PORT: u64 = 0xffff;
 
 /// Service-IDs that IPoIB listens on but never asks for paths with.
 fn ipoib_ids(ids: &Spanned<Ranges>) -> Option<Finding> {
@@ -54,7 +76,6 @@ fn ipoib_ids(ids: &Spanned<Ranges>) -> Option<Finding> {
 
 /// Port numbers where a Service-ID would have the port space too.
 fn bare_ports(ids: &Spanned<Ranges>) -> Option<Finding> {
-    const LAST_PORT: u64 = 0xffff;
     const TCP: u64 = 0x106_0000;
     let bare = ids
         .pairs()

@@ -15,6 +15,7 @@ mod names;
 mod numbers;
 mod pairs;
 mod remarks;
+mod reserved;
 mod rules;
 mod scopes;
 mod shadow;
@@ -205,6 +206,8 @@ impl<'a> Analysis<'a> {
         found.extend(names::opensm(policy, text));
         found.extend(names::wide_guids(policy));
         found.extend(scopes::findings(policy));
+        found.extend(reserved::given_out(policy));
+        found.extend(reserved::extensions(policy));
         found.extend(fields::findings(policy));
         found.extend(rules::dead(self));
         found.extend(rules::unreachable_levels(self));
@@ -230,6 +233,7 @@ impl<'a> Analysis<'a> {
         let held = HeldSets::new(ports.len(), partitions);
         found.extend(levels::partitions(self, fabric, &held));
         found.extend(asymmetry::findings(self, fabric, &held));
+        found.extend(reserved::on_torus(self, &fabric.view));
         found
     }
 }

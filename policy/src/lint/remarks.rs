@@ -59,7 +59,8 @@ pub fn id_of_error(error: &Error) -> Option<LintId> {
         | Problem::UnknownGroup { .. }
         | Problem::NoSuchPort { .. }
         | Problem::IpoibPartition { .. }
-        | Problem::IpoibMembers { .. } => LintId::REFERENCE,
+        | Problem::IpoibMembers { .. }
+        | Problem::Service(_) => LintId::REFERENCE,
         Problem::OutOfRange { .. } | Problem::TableLength { .. } => LintId::RANGE,
         _ => return None,
     })

@@ -28,6 +28,8 @@ impl<'a> Builder<'a> {
                 places,
                 dialect,
                 diagnostics: Diagnostics::default(),
+                names: options.extensions.then(|| options.ulp_names.clone()),
+                extensions: Vec::new(),
             },
             draft: Draft::default(),
             max_rate_code: options.max_rate_code,
@@ -38,6 +40,7 @@ impl<'a> Builder<'a> {
     /// What came of it.
     pub(super) fn draft(mut self) -> Draft {
         self.draft.diagnostics = self.reader.diagnostics;
+        self.draft.extensions = self.reader.extensions;
         self.draft
     }
 
@@ -49,6 +52,7 @@ impl<'a> Builder<'a> {
                     Tag::PortGroup => self.group(part)?,
                     Tag::QosLevel => self.level(part)?,
                     Tag::MatchRule => self.rule(part)?,
+                    Tag::ReservedSl => self.reserved_sl(part)?,
                     _ => self.tables(part)?,
                 }
             }
@@ -70,6 +74,14 @@ impl<'a> Builder<'a> {
         let level = levels::level(&mut self.reader, block, position, self.max_rate_code)?;
         self.draft.levels.push(level);
         self.draft.check_levels()
+    }
+
+    fn reserved_sl(&mut self, entry: &Node<'a>) -> Result<(), Error> {
+        if let Content::Entry(value) = &entry.content {
+            let reserved = self.reader.reserved_sl(entry, value)?;
+            self.draft.reserved_sls.push(reserved);
+        }
+        Ok(())
     }
 
     fn rule(&mut self, block: &Node<'a>) -> Result<(), Error> {

@@ -33,6 +33,7 @@ pub(super) fn level(
             Tag::RateLimit => level.rate_limit = rate(reader, value, max_rate_code)?,
             Tag::PacketLife => level.packet_life = packet_life(reader, value)?,
             Tag::TClass => level.tclass = tclass(reader, value)?,
+            Tag::FlowLabel => level.flow_label = Some(reader.flow_labels(entry, value)?),
             _ => append(&mut path_bits, reader.pairs(value)?),
         }
     }

@@ -1,6 +1,7 @@
 //! The dialects of the RFCs: two forms of one tree of blocks and entries, read by one builder.
 
 mod build;
+mod extensions;
 mod groups;
 mod levels;
 mod lines;

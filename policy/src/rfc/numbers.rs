@@ -40,7 +40,7 @@ impl Reader<'_> {
         Ok(Spanned::new(pairs, self.span(value, all)))
     }
 
-    fn range(&mut self, value: &Value<'_>, piece: Piece) -> Result<(u64, u64), Error> {
+    pub(super) fn range(&mut self, value: &Value<'_>, piece: Piece) -> Result<(u64, u64), Error> {
         const EXPECTED: &str = "a number or a range of numbers as in 7-9";
         let mut ends = split(&value.text, piece, '-');
         let (first, last) = (ends.next().unwrap_or(piece), ends.next());
@@ -117,7 +117,7 @@ impl Reader<'_> {
     }
 
     /// A value of numbers up to a comment.
-    fn number_text(&mut self, value: &Value<'_>) -> Piece {
+    pub(super) fn number_text(&mut self, value: &Value<'_>) -> Piece {
         self.without_comment(value, value.text.find('#'))
     }
 }

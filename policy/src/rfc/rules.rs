@@ -10,6 +10,7 @@ use crate::draft::{DraftGroup, DraftLevel, DraftRule};
 use crate::error::{Error, Problem, Spanned};
 use crate::model::RuleOrigin;
 use crate::ranges::Ranges;
+use crate::ulps::Criteria;
 
 type Pairs = Option<Spanned<Vec<(u64, u64)>>>;
 
@@ -21,18 +22,23 @@ pub(super) fn rule(
     block: &Node<'_>,
     last_sn: &mut Option<u64>,
 ) -> Result<DraftRule, Error> {
-    let (mut purpose, mut level) = (None, None);
+    let (mut purpose, mut level, mut flow_label) = (None, None, None);
     let (mut source, mut destination) = (Vec::new(), Vec::new());
-    let [mut class, mut tclass, mut service]: [Pairs; 3] = [None, None, None];
+    let [mut class, mut tclass, mut service, mut pkey]: [Pairs; 4] = [const { None }; 4];
     for (entry, value) in block.entries()? {
         match entry.tag {
             Tag::Sn => sn(reader, value, last_sn)?,
             Tag::Use => purpose = reader.description(value)?,
             Tag::Source => source.extend(groups(reader, value)?),
             Tag::Destination => destination.extend(groups(reader, value)?),
-            Tag::ServiceId => append(&mut service, reader.pairs(value)?),
+            Tag::ServiceId => append(&mut service, reader.service_pairs(value)?),
+            Tag::Ulp => match reader.ulp(entry, value)? {
+                (Criteria::ServiceIds(ids), span) => append(&mut service, Spanned::new(ids, span)),
+                (Criteria::Pkeys(bases), span) => append(&mut pkey, Spanned::new(bases, span)),
+            },
             Tag::QosClass => append(&mut class, reader.pairs(value)?),
             Tag::TClass => append(&mut tclass, reader.pairs(value)?),
+            Tag::FlowLabel => flow_label = Some(reader.flow_labels(entry, value)?),
             tag => {
                 if level.is_some() {
                     let problem = Problem::Repeated {
@@ -55,8 +61,9 @@ pub(super) fn rule(
         qos_class,
         tclass,
         service_id: service.map(to_ranges),
-        pkey: None,
+        pkey: pkey.map(to_ranges),
         level: level.ok_or_else(|| missing_level(reader.dialect, block))?,
+        flow_label,
         origin: RuleOrigin::Written,
         span: block.span,
     })

@@ -44,12 +44,18 @@ pub(crate) enum Tag {
     Destination,
     ServiceId,
     QosClass,
+    /// Ours: services by name.
+    Ulp,
+    /// Ours: SLs that no level may give.
+    ReservedSl,
     /// RFC 0.1: a rule's level by `sn`.
     MatchLevel,
     /// RFC 0.2: a rule's level by position.
     LevelSn,
     /// RFC 0.2, as announced: a rule's level by name.
     LevelName,
+    /// An extension of both.
+    FlowLabel,
 }
 
 /// Every tag with its names, the usual one first.
@@ -95,9 +101,12 @@ const NAMES: &[(Tag, &str)] = &[
     (Tag::ServiceId, "service-id"),
     (Tag::ServiceId, "service"),
     (Tag::QosClass, "qos-class"),
+    (Tag::Ulp, "ulp"),
+    (Tag::ReservedSl, "reserved-sl"),
     (Tag::MatchLevel, "match-level"),
     (Tag::LevelSn, "qos-level-sn"),
     (Tag::LevelName, "qos-level-name"),
+    (Tag::FlowLabel, "flow-label"),
 ];
 
 impl Tag {
@@ -145,7 +154,7 @@ impl Tag {
             Self::Sl2VlScope => TEXT_SL2VL,
             Self::VlArbScope if xml => XML_VLARB,
             Self::VlArbScope => TEXT_VLARB,
-            Self::QosLevels => &[Self::QosLevel],
+            Self::QosLevels => &[Self::QosLevel, Self::ReservedSl],
             Self::QosLevel if xml => XML_LEVEL,
             Self::QosLevel => TEXT_LEVEL,
             Self::MatchRules => &[Self::MatchRule],
@@ -180,23 +189,23 @@ impl Tag {
             Self::VlArbScope => {
                 "group, across, vlarb-high, vlarb-low, vl-high-limit or the end of vlarb-scope"
             }
-            Self::QosLevels => "qos-level or the end of qos-levels",
+            Self::QosLevels => "qos-level, reserved-sl or the end of qos-levels",
             Self::QosLevel if xml => {
-                "sn, name, use, sl, tclass, mtu-limit, rate-limit, path-bits or the end of \
-                 qos-level"
+                "sn, name, use, sl, tclass, mtu-limit, rate-limit, path-bits, flow-label or the \
+                 end of qos-level"
             }
             Self::QosLevel => {
-                "name, use, sl, mtu-limit, rate-limit, packet-life, path-bits or the end of \
-                 qos-level"
+                "name, use, sl, mtu-limit, rate-limit, packet-life, path-bits, flow-label or the \
+                 end of qos-level"
             }
             Self::MatchRules => "qos-match-rule or the end of qos-match-rules",
             Self::MatchRule if xml => {
-                "sn, use, source, destination, service, tclass, match-level or the end of \
-                 qos-match-rule"
+                "sn, use, source, destination, service, ulp, tclass, match-level, flow-label or the \
+                 end of qos-match-rule"
             }
             _ => {
-                "use, qos-class, source, destination, service-id, qos-level-sn, qos-level-name or \
-                 the end of qos-match-rule"
+                "use, qos-class, source, destination, service-id, ulp, qos-level-sn, qos-level-name, \
+                 flow-label or the end of qos-match-rule"
             }
         }
     }
@@ -266,6 +275,7 @@ const XML_LEVEL: &[Tag] = &[
     Tag::MtuLimit,
     Tag::RateLimit,
     Tag::PathBits,
+    Tag::FlowLabel,
 ];
 const TEXT_LEVEL: &[Tag] = &[
     Tag::Name,
@@ -275,6 +285,7 @@ const TEXT_LEVEL: &[Tag] = &[
     Tag::RateLimit,
     Tag::PacketLife,
     Tag::PathBits,
+    Tag::FlowLabel,
 ];
 const XML_RULE: &[Tag] = &[
     Tag::Sn,
@@ -282,8 +293,10 @@ const XML_RULE: &[Tag] = &[
     Tag::Source,
     Tag::Destination,
     Tag::ServiceId,
+    Tag::Ulp,
     Tag::TClass,
     Tag::MatchLevel,
+    Tag::FlowLabel,
 ];
 const TEXT_RULE: &[Tag] = &[
     Tag::Use,
@@ -291,8 +304,10 @@ const TEXT_RULE: &[Tag] = &[
     Tag::Source,
     Tag::Destination,
     Tag::ServiceId,
+    Tag::Ulp,
     Tag::LevelSn,
     Tag::LevelName,
+    Tag::FlowLabel,
 ];
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use crate::diagnostics::Diagnostics;
 use crate::dialect::Dialect;
 use crate::error::{Error, Problem, Span, Spanned};
 use crate::text::{MAX_NAME_BYTES, MAX_TEXT_BYTES};
+use crate::ulps::UlpNames;
 
 /// Reads values, and notes what is odd about them.
 #[derive(Debug)]
@@ -13,6 +14,10 @@ pub(super) struct Reader<'a> {
     pub(super) places: Places<'a>,
     pub(super) dialect: Dialect,
     pub(super) diagnostics: Diagnostics,
+    /// Names of services, where extensions are read.
+    pub(super) names: Option<UlpNames>,
+    /// What was read that the RFCs do not have.
+    pub(super) extensions: Vec<Spanned<&'static str>>,
 }
 
 impl Reader<'_> {

@@ -4,24 +4,32 @@ use super::token::{Kind, Token};
 use super::{MAX_NAME_BYTES, MAX_TEXT_BYTES, lexer::Lexer};
 use crate::error::{Error, Problem, Span, Spanned};
 use crate::number::leading_number;
+use crate::options::ParseOptions;
 use crate::ranges::Ranges;
+use crate::ulps::UlpNames;
 
 /// The token stream with one token looked at in advance.
 pub(super) struct Cursor<'a> {
-    lexer: Lexer<'a>,
-    next: Token<'a>,
+    pub(super) lexer: Lexer<'a>,
+    pub(super) next: Token<'a>,
     /// A quote that spans lines: often one that was not closed.
     long_quote: Option<Span>,
+    /// Names of services, where extensions are read.
+    pub(super) names: Option<UlpNames>,
+    /// What was read that OpenSM does not have.
+    pub(super) extensions: Vec<Spanned<&'static str>>,
 }
 
 impl<'a> Cursor<'a> {
-    pub(super) fn new(text: &'a str) -> Self {
+    pub(super) fn new(text: &'a str, options: &ParseOptions) -> Self {
         let mut lexer = Lexer::new(text);
         let next = lexer.next();
         Self {
             lexer,
             next,
             long_quote: None,
+            names: options.extensions.then(|| options.ulp_names.clone()),
+            extensions: Vec::new(),
         }
     }
 
@@ -105,9 +113,11 @@ impl<'a> Cursor<'a> {
             if value.len() > limit {
                 return Err(Error::too_long(span, what, value.len(), limit));
             }
-            match self.accept(Kind::Text) {
-                Some(next) => token = next,
-                None => break,
+            // No text in OpenSM goes on with what begins a line like this.
+            let is_next_line = self.span().line > token.span.line;
+            match self.kind() {
+                Kind::Text if !(is_next_line && self.is_at_extension()) => token = self.bump(),
+                _ => break,
             }
         }
         let trimmed = value.trim_matches([' ', '\t', '\n', '\x0b', '\x0c', '\r']);
@@ -166,17 +176,23 @@ impl<'a> Cursor<'a> {
         let mut span = self.span();
         let mut pairs = Vec::new();
         loop {
-            let first = self.number()?;
-            let last = match self.accept(Kind::Dash) {
-                Some(_) => self.number()?,
-                None => first,
-            };
-            pairs.push((*first, *last));
-            span = span.to(last.span);
+            let pair = self.pair()?;
+            span = span.to(pair.span);
+            pairs.push(pair.value);
             if self.accept(Kind::Comma).is_none() {
                 return Ok(Spanned::new(pairs, span));
             }
         }
+    }
+
+    /// A number or a range, as written.
+    pub(super) fn pair(&mut self) -> Result<Spanned<(u64, u64)>, Error> {
+        let first = self.number()?;
+        let last = match self.accept(Kind::Dash) {
+            Some(_) => self.number()?,
+            None => first,
+        };
+        Ok(Spanned::new((*first, *last), first.span.to(last.span)))
     }
 
     /// Numbers and ranges as a set.

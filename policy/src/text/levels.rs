@@ -6,7 +6,7 @@ use super::cursor::{Cursor, out_of_range, set_once};
 use super::token::{Block, Key, Kind};
 use crate::draft::Draft;
 use crate::error::{Error, Problem, Span, Spanned};
-use crate::model::{Level, LevelKey, Origin};
+use crate::model::{FlowLabels, Level, LevelKey, Origin};
 use crate::options::ParseOptions;
 use crate::ranges::Ranges;
 
@@ -17,12 +17,21 @@ pub(super) fn section(
     options: &ParseOptions,
 ) -> Result<(), Error> {
     cursor.bump();
-    while let Some(start) = cursor.accept(Kind::Start(Block::Level)) {
-        let level = level(cursor, start.span, options)?;
-        draft.levels.push(level);
-        draft.check_levels()?;
+    loop {
+        if let Some(start) = cursor.accept(Kind::Start(Block::Level)) {
+            let level = level(cursor, start.span, options)?;
+            draft.levels.push(level);
+            draft.check_levels()?;
+        } else if let Some(reserved) = cursor.reserved_sl()? {
+            draft.reserved_sls.push(reserved);
+        } else {
+            break;
+        }
     }
-    cursor.expect(Kind::End(Block::Levels), "qos-level or end-qos-levels")?;
+    cursor.expect(
+        Kind::End(Block::Levels),
+        "qos-level, reserved-sl: or end-qos-levels",
+    )?;
     Ok(())
 }
 
@@ -39,12 +48,26 @@ struct Entries {
     packet_life: Option<Spanned<u8>>,
     path_bits: Option<Spanned<Vec<(u64, u64)>>>,
     pkeys: Option<Spanned<Vec<(u64, u64)>>>,
+    flow_label: Option<Spanned<FlowLabels>>,
 }
 
 fn level(cursor: &mut Cursor<'_>, start: Span, options: &ParseOptions) -> Result<Level, Error> {
     let mut entries = Entries::default();
-    while let Kind::Key(key) = cursor.kind() {
-        entry(cursor, &mut entries, key, options)?;
+    loop {
+        let at = cursor.span();
+        if let Kind::Key(key) = cursor.kind() {
+            entry(cursor, &mut entries, key, options)?;
+        } else if let Some(labels) = cursor.flow_label()? {
+            set_once(
+                &mut entries.flow_label,
+                labels,
+                at,
+                "flow-label",
+                "qos-level",
+            )?;
+        } else {
+            break;
+        }
     }
     let end = cursor.expect(Kind::End(Block::Level), ENTRIES)?.span;
     let missing = |what| {
@@ -65,13 +88,14 @@ fn level(cursor: &mut Cursor<'_>, start: Span, options: &ParseOptions) -> Result
         path_bits: entries.path_bits.map(to_ranges),
         tclass: None,
         pkeys: entries.pkeys.map(to_ranges),
+        flow_label: entries.flow_label,
         origin: Origin::Written,
         span: start.to(end),
     })
 }
 
 const ENTRIES: &str = "name:, use:, sl:, mtu-limit:, rate-limit:, packet-life:, path-bits:, \
-     pkey: or end-qos-level";
+     pkey:, flow-label: or end-qos-level";
 
 fn entry(
     cursor: &mut Cursor<'_>,

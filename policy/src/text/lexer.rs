@@ -5,6 +5,7 @@
 
 use super::token::{Key, Kind, Pattern, Token, blanks_end, patterns_with};
 use crate::error::Span;
+use crate::model::index;
 
 /// Hands out tokens one by one; behind the last it gives [`Kind::EndOfFile`] for ever.
 pub(super) struct Lexer<'a> {
@@ -76,6 +77,19 @@ impl<'a> Lexer<'a> {
                 _ => return self.word(first),
             }
         }
+    }
+
+    /// The text from a token on.
+    pub(super) fn text_from(&self, span: Span) -> &'a str {
+        &self.text[index(span.offset)..]
+    }
+
+    /// Text as it stands, `skip` bytes behind the beginning of the token at `span`. What comes
+    /// next is read from there on.
+    pub(super) fn raw(&mut self, span: Span, skip: usize, length: usize) -> Token<'a> {
+        (self.at, self.line, self.column) = (index(span.offset), span.line, span.column);
+        self.advance(skip);
+        self.take(length, Kind::Text)
     }
 
     fn rest(&self) -> &'a str {

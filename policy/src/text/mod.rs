@@ -1,6 +1,7 @@
 //! The policy text that OpenSM reads.
 
 mod cursor;
+mod extensions;
 mod levels;
 mod lexer;
 mod parser;

@@ -9,7 +9,7 @@ use crate::options::ParseOptions;
 
 /// Reads all sections, which may come in any order and repeatedly.
 pub(super) fn parse(text: &str, options: &ParseOptions) -> Result<Draft, Error> {
-    let mut cursor = Cursor::new(text);
+    let mut cursor = Cursor::new(text, options);
     let mut draft = Draft::default();
     loop {
         match cursor.kind() {
@@ -18,7 +18,10 @@ pub(super) fn parse(text: &str, options: &ParseOptions) -> Result<Draft, Error> 
             Kind::Start(Block::Setup) => setup::section(&mut cursor, &mut draft.setup)?,
             Kind::Start(Block::Levels) => levels::section(&mut cursor, &mut draft, options)?,
             Kind::Start(Block::Rules) => rules::section(&mut cursor, &mut draft)?,
-            Kind::EndOfFile => return Ok(draft),
+            Kind::EndOfFile => {
+                draft.extensions = cursor.extensions;
+                return Ok(draft);
+            }
             _ => return Err(cursor.unexpected(SECTIONS)),
         }
     }

@@ -5,7 +5,8 @@ use super::levels::{append, to_ranges};
 use super::token::{Block, Key, Kind};
 use crate::draft::{Draft, DraftGroup, DraftLevel, DraftRule};
 use crate::error::{Error, Problem, Span, Spanned};
-use crate::model::RuleOrigin;
+use crate::model::{FlowLabels, RuleOrigin};
+use crate::ulps::Criteria;
 
 /// The whole section; it may be empty.
 pub(super) fn section(cursor: &mut Cursor<'_>, draft: &mut Draft) -> Result<(), Error> {
@@ -31,12 +32,39 @@ struct Entries {
     service_id: Option<Spanned<Vec<(u64, u64)>>>,
     pkey: Option<Spanned<Vec<(u64, u64)>>>,
     level: Option<Spanned<String>>,
+    flow_label: Option<Spanned<FlowLabels>>,
+}
+
+impl Entries {
+    fn add(&mut self, criteria: Spanned<Criteria>) {
+        match criteria.value {
+            Criteria::ServiceIds(ids) => {
+                append(&mut self.service_id, Spanned::new(ids, criteria.span));
+            }
+            Criteria::Pkeys(bases) => append(&mut self.pkey, Spanned::new(bases, criteria.span)),
+        }
+    }
 }
 
 fn rule(cursor: &mut Cursor<'_>, start: Span) -> Result<DraftRule, Error> {
     let mut entries = Entries::default();
-    while let Kind::Key(key) = cursor.kind() {
-        entry(cursor, &mut entries, key)?;
+    loop {
+        let at = cursor.span();
+        if let Kind::Key(key) = cursor.kind() {
+            entry(cursor, &mut entries, key)?;
+        } else if let Some(labels) = cursor.flow_label()? {
+            set_once(
+                &mut entries.flow_label,
+                labels,
+                at,
+                "flow-label",
+                "qos-match-rule",
+            )?;
+        } else if let Some(criteria) = cursor.ulp()? {
+            entries.add(criteria);
+        } else {
+            break;
+        }
     }
     let end = cursor.expect(Kind::End(Block::Rule), ENTRIES)?.span;
     let problem = Problem::Missing {
@@ -52,13 +80,14 @@ fn rule(cursor: &mut Cursor<'_>, start: Span) -> Result<DraftRule, Error> {
         tclass: None,
         service_id: entries.service_id.map(to_ranges),
         pkey: entries.pkey.map(to_ranges),
+        flow_label: entries.flow_label,
         origin: RuleOrigin::Written,
         span: start.to(end),
     })
 }
 
-const ENTRIES: &str = "use:, qos-class:, source:, destination:, service-id:, pkey:, \
-     qos-level-name: or end-qos-match-rule";
+const ENTRIES: &str = "use:, qos-class:, source:, destination:, service-id:, ulp:, pkey:, \
+     qos-level-name:, flow-label: or end-qos-match-rule";
 
 fn entry(cursor: &mut Cursor<'_>, entries: &mut Entries, key: Key) -> Result<(), Error> {
     const BLOCK: &str = "qos-match-rule";
@@ -89,7 +118,7 @@ fn entry(cursor: &mut Cursor<'_>, entries: &mut Entries, key: Key) -> Result<(),
         Key::Source => entries.source.extend(groups(cursor)?),
         Key::Destination => entries.destination.extend(groups(cursor)?),
         Key::QosClass => append(&mut entries.qos_class, cursor.pairs()?),
-        Key::ServiceId => append(&mut entries.service_id, cursor.pairs()?),
+        Key::ServiceId => append(&mut entries.service_id, cursor.service_pairs()?),
         _ => append(&mut entries.pkey, cursor.pkey_pairs()?),
     }
     Ok(())

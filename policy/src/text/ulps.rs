@@ -6,17 +6,21 @@ use crate::draft::{Draft, DraftGroup, DraftLevel, DraftRule};
 use crate::error::{Error, Span, Spanned};
 use crate::model::RuleOrigin;
 use crate::ranges::Ranges;
+use crate::ulps::Criteria;
 
 /// The whole section; it has one line at least.
 pub(super) fn section(cursor: &mut Cursor<'_>, draft: &mut Draft) -> Result<(), Error> {
     cursor.bump();
     loop {
         let start = cursor.span();
-        let Kind::Ulp(ulp) = cursor.kind() else {
+        if let Kind::Ulp(ulp) = cursor.kind() {
+            cursor.bump();
+            line(cursor, draft, ulp, start)?;
+        } else if let Some(criteria) = cursor.ulp_line()? {
+            named(cursor, draft, criteria, start)?;
+        } else {
             return Err(cursor.unexpected(LINES));
-        };
-        cursor.bump();
-        line(cursor, draft, ulp, start)?;
+        }
         if cursor.accept(Kind::End(Block::Ulps)).is_some() {
             return Ok(());
         }
@@ -32,7 +36,39 @@ fn line(cursor: &mut Cursor<'_>, draft: &mut Draft, ulp: Ulp, start: Span) -> Re
         draft.ulp_default = Some(sl(cursor)?);
         return Ok(());
     }
-    let mut rule = DraftRule {
+    let mut rule = empty(ulp, start);
+    criteria(cursor, &mut rule, ulp)?;
+    finish(cursor, draft, rule)
+}
+
+/// A line that begins with a name of the table; OpenSM knows the first few only.
+fn named(
+    cursor: &mut Cursor<'_>,
+    draft: &mut Draft,
+    criteria: Spanned<Criteria>,
+    start: Span,
+) -> Result<(), Error> {
+    cursor.expect(Kind::Colon, "':' and the SL")?;
+    let mut rule = empty(Ulp::AnyServiceId, start);
+    let numbers = |pairs| Some(Spanned::new(Ranges::new(pairs), criteria.span));
+    match criteria.value {
+        Criteria::ServiceIds(ids) => rule.service_id = numbers(ids),
+        Criteria::Pkeys(bases) => rule.pkey = numbers(bases),
+    }
+    finish(cursor, draft, rule)
+}
+
+fn finish(cursor: &mut Cursor<'_>, draft: &mut Draft, mut rule: DraftRule) -> Result<(), Error> {
+    let sl = sl(cursor)?;
+    rule.level = DraftLevel::Sl(sl);
+    rule.span = rule.span.to(sl.span);
+    draft.check_rule(&rule)?;
+    draft.ulp_rules.push(rule);
+    Ok(())
+}
+
+fn empty(ulp: Ulp, start: Span) -> DraftRule {
+    DraftRule {
         purpose: None,
         source: Vec::new(),
         destination: Vec::new(),
@@ -41,18 +77,12 @@ fn line(cursor: &mut Cursor<'_>, draft: &mut Draft, ulp: Ulp, start: Span) -> Re
         service_id: None,
         pkey: None,
         level: DraftLevel::Sl(Spanned::new(0, start)),
+        flow_label: None,
         origin: RuleOrigin::Ulp {
             ipoib: matches!(ulp, Ulp::Ipoib | Ulp::IpoibPkey),
         },
         span: start,
-    };
-    criteria(cursor, &mut rule, ulp)?;
-    let sl = sl(cursor)?;
-    rule.level = DraftLevel::Sl(sl);
-    rule.span = start.to(sl.span);
-    draft.check_rule(&rule)?;
-    draft.ulp_rules.push(rule);
-    Ok(())
+    }
 }
 
 fn sl(cursor: &mut Cursor<'_>) -> Result<Spanned<u8>, Error> {
@@ -72,7 +102,7 @@ fn criteria(cursor: &mut Cursor<'_>, rule: &mut DraftRule, ulp: Ulp) -> Result<(
         Ulp::Ipoib => rule.pkey = fixed(DEFAULT_PKEY, DEFAULT_PKEY),
         Ulp::SdpPort => rule.service_id = Some(port_ids(cursor, SDP_PORTS)?),
         Ulp::RdsPort | Ulp::IserPort => rule.service_id = Some(port_ids(cursor, TCP_PORTS)?),
-        Ulp::AnyServiceId => rule.service_id = Some(listed(cursor, Cursor::ranges)?),
+        Ulp::AnyServiceId => rule.service_id = Some(listed(cursor, Cursor::service_ranges)?),
         Ulp::AnyPkey | Ulp::IpoibPkey => {
             rule.pkey = Some(listed(cursor, Cursor::pkey_ranges)?);
         }

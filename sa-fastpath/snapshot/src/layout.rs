@@ -15,7 +15,7 @@ use crate::error::LoadError;
 pub const MAGIC: [u8; 8] = *b"SAPHSNAP";
 
 /// Version of the layout in this file and in `records`.
-pub const FORMAT_VERSION: u32 = 6;
+pub const FORMAT_VERSION: u32 = 7;
 
 /// Reads as this number only in the byte order it was written in.
 pub(crate) const BYTE_ORDER_MARK: u32 = 0x0102_0304;
@@ -151,6 +151,8 @@ sections! {
     Aliases = "alias GUIDs": crate::records::AliasRecord,
     /// Places among the aliases, ordered by port and then as there.
     AliasesByPort = "aliases by port": u32,
+    /// Flow labels by rule, the last for none; empty when no answer carries one.
+    FlowLabels = "flow labels": u32,
 }
 
 /// The next multiple of [`ALIGN`].

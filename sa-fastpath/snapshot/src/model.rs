@@ -8,6 +8,8 @@ use sa_wire::{
     Gid, Guid, Lid, Lmc, Mlid, Mtu, NodeType, Pkey, Rate, RateRank, Sl, SlVlMask, SubnetPrefix,
 };
 
+pub use crate::flow_labels::FlowLabels;
+
 /// Everything a snapshot is built from.
 #[derive(Debug, Clone)]
 pub struct Model {
@@ -333,6 +335,8 @@ pub struct PolicyTables {
     pub pkey: Dimension<Vec<u16>>,
     /// By service id interval.
     pub service_id: Dimension<ServiceIntervals>,
+    /// By rule, behind them those of the default; empty where no answer carries a flow label.
+    pub flow_labels: Vec<FlowLabels>,
     /// How requests are read and what of them comes back.
     pub semantics: PolicySemantics,
 }

@@ -5,6 +5,7 @@
 //! everywhere, stands for "no rule". Source: reference on QoS policy, rule bitsets by equivalence
 //! class.
 
+use crate::flow_labels::FlowLabels;
 use crate::model::Echo;
 use crate::records::{
     LevelRecord, PkeyRangeRecord, PolicyRecord, PortIx, PortRecord, level_flags, semantics,
@@ -191,10 +192,22 @@ impl Snapshot {
         classes: &RequestClasses,
         rare: &RareInput,
     ) -> Option<Matched<'_>> {
+        let offset = lid.wrapping_sub(self.port(destination).lid);
+        let matched = self.match_ports(source, destination, classes, rare)?;
+        self.allows_path_bits(&matched, offset).then_some(matched)
+    }
+
+    /// As [`Self::match_rare`], whichever LID the path ends at. None without a policy.
+    fn match_ports(
+        &self,
+        source: PortIx,
+        destination: PortIx,
+        classes: &RequestClasses,
+        rare: &RareInput,
+    ) -> Option<Matched<'_>> {
         let policy = self.policy.as_ref()?;
         let must_be_named = policy.semantics & semantics::ENDPOINT_MASK != 0;
         let (source, destination) = (self.port(source), self.port(destination));
-        let offset = lid.wrapping_sub(destination.lid);
         let source = match must_be_named && !rare.names_source {
             true => policy.unnamed_source,
             false => source.source_class,
@@ -207,8 +220,31 @@ impl Snapshot {
         let tclass = self.sections.tclass_map.get(usize::from(at)).copied();
         let by_dimension = classes.with_ends((source, destination));
         let first = self.sections.first_rule(policy, by_dimension, tclass);
-        let matched = self.matched(policy, first)?;
-        self.allows_path_bits(&matched, offset).then_some(matched)
+        self.matched(policy, first)
+    }
+
+    /// True when some answer carries a flow label.
+    #[inline]
+    pub fn gives_flow_labels(&self) -> bool {
+        self.semantics() & semantics::FLOW_LABELS != 0
+    }
+
+    /// The flow labels of paths from `source` to `destination`, by all criteria.
+    pub fn flow_labels(
+        &self,
+        source: PortIx,
+        destination: PortIx,
+        classes: &RequestClasses,
+        rare: &RareInput,
+    ) -> FlowLabels {
+        let labels_of = |matched: Matched<'_>| {
+            let guard = self.policy.as_ref().map(|policy| policy.rules);
+            let at = usize::try_from(matched.rule.or(guard)?).ok()?;
+            let word = self.sections.flow_labels.get(at).copied()?;
+            FlowLabels::from_word(word)
+        };
+        let matched = self.match_ports(source, destination, classes, rare);
+        matched.and_then(labels_of).unwrap_or_default()
     }
 
     #[inline(always)]

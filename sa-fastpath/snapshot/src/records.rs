@@ -289,8 +289,10 @@ pub(crate) mod semantics {
     pub(crate) const LEVEL_NO_SL: u32 = 1 << 7;
     /// The SM_Key of a request is its service id.
     pub(crate) const SERVICE_ID_IN_KEY: u32 = 1 << 8;
+    /// Some answer carries a flow label.
+    pub(crate) const FLOW_LABELS: u32 = 1 << 9;
     /// All bits in use.
-    pub(crate) const ALL: u32 = (1 << 9) - 1;
+    pub(crate) const ALL: u32 = (1 << 10) - 1;
 }
 
 /// A QoS level.

@@ -61,6 +61,7 @@ pub(crate) struct Sections {
     pub(crate) prefix_routes: Section<PrefixRouteRecord>,
     pub(crate) aliases: Section<AliasRecord>,
     pub(crate) aliases_by_port: Section<u32>,
+    pub(crate) flow_labels: Section<u32>,
 }
 
 /// What a snapshot holds, for people.
@@ -165,18 +166,21 @@ impl Snapshot {
         self.backing.bytes()
     }
 
+    /// The digest over all its bytes: what tells it from any other.
+    pub fn digest(&self) -> u64 {
+        let header = self.as_bytes().get(8..16);
+        let digest = header.and_then(|digest| digest.try_into().ok());
+        digest.map(u64::from_le_bytes).unwrap_or_default()
+    }
+
     /// What it holds, for people.
     pub fn info(&self) -> SnapshotInfo {
-        let header = self
-            .as_bytes()
-            .get(8..16)
-            .and_then(|digest| digest.try_into().ok());
         let switches = self.ports().filter(|(_, port)| port.is_switch()).count();
         SnapshotInfo {
             epoch: self.subnet.epoch,
             built_unix: self.subnet.built_unix,
             bytes: self.as_bytes().len(),
-            digest: header.map(u64::from_le_bytes).unwrap_or_default(),
+            digest: self.digest(),
             hosts: self.sections.ports.len() - switches,
             switches,
             rules: self.policy.map(|policy| policy.rules),
@@ -243,6 +247,7 @@ impl Sections {
             prefix_routes: section(bytes, ranges, Id::PrefixRoutes)?,
             aliases: section(bytes, ranges, Id::Aliases)?,
             aliases_by_port: section(bytes, ranges, Id::AliasesByPort)?,
+            flow_labels: section(bytes, ranges, Id::FlowLabels)?,
         })
     }
 
@@ -287,6 +292,7 @@ impl Sections {
             (Id::PrefixRoutes, self.prefix_routes.len()),
             (Id::Aliases, self.aliases.len()),
             (Id::AliasesByPort, self.aliases_by_port.len()),
+            (Id::FlowLabels, self.flow_labels.len()),
         ];
         counts
             .iter()

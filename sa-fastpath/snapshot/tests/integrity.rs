@@ -95,6 +95,7 @@ fn policy(ports: usize) -> PolicyTables {
             },
             sets: single(&[0, 1]),
         },
+        flow_labels: vec![],
         semantics: PolicySemantics::default(),
     }
 }
@@ -108,6 +109,7 @@ fn rfc(mut policy: PolicyTables) -> PolicyTables {
     policy.tclass.map[7] = 1;
     policy.tclass.sets = vec![vec![0], vec![1]];
     policy.service_id.sets = vec![vec![1], vec![1]];
+    policy.flow_labels = vec![FlowLabels::spread(4).unwrap(), FlowLabels::Hash];
     policy.semantics = PolicySemantics {
         echo: Echo::TClass,
         endpoint_mask_required: true,
@@ -359,6 +361,11 @@ fn criteria_that_no_rule_uses_take_no_room() {
     assert_eq!(rare.map(|name| length(&plain, name)), [0; 3]);
     let rfc = Builder::build(&rfc_model(9, 1, false)).unwrap();
     assert!(!rfc.is_plain());
+    assert!(rfc.gives_flow_labels() && !plain.gives_flow_labels());
+    assert_eq!(
+        (length(&plain, "flow labels"), length(&rfc, "flow labels")),
+        (0, 8)
+    );
     assert_eq!(rare.map(|name| length(&rfc, name)), [514, 16, 32]);
     assert!(rfc.takes_legacy_service_id() && !plain.takes_legacy_service_id());
     assert_eq!((rfc.echo(), plain.echo()), (Echo::TClass, Echo::None));
@@ -409,6 +416,37 @@ fn rare_criteria_decide() {
     assert_eq!(gold.unwrap().level.sl(), Some(8));
     let default = snapshot.match_rare(end(1), (end(3), 25), &classes, &named);
     assert_eq!(default.unwrap().level.sl(), None);
+    let labels = |to| snapshot.flow_labels(end(1), end(to), &classes, &named);
+    assert_eq!(labels(2), FlowLabels::spread(4).unwrap());
+    assert_eq!(labels(3), FlowLabels::Hash, "those of the default");
+}
+
+/// Words of flow labels that no builder writes, behind a right digest.
+#[test]
+fn flow_labels_that_mean_nothing_are_refused() {
+    let sound = Builder::build(&rfc_model(9, 1, false)).unwrap();
+    let bytes = sound.as_bytes();
+    // The last section: one word for the rule, one for the default, then padding.
+    let at = bytes.len() - 64;
+    assert_eq!(bytes[at..at + 8], [4, 0, 0, 3, 0, 0, 0, 2]);
+    let words: [(u32, u32); 7] = [
+        (3 << 24 | 1, 0),
+        (3 << 24 | 128, 0),
+        (1 << 24, 0),
+        (1 << 24 | 1 << 20, 0),
+        (0, 2 << 24 | 1),
+        (0, 4 << 24),
+        (0, 0),
+    ];
+    for (rule, default) in words {
+        let mut bytes = bytes.to_vec();
+        bytes[at..at + 4].copy_from_slice(&rule.to_le_bytes());
+        bytes[at + 4..at + 8].copy_from_slice(&default.to_le_bytes());
+        let digest = xxhash_rust::xxh3::xxh3_64(&bytes[16..]);
+        bytes[8..16].copy_from_slice(&digest.to_le_bytes());
+        let error = Snapshot::from_bytes(&bytes).unwrap_err();
+        assert!(error.to_string().contains("flow labels"), "{error}");
+    }
 }
 
 #[test]
@@ -417,6 +455,10 @@ fn contradictions_in_the_model_are_named() {
     short.policy.as_mut().unwrap().tclass.map.pop();
     let error = Builder::build(&short).unwrap_err();
     assert!(error.to_string().contains("traffic class"), "{error}");
+    let mut labels = rfc_model(6, 0, false);
+    labels.policy.as_mut().unwrap().flow_labels.pop();
+    let error = Builder::build(&labels).unwrap_err();
+    assert!(error.to_string().contains("flow labels"), "{error}");
     let mut unnamed = rfc_model(6, 0, false);
     unnamed.policy.as_mut().unwrap().unnamed.destination = 2;
     let error = Builder::build(&unnamed).unwrap_err();
@@ -484,6 +526,7 @@ fn exercise(snapshot: &Snapshot) {
                     names_source: true,
                     names_destination: false,
                 };
+                let _ = snapshot.flow_labels(*a, *b, &classes, &rare);
                 for lid in [0, snapshot.port(*b).lid, 0xffff] {
                     let _ = snapshot.match_rare(*a, (*b, lid), &classes, &rare);
                 }

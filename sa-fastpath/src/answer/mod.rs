@@ -10,6 +10,7 @@ mod common;
 mod ends;
 mod group;
 mod judge;
+mod label;
 mod multi;
 mod origin;
 mod paths;

@@ -17,8 +17,9 @@ use sa_wire::sa::{AttributeId, SaMad};
 use zerocopy::IntoBytes;
 
 use super::ends::is_ours;
+use super::label::Labels;
 use super::origin::Origin;
-use super::paths::each_uncommon_path;
+use super::paths::{each_different_path, each_further_path};
 use super::record::gid;
 use super::reply::finish_multi;
 use super::{DropReason, Enough, INLINE_RECORDS, PathQuery, PuntReason, Reject, Stop};
@@ -235,13 +236,23 @@ fn port(snapshot: &Snapshot, gid: Gid, is_source: bool) -> Option<PortIx> {
     snapshot.port_by_guid(guid).or_else(|| snapshot.alias(guid))
 }
 
-/// The record by the GUID of the destination that was asked for.
-#[inline(always)]
-fn towards(snapshot: &Snapshot, destination: NamedPort, record: &PathRecord) -> PathRecord {
-    PathRecord {
+/// The record by the GUID of the destination that was asked for. Out of line, to leave subnets
+/// without aliases undisturbed.
+#[inline(never)]
+fn towards(
+    snapshot: &Snapshot,
+    query: &PathQuery,
+    (source, destination): (PortIx, NamedPort),
+    record: &PathRecord,
+) -> PathRecord {
+    let named = PathRecord {
         dgid: gid(snapshot, destination.guid),
         ..*record
+    };
+    if !snapshot.gives_flow_labels() {
+        return named;
     }
+    Labels::of(snapshot, query, source, destination.port).renamed(snapshot, query, named)
 }
 
 /// Gives `sink` every path that the query wants, until it breaks: for each source each
@@ -276,10 +287,16 @@ pub fn for_each_multi_path(
             let enough = Enough::After(left);
             let mut each = |record: &PathRecord| {
                 left = left.saturating_sub(1);
-                match ends.guids {
-                    None => sink(record),
-                    Some(_) => sink(&towards(snapshot, destination, record)),
-                }
+                let named;
+                let record = match ends.guids {
+                    None => record,
+                    Some(_) => {
+                        named = towards(snapshot, &path, (source.port, destination), record);
+                        &named
+                    }
+                };
+                // In one place, so that it can be inlined here.
+                sink(record)
             };
             let told = origin
                 .as_ref()
@@ -290,7 +307,44 @@ pub fn for_each_multi_path(
             }
             let path = PathQuery { enough, ..path };
             let pair = (requester, source.port, destination.port);
-            each_uncommon_path(snapshot, &path, pair, each)?;
+            each_different_path(snapshot, &path, pair, each)?;
+        }
+    }
+    if left > 0 && snapshot.gives_flow_labels() {
+        return each_further(snapshot, query, requester, ends, left, &mut sink);
+    }
+    ControlFlow::Continue(())
+}
+
+/// The paths of each pair again under further flow labels, `left` at most. They come when every
+/// pair has had its paths, so that none is left out for another's sake.
+#[cold]
+#[inline(never)]
+fn each_further(
+    snapshot: &Snapshot,
+    query: &MultiPathQuery,
+    requester: PortIx,
+    ends: &MultiPathEnds,
+    mut left: u8,
+    sink: &mut dyn FnMut(&PathRecord) -> ControlFlow<()>,
+) -> ControlFlow<()> {
+    let mut path = query.path;
+    let named = |nth| ends.named(snapshot, nth);
+    for source in ends.sources().filter_map(named) {
+        path.record.sgid = gid(snapshot, source.guid);
+        for destination in ends.destinations().filter_map(named) {
+            let ports = (requester, source.port, destination.port);
+            each_further_path(snapshot, &path, ports, u32::MAX, &mut |record| {
+                let Some(less) = left.checked_sub(1) else {
+                    return ControlFlow::Continue(());
+                };
+                left = less;
+                let ends = (source.port, destination);
+                sink(&towards(snapshot, &path, ends, record))
+            })?;
+            if left == 0 {
+                return ControlFlow::Continue(());
+            }
         }
     }
     ControlFlow::Continue(())

@@ -5,10 +5,11 @@ use core::ops::ControlFlow;
 use sa_snapshot::{PortIx, Snapshot};
 use sa_wire::path_record::{PathCompMask, PathRecord};
 
-use super::judge::{Parameters, judge};
+use super::judge::judge;
+use super::label::Labels;
 use super::origin::Origin;
 use super::query::Direction;
-use super::record::build;
+use super::record::{OfPair, build};
 use super::{Enough, PathQuery};
 
 /// Preference of paths whose LIDs have the same place in both ranges.
@@ -20,7 +21,8 @@ const OTHERS: u8 = 2;
 /// it breaks.
 ///
 /// Order: equal offsets into both LID ranges, then for each source LID the other destination
-/// LIDs; those that the level's path bits leave out are passed over. Source: OpenSM
+/// LIDs; those that the level's path bits leave out are passed over; then, where the rule spreads
+/// flow labels, all of them again under further labels. Source: OpenSM
 /// `osm_sa_path_record.c` (`pr_rcv_get_port_pair_paths`).
 #[inline(always)]
 pub fn for_each_path(
@@ -50,7 +52,75 @@ pub(super) fn each_uncommon_path(
     if snapshot.is_plain() {
         each_path::<false>(snapshot, query, ends, sink)
     } else {
+        each_rfc_path(snapshot, query, ends, &mut sink)?;
+        let limit = match query.enough {
+            Enough::After(count) => u32::from(count),
+            Enough::Never => u32::MAX,
+        };
+        each_further_path(snapshot, query, ends, limit, &mut sink)
+    }
+}
+
+/// As [`each_uncommon_path`], but without the paths that only have further flow labels.
+#[inline(always)]
+pub(super) fn each_different_path(
+    snapshot: &Snapshot,
+    query: &PathQuery,
+    ends: (PortIx, PortIx, PortIx),
+    mut sink: impl FnMut(&PathRecord) -> ControlFlow<()>,
+) -> ControlFlow<()> {
+    if snapshot.is_plain() {
+        each_path::<false>(snapshot, query, ends, sink)
+    } else {
         each_rfc_path(snapshot, query, ends, &mut sink)
+    }
+}
+
+/// The paths of [`each_different_path`] again under further flow labels, in the same order and
+/// round, until the pair has as many records as its labels, `limit` at most.
+#[cold]
+#[inline(never)]
+pub(super) fn each_further_path(
+    snapshot: &Snapshot,
+    query: &PathQuery,
+    (requester, source, destination): (PortIx, PortIx, PortIx),
+    limit: u32,
+    sink: &mut dyn FnMut(&PathRecord) -> ControlFlow<()>,
+) -> ControlFlow<()> {
+    if limit < 2 || !snapshot.gives_flow_labels() {
+        return ControlFlow::Continue(());
+    }
+    let pair = Pair::new(snapshot, query, source, destination).labelled();
+    let wanted = pair.labels.records(query).min(limit);
+    if wanted < 2 || !all_visible(snapshot, requester, source, destination) {
+        return ControlFlow::Continue(());
+    }
+    let mut nth = 0;
+    let mut round = |sink: &mut dyn FnMut(&PathRecord) -> ControlFlow<()>| {
+        pair.each_lid_pair(&mut |source_lid, destination_lid, preference| {
+            if nth < wanted
+                && let Some(record) =
+                    pair.path::<true>(source_lid, destination_lid, preference, nth)
+            {
+                nth += 1;
+                sink(&record)?;
+            }
+            ControlFlow::Continue(())
+        })?;
+        ControlFlow::Continue(nth)
+    };
+    // Those of the first round were given before.
+    let mut found = round(&mut |_| ControlFlow::Continue(()));
+    while let ControlFlow::Continue(1..) = found {
+        let before = found;
+        found = round(sink);
+        if found == before {
+            return ControlFlow::Continue(());
+        }
+    }
+    match found {
+        ControlFlow::Break(()) => ControlFlow::Break(()),
+        ControlFlow::Continue(_) => ControlFlow::Continue(()),
     }
 }
 
@@ -74,21 +144,25 @@ fn each_path<const RFC: bool>(
     (requester, source, destination): (PortIx, PortIx, PortIx),
     mut sink: impl FnMut(&PathRecord) -> ControlFlow<()>,
 ) -> ControlFlow<()> {
-    let visible = snapshot.share_partition(requester, source)
-        && snapshot.share_partition(requester, destination)
-        && snapshot.share_partition(source, destination);
-    if !visible {
+    if !all_visible(snapshot, requester, source, destination) {
         return ControlFlow::Continue(());
     }
-    let pair = Pair::new(snapshot, query, source, destination);
+    let mut pair = Pair::new(snapshot, query, source, destination);
+    if RFC {
+        pair = pair.labelled();
+    }
+    let mut nth = 0;
     let mut left = match query.enough {
         Enough::After(count) => u32::from(count),
         Enough::Never => u32::MAX,
     };
     let mut emit = |source_lid, destination_lid, preference| {
-        let found = pair.path::<RFC>(source_lid, destination_lid, preference);
+        let found = pair.path::<RFC>(source_lid, destination_lid, preference, nth);
         if let Some(record) = found {
             sink(&record)?;
+            if RFC {
+                nth += 1;
+            }
             left -= 1;
             if left == 0 {
                 return ControlFlow::Break(());
@@ -106,12 +180,27 @@ fn each_path<const RFC: bool>(
     }
 }
 
+/// True when requester, source and destination may know of each other.
+#[inline(always)]
+fn all_visible(
+    snapshot: &Snapshot,
+    requester: PortIx,
+    source: PortIx,
+    destination: PortIx,
+) -> bool {
+    snapshot.share_partition(requester, source)
+        && snapshot.share_partition(requester, destination)
+        && snapshot.share_partition(source, destination)
+}
+
 /// A pair of ports with the LIDs that count.
+#[derive(Clone)]
 pub(super) struct Pair<'a> {
     snapshot: &'a Snapshot,
     query: &'a PathQuery,
     source: PortIx,
     destination: PortIx,
+    labels: Labels,
     /// First and last.
     pub(super) source_lids: (u16, u16),
     /// First and last.
@@ -140,9 +229,16 @@ impl<'a> Pair<'a> {
             query,
             source,
             destination,
+            labels: Labels::None,
             source_lids: lids(source, mask.has(PathCompMask::SLID), record.slid.get()),
             destination_lids: lids(destination, mask.has(PathCompMask::DLID), record.dlid.get()),
         }
+    }
+
+    /// With the flow labels that the policy gives it.
+    pub(super) fn labelled(self) -> Self {
+        let labels = Labels::of(self.snapshot, self.query, self.source, self.destination);
+        Self { labels, ..self }
     }
 
     #[inline(always)]
@@ -165,13 +261,14 @@ impl<'a> Pair<'a> {
         ControlFlow::Continue(())
     }
 
-    /// The path between two LIDs.
+    /// The path between two LIDs, as the pair's `nth` from 0.
     #[inline(always)]
     pub(super) fn path<const RFC: bool>(
         &self,
         source_lid: u16,
         destination_lid: u16,
         preference: u8,
+        nth: u32,
     ) -> Option<PathRecord> {
         let parameters = judge::<RFC>(
             self.snapshot,
@@ -185,6 +282,11 @@ impl<'a> Pair<'a> {
         if !reversible && self.query.wants_reversible() {
             return None;
         }
+        let of_pair = OfPair {
+            preference,
+            labels: self.labels,
+            nth,
+        };
         let ends = (self.source, self.destination);
         let lids = (source_lid, destination_lid);
         Some(build::<RFC>(
@@ -194,7 +296,7 @@ impl<'a> Pair<'a> {
             lids,
             &parameters,
             reversible,
-            preference,
+            of_pair,
         ))
     }
 
@@ -203,7 +305,7 @@ impl<'a> Pair<'a> {
     #[inline(always)]
     fn is_reversible<const RFC: bool>(&self, source_lid: u16) -> bool {
         if self.snapshot.reverse_policy_may_differ() || self.query.sets_conditions() {
-            return self.judge_reverse::<RFC>(source_lid).is_some();
+            return self.judge_reverse::<RFC>(source_lid);
         }
         !self.snapshot.reverse_path_may_differ()
             || self
@@ -213,7 +315,7 @@ impl<'a> Pair<'a> {
     }
 
     #[inline(never)]
-    fn judge_reverse<const RFC: bool>(&self, source_lid: u16) -> Option<Parameters> {
+    fn judge_reverse<const RFC: bool>(&self, source_lid: u16) -> bool {
         judge::<RFC>(
             self.snapshot,
             self.query,
@@ -222,5 +324,6 @@ impl<'a> Pair<'a> {
             self.source,
             source_lid,
         )
+        .is_some()
     }
 }

@@ -8,6 +8,7 @@ use sa_wire::{Mtu, Rate};
 use zerocopy::FromBytes;
 
 use super::common::WISHES;
+use super::group::is_to_group;
 use super::{Reject, Stop};
 
 /// How many paths of a pair of ports are wanted.
@@ -89,14 +90,13 @@ impl PathQuery {
     }
 
     /// The same with the service id in the place of the key, if there is one and no other. Not for
-    /// the common requests, which have none there.
+    /// the common requests, which have none there, nor for groups, whose answers repeat what was sent.
     pub(super) fn with_key(mut self, snapshot: &Snapshot, mad: &SaMad) -> Self {
-        let key = service_id_in_key(snapshot, mad);
-        if key.is_some() && !self.mask.has(PathCompMask::SERVICE_ID_MSB) {
-            self.classes = snapshot.classify(&MatchInput {
-                service_id: key,
-                ..match_input(self.mask, &self.record)
-            });
+        let has_none = !self.mask.has(PathCompMask::SERVICE_ID_MSB) && !is_to_group(&self);
+        if let Some(key) = service_id_in_key(snapshot, mad).filter(|_| has_none) {
+            self.record.service_id = key.into();
+            self.mask = self.mask.union(PathCompMask::SERVICE_ID);
+            self.classes = snapshot.classify(&match_input(self.mask, &self.record));
         }
         self
     }

@@ -7,13 +7,24 @@ use sa_wire::path_record::{
     FlowWord, NumbPathByte, PathCompMask, PathRecord, QosClassSl, SelectedValue,
 };
 
+use super::label::{Labels, named_gid};
 use super::query::Direction;
 use super::{Parameters, PathQuery};
+
+/// Which of a pair's paths a record is for.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct OfPair {
+    pub(super) preference: u8,
+    /// The pair's flow labels.
+    pub(super) labels: Labels,
+    /// Which of them, from 0.
+    pub(super) nth: u32,
+}
 
 /// Builds the record.
 ///
 /// The SGID comes back as it was asked for, the DGID always with the subnet's own prefix; service
-/// id and flow label come back 0, QoS class and traffic class too unless the policy's dialect says
+/// id comes back 0, flow label, QoS class and traffic class too unless the policy says
 /// otherwise. Source: OpenSM `osm_sa_path_record.c` (`pr_rcv_build_pr`).
 #[inline(always)]
 pub(crate) fn build<const RFC: bool>(
@@ -23,7 +34,7 @@ pub(crate) fn build<const RFC: bool>(
     (source_lid, destination_lid): (u16, u16),
     parameters: &Parameters,
     reversible: bool,
-    preference: u8,
+    of_pair: OfPair,
 ) -> PathRecord {
     let (from, to) = (snapshot.port(source), snapshot.port(destination));
     let asked_by_gid = query.mask.has(PathCompMask::SGID);
@@ -33,17 +44,24 @@ pub(crate) fn build<const RFC: bool>(
         (0, 0)
     };
     let rate = rate_code(snapshot, parameters.rate, from, to, reversible);
+    let dgid = gid(snapshot, to.guid);
+    let sgid = if asked_by_gid {
+        query.record.sgid
+    } else {
+        gid(snapshot, from.guid)
+    };
     PathRecord {
         service_id: 0.into(),
-        dgid: gid(snapshot, to.guid),
-        sgid: if asked_by_gid {
-            query.record.sgid
-        } else {
-            gid(snapshot, from.guid)
-        },
+        dgid,
+        sgid,
         dlid: destination_lid.into(),
         slid: source_lid.into(),
-        flow: FlowWord::new(0, 0),
+        flow: if RFC {
+            let ends = (named_gid(snapshot, sgid), dgid);
+            of_pair.labels.flow(query, ends, of_pair.nth)
+        } else {
+            FlowWord::new(0, 0)
+        },
         tclass,
         numb_path: if reversible {
             NumbPathByte::REVERSIBLE
@@ -55,7 +73,7 @@ pub(crate) fn build<const RFC: bool>(
         mtu: SelectedValue::exactly(parameters.mtu),
         rate: SelectedValue::exactly(rate),
         packet_life: packet_life(parameters.packet_life, source == destination),
-        preference,
+        preference: of_pair.preference,
         reserved: [0; 6],
     }
 }

@@ -7,6 +7,7 @@ use sa_snapshot::{NamedPort, PortIx, Snapshot};
 use sa_wire::path_record::{FlowWord, PathCompMask, PathRecord};
 
 use super::ends::{beyond, is_ours};
+use super::label::Labels;
 use super::origin::Origin;
 use super::paths::{each_uncommon_path, for_each_path};
 use super::record::gid;
@@ -221,6 +222,7 @@ pub fn paths_of_pair(
     };
     let beyond = beyond(snapshot, query);
     let (from, to) = (source.port, destination.port);
+    let labels = Labels::of(snapshot, query, from, to);
     for_each_path(
         snapshot,
         query,
@@ -228,12 +230,16 @@ pub fn paths_of_pair(
         from,
         to,
         |record| match beyond {
-            None => sink(&named(record)),
-            Some(dgid) => sink(&PathRecord {
-                dgid: dgid.0,
-                flow: FlowWord::new(0, u8::MAX),
-                ..named(record)
-            }),
+            None => sink(&labels.renamed(snapshot, query, named(record))),
+            Some(dgid) => {
+                let mut record = named(record);
+                record.dgid = dgid.0;
+                let record = labels.renamed(snapshot, query, record);
+                sink(&PathRecord {
+                    flow: FlowWord::new(record.flow.flow_label(), u8::MAX),
+                    ..record
+                })
+            }
         },
     )
 }

@@ -96,7 +96,7 @@ impl Twin<'_> {
         ways.take(tries).find_map(|(slid, dlid)| {
             let (from, to) = (source.at(*slid), destination.at(*dlid));
             Some(Alternate {
-                record: self.path(&request, from, to, 0)?,
+                record: self.path(&request, from, to, 0, 0)?,
                 links: self.links(source.port, *dlid)?,
             })
         })

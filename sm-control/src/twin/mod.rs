@@ -10,6 +10,7 @@
 mod alternates;
 mod ends;
 mod groups;
+mod labels;
 mod lids;
 mod multi;
 mod parameters;
@@ -26,7 +27,7 @@ use policy::{Partitions, Policy, PortFacts};
 use routing::{EndPortIx, Qos, Routes, Topology};
 use sa_snapshot::model::RateCaps;
 use sa_wire::mad::{BASE_VERSION, MGMT_CLASS_SA, SA_CLASS_VERSION, Status, method};
-use sa_wire::path_record::PathRecord;
+use sa_wire::path_record::{FlowWord, PathRecord};
 use sa_wire::sa::{AttributeId, SaMad};
 use sa_wire::{Gid, Guid, SubnetPrefix};
 
@@ -219,7 +220,10 @@ impl<'a> Twin<'a> {
         let is_get = request.method == Method::Get;
         for pass in ends.passes(self) {
             for (source, destination) in pass.pairs() {
-                for record in self.paths(request, requester, source, destination) {
+                let pairs = self.lid_pairs(request, requester, source, destination);
+                let again = self.again(request, pairs, source, destination);
+                let paths = self.paths(request, requester, source, destination);
+                for record in paths.chain(again) {
                     if records.len() == self.options.most_records {
                         return Err(Status::NO_RESOURCES);
                     }
@@ -244,6 +248,32 @@ impl<'a> Twin<'a> {
         source: Name,
         destination: Name,
     ) -> impl Iterator<Item = PathRecord> {
+        let pairs = self.lid_pairs(request, requester, source, destination);
+        let wanted = match (request.method, request.numb_path) {
+            (Method::Get, _) => 1,
+            (Method::GetTable, Some(count)) => usize::from(count),
+            (Method::GetTable, None) => usize::MAX,
+            // The number is one for all pairs, and counted elsewhere.
+            (Method::GetMulti, _) => usize::MAX,
+        };
+        let mut nth = 0;
+        let path = move |pair: LidPair| {
+            let (from, to) = (source.at(pair.slid), destination.at(pair.dlid));
+            let record = self.path(request, from, to, pair.preference, nth)?;
+            nth += 1;
+            Some(record)
+        };
+        pairs.filter_map(path).take(wanted)
+    }
+
+    /// The LIDs between which there may be paths, if all three ports may know of each other.
+    fn lid_pairs(
+        &self,
+        request: &Request,
+        requester: EndPortIx,
+        source: Name,
+        destination: Name,
+    ) -> impl Iterator<Item = LidPair> + use<> {
         let involved = [
             (requester, source.port),
             (requester, destination.port),
@@ -258,34 +288,26 @@ impl<'a> Twin<'a> {
                 self.lids(destination.port, request.dlid),
             )
         });
-        let wanted = match (request.method, request.numb_path) {
-            (Method::Get, _) => 1,
-            (Method::GetTable, Some(count)) => usize::from(count),
-            (Method::GetTable, None) => usize::MAX,
-            // The number is one for all pairs, and counted elsewhere.
-            (Method::GetMulti, _) => usize::MAX,
-        };
-        let path = move |pair: LidPair| {
-            let (from, to) = (source.at(pair.slid), destination.at(pair.dlid));
-            self.path(request, from, to, pair.preference)
-        };
-        pairs.into_iter().flatten().filter_map(path).take(wanted)
+        pairs.into_iter().flatten()
     }
 
-    /// The record of one pair of LIDs, if both directions allow it.
+    /// The record of one pair of LIDs, if both directions allow it; `nth` of its pair of ports.
     fn path(
         &self,
         request: &Request,
         from: Place,
         to: Place,
         preference: u8,
+        nth: usize,
     ) -> Option<PathRecord> {
         let parameters = self.parameters(request, from, to)?;
         let reversible = self.parameters(&request.back(), to, from).is_some();
         if request.must_be_reversible && !reversible {
             return None;
         }
-        Some(self.record(request, from, to, &parameters, reversible, preference))
+        let label = self.label(request, from, to, nth);
+        let record = self.record(request, from, to, &parameters, reversible, preference);
+        Some(with_label(record, label))
     }
 
     /// The policy in force.
@@ -343,6 +365,19 @@ impl<'a> Twin<'a> {
 
     fn pkeys(&self, port: EndPortIx) -> &PkeyTable {
         &self.pkeys[port.index()]
+    }
+}
+
+/// With a label the packets need a global route header, which takes a hop limit: 1 does where the
+/// path does not leave the subnet.
+fn with_label(record: PathRecord, label: u32) -> PathRecord {
+    if label == 0 {
+        return record;
+    }
+    let hop_limit = record.flow.hop_limit().max(1);
+    PathRecord {
+        flow: FlowWord::new(label, hop_limit),
+        ..record
     }
 }
 

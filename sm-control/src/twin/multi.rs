@@ -90,6 +90,13 @@ impl Twin<'_> {
                 records.extend(self.paths(&between, requester, *source, *destination));
             }
         }
+        for source in &lists.sources {
+            for destination in &lists.destinations {
+                let between = request.between(self.gid(source.guid), self.gid(destination.guid));
+                let pairs = self.lid_pairs(&between, requester, *source, *destination);
+                records.extend(self.again(&between, pairs, *source, *destination));
+            }
+        }
         records.truncate(most);
         Ok(records)
     }

@@ -1,7 +1,7 @@
 //! What a path from one LID to another is like, if the request can have it.
 
 use policy::model::{Echo, Level};
-use policy::{Query, interpret};
+use policy::{Chosen, Policy, Query, interpret};
 use routing::{EndPortIx, walk};
 use sa_wire::{Selector, Sl, SlVlMask};
 
@@ -118,6 +118,17 @@ impl Twin<'_> {
 
     /// The level of the first rule that holds, or the default; none without policy.
     fn level(&self, request: &Request, from: Place, to: Place) -> Option<&Level> {
+        let (policy, chosen) = self.chosen(request, from, to)?;
+        Some(policy.level(chosen.level))
+    }
+
+    /// The first rule that holds, and its level.
+    pub(super) fn chosen(
+        &self,
+        request: &Request,
+        from: Place,
+        to: Place,
+    ) -> Option<(&Policy, Chosen)> {
         let policy = self.policy()?;
         let query = Query {
             source: from.port.index(),
@@ -130,7 +141,7 @@ impl Twin<'_> {
             destination_named: request.dgid.is_some() || request.dlid.is_some(),
         };
         let chosen = interpret(policy, self.inputs.ports, self.inputs.partitions, &query);
-        Some(policy.level(chosen.level))
+        Some((policy, chosen))
     }
 
     fn packet_life(&self, level: Option<&Level>, from: Place, to: Place) -> u8 {

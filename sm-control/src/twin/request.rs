@@ -26,6 +26,8 @@ pub(super) struct Request {
     pub(super) slid: Option<u16>,
     pub(super) raw_traffic: bool,
     pub(super) tclass: Option<u8>,
+    /// 20 bits.
+    pub(super) flow_label: Option<u32>,
     /// Asking for paths that are *not* reversible is no wish at all.
     pub(super) must_be_reversible: bool,
     pub(super) numb_path: Option<u8>,
@@ -80,6 +82,7 @@ impl Request {
             slid: data.field(5, data.u16(42)),
             raw_traffic: data.has(6) && data.byte(44) & 0x80 != 0,
             tclass: data.field(10, data.byte(48)),
+            flow_label: data.field(8, data.u32(44) >> 8 & 0xf_ffff),
             must_be_reversible: data.has(11) && data.byte(49) & 0x80 != 0,
             numb_path: data.field(12, data.byte(49) & 0x7f),
             pkey: data.field(13, data.u16(50)),
@@ -114,6 +117,7 @@ impl Request {
             slid: None,
             raw_traffic: data.has(0) && data.byte(0) & 0x80 != 0,
             tclass: data.field(4, data.byte(4)),
+            flow_label: data.field(2, data.u32(0) >> 8 & 0xf_ffff),
             must_be_reversible: data.has(5) && data.byte(5) & 0x80 != 0,
             numb_path: data.field(6, data.byte(5) & 0x7f),
             pkey: data.field(7, data.u16(6)),

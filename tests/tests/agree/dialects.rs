@@ -1,7 +1,8 @@
 //! What policies of the RFCs say and OpenSM's do not, put into a policy that was read.
 
-use policy::model::{Level, Rule};
+use policy::model::{FlowLabels, Level, Rule};
 use policy::{Dialect, Echo, Policy, Ranges, ServiceIdEncoding, Span, Spanned};
+use sa_wire::roce::FlowLabel;
 
 use crate::dice::Dice;
 
@@ -15,15 +16,17 @@ pub(crate) fn change(dice: &mut Dice, policy: &mut Policy) {
     policy.semantics.endpoint_mask_required = dice.one_in(3);
     policy.semantics.service_id_encoding = dice.pick(&ServiceIdEncoding::ALL);
     // Often one thing alone.
-    let [sl, path_bits, tclass] = [0; 3].map(|_| dice.pick(&[2, 5, 1000]));
+    let [sl, path_bits, tclass, flow_label] = [0; 4].map(|_| dice.pick(&[2, 5, 1000]));
     for level in &mut policy.levels {
         change_level(dice, level, (sl, path_bits, tclass));
+        level.flow_label = flow_labels(dice, flow_label);
     }
     let often = dice.pick(&[2, 6, 1000]);
     for rule in &mut policy.rules {
         if dice.one_in(often) {
             ask_tclass(dice, rule);
         }
+        rule.flow_label = flow_labels(dice, flow_label);
     }
 }
 
@@ -47,6 +50,20 @@ fn change_level(
     if dice.one_in(tclass) {
         level.tclass = Some(somewhere(dice.byte()));
     }
+}
+
+fn flow_labels(dice: &mut Dice, often: usize) -> Option<Spanned<FlowLabels>> {
+    if !dice.one_in(often) {
+        return None;
+    }
+    let fixed = FlowLabel::from_low_bits(dice.pick(&[1, 7, 0x4001, 0xf_ffff]));
+    let labels = match dice.below(6) {
+        0 => FlowLabels::None,
+        1 => FlowLabels::fixed(fixed).unwrap(),
+        2 | 3 => FlowLabels::Hash,
+        _ => FlowLabels::spread(dice.pick(&[2, 2, 3, 5, 127])).unwrap(),
+    };
+    Some(somewhere(labels))
 }
 
 fn ask_tclass(dice: &mut Dice, rule: &mut Rule) {

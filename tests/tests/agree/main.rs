@@ -14,6 +14,7 @@ mod compare;
 mod dialects;
 mod dice;
 mod fabrics;
+mod flow_labels;
 mod options;
 mod path_bits;
 mod requests;
@@ -125,6 +126,7 @@ fn expect_variety(tally: &Tally) {
     assert!(tally.to_elsewhere > tally.requests() / 1000);
     assert!(tally.with_policy > tally.worlds / 3);
     assert!(tally.of_rfc > tally.worlds / 6);
+    assert!(tally.of_labels > tally.worlds / 12);
     // Those whose requests may be taken together.
     assert!(tally.of_common > tally.worlds / 20);
 }
@@ -174,6 +176,7 @@ fn one(kind: Kind, seed: u64, salt: u64) -> Tally {
     };
     tally.with_policy = usize::from(world.snapshot.has_policy());
     tally.of_rfc = usize::from(!world.snapshot.is_plain());
+    tally.of_labels = usize::from(world.snapshot.gives_flow_labels());
     let twin = world.parts.twin();
     tally.of_common = usize::from(world.snapshot.is_common());
     let mut slots = Vec::with_capacity(REQUESTS);

@@ -278,7 +278,7 @@ impl Draft {
         let [.., tclass] = near(dice, &TCLASSES).to_be_bytes();
         self.record.tclass = tclass;
         self.record.numb_path = NumbPathByte(dice.byte() & 0x80 | dice.pick(&[0, 1, 2, 3, 5, 127]));
-        self.record.flow = FlowWord::new(0x12345, dice.byte());
+        self.record.flow = FlowWord::new(dice.pick(&[0x12345, 0x12345, 0, 1]), dice.byte());
         if dice.one_in(2) {
             self.record.flow = self.record.flow.with_raw_traffic();
         }

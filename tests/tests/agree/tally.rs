@@ -62,6 +62,8 @@ pub(crate) struct Tally {
     pub(crate) with_policy: usize,
     /// With a policy that says what OpenSM's cannot.
     pub(crate) of_rfc: usize,
+    /// With a policy that gives flow labels.
+    pub(crate) of_labels: usize,
     /// With nothing that sets a common request apart.
     pub(crate) of_common: usize,
     pub(crate) seen: BTreeMap<Seen, usize>,
@@ -79,6 +81,7 @@ impl Tally {
         self.refused += other.refused;
         self.with_policy += other.with_policy;
         self.of_rfc += other.of_rfc;
+        self.of_labels += other.of_labels;
         self.of_common += other.of_common;
         self.to_groups += other.to_groups;
         self.to_elsewhere += other.to_elsewhere;

@@ -29,6 +29,7 @@ impl Builder<'_> {
             });
         }
         limit("rules", policy.rules.len(), MAX_RULES)?;
+        self.flow_labels(policy)?;
         self.levels(policy);
         self.rules(policy);
         let dimensions = dimensions(policy);
@@ -115,6 +116,21 @@ impl Builder<'_> {
         }
     }
 
+    /// Errors: not as many as there are rules, and the default.
+    fn flow_labels(&mut self, policy: &PolicyTables) -> Result<(), BuildError> {
+        if !gives_flow_labels(policy) {
+            return Ok(());
+        }
+        if policy.flow_labels.len() != policy.rules.len() + 1 {
+            return Err(BuildError::Inconsistent {
+                what: "flow labels of rules",
+            });
+        }
+        let words: Vec<u32> = policy.flow_labels.iter().map(|it| it.word()).collect();
+        self.put(SectionId::FlowLabels, &words);
+        Ok(())
+    }
+
     fn rules(&mut self, policy: &PolicyTables) {
         let guard = RuleRecord {
             line: 0,
@@ -131,6 +147,11 @@ impl Builder<'_> {
             .collect();
         self.put(SectionId::Rules, &records);
     }
+}
+
+/// True when some answer carries a flow label.
+fn gives_flow_labels(policy: &PolicyTables) -> bool {
+    policy.flow_labels.iter().any(|labels| labels.are_set())
 }
 
 /// The sets of every dimension that has any, by its number.
@@ -210,6 +231,7 @@ fn semantics_bits(policy: &PolicyTables) -> u32 {
         (semantics.endpoint_mask_required, semantics::ENDPOINT_MASK),
         (semantics.legacy_service_id, semantics::LEGACY_SERVICE_ID),
         (semantics.service_id_in_key, semantics::SERVICE_ID_IN_KEY),
+        (gives_flow_labels(policy), semantics::FLOW_LABELS),
         (semantics.echo == Echo::QosClass, semantics::ECHO_QOS_CLASS),
         (semantics.echo == Echo::TClass, semantics::ECHO_TCLASS),
     ];

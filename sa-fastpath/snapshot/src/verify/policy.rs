@@ -4,6 +4,7 @@ use sa_wire::{Mtu, RateRank};
 
 use super::rules::{SetCounts, rule_sets};
 use super::{Checked, check};
+use crate::flow_labels::FlowLabels;
 use crate::model::MAX_RULES;
 use crate::policy_match::{PKEY_ABSENT, QOS_CLASS_ABSENT, TCLASS_ABSENT, dimension};
 use crate::records::{LevelRecord, PolicyRecord, PortRecord, level_flags, semantics};
@@ -29,7 +30,8 @@ pub(super) fn no_policy(sections: &Sections) -> Checked {
         && sections.rule_order.is_empty()
         && sections.policy_classes.is_empty()
         && sections.rule_words.is_empty()
-        && sections.first_rules.is_empty();
+        && sections.first_rules.is_empty()
+        && sections.flow_labels.is_empty();
     check(empty, "policy", "tables without a policy")?;
     let classless = |port: &PortRecord| port.source_class == 0 && port.destination_class == 0;
     check(
@@ -64,6 +66,7 @@ pub(super) fn policy(sections: &Sections, record: &PolicyRecord) -> Checked {
     known_semantics(sections, record)?;
     levels_in_range(sections)?;
     path_bits(sections, record)?;
+    flow_labels(sections, record)?;
     let sizes = rule_sets(sections, record)?;
     maps(sections, record, &sizes)
 }
@@ -130,6 +133,20 @@ fn path_bits(sections: &Sections, record: &PolicyRecord) -> Checked {
     };
     let length = sections.level_path_bits.len() == expected;
     check(length, "level path bits", "unexpected length")
+}
+
+fn flow_labels(sections: &Sections, record: &PolicyRecord) -> Checked {
+    const NAME: &str = "flow labels";
+    let words = &*sections.flow_labels;
+    let (expected, some) = match record.semantics & semantics::FLOW_LABELS {
+        0 => (0, false),
+        _ => (sections.rules.len(), true),
+    };
+    check(words.len() == expected, NAME, "unexpected length")?;
+    let known = |word: &u32| FlowLabels::from_word(*word).is_some();
+    check(words.iter().all(known), NAME, "no labels")?;
+    let any = words.iter().any(|word| *word != 0);
+    check(any == some, NAME, "semantics and labels disagree")
 }
 
 fn maps(sections: &Sections, record: &PolicyRecord, sizes: &SetCounts) -> Checked {

@@ -74,7 +74,8 @@ fn any_path(
 ) -> Found {
     let mut query = *query;
     query.record.sgid = gid(snapshot, source.guid);
-    let towards = |record| towards(snapshot, destination, &record);
+    let named = (source.port, destination);
+    let towards = |record| towards(snapshot, &query, named, &record);
     let (source, destination) = (source.port, destination.port);
     let pair = Pair::new(snapshot, &query, source, destination);
     let (slids, dlids) = (pair.source_lids, pair.destination_lids);
@@ -91,9 +92,11 @@ fn any_path(
 #[inline(never)]
 fn path(snapshot: &Snapshot, pair: &Pair<'_>, slid: u16, dlid: u16) -> Option<PathRecord> {
     if snapshot.is_plain() {
-        pair.path::<false>(slid, dlid, PREFERRED)
+        pair.path::<false>(slid, dlid, PREFERRED, 0)
     } else {
-        pair.path::<true>(slid, dlid, PREFERRED)
+        pair.clone()
+            .labelled()
+            .path::<true>(slid, dlid, PREFERRED, 0)
     }
 }
 

@@ -1,0 +1,171 @@
+//! Flow labels of answers, where the policy gives some: they act where packets carry a global route
+//! header. Source: reference on RoCE v2 entropy, section 6.
+
+use sa_snapshot::{FlowLabels, PortIx, Snapshot};
+use sa_wire::Gid;
+use sa_wire::path_record::{FlowWord, PathCompMask, PathRecord};
+use sa_wire::roce::{FlowLabel, SourcePort, fmix64, set_label};
+
+use super::PathQuery;
+use super::query::Direction;
+use super::record::gid;
+
+/// Hop limit of a labelled path inside the subnet: Linux makes a global route header from 1 on, and
+/// takes more for a path through routers.
+const WITHIN_SUBNET: u8 = 1;
+
+/// What the paths between two ports carry, for one request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Labels {
+    /// As OpenSM answers.
+    None,
+    /// The label that was asked for: a component that counts comes back as it was sent.
+    Asked(FlowLabel),
+    /// The rule's.
+    Given(FlowLabels),
+}
+
+impl Labels {
+    /// Those of the rule that decides about the path from `source` to `destination`.
+    #[inline]
+    pub(super) fn of(
+        snapshot: &Snapshot,
+        query: &PathQuery,
+        source: PortIx,
+        destination: PortIx,
+    ) -> Self {
+        match query.classes {
+            Some(classes) if snapshot.gives_flow_labels() => {
+                let rare = query.rare_input(Direction::There);
+                let given = snapshot.flow_labels(source, destination, &classes, &rare);
+                Self::asked(query, given)
+            }
+            _ => Self::None,
+        }
+    }
+
+    fn asked(query: &PathQuery, given: FlowLabels) -> Self {
+        match given {
+            FlowLabels::None => Self::None,
+            _ if query.mask.has(PathCompMask::FLOW_LABEL) => {
+                Self::Asked(FlowLabel::from_low_bits(query.record.flow.flow_label()))
+            }
+            given => Self::Given(given),
+        }
+    }
+
+    /// How many records a pair of ports gets at least, where there is a path: its paths come again
+    /// under further labels. Where an end is left open, tables stay as long as they are.
+    pub(super) fn records(self, query: &PathQuery) -> u32 {
+        let source = PathCompMask::SGID.union(PathCompMask::SLID);
+        let destination = PathCompMask::DGID.union(PathCompMask::DLID);
+        match self {
+            Self::Given(FlowLabels::Spread(count))
+                if query.mask.has(source) && query.mask.has(destination) =>
+            {
+                count.into()
+            }
+            _ => 1,
+        }
+    }
+
+    /// Flow label and hop limit of the pair's `nth` path, from 0, between these GIDs.
+    #[inline]
+    pub(super) fn flow(
+        self,
+        query: &PathQuery,
+        (source, destination): ([u8; 16], [u8; 16]),
+        nth: u32,
+    ) -> FlowWord {
+        let label = match self {
+            Self::None | Self::Given(FlowLabels::None) => FlowLabel::UNSET,
+            Self::Asked(label) | Self::Given(FlowLabels::Fixed(label)) => label,
+            Self::Given(FlowLabels::Hash) => hash(source, destination, service_id(query)),
+            Self::Given(FlowLabels::Spread(count)) => nth_of_spread(nth, count),
+        };
+        match label.is_set() {
+            true => FlowWord::new(label.get(), WITHIN_SUBNET),
+            false => FlowWord::default(),
+        }
+    }
+
+    /// The record by other GIDs of its ends, which a hash depends on.
+    pub(super) fn renamed(
+        self,
+        snapshot: &Snapshot,
+        query: &PathQuery,
+        record: PathRecord,
+    ) -> PathRecord {
+        if self != Self::Given(FlowLabels::Hash) {
+            return record;
+        }
+        let ends = (named_gid(snapshot, record.sgid), record.dgid);
+        PathRecord {
+            flow: self.flow(query, ends, 0),
+            ..record
+        }
+    }
+}
+
+/// The port's GID for a hash: with the subnet's prefix, however it was asked for, so that both ends
+/// get the same.
+pub(super) fn named_gid(snapshot: &Snapshot, named: [u8; 16]) -> [u8; 16] {
+    gid(snapshot, Gid(named).interface_id().to_be_bytes())
+}
+
+/// The same whichever end asks; never 0.
+fn hash(one: [u8; 16], other: [u8; 16], service_id: u64) -> FlowLabel {
+    let [least, most] = match one <= other {
+        true => [one, other],
+        false => [other, one],
+    };
+    let halves = least.as_chunks::<8>().0.iter().chain(most.as_chunks().0);
+    let words = halves
+        .map(|half| u64::from_be_bytes(*half))
+        .chain([service_id]);
+    set_label(words.fold(0, |mixed, word| fmix64(mixed ^ word)))
+}
+
+fn service_id(query: &PathQuery) -> u64 {
+    match query.mask.has(PathCompMask::SERVICE_ID_MSB) {
+        true => query.record.service_id.get(),
+        false => 0,
+    }
+}
+
+/// Labels of UDP source ports one after another, from the one behind 0xc000 on: that is the port of
+/// packets without a label.
+fn nth_of_spread(nth: u32, count: u8) -> FlowLabel {
+    let nth = nth.checked_rem(u32::from(count)).unwrap_or(0);
+    let port = u16::try_from(nth + 1).map(|nth| SourcePort::MIN.get() + nth);
+    let port = port.ok().and_then(|port| SourcePort::new(port).ok());
+    port.unwrap_or(SourcePort::MIN).label()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const A: [u8; 16] = [0xfe, 0x80, 0, 0, 0, 0, 0, 0, 0, 2, 0xc9, 3, 0, 1, 2, 3];
+    const B: [u8; 16] = [0xfe, 0x80, 0, 0, 0, 0, 0, 0, 0, 2, 0xc9, 3, 0, 1, 2, 4];
+
+    #[test]
+    fn a_spread_gives_each_record_a_port_of_its_own() {
+        for count in 2..=FlowLabels::MOST {
+            let labels = (0..u32::from(count)).map(|nth| nth_of_spread(nth, count));
+            let ports = labels.map(|label| label.source_port().get());
+            assert!(ports.eq((1..=u16::from(count)).map(|nth| 0xc000 + nth)));
+            assert_eq!(nth_of_spread(count.into(), count), nth_of_spread(0, count));
+        }
+    }
+
+    #[test]
+    fn both_ends_have_one_hash_and_services_have_others() {
+        let ids: Vec<FlowLabel> = (0..64).map(|id| hash(A, B, id)).collect();
+        assert!(ids.iter().all(|label| label.is_set()));
+        assert_eq!(ids[5], hash(B, A, 5));
+        let different: std::collections::BTreeSet<_> = ids.iter().collect();
+        assert!(different.len() > 60);
+        assert_ne!(hash(A, A, 0), hash(A, B, 0));
+    }
+}
