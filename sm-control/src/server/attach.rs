@@ -16,7 +16,8 @@ use sa_wire::mad::method;
 use thiserror::Error;
 use tracing::{error, info, warn};
 
-use super::attended::{Attended, Out};
+use super::attended::{Announce, Attended, Out, Site};
+use super::ledger::Ledger;
 use super::opensm::Gate;
 use super::placement::Placement;
 use super::ring;
@@ -40,6 +41,7 @@ pub(super) struct Seat {
     pub(super) reader: Reader,
     pub(super) punt: PuntSender,
     pub(super) stats: Arc<WorkerStats>,
+    pub(super) ledger: Arc<Ledger>,
     pub(super) stop: Arc<AtomicBool>,
     pub(super) access: Access,
     pub(super) limits: Limits,
@@ -116,6 +118,7 @@ fn methods(role: Role) -> Vec<u8> {
 
 pub(super) type Failure = Box<dyn std::error::Error + Send + Sync>;
 
+/// Attaches at once, so that what is wrong with the simulator is said at the start.
 fn attach_ibsim(
     node: &str,
     sockname: Option<&str>,
@@ -129,19 +132,30 @@ fn attach_ibsim(
     if let Some(sockname) = sockname {
         sockname.clone_into(&mut options.base);
     }
-    let attachment = ibsim::Attachment::new(&options)?;
+    let first = ibsim::Attachment::new(&options)?;
     info!(
         port = seat.number,
-        node = attachment.node(),
+        node = first.node(),
         "attached to the simulator"
     );
-    let reply = Box::new(attachment.reply_port()?);
-    let worker = start(move || Ok(attachment.serve()?), seat)?;
+    let out = Out::new(false);
+    out.set(Some(first.replies()?));
+    let reply = Box::new(out.clone());
+    // No SM beside this port asks for it; it is shut when the server stops.
+    let gate = Arc::new(Gate::open());
+    let shut = Arc::clone(&gate);
+    let way = Way {
+        open: Box::new(move || Ok(ibsim::Attachment::new(&options)?)),
+        announce: None,
+        gate,
+        out,
+    };
+    let worker = attend(way, Some(first), seat, |attachment| Ok(attachment.serve()?))?;
     Ok(Attached {
         worker,
         reply,
         ring: None,
-        gate: None,
+        gate: Some(shut),
     })
 }
 
@@ -153,6 +167,7 @@ fn attach_ring(section: &RingSection, seat: Seat) -> Result<Attached, Failure> {
         limits: Limits::NONE,
         ..seat
     };
+    seat.ledger.attached(port.stats());
     let worker = start(move || Ok(port), seat)?;
     Ok(Attached {
         worker,
@@ -173,7 +188,7 @@ struct UmadWay {
 /// start; beside an OpenSM it is opened when that lets go of the methods.
 fn attach_umad(
     options: umad::Options,
-    way: UmadWay,
+    how: UmadWay,
     mut seat: Seat,
     placement: &mut Placement<'_>,
 ) -> Result<Attached, Failure> {
@@ -185,24 +200,27 @@ fn attach_umad(
     let device = name.or_else(|| options.device.clone());
     seat.core = placement.core(seat.number, device.as_deref());
     let gate = seat.gate.clone().unwrap_or_else(|| Arc::new(Gate::open()));
-    let out = Out::default();
+    let out = Out::new(true);
     if let Some(umad) = &first {
         info!(port = seat.number, device = %umad.name(), "attached to the umad device");
         if umad.is_simulated() {
             warn!("this is the simulator's stand-in: no RMPP, and 224 of 256 bytes of each MAD");
         }
         // A failure here must leave no thread behind.
-        check_first(umad, way)?;
-        out.set(Some(umad.reply_port()));
+        check_first(umad, how)?;
+        out.set(Some(umad.replies()?));
     }
     let reply = Box::new(out.clone());
     let shut = Arc::clone(&gate);
-    let worker = if way.io_uring != IoUring::Off {
-        attend_uring(options, way, (gate, out), first, seat)?
-    } else {
-        attend(options, way, (gate, out), first, seat, |umad| {
-            Ok(umad.worker()?)
-        })?
+    let way = Way {
+        open: Box::new(move || Ok(umad::Umad::open(&options)?)),
+        announce: how.announce_sm.then_some(|umad| Ok(umad.announce_sm()?)),
+        gate,
+        out,
+    };
+    let worker = match how.io_uring {
+        IoUring::Off => attend(way, first, seat, |umad| Ok(umad.worker()?))?,
+        by => attend_uring(way, by, first, seat)?,
     };
     Ok(Attached {
         worker,
@@ -213,30 +231,43 @@ fn attach_umad(
 }
 
 /// What would only show in the worker's thread. Errors: why the port cannot be served.
-fn check_first(umad: &umad::Umad, way: UmadWay) -> Result<(), Failure> {
-    if way.io_uring != IoUring::Off && umad.is_simulated() {
+fn check_first(umad: &umad::Umad, how: UmadWay) -> Result<(), Failure> {
+    if how.io_uring != IoUring::Off && umad.is_simulated() {
         return Err(umad::UmadError::Simulated.into());
     }
-    if way.announce_sm {
+    if how.announce_sm {
         umad.announce_sm()?;
     }
     Ok(())
 }
 
-fn attend<P: MadPort + 'static>(
-    options: umad::Options,
-    way: UmadWay,
-    (gate, out): (Arc<Gate>, Out),
-    first: Option<umad::Umad>,
+/// How a port that comes and goes is attached again.
+struct Way<S> {
+    open: Box<dyn Fn() -> Result<S, Failure> + Send>,
+    announce: Option<Announce<S>>,
+    gate: Arc<Gate>,
+    out: Out,
+}
+
+fn attend<S: Site + Send + 'static, P: MadPort + 'static>(
+    way: Way<S>,
+    first: Option<S>,
     seat: Seat,
-    serve: fn(&umad::Umad) -> Result<P, Failure>,
+    serve: fn(&S) -> Result<P, Failure>,
 ) -> Result<JoinHandle<()>, Failure> {
-    let attended = Attended {
-        open: Box::new(move || Ok(umad::Umad::open(&options)?)),
-        serve,
-        announce_sm: way.announce_sm,
+    let Way {
+        open,
+        announce,
         gate,
         out,
+    } = way;
+    let attended = Attended {
+        open,
+        serve,
+        announce,
+        gate,
+        out,
+        ledger: Arc::clone(&seat.ledger),
     };
     let thread = std::thread::Builder::new().name(format!("sa-fp-{}", seat.number));
     Ok(thread.spawn(move || attended.run(first, seat))?)
@@ -286,6 +317,7 @@ fn serve<P: MadPort>(port: P, seat: Seat) {
         reader,
         punt,
         stats,
+        ledger,
         stop,
         access,
         limits,
@@ -296,30 +328,29 @@ fn serve<P: MadPort>(port: P, seat: Seat) {
     let mut worker = worker.with_access(access).with_limits(limits);
     if let Err(error) = worker.run(&stop, idle) {
         error!(port = number, "{error}; this port is not served any more");
+        ledger.lost(&error.to_string());
     }
 }
 
 #[cfg(feature = "uring")]
 fn attend_uring(
-    options: umad::Options,
-    way: UmadWay,
-    control: (Arc<Gate>, Out),
+    way: Way<umad::Umad>,
+    by: IoUring,
     first: Option<umad::Umad>,
     seat: Seat,
 ) -> Result<JoinHandle<()>, Failure> {
     use sa_fastpath::port::uring::{Submit, UringPort};
-    let serve: fn(&umad::Umad) -> Result<UringPort, Failure> = match way.io_uring {
+    let serve: fn(&umad::Umad) -> Result<UringPort, Failure> = match by {
         IoUring::Kernel => |umad| Ok(UringPort::over_umad_by(umad, Submit::Kernel)?),
         IoUring::Worker | IoUring::Off => |umad| Ok(UringPort::over_umad(umad)?),
     };
-    attend(options, way, control, first, seat, serve)
+    attend(way, first, seat, serve)
 }
 
 #[cfg(not(feature = "uring"))]
 fn attend_uring(
-    _: umad::Options,
-    _: UmadWay,
-    _: (Arc<Gate>, Out),
+    _: Way<umad::Umad>,
+    _: IoUring,
     _: Option<umad::Umad>,
     _: Seat,
 ) -> Result<JoinHandle<()>, Failure> {

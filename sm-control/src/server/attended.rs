@@ -1,17 +1,19 @@
-//! A umad port that comes and goes: its device may be removed and return, and beside an SM its
-//! methods are ours only at times.
+//! A port that comes and goes: its device may be removed and return, its simulator end and be
+//! started again, and beside an SM its methods are ours only at times.
 
-use core::sync::atomic::{AtomicBool, Ordering};
+use core::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use sa_fastpath::port::umad::{Umad, UmadReply};
+use sa_fastpath::port::ibsim::Attachment;
+use sa_fastpath::port::umad::{SmFlag, Umad};
 use sa_fastpath::port::{MadPort, PortError, ReplyPort};
 use sa_fastpath::worker::Worker;
 use sa_wire::umad::Slot;
 use tracing::{error, info, warn};
 
 use super::attach::{Failure, Seat, settle};
+use super::ledger::Ledger;
 use super::opensm::Gate;
 
 /// Longest wait for the gate: in between, old snapshots are let go of.
@@ -20,21 +22,63 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// After a failure.
 const LONG_PAUSE: Duration = Duration::from_millis(100);
 
+/// What a port is attached to.
+pub(super) trait Site {
+    /// Such as a device, for people.
+    fn name(&self) -> String;
+
+    /// The slow lane's handle. Errors: the system has none to give.
+    fn replies(&self) -> Result<Box<dyn ReplyPort>, Failure>;
+}
+
+impl Site for Umad {
+    fn name(&self) -> String {
+        self.name().to_string()
+    }
+
+    fn replies(&self) -> Result<Box<dyn ReplyPort>, Failure> {
+        Ok(Box::new(self.reply_port()))
+    }
+}
+
+impl Site for Attachment {
+    fn name(&self) -> String {
+        self.node().to_owned()
+    }
+
+    fn replies(&self) -> Result<Box<dyn ReplyPort>, Failure> {
+        Ok(Box::new(self.reply_port()?))
+    }
+}
+
 /// The slow lane's way out, while there is one.
-#[derive(Clone, Default)]
-pub(super) struct Out(Arc<Mutex<Option<UmadReply>>>);
+#[derive(Clone)]
+pub(super) struct Out {
+    now: Arc<Mutex<Option<Box<dyn ReplyPort>>>>,
+    /// The transport itself cuts long replies into segments, and repeats Reports.
+    segments: bool,
+}
 
 impl Out {
-    pub(super) fn set(&self, reply: Option<UmadReply>) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = reply;
+    /// `segments`: what is assumed of the transport while there is none.
+    pub(super) fn new(segments: bool) -> Self {
+        Self {
+            now: Arc::default(),
+            segments,
+        }
+    }
+
+    pub(super) fn set(&self, reply: Option<Box<dyn ReplyPort>>) {
+        *self.now.lock().unwrap_or_else(PoisonError::into_inner) = reply;
     }
 
     fn with<T>(
         &self,
-        send: impl FnOnce(&mut UmadReply) -> Result<T, PortError>,
+        send: impl FnOnce(&mut dyn ReplyPort) -> Result<T, PortError>,
     ) -> Result<T, PortError> {
-        let mut reply = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        reply.as_mut().map_or(Err(PortError::Closed), send)
+        let mut reply = self.now.lock().unwrap_or_else(PoisonError::into_inner);
+        let reply = reply.as_mut().ok_or(PortError::Closed)?;
+        send(&mut **reply)
     }
 }
 
@@ -44,7 +88,8 @@ impl ReplyPort for Out {
     }
 
     fn can_segment(&self) -> bool {
-        self.with(|out| Ok(out.can_segment())).unwrap_or(true)
+        self.with(|out| Ok(out.can_segment()))
+            .unwrap_or(self.segments)
     }
 
     fn report(&mut self, report: &Slot) -> Result<(), PortError> {
@@ -52,24 +97,30 @@ impl ReplyPort for Out {
     }
 
     fn repeats(&self) -> bool {
-        self.with(|out| Ok(out.repeats())).unwrap_or(true)
+        self.with(|out| Ok(out.repeats())).unwrap_or(self.segments)
     }
 }
 
 /// How the port is opened and served.
-pub(super) struct Attended<P> {
-    pub(super) open: Box<dyn Fn() -> Result<Umad, Failure> + Send>,
-    pub(super) serve: fn(&Umad) -> Result<P, Failure>,
-    pub(super) announce_sm: bool,
+pub(super) struct Attended<S, P> {
+    pub(super) open: Box<dyn Fn() -> Result<S, Failure> + Send>,
+    pub(super) serve: fn(&S) -> Result<P, Failure>,
+    /// What says that an SM is there, for as long as it is held.
+    pub(super) announce: Option<Announce<S>>,
     pub(super) gate: Arc<Gate>,
     pub(super) out: Out,
+    pub(super) ledger: Arc<Ledger>,
 }
 
-impl<P: MadPort> Attended<P> {
+/// Sets IsSM until the flag is dropped.
+pub(super) type Announce<S> = fn(&S) -> Result<SmFlag, Failure>;
+
+impl<S: Site, P: MadPort> Attended<S, P> {
     /// Serves until the server stops. `first`: opened already.
-    pub(super) fn run(&self, mut first: Option<Umad>, mut seat: Seat) {
+    pub(super) fn run(&self, mut first: Option<S>, mut seat: Seat) {
         settle(seat.number, seat.core);
         let (stop, number) = (Arc::clone(&seat.stop), seat.number);
+        // What was said last of a port that is away.
         let mut complaint = None;
         while !stop.load(Ordering::Relaxed) {
             // An idle reader must not keep an old snapshot from being freed.
@@ -79,11 +130,13 @@ impl<P: MadPort> Attended<P> {
                 continue;
             };
             let opened = first.take().map_or_else(|| (self.open)(), Ok);
-            let attached = opened.and_then(|umad| Ok(((self.serve)(&umad)?, umad)));
-            let (port, umad) = match attached {
+            let attached =
+                opened.and_then(|site| Ok(((self.serve)(&site)?, site.replies()?, site)));
+            let (port, replies, site) = match attached {
                 Ok(attached) => attached,
                 Err(failure) => {
                     let said = failure.to_string();
+                    self.ledger.lost(&said);
                     if complaint.as_ref() != Some(&said) {
                         warn!(port = number, "not attached, trying again: {said}");
                         complaint = Some(said);
@@ -93,38 +146,41 @@ impl<P: MadPort> Attended<P> {
                 }
             };
             if complaint.take().is_some() {
-                info!(port = number, device = %umad.name(), "attached again");
+                info!(port = number, to = %site.name(), "attached again");
             }
-            seat = self.serve_once(port, &umad, seat, &stop);
+            self.ledger
+                .attached(port.stats().into_iter().chain(replies.stats()));
+            self.out.set(Some(replies));
+            let (kept, ended) = self.serve_once(port, &site, seat);
+            seat = kept;
+            // What still waits for the slow lane has no way out any more; its sender asks again.
+            self.out.set(None);
+            if let Err(failure) = ended
+                && !stop.load(Ordering::Relaxed)
+            {
+                let said = failure.to_string();
+                error!(port = number, "{said}; waiting for it to return");
+                self.ledger.lost(&said);
+                complaint = Some(said);
+            }
         }
-        self.out.set(None);
     }
 
     /// Serves until the gate shuts, or the port is gone.
-    fn serve_once(&self, port: P, umad: &Umad, seat: Seat, stop: &AtomicBool) -> Seat {
-        let flag = self.announce_sm.then(|| umad.announce_sm()).transpose();
+    fn serve_once(&self, port: P, site: &S, seat: Seat) -> (Seat, Result<(), PortError>) {
+        let flag = self.announce.map(|announce| announce(site)).transpose();
         if let Err(failure) = &flag {
             warn!(port = seat.number, "IsSM is not announced: {failure}");
         }
-        self.out.set(Some(umad.reply_port()));
         let worker = Worker::new(port, seat.reader, seat.punt, Arc::clone(&seat.stats));
         let mut worker = worker.with_access(seat.access).with_limits(seat.limits);
         let ended = worker.run(self.gate.stop(), seat.idle);
-        if let Err(failure) = ended
-            && !stop.load(Ordering::Relaxed)
-        {
-            error!(
-                port = seat.number,
-                "{failure}; waiting for the device to return"
-            );
-        }
-        // What still waits for the slow lane has no way out any more; its sender asks again.
-        self.out.set(None);
         let (_, reader, punt) = worker.into_parts();
-        Seat {
+        let seat = Seat {
             reader,
             punt,
             ..seat
-        }
+        };
+        (seat, ended)
     }
 }

@@ -1,18 +1,18 @@
-//! The workers' counters as log lines.
+//! The counters of workers and ports as log lines.
 
 use std::fmt;
-use std::sync::Arc;
 
 use sa_fastpath::answer::{DropReason, PuntReason, Reject};
-use sa_fastpath::stats::WorkerStats;
 use tracing::info;
 
+use super::board::Board;
 use crate::logging::REPORT;
 
-/// One line per port, and one with the times of batches where those are sampled. Shape: `stats` in
-/// the order of the ports' numbers.
-pub(super) fn log(stats: &[Arc<WorkerStats>]) {
-    for (port, stats) in stats.iter().enumerate() {
+/// One line per worker, one for its port where that counts, and one with the times of batches where
+/// those are sampled.
+pub(super) fn log(board: &Board) {
+    for (port, row) in board.ports.iter().enumerate() {
+        let stats = &row.stats;
         let now = stats.snapshot();
         let refused = Reasons(Reject::ALL.map(|(_, name)| name), now.refused);
         let dropped = Reasons(DropReason::ALL.map(|(_, name)| name), now.dropped);
@@ -29,6 +29,18 @@ pub(super) fn log(stats: &[Arc<WorkerStats>]) {
             unsent = now.unsent,
             "counters"
         );
+        let entry = row.entry();
+        if let Some(counters) = entry.counters {
+            let (names, counts) = apart(counters.each());
+            info!(
+                target: REPORT,
+                port,
+                attachments = entry.attachments,
+                attached = entry.away.is_none(),
+                counted = %Reasons(names, counts),
+                "MADs"
+            );
+        }
         if stats.sampling().is_some() {
             let [median, p90, p99, p999, most] = [500, 900, 990, 999, 1000].map(|per_mille| {
                 let time = now.times.per_mille(per_mille);
@@ -47,6 +59,11 @@ pub(super) fn log(stats: &[Arc<WorkerStats>]) {
             );
         }
     }
+}
+
+/// Names and counts.
+fn apart<const N: usize>(all: [(&'static str, u64); N]) -> ([&'static str; N], [u64; N]) {
+    (all.map(|(name, _)| name), all.map(|(_, count)| count))
 }
 
 /// `not_ready:3,key:1`; 0 when none counted.

@@ -76,6 +76,8 @@ fn ready_flips_and_metrics_tell_what_happens() -> Result<()> {
         ("sapphire_switches", 27.0),
         ("sapphire_reload_total{result=\"ok\"}", 1.0),
         (&port, 1.0),
+        ("sapphire_port_attached{port=\"0\"}", 1.0),
+        ("sapphire_port_attachments_total{port=\"0\"}", 1.0),
     ] {
         let found = after
             .get(name)

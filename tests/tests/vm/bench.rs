@@ -2,17 +2,19 @@
 
 mod client;
 mod seen;
+mod tape;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use sa_wire::mad::method;
 use sa_wire::records::Layout;
 use sa_wire::sa::AttributeId;
 
 pub(crate) use client::{Client, Request};
 use seen::{LIDS, SL, raced, records_in, seen, set_sls, shown};
+pub(crate) use tape::Tape;
 
 pub(crate) const SA_KEY: u64 = 1;
 
@@ -34,7 +36,12 @@ pub(crate) struct Bench {
     /// On a torus, the SL of each path by its LIDs, as OpenSM's PathRecords have it: its
     /// MultiPathRecords have another (deviation 19).
     engine_sls: Option<BTreeMap<[u8; 4], u8>>,
+    /// Where replies go that are compared later.
+    tape: Option<Tape>,
 }
+
+/// None: nobody replied.
+type Reply = Option<Vec<u8>>;
 
 #[derive(Default)]
 struct Counts {
@@ -69,14 +76,17 @@ impl Bench {
         known.cloned().unwrap_or_default()
     }
 
-    /// Asks both and notes what differs.
+    /// Asks both and notes what differs; asks one alone where what it says goes on a tape.
     pub(crate) fn compare(&mut self, client: &mut Client, request: &Request) -> Result<()> {
-        if STATE.contains(&request.attribute) {
-            return Ok(());
-        }
         let mut request = request.clone();
         if let Some((_, bit, _)) = raced(request.attribute) {
             request.mask &= !bit;
+        }
+        if let Some(tape) = &mut self.tape {
+            return tape.record(client, request);
+        }
+        if STATE.contains(&request.attribute) {
+            return Ok(());
         }
         let is_by_engine = request.asked == method::GET_MULTI && self.engine_sls.is_some();
         if is_by_engine {
@@ -94,6 +104,13 @@ impl Bench {
         if ours.is_none() && theirs.is_some() {
             ours = client.ask(second, &request, PATIENCE)?;
         }
+        self.judge(&request, client.lid, (theirs, ours));
+        Ok(())
+    }
+
+    /// Notes what differs in two replies to a request.
+    fn judge(&mut self, request: &Request, from: u16, (theirs, ours): (Reply, Reply)) {
+        let is_by_engine = request.asked == method::GET_MULTI && self.engine_sls.is_some();
         let counts = self.counts.entry(request.attribute).or_default();
         counts.asked += 1;
         if let Some(reply) = &theirs {
@@ -102,21 +119,45 @@ impl Bench {
             counts.records += records;
         }
         let (mut theirs, ours) = (
-            theirs.map(|reply| seen(&request, reply)),
-            ours.map(|reply| seen(&request, reply)),
+            theirs.map(|reply| seen(request, reply)),
+            ours.map(|reply| seen(request, reply)),
         );
         if let (true, Some(reply), Some(sls)) = (is_by_engine, &mut theirs, &self.engine_sls) {
             set_sls(reply, sls);
         }
-        if theirs == ours {
-            return Ok(());
+        if theirs != ours {
+            let difference = shown(request, from, theirs.as_deref(), ours.as_deref());
+            self.differences.push(difference);
         }
-        self.differences.push(shown(
-            &request,
-            client.lid,
-            theirs.as_deref(),
-            ours.as_deref(),
-        ));
+    }
+
+    /// A bench that only records what the SA says.
+    pub(crate) fn recording() -> Self {
+        Self {
+            tape: Some(Tape::default()),
+            ..Self::default()
+        }
+    }
+
+    /// What was recorded.
+    pub(crate) fn into_tape(self) -> Tape {
+        self.tape.unwrap_or_default()
+    }
+
+    /// Asks OpenSM what the tape has, from the same ports, and notes what differs. What clients
+    /// set is compared too: beside OpenSM it is OpenSM's for both.
+    pub(crate) fn replay(&mut self, clients: &mut [Client], tape: Tape) -> Result<()> {
+        for (from, request, ours) in tape.into_entries() {
+            let client = clients.iter_mut().find(|client| client.lid == from);
+            let client = client.context("a port with the LID of before")?;
+            let mut theirs = client.ask(client.theirs, &request, BRIEF)?;
+            // Slow is not silent.
+            if theirs.is_none() {
+                let patience = if ours.is_some() { PATIENCE } else { SILENCE };
+                theirs = client.ask(client.theirs, &request, patience)?;
+            }
+            self.judge(&request, from, (theirs, ours));
+        }
         Ok(())
     }
 

@@ -59,13 +59,16 @@ if [ $kvm != no ]; then
 	fi
 	[ -n "$accel" ] || [ $kvm != yes ] || cannot "/dev/kvm is missing or does not run a guest"
 fi
+kernel=$vmlinuz
+[ -n "$accel" ] || kernel=$vmlinux
 if [ -n "$icount" ]; then
 	# sleep=off: nobody waits for the clock
 	accel="-accel tcg,thread=single -icount shift=0,sleep=off -cpu max"
 	ncpu=1
 elif [ -z "$accel" ]; then
 	echo "vm: no KVM, using TCG emulation: do not quote timings" >&2
-	accel="-accel tcg,thread=multi -cpu max"
+	# what newer processors have is emulated at a cost: page tables of 5 levels, AVX
+	accel="-accel tcg,thread=multi -cpu Nehalem"
 fi
 
 tmp=$(mktemp -d /tmp/sapphire-boot.XXXXXX) || cannot "no temporary directory"
@@ -96,7 +99,7 @@ cat "$tmp/so" &
 catpid=$!
 timeout -k 5 "$limit" qemu-system-x86_64 $accel -smp "$ncpu" -m "$mem" \
 	-nodefaults -no-user-config -display none -no-reboot \
-	-kernel "$vmlinuz" -initrd "$initrd" \
+	-kernel "$kernel" -initrd "$initrd" \
 	-append "console=ttyS0 quiet panic=-1 mitigations=off nokaslr vm_modules=$moddir" \
 	-serial file:"$console" \
 	-device virtio-rng-pci \

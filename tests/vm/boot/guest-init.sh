@@ -26,7 +26,7 @@ chmod 755 /run/bb/modprobe
 echo /run/bb/modprobe >/proc/sys/kernel/modprobe
 export PATH=$PATH:/run/bb
 ip link set lo up
-for m in ib_core ib_umad; do modprobe $m; done
+for m in ib_core ib_umad; do [ -e /sys/module/$m ] || modprobe $m; done
 
 so=$(port stdout); rcp=$(port rc)
 /bin/bash /run/rig/cmd.sh </dev/null >"$so" 2>&1

@@ -1,5 +1,5 @@
 # Sourced by boot.sh: fetches the kernel and busybox, builds the initramfs.
-# Sets vmlinuz, initrd, moddir. Defines probe_kvm.
+# Sets vmlinuz, vmlinux, initrd, moddir. Defines probe_kvm.
 
 need() { command -v "$1" >/dev/null 2>&1; }
 
@@ -54,6 +54,18 @@ if [ -d "$kdir/usr/lib/modules/$kver" ]; then modroot=$kdir/usr; else modroot=$k
 moddir=$modroot/lib/modules/$kver
 [ -d "$moddir/kernel" ] || cannot "the kernel package holds no modules"
 
+# Under emulation the image takes seconds to unpack itself; unpacked here it starts at once (PVH).
+vmlinux=$kdir/vmlinux-$kver
+if [ ! -s "$vmlinux" ] && need xz; then
+	for at in $(LC_ALL=C grep -obUaP '\xfd7zXZ\x00' "$vmlinuz" | cut -d: -f1); do
+		# more follows, and not all that looks like the beginning is it
+		tail -c+$((at + 1)) "$vmlinuz" | xz -dc --single-stream >"$vmlinux.tmp" 2>/dev/null
+		[ "$(head -c 4 "$vmlinux.tmp" | tail -c 3)" = ELF ] && mv "$vmlinux.tmp" "$vmlinux" && break
+	done
+	rm -f "$vmlinux.tmp"
+fi
+[ -s "$vmlinux" ] || vmlinux=$vmlinuz
+
 bb=$cache/bb/bin/busybox
 [ -x "$bb" ] || fetch_deb busybox-static "$cache/bb"
 [ -x "$bb" ] || bb=$cache/bb/usr/bin/busybox
@@ -63,7 +75,7 @@ bb=$cache/bb/bin/busybox
 	cannot "depmod failed"
 
 # Modules the initramfs loads itself; everything else is read over 9p.
-boot_mods="virtio_pci virtio_console 9pnet_virtio 9p overlay virtio-rng"
+boot_mods="virtio_pci virtio_console 9pnet_virtio 9p overlay virtio-rng ib_umad"
 initrd=$cache/initrd.$kver.$(cat "$here/initrd-init.sh" "$here/prepare.sh" | sha1sum | cut -c1-12)
 if [ ! -s "$initrd" ]; then
 	i=$cache/ird.$$

@@ -1,12 +1,14 @@
 #!/bin/bash
 # Two hosts with an OpenSM, our library and the daemon each. The master's die: the
-# standby's take over. The host compares what saquery printed of the daemon there
-# and of OpenSM there.
+# standby's take over. What the daemon says then is compared with what OpenSM says
+# there: the differential run here, what saquery printed on the host.
 . "$(dirname "$0")/lib.sh"
 here=$(cd "$(dirname "$0")" && pwd)
 cd "$SOFTIB_LOG" || exit 1
-read -r standby client other _ <<<"$SOFTIB_CLIENTS"
-printf 'sminfo_polling_timeout 500\npolling_retry_number 2\n' >opensm.conf
+read -r standby client _ <<<"$SOFTIB_CLIENTS"
+# with QoS, for tables of all kinds
+{ cat "$here/tables/opensm.conf"; printf 'sminfo_polling_timeout 500\npolling_retry_number 2\n'; } >opensm.conf
+SOFTIB_OSM_ARGS="-F $SOFTIB_LOG/opensm.conf"
 opensm_on() { # DEVICE PRIORITY
 	SAPPHIRE_SPLIT_SOCKET=/run/sapphire/$1.sock run_opensm "$1" "$LIBRARY" -F "$SOFTIB_LOG/opensm.conf" -p "$2" -D 0x43
 }
@@ -58,10 +60,19 @@ told() { saquery -C "$client" -P 1 -c >told.out.log 2>&1; }
 check "saquery is answered" told
 check "by the daemon" test "$(received "$standby" "$second")" -gt "$before"
 
+# The whole differential run: what the daemon that took over says goes on a tape. When it
+# is gone its OpenSM has the methods back, and is asked the same.
 ask_lists sapphire.txt "$client" <(tables_of "$here/saquery.list")
+before=$(received "$standby" "$second")
+recorded() { "$VM_TEST" guest record tape.json "$client" >record.out.log 2>&1; }
+check "the differential run's requests are answered" recorded || cat record.out.log
+requests=$(awk '/^result recorded/ { print $3 }' record.out.log)
+came=$(($(received "$standby" "$second") - before))
+check "all of them by the daemon ($requests, $came came)" test "${requests:-0}" -gt 0 -a "$came" -ge "${requests:-0}"
 kill "$second"
 wait "$second"
 check "without it OpenSM answers" until_true 10 saquery -C "$client" -P 1 -c
 ask_lists opensm.txt "$client" <(tables_of "$here/saquery.list")
+"$VM_TEST" guest replay tape.json "$client" || bad "OpenSM's answers differ"
 [ $fails = 0 ] || tail -n 30 daemon-*/sapphired.log
 exit $fails

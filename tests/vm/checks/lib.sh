@@ -114,10 +114,10 @@ plug() {
 }
 
 # What the kernel's rdma_cm learns of a path: "route dlid=2 slid=1 sl=0 ms=3".
-route() { # FROM TO
+route() { # FROM TO [PORT]
 	modprobe rdma_ucm
 	until_true 5 test -e /dev/infiniband/rdma_cm
-	"$VM_TEST" guest route "$1" "$2"
+	"$VM_TEST" guest route "$@"
 }
 
 # The network interface of a device's port; matched by the GUID in its address.

@@ -1,5 +1,7 @@
 //! What a port hides, counted.
 
+use core::ops::AddAssign;
+
 use crossbeam_utils::CachePadded;
 
 use crate::stats::Counter;
@@ -63,7 +65,36 @@ macro_rules! counts {
                 PortCounters { $($name: self.inner.$name.get(),)* }
             }
         }
+
+        impl PortCounters {
+            /// All of them with their names. Shape: in the order of the fields.
+            pub const fn each(&self) -> [(&'static str, u64); [$(stringify!($name)),*].len()] {
+                [$((stringify!($name), self.$name)),*]
+            }
+        }
+
+        impl AddAssign for PortCounters {
+            fn add_assign(&mut self, other: Self) {
+                $(self.$name = self.$name.wrapping_add(other.$name);)*
+            }
+        }
     };
 }
 
 counts! { received sent foreign malformed oversized returned duplicates unsent overflow }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counters_have_names_and_add_up() {
+        let stats = PortStats::default();
+        stats.received();
+        stats.duplicates();
+        let mut sum = stats.snapshot();
+        sum += stats.snapshot();
+        let counted: Vec<_> = sum.each().into_iter().filter(|(_, n)| *n > 0).collect();
+        assert_eq!(counted, [("received", 2), ("duplicates", 2)]);
+    }
+}

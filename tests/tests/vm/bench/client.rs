@@ -80,6 +80,14 @@ impl Client {
         })
     }
 
+    /// On a device, of the SA that its SM named.
+    pub(crate) fn of_the_sa(device: &str) -> Result<Self> {
+        let port = UmadClient::open(Some(device), Some(1))?;
+        let sm = sa_wire::Lid::new(port.name().state().sm_lid)?;
+        drop(port);
+        Self::on(device, sm)
+    }
+
     /// The reply; none when there is none within `patience`.
     pub(super) fn ask(
         &mut self,

@@ -8,31 +8,58 @@ use sa_wire::mad::method;
 use sa_wire::records::Layout;
 
 use super::paths::{Subnet, multi_path_requests, path_requests};
-use crate::bench::{Bench, Client, Request};
+use crate::bench::{Bench, Client, Request, Tape};
 use crate::requests::at_random;
 
 pub(super) fn run(ours: Lid, devices: &[&str]) -> Result<()> {
     let mut bench = Bench::default();
     for (seed, device) in (1..).zip(devices) {
-        let began = Instant::now();
-        let mut client = Client::on(device, ours)?;
-        bench.learn(&mut client)?;
-        if std::env::var("SOFTIB_ENGINE").is_ok_and(|name| name.starts_with("torus")) {
-            bench.learn_sls(&mut client)?;
-        }
-        let subnet = Subnet::read(&mut client)?;
-        ensure!(subnet.ports.len() > 2, "a subnet of nobody");
-        whole_tables(&mut bench, &mut client)?;
-        at_random(&mut bench, &mut client, RECORDS, seed)?;
-        for request in path_requests(&subnet, PATHS, seed) {
-            bench.compare(&mut client, &request)?;
-        }
-        for request in multi_path_requests(&subnet, MULTI, seed) {
-            bench.compare(&mut client, &request)?;
-        }
-        println!("     {device}: {:.1} s", began.elapsed().as_secs_f32());
+        questions(&mut bench, &mut Client::on(device, ours)?, seed)?;
     }
     bench.finish()
+}
+
+/// The same requests to whoever is the SA of the subnet now; what it replies goes to a file.
+pub(super) fn record(file: &str, devices: &[&str]) -> Result<()> {
+    let mut bench = Bench::recording();
+    for (seed, device) in (1..).zip(devices) {
+        questions(&mut bench, &mut Client::of_the_sa(device)?, seed)?;
+    }
+    let tape = bench.into_tape();
+    println!("result recorded {}", tape.len());
+    tape.write(file)
+}
+
+/// Asks OpenSM what is in the file, and compares.
+pub(super) fn replay(file: &str, devices: &[&str]) -> Result<()> {
+    let mut clients = Vec::new();
+    for device in devices {
+        clients.push(Client::of_the_sa(device)?);
+    }
+    let mut bench = Bench::default();
+    bench.replay(&mut clients, Tape::read(file)?)?;
+    bench.finish()
+}
+
+fn questions(bench: &mut Bench, client: &mut Client, seed: u64) -> Result<()> {
+    let began = Instant::now();
+    bench.learn(client)?;
+    if std::env::var("SOFTIB_ENGINE").is_ok_and(|name| name.starts_with("torus")) {
+        bench.learn_sls(client)?;
+    }
+    let subnet = Subnet::read(client)?;
+    ensure!(subnet.ports.len() > 2, "a subnet of nobody");
+    whole_tables(bench, client)?;
+    at_random(bench, client, RECORDS, seed)?;
+    for request in path_requests(&subnet, PATHS, seed) {
+        bench.compare(client, &request)?;
+    }
+    for request in multi_path_requests(&subnet, MULTI, seed) {
+        bench.compare(client, &request)?;
+    }
+    let (lid, seconds) = (client.lid, began.elapsed().as_secs_f32());
+    println!("     from LID {lid}: {seconds:.1} s");
+    Ok(())
 }
 
 /// Everything at once, and the only one, if it is.

@@ -8,30 +8,64 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use sa_fastpath::port::umad::list;
 
-/// Prints what the kernel was told, or why it was not.
-pub(super) fn run(from: &str, to: &str) -> Result<()> {
+/// Prints what the kernel was told of a path to a port of RDMA_PS_TCP, or why it was not.
+pub(super) fn run(from: &str, to: &str, port: u16) -> Result<()> {
+    let (route, took) = resolve((gid(from)?, gid(to)?), port)?;
+    let took = took.as_millis();
+    match route {
+        Ok(path) => {
+            let word = |at: usize| u16::from_be_bytes([path[at], path[at + 1]]);
+            let (dlid, slid, sl) = (word(40), word(42), path[53] & 15);
+            println!("route dlid={dlid} slid={slid} sl={sl} ms={took}");
+        }
+        Err((event, status)) => {
+            println!("route failed event={event} status={status} ms={took}");
+        }
+    }
+    Ok(())
+}
+
+/// Resolves so many routes one after the other, and prints how long one took.
+pub(super) fn many(from: &str, to: &str, count: u32) -> Result<()> {
+    let ends = (gid(from)?, gid(to)?);
+    let mut times = Vec::new();
+    for _ in 0..count {
+        let (route, took) = resolve(ends, PORT)?;
+        ensure!(route.is_ok(), "{route:?}");
+        times.push(took);
+    }
+    times.sort_unstable();
+    let at = |share: usize| {
+        times
+            .get(times.len() * share / 100)
+            .copied()
+            .unwrap_or_default()
+    };
+    let (median, high) = (at(50).as_micros(), at(99).as_micros());
+    println!("routes {count} median_us={median} p99_us={high}");
+    Ok(())
+}
+
+/// The path, or the kernel's event and status; and how long it took.
+type Resolved = (Result<[u8; 64], (u32, i32)>, Duration);
+
+fn resolve((from, to): ([u8; 16], [u8; 16]), port: u16) -> Result<Resolved> {
     let mut manager = Manager::open()?;
-    manager.resolve_address(gid(from)?, gid(to)?)?;
+    manager.resolve_address(from, to, port)?;
     let (event, status) = manager.event(Duration::from_secs(3))?;
     ensure!(event == ADDRESS_RESOLVED, "event {event}, status {status}");
     let began = Instant::now();
     manager.command(RESOLVE_ROUTE, 0, &words(&[manager.id, 4000]))?;
     let (event, status) = manager.event(Duration::from_secs(6))?;
-    let took = began.elapsed().as_millis();
-    if event != ROUTE_RESOLVED {
-        println!("route failed event={event} status={status} ms={took}");
-        return Ok(());
+    let took = began.elapsed();
+    match event {
+        ROUTE_RESOLVED => Ok((Ok(manager.path()?), took)),
+        _ => Ok((Err((event, status)), took)),
     }
-    let path = manager.path()?;
-    let word = |at: usize| u16::from_be_bytes([path[at], path[at + 1]]);
-    println!(
-        "route dlid={} slid={} sl={} ms={took}",
-        word(40),
-        word(42),
-        path[53] & 15
-    );
-    Ok(())
 }
+
+/// Where no other is said.
+pub(super) const PORT: u16 = 0x1234;
 
 /// An identifier of the kernel's connection manager. Source: Linux `rdma_user_cm.h`.
 struct Manager {
@@ -59,9 +93,9 @@ impl Manager {
         Ok(all)
     }
 
-    fn resolve_address(&mut self, from: [u8; 16], to: [u8; 16]) -> Result<()> {
+    fn resolve_address(&mut self, from: [u8; 16], to: [u8; 16], port: u16) -> Result<()> {
         let from = address(from, 0x0106_0000, 0xffff_ffff_ffff_0000);
-        let to = address(to, 0x0106_1234, u64::MAX);
+        let to = address(to, 0x0106_0000 | u64::from(port), u64::MAX);
         let length = u32::from(ADDRESS);
         // Twice 16 bits of length, and 32 reserved.
         let mut body = words(&[self.id, 2000, length << 16 | length, 0]);

@@ -38,13 +38,14 @@ pub(super) fn fails_over() -> Result<String> {
     let vm = Vm {
         options: &["-n", "H1,H2,H3,H4", "-S", "-c", "2", "-t", LIMIT],
         script: "failover.sh",
-        variables: &[("LIBRARY", &library)],
+        variables: &[("LIBRARY", &library), super::tables::WIRE],
     };
     let left = vm.run()?;
     let passed = left.all_passed(FAILOVER_CHECKS)?;
+    let compared = super::tables::judge(&left, 1000)?;
     let queries = super::saquery::same(&left)?;
     Ok(format!(
-        "{passed}{}     {queries} queries printed the same by the daemon and by OpenSM\n",
+        "{passed}{}{compared}     {queries} queries printed the same by the daemon and by OpenSM\n",
         left.lines("failover:")
     ))
 }
@@ -52,4 +53,4 @@ pub(super) fn fails_over() -> Result<String> {
 /// Those of beside.sh.
 const CHECKS: usize = 18;
 /// Those of failover.sh.
-const FAILOVER_CHECKS: usize = 11;
+const FAILOVER_CHECKS: usize = 13;

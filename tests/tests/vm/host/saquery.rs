@@ -2,30 +2,13 @@
 
 use anyhow::{Result, bail, ensure};
 
-use super::vm::{LIMIT, Left, Vm, checks};
+use super::vm::Left;
 
-pub(super) fn prints_the_same() -> Result<String> {
-    let net = checks("tables/fabric.net").display().to_string();
-    let options = super::tables::opensm_options();
-    let vm = Vm {
-        options: &[
-            "-f",
-            &net,
-            "-n",
-            "H1,H2,H5,H6",
-            "-O",
-            &options,
-            "-c",
-            "1",
-            "-t",
-            LIMIT,
-        ],
-        script: "saquery.sh",
-        variables: &[("ROLE", "test"), ("STATE", "1")],
-    };
-    let queries = same(&vm.run()?)?;
-    ensure!(queries >= QUERIES);
-    Ok(format!("{queries} queries printed the same\n"))
+/// Of saquery.sh.
+pub(super) fn prints_the_same(left: &Left) -> Result<String> {
+    let queries = same(left)?;
+    ensure!(queries >= QUERIES, "{queries} queries");
+    Ok(format!("     {queries} queries printed the same\n"))
 }
 
 /// How many queries `opensm.txt` and `sapphire.txt` have. Errors: they were answered differently.

@@ -6,7 +6,8 @@ use anyhow::{Context, Result, ensure};
 
 use super::vm::{LIMIT, Vm};
 
-/// What it does with good and bad requests, and with HCAs that come and go.
+/// RMPP against the kernel's, both ways; then what the port does with good and bad requests, and
+/// with HCAs that come and go.
 pub(super) fn serves() -> Result<String> {
     let scratch = tempfile::tempdir()?;
     let net = scratch.path().join("fabric.net");
@@ -22,11 +23,11 @@ pub(super) fn serves() -> Result<String> {
             "-t",
             LIMIT,
         ],
-        script: "umad.sh",
+        script: "rmpp.sh umad.sh",
         variables: &[],
     };
     let left = vm.run()?;
-    left.all_passed(CHECKS)
+    left.all_passed(super::rmpp::CHECKS + CHECKS)
 }
 
 /// What a query costs beside one that is only turned around. Counted, not timed.

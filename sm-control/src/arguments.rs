@@ -1,0 +1,22 @@
+//! The command line of `sapphired`, where its man page and completions are made from it too.
+
+use std::path::PathBuf;
+
+use clap::Parser;
+
+/// Answers PathRecord queries of an InfiniBand subnet from an immutable snapshot.
+///
+/// SIGHUP reads all sources again; a broken file keeps the snapshot in service. SIGUSR1 logs the
+/// counters. One line on standard output, `ready epoch=N`, says that queries are answered; later
+/// ones say `reloaded epoch=N` or `reload failed`. Log lines go to standard error; RUST_LOG selects
+/// them.
+#[derive(Debug, Parser)]
+#[command(name = "sapphired", version, max_term_width = 100)]
+pub struct Arguments {
+    /// Configuration file (TOML); see docs/examples
+    #[arg(long, value_name = "FILE")]
+    pub config: PathBuf,
+    /// Read and validate the configuration and everything it names, then exit
+    #[arg(long)]
+    pub check: bool,
+}
