@@ -8,6 +8,7 @@
 pub mod clock;
 pub mod closed;
 pub mod count;
+pub mod entropy;
 pub mod floor;
 pub mod job;
 pub mod latency;
@@ -15,6 +16,7 @@ pub mod line;
 pub mod live;
 pub mod long;
 pub mod memory;
+pub mod netlink;
 pub mod open;
 pub mod pool;
 pub mod requests;

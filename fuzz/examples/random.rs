@@ -6,14 +6,16 @@ use std::time::Instant;
 
 use sa_fuzz::asks::{Request, ask, mad, multi_path_record, path_record};
 use sa_fuzz::dice::Dice;
-use sa_fuzz::transfers;
+use sa_fuzz::{netlink, transfers};
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let number = |at: usize| arguments.get(at).and_then(|text| text.parse::<u64>().ok());
     let target = arguments.first().map_or("", String::as_str);
     let (Some(times), seed) = (number(1), number(2).unwrap_or(1)) else {
-        eprintln!("usage: random mad|path_record|multi_path_record|rmpp TIMES [SEED]");
+        eprintln!(
+            "usage: random mad|path_record|multi_path_record|rmpp|netlink_agent|netlink_rfc_v2 TIMES [SEED]"
+        );
         std::process::exit(2);
     };
     let started = Instant::now();
@@ -22,6 +24,8 @@ fn main() {
         "path_record" => requests(times, seed, &mut [0; 128], path_record),
         "multi_path_record" => requests(times, seed, &mut [0; 160], multi_path_record),
         "rmpp" => programs(times, seed),
+        "netlink_agent" => datagrams(times, seed),
+        "netlink_rfc_v2" => proposals(times, seed),
         other => {
             eprintln!("no target {other:?}");
             std::process::exit(2);
@@ -57,4 +61,26 @@ fn programs(times: u64, seed: u64) {
         sum.given_up += done.given_up;
     }
     println!("{sum:?}");
+}
+
+fn datagrams(times: u64, seed: u64) {
+    let (mut dice, mut world, mut input) = (Dice::new(seed), netlink::World::new(), [0; 200]);
+    for _ in 0..times {
+        let length = 8 * (dice.roll() as usize % (input.len() / 8) + 1);
+        dice.fill(&mut input[..length]);
+        world.play(&input[..length]);
+    }
+    println!("{:?}", world.done());
+}
+
+fn proposals(times: u64, seed: u64) {
+    let (mut dice, mut input, mut bytes) = (Dice::new(seed), [0; 160], Vec::new());
+    let mut read = 0;
+    for _ in 0..times {
+        dice.fill(&mut input);
+        bytes.clear();
+        netlink::rfc_message(&input, &mut bytes);
+        read += netlink::rfc(&bytes);
+    }
+    println!("{read} messages read");
 }

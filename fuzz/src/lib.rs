@@ -9,6 +9,8 @@ pub mod corpus;
 pub mod dice;
 #[path = "../../tests/tests/fuzz_common/legal/mod.rs"]
 pub mod legal;
+#[path = "../../tests/tests/fuzz_common/netlink.rs"]
+pub mod netlink;
 #[path = "../../tests/tests/fuzz_common/transfers.rs"]
 pub mod transfers;
 #[path = "../../tests/tests/fuzz_common/wire.rs"]

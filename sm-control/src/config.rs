@@ -2,6 +2,7 @@
 
 mod beside;
 mod live;
+mod local_service;
 mod operating;
 mod uring;
 
@@ -22,6 +23,7 @@ use thiserror::Error;
 
 pub use beside::OpenSmSection;
 pub use live::{FabricSaSection, OnDifference, SaSource, SaTransport};
+pub use local_service::{CacheSection, FarSubnet, LocalServiceSection, PathsFrom};
 pub use operating::{ControlSection, HttpSection, LogFormat, LogSection};
 pub use uring::IoUring;
 
@@ -62,6 +64,8 @@ pub struct Config {
     pub control: Option<ControlSection>,
     /// Where metrics are; absent: nowhere.
     pub http: Option<HttpSection>,
+    /// How this host's kernel is answered; absent: not at all.
+    pub local_service: Option<LocalServiceSection>,
     /// What log lines look like.
     #[serde(default)]
     pub log: LogSection,
@@ -108,6 +112,10 @@ pub enum Source {
     Sa,
     /// The OpenSM of this host, asked through its preload library.
     OpenSm,
+    /// A snapshot that was compiled elsewhere; its path is the file's.
+    Snapshot,
+    /// Nowhere: there is no snapshot.
+    None,
 }
 
 impl Source {
@@ -182,6 +190,8 @@ pub struct PolicySection {
     /// RFC dialects: a name that no group has means the members of the partition of that name.
     #[serde(default)]
     pub partitions_as_groups: bool,
+    /// Names that services may be called by, besides the built-in ones.
+    pub ulp_names: Option<PathBuf>,
 }
 
 impl PolicySection {
@@ -650,12 +660,16 @@ impl Config {
             let (line, column) = place(text, start);
             format!("{line}:{column}: {}", error.message().trim_end())
         })?;
-        if config.ports.is_empty() {
+        if config.ports.is_empty() && config.local_service.is_none() {
             let (line, column) = place(text, text.len());
             let missing = "no [[port]] section: say where requests come from";
             return Err(format!("{line}:{column}: {missing}"));
         }
         config.can_ask().map_err(|problem| {
+            let (line, column) = place(text, text.find("source").unwrap_or(0));
+            format!("{line}:{column}: {problem}")
+        })?;
+        config.can_serve_locally().map_err(|problem| {
             let (line, column) = place(text, text.find("source").unwrap_or(0));
             format!("{line}:{column}: {problem}")
         })?;
@@ -670,23 +684,29 @@ impl Config {
     fn resolve(&mut self, base: &Path) {
         let fabric = &mut self.fabric;
         let paths = [
-            (!fabric.source.is_live()).then_some(&mut fabric.path),
+            (!fabric.path.as_os_str().is_empty()).then_some(&mut fabric.path),
             fabric.lids.as_mut(),
             fabric.opensm_conf.as_mut(),
             fabric.prefix_routes.as_mut(),
             fabric.aliases.as_mut(),
             self.routing.torus_conf.as_mut(),
             self.policy.file.as_mut(),
+            self.policy.ulp_names.as_mut(),
             self.partitions.file.as_mut(),
             self.state.directory.as_mut(),
             self.control.as_mut().map(|control| &mut control.path),
             self.opensm.as_mut().map(|opensm| &mut opensm.socket),
         ];
+        let local = self.local_service.as_mut().map(|section| {
+            let class = Some(&mut section.class);
+            [section.addresses.as_mut(), class]
+        });
+        let local = local.into_iter().flatten();
         let rings = self.ports.iter_mut().filter_map(|port| match port {
             PortSection::Ring(ring) => Some(&mut ring.path),
             PortSection::Ibsim { .. } | PortSection::Umad { .. } => None,
         });
-        for path in paths.into_iter().flatten().chain(rings) {
+        for path in paths.into_iter().chain(local).flatten().chain(rings) {
             *path = base.join(&path);
         }
     }

@@ -3,6 +3,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod arguments;
 pub mod compare;
 pub mod config;
 pub mod dump;
@@ -11,6 +12,7 @@ pub mod fabric;
 pub mod generate;
 pub mod lint;
 pub mod live;
+pub mod local_service;
 pub mod logging;
 pub mod pipeline;
 pub mod qos_setup;

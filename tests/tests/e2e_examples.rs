@@ -110,6 +110,28 @@ fn the_example_beside_opensm_shows_what_it_is_about() -> Result<()> {
     Ok(())
 }
 
+#[test]
+fn the_example_for_hosts_shows_what_it_is_about() -> Result<()> {
+    let name = "sapphired-local-service.toml";
+    let given = parse(&example(name)?).context(name)?;
+    let local = given.local_service.context("a local service")?;
+    let bare = "[fabric]\nsource = \"snapshot\"\npath = \"x\"\n[local_service]\nfollow_sa = true\n";
+    let defaults = parse(bare)?.local_service;
+    ensure!(format!("{:?}", Some(local)) == format!("{defaults:?}"));
+    let text = with_optional_keys(&example(name)?);
+    parse(&text).context(name)?;
+    for section in ["[local_service]", "[local_service.cache]"] {
+        for key in keys(&text, section)? {
+            let is_section = ["cache", "far_subnet"].contains(&key.as_str());
+            ensure!(
+                is_section || text.contains(&format!("\n{key} = ")),
+                "{name}: {section} does not show `{key}`"
+            );
+        }
+    }
+    Ok(())
+}
+
 /// The keys of a section: what the parser expects instead of one that it does not know.
 fn keys(text: &str, section: &str) -> Result<Vec<String>> {
     let wrong = text.replacen(section, &format!("{section}\nnothing = 0"), 1);
@@ -146,6 +168,7 @@ fn an_example_passes_its_check_on_real_files() -> Result<()> {
         "tests/golden/torus/s01-6x5/torus-2QoS.conf",
     )?;
     put("qos-policy.conf", "docs/examples/qos-policy.conf")?;
+    put("ulp-names", "docs/examples/ulp-names")?;
     fs::write(directory.path().join("prefix-routes.conf"), "* *\n")?;
     fs::write(directory.path().join("opensm-sa.dump"), "# none\n")?;
     fs::write(

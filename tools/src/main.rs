@@ -17,10 +17,14 @@ mod failure;
 mod inputs;
 mod json;
 mod load;
+mod manual;
+mod netlink;
 mod policy;
 mod query;
 mod reach;
+mod roce_entropy;
 mod route;
+mod services;
 mod setup;
 mod simulate;
 mod snapshot;
@@ -39,7 +43,12 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 /// Exit status: 0 done; 1 a file cannot be read or parsed, or the work failed; 2 wrong usage;
 /// 3 inputs understood, but the route is refused or problems were found; 4 nobody answered.
 #[derive(Debug, Parser)]
-#[command(version, max_term_width = 100, propagate_version = true)]
+#[command(
+    name = "sapphire",
+    version,
+    max_term_width = 100,
+    propagate_version = true
+)]
 struct Arguments {
     #[command(subcommand)]
     verb: Verb,
@@ -74,6 +83,9 @@ enum Verb {
     Policy(policy::Policy),
     /// Draw a torus: what is missing, paths, the multicast tree, load
     Draw(draw::Draw),
+    /// Say how RoCE v2 flows spread over equal paths, and what to do about it
+    #[command(subcommand)]
+    RoceEntropy(roce_entropy::RoceEntropy),
     /// Ask a running SA
     #[command(subcommand)]
     Query(query::Query),
@@ -91,6 +103,13 @@ enum Verb {
     Rollback(control::Control),
     /// Load a running SA and measure how fast and how well it answers
     Load(load::Load),
+    /// Print a script by which a shell completes verbs and options
+    Completions(manual::Completions),
+    /// Write man pages of sapphire, its verbs, and sapphired
+    Man(manual::Manual),
+    /// Play recorded messages of the kernel's local service
+    #[command(subcommand)]
+    Netlink(netlink::Netlink),
 }
 
 fn main() -> ExitCode {
@@ -108,6 +127,7 @@ fn main() -> ExitCode {
         Verb::Explain(verb) => explain::run(verb),
         Verb::Policy(verb) => policy::run(verb),
         Verb::Draw(verb) => draw::run(verb),
+        Verb::RoceEntropy(verb) => roce_entropy::run(verb),
         Verb::Query(verb) => query::run(verb),
         Verb::Bench(verb) => bench::run(verb),
         Verb::Compare(verb) => compare::run(verb),
@@ -116,6 +136,9 @@ fn main() -> ExitCode {
         Verb::Reload(verb) => control::reload(verb),
         Verb::Rollback(verb) => control::rollback(verb),
         Verb::Load(verb) => load::run(verb),
+        Verb::Completions(verb) => manual::completions(verb),
+        Verb::Man(verb) => manual::manual(verb),
+        Verb::Netlink(verb) => netlink::run(verb),
     };
     report(outcome)
 }

@@ -172,10 +172,15 @@ pub(super) fn fabric<'de, D: Deserializer<'de>>(from: D) -> Result<FabricSection
 
 impl FabricSection {
     fn keys_agree(&self) -> Result<(), String> {
-        if self.source == Source::Files {
+        if matches!(self.source, Source::Files | Source::Snapshot) {
             if self.path.as_os_str().is_empty() {
-                return Err("missing field `path`: the fabric file or directory".to_owned());
+                let what = match self.source {
+                    Source::Snapshot => "the snapshot file",
+                    _ => "the fabric file or directory",
+                };
+                return Err(format!("missing field `path`: {what}"));
             }
+            self.needs_its_keys()?;
             return match self.sa {
                 Some(_) => Err("[fabric.sa] is for source = \"sa\" or \"opensm\"".to_owned()),
                 None => Ok(()),
@@ -189,8 +194,8 @@ impl FabricSection {
         ];
         if let Some((key, _)) = given.iter().find(|(_, given)| *given) {
             return Err(format!(
-                "`{key}` contradicts this source, from which nodes, LIDs and the SM's port are \
-                 read; remove it"
+                "`{key}` contradicts this source, {}; remove it",
+                self.why()
             ));
         }
         let has_transport = self.sa.as_ref().is_some_and(|sa| sa.transport.is_some());
@@ -202,6 +207,36 @@ impl FabricSection {
             );
         }
         Ok(())
+    }
+}
+
+impl FabricSection {
+    /// A snapshot has all that other files would say. Errors: in words.
+    fn needs_its_keys(&self) -> Result<(), String> {
+        let given = [
+            ("lids", self.lids.is_some()),
+            ("sm_node", self.sm_node.is_some()),
+            ("lmc", self.lmc.is_some()),
+            ("opensm_conf", self.opensm_conf.is_some()),
+            ("prefix_routes", self.prefix_routes.is_some()),
+            ("aliases", self.aliases.is_some()),
+            ("qos", self.qos.is_some()),
+        ];
+        match given.iter().find(|(_, given)| *given) {
+            Some((key, _)) if self.source == Source::Snapshot => Err(format!(
+                "`{key}` contradicts source = \"snapshot\", which was compiled with it or without; \
+                 remove it"
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// Why keys of files have no place here.
+    const fn why(&self) -> &'static str {
+        match self.source {
+            Source::None => "which has no fabric",
+            _ => "from which nodes, LIDs and the SM's port are read",
+        }
     }
 }
 

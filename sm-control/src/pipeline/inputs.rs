@@ -29,6 +29,8 @@ pub struct Inputs {
     pub dialect: Option<Dialect>,
     /// How the policy is read and meant, where not as its dialect has it.
     pub reading: ParseOptions,
+    /// Names that services may be called by, besides the built-in ones.
+    pub ulp_names: Option<PathBuf>,
     /// Take the SL2VL tables of the policy's `qos-setup` for those in force.
     pub apply_setup: bool,
     /// What a broken policy file means.
@@ -86,6 +88,7 @@ impl Inputs {
             policy: config.policy.file.clone(),
             dialect: config.policy.dialect,
             reading: config.policy.reading(),
+            ulp_names: config.policy.ulp_names.clone(),
             apply_setup: config.policy.apply_setup,
             on_policy_error: config.policy.on_error,
             partitions: config.partitions.file.clone(),

@@ -40,7 +40,9 @@ pub use inputs::{EngineChoice, Inputs};
 pub use live::{When, compile_live};
 pub use prefix_routes::PrefixRoute;
 pub use proof::{LISTED_PAIRS, Proof, check, path_sls};
-pub use read::{ReadProblem, Sources, Tables, read, read_but_the_fabric};
+pub use read::{
+    ReadProblem, Sources, Tables, read, read_but_the_fabric, service_ranges, ulp_names,
+};
 pub use route::{Refused, StandingRefusal, route, route_after};
 pub use rows::subnet_options;
 

@@ -5,7 +5,9 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use policy::notes::NoteKind;
-use policy::{Dialect, ParseOptions, PartitionOptions, Partitions, PartitionsConfig, Policy};
+use policy::{
+    Dialect, ParseOptions, PartitionOptions, Partitions, PartitionsConfig, Policy, UlpNames,
+};
 use routing::{GivenSl2Vl, TorusConfig};
 use sa_wire::{Guid, Mlid};
 use thiserror::Error;
@@ -152,7 +154,7 @@ pub fn read_but_the_fabric(inputs: &Inputs) -> Result<Vec<String>, ReadProblem> 
     }
     if let Some(path) = &inputs.policy {
         let text = reader.text("policy", path)?;
-        let (dialect, reading) = policy_reading(inputs, &options);
+        let (dialect, reading) = policy_reading(inputs, &options)?;
         if let Err(error) = policy::parse_as(&text, dialect, &reading) {
             let problem = policy_error(path, &error);
             match inputs.on_policy_error {
@@ -164,18 +166,54 @@ pub fn read_but_the_fabric(inputs: &Inputs) -> Result<Vec<String>, ReadProblem> 
     Ok(reader.warnings)
 }
 
-/// The dialect, where it is not to be found out, and the rest of how a policy is read.
-fn policy_reading(inputs: &Inputs, options: &OpenSmOptions) -> (Option<Dialect>, ParseOptions) {
+/// First and last service ids of the ranges that the rules of a policy name. Errors: it cannot be
+/// read or parsed.
+pub fn service_ranges(inputs: &Inputs) -> Result<Vec<(u64, u64)>, ReadProblem> {
+    let Some(path) = &inputs.policy else {
+        return Ok(Vec::new());
+    };
+    let mut reader = Reader::default();
+    let options = reader.opensm_conf(inputs)?;
+    let text = reader.text("policy", path)?;
+    let (dialect, reading) = policy_reading(inputs, &options)?;
+    let policy = policy::parse_as(&text, dialect, &reading);
+    let policy = policy.map_err(|error| policy_error(path, &error))?;
+    let rules = policy.rules.iter();
+    let named = rules.filter_map(|rule| rule.service_id.as_ref());
+    Ok(named
+        .flat_map(|named| named.value.pairs())
+        .copied()
+        .collect())
+}
+
+/// The dialect, where it is not to be found out, and the rest of how a policy is read. Errors: the
+/// file of names cannot be read or parsed.
+fn policy_reading(
+    inputs: &Inputs,
+    options: &OpenSmOptions,
+) -> Result<(Option<Dialect>, ParseOptions), ReadProblem> {
     // Going on without policy, as OpenSM does, includes what OpenSM cannot read.
-    let dialect = inputs.dialect.or(match inputs.on_policy_error {
-        OnPolicyError::None => Some(Dialect::OpenSm),
-        OnPolicyError::Fail => None,
-    });
+    let as_opensm = inputs.on_policy_error == OnPolicyError::None && inputs.dialect.is_none();
+    let dialect = inputs
+        .dialect
+        .or_else(|| as_opensm.then_some(Dialect::OpenSm));
     let reading = ParseOptions {
         max_rate_code: options.max_rate_code(),
-        ..inputs.reading
+        extensions: inputs.reading.extensions && !as_opensm,
+        ulp_names: ulp_names(inputs)?,
+        ..inputs.reading.clone()
     };
-    (dialect, reading)
+    Ok((dialect, reading))
+}
+
+/// The names that services are called by. Errors: the file of names cannot be read or parsed.
+pub fn ulp_names(inputs: &Inputs) -> Result<UlpNames, ReadProblem> {
+    let Some(path) = &inputs.ulp_names else {
+        return Ok(inputs.reading.ulp_names.clone());
+    };
+    let bytes = xz::read(path).map_err(LoadError::from)?;
+    let extended = inputs.reading.ulp_names.extend(&policy::decode(&bytes));
+    extended.map_err(|error| policy_error(path, &error))
 }
 
 /// Options of the SM, as far as files tell them. Errors: `opensm.conf` cannot be read or parsed.
@@ -586,7 +624,7 @@ impl Reader {
             return Ok(None);
         };
         let text = self.text("policy", path)?;
-        let (dialect, reading) = policy_reading(inputs, options);
+        let (dialect, reading) = policy_reading(inputs, options)?;
         let policy = policy::parse_as(&text, dialect, &reading)
             .and_then(|policy| {
                 policy::check(&policy, &subnet.port_facts(), partitions).map(|()| policy)

@@ -4,14 +4,17 @@
 //! thread compiles, everything here can still be asked for.
 
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use arc_swap::{ArcSwap, ArcSwapOption};
 use sa_fastpath::stats::WorkerStats;
 use sa_snapshot::Snapshot;
 
+use super::ledger::{Entry, Ledger};
 use crate::config::{Config, PortSection, Role};
+use crate::local_service::agent::Counters;
+use crate::local_service::service::ServiceCounts;
 use crate::pipeline;
 
 /// The board.
@@ -28,6 +31,14 @@ pub(super) struct Board {
     standing: ArcSwap<Standing>,
     history: ArcSwap<History>,
     has_read_sources: AtomicBool,
+    local: OnceLock<Local>,
+}
+
+/// The local service's.
+#[derive(Debug)]
+pub(super) struct Local {
+    pub(super) counters: Arc<Counters>,
+    pub(super) counts: Arc<ServiceCounts>,
 }
 
 /// A `[[port]]`.
@@ -37,6 +48,7 @@ pub(super) struct PortRow {
     /// Such as a device, or the path of a socket.
     pub(super) place: String,
     pub(super) stats: Arc<WorkerStats>,
+    ledger: Arc<Ledger>,
     is_served: AtomicBool,
 }
 
@@ -100,14 +112,16 @@ pub(super) struct Standing {
 }
 
 impl Board {
-    /// For the ports of a configuration. Shape: `stats` in the order of the ports.
-    pub(super) fn new(config: &Config, stats: &[Arc<WorkerStats>]) -> Arc<Self> {
-        let ports = config.ports.iter().zip(stats);
+    /// For the ports of a configuration. Shape: `counts` in the order of the ports.
+    pub(super) fn new(config: &Config, counts: Vec<(Arc<WorkerStats>, Arc<Ledger>)>) -> Arc<Self> {
+        let ports = config.ports.iter().zip(counts);
         Arc::new(Self {
             role: format!("{:?}", config.sa.role).to_lowercase(),
             is_shadow: config.sa.role == Role::Shadow,
             source: source(config),
-            ports: ports.map(|(section, stats)| row(section, stats)).collect(),
+            ports: ports
+                .map(|(section, counts)| row(section, counts))
+                .collect(),
             counts: Counts::default(),
             started: Instant::now(),
             service: ArcSwapOption::empty(),
@@ -115,6 +129,7 @@ impl Board {
             standing: ArcSwap::default(),
             history: ArcSwap::default(),
             has_read_sources: AtomicBool::new(false),
+            local: OnceLock::new(),
         })
     }
 
@@ -157,6 +172,16 @@ impl Board {
         for (port, is_served) in self.ports.iter().zip(are_served) {
             port.is_served.store(is_served, Ordering::Relaxed);
         }
+    }
+
+    /// This host's kernel is answered from now on.
+    pub(super) fn serves_the_kernel(&self, local: Local) {
+        let _ = self.local.set(local);
+    }
+
+    /// What its kernel was answered; none without a local service.
+    pub(super) fn local(&self) -> Option<&Local> {
+        self.local.get()
     }
 
     /// What may be rolled back.
@@ -204,6 +229,12 @@ impl Board {
         if let Some(port) = self.ports.iter().position(|port| !port.is_served()) {
             return Err(format!("port {port} is not served any more; see the log"));
         }
+        if let Some((port, why)) = self.away().next() {
+            return Err(format!("port {port} is not attached: {why}"));
+        }
+        if self.local().is_some_and(|local| !local.is_served()) {
+            return Err("this host's kernel is not served any more; see the log".to_owned());
+        }
         if !self.has_read_sources.load(Ordering::Relaxed) {
             let what = match self.service() {
                 Some(_) => {
@@ -221,6 +252,12 @@ impl Board {
         }
     }
 
+    /// Ports that wait for what they are attached to, and why.
+    fn away(&self) -> impl Iterator<Item = (usize, String)> {
+        let ports = self.ports.iter().enumerate();
+        ports.filter_map(|(nth, port)| Some((nth, port.entry().away?)))
+    }
+
     /// Errors: what is dead of this process.
     pub(super) fn health(&self) -> Result<(), String> {
         let dead = self.ports.iter().enumerate();
@@ -228,6 +265,10 @@ impl Board {
             .filter(|(_, port)| !port.is_served())
             .map(|(nth, port)| format!("port {nth} ({} {})", port.transport, port.place))
             .collect();
+        let mut dead = dead;
+        if self.local().is_some_and(|local| !local.is_served()) {
+            dead.push("this host's kernel (local service)".to_owned());
+        }
         match dead.is_empty() {
             true => Ok(()),
             false => Err(format!("not served any more: {}", dead.join(", "))),
@@ -235,7 +276,18 @@ impl Board {
     }
 }
 
+impl Local {
+    pub(super) fn is_served(&self) -> bool {
+        self.counts.is_served.load(Ordering::Relaxed)
+    }
+}
+
 impl PortRow {
+    /// What its handles have counted, and whether it is attached.
+    pub(super) fn entry(&self) -> Entry {
+        self.ledger.entry()
+    }
+
     pub(super) fn is_served(&self) -> bool {
         self.is_served.load(Ordering::Relaxed)
     }
@@ -255,7 +307,7 @@ fn source(config: &Config) -> String {
         .to_owned()
 }
 
-fn row(section: &PortSection, stats: &Arc<WorkerStats>) -> PortRow {
+fn row(section: &PortSection, (stats, ledger): (Arc<WorkerStats>, Arc<Ledger>)) -> PortRow {
     let (transport, place) = match section {
         PortSection::Ibsim { node, .. } => ("ibsim", node.clone()),
         PortSection::Umad { device, port, .. } => {
@@ -267,7 +319,8 @@ fn row(section: &PortSection, stats: &Arc<WorkerStats>) -> PortRow {
     PortRow {
         transport,
         place,
-        stats: Arc::clone(stats),
+        stats,
+        ledger,
         is_served: AtomicBool::new(true),
     }
 }

@@ -127,7 +127,7 @@ impl Server<'_> {
 
     /// Files that look as when they were read last hold nothing new.
     fn files_lie_still(&self) -> bool {
-        self.config.fabric.source == Source::Files
+        matches!(self.config.fabric.source, Source::Files | Source::Snapshot)
             && self.tried == Some(Fingerprint::of(self.config))
     }
 

@@ -33,6 +33,9 @@ impl Server<'_> {
     /// The same, or nothing where a running SA tells what it told before.
     pub(super) fn load_when(&mut self, when: When, cause: &str) -> bool {
         self.looked = Instant::now();
+        if self.config.fabric.source == Source::Snapshot {
+            return self.load_copy(when, cause);
+        }
         let generation = self.beside.as_ref().map(Beside::generation);
         match self.compile_settled(when) {
             Ok(compiled) => {
@@ -53,10 +56,13 @@ impl Server<'_> {
         }
     }
 
-    /// False while there is nobody to read the fabric from.
+    /// False while there is nothing to read the fabric from.
     pub(super) fn can_load(&self) -> bool {
-        let beside = self.beside.as_ref();
-        self.config.fabric.source != Source::OpenSm || beside.is_some_and(Beside::can_ask)
+        match self.config.fabric.source {
+            Source::OpenSm => self.beside.as_ref().is_some_and(Beside::can_ask),
+            Source::None => false,
+            Source::Files | Source::Sa | Source::Snapshot => true,
+        }
     }
 
     /// Compiles sources that lie still. None where nothing changed. Errors: in words.

@@ -16,6 +16,7 @@ use sa_fastpath::answer::{DropReason, PuntReason, Reject};
 use sa_fastpath::stats::StatsSnapshot;
 
 use super::board::Board;
+use crate::local_service::agent::{Counted, Reason};
 use crate::logging;
 
 /// The page.
@@ -51,6 +52,7 @@ impl Collector for OfBoard {
         of_daemon(board, &mut page)?;
         of_shadow(board, &mut page)?;
         of_snapshot(board, &mut page)?;
+        of_local(board, &mut page)?;
         of_ports(board, &mut page)
     }
 }
@@ -271,7 +273,104 @@ fn of_ports(board: &Board, page: &mut Page<'_>) -> fmt::Result {
         (labels, if port.is_served() { 1.0 } else { 0.0 })
     });
     page.gauge("port_served", "1 while the worker lives", served)?;
+    of_handles(board, page)?;
     of_times(board, page)
+}
+
+/// What lies below the workers.
+fn of_handles(board: &Board, page: &mut Page<'_>) -> fmt::Result {
+    let entries: Vec<_> = board
+        .ports
+        .iter()
+        .enumerate()
+        .map(|(nth, port)| (nth.to_string(), port.entry()))
+        .collect();
+    let of_port = |port: &str| [("port", port.to_owned())];
+    let attached = entries
+        .iter()
+        .map(|(port, entry)| (of_port(port), if entry.away.is_none() { 1.0 } else { 0.0 }));
+    page.gauge(
+        "port_attached",
+        "0 while what the port is attached to is gone",
+        attached,
+    )?;
+    let attachments = entries
+        .iter()
+        .map(|(port, entry)| (of_port(port), entry.attachments));
+    page.counter("port_attachments", "Times it was attached", attachments)?;
+    let mads = entries.iter().flat_map(|(port, entry)| {
+        let counts = entry.counters.iter().flat_map(|counters| counters.each());
+        counts.map(|(kind, count)| {
+            let labels = [("port", port.clone()), ("kind", kind.to_owned())];
+            (labels, count)
+        })
+    });
+    page.counter(
+        "port_mads",
+        "MADs that the port took, sent, or hid from the worker, the slow lane's included",
+        mads,
+    )
+}
+
+/// Only with a local service.
+fn of_local(board: &Board, page: &mut Page<'_>) -> fmt::Result {
+    let Some(local) = board.local() else {
+        return Ok(());
+    };
+    let messages = Counted::ALL.map(|what| {
+        let label = [("result", what.name().to_owned())];
+        (label, local.counters.of(what))
+    });
+    page.counter(
+        "local_messages",
+        "Messages of this host's kernel, by what became of them",
+        messages,
+    )?;
+    let refused = Reason::ALL.map(|reason| {
+        let label = [("reason", reason.name().to_owned())];
+        (label, local.counters.refused_for(reason))
+    });
+    page.counter(
+        "local_refused",
+        "Path queries of the kernel that it was told to ask the SA",
+        refused,
+    )?;
+    let counts = &local.counts;
+    for (name, help, counter) in [
+        (
+            "local_overruns",
+            "Times that the kernel had no room to queue requests",
+            &counts.overruns,
+        ),
+        (
+            "local_too_long",
+            "Datagrams longer than any request",
+            &counts.too_long,
+        ),
+        (
+            "local_unsent",
+            "Replies that the kernel did not take",
+            &counts.unsent,
+        ),
+    ] {
+        page.counter(name, help, [(NO_LABELS, counter.load(Ordering::Relaxed))])?;
+    }
+    let gauge = |counter: &AtomicU64| [(NO_LABELS, seconds(counter.load(Ordering::Relaxed)))];
+    page.gauge(
+        "local_kept",
+        "Answers of SAs that are kept",
+        gauge(&counts.kept),
+    )?;
+    page.gauge(
+        "local_others",
+        "Other programs that answer this host's kernel",
+        gauge(&counts.others),
+    )?;
+    page.gauge(
+        "local_served",
+        "1 while this host's kernel is answered",
+        [(NO_LABELS, if local.is_served() { 1.0 } else { 0.0 })],
+    )
 }
 
 /// Only where batches are sampled.

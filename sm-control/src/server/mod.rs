@@ -9,9 +9,12 @@ mod attended;
 mod board;
 mod changes;
 mod control;
+mod copy;
 mod counters;
 mod http;
+mod ledger;
 mod loading;
+mod local_service;
 mod metrics;
 mod opensm;
 mod placement;
@@ -51,6 +54,8 @@ use admin::Admin;
 pub use attach::AttachError;
 use board::Board;
 use control::Command;
+use ledger::Ledger;
+use local_service::LocalService;
 use opensm::{Beside, Gate};
 pub use placement::PlacementError;
 pub use ring::RingSectionError;
@@ -96,16 +101,64 @@ pub enum ServerError {
     /// Operators cannot be served.
     #[error("{0}")]
     Admin(String),
+    /// This host's kernel cannot be served.
+    #[error("[local_service]: {0}")]
+    LocalService(String),
     /// Every worker lost its port.
     #[error("every port is gone; see the messages above")]
     PortsGone,
 }
 
-/// Validates everything a start or reload would read. Errors: what a load would report.
+/// Validates everything a start or reload would read, but for what only a running daemon can ask.
+/// Gives what an operator should know, one sentence each, and what the sources come to. Errors: what
+/// a load would report.
+pub fn check_sources(config: &Config) -> Result<(Vec<String>, String), CheckError> {
+    let (warnings, summary) = match config.fabric.source {
+        Source::OpenSm => {
+            // It has one daemon at a time to tell the fabric to.
+            let remarks = pipeline::read_but_the_fabric(&Inputs::from_config(config))
+                .map_err(PipelineError::from)?;
+            let summary = "the files are good; the fabric, which OpenSM tells, was not read";
+            (remarks, summary.to_owned())
+        }
+        Source::Files | Source::Sa => {
+            let compiled = check(config)?;
+            let summary = compiled.summary();
+            (compiled.warnings, summary)
+        }
+        Source::Snapshot => (Vec::new(), copy::check(config).map_err(CheckError::Words)?),
+        Source::None => (Vec::new(), "there is no fabric to read".to_owned()),
+    };
+    local_service::check(config).map_err(CheckError::Words)?;
+    Ok((warnings, summary))
+}
+
+/// A configuration that no snapshot comes of.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum CheckError {
+    /// The sources do not make one.
+    #[error(transparent)]
+    Pipeline(#[from] PipelineError),
+    /// Something else cannot be used.
+    #[error("{0}")]
+    Words(String),
+}
+
+/// Compiles what a start or reload would. Errors: what a load would report; there is nothing to
+/// compile here.
 pub fn check(config: &Config) -> Result<Compiled, PipelineError> {
-    if config.fabric.source == Source::OpenSm {
-        let what =
-            "only the daemon reads it from OpenSM; use the snapshot in its [state] directory";
+    let elsewhere = match config.fabric.source {
+        Source::OpenSm => {
+            Some("only the daemon reads it from OpenSM; use the snapshot in its [state] directory")
+        }
+        Source::Snapshot => {
+            Some("source = \"snapshot\" was compiled elsewhere; use the file itself")
+        }
+        Source::None => Some("source = \"none\": there is no fabric"),
+        Source::Files | Source::Sa => None,
+    };
+    if let Some(what) = elsewhere {
         return Err(LiveError::Ask(AskError::Gone(what.to_owned())).into());
     }
     let (inputs, stamp) = (Inputs::from_config(config), pipeline::Stamp::default());
@@ -118,12 +171,6 @@ pub fn check(config: &Config) -> Result<Compiled, PipelineError> {
     };
     compiled.publishable()?;
     Ok(compiled)
-}
-
-/// The same where OpenSM tells the fabric: but for that, as OpenSM has one daemon at a time to tell
-/// it to. Gives what an operator should know. Errors: as [`check`].
-pub fn check_files(config: &Config) -> Result<Vec<String>, PipelineError> {
-    Ok(pipeline::read_but_the_fabric(&Inputs::from_config(config))?)
 }
 
 /// Whether this machine can do what `[workers]` says. Gives what an operator should know of it, one
@@ -152,6 +199,8 @@ pub fn run(config: &Config) -> Result<(), ServerError> {
     server.warm_start();
     if server.can_load() {
         server.load("start");
+    } else if config.fabric.source == Source::None {
+        server.announce_none();
     } else {
         info!("waiting for OpenSM on this host to be the master");
     }
@@ -179,7 +228,6 @@ struct Server<'a> {
     stop: Arc<AtomicBool>,
     workers: Vec<JoinHandle<()>>,
     slow_lane: Option<JoinHandle<()>>,
-    stats: Vec<Arc<WorkerStats>>,
     /// Shut when the server stops.
     gates: Vec<Arc<Gate>>,
     /// The OpenSM that has the fabric.
@@ -213,6 +261,8 @@ struct Server<'a> {
     _admin: Admin,
     /// What compares, in that role.
     _shadow: Option<Shadow>,
+    /// What answers this host's kernel.
+    local: Option<LocalService>,
     /// What they order.
     commands: Receiver<Command>,
     past: Past,
@@ -223,7 +273,7 @@ impl<'a> Server<'a> {
         let publisher = Publisher::starting_at(publication::first_epoch(config));
         let stop = Arc::new(AtomicBool::new(false));
         let (punted, sender) = punt_queue(config.workers.punt_queue);
-        let (mut workers, mut stats, mut replies) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut workers, mut counts, mut replies) = (Vec::new(), Vec::new(), Vec::new());
         let (mut gates, mut rings) = (Vec::new(), Vec::new());
         let beside = opensm::start(config)?;
         let mut placement = placement::Placement::new(config);
@@ -237,7 +287,7 @@ impl<'a> Server<'a> {
             let reader = publisher.reader().ok_or(ServerError::TooManyPorts)?;
             let sampling = config.workers.sample_every.map(Sampling::new);
             let counters = sampling.map_or_else(WorkerStats::default, WorkerStats::sampled);
-            let counters = Arc::new(counters);
+            let (counters, ledger) = (Arc::new(counters), Arc::<Ledger>::default());
             let seat = attach::Seat {
                 number,
                 core: None,
@@ -245,6 +295,7 @@ impl<'a> Server<'a> {
                 reader,
                 punt: sender(number),
                 stats: Arc::clone(&counters),
+                ledger: Arc::clone(&ledger),
                 stop: Arc::clone(&stop),
                 access: config.sa.access.into(),
                 limits: config.overload.limits(),
@@ -256,7 +307,7 @@ impl<'a> Server<'a> {
             replies.push(attached.reply);
             gates.extend(attached.gate);
             rings.extend(attached.ring);
-            stats.push(counters);
+            counts.push((counters, ledger));
         }
         let reader = publisher.reader().ok_or(ServerError::TooManyPorts)?;
         let state = Arc::new(StateInService::empty());
@@ -274,18 +325,19 @@ impl<'a> Server<'a> {
             .map(|beside| slow_lane::Owner::new(Arc::clone(&beside.link)));
         let lane = slow_lane::SlowLane::new(supply, replies, rules, (keeper, owner));
         let slow_lane = slow_lane::spawn(lane, Arc::clone(&stop))?;
-        let board = Board::new(config, &stats);
+        let board = Board::new(config, counts);
         let live = loading::live_source(config, beside.as_ref());
         let (admin, commands) = admin::start(config, &board)?;
         let reader = publisher.reader().ok_or(ServerError::TooManyPorts)?;
         let shadow = shadow::start(config, reader, &state, &board)?;
+        let reader = publisher.reader().ok_or(ServerError::TooManyPorts)?;
+        let local = local_service::start(config, reader, &state, &board)?;
         Ok(Self {
             config,
             publisher,
             stop,
             workers,
             slow_lane: Some(slow_lane),
-            stats,
             gates,
             beside,
             due: None,
@@ -303,6 +355,7 @@ impl<'a> Server<'a> {
             board,
             _admin: admin,
             _shadow: shadow,
+            local,
             commands,
             past: Past::default(),
         })
@@ -316,6 +369,13 @@ impl<'a> Server<'a> {
             let _ = sd_notify::notify(&[sd_notify::NotifyState::Ready]);
         }
         self.announced = true;
+    }
+
+    /// The same where there never is a snapshot.
+    fn announce_none(&mut self) {
+        say("ready epoch=0");
+        let _ = sd_notify::notify(&[sd_notify::NotifyState::Ready]);
+        self.board.loaded();
     }
 
     fn report_failure(&mut self, failure: &str, cause: &str) {
@@ -339,7 +399,7 @@ impl<'a> Server<'a> {
             crossbeam_channel::select! {
                 recv(signals) -> signal => match signal {
                     Ok(SIGHUP) => self.reload("SIGHUP"),
-                    Ok(SIGUSR1) => counters::log(&self.stats),
+                    Ok(SIGUSR1) => self.log_counters(),
                     Ok(_) | Err(_) => return Ok(()),
                 },
                 recv(changes) -> change => {
@@ -378,7 +438,9 @@ impl<'a> Server<'a> {
         let alive = self.workers.iter().map(|worker| !worker.is_finished());
         self.board.served(alive);
         let is_shadow = self.config.sa.role == Role::Shadow;
-        if !is_shadow && self.workers.iter().all(JoinHandle::is_finished) {
+        let serves_the_kernel = self.local.as_ref().is_some_and(LocalService::is_served);
+        let no_port = self.workers.iter().all(JoinHandle::is_finished);
+        if !is_shadow && no_port && !serves_the_kernel {
             return Err(ServerError::PortsGone);
         }
         Ok(())
@@ -386,8 +448,10 @@ impl<'a> Server<'a> {
 
     /// A running SA may answer at any time; files that have not changed say what they said.
     fn is_worth_a_retry(&self) -> bool {
-        let asks = self.live.is_some() && self.can_load();
-        asks || self.live.is_none() && self.tried != Some(Fingerprint::of(self.config))
+        if !self.can_load() {
+            return false;
+        }
+        self.live.is_some() || self.tried != Some(Fingerprint::of(self.config))
     }
 
     /// Whether the policy file is another one than at the last attempt to load, where it is to be
@@ -400,6 +464,10 @@ impl<'a> Server<'a> {
 
     fn stop(&mut self) {
         let _ = sd_notify::notify(&[sd_notify::NotifyState::Stopping]);
+        // The kernel asks the SA from now on, while there may be one here.
+        if let Some(local) = self.local.take() {
+            local.log();
+        }
         self.stop.store(true, Ordering::Relaxed);
         if let Some(beside) = &mut self.beside {
             beside.withdraw();
@@ -416,7 +484,14 @@ impl<'a> Server<'a> {
             beside.hang_up();
         }
         self.rings.clear();
-        counters::log(&self.stats);
+        counters::log(&self.board);
+    }
+
+    fn log_counters(&self) {
+        counters::log(&self.board);
+        if let Some(local) = &self.local {
+            local.log();
+        }
     }
 }
 

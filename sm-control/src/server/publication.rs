@@ -56,7 +56,7 @@ impl Server<'_> {
         self.put_into_service(snapshot)
     }
 
-    fn put_into_service(&mut self, snapshot: Snapshot) -> EpochId {
+    pub(super) fn put_into_service(&mut self, snapshot: Snapshot) -> EpochId {
         let epoch = self.publisher.publish(snapshot);
         if let Some(current) = self.publisher.current() {
             self.board.published(epoch.get(), &current.snapshot);

@@ -15,6 +15,7 @@ use sa_snapshot::Snapshot;
 use sa_wire::class_port_info::{CapabilityMask, CapabilityMask2, ClassPortInfo, ResponseTime};
 use sa_wire::mad::{BASE_VERSION, SA_CLASS_VERSION, Status, method, response_method};
 use sa_wire::sa::{AttributeId, DATA_OFFSET, SaMad};
+use sa_wire::served::ServedSnapshot;
 use sa_wire::umad::Slot;
 use sa_wire::{Lid, Sl};
 use zerocopy::IntoBytes;
@@ -84,6 +85,9 @@ pub fn punted_with(snapshot: &Snapshot, parts: Option<&Parts>, request: &Slot) -
     }
     if mad.attribute_id() == AttributeId::CLASS_PORT_INFO {
         return Some(class_port_info(snapshot, mad));
+    }
+    if mad.attribute_id() == AttributeId::SERVED_SNAPSHOT {
+        return Some(served_snapshot(snapshot, mad));
     }
     if is_multi_path(mad) {
         return multi_path(snapshot, mad, request.header.lid.get());
@@ -164,15 +168,30 @@ fn class_port_info(snapshot: &Snapshot, mad: &mut SaMad) -> Vec<u8> {
     };
     let info =
         ClassPortInfo::subnet_administration(CapabilityMask::OPENSM, second, ResponseTime::DEFAULT);
+    single(mad, info.as_bytes())
+}
+
+fn served_snapshot(snapshot: &Snapshot, mad: &mut SaMad) -> Vec<u8> {
+    if mad.mad.method != method::GET {
+        return refuse(mad, Status::METHOD_ATTRIBUTE_NOT_SUPPORTED);
+    }
+    let subnet = snapshot.subnet();
+    let served = ServedSnapshot {
+        digest: snapshot.digest().into(),
+        epoch: subnet.epoch.into(),
+        built_unix: subnet.built_unix.into(),
+    };
+    single(mad, served.as_bytes())
+}
+
+/// The response to a Get, with one attribute.
+fn single(mad: &mut SaMad, attribute: &[u8]) -> Vec<u8> {
     mad.mad.method = response_method(mad.mad.method);
     mad.mad.status = Status::OK.get().into();
     mad.sa.sm_key = 0.into();
-    let mut reply = mad
-        .as_bytes()
-        .get(..DATA_OFFSET)
-        .unwrap_or_default()
-        .to_vec();
-    reply.extend_from_slice(info.as_bytes());
+    let header = mad.as_bytes().get(..DATA_OFFSET);
+    let mut reply = header.unwrap_or_default().to_vec();
+    reply.extend_from_slice(attribute);
     reply
 }
 

@@ -73,6 +73,9 @@ pub(super) fn status(answer: &Value) -> String {
         let (what, cause) = (text_of(failure.get("what")), text_of(failure.get("cause")));
         line("last failure", format!("{ago} ago ({cause}): {what}"));
     }
+    if let Some(local @ Value::Object(_)) = answer.get("local_service") {
+        line("local service", of_local(local));
+    }
     let ports = answer.get("ports").and_then(Value::as_array);
     for (nth, port) in ports.into_iter().flatten().enumerate() {
         line(&format!("port {nth}"), of_port(port));
@@ -93,6 +96,29 @@ pub(super) fn rollback(answer: &Value) -> String {
         word("epoch"),
         word("held")
     )
+}
+
+fn of_local(local: &Value) -> String {
+    let word = |name: &str| text_of(local.get(name));
+    let refused = object(local.get("refused"));
+    let refused: Vec<String> = refused
+        .map(|(reason, count)| format!("{reason} {count}"))
+        .collect();
+    let refused = match refused.is_empty() {
+        true => "none".to_owned(),
+        false => refused.join(", "),
+    };
+    let mut said = format!("{} paths answered; refused: {refused}", word("resolved"));
+    if number(local, "kept").is_some_and(|kept| kept > 0) {
+        let _ = write!(said, "; {} kept", word("kept"));
+    }
+    if number(local, "others").is_some_and(|others| others > 0) {
+        said += "; ANOTHER PROGRAM ANSWERS THE KERNEL TOO, see the log";
+    }
+    if local.get("served") != Some(&Value::Bool(true)) {
+        said += "; NOT SERVED ANY MORE, see the log";
+    }
+    said
 }
 
 fn of_snapshot(snapshot: &Value) -> [(&'static str, String); 3] {

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use serde_json::Value;
-use sm_control::config::{Config, ControlSection, PortSection, Source};
+use sm_control::config::{Config, ControlSection, PortSection};
 use sm_control::server;
 
 use super::finding::Finding;
@@ -63,14 +63,9 @@ fn sections(config: &Config) -> Vec<Finding> {
 
 /// As `sapphired --check`.
 fn sources(config: &Config) -> Finding {
-    let checked = match config.fabric.source {
-        Source::OpenSm => server::check_files(config)
-            .map(|_| "the files are good; the fabric is OpenSM's to tell".to_owned()),
-        Source::Files | Source::Sa => server::check(config)
-            .map(|compiled| format!("the sources give: {}", compiled.summary())),
-    };
+    let checked = server::check_sources(config);
     match checked {
-        Ok(said) => Finding::ok("config", said),
+        Ok((_, summary)) => Finding::ok("config", format!("the sources give: {summary}")),
         Err(error) => Finding::problem(
             "config",
             format!("the sources give no snapshot: {error}"),

@@ -42,6 +42,18 @@ impl IbsimClient {
         }
     }
 
+    /// The next packet of whatever class and method, requests too; none when none waits. For
+    /// tests that answer for a device.
+    pub fn receive_any(&mut self) -> Result<Option<Slot>, PortError> {
+        let some = self.data.receive(&mut self.slot)?;
+        Ok(some.then_some(*self.slot))
+    }
+
+    /// Sends a MAD as it is to the port in its header. False when there is no room.
+    pub fn send_any(&mut self, slot: &Slot) -> Result<bool, PortError> {
+        Ok(self.data.send(slot, MAD_SIZE, PATIENCE)? == Sent::Yes)
+    }
+
     /// What `slot` means to the requester: true when `reply` now holds it.
     fn sort(&mut self, reply: &mut Reply) -> Result<bool, PortError> {
         let mad = SaMad::from_bytes(&self.slot.mad);

@@ -58,15 +58,28 @@ impl Agent {
         Self::open_with(port, methods, 0)
     }
 
+    /// For another class than the SA's, to ask only. Errors: [`UmadError`].
+    pub(super) fn open_class(port: &PortName, class: u8, version: u8) -> Result<Self, UmadError> {
+        Self::open_as(port, &[], registration(class, version, &[]))
+    }
+
     fn open_with(port: &PortName, methods: &[u8], rmpp_version: u8) -> Result<Self, UmadError> {
+        let mut request = registration(MGMT_CLASS_SA, SA_CLASS_VERSION, methods);
+        request.rmpp_version = rmpp_version;
+        Self::open_as(port, methods, request)
+    }
+
+    fn open_as(
+        port: &PortName,
+        methods: &[u8],
+        mut request: RegisterAgent,
+    ) -> Result<Self, UmadError> {
         let file = find::open_device(port.path())?;
         let simulated = file.is_simulated();
         let layout = match file.enable_pkey() {
             Ok(()) if !simulated => Layout::WithPkey,
             Ok(()) | Err(_) => Layout::WithoutPkey,
         };
-        let mut request = registration(MGMT_CLASS_SA, SA_CLASS_VERSION, methods);
-        request.rmpp_version = rmpp_version;
         file.register(&mut request)
             .map_err(|errno| UmadError::Register {
                 port: port.to_string(),
@@ -259,7 +272,7 @@ fn registration(class: u8, version: u8, methods: &[u8]) -> RegisterAgent {
     RegisterAgent {
         id: 0,
         method_mask: method_mask(methods),
-        qpn: u8::from(class == MGMT_CLASS_SA),
+        qpn: u8::from(!SMP_CLASSES.contains(&class)),
         mgmt_class: class,
         class_version: version,
         oui: [0; 3],

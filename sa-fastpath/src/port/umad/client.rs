@@ -3,6 +3,7 @@
 use core::fmt;
 use std::time::{Duration, Instant};
 
+use sa_wire::device_management::{DEVICE_CLASS_VERSION, MGMT_CLASS_DEVICE};
 use sa_wire::mad::MGMT_CLASS_SA;
 use sa_wire::sa::SaMad;
 use sa_wire::umad::{MAD_SIZE, QP1_QKEY, Slot, UmadHeader};
@@ -253,12 +254,23 @@ impl UmadClient {
     pub fn open(device: Option<&str>, port: Option<u8>) -> Result<Self, UmadError> {
         let name = find::find(device, port)?;
         let agent = Agent::open(&name, &[])?;
-        Ok(Self {
+        Ok(Self::over(name, agent))
+    }
+
+    /// The same to ask I/O units (device management, class 0x06) instead of an SA.
+    pub fn open_for_devices(device: Option<&str>, port: Option<u8>) -> Result<Self, UmadError> {
+        let name = find::find(device, port)?;
+        let agent = Agent::open_class(&name, MGMT_CLASS_DEVICE, DEVICE_CLASS_VERSION)?;
+        Ok(Self::over(name, agent))
+    }
+
+    fn over(name: PortName, agent: Agent) -> Self {
+        Self {
             name,
             agent,
             slot: Box::new(Slot::EMPTY),
             spare: Vec::new(),
-        })
+        }
     }
 
     /// Device, port number and node; its state tells where the SA is.
@@ -350,7 +362,8 @@ impl ClientPort for UmadClient {
 pub(crate) fn answers_something(slot: &Slot, mad_len: usize) -> bool {
     let mad = &SaMad::from_bytes(&slot.mad).mad;
     let ours = mad.is_response() || slot.header.status != 0;
-    mad_len >= MIN_REQUEST && mad.mgmt_class == MGMT_CLASS_SA && ours
+    let asked = matches!(mad.mgmt_class, MGMT_CLASS_SA | MGMT_CLASS_DEVICE);
+    mad_len >= MIN_REQUEST && asked && ours
 }
 
 /// Errors: [`PortError::TooLong`] for a request of more than one MAD.

@@ -5,6 +5,7 @@ use core::sync::atomic::Ordering;
 use sa_fastpath::answer::{DropReason, PuntReason, Reject};
 use serde_json::{Map, Value, json};
 
+use crate::local_service::agent::{Counted, Reason};
 use crate::pipeline;
 use crate::server::board::{Board, PortRow};
 
@@ -47,6 +48,7 @@ pub(super) fn of(board: &Board) -> Value {
         "failed_loads": count(&board.counts.failed_loads),
         "rollbacks": count(&board.counts.rollbacks),
         "shadow": shadow(board),
+        "local_service": local(board),
         "ports": board.ports.iter().map(port).collect::<Vec<_>>(),
     })
 }
@@ -61,6 +63,24 @@ fn shadow(board: &Board) -> Option<Value> {
             "different": counts.shadow_different.load(Ordering::Relaxed),
         })
     })
+}
+
+/// None without one.
+fn local(board: &Board) -> Option<Value> {
+    let local = board.local()?;
+    let refused = Reason::ALL.map(|reason| local.counters.refused_for(reason));
+    let counts = &local.counts;
+    Some(json!({
+        "served": local.is_served(),
+        "resolved": local.counters.of(Counted::Resolved),
+        "addresses": local.counters.of(Counted::ResolvedAddress),
+        "later": local.counters.of(Counted::Later),
+        "refused": reasons(Reason::ALL.map(Reason::name), refused),
+        "kept": counts.kept.load(Ordering::Relaxed),
+        "overruns": counts.overruns.load(Ordering::Relaxed),
+        "unsent": counts.unsent.load(Ordering::Relaxed),
+        "others": counts.others.load(Ordering::Relaxed),
+    }))
 }
 
 fn snapshot(board: &Board) -> Option<Value> {
@@ -80,10 +100,21 @@ fn snapshot(board: &Board) -> Option<Value> {
 
 fn port(port: &PortRow) -> Value {
     let now = port.stats.snapshot();
+    let entry = port.entry();
+    let mads = entry.counters.map(|counters| {
+        let all = counters.each().into_iter();
+        Value::Object(
+            all.map(|(name, count)| (name.to_owned(), json!(count)))
+                .collect(),
+        )
+    });
     json!({
         "transport": port.transport,
         "place": port.place,
         "served": port.is_served(),
+        "attached": entry.away.is_none(),
+        "away": entry.away,
+        "attachments": entry.attachments,
         "epoch": now.epoch,
         "received": now.received,
         "answered": now.answered,
@@ -91,6 +122,7 @@ fn port(port: &PortRow) -> Value {
         "dropped": reasons(DropReason::ALL.map(|(_, name)| name), now.dropped),
         "punted": reasons(PuntReason::ALL.map(|(_, name)| name), now.punted),
         "unsent": now.unsent,
+        "mads": mads,
     })
 }
 

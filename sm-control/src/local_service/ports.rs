@@ -1,0 +1,157 @@
+//! This host's ports, as the kernel tells them.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use sa_wire::Gid;
+
+use super::gid;
+
+/// A port of this host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HostPort {
+    /// The device, such as `mlx5_0`.
+    pub device: String,
+    /// From 1.
+    pub port: u8,
+    /// Base LID; 0 before an SM gave it one.
+    pub lid: u16,
+    /// Where its SM is; 0 before there was one.
+    pub sm_lid: u16,
+    /// The SL that reaches it.
+    pub sm_sl: u8,
+    /// Carries data.
+    pub is_active: bool,
+    /// Its first GID.
+    pub gid: Gid,
+}
+
+impl core::fmt::Display for HostPort {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "{} port {}", self.device, self.port)
+    }
+}
+
+/// Where a host's ports can be looked up.
+pub trait Host: Send {
+    /// Its InfiniBand ports now, in the same order every time.
+    fn ports(&self) -> Vec<HostPort>;
+}
+
+/// The kernel's own account.
+#[derive(Debug, Clone)]
+pub struct Sysfs {
+    class: PathBuf,
+}
+
+impl Sysfs {
+    /// Where it lies: `/sys/class/infiniband`.
+    pub fn at(class: impl Into<PathBuf>) -> Self {
+        Self {
+            class: class.into(),
+        }
+    }
+}
+
+impl Host for Sysfs {
+    fn ports(&self) -> Vec<HostPort> {
+        let devices = names(&self.class).into_iter();
+        devices
+            .flat_map(|device| {
+                let directory = self.class.join(&device).join("ports");
+                let numbers = names(&directory).into_iter();
+                let read =
+                    |number: String| port(&directory.join(&number), &device, number.parse().ok()?);
+                numbers.filter_map(read).collect::<Vec<_>>()
+            })
+            .collect()
+    }
+}
+
+/// None for a port that speaks Ethernet, and one that has just gone.
+fn port(directory: &Path, device: &str, port: u8) -> Option<HostPort> {
+    let text = |name: &str| fs::read_to_string(directory.join(name)).ok();
+    let number = |name: &str| text(name).as_deref().and_then(leading_number);
+    if text("link_layer")?.trim() != "InfiniBand" {
+        return None;
+    }
+    Some(HostPort {
+        device: device.to_owned(),
+        port,
+        lid: number("lid")?,
+        sm_lid: number("sm_lid").unwrap_or(0),
+        sm_sl: u8::try_from(number("sm_sl").unwrap_or(0)).unwrap_or(0),
+        is_active: number("state") == Some(ACTIVE),
+        gid: gid(text("gids/0")?.trim())?,
+    })
+}
+
+/// `PortState` of a port that carries data.
+const ACTIVE: u16 = 4;
+
+fn names(directory: &Path) -> Vec<String> {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    let mut names: Vec<String> = entries
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .collect();
+    names.sort();
+    names
+}
+
+/// `0x1a`, `12` or `4: ACTIVE`.
+fn leading_number(text: &str) -> Option<u16> {
+    let word = text.split(|c: char| c == ':' || c.is_whitespace()).next()?;
+    match word.strip_prefix("0x") {
+        Some(digits) => u16::from_str_radix(digits, 16).ok(),
+        None => word.parse().ok(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn write(root: &Path, files: &[(&str, &str)]) {
+        for (name, text) in files {
+            let path = root.join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+    }
+
+    #[test]
+    fn infiniband_ports_are_found_and_others_left_out() {
+        let root = tempfile::tempdir().unwrap();
+        write(
+            root.path(),
+            &[
+                ("mlx5_0/ports/1/link_layer", "InfiniBand\n"),
+                ("mlx5_0/ports/1/lid", "0x1f\n"),
+                ("mlx5_0/ports/1/sm_lid", "0x2\n"),
+                ("mlx5_0/ports/1/sm_sl", "3\n"),
+                ("mlx5_0/ports/1/state", "4: ACTIVE\n"),
+                (
+                    "mlx5_0/ports/1/gids/0",
+                    "fe80:0000:0000:0000:0002:c903:0000:0001\n",
+                ),
+                ("mlx5_1/ports/1/link_layer", "Ethernet\n"),
+                ("mlx5_1/ports/1/lid", "0x0\n"),
+            ],
+        );
+        let ports = Sysfs::at(root.path()).ports();
+        let gid = gid("fe80::2:c903:0:1").unwrap();
+        assert_eq!(
+            ports,
+            [HostPort {
+                device: "mlx5_0".to_owned(),
+                port: 1,
+                lid: 31,
+                sm_lid: 2,
+                sm_sl: 3,
+                is_active: true,
+                gid,
+            }]
+        );
+        assert_eq!(Sysfs::at(root.path().join("none")).ports(), []);
+    }
+}

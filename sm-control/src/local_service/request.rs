@@ -1,0 +1,76 @@
+//! A question of the kernel's as a request to an SA, and what came of it.
+
+use sa_wire::mad::method;
+use sa_wire::netlink_ls::{PathUse, Resolve};
+use sa_wire::path_record::{NumbPathByte, PathCompMask, PathRecord, QosClassSl};
+use sa_wire::sa::{DATA_OFFSET, SaMad};
+use sa_wire::umad::Slot;
+use sa_wire::{Sl, mad};
+use zerocopy::FromBytes;
+
+use super::agent::Reason;
+use crate::request::path_request;
+
+/// The largest QoSClass that a MAD has room for.
+const MOST_CLASSES: u16 = 0xfff;
+
+/// Get(PathRecord) from a port with this LID: what the kernel would send, as far as it tells.
+///
+/// Errors: [`Reason::Unsupported`] without a DGID, with a QoSClass over 4095.
+pub(super) fn path_get(lid: u16, question: &Resolve<'_>) -> Result<Slot, Reason> {
+    let mut mask = PathCompMask::NUMB_PATH | PathCompMask::DGID;
+    let mut record = PathRecord {
+        dgid: question.dgid.ok_or(Reason::Unsupported)?.0,
+        numb_path: NumbPathByte::new(1),
+        ..PathRecord::default()
+    };
+    if question.path_use != PathUse::Unidirectional {
+        record.numb_path = record.numb_path.with_reversible();
+        mask = mask | PathCompMask::REVERSIBLE;
+    }
+    if let Some(sgid) = question.sgid {
+        record.sgid = sgid.0;
+        mask = mask | PathCompMask::SGID;
+    }
+    if let Some(service_id) = question.service_id {
+        record.service_id = service_id.0.into();
+        mask = mask | PathCompMask::SERVICE_ID;
+    }
+    if let Some(tclass) = question.tclass {
+        record.tclass = tclass;
+        mask = mask | PathCompMask::TCLASS;
+    }
+    if let Some(pkey) = question.pkey {
+        record.pkey = pkey.into();
+        mask = mask | PathCompMask::PKEY;
+    }
+    if let Some(class) = question.qos_class {
+        if class > MOST_CLASSES {
+            return Err(Reason::Unsupported);
+        }
+        record.qos_class_sl = QosClassSl::new(class, Sl::default());
+        mask = mask | PathCompMask::QOS_CLASS;
+    }
+    Ok(path_request(lid, method::GET, mask, &record))
+}
+
+/// The record of a reply. Errors: [`Reason::NoPath`] where it has none.
+pub(super) fn record_of(reply: &[u8]) -> Result<PathRecord, Reason> {
+    let (mad, _) = mad::MadHeader::ref_from_prefix(reply).map_err(|_| Reason::NoPath)?;
+    if mad.status.get() != 0 {
+        return Err(Reason::NoPath);
+    }
+    let data = reply.get(DATA_OFFSET..).unwrap_or_default();
+    let record = PathRecord::read_from_prefix(data);
+    record.map(|(record, _)| record).map_err(|_| Reason::NoPath)
+}
+
+/// The record that a slot holds after it was answered. Errors: as [`record_of`].
+pub(super) fn record_in(slot: &Slot) -> Result<PathRecord, Reason> {
+    let mad = SaMad::from_bytes(&slot.mad);
+    if mad.mad.status.get() != 0 {
+        return Err(Reason::NoPath);
+    }
+    let record = PathRecord::read_from_prefix(&mad.data);
+    record.map(|(record, _)| record).map_err(|_| Reason::NoPath)
+}

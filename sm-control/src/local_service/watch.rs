@@ -1,0 +1,177 @@
+//! Looking at this host's ports, and at what their SAs serve, again and again.
+
+use core::sync::atomic::{AtomicU32, Ordering};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use arc_swap::ArcSwap;
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
+use tracing::{info, warn};
+
+use super::ports::{Host, HostPort};
+use super::served::{self, Served};
+use crate::live::Ask;
+
+/// A port as it was last seen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Seen {
+    /// The port.
+    pub port: HostPort,
+    /// What its SA serves; none where it does not say, or was not asked.
+    pub served: Option<Served>,
+}
+
+/// What was last seen.
+pub type View = Arc<ArcSwap<Vec<Seen>>>;
+
+/// Gives a way to the SA of a port, by device and number.
+pub type Ways = Arc<dyn Fn(&str, u8) -> Box<dyn Ask> + Send + Sync>;
+
+/// The thread that looks; it ends when this goes.
+pub struct Watch {
+    view: View,
+    stop: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// What SAs serve is asked for at most so often.
+const ASK_PAUSE: Duration = Duration::from_secs(1);
+
+/// Numbers of requests to SAs, unique in this process.
+static LAST: AtomicU32 = AtomicU32::new(0);
+
+/// The next one.
+pub fn transaction() -> u32 {
+    LAST.fetch_add(1, Ordering::Relaxed)
+}
+
+impl Watch {
+    /// Looks once, then goes on by itself. With `ways` it asks the SAs too. Errors: no thread.
+    pub fn start(
+        host: Box<dyn Host>,
+        ways: Option<Ways>,
+        pause: Duration,
+    ) -> std::io::Result<Self> {
+        let mut watcher = Watcher {
+            host,
+            ways,
+            asked: None,
+            served: Vec::new(),
+        };
+        let view = Arc::new(ArcSwap::from_pointee(watcher.look()));
+        let (stop, stopped) = crossbeam_channel::bounded(0);
+        let shared = Arc::clone(&view);
+        let thread = std::thread::Builder::new().name("sa-ports".into());
+        let thread = thread.spawn(move || watcher.run(&shared, pause, &stopped))?;
+        Ok(Self {
+            view,
+            stop: Some(stop),
+            thread: Some(thread),
+        })
+    }
+
+    /// Where what was last seen can be read.
+    pub fn view(&self) -> View {
+        Arc::clone(&self.view)
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+struct Watcher {
+    host: Box<dyn Host>,
+    ways: Option<Ways>,
+    /// When SAs were last asked.
+    asked: Option<Instant>,
+    served: Vec<Sa>,
+}
+
+/// The SA of a port.
+struct Sa {
+    port: HostPort,
+    way: Box<dyn Ask>,
+    served: Option<Served>,
+    has_complained: bool,
+}
+
+impl Watcher {
+    fn run(mut self, view: &View, pause: Duration, stopped: &Receiver<()>) {
+        while stopped.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
+            let seen = self.look();
+            if **view.load() != seen {
+                view.store(Arc::new(seen));
+            }
+        }
+    }
+
+    fn look(&mut self) -> Vec<Seen> {
+        let ports = self.host.ports();
+        self.ask(&ports);
+        let seen = |port: HostPort| Seen {
+            served: self
+                .served
+                .iter()
+                .find(|sa| sa.port == port)
+                .and_then(|sa| sa.served),
+            port,
+        };
+        ports.into_iter().map(seen).collect()
+    }
+
+    fn ask(&mut self, ports: &[HostPort]) {
+        let Some(ways) = &self.ways else {
+            return;
+        };
+        // Whatever changed of a port, its SA may be another.
+        self.served.retain(|sa| ports.contains(&sa.port));
+        for port in ports.iter().filter(|port| port.is_active) {
+            if !self.served.iter().any(|sa| sa.port == *port) {
+                self.served.push(Sa {
+                    way: ways(&port.device, port.port),
+                    port: port.clone(),
+                    served: None,
+                    has_complained: false,
+                });
+                self.asked = None;
+            }
+        }
+        if self.asked.is_none_or(|asked| asked.elapsed() >= ASK_PAUSE) {
+            self.served.iter_mut().for_each(Sa::ask);
+            self.asked = Some(Instant::now());
+        }
+    }
+}
+
+impl Sa {
+    fn ask(&mut self) {
+        let port = &self.port;
+        match served::ask(&mut *self.way, transaction()) {
+            Ok(Some(served)) => {
+                if self.served != Some(served) {
+                    info!(%port, digest = format!("{:016x}", served.digest), "snapshot of the SA");
+                }
+                (self.served, self.has_complained) = (Some(served), false);
+            }
+            Ok(None) => {
+                self.complain("the SA does not say which snapshot it serves; it is not ours");
+                self.served = None;
+            }
+            // It may serve on; what it serves next, it will say.
+            Err(error) => self.complain(&error.to_string()),
+        }
+    }
+
+    fn complain(&mut self, what: &str) {
+        if !core::mem::replace(&mut self.has_complained, true) {
+            warn!(port = %self.port, "{what}");
+        }
+    }
+}

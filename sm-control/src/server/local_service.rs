@@ -1,0 +1,192 @@
+//! The local service of a daemon: what its configuration says, put together.
+
+use core::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Arc;
+use std::time::Duration;
+
+use sa_fastpath::publish::Reader;
+use tracing::{info, warn};
+
+use super::board::{Board, Local};
+use super::{ServerError, StateInService};
+use crate::config::{Config, LocalServiceSection, PathsFrom, SaSource, SaTransport};
+use crate::live::{Ask, Reopening};
+use crate::local_service::addresses::Addresses;
+use crate::local_service::agent::{Counted, Reason};
+use crate::local_service::ports::Sysfs;
+use crate::local_service::proxy::Proxy;
+use crate::local_service::replica::Replica;
+use crate::local_service::service::{Service, Setting};
+use crate::local_service::socket::{Channel, KernelSocket};
+use crate::local_service::watch::{Watch, Ways};
+use crate::local_service::{Askers, Paths, Services, Wake};
+use crate::pipeline::Inputs;
+
+/// The service in service. The thread goes before the eyes it sees with.
+pub(super) struct LocalService {
+    pub(super) service: Service,
+    _watch: Watch,
+}
+
+impl LocalService {
+    /// Whether the kernel is still answered.
+    pub(super) fn is_served(&self) -> bool {
+        self.service.counts().is_served.load(Ordering::Relaxed)
+    }
+
+    /// What was answered, one line.
+    pub(super) fn log(&self) {
+        let (counters, counts) = (self.service.counters(), self.service.counts());
+        let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        let refused = Reason::ALL.into_iter().filter_map(|reason| {
+            let number = counters.refused_for(reason);
+            (number != 0).then(|| format!("{}={number}", reason.name()))
+        });
+        let refused: Vec<String> = refused.collect();
+        info!(
+            resolved = counters.of(Counted::Resolved),
+            addresses = counters.of(Counted::ResolvedAddress),
+            later = counters.of(Counted::Later),
+            ignored = counters.of(Counted::Ignored) + counters.of(Counted::Foreign),
+            overruns = read(&counts.overruns),
+            unsent = read(&counts.unsent),
+            kept = read(&counts.kept),
+            "local service; refused: {}",
+            if refused.is_empty() {
+                "none".to_owned()
+            } else {
+                refused.join(" ")
+            }
+        );
+    }
+}
+
+/// Whether the files that `[local_service]` names can be used. Errors: in words.
+pub(super) fn check(config: &Config) -> Result<(), String> {
+    match &config.local_service {
+        None => Ok(()),
+        Some(section) => addresses(section).map(drop),
+    }
+}
+
+/// Starts it where the configuration has it. Errors: [`ServerError::LocalService`].
+pub(super) fn start(
+    config: &Config,
+    reader: Reader,
+    state: &Arc<StateInService>,
+    board: &Board,
+) -> Result<Option<LocalService>, ServerError> {
+    let Some(section) = &config.local_service else {
+        return Ok(None);
+    };
+    let socket = KernelSocket::open().map_err(|error| failed(&error))?;
+    let setting = Setting {
+        timeout_ms: section.timeout_ms,
+        own_address: socket.port_id(),
+        is_passed: socket.is_passed(),
+        look: section.look(),
+    };
+    let started = put_together(config, section, reader, state, (socket, setting));
+    let started = started.map_err(|what| ServerError::LocalService(what.to_string()))?;
+    let from = match section.paths {
+        PathsFrom::Snapshot => "the snapshot in service",
+        PathsFrom::Sa => "the SA and what it said before",
+    };
+    info!("local service: the kernel's path queries are answered from {from}");
+    board.serves_the_kernel(Local {
+        counters: Arc::clone(started.service.counters()),
+        counts: Arc::clone(started.service.counts()),
+    });
+    Ok(Some(started))
+}
+
+type Failure = Box<dyn std::error::Error + Send + Sync>;
+
+fn put_together<C: Channel + Send + 'static>(
+    config: &Config,
+    section: &LocalServiceSection,
+    reader: Reader,
+    state: &Arc<StateInService>,
+    (socket, setting): (C, Setting),
+) -> Result<LocalService, Failure> {
+    let wake = Wake::new()?;
+    let budget = Duration::from_millis(section.cache.budget_ms.get().into());
+    let ways = ways(budget);
+    let asks = section.follow_sa || section.paths == PathsFrom::Sa;
+    let watched = asks.then(|| Ways::clone(&ways));
+    let watch = Watch::start(Box::new(Sysfs::at(&section.class)), watched, section.look())?;
+    let addresses = addresses(section)?;
+    let far = section.far_subnets.clone();
+    let paths: Box<dyn Paths> = match section.paths {
+        PathsFrom::Snapshot => {
+            let state = Arc::clone(state);
+            let parts_of = move |epoch| {
+                let state = state.load_full().filter(|state| state.epoch == epoch);
+                state.map(|state| Arc::clone(&state.parts))
+            };
+            let parts_of = Box::new(parts_of);
+            Box::new(Replica::new(
+                reader,
+                parts_of,
+                addresses,
+                far,
+                section.follow_sa,
+            ))
+        }
+        PathsFrom::Sa => {
+            let askers = Askers::start(section.cache.askers, &ways, &wake)?;
+            let services = services(config);
+            Box::new(Proxy::new(&section.cache, askers, services, addresses, far))
+        }
+    };
+    let service = Service::start(socket, paths, watch.view(), wake, setting)?;
+    Ok(LocalService {
+        service,
+        _watch: watch,
+    })
+}
+
+/// To the SA of a port, which is not waited for beyond the budget.
+fn ways(budget: Duration) -> Ways {
+    let timeout_ms = u32::try_from(budget.as_millis()).unwrap_or(u32::MAX);
+    Arc::new(move |device: &str, port| -> Box<dyn Ask> {
+        let transport = SaTransport::Umad {
+            device: Some(device.to_owned()),
+            port: Some(port),
+        };
+        Box::new(Reopening::new(SaSource {
+            timeout_ms,
+            retries: 0,
+            ..SaSource::over(transport)
+        }))
+    })
+}
+
+fn addresses(section: &LocalServiceSection) -> Result<Addresses, String> {
+    let Some(path) = &section.addresses else {
+        return Ok(Addresses::default());
+    };
+    let addresses = Addresses::read(path).map_err(|error| error.to_string())?;
+    if addresses.is_empty() {
+        warn!("{}: no address, IP_RESOLVE is refused", path.display());
+    }
+    Ok(addresses)
+}
+
+/// What the policy tells apart, where the SA's policy is at hand.
+fn services(config: &Config) -> Services {
+    if config.policy.file.is_none() {
+        return Services::Each;
+    }
+    match crate::pipeline::service_ranges(&Inputs::from_config(config)) {
+        Ok(ranges) => Services::of(ranges.into_iter()),
+        Err(problem) => {
+            warn!("{problem}; each service id is asked of the SA by itself");
+            Services::Each
+        }
+    }
+}
+
+fn failed(error: &dyn core::fmt::Display) -> ServerError {
+    ServerError::LocalService(error.to_string())
+}

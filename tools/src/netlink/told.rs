@@ -1,0 +1,109 @@
+//! From an agent to the kernel: what becomes of the query that waits, or of the message.
+
+use std::time::{Duration, Instant};
+
+use sa_wire::netlink_ls::{DEFAULT_TIMEOUT_MS, Heard, PathUse, Resolve, heard};
+use sa_wire::{Gid, ServiceId};
+use sm_control::local_service::kernel::{Asked, Flavour, Kernel, Next, Queue, Sender};
+
+use super::replay::Played;
+use super::vector::Vector;
+use crate::failure::{Failure, Outcome};
+
+pub(super) fn play(vector: &Vector, flavour: Flavour) -> Outcome<Played> {
+    let mut datagram = vector.bytes()?;
+    let now = Instant::now();
+    let mut kernel = Kernel::new(flavour, Queue::default());
+    let waiting = match vector.pending_query {
+        Some(kind) => Some(ask(&mut kernel, query(vector, kind)?, now)?),
+        None => None,
+    };
+    if let Some(seq) = waiting.filter(|_| vector.name != WRONG_SEQ) {
+        patch(&mut datagram, seq);
+    }
+    // What the kernel asked is not what it says to the message.
+    while kernel.listener().receive() != Next::Nothing {}
+    kernel.receive(&datagram, Sender::Privileged, now);
+    kernel.tick(now + Duration::from_millis(DEFAULT_TIMEOUT_MS.into()));
+    let outcome = match (waiting, kernel.finished()) {
+        (Some(_), Some(finished)) => finished.outcome.word().to_owned(),
+        _ => acknowledgement(kernel.listener()),
+    };
+    Ok(Played {
+        outcome,
+        parsed: None,
+    })
+}
+
+fn ask(kernel: &mut Kernel<Queue>, query: Resolve<'_>, now: Instant) -> Outcome<u32> {
+    match kernel.ask(&query, now) {
+        Asked::Waiting(seq) => Ok(seq),
+        other => Err(Failure::Failed(format!(
+            "the emulated kernel did not ask: {other:?}"
+        ))),
+    }
+}
+
+/// The queries that the corpus names by number.
+fn query(vector: &Vector, kind: u8) -> Outcome<Resolve<'static>> {
+    let plain = Resolve {
+        seq: 0,
+        device: b"mlx5_0",
+        port: 1,
+        path_use: PathUse::Unidirectional,
+        service_id: None,
+        dgid: Some(Gid(
+            0xfe80_0000_0000_0000_0002_c903_0000_0100_u128.to_be_bytes()
+        )),
+        sgid: Some(Gid(
+            0xfe80_0000_0000_0000_0002_c903_0000_0003_u128.to_be_bytes()
+        )),
+        tclass: None,
+        pkey: Some(0xffff),
+        qos_class: None,
+    };
+    let service_id = Some(ServiceId(0x0106_1234));
+    match kind {
+        0 => Ok(plain),
+        1 => Ok(Resolve {
+            path_use: PathUse::All,
+            ..plain
+        }),
+        2 => Ok(Resolve {
+            path_use: PathUse::All,
+            service_id,
+            qos_class: Some(0x123),
+            ..plain
+        }),
+        _ => Err(Failure::Failed(format!(
+            "{}: \"pending_query\" is {kind}; known are 0 (UNIDIRECTIONAL), 1 (ALL) and 2 (ALL \
+             with service id and QoS class)",
+            vector.id
+        ))),
+    }
+}
+
+/// nlmsg_seq of the first message.
+fn patch(datagram: &mut [u8], seq: u32) {
+    let place = datagram
+        .get_mut(8..)
+        .and_then(|rest| rest.first_chunk_mut::<4>());
+    if let Some(place) = place {
+        *place = seq.to_ne_bytes();
+    }
+}
+
+/// What the kernel said to the message, if it did.
+fn acknowledgement(listener: &mut Queue) -> String {
+    while let Next::Datagram(bytes) = listener.receive() {
+        for message in heard(&bytes) {
+            if let Heard::Ack { code, .. } = message {
+                return format!("ack {code}");
+            }
+        }
+    }
+    "no-ack".to_owned()
+}
+
+/// The one vector whose number belongs to no query.
+const WRONG_SEQ: &str = "rep-wrong-seq";

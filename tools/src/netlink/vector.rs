@@ -1,0 +1,69 @@
+//! A file of recorded messages.
+
+use std::path::Path;
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::failure::{Failure, Outcome};
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Corpus {
+    pub(super) vectors: Vec<Vector>,
+}
+
+/// One message, or several in a datagram.
+#[derive(Debug, Deserialize)]
+pub(super) struct Vector {
+    pub(super) id: String,
+    #[serde(default)]
+    pub(super) name: String,
+    pub(super) direction: Direction,
+    hex: String,
+    pub(super) expect: Option<String>,
+    pub(super) parsed: Option<Map<String, Value>>,
+    /// Which query waits in the kernel.
+    pub(super) pending_query: Option<u8>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Direction {
+    KernelToAgent,
+    AgentToKernel,
+}
+
+impl Corpus {
+    pub(super) fn read(path: &Path) -> Outcome<Self> {
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| Failure::Failed(format!("{}: {error}", path.display())))?;
+        serde_json::from_str(&text)
+            .map_err(|error| Failure::Failed(format!("{}: {error}", path.display())))
+    }
+}
+
+impl Vector {
+    pub(super) fn bytes(&self) -> Outcome<Vec<u8>> {
+        let problem = || {
+            let Self { id, hex, .. } = self;
+            Failure::Failed(format!(
+                "{id}: \"hex\" is no even number of hexadecimal digits: {hex}"
+            ))
+        };
+        let digits = self.hex.as_bytes();
+        if !digits.len().is_multiple_of(2) {
+            return Err(problem());
+        }
+        let byte = |pair: &[u8]| {
+            let text = std::str::from_utf8(pair)
+                .ok()
+                .filter(|text| !text.starts_with('+'))?;
+            u8::from_str_radix(text, 16).ok()
+        };
+        digits
+            .chunks(2)
+            .map(byte)
+            .collect::<Option<_>>()
+            .ok_or_else(problem)
+    }
+}
