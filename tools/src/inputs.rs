@@ -9,6 +9,7 @@ use sm_control::config::OnPolicyError;
 use sm_control::pipeline::{EngineChoice, Inputs, PipelineError};
 
 use crate::failure::{Failure, Outcome};
+use crate::services;
 
 /// Fabric, routing, policy.
 #[derive(Debug, Clone, Args)]
@@ -113,6 +114,14 @@ pub(crate) struct ReadingArgs {
     /// them; OpenSM does not
     #[arg(long, help_heading = MEANT, requires = "policy")]
     apply_setup: bool,
+    /// Read what OpenSM and the RFCs have, and nothing else: no services by name, no ulp, no
+    /// reserved-sl, no flow-label
+    #[arg(long, help_heading = MEANT, requires = "policy")]
+    no_extensions: bool,
+    /// More names for services, besides those of `sapphire query services`; docs/ulps.md has the
+    /// format
+    #[arg(long, help_heading = MEANT, value_name = "FILE")]
+    ulp_names: Option<PathBuf>,
 }
 
 impl ReadingArgs {
@@ -124,8 +133,17 @@ impl ReadingArgs {
             service_id_encoding: self.service_id_encoding,
             echo: self.echo,
             partitions_as_groups: self.partitions_as_groups,
+            extensions: !self.no_extensions,
             ..ParseOptions::default()
         }
+    }
+
+    /// The same, and with the file of names. Errors: that cannot be read.
+    pub(crate) fn options_with_names(&self) -> Outcome<ParseOptions> {
+        Ok(ParseOptions {
+            ulp_names: services::names(self.ulp_names.as_deref())?,
+            ..self.options()
+        })
     }
 
     /// These inputs with this policy file.
@@ -135,6 +153,7 @@ impl ReadingArgs {
             dialect: self.dialect,
             reading: self.options(),
             apply_setup: self.apply_setup,
+            ulp_names: self.ulp_names.clone(),
             ..inputs
         }
     }

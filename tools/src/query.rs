@@ -6,10 +6,12 @@ mod multi_path;
 mod path;
 mod record;
 mod show;
+mod srp;
 
 use clap::Subcommand;
 
 use crate::failure::Outcome;
+use crate::services;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Query {
@@ -19,6 +21,10 @@ pub(crate) enum Query {
     /// Ask for paths between several sources and destinations (MultiPathRecord)
     #[command(alias = "MPR")]
     Mpr(Box<multi_path::Mpr>),
+    /// Show the names of services, or what names and service ids stand for; asks nobody
+    Services(services::Services),
+    /// Ask the I/O units of SRP targets for the service ids of their controllers
+    SrpTargets(Box<srp::SrpTargets>),
     #[command(flatten)]
     Record(record::Record),
 }
@@ -36,6 +42,8 @@ pub(crate) fn run(verb: &Query) -> Outcome {
     match verb {
         Query::Pr(pr) => path::run(pr),
         Query::Mpr(mpr) => multi_path::run(mpr),
+        Query::Services(services) => services::run(services),
+        Query::SrpTargets(targets) => srp::run(targets),
         Query::Record(record) => record::run(record),
     }
 }

@@ -41,10 +41,7 @@ impl Client {
             ["umad"] => umad_client(None, None, sa_lid),
             ["umad", device] => umad_client(Some(device), None, sa_lid),
             ["umad", device, port] => {
-                let port = port.parse().map_err(|_| {
-                    Failure::Usage(format!("--via {via:?}: expected a port number at the end"))
-                })?;
-                umad_client(Some(device), Some(port), sa_lid)
+                umad_client(Some(device), Some(port_number(via, port)?), sa_lid)
             }
             ["ring"] => Err(Failure::Usage(
                 "--via ring: give the socket of a [[port]] of sapphired, as in \
@@ -57,6 +54,44 @@ impl Client {
                  ring:PATH with the socket of a [[port]] of sapphired"
             ))),
         }
+    }
+
+    /// Opens it to ask I/O units of device management. Errors: no such port; a ring leads to an
+    /// SA only.
+    pub(crate) fn open_for_devices(via: &str) -> Outcome<Self> {
+        let words: Vec<&str> = via.split(':').collect();
+        let (device, port) = match words.as_slice() {
+            ["umad"] => (None, None),
+            ["umad", device] => (Some(*device), None),
+            ["umad", device, port] => (Some(*device), Some(port_number(via, port)?)),
+            ["ring", ..] => {
+                return Err(Failure::Usage(format!(
+                    "--via {via:?}: a ring leads to the SA of this node; I/O units are asked \
+                     through the fabric"
+                )));
+            }
+            // The simulator's handles are for every class.
+            _ => return Self::open(via, Some(1)),
+        };
+        let port = UmadClient::open_for_devices(device, port).map_err(unreachable)?;
+        let state = port.name().state();
+        Ok(Self {
+            lid: state.lid,
+            way: Way::Fabric {
+                to: destination(1, Sl::from_low_bits(state.sm_sl))?,
+                port: Box::new(port),
+            },
+        })
+    }
+
+    /// From now on this port is asked; through a ring it stays the SA. Errors: no unicast LID.
+    pub(crate) fn turn_to(&mut self, lid: u16, sl: Option<Sl>) -> Outcome {
+        let lid = Lid::new(lid).map_err(|error| Failure::Usage(error.to_string()))?;
+        if let Way::Fabric { to, .. } = &mut self.way {
+            to.lid = lid;
+            to.sl = sl.unwrap_or(to.sl);
+        }
+        Ok(())
     }
 
     /// The reply to one request, headers included. Errors: nobody answers.
@@ -87,6 +122,11 @@ impl Client {
             Way::Ring(_) => None,
         }
     }
+}
+
+fn port_number(via: &str, port: &str) -> Outcome<u8> {
+    port.parse()
+        .map_err(|_| Failure::Usage(format!("--via {via:?}: expected a port number at the end")))
 }
 
 fn ring_client(path: &str, sa_lid: Option<u16>) -> Outcome<Client> {

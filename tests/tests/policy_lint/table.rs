@@ -227,6 +227,21 @@ const CASES: &[Case] = &[
         "qos-ulps\nany, service-id 0x10-0020 : 3\nend-qos-ulps\n",
         ["-0020", "-20"],
     ),
+    opensm(
+        "L15",
+        "qos-ulps\nany, service-id 0x1071144 : 3\nend-qos-ulps\n",
+        ["0x1071144", "0x1061144"],
+    ),
+    opensm(
+        "L36",
+        "qos-levels\nreserved-sl: 1-3 mpi\nend-qos-levels\n",
+        ["1-3", "2-3"],
+    ),
+    opensm(
+        "L60",
+        "qos-ulps\nany, service-id nfs : 3\nend-qos-ulps\n",
+        ["id nfs", "id 0x1064e51"],
+    ),
     rfc(
         "L01",
         "qos-setup\nvlarb-tables\nvlarb-scope\ngroup: G\nvlarb-high: 0:1\nend-vlarb-scope\n\

@@ -103,7 +103,7 @@ impl Site<'_> {
             partitions: self.partitions.map(|text| write("partitions.conf", text)),
             torus_conf: self.torus.map(|text| write("torus-2QoS.conf", text)),
             vl_cap: self.vls.and_then(|code| DataVls::from_code(code).ok()),
-            reading: self.reading,
+            reading: self.reading.clone(),
             ..Inputs::default()
         };
         read(&inputs).unwrap_or_else(|error| panic!("{error}"))

@@ -90,6 +90,8 @@ fn pair(prepared: &prepare::Prepared) -> Pair {
         qos_class: None,
         pkey: None,
         tclass: None,
+        silent: None,
+        names: policy::UlpNames::default(),
     }
 }
 

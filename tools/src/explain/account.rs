@@ -2,19 +2,21 @@
 
 use std::path::Path;
 
-use policy::diff::offer;
+use policy::diff::offer_with;
+use policy::explain::Missed;
+use policy::interpret::Criterion;
 use policy::model::Origin;
 use policy::{Policy, Query, explain};
 use routing::walk::walk;
 use routing::{EndPortIx, SwitchName};
 use sa_wire::Rate;
 use sa_wire::path_record::PathRecord;
-use sa_wire::{Gid, Mtu};
+use sa_wire::{Gid, Mtu, ServiceId};
 use serde_json::{Value, json};
 use sm_control::pipeline::{Compiled, Parts};
 use sm_control::{request, slow_sa, why};
 
-use super::Pair;
+use super::{Pair, service};
 use crate::failure::{Failure, Outcome};
 
 /// Everything there is to say, in the order in which the answer comes about.
@@ -38,6 +40,7 @@ pub(crate) fn account(compiled: &Compiled, pair: &Pair, file: Option<&Path>) -> 
     Ok(json!({
         "source": end(parts, pair.source),
         "destination": end(parts, pair.destination),
+        "service": service::asked(pair),
         "status": format!("0x{status:04x}"),
         "record": records.first().map(summary),
         "policy": parts.policy.as_ref().map(|policy| rules(parts, policy, pair, file)),
@@ -47,6 +50,7 @@ pub(crate) fn account(compiled: &Compiled, pair: &Pair, file: Option<&Path>) -> 
         },
         "engine": records.first().and_then(|record| engine(parts, pair, record)),
         "hops": hops(parts, pair, dlid, records.first()),
+        "job": service::job(parts, pair, records.first().map(|it| it.qos_class_sl.sl().get())),
     }))
 }
 
@@ -90,6 +94,8 @@ fn summary(record: &PathRecord) -> Value {
         "rate": rate.ok(),
         "packet_life": record.packet_life.value(),
         "reversible": record.numb_path.reversible(),
+        "flow_label": record.flow.flow_label(),
+        "hop_limit": record.flow.hop_limit(),
     })
 }
 
@@ -114,7 +120,7 @@ fn rules(parts: &Parts, policy: &Policy, pair: &Pair, file: Option<&Path>) -> Va
     let missed = why.missed.iter().map(|missed| {
         json!({
             "line": missed.line,
-            "why": missed.to_string(),
+            "why": why_not(missed, pair),
             "use": purpose(policy, missed.rule),
         })
     });
@@ -137,10 +143,21 @@ fn rules(parts: &Parts, policy: &Policy, pair: &Pair, file: Option<&Path>) -> Va
         "level": level.title(),
         "level_line": (level.origin != Origin::BuiltIn).then_some(level.span.line),
         "level_sl": level.sl.map(|sl| *sl),
-        "level_gives": offer(level),
+        "level_gives": offer_with(level, policy.flow_labels(why.chosen.rule, why.chosen.level)),
         "earlier_rules": missed.collect::<Vec<_>>(),
         "later_rules": later.collect::<Vec<_>>(),
     })
+}
+
+/// Why a rule does not hold, with the name of a service id.
+fn why_not(missed: &Missed, pair: &Pair) -> String {
+    match (missed.criterion, pair.service_id) {
+        (Criterion::ServiceId, Some(id)) => {
+            let name = pair.names.describe(ServiceId(id));
+            format!("{missed} ({name})")
+        }
+        _ => missed.to_string(),
+    }
 }
 
 fn purpose(policy: &Policy, rule: policy::model::RuleIx) -> Option<String> {

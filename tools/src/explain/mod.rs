@@ -1,9 +1,11 @@
 //! `sapphire explain`: why a pair gets the PathRecord it gets.
 
 mod account;
+mod service;
 mod text;
 
 use clap::Args;
+use policy::UlpNames;
 use sa_wire::mad::method;
 use sa_wire::path_record::{PathCompMask, PathRecord, QosClassSl};
 use sa_wire::umad::Slot;
@@ -16,6 +18,7 @@ use crate::inputs::{FabricArgs, failure, warn};
 use crate::json;
 
 pub(crate) use account::account;
+use service::Named;
 pub(crate) use text::print;
 
 #[derive(Debug, Args)]
@@ -30,12 +33,23 @@ pub(crate) struct Explain {
 #[derive(Debug, Args)]
 pub(crate) struct Question {
     /// Source: node name, GUID or LID
-    src: String,
+    #[arg(required_unless_present = "from")]
+    src: Option<String>,
     /// Destination: node name, GUID or LID
-    dst: String,
+    #[arg(required_unless_present = "to")]
+    dst: Option<String>,
+    /// The same as SRC
+    #[arg(long = "src", id = "from", value_name = "SRC", conflicts_with = "src")]
+    from: Option<String>,
+    /// The same as DST
+    #[arg(long = "dst", id = "to", value_name = "DST", conflicts_with = "dst")]
+    to: Option<String>,
     /// Service id in the request
     #[arg(long, value_name = "ID", value_parser = number)]
     service_id: Option<u64>,
+    /// Service that asks, by name: nfs, tcp:4420, ipoib, mpi; `sapphire query services` lists them
+    #[arg(long, value_name = "NAME", conflicts_with = "service_id")]
+    service: Option<String>,
     /// QoS class in the request
     #[arg(long, value_name = "CLASS", value_parser = clap::value_parser!(u16).range(0..4096))]
     qos_class: Option<u16>,
@@ -72,7 +86,8 @@ pub(crate) fn run(verb: &Explain) -> Outcome {
 pub(crate) fn explain(inputs: &Inputs, question: &Question) -> Outcome {
     let compiled = pipeline::compile(inputs, Stamp::default()).map_err(failure)?;
     warn(&compiled.warnings);
-    let pair = Pair::new(question, &compiled.parts)?;
+    let names = pipeline::ulp_names(inputs).map_err(Failure::failed)?;
+    let pair = Pair::new(question, &compiled.parts, names)?;
     let explanation = account(&compiled, &pair, inputs.policy.as_deref())?;
     if question.json {
         return json::print(&explanation);
@@ -89,18 +104,33 @@ pub(crate) struct Pair {
     pub(crate) qos_class: Option<u16>,
     pub(crate) pkey: Option<u16>,
     pub(crate) tclass: Option<u8>,
+    /// A service that names nothing in its requests, if it sends any.
+    pub(crate) silent: Option<String>,
+    /// What services are called.
+    pub(crate) names: UlpNames,
+}
+
+fn find(parts: &Parts, port: Option<&String>) -> Outcome<usize> {
+    // Clap sees to it that there is one.
+    let port = port.ok_or_else(|| Failure::Usage(String::from("give SRC and DST")))?;
+    parts.subnet.find(port).map_err(Failure::failed)
 }
 
 impl Pair {
-    fn new(question: &Question, parts: &Parts) -> Outcome<Self> {
-        let find = |text: &str| parts.subnet.find(text).map_err(Failure::failed);
+    fn new(question: &Question, parts: &Parts, names: UlpNames) -> Outcome<Self> {
+        let named = match &question.service {
+            Some(word) => service::named(&names, word)?,
+            None => Named::default(),
+        };
         Ok(Self {
-            source: find(&question.src)?,
-            destination: find(&question.dst)?,
-            service_id: question.service_id,
+            source: find(parts, question.src.as_ref().or(question.from.as_ref()))?,
+            destination: find(parts, question.dst.as_ref().or(question.to.as_ref()))?,
+            service_id: question.service_id.or(named.service_id),
             qos_class: question.qos_class,
-            pkey: question.pkey,
+            pkey: question.pkey.or(named.pkey),
             tclass: question.tclass,
+            silent: named.silent,
+            names,
         })
     }
 

@@ -4,6 +4,11 @@ use serde_json::Value;
 
 /// For people.
 pub(crate) fn print(explanation: &Value) {
+    print_account(explanation);
+    print_job(&explanation["job"]);
+}
+
+fn print_account(explanation: &Value) {
     for role in ["source", "destination"] {
         let end = &explanation[role];
         let torus = end["torus"]
@@ -17,6 +22,7 @@ pub(crate) fn print(explanation: &Value) {
             text(&end["guid"])
         );
     }
+    print_service(&explanation["service"]);
     print_policy(&explanation["policy"]);
     print_hops(&explanation["hops"]);
     print_engine(&explanation["engine"]);
@@ -28,7 +34,7 @@ pub(crate) fn print(explanation: &Value) {
         return;
     }
     println!(
-        "answer      LID {}, SL {}, P_Key {}, MTU {}, {}, packet life {}, {}",
+        "answer      LID {}, SL {}, P_Key {}, MTU {}, {}, packet life {}, {}{}",
         record["dlid"],
         record["sl"],
         text(&record["pkey"]),
@@ -39,8 +45,43 @@ pub(crate) fn print(explanation: &Value) {
             "reversible"
         } else {
             "not reversible"
-        }
+        },
+        flow_label(record)
     );
+}
+
+/// Most answers have none.
+fn flow_label(record: &Value) -> String {
+    match record["flow_label"].as_u64() {
+        None | Some(0) => String::new(),
+        Some(label) => format!(
+            ", flow label 0x{label:05x}, hop limit {}",
+            record["hop_limit"]
+        ),
+    }
+}
+
+fn print_service(service: &Value) {
+    if !service.is_null() {
+        let (id, what) = (text(&service["service_id"]), text(&service["what"]));
+        println!("service     {id}: {what}");
+    }
+}
+
+/// For a program that is told its SL: the last word, because it is what was asked for.
+fn print_job(job: &Value) {
+    if job.is_null() {
+        return;
+    }
+    let (name, sl) = (text(&job["service"]), &job["sl"]);
+    if let Some(warning) = job["warning"].as_str() {
+        println!("WARNING     {warning}");
+        println!("job         {name}: SL {sl} holds for this pair alone");
+    } else if let Some(line) = job["reserved_line"].as_u64() {
+        println!("job         {name}: SL {sl}, which line {line} of the policy reserves for it");
+    } else {
+        println!("job         {name}: SL {sl} for this pair; another pair may have another");
+    }
 }
 
 fn print_policy(policy: &Value) {

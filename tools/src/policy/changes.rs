@@ -2,10 +2,11 @@
 
 use policy::diff::{
     Answers, Example, GroupChange, LevelChange, Transition, answers, group_changes, level_changes,
-    offer,
+    offer_with,
 };
-use policy::model::{LevelIx, RuleIx};
+use policy::model::{FlowLabels, LevelIx, RuleIx};
 use policy::{Policy, Semantics};
+use sa_wire::ServiceId;
 use serde_json::{Value, json};
 use sm_control::words::first_few;
 
@@ -89,8 +90,8 @@ impl<'a> Changes<'a> {
         json!({
             "old_level": old.level(transition.old).title(),
             "new_level": new.level(transition.new).title(),
-            "old_gives": offer(old.level(transition.old)),
-            "new_gives": offer(new.level(transition.new)),
+            "old_gives": offer_with(old.level(transition.old), transition.labels.0),
+            "new_gives": offer_with(new.level(transition.new), transition.labels.1),
             "pairs": transition.pairs,
             "example": {
                 "source": self.name(query.source),
@@ -98,6 +99,7 @@ impl<'a> Changes<'a> {
                 "qos_class": query.qos_class,
                 "tclass": query.tclass,
                 "service_id": query.service_id.map(|id| format!("0x{id:x}")),
+                "service": query.service_id.map(|id| self.service(id)),
                 "pkey": query.pkey.map(|pkey| format!("0x{pkey:x}")),
                 "old_rule_line": example.old.map(|rule| old.rule(rule).span.line),
                 "new_rule_line": example.new.map(|rule| new.rule(rule).span.line),
@@ -158,11 +160,16 @@ impl<'a> Changes<'a> {
             println!(
                 "pairs       {least}{}: {} -> {}",
                 transition.pairs,
-                level(old, transition.old),
-                level(new, transition.new)
+                level(old, (transition.old, transition.labels.0)),
+                level(new, (transition.new, transition.labels.1))
             );
             println!("            {}", self.example(&transition.example));
         }
+    }
+
+    /// What the new policy's names say of an id.
+    fn service(&self, id: u64) -> String {
+        self.new.policy.ulp_names.describe(ServiceId(id))
     }
 
     fn example(&self, example: &Example) -> String {
@@ -170,7 +177,9 @@ impl<'a> Changes<'a> {
         let fields = [
             query.qos_class.map(|class| format!("QoS class {class}")),
             query.tclass.map(|tclass| format!("TClass {tclass}")),
-            query.service_id.map(|id| format!("service id 0x{id:x}")),
+            query
+                .service_id
+                .map(|id| format!("service id 0x{id:x} ({})", self.service(id))),
             query.pkey.map(|pkey| format!("P_Key 0x{pkey:04x}")),
         ];
         let named: Vec<String> = fields.into_iter().flatten().collect();
@@ -222,9 +231,9 @@ impl<'a> Changes<'a> {
     }
 }
 
-fn level(policy: &Policy, at: LevelIx) -> String {
+fn level(policy: &Policy, (at, labels): (LevelIx, FlowLabels)) -> String {
     let level = policy.level(at);
-    format!("{} ({})", level.title(), offer(level))
+    format!("{} ({})", level.title(), offer_with(level, labels))
 }
 
 fn rule(file: &PolicyFile, at: Option<RuleIx>) -> String {

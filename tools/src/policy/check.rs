@@ -64,7 +64,7 @@ fn changes<'a>(
     new: &'a PolicyFile,
     site: Option<&'a Site>,
 ) -> Outcome<Changes<'a>> {
-    let old = file::read(path, None, &verb.file.options(site), site)?;
+    let old = file::read(path, None, &verb.file.options(site)?, site)?;
     Changes::new(old, new, site)
 }
 

@@ -34,7 +34,7 @@ pub(crate) struct Convert {
 }
 
 pub(crate) fn run(verb: &Convert) -> Outcome {
-    let options = verb.reading.options();
+    let options = verb.reading.options_with_names()?;
     let read = file::read(&verb.path, verb.reading.dialect, &options, None)?;
     let converted = convert(&read.policy, verb.to);
     if !verb.json {

@@ -66,15 +66,18 @@ impl FileArgs {
 
     /// Reads the file for this fabric.
     pub(super) fn read(&self, site: Option<&Site>) -> Outcome<PolicyFile> {
-        read(&self.path, self.reading.dialect, &self.options(site), site)
+        read(&self.path, self.reading.dialect, &self.options(site)?, site)
     }
 
     /// Options of the parsers.
-    pub(super) fn options(&self, site: Option<&Site>) -> ParseOptions {
-        let own = self.reading.options();
-        site.map_or(own, |site| ParseOptions {
-            max_rate_code: site.sources.options.max_rate_code(),
-            ..own
+    pub(super) fn options(&self, site: Option<&Site>) -> Outcome<ParseOptions> {
+        let own = self.reading.options_with_names()?;
+        Ok(match site {
+            Some(site) => ParseOptions {
+                max_rate_code: site.sources.options.max_rate_code(),
+                ..own
+            },
+            None => own,
         })
     }
 }

@@ -33,7 +33,7 @@ pub(crate) struct Lint {
 pub(crate) fn run(verb: &Lint) -> Outcome {
     let site = verb.file.site()?;
     // What the fabric makes of the policy is for the checks to tell.
-    let options = verb.file.options(site.as_ref());
+    let options = verb.file.options(site.as_ref())?;
     let read = super::file::read(&verb.file.path, verb.file.reading.dialect, &options, None)?;
     let has_fabric = site.is_some();
     let mut findings = match site {

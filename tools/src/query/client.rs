@@ -39,10 +39,18 @@ impl Way {
         if let Some(place) = mad.get_mut(8..16) {
             place.copy_from_slice(&transaction.to_be_bytes());
         }
-        let patience = Patience {
+        client.ask(&mad, self.patience())
+    }
+
+    /// A handle to ask I/O units with.
+    pub(super) fn open_for_devices(&self) -> Outcome<Client> {
+        Client::open_for_devices(&self.via)
+    }
+
+    pub(super) const fn patience(&self) -> Patience {
+        Patience {
             timeout: Duration::from_millis(self.timeout),
             retries: self.retries,
-        };
-        client.ask(&mad, patience)
+        }
     }
 }

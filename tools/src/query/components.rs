@@ -1,12 +1,18 @@
 //! What PathRecord and MultiPathRecord requests ask of paths, their ends aside.
 
+use std::path::PathBuf;
+
 use clap::Args;
+use policy::UlpNames;
+use policy::ulps::Service;
 use sa_wire::Sl;
 use sa_wire::path_record::{
     FlowWord, NumbPathByte, PathCompMask, PathRecord, QosClassSl, SelectedValue,
 };
 
 use super::number;
+use crate::failure::Outcome;
+use crate::services;
 
 /// What is asked of each path.
 #[derive(Debug, Args)]
@@ -23,6 +29,12 @@ pub(super) struct Components {
     /// Service id
     #[arg(long, value_name = "ID", value_parser = number::<u64>)]
     service_id: Option<u64>,
+    /// Service by name: nfs, tcp:4420, ipoib; `sapphire query services` lists them
+    #[arg(long, value_name = "NAME", conflicts_with = "service_id")]
+    service: Option<String>,
+    /// More names for services, in a file; docs/ulps.md has the format
+    #[arg(long, value_name = "FILE")]
+    ulp_names: Option<PathBuf>,
     /// MTU selector and code in one byte: 0x84 is exactly 2048
     #[arg(long, value_name = "BYTE", value_parser = number::<u8>)]
     mtu: Option<u8>,
@@ -58,9 +70,18 @@ pub(super) struct Components {
     pub(super) sa_key: Option<u64>,
 }
 
+/// What a request names by number.
+struct Named {
+    service_id: Option<u64>,
+    pkey: Option<u16>,
+}
+
 impl Components {
     /// What is asked for, as a PathRecord without ends, and the mask of exactly that.
-    pub(super) fn of_path(&self) -> (PathCompMask, PathRecord) {
+    ///
+    /// Errors: no service is called so; the file of names cannot be read.
+    pub(super) fn of_path(&self) -> Outcome<(PathCompMask, PathRecord)> {
+        let named = self.named()?;
         let mut numb_path = NumbPathByte::new(self.numb_path.unwrap_or(0));
         if self.reversible == Some(1) {
             numb_path = numb_path.with_reversible();
@@ -71,30 +92,51 @@ impl Components {
         }
         let sl = Sl::from_low_bits(self.sl.unwrap_or(0));
         let record = PathRecord {
-            service_id: self.service_id.unwrap_or(0).into(),
+            service_id: named.service_id.unwrap_or(0).into(),
             flow,
             tclass: self.tclass.unwrap_or(0),
             numb_path,
-            pkey: self.pkey.unwrap_or(0).into(),
+            pkey: named.pkey.unwrap_or(0).into(),
             qos_class_sl: QosClassSl::new(self.qos_class.unwrap_or(0), sl),
             mtu: SelectedValue(self.mtu.unwrap_or(0)),
             rate: SelectedValue(self.rate.unwrap_or(0)),
             packet_life: SelectedValue(self.packet_life.unwrap_or(0)),
             ..PathRecord::default()
         };
-        (self.asked(), record)
+        Ok((self.asked(&named), record))
     }
 
-    fn asked(&self) -> PathCompMask {
+    /// What the table of names says of an id.
+    pub(super) fn names(&self) -> Outcome<UlpNames> {
+        services::names(self.ulp_names.as_deref())
+    }
+
+    /// Service id and P_Key, by number or by the name of the service.
+    fn named(&self) -> Outcome<Named> {
+        let mut named = Named {
+            service_id: self.service_id,
+            pkey: self.pkey,
+        };
+        if let Some(word) = &self.service {
+            match services::service(&self.names()?, word)? {
+                Service::Id(id) => named.service_id = Some(id.0),
+                Service::Partition { pkey } => named.pkey = named.pkey.or(Some(pkey)),
+                Service::Silent(_) => {}
+            }
+        }
+        Ok(named)
+    }
+
+    fn asked(&self, named: &Named) -> PathCompMask {
         let asked = [
-            (PathCompMask::SERVICE_ID, self.service_id.is_some()),
+            (PathCompMask::SERVICE_ID, named.service_id.is_some()),
             (PathCompMask::RAW_TRAFFIC, self.raw.is_some()),
             (PathCompMask::FLOW_LABEL, self.flow_label.is_some()),
             (PathCompMask::HOP_LIMIT, self.hop_limit.is_some()),
             (PathCompMask::TCLASS, self.tclass.is_some()),
             (PathCompMask::REVERSIBLE, self.reversible.is_some()),
             (PathCompMask::NUMB_PATH, self.numb_path.is_some()),
-            (PathCompMask::PKEY, self.pkey.is_some()),
+            (PathCompMask::PKEY, named.pkey.is_some()),
             (PathCompMask::QOS_CLASS, self.qos_class.is_some()),
             (PathCompMask::SL, self.sl.is_some()),
             (PathCompMask::MTU_PAIR, self.mtu.is_some()),

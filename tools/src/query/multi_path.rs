@@ -10,7 +10,7 @@ use sm_control::request;
 
 use super::client::Way;
 use super::components::Components;
-use super::path::{gid, print};
+use super::path::{asked_service, gid, print};
 use crate::failure::{Failure, Outcome};
 use crate::inputs::or_fail;
 
@@ -32,17 +32,25 @@ pub(crate) struct Mpr {
 }
 
 pub(super) fn run(verb: &Mpr) -> Outcome {
-    let (mask, record) = request_record(verb);
+    let (mask, record) = request_record(verb)?;
+    let names = verb.components.names()?;
     let slot = request::multi_path_request(0, mask, &record, &verb.sgid, &verb.dgid);
     let mut slot = slot.map_err(|error| Failure::Usage(error.to_string()))?;
     SaMad::from_bytes_mut(&mut slot.mad).sa.sm_key = verb.components.sa_key.unwrap_or(0).into();
     let reply = verb.way.ask(&slot)?;
     let (status, records) = or_fail(request::parse(&reply))?;
-    print(verb.way.json, Status(status), &records)
+    let service = MultiPathCompMask::SERVICE_ID;
+    let asked = (mask.0 & service.0 == service.0).then(|| record.service_id());
+    print(
+        verb.way.json,
+        Status(status),
+        &records,
+        &asked_service(&names, asked),
+    )
 }
 
-fn request_record(verb: &Mpr) -> (MultiPathCompMask, MultiPathRecord) {
-    let (asked, path) = verb.components.of_path();
+fn request_record(verb: &Mpr) -> Outcome<(MultiPathCompMask, MultiPathRecord)> {
+    let (asked, path) = verb.components.of_path()?;
     let mut record = MultiPathRecord {
         flow: path.flow,
         tclass: path.tclass,
@@ -60,7 +68,7 @@ fn request_record(verb: &Mpr) -> (MultiPathCompMask, MultiPathRecord) {
     if verb.independence.is_some() {
         mask = mask | MultiPathCompMask::INDEPENDENCE_SELECTOR;
     }
-    (mask, record)
+    Ok((mask, record))
 }
 
 /// The same components in the mask of MultiPathRecord.

@@ -1,11 +1,12 @@
 //! PathRecords.
 
 use clap::Args;
+use policy::UlpNames;
 use sa_wire::mad::{Status, method};
 use sa_wire::path_record::{PathCompMask, PathRecord};
 use sa_wire::sa::SaMad;
-use sa_wire::{Gid, Guid, SubnetPrefix};
-use serde_json::json;
+use sa_wire::{Gid, Guid, ServiceId, SubnetPrefix};
+use serde_json::{Value, json};
 use sm_control::request;
 
 use super::client::Way;
@@ -50,7 +51,8 @@ pub(super) fn gid(text: &str) -> Result<Gid, String> {
 }
 
 pub(super) fn run(verb: &Pr) -> Outcome {
-    let (mask, record) = request_record(verb);
+    let (mask, record) = request_record(verb)?;
+    let names = verb.components.names()?;
     let asked = if verb.table {
         method::GET_TABLE
     } else {
@@ -60,12 +62,18 @@ pub(super) fn run(verb: &Pr) -> Outcome {
     SaMad::from_bytes_mut(&mut slot.mad).sa.sm_key = verb.components.sa_key.unwrap_or(0).into();
     let reply = verb.way.ask(&slot)?;
     let (status, records) = or_fail(request::parse(&reply))?;
-    print(verb.way.json, Status(status), &records)
+    let asked = mask_names_service(mask).then(|| ServiceId(record.service_id.get()));
+    print(
+        verb.way.json,
+        Status(status),
+        &records,
+        &asked_service(&names, asked),
+    )
 }
 
 /// What is asked for, and the mask of exactly that.
-fn request_record(verb: &Pr) -> (PathCompMask, PathRecord) {
-    let (mut mask, components) = verb.components.of_path();
+fn request_record(verb: &Pr) -> Outcome<(PathCompMask, PathRecord)> {
+    let (mut mask, components) = verb.components.of_path()?;
     for (bits, given) in [
         (PathCompMask::DGID, verb.dgid.is_some()),
         (PathCompMask::SGID, verb.sgid.is_some()),
@@ -83,19 +91,45 @@ fn request_record(verb: &Pr) -> (PathCompMask, PathRecord) {
         slid: verb.slid.unwrap_or(0).into(),
         ..components
     };
-    (
+    Ok((
         mask | PathCompMask(verb.components.mask.unwrap_or(0)),
         record,
-    )
+    ))
 }
 
-pub(super) fn print(as_json: bool, status: Status, records: &[PathRecord]) -> Outcome {
+/// The service that was asked for, in words; null for none.
+pub(super) fn asked_service(names: &UlpNames, asked: Option<ServiceId>) -> Value {
+    asked.map_or(Value::Null, |id| {
+        json!({
+            "service_id": format!("0x{:016x}", id.0),
+            "name": names.name(id),
+            "what": names.describe(id),
+        })
+    })
+}
+
+/// True when both halves are asked for.
+fn mask_names_service(mask: PathCompMask) -> bool {
+    mask.0 & PathCompMask::SERVICE_ID.0 == PathCompMask::SERVICE_ID.0
+}
+
+/// `service`: see [`asked_service`].
+pub(super) fn print(
+    as_json: bool,
+    status: Status,
+    records: &[PathRecord],
+    service: &Value,
+) -> Outcome {
     if as_json {
         let records: Vec<_> = records.iter().map(request::in_words).collect();
         return json::print(&json!({
+            "service": service,
             "status": format!("0x{:04x}", status.get()),
             "records": records,
         }));
+    }
+    if let (Some(id), Some(what)) = (service["service_id"].as_str(), service["what"].as_str()) {
+        println!("service {id}: {what}");
     }
     if status != Status::OK {
         println!("status {status}");

@@ -337,7 +337,7 @@ fn put(field: &Field, data: &mut [u8], bytes: &[u8]) {
 }
 
 /// Status and records; none when even the headers are not all there.
-fn parse<'a>(layout: &Layout, reply: &'a [u8]) -> Option<(Status, Vec<&'a [u8]>)> {
+pub(super) fn parse<'a>(layout: &Layout, reply: &'a [u8]) -> Option<(Status, Vec<&'a [u8]>)> {
     let headers = reply.get(..DATA_OFFSET)?;
     let word = |at: usize| {
         let bytes = headers.get(at..at + 2)?.first_chunk()?;

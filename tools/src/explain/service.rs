@@ -1,0 +1,85 @@
+//! The service that is asked about: its name, and for one that does not ask, the SL of its job.
+
+use policy::Policy;
+use policy::ulps::Service;
+use sa_wire::ServiceId;
+use serde_json::{Value, json};
+use sm_control::pipeline::Parts;
+
+use super::Pair;
+use crate::failure::Outcome;
+use crate::services;
+
+/// What a service makes a request name.
+#[derive(Debug, Default)]
+pub(super) struct Named {
+    pub(super) service_id: Option<u64>,
+    pub(super) pkey: Option<u16>,
+    /// The name of one that names nothing.
+    pub(super) silent: Option<String>,
+}
+
+/// Errors: no service is called so.
+pub(super) fn named(names: &policy::UlpNames, word: &str) -> Outcome<Named> {
+    let none = Named::default();
+    Ok(match services::service(names, word)? {
+        Service::Id(ServiceId(id)) => Named {
+            service_id: Some(id),
+            ..none
+        },
+        Service::Partition { pkey } => Named {
+            pkey: Some(pkey),
+            ..none
+        },
+        Service::Silent(name) => Named {
+            silent: Some(name),
+            ..none
+        },
+    })
+}
+
+/// The id in the request and its name.
+pub(super) fn asked(pair: &Pair) -> Value {
+    let Some(id) = pair.service_id else {
+        return Value::Null;
+    };
+    json!({
+        "service_id": format!("0x{id:016x}"),
+        "name": pair.names.name(ServiceId(id)),
+        "what": pair.names.describe(ServiceId(id)),
+    })
+}
+
+/// For a program that is told its SL instead of asking: which SL, and whether that is safe.
+pub(super) fn job(parts: &Parts, pair: &Pair, record_sl: Option<u8>) -> Value {
+    let Some(name) = &pair.silent else {
+        return Value::Null;
+    };
+    let policy = parts.policy.as_ref();
+    let reserved = policy.and_then(|policy| reserved(policy, name));
+    let is_torus = parts.routes.torus().is_some();
+    // What the policy reserves cannot be kept there.
+    let reserved = reserved.filter(|_| !is_torus);
+    let sl = reserved.map(|(sl, _)| sl).or(record_sl);
+    json!({
+        "service": name,
+        "sl": sl,
+        "reserved_line": reserved.map(|(_, line)| line),
+        "safe": !is_torus,
+        "warning": is_torus.then(|| format!(
+            "no SL is safe for all paths of {name} here: torus-2QoS gives each path an SL of its \
+             own, and packets on another one can lock the fabric up; have the library ask for \
+             PathRecords (docs/ulps.md)"
+        )),
+    })
+}
+
+/// The lowest SL that is kept for this service, and the line that says so.
+fn reserved(policy: &Policy, name: &str) -> Option<(u8, u32)> {
+    let kept = policy
+        .reserved_sls
+        .iter()
+        .find(|kept| kept.name.eq_ignore_ascii_case(name))?;
+    let (lowest, _) = kept.sls.pairs().first()?;
+    Some((u8::try_from(*lowest).ok()?, kept.span.line))
+}

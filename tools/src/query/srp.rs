@@ -1,0 +1,105 @@
+//! `sapphire query srp-targets`: service ids of SRP targets, from their I/O units.
+
+mod show;
+mod survey;
+
+use clap::Args;
+use sa_wire::Sl;
+use sa_wire::device_management::IS_DEVICE_MANAGEMENT_SUPPORTED;
+use sa_wire::mad::method;
+use sa_wire::records::Layout;
+use sa_wire::sa::{AttributeId, SaMad};
+use sm_control::request;
+use zerocopy::IntoBytes;
+
+use super::client::Way;
+use super::record;
+use crate::failure::{Failure, Outcome};
+use survey::{Unit, survey};
+
+#[derive(Debug, Args)]
+pub(crate) struct SrpTargets {
+    #[command(flatten)]
+    way: Way,
+    /// LIDs of the targets' ports [default: all ports that the SA says answer device management]
+    #[arg(value_name = "LID")]
+    lids: Vec<u16>,
+    /// Service level of the requests to the targets [default: that of the SM's port]
+    #[arg(long, value_name = "SL", value_parser = clap::value_parser!(u8).range(0..16))]
+    sl: Option<u8>,
+    /// Show controllers and services of other protocols too
+    #[arg(long)]
+    all: bool,
+}
+
+pub(super) fn run(verb: &SrpTargets) -> Outcome {
+    let lids = match verb.lids.as_slice() {
+        [] => managed_ports(&verb.way)?,
+        lids => lids.to_vec(),
+    };
+    let mut client = verb.way.open_for_devices()?;
+    let mut units = Vec::with_capacity(lids.len());
+    let mut silent = Vec::new();
+    for lid in lids {
+        client.turn_to(lid, verb.sl.map(Sl::from_low_bits))?;
+        let mut transaction = u64::from(std::process::id()) << 16;
+        let unit = survey(lid, verb.all, &mut |request| {
+            let mut request = *request;
+            transaction += 1;
+            request.mad.transaction_id = transaction.into();
+            client.ask(request.as_bytes(), verb.way.patience())
+        });
+        match unit {
+            Ok(unit) => units.push(unit),
+            Err(failure) => silent.push((lid, failure)),
+        }
+    }
+    show::print(&units, verb.way.json)?;
+    told(&units, silent)
+}
+
+/// Whoever did not answer is told; it is a failure where nobody did.
+fn told(units: &[Unit], mut silent: Vec<(u16, Failure)>) -> Outcome {
+    if units.is_empty()
+        && let Some((lid, failure)) = silent.pop()
+    {
+        eprintln!("warning: LID {lid} gave no account of its controllers");
+        return Err(failure);
+    }
+    for (lid, failure) in silent {
+        eprintln!("warning: LID {lid}: {failure}");
+    }
+    Ok(())
+}
+
+/// LIDs of the ports with device management.
+fn managed_ports(way: &Way) -> Outcome<Vec<u16>> {
+    const LAYOUT: Layout = Layout::PORT_INFO;
+    let field = |name| LAYOUT.fields.iter().find(|field| field.name == name);
+    let (Some(mask), Some(lid)) = (field("capability_mask"), field("lid")) else {
+        return Err(Failure::failed("no layout of PortInfoRecord"));
+    };
+    let attribute = AttributeId::PORT_INFO_RECORD;
+    let mut slot = request::request(0, method::GET_TABLE, attribute, mask.mask(), &[]);
+    let mad = SaMad::from_bytes_mut(&mut slot.mad);
+    // These bits at least, whatever the others are.
+    mad.mad.attribute_modifier = (1 << 31).into();
+    mask.set(&mut mad.data, u64::from(IS_DEVICE_MANAGEMENT_SUPPORTED));
+    let reply = way.ask(&slot)?;
+    let (status, records) = record::parse(&LAYOUT, &reply)
+        .ok_or_else(|| Failure::failed("the reply is shorter than its headers"))?;
+    let mut lids: Vec<u16> = records
+        .iter()
+        .filter_map(|record| u16::try_from(lid.value(record)).ok())
+        .filter(|lid| *lid != 0)
+        .collect();
+    lids.sort_unstable();
+    lids.dedup();
+    match lids.is_empty() {
+        true => Err(Failure::Refused(format!(
+            "the SA knows no port that answers device management (status {status}); name LIDs to \
+             ask others"
+        ))),
+        false => Ok(lids),
+    }
+}

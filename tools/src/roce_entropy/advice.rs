@@ -1,0 +1,121 @@
+//! What to do about a prediction, in a sentence or two.
+
+use sa_bench::entropy::job::{Fabric, Job, Seeds};
+use sa_bench::entropy::predict::Prediction;
+use sa_bench::entropy::{HashKind, Method};
+
+/// A prediction and what it is compared with.
+#[derive(Clone, Copy)]
+pub(super) struct Case<'a> {
+    pub(super) job: &'a Job,
+    pub(super) fabric: &'a Fabric,
+    pub(super) method: Method,
+    pub(super) chosen: &'a Prediction,
+    /// The same job with other labels.
+    pub(super) others: &'a [(Method, Prediction)],
+    /// The same labels with more QPs.
+    pub(super) more: &'a [(u32, Prediction)],
+}
+
+/// What to do. Shape: never empty.
+pub(super) fn of(case: &Case<'_>) -> Vec<String> {
+    let polarised = polarised(case);
+    let mut all = Vec::new();
+    for tier in &polarised {
+        all.push(polarisation(case, *tier));
+    }
+    let Some((tier, busiest)) = case.chosen.worst() else {
+        return all;
+    };
+    if !polarised.contains(&(tier + 1)) {
+        all.extend(labels(case, busiest));
+        all.extend(queue_pairs(case, busiest));
+    }
+    if all.is_empty() {
+        all.push(format!("Nothing to do: the busiest link carries {busiest:.2} times the mean, and neither other labels nor more QPs change that much."));
+    }
+    all
+}
+
+/// Tiers, from 1, that leave ways idle which as many random flows would use.
+pub(super) fn polarised(case: &Case<'_>) -> Vec<usize> {
+    let tiers = case
+        .chosen
+        .tiers
+        .iter()
+        .zip(&case.chosen.flows_per_switch)
+        .zip(&case.fabric.ways);
+    let is_polarised =
+        |((tier, flows), ways): &((&sa_bench::entropy::one_pair::Balances, &f64), &u32)| {
+            let chance = 1.0 - (1.0 - 1.0 / f64::from(**ways)).powf(**flows);
+            **ways > 1 && tier.used.mean() < 0.6 * chance
+        };
+    let tiers = tiers.enumerate().skip(1);
+    tiers
+        .filter(|(_, tier)| is_polarised(tier))
+        .map(|(nth, _)| nth + 1)
+        .collect()
+}
+
+fn polarisation(case: &Case<'_>, tier: usize) -> String {
+    let used = case
+        .chosen
+        .tiers
+        .get(tier - 1)
+        .map_or(0.0, |tier| tier.used.mean());
+    let remedy = match (&case.fabric.hash, case.fabric.seeds) {
+        (HashKind::Crc32c | HashKind::XorFold, Seeds::ByTier) => {
+            "another seed does not help a linear hash: have this tier use other bits or fields of it, or another hash"
+        }
+        (HashKind::Crc32c | HashKind::XorFold, Seeds::Same) => {
+            "have this tier use other bits or fields of the hash, or another one; a seed alone does not help a linear hash"
+        }
+        _ => "give each tier its own hash seed",
+    };
+    format!(
+        "Polarised: tier {tier} uses {:.0} % of its ways because it chooses as the tier below did. No flow label mends that; {remedy}.",
+        100.0 * used
+    )
+}
+
+/// Other labels, where they change more than the trials scatter.
+fn labels(case: &Case<'_>, busiest: f64) -> Option<String> {
+    let is_for_use = |method: Method| match method {
+        Method::Constant | Method::Random | Method::CmRfc | Method::SourcePort => false,
+        // Its inputs must be known to whoever makes the label.
+        Method::Greedy { .. } => {
+            !matches!(case.fabric.hash, HashKind::Strong) || case.fabric.known_seed.is_some()
+        }
+        // What one linear hash spreads evenly is no better than chance with another one.
+        Method::Assigned { .. } => case.fabric.hash.is_linear(),
+        _ => true,
+    };
+    let others = case.others.iter().filter(|(method, _)| is_for_use(*method));
+    let means = others.filter_map(|(method, it)| Some((*method, it.worst()?.1)));
+    let (best, value) = means.min_by(|one, other| one.1.total_cmp(&other.1))?;
+    if case.method == Method::Constant {
+        return Some(format!(
+            "All QPs of a pair have one source port, so that their flows share one path: have the stack set a label for each; {best} gives {value:.2} in place of {busiest:.2}."
+        ));
+    }
+    (best != case.method && value < 0.93 * busiest).then(|| match best {
+        Method::Assigned { .. } | Method::Greedy { .. } => format!(
+            "Other labels: {best} brings the busiest link from {busiest:.2} to {value:.2} times the mean; `sapphire roce-entropy suggest` with the same options makes them."
+        ),
+        _ => format!("Other labels: {best} brings the busiest link from {busiest:.2} to {value:.2} times the mean."),
+    })
+}
+
+/// More QPs, where flows are few for the ways.
+fn queue_pairs(case: &Case<'_>, busiest: f64) -> Option<String> {
+    let (qps, value) = case
+        .more
+        .iter()
+        .filter_map(|(qps, it)| Some((*qps, it.worst()?.1)))
+        .next_back()?;
+    let flows = case.chosen.flows_per_switch.first().copied().unwrap_or(0.0);
+    let ways = case.fabric.ways.first().copied().unwrap_or(1);
+    (case.method != Method::Constant && qps > case.job.qps && value < 0.85 * busiest).then(|| {
+        format!("More QPs: {flows:.0} flows for {ways} ways are few; {qps} QPs a pair in place of {} bring the busiest link from {busiest:.2} to {value:.2} times the mean.", case.job.qps)
+    })
+}

@@ -1,0 +1,120 @@
+//! `check`: judges the UDP source ports that were seen.
+
+mod counters;
+mod findings;
+mod pcap;
+
+use std::fs;
+use std::path::PathBuf;
+
+use clap::Args;
+use sa_bench::entropy::Address;
+
+use self::findings::{Findings, Way};
+use super::job::named_hash;
+use crate::failure::{Failure, Outcome};
+use crate::json;
+
+/// Judges the UDP source ports that RoCE v2 flows were seen with: real entropy, stacks that use one
+/// port for all, even ports only, ports that a linear switch hash has already chosen from.
+///
+/// FILE is a capture (pcap, of which UDP to port 4791 counts) or text with a line `PORT COUNT` for
+/// each source port. Exit status 3: there is an alarm, or --fail-above or --fail-below says so.
+#[derive(Debug, Args)]
+pub(crate) struct Check {
+    /// A capture or counters
+    file: PathBuf,
+    /// Ways of the next switch: say how flows would lie on them, for each linear hash
+    #[arg(long, value_name = "W", value_parser = clap::value_parser!(u32).range(2..=1024))]
+    ways: Option<u32>,
+    /// Only for this hash: crc32 or xorfold
+    #[arg(long, value_name = "KIND", requires = "ways", value_parser = ["crc32", "xorfold"])]
+    hash: Option<String>,
+    /// Exit with 3 when the busiest source port has more than this share of the packets
+    #[arg(long, value_name = "SHARE")]
+    fail_above: Option<f64>,
+    /// Exit with 3 when the source ports of the flows have fewer bits of entropy
+    #[arg(long, value_name = "BITS")]
+    fail_below: Option<f64>,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// A flow, or a port of which no more is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Seen {
+    hosts: Option<(Address, Address)>,
+    /// Destination QP.
+    qpn: Option<u32>,
+    port: u16,
+    packets: u64,
+}
+
+pub(super) fn run(verb: &Check) -> Outcome {
+    let place = verb.file.display();
+    let bytes =
+        fs::read(&verb.file).map_err(|error| Failure::Failed(format!("{place}: {error}")))?;
+    let seen = match pcap::is_capture(&bytes) {
+        true => pcap::read(&bytes).map_err(|error| format!("{place}: {error}")),
+        false => counters::read(&bytes).map_err(|error| format!("{place}:{error}")),
+    };
+    let seen = seen.map_err(Failure::Failed)?;
+    if seen.is_empty() {
+        return Err(Failure::Failed(format!(
+            "{place}: no RoCE v2 flow in it (UDP to port 4791)"
+        )));
+    }
+    let kinds = verb
+        .hash
+        .as_deref()
+        .map_or_else(|| vec!["crc32", "xorfold"], |kind| vec![kind]);
+    let hashes = kinds
+        .into_iter()
+        .filter_map(|name| Some((name, named_hash(name)?)));
+    let ways: Vec<Way> = verb
+        .ways
+        .into_iter()
+        .flat_map(|ways| {
+            hashes.clone().map(move |(name, hash)| Way {
+                name: name.to_owned(),
+                hash,
+                ways,
+            })
+        })
+        .collect();
+    let findings = Findings::new(&seen, &ways);
+    if verb.json {
+        json::print(&findings)?;
+    } else {
+        findings.print();
+    }
+    verdict(verb, &findings)
+}
+
+fn verdict(verb: &Check, findings: &Findings) -> Outcome {
+    let mut reasons: Vec<String> = findings
+        .alarms
+        .iter()
+        .map(|alarm| alarm.code.to_owned())
+        .collect();
+    if let Some(limit) = verb
+        .fail_above
+        .filter(|limit| findings.busiest_share > *limit)
+    {
+        reasons.push(format!(
+            "the busiest port has {:.3} of the packets, more than --fail-above {limit}",
+            findings.busiest_share
+        ));
+    }
+    if let Some(limit) = verb.fail_below.filter(|limit| findings.bits < *limit) {
+        reasons.push(format!(
+            "{:.2} bits of entropy, fewer than --fail-below {limit}",
+            findings.bits
+        ));
+    }
+    match reasons.is_empty() {
+        true => Ok(()),
+        false => Err(Failure::Refused(reasons.join("; "))),
+    }
+}

@@ -1,0 +1,222 @@
+//! RoCE v2 packets of a capture.
+
+use std::collections::BTreeMap;
+
+use sa_bench::entropy::Address;
+use sa_wire::roce::UDP_DESTINATION_PORT;
+
+use super::Seen;
+
+/// By its first bytes; pcapng too, which is then refused with words of its own.
+pub(super) fn is_capture(bytes: &[u8]) -> bool {
+    bytes
+        .first_chunk()
+        .is_some_and(|magic| order(*magic).is_some() || *magic == PCAPNG)
+}
+
+/// Flows, by hosts, source port and destination QP. Errors: what is wrong with the file, and where.
+pub(super) fn read(bytes: &[u8]) -> Result<Vec<Seen>, String> {
+    let order = match bytes.first_chunk() {
+        Some(&PCAPNG) => {
+            return Err(
+                "this is pcapng, expected pcap: convert it with `editcap -F pcap IN OUT`"
+                    .to_owned(),
+            );
+        }
+        Some(magic) => order(*magic).ok_or("expected a pcap file")?,
+        None => return Err("expected a pcap file".to_owned()),
+    };
+    let word = |at: usize| {
+        bytes
+            .get(at..)
+            .and_then(<[u8]>::first_chunk)
+            .map(|it| order.word(*it))
+    };
+    let link = Link::of(word(20).ok_or("cut off within the header of 24 bytes")? & 0xffff)?;
+    let mut flows: BTreeMap<(Address, Address, u16, Option<u32>), u64> = BTreeMap::new();
+    let mut at = 24;
+    while at < bytes.len() {
+        let cut = || format!("cut off within the packet at byte {at}");
+        let length = word(at + 8)
+            .and_then(|it| usize::try_from(it).ok())
+            .ok_or_else(cut)?;
+        let from = at + 16;
+        let packet = from
+            .checked_add(length)
+            .and_then(|to| bytes.get(from..to))
+            .ok_or_else(cut)?;
+        if let Some(flow) = link.ip(packet).and_then(roce) {
+            *flows.entry(flow).or_default() += 1;
+        }
+        at = from + length;
+    }
+    let seen = |((source, destination, port, qpn), packets)| Seen {
+        hosts: Some((source, destination)),
+        qpn,
+        port,
+        packets,
+    };
+    Ok(flows.into_iter().map(seen).collect())
+}
+
+/// How the file's own numbers are written.
+#[derive(Debug, Clone, Copy)]
+enum Order {
+    Big,
+    Little,
+}
+
+impl Order {
+    const fn word(self, bytes: [u8; 4]) -> u32 {
+        match self {
+            Self::Big => u32::from_be_bytes(bytes),
+            Self::Little => u32::from_le_bytes(bytes),
+        }
+    }
+}
+
+fn order(magic: [u8; 4]) -> Option<Order> {
+    // Times in micro- or nanoseconds.
+    match u32::from_be_bytes(magic) {
+        0xa1b2_c3d4 | 0xa1b2_3c4d => Some(Order::Big),
+        0xd4c3_b2a1 | 0x4d3c_b2a1 => Some(Order::Little),
+        _ => None,
+    }
+}
+
+const PCAPNG: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
+
+/// What stands before the IP header.
+#[derive(Debug, Clone, Copy)]
+enum Link {
+    /// 14 bytes, and VLAN tags.
+    Ethernet,
+    /// None.
+    Raw,
+    /// Linux's "any" device: this many bytes.
+    Cooked(usize),
+}
+
+impl Link {
+    fn of(number: u32) -> Result<Self, String> {
+        match number {
+            1 => Ok(Self::Ethernet),
+            12 | 101 | 228 | 229 => Ok(Self::Raw),
+            113 => Ok(Self::Cooked(16)),
+            276 => Ok(Self::Cooked(20)),
+            other => Err(format!(
+                "link type {other}: expected Ethernet (1), raw IP (101) or Linux cooked (113, 276)"
+            )),
+        }
+    }
+
+    fn ip(self, packet: &[u8]) -> Option<&[u8]> {
+        match self {
+            Self::Raw => Some(packet),
+            Self::Cooked(bytes) => packet.get(bytes..),
+            Self::Ethernet => {
+                let mut at = 12;
+                while matches!(half(packet, at)?, 0x8100 | 0x88a8) {
+                    at += 4;
+                }
+                matches!(half(packet, at)?, 0x0800 | 0x86dd).then(|| packet.get(at + 2..))?
+            }
+        }
+    }
+}
+
+/// Hosts, source port, destination QP; none where it is another protocol or a later fragment.
+fn roce(ip: &[u8]) -> Option<(Address, Address, u16, Option<u32>)> {
+    let (source, destination, udp) = match ip.first()? >> 4 {
+        4 => {
+            let is_first = half(ip, 6)? & 0x1fff == 0;
+            let header = usize::from(ip.first()? & 0xf) * 4;
+            let udp = (*ip.get(9)? == UDP && is_first).then(|| ip.get(header..))??;
+            let address = |at: usize| ip.get(at..)?.first_chunk().copied().map(Address::V4);
+            (address(12)?, address(16)?, udp)
+        }
+        6 => {
+            let udp = (*ip.get(6)? == UDP).then(|| ip.get(40..))??;
+            let address = |at: usize| ip.get(at..)?.first_chunk().copied().map(Address::V6);
+            (address(8)?, address(24)?, udp)
+        }
+        _ => return None,
+    };
+    let is_roce = half(udp, 2)? == UDP_DESTINATION_PORT;
+    // The base transport header follows: its destination QP is bytes 5 to 7.
+    let qpn = udp
+        .get(13..)
+        .and_then(<[u8]>::first_chunk)
+        .map(|[a, b, c]| u32::from_be_bytes([0, *a, *b, *c]));
+    is_roce.then_some((source, destination, half(udp, 0)?, qpn))
+}
+
+fn half(bytes: &[u8], at: usize) -> Option<u16> {
+    bytes
+        .get(at..)?
+        .first_chunk()
+        .map(|it| u16::from_be_bytes(*it))
+}
+
+const UDP: u8 = 17;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn packet(port: u16, to: u16) -> Vec<u8> {
+        let mut packet = vec![0; 12];
+        packet.extend([0x81, 0, 0, 5, 0x08, 0]);
+        packet.extend([
+            0x45, 0, 0, 40, 0, 0, 0, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2,
+        ]);
+        packet.extend([port.to_be_bytes(), to.to_be_bytes(), [0, 20], [0, 0]].concat());
+        packet.extend([4, 0, 0xff, 0xff, 0, 0, 1, 7, 0, 0, 0, 0]);
+        packet
+    }
+
+    fn capture(packets: &[Vec<u8>]) -> Vec<u8> {
+        let mut file = [0xa1b2_c3d4, 0x0002_0004, 0, 0, 65535, 1_u32]
+            .map(u32::to_le_bytes)
+            .concat();
+        for packet in packets {
+            let length = u32::try_from(packet.len()).unwrap();
+            file.extend([0, 0, length, length].map(u32::to_le_bytes).concat());
+            file.extend(packet);
+        }
+        file
+    }
+
+    #[test]
+    fn flows_are_told_apart() {
+        let packets = [
+            packet(0xc001, 4791),
+            packet(0xc001, 4791),
+            packet(0xc002, 4791),
+            packet(53, 53),
+        ];
+        let file = capture(&packets);
+        assert!(is_capture(&file));
+        let seen = read(&file).unwrap();
+        let ports: Vec<(u16, u64, Option<u32>)> = seen
+            .iter()
+            .map(|it| (it.port, it.packets, it.qpn))
+            .collect();
+        assert_eq!(ports, [(0xc001, 2, Some(0x107)), (0xc002, 1, Some(0x107))]);
+    }
+
+    /// Whatever was cut off or damaged, there is an answer.
+    #[test]
+    fn damage_is_survived() {
+        let file = capture(&[packet(0xc001, 4791)]);
+        for length in 4..file.len() {
+            assert!(read(&file[..length]).is_err() || length == 24, "{length}");
+        }
+        for at in 4..file.len() {
+            let mut file = file.clone();
+            file[at] ^= 0xff;
+            let _ = read(&file);
+        }
+        assert!(read(&PCAPNG).unwrap_err().contains("editcap"));
+    }
+}

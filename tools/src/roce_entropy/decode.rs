@@ -1,0 +1,201 @@
+//! `decode`: from labels, ports, QPNs to each other.
+
+use clap::Args;
+use sa_bench::entropy::method::qpn_label_u32;
+use sa_wire::roce::{
+    FlowLabel, Qpn, SourcePort, cm_label_rfc, cm_label_shipped, mixed_label, qpn_label,
+};
+use serde::Serialize;
+
+use super::number;
+use crate::failure::{Failure, Outcome};
+use crate::json;
+
+/// Says what a flow label, a UDP source port, a pair of QPNs or of CM ports becomes.
+///
+/// With --port or --label, and what the flow was made of (--qpn, --cm), says which formula gave it.
+/// Exit status 3: none of them did. Numbers are decimal or with 0x.
+#[derive(Debug, Args)]
+#[command(group(clap::ArgGroup::new("what").required(true).multiple(true)))]
+pub(crate) struct Decode {
+    /// A flow label, 20 bits
+    #[arg(long, value_name = "LABEL", value_parser = label, group = "what", conflicts_with = "port")]
+    label: Option<FlowLabel>,
+    /// A UDP source port as on the wire, 49152 to 65535
+    #[arg(long, value_name = "PORT", value_parser = port, group = "what")]
+    port: Option<SourcePort>,
+    /// QPNs of both ends
+    #[arg(long, value_name = "LOCAL,REMOTE", value_parser = qpns, group = "what")]
+    qpn: Option<(Qpn, Qpn)>,
+    /// Source and destination port of the CM connection, active side first (D is in the low 16 bits
+    /// of the service id)
+    #[arg(long, value_name = "S,D", value_parser = cm, group = "what")]
+    cm: Option<(u16, u16)>,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Serialize)]
+struct Formula {
+    formula: &'static str,
+    about: &'static str,
+    flow_label: u32,
+    sport: u16,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    applies: Option<bool>,
+}
+
+#[derive(Debug, Serialize)]
+struct Decoded {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    flow_label: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sport: Option<u16>,
+    /// Of the port.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    labels: Vec<u32>,
+    formulas: Vec<Formula>,
+}
+
+pub(super) fn run(verb: &Decode) -> Outcome {
+    let port = verb.port.or_else(|| verb.label.map(FlowLabel::source_port));
+    let is_it = |label: FlowLabel| match (verb.label, port) {
+        (Some(wanted), _) => Some(label == wanted),
+        (None, Some(port)) => Some(label.source_port() == port),
+        (None, None) => None,
+    };
+    let formula = |(formula, about, label): (_, _, FlowLabel)| Formula {
+        formula,
+        about,
+        flow_label: label.get(),
+        sport: label.source_port().get(),
+        applies: is_it(label),
+    };
+    let decoded = Decoded {
+        flow_label: verb.label.map(FlowLabel::get),
+        sport: port.map(SourcePort::get),
+        labels: port
+            .into_iter()
+            .flat_map(SourcePort::labels)
+            .map(FlowLabel::get)
+            .collect(),
+        formulas: formulas(verb).into_iter().map(formula).collect(),
+    };
+    if verb.json {
+        json::print(&decoded)?;
+    } else {
+        print(&decoded);
+    }
+    verdict(&decoded)
+}
+
+fn formulas(verb: &Decode) -> Vec<(&'static str, &'static str, FlowLabel)> {
+    let mut all = Vec::new();
+    if let Some((local, remote)) = verb.qpn {
+        all.push((
+            "qpn",
+            "product of the QPNs in 64 bits: drivers, where no label is set",
+            qpn_label(local, remote),
+        ));
+        all.push((
+            "qpn-u32",
+            "the same cut to 32 bits, a mistake: the ends may disagree with others",
+            qpn_label_u32(local, remote),
+        ));
+        all.push((
+            "fmix64",
+            "mixer over the sorted QPNs",
+            mixed_label(local, remote),
+        ));
+    }
+    if let Some((source, destination)) = verb.cm {
+        all.push((
+            "cm",
+            "31 S + D: Linux's RDMA CM, on the active side",
+            cm_label_shipped(source, destination),
+        ));
+        all.push((
+            "cm-swapped",
+            "31 D + S: the ports the wrong way round",
+            cm_label_shipped(destination, source),
+        ));
+        all.push((
+            "cm-rfc",
+            "D times S: the RFC v2, never shipped",
+            cm_label_rfc(source, destination),
+        ));
+        all.push((
+            "source-port",
+            "S as it is",
+            FlowLabel::from_low_bits(u32::from(source)),
+        ));
+    }
+    all
+}
+
+fn print(decoded: &Decoded) {
+    if let Some(label) = decoded.flow_label {
+        let note = if label == 0 {
+            "  (not set: a driver computes one from the QPNs, or uses a fixed port)"
+        } else {
+            ""
+        };
+        println!("flow label   {label} {label:#07x}{note}");
+    }
+    if let Some(port) = decoded.sport {
+        println!("source port  {port} {port:#06x}");
+        let labels: Vec<String> = decoded.labels.iter().map(ToString::to_string).collect();
+        println!("its labels   {}", labels.join(" "));
+    }
+    for it in &decoded.formulas {
+        let mark = match it.applies {
+            Some(true) => "fits",
+            Some(false) => "no",
+            None => "",
+        };
+        println!(
+            "{:<12} label {:<7} {:#07x}  port {}  {mark:<4}  {}",
+            it.formula, it.flow_label, it.flow_label, it.sport, it.about
+        );
+    }
+}
+
+fn verdict(decoded: &Decoded) -> Outcome {
+    let asked = decoded.formulas.iter().any(|it| it.applies.is_some());
+    let found = decoded.formulas.iter().any(|it| it.applies == Some(true));
+    if asked && !found {
+        return Err(Failure::Refused(
+            "none of the formulas gives this: the label was set by an application, or the stack uses a port of its own".to_owned(),
+        ));
+    }
+    Ok(())
+}
+
+fn label(word: &str) -> Result<FlowLabel, String> {
+    FlowLabel::new(number(word)?).map_err(|error| error.to_string())
+}
+
+fn port(word: &str) -> Result<SourcePort, String> {
+    let raw = u16::try_from(number(word)?).map_err(|_| "a port has 16 bits".to_owned())?;
+    SourcePort::new(raw).map_err(|error| error.to_string())
+}
+
+fn two(word: &str) -> Result<(u32, u32), String> {
+    let (one, other) = word
+        .split_once(',')
+        .ok_or("expected two numbers with a comma between")?;
+    Ok((number(one)?, number(other)?))
+}
+
+fn qpns(word: &str) -> Result<(Qpn, Qpn), String> {
+    let (local, remote) = two(word)?;
+    let qpn = |raw| Qpn::new(raw).map_err(|error| error.to_string());
+    Ok((qpn(local)?, qpn(remote)?))
+}
+
+fn cm(word: &str) -> Result<(u16, u16), String> {
+    let (source, destination) = two(word)?;
+    let port = |raw| u16::try_from(raw).map_err(|_| format!("{raw}: a port has 16 bits"));
+    Ok((port(source)?, port(destination)?))
+}

@@ -1,0 +1,124 @@
+//! Hosts of a job.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::path::Path;
+
+use sa_bench::entropy::Address;
+
+use super::read_text;
+use crate::failure::{Failure, Outcome};
+
+/// A host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::roce_entropy) struct Host {
+    pub(in crate::roce_entropy) name: String,
+    pub(in crate::roce_entropy) address: Address,
+}
+
+/// `h0`, `h1` and so on. Errors: not 2 to 65,536.
+pub(super) fn numbered(count: u32) -> Outcome<Vec<Host>> {
+    if !(2..=65_536).contains(&count) {
+        return Err(Failure::Usage(format!(
+            "--hosts {count}: expected 2 to 65536"
+        )));
+    }
+    let host = |nth: u32| Host {
+        name: format!("h{nth}"),
+        address: default_address(nth),
+    };
+    Ok((0..count).map(host).collect())
+}
+
+/// Errors: the file cannot be read, a line is none of a host, a name comes twice, fewer than two.
+pub(super) fn read(path: &Path) -> Outcome<Vec<Host>> {
+    let text = read_text(path).map_err(|failure| {
+        Failure::Failed(
+            format!("--hosts: expected a number or a file: {failure}").replace("sapphire: ", ""),
+        )
+    })?;
+    parse(&text).map_err(|what| Failure::Failed(format!("{}:{what}", path.display())))
+}
+
+fn parse(text: &str) -> Result<Vec<Host>, String> {
+    let mut hosts = Vec::new();
+    let mut lines = BTreeMap::new();
+    for (nth, line) in text.lines().enumerate() {
+        let line = line.split('#').next().unwrap_or_default();
+        let column = |word: &str| word.as_ptr().addr() - line.as_ptr().addr() + 1;
+        let mut words = line.split_whitespace();
+        let Some(name) = words.next() else {
+            continue;
+        };
+        let nth = nth + 1;
+        if let Some(before) = lines.insert(name, nth) {
+            return Err(format!(
+                "{nth}:{}: host `{name}` was given before, on line {before}",
+                column(name)
+            ));
+        }
+        let address = match words.next() {
+            Some(word) => word.parse().map(octets).map_err(|_| {
+                format!(
+                    "{nth}:{}: expected an IPv4 or IPv6 address, found `{word}`",
+                    column(word)
+                )
+            })?,
+            None => name.parse().map_or_else(
+                |_| default_address(u32::try_from(hosts.len()).unwrap_or(u32::MAX)),
+                octets,
+            ),
+        };
+        if let Some(more) = words.next() {
+            return Err(format!(
+                "{nth}:{}: expected the end of the line after NAME ADDRESS, found `{more}`",
+                column(more)
+            ));
+        }
+        hosts.push(Host {
+            name: name.to_owned(),
+            address,
+        });
+    }
+    match hosts.len() {
+        0 | 1 => Err(format!(
+            " expected at least two hosts, a line `NAME [ADDRESS]` each, found {}",
+            hosts.len()
+        )),
+        _ => Ok(hosts),
+    }
+}
+
+const fn octets(address: IpAddr) -> Address {
+    match address {
+        IpAddr::V4(address) => Address::V4(address.octets()),
+        IpAddr::V6(address) => Address::V6(address.octets()),
+    }
+}
+
+const fn default_address(nth: u32) -> Address {
+    Address::v4(0x0a00_0001_u32.wrapping_add(nth))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_have_names_and_addresses() {
+        let hosts = parse("# hosts\na 192.0.2.1\n\n2001:db8::1\nb\n").unwrap();
+        assert_eq!(hosts.len(), 3);
+        assert_eq!(hosts[0].address, Address::V4([192, 0, 2, 1]));
+        assert!(matches!(hosts[1].address, Address::V6(_)));
+        assert_eq!(hosts[2].address, Address::V4([10, 0, 0, 3]));
+    }
+
+    #[test]
+    fn mistakes_have_their_place() {
+        let said = |text: &str| parse(text).unwrap_err();
+        assert!(said("a 1.2.3\nb").starts_with("1:3: expected an IPv4"));
+        assert!(said("a\n a").starts_with("2:2: host `a` was given before, on line 1"));
+        assert!(said("a 10.0.0.1 x\nb").starts_with("1:12: expected the end"));
+        assert!(said("a").contains("at least two"));
+    }
+}

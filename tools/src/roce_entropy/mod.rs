@@ -1,0 +1,46 @@
+//! `sapphire roce-entropy`: how RoCE v2 flows spread over equal paths, and what to do about it.
+
+mod advice;
+mod check;
+mod decode;
+mod job;
+mod predict;
+mod replay;
+mod suggest;
+
+use clap::Subcommand;
+
+use crate::failure::Outcome;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum RoceEntropy {
+    /// Say how evenly a job's flows will lie on the links of an Ethernet fabric
+    Predict(Box<predict::Predict>),
+    /// Make flow labels for a job
+    Suggest(Box<suggest::Suggest>),
+    /// Say what a flow label, a UDP source port, a pair of QPNs or of CM ports becomes, and came from
+    Decode(decode::Decode),
+    /// Judge the UDP source ports that were seen, in counters or a capture
+    Check(check::Check),
+    /// Run recorded vectors through the formulas
+    Replay(replay::Replay),
+}
+
+pub(crate) fn run(verb: &RoceEntropy) -> Outcome {
+    match verb {
+        RoceEntropy::Predict(verb) => predict::run(verb),
+        RoceEntropy::Suggest(verb) => suggest::run(verb),
+        RoceEntropy::Decode(verb) => decode::run(verb),
+        RoceEntropy::Check(verb) => check::run(verb),
+        RoceEntropy::Replay(verb) => replay::run(verb),
+    }
+}
+
+/// A number, decimal or with 0x.
+fn number(word: &str) -> Result<u32, String> {
+    let parsed = match word.strip_prefix("0x") {
+        Some(digits) => u32::from_str_radix(digits, 16),
+        None => word.parse(),
+    };
+    parsed.map_err(|_| format!("expected a number, decimal or with 0x, found `{word}`"))
+}

@@ -1,0 +1,246 @@
+//! `predict`: how evenly a job's flows will lie.
+
+use clap::Args;
+use sa_bench::entropy::Method;
+use sa_bench::entropy::job::{Fabric, Job, Pattern};
+use sa_bench::entropy::predict::{Prediction, predict};
+use serde_json::{Value, json};
+
+use super::advice::{self, Case};
+use super::job::{FabricArgs, JobArgs};
+use crate::failure::{Failure, Outcome};
+use crate::json;
+
+/// Says how evenly a job's flows will lie on the links of an Ethernet fabric, by simulation: the
+/// share of links that carry a flow, and the busiest link over the mean, by tier; which labels and
+/// how many QPs would do better.
+///
+/// Flows weigh the same. Switch hashes are models: the strong one stands for good hardware, crc32
+/// and xorfold for linear ones. Exit status 3: the busiest link is above --fail-above.
+#[derive(Debug, Args)]
+pub(crate) struct Predict {
+    #[command(flatten)]
+    job: JobArgs,
+    #[command(flatten)]
+    fabric: FabricArgs,
+    /// Who makes the labels: qpn (drivers), cm (Linux's RDMA CM), cm-rfc, source-port, fmix64,
+    /// multiply-shift, crc32c, qpn-sum, qpn-u32, random, assigned[:STEP], greedy[:TRIES],
+    /// constant [default: cm for the pattern service, else qpn]
+    #[arg(long)]
+    method: Option<Method>,
+    /// Trials [default: as many as take about a second]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    trials: Option<u32>,
+    /// Exit with 3 when the busiest link of any tier is more than this many times the mean
+    #[arg(long, value_name = "RATIO")]
+    fail_above: Option<f64>,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(verb: &Predict) -> Outcome {
+    let job = verb.job.job()?.job;
+    let fabric = verb.fabric.fabric(&job)?;
+    let trials = verb
+        .trials
+        .unwrap_or_else(|| (400_000 / job.flows().max(1)).clamp(5, 500));
+    let predicted =
+        |job: &Job, fabric: &Fabric, method| predict(job, fabric, method, trials, verb.job.seed);
+    let method = verb.method.unwrap_or(match job.pattern {
+        Pattern::Service => Method::CmShipped,
+        _ => Method::QpnProduct,
+    });
+    let chosen = predicted(&job, &fabric, method);
+    let Some((_, worst)) = chosen
+        .worst()
+        .filter(|_| chosen.flows_per_switch.iter().any(|it| *it > 0.0))
+    else {
+        return Err(Failure::Usage(
+            "no flow leaves its leaf: give fewer --hosts-per-leaf, or another --pattern".to_owned(),
+        ));
+    };
+    let mut others: Vec<Method> = Method::COMPARED.into();
+    if !others.contains(&method) {
+        others.push(method);
+    }
+    let others = others
+        .into_iter()
+        .map(|other| (other, predicted(&job, &fabric, other)))
+        .collect::<Vec<_>>();
+    let more = [2, 4].map(|times| {
+        let qps = (job.qps * times).min(16384);
+        let more = Job { qps, ..job.clone() };
+        (qps, predicted(&more, &fabric, method))
+    });
+    let case = Case {
+        job: &job,
+        fabric: &fabric,
+        method,
+        chosen: &chosen,
+        others: &others,
+        more: &more,
+    };
+    let report = Report {
+        case,
+        trials,
+        hash: verb.fabric.hash_name(),
+        advice: advice::of(&case),
+    };
+    if verb.json {
+        json::print(&report.json())?;
+    } else {
+        report.print();
+    }
+    match verb.fail_above {
+        Some(limit) if worst > limit => Err(Failure::Refused(format!(
+            "the busiest link carries {worst:.2} times the mean, more than --fail-above {limit}"
+        ))),
+        _ => Ok(()),
+    }
+}
+
+struct Report<'a> {
+    case: Case<'a>,
+    trials: u32,
+    hash: &'a str,
+    advice: Vec<String>,
+}
+
+impl Report<'_> {
+    fn print(&self) {
+        let Case {
+            job,
+            fabric,
+            method,
+            chosen,
+            others,
+            more,
+        } = self.case;
+        println!(
+            "job              {} hosts, {} QPs a pair, {} flows",
+            job.host_count(),
+            job.qps,
+            job.flows()
+        );
+        let ways: Vec<String> = fabric.ways.iter().map(ToString::to_string).collect();
+        println!(
+            "fabric           {} hosts a leaf, rails {}, ways {}, hash {}",
+            fabric.hosts_per_leaf,
+            fabric.rails,
+            ways.join(" "),
+            self.hash
+        );
+        println!("method           {method}, {} trials", self.trials);
+        println!("\ntier  flows/switch  used  busiest/mean  p50   p95");
+        for (nth, (tier, flows)) in chosen
+            .tiers
+            .iter()
+            .zip(&chosen.flows_per_switch)
+            .enumerate()
+        {
+            println!(
+                "{:<4}  {flows:>12.1}  {:>4.2}  {:>12.2}  {:<4.2}  {:<4.2}",
+                nth + 1,
+                tier.used.mean(),
+                tier.busiest.mean(),
+                tier.busiest.percentile(0.5),
+                tier.busiest.percentile(0.95),
+            );
+        }
+        println!(
+            "\nQPs of a pair with another one's port: {:.2} %",
+            100.0 * chosen.repeats.mean()
+        );
+        println!("\nmethod          used  busiest/mean  p95   same port");
+        for (method, prediction) in others {
+            let Some(tier) = worst_tier(prediction) else {
+                continue;
+            };
+            println!(
+                "{:<14}  {:>4.2}  {:>12.2}  {:<4.2}  {:>7.2} %",
+                method.to_string(),
+                tier.used.mean(),
+                tier.busiest.mean(),
+                tier.busiest.percentile(0.95),
+                100.0 * prediction.repeats.mean(),
+            );
+        }
+        println!();
+        for (qps, prediction) in more {
+            if let Some((_, busiest)) = prediction.worst() {
+                println!("with {qps} QPs a pair: busiest/mean {busiest:.2}");
+            }
+        }
+        println!();
+        for line in &self.advice {
+            println!("{line}");
+        }
+    }
+
+    fn json(&self) -> Value {
+        let Case {
+            job,
+            fabric,
+            method,
+            chosen,
+            others,
+            more,
+        } = self.case;
+        let methods: Vec<Value> = others
+            .iter()
+            .map(|(method, it)| summary(&[("method", json!(method.to_string()))], it))
+            .collect();
+        let more: Vec<Value> = more
+            .iter()
+            .map(|(qps, it)| summary(&[("qps", json!(qps))], it))
+            .collect();
+        let tiers: Vec<Value> = chosen
+            .tiers
+            .iter()
+            .zip(&chosen.flows_per_switch)
+            .map(|(tier, flows)| {
+                json!({
+                    "flows_per_switch": flows,
+                    "used": tier.used.mean(),
+                    "busiest": tier.busiest.mean(),
+                    "p50": tier.busiest.percentile(0.5),
+                    "p95": tier.busiest.percentile(0.95),
+                })
+            })
+            .collect();
+        json!({
+            "hosts": job.host_count(),
+            "qps": job.qps,
+            "flows": job.flows(),
+            "ways": fabric.ways,
+            "hash": self.hash,
+            "method": method.to_string(),
+            "trials": self.trials,
+            "tiers": tiers,
+            "same_port": chosen.repeats.mean(),
+            "methods": methods,
+            "more_qps": more,
+            "polarised": advice::polarised(&self.case),
+            "recommendation": self.advice.join(" "),
+        })
+    }
+}
+
+fn worst_tier(of: &Prediction) -> Option<&sa_bench::entropy::one_pair::Balances> {
+    of.worst().and_then(|(tier, _)| of.tiers.get(tier))
+}
+
+fn summary(head: &[(&str, Value)], of: &Prediction) -> Value {
+    let mut fields = serde_json::Map::new();
+    for (name, value) in head {
+        fields.insert((*name).to_owned(), value.clone());
+    }
+    if let Some(tier) = worst_tier(of) {
+        fields.insert("used".to_owned(), json!(tier.used.mean()));
+        fields.insert("busiest".to_owned(), json!(tier.busiest.mean()));
+        fields.insert("p95".to_owned(), json!(tier.busiest.percentile(0.95)));
+        fields.insert("same_port".to_owned(), json!(of.repeats.mean()));
+    }
+    Value::Object(fields)
+}

@@ -1,0 +1,171 @@
+//! `replay`: recorded vectors through the formulas.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use sa_bench::entropy::method::qpn_label_u32;
+use sa_wire::roce::{FlowLabel, Qpn, cm_label_rfc, cm_label_shipped, qpn_label};
+use serde::Deserialize;
+use serde_json::json;
+
+use super::job::read_text;
+use crate::failure::{Failure, Outcome};
+
+/// Runs recorded vectors through the formulas: one JSON line `{"id","flow_label","sport"}` for
+/// each. Exit status 3: one differs from what was recorded.
+#[derive(Debug, Args)]
+pub(crate) struct Replay {
+    /// A file like tests/golden/roce/vectors.json
+    file: PathBuf,
+}
+
+#[derive(Debug, Deserialize)]
+struct Vectors {
+    format: u32,
+    vectors: Vec<Vector>,
+}
+
+/// A vector: what goes in, and what was recorded to come out.
+#[derive(Debug, Deserialize)]
+struct Vector {
+    id: String,
+    kind: String,
+    flow_label: Option<u32>,
+    sport: Option<u16>,
+    local_qpn: Option<u32>,
+    remote_qpn: Option<u32>,
+    wrong_if_u32_product: Option<u32>,
+    src_port: Option<u16>,
+    dst_port: Option<u16>,
+    swapped_flow_label: Option<u32>,
+}
+
+pub(super) fn run(verb: &Replay) -> Outcome {
+    let place = verb.file.display();
+    let text = read_text(&verb.file)?;
+    let vectors: Vectors = serde_json::from_str(&text).map_err(|error| {
+        Failure::Failed(format!(
+            "{place}:{}:{}: {error}",
+            error.line(),
+            error.column()
+        ))
+    })?;
+    if vectors.format != 1 {
+        return Err(Failure::Failed(format!(
+            "{place}: expected format 1, found {}",
+            vectors.format
+        )));
+    }
+    let mut differing = Vec::new();
+    for vector in &vectors.vectors {
+        let replayed = vector
+            .replayed()
+            .map_err(|what| Failure::Failed(format!("{place}: vector {}: {what}", vector.id)))?;
+        println!(
+            "{}",
+            json!({"id": vector.id, "flow_label": replayed.flow_label, "sport": replayed.sport})
+        );
+        if let Some(difference) = vector.difference(&replayed) {
+            differing.push(format!("{}: {difference}", vector.id));
+        }
+    }
+    match differing.as_slice() {
+        [] => Ok(()),
+        [first, ..] => {
+            let all = differing.len();
+            Err(Failure::Refused(format!(
+                "{place}: {all} of {} vectors differ, the first is {first}",
+                vectors.vectors.len()
+            )))
+        }
+    }
+}
+
+/// What the formulas give.
+struct Replayed {
+    flow_label: u32,
+    sport: u16,
+    /// By what it is recorded as.
+    others: Vec<(&'static str, Option<u32>, u32)>,
+}
+
+impl Vector {
+    /// Errors: an input is missing or too large, or the kind is not known.
+    fn replayed(&self) -> Result<Replayed, String> {
+        let mut others = Vec::new();
+        let label = match self.kind.as_str() {
+            "label-to-sport" => {
+                let wide = given("flow_label", self.flow_label)?;
+                let sport = FlowLabel::from_low_bits(wide).source_port().get();
+                // As it was given: a field of a header is wider than the label in it.
+                return Ok(Replayed {
+                    flow_label: wide,
+                    sport,
+                    others,
+                });
+            }
+            "qpn-to-label" => {
+                let qpn = |name, raw| {
+                    Qpn::new(given(name, raw)?).map_err(|error| format!("{name}: {error}"))
+                };
+                let (local, remote) = (
+                    qpn("local_qpn", self.local_qpn)?,
+                    qpn("remote_qpn", self.remote_qpn)?,
+                );
+                let narrow = qpn_label_u32(local, remote).get();
+                others.push(("wrong_if_u32_product", self.wrong_if_u32_product, narrow));
+                qpn_label(local, remote)
+            }
+            "cm-label-shipped" => {
+                let (source, destination) = self.ports()?;
+                let swapped = cm_label_shipped(destination, source).get();
+                others.push(("swapped_flow_label", self.swapped_flow_label, swapped));
+                cm_label_shipped(source, destination)
+            }
+            "cm-label-rfc-v2" => {
+                let (source, destination) = self.ports()?;
+                cm_label_rfc(source, destination)
+            }
+            other => {
+                return Err(format!(
+                    "expected a kind label-to-sport, qpn-to-label, cm-label-shipped or cm-label-rfc-v2, found `{other}`"
+                ));
+            }
+        };
+        Ok(Replayed {
+            flow_label: label.get(),
+            sport: label.source_port().get(),
+            others,
+        })
+    }
+
+    fn ports(&self) -> Result<(u16, u16), String> {
+        Ok((
+            given("src_port", self.src_port)?,
+            given("dst_port", self.dst_port)?,
+        ))
+    }
+
+    /// The first thing that was recorded otherwise.
+    fn difference(&self, replayed: &Replayed) -> Option<String> {
+        let recorded = [
+            ("flow_label", self.flow_label, replayed.flow_label),
+            (
+                "sport",
+                self.sport.map(u32::from),
+                u32::from(replayed.sport),
+            ),
+        ];
+        let mut all = recorded.iter().chain(&replayed.others);
+        let (name, recorded, now) =
+            all.find(|(_, recorded, now)| recorded.is_some_and(|it| it != *now))?;
+        Some(format!(
+            "{name} {now}, recorded {}",
+            recorded.unwrap_or_default()
+        ))
+    }
+}
+
+fn given<T>(name: &str, value: Option<T>) -> Result<T, String> {
+    value.ok_or_else(|| format!("expected a number `{name}`"))
+}
