@@ -86,13 +86,13 @@ pub fn punted_with(snapshot: &Snapshot, parts: Option<&Parts>, request: &Slot) -
     if mad.attribute_id() == AttributeId::CLASS_PORT_INFO {
         return Some(class_port_info(snapshot, mad));
     }
-    if mad.attribute_id() == AttributeId::SERVED_SNAPSHOT {
-        return Some(served_snapshot(snapshot, mad));
-    }
     if is_multi_path(mad) {
         return multi_path(snapshot, mad, request.header.lid.get());
     }
     let requester = snapshot.port_by_lid(request.header.lid.get())?;
+    if mad.attribute_id() == AttributeId::SERVED_SNAPSHOT {
+        return Some(served_snapshot(snapshot, mad));
+    }
     let tables = matches!(mad.mad.method, method::GET | method::GET_TABLE);
     if mad.attribute_id() != AttributeId::PATH_RECORD || !tables {
         return Some(refuse(mad, Status::METHOD_ATTRIBUTE_NOT_SUPPORTED));

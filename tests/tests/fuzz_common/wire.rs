@@ -12,6 +12,8 @@ pub const GET_TRACE: u8 = 0x13;
 pub const GET_MULTI: u8 = 0x14;
 /// ClassPortInfo.
 pub const CLASS_PORT_INFO: u16 = 0x0001;
+/// Of our own.
+pub const SERVED_SNAPSHOT: u16 = 0xff51;
 /// PathRecord.
 pub const PATH: u16 = 0x0035;
 /// MultiPathRecord.

@@ -24,7 +24,7 @@ pub(crate) struct Predict {
     #[command(flatten)]
     fabric: FabricArgs,
     /// Who makes the labels: qpn (drivers), cm (Linux's RDMA CM), cm-rfc, source-port, fmix64,
-    /// multiply-shift, crc32c, qpn-sum, qpn-u32, random, assigned[:STEP], greedy[:TRIES],
+    /// multiply-shift, crc32c, qpn-sum, qpn-u32, random, assigned:STEP, greedy:TRIES,
     /// constant [default: cm for the pattern service, else qpn]
     #[arg(long)]
     method: Option<Method>,

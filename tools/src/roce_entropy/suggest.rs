@@ -25,7 +25,7 @@ pub(crate) struct Suggest {
     job: JobArgs,
     #[command(flatten)]
     fabric: FabricArgs,
-    /// How: assigned[:STEP] (ports that far apart), greedy[:TRIES] (needs a hash that is known),
+    /// How: assigned:STEP (ports that far apart), greedy:TRIES (needs a hash that is known),
     /// fmix64 [default: by the hash]
     #[arg(long)]
     method: Option<Method>,

@@ -1,4 +1,4 @@
-//! RESOLVE per second of the local service's agent, over a socket pair with an emulated kernel.
+//! RESOLVE per second of the local service, over a socket pair with an emulated kernel.
 //!
 //! ```text
 //! netlink                    loads with windows of 1, 16 and 128 queries, agent and kernel's side
@@ -7,21 +7,30 @@
 //! netlink --window 64        this window
 //! ```
 //!
-//! The resolver grants every query a record made of its own fields: what is measured is sockets,
-//! codec and rules. Prints a JSON line per load.
+//! A host of a 24x24x24 torus under 1,000 rules asks for destinations all over it. `snapshot` is the
+//! agent with the snapshot behind it in a plain loop, whose CPU time is told; `service` is the
+//! daemon's own thread. Prints a JSON line per load; a query that ends otherwise than by a record or
+//! by a refusal makes the run void.
 
+#![forbid(unsafe_code)]
+
+mod host;
+
+use std::sync::Arc;
 use std::time::Duration;
 
+use arc_swap::ArcSwap;
 use clap::Parser;
-use sa_bench::netlink::{NetlinkError, Plan, Report, measure};
+use sa_bench::netlink::{Plan, Report, drive, measure};
 use sa_fastpath::affinity;
-use sa_wire::netlink_ls::{IpResolve, PathFlags, PathUse, Resolve};
-use sa_wire::path_record::PathRecord;
-use sa_wire::{Gid, ServiceId};
-use serde_json::json;
-use sm_control::local_service::agent::{Reason, Records, Resolver, Verdict};
+use serde_json::{Value, json};
+use sm_control::local_service::kernel::link::pair;
+use sm_control::local_service::service::{Service, Setting};
+use sm_control::local_service::{Paths, Wake};
 
-/// Measures the agent of the local service.
+use host::Host;
+
+/// Measures the local service.
 #[derive(Debug, Parser)]
 struct Arguments {
     /// How long each load lasts
@@ -32,11 +41,14 @@ struct Arguments {
     window: Option<u16>,
 }
 
-fn main() -> Result<(), NetlinkError> {
+type Failure = Box<dyn std::error::Error>;
+
+fn main() -> Result<(), Failure> {
     let arguments = Arguments::parse();
     let windows = arguments
         .window
         .map_or_else(|| vec![1, 16, 128], |window| vec![window]);
+    let host = Host::new()?;
     let cores = affinity::cores();
     let (first, second) = (cores.first().copied(), cores.get(1).copied());
     for (kernel_core, name) in [(first, "one core"), (second, "two cores")] {
@@ -50,72 +62,61 @@ fn main() -> Result<(), NetlinkError> {
                 agent_core: first,
                 kernel_core,
             };
-            print(name, *window, &measure(Grants, &queries(), &plan)?);
+            let report = agent(&host, &plan)?;
+            let cpu = json!({
+                "agent_cpu_ns": report.agent_ns().round(),
+                "per_second_of_agent_cpu": (1e9 / report.agent_ns()).round(),
+            });
+            print("snapshot", name, *window, &report, cpu);
+            print("service", name, *window, &service(&host, &plan)?, json!({}));
         }
     }
     Ok(())
 }
 
-fn print(cores: &str, window: u16, report: &Report) {
-    let line = json!({
+fn agent(host: &Host, plan: &Plan) -> Result<Report, Failure> {
+    let mut replica = host.replica()?;
+    replica.look(&host.seen());
+    Ok(measure(replica, &host.queries(), plan)?)
+}
+
+fn service(host: &Host, plan: &Plan) -> Result<Report, Failure> {
+    let (kernel_end, agent_end) = pair()?;
+    let paths = Box::new(host.replica()?);
+    let view = Arc::new(ArcSwap::new(host.seen()));
+    let setting = Setting {
+        timeout_ms: 2000,
+        own_address: None,
+        is_passed: true,
+        look: Duration::from_millis(100),
+    };
+    // Its thread runs where this one does when it starts it.
+    plan.agent_core.map(affinity::pin);
+    let service = Service::start(agent_end, paths, view, Wake::new()?, setting)?;
+    let report = drive(kernel_end, &host.queries(), plan);
+    drop(service);
+    Ok(report?)
+}
+
+fn print(what: &str, cores: &str, window: u16, report: &Report, more: Value) {
+    let mut line = json!({
+        "what": what,
         "cores": cores,
         "window": window,
         "queries": report.queries,
         "accepted": report.accepted,
+        "refused": report.refused,
         "per_second": report.rate().round(),
-        "agent_cpu_ns": report.agent_ns().round(),
-        "per_second_of_agent_cpu": (1e9 / report.agent_ns()).round(),
         "p50_us": micros(report.latency.quantile_ns(0.5)),
         "p99_us": micros(report.latency.quantile_ns(0.99)),
     });
+    if let (Some(line), Value::Object(more)) = (line.as_object_mut(), more) {
+        line.extend(more);
+    }
     println!("{line}");
 }
 
 #[expect(clippy::cast_precision_loss, reason = "times are short")]
 fn micros(nanoseconds: u64) -> f64 {
     nanoseconds as f64 / 1e3
-}
-
-/// As rdma_cm asks, to 256 destinations.
-fn queries() -> Vec<Resolve<'static>> {
-    (0..=u8::MAX)
-        .map(|last| Resolve {
-            seq: 0,
-            device: b"mlx5_0",
-            port: 1,
-            path_use: PathUse::All,
-            service_id: Some(ServiceId(0x0106_1234)),
-            dgid: Some(gid(last)),
-            sgid: Some(gid(3)),
-            tclass: None,
-            pkey: Some(0xffff),
-            qos_class: Some(0),
-        })
-        .collect()
-}
-
-const fn gid(last: u8) -> Gid {
-    Gid([0xfe, 0x80, 0, 0, 0, 0, 0, 0, 0, 2, 0xc9, 3, 0, 0, 1, last])
-}
-
-/// Grants every query.
-struct Grants;
-
-impl Resolver for Grants {
-    fn resolve(&mut self, question: &Resolve<'_>, records: &mut Records) -> Verdict {
-        let record = PathRecord {
-            dgid: question.dgid.map_or([0; 16], |gid| gid.0),
-            sgid: question.sgid.map_or([0; 16], |gid| gid.0),
-            pkey: question.pkey.unwrap_or(0xffff).into(),
-            ..PathRecord::default()
-        };
-        match records.push(PathFlags::for_main(question.path_use), record) {
-            Ok(()) => Verdict::Resolved,
-            Err(_) => Verdict::Unresolved(Reason::NoRecord),
-        }
-    }
-
-    fn gid_of(&mut self, _: &IpResolve) -> Result<Gid, Reason> {
-        Err(Reason::UnknownAddress)
-    }
 }

@@ -11,7 +11,8 @@ use sa_wire::umad::Slot;
 use sm_control::records;
 
 use super::wire::{
-    CLASS_PORT_INFO, GET, GET_MULTI, GET_TABLE, GET_TRACE, MULTI_PATH, PATH, Rmpp, SET, be16, be64,
+    CLASS_PORT_INFO, GET, GET_MULTI, GET_TABLE, GET_TRACE, MULTI_PATH, PATH, Rmpp, SERVED_SNAPSHOT,
+    SET, be16, be64,
 };
 use super::worlds::World;
 
@@ -251,6 +252,7 @@ fn success(asked: &Asked<'_>, reply: &[u8]) -> Result<(), Illegal> {
     match asked.attribute {
         PATH | MULTI_PATH => paths::judge(asked, reply),
         _ if asked.is_state() => state::judge(asked, reply),
+        SERVED_SNAPSHOT => served_snapshot(asked, reply),
         other => Err(format!("records of attribute 0x{other:04x}")),
     }
 }
@@ -274,6 +276,19 @@ fn class_port_info(asked: &Asked<'_>, reply: &[u8]) -> Result<(), Illegal> {
     let versions = (reply[56], reply[57]);
     need!(versions == (1, 2), "ClassPortInfo of versions {versions:?}");
     need!(reply[63] & 0x1f >= 8, "response time {}", reply[63] & 0x1f);
+    Ok(())
+}
+
+fn served_snapshot(asked: &Asked<'_>, reply: &[u8]) -> Result<(), Illegal> {
+    need!(
+        asked.method == GET,
+        "ServedSnapshot for method 0x{:02x}",
+        asked.method
+    );
+    let length = reply.len() - 56;
+    need!(length == 24, "ServedSnapshot of {length} bytes");
+    need!(reply[24..36] == asked.mad[24..36], "RMPP header not echoed");
+    need!(be64(reply, 56) != 0, "ServedSnapshot without a digest");
     Ok(())
 }
 

@@ -1,0 +1,119 @@
+//! A host of a large torus, with the snapshot of its SA.
+
+use std::sync::Arc;
+
+use policy::{ParseOptions, Partitions};
+use sa_bench::rules::{RuleSpec, facts};
+use sa_bench::synthetic::{torus_model, with_policy};
+use sa_fastpath::publish::{Publisher, Reader};
+use sa_snapshot::{Builder, Snapshot};
+use sa_wire::netlink_ls::{PathUse, Resolve};
+use sa_wire::{Gid, Guid, ServiceId, SubnetPrefix};
+use sm_control::local_service::addresses::Addresses;
+use sm_control::local_service::ports::HostPort;
+use sm_control::local_service::replica::Replica;
+use sm_control::local_service::watch::Seen;
+
+use super::Failure;
+
+/// Rules of the policy; groups they name.
+const RULES: (u64, u64) = (1000, 60);
+
+/// Destinations that are asked for.
+const QUERIES: u64 = 4096;
+
+const DEVICE: &[u8] = b"mlx5_0";
+
+/// Who asks, and what answers.
+pub(super) struct Host {
+    publisher: Publisher,
+    spec: RuleSpec,
+    port: HostPort,
+    hosts: Vec<Gid>,
+}
+
+impl Host {
+    /// The first host of a 24x24x24 torus with two on each switch, under 1,000 rules.
+    pub(super) fn new() -> Result<Self, Failure> {
+        let spec = RuleSpec::mixed(RULES.0, RULES.1);
+        let model = torus_model([24; 3], 2).ok_or("the torus has more ports than LIDs")?;
+        let facts = facts(&model);
+        let partitions = Partitions::without_file(&facts);
+        let parsed = policy::parse(&spec.text(), &ParseOptions::default())?;
+        let tables = policy::compile(&parsed, &facts, &partitions)?;
+        let snapshot = Builder::build(&with_policy(model, tables))?;
+        let hosts = gids(&snapshot);
+        let gid = *hosts.first().ok_or("no host")?;
+        let first = snapshot.port_by_guid(gid.interface_id()).ok_or("no host")?;
+        let lid = snapshot.port(first).lid;
+        let mut publisher = Publisher::new();
+        publisher.publish(snapshot);
+        Ok(Self {
+            publisher,
+            spec,
+            port: HostPort {
+                device: String::from_utf8_lossy(DEVICE).into_owned(),
+                port: 1,
+                lid,
+                sm_lid: 1,
+                sm_sl: 0,
+                is_active: true,
+                gid,
+            },
+            hosts,
+        })
+    }
+
+    /// Answers from the snapshot.
+    pub(super) fn replica(&self) -> Result<Replica, Failure> {
+        let reader: Reader = self.publisher.reader().ok_or("no place for a reader")?;
+        let none = Addresses::default();
+        Ok(Replica::new(
+            reader,
+            Box::new(|_| None),
+            none,
+            Vec::new(),
+            false,
+        ))
+    }
+
+    /// The host's ports.
+    pub(super) fn seen(&self) -> Arc<Vec<Seen>> {
+        Arc::new(vec![Seen {
+            port: self.port.clone(),
+            served: None,
+        }])
+    }
+
+    /// As rdma_cm asks: all over the fabric, for services that some rule names and others.
+    pub(super) fn queries(&self) -> Vec<Resolve<'static>> {
+        let stride = self.hosts.len().max(1) / 7919 + 1;
+        let to = self.hosts.iter().step_by(stride).cycle().skip(1);
+        (0..QUERIES)
+            .zip(to)
+            .map(|(at, dgid)| {
+                let (service_id, qos_class) = self.spec.asked(at);
+                Resolve {
+                    seq: 0,
+                    device: DEVICE,
+                    port: 1,
+                    path_use: PathUse::All,
+                    service_id: service_id.map(ServiceId),
+                    dgid: Some(*dgid),
+                    sgid: Some(self.port.gid),
+                    tclass: None,
+                    pkey: Some(0xffff),
+                    qos_class,
+                }
+            })
+            .collect()
+    }
+}
+
+fn gids(snapshot: &Snapshot) -> Vec<Gid> {
+    let hosts = snapshot.ports().filter(|(_, port)| !port.is_switch());
+    let guids = hosts.filter_map(|(_, port)| Guid::new(port.guid()).ok());
+    guids
+        .map(|guid| Gid::unicast(SubnetPrefix::LINK_LOCAL, guid))
+        .collect()
+}
