@@ -1,5 +1,8 @@
 //! Answers from what the SA of the port says, kept for as long as it holds.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
