@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 use sm_control::config::{Config, ControlSection, PortSection};
+use sm_control::local_service::others::{self, Listener};
 use sm_control::server;
 
 use super::finding::Finding;
@@ -32,6 +33,9 @@ pub(super) fn look(config: &Config, findings: &mut Vec<Finding>) {
     findings.push(sources(config));
     if let Some(directory) = &config.state.directory {
         findings.push(state(directory));
+    }
+    if config.local_service.is_some() {
+        findings.extend(others::listeners(None).map(|all| local_service(&all)));
     }
     match &config.control {
         Some(section) => findings.push(daemon(section)),
@@ -74,6 +78,33 @@ fn sources(config: &Config) -> Finding {
     }
 }
 
+/// Whether somebody else answers this host's kernel.
+fn local_service(listeners: &[Listener]) -> Finding {
+    let own = |listener: &&Listener| listener.program.as_deref() == Some("sapphired");
+    let (ours, others): (Vec<_>, Vec<_>) = listeners.iter().partition(own);
+    match (others.first(), ours.len()) {
+        (Some(other), _) => Finding::problem(
+            "local service",
+            format!("{other} answers the kernel's path queries, by its own rules"),
+            "stop it (ibacm: systemctl disable --now ibacm.service ibacm.socket)",
+        ),
+        (None, 0) => Finding::warning(
+            "local service",
+            "nobody answers the kernel's path queries: it asks the SA",
+            "start sapphired",
+        ),
+        (None, 1) => Finding::ok(
+            "local service",
+            "sapphired answers the kernel's path queries",
+        ),
+        (None, _) => Finding::problem(
+            "local service",
+            "several sapphired answer the kernel's path queries",
+            "stop all but one",
+        ),
+    }
+}
+
 fn state(directory: &Path) -> Finding {
     let named = directory.display();
     match tempfile::tempfile_in(directory) {
@@ -112,3 +143,26 @@ fn daemon(section: &ControlSection) -> Finding {
 }
 
 const CORRECT: &str = "correct the configuration file; see docs/examples";
+
+#[cfg(test)]
+mod tests {
+    use super::super::finding::Verdict;
+    use super::*;
+
+    #[test]
+    fn one_alone_should_answer_the_kernel() {
+        let listener = |program: &str| Listener {
+            port_id: 1,
+            program: Some(program.to_owned()),
+        };
+        let of = |programs: &[&str]| {
+            let all: Vec<Listener> = programs.iter().map(|program| listener(program)).collect();
+            local_service(&all).verdict
+        };
+        assert_eq!(of(&["sapphired"]), Verdict::Ok);
+        assert_eq!(of(&[]), Verdict::Warning);
+        assert_eq!(of(&["ibacm"]), Verdict::Problem);
+        assert_eq!(of(&["sapphired", "ibacm"]), Verdict::Problem);
+        assert_eq!(of(&["sapphired", "sapphired"]), Verdict::Problem);
+    }
+}
