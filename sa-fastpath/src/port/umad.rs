@@ -29,7 +29,7 @@ pub use self::client::{
 };
 pub(crate) use self::client::{answers_something, fill};
 pub use self::error::{Trouble, UmadError};
-pub use self::find::{PortName, PortState, list};
+pub use self::find::{PortName, PortState, leading_number, list};
 pub use self::raw::RawPort;
 pub(crate) use self::serve::{Arrival, sort};
 #[cfg(feature = "uring")]

@@ -39,6 +39,7 @@ pub use files::{FilesError, write};
 pub use partitions::given_partitions;
 pub(crate) use partitions::{disagreement, has_both};
 pub use paths::{Difference, Sampling, compare_paths};
+pub(crate) use query::next_transaction;
 pub use records::Records;
 pub use source::{LiveSource, Reading};
 

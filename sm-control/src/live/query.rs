@@ -21,6 +21,11 @@ pub(super) struct Querier<'a> {
 /// never taken for the answer to another one.
 static LAST: AtomicU32 = AtomicU32::new(0);
 
+/// A transaction that no other question of this process has.
+pub(crate) fn next_transaction() -> u32 {
+    LAST.fetch_add(1, Ordering::Relaxed).wrapping_add(1)
+}
+
 impl<'a> Querier<'a> {
     pub(super) fn new(ask: &'a mut dyn Ask) -> Self {
         Self { ask }
@@ -79,7 +84,7 @@ impl<'a> Querier<'a> {
 
     /// The reply to any request, which gets a transaction of its own.
     pub(super) fn raw(&mut self, mad: &mut [u8; MAD_SIZE]) -> Result<Vec<u8>, AskError> {
-        let transaction = LAST.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
+        let transaction = next_transaction();
         let place = SaMad::from_bytes_mut(mad);
         place.mad.transaction_id = u64::from(transaction).into();
         self.ask.ask(mad)

@@ -5,8 +5,10 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
 use sa_wire::Gid;
+use sa_wire::netlink_ls::IpResolve;
 use thiserror::Error;
 
+use super::agent::Reason;
 use super::gid;
 
 /// GIDs by IP address.
@@ -95,6 +97,11 @@ impl Addresses {
     /// The GID of an address.
     pub fn gid(&self, address: IpAddr) -> Option<Gid> {
         self.0.get(&address).copied()
+    }
+
+    /// What a question is answered. Errors: [`Reason::UnknownAddress`].
+    pub fn resolve(&self, question: &IpResolve) -> Result<Gid, Reason> {
+        self.gid(question.address).ok_or(Reason::UnknownAddress)
     }
 
     /// How many there are.

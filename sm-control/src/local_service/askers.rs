@@ -13,7 +13,7 @@ use super::ports::HostPort;
 use super::request::record_of;
 use super::served::stamp;
 use super::wake::Wake;
-use super::watch::{Ways, transaction};
+use super::watch::Ways;
 use crate::live::Ask;
 
 /// A question to the SA of a port.
@@ -126,7 +126,7 @@ impl Asker {
             (job.port.clone(), way)
         });
         let mut request = job.request.mad;
-        stamp(&mut request, transaction());
+        stamp(&mut request);
         let reply = way.ask(&request).ok()?;
         Some(match record_of(&reply) {
             Err(_) if is_busy(&reply) => return None,

@@ -3,7 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use sa_fastpath::port::umad::{PortState, leading_number};
 use sa_wire::Gid;
+use sa_wire::netlink_ls::Resolve;
 
 use super::gid;
 
@@ -24,6 +26,13 @@ pub struct HostPort {
     pub is_active: bool,
     /// Its first GID.
     pub gid: Gid,
+}
+
+impl HostPort {
+    /// Whether a question is about this port.
+    pub fn is_meant(&self, question: &Resolve<'_>) -> bool {
+        self.port == question.port && self.device.as_bytes() == question.device
+    }
 }
 
 impl core::fmt::Display for HostPort {
@@ -81,13 +90,10 @@ fn port(directory: &Path, device: &str, port: u8) -> Option<HostPort> {
         lid: number("lid")?,
         sm_lid: number("sm_lid").unwrap_or(0),
         sm_sl: u8::try_from(number("sm_sl").unwrap_or(0)).unwrap_or(0),
-        is_active: number("state") == Some(ACTIVE),
+        is_active: number("state") == Some(PortState::ACTIVE.into()),
         gid: gid(text("gids/0")?.trim())?,
     })
 }
-
-/// `PortState` of a port that carries data.
-const ACTIVE: u16 = 4;
 
 fn names(directory: &Path) -> Vec<String> {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
@@ -96,15 +102,6 @@ fn names(directory: &Path) -> Vec<String> {
         .collect();
     names.sort();
     names
-}
-
-/// `0x1a`, `12` or `4: ACTIVE`.
-fn leading_number(text: &str) -> Option<u16> {
-    let word = text.split(|c: char| c == ':' || c.is_whitespace()).next()?;
-    match word.strip_prefix("0x") {
-        Some(digits) => u16::from_str_radix(digits, 16).ok(),
-        None => word.parse().ok(),
-    }
 }
 
 #[cfg(test)]

@@ -99,10 +99,8 @@ impl Proxy {
     }
 
     fn port(&self, question: &Resolve<'_>) -> Result<(usize, &Seen), Reason> {
-        let asked = |seen: &Seen| {
-            seen.port.port == question.port && seen.port.device.as_bytes() == question.device
-        };
-        let index = self.ports.iter().position(asked);
+        let meant = |seen: &Seen| seen.port.is_meant(question);
+        let index = self.ports.iter().position(meant);
         let found = index.and_then(|index| Some((index, self.ports.get(index)?)));
         let (index, seen) = found.ok_or(Reason::UnknownPort)?;
         if !seen.port.is_active || seen.port.lid == 0 || seen.port.sm_lid == 0 {
@@ -146,8 +144,7 @@ impl Resolver for Proxy {
     }
 
     fn gid_of(&mut self, question: &IpResolve) -> Result<Gid, Reason> {
-        let gid = self.addresses.gid(question.address);
-        gid.ok_or(Reason::UnknownAddress)
+        self.addresses.resolve(question)
     }
 }
 

@@ -64,11 +64,8 @@ impl Replica {
     }
 
     fn find(&mut self, question: &Resolve<'_>) -> Result<PathRecord, Reason> {
-        let asked = |watched: &&Watched| {
-            let port = &watched.seen.port;
-            port.port == question.port && port.device.as_bytes() == question.device
-        };
-        let port = self.ports.iter().find(asked).ok_or(Reason::UnknownPort)?;
+        let meant = |watched: &&Watched| watched.seen.port.is_meant(question);
+        let port = self.ports.iter().find(meant).ok_or(Reason::UnknownPort)?;
         let published = self.reader.refresh().ok_or(Reason::NoSnapshot)?;
         if !port.fits(published) || self.follow_sa && !port.follows(published) {
             return Err(Reason::Stale);
@@ -102,8 +99,7 @@ impl Resolver for Replica {
     }
 
     fn gid_of(&mut self, question: &IpResolve) -> Result<Gid, Reason> {
-        let gid = self.addresses.gid(question.address);
-        gid.ok_or(Reason::UnknownAddress)
+        self.addresses.resolve(question)
     }
 }
 

@@ -1,11 +1,12 @@
 //! What an SA answers from, asked of it.
 
 use sa_wire::mad::{MadHeader, Status, method};
-use sa_wire::sa::{AttributeId, DATA_OFFSET};
+use sa_wire::sa::{AttributeId, DATA_OFFSET, SaMad};
 use sa_wire::served::ServedSnapshot;
+use sa_wire::umad::MAD_SIZE;
 use zerocopy::FromBytes;
 
-use crate::live::{Ask, AskError};
+use crate::live::{Ask, AskError, next_transaction};
 use crate::request::request;
 
 /// The snapshot that an SA serves.
@@ -16,9 +17,9 @@ pub struct Served {
 }
 
 /// Asks. None where the SA is of another make. Errors: [`AskError`].
-pub(super) fn ask(sa: &mut dyn Ask, transaction: u32) -> Result<Option<Served>, AskError> {
+pub(super) fn ask(sa: &mut dyn Ask) -> Result<Option<Served>, AskError> {
     let mut slot = request(sa.lid(), method::GET, AttributeId::SERVED_SNAPSHOT, 0, &[]);
-    stamp(&mut slot.mad, transaction);
+    stamp(&mut slot.mad);
     let reply = sa.ask(&slot.mad)?;
     let (header, _) = MadHeader::ref_from_prefix(&reply)
         .map_err(|_| AskError::Unanswered("what came back is no MAD".to_owned()))?;
@@ -32,9 +33,8 @@ pub(super) fn ask(sa: &mut dyn Ask, transaction: u32) -> Result<Option<Served>, 
     }))
 }
 
-/// Gives a request its transaction.
-pub(super) fn stamp(mad: &mut [u8], transaction: u32) {
-    if let Some(place) = mad.get_mut(12..16) {
-        place.copy_from_slice(&transaction.to_be_bytes());
-    }
+/// Gives a request a transaction of its own.
+pub(super) fn stamp(mad: &mut [u8; MAD_SIZE]) {
+    let place = SaMad::from_bytes_mut(mad);
+    place.mad.transaction_id = u64::from(next_transaction()).into();
 }

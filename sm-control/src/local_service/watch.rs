@@ -1,6 +1,5 @@
 //! Looking at this host's ports, and at what their SAs serve, again and again.
 
-use core::sync::atomic::{AtomicU32, Ordering};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -37,14 +36,6 @@ pub struct Watch {
 
 /// What SAs serve is asked for at most so often.
 const ASK_PAUSE: Duration = Duration::from_secs(1);
-
-/// Numbers of requests to SAs, unique in this process.
-static LAST: AtomicU32 = AtomicU32::new(0);
-
-/// The next one.
-pub fn transaction() -> u32 {
-    LAST.fetch_add(1, Ordering::Relaxed)
-}
 
 impl Watch {
     /// Looks once, then goes on by itself. With `ways` it asks the SAs too. Errors: no thread.
@@ -153,7 +144,7 @@ impl Watcher {
 impl Sa {
     fn ask(&mut self) {
         let port = &self.port;
-        match served::ask(&mut *self.way, transaction()) {
+        match served::ask(&mut *self.way) {
             Ok(Some(served)) => {
                 if self.served != Some(served) {
                     info!(%port, digest = format!("{:016x}", served.digest), "snapshot of the SA");

@@ -140,8 +140,8 @@ fn read_text(path: &str) -> Result<String, i32> {
     }
 }
 
-/// `0x1a`, `12` or `4: ACTIVE`.
-fn leading_number(text: &str) -> Option<u16> {
+/// The number that a file of sysfs begins with: `0x1a`, `12` or `4: ACTIVE`.
+pub fn leading_number(text: &str) -> Option<u16> {
     let word = text.split(|c: char| c == ':' || c.is_whitespace()).next()?;
     word.strip_prefix("0x").map_or_else(
         || word.parse().ok(),
