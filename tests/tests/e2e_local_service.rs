@@ -111,6 +111,18 @@ impl Host {
         })
     }
 
+    /// Told over the control socket, and done.
+    fn order(&self, verb: &str) -> Result<()> {
+        let mut command = Command::new(program("sapphire")?);
+        command
+            .arg(verb)
+            .arg("--control")
+            .arg(self.at("control.sock"));
+        let done = command.output()?;
+        ensure!(done.status.success(), "{verb}: {done:?}");
+        Ok(())
+    }
+
     fn start_with_files(&self) -> Result<Agent> {
         let fabric = "[fabric]\nsource = \"files\"\npath = \"net\"\nqos = true\n[policy]\nfile = \
                       \"policy.conf\"\n";
@@ -342,6 +354,66 @@ fn a_fabric_that_moved_on_is_the_sas() -> Result<()> {
     agent.ask_until(&asked, "another LID", refused)?;
     host.port(lid, 77)?;
     agent.ask_until(&asked, "its LID again", answered)
+}
+
+#[test]
+fn a_port_that_comes_back_with_another_sm_is_the_sas() -> Result<()> {
+    let host = Host::new(&policy(3))?;
+    let mut agent = host.start_with_files()?;
+    let asked = question(1);
+    let answered = |outcome: &Outcome| sl_of(outcome) == Some(3);
+    let refused = |outcome: &Outcome| *outcome == Outcome::FallbackToSa;
+    agent.ask_until(&asked, "a path", answered)?;
+    let lid = lid_of(&host.compile()?.snapshot, 0)?;
+    fs::rename(host.at("class"), host.at("away"))?;
+    agent.ask_until(&asked, "no port", refused)?;
+    let elsewhere = Host::new(&policy(3))?;
+    elsewhere.port(lid, 1)?;
+    fs::rename(elsewhere.at("class"), host.at("class"))?;
+    agent.ask_until(&asked, "the same SM", answered)?;
+    fs::rename(host.at("class"), elsewhere.at("class"))?;
+    agent.ask_until(&asked, "no port again", refused)?;
+    elsewhere.port(lid, 77)?;
+    fs::rename(elsewhere.at("class"), host.at("class"))?;
+    // Nothing tells when the daemon has seen it: a port beside it does.
+    let beside = Resolve {
+        device: b"mlx5_1",
+        ..asked
+    };
+    let second = elsewhere.at("class/mlx5_1");
+    elsewhere.port(lid, 1)?;
+    fs::rename(elsewhere.at("class/mlx5_0"), &second)?;
+    fs::rename(&second, host.at("class/mlx5_1"))?;
+    agent.ask_until(&beside, "the port beside", answered)?;
+    ensure!(refused(&agent.ask(&asked)?), "another SM");
+    agent.signal(libc::SIGHUP)?;
+    agent.ask_until(&asked, "a snapshot of its fabric", answered)
+}
+
+#[test]
+fn what_is_put_back_into_service_is_no_newer_for_it() -> Result<()> {
+    let host = Host::new(&policy(3))?;
+    let files = "[fabric]\nsource = \"files\"\npath = \"net\"\nqos = true\n[policy]\nfile = \
+                 \"policy.conf\"\n[control]\npath = \"control.sock\"\n";
+    let mut agent = host.start(files, "")?;
+    let asked = question(1);
+    let has = |sl| move |outcome: &Outcome| sl_of(outcome) == Some(sl);
+    let refused = |outcome: &Outcome| *outcome == Outcome::FallbackToSa;
+    agent.ask_until(&asked, "a path", has(3))?;
+    host.put("policy.conf", &policy(4))?;
+    agent.signal(libc::SIGHUP)?;
+    agent.ask_until(&asked, "another policy", has(4))?;
+    host.order("rollback")?;
+    ensure!(has(3)(&agent.ask(&asked)?), "the policy before");
+    let lid = lid_of(&host.compile()?.snapshot, 0)?;
+    host.port(lid, 77)?;
+    agent.ask_until(&asked, "another SM", refused)?;
+    host.order("rollback")?;
+    for _ in 0..100 {
+        ensure!(refused(&agent.ask(&asked)?), "it was read before that SM");
+    }
+    host.order("reload")?;
+    agent.ask_until(&asked, "a snapshot of its fabric", has(4))
 }
 
 #[test]

@@ -14,6 +14,7 @@ mod far;
 pub mod kept;
 pub mod kernel;
 mod key;
+pub mod origin;
 pub mod others;
 pub mod ports;
 pub mod proxy;

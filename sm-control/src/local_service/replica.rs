@@ -1,6 +1,5 @@
 //! Answers from the snapshot in service here.
 
-use std::sync::Arc;
 use std::time::Instant;
 
 use sa_fastpath::answer::{Outcome, answer};
@@ -13,49 +12,36 @@ use sa_wire::umad::Slot;
 use super::addresses::Addresses;
 use super::agent::{Reason, Records, Resolver, Verdict};
 use super::far;
-use super::ports::HostPort;
+use super::origin::Origin;
 use super::request::{path_get, record_in, record_of};
 use super::watch::Seen;
 use super::{Late, Paths};
 use crate::config::FarSubnet;
-use crate::pipeline::Parts;
 use crate::slow_sa;
-
-/// What a snapshot was compiled from, by its epoch; none where that is not at hand.
-pub type PartsOf = Box<dyn Fn(u64) -> Option<Arc<Parts>> + Send>;
 
 /// Resolves by the snapshot in service, where it is that of the fabric the port is in now.
 pub struct Replica {
     reader: Reader,
-    parts_of: PartsOf,
+    origin: Box<dyn Origin>,
     addresses: Addresses,
     far: Vec<FarSubnet>,
-    ports: Vec<Watched>,
+    ports: Vec<Seen>,
     /// Whether the SA has to serve the same snapshot.
     follow_sa: bool,
-}
-
-/// A port, and what it was like when the snapshot in service came.
-#[derive(Debug, Clone)]
-struct Watched {
-    seen: Seen,
-    epoch: u64,
-    /// Where the SM was then; 0 until it is known.
-    sm_lid: u16,
 }
 
 impl Replica {
     /// Without ports until it is told of some.
     pub fn new(
         reader: Reader,
-        parts_of: PartsOf,
+        origin: Box<dyn Origin>,
         addresses: Addresses,
         far: Vec<FarSubnet>,
         follow_sa: bool,
     ) -> Self {
         Self {
             reader,
-            parts_of,
+            origin,
             addresses,
             far,
             ports: Vec::new(),
@@ -64,25 +50,30 @@ impl Replica {
     }
 
     fn find(&mut self, question: &Resolve<'_>) -> Result<PathRecord, Reason> {
-        let meant = |watched: &&Watched| watched.seen.port.is_meant(question);
-        let port = self.ports.iter().find(meant).ok_or(Reason::UnknownPort)?;
+        let meant = |seen: &&Seen| seen.port.is_meant(question);
+        let seen = self.ports.iter().find(meant).ok_or(Reason::UnknownPort)?;
         let published = self.reader.refresh().ok_or(Reason::NoSnapshot)?;
-        if !port.fits(published) || self.follow_sa && !port.follows(published) {
+        let read_at = self.origin.read_at(published.epoch.get());
+        if !fits(seen, published, read_at) || self.follow_sa && !follows(seen, published) {
             return Err(Reason::Stale);
         }
-        let request = path_get(port.seen.port.lid, question)?;
+        let request = path_get(seen.port.lid, question)?;
         let mut slot = request;
         match answer(&published.snapshot, &mut slot) {
             Outcome::Answered(_) => record_in(&slot),
-            Outcome::Punt(_) => slowly(published, &self.parts_of, &request),
+            Outcome::Punt(_) => slowly(published, &*self.origin, &request),
             Outcome::Refused(..) | Outcome::Dropped(_) => Err(Reason::NoPath),
         }
     }
 }
 
 /// Alias GUIDs, and what is beyond a router.
-fn slowly(published: &Published, parts_of: &PartsOf, request: &Slot) -> Result<PathRecord, Reason> {
-    let parts = parts_of(published.epoch.get());
+fn slowly(
+    published: &Published,
+    origin: &dyn Origin,
+    request: &Slot,
+) -> Result<PathRecord, Reason> {
+    let parts = origin.parts(published.epoch.get());
     let reply = slow_sa::respond_with(&published.snapshot, parts.as_deref(), request);
     record_of(&reply.ok_or(Reason::NoPath)?)
 }
@@ -105,21 +96,7 @@ impl Resolver for Replica {
 
 impl Paths for Replica {
     fn look(&mut self, ports: &[Seen]) {
-        let epoch = self.reader.refresh();
-        let epoch = epoch.map_or(0, |published| published.epoch.get());
-        let before = core::mem::take(&mut self.ports);
-        // Where the SM was when this snapshot came; until there is one, wherever it turns up.
-        let sm_lid = |port: &HostPort| {
-            let same = |watched: &&Watched| watched.epoch == epoch && watched.is(port);
-            let known = before.iter().find(same).map(|watched| watched.sm_lid);
-            known.filter(|lid| *lid != 0).unwrap_or(port.sm_lid)
-        };
-        let watched = ports.iter().map(|seen| Watched {
-            sm_lid: sm_lid(&seen.port),
-            seen: seen.clone(),
-            epoch,
-        });
-        self.ports = watched.collect();
+        self.ports = ports.to_vec();
     }
 
     fn late(&mut self, _: Instant) -> Vec<Late> {
@@ -135,23 +112,17 @@ impl Paths for Replica {
     }
 }
 
-impl Watched {
-    fn is(&self, port: &HostPort) -> bool {
-        (&self.seen.port.device, self.seen.port.port) == (&port.device, port.port)
-    }
+/// Whether the snapshot describes the fabric as the port is in it: the LID is that of this port, and
+/// no other SM, which could have given other LIDs, has come since its sources were read.
+fn fits(seen: &Seen, published: &Published, read_at: Option<Instant>) -> bool {
+    let port = &seen.port;
+    let known = published.snapshot.port_by_lid(port.lid);
+    let guid = known.map(|known| published.snapshot.port(known).guid);
+    let by_this_sm = read_at.is_some_and(|read| seen.sm_since.is_none_or(|since| since <= read));
+    port.is_active && by_this_sm && guid == Some(port.gid.interface_id().to_be_bytes())
+}
 
-    /// Whether the snapshot describes the fabric as this port is in it: the LID is that of this
-    /// port, and no other SM has come, which could have given other LIDs.
-    fn fits(&self, published: &Published) -> bool {
-        let port = &self.seen.port;
-        let known = published.snapshot.port_by_lid(port.lid);
-        let guid = known.map(|known| published.snapshot.port(known).guid);
-        let same_sm = published.epoch.get() != self.epoch || port.sm_lid == self.sm_lid;
-        port.is_active && same_sm && guid == Some(port.gid.interface_id().to_be_bytes())
-    }
-
-    fn follows(&self, published: &Published) -> bool {
-        let served = self.seen.served.map(|served| served.digest);
-        served == Some(published.snapshot.digest())
-    }
+fn follows(seen: &Seen, published: &Published) -> bool {
+    let served = seen.served.map(|served| served.digest);
+    served == Some(published.snapshot.digest())
 }

@@ -17,6 +17,8 @@ use crate::live::Ask;
 pub struct Seen {
     /// The port.
     pub port: HostPort,
+    /// When it had another SM last: the SM came after that. None while it never had another.
+    pub sm_since: Option<Instant>,
     /// What its SA serves; none where it does not say, or was not asked.
     pub served: Option<Served>,
 }
@@ -47,6 +49,7 @@ impl Watch {
         let mut watcher = Watcher {
             host,
             ways,
+            sms: Sms::default(),
             asked: None,
             served: Vec::new(),
         };
@@ -80,9 +83,25 @@ impl Drop for Watch {
 struct Watcher {
     host: Box<dyn Host>,
     ways: Option<Ways>,
+    sms: Sms,
     /// When SAs were last asked.
     asked: Option<Instant>,
     served: Vec<Sa>,
+}
+
+/// The SMs that ports have had, those of ports that went among them: they may come back.
+#[derive(Default)]
+struct Sms {
+    looked: Option<Instant>,
+    known: Vec<Sm>,
+}
+
+/// Where the SM of a port is.
+struct Sm {
+    device: String,
+    port: u8,
+    lid: u16,
+    since: Option<Instant>,
 }
 
 /// The SA of a port.
@@ -104,9 +123,12 @@ impl Watcher {
     }
 
     fn look(&mut self) -> Vec<Seen> {
+        let now = Instant::now();
         let ports = self.host.ports();
         self.ask(&ports);
+        self.sms.look(&ports, now);
         let seen = |port: HostPort| Seen {
+            sm_since: self.sms.since(&port),
             served: self
                 .served
                 .iter()
@@ -141,6 +163,37 @@ impl Watcher {
     }
 }
 
+impl Sms {
+    /// `now` is from before the ports were read.
+    fn look(&mut self, ports: &[HostPort], now: Instant) {
+        // Of a port without an SM nobody gave it another LID.
+        for port in ports.iter().filter(|port| port.sm_lid != 0) {
+            match self.known.iter_mut().find(|sm| sm.is_of(port)) {
+                Some(sm) if sm.lid == port.sm_lid => {}
+                Some(sm) => (sm.lid, sm.since) = (port.sm_lid, self.looked),
+                None => self.known.push(Sm {
+                    device: port.device.clone(),
+                    port: port.port,
+                    lid: port.sm_lid,
+                    since: None,
+                }),
+            }
+        }
+        self.looked = Some(now);
+    }
+
+    fn since(&self, port: &HostPort) -> Option<Instant> {
+        let sm = self.known.iter().find(|sm| sm.is_of(port));
+        sm.and_then(|sm| sm.since)
+    }
+}
+
+impl Sm {
+    fn is_of(&self, port: &HostPort) -> bool {
+        (&self.device, self.port) == (&port.device, port.port)
+    }
+}
+
 impl Sa {
     fn ask(&mut self) {
         let port = &self.port;
@@ -164,5 +217,41 @@ impl Sa {
         if !core::mem::replace(&mut self.has_complained, true) {
             warn!(port = %self.port, "{what}");
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sa_wire::Gid;
+
+    fn with_sm(sm_lid: u16) -> HostPort {
+        HostPort {
+            device: "mlx5_0".to_owned(),
+            port: 1,
+            lid: 5,
+            sm_lid,
+            sm_sl: 0,
+            is_active: true,
+            gid: Gid([1; 16]),
+        }
+    }
+
+    #[test]
+    fn another_sm_is_dated_even_where_the_port_was_away_meanwhile() {
+        let mut sms = Sms::default();
+        let start = Instant::now();
+        let at = |second| start + Duration::from_secs(second);
+        let port = with_sm(3);
+        sms.look(core::slice::from_ref(&port), at(0));
+        assert_eq!(sms.since(&port), None);
+        sms.look(&[with_sm(0)], at(1));
+        sms.look(core::slice::from_ref(&port), at(2));
+        assert_eq!(sms.since(&port), None, "the same one as before");
+        sms.look(&[], at(3));
+        sms.look(&[with_sm(4)], at(4));
+        assert_eq!(sms.since(&port), Some(at(3)), "it may have come since then");
+        sms.look(core::slice::from_ref(&port), at(5));
+        assert_eq!(sms.since(&port), Some(at(4)), "back, after another");
     }
 }

@@ -46,7 +46,7 @@ impl Server<'_> {
         let info = snapshot.info();
         // What it was compiled from is not at hand.
         self.state.store(None);
-        let epoch = self.put_into_service(snapshot);
+        let epoch = self.put_into_service(snapshot, self.looked);
         info!(
             %epoch,
             cause,

@@ -41,7 +41,7 @@ impl Server<'_> {
             Ok(compiled) => {
                 match compiled {
                     Some(compiled) => self.take(compiled, cause),
-                    None => debug!(cause, "the fabric is as it was"),
+                    None => self.confirm(cause),
                 }
                 self.last_failure = None;
                 if let (Some(beside), Some(generation)) = (&self.beside, generation) {
@@ -108,6 +108,15 @@ impl Server<'_> {
         Ok(compiled)
     }
 
+    /// The fabric is as the snapshot in service says, whoever manages it now.
+    fn confirm(&self, cause: &str) {
+        debug!(cause, "the fabric is as it was");
+        // What was put back by hand is not what was read.
+        if let Some(current) = self.publisher.current().filter(|_| !self.is_held()) {
+            self.readings.began(current.epoch.get(), self.looked);
+        }
+    }
+
     fn take(&mut self, compiled: Compiled, cause: &str) {
         for warning in &compiled.warnings {
             warn!(target: REPORT, "{warning}");
@@ -128,7 +137,7 @@ impl Server<'_> {
         }
         let snapshot = self.with_aliases_of_clients(&parts, compiled.snapshot);
         self.pass_on(&snapshot);
-        let epoch = self.publish(parts, snapshot);
+        let epoch = self.publish(parts, snapshot, self.looked);
         info!(%epoch, cause, "{summary}");
         self.loaded = true;
         self.board.loaded();

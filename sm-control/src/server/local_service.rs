@@ -7,8 +7,9 @@ use std::time::Duration;
 use sa_fastpath::publish::Reader;
 use tracing::{info, warn};
 
+use super::ServerError;
 use super::board::{Board, Local};
-use super::{ServerError, StateInService};
+use super::reading::InService;
 use crate::config::{Config, LocalServiceSection, PathsFrom, SaSource, SaTransport};
 use crate::live::{Ask, Reopening};
 use crate::local_service::addresses::Addresses;
@@ -73,7 +74,7 @@ pub(super) fn check(config: &Config) -> Result<(), String> {
 pub(super) fn start(
     config: &Config,
     reader: Reader,
-    state: &Arc<StateInService>,
+    origin: InService,
     board: &Board,
 ) -> Result<Option<LocalService>, ServerError> {
     let Some(section) = &config.local_service else {
@@ -86,7 +87,7 @@ pub(super) fn start(
         is_passed: socket.is_passed(),
         look: section.look(),
     };
-    let started = put_together(config, section, reader, state, (socket, setting));
+    let started = put_together(config, section, reader, origin, (socket, setting));
     let started = started.map_err(|what| ServerError::LocalService(what.to_string()))?;
     let from = match section.paths {
         PathsFrom::Snapshot => "the snapshot in service",
@@ -106,7 +107,7 @@ fn put_together<C: Channel + Send + 'static>(
     config: &Config,
     section: &LocalServiceSection,
     reader: Reader,
-    state: &Arc<StateInService>,
+    origin: InService,
     (socket, setting): (C, Setting),
 ) -> Result<LocalService, Failure> {
     let wake = Wake::new()?;
@@ -119,15 +120,10 @@ fn put_together<C: Channel + Send + 'static>(
     let far = section.far_subnets.clone();
     let paths: Box<dyn Paths> = match section.paths {
         PathsFrom::Snapshot => {
-            let state = Arc::clone(state);
-            let parts_of = move |epoch| {
-                let state = state.load_full().filter(|state| state.epoch == epoch);
-                state.map(|state| Arc::clone(&state.parts))
-            };
-            let parts_of = Box::new(parts_of);
+            let origin = Box::new(origin);
             Box::new(Replica::new(
                 reader,
-                parts_of,
+                origin,
                 addresses,
                 far,
                 section.follow_sa,

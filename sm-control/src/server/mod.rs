@@ -19,6 +19,7 @@ mod metrics;
 mod opensm;
 mod placement;
 mod publication;
+mod reading;
 mod reports;
 mod ring;
 mod rmpp;
@@ -58,6 +59,7 @@ use ledger::Ledger;
 use local_service::LocalService;
 use opensm::{Beside, Gate};
 pub use placement::PlacementError;
+use reading::Readings;
 pub use ring::RingSectionError;
 use rollback::Past;
 use shadow::Shadow;
@@ -248,6 +250,8 @@ struct Server<'a> {
     accepted: Option<Arc<Parts>>,
     /// What the snapshot in service was compiled from, for the slow lane.
     state: Arc<StateInService>,
+    /// And when that was read.
+    readings: Readings,
     /// Those that are to be in service.
     aliases: Arc<AliasesOfClients>,
     /// Those that are.
@@ -331,7 +335,12 @@ impl<'a> Server<'a> {
         let reader = publisher.reader().ok_or(ServerError::TooManyPorts)?;
         let shadow = shadow::start(config, reader, &state, &board)?;
         let reader = publisher.reader().ok_or(ServerError::TooManyPorts)?;
-        let local = local_service::start(config, reader, &state, &board)?;
+        let readings = Readings::default();
+        let origin = reading::InService {
+            readings: readings.clone(),
+            state: Arc::clone(&state),
+        };
+        let local = local_service::start(config, reader, origin, &board)?;
         Ok(Self {
             config,
             publisher,
@@ -348,6 +357,7 @@ impl<'a> Server<'a> {
             tried: None,
             accepted: None,
             state,
+            readings,
             aliases,
             served_aliases: Arc::default(),
             loaded: false,

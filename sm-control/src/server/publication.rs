@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU64;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Instant;
 
 use sa_fastpath::access::LAST_PUBLIC_KEY;
 use sa_fastpath::publish::EpochId;
@@ -27,7 +28,7 @@ impl Server<'_> {
         match store::open(&path) {
             Ok(snapshot) => {
                 info!(path = %path.display(), "serving the last snapshot while sources are read");
-                let epoch = self.put_into_service(snapshot);
+                let epoch = self.put_into_service(snapshot, Instant::now());
                 self.announce(epoch);
             }
             Err(error) => warn!("{error}; starting without it"),
@@ -42,8 +43,13 @@ impl Server<'_> {
             .map(|directory| directory.join(STATE_FILE))
     }
 
-    /// Puts a snapshot into service, with what it was compiled from.
-    pub(super) fn publish(&mut self, parts: Arc<Parts>, snapshot: Snapshot) -> EpochId {
+    /// Puts a snapshot into service, with what it was compiled from, and when that was read.
+    pub(super) fn publish(
+        &mut self,
+        parts: Arc<Parts>,
+        snapshot: Snapshot,
+        read_at: Instant,
+    ) -> EpochId {
         if let Some(path) = self.state_file()
             && let Err(error) = store::write(&path, &snapshot)
         {
@@ -53,10 +59,12 @@ impl Server<'_> {
         self.rings.iter().for_each(|ring| ring.follow(&parts));
         let epoch = self.publisher.next_epoch().get();
         self.state.store(Some(Arc::new(State { epoch, parts })));
-        self.put_into_service(snapshot)
+        self.put_into_service(snapshot, read_at)
     }
 
-    pub(super) fn put_into_service(&mut self, snapshot: Snapshot) -> EpochId {
+    pub(super) fn put_into_service(&mut self, snapshot: Snapshot, read_at: Instant) -> EpochId {
+        let epoch = self.publisher.next_epoch().get();
+        self.readings.began(epoch, read_at);
         let epoch = self.publisher.publish(snapshot);
         if let Some(current) = self.publisher.current() {
             self.board.published(epoch.get(), &current.snapshot);
@@ -89,12 +97,15 @@ impl Server<'_> {
             return;
         };
         let (parts, current) = (Arc::clone(&state.parts), Arc::clone(current));
+        let Some(read_at) = self.readings.of(current.epoch.get()) else {
+            return;
+        };
         self.served_aliases = self.aliases.load_full();
         let now = pipeline::unix_time();
         let Some(snapshot) = self.with_all_aliases(&parts, &current.snapshot, now) else {
             return;
         };
-        let epoch = self.publish(parts, snapshot);
+        let epoch = self.publish(parts, snapshot, read_at);
         info!(%epoch, aliases = self.served_aliases.len(), "alias GUIDs of clients");
     }
 

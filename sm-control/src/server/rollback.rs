@@ -2,6 +2,7 @@
 
 use core::sync::atomic::Ordering;
 use std::sync::Arc;
+use std::time::Instant;
 
 use sa_fastpath::publish::Published;
 use sa_snapshot::Snapshot;
@@ -16,6 +17,7 @@ use crate::pipeline::Parts;
 pub(super) struct Before {
     published: Arc<Published>,
     parts: Arc<Parts>,
+    read_at: Instant,
 }
 
 /// What a rollback returns to, and what holds it.
@@ -55,11 +57,12 @@ impl Server<'_> {
         let before = self.past.before.as_ref();
         let before = before.ok_or_else(|| Refusal::failed(NO_WAY_BACK))?;
         let (returned, parts) = (Arc::clone(&before.published), Arc::clone(&before.parts));
+        let read_at = before.read_at;
         let current = self.in_service();
         let snapshot = self
             .renewed(&parts, &returned.snapshot)
             .ok_or_else(|| Refusal::failed("the snapshot before cannot be used; see the log"))?;
-        let epoch = self.publish(parts, snapshot).get();
+        let epoch = self.publish(parts, snapshot, read_at).get();
         self.past.before = current;
         self.past.held = Some(epoch);
         self.board.counts.rollbacks.fetch_add(1, Ordering::Relaxed);
@@ -84,8 +87,10 @@ impl Server<'_> {
     fn in_service(&self) -> Option<Before> {
         let state: Arc<State> = self.state.load_full()?;
         let published = Arc::clone(self.publisher.current()?);
+        let read_at = self.readings.of(state.epoch)?;
         (published.epoch.get() == state.epoch).then(|| Before {
             published,
+            read_at,
             parts: Arc::clone(&state.parts),
         })
     }

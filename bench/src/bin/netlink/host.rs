@@ -1,6 +1,7 @@
 //! A host of a large torus, with the snapshot of its SA.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use policy::{ParseOptions, Partitions};
 use sa_bench::rules::{RuleSpec, facts};
@@ -10,9 +11,11 @@ use sa_snapshot::{Builder, Snapshot};
 use sa_wire::netlink_ls::{PathUse, Resolve};
 use sa_wire::{Gid, Guid, ServiceId, SubnetPrefix};
 use sm_control::local_service::addresses::Addresses;
+use sm_control::local_service::origin::Origin;
 use sm_control::local_service::ports::HostPort;
 use sm_control::local_service::replica::Replica;
 use sm_control::local_service::watch::Seen;
+use sm_control::pipeline::Parts;
 
 use super::Failure;
 
@@ -70,7 +73,7 @@ impl Host {
         let none = Addresses::default();
         Ok(Replica::new(
             reader,
-            Box::new(|_| None),
+            Box::new(Unchanged(Instant::now())),
             none,
             Vec::new(),
             false,
@@ -81,6 +84,7 @@ impl Host {
     pub(super) fn seen(&self) -> Arc<Vec<Seen>> {
         Arc::new(vec![Seen {
             port: self.port.clone(),
+            sm_since: None,
             served: None,
         }])
     }
@@ -107,6 +111,19 @@ impl Host {
                 }
             })
             .collect()
+    }
+}
+
+/// A snapshot that nothing replaces.
+struct Unchanged(Instant);
+
+impl Origin for Unchanged {
+    fn read_at(&self, _: u64) -> Option<Instant> {
+        Some(self.0)
+    }
+
+    fn parts(&self, _: u64) -> Option<Arc<Parts>> {
+        None
     }
 }
 

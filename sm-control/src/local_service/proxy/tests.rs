@@ -76,6 +76,7 @@ fn seen(sm_lid: u16, digest: Option<u64>) -> Vec<Seen> {
             is_active: true,
             gid: Gid([1; 16]),
         },
+        sm_since: None,
         served: digest.map(|digest| Served { digest }),
     }]
 }

@@ -1,0 +1,16 @@
+//! Where the snapshot in service comes from.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use crate::pipeline::Parts;
+
+/// What is known of a snapshot in service besides itself.
+pub trait Origin: Send {
+    /// When its sources began to be read, or were last found to say the same. None where that epoch
+    /// is not in service.
+    fn read_at(&self, epoch: u64) -> Option<Instant>;
+
+    /// What it was compiled from; none where that is not at hand.
+    fn parts(&self, epoch: u64) -> Option<Arc<Parts>>;
+}

@@ -1,0 +1,52 @@
+//! When what is in service was read from its sources.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use arc_swap::ArcSwapOption;
+
+use super::StateInService;
+use crate::local_service::origin::Origin;
+use crate::pipeline::Parts;
+
+/// A snapshot's.
+struct Reading {
+    epoch: u64,
+    at: Instant,
+}
+
+/// The newest, which is there before its snapshot is.
+#[derive(Clone, Default)]
+pub(super) struct Readings(Arc<ArcSwapOption<Reading>>);
+
+impl Readings {
+    /// Of the snapshot of that epoch.
+    pub(super) fn began(&self, epoch: u64, at: Instant) {
+        self.0.store(Some(Arc::new(Reading { epoch, at })));
+    }
+
+    /// None where another snapshot is in service.
+    pub(super) fn of(&self, epoch: u64) -> Option<Instant> {
+        let reading = self.0.load();
+        let its = reading.as_ref().filter(|reading| reading.epoch == epoch);
+        its.map(|reading| reading.at)
+    }
+}
+
+/// What the daemon knows of the snapshot in service.
+pub(super) struct InService {
+    pub(super) readings: Readings,
+    pub(super) state: Arc<StateInService>,
+}
+
+impl Origin for InService {
+    fn read_at(&self, epoch: u64) -> Option<Instant> {
+        self.readings.of(epoch)
+    }
+
+    fn parts(&self, epoch: u64) -> Option<Arc<Parts>> {
+        let state = self.state.load_full();
+        let its = state.filter(|state| state.epoch == epoch);
+        its.map(|state| Arc::clone(&state.parts))
+    }
+}
