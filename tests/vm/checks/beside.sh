@@ -17,7 +17,7 @@ start_opensm() { # as before, with its library
 	until_true 30 up
 }
 start_beside() {
-	RUN_AS='' FABRIC=opensm WORKERS_LINE='sleep_after = 0' start_daemon softib0 '[opensm]' || return 1
+	FABRIC=opensm start_daemon softib0 '[opensm]' || return 1
 	serving() { grep -q 'answering in OpenSM' sapphired.log; }
 	until_true 30 serving
 }

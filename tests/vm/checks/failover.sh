@@ -15,7 +15,7 @@ opensm_on() { # DEVICE PRIORITY
 daemon_on() { # DEVICE
 	mkdir -p "daemon-$1"
 	cd "daemon-$1" || return 1
-	RUN_AS='' FABRIC=opensm WORKERS_LINE='sleep_after = 0' start_daemon "$1" '[opensm]' "socket = \"/run/sapphire/$1.sock\""
+	FABRIC=opensm start_daemon "$1" '[opensm]' "socket = \"/run/sapphire/$1.sock\""
 	local rc=$?
 	cd ..
 	return $rc

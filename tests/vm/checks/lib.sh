@@ -20,7 +20,7 @@ start_daemon() {
 	{
 		printf '[[port]]\ntransport = "umad"\ndevice = "%s"\n' "$device"
 		[ -z "${PORT_LINE:-}" ] || printf '%s\n' "$PORT_LINE"
-		printf '[workers]\n%s\n' "${WORKERS_LINE:-yield_after = 1}"
+		printf '[workers]\n%s\n' "${WORKERS_LINE:-sleep_after = 0}"
 		if [ -n "${FABRIC:-}" ]; then
 			printf '[fabric]\nsource = "%s"\n' "$FABRIC"
 		else
@@ -32,8 +32,8 @@ start_daemon() {
 		option=$(opensm_option -Y) && printf '[policy]\nfile = "%s"\n' "$option"
 		[ $# = 0 ] || printf '%s\n' "$@"
 	} >sapphired.toml
-	# its worker polls: only while nobody else wants the core
-	${RUN_AS-chrt -i 0} "$SAPPHIRED" --config sapphired.toml >sapphired.out.log 2>sapphired.log &
+	# shellcheck disable=SC2086
+	${RUN_AS:-} "$SAPPHIRED" --config sapphired.toml >sapphired.out.log 2>sapphired.log &
 	daemon=$!
 	until_true 30 grep -q '^ready' sapphired.out.log && return
 	bad "the daemon does not get ready"
@@ -119,6 +119,33 @@ route() { # FROM TO [PORT]
 	until_true 5 test -e /dev/infiniband/rdma_cm
 	"$VM_TEST" guest route "$@"
 }
+
+# For the daemon alone, so that what has an SL is from us.
+policy() { # SL for the port 0x1234
+	cat <<-END
+		qos-levels
+		 qos-level
+		  name: DEFAULT
+		  sl: 0
+		 end-qos-level
+		 qos-level
+		  name: STORAGE
+		  sl: $1
+		 end-qos-level
+		end-qos-levels
+		qos-match-rules
+		 qos-match-rule
+		  service-id: 0x0000000001061234
+		  qos-level-name: STORAGE
+		 end-qos-match-rule
+		end-qos-match-rules
+	END
+}
+# From $first to $second; says: what was learnt.
+says() { # WORDS: the route just resolved
+	grep -qE "^route dlid=$(lid "$second") slid=$(lid "$first") $1" route.out.log
+}
+ask() { route "$first" "$second" "$@" >route.out.log 2>&1; cat route.out.log; }
 
 # The network interface of a device's port; matched by the GUID in its address.
 ipoib_of() {

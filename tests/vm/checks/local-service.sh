@@ -5,27 +5,6 @@
 . "$(dirname "$0")/lib.sh"
 cd "$SOFTIB_LOG" || exit 1
 read -r first second _ <<<"$SOFTIB_CLIENTS"
-# OpenSM has no policy: what has an SL is from us.
-policy() { # SL for the port 0x1234
-	cat <<-END
-		qos-levels
-		 qos-level
-		  name: DEFAULT
-		  sl: 0
-		 end-qos-level
-		 qos-level
-		  name: STORAGE
-		  sl: $1
-		 end-qos-level
-		end-qos-levels
-		qos-match-rules
-		 qos-match-rule
-		  service-id: 0x0000000001061234
-		  qos-level-name: STORAGE
-		 end-qos-match-rule
-		end-qos-match-rules
-	END
-}
 # Further arguments are lines of [local_service]. FROM is the [fabric] section.
 start_agent() {
 	{
@@ -52,10 +31,6 @@ counted() { # WORD: of the agent's counters
 	until_true 5 more
 	grep 'local service; refused' agent.log | tail -n 1 | grep -oE "(^| )$1=[0-9]+" | cut -d= -f2
 }
-says() { # WORDS: the route just resolved
-	grep -qE "^route dlid=$(lid "$second") slid=$(lid "$first") $1" route.out.log
-}
-ask() { route "$first" "$second" "$@" >route.out.log 2>&1; cat route.out.log; }
 took() { grep -o 'ms=[0-9]*' route.out.log | cut -d= -f2; }
 
 ask

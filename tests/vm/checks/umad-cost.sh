@@ -14,7 +14,7 @@ cost() { # NAME PROCESS
 	wait "$2"
 }
 for way in rw uring; do
-	PORT_LINE= WORKERS_LINE='sleep_after = 0' RUN_AS=
+	PORT_LINE=
 	[ $way = rw ] || PORT_LINE='io_uring = true'
 	start_daemon "$server" || exit 1
 	cost "sapphired.$way" "$daemon"

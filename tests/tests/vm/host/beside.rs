@@ -17,7 +17,7 @@ pub(super) fn lives_with_opensm() -> Result<String> {
             "-P",
             &library,
             "-c",
-            "2",
+            "1",
             "-t",
             LIMIT,
         ],
@@ -36,7 +36,7 @@ pub(super) fn lives_with_opensm() -> Result<String> {
 pub(super) fn fails_over() -> Result<String> {
     let library = program("libsapphire_split.so")?.display().to_string();
     let vm = Vm {
-        options: &["-n", "H1,H2,H3,H4", "-S", "-c", "2", "-t", LIMIT],
+        options: &["-n", "H1,H2,H3,H4", "-S", "-c", "1", "-t", LIMIT],
         script: "failover.sh",
         variables: &[("LIBRARY", &library), super::tables::WIRE],
     };

@@ -8,7 +8,7 @@ use crate::e2e_support::program;
 /// By the policy, and by the SA whenever the agent is of no use.
 pub(super) fn answers_the_kernel() -> Result<String> {
     let library = program("libsapphire_split.so")?.display().to_string();
-    let options = ["-O", "-D 0x43", "-P", &library, "-c", "2", "-t", LIMIT];
+    let options = ["-O", "-D 0x43", "-P", &library, "-c", "1", "-t", LIMIT];
     let vm = Vm {
         options: &options,
         script: "local-service.sh",

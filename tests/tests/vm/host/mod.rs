@@ -8,6 +8,7 @@ mod osmtest;
 mod rmpp;
 mod saquery;
 mod split;
+mod systemd;
 mod tables;
 mod umad;
 mod vm;
@@ -79,25 +80,29 @@ const AT_ONCE: usize = 2;
 type Test = (&'static str, fn() -> Result<String>);
 
 /// The longest first.
-const TESTS: [Test; 9] = [
+const TESTS: [Test; 10] = [
     ("tables_and_saquery_equal_opensms", tables::equal_opensms),
+    ("the_standbys_daemon_takes_over", beside::fails_over),
+    ("osmtest_passes_on_a_tree_read_as_dumped", osmtest::passes),
     (
         "umad_serves_on_a_kernel_and_agrees_with_its_rmpp",
         umad::serves,
     ),
-    ("osmtest_passes_on_a_tree_read_as_dumped", osmtest::passes),
-    (
-        "tables_of_a_torus_read_as_dumped_equal_opensms",
-        tables::of_a_torus,
-    ),
-    ("the_standbys_daemon_takes_over", beside::fails_over),
     ("the_daemon_lives_with_opensm", beside::lives_with_opensm),
     (
         "the_kernel_is_answered_here",
         local_service::answers_the_kernel,
     ),
-    ("umad_costs_little_more_than_an_echo", umad::costs_little),
+    (
+        "systemd_runs_the_units_as_they_are",
+        systemd::runs_the_units,
+    ),
+    (
+        "tables_of_a_torus_read_as_dumped_equal_opensms",
+        tables::of_a_torus,
+    ),
     ("opensm_splits_its_reads_off", split::works),
+    ("umad_costs_little_more_than_an_echo", umad::costs_little),
 ];
 
 /// Runs the tests that `words` ask for, which are those of any test program of cargo's.
