@@ -169,12 +169,30 @@ fn what_is_wrong_is_told_with_line_and_column() {
         assert_eq!((error.line(), error.column()), place, "{error}");
         assert!(error.help().is_some() || error.expected().is_some());
     }
-    let twice = OPENSM.replace("sl: 1\n", "sl: 1\n        flow-label: hash\n");
-    let error = parse_as(&twice, None, &ParseOptions::default()).unwrap_err();
-    assert!(
-        error.to_string().contains("more than one `flow-label`"),
-        "{error}"
-    );
+    for (twice, dialect) in [
+        (
+            OPENSM.replace("sl: 1\n", "sl: 1\n        flow-label: hash\n"),
+            Dialect::OpenSm,
+        ),
+        (
+            TEXT.replace("sl: 0\n", "sl: 0\nflow-label: none\n"),
+            Dialect::Rfc02Text,
+        ),
+        (
+            TEXT.replace("qos-class: 1\n", "qos-class: 1\nflow-label: none\n"),
+            Dialect::Rfc02Text,
+        ),
+        (
+            XML.replace("<sl>1</sl>", "<sl>1</sl><flow-label>hash</flow-label>"),
+            Dialect::Rfc01Xml,
+        ),
+    ] {
+        let error = parse_as(&twice, Some(dialect), &ParseOptions::default()).unwrap_err();
+        assert!(
+            error.to_string().contains("more than one `flow-label`"),
+            "{error}"
+        );
+    }
 }
 
 #[test]

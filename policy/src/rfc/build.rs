@@ -151,7 +151,7 @@ const fn is_single(tag: Tag) -> bool {
     ) || matches!(
         tag,
         Tag::MtuLimit | Tag::RateLimit | Tag::PacketLife | Tag::MatchLevel
-    ) || matches!(tag, Tag::LevelSn | Tag::LevelName)
+    ) || matches!(tag, Tag::LevelSn | Tag::LevelName | Tag::FlowLabel)
 }
 
 /// Adds pairs to those of an earlier entry of the same name.

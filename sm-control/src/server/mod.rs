@@ -464,7 +464,7 @@ impl<'a> Server<'a> {
         self.live.is_some() || self.tried != Some(Fingerprint::of(self.config))
     }
 
-    /// Whether the policy file is another one than at the last attempt to load, where it is to be
+    /// Whether the policy, with the names in it, is another one than at the last attempt to load, where it is to be
     /// watched.
     fn policy_changed(&self) -> bool {
         let policy = &self.config.policy;

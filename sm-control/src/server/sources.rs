@@ -35,7 +35,7 @@ pub(super) fn settled<S: PartialEq, T>(
 /// What tells one state of the source files from another.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Fingerprint {
-    policy: Option<State>,
+    policy: Policy,
     others: Vec<Option<State>>,
 }
 
@@ -70,15 +70,19 @@ impl Fingerprint {
         }
     }
 
-    /// What of it tells states of the policy file apart.
-    pub(super) const fn policy(&self) -> &Option<State> {
+    /// What of it tells states of the policy apart.
+    pub(super) const fn policy(&self) -> &Policy {
         &self.policy
     }
 }
 
-/// The policy file as it is now; none when there is none.
-pub(super) fn policy(config: &Config) -> Option<State> {
-    config.policy.file.as_deref().and_then(state)
+/// The policy file, and that of the names in it; none where there is none.
+pub(super) type Policy = [Option<State>; 2];
+
+/// The policy's files as they are now.
+pub(super) fn policy(config: &Config) -> Policy {
+    let files = [&config.policy.file, &config.policy.ulp_names];
+    files.map(|file| file.as_deref().and_then(state))
 }
 
 /// The fabric file, or the files of a directory of dumps.
@@ -159,6 +163,18 @@ mod tests {
         fs::write(directory.path().join("new"), "ab").unwrap();
         fs::rename(directory.path().join("new"), &path).unwrap();
         assert_ne!(grown, Fingerprint::of(&config));
+    }
+
+    #[test]
+    fn names_in_a_policy_are_of_the_policy() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut config = config(directory.path());
+        let names = directory.path().join("names");
+        config.policy.ulp_names = Some(names.clone());
+        let before = policy(&config);
+        fs::write(&names, "backup = tcp:7000\n").unwrap();
+        assert_ne!(before, policy(&config));
+        assert_eq!(Fingerprint::of(&config).policy(), &policy(&config));
     }
 
     #[test]

@@ -24,6 +24,8 @@ pub(crate) struct Spec {
     /// Switches around each of the three rings.
     radix: u8,
     rules: u64,
+    /// The levels give flow labels.
+    labels: bool,
     paths: Paths,
 }
 
@@ -48,12 +50,13 @@ const fn torus(
         workload,
         radix: 24,
         rules,
+        labels: false,
         paths: Paths::Torus,
     }
 }
 
 /// Two hosts a switch each.
-pub(crate) const CASES: [Spec; 13] = [
+pub(crate) const CASES: [Spec; 14] = [
     torus(
         "gid-1000",
         "24x24x24, GID-GID, 1,000 rules",
@@ -61,6 +64,16 @@ pub(crate) const CASES: [Spec; 13] = [
         Workload::Gid,
         1_000,
     ),
+    Spec {
+        labels: true,
+        ..torus(
+            "gid-1000-labels",
+            "24x24x24, GID-GID, 1,000 rules with flow labels",
+            None,
+            Workload::Gid,
+            1_000,
+        )
+    },
     torus(
         "lid-1000",
         "24x24x24, LID-LID, 1,000 rules",
@@ -194,6 +207,18 @@ impl Spec {
         Ok(Ready { case, units })
     }
 
+    fn policy(&self, rules: &RuleSpec) -> String {
+        let text = rules.text_for(&(0..=u64::MAX));
+        if !self.labels {
+            return text;
+        }
+        let labels = [("default", "hash"), ("L1", "fixed 12"), ("L2", "hash")];
+        labels.into_iter().fold(text, |text, (level, label)| {
+            let name = format!("name: {level}\n");
+            text.replace(&name, &format!("{name}flow-label: {label}\n"))
+        })
+    }
+
     fn snapshot(&self, rules: Option<RuleSpec>) -> Result<Snapshot, Box<dyn Error>> {
         let model = torus_model([self.radix; 3], 2).ok_or("the torus has too many LIDs")?;
         let model = match self.paths {
@@ -202,17 +227,16 @@ impl Spec {
         };
         let model = match rules {
             None => model,
-            Some(rules) => ruled(model, &rules)?,
+            Some(rules) => ruled(model, &self.policy(&rules))?,
         };
         Ok(Builder::build(&model)?)
     }
 }
 
-fn ruled(model: Model, rules: &RuleSpec) -> Result<Model, Box<dyn Error>> {
+fn ruled(model: Model, policy: &str) -> Result<Model, Box<dyn Error>> {
     let facts = facts(&model);
     let partitions = Partitions::without_file(&facts);
-    let text = rules.text_for(&(0..=u64::MAX));
-    let parsed = policy::parse(&text, &ParseOptions::default());
+    let parsed = policy::parse(policy, &ParseOptions::default());
     let parsed = parsed.map_err(|_| "the synthetic policy does not parse")?;
     let tables = policy::compile(&parsed, &facts, &partitions)?;
     Ok(with_policy(model, tables))
