@@ -238,6 +238,25 @@ fn sl_of(outcome: &Outcome) -> Option<u8> {
     }
 }
 
+/// With a record of this SL.
+fn has(sl: u8) -> impl Fn(&Outcome) -> bool {
+    move |outcome| sl_of(outcome) == Some(sl)
+}
+
+/// Left to the SA.
+fn refused(outcome: &Outcome) -> bool {
+    *outcome == Outcome::FallbackToSa
+}
+
+/// A host whose daemon has answered, and the LID of its port.
+fn answering() -> Result<(Host, Agent, u16)> {
+    let host = Host::new(&policy(3))?;
+    let mut agent = host.start_with_files()?;
+    agent.ask_until(&question(1), "a path", has(3))?;
+    let lid = lid_of(&host.compile()?.snapshot, 0)?;
+    Ok((host, agent, lid))
+}
+
 /// What the SA answers to the kernel's own query.
 fn by_the_sa(compiled: &Compiled, question: &Resolve<'_>) -> Result<PathRecord> {
     use sa_wire::mad::method;
@@ -270,7 +289,7 @@ fn the_kernel_learns_what_the_sa_would_answer() -> Result<()> {
     let host = Host::new(&policy(3))?;
     let mut agent = host.start_with_files()?;
     let first = question(1);
-    agent.ask_until(&first, "a path", |outcome| sl_of(outcome) == Some(3))?;
+    agent.ask_until(&first, "a path", has(3))?;
     let compiled = host.compile()?;
     for to in 0..3 {
         let question = question(to);
@@ -299,7 +318,7 @@ fn what_is_not_known_is_the_sas() -> Result<()> {
     let host = Host::new(&policy(3))?;
     let mut agent = host.start_with_files()?;
     let known = question(1);
-    agent.ask_until(&known, "a path", |outcome| sl_of(outcome) == Some(3))?;
+    agent.ask_until(&known, "a path", has(3))?;
     let unknown = [
         Resolve {
             dgid: Some(gid_of(9)),
@@ -339,38 +358,28 @@ fn what_is_not_known_is_the_sas() -> Result<()> {
 
 #[test]
 fn a_fabric_that_moved_on_is_the_sas() -> Result<()> {
-    let host = Host::new(&policy(3))?;
-    let mut agent = host.start_with_files()?;
+    let (host, mut agent, lid) = answering()?;
     let asked = question(1);
-    let answered = |outcome: &Outcome| sl_of(outcome) == Some(3);
-    let refused = |outcome: &Outcome| *outcome == Outcome::FallbackToSa;
-    agent.ask_until(&asked, "a path", answered)?;
-    let lid = lid_of(&host.compile()?.snapshot, 0)?;
     host.port(lid, 77)?;
     agent.ask_until(&asked, "another SM", refused)?;
     agent.signal(libc::SIGHUP)?;
-    agent.ask_until(&asked, "a snapshot of its fabric", answered)?;
+    agent.ask_until(&asked, "a snapshot of its fabric", has(3))?;
     host.port(lid + 1, 77)?;
     agent.ask_until(&asked, "another LID", refused)?;
     host.port(lid, 77)?;
-    agent.ask_until(&asked, "its LID again", answered)
+    agent.ask_until(&asked, "its LID again", has(3))
 }
 
 #[test]
 fn a_port_that_comes_back_with_another_sm_is_the_sas() -> Result<()> {
-    let host = Host::new(&policy(3))?;
-    let mut agent = host.start_with_files()?;
+    let (host, mut agent, lid) = answering()?;
     let asked = question(1);
-    let answered = |outcome: &Outcome| sl_of(outcome) == Some(3);
-    let refused = |outcome: &Outcome| *outcome == Outcome::FallbackToSa;
-    agent.ask_until(&asked, "a path", answered)?;
-    let lid = lid_of(&host.compile()?.snapshot, 0)?;
     fs::rename(host.at("class"), host.at("away"))?;
     agent.ask_until(&asked, "no port", refused)?;
     let elsewhere = Host::new(&policy(3))?;
     elsewhere.port(lid, 1)?;
     fs::rename(elsewhere.at("class"), host.at("class"))?;
-    agent.ask_until(&asked, "the same SM", answered)?;
+    agent.ask_until(&asked, "the same SM", has(3))?;
     fs::rename(host.at("class"), elsewhere.at("class"))?;
     agent.ask_until(&asked, "no port again", refused)?;
     elsewhere.port(lid, 77)?;
@@ -384,10 +393,10 @@ fn a_port_that_comes_back_with_another_sm_is_the_sas() -> Result<()> {
     elsewhere.port(lid, 1)?;
     fs::rename(elsewhere.at("class/mlx5_0"), &second)?;
     fs::rename(&second, host.at("class/mlx5_1"))?;
-    agent.ask_until(&beside, "the port beside", answered)?;
+    agent.ask_until(&beside, "the port beside", has(3))?;
     ensure!(refused(&agent.ask(&asked)?), "another SM");
     agent.signal(libc::SIGHUP)?;
-    agent.ask_until(&asked, "a snapshot of its fabric", answered)
+    agent.ask_until(&asked, "a snapshot of its fabric", has(3))
 }
 
 #[test]
@@ -397,8 +406,6 @@ fn what_is_put_back_into_service_is_no_newer_for_it() -> Result<()> {
                  \"policy.conf\"\n[control]\npath = \"control.sock\"\n";
     let mut agent = host.start(files, "")?;
     let asked = question(1);
-    let has = |sl| move |outcome: &Outcome| sl_of(outcome) == Some(sl);
-    let refused = |outcome: &Outcome| *outcome == Outcome::FallbackToSa;
     agent.ask_until(&asked, "a path", has(3))?;
     host.put("policy.conf", &policy(4))?;
     agent.signal(libc::SIGHUP)?;
@@ -425,12 +432,11 @@ fn a_policy_that_cannot_be_read_changes_nothing_and_answers_nothing_new() -> Res
     wait_for("the load to fail", PATIENCE, || {
         Ok(log()?.contains("policy.conf:1:"))
     })?;
-    let refused = |outcome: &Outcome| *outcome == Outcome::FallbackToSa;
     agent.ask_until(&asked, "no snapshot", refused)?;
     let good = Host::new(&policy(3))?;
     host.port(lid_of(&good.compile()?.snapshot, 0)?, 1)?;
     host.put("policy.conf", &policy(3))?;
-    agent.ask_until(&asked, "a good policy", |outcome| sl_of(outcome) == Some(3))?;
+    agent.ask_until(&asked, "a good policy", has(3))?;
     host.put("policy.conf", "qos-levels nonsense\n")?;
     agent.signal(libc::SIGHUP)?;
     wait_for("the reload to fail", PATIENCE, || {
@@ -448,7 +454,6 @@ fn a_copy_of_a_snapshot_is_served_while_it_is_whole_and_ours() -> Result<()> {
     let fabric = "[fabric]\nsource = \"snapshot\"\npath = \"copy.snap\"\nwatch = true\n";
     let mut agent = host.start(fabric, "")?;
     let asked = question(1);
-    let has = |sl| move |outcome: &Outcome| sl_of(outcome) == Some(sl);
     agent.ask_until(&asked, "the copy", has(3))?;
     host.put("policy.conf", &policy(4))?;
     store::write(&copy, &host.compile()?.snapshot)?;

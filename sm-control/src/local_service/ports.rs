@@ -104,6 +104,20 @@ fn names(directory: &Path) -> Vec<String> {
     names
 }
 
+/// A port with its SM there.
+#[cfg(test)]
+pub(super) fn with_sm(sm_lid: u16) -> HostPort {
+    HostPort {
+        device: "mlx5_0".to_owned(),
+        port: 1,
+        lid: 5,
+        sm_lid,
+        sm_sl: 0,
+        is_active: true,
+        gid: Gid([1; 16]),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -223,19 +223,7 @@ impl Sa {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sa_wire::Gid;
-
-    fn with_sm(sm_lid: u16) -> HostPort {
-        HostPort {
-            device: "mlx5_0".to_owned(),
-            port: 1,
-            lid: 5,
-            sm_lid,
-            sm_sl: 0,
-            is_active: true,
-            gid: Gid([1; 16]),
-        }
-    }
+    use crate::local_service::ports::with_sm;
 
     #[test]
     fn another_sm_is_dated_even_where_the_port_was_away_meanwhile() {

@@ -221,6 +221,11 @@ struct State {
 /// The newest [`State`].
 type StateInService = ArcSwapOption<State>;
 
+/// What the snapshot of that epoch was compiled from; none while the newest is another's.
+fn state_of(newest: &StateInService, epoch: u64) -> Option<Arc<State>> {
+    newest.load_full().filter(|state| state.epoch == epoch)
+}
+
 /// Alias GUIDs that clients have set, each with the GUID of its port, ascending.
 type AliasesOfClients = ArcSwap<Vec<(Guid, Guid)>>;
 

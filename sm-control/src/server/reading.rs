@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use arc_swap::ArcSwapOption;
 
-use super::StateInService;
+use super::{StateInService, state_of};
 use crate::local_service::origin::Origin;
 use crate::pipeline::Parts;
 
@@ -45,8 +45,6 @@ impl Origin for InService {
     }
 
     fn parts(&self, epoch: u64) -> Option<Arc<Parts>> {
-        let state = self.state.load_full();
-        let its = state.filter(|state| state.epoch == epoch);
-        its.map(|state| Arc::clone(&state.parts))
+        state_of(&self.state, epoch).map(|state| Arc::clone(&state.parts))
     }
 }

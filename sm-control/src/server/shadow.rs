@@ -10,7 +10,7 @@ use sa_fastpath::publish::{Published, Reader};
 use tracing::{info, warn};
 
 use super::board::Board;
-use super::{ServerError, StateInService};
+use super::{ServerError, StateInService, state_of};
 use crate::compare::{Questions, ask_and_compare, service_ids};
 use crate::config::Config;
 use crate::live::{Ask, AskError, Reopening};
@@ -118,7 +118,7 @@ impl Comparer {
         if matches!(self.questions, Some((of, from, _)) if (of, from) == (epoch, lid)) {
             return;
         }
-        let state = self.state.load_full().filter(|state| state.epoch == epoch);
+        let state = state_of(&self.state, epoch);
         let policy = state.as_ref().and_then(|state| state.parts.policy.as_ref());
         let ids = service_ids(policy);
         let questions = Questions::new(&published.snapshot, lid, ids, epoch);

@@ -12,7 +12,7 @@ use zerocopy::{FromBytes, IntoBytes};
 use super::*;
 use crate::live::{Ask, AskError};
 use crate::local_service::Wake;
-use crate::local_service::ports::HostPort;
+use crate::local_service::ports::with_sm;
 use crate::local_service::served::Served;
 use crate::local_service::watch::Ways;
 
@@ -67,15 +67,7 @@ fn proxy(sa: &Arc<Sa>, section: &CacheSection, services: Services) -> Proxy {
 
 fn seen(sm_lid: u16, digest: Option<u64>) -> Vec<Seen> {
     vec![Seen {
-        port: HostPort {
-            device: "mlx5_0".to_owned(),
-            port: 1,
-            lid: 5,
-            sm_lid,
-            sm_sl: 0,
-            is_active: true,
-            gid: Gid([1; 16]),
-        },
+        port: with_sm(sm_lid),
         sm_since: None,
         served: digest.map(|digest| Served { digest }),
     }]

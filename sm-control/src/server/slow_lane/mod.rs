@@ -22,7 +22,7 @@ use self::port::{Port, Sources};
 use self::rules::GivenUp;
 use self::shares::Shares;
 use super::rmpp::Rmpp;
-use super::{ServerError, State, StateInService};
+use super::{ServerError, State, StateInService, state_of};
 use crate::slow_sa;
 
 pub(super) use self::keeper::Keeper;
@@ -155,11 +155,14 @@ impl SlowLane {
             return;
         };
         let epoch = published.epoch.get();
-        let is_its = |state: &Arc<State>| state.epoch == epoch;
-        if self.state.as_ref().is_some_and(is_its) {
+        if self
+            .state
+            .as_ref()
+            .is_some_and(|state| state.epoch == epoch)
+        {
             return;
         }
-        self.state = self.newest.load_full().filter(is_its);
+        self.state = state_of(&self.newest, epoch);
         if let (Some(keeper), Some(state)) = (&mut self.keeper, &self.state) {
             keeper.fabric(state);
         }
