@@ -21,6 +21,8 @@ use serde::de::{Error as _, Unexpected};
 use serde::{Deserialize, Deserializer};
 use thiserror::Error;
 
+use crate::intake::{self, Kind, ReadError, SizeLimits};
+
 pub use beside::OpenSmSection;
 pub use live::{FabricSaSection, OnDifference, SaSource, SaTransport};
 pub use local_service::{CacheSection, FarSubnet, LocalServiceSection, PathsFrom};
@@ -69,6 +71,9 @@ pub struct Config {
     /// What log lines look like.
     #[serde(default)]
     pub log: LogSection,
+    /// How large input files may be.
+    #[serde(default)]
+    pub limits: SizeLimits,
 }
 
 /// `[fabric]`
@@ -621,13 +626,8 @@ where
 #[non_exhaustive]
 pub enum ConfigError {
     /// The file cannot be read.
-    #[error("{}: {source}", path.display())]
-    Read {
-        /// Which.
-        path: PathBuf,
-        /// Why not.
-        source: std::io::Error,
-    },
+    #[error(transparent)]
+    Read(#[from] ReadError),
     /// It is not what was expected.
     #[error("{}:{message}", path.display())]
     Parse {
@@ -641,10 +641,7 @@ pub enum ConfigError {
 impl Config {
     /// Reads and parses. Errors: [`ConfigError`].
     pub fn read(path: &Path) -> Result<Self, ConfigError> {
-        let text = std::fs::read_to_string(path).map_err(|source| ConfigError::Read {
-            path: path.into(),
-            source,
-        })?;
+        let text = intake::read_text(Kind::Config, path)?;
         let mut config = Self::parse(&text).map_err(|message| ConfigError::Parse {
             path: path.into(),
             message,

@@ -10,6 +10,7 @@ pub mod dump;
 pub mod export;
 pub mod fabric;
 pub mod generate;
+pub mod intake;
 pub mod lint;
 pub mod live;
 pub mod local_service;

@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use sa_snapshot::{LoadError, Snapshot};
 use thiserror::Error;
 
+use crate::intake::{self, ReadError};
+
 /// A snapshot file that could not be written or read.
 #[derive(Debug, Error)]
 #[non_exhaustive]
@@ -21,6 +23,9 @@ pub enum StoreError {
         /// Why not.
         source: io::Error,
     },
+    /// It cannot be read.
+    #[error(transparent)]
+    Read(#[from] ReadError),
     /// The file is no snapshot to trust.
     #[error("{}: {source}", path.display())]
     Load {
@@ -55,7 +60,7 @@ pub fn write_file(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
 
 /// Maps a snapshot file and verifies it. Errors: [`StoreError`].
 pub fn open(path: &Path) -> Result<Snapshot, StoreError> {
-    let file = File::open(path).map_err(|source| failed("open", path, source))?;
+    let (file, _) = intake::open(path)?;
     Snapshot::map(&file).map_err(|source| StoreError::Load {
         path: path.into(),
         source,

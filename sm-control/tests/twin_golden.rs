@@ -301,7 +301,11 @@ fn scenarios() -> Vec<PathBuf> {
 }
 
 fn cases(directory: &Path) -> Vec<Value> {
-    let bytes = fabric::xz::read(&directory.join("cases.jsonl.xz")).unwrap();
+    let bytes = sm_control::intake::read(
+        sm_control::intake::Kind::Dump,
+        &directory.join("cases.jsonl.xz"),
+    )
+    .unwrap();
     let text = String::from_utf8(bytes).unwrap();
     text.lines()
         .map(|line| serde_json::from_str(line).unwrap())

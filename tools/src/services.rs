@@ -1,12 +1,12 @@
 //! Services by name: the table, its file, and what verbs take of it.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use policy::UlpNames;
 use policy::ulps::{Meaning, Service, Ulp};
 use serde_json::{Value, json};
+use sm_control::intake::{self, Kind};
 
 use crate::failure::{Failure, Outcome};
 use crate::json;
@@ -18,7 +18,7 @@ pub(crate) fn names(file: Option<&Path>) -> Outcome<UlpNames> {
         return Ok(names);
     };
     let shown = path.display();
-    let bytes = fs::read(path).map_err(|error| Failure::Failed(format!("{shown}: {error}")))?;
+    let bytes = intake::read_or_pipe(Kind::Policy, path).map_err(Failure::failed)?;
     let extended = names.extend(&policy::decode(&bytes));
     extended.map_err(|error| {
         let (line, column) = (error.line(), error.column());

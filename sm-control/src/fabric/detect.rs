@@ -8,8 +8,8 @@ use super::error::ParseError;
 use super::model::Fabric;
 use super::overlay::LidOverlay;
 use super::text::lines;
-use super::xz::{ReadError, head, read};
 use super::{net, subnet_lst};
+use crate::intake::{self, Intake, Kind as For, ReadError};
 
 /// First bytes of a snapshot file.
 pub const SNAPSHOT_MAGIC: &[u8; 8] = b"SAPHSNAP";
@@ -43,6 +43,8 @@ pub struct DumpDir {
     pub fabric: Fabric,
     /// The file it came from.
     pub fabric_path: PathBuf,
+    /// What reads the others.
+    pub intake: Intake,
 }
 
 /// A file taken in.
@@ -88,18 +90,23 @@ pub enum LoadError {
 
 /// Loads a fabric file, a directory of dumps, or recognises a snapshot. Errors: [`LoadError`].
 pub fn load(path: &Path) -> Result<Loaded, LoadError> {
+    load_by(&Intake::default(), path)
+}
+
+/// The same, read by this intake. Errors: [`LoadError`].
+pub fn load_by(intake: &Intake, path: &Path) -> Result<Loaded, LoadError> {
     if path.is_dir() {
-        return DumpDir::open(path).map(Loaded::Dumps);
+        return DumpDir::open_by(intake, path).map(Loaded::Dumps);
     }
     let path = path.to_owned();
-    if head(&path, 8)? == SNAPSHOT_MAGIC {
+    if intake::head(&path, 8)? == SNAPSHOT_MAGIC {
         return Ok(Loaded::Snapshot(SnapshotFile {
             path,
             unpacked: None,
         }));
     }
     let input = Input {
-        bytes: read(&path)?,
+        bytes: intake.read(For::Fabric, &path)?,
         path,
     };
     if input.bytes.starts_with(SNAPSHOT_MAGIC) {
@@ -114,9 +121,14 @@ pub fn load(path: &Path) -> Result<Loaded, LoadError> {
 
 /// Loads LIDs from an `opensm-subnet.lst` (option `--lids`). Errors: [`LoadError`].
 pub fn load_lids(path: &Path) -> Result<LidOverlay, LoadError> {
+    load_lids_by(&Intake::default(), path)
+}
+
+/// The same, read by this intake. Errors: [`LoadError`].
+pub fn load_lids_by(intake: &Intake, path: &Path) -> Result<LidOverlay, LoadError> {
     let input = Input {
         path: path.to_owned(),
-        bytes: read(path)?,
+        bytes: intake.read(For::Fabric, path)?,
     };
     LidOverlay::parse(&input.bytes).map_err(|source| input.refused(source))
 }
@@ -155,13 +167,19 @@ impl Input {
 impl DumpDir {
     /// Opens a directory and reads its topology. Errors: [`LoadError`].
     pub fn open(path: &Path) -> Result<Self, LoadError> {
+        Self::open_by(&Intake::default(), path)
+    }
+
+    /// The same, read by this intake. Errors: [`LoadError`].
+    pub fn open_by(intake: &Intake, path: &Path) -> Result<Self, LoadError> {
         for name in ["opensm-subnet.lst", "net"] {
-            if let Some(input) = read_in(path, name)? {
+            if let Some(input) = read_in(intake, For::Fabric, path, name)? {
                 let fabric = input.fabric()?;
                 return Ok(Self {
                     path: path.to_owned(),
                     fabric,
                     fabric_path: input.path,
+                    intake: intake.clone(),
                 });
             }
         }
@@ -170,22 +188,37 @@ impl DumpDir {
         })
     }
 
+    /// Whether another file is there, plain or with `.xz`.
+    pub fn holds(&self, name: &str) -> bool {
+        found_in(&self.path, name).is_some()
+    }
+
     /// Another file of the directory, plain or with `.xz`; none when there is none.
     /// Errors: [`LoadError::Read`].
     pub fn read(&self, name: &str) -> Result<Option<Input>, LoadError> {
-        read_in(&self.path, name)
+        read_in(&self.intake, For::Dump, &self.path, name)
     }
 }
 
-fn read_in(directory: &Path, name: &str) -> Result<Option<Input>, LoadError> {
-    let candidates = [directory.join(name), directory.join(format!("{name}.xz"))];
-    let Some(path) = candidates.into_iter().find(|path| path.is_file()) else {
+fn read_in(
+    intake: &Intake,
+    kind: For,
+    directory: &Path,
+    name: &str,
+) -> Result<Option<Input>, LoadError> {
+    let Some(path) = found_in(directory, name) else {
         return Ok(None);
     };
     Ok(Some(Input {
-        bytes: read(&path)?,
+        bytes: intake.read(kind, &path)?,
         path,
     }))
+}
+
+/// Whatever lies there: what cannot be read is said to be so.
+fn found_in(directory: &Path, name: &str) -> Option<PathBuf> {
+    let candidates = [directory.join(name), directory.join(format!("{name}.xz"))];
+    candidates.into_iter().find(|path| path.exists())
 }
 
 enum Kind {

@@ -18,7 +18,6 @@ pub mod subnet;
 pub mod subnet_lst;
 pub(crate) mod text;
 mod train;
-pub mod xz;
 
 pub use detect::{DumpDir, Input, LoadError, Loaded, SnapshotFile, load, load_lids};
 pub use error::{Found, Note, Oddity, ParseError, Position, Problem};

@@ -10,6 +10,7 @@ use thiserror::Error;
 
 use super::agent::Reason;
 use super::gid;
+use crate::intake::{Intake, Kind, ReadError};
 
 /// GIDs by IP address.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -20,13 +21,8 @@ pub struct Addresses(BTreeMap<IpAddr, Gid>);
 #[non_exhaustive]
 pub enum AddressesError {
     /// It cannot be read.
-    #[error("{}: {source}", path.display())]
-    Read {
-        /// Which.
-        path: PathBuf,
-        /// Why not.
-        source: std::io::Error,
-    },
+    #[error(transparent)]
+    Read(#[from] ReadError),
     /// It does not say what it should.
     #[error("{}:{line}:{column}: {problem}", path.display())]
     Line {
@@ -43,11 +39,8 @@ pub enum AddressesError {
 
 impl Addresses {
     /// Reads a file. Errors: [`AddressesError`].
-    pub fn read(path: &Path) -> Result<Self, AddressesError> {
-        let text = std::fs::read_to_string(path).map_err(|source| AddressesError::Read {
-            path: path.into(),
-            source,
-        })?;
+    pub fn read(intake: &Intake, path: &Path) -> Result<Self, AddressesError> {
+        let text = intake.read_text(Kind::Options, path)?;
         Self::parse(&text).map_err(|(line, column, problem)| AddressesError::Line {
             path: path.into(),
             line,

@@ -6,11 +6,14 @@ use policy::{Dialect, ParseOptions};
 use sa_wire::{DataVls, Lmc, Mtu};
 
 use crate::config::{Config, OnPolicyError};
+use crate::intake::Intake;
 use crate::live::SharedLive;
 
 /// Paths and options; every verb that takes a fabric, and the daemon, ends up with one of these.
 #[derive(Debug, Clone, Default)]
 pub struct Inputs {
+    /// What reads the files.
+    pub intake: Intake,
     /// Fabric file or directory of dumps.
     pub fabric: PathBuf,
     /// What a running SA told, in place of `fabric` and `lids`.
@@ -79,6 +82,7 @@ impl Inputs {
     pub fn from_config(config: &Config) -> Self {
         let (fabric, routing) = (&config.fabric, &config.routing);
         Self {
+            intake: Intake::new(config.limits),
             fabric: fabric.path.clone(),
             live: None,
             lids: fabric.lids.clone(),

@@ -11,16 +11,15 @@ use policy::{
 use routing::{GivenSl2Vl, TorusConfig};
 use sa_wire::{Guid, Mlid};
 use thiserror::Error;
-use xxhash_rust::xxh3::xxh3_64;
 
 use super::beyond::{self, Beyond};
 use super::{EngineChoice, Inputs, PrefixRoute, aliases, failures, prefix_routes, tables};
 use crate::config::OnPolicyError;
-use crate::fabric::detect::{DumpDir, LoadError, Loaded, load, load_lids};
+use crate::fabric::detect::{DumpDir, LoadError, Loaded, load_by, load_lids_by};
 use crate::fabric::model::{Assumed, Fabric};
 use crate::fabric::options::OpenSmOptions;
 use crate::fabric::subnet::{Subnet, SubnetError, SubnetOptions};
-use crate::fabric::xz;
+use crate::intake::{Intake, Kind};
 use crate::live::{self, Live, SharedLive};
 use crate::words::first_few;
 
@@ -108,7 +107,7 @@ pub enum ReadProblem {
 
 /// Reads all inputs. Errors: the first [`ReadProblem`].
 pub fn read(inputs: &Inputs) -> Result<Sources, ReadProblem> {
-    let mut reader = Reader::default();
+    let mut reader = Reader::new(inputs);
     let options = reader.opensm_conf(inputs)?;
     let (fabric, dumps) = reader.fabric(inputs)?;
     let subnet = reader.subnet(inputs, &options, fabric)?;
@@ -125,6 +124,7 @@ pub fn read(inputs: &Inputs) -> Result<Sources, ReadProblem> {
     let Reader {
         provenance,
         warnings,
+        intake: _,
     } = reader;
     Ok(Sources {
         subnet,
@@ -144,7 +144,7 @@ pub fn read(inputs: &Inputs) -> Result<Sources, ReadProblem> {
 /// Reads what lies in files beside a fabric that only a running SM tells. Returns what an operator
 /// should know. Errors: the first [`ReadProblem`].
 pub fn read_but_the_fabric(inputs: &Inputs) -> Result<Vec<String>, ReadProblem> {
-    let mut reader = Reader::default();
+    let mut reader = Reader::new(inputs);
     let options = reader.opensm_conf(inputs)?;
     if let Some(path) = &inputs.torus_conf {
         reader.torus_conf(path)?;
@@ -153,7 +153,7 @@ pub fn read_but_the_fabric(inputs: &Inputs) -> Result<Vec<String>, ReadProblem> 
         reader.partitions_conf(path)?;
     }
     if let Some(path) = &inputs.policy {
-        let text = reader.text("policy", path)?;
+        let text = reader.text(Kind::Policy, "policy", path)?;
         let (dialect, reading) = policy_reading(inputs, &options)?;
         if let Err(error) = policy::parse_as(&text, dialect, &reading) {
             let problem = policy_error(path, &error);
@@ -172,9 +172,9 @@ pub fn service_ranges(inputs: &Inputs) -> Result<Vec<(u64, u64)>, ReadProblem> {
     let Some(path) = &inputs.policy else {
         return Ok(Vec::new());
     };
-    let mut reader = Reader::default();
+    let mut reader = Reader::new(inputs);
     let options = reader.opensm_conf(inputs)?;
-    let text = reader.text("policy", path)?;
+    let text = reader.text(Kind::Policy, "policy", path)?;
     let (dialect, reading) = policy_reading(inputs, &options)?;
     let policy = policy::parse_as(&text, dialect, &reading);
     let policy = policy.map_err(|error| policy_error(path, &error))?;
@@ -211,42 +211,62 @@ pub fn ulp_names(inputs: &Inputs) -> Result<UlpNames, ReadProblem> {
     let Some(path) = &inputs.ulp_names else {
         return Ok(inputs.reading.ulp_names.clone());
     };
-    let bytes = xz::read(path).map_err(LoadError::from)?;
+    let bytes = inputs
+        .intake
+        .read(Kind::Policy, path)
+        .map_err(LoadError::from)?;
     let extended = inputs.reading.ulp_names.extend(&policy::decode(&bytes));
     extended.map_err(|error| policy_error(path, &error))
 }
 
 /// Options of the SM, as far as files tell them. Errors: `opensm.conf` cannot be read or parsed.
 pub(super) fn options(inputs: &Inputs) -> Result<OpenSmOptions, ReadProblem> {
-    Reader::default().opensm_conf(inputs)
+    Reader::new(inputs).opensm_conf(inputs)
 }
 
-#[derive(Default)]
 struct Reader {
+    intake: Intake,
     provenance: Vec<String>,
     warnings: Vec<String>,
 }
 
 impl Reader {
-    /// The text of a file, noted as an input.
-    fn text(&mut self, role: &str, path: &Path) -> Result<String, ReadProblem> {
-        let bytes = self.bytes(role, path)?;
-        Ok(policy::decode(&bytes).into_owned())
+    fn new(inputs: &Inputs) -> Self {
+        Self {
+            intake: inputs.intake.clone(),
+            provenance: Vec::new(),
+            warnings: Vec::new(),
+        }
     }
 
-    fn bytes(&mut self, role: &str, path: &Path) -> Result<Vec<u8>, ReadProblem> {
-        let bytes = xz::read(path).map_err(LoadError::from)?;
+    /// The text of a file, noted as an input.
+    fn text(&mut self, kind: Kind, role: &str, path: &Path) -> Result<String, ReadProblem> {
+        let bytes = self.bytes(kind, role, path)?;
+        // What is text already is not copied.
+        Ok(String::from_utf8(bytes)
+            .unwrap_or_else(|error| policy::decode(error.as_bytes()).into_owned()))
+    }
+
+    fn bytes(&mut self, kind: Kind, role: &str, path: &Path) -> Result<Vec<u8>, ReadProblem> {
+        let bytes = self.intake.read(kind, path).map_err(LoadError::from)?;
+        self.note(kind, role, path)?;
+        Ok(bytes)
+    }
+
+    /// Notes a file that was read as an input.
+    fn note(&mut self, kind: Kind, role: &str, path: &Path) -> Result<(), ReadProblem> {
+        let digest = self.intake.digest(kind, path).map_err(LoadError::from)?;
         // The name alone: where a file lies must not change what is compiled from it.
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         self.provenance
-            .push(format!("{role} {name} xxh3:{:016x}", xxh3_64(&bytes)));
-        Ok(bytes)
+            .push(format!("{role} {name} xxh3:{digest:016x}"));
+        Ok(())
     }
 
     fn opensm_conf(&mut self, inputs: &Inputs) -> Result<OpenSmOptions, ReadProblem> {
         let mut options = OpenSmOptions::default();
         if let Some(path) = &inputs.opensm_conf {
-            let bytes = self.bytes("opensm.conf", path)?;
+            let bytes = self.bytes(Kind::Options, "opensm.conf", path)?;
             options = OpenSmOptions::parse(&bytes).map_err(|error| at(path, &error))?;
             let notes = options.notes.iter();
             self.warnings
@@ -306,13 +326,13 @@ impl Reader {
             self.warnings.extend(live.notes().iter().cloned());
             return Ok((live.fabric().clone(), None));
         }
-        let (mut fabric, dumps) = match load(&inputs.fabric)? {
+        let (mut fabric, dumps) = match load_by(&inputs.intake, &inputs.fabric)? {
             Loaded::Fabric(fabric) => {
-                self.bytes("fabric", &inputs.fabric)?;
+                self.note(Kind::Fabric, "fabric", &inputs.fabric)?;
                 (fabric, None)
             }
             Loaded::Dumps(dumps) => {
-                self.bytes("fabric", &dumps.fabric_path)?;
+                self.note(Kind::Fabric, "fabric", &dumps.fabric_path)?;
                 (dumps.fabric.clone(), Some(dumps))
             }
             Loaded::Snapshot(file) => return Err(ReadProblem::IsSnapshot(file.path)),
@@ -337,8 +357,9 @@ impl Reader {
         }
         let lids = match &inputs.lids {
             Some(path) => {
-                self.bytes("LIDs", path)?;
-                Some(load_lids(path)?)
+                let lids = load_lids_by(&inputs.intake, path)?;
+                self.note(Kind::Fabric, "LIDs", path)?;
+                Some(lids)
             }
             None => None,
         };
@@ -473,7 +494,7 @@ impl Reader {
     }
 
     fn torus_conf(&mut self, path: &Path) -> Result<TorusConfig, ReadProblem> {
-        let text = self.text("torus-2QoS.conf", path)?;
+        let text = self.text(Kind::Options, "torus-2QoS.conf", path)?;
         let config = TorusConfig::parse(&text).map_err(|errors| {
             let report = errors.report(&path.display().to_string());
             ReadProblem::Text(report.trim_end().to_owned())
@@ -523,7 +544,7 @@ impl Reader {
     }
 
     fn partitions_conf(&mut self, path: &Path) -> Result<PartitionsConfig, ReadProblem> {
-        let text = self.text("partitions.conf", path)?;
+        let text = self.text(Kind::Policy, "partitions.conf", path)?;
         let config = PartitionsConfig::parse(&text).map_err(|error| policy_error(path, &error))?;
         let notices = config.notices.iter();
         self.warnings
@@ -559,7 +580,7 @@ impl Reader {
         let Some(path) = self.prefix_routes_file(inputs, options) else {
             return Ok(Vec::new());
         };
-        let text = self.text("prefix-routes.conf", &path)?;
+        let text = self.text(Kind::Options, "prefix-routes.conf", &path)?;
         let routes = prefix_routes::parse(&text).map_err(|error| at(&path, &error))?;
         self.warnings
             .extend(beyond::remarks(&path, &routes, subnet));
@@ -577,7 +598,7 @@ impl Reader {
                 .as_ref()
                 .map_or_else(Vec::new, |live| live.aliases()));
         };
-        let text = self.text("aliases", path)?;
+        let text = self.text(Kind::Fabric, "aliases", path)?;
         let given = aliases::parse(&text).map_err(|error| at(path, &error))?;
         aliases::of_ports(path, &given, subnet, &mut self.warnings)
     }
@@ -623,7 +644,7 @@ impl Reader {
         let Some(path) = inputs.policy.as_ref().filter(|_| options.qos) else {
             return Ok(None);
         };
-        let text = self.text("policy", path)?;
+        let text = self.text(Kind::Policy, "policy", path)?;
         let (dialect, reading) = policy_reading(inputs, options)?;
         let policy = policy::parse_as(&text, dialect, &reading)
             .and_then(|policy| {

@@ -14,7 +14,7 @@ const SL2VL: &str = "opensm-sl2vl.dump";
 
 /// True when the directory holds forwarding tables.
 pub(super) fn present(dumps: &DumpDir) -> bool {
-    dumps.read(LFTS).is_ok_and(|found| found.is_some())
+    dumps.holds(LFTS)
 }
 
 /// Tables by switch, in the subnet's order, and SL2VL tables where they were dumped.

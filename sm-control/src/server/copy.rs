@@ -1,9 +1,7 @@
 //! A snapshot that was compiled elsewhere, put into service as it is.
 
-use std::fs::File;
-use std::io::Read;
+use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
 
 use sa_snapshot::Snapshot;
 use tracing::info;
@@ -11,6 +9,7 @@ use tracing::info;
 use super::Server;
 use super::sources::{self, Fingerprint};
 use crate::config::Config;
+use crate::intake::{self, Intake, Kind};
 use crate::pipeline::When;
 
 impl Server<'_> {
@@ -18,7 +17,7 @@ impl Server<'_> {
     pub(super) fn load_copy(&mut self, when: When, cause: &str) -> bool {
         let config = self.config;
         let look = || Fingerprint::of(config);
-        let settled = sources::settled(look, || read(&config.fabric.path));
+        let settled = sources::settled(look, || read(config));
         let (tried, snapshot) = settled.unzip();
         self.tried = tried;
         let snapshot = snapshot.unwrap_or_else(|| Err(super::UNSETTLED.to_owned()));
@@ -64,32 +63,35 @@ impl Server<'_> {
 ///
 /// Errors, in words: it cannot be read, is damaged, or is open to others than root and this user,
 /// who could send every connection of this host elsewhere.
-pub(super) fn read(path: &Path) -> Result<Snapshot, String> {
+fn read(config: &Config) -> Result<Snapshot, String> {
+    let path = &config.fabric.path;
     let at = |problem: &dyn core::fmt::Display| format!("{}: {problem}", path.display());
-    let mut file = File::open(path).map_err(|error| at(&error))?;
-    let about = file.metadata().map_err(|error| at(&error))?;
+    let (file, about) = intake::open(path).map_err(|error| error.to_string())?;
+    trusted(&about).map_err(|problem| at(&problem))?;
+    let bytes = Intake::new(config.limits).read_open(Kind::Snapshot, path, (file, about));
+    let bytes = bytes.map_err(|error| error.to_string())?;
+    Snapshot::from_bytes(&bytes).map_err(|error| at(&error))
+}
+
+/// Errors: others may have written the file.
+fn trusted(about: &Metadata) -> Result<(), String> {
     let own = rustix::process::geteuid().as_raw();
     if about.uid() != 0 && about.uid() != own {
-        let problem = format!(
+        return Err(format!(
             "the file belongs to user {}, who could send every connection of this host elsewhere; \
              chown it to root or to the user of sapphired",
             about.uid()
-        );
-        return Err(at(&problem));
-    }
-    if about.mode() & 0o022 != 0 {
-        return Err(at(
-            &"others than its owner may write the file; chmod go-w it",
         ));
     }
-    let mut bytes = Vec::new();
-    file.read_to_end(&mut bytes).map_err(|error| at(&error))?;
-    Snapshot::from_bytes(&bytes).map_err(|error| at(&error))
+    if about.mode() & 0o022 != 0 {
+        return Err("others than its owner may write the file; chmod go-w it".to_owned());
+    }
+    Ok(())
 }
 
 /// What a file holds, for `--check`. Errors: as [`read`].
 pub(super) fn check(config: &Config) -> Result<String, String> {
-    read(&config.fabric.path).map(|snapshot| summary(&snapshot.info()))
+    read(config).map(|snapshot| summary(&snapshot.info()))
 }
 
 fn summary(info: &sa_snapshot::SnapshotInfo) -> String {

@@ -11,6 +11,7 @@ use super::ServerError;
 use super::board::{Board, Local};
 use super::reading::InService;
 use crate::config::{Config, LocalServiceSection, PathsFrom, SaSource, SaTransport};
+use crate::intake::Intake;
 use crate::live::{Ask, Reopening};
 use crate::local_service::addresses::Addresses;
 use crate::local_service::agent::{Counted, Reason};
@@ -66,7 +67,7 @@ impl LocalService {
 pub(super) fn check(config: &Config) -> Result<(), String> {
     match &config.local_service {
         None => Ok(()),
-        Some(section) => addresses(section).map(drop),
+        Some(section) => addresses(config, section).map(drop),
     }
 }
 
@@ -116,7 +117,7 @@ fn put_together<C: Channel + Send + 'static>(
     let asks = section.follow_sa || section.paths == PathsFrom::Sa;
     let watched = asks.then(|| Ways::clone(&ways));
     let watch = Watch::start(Box::new(Sysfs::at(&section.class)), watched, section.look())?;
-    let addresses = addresses(section)?;
+    let addresses = addresses(config, section)?;
     let far = section.far_subnets.clone();
     let paths: Box<dyn Paths> = match section.paths {
         PathsFrom::Snapshot => {
@@ -158,11 +159,12 @@ fn ways(budget: Duration) -> Ways {
     })
 }
 
-fn addresses(section: &LocalServiceSection) -> Result<Addresses, String> {
+fn addresses(config: &Config, section: &LocalServiceSection) -> Result<Addresses, String> {
     let Some(path) = &section.addresses else {
         return Ok(Addresses::default());
     };
-    let addresses = Addresses::read(path).map_err(|error| error.to_string())?;
+    let intake = Intake::new(config.limits);
+    let addresses = Addresses::read(&intake, path).map_err(|error| error.to_string())?;
     if addresses.is_empty() {
         warn!("{}: no address, IP_RESOLVE is refused", path.display());
     }

@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use sa_wire::Lmc;
-use sm_control::fabric::{self, Fabric, Input};
+use sm_control::fabric::{Fabric, Input};
+use sm_control::intake;
 
 /// A directory of recorded cases.
 pub(crate) fn golden(name: &str) -> PathBuf {
@@ -40,7 +41,7 @@ pub(crate) fn file(case: &Path, name: &str) -> Option<Input> {
         .into_iter()
         .find(|p| p.exists())?;
     Some(Input {
-        bytes: fabric::xz::read(&path).unwrap(),
+        bytes: intake::read(intake::Kind::Dump, &path).unwrap(),
         path,
     })
 }

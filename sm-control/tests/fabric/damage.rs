@@ -5,8 +5,9 @@ use std::collections::HashSet;
 use proptest::prelude::*;
 use sm_control::dump::{fdbs, lfts, mcfdbs, mcgroups, psl, sl2vl, slvl, torus};
 use sm_control::fabric::{
-    Fabric, OpenSmOptions, ParseError, Subnet, SubnetOptions, net, subnet_lst, xz,
+    Fabric, OpenSmOptions, ParseError, Subnet, SubnetOptions, net, subnet_lst,
 };
+use sm_control::intake;
 
 use crate::common::{golden, text};
 
@@ -247,7 +248,7 @@ proptest! {
         }
         let path = directory.path().join("net.xz");
         std::fs::write(&path, &bytes).unwrap();
-        match xz::read(&path) {
+        match intake::read(intake::Kind::Dump, &path) {
             Ok(content) => prop_assert!(content == whole || content == bytes),
             Err(_) => prop_assert!(bytes != untouched),
         }

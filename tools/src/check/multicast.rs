@@ -9,7 +9,7 @@ use routing::{EndPortIx, Peer, Qos, Routes, SwitchIx, Topology, TorusConfig, tor
 use sa_wire::{Mlid, Sl};
 use sm_control::dump::multicast::{self, Groups};
 use sm_control::fabric::detect::{DumpDir, Input};
-use sm_control::fabric::xz;
+use sm_control::intake::{self, Kind};
 use sm_control::pipeline::Parts;
 
 use super::sls::{self, Sls};
@@ -38,7 +38,7 @@ impl Recorded {
         let tables = or_fail(directory.read("opensm.mcfdbs"))?;
         let input = match file {
             Some(path) => Some(Input {
-                bytes: or_fail(xz::read(path))?,
+                bytes: or_fail(intake::read(Kind::Dump, path))?,
                 path: path.to_owned(),
             }),
             None => or_fail(directory.read("mcgroups.txt"))?,

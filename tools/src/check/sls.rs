@@ -8,7 +8,7 @@ use routing::{EndPortIx, Topology, Torus, TorusConfig};
 use sa_wire::{Sl, SlVlMask};
 use sm_control::dump::psl;
 use sm_control::fabric::detect::{DumpDir, Input};
-use sm_control::fabric::xz;
+use sm_control::intake::{self, Kind};
 use sm_control::pipeline::Parts;
 
 use crate::failure::{Failure, Outcome};
@@ -89,7 +89,7 @@ fn place(path: &Path, parts: &Parts) -> Outcome<Torus> {
 
 /// Reads a torus-2QoS.conf. Errors: all that is wrong with it.
 pub(super) fn torus_conf(path: &Path) -> Outcome<TorusConfig> {
-    let text = or_fail(xz::read(path))?;
+    let text = or_fail(intake::read(Kind::Dump, path))?;
     TorusConfig::parse(&policy::decode(&text)).map_err(|errors| {
         let report = errors.report(&path.display().to_string());
         Failure::Failed(report.trim_end().to_owned())

@@ -6,6 +6,7 @@ use clap::Args;
 use serde_json::json;
 use sm_control::config::{SaSource, SaTransport};
 use sm_control::fabric::options::OpenSmOptions;
+use sm_control::intake::{self, Kind};
 use sm_control::live::{Live, LiveError, PortAsk, Wants, write};
 
 use crate::failure::{Failure, Outcome};
@@ -85,7 +86,7 @@ fn wants(verb: &Read) -> Outcome<Wants> {
     let Some(path) = &verb.opensm_conf else {
         return Ok(Wants::default());
     };
-    let bytes = or_fail(sm_control::fabric::xz::read(path))?;
+    let bytes = or_fail(intake::read(Kind::Options, path))?;
     let options = OpenSmOptions::parse(&bytes).map_err(|error| {
         let (line, column) = (error.at.line, error.at.column);
         Failure::failed(format!(

@@ -8,7 +8,8 @@ use sa_wire::records::Layout;
 use sa_wire::sa::{AttributeId, DATA_OFFSET, SaMad, record_stride};
 use sa_wire::umad::Slot;
 use sa_wire::{Gid, Guid, Lid, NodeType, SubnetPrefix};
-use sm_control::fabric::{subnet_lst, xz};
+use sm_control::fabric::subnet_lst;
+use sm_control::intake::{self, Kind};
 use sm_control::request;
 
 use super::{Load, Workload};
@@ -59,7 +60,7 @@ impl Asked {
 pub(super) fn from_file(file: &Path, prefix: u64) -> Outcome<Vec<Host>> {
     let named =
         |error: &dyn std::fmt::Display| Failure::Failed(format!("{}: {error}", file.display()));
-    let bytes = xz::read(file).map_err(|error| named(&error))?;
+    let bytes = intake::read(Kind::Fabric, file).map_err(Failure::failed)?;
     let fabric = subnet_lst::parse(&bytes).map_err(|error| named(&error))?;
     let nodes = fabric.nodes().iter();
     let ports = nodes

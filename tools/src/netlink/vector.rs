@@ -4,6 +4,7 @@ use std::path::Path;
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
+use sm_control::intake::{self, Kind};
 
 use crate::failure::{Failure, Outcome};
 
@@ -35,8 +36,7 @@ pub(super) enum Direction {
 
 impl Corpus {
     pub(super) fn read(path: &Path) -> Outcome<Self> {
-        let text = std::fs::read_to_string(path)
-            .map_err(|error| Failure::Failed(format!("{}: {error}", path.display())))?;
+        let text = intake::read_text(Kind::Recording, path).map_err(Failure::failed)?;
         serde_json::from_str(&text)
             .map_err(|error| Failure::Failed(format!("{}: {error}", path.display())))
     }

@@ -1,10 +1,10 @@
 //! The policy file of a verb, and the fabric that it is for.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use policy::{Dialect, ParseOptions, PortFacts};
+use sm_control::intake::{self, Kind};
 use sm_control::pipeline::{self, Inputs, Sources};
 
 use crate::failure::{Failure, Outcome};
@@ -90,8 +90,9 @@ pub(super) fn read(
     site: Option<&Site>,
 ) -> Outcome<PolicyFile> {
     let name = path.display().to_string();
-    let bytes = fs::read(path).map_err(|error| Failure::Failed(format!("{name}: {error}")))?;
+    let bytes = intake::read_or_pipe(Kind::Policy, path).map_err(Failure::failed)?;
     let text = policy::decode(&bytes).into_owned();
+    drop(bytes);
     let parsed = policy::parse_as(&text, dialect, options).and_then(|policy| match site {
         Some(site) => {
             policy::check(&policy, &site.facts, &site.sources.partitions).map(|()| policy)

@@ -4,11 +4,11 @@ mod counters;
 mod findings;
 mod pcap;
 
-use std::fs;
 use std::path::PathBuf;
 
 use clap::Args;
 use sa_bench::entropy::Address;
+use sm_control::intake::{self, Kind};
 
 use self::findings::{Findings, Way};
 use super::job::named_hash;
@@ -53,8 +53,7 @@ struct Seen {
 
 pub(super) fn run(verb: &Check) -> Outcome {
     let place = verb.file.display();
-    let bytes =
-        fs::read(&verb.file).map_err(|error| Failure::Failed(format!("{place}: {error}")))?;
+    let bytes = intake::read_or_pipe(Kind::Recording, &verb.file).map_err(Failure::failed)?;
     let seen = match pcap::is_capture(&bytes) {
         true => pcap::read(&bytes).map_err(|error| format!("{place}: {error}")),
         false => counters::read(&bytes).map_err(|error| format!("{place}:{error}")),

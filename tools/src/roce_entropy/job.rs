@@ -9,6 +9,7 @@ use sa_bench::entropy::flows::{PortUse, QpnUse};
 use sa_bench::entropy::job::{Fabric, Job, Pattern, Seeds};
 use sa_bench::entropy::predict::MOST_TIERS;
 use sa_bench::entropy::{HashKind, PortTable};
+use sm_control::intake::{self, Kind};
 
 pub(super) use self::hosts::Host;
 use crate::failure::{Failure, Outcome};
@@ -204,8 +205,7 @@ impl Who {
 
 /// A file as text. Errors: it cannot be read, or is none.
 pub(super) fn read_text(path: &Path) -> Outcome<String> {
-    std::fs::read_to_string(path)
-        .map_err(|error| Failure::Failed(format!("{}: {error}", path.display())))
+    intake::read_text(Kind::Recording, path).map_err(Failure::failed)
 }
 
 fn qpns(word: &str) -> Result<QpnUse, String> {

@@ -8,7 +8,7 @@ use routing::check::{CreditLoop, DependencyGraph};
 use routing::multicast::MulticastTable;
 use sm_control::dump::multicast::{self, Groups};
 use sm_control::fabric::detect::{DumpDir, Input};
-use sm_control::fabric::xz;
+use sm_control::intake::{self, Kind};
 use sm_control::pipeline::{self, Compiled, Parts};
 
 use crate::failure::{Failure, Outcome};
@@ -91,7 +91,7 @@ impl Multicast {
 
 fn read(file: &Path, parts: &Parts) -> Outcome<Groups> {
     let input = Input {
-        bytes: or_fail(xz::read(file))?,
+        bytes: or_fail(intake::read(Kind::Dump, file))?,
         path: file.to_owned(),
     };
     or_fail(Groups::read(&input, &parts.topology))

@@ -14,6 +14,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use sm_control::intake::{self, Kind};
 
 use self::lines::Lines;
 use crate::failure::{Failure, Outcome};
@@ -73,7 +74,7 @@ fn render(directory: &Path, lines: &Lines) -> Outcome {
 }
 
 fn read(path: &Path) -> Outcome<String> {
-    fs::read_to_string(path).map_err(|error| cannot(path, &error))
+    intake::read_text(Kind::Recording, path).map_err(Failure::failed)
 }
 
 fn write(path: &Path, text: &str) -> Outcome {

@@ -1,0 +1,114 @@
+//! How large input files may be.
+
+use serde::Deserialize;
+use serde::de::{Deserializer, Error as _, Unexpected};
+
+/// What a file is read for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// `sapphired.toml`.
+    Config,
+    /// Options of a program: `opensm.conf`, `torus-2QoS.conf`, `prefix-routes.conf`, addresses.
+    Options,
+    /// QoS policy, names of services, partitions.
+    Policy,
+    /// A topology, or a list of ports: `net`, `opensm-subnet.lst`, `opensm-sa.dump`.
+    Fabric,
+    /// Tables of switches and ports.
+    Dump,
+    /// A snapshot.
+    Snapshot,
+    /// What the tool alone reads: captures, counters, recordings.
+    Recording,
+}
+
+/// Units: bytes.
+const MIB: u64 = 1 << 20;
+
+/// The largest configuration. Units: bytes.
+const CONFIG: u64 = 4 * MIB;
+/// The largest recording. Units: bytes.
+const RECORDING: u64 = 2048 * MIB;
+
+/// The largest limit that can be set. Units: MiB.
+const MOST: u32 = 1 << 20;
+
+/// `[limits]`: what is larger is refused before it is read. Units: MiB, decompressed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct SizeLimits {
+    /// Of `opensm.conf`, `torus-2QoS.conf`, `prefix-routes.conf`, the address file.
+    #[serde(deserialize_with = "mib")]
+    pub options_mib: u32,
+    /// Of the QoS policy, the file of names, `partitions.conf`.
+    #[serde(deserialize_with = "mib")]
+    pub policy_mib: u32,
+    /// Of `net`, `opensm-subnet.lst`, `opensm-sa.dump`.
+    #[serde(deserialize_with = "mib")]
+    pub fabric_mib: u32,
+    /// Of each dump of tables.
+    #[serde(deserialize_with = "mib")]
+    pub dump_mib: u32,
+    /// Of a snapshot file.
+    #[serde(deserialize_with = "mib")]
+    pub snapshot_mib: u32,
+}
+
+impl Default for SizeLimits {
+    /// Some ten times what 48,000 end ports need.
+    fn default() -> Self {
+        Self {
+            options_mib: 16,
+            policy_mib: 64,
+            fabric_mib: 512,
+            dump_mib: 2048,
+            snapshot_mib: 4096,
+        }
+    }
+}
+
+impl SizeLimits {
+    /// The largest file of a kind. Units: bytes.
+    pub fn of(&self, kind: Kind) -> u64 {
+        let option = match kind {
+            Kind::Config => return CONFIG,
+            Kind::Recording => return RECORDING,
+            Kind::Options => self.options_mib,
+            Kind::Policy => self.policy_mib,
+            Kind::Fabric => self.fabric_mib,
+            Kind::Dump => self.dump_mib,
+            Kind::Snapshot => self.snapshot_mib,
+        };
+        u64::from(option) * MIB
+    }
+}
+
+impl Kind {
+    /// More than what is allowed, and what to do.
+    pub(super) fn limit_in_words(self, limit: u64) -> String {
+        let (what, option) = match self {
+            Self::Config => ("a configuration", None),
+            Self::Recording => ("a recording", None),
+            Self::Options => ("a file of options", Some("options_mib")),
+            Self::Policy => ("a file of policy or partitions", Some("policy_mib")),
+            Self::Fabric => ("a fabric file", Some("fabric_mib")),
+            Self::Dump => ("a dump of tables", Some("dump_mib")),
+            Self::Snapshot => ("a snapshot", Some("snapshot_mib")),
+        };
+        let advice = option.map_or_else(String::new, |option| {
+            format!("; if it is meant to be so large, raise {option} in [limits] of sapphired.toml")
+        });
+        format!(
+            "more than the {} MiB that {what} may have{advice}",
+            limit / MIB
+        )
+    }
+}
+
+fn mib<'de, D: Deserializer<'de>>(from: D) -> Result<u32, D::Error> {
+    let number = i64::deserialize(from)?;
+    let limit = u32::try_from(number).ok();
+    let limit = limit.filter(|limit| (1..=MOST).contains(limit));
+    let expected = "1 to 1048576 MiB";
+    limit.ok_or_else(|| D::Error::invalid_value(Unexpected::Signed(number), &expected))
+}
