@@ -27,6 +27,7 @@ pub struct Worker<P> {
     access: Access,
     overload: Overload,
     sampler: Sampler,
+    muted: Option<Arc<AtomicBool>>,
 }
 
 /// What a worker does when nothing waits.
@@ -63,6 +64,7 @@ impl<P: MadPort> Worker<P> {
             access: Access::OpenSm,
             overload: Overload::new(Limits::NONE, false),
             sampler,
+            muted: None,
         }
     }
 
@@ -75,6 +77,15 @@ impl<P: MadPort> Worker<P> {
     pub fn with_limits(self, limits: Limits) -> Self {
         let overload = Overload::new(limits, self.port.piles_up());
         Self { overload, ..self }
+    }
+
+    /// The same, silent while `muted` is set: what is in service is not to be answered from.
+    /// Requests are then dropped as before the first snapshot.
+    pub fn muted_by(self, muted: Arc<AtomicBool>) -> Self {
+        Self {
+            muted: Some(muted),
+            ..self
+        }
     }
 
     /// One turn. Returns how many requests were taken. Errors: the port is gone.
@@ -109,7 +120,7 @@ impl<P: MadPort> Worker<P> {
         let pressure = self.overload.judge(count == BATCH);
         let mut verdicts = [Verdict::Silence; BATCH];
         let mut lane = Lane {
-            published,
+            published: published.filter(|_| !is_muted(&self.muted)),
             access: self.access,
             punt: &self.punt,
             stats: &self.stats,
@@ -138,7 +149,7 @@ impl<P: MadPort> Worker<P> {
         let pressure = self.overload.judge(count >= most);
         let mut verdicts = [Verdict::Silence; BACKLOG];
         let mut lane = Lane {
-            published,
+            published: published.filter(|_| !is_muted(&self.muted)),
             access: self.access,
             punt: &self.punt,
             stats: &self.stats,
@@ -187,6 +198,14 @@ impl<P: MadPort> Worker<P> {
     pub const fn port(&mut self) -> &mut P {
         &mut self.port
     }
+}
+
+// Relaxed: nothing else is read through the flag.
+#[inline(always)]
+fn is_muted(muted: &Option<Arc<AtomicBool>>) -> bool {
+    muted
+        .as_ref()
+        .is_some_and(|muted| muted.load(Ordering::Relaxed))
 }
 
 /// What the requests of one turn have in common.

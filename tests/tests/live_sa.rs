@@ -5,6 +5,7 @@ mod e2e_support;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use e2e_support::{Daemon, sapphire, skip};
@@ -12,14 +13,14 @@ use routing::Engine;
 use sa_tests::rig::{Fabric, Torus};
 use serde_json::Value;
 use sm_control::config::{FabricSaSection, SaSource, SaTransport};
-use sm_control::live::{LiveSource, PortAsk};
+use sm_control::live::{Ask, LiveSource, PortAsk};
 use sm_control::pipeline::{self, Compiled, Inputs, Stamp, When, compile, compile_live};
 use sm_control::{request, slow_sa};
 
 /// A fabric that OpenSM has set up, and a daemon that serves it from files.
 struct Bed {
     fabric: Fabric,
-    _daemon: Daemon,
+    daemon: Daemon,
     /// Where the daemon is, and where it is asked from.
     asker: String,
     third: String,
@@ -33,6 +34,16 @@ impl Bed {
         more: &str,
         inputs: impl FnOnce(&Path) -> Inputs,
     ) -> Result<Self> {
+        Self::with(net, opensm, more, |directory| Ok(inputs(directory)))
+    }
+
+    /// The same, where `inputs` writes files that the daemon reads.
+    fn with(
+        net: &str,
+        opensm: &[&str],
+        more: &str,
+        inputs: impl FnOnce(&Path) -> Result<Inputs>,
+    ) -> Result<Self> {
         let mut hosts = net.lines().filter(|line| line.starts_with("Hca"));
         let mut host = || Some(hosts.next()?.split('"').nth(1)?.to_owned());
         let (server, asker) = (host().context("a host")?, host().context("two hosts")?);
@@ -45,12 +56,13 @@ impl Bed {
             &config,
             format!("{port}[workers]\nyield_after = 64\n{more}"),
         )?;
+        let inputs = inputs(fabric.dir())?;
         let mut daemon = Daemon::start(&fabric, &config)?;
         daemon.next_epoch("ready")?;
         Ok(Self {
-            inputs: inputs(fabric.dir()),
+            inputs,
             fabric,
-            _daemon: daemon,
+            daemon,
             asker,
             third,
         })
@@ -251,6 +263,166 @@ fn a_daemon_serves_what_it_reads_from_an_sa() -> Result<()> {
     ensure!(first["records"] == second["records"], "{first} {second}");
     Ok(())
 }
+
+/// The policy file is edited before, at and after the signal by which the SM reads it: a daemon that
+/// reads the fabric from that SM never goes on with what the SM has left, and always comes to what
+/// it has. The SM here is a daemon too; OpenSM itself is asked in the VM, as it has no long replies
+/// on the simulator.
+#[test]
+fn a_policy_that_the_sm_reads_later_or_sooner_is_never_answered_against_it() -> Result<()> {
+    if let Some(why) = Fabric::unavailable() {
+        return skip(&why);
+    }
+    let section = "[fabric]\nsource = \"files\"\npath = \".\"\n\
+                   [policy]\nfile = \"qos-policy.conf\"\n";
+    let sm = Bed::with(&tree_net(), &["-R", "ftree"], section, |directory| {
+        fs::write(directory.join("qos-policy.conf"), one_pair(1))?;
+        Ok(Inputs::default())
+    })?;
+    let fabric = &sm.fabric;
+    let policy = fabric.dir().join("qos-policy.conf");
+    let config = fabric.dir().join("second.toml");
+    let text = "[fabric]\nsource = \"sa\"\n[fabric.sa]\npoll_ms = 2000\n\
+                [policy]\nfile = \"qos-policy.conf\"\n[workers]\nyield_after = 64\n\
+                [[port]]\ntransport = \"ibsim\"\nnode = \"H01\"\n";
+    fs::write(&config, text)?;
+    let mut daemon = Daemon::start(fabric, &config)?;
+    daemon.next_epoch("ready")?;
+    let mut judge = Judge::new(fabric)?;
+    for round in 2..22u8 {
+        let sl = round % 8;
+        let write = || fs::write(&policy, one_pair(sl));
+        match round % 3 {
+            // The daemon is sooner, and refuses what the SM does not answer.
+            0 => {
+                let refusals = daemon.printed().matches("reload failed").count();
+                write()?;
+                judge.until("the daemon to refuse", || {
+                    Ok(daemon.printed().matches("reload failed").count() > refusals)
+                })?;
+                sm.daemon.signal("HUP")?;
+            }
+            1 => {
+                write()?;
+                sm.daemon.signal("HUP")?;
+            }
+            _ => {
+                sm.daemon.signal("HUP")?;
+                write()?;
+                let end = Instant::now() + Duration::from_millis(300);
+                judge.until("a moment", || Ok(Instant::now() > end))?;
+                sm.daemon.signal("HUP")?;
+            }
+        }
+        let settled = judge.settles(sl);
+        settled.with_context(|| format!("round {round}\n{}", daemon.logged()))?;
+    }
+    daemon.alive()?;
+    Ok(())
+}
+
+/// From H10 to H21 this SL, elsewhere 0.
+fn one_pair(sl: u8) -> String {
+    format!(
+        "port-groups\n port-group\n  name: a\n  port-guid: 0x100101\n end-port-group\n\
+         port-group\n  name: b\n  port-guid: 0x100211\n end-port-group\nend-port-groups\n\
+         qos-levels\n qos-level\n  name: DEFAULT\n  sl: 0\n end-qos-level\n\
+         qos-level\n  name: L\n  sl: {sl}\n end-qos-level\nend-qos-levels\n\
+         qos-match-rules\n qos-match-rule\n  source: a\n  destination: b\n\
+         qos-level-name: L\n end-qos-match-rule\nend-qos-match-rules\n"
+    )
+}
+
+/// Asks the SM and the daemon the same, and compares.
+struct Judge {
+    sm: PortAsk,
+    daemon: PortAsk,
+    pair: [u16; 2],
+    /// What the SM answers, and since when.
+    now: (u8, Instant),
+    before: u8,
+}
+
+impl Judge {
+    fn new(fabric: &Fabric) -> Result<Self> {
+        let asker = |node: &str, sa_lid| {
+            let ask = PortAsk::open(&SaSource {
+                sa_lid,
+                timeout_ms: 300,
+                retries: 0,
+                ..SaSource::over(SaTransport::Ibsim {
+                    node: node.to_owned(),
+                    sockname: Some(fabric.base().to_owned()),
+                })
+            })?;
+            Ok::<_, anyhow::Error>(ask)
+        };
+        let lid = |node: &str| Ok::<_, anyhow::Error>(asker(node, None)?.lid());
+        let (server, pair) = (lid("H01")?, [lid("H10")?, lid("H21")?]);
+        Ok(Self {
+            sm: asker("H02", None)?,
+            daemon: asker("H11", Some(server))?,
+            pair,
+            now: (1, Instant::now()),
+            before: 1,
+        })
+    }
+
+    fn until(&mut self, what: &str, mut is: impl FnMut() -> Result<bool>) -> Result<()> {
+        let deadline = Instant::now() + PATIENCE;
+        while !is()? {
+            ensure!(Instant::now() < deadline, "waited in vain for {what}");
+            self.look()?;
+        }
+        Ok(())
+    }
+
+    /// Both come to answer the new one.
+    fn settles(&mut self, sl: u8) -> Result<()> {
+        let deadline = Instant::now() + PATIENCE;
+        while self.look()? != Some(sl) || self.now.0 != sl {
+            let now = self.now.0;
+            ensure!(
+                Instant::now() < deadline,
+                "the SM answers {now}, not both {sl}"
+            );
+        }
+        Ok(())
+    }
+
+    /// The daemon's answer, which is the SM's of now or of a moment ago; none where it is silent.
+    fn look(&mut self) -> Result<Option<u8>> {
+        let request = request::path_by_lids(self.pair[0], self.pair[1]).mad;
+        let sl = |ask: &mut PortAsk| {
+            let reply = ask.ask(&request).ok()?;
+            let (_, records) = request::parse(&reply).ok()?;
+            Some(records.first()?.qos_class_sl.sl().get())
+        };
+        let answer = sl(&mut self.daemon);
+        if let Some(theirs) = sl(&mut self.sm)
+            && theirs != self.now.0
+        {
+            self.before = self.now.0;
+            self.now = (theirs, Instant::now());
+        }
+        if let Some(answer) = answer {
+            let is_new = answer == self.now.0;
+            let is_just_left = answer == self.before && self.now.1.elapsed() < BOUND;
+            let (now, since) = (self.now.0, self.now.1.elapsed());
+            ensure!(
+                is_new || is_just_left,
+                "SL {answer}, where the SM answers {now} for {since:?}, and {} before",
+                self.before
+            );
+        }
+        Ok(answer)
+    }
+}
+
+/// How long the daemon may go by what the SM has left: the time that docs/operating.md gives, and
+/// some for machines with much to do.
+const BOUND: Duration = Duration::from_secs(15);
+const PATIENCE: Duration = Duration::from_secs(40);
 
 /// What is read lies in files that all offline verbs take.
 #[test]

@@ -4,7 +4,7 @@
 //! [`Live::read`] asks for all records and gives a [`Live`] only when they describe a whole fabric
 //! that did not change meanwhile. [`LiveSource`] does so again and again, and says what changed.
 //! The pipeline takes a [`Live`] in place of files; [`compare_paths`] then asks the SA for sampled
-//! paths and compares them with the snapshot.
+//! paths ([`probes`] chooses them) and compares them with the snapshot.
 //!
 //! What an SA does not tell (policy, names and SLs of partitions, options of the SM) comes from the
 //! files that the SM uses itself.
@@ -15,6 +15,7 @@ mod change;
 mod files;
 mod partitions;
 mod paths;
+mod probes;
 mod query;
 mod records;
 mod source;
@@ -38,7 +39,8 @@ pub use ask::{Ask, AskError, PortAsk, Reopening};
 pub use files::{FilesError, write};
 pub use partitions::given_partitions;
 pub(crate) use partitions::{disagreement, has_both};
-pub use paths::{Difference, Sampling, compare_paths};
+pub use paths::{Difference, agrees, compare_paths};
+pub use probes::{Probe, Sampling, probes, telling};
 pub(crate) use query::next_transaction;
 pub use records::Records;
 pub use source::{LiveSource, Reading};

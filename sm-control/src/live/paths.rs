@@ -7,19 +7,11 @@ use sa_wire::path_record::PathRecord;
 use sa_wire::umad::Slot;
 use serde_json::Value;
 
+use super::probes::Probe;
 use super::query::Querier;
 use super::{Ask, LiveError};
 use crate::fabric::Subnet;
 use crate::{request, slow_sa};
-
-/// Which pairs are asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Sampling {
-    /// How many.
-    pub pairs: u32,
-    /// Another number gives other pairs.
-    pub seed: u64,
-}
 
 /// A pair of LIDs for which the SA and the snapshot have different answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,10 +20,14 @@ pub struct Difference {
     pub slid: u16,
     /// Destination.
     pub dlid: u16,
-    /// Source and destination in words.
+    /// Source and destination in words, and what else was asked for.
     pub names: String,
+    /// What was asked.
+    pub probe: Probe,
     /// What the answers differ in: field, the SA's value, the snapshot's.
     pub fields: Vec<(String, String, String)>,
+    /// The snapshot's answer.
+    ours: Answer,
 }
 
 impl fmt::Display for Difference {
@@ -49,39 +45,64 @@ impl fmt::Display for Difference {
     }
 }
 
-/// Asks the SA for paths by LIDs, and gives the answers that are not those of the snapshot. Where
-/// the SA shows the asking port no such path, it must share no partition with the ends, and the
-/// snapshot must have nothing for it either. Errors: nobody answers.
+/// Asks the SA for paths, and gives the answers that are not those of the snapshot. Where the SA
+/// shows the asking port no such path, it must share no partition with the ends, and the snapshot
+/// must have nothing for it either. Errors: nobody answers.
 pub fn compare_paths(
     ask: &mut dyn Ask,
     subnet: &Subnet,
     snapshot: &Snapshot,
-    sampling: Sampling,
+    probes: &[Probe],
 ) -> Result<Vec<Difference>, LiveError> {
     let requester = requester(ask, subnet);
     let mut querier = Querier::new(ask);
     let mut differences = Vec::new();
-    for (slid, dlid) in pairs(subnet, sampling) {
-        let mut slot = request::path_by_lids(slid, dlid);
-        slot.header.lid = requester.into();
+    for probe in probes {
+        let mut slot = probe.request(requester);
         let theirs = Answer::of(Some(querier.raw(&mut slot.mad)?));
         let ours = Answer::of(slow_sa::respond(snapshot, &slot as &Slot));
         let fields = theirs.differs_from(&ours);
-        if !fields.is_empty() {
-            let name = |lid| {
-                let ends = subnet.end_ports();
-                let end = subnet.by_lid(lid).and_then(|index| ends.get(index));
-                end.map_or_else(String::new, |end| subnet.fabric().port_name(end.at))
-            };
+        if !fields.is_empty() && !theirs.is_busy() {
             differences.push(Difference {
-                slid,
-                dlid,
-                names: format!("{} to {}", name(slid), name(dlid)),
+                slid: probe.slid,
+                dlid: probe.dlid,
+                names: names(subnet, probe),
+                probe: *probe,
                 fields,
+                ours,
             });
         }
     }
     Ok(differences)
+}
+
+/// Whether the SA answers all of them as that snapshot did by now. Errors: nobody answers.
+pub fn agrees(
+    ask: &mut dyn Ask,
+    subnet: &Subnet,
+    differences: &[Difference],
+) -> Result<bool, LiveError> {
+    let requester = requester(ask, subnet);
+    let mut querier = Querier::new(ask);
+    for difference in differences {
+        let mut slot = difference.probe.request(requester);
+        let theirs = Answer::of(Some(querier.raw(&mut slot.mad)?));
+        if !theirs.differs_from(&difference.ours).is_empty() {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+fn names(subnet: &Subnet, probe: &Probe) -> String {
+    let name = |lid| {
+        let ends = subnet.end_ports();
+        let end = subnet.by_lid(lid).and_then(|index| ends.get(index));
+        end.map_or_else(String::new, |end| subnet.fabric().port_name(end.at))
+    };
+    let (from, to, more) = (name(probe.slid), name(probe.dlid), probe.in_words());
+    let comma = if more.is_empty() { "" } else { ", " };
+    format!("{from} to {to}{comma}{more}")
 }
 
 /// The port that asks; where that is not known, the SM's, which sees everything.
@@ -91,33 +112,8 @@ fn requester(ask: &dyn Ask, subnet: &Subnet) -> u16 {
     known.unwrap_or_else(|| sm().map_or(0, |sm| sm.lid.get()))
 }
 
-/// Pairs of LIDs, any of the ports' ranges.
-fn pairs(subnet: &Subnet, sampling: Sampling) -> impl Iterator<Item = (u16, u16)> + '_ {
-    let ends = subnet.end_ports();
-    let mut dice = Dice(sampling.seed);
-    let mut lid = move || {
-        let end = ends.get(dice.below(ends.len()))?;
-        let offset = dice.below(end.lmc.lids().into());
-        end.lids().nth(offset)
-    };
-    (0..sampling.pairs).filter_map(move |_| Some((lid()?, lid()?)))
-}
-
-/// SplitMix64: good enough to pick pairs.
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, most: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        let folded = usize::try_from((mixed ^ mixed >> 31) >> 32).unwrap_or(0);
-        folded.checked_rem(most).unwrap_or(0)
-    }
-}
-
 /// What a Get of a path gave.
+#[derive(Debug, Clone, PartialEq, Eq)]
 enum Answer {
     Silence,
     Status(u16),
@@ -137,6 +133,11 @@ impl Answer {
             Ok((status, _)) => Self::Status(status),
             Err(_) => Self::Silence,
         }
+    }
+
+    /// The SA has no time: that says nothing.
+    fn is_busy(&self) -> bool {
+        matches!(self, Self::Status(status) if *status == sa_wire::mad::Status::BUSY.get())
     }
 
     fn differs_from(&self, ours: &Self) -> Vec<(String, String, String)> {

@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
+use policy::Policy;
 use sa_snapshot::Snapshot;
 
-use super::paths::{Difference, Sampling, compare_paths};
+use super::paths::{Difference, compare_paths};
+use super::probes::{Sampling, probes};
 use super::{Ask, Live, LiveError, Reopening, SharedLive, Wants};
 use crate::config::{Config, FabricSaSection, OnDifference};
-use crate::fabric::Subnet;
+use crate::pipeline::Parts;
 
 /// An SA to read from, and what it told last.
 pub struct LiveSource {
@@ -15,7 +17,12 @@ pub struct LiveSource {
     last: Option<SharedLive>,
     samples: u32,
     on_difference: OnDifference,
+    /// Policies that were compared last, the newest at the end: the SA may go by any of them.
+    policies: Vec<Policy>,
 }
+
+/// Policies that are remembered.
+const POLICIES: usize = 4;
 
 /// What came of a reading.
 #[derive(Debug, Clone)]
@@ -48,6 +55,7 @@ impl LiveSource {
             last: None,
             samples: section.samples,
             on_difference: section.on_difference,
+            policies: Vec::new(),
         }
     }
 
@@ -88,11 +96,12 @@ impl LiveSource {
         self.last.as_ref()
     }
 
-    /// Sampled paths that the SA answers differently, as many as the configuration wants compared;
-    /// another seed gives other pairs. Errors: as [`compare_paths`].
+    /// Sampled paths that the SA answers otherwise than a snapshot of these parts. They are chosen
+    /// so that the policies that were compared before are told from this one; another seed gives
+    /// others. Errors: as [`compare_paths`].
     pub fn compare_paths(
         &mut self,
-        subnet: &Subnet,
+        parts: &Parts,
         snapshot: &Snapshot,
         seed: u64,
     ) -> Result<Vec<Difference>, LiveError> {
@@ -100,7 +109,15 @@ impl LiveSource {
             pairs: self.samples,
             seed,
         };
-        compare_paths(&mut *self.ask, subnet, snapshot, sampling)
+        let others: Vec<&Policy> = self.policies.iter().collect();
+        let probes = probes(parts, &others, sampling);
+        if let Some(policy) = &parts.policy {
+            self.policies.retain(|known| known != policy);
+            self.policies.push(policy.clone());
+            let excess = self.policies.len().saturating_sub(POLICIES);
+            self.policies.drain(..excess);
+        }
+        compare_paths(&mut *self.ask, &parts.subnet, snapshot, &probes)
     }
 
     /// What it means if there are some.

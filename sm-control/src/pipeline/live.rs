@@ -39,8 +39,8 @@ pub fn compile_live(
     compiled.changes.splice(0..0, told);
     compiled.on_difference = source.on_difference();
     let seed = stamp.epoch ^ stamp.built_unix;
-    let (subnet, snapshot) = (&compiled.parts.subnet, &compiled.snapshot);
-    compiled.differences = source.compare_paths(subnet, snapshot, seed)?;
+    let (parts, snapshot) = (&compiled.parts, &compiled.snapshot);
+    compiled.differences = source.compare_paths(parts, snapshot, seed)?;
     if compiled.on_difference == OnDifference::Warn && !compiled.differences.is_empty() {
         let shown = compiled.differences.iter().map(ToString::to_string);
         let shown: Vec<String> = shown.collect();

@@ -48,6 +48,8 @@ pub(super) struct Seat {
     pub(super) role: Role,
     /// For ports on an OpenSM's device; none where no OpenSM shares them.
     pub(super) gate: Option<Arc<Gate>>,
+    /// Nobody is answered while this holds.
+    pub(super) muted: Arc<AtomicBool>,
 }
 
 /// A port in service.
@@ -323,9 +325,13 @@ fn serve<P: MadPort>(port: P, seat: Seat) {
         limits,
         role: _,
         gate: _,
+        muted,
     } = seat;
     let worker = Worker::new(port, reader, punt, stats);
-    let mut worker = worker.with_access(access).with_limits(limits);
+    let mut worker = worker
+        .with_access(access)
+        .with_limits(limits)
+        .muted_by(muted);
     if let Err(error) = worker.run(&stop, idle) {
         error!(port = number, "{error}; this port is not served any more");
         ledger.lost(&error.to_string());

@@ -173,7 +173,8 @@ impl<S: Site, P: MadPort> Attended<S, P> {
             warn!(port = seat.number, "IsSM is not announced: {failure}");
         }
         let worker = Worker::new(port, seat.reader, seat.punt, Arc::clone(&seat.stats));
-        let mut worker = worker.with_access(seat.access).with_limits(seat.limits);
+        let worker = worker.with_access(seat.access).with_limits(seat.limits);
+        let mut worker = worker.muted_by(Arc::clone(&seat.muted));
         let ended = worker.run(self.gate.stop(), seat.idle);
         let (_, reader, punt) = worker.into_parts();
         let seat = Seat {

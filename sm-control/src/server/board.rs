@@ -29,6 +29,7 @@ pub(super) struct Board {
     service: ArcSwapOption<InService>,
     failure: ArcSwapOption<LastFailure>,
     standing: ArcSwap<Standing>,
+    doubt: ArcSwapOption<String>,
     history: ArcSwap<History>,
     has_read_sources: AtomicBool,
     local: OnceLock<Local>,
@@ -127,6 +128,7 @@ impl Board {
             service: ArcSwapOption::empty(),
             failure: ArcSwapOption::empty(),
             standing: ArcSwap::default(),
+            doubt: ArcSwapOption::empty(),
             history: ArcSwap::default(),
             has_read_sources: AtomicBool::new(false),
             local: OnceLock::new(),
@@ -194,6 +196,11 @@ impl Board {
         self.standing.store(Arc::new(standing));
     }
 
+    /// Why what is in service is in doubt from now on; none where it is not.
+    pub(super) fn doubt(&self, why: Option<Arc<String>>) {
+        self.doubt.store(why);
+    }
+
     pub(super) fn service(&self) -> Option<Arc<InService>> {
         self.service.load_full()
     }
@@ -215,7 +222,7 @@ impl Board {
         let shadow = "role = \"shadow\": it compares, and answers nobody";
         match self.is_shadow {
             true => Some(shadow.to_owned()),
-            false => self.standing().passive.clone(),
+            false => self.out_of_service(),
         }
     }
 
@@ -246,10 +253,13 @@ impl Board {
             let why = why.map_or_else(String::new, |failure| format!(": {}", failure.what));
             return Err(format!("{what}{why}"));
         }
-        match &self.standing().passive {
-            Some(why) => Err(why.clone()),
-            None => Ok(()),
-        }
+        self.out_of_service().map_or(Ok(()), Err)
+    }
+
+    /// Why requests are not answered though there is a snapshot.
+    fn out_of_service(&self) -> Option<String> {
+        let doubt = self.doubt.load_full().map(|why| why.to_string());
+        doubt.or_else(|| self.standing().passive.clone())
     }
 
     /// Ports that wait for what they are attached to, and why.

@@ -36,9 +36,9 @@ pub(super) struct Due {
 impl Server<'_> {
     /// Where changes are told.
     pub(super) fn changes(&self) -> Receiver<Change> {
-        self.beside
-            .as_ref()
-            .map_or_else(never, |beside| beside.changes.clone())
+        let beside = self.beside.as_ref().map(|beside| &beside.changes);
+        let changes = beside.or(self.vigil.as_ref());
+        changes.map_or_else(never, Receiver::clone)
     }
 
     /// How long the main thread may wait for something to happen.
@@ -57,7 +57,7 @@ impl Server<'_> {
     /// The sources are to be read soon.
     pub(super) fn note(&mut self, change: &Change) {
         let settle = match change {
-            Change::Invalid(_) => Duration::ZERO,
+            Change::Invalid(_) | Change::Differs | Change::Agrees => Duration::ZERO,
             Change::Trap(_) | Change::Programmed | Change::Returned => self.settle_time(),
         };
         let now = Instant::now();
@@ -101,8 +101,9 @@ impl Server<'_> {
         if self.last_failure != failure {
             super::say("reload failed");
         }
-        if self.due.is_none() && self.live.is_some() {
-            // OpenSM may have been in the middle of it.
+        if self.due.is_none() && self.live.is_some() && !self.differs {
+            // OpenSM may have been in the middle of it. Where it answers otherwise, the vigil says
+            // when it does not any more.
             let at = Instant::now() + RETRY;
             self.due = Some(Due {
                 at,
@@ -131,8 +132,16 @@ impl Server<'_> {
             && self.tried == Some(Fingerprint::of(self.config))
     }
 
+    /// Whether files that a compilation of a running SA's fabric reads are others than at the last
+    /// attempt. They are looked at whether they are watched or not: nothing of them is published that
+    /// the SA does not agree with.
+    pub(super) fn files_beside_changed(&self) -> bool {
+        self.live.is_some() && self.tried != Some(Fingerprint::of(self.config))
+    }
+
     /// What operators see of the OpenSM beside.
     pub(super) fn write_up(&self) {
+        self.doubts.hold(self.is_held());
         let Some(beside) = &self.beside else {
             return;
         };

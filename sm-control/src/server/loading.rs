@@ -9,7 +9,7 @@ use super::opensm::Beside;
 use super::sources::{self, Fingerprint};
 use super::{Server, UNSETTLED};
 use crate::config::{Config, Source};
-use crate::live::LiveSource;
+use crate::live::{Difference, LiveSource};
 use crate::logging::REPORT;
 use crate::pipeline::{self, Compiled, Inputs, PipelineError, When};
 
@@ -37,8 +37,13 @@ impl Server<'_> {
             return self.load_copy(when, cause);
         }
         let generation = self.beside.as_ref().map(Beside::generation);
-        match self.compile_settled(when) {
+        // What was refused is tried again, whatever looks as it did.
+        let when = if self.refused { When::Always } else { when };
+        let outcome = self.compile_settled(when);
+        self.refused = outcome.is_err();
+        match outcome {
             Ok(compiled) => {
+                self.differ(&[]);
                 match compiled {
                     Some(compiled) => self.take(compiled, cause),
                     None => self.confirm(cause),
@@ -50,10 +55,21 @@ impl Server<'_> {
                 true
             }
             Err(failure) => {
-                self.report_failure(&failure, cause);
+                match &failure {
+                    Some(PipelineError::Differs(differences)) => self.differ(differences),
+                    _ => self.differ(&[]),
+                }
+                let words = failure.map_or_else(|| UNSETTLED.to_owned(), |it| it.to_string());
+                self.report_failure(&words, cause);
                 false
             }
         }
+    }
+
+    /// Paths for which the SA does not agree with what was read.
+    fn differ(&mut self, differences: &[Difference]) {
+        self.differs = !differences.is_empty();
+        self.doubts.refused(differences);
     }
 
     /// False while there is nothing to read the fabric from.
@@ -65,8 +81,9 @@ impl Server<'_> {
         }
     }
 
-    /// Compiles sources that lie still. None where nothing changed. Errors: in words.
-    fn compile_settled(&mut self, when: When) -> Result<Option<Compiled>, String> {
+    /// Compiles sources that lie still. None where nothing changed. Errors: why not; none where they
+    /// do not lie still.
+    fn compile_settled(&mut self, when: When) -> Result<Option<Compiled>, Option<PipelineError>> {
         let mut live = self.live.take();
         let seen = Fingerprint::of(self.config);
         let is_as_before = self.tried.as_ref() == Some(&seen);
@@ -80,10 +97,7 @@ impl Server<'_> {
         self.live = live;
         let (tried, compiled) = settled.unzip();
         self.tried = tried;
-        compiled.map_or_else(
-            || Err(UNSETTLED.to_owned()),
-            |compiled| compiled.map_err(|failure| failure.to_string()),
-        )
+        compiled.map_or(Err(None), |compiled| compiled.map_err(Some))
     }
 
     fn compile(

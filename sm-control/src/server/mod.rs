@@ -28,6 +28,7 @@ mod shadow;
 mod signals;
 mod slow_lane;
 mod sources;
+mod vigil;
 
 use core::sync::atomic::{AtomicBool, Ordering};
 use std::io::Write;
@@ -64,6 +65,7 @@ pub use ring::RingSectionError;
 use rollback::Past;
 use shadow::Shadow;
 use sources::Fingerprint;
+use vigil::Doubts;
 
 /// How often the main thread frees old snapshots and, until the sources were read once, looks
 /// whether they changed.
@@ -275,6 +277,14 @@ struct Server<'a> {
     /// What they order.
     commands: Receiver<Command>,
     past: Past,
+    /// The last load failed: it is tried again whatever looks as it did.
+    refused: bool,
+    /// For what the SA answered.
+    differs: bool,
+    /// Whether the SM goes by what is in service.
+    doubts: Arc<Doubts>,
+    /// What is said of that, where no OpenSM is beside.
+    vigil: Option<Receiver<opensm::Change>>,
 }
 
 impl<'a> Server<'a> {
@@ -284,7 +294,8 @@ impl<'a> Server<'a> {
         let (punted, sender) = punt_queue(config.workers.punt_queue);
         let (mut workers, mut counts, mut replies) = (Vec::new(), Vec::new(), Vec::new());
         let (mut gates, mut rings) = (Vec::new(), Vec::new());
-        let beside = opensm::start(config)?;
+        let doubts = Arc::<Doubts>::default();
+        let beside = opensm::start(config, &doubts)?;
         let mut placement = placement::Placement::new(config);
         placement.complain(&config.ports);
         // A shadow asks there, and answers nobody.
@@ -310,6 +321,7 @@ impl<'a> Server<'a> {
                 limits: config.overload.limits(),
                 role: config.sa.role,
                 gate: beside.as_ref().and_then(|beside| beside.gate_of(section)),
+                muted: doubts.muted(),
             };
             let attached = attach::attach(section, seat, &mut placement)?;
             workers.push(attached.worker);
@@ -328,6 +340,7 @@ impl<'a> Server<'a> {
             punted,
             reader,
             newest: Arc::clone(&state),
+            muted: doubts.muted(),
         };
         let owner = beside
             .as_ref()
@@ -344,8 +357,16 @@ impl<'a> Server<'a> {
         let origin = reading::InService {
             readings: readings.clone(),
             state: Arc::clone(&state),
+            muted: doubts.muted(),
         };
         let local = local_service::start(config, reader, origin, &board)?;
+        let ground = vigil::Ground {
+            reader: publisher.reader().ok_or(ServerError::TooManyPorts)?,
+            newest: Arc::clone(&state),
+            board: Arc::clone(&board),
+            doubts: Arc::clone(&doubts),
+        };
+        let vigil = vigil::start(config, beside.as_ref(), ground)?;
         Ok(Self {
             config,
             publisher,
@@ -373,6 +394,10 @@ impl<'a> Server<'a> {
             local,
             commands,
             past: Past::default(),
+            refused: false,
+            differs: false,
+            doubts,
+            vigil,
         })
     }
 
@@ -446,6 +471,8 @@ impl<'a> Server<'a> {
             self.load("retry");
         } else if self.loaded && !self.is_held() && self.policy_changed() {
             self.reload("the policy file changed");
+        } else if self.loaded && !self.is_held() && self.files_beside_changed() {
+            self.reload("files of the SM changed");
         }
         self.follow_changes();
         self.write_up();
@@ -484,6 +511,7 @@ impl<'a> Server<'a> {
             local.log();
         }
         self.stop.store(true, Ordering::Relaxed);
+        self.doubts.stop();
         if let Some(beside) = &mut self.beside {
             beside.withdraw();
         }

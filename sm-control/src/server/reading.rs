@@ -1,5 +1,6 @@
 //! When what is in service was read from its sources.
 
+use core::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -37,11 +38,14 @@ impl Readings {
 pub(super) struct InService {
     pub(super) readings: Readings,
     pub(super) state: Arc<StateInService>,
+    /// It is in doubt.
+    pub(super) muted: Arc<AtomicBool>,
 }
 
 impl Origin for InService {
     fn read_at(&self, epoch: u64) -> Option<Instant> {
-        self.readings.of(epoch)
+        let is_in_doubt = self.muted.load(Ordering::SeqCst);
+        self.readings.of(epoch).filter(|_| !is_in_doubt)
     }
 
     fn parts(&self, epoch: u64) -> Option<Arc<Parts>> {

@@ -26,6 +26,7 @@ use tracing::{debug, error, info};
 
 use self::standing::{Order, Seen, Standing};
 use super::ServerError;
+use super::vigil::Doubts;
 use crate::config::{Config, OpenSmSection, PortSection};
 use crate::request;
 
@@ -57,6 +58,10 @@ pub(super) enum Change {
     Programmed,
     /// Another OpenSM has taken over on this port, and has done its first sweep.
     Returned,
+    /// The SM answers otherwise than what is in service.
+    Differs,
+    /// The SM answers as what was refused for its answers.
+    Agrees,
 }
 
 impl fmt::Display for Change {
@@ -66,6 +71,8 @@ impl fmt::Display for Change {
             Self::Trap(number) => write!(f, "OpenSM reports trap {number}"),
             Self::Programmed => f.write_str("OpenSM has programmed the fabric"),
             Self::Returned => f.write_str("OpenSM was started again"),
+            Self::Differs => f.write_str("the SM answers otherwise than the snapshot in service"),
+            Self::Agrees => f.write_str("the SM answers as the sources say"),
         }
     }
 }
@@ -74,8 +81,11 @@ impl fmt::Display for Change {
 pub(super) struct Beside {
     pub(super) link: Arc<Link>,
     pub(super) changes: Receiver<Change>,
+    /// What comes out there.
+    pub(super) teller: Sender<Change>,
     gate: Arc<Gate>,
     device: Option<String>,
+    doubts: Arc<Doubts>,
     shared: Arc<Shared>,
     watch: Option<JoinHandle<()>>,
     connection: Option<JoinHandle<()>>,
@@ -107,7 +117,7 @@ impl Shared {
 }
 
 /// Starts connecting, where the configuration names an OpenSM. Errors: [`ServerError::Os`].
-pub(super) fn start(config: &Config) -> Result<Option<Beside>, ServerError> {
+pub(super) fn start(config: &Config, doubts: &Arc<Doubts>) -> Result<Option<Beside>, ServerError> {
     let Some(section) = &config.opensm else {
         return Ok(None);
     };
@@ -115,11 +125,15 @@ pub(super) fn start(config: &Config) -> Result<Option<Beside>, ServerError> {
         PortSection::Umad { device, .. } => device.clone(),
         _ => None,
     });
-    Beside::start(section, devices.into_iter().next()).map(Some)
+    Beside::start(section, devices.into_iter().next(), doubts).map(Some)
 }
 
 impl Beside {
-    fn start(section: &OpenSmSection, device: Option<String>) -> Result<Self, ServerError> {
+    fn start(
+        section: &OpenSmSection,
+        device: Option<String>,
+        doubts: &Arc<Doubts>,
+    ) -> Result<Self, ServerError> {
         let (link, heard) = Link::new(&section.socket);
         let (link, gate) = (Arc::new(link), Arc::new(Gate::shut()));
         let shared = Arc::new(Shared::default());
@@ -129,7 +143,8 @@ impl Beside {
             gate: Arc::clone(&gate),
             shared: Arc::clone(&shared),
             device: device.clone(),
-            changes: sender,
+            changes: sender.clone(),
+            doubts: Arc::clone(doubts),
             heard,
             standing: Standing::new(section.grace()),
             started: Instant::now(),
@@ -145,7 +160,9 @@ impl Beside {
             link,
             gate,
             device,
+            doubts: Arc::clone(doubts),
             changes,
+            teller: sender,
             shared,
         })
     }
@@ -207,6 +224,9 @@ impl Beside {
     fn describe(&self) -> &'static str {
         match (self.is_master(), self.gate.is_open()) {
             (true, true) => "answering beside the master",
+            (true, false) if self.doubts.is_in_doubt() => {
+                "OpenSM is the master, and answers otherwise than the snapshot"
+            }
             (true, false) => "OpenSM is the master; the fabric is being read",
             (false, _) => "passive: OpenSM here is not the master, or away",
         }
@@ -248,6 +268,7 @@ struct Watch {
     /// As configured; else the one that OpenSM says.
     device: Option<String>,
     changes: Sender<Change>,
+    doubts: Arc<Doubts>,
     heard: Receiver<Heard>,
     standing: Standing,
     started: Instant,
@@ -304,6 +325,7 @@ impl Watch {
             published: self.shared.published.load(Ordering::SeqCst).checked_sub(1),
             is_open: self.gate.is_open(),
             is_held: self.gate.is_held(),
+            is_in_doubt: self.doubts.is_in_doubt(),
         }
     }
 
@@ -363,7 +385,10 @@ impl Watch {
         while let Some(heard) = next {
             match heard {
                 Heard::Reads => return,
-                Heard::Programmed => self.say(Change::Programmed),
+                Heard::Programmed => {
+                    self.doubts.nudge();
+                    self.say(Change::Programmed);
+                }
                 Heard::Report(report) => {
                     let (trap, response) = subscription::receive(&report);
                     self.link.tell(&Frame::Tell(response));

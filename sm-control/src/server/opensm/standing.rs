@@ -31,6 +31,8 @@ pub(super) struct Seen {
     pub(super) is_open: bool,
     /// A port holds the methods.
     pub(super) is_held: bool,
+    /// OpenSM answers otherwise than what was published.
+    pub(super) is_in_doubt: bool,
 }
 
 /// What is to be done.
@@ -89,7 +91,9 @@ impl Standing {
         self.was_master = reason.is_none();
         let is_published = seen.published == Some(self.generation);
         let being_read = (!is_published).then_some("the fabric is being read");
-        let reason = reason.or(being_read);
+        let in_doubt = "OpenSM answers otherwise than the snapshot";
+        let in_doubt = seen.is_in_doubt.then_some(in_doubt);
+        let reason = reason.or(being_read).or(in_doubt);
         self.move_gate(seen, reason, now, &mut orders);
         orders
     }
@@ -185,6 +189,7 @@ mod tests {
             published: None,
             is_open: false,
             is_held: false,
+            is_in_doubt: false,
         }
     }
 
@@ -248,6 +253,20 @@ mod tests {
         seen.lids = Some((4, 4));
         let became = Order::Invalidate("OpenSM on this port became the master");
         assert_eq!(standing.judge(&seen, seconds(3)), [became]);
+    }
+
+    #[test]
+    fn what_is_in_doubt_is_not_answered_from() {
+        let (mut standing, mut seen) = serving();
+        seen.is_in_doubt = true;
+        let doubt = Order::Shut("OpenSM answers otherwise than the snapshot");
+        assert_eq!(standing.judge(&seen, seconds(2)), [doubt]);
+        (seen.is_open, seen.is_held) = (false, false);
+        assert_eq!(standing.judge(&seen, seconds(2)), [Order::TakeBack]);
+        seen.opensm = opensm(Reads::Held);
+        assert_eq!(standing.judge(&seen, seconds(3)), []);
+        seen.is_in_doubt = false;
+        assert_eq!(standing.judge(&seen, seconds(4)), [Order::GiveFree]);
     }
 
     #[test]

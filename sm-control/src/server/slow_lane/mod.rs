@@ -80,6 +80,8 @@ pub(super) struct Supply {
     pub(super) reader: Reader,
     /// The newest state of the fabric, of which the snapshot may not be in service yet.
     pub(super) newest: Arc<StateInService>,
+    /// Nobody is answered.
+    pub(super) muted: Arc<AtomicBool>,
 }
 
 pub(super) struct SlowLane {
@@ -87,6 +89,8 @@ pub(super) struct SlowLane {
     reader: Reader,
     /// The newest state of the fabric, of which the snapshot may not be in service yet.
     newest: Arc<StateInService>,
+    /// Nobody is answered.
+    muted: Arc<AtomicBool>,
     /// The state that the last snapshot was compiled from.
     state: Option<Arc<State>>,
     ports: Vec<Port>,
@@ -114,6 +118,7 @@ impl SlowLane {
             punted: supply.punted,
             reader: supply.reader,
             newest: supply.newest,
+            muted: supply.muted,
             state: None,
             ports: replies.into_iter().map(Port::new).collect(),
             started: Instant::now(),
@@ -227,7 +232,9 @@ impl SlowLane {
             owner.ask(*at, request, now);
             return;
         }
-        let Some(published) = self.reader.refresh_shared() else {
+        let is_muted = self.muted.load(Ordering::SeqCst);
+        let published = self.reader.refresh_shared().filter(|_| !is_muted);
+        let Some(published) = published else {
             return;
         };
         let sources = Sources {
