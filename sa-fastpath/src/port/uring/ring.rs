@@ -226,15 +226,17 @@ impl Ring {
         self.results.iter().take(count).filter(pending).count()
     }
 
-    /// Takes the completions that are there.
-    fn collect(&mut self) {
+    /// Takes the completions that are there. Gives how many.
+    fn collect(&mut self) -> usize {
         let Self {
             ring,
             poll,
             results,
             ..
         } = self;
+        let mut taken = 0;
         for event in ring.completion() {
+            taken += 1;
             match event.user_data() {
                 POLL => {
                     poll.readable = true;
@@ -249,6 +251,7 @@ impl Ring {
                 }
             }
         }
+        taken
     }
 
     /// # Safety
@@ -264,23 +267,56 @@ impl Ring {
         })
     }
 
-    /// Hands the queue to the kernel and waits for `want` completions.
-    fn enter(&self, want: usize) -> Result<(), PortError> {
-        loop {
-            match self.ring.submit_and_wait(want) {
-                Ok(_) => return Ok(()),
-                Err(cause) => match cause.raw_os_error() {
-                    Some(libc::EINTR | libc::EAGAIN | libc::EBUSY) => {}
-                    errno => {
-                        return Err(PortError::Os {
-                            what: "entering io_uring",
-                            errno: errno.unwrap_or(0),
-                        });
-                    }
-                },
-            }
+    /// Hands the queue to the kernel and waits for `want` completions, or until some were taken
+    /// because there was no room for more. Errors: [`enter`]'s.
+    fn enter(&mut self, want: usize) -> Result<(), PortError> {
+        enter(self, want)
+    }
+}
+
+/// What [`enter`] needs of a ring.
+trait Kernel {
+    /// `io_uring_enter`. Errors: the system's.
+    fn submit(&mut self, want: usize) -> io::Result<usize>;
+
+    /// Takes the completions that are there. Gives how many.
+    fn collect(&mut self) -> usize;
+}
+
+impl Kernel for Ring {
+    fn submit(&mut self, want: usize) -> io::Result<usize> {
+        self.ring.submit_and_wait(want)
+    }
+
+    fn collect(&mut self) -> usize {
+        Self::collect(self)
+    }
+}
+
+/// Hands the queue over. Where the kernel says that completions must be taken first, or that it has
+/// no memory now, they are: it would say the same for ever otherwise. The caller then looks anew
+/// whether it still waits for any. Errors: the ring is broken, or stays busy with nothing to take.
+fn enter(ring: &mut impl Kernel, want: usize) -> Result<(), PortError> {
+    let failed = |errno| PortError::Os {
+        what: "entering io_uring",
+        errno,
+    };
+    for _ in 0..TRIES {
+        let cause = match ring.submit(want) {
+            Ok(_) => return Ok(()),
+            Err(cause) => cause.raw_os_error().unwrap_or(0),
+        };
+        match cause {
+            libc::EINTR => {}
+            libc::EAGAIN | libc::EBUSY => match ring.collect() {
+                0 => std::thread::yield_now(),
+                _ if want > 0 => return Ok(()),
+                _ => {}
+            },
+            errno => return Err(failed(errno)),
         }
     }
+    Err(failed(libc::EBUSY))
 }
 
 /// A ring that knows files and slots. Errors: the operating system's.
@@ -358,11 +394,14 @@ const ALL_SLOTS: u16 = 0;
 const SLEEPS_AFTER: u32 = 1000;
 /// Between two wake-ups of the kernel's thread.
 const LOOKS: u32 = 256;
+/// A kernel that is busy for longer is not going to take anything.
+const TRIES: u32 = 100_000;
 
 #[cfg(test)]
 mod tests {
     use std::fs::File;
     use std::io::Write;
+    use std::time::{Duration, Instant};
 
     use super::*;
 
@@ -370,6 +409,77 @@ mod tests {
     fn parked_reads_are_called_back_and_later_data_is_noticed() {
         notices_later_data(Submit::Worker);
         notices_later_data(Submit::Kernel);
+    }
+
+    const PATIENCE: Duration = Duration::from_secs(10);
+
+    /// A kernel whose completion queue is full: it takes nothing before something is taken out.
+    struct Full {
+        completions: usize,
+        room: usize,
+        submitted: bool,
+        errno: i32,
+        interrupted: u32,
+    }
+
+    impl Full {
+        fn of(completions: usize, errno: i32) -> Self {
+            Self {
+                completions,
+                room: 4,
+                submitted: false,
+                errno,
+                interrupted: 2,
+            }
+        }
+    }
+
+    impl Kernel for Full {
+        fn submit(&mut self, want: usize) -> io::Result<usize> {
+            if self.interrupted > 0 {
+                self.interrupted -= 1;
+                return Err(io::Error::from_raw_os_error(libc::EINTR));
+            }
+            if self.completions >= self.room || self.errno == libc::ENXIO {
+                return Err(io::Error::from_raw_os_error(self.errno));
+            }
+            assert!(want <= self.completions + 1, "it would wait for ever");
+            self.submitted = true;
+            Ok(1)
+        }
+
+        fn collect(&mut self) -> usize {
+            core::mem::take(&mut self.completions)
+        }
+    }
+
+    #[test]
+    fn a_busy_kernel_is_not_asked_again_before_its_completions_were_taken() {
+        for errno in [libc::EBUSY, libc::EAGAIN] {
+            // What only submits has submitted then.
+            let mut full = Full::of(4, errno);
+            enter(&mut full, 0).unwrap();
+            assert!(full.submitted && full.completions == 0);
+            // What waits must see first whether it has what it waited for.
+            let mut full = Full::of(4, errno);
+            enter(&mut full, 1).unwrap();
+            assert!(!full.submitted && full.completions == 0);
+            enter(&mut full, 1).unwrap();
+            assert!(full.submitted);
+            // Busy with nothing to take: an end, in place of a worker that never stops.
+            let mut stuck = Full::of(0, errno);
+            stuck.room = 0;
+            let said = enter(&mut stuck, 1).unwrap_err().to_string();
+            assert!(said.contains("entering io_uring"), "{said}");
+        }
+        let broken = enter(&mut Full::of(0, libc::ENXIO), 0);
+        assert!(matches!(
+            broken,
+            Err(PortError::Os {
+                errno: libc::ENXIO,
+                ..
+            })
+        ));
     }
 
     /// A kernel that parks reads instead of failing them.
@@ -388,11 +498,11 @@ mod tests {
             ring.read(4).unwrap();
             assert!((0..4).all(|at| ring.result(at) < 0), "nothing was there");
             far.write_all(&[round; 320]).unwrap();
-            let noticed = (0..1000).any(|_| {
+            let begun = Instant::now();
+            while !ring.is_readable().unwrap() {
+                assert!(begun.elapsed() < PATIENCE, "round {round}");
                 std::thread::yield_now();
-                ring.is_readable().unwrap()
-            });
-            assert!(noticed, "round {round}");
+            }
             ring.read(4).unwrap();
             let got: Vec<usize> = (0..4).filter(|at| ring.result(*at) == 320).collect();
             assert_eq!(got.len(), 1);
