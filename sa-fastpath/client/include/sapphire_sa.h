@@ -5,6 +5,12 @@
  *
  * A client belongs to one thread at a time. No call but sa_client_connect, sa_client_reconnect,
  * sa_client_check and those that wait makes a system call.
+ *
+ * A client belongs to the process that connected. In a child after fork() its calls fail with
+ * SA_ERROR_FORKED; claim and replies give null, and publish and release do nothing. Neither a call
+ * nor the end of the child disturbs the parent. There, sa_client_reconnect gets a ring for the child,
+ * and sa_client_close frees what the child has of it. Slots that the parent claimed or looked at
+ * before are not there in the child: it must not touch them.
  */
 #ifndef SAPPHIRE_SA_H
 #define SAPPHIRE_SA_H
@@ -27,6 +33,7 @@ extern "C" {
 #define SA_ERROR_TIMED_OUT (-6) /* no answer in time */
 #define SA_ERROR_NO_REPLY (-7)  /* the SA gives no answer to such a request */
 #define SA_ERROR_ROOM (-8)      /* the answer is longer than the room for it */
+#define SA_ERROR_FORKED (-9)    /* a child of the process that connected: reconnect, or close */
 
 /* What became of the request in a slot. */
 #define SA_SLOT_REQUEST 0 /* nothing yet; what clients send */

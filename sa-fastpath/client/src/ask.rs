@@ -37,6 +37,9 @@ impl Client {
     /// Shape: 24 to 256 bytes, one MAD; the reply is 56 header bytes and all records, or a MAD.
     /// Errors: [`Error`].
     pub fn ask(&mut self, lid: u16, mad: &[u8]) -> Result<Vec<u8>, Error> {
+        if !self.home.is_here() {
+            return Err(Error::Forked);
+        }
         if self.produced > self.abandoned && self.in_flight() > 0 {
             return Err(Error::InFlight);
         }

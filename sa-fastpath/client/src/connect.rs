@@ -1,11 +1,12 @@
 //! How a ring is got from the daemon.
 
-use core::mem;
+use core::mem::{self, ManuallyDrop};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use super::home::Home;
 use super::late::LateReader;
 use super::layout::size_of_ring;
 use super::layout::{HELLO_SIZE, Hello, MAX_SLOTS, MIN_SLOTS, VERSION, WELCOME_MOST, Welcome};
@@ -44,15 +45,20 @@ impl Client {
             source,
         })?;
         let file = greet(&socket, path, options)?;
-        let memory = accepted(&file).map_err(|problem| Error::Memory {
+        let unusable = |problem| Error::Memory {
             path: path.into(),
             problem,
-        })?;
+        };
+        let memory = accepted(&file).map_err(unusable)?;
+        // From here on a failure unmaps it again, in this process.
+        let home = Home::new().and_then(|home| memory.keep_from_children().map(|()| home));
+        let home = home.map_err(|error| unusable(error.to_string()))?;
         Ok(Self {
             path: path.into(),
             options,
+            home,
             socket,
-            memory,
+            memory: ManuallyDrop::new(memory),
             produced: 0,
             consumed: 0,
             seen: 0,
@@ -63,7 +69,8 @@ impl Client {
     }
 
     /// Leaves, and connects again to whoever listens there now: after the daemon was started again.
-    /// What was in flight is lost. Errors: [`Error`]; the client is as before then.
+    /// What was in flight is lost. In a child that was forked this gets a ring of the child's own,
+    /// and the parent's stays the parent's. Errors: [`Error`]; the client is as before then.
     pub fn reconnect(&mut self) -> Result<(), Error> {
         let fresh = Self::connect_with(&self.path, self.options)?;
         let transaction = self.transaction;

@@ -57,6 +57,12 @@ pub enum Error {
     /// The daemon is gone, or done with this client; see [`super::Client::reconnect`].
     #[error("{0}; connect again")]
     Closed(WhyClosed),
+    /// This process was forked from the one that connected, whose ring it is.
+    #[error(
+        "this client belongs to the process that connected, and this is a child of it: reconnect to \
+         get a ring for this process"
+    )]
+    Forked,
     /// There are requests in the ring whose replies were not taken.
     #[error("requests of the batch calls are in flight; take their replies first")]
     InFlight,

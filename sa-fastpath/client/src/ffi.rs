@@ -50,6 +50,7 @@ const _: () = assert!(size_of::<SaPath>() == 120 && core::mem::offset_of!(SaPath
 
 const ARGUMENT: c_int = -5;
 const ROOM: c_int = -8;
+const FORKED: c_int = -9;
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sa_client_connect(
@@ -424,6 +425,7 @@ const fn code(error: &Error) -> c_int {
         Error::Length(_) => ARGUMENT,
         Error::TimedOut => -6,
         Error::NoReply | Error::NoRecord => -7,
+        Error::Forked => FORKED,
         Error::Status(status) => status.get() as c_int,
     }
 }

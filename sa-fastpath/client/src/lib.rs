@@ -13,6 +13,10 @@
 //! ```
 //!
 //! The daemon is trusted, as its answers are; it does not trust its clients.
+//!
+//! A client belongs to the process that connected. In a child that was forked its calls fail with
+//! [`Error::Forked`], those that cannot fail give nothing, and dropping it there does nothing to the
+//! parent's; [`Client::reconnect`] gets the child a ring of its own.
 
 #![deny(unsafe_code)]
 
@@ -20,12 +24,14 @@ mod ask;
 mod connect;
 mod error;
 mod ffi;
+mod home;
 mod late;
 pub mod layout;
 mod memory;
 mod packets;
 pub mod request;
 
+use core::mem::ManuallyDrop;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -37,6 +43,7 @@ pub use error::{Error, WhyClosed};
 pub use late::LateReply;
 pub use layout::{Slot, state};
 
+use home::Home;
 use late::LateReader;
 use layout::closed;
 use memory::Memory;
@@ -46,8 +53,10 @@ use memory::Memory;
 pub struct Client {
     path: PathBuf,
     options: Options,
+    home: Home,
     socket: OwnedFd,
-    memory: Memory,
+    /// Not there in children.
+    memory: ManuallyDrop<Memory>,
     produced: u64,
     consumed: u64,
     /// `served` as last read.
@@ -60,7 +69,7 @@ pub struct Client {
 
 impl Client {
     /// How many slots the ring has.
-    pub const fn slots(&self) -> u64 {
+    pub fn slots(&self) -> u64 {
         self.memory.slots()
     }
 
@@ -69,6 +78,9 @@ impl Client {
     #[inline]
     #[allow(unsafe_code)]
     pub fn claim(&mut self, wanted: usize) -> &mut [Slot] {
+        if !self.home.is_here() {
+            return &mut [];
+        }
         let free = self.slots() - self.in_flight();
         // SAFETY: positions in [produced, consumed + slots) are the client's, and `&mut self`
         // keeps them to this caller; the daemon is trusted to leave them alone.
@@ -86,6 +98,9 @@ impl Client {
     #[inline]
     pub fn publish(&mut self, count: usize) -> u64 {
         let first = self.produced;
+        if !self.home.is_here() {
+            return first;
+        }
         let free = self.slots() - self.in_flight();
         self.produced += free.min(count as u64);
         // Pairs with the daemon's `Acquire` load: it sees the requests.
@@ -99,6 +114,9 @@ impl Client {
     #[inline]
     #[allow(unsafe_code)]
     pub fn replies(&mut self) -> &[Slot] {
+        if !self.home.is_here() {
+            return &[];
+        }
         if self.seen == self.consumed {
             // Pairs with the daemon's `Release` store: this side sees the replies.
             let served = self.memory.header().served.0.load(Ordering::Acquire);
@@ -126,6 +144,9 @@ impl Client {
 
     /// The next reply that came apart from its slot, whole: those of [`state::LATER`].
     pub fn late_reply(&mut self) -> Option<LateReply> {
+        if !self.home.is_here() {
+            return None;
+        }
         self.late.next(&self.memory)
     }
 
@@ -135,9 +156,12 @@ impl Client {
         self.produced - self.consumed
     }
 
-    /// Errors: the daemon is gone, or done with this client. A system call: ask now and then, when
+    /// Errors: the daemon is gone, or done with this client; this is a child that was forked. A system call: ask now and then, when
     /// nothing comes back.
     pub fn check(&self) -> Result<(), Error> {
+        if !self.home.is_here() {
+            return Err(Error::Forked);
+        }
         match self.memory.header().closed.0.load(Ordering::Acquire) {
             closed::OPEN => {}
             why => return Err(Error::Closed(WhyClosed::from(why))),
@@ -147,5 +171,20 @@ impl Client {
             Ok(false) => Ok(()),
             Ok(true) | Err(_) => Err(Error::Closed(WhyClosed::Gone)),
         }
+    }
+}
+
+impl Drop for Client {
+    /// The parent's ring is left alone by its children; its own end ends it, whoever else has
+    /// inherited the socket.
+    #[allow(unsafe_code)]
+    fn drop(&mut self) {
+        if !self.home.is_here() {
+            return;
+        }
+        packets::shut(self.socket.as_fd());
+        // SAFETY: nothing uses it afterwards, here or in `drop` of the fields.
+        // WHY: a child has no such mapping, and must unmap nothing in its place.
+        unsafe { ManuallyDrop::drop(&mut self.memory) };
     }
 }

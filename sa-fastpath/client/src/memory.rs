@@ -68,6 +68,34 @@ impl Memory {
         }
     }
 
+    /// Leaves it out of children that are forked from now on: there this value must be forgotten,
+    /// not dropped. Errors: the system's.
+    pub(crate) fn keep_from_children(&self) -> io::Result<()> {
+        self.advise(0, libc::MADV_DONTFORK)
+    }
+
+    /// Gives the pages from `offset` on, a multiple of 4096, back to the system, whoever has them
+    /// mapped besides. What is there then is zeros, and whoever touches it has it on their account.
+    /// Errors: the system's.
+    pub(crate) fn give_back(&self, offset: usize) -> io::Result<()> {
+        self.advise(offset, libc::MADV_REMOVE)
+    }
+
+    /// Tells the kernel something about all of it from `offset` on, a multiple of 4096.
+    fn advise(&self, offset: usize, advice: libc::c_int) -> io::Result<()> {
+        let Some(size) = size_of_ring(self.slots).checked_sub(offset) else {
+            return Ok(());
+        };
+        // SAFETY: mapped; `offset` is inside, and no advice that is given here takes the mapping
+        // itself away from this process.
+        // WHY: std knows nothing of memory.
+        let done = unsafe { libc::madvise(self.base.add(offset).as_ptr().cast(), size, advice) };
+        match done {
+            0 => Ok(()),
+            _ => Err(io::Error::last_os_error()),
+        }
+    }
+
     /// How many slots it has.
     #[inline(always)]
     pub(crate) const fn slots(&self) -> u64 {

@@ -69,6 +69,13 @@ pub(crate) fn connect(socket: BorrowedFd<'_>, path: &Path) -> io::Result<()> {
     }
 }
 
+/// Ends a connection, also for those who have inherited the socket.
+pub(crate) fn shut(socket: BorrowedFd<'_>) {
+    // SAFETY: open-fd; no pointers. What fails has ended already.
+    // WHY: std ends only its own sockets.
+    unsafe { libc::shutdown(socket.as_raw_fd(), libc::SHUT_RDWR) };
+}
+
 /// Sends one packet, with a descriptor or none. Errors: WouldBlock, or the other side is gone.
 pub(crate) fn send(
     socket: BorrowedFd<'_>,
