@@ -105,6 +105,11 @@ impl Snapshot {
         &self.subnet
     }
 
+    /// LID of the port that the SM runs on, where it is known.
+    pub fn sm_lid(&self) -> Option<u16> {
+        (self.subnet.sm_lid != 0).then_some(self.subnet.sm_lid)
+    }
+
     /// Number of the change that made it.
     pub fn epoch(&self) -> u64 {
         self.subnet.epoch

@@ -68,6 +68,8 @@ pub struct Subnet {
     pub allow_both_pkeys: bool,
     /// What rates answers may have.
     pub rate_limit: RateLimit,
+    /// LID of the port that the SM runs on, where it is known; one of the ports has it.
+    pub sm_lid: Option<Lid>,
 }
 
 /// What rates answers may have. Source: OpenSM `osm_sa_path_record.c` (`pr_rcv_build_pr`).
@@ -119,6 +121,7 @@ impl Default for Subnet {
             sa_key: 1,
             allow_both_pkeys: false,
             rate_limit: RateLimit::Ports,
+            sm_lid: None,
         }
     }
 }

@@ -180,7 +180,11 @@ pub struct SubnetRecord {
     /// 1 when the ports have no say in it.
     pub rates_limited: u8,
     /// Zero.
-    pub reserved: [u8; 7],
+    pub zero: u8,
+    /// LID of the port that the SM runs on, 0 when it is not known.
+    pub sm_lid: u16,
+    /// Zero.
+    pub reserved: [u8; 4],
 }
 
 /// Ranks of rates, and 0 for none.

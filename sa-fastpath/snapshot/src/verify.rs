@@ -60,10 +60,17 @@ fn subnet(snapshot: &Snapshot) -> Checked {
     check(record.resp_time < 32, "subnet", "response time over 31")?;
     let is_rate = |code: &u8| *code == 0 || Rate::from_code(*code).is_ok();
     let rates = record.rates.iter().all(is_rate) && record.rates_limited <= 1;
+    check(rates, "subnet", "rates of answers")?;
+    let is_zero = record.zero == 0 && record.reserved == [0; 4];
+    check(is_zero, "subnet", "what must be zero is not")?;
+    let is_ports = |lid: u16| {
+        let port = snapshot.sections.lid_ports.get(usize::from(lid));
+        port.is_some_and(|port| *port != 0)
+    };
     check(
-        rates && record.reserved == [0; 7],
+        record.sm_lid == 0 || is_ports(record.sm_lid),
         "subnet",
-        "rates of answers",
+        "the SM's LID is no port's",
     )?;
     check(
         (2..=63).contains(&record.max_rate_code),

@@ -392,9 +392,9 @@ fn reload(mut bytes: Vec<u8>) -> Result<Snapshot, LoadError> {
 #[test]
 fn the_version_before_is_refused_by_name() {
     let mut bytes = indexed().1.as_bytes().to_vec();
-    bytes[16..20].copy_from_slice(&6u32.to_le_bytes());
+    bytes[16..20].copy_from_slice(&7u32.to_le_bytes());
     let error = reload(bytes).unwrap_err();
-    let says = "format version 6, this program reads 7; compile the snapshot again";
+    let says = "format version 7, this program reads 8; compile the snapshot again";
     assert_eq!(error.to_string(), says);
 }
 

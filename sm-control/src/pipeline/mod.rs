@@ -406,7 +406,7 @@ fn build_surveyed(
             engine: parts.routes.engine().to_string(),
             inputs: provenance,
         },
-        subnet: subnet_options(&parts.options),
+        subnet: rows::subnet(parts),
         ports: rows::port_rows(parts),
         partitions: parts.partitions.rows(),
         paths,

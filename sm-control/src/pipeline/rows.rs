@@ -2,7 +2,7 @@
 
 use routing::path_classes::port_edges;
 use sa_snapshot::model::{PortRow, Subnet};
-use sa_wire::SlVlMask;
+use sa_wire::{Lid, SlVlMask};
 
 use super::Parts;
 use crate::fabric::options::OpenSmOptions;
@@ -18,7 +18,23 @@ pub fn subnet_options(options: &OpenSmOptions) -> Subnet {
         sa_key: options.sa_key,
         allow_both_pkeys: options.allow_both_pkeys,
         rate_limit: options.rate_limit(),
+        sm_lid: None,
     }
+}
+
+/// The same with what the fabric says.
+pub(super) fn subnet(parts: &Parts) -> Subnet {
+    Subnet {
+        sm_lid: sm_lid(parts),
+        ..subnet_options(&parts.options)
+    }
+}
+
+/// Of the port that the SM runs on, where paths know that port.
+fn sm_lid(parts: &Parts) -> Option<Lid> {
+    let sm = parts.subnet.end_ports().get(parts.subnet.sm())?.lid;
+    let mut ports = parts.topology.end_ports.iter();
+    ports.any(|port| port.lid == sm).then_some(sm)
 }
 
 /// One row per end port. Shape: as the topology's end ports.

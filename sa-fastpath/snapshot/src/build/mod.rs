@@ -6,7 +6,7 @@ mod file;
 mod index;
 mod policy;
 
-use sa_wire::{NodeType, RateRank, SlVlMask};
+use sa_wire::{Lid, NodeType, RateRank, SlVlMask};
 use zerocopy::{Immutable, IntoBytes};
 
 use crate::error::BuildError;
@@ -348,7 +348,9 @@ impl<'a> Builder<'a> {
             rows,
             rates: rates(options.rate_limit),
             rates_limited: u8::from(options.rate_limit != RateLimit::Ports),
-            reserved: [0; 7],
+            zero: 0,
+            sm_lid: options.sm_lid.map_or(0, Lid::get),
+            reserved: [0; 4],
         };
         self.put(SectionId::Subnet, &[record]);
     }
