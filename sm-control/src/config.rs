@@ -283,6 +283,14 @@ pub struct RingSection {
     /// Clients at a time.
     #[serde(default = "ring_clients", deserialize_with = "clients")]
     pub clients: u16,
+    /// The most of one user, but for root and the daemon's own; absent: as many as are left for
+    /// others.
+    #[serde(default, deserialize_with = "clients_per_user")]
+    pub clients_per_user: Option<u16>,
+    /// Late replies that all users together may leave unread, and as much again for root and the
+    /// daemon's user. Units: MiB.
+    #[serde(default = "ring_late", deserialize_with = "late_mib")]
+    pub late_mib: u16,
     /// LID that requests come from that do not say it, or may not; absent: the SM's.
     #[serde(default, deserialize_with = "some_lid")]
     pub lid: Option<u16>,
@@ -571,6 +579,23 @@ const fn ring_clients() -> u16 {
     64
 }
 
+const fn ring_late() -> u16 {
+    32
+}
+
+fn clients_per_user<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u16>, D::Error> {
+    clients(from).map(Some)
+}
+
+fn late_mib<'de, D: Deserializer<'de>>(from: D) -> Result<u16, D::Error> {
+    let number = u16::deserialize(from)?;
+    let found = Unexpected::Unsigned(number.into());
+    (1..=4096)
+        .contains(&number)
+        .then_some(number)
+        .ok_or_else(|| D::Error::invalid_value(found, &"1 to 4096 MiB"))
+}
+
 fn slots<'de, D: Deserializer<'de>>(from: D) -> Result<u32, D::Error> {
     let number = u32::deserialize(from)?;
     let expected = "2 to 65536 slots";
@@ -838,6 +863,9 @@ mod tests {
             ("mode = 660", "expected a string"),
             ("slots = 1", "2 to 65536 slots"),
             ("clients = 0", "1 to 1024 clients"),
+            ("clients_per_user = 0", "1 to 1024 clients"),
+            ("late_mib = 0", "1 to 4096 MiB"),
+            ("late_mib = 4097", "1 to 4096 MiB"),
             ("lid = 0", "the LID of a port"),
             ("sloots = 1", "unknown field `sloots`"),
         ] {

@@ -34,6 +34,7 @@ fn main() -> ExitCode {
 fn run(arguments: &Arguments, config: &Config) -> Result<(), Box<dyn std::error::Error>> {
     if arguments.check {
         let remarks = server::check_workers(config)?;
+        server::check_descriptors(config)?;
         server::check_rings(config)?;
         server::check_control(config)?;
         let (warnings, summary) = server::check_sources(config)?;

@@ -85,6 +85,12 @@ pub trait ReplyPort: Send {
     /// More than 256 bytes need a transport that segments (see [`ReplyPort::can_segment`]).
     fn reply(&mut self, request: &Slot, reply: &[u8]) -> Result<(), PortError>;
 
+    /// False where nobody waits for the answer any more: the request need not be looked at.
+    fn is_wanted(&self, request: &Slot) -> bool {
+        let _ = request;
+        true
+    }
+
     /// True when replies of more than 256 bytes can be sent.
     fn can_segment(&self) -> bool;
 

@@ -17,9 +17,12 @@
 
 mod keeper;
 mod late;
+mod place;
 mod rings;
 mod serve;
+mod shares;
 mod socket;
+mod spool;
 
 // What both sides of a ring between processes are made of; the client's crate has it, which knows
 // nothing of this one.
@@ -40,9 +43,11 @@ use sa_wire::umad::{MAD_SIZE, Slot};
 
 use super::{BATCH, MadPort, PortError, ReplyPort, Verdict};
 
-pub use self::keeper::{Event, Keeper, Parting, Peer};
+pub use self::keeper::{Event, Keeper, Parting, Peer, descriptors};
 pub use self::late::LateReplies;
+pub use self::place::check_place;
 pub use self::rings::ClientRings;
+pub(crate) use self::rings::place_of;
 pub use self::serve::{Opened, OwnLid, RingOptions, open};
 pub use self::socket::{RingError, group_id};
 

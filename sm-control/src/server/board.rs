@@ -51,6 +51,8 @@ pub(super) struct PortRow {
     pub(super) stats: Arc<WorkerStats>,
     ledger: Arc<Ledger>,
     is_served: AtomicBool,
+    /// Why some of those who ask there get no answer; none: all do.
+    muted: ArcSwapOption<String>,
 }
 
 /// What happened since the start.
@@ -176,6 +178,18 @@ impl Board {
         }
     }
 
+    /// Why some who ask at a port get no answer from the snapshot in service; none: all do.
+    pub(super) fn mute(&self, port: usize, why: Option<String>) {
+        if let Some(port) = self.ports.get(port) {
+            port.muted.store(why.map(Arc::new));
+        }
+    }
+
+    /// Why some requests get no answer, though there is a snapshot.
+    pub(super) fn muted(&self) -> Option<Arc<String>> {
+        self.ports.iter().find_map(|port| port.muted.load_full())
+    }
+
     /// This host's kernel is answered from now on.
     pub(super) fn serves_the_kernel(&self, local: Local) {
         let _ = self.local.set(local);
@@ -252,6 +266,9 @@ impl Board {
             let why = self.failure();
             let why = why.map_or_else(String::new, |failure| format!(": {}", failure.what));
             return Err(format!("{what}{why}"));
+        }
+        if let Some(why) = self.muted() {
+            return Err((*why).clone());
         }
         self.out_of_service().map_or(Ok(()), Err)
     }
@@ -332,5 +349,6 @@ fn row(section: &PortSection, (stats, ledger): (Arc<WorkerStats>, Arc<Ledger>)) 
         stats,
         ledger,
         is_served: AtomicBool::new(true),
+        muted: ArcSwapOption::empty(),
     }
 }

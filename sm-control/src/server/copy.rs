@@ -7,6 +7,7 @@ use sa_snapshot::Snapshot;
 use tracing::info;
 
 use super::Server;
+use super::ring;
 use super::sources::{self, Fingerprint};
 use crate::config::Config;
 use crate::intake::{self, Intake, Kind};
@@ -89,9 +90,11 @@ fn trusted(about: &Metadata) -> Result<(), String> {
     Ok(())
 }
 
-/// What a file holds, for `--check`. Errors: as [`read`].
+/// What a file holds, for `--check`. Errors: as [`read`]; clients of rings get no answer from it.
 pub(super) fn check(config: &Config) -> Result<String, String> {
-    read(config).map(|snapshot| summary(&snapshot.info()))
+    let snapshot = read(config)?;
+    ring::check_answers(config, &snapshot)?;
+    Ok(summary(&snapshot.info()))
 }
 
 fn summary(info: &sa_snapshot::SnapshotInfo) -> String {

@@ -26,7 +26,7 @@ use super::metrics::Metrics;
 use crate::config::HttpSection;
 
 /// Connections at a time; the oldest go for newer ones.
-const CONNECTIONS: usize = 128;
+pub(super) const CONNECTIONS: usize = 128;
 
 /// How long the head of a request may take.
 const HEAD: Duration = Duration::from_secs(5);

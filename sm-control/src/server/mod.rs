@@ -11,6 +11,7 @@ mod changes;
 mod control;
 mod copy;
 mod counters;
+mod descriptors;
 mod http;
 mod ledger;
 mod loading;
@@ -39,7 +40,7 @@ use std::time::{Duration, Instant};
 use arc_swap::{ArcSwap, ArcSwapOption};
 use crossbeam_channel::Receiver;
 use sa_fastpath::publish::{EpochId, Publisher};
-use sa_fastpath::punt::punt_queue;
+use sa_fastpath::punt::{Requesters, punt_queue_of};
 use sa_fastpath::sampling::Sampling;
 use sa_fastpath::stats::WorkerStats;
 use sa_wire::Guid;
@@ -47,7 +48,7 @@ use signal_hook::consts::{SIGHUP, SIGUSR1};
 use thiserror::Error;
 use tracing::{error, info, warn};
 
-use crate::config::{Config, Role, Source};
+use crate::config::{Config, PortSection, Role, Source};
 use crate::live::{AskError, LiveError, LiveSource};
 use crate::pipeline::{self, Compiled, Inputs, Parts, PipelineError};
 use crate::sa_db::{JournalError, Now, SaDatabase};
@@ -105,6 +106,9 @@ pub enum ServerError {
     /// Operators cannot be served.
     #[error("{0}")]
     Admin(String),
+    /// This process may not have as many file descriptors as it may need.
+    #[error("{0}")]
+    Descriptors(String),
     /// This host's kernel cannot be served.
     #[error("[local_service]: {0}")]
     LocalService(String),
@@ -127,6 +131,7 @@ pub fn check_sources(config: &Config) -> Result<(Vec<String>, String), CheckErro
         }
         Source::Files | Source::Sa => {
             let compiled = check(config)?;
+            ring::check_answers(config, &compiled.snapshot).map_err(CheckError::Words)?;
             let summary = compiled.summary();
             (compiled.warnings, summary)
         }
@@ -194,6 +199,12 @@ pub fn check_control(config: &Config) -> Result<(), ServerError> {
     section
         .map_or(Ok(()), control::check)
         .map_err(ServerError::Admin)
+}
+
+/// Whether this process may have as many file descriptors as it may need. Errors:
+/// [`ServerError::Descriptors`].
+pub fn check_descriptors(config: &Config) -> Result<(), ServerError> {
+    descriptors::check(config).map_err(ServerError::Descriptors)
 }
 
 /// Runs until SIGTERM or SIGINT. Errors: [`ServerError`]; a failed load is none.
@@ -289,9 +300,11 @@ struct Server<'a> {
 
 impl<'a> Server<'a> {
     fn start(config: &'a Config) -> Result<Self, ServerError> {
+        descriptors::raise(config).map_err(ServerError::Descriptors)?;
         let publisher = Publisher::starting_at(publication::first_epoch(config));
         let stop = Arc::new(AtomicBool::new(false));
-        let (punted, sender) = punt_queue(config.workers.punt_queue);
+        let requesters: Vec<Requesters> = config.ports.iter().map(requesters).collect();
+        let (punted, sender) = punt_queue_of(config.workers.punt_queue, &requesters);
         let (mut workers, mut counts, mut replies) = (Vec::new(), Vec::new(), Vec::new());
         let (mut gates, mut rings) = (Vec::new(), Vec::new());
         let doubts = Arc::<Doubts>::default();
@@ -402,7 +415,12 @@ impl<'a> Server<'a> {
     }
 
     /// One line on standard output: what scripts and service managers wait for.
+    ///
+    /// Not before all who ask are answered: what has just said in the log why they are not.
     fn announce(&mut self, epoch: EpochId) {
+        if !self.announced && self.board.muted().is_some() {
+            return;
+        }
         let word = if self.announced { "reloaded" } else { "ready" };
         say(&format!("{word} epoch={epoch}"));
         if !self.announced {
@@ -535,6 +553,14 @@ impl<'a> Server<'a> {
         if let Some(local) = &self.local {
             local.log();
         }
+    }
+}
+
+/// How those who ask at a port are told apart.
+fn requesters(port: &PortSection) -> Requesters {
+    match port {
+        PortSection::Ring(ring) => Requesters::Rings(ring.clients.into()),
+        PortSection::Ibsim { .. } | PortSection::Umad { .. } => Requesters::Lids,
     }
 }
 

@@ -55,9 +55,8 @@ impl Server<'_> {
         {
             warn!("{error}; a restart will have to read the sources first");
         }
-        // Before the snapshot, so that whoever has that finds these.
-        self.rings.iter().for_each(|ring| ring.follow(&parts));
         let epoch = self.publisher.next_epoch().get();
+        // Before the snapshot, so that whoever has that finds these.
         self.state.store(Some(Arc::new(State { epoch, parts })));
         self.put_into_service(snapshot, read_at)
     }
@@ -65,11 +64,23 @@ impl Server<'_> {
     pub(super) fn put_into_service(&mut self, snapshot: Snapshot, read_at: Instant) -> EpochId {
         let epoch = self.publisher.next_epoch().get();
         self.readings.began(epoch, read_at);
+        self.follow_in_rings(&snapshot);
         let epoch = self.publisher.publish(snapshot);
         if let Some(current) = self.publisher.current() {
             self.board.published(epoch.get(), &current.snapshot);
         }
         epoch
+    }
+
+    /// Takes the requester of rings from a snapshot, before that is in service.
+    fn follow_in_rings(&self, snapshot: &Snapshot) {
+        for ring in &self.rings {
+            let muted = ring.follow(snapshot);
+            if let Some(why) = &muted {
+                error!("{why}");
+            }
+            self.board.mute(ring.port(), muted);
+        }
     }
 
     /// A snapshot that has the alias GUIDs of the files, with those that clients have set besides.

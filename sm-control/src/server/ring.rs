@@ -9,11 +9,11 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use sa_fastpath::port::ring::{self, ClientRings, Event, LateReplies, OwnLid, RingOptions};
+use sa_snapshot::Snapshot;
 use thiserror::Error;
 use tracing::{debug, info, warn};
 
 use crate::config::{Config, PortSection, RingSection};
-use crate::pipeline::Parts;
 
 /// A port that clients cannot be served on.
 #[derive(Debug, Error)]
@@ -78,17 +78,43 @@ fn place(path: &Path) -> Result<(), String> {
     if path.as_os_str().len() > LONGEST {
         return Err(format!("the path of a socket has at most {LONGEST} bytes"));
     }
-    let directory = match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
+    ring::check_place(path).map_err(|error| error.to_string())
+}
+
+/// Whether all clients of rings would be answered from a snapshot. Errors: in words, who would not.
+pub(super) fn check_answers(config: &Config, snapshot: &Snapshot) -> Result<(), String> {
+    let rings = config.ports.iter().enumerate();
+    let mut muted = rings.filter_map(|(number, port)| match port {
+        PortSection::Ring(section) => requester(number, section, snapshot).err(),
+        PortSection::Ibsim { .. } | PortSection::Umad { .. } => None,
+    });
+    muted.next().map_or(Ok(()), Err)
+}
+
+/// The LID that those ask from who do not say theirs, or may not. Errors: in words, why a snapshot
+/// answers nobody there.
+fn requester(number: usize, section: &RingSection, snapshot: &Snapshot) -> Result<u16, String> {
+    let silent = |why: String| {
+        format!(
+            "port {number} (ring {}): {why}: clients that do not say their LID, or may not, get no \
+             answer",
+            section.path.display()
+        )
     };
-    match directory.metadata() {
-        Err(error) => Err(format!(
-            "{}: {error}; make this directory",
-            directory.display()
-        )),
-        Ok(about) if !about.is_dir() => Err(format!("{} is no directory", directory.display())),
-        Ok(_) => Ok(()),
+    let Some(lid) = section.lid else {
+        return snapshot.sm_lid().ok_or_else(|| {
+            silent(
+                "the snapshot does not say the LID of the SM; set `lid` in this [[port]] section"
+                    .to_owned(),
+            )
+        });
+    };
+    match snapshot.port_by_lid(lid) {
+        Some(_) => Ok(lid),
+        None => Err(silent(format!(
+            "lid = {lid} is of no port of the fabric; set that of a port, or remove it to take the \
+             SM's"
+        ))),
     }
 }
 
@@ -102,8 +128,8 @@ pub(super) struct Service {
     stop: Arc<AtomicBool>,
     wake: UnixStream,
     own_lid: OwnLid,
-    /// The configuration says which.
-    is_fixed: bool,
+    number: usize,
+    section: RingSection,
 }
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
@@ -119,6 +145,8 @@ pub(super) fn open(
         group: group(section)?,
         slots: section.slots,
         clients: section.clients.into(),
+        clients_per_user: section.clients_per_user.map(usize::from),
+        late: usize::from(section.late_mib) << 20,
     };
     let ring::Opened {
         port,
@@ -127,7 +155,6 @@ pub(super) fn open(
         own_lid,
         wake,
     } = ring::open(&options)?;
-    own_lid.set(section.lid.unwrap_or(0));
     let stop = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&stop);
     let thread = std::thread::Builder::new().name(format!("sa-ring-{number}"));
@@ -138,19 +165,24 @@ pub(super) fn open(
         stop,
         wake,
         own_lid,
-        is_fixed: section.lid.is_some(),
+        number,
+        section: section.clone(),
     };
     Ok((port, replies, service))
 }
 
 impl Service {
-    /// Takes the LID of the SM for that of requests that do not say theirs.
-    pub(super) fn follow(&self, parts: &Parts) {
-        if self.is_fixed {
-            return;
-        }
-        let sm = parts.subnet.end_ports().get(parts.subnet.sm());
-        self.own_lid.set(sm.map_or(0, |port| port.lid.get()));
+    /// The number of its port.
+    pub(super) const fn port(&self) -> usize {
+        self.number
+    }
+
+    /// Takes the LID of requests that do not say theirs from a snapshot. Gives why they get no
+    /// answer, where they do not.
+    pub(super) fn follow(&self, snapshot: &Snapshot) -> Option<String> {
+        let lid = requester(self.number, &self.section, snapshot);
+        self.own_lid.set(*lid.as_ref().unwrap_or(&0));
+        lid.err()
     }
 }
 

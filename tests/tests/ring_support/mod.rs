@@ -1,10 +1,12 @@
 //! A daemon on a made-up torus that processes of this node ask, without any fabric.
-#![allow(unreachable_pub, reason = "shared by inclusion")]
+#![allow(unreachable_pub, dead_code, reason = "shared by inclusion")]
 
 pub mod hostile;
+pub mod users;
 
 use std::fs::{self, File};
 use std::io::{self, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
@@ -115,11 +117,25 @@ impl Bed {
         self.dir().join("ring")
     }
 
+    /// Lets other users get to the socket, as far as its mode does.
+    pub fn open_to_others(&self) -> Result<()> {
+        Ok(fs::set_permissions(
+            self.dir(),
+            fs::Permissions::from_mode(0o755),
+        )?)
+    }
+
     /// Starts the daemon.
     pub fn start(&mut self) -> Result<()> {
+        self.start_under(":")
+    }
+
+    /// The same from a shell that has done something before, such as setting a limit.
+    pub fn start_under(&mut self, before: &str) -> Result<()> {
         // Its worker polls: on a machine with few cores it would take them from its clients.
         let mut command = Command::new("nice");
-        command.args(["-n", "5"]).arg(program("sapphired")?);
+        command.args(["-n", "5", "sh", "-c", &format!("{before}; exec \"$@\"")]);
+        command.arg("sh").arg(program("sapphired")?);
         command
             .arg("--config")
             .arg(self.config())
@@ -147,6 +163,28 @@ impl Bed {
             Ok(daemon.printed().contains(text))
         });
         waited.with_context(|| daemon.printed())
+    }
+
+    /// What the running daemon has printed and logged.
+    pub fn printed(&mut self) -> Result<String> {
+        Ok(self.daemon()?.printed())
+    }
+
+    /// `sapphired --check`: whether it is content, and what it says.
+    pub fn check(&self) -> Result<(bool, String)> {
+        self.check_under(":")
+    }
+
+    /// The same from a shell that has done something before.
+    pub fn check_under(&self, before: &str) -> Result<(bool, String)> {
+        let mut command = Command::new("sh");
+        command.args(["-c", &format!("{before}; exec \"$@\""), "sh"]);
+        command
+            .arg(program("sapphired")?)
+            .args(["--check", "--config"]);
+        let output = command.arg(self.config()).output()?;
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        Ok((output.status.success(), said))
     }
 
     /// Errors: the daemon has ended.
@@ -249,14 +287,27 @@ impl Bed {
     /// Compiles the example in C against header and library. Gives the program.
     pub fn compile_c(&self) -> Result<PathBuf> {
         let client = Path::new(env!("CARGO_MANIFEST_DIR")).join("../sa-fastpath/client");
+        self.compile(&client.join("examples/paths.c"))
+    }
+
+    /// The same with any program.
+    pub fn compile(&self, source: &Path) -> Result<PathBuf> {
+        let client = Path::new(env!("CARGO_MANIFEST_DIR")).join("../sa-fastpath/client");
         let library = std::env::current_exe()?.with_file_name("libsa_client.so");
         ensure!(library.is_file(), "{} was not built", library.display());
-        let program = self.dir().join("paths");
+        let program = self.dir().join(source.file_stem().context("a name")?);
         let directory = library.parent().context("a directory")?;
         let output = Command::new("cc")
-            .args(["-std=c11", "-Wall", "-Wextra", "-Werror", "-pedantic", "-I"])
+            .args([
+                "-std=gnu11",
+                "-Wall",
+                "-Wextra",
+                "-Werror",
+                "-pedantic",
+                "-I",
+            ])
             .arg(client.join("include"))
-            .arg(client.join("examples/paths.c"))
+            .arg(source)
             .arg(&library)
             .arg(format!("-Wl,-rpath,{}", directory.display()))
             .arg("-o")

@@ -3,6 +3,7 @@
 
 use core::fmt;
 use core::sync::atomic::{AtomicBool, Ordering};
+use std::collections::VecDeque;
 use std::io::{self, Read};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
@@ -10,10 +11,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::late::{LateQueue, LateWriter};
-use super::layout::{Hello, MIN_SLOTS, VERSION, Welcome, closed};
+use super::layout::{Hello, MIN_SLOTS, SLOTS_OFFSET, VERSION, Welcome, closed};
 use super::memory::Memory;
 use super::packets;
 use super::rings::{Exchange, Lane, Order};
+use super::shares::{Owner, RingShares, may_keep, who_goes};
 use super::socket::{Credentials, Listener, new_memory, own_user, wait};
 
 /// How often it looks whether it shall stop, and whether the worker has cut somebody off.
@@ -22,10 +24,26 @@ const IDLE: Duration = Duration::from_millis(200);
 const LEAVING: Duration = Duration::from_millis(2);
 /// How often while a late reply waits for room.
 const WRITING: Duration = Duration::from_millis(1);
-/// A client that has not greeted by then is none.
-const GREETING: Duration = Duration::from_secs(5);
-/// Strangers at a time.
+/// A client that has not greeted by then is none: its library does at once.
+const GREETING: Duration = Duration::from_secs(1);
+/// Strangers at a time; for another one the oldest of the user that has the most goes.
 const STRANGERS: usize = 64;
+/// The same of root and the daemon's user, whose places others cannot take.
+const TRUSTED_STRANGERS: usize = 16;
+/// Descriptors of its own: the socket and its directory, two pairs that wake threads, and what is
+/// just being handed over.
+const OWN_DESCRIPTORS: usize = 12;
+
+/// File descriptors that a socket with so many clients has open at most.
+pub const fn descriptors(clients: usize) -> usize {
+    clients + STRANGERS + TRUSTED_STRANGERS + OWN_DESCRIPTORS
+}
+
+/// Connections that are taken before all else has its turn.
+const ROUND: usize = 64;
+/// How long who was cut off may read why, and how many of them.
+const FAREWELL: Duration = Duration::from_secs(1);
+const FAREWELLS: usize = 64;
 /// After an accept that failed, such as for want of descriptors.
 const PAUSE: Duration = Duration::from_millis(200);
 
@@ -113,16 +131,28 @@ pub struct Keeper {
     woken: UnixStream,
     exchange: Arc<Exchange>,
     late: Arc<LateQueue>,
-    slots: u32,
-    most: usize,
+    limits: Limits,
     last: u32,
     clients: Vec<Client>,
+    /// Rings of those that were cut off, and since when.
+    farewells: VecDeque<(Instant, Arc<Memory>)>,
     /// No accepting before.
     paused: Option<Instant>,
 }
 
+/// How much there is of everything.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Limits {
+    /// The most slots of a ring, a power of two.
+    pub(super) slots: u32,
+    pub(super) rings: RingShares,
+    /// Late replies that all users leave unread. Units: bytes.
+    pub(super) late: usize,
+}
+
 struct Client {
     peer: Peer,
+    owner: Owner,
     /// Closed when the client is sent away.
     socket: OwnedFd,
     state: State,
@@ -135,6 +165,7 @@ enum State {
     Served {
         memory: Arc<Memory>,
         late: LateWriter,
+        place: u16,
     },
     /// The worker was told to give the ring back.
     Leaving {
@@ -149,18 +180,17 @@ impl Keeper {
         woken: UnixStream,
         exchange: Arc<Exchange>,
         late: Arc<LateQueue>,
-        slots: u32,
-        most: usize,
+        limits: Limits,
     ) -> Self {
         Self {
             listener,
             woken,
             exchange,
             late,
-            slots,
-            most,
+            limits,
             last: 0,
             clients: Vec::new(),
+            farewells: VecDeque::new(),
             paused: None,
         }
     }
@@ -177,6 +207,9 @@ impl Keeper {
             if let State::Served { memory, .. } = &client.state {
                 close(memory, closed::ENDED);
             }
+        }
+        for (_, memory) in &self.farewells {
+            give_back(memory, 0);
         }
     }
 
@@ -201,12 +234,28 @@ impl Keeper {
         }
         self.write_late();
         self.take_back(tell);
-        self.clients.retain(|client| match client.state {
-            State::Stranger { since } => since.elapsed() < GREETING,
-            State::Gone => false,
-            State::Served { .. } | State::Leaving { .. } => true,
-        });
+        self.forget();
         Ok(())
+    }
+
+    /// Lets go of those that are gone, have not greeted, or have read long enough why they were cut
+    /// off.
+    fn forget(&mut self) {
+        for client in &mut self.clients {
+            if let State::Stranger { since } = client.state
+                && since.elapsed() >= GREETING
+            {
+                client.refuse(format!("no greeting came within {GREETING:?}"));
+            }
+        }
+        let is_gone = |client: &Client| matches!(client.state, State::Gone);
+        self.clients.retain(|client| !is_gone(client));
+        while let Some((since, memory)) = self.farewells.front()
+            && (self.farewells.len() > FAREWELLS || since.elapsed() >= FAREWELL)
+        {
+            give_back(memory, 0);
+            self.farewells.pop_front();
+        }
     }
 
     /// Whether this thread was woken, whether somebody connects, and which clients said something.
@@ -239,7 +288,7 @@ impl Keeper {
     }
 
     fn accept(&mut self, tell: &mut dyn FnMut(Event)) {
-        loop {
+        for _ in 0..ROUND {
             let (socket, Credentials { pid, uid }) = match self.listener.accept() {
                 Ok(accepted) => accepted,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
@@ -249,9 +298,9 @@ impl Keeper {
                     return;
                 }
             };
-            if self.count(|state| matches!(state, State::Stranger { .. })) >= STRANGERS {
-                continue;
-            }
+            let is_trusted = uid == 0 || uid == own_user();
+            let owner = Owner { uid, is_trusted };
+            self.make_room(is_trusted);
             self.last = self.last.wrapping_add(1).max(1);
             let client = self.last;
             let state = State::Stranger {
@@ -259,6 +308,7 @@ impl Keeper {
             };
             self.clients.push(Client {
                 peer: Peer { client, pid, uid },
+                owner,
                 socket,
                 state,
             });
@@ -267,16 +317,45 @@ impl Keeper {
         }
     }
 
-    fn count(&self, is_one: impl Fn(&State) -> bool) -> usize {
-        let all = self.clients.iter();
-        all.filter(|client| is_one(&client.state)).count()
+    /// For another stranger, of those that are trusted or of the others.
+    fn make_room(&mut self, is_trusted: bool) {
+        let most = match is_trusted {
+            true => TRUSTED_STRANGERS,
+            false => STRANGERS,
+        };
+        let strangers = self.clients.iter().enumerate().filter(|(_, client)| {
+            matches!(client.state, State::Stranger { .. }) && client.owner.is_trusted == is_trusted
+        });
+        let (places, owners): (Vec<usize>, Vec<Owner>) =
+            strangers.map(|(at, client)| (at, client.owner)).unzip();
+        if owners.len() < most {
+            return;
+        }
+        if let Some(at) = who_goes(&owners).and_then(|nth| places.get(nth)) {
+            let mut client = self.clients.remove(*at);
+            client.refuse("no greeting came before others needed the place".to_owned());
+        }
+    }
+
+    /// Whose the rings are that are taken.
+    fn having(&self) -> impl Iterator<Item = Owner> + Clone {
+        let has_ring =
+            |state: &State| matches!(state, State::Served { .. } | State::Leaving { .. });
+        let having = self.clients.iter();
+        having
+            .filter(move |client| has_ring(&client.state))
+            .map(|client| client.owner)
     }
 
     /// Takes what a client says, if it says something.
     fn listen(&mut self, at: usize, tell: &mut dyn FnMut(Event)) {
-        let has_ring =
-            |state: &State| matches!(state, State::Served { .. } | State::Leaving { .. });
-        let is_full = self.count(has_ring) >= self.most;
+        let Some(client) = self.clients.get(at) else {
+            return;
+        };
+        let admitted = match client.state {
+            State::Stranger { .. } => self.limits.rings.admit(client.owner, self.having()),
+            State::Served { .. } | State::Leaving { .. } | State::Gone => Ok(()),
+        };
         let Some(client) = self.clients.get_mut(at) else {
             return;
         };
@@ -288,7 +367,7 @@ impl Keeper {
         };
         match (&client.state, said) {
             (State::Stranger { .. }, Some(said)) => {
-                let greeted = judge(said, is_full, self.most, self.slots)
+                let greeted = judge(said, admitted, self.limits.slots)
                     .and_then(|slots| client.welcome(slots, &self.exchange));
                 match greeted {
                     Ok(event) => tell(event),
@@ -307,22 +386,55 @@ impl Keeper {
     /// Hands late replies to their clients, and writes what there is room for.
     fn write_late(&mut self) {
         while let Some(late) = self.late.pop() {
-            let its = |client: &&mut Client| client.peer.client == late.client;
-            if let Some(Client {
-                state: State::Served { late: writer, .. },
-                ..
-            }) = self.clients.iter_mut().find(its)
+            let its = |client: &Client| client.peer.client == late.client;
+            let Some(at) = self.clients.iter().position(its) else {
+                continue;
+            };
+            let (all, own, owner) = self.kept(at);
+            let most = self.limits.late;
+            let may_keep = |more| may_keep(more, most, all, own, owner.is_trusted);
+            if let Some(client) = self.clients.get_mut(at)
+                && let State::Served {
+                    memory,
+                    late: writer,
+                    ..
+                } = &mut client.state
+                && writer.push(&late, memory, may_keep).is_none()
             {
-                writer.push(late);
+                client.send_away(&self.exchange, Parting::BadLatePosition);
             }
         }
         for client in &mut self.clients {
-            if let State::Served { memory, late } = &mut client.state
+            if let State::Served { memory, late, .. } = &mut client.state
                 && late.pump(memory).is_none()
             {
                 client.send_away(&self.exchange, Parting::BadLatePosition);
             }
         }
+    }
+
+    /// What is kept of late replies that were not read: for all that count together with a client,
+    /// and for its user; and who that is. Units: bytes.
+    fn kept(&self, at: usize) -> (usize, usize, Owner) {
+        let nobody = Owner {
+            uid: 0,
+            is_trusted: true,
+        };
+        let owner = self.clients.get(at).map_or(nobody, |client| client.owner);
+        let kept = self
+            .clients
+            .iter()
+            .filter_map(|client| match &client.state {
+                State::Served { late, .. } => Some((client.owner, late.kept())),
+                _ => None,
+            });
+        let alike = kept.filter(|(one, _)| one.is_trusted == owner.is_trusted);
+        let (mut all, mut own) = (0, 0);
+        for (one, bytes) in alike {
+            all += bytes;
+            own += if one.uid == owner.uid { bytes } else { 0 };
+        }
+        (all, own, owner)
     }
 
     /// Takes rings back that the worker does not serve any more.
@@ -337,22 +449,38 @@ impl Keeper {
                 State::Leaving { why } => why,
                 _ => Parting::Left,
             };
-            if returned.is_cut_off {
-                close(&returned.lane.memory, why.code());
+            if let State::Served { place, .. } = client.state {
+                self.exchange.set_place(place, 0);
             }
             client.state = State::Gone;
             tell(Event::Parted {
                 peer: client.peer,
                 why,
             });
-            // Here the last view of the memory goes.
-            drop(returned);
+            self.part_with(returned.lane.memory, why);
         }
+    }
+
+    /// Gives the memory of a ring back to the system, whoever still has it mapped. Who was cut off
+    /// may read why for a moment; who has left wants nothing more.
+    fn part_with(&mut self, memory: Arc<Memory>, why: Parting) {
+        if why == Parting::Left {
+            give_back(&memory, 0);
+            return;
+        }
+        close(&memory, why.code());
+        give_back(&memory, SLOTS_OFFSET);
+        self.farewells.push_back((Instant::now(), memory));
     }
 }
 
+/// What cannot be given back now is when the client unmaps it.
+fn give_back(memory: &Memory, offset: usize) {
+    let _ = memory.give_back(offset);
+}
+
 /// Slots for who greets like this. Errors: in words for the client.
-fn judge(said: &[u8], is_full: bool, most: usize, slots: u32) -> Result<u32, String> {
+fn judge(said: &[u8], admitted: Result<(), String>, slots: u32) -> Result<u32, String> {
     let Some(hello) = Hello::parse(said) else {
         return Err("this is no greeting of a client of rings".to_owned());
     };
@@ -363,9 +491,7 @@ fn judge(said: &[u8], is_full: bool, most: usize, slots: u32) -> Result<u32, Str
             hello.version
         ));
     }
-    if is_full {
-        return Err(format!("all {most} rings of this socket are taken"));
-    }
+    admitted?;
     let wanted = if hello.slots == 0 { slots } else { hello.slots };
     Ok(wanted.clamp(MIN_SLOTS, slots).next_power_of_two())
 }
@@ -376,21 +502,24 @@ impl Client {
         let (memory, file) =
             new_memory(slots).map_err(|error| format!("no memory for a ring: {error}"))?;
         let memory = Arc::new(memory);
-        let uid = self.peer.uid;
-        let names_lids = uid == 0 || uid == own_user();
+        let names_lids = self.owner.is_trusted;
+        let place = exchange.free_place();
+        let place = place.ok_or_else(|| "all rings of this socket are taken".to_owned())?;
         let welcome = Welcome {
             version: VERSION,
             refusal: String::new(),
         };
         packets::send(self.socket.as_fd(), &welcome.bytes(), Some(file.as_fd()))
             .map_err(|error| format!("the ring could not be handed over: {error}"))?;
-        let lane = Lane::new(self.peer.client, Arc::clone(&memory), names_lids);
+        let lane = Lane::new(self.peer.client, place, Arc::clone(&memory), names_lids);
         if !exchange.order(Order::Attach(lane)) {
             return Err("the daemon is busy".to_owned());
         }
+        exchange.set_place(place, self.peer.client);
         self.state = State::Served {
             memory,
             late: LateWriter::default(),
+            place,
         };
         Ok(Event::Arrived {
             peer: self.peer,
@@ -415,8 +544,9 @@ impl Client {
 
     /// Tells the client, and the worker to give the ring back.
     fn send_away(&mut self, exchange: &Exchange, why: Parting) {
-        if let State::Served { memory, .. } = &self.state {
+        if let State::Served { memory, place, .. } = &self.state {
             close(memory, why.code());
+            exchange.set_place(*place, 0);
             exchange.order(Order::Detach(self.peer.client));
             self.state = State::Leaving { why };
         }
@@ -446,12 +576,15 @@ mod tests {
         path: PathBuf,
     }
 
-    /// A path that nobody has.
+    /// A path that nobody has, in a directory of its own.
     fn fresh(name: &str) -> PathBuf {
+        use std::os::unix::fs::DirBuilderExt;
         let directory = std::env::temp_dir();
-        let path = directory.join(format!("sa-keeper-{}-{name}", std::process::id()));
-        let _ = std::fs::remove_file(&path);
-        path
+        let directory = directory.join(format!("sa-keeper-{}-{name}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&directory);
+        let mut builder = std::fs::DirBuilder::new();
+        builder.mode(0o700).create(&directory).unwrap();
+        directory.join("ring")
     }
 
     impl Bed {
@@ -592,9 +725,13 @@ mod tests {
     }
 
     #[test]
-    fn strangers_who_say_nothing_do_not_keep_others_out() {
+    fn the_oldest_of_the_silent_goes_when_another_comes() {
         let mut bed = Bed::new("silent", 2);
-        let silent: Vec<_> = (0..2 * STRANGERS)
+        let most = match own_user() {
+            0 => TRUSTED_STRANGERS,
+            _ => STRANGERS,
+        };
+        let silent: Vec<_> = (0..most + 3)
             .map(|_| {
                 let socket = packets::socket().unwrap();
                 packets::connect(socket.as_fd(), &bed.path).unwrap();
@@ -603,13 +740,82 @@ mod tests {
                 socket
             })
             .collect();
-        assert_eq!(bed.keeper.clients.len(), STRANGERS);
-        drop(silent);
-        assert!(bed.said().is_empty());
-        assert!(bed.keeper.clients.is_empty());
+        assert_eq!(bed.keeper.clients.len(), most);
+        for (nth, socket) in silent.iter().enumerate() {
+            let mut buffer = [0; 512];
+            let told = packets::receive(socket.as_fd(), &mut buffer);
+            assert_eq!(told.is_ok(), nth < 3, "silent client {nth}: {told:?}");
+        }
+        // All of them are still there, and whoever greets is served.
         let socket = caller(&bed.path, &hello(VERSION, 0));
         bed.settle();
         assert_eq!(heard(&socket).0.refusal, "");
+        drop(silent);
+        bed.settle();
+        assert_eq!(bed.keeper.clients.len(), 1);
+    }
+
+    #[test]
+    fn who_does_not_greet_in_time_is_told_so() {
+        let mut bed = Bed::new("late-greeting", 2);
+        let socket = packets::socket().unwrap();
+        packets::connect(socket.as_fd(), &bed.path).unwrap();
+        bed.settle();
+        for client in &mut bed.keeper.clients {
+            let since = Instant::now().checked_sub(GREETING).unwrap();
+            client.state = State::Stranger { since };
+        }
+        bed.settle();
+        assert!(bed.keeper.clients.is_empty());
+        let said = heard(&socket).0.refusal;
+        assert!(said.contains("no greeting came within 1s"), "{said}");
+    }
+
+    /// Bytes that a file takes. Source: stat(2), blocks of 512.
+    fn charged(file: &OwnedFd) -> u64 {
+        use std::os::unix::fs::MetadataExt;
+        let file = std::fs::File::from(file.try_clone().unwrap());
+        512 * file.metadata().unwrap().blocks()
+    }
+
+    #[test]
+    fn the_memory_of_who_left_or_was_cut_off_is_given_back_though_it_is_mapped_still() {
+        let mut bed = Bed::new("charged", 4);
+        let arrive = |bed: &mut Bed| {
+            let socket = caller(&bed.path, &hello(VERSION, 8));
+            bed.settle();
+            let file = heard(&socket).1.unwrap();
+            let memory = Memory::map(file.as_fd(), 8).unwrap();
+            assert!(charged(&file) > 4096, "a ring has pages");
+            (socket, file, memory)
+        };
+        let (socket, file, memory) = arrive(&mut bed);
+        drop(socket);
+        bed.settle();
+        assert_eq!(charged(&file), 0, "it has left");
+        // What is there is zeros, on the account of who touches it.
+        assert_eq!(memory.header().produced.0.load(Ordering::Relaxed), 0);
+        memory.slot(5)[0].store(7, Ordering::Relaxed);
+        assert!(charged(&file) > 0);
+
+        let (socket, file, memory) = arrive(&mut bed);
+        memory.header().produced.0.store(99, Ordering::Release);
+        bed.settle();
+        let closed = memory.header().closed.0.load(Ordering::Acquire);
+        assert_eq!(closed, closed::BAD_POSITION, "it may read why");
+        assert!(charged(&file) <= 4096);
+        bed.keeper.farewells[0].0 -= FAREWELL;
+        bed.settle();
+        assert_eq!((charged(&file), bed.keeper.farewells.len()), (0, 0));
+        drop(socket);
+
+        // However many are cut off, they keep no more than some pages.
+        for _ in 0..2 * FAREWELLS {
+            let (_socket, _file, memory) = arrive(&mut bed);
+            memory.header().produced.0.store(99, Ordering::Release);
+            bed.settle();
+        }
+        assert!(bed.keeper.farewells.len() <= FAREWELLS);
     }
 
     #[test]
@@ -648,9 +854,63 @@ mod tests {
     }
 
     #[test]
+    fn a_socket_is_made_only_where_nobody_can_put_another_in_its_place() {
+        use std::os::unix::fs::{PermissionsExt, symlink};
+        let path = fresh("place");
+        let directory = path.parent().unwrap();
+        let refusal = |path: &Path| {
+            let check = super::super::check_place(path).err().unwrap().to_string();
+            let options = RingOptions::at(path.into());
+            assert_eq!(open(&options).err().unwrap().to_string(), check);
+            check
+        };
+        let set_mode = |mode| {
+            let mode = std::fs::Permissions::from_mode(mode);
+            std::fs::set_permissions(directory, mode).unwrap();
+        };
+        for mode in [0o777, 0o1777, 0o770, 0o702] {
+            set_mode(mode);
+            let said = refusal(&path);
+            assert!(said.contains("others may write to it"), "{mode:o}: {said}");
+        }
+        set_mode(0o755);
+        let linked = directory.join("linked");
+        symlink(directory, &linked).unwrap();
+        let said = refusal(&linked.join("ring"));
+        assert!(said.contains("is a symbolic link"), "{said}");
+        if own_user() == 0 {
+            std::os::unix::fs::chown(directory, Some(65534), None).unwrap();
+            let said = refusal(&path);
+            assert!(said.contains("belongs to user 65534"), "{said}");
+            std::os::unix::fs::chown(directory, Some(0), None).unwrap();
+        }
+        // A link in its place is not followed, and what it leads to keeps its mode.
+        let victim = directory.join("victim");
+        std::fs::write(&victim, "precious").unwrap();
+        std::fs::set_permissions(&victim, std::fs::Permissions::from_mode(0o600)).unwrap();
+        symlink(&victim, &path).unwrap();
+        let mut options = RingOptions::at(path.clone());
+        options.mode = 0o666;
+        let said = open(&options).err().unwrap().to_string();
+        assert!(said.contains("exists and is no socket"), "{said}");
+        std::fs::remove_file(&path).unwrap();
+        // Whatever comes in place of the socket between its making and its mode is left alone.
+        let place = super::super::place::Place::open(&path).unwrap();
+        symlink(&victim, &path).unwrap();
+        assert!(place.hand_over(0o666, None).is_err());
+        std::fs::rename(&victim, &path).unwrap();
+        let swapped = place.hand_over(0o666, None).unwrap_err().to_string();
+        assert!(swapped.contains("something else in its place"), "{swapped}");
+        let mode = std::fs::metadata(&path).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+        std::fs::remove_dir_all(directory).unwrap();
+    }
+
+    #[test]
     fn a_socket_is_taken_from_the_dead_alone() {
         use std::os::unix::fs::PermissionsExt;
         let bed = Bed::new("socket", 1);
+        let directory = bed.path.parent().unwrap().to_path_buf();
         let mode = std::fs::metadata(&bed.path).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
         let again = open(&RingOptions::at(bed.path.clone()))
@@ -691,6 +951,7 @@ mod tests {
         options.path = PathBuf::from("/nonexistent-directory/ring");
         let nowhere = open(&options).err().unwrap().to_string();
         assert!(nowhere.contains("No such file"), "{nowhere}");
+        std::fs::remove_dir(directory).unwrap();
         assert!(super::super::group_id("no such group").is_err());
         assert_eq!(super::super::group_id("root"), Ok(0));
     }

@@ -4,7 +4,7 @@
 //! are copied out of a ring before anything looks at them, and replies back into it: the client may
 //! change its memory at any time, and is cut off when its positions cannot be.
 
-use core::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU16, AtomicU32, AtomicU64, Ordering};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -29,6 +29,8 @@ const NAP: Duration = Duration::from_micros(100);
 pub(super) struct Lane {
     /// Number of the client, never given twice.
     pub(super) id: u32,
+    /// Its place among the clients, which another may have after it.
+    place: u16,
     pub(super) memory: Arc<Memory>,
     /// May say which LID asks.
     pub(super) names_lids: bool,
@@ -62,6 +64,8 @@ pub(super) struct Exchange {
     orders: ArrayQueue<Order>,
     returned: ArrayQueue<Returned>,
     own_lid: AtomicU16,
+    /// Which client has a place, 0 for none: to tell whether anybody waits for a reply.
+    places: Box<[AtomicU32]>,
 }
 
 impl Exchange {
@@ -73,7 +77,27 @@ impl Exchange {
             orders: ArrayQueue::new(2 * clients),
             returned: ArrayQueue::new(clients),
             own_lid: AtomicU16::new(0),
+            places: (0..clients).map(|_| AtomicU32::new(0)).collect(),
         }
+    }
+
+    /// Gives a client a place; 0 for who leaves it. Relaxed: nothing else is read through it.
+    pub(super) fn set_place(&self, place: u16, client: u32) {
+        if let Some(holder) = self.places.get(usize::from(place)) {
+            holder.store(client, Ordering::Relaxed);
+        }
+    }
+
+    pub(super) fn has_place(&self, place: u16, client: u32) -> bool {
+        let holder = self.places.get(usize::from(place));
+        holder.is_some_and(|holder| holder.load(Ordering::Relaxed) == client)
+    }
+
+    /// The first place that nobody has.
+    pub(super) fn free_place(&self) -> Option<u16> {
+        let is_free = |holder: &AtomicU32| holder.load(Ordering::Relaxed) == 0;
+        let first = self.places.iter().position(is_free)?;
+        u16::try_from(first).ok()
     }
 
     /// False when there is no room, which there always is for clients within the limit.
@@ -95,9 +119,10 @@ impl Exchange {
 }
 
 impl Lane {
-    pub(super) const fn new(id: u32, memory: Arc<Memory>, names_lids: bool) -> Self {
+    pub(super) const fn new(id: u32, place: u16, memory: Arc<Memory>, names_lids: bool) -> Self {
         Self {
             id,
+            place,
             memory,
             names_lids,
             served: 0,
@@ -211,7 +236,13 @@ impl ClientRings {
             } else {
                 own_lid
             };
-            address(&mut copy.header, lane.id, position, length, lid);
+            address(
+                &mut copy.header,
+                (lane.id, lane.place),
+                position,
+                length,
+                lid,
+            );
         }
         let count = usize::try_from(count).unwrap_or(0);
         self.lent += count;
@@ -341,12 +372,19 @@ fn copy_in_any(words: &[AtomicU64; SLOT_WORDS], places: &mut [[u8; 8]], length: 
 /// What `LateReplies` finds the request by, and what others look at in headers. Nobody writes to
 /// the rest of it.
 #[inline(always)]
-fn address(header: &mut UmadHeader, client: u32, position: u64, length: u16, lid: u16) {
+fn address(
+    header: &mut UmadHeader,
+    (client, place): (u32, u16),
+    position: u64,
+    length: u16,
+    lid: u16,
+) {
     let [a, b, c, d, e, f, g, h] = position.to_ne_bytes();
+    let [i, j] = place.to_ne_bytes();
     header.agent = client;
     header.length = HEADER + u32::from(length);
     header.lid = lid.into();
-    header.gid = [a, b, c, d, e, f, g, h, 0, 0, 0, 0, 0, 0, 0, 0];
+    header.gid = [a, b, c, d, e, f, g, h, i, j, 0, 0, 0, 0, 0, 0];
 }
 
 /// A copy before its first request.
@@ -360,6 +398,12 @@ const fn unused() -> Slot {
 pub(super) fn origin(header: &UmadHeader) -> (u32, u64) {
     let [a, b, c, d, e, f, g, h, ..] = header.gid;
     (header.agent, u64::from_ne_bytes([a, b, c, d, e, f, g, h]))
+}
+
+/// The client's place in a header.
+pub(crate) const fn place_of(header: &UmadHeader) -> u16 {
+    let [_, _, _, _, _, _, _, _, i, j, ..] = header.gid;
+    u16::from_ne_bytes([i, j])
 }
 
 /// Units: bytes.
@@ -414,7 +458,8 @@ mod tests {
     impl Stranger {
         fn attached(exchange: &Exchange, id: u32, names_lids: bool) -> Self {
             let memory = Arc::new(new_memory(64).unwrap().0);
-            let lane = Lane::new(id, Arc::clone(&memory), names_lids);
+            let place = u16::try_from(id).unwrap() - 1;
+            let lane = Lane::new(id, place, Arc::clone(&memory), names_lids);
             assert!(exchange.order(Order::Attach(lane)));
             Self {
                 memory,

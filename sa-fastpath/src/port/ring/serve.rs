@@ -4,10 +4,11 @@ use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::keeper::Keeper;
+use super::keeper::{Keeper, Limits};
 use super::late::LateReplies;
 use super::layout::{MAX_SLOTS, MIN_SLOTS};
 use super::rings::{ClientRings, Exchange};
+use super::shares::RingShares;
 use super::socket::{Listener, RingError};
 
 /// How rings are served.
@@ -23,6 +24,12 @@ pub struct RingOptions {
     pub slots: u32,
     /// The most clients at a time.
     pub clients: usize,
+    /// The most of one user, but for root and the daemon's own; none: as many as are left for
+    /// others.
+    pub clients_per_user: Option<usize>,
+    /// Late replies that all users together may leave unread, and as much again for root and the
+    /// daemon's user. Units: bytes.
+    pub late: usize,
 }
 
 impl RingOptions {
@@ -34,6 +41,8 @@ impl RingOptions {
             group: None,
             slots: 1024,
             clients: 64,
+            clients_per_user: None,
+            late: 32 << 20,
         }
     }
 }
@@ -80,12 +89,18 @@ pub fn open(options: &RingOptions) -> Result<Opened, RingError> {
         .clamp(MIN_SLOTS, MAX_SLOTS)
         .next_power_of_two();
     let exchange = Arc::new(Exchange::new(clients));
-    let (replies, late) = LateReplies::new(wake.try_clone().map_err(failed)?);
+    let wake_too = wake.try_clone().map_err(failed)?;
+    let (replies, late) = LateReplies::new(wake_too, Arc::clone(&exchange));
+    let limits = Limits {
+        slots,
+        rings: RingShares::new(clients, options.clients_per_user),
+        late: options.late,
+    };
     Ok(Opened {
         port: ClientRings::new(Arc::clone(&exchange), clients),
         replies,
         own_lid: OwnLid(Arc::clone(&exchange)),
-        keeper: Keeper::new(listener, woken, exchange, late, slots, clients),
+        keeper: Keeper::new(listener, woken, exchange, late, limits),
         wake,
     })
 }

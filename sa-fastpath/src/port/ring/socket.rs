@@ -9,16 +9,17 @@
 
 use core::fmt;
 use std::ffi::CString;
-use std::fs::{self, File};
+use std::fs::{File, Metadata};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
-use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt, chown};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::layout::size_of_ring;
 use super::memory::Memory;
 use super::packets;
+use super::place::Place;
 
 /// A socket that cannot be served.
 #[derive(Debug)]
@@ -28,6 +29,13 @@ pub enum RingError {
     InUse(PathBuf),
     /// Something else has its name.
     NoSocket(PathBuf),
+    /// The directory is not there, or not safe.
+    Directory {
+        /// Which.
+        directory: PathBuf,
+        /// What is wrong with it, and what to do.
+        problem: String,
+    },
     /// The system refuses.
     Os {
         /// The socket.
@@ -52,6 +60,9 @@ impl fmt::Display for RingError {
                 "{}: exists and is no socket; remove it, or give another path",
                 path.display()
             ),
+            Self::Directory { directory, problem } => {
+                write!(f, "{}: {problem}", directory.display())
+            }
             Self::Os { path, what, source } => {
                 write!(f, "{}: cannot {what}: {source}", path.display())
             }
@@ -65,7 +76,7 @@ impl core::error::Error for RingError {}
 #[derive(Debug)]
 pub(super) struct Listener {
     socket: OwnedFd,
-    path: PathBuf,
+    place: Place,
     /// Of the name in the file system: another daemon's must stay.
     inode: (u64, u64),
 }
@@ -80,30 +91,27 @@ pub(super) struct Credentials {
 impl Listener {
     /// Takes the name, from a daemon that is dead if need be. Errors: [`RingError`].
     pub(super) fn bind(path: &Path, mode: u32, group: Option<u32>) -> Result<Self, RingError> {
-        let failed = |what| {
-            move |source| RingError::Os {
-                path: path.into(),
-                what,
-                source,
-            }
-        };
-        make_way(path)?;
+        let failed = |what| move |source| os(path, what, source);
+        // Clients have to use the whole path.
+        packets::address(path).map_err(failed("make the socket"))?;
+        let place = Place::open(path)?;
+        make_way(&place)?;
         let socket = packets::socket().map_err(failed("make a socket"))?;
         // Nobody may connect before the group and the mode are right.
         chmod(socket.as_fd(), 0).map_err(failed("make a socket"))?;
-        bind(socket.as_fd(), path).map_err(failed("make the socket"))?;
-        let about = fs::symlink_metadata(path).map_err(failed("look at the socket"))?;
+        bind(socket.as_fd(), &place.entry()).map_err(failed("make the socket"))?;
+        let named = place.hand_over(mode, group);
+        if named.is_err() {
+            // Only this user and root can have put anything there.
+            let _ = place.remove();
+        }
+        let inode = named.map_err(failed("set group and mode of the socket"))?;
         // From here on, a failure removes the name again.
         let listener = Self {
             socket,
-            path: path.into(),
-            inode: (about.dev(), about.ino()),
+            place,
+            inode,
         };
-        if group.is_some() {
-            chown(path, None, group).map_err(failed("give the socket to its group"))?;
-        }
-        let mode = fs::Permissions::from_mode(mode);
-        fs::set_permissions(path, mode).map_err(failed("set the mode of the socket"))?;
         listen(listener.socket.as_fd()).map_err(failed("listen"))?;
         Ok(listener)
     }
@@ -127,37 +135,42 @@ impl Listener {
 
 impl Drop for Listener {
     fn drop(&mut self) {
-        let is_ours = |about: fs::Metadata| (about.dev(), about.ino()) == self.inode;
-        if fs::symlink_metadata(&self.path).is_ok_and(is_ours) {
-            let _ = fs::remove_file(&self.path);
+        let is_ours = |about: Metadata| (about.dev(), about.ino()) == self.inode;
+        if self.place.about().is_ok_and(is_ours) {
+            let _ = self.place.remove();
         }
     }
 }
 
-/// Removes the name of a socket that nobody listens to. Errors: somebody does; it is no socket.
-fn make_way(path: &Path) -> Result<(), RingError> {
-    let failed = |what, source| RingError::Os {
+fn os(path: &Path, what: &'static str, source: io::Error) -> RingError {
+    RingError::Os {
         path: path.into(),
         what,
         source,
-    };
-    match fs::symlink_metadata(path) {
+    }
+}
+
+/// Removes the name of a socket that nobody listens to. Errors: somebody does; it is no socket.
+fn make_way(place: &Place) -> Result<(), RingError> {
+    let failed = |what, source| os(place.path(), what, source);
+    match place.about() {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(failed("look at the socket", error)),
         Ok(about) if !about.file_type().is_socket() => {
-            return Err(RingError::NoSocket(path.into()));
+            return Err(RingError::NoSocket(place.path().into()));
         }
         Ok(_) => {}
     }
     let probe = packets::socket().map_err(|error| failed("make a socket", error))?;
-    match packets::connect(probe.as_fd(), path) {
-        Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => fs::remove_file(path)
+    match packets::connect(probe.as_fd(), &place.entry()) {
+        Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => place
+            .remove()
             .map_err(|error| failed("remove the socket of a dead daemon", error)),
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
             Err(failed("see whether somebody serves the socket", error))
         }
         // Whoever it is, even if it wants no packets or has no room now.
-        Ok(()) | Err(_) => Err(RingError::InUse(path.into())),
+        Ok(()) | Err(_) => Err(RingError::InUse(place.path().into())),
     }
 }
 

@@ -28,6 +28,9 @@ const ASKERS: usize = 64;
 /// The same of those who may command; they have their own, so that nobody can keep them out.
 const COMMANDERS: usize = 16;
 
+/// All of them.
+pub(super) const CONNECTIONS: usize = ASKERS + COMMANDERS;
+
 /// What the main thread is to do, and where the answer goes.
 pub(super) struct Command {
     pub(super) order: Order,

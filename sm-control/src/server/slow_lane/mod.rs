@@ -5,6 +5,7 @@ mod owner;
 mod port;
 mod rules;
 mod shares;
+mod turns;
 
 use core::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
@@ -13,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use sa_fastpath::port::{PortError, ReplyPort};
 use sa_fastpath::publish::Reader;
-use sa_fastpath::punt::{PuntReceiver, Punted};
+use sa_fastpath::punt::{PuntReceiver, Punted, Requester};
 use sa_fastpath::rmpp::is_part;
 use sa_wire::sa::SaMad;
 use tracing::{debug, info, warn};
@@ -21,6 +22,7 @@ use tracing::{debug, info, warn};
 use self::port::{Port, Sources};
 use self::rules::GivenUp;
 use self::shares::Shares;
+use self::turns::Backlog;
 use super::rmpp::Rmpp;
 use super::{ServerError, State, StateInService, state_of};
 use crate::slow_sa;
@@ -85,7 +87,7 @@ pub(super) struct Supply {
 }
 
 pub(super) struct SlowLane {
-    punted: PuntReceiver,
+    backlog: Backlog,
     reader: Reader,
     /// The newest state of the fabric, of which the snapshot may not be in service yet.
     newest: Arc<StateInService>,
@@ -115,7 +117,7 @@ impl SlowLane {
         (keeper, owner): (Option<Keeper>, Option<Owner>),
     ) -> Self {
         Self {
-            punted: supply.punted,
+            backlog: Backlog::new(supply.punted),
             reader: supply.reader,
             newest: supply.newest,
             muted: supply.muted,
@@ -140,11 +142,11 @@ impl SlowLane {
         self.refresh();
         let mut taken = false;
         for _ in 0..BATCH {
-            let Some(punted) = self.punted.pop() else {
+            let Some((who, punted)) = self.backlog.next() else {
                 break;
             };
             taken = true;
-            self.admit(&punted);
+            self.admit(who, &punted);
             // Transfers under way must not wait for long.
             if self.started.elapsed() > now + SLICE {
                 break;
@@ -173,22 +175,25 @@ impl SlowLane {
         }
     }
 
-    /// Answers the request, unless it has waited for too long, or its sender had its share while
-    /// others wait.
-    fn admit(&mut self, punted: &Punted) {
-        let lid = punted.request.header.lid.get();
+    /// Answers the request, unless nobody waits for it any more, it has waited for too long, or its
+    /// sender had its share while others wait.
+    fn admit(&mut self, who: Requester, punted: &Punted) {
+        let port = self.ports.get(punted.port);
+        if port.is_some_and(|port| !port.is_wanted(&punted.request)) {
+            return;
+        }
         let begun = self.started.elapsed();
         let is_part = is_part(SaMad::from_bytes(&punted.request.mad));
         let waited = punted.at.elapsed();
         let is_late = self.rules.oldest.is_some_and(|oldest| waited > oldest);
-        let has_had_enough = !self.punted.is_empty() && !self.shares.admits(lid, begun);
+        let has_had_enough = self.backlog.others(who) && !self.shares.admits(who, begun);
         if !is_part && (is_late || has_had_enough) {
             self.give_up(punted, is_late, begun);
             return;
         }
         self.take(punted, begun);
         let ended = self.started.elapsed();
-        self.shares.charge(lid, ended.saturating_sub(begun), ended);
+        self.shares.charge(who, ended.saturating_sub(begun), ended);
     }
 
     fn give_up(&mut self, punted: &Punted, is_late: bool, now: Duration) {

@@ -39,6 +39,11 @@ impl Port {
         Self { out, rmpp }
     }
 
+    /// False where nobody waits for the answer any more.
+    pub(super) fn is_wanted(&self, request: &Slot) -> bool {
+        self.out.is_wanted(request)
+    }
+
     /// Answers a request, or does what an RMPP packet asks for.
     pub(super) fn take(
         &mut self,

@@ -1,18 +1,20 @@
-//! How much of the slow lane's time each LID takes, so that one that asks for much does not keep
-//! the others waiting.
+//! How much of the slow lane's time each LID or ring takes, so that one that asks for much does not
+//! keep the others waiting.
 
 use std::collections::HashMap;
 use std::time::Duration;
 
-/// LIDs that are remembered before those at rest are forgotten.
+use sa_fastpath::punt::Requester;
+
+/// Requesters that are remembered before those at rest are forgotten.
 const REMEMBERED: usize = 4096;
 
-/// Time that LIDs have taken.
+/// Time that requesters have taken.
 #[derive(Debug)]
 pub(super) struct Shares {
     /// Time per second that each may take in the long run, and at once.
     each: Option<Duration>,
-    taken: HashMap<u16, Taken>,
+    taken: HashMap<Requester, Taken>,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -22,7 +24,7 @@ struct Taken {
 }
 
 impl Shares {
-    /// `each`: time per second for each LID; none: any.
+    /// `each`: time per second for each; none: any.
     pub(super) fn new(each: Option<Duration>) -> Self {
         Self {
             each,
@@ -30,16 +32,16 @@ impl Shares {
         }
     }
 
-    /// True when a LID has time left.
-    pub(super) fn admits(&self, lid: u16, now: Duration) -> bool {
-        let (Some(each), Some(taken)) = (self.each, self.taken.get(&lid)) else {
+    /// True when one has time left.
+    pub(super) fn admits(&self, who: Requester, now: Duration) -> bool {
+        let (Some(each), Some(taken)) = (self.each, self.taken.get(&who)) else {
             return true;
         };
         taken.after(each, now) < each
     }
 
-    /// Notes what answering a LID took.
-    pub(super) fn charge(&mut self, lid: u16, took: Duration, now: Duration) {
+    /// Notes what answering one took.
+    pub(super) fn charge(&mut self, who: Requester, took: Duration, now: Duration) {
         let Some(each) = self.each else {
             return;
         };
@@ -47,7 +49,7 @@ impl Shares {
             self.taken
                 .retain(|_, taken| taken.after(each, now) > Duration::ZERO);
         }
-        let taken = self.taken.entry(lid).or_default();
+        let taken = self.taken.entry(who).or_default();
         taken.time = taken.after(each, now) + took;
         taken.at = now;
     }
@@ -67,25 +69,32 @@ mod tests {
 
     const MS: Duration = Duration::from_millis(1);
 
+    const fn lid(who: u32) -> Requester {
+        Requester { port: 0, who }
+    }
+
     #[test]
     fn who_takes_much_must_rest() {
         let mut shares = Shares::new(Some(250 * MS));
-        shares.charge(1, 240 * MS, Duration::ZERO);
-        assert!(shares.admits(1, Duration::ZERO), "something is left");
-        shares.charge(1, 240 * MS, Duration::ZERO);
+        shares.charge(lid(1), 240 * MS, Duration::ZERO);
+        assert!(shares.admits(lid(1), Duration::ZERO), "something is left");
+        shares.charge(lid(1), 240 * MS, Duration::ZERO);
         assert!(
-            !shares.admits(1, 100 * MS),
+            !shares.admits(lid(1), 100 * MS),
             "a quarter of 100 ms is not enough"
         );
-        assert!(shares.admits(2, 100 * MS), "another LID is not concerned");
-        assert!(shares.admits(1, 1000 * MS));
+        assert!(
+            shares.admits(lid(2), 100 * MS),
+            "another LID is not concerned"
+        );
+        assert!(shares.admits(lid(1), 1000 * MS));
     }
 
     #[test]
     fn what_is_long_past_is_forgotten() {
         let mut shares = Shares::new(Some(MS));
-        for lid in 0..u16::MAX {
-            shares.charge(lid, MS / 10, u32::from(lid) * MS * 100);
+        for who in 0..u32::from(u16::MAX) {
+            shares.charge(lid(who), MS / 10, who * MS * 100);
         }
         assert!(shares.taken.len() <= REMEMBERED);
     }
@@ -93,7 +102,7 @@ mod tests {
     #[test]
     fn without_a_limit_nothing_counts() {
         let mut shares = Shares::new(None);
-        shares.charge(1, 9999 * MS, Duration::ZERO);
-        assert!(shares.admits(1, Duration::ZERO));
+        shares.charge(lid(1), 9999 * MS, Duration::ZERO);
+        assert!(shares.admits(lid(1), Duration::ZERO));
     }
 }

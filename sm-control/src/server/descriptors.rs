@@ -1,0 +1,112 @@
+//! File descriptors: as many as the configuration may need, so that full rings do not keep the
+//! daemon from its own files.
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use sa_fastpath::port::ring;
+use tracing::info;
+
+use super::{control, http};
+use crate::config::{Config, PortSection};
+
+/// For the daemon's own work: its streams and threads, what a load reads and writes.
+const RESERVE: u64 = 96;
+
+/// A port of the fabric: its handles, and those of its replies.
+const PORT: u64 = 16;
+
+/// Answering this host's kernel, and asking the SA for it.
+const LOCAL: u64 = 64;
+
+/// What may be open at a time.
+fn needed(config: &Config) -> u64 {
+    let ports = config.ports.iter().map(|port| match port {
+        PortSection::Ring(ring) => count(ring::descriptors(ring.clients.into())),
+        PortSection::Ibsim { .. } | PortSection::Umad { .. } => PORT,
+    });
+    let control = config.control.as_ref().map(|_| count(control::CONNECTIONS));
+    let http = config.http.as_ref().map(|_| count(http::CONNECTIONS));
+    let local = config.local_service.as_ref().map(|_| LOCAL);
+    let operators = [control, http, local].into_iter().flatten();
+    RESERVE + ports.sum::<u64>() + operators.sum::<u64>()
+}
+
+fn count(number: usize) -> u64 {
+    u64::try_from(number).unwrap_or(u64::MAX)
+}
+
+/// Whether this process may have as many descriptors as the configuration may need. Errors: in
+/// words, with the remedy.
+pub(super) fn check(config: &Config) -> Result<(), String> {
+    judge(needed(config), getrlimit(Resource::Nofile).maximum)
+}
+
+/// Shape: none of `most` is any number.
+fn judge(needed: u64, most: Option<u64>) -> Result<(), String> {
+    match most {
+        Some(most) if most < needed => Err(format!(
+            "this configuration may need {needed} file descriptors at a time, and this process may \
+             have {most}: give it more (LimitNOFILE={needed} in the systemd unit, `ulimit -n \
+             {needed}` in a shell), or lower `clients` of the [[port]] sections of rings"
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Takes as many as may be needed. Errors: as [`check`]; the system does not give them.
+pub(super) fn raise(config: &Config) -> Result<(), String> {
+    check(config)?;
+    let needed = needed(config);
+    let limit = getrlimit(Resource::Nofile);
+    let Some(before) = limit.current.filter(|current| *current < needed) else {
+        return Ok(());
+    };
+    let raised = Rlimit {
+        current: Some(needed),
+        maximum: limit.maximum,
+    };
+    setrlimit(Resource::Nofile, raised).map_err(|error| {
+        format!(
+            "the limit of file descriptors stays at {before}, and {needed} may be needed ({error}): \
+             set LimitNOFILE={needed} in the systemd unit"
+        )
+    })?;
+    info!(before, now = needed, "limit of file descriptors raised");
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn config(more: &str) -> Config {
+        let text = format!("[fabric]\nsource = \"files\"\npath = \"net\"\n{more}");
+        Config::parse(&text).unwrap()
+    }
+
+    #[test]
+    fn every_section_counts() {
+        let ring = "[[port]]\ntransport = \"ring\"\npath = \"ring\"\n";
+        let one = needed(&config(ring));
+        let many = needed(&config(&format!("{ring}clients = 1024\n")));
+        assert_eq!(many - one, 1024 - 64);
+        let two = needed(&config(&format!("{ring}{ring}")));
+        assert_eq!(two - one, one - RESERVE);
+        let http = needed(&config(&format!(
+            "{ring}[http]\nlisten = \"127.0.0.1:0\"\n"
+        )));
+        assert!(http - one >= 128, "{http}");
+        let control = needed(&config(&format!("{ring}[control]\npath = \"control\"\n")));
+        assert!(control - one >= 80, "{control}");
+    }
+
+    #[test]
+    fn too_few_are_refused_with_the_number_that_it_takes() {
+        assert_eq!(judge(1000, Some(1000)), Ok(()));
+        assert_eq!(judge(1000, None), Ok(()));
+        let said = judge(1000, Some(999)).unwrap_err();
+        assert!(
+            said.contains("LimitNOFILE=1000") && said.contains("`ulimit -n 1000`"),
+            "{said}"
+        );
+    }
+}
