@@ -19,4 +19,7 @@ pub struct Arguments {
     /// Read and validate the configuration and everything it names, then exit
     #[arg(long)]
     pub check: bool,
+    /// Try one load for another sapphired, which writes the configuration to standard input
+    #[arg(long, hide = true, conflicts_with = "check")]
+    pub trial: bool,
 }

@@ -74,6 +74,18 @@ pub struct Config {
     /// How large input files may be.
     #[serde(default)]
     pub limits: SizeLimits,
+    /// What it was read from.
+    #[serde(skip)]
+    pub written: Written,
+}
+
+/// A configuration as it was written.
+#[derive(Debug, Clone, Default)]
+pub struct Written {
+    /// Its file.
+    pub path: PathBuf,
+    /// What that held.
+    pub text: String,
 }
 
 /// `[fabric]`
@@ -667,11 +679,20 @@ impl Config {
     /// Reads and parses. Errors: [`ConfigError`].
     pub fn read(path: &Path) -> Result<Self, ConfigError> {
         let text = intake::read_text(Kind::Config, path)?;
-        let mut config = Self::parse(&text).map_err(|message| ConfigError::Parse {
+        Self::parse_at(path, &text)
+    }
+
+    /// Parses the text of this file. Errors: [`ConfigError::Parse`].
+    pub fn parse_at(path: &Path, text: &str) -> Result<Self, ConfigError> {
+        let mut config = Self::parse(text).map_err(|message| ConfigError::Parse {
             path: path.into(),
             message,
         })?;
         config.resolve(path.parent().unwrap_or_else(|| Path::new("")));
+        config.written = Written {
+            path: path.into(),
+            text: text.to_owned(),
+        };
         Ok(config)
     }
 

@@ -23,6 +23,7 @@ pub mod sa_db;
 pub mod server;
 pub mod slow_sa;
 pub mod store;
+pub mod trial;
 pub mod twin;
 pub mod why;
 pub mod words;

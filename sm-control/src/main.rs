@@ -7,13 +7,20 @@ use std::process::ExitCode;
 use clap::Parser;
 use sm_control::arguments::Arguments;
 use sm_control::config::{Config, LogSection};
-use sm_control::{logging, server};
+use sm_control::{logging, server, trial};
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
+    if arguments.trial {
+        // Who started it says what comes of it.
+        return match trial::run(&arguments.config) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(_) => ExitCode::FAILURE,
+        };
+    }
     let config = Config::read(&arguments.config);
     let section = config
         .as_ref()
@@ -37,6 +44,8 @@ fn run(arguments: &Arguments, config: &Config) -> Result<(), Box<dyn std::error:
         server::check_descriptors(config)?;
         server::check_rings(config)?;
         server::check_control(config)?;
+        // What takes too much memory is said, not met.
+        trial::attempt(config)?;
         let (warnings, summary) = server::check_sources(config)?;
         for warning in remarks.iter().chain(&warnings) {
             tracing::warn!(target: logging::REPORT, "{warning}");

@@ -30,7 +30,10 @@ const CONFIG: u64 = 4 * MIB;
 /// The largest recording. Units: bytes.
 const RECORDING: u64 = 2048 * MIB;
 
-/// The largest limit that can be set. Units: MiB.
+/// The most that the policy parsers take. Units: MiB.
+const MOST_POLICY: u32 = 16;
+
+/// The largest other limit that can be set. Units: MiB.
 const MOST: u32 = 1 << 20;
 
 /// `[limits]`: what is larger is refused before it is read. Units: MiB, decompressed.
@@ -41,7 +44,7 @@ pub struct SizeLimits {
     #[serde(deserialize_with = "mib")]
     pub options_mib: u32,
     /// Of the QoS policy, the file of names, `partitions.conf`.
-    #[serde(deserialize_with = "mib")]
+    #[serde(deserialize_with = "policy_mib")]
     pub policy_mib: u32,
     /// Of `net`, `opensm-subnet.lst`, `opensm-sa.dump`.
     #[serde(deserialize_with = "mib")]
@@ -59,7 +62,7 @@ impl Default for SizeLimits {
     fn default() -> Self {
         Self {
             options_mib: 16,
-            policy_mib: 64,
+            policy_mib: MOST_POLICY,
             fabric_mib: 512,
             dump_mib: 2048,
             snapshot_mib: 4096,
@@ -98,6 +101,12 @@ impl Kind {
         let advice = option.map_or_else(String::new, |option| {
             format!("; if it is meant to be so large, raise {option} in [limits] of sapphired.toml")
         });
+        // What cannot be raised is not said to be.
+        let is_most = self == Self::Policy && limit == u64::from(MOST_POLICY) * MIB;
+        let advice = match is_most {
+            true => "; say it with fewer words, ranges above all".to_owned(),
+            false => advice,
+        };
         format!(
             "more than the {} MiB that {what} may have{advice}",
             limit / MIB
@@ -105,10 +114,21 @@ impl Kind {
     }
 }
 
+fn policy_mib<'de, D: Deserializer<'de>>(from: D) -> Result<u32, D::Error> {
+    within(MOST_POLICY, &"1 to 16 MiB", from)
+}
+
 fn mib<'de, D: Deserializer<'de>>(from: D) -> Result<u32, D::Error> {
+    within(MOST, &"1 to 1048576 MiB", from)
+}
+
+fn within<'de, D: Deserializer<'de>>(
+    most: u32,
+    expected: &'static &'static str,
+    from: D,
+) -> Result<u32, D::Error> {
     let number = i64::deserialize(from)?;
     let limit = u32::try_from(number).ok();
-    let limit = limit.filter(|limit| (1..=MOST).contains(limit));
-    let expected = "1 to 1048576 MiB";
-    limit.ok_or_else(|| D::Error::invalid_value(Unexpected::Signed(number), &expected))
+    let limit = limit.filter(|limit| (1..=most).contains(limit));
+    limit.ok_or_else(|| D::Error::invalid_value(Unexpected::Signed(number), expected))
 }

@@ -45,7 +45,7 @@ fn corrupt(what: &'static str) -> Problem {
 }
 
 /// What the indexes of all streams say, from the last to the first. None: they are damaged.
-fn unpacked_size(mut packed: &[u8]) -> Option<u64> {
+pub(super) fn unpacked_size(mut packed: &[u8]) -> Option<u64> {
     let mut size = 0_u64;
     while !packed.is_empty() {
         // Streams may be padded with words of zeros.

@@ -30,9 +30,14 @@ pub struct ServiceCounts {
     pub kept: AtomicU64,
     /// Other listeners.
     pub others: AtomicU64,
+    /// Of the thread: it moves at least every second.
+    pub turns: AtomicU64,
     /// The thread runs.
     pub is_served: AtomicBool,
 }
+
+/// How long the thread waits at most before it shows that it lives.
+const LONGEST_REST: Duration = Duration::from_secs(1);
 
 /// What the service is told at its start.
 #[derive(Debug, Clone)]
@@ -177,6 +182,7 @@ impl<C: Channel> Server<C> {
         let mut buffer = [0; DATAGRAM];
         self.look();
         while !self.stop.load(Ordering::Relaxed) {
+            count(&self.counts.turns);
             if self.is_time_to_look() {
                 self.look();
             }
@@ -287,7 +293,8 @@ impl<C: Channel> Server<C> {
     fn rest(&mut self) -> io::Result<()> {
         let late = self.agent.resolver().0.next();
         let late = late.map(|next| next.saturating_duration_since(Instant::now()));
-        let pause = late.map_or(self.setting.look, |late| late.min(self.setting.look));
+        let pause = self.setting.look.min(LONGEST_REST);
+        let pause = late.map_or(pause, |late| late.min(pause));
         let pause = Timespec::try_from(pause).ok();
         let mut ready = [
             PollFd::new(&self.channel, PollFlags::IN),

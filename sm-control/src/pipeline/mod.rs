@@ -168,6 +168,9 @@ pub enum PipelineError {
     /// An input cannot be read or parsed.
     #[error(transparent)]
     Read(#[from] ReadProblem),
+    /// Another process has tried it in vain.
+    #[error("{0}")]
+    Trial(String),
     /// The engine refuses the fabric.
     #[error(transparent)]
     Refused(Box<Refused>),

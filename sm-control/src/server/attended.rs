@@ -123,6 +123,7 @@ impl<S: Site, P: MadPort> Attended<S, P> {
         // What was said last of a port that is away.
         let mut complaint = None;
         while !stop.load(Ordering::Relaxed) {
+            self.ledger.look();
             // An idle reader must not keep an old snapshot from being freed.
             seat.reader.refresh();
             let Some(_holding) = self.gate.enter() else {

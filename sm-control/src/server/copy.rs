@@ -12,6 +12,7 @@ use super::sources::{self, Fingerprint};
 use crate::config::Config;
 use crate::intake::{self, Intake, Kind};
 use crate::pipeline::When;
+use crate::trial;
 
 impl Server<'_> {
     /// Reads the file and puts it into service; on failure the snapshot in service stays.
@@ -65,6 +66,7 @@ impl Server<'_> {
 /// Errors, in words: it cannot be read, is damaged, or is open to others than root and this user,
 /// who could send every connection of this host elsewhere.
 fn read(config: &Config) -> Result<Snapshot, String> {
+    trial::attempt(config)?;
     let path = &config.fabric.path;
     let at = |problem: &dyn core::fmt::Display| format!("{}: {problem}", path.display());
     let (file, about) = intake::open(path).map_err(|error| error.to_string())?;

@@ -1,12 +1,17 @@
 //! What the handles of a port have counted, and whether it is attached.
 
+use core::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use sa_fastpath::port::umad::{PortCounters, PortStats};
 
 /// Of one port. A port that is attached again has new handles; what the old ones counted stays.
 #[derive(Debug, Default)]
-pub(super) struct Ledger(Mutex<Pages>);
+pub(super) struct Ledger {
+    pages: Mutex<Pages>,
+    /// At the port, while it is not served.
+    looks: AtomicU64,
+}
 
 #[derive(Debug, Default)]
 struct Pages {
@@ -40,6 +45,16 @@ impl Ledger {
         });
     }
 
+    /// The port's thread is about to look whether it can be served.
+    pub(super) fn look(&self) {
+        self.looks.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// How often it did.
+    pub(super) fn looks(&self) -> u64 {
+        self.looks.load(Ordering::Relaxed)
+    }
+
     /// What the port was attached to is gone.
     pub(super) fn lost(&self, why: &str) {
         self.with(|pages| pages.away = Some(why.to_owned()));
@@ -61,7 +76,7 @@ impl Ledger {
     }
 
     fn with<T>(&self, turn: impl FnOnce(&mut Pages) -> T) -> T {
-        turn(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        turn(&mut self.pages.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 

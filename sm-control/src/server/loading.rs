@@ -12,6 +12,7 @@ use crate::config::{Config, Source};
 use crate::live::{Difference, LiveSource};
 use crate::logging::REPORT;
 use crate::pipeline::{self, Compiled, Inputs, PipelineError, When};
+use crate::trial;
 
 /// The running SA that a configuration has the fabric from; none where it is in files.
 pub(super) fn live_source(config: &Config, beside: Option<&Beside>) -> Option<LiveSource> {
@@ -22,6 +23,17 @@ pub(super) fn live_source(config: &Config, beside: Option<&Beside>) -> Option<Li
         }
         _ => LiveSource::from_config(config),
     }
+}
+
+/// What a load reads, which was tried by another process where it may take more memory than is
+/// left. Errors: [`PipelineError::Trial`].
+fn tried(config: &Config) -> Result<Inputs, PipelineError> {
+    let seen = trial::attempt(config).map_err(PipelineError::Trial)?;
+    let mut inputs = Inputs::from_config(config);
+    if let Some(seen) = seen {
+        inputs.intake = inputs.intake.expecting(seen);
+    }
+    Ok(inputs)
 }
 
 impl Server<'_> {
@@ -36,7 +48,7 @@ impl Server<'_> {
         if self.config.fabric.source == Source::Snapshot {
             return self.load_copy(when, cause);
         }
-        let generation = self.beside.as_ref().map(Beside::generation);
+        let generation = self.beside.as_deref().map(Beside::generation);
         // What was refused is tried again, whatever looks as it did.
         let when = if self.refused { When::Always } else { when };
         let outcome = self.compile_settled(when);
@@ -75,7 +87,7 @@ impl Server<'_> {
     /// False while there is nothing to read the fabric from.
     pub(super) fn can_load(&self) -> bool {
         match self.config.fabric.source {
-            Source::OpenSm => self.beside.as_ref().is_some_and(Beside::can_ask),
+            Source::OpenSm => self.beside.as_deref().is_some_and(Beside::can_ask),
             Source::None => false,
             Source::Files | Source::Sa | Source::Snapshot => true,
         }
@@ -110,7 +122,7 @@ impl Server<'_> {
             epoch: epoch.get(),
             built_unix: pipeline::unix_time(),
         };
-        let inputs = Inputs::from_config(self.config);
+        let inputs = tried(self.config)?;
         let before = self.accepted.as_deref();
         let compiled = match live {
             Some(live) => pipeline::compile_live(&inputs, live, when, stamp, before)?,

@@ -18,7 +18,7 @@ use crate::local_service::agent::{Counted, Reason};
 use crate::local_service::ports::Sysfs;
 use crate::local_service::proxy::Proxy;
 use crate::local_service::replica::Replica;
-use crate::local_service::service::{Service, Setting};
+use crate::local_service::service::{Service, ServiceCounts, Setting};
 use crate::local_service::socket::{Channel, KernelSocket};
 use crate::local_service::watch::{Watch, Ways};
 use crate::local_service::{Askers, Paths, Services, Wake};
@@ -34,6 +34,11 @@ impl LocalService {
     /// Whether the kernel is still answered.
     pub(super) fn is_served(&self) -> bool {
         self.service.counts().is_served.load(Ordering::Relaxed)
+    }
+
+    /// What its thread counts.
+    pub(super) fn counts(&self) -> Arc<ServiceCounts> {
+        Arc::clone(self.service.counts())
     }
 
     /// What was answered, one line.

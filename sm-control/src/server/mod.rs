@@ -12,6 +12,7 @@ mod control;
 mod copy;
 mod counters;
 mod descriptors;
+mod house;
 mod http;
 mod ledger;
 mod loading;
@@ -31,18 +32,17 @@ mod slow_lane;
 mod sources;
 mod vigil;
 
-use core::sync::atomic::{AtomicBool, Ordering};
+use core::sync::atomic::AtomicBool;
 use std::io::Write;
-use std::sync::Arc;
-use std::thread::JoinHandle;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use arc_swap::{ArcSwap, ArcSwapOption};
-use crossbeam_channel::Receiver;
+use crossbeam_channel::{Receiver, Sender, bounded, select, tick};
 use sa_fastpath::publish::{EpochId, Publisher};
 use sa_fastpath::punt::{Requesters, punt_queue_of};
 use sa_fastpath::sampling::Sampling;
-use sa_fastpath::stats::WorkerStats;
+use sa_fastpath::stats::{Counter, WorkerStats};
 use sa_wire::Guid;
 use signal_hook::consts::{SIGHUP, SIGUSR1};
 use thiserror::Error;
@@ -53,19 +53,18 @@ use crate::live::{AskError, LiveError, LiveSource};
 use crate::pipeline::{self, Compiled, Inputs, Parts, PipelineError};
 use crate::sa_db::{JournalError, Now, SaDatabase};
 
-use admin::Admin;
 pub use attach::AttachError;
 use board::Board;
 use control::Command;
+use house::{House, Pulse, Rings};
 use ledger::Ledger;
-use local_service::LocalService;
-use opensm::{Beside, Gate};
+use opensm::Beside;
 pub use placement::PlacementError;
 use reading::Readings;
 pub use ring::RingSectionError;
 use rollback::Past;
-use shadow::Shadow;
 use sources::Fingerprint;
+pub(crate) use sources::input_files;
 use vigil::Doubts;
 
 /// How often the main thread frees old snapshots and, until the sources were read once, looks
@@ -112,6 +111,9 @@ pub enum ServerError {
     /// This host's kernel cannot be served.
     #[error("[local_service]: {0}")]
     LocalService(String),
+    /// The thread that loads ended by a panic.
+    #[error("the thread that loads is gone; see the messages above")]
+    LoaderGone,
     /// Every worker lost its port.
     #[error("every port is gone; see the messages above")]
     PortsGone,
@@ -207,10 +209,61 @@ pub fn check_descriptors(config: &Config) -> Result<(), ServerError> {
     descriptors::check(config).map_err(ServerError::Descriptors)
 }
 
+/// How often this looks after what serves.
+const LOOK: Duration = Duration::from_millis(500);
+
+/// How long the thread that loads may take to end when it is at nothing.
+const FAREWELL: Duration = Duration::from_millis(100);
+
+/// What the thread that loads tells.
+enum Told {
+    /// Everything serves.
+    Built(Box<House>),
+    /// It ends.
+    Ended(Result<(), ServerError>),
+}
+
 /// Runs until SIGTERM or SIGINT. Errors: [`ServerError`]; a failed load is none.
+///
+/// Loads have a thread of their own: they may wait for a disk or a server without end, and this
+/// does not.
 pub fn run(config: &Config) -> Result<(), ServerError> {
     let signals = signals::channel()?;
-    let mut server = Server::start(config)?;
+    // One that waits stands for every order to reload until it begins.
+    let (reload, reloads) = bounded(1);
+    let (tell, told) = bounded(2);
+    // Where it hangs it is left behind, so what it uses stays for as long as the process.
+    let config: &'static Config = Box::leak(Box::new(config.clone()));
+    let thread = std::thread::Builder::new().name("sa-load".into());
+    let thread = thread.spawn(move || {
+        let result = work(config, &tell, &reloads);
+        // Nobody listens any more where the end was an order.
+        let _ = tell.send(Told::Ended(result));
+    });
+    thread.map_err(|source| ServerError::Os {
+        what: "start the thread that loads",
+        source,
+    })?;
+    let mut house = None;
+    let result = supervise(&signals, &told, &reload, &mut house);
+    if let Some(house) = house {
+        house.stop();
+    }
+    drop(reload);
+    let _ = told.recv_timeout(FAREWELL);
+    result
+}
+
+/// Starts everything, loads, and goes on until nobody can order a reload any more.
+fn work(
+    config: &'static Config,
+    tell: &Sender<Told>,
+    reloads: &Receiver<()>,
+) -> Result<(), ServerError> {
+    let (mut server, house) = Server::start(config)?;
+    if tell.send(Told::Built(Box::new(house))).is_err() {
+        return Ok(());
+    }
     server.warm_start();
     if server.can_load() {
         server.load("start");
@@ -219,9 +272,35 @@ pub fn run(config: &Config) -> Result<(), ServerError> {
     } else {
         info!("waiting for OpenSM on this host to be the master");
     }
-    let result = server.serve(&signals);
-    server.stop();
-    result
+    server.serve(reloads);
+    Ok(())
+}
+
+/// Until SIGTERM or SIGINT. Errors: nothing serves any more.
+fn supervise(
+    signals: &Receiver<i32>,
+    told: &Receiver<Told>,
+    reload: &Sender<()>,
+    house: &mut Option<Box<House>>,
+) -> Result<(), ServerError> {
+    let looks = tick(LOOK);
+    loop {
+        select! {
+            recv(signals) -> signal => match signal {
+                Ok(SIGHUP) => drop(reload.try_send(())),
+                Ok(SIGUSR1) => house.iter().for_each(|house| house.log_counters()),
+                Ok(_) | Err(_) => return Ok(()),
+            },
+            recv(told) -> told => match told {
+                Ok(Told::Built(built)) => *house = Some(built),
+                Ok(Told::Ended(result)) => return result,
+                Err(_) => return Err(ServerError::LoaderGone),
+            },
+            recv(looks) -> _ => if let Some(house) = house {
+                house.look()?;
+            },
+        }
+    }
 }
 
 /// What a snapshot was compiled from.
@@ -245,13 +324,8 @@ type AliasesOfClients = ArcSwap<Vec<(Guid, Guid)>>;
 struct Server<'a> {
     config: &'a Config,
     publisher: Publisher,
-    stop: Arc<AtomicBool>,
-    workers: Vec<JoinHandle<()>>,
-    slow_lane: Option<JoinHandle<()>>,
-    /// Shut when the server stops.
-    gates: Vec<Arc<Gate>>,
     /// The OpenSM that has the fabric.
-    beside: Option<Beside>,
+    beside: Option<Arc<Beside>>,
     /// Something changed: when the sources are to be read, and why.
     due: Option<changes::Due>,
     /// When the sources were last read.
@@ -259,7 +333,7 @@ struct Server<'a> {
     /// The fabric, where a running SA tells it.
     live: Option<LiveSource>,
     /// Sockets where processes of this node get rings.
-    rings: Vec<ring::Service>,
+    rings: Rings,
     /// What the last failed load said, so that retries do not repeat it.
     last_failure: Option<String>,
     /// The sources as the last load found them.
@@ -279,12 +353,6 @@ struct Server<'a> {
     announced: bool,
     /// What operators see.
     board: Arc<Board>,
-    /// Where it is served.
-    _admin: Admin,
-    /// What compares, in that role.
-    _shadow: Option<Shadow>,
-    /// What answers this host's kernel.
-    local: Option<LocalService>,
     /// What they order.
     commands: Receiver<Command>,
     past: Past,
@@ -299,7 +367,7 @@ struct Server<'a> {
 }
 
 impl<'a> Server<'a> {
-    fn start(config: &'a Config) -> Result<Self, ServerError> {
+    fn start(config: &'a Config) -> Result<(Self, House), ServerError> {
         descriptors::raise(config).map_err(ServerError::Descriptors)?;
         let publisher = Publisher::starting_at(publication::first_epoch(config));
         let stop = Arc::new(AtomicBool::new(false));
@@ -308,7 +376,7 @@ impl<'a> Server<'a> {
         let (mut workers, mut counts, mut replies) = (Vec::new(), Vec::new(), Vec::new());
         let (mut gates, mut rings) = (Vec::new(), Vec::new());
         let doubts = Arc::<Doubts>::default();
-        let beside = opensm::start(config, &doubts)?;
+        let beside = opensm::start(config, &doubts)?.map(Arc::new);
         let mut placement = placement::Placement::new(config);
         placement.complain(&config.ports);
         // A shadow asks there, and answers nobody.
@@ -359,9 +427,11 @@ impl<'a> Server<'a> {
             .as_ref()
             .map(|beside| slow_lane::Owner::new(Arc::clone(&beside.link)));
         let lane = slow_lane::SlowLane::new(supply, replies, rules, (keeper, owner));
-        let slow_lane = slow_lane::spawn(lane, Arc::clone(&stop))?;
+        let turns = Arc::<Counter>::default();
+        let slow_lane = slow_lane::spawn(lane, Arc::clone(&stop), Arc::clone(&turns))?;
+        let counted = counts.clone();
         let board = Board::new(config, counts);
-        let live = loading::live_source(config, beside.as_ref());
+        let live = loading::live_source(config, beside.as_deref());
         let (admin, commands) = admin::start(config, &board)?;
         let reader = publisher.reader().ok_or(ServerError::TooManyPorts)?;
         let shadow = shadow::start(config, reader, &state, &board)?;
@@ -379,14 +449,26 @@ impl<'a> Server<'a> {
             board: Arc::clone(&board),
             doubts: Arc::clone(&doubts),
         };
-        let vigil = vigil::start(config, beside.as_ref(), ground)?;
-        Ok(Self {
-            config,
-            publisher,
+        let vigil = vigil::start(config, beside.as_deref(), ground)?;
+        let pulse = Pulse::new(counted, turns, local.as_ref());
+        let rings = Rings::new(Mutex::new(rings));
+        let house = House {
             stop,
             workers,
             slow_lane: Some(slow_lane),
             gates,
+            beside: beside.clone(),
+            rings: Arc::clone(&rings),
+            local,
+            board: Arc::clone(&board),
+            admin,
+            shadow,
+            pulse,
+            doubts: Arc::clone(&doubts),
+        };
+        let server = Self {
+            config,
+            publisher,
             beside,
             due: None,
             looked: Instant::now(),
@@ -402,16 +484,14 @@ impl<'a> Server<'a> {
             loaded: false,
             announced: false,
             board,
-            _admin: admin,
-            _shadow: shadow,
-            local,
             commands,
             past: Past::default(),
             refused: false,
             differs: false,
             doubts,
             vigil,
-        })
+        };
+        Ok((server, house))
     }
 
     /// One line on standard output: what scripts and service managers wait for.
@@ -450,15 +530,14 @@ impl<'a> Server<'a> {
         self.last_failure = Some(failure.to_owned());
     }
 
-    fn serve(&mut self, signals: &Receiver<i32>) -> Result<(), ServerError> {
+    fn serve(&mut self, reloads: &Receiver<()>) {
         let changes = self.changes();
         let commands = self.commands.clone();
         loop {
-            crossbeam_channel::select! {
-                recv(signals) -> signal => match signal {
-                    Ok(SIGHUP) => self.reload("SIGHUP"),
-                    Ok(SIGUSR1) => self.log_counters(),
-                    Ok(_) | Err(_) => return Ok(()),
+            select! {
+                recv(reloads) -> order => match order {
+                    Ok(()) => self.reload("SIGHUP"),
+                    Err(_) => return,
                 },
                 recv(changes) -> change => {
                     if let Ok(change) = change {
@@ -472,7 +551,7 @@ impl<'a> Server<'a> {
                         self.obey(command);
                     }
                 }
-                default(self.patience()) => self.heartbeat()?,
+                default(self.patience()) => self.heartbeat(),
             }
         }
     }
@@ -483,7 +562,7 @@ impl<'a> Server<'a> {
         }
     }
 
-    fn heartbeat(&mut self) -> Result<(), ServerError> {
+    fn heartbeat(&mut self) {
         self.publisher.reclaim();
         if !self.loaded && self.is_worth_a_retry() {
             self.load("retry");
@@ -495,15 +574,6 @@ impl<'a> Server<'a> {
         self.follow_changes();
         self.write_up();
         self.follow_aliases();
-        let alive = self.workers.iter().map(|worker| !worker.is_finished());
-        self.board.served(alive);
-        let is_shadow = self.config.sa.role == Role::Shadow;
-        let serves_the_kernel = self.local.as_ref().is_some_and(LocalService::is_served);
-        let no_port = self.workers.iter().all(JoinHandle::is_finished);
-        if !is_shadow && no_port && !serves_the_kernel {
-            return Err(ServerError::PortsGone);
-        }
-        Ok(())
     }
 
     /// A running SA may answer at any time; files that have not changed say what they said.
@@ -520,39 +590,6 @@ impl<'a> Server<'a> {
         let policy = &self.config.policy;
         let seen = self.tried.as_ref().map(Fingerprint::policy);
         policy.watch && seen.is_none_or(|seen| *seen != sources::policy(self.config))
-    }
-
-    fn stop(&mut self) {
-        let _ = sd_notify::notify(&[sd_notify::NotifyState::Stopping]);
-        // The kernel asks the SA from now on, while there may be one here.
-        if let Some(local) = self.local.take() {
-            local.log();
-        }
-        self.stop.store(true, Ordering::Relaxed);
-        self.doubts.stop();
-        if let Some(beside) = &mut self.beside {
-            beside.withdraw();
-        }
-        for gate in &self.gates {
-            gate.set(false);
-        }
-        for thread in self.workers.drain(..).chain(self.slow_lane.take()) {
-            if thread.join().is_err() {
-                error!("a serving thread ended by a panic");
-            }
-        }
-        if let Some(beside) = &mut self.beside {
-            beside.hang_up();
-        }
-        self.rings.clear();
-        counters::log(&self.board);
-    }
-
-    fn log_counters(&self) {
-        counters::log(&self.board);
-        if let Some(local) = &self.local {
-            local.log();
-        }
     }
 }
 

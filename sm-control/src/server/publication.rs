@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::num::NonZeroU64;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 use std::time::Instant;
 
 use sa_fastpath::access::LAST_PUBLIC_KEY;
@@ -74,7 +74,8 @@ impl Server<'_> {
 
     /// Takes the requester of rings from a snapshot, before that is in service.
     fn follow_in_rings(&self, snapshot: &Snapshot) {
-        for ring in &self.rings {
+        let rings = self.rings.lock().unwrap_or_else(PoisonError::into_inner);
+        for ring in rings.iter() {
             let muted = ring.follow(snapshot);
             if let Some(why) = &muted {
                 error!("{why}");

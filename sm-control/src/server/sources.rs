@@ -50,23 +50,10 @@ pub(super) struct State {
 impl Fingerprint {
     /// Of the files that a load reads, as they are now.
     pub(super) fn of(config: &Config) -> Self {
-        let (fabric, routing) = (&config.fabric, &config.routing);
-        let files = [
-            fabric.lids.as_deref(),
-            fabric.aliases.as_deref(),
-            fabric.opensm_conf.as_deref(),
-            fabric.prefix_routes.as_deref(),
-            routing.torus_conf.as_deref(),
-            config.partitions.file.as_deref(),
-        ];
-        let dumps = dumps(&fabric.path);
-        let all = files
-            .into_iter()
-            .flatten()
-            .chain(dumps.iter().map(PathBuf::as_path));
+        let others = others(config);
         Self {
             policy: policy(config),
-            others: all.map(state).collect(),
+            others: others.iter().map(|path| state(path)).collect(),
         }
     }
 
@@ -74,6 +61,28 @@ impl Fingerprint {
     pub(super) const fn policy(&self) -> &Policy {
         &self.policy
     }
+}
+
+/// The files that a load reads.
+pub(crate) fn input_files(config: &Config) -> Vec<PathBuf> {
+    let policy = [&config.policy.file, &config.policy.ulp_names];
+    let policy = policy.into_iter().flatten().cloned();
+    policy.chain(others(config)).collect()
+}
+
+/// Those but for the policy's.
+fn others(config: &Config) -> Vec<PathBuf> {
+    let (fabric, routing) = (&config.fabric, &config.routing);
+    let files = [
+        &fabric.lids,
+        &fabric.aliases,
+        &fabric.opensm_conf,
+        &fabric.prefix_routes,
+        &routing.torus_conf,
+        &config.partitions.file,
+    ];
+    let files = files.into_iter().flatten().cloned();
+    files.chain(dumps(&fabric.path)).collect()
 }
 
 /// The policy file, and that of the names in it; none where there is none.

@@ -17,7 +17,8 @@ const KEYS: [(&str, &str); 9] = [
     ("partitions", "file"),
 ];
 
-const POLICY: &str =
+/// The smallest.
+pub(crate) const POLICY: &str =
     "qos-levels\n qos-level\n  name: DEFAULT\n  sl: 0\n end-qos-level\nend-qos-levels\n";
 
 /// A configuration where one key names this path.
@@ -110,7 +111,10 @@ fn a_file_over_its_limit_is_refused_by_its_size() -> Result<()> {
     fs::write(&policy, POLICY)?;
     bed.serve()?;
     // A hole of 8 TiB, which nobody could take in.
-    fs::File::options().write(true).open(&policy)?.set_len(8 << 40)?;
+    fs::File::options()
+        .write(true)
+        .open(&policy)?
+        .set_len(8 << 40)?;
     signal(&mut bed, "HUP")?;
     bed.wait_logged("policy.conf: has 8796093022208 bytes, more than the 1 MiB")?;
     bed.wait_logged("raise policy_mib in [limits]")?;
@@ -121,7 +125,7 @@ fn a_file_over_its_limit_is_refused_by_its_size() -> Result<()> {
 
 #[test]
 fn limits_out_of_range_are_refused_at_their_line() -> Result<()> {
-    let bed = Bed::new(&config("[limits]\npolicy_mib = 64\nfabric_mib = 0\n"))?;
+    let bed = Bed::new(&config("[limits]\npolicy_mib = 16\nfabric_mib = 0\n"))?;
     let said = complaint(&bed)?;
     let lines = CONFIG.lines().count();
     let place = format!("sapphired.toml:{}:14: ", lines + 3);

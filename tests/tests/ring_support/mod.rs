@@ -127,11 +127,20 @@ impl Bed {
 
     /// Starts the daemon.
     pub fn start(&mut self) -> Result<()> {
-        self.start_under(":")
+        self.start_as(":", &[])
     }
 
     /// The same from a shell that has done something before, such as setting a limit.
     pub fn start_under(&mut self, before: &str) -> Result<()> {
+        self.start_as(before, &[])
+    }
+
+    /// The same with more in its environment.
+    pub fn start_with(&mut self, environment: &[(&str, &Path)]) -> Result<()> {
+        self.start_as(":", environment)
+    }
+
+    fn start_as(&mut self, before: &str, environment: &[(&str, &Path)]) -> Result<()> {
         // Its worker polls: on a machine with few cores it would take them from its clients.
         let mut command = Command::new("nice");
         command.args(["-n", "5", "sh", "-c", &format!("{before}; exec \"$@\"")]);
@@ -140,6 +149,7 @@ impl Bed {
             .arg("--config")
             .arg(self.config())
             .current_dir(self.dir())
+            .envs(environment.iter().copied())
             .env_remove("RUST_LOG");
         self.daemon = Some(Process::spawn(command, self.dir().join("printed"))?);
         Ok(())
@@ -165,9 +175,9 @@ impl Bed {
         waited.with_context(|| daemon.printed())
     }
 
-    /// What the running daemon has printed and logged.
-    pub fn printed(&mut self) -> Result<String> {
-        Ok(self.daemon()?.printed())
+    /// All that the last daemon has printed and logged.
+    pub fn printed(&self) -> Result<String> {
+        Ok(fs::read_to_string(self.dir().join("printed"))?)
     }
 
     /// `sapphired --check`: whether it is content, and what it says.

@@ -12,7 +12,7 @@ mod subscription;
 
 use core::fmt;
 use core::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -87,9 +87,12 @@ pub(super) struct Beside {
     device: Option<String>,
     doubts: Arc<Doubts>,
     shared: Arc<Shared>,
-    watch: Option<JoinHandle<()>>,
-    connection: Option<JoinHandle<()>>,
+    watch: Thread,
+    connection: Thread,
 }
+
+/// One that has not been waited for.
+type Thread = Mutex<Option<JoinHandle<()>>>;
 
 /// What the thread that judges and the one that compiles tell each other.
 #[derive(Default)]
@@ -155,8 +158,8 @@ impl Beside {
         };
         let running = Arc::clone(&link);
         Ok(Self {
-            connection: Some(spawn("sa-opensm", move || running.run())?),
-            watch: Some(spawn("sa-beside", move || watch.run())?),
+            connection: Mutex::new(Some(spawn("sa-opensm", move || running.run())?)),
+            watch: Mutex::new(Some(spawn("sa-beside", move || watch.run())?)),
             link,
             gate,
             device,
@@ -233,20 +236,21 @@ impl Beside {
     }
 
     /// From now on the gate stays shut.
-    pub(super) fn withdraw(&mut self) {
+    pub(super) fn withdraw(&self) {
         self.shared.stop.store(true, Ordering::SeqCst);
-        end(self.watch.take());
+        end(&self.watch);
         self.gate.set(false);
     }
 
     /// Once no port has the methods any more. OpenSM takes them back.
-    pub(super) fn hang_up(&mut self) {
+    pub(super) fn hang_up(&self) {
         self.link.stop();
-        end(self.connection.take());
+        end(&self.connection);
     }
 }
 
-fn end(thread: Option<JoinHandle<()>>) {
+fn end(thread: &Thread) {
+    let thread = thread.lock().unwrap_or_else(PoisonError::into_inner).take();
     if thread.is_some_and(|thread| thread.join().is_err()) {
         error!("a thread beside OpenSM ended by a panic");
     }

@@ -16,6 +16,7 @@ use sa_fastpath::port::{PortError, ReplyPort};
 use sa_fastpath::publish::Reader;
 use sa_fastpath::punt::{PuntReceiver, Punted, Requester};
 use sa_fastpath::rmpp::is_part;
+use sa_fastpath::stats::Counter;
 use sa_wire::sa::SaMad;
 use tracing::{debug, info, warn};
 
@@ -48,16 +49,18 @@ const BATCH: usize = 64;
 /// After so long, what is due is sent before more requests are looked at.
 const SLICE: Duration = Duration::from_millis(1);
 
-/// Starts the thread.
+/// Starts the thread, which counts its turns.
 pub(super) fn spawn(
     mut lane: SlowLane,
     stop: Arc<AtomicBool>,
+    turns: Arc<Counter>,
 ) -> Result<JoinHandle<()>, ServerError> {
     std::thread::Builder::new()
         .name("sa-slow".into())
         .spawn(move || {
             let mut empty = 0u32;
             while !stop.load(Ordering::Relaxed) {
+                turns.add(1);
                 if lane.turn() {
                     empty = 0;
                     continue;

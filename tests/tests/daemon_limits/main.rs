@@ -1,11 +1,13 @@
 //! Input files that are no files, too large, or too much for the memory that is left: the daemon
 //! says so, serves on, and ends when it is told to.
 
-#[path = "ring_support/mod.rs"]
-mod ring_support;
-
-#[path = "daemon_limits/files.rs"]
 mod files;
+mod memory;
+#[allow(dead_code, reason = "a part is used")]
+#[path = "../ring_support/mod.rs"]
+mod ring_support;
+mod stop;
+mod watchdog;
 
 use std::fs;
 use std::path::Path;

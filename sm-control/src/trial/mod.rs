@@ -1,0 +1,183 @@
+//! Loads that may take more memory than is left are tried by another process first, whose end
+//! leaves the daemon alone (ADR 15). What fits there is then done here, on the same bytes.
+
+mod child;
+mod memory;
+
+use std::ffi::OsString;
+use std::io::{Read, Write};
+use std::os::unix::ffi::OsStringExt;
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread::sleep;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use self::memory::{Room, Taken};
+use crate::config::{Config, Source};
+use crate::intake::{self, Seen};
+use crate::server::input_files;
+
+pub use child::run;
+
+/// How often a trial is looked at.
+const LOOK: Duration = Duration::from_millis(5);
+
+/// Left over at least when a load is done. Units: bytes.
+const SPARE: u64 = 32 << 20;
+
+/// What any fabric of a few switches may take, with 128 LIDs for each port. Units: bytes.
+const SMALL: u64 = 64 << 20;
+
+/// LIDs of unicast, which bound what switches and end ports there can be.
+const MOST_NODES: u64 = 0xc000;
+
+/// What a trial tells.
+#[derive(Debug, Serialize, Deserialize)]
+struct Report {
+    /// The bytes of each path, and the digest of its file.
+    seen: Vec<(Vec<u8>, u64)>,
+    /// Why files cannot be read or parsed.
+    refused: Option<String>,
+    taken: Taken,
+}
+
+/// Tries a load, unless whatever is in files of their size fits. Gives what the files held; none
+/// where there was no need to try. Errors, in words: why the load is not to be done.
+pub fn attempt(config: &Config) -> Result<Option<Seen>, String> {
+    let size = size_of_inputs(config);
+    let room = memory::room();
+    if config.fabric.source == Source::Snapshot {
+        // Read, then copied; nothing is computed.
+        return fits(&room, Taken::alike(size.saturating_mul(2))).map(|()| None);
+    }
+    if room.least() >= most_taken(size) {
+        return Ok(None);
+    }
+    let report = tried(config, &room)?;
+    if let Some(refused) = report.refused {
+        return Err(refused);
+    }
+    fits(&memory::room(), report.taken)?;
+    let path = |bytes: Vec<u8>| PathBuf::from(OsString::from_vec(bytes));
+    let seen = report.seen.into_iter();
+    Ok(Some(
+        seen.map(|(bytes, digest)| (path(bytes), digest)).collect(),
+    ))
+}
+
+/// What files of this size take at most, whatever they hold: parsers by the length of a file, tables
+/// by the square of what it can name, a line of which has 32 bytes and more. Each is twice and more
+/// what the worst files took that were found. Units: bytes.
+const fn most_taken(size: u64) -> u64 {
+    let nodes = if size / 32 < MOST_NODES {
+        size / 32
+    } else {
+        MOST_NODES
+    };
+    SMALL + 128 * size + 32 * nodes * nodes
+}
+
+/// Of all files, decompressed; what is not there or cannot be read has none. Units: bytes.
+fn size_of_inputs(config: &Config) -> u64 {
+    input_files(config)
+        .iter()
+        .map(|path| intake::size(path))
+        .sum()
+}
+
+/// Errors: it does not fit, with something to spare.
+fn fits(room: &Room, taken: Taken) -> Result<(), String> {
+    let with_spare = |bytes: u64| bytes.saturating_add(bytes / 10).saturating_add(SPARE);
+    let space = with_spare(taken.space.max(taken.memory));
+    if space > room.space || with_spare(taken.memory) > room.memory {
+        return Err(too_much(room, taken));
+    }
+    Ok(())
+}
+
+fn too_much(room: &Room, taken: Taken) -> String {
+    let mib = |bytes: u64| bytes >> 20;
+    let (least, whose) = room.narrowest();
+    format!(
+        "this load takes more memory than is left: {} MiB or more, of {} MiB ({whose}); give \
+         sapphired more, or make its input files smaller",
+        mib(taken.space.max(taken.memory)),
+        mib(least)
+    )
+}
+
+/// Errors: as [`attempt`].
+fn tried(config: &Config, room: &Room) -> Result<Report, String> {
+    let failed = |what: &str, error: &dyn core::fmt::Display| {
+        format!("cannot try this load in a process of its own: {what}: {error}")
+    };
+    let mut child = start(config).map_err(|error| failed("its start", &error))?;
+    let watched = watch(&mut child, room);
+    if watched.is_err() {
+        // It may have ended by itself.
+        let _ = child.kill();
+    }
+    let ended = child.wait();
+    let taken = watched?;
+    let status = ended.map_err(|error| failed("its end", &error))?;
+    if !status.success() {
+        return Err(ended_badly(status, room, taken));
+    }
+    let mut told = Vec::new();
+    if let Some(mut output) = child.stdout.take() {
+        let read = output.read_to_end(&mut told);
+        read.map_err(|error| failed("its report", &error))?;
+    }
+    serde_json::from_slice(&told).map_err(|error| failed("its report", &error))
+}
+
+/// Errors: there is no process to be had.
+fn start(config: &Config) -> std::io::Result<Child> {
+    let mut child = Command::new("/proc/self/exe")
+        .arg("--trial")
+        .arg("--config")
+        .arg(&config.written.path)
+        // What stands before libc's functions, and who is told that the daemon is ready.
+        .env_remove("LD_PRELOAD")
+        .env_remove("NOTIFY_SOCKET")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()?;
+    // The file may be another one by now.
+    let sent = child.stdin.take().map_or(Ok(()), |mut input| {
+        input.write_all(config.written.text.as_bytes())
+    });
+    if sent.is_err() {
+        // Its end says why.
+        let _ = child.kill();
+    }
+    Ok(child)
+}
+
+/// Waits for its end. Gives what it had taken when it was last looked at: memory alone, as its
+/// address space is limited as ours is, and its report has both. Errors: it takes more than there is.
+fn watch(child: &mut Child, room: &Room) -> Result<Taken, String> {
+    let mut taken = Taken::default();
+    while child.try_wait().is_ok_and(|ended| ended.is_none()) {
+        taken.memory = memory::of(child.id()).memory.max(taken.memory);
+        if taken.memory.saturating_add(SPARE) > room.memory {
+            return Err(too_much(room, taken));
+        }
+        sleep(LOOK);
+    }
+    Ok(taken)
+}
+
+fn ended_badly(status: ExitStatus, room: &Room, taken: Taken) -> String {
+    match status.signal() {
+        // Aborted where an allocation failed, killed by the kernel where memory ran out.
+        Some(libc::SIGABRT | libc::SIGKILL | libc::SIGSEGV | libc::SIGBUS) => too_much(room, taken),
+        _ => {
+            format!("trying this load in a process of its own failed ({status}); nothing is loaded")
+        }
+    }
+}
