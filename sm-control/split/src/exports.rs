@@ -16,7 +16,7 @@ use core::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::collections::hash_map::RandomState;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use libc::{c_int, c_ulong, c_void, nfds_t, pollfd, size_t, ssize_t};
+use libc::{c_int, c_uint, c_ulong, c_void, nfds_t, pollfd, size_t, ssize_t};
 
 use crate::registration::{ENABLE_PKEY, REGISTER, Registration, UNREGISTER};
 use crate::serve::Server;
@@ -43,7 +43,7 @@ pub(crate) unsafe extern "C" fn ioctl(fd: c_int, request: c_ulong, argument: *mu
         // WHY: umad has no other interface.
         return unsafe { register(fd, request, argument.cast(), length) };
     }
-    if request == UNREGISTER && SPLIT.is_of(fd) && !argument.is_null() {
+    if request == UNREGISTER && SPLIT.is_of(fd) && SPLIT.is_own() && !argument.is_null() {
         // SAFETY: of-request.
         // WHY: as above.
         let agent = unsafe { argument.cast::<u32>().read_unaligned() };
@@ -101,6 +101,14 @@ fn is_to_be_split(fd: c_int, asked: &Registration) -> bool {
     if !asked.is_of_an_sa() {
         return false;
     }
+    if cfg!(panic = "abort") {
+        Linux.say(
+            "this library was built to abort where it fails, and OpenSM with it: it does nothing; \
+             build it with --profile split",
+        );
+        return false;
+    }
+    fault::here("ioctl");
     let seed = RandomState::new().build_hasher().finish();
     let why_not = if SPLIT.is_taken() {
         "OpenSM serves the SA on two ports: one is split"
@@ -125,6 +133,11 @@ fn serve() {
     }
     let place = Place::of_environment();
     let path = place.path.display().to_string();
+    std::panic::set_hook(Box::new(|about| {
+        let about = about.to_string().replace('\n', " ");
+        Linux.say(&format!("a defect, without which OpenSM goes on: {about}"));
+    }));
+    sys::at_fork(forked);
     let outcome = sys::spawn(move || {
         let mut server = Server::new(&SPLIT, place);
         loop {
@@ -142,6 +155,10 @@ fn serve() {
             ));
         }
     }
+}
+
+extern "C" fn forked() {
+    SPLIT.forked();
 }
 
 /// Where a read goes: to libc, or to [`split_read`]. So of the others below.
@@ -185,6 +202,7 @@ unsafe extern "C" fn split_read(fd: c_int, buffer: *mut c_void, count: size_t) -
 unsafe fn given(fd: c_int, buffer: *mut u8, count: usize) -> Option<ssize_t> {
     loop {
         let source = quietly(Source::Kernel, || {
+            fault::here("read");
             // SAFETY: the caller's; the kernel's part would write there, too.
             SPLIT.read(unsafe { core::slice::from_raw_parts_mut(buffer, count) })
         });
@@ -226,6 +244,7 @@ unsafe extern "C" fn split_write(fd: c_int, buffer: *const c_void, count: size_t
     };
     let _held_off = sys::HeldOff::new();
     let target = quietly(Target::Kernel, || {
+        fault::here("write");
         // SAFETY: callers-buffer.
         SPLIT.write(unsafe { core::slice::from_raw_parts(buffer.cast(), count) })
     });
@@ -335,7 +354,11 @@ pub(crate) unsafe extern "C" fn before_poll(
     *bell = sys::asked(SPLIT.arrivals(), false);
     // SAFETY: callers-buffer, and there is room for so many.
     unsafe { fds.copy_to_nonoverlapping(poll.asked.as_mut_ptr(), given_count) };
-    if quietly(false, || SPLIT.has_arrived()) {
+    let has_arrived = || {
+        fault::here("poll");
+        SPLIT.has_arrived()
+    };
+    if quietly(false, has_arrived) {
         poll.timeout = 0;
     }
     poll.fds = poll.asked.as_mut_ptr();
@@ -369,7 +392,8 @@ pub(crate) unsafe extern "C" fn after_poll(outcome: c_int, poll: *mut Poll) -> c
 
 pub(crate) extern "C" fn where_close(fd: c_int) -> usize {
     let libcs = next::close().map(|real| real as *const ());
-    address(SPLIT.is_of(fd), split_close as *const (), libcs)
+    let is_ours = SPLIT.is_taken() && (SPLIT.is_number_of(fd) || SPLIT.is_ours(fd));
+    address(is_ours, split_close as *const (), libcs)
 }
 
 /// # Safety
@@ -379,9 +403,145 @@ unsafe extern "C" fn split_close(fd: c_int) -> c_int {
         return refused();
     };
     let _held_off = sys::HeldOff::new();
-    quietly((), || SPLIT.closes(fd, None));
+    let is_done = quietly(false, || {
+        // A child closes what it got from OpenSM; a number of our own is not OpenSM's to close.
+        SPLIT.is_own()
+            && (SPLIT.is_ours(fd) || {
+                SPLIT.closes(fd, None);
+                false
+            })
+    });
+    if is_done {
+        sys::set_errno(libc::EBADF);
+        return -1;
+    }
     // SAFETY: as-given, held-off.
     unsafe { real(fd) }
+}
+
+/// # Safety
+/// As of libc.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn dup(fd: c_int) -> c_int {
+    let Some(real) = next::dup() else {
+        return refused();
+    };
+    // SAFETY: as-given.
+    // WHY: this is what a preloaded library does; so below.
+    let number = unsafe { real(fd) };
+    quietly((), || duplicated(fd, number));
+    number
+}
+
+/// # Safety
+/// As of libc.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn dup2(fd: c_int, number: c_int) -> c_int {
+    let Some(real) = next::dup2() else {
+        return refused();
+    };
+    quietly((), || is_overwritten(fd, number));
+    // SAFETY: as-given.
+    let number = unsafe { real(fd, number) };
+    quietly((), || duplicated(fd, number));
+    number
+}
+
+/// # Safety
+/// As of libc.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn dup3(fd: c_int, number: c_int, flags: c_int) -> c_int {
+    let Some(real) = next::dup3() else {
+        return refused();
+    };
+    quietly((), || is_overwritten(fd, number));
+    // SAFETY: as-given.
+    let number = unsafe { real(fd, number, flags) };
+    quietly((), || duplicated(fd, number));
+    number
+}
+
+/// `number` is about to become `fd` once more: what it was is closed by that.
+fn is_overwritten(fd: c_int, number: c_int) {
+    if fd != number && SPLIT.is_taken() && SPLIT.is_number_of(number) && SPLIT.is_own() {
+        SPLIT.closes(number, None);
+    }
+}
+
+fn duplicated(fd: c_int, number: c_int) {
+    if SPLIT.is_taken() && SPLIT.is_number_of(fd) && SPLIT.is_own() {
+        SPLIT.duplicated(fd, number);
+    }
+}
+
+/// # Safety
+/// As of libc.
+// As for ioctl.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn fcntl(fd: c_int, what: c_int, argument: *mut c_void) -> c_int {
+    // SAFETY: the caller's.
+    unsafe { duplicating(next::fcntl(), fd, what, argument) }
+}
+
+/// # Safety
+/// As of libc.
+// As for ioctl.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn fcntl64(fd: c_int, what: c_int, argument: *mut c_void) -> c_int {
+    // SAFETY: the caller's.
+    unsafe { duplicating(next::fcntl64(), fd, what, argument) }
+}
+
+/// # Safety
+/// As of libc's fcntl.
+unsafe fn duplicating(
+    real: Option<next::Fcntl>,
+    fd: c_int,
+    what: c_int,
+    argument: *mut c_void,
+) -> c_int {
+    let Some(real) = real else {
+        return refused();
+    };
+    // SAFETY: as-given.
+    let number = unsafe { real(fd, what, argument) };
+    if matches!(what, libc::F_DUPFD | libc::F_DUPFD_CLOEXEC) {
+        quietly((), || duplicated(fd, number));
+    }
+    number
+}
+
+/// # Safety
+/// As of libc.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn close_range(first: c_uint, last: c_uint, flags: c_int) -> c_int {
+    let Some(real) = next::close_range() else {
+        return refused();
+    };
+    let only_marks = flags & libc::CLOSE_RANGE_CLOEXEC as c_int != 0;
+    let is_ours = quietly(false, || SPLIT.is_taken() && SPLIT.is_own() && !only_marks);
+    if !is_ours {
+        // SAFETY: as-given.
+        return unsafe { real(first, last, flags) };
+    }
+    // What this library needs for itself stays: between those, everything goes.
+    let mut from = Some(first);
+    let numbers = |fd: c_int| c_uint::try_from(fd).ok();
+    for ours in quietly(Vec::new(), || SPLIT.own_numbers(first, last)) {
+        let Some((start, number)) = from.zip(numbers(ours)) else {
+            break;
+        };
+        if start < number {
+            // SAFETY: as-given, but for its part.
+            unsafe { real(start, number - 1, flags) };
+        }
+        from = number.checked_add(1);
+    }
+    match from.filter(|from| *from <= last) {
+        // SAFETY: as above.
+        Some(from) => unsafe { real(from, last, flags) },
+        None => 0,
+    }
 }
 
 /// Where a call goes. Without libc's function, to one that says so.
@@ -400,6 +560,24 @@ fn quietly<T>(otherwise: T, what: impl FnOnce() -> T) -> T {
     let outcome = catch_unwind(AssertUnwindSafe(what)).unwrap_or(otherwise);
     sys::set_errno(errno);
     outcome
+}
+
+/// Failures on purpose, in builds for the tests of this library alone.
+mod fault {
+    /// Panics three times where `SAPPHIRE_SPLIT_FAULT` names this call.
+    #[cfg(feature = "fault")]
+    #[allow(clippy::panic, reason = "that is what it is for")]
+    pub(super) fn here(call: &str) {
+        use core::sync::atomic::{AtomicU32, Ordering};
+        static FAULTS: AtomicU32 = AtomicU32::new(0);
+        let is_named = std::env::var("SAPPHIRE_SPLIT_FAULT").is_ok_and(|named| named == call);
+        if is_named && FAULTS.fetch_add(1, Ordering::Relaxed) < 3 {
+            panic!("a fault in {call}, as the environment says");
+        }
+    }
+
+    #[cfg(not(feature = "fault"))]
+    pub(super) const fn here(_: &str) {}
 }
 
 fn refused() -> c_int {

@@ -9,7 +9,7 @@ use split_protocol::Frame;
 
 use crate::session::{Over, Session};
 use crate::socket::{Listener, Place};
-use crate::split::{Kernel, Split};
+use crate::split::{Guarded, Kernel, Split};
 use crate::sys;
 
 /// All that the thread holds.
@@ -85,6 +85,7 @@ impl<'a, K: Kernel> Server<'a, K> {
         let Err(over) = outcome else { return };
         // First what matters: OpenSM answers again.
         split.detach();
+        split.guard(Guarded::Session, -1);
         self.session = None;
         if let Over::Because(why) = over {
             split.kernel().say(&format!("hung up on sapphired: {why}"));
@@ -100,6 +101,7 @@ impl<'a, K: Kernel> Server<'a, K> {
                 .kernel()
                 .say("a user who may not connected to the socket: hung up");
         } else if self.session.is_none() {
+            self.split.guard(Guarded::Session, stream.as_raw_fd());
             self.session = Some(Session::new(stream, self.split.kernel().now()));
         } else if self.turned_away.len() < TURNED_AWAY {
             let _ = stream.write(&Frame::Busy.bytes().unwrap_or_default());
@@ -121,9 +123,12 @@ impl<'a, K: Kernel> Server<'a, K> {
             return;
         }
         // A daemon that is connected stays so.
+        self.split.guard(Guarded::Listener, -1);
         self.listener = None;
         match self.place.listen() {
             Ok(listener) => {
+                let socket = listener.socket.as_raw_fd();
+                self.split.guard(Guarded::Listener, socket);
                 self.listener = Some(listener);
                 self.said = String::new();
             }

@@ -20,7 +20,7 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use libc::{c_int, c_long, c_ulong, c_void, nfds_t, pollfd, size_t, ssize_t};
+use libc::{c_int, c_long, c_uint, c_ulong, c_void, nfds_t, pollfd, size_t, ssize_t};
 
 use crate::registration::{Registration, UNREGISTER};
 use crate::split::Kernel;
@@ -34,6 +34,11 @@ pub(crate) mod next {
     pub(crate) type Write = unsafe extern "C" fn(c_int, *const c_void, size_t) -> ssize_t;
     pub(crate) type Poll = unsafe extern "C" fn(*mut pollfd, nfds_t, c_int) -> c_int;
     pub(crate) type Close = unsafe extern "C" fn(c_int) -> c_int;
+    pub(crate) type Dup = unsafe extern "C" fn(c_int) -> c_int;
+    pub(crate) type Dup2 = unsafe extern "C" fn(c_int, c_int) -> c_int;
+    pub(crate) type Dup3 = unsafe extern "C" fn(c_int, c_int, c_int) -> c_int;
+    pub(crate) type CloseRange = unsafe extern "C" fn(c_uint, c_uint, c_int) -> c_int;
+    pub(crate) type Fcntl = unsafe extern "C" fn(c_int, c_int, *mut c_void) -> c_int;
 
     macro_rules! next {
         ($($function:ident $name:literal $type:ident)*) => { $(
@@ -54,6 +59,12 @@ pub(crate) mod next {
         write c"write" Write
         poll c"poll" Poll
         close c"close" Close
+        dup c"dup" Dup
+        dup2 c"dup2" Dup2
+        dup3 c"dup3" Dup3
+        close_range c"close_range" CloseRange
+        fcntl c"fcntl" Fcntl
+        fcntl64 c"fcntl64" Fcntl
     }
 
     fn find(known: &AtomicUsize, name: &CStr) -> *mut c_void {
@@ -185,6 +196,11 @@ impl Drop for HeldOff {
 // Declared by libc for some systems only.
 unsafe extern "C" {
     fn pthread_setcancelstate(state: c_int, before: *mut c_int) -> c_int;
+    fn pthread_atfork(
+        prepare: Option<extern "C" fn()>,
+        parent: Option<extern "C" fn()>,
+        child: Option<extern "C" fn()>,
+    ) -> c_int;
 }
 
 /// Of glibc and musl.
@@ -200,6 +216,14 @@ pub(crate) fn set_errno(errno: i32) {
     // SAFETY: as above.
     // WHY: as above.
     unsafe { *libc::__errno_location() = errno };
+}
+
+/// Has `child` called in every child that is forked. Without it a child's calls are taken for
+/// OpenSM's, which only matters where it goes on with its file.
+pub(crate) fn at_fork(child: extern "C" fn()) {
+    // SAFETY: named-right.
+    // WHY: std knows no forks.
+    unsafe { pthread_atfork(None, None, Some(child)) };
 }
 
 pub(crate) fn is_nonblocking(fd: RawFd) -> bool {

@@ -13,6 +13,7 @@ use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use split_protocol::{
@@ -21,7 +22,7 @@ use split_protocol::{
 
 #[test]
 fn a_program_that_does_what_opensm_does() {
-    let Some(mut rig) = Rig::start() else {
+    let Some(mut rig) = Rig::start(&library(&[]), &[]) else {
         println!("no C compiler here: not tested");
         return;
     };
@@ -35,7 +36,84 @@ fn a_program_that_does_what_opensm_does() {
     asks_opensm(&mut rig, &mut daemon);
     reports(&mut rig, &mut daemon);
     taken_back(&mut rig, daemon);
-    ends(rig);
+    ends(rig, 1);
+}
+
+/// Children that OpenSM forks close what they have of its file; OpenSM gives it another number and
+/// closes the first, and closes every number that it does not know.
+#[test]
+fn what_opensm_and_its_children_close_is_told_apart() {
+    let Some(mut rig) = Rig::start(&library(&[]), &[]) else {
+        println!("no C compiler here: not tested");
+        return;
+    };
+    assert_eq!(rig.line(), "register 0 0x200004");
+    assert_eq!(rig.line(), "register 1 0x40002");
+    let mut daemon = rig.daemon();
+    for (command, done) in [(b"f", "forked"), (b"c", "closed")] {
+        rig.says(command);
+        assert_eq!(rig.line(), done, "and nothing was unregistered before");
+        answers(&mut rig);
+        let packet = packet(0x12, 5, 7);
+        Frame::Request(5, packet).send(&mut daemon).unwrap();
+        assert!(matches!(
+            Frame::receive(&mut daemon),
+            Ok(Frame::Reply(5, _))
+        ));
+    }
+    ends(rig, 1);
+}
+
+/// The library as it is installed, but for faults on purpose.
+#[test]
+fn a_panic_in_a_hooked_call_does_not_end_opensm() {
+    let library = library(&["--profile", "split", "--features", "fault"]);
+    for call in ["read", "write", "poll"] {
+        let Some(mut rig) = Rig::start(&library, &[("SAPPHIRE_SPLIT_FAULT", call)]) else {
+            println!("no C compiler here: not tested");
+            return;
+        };
+        assert_eq!(rig.line(), "register 0 0x200004");
+        assert_eq!(rig.line(), "register 1 0x40002");
+        for _ in 0..4 {
+            rig.network_sends(0, 0x02, 9, 0);
+            assert_eq!(rig.network_gets()[64 + 3], 0x82, "{call}");
+        }
+        answers(&mut rig);
+        ends(rig, 4);
+    }
+    // A registration that fails in the library is OpenSM's own, with all methods.
+    let mut rig = Rig::start(&library, &[("SAPPHIRE_SPLIT_FAULT", "ioctl")]).unwrap();
+    assert_eq!(rig.line(), "register 0 0x240006");
+    rig.network_sends(0, 0x01, 9, 0);
+    assert_eq!(rig.network_gets()[64 + 3], 0x81);
+    drop(rig.program.stdin.take());
+    assert_eq!(rig.line(), "unregister 0");
+    assert_eq!(rig.line(), "end");
+    assert!(rig.program.wait().unwrap().success());
+}
+
+/// One that ends its process where it fails leaves OpenSM alone.
+#[test]
+fn a_library_that_would_abort_does_nothing() {
+    let library = library(&["--release"]);
+    let Some(mut rig) = Rig::start(&library, &[]) else {
+        println!("no C compiler here: not tested");
+        return;
+    };
+    assert_eq!(rig.line(), "register 0 0x240006");
+    rig.network_sends(0, 0x01, 9, 0);
+    assert_eq!(rig.network_gets()[64 + 3], 0x81);
+    assert!(rig.said().contains("build it with --profile split"));
+}
+
+/// OpenSM answers what comes for either agent.
+fn answers(rig: &mut Rig) {
+    rig.network_sends(1, 0x01, 9, 10);
+    let answer = rig.network_gets();
+    assert_eq!((answer[0], answer[64 + 3], answer.len()), (1, 0x81, 330));
+    rig.network_sends(0, 0x02, 9, 0);
+    assert_eq!(rig.network_gets()[64 + 3], 0x82);
 }
 
 /// The read agent's requests are answered, by the read agent.
@@ -118,28 +196,30 @@ fn taken_back(rig: &mut Rig, daemon: UnixStream) {
 }
 
 /// The thread that reads is cancelled in the middle of poll.
-fn ends(mut rig: Rig) {
+fn ends(mut rig: Rig, lines: usize) {
     drop(rig.program.stdin.take());
     assert_eq!(rig.line(), "unregister 1");
     assert_eq!(rig.line(), "unregister 0");
     assert_eq!(rig.line(), "end");
     assert!(rig.program.wait().unwrap().success());
-    let said = std::fs::read_to_string(rig.directory.join("said")).unwrap();
-    assert_eq!(said.lines().count(), 1, "{said}");
+    let said = rig.said();
+    assert_eq!(said.lines().count(), lines, "{said}");
 }
 
 struct Rig {
     directory: PathBuf,
     program: Child,
     network: OwnedFd,
-    lines: BufReader<std::fs::File>,
+    lines: BufReader<UnixStream>,
 }
 
 impl Rig {
     /// None: no C compiler.
-    fn start() -> Option<Self> {
+    fn start(library: &Path, environment: &[(&str, &str)]) -> Option<Self> {
+        static STARTED: AtomicU32 = AtomicU32::new(0);
+        let nth = STARTED.fetch_add(1, Ordering::Relaxed);
         let directory = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
-        let directory = directory.join(format!("preload-{}", std::process::id()));
+        let directory = directory.join(format!("preload-{}-{nth}", std::process::id()));
         std::fs::create_dir_all(&directory).unwrap();
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/preload");
         let kernel = directory.join("kernel.so");
@@ -148,27 +228,40 @@ impl Rig {
         compile(&source.join("opensm.c"), &program, &["-pthread"])?;
         let (network, file) = pair(libc::SOCK_SEQPACKET);
         let (lines, log) = pair(libc::SOCK_STREAM);
+        let lines = UnixStream::from(lines);
+        lines.set_read_timeout(Some(PATIENCE)).unwrap();
         let said = std::fs::File::create(directory.join("said")).unwrap();
-        let preload = format!("{}:{}", library().display(), kernel.display());
+        let preload = format!("{}:{}", library.display(), kernel.display());
         let (file_number, log_number) = (file.as_raw_fd(), log.as_raw_fd());
         let mut command = Command::new(program);
         command
             .env("LD_PRELOAD", preload)
             .env("TAKEN", directory.join("taken"))
             .env(SOCKET_VARIABLE, directory.join("made/by/it.sock"))
+            .envs(environment.iter().copied())
             .stdin(Stdio::piped())
             .stderr(said);
         // SAFETY: only dup2, which may be called between fork and exec.
         // WHY: the program finds its file by number.
         let program = unsafe {
-            command.pre_exec(move || place(file_number, 3).and_then(|()| place(log_number, 4)))
+            command.pre_exec(move || {
+                // Out of the way first: the numbers may be each other's.
+                place(file_number, 100)?;
+                place(log_number, 101)?;
+                place(100, 3)?;
+                place(101, 4)
+            })
         };
         Some(Self {
             program: program.spawn().unwrap(),
             directory,
             network,
-            lines: BufReader::new(lines.into()),
+            lines: BufReader::new(lines),
         })
+    }
+
+    fn said(&self) -> String {
+        std::fs::read_to_string(self.directory.join("said")).unwrap()
     }
 
     fn taken(&self) -> PathBuf {
@@ -204,11 +297,19 @@ impl Rig {
     fn network_gets(&mut self) -> Vec<u8> {
         let mut bytes = vec![0; 1 << 20];
         let fd = self.network.as_raw_fd();
-        // SAFETY: into this vector.
-        // WHY: as above.
-        let got = unsafe { libc::recv(fd, bytes.as_mut_ptr().cast(), bytes.len(), 0) };
-        bytes.truncate(usize::try_from(got).unwrap());
-        bytes
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let flags = libc::MSG_DONTWAIT;
+            // SAFETY: into this vector.
+            // WHY: as above.
+            let got = unsafe { libc::recv(fd, bytes.as_mut_ptr().cast(), bytes.len(), flags) };
+            if let Ok(got) = usize::try_from(got) {
+                bytes.truncate(got);
+                return bytes;
+            }
+            assert!(Instant::now() < deadline, "nothing comes");
+            std::thread::sleep(Duration::from_millis(1));
+        }
     }
 
     /// Connects when the socket is there.
@@ -260,17 +361,28 @@ fn packet(method: u8, tid: u64, more: u32) -> Packet {
     }
 }
 
-/// The library, up to date: cargo builds none for a test.
-fn library() -> PathBuf {
+/// The library, up to date: cargo builds none for a test. With `more`, in a place of its own.
+fn library(more: &[&str]) -> PathBuf {
     // target/PROFILE/deps/this-test
     let test = std::env::current_exe().unwrap();
     let profile = test.ancestors().nth(2).unwrap();
     let mut cargo = Command::new(env!("CARGO"));
+    let target = profile.parent().unwrap();
+    let (target, profile) = match more {
+        [] => (target.to_owned(), profile.to_owned()),
+        [first, ..] => {
+            let name = first.trim_start_matches("--");
+            let name = if name == "profile" { "split" } else { name };
+            let target = target.join("preload-tests");
+            (target.clone(), target.join(name))
+        }
+    };
     cargo
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .args(["build", "--quiet", "--lib", "--target-dir"])
-        .arg(profile.parent().unwrap());
-    if profile.ends_with("release") {
+        .arg(target)
+        .args(more);
+    if more.is_empty() && profile.ends_with("release") {
         cargo.arg("--release");
     }
     assert!(

@@ -48,6 +48,7 @@ impl<K: Kernel> Split<K> {
         self.hang_up(&mut state);
         drop(state);
         self.kernel_has.store(false, Ordering::Release);
+        self.owner.store(std::process::id(), Ordering::Release);
         self.file.store(fd, Ordering::Release);
         self.hold();
         self.kernel.ring(self.doorbell());
@@ -58,6 +59,9 @@ impl<K: Kernel> Split<K> {
         let _agents = lock(&self.agents);
         let mut state = lock(&self.state);
         let ends = |port: &mut Port| port.fd == fd && agent.is_none_or(|agent| agent == port.agent);
+        if agent.is_none() && self.goes_on_by_another(&mut state, fd) {
+            return;
+        }
         let Some(port) = state.port.take_if(ends) else {
             return;
         };

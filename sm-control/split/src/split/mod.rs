@@ -3,9 +3,10 @@
 
 mod agents;
 mod daemon;
+mod numbers;
 mod packets;
 
-use core::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, Ordering};
 use std::collections::VecDeque;
 use std::os::fd::RawFd;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -44,6 +45,12 @@ pub(crate) struct Split<K> {
     kernel: K,
     /// OpenSM's umad file, or -1: what every call of OpenSM's is compared with.
     file: AtomicI32,
+    /// Other numbers of that file, or -1.
+    others: [AtomicI32; OTHERS],
+    /// The process whose file it is: a child that it forks has the number too.
+    owner: AtomicU32,
+    /// Descriptors of the serving thread, or -1: by [`Guarded`].
+    guarded: [AtomicI32; 2],
     /// Readable while packets wait for OpenSM. Made once, never closed. -1 before.
     arrivals: AtomicI32,
     /// Readable when the serving thread has something to do. As above.
@@ -107,6 +114,16 @@ struct Daemon {
     over: bool,
 }
 
+/// What the serving thread has open for as long as it says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Guarded {
+    Listener,
+    Session,
+}
+
+/// Numbers of one file that are followed, besides the first.
+const OTHERS: usize = 4;
+
 /// That wait for OpenSM at most; it does not read if there are more.
 const ARRIVED: usize = 4096;
 /// That wait for sapphired at most; it does not read if there are more.
@@ -126,6 +143,9 @@ impl<K> Split<K> {
         Self {
             kernel,
             file: AtomicI32::new(-1),
+            others: [const { AtomicI32::new(-1) }; OTHERS],
+            owner: AtomicU32::new(0),
+            guarded: [const { AtomicI32::new(-1) }; 2],
             arrivals: AtomicI32::new(-1),
             doorbell: AtomicI32::new(-1),
             kernel_has: AtomicBool::new(false),

@@ -151,6 +151,19 @@ fn opensm_closes_and_opens_again() {
     assert_eq!(split.reader(), None);
 }
 
+#[test]
+fn a_file_lives_on_under_its_other_numbers() {
+    let split = opensm();
+    split.duplicated(FILE, 20);
+    split.duplicated(20, 21);
+    split.duplicated(9, 22);
+    assert!(split.is_number_of(20) && split.is_number_of(21) && !split.is_number_of(22));
+    split.closes(21, None);
+    assert!(!split.is_number_of(21) && split.is_of(FILE));
+    split.closes(FILE, None);
+    assert!(split.is_of(20) && !split.is_number_of(FILE) && split.reader().is_some());
+}
+
 /// Whatever happens, OpenSM has the reads soon after nobody else is to have them.
 #[test]
 fn any_order_of_events_ends_well() {

@@ -1,9 +1,12 @@
 /* Does with a umad file what OpenSM does by libibumad: registers, reads in a
  * thread of its own, answers every request with as many bytes as the request's
- * attribute modifier says, sends a Report for an "r" on its
- * standard input, and at the end of that cancels the thread, closes and exits. */
+ * attribute modifier says, sends a Report for an "r" on its standard input,
+ * forks children that close the file in every way for an "f", gives the file a
+ * second number and closes the first for a "d", closes all numbers from 6 on for
+ * a "c", and at the end of its input cancels the thread, closes and exits. */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdint.h>
@@ -11,10 +14,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define FILE_NUMBER 3
 static uint32_t agent;
+static volatile int file = FILE_NUMBER;
 
 static void fail(const char *what)
 {
@@ -27,13 +33,13 @@ static void *receive(void *unused)
 	unsigned char packet[320];
 
 	for (;;) {
-		struct pollfd fd = { FILE_NUMBER, POLLIN, 0 };
+		struct pollfd fd = { file, POLLIN, 0 };
 		uint32_t id, more;
 
 		errno = 77;
 		if (poll(&fd, 1, -1) != 1 || !(fd.revents & POLLIN))
 			fail("poll");
-		ssize_t got = read(FILE_NUMBER, packet, sizeof packet);
+		ssize_t got = read(file, packet, sizeof packet);
 		if (got < 88 || errno != 77)
 			fail("read");
 		memcpy(&id, packet, 4);
@@ -52,7 +58,7 @@ static void *receive(void *unused)
 		memcpy(answer, packet, 320);
 		answer[64 + 3] |= 0x80;
 		memset(answer + 320, 0x5a, more);
-		if (write(FILE_NUMBER, answer, 320 + more) != (ssize_t)(320 + more) || errno != 77)
+		if (write(file, answer, 320 + more) != (ssize_t)(320 + more) || errno != 77)
 			fail("write");
 		memcpy(&id, answer, 4);
 		if (id != agent)
@@ -71,8 +77,37 @@ static void report(void)
 	memcpy(packet + 8, &timeout, 4);
 	memcpy(packet + 20, "\x00\xff\xff\x5a", 4);
 	memcpy(packet + 64, "\x01\x03\x02\x06\0\0\0\0\0\0\0\0\x02\xda\xb0\x01", 16);
-	if (write(FILE_NUMBER, packet, sizeof packet) != sizeof packet)
+	if (write(file, packet, sizeof packet) != sizeof packet)
 		fail("write of a Report");
+}
+
+/* A child that leaves nothing of the file open. */
+static void child(int way)
+{
+	pid_t pid = way == 4 ? syscall(SYS_fork) : way == 5 ? vfork() : fork();
+
+	if (!pid) {
+		if (way == 0 || way >= 4)
+			close(file);
+		if (way == 1)
+			dup2(0, file);
+		if (way == 2)
+			close_range(3, ~0u, 0);
+		if (way == 3)
+			for (int fd = 3; fd < 64; fd++)
+				close(fd);
+		_exit(0);
+	}
+	waitpid(pid, NULL, 0);
+}
+
+static void renumber(void)
+{
+	int first = file, second = fcntl(first, F_DUPFD_CLOEXEC, 40);
+
+	if (second < 0 || close(first))
+		fail("second number");
+	file = second;
 }
 
 int main(void)
@@ -97,12 +132,28 @@ int main(void)
 			break;
 		if (byte == 'r')
 			report();
+		if (byte == 'f') {
+			for (int way = 0; way < 6; way++)
+				child(way);
+			dprintf(4, "forked\n");
+		}
+		if (byte == 'd') {
+			renumber();
+			dprintf(4, "renumbered\n");
+		}
+		if (byte == 'c') {
+			for (int fd = 6; fd < 40; fd++)
+				close(fd);
+			close_range(6, 39, 0);
+			close_range(41, ~0u, 0);
+			dprintf(4, "closed\n");
+		}
 	}
 	pthread_cancel(thread);
 	pthread_join(thread, NULL);
-	if (ioctl(FILE_NUMBER, 0x40041B02ul, &agent))
+	if (ioctl(file, 0x40041B02ul, &agent))
 		fail("unregister");
-	close(FILE_NUMBER);
+	close(file);
 	dprintf(4, "end\n");
 	return 0;
 }
