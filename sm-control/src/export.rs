@@ -1,8 +1,7 @@
 //! A routed fabric as OpenSM's dump files.
 
-use std::fs::{self, File};
-use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::io::{self, Write};
+use std::path::Path;
 
 use routing::multicast::MulticastTable;
 use routing::{NO_PATH, Peer, SwitchIx, Topology, Torus};
@@ -11,16 +10,14 @@ use sa_wire::NodeType;
 use thiserror::Error;
 
 use crate::dump::{fdbs, lfts, multicast, psl, sl2vl, slvl, subnet_lst, torus};
+use crate::outlet::{Folder, Out, Readers, WriteError};
 use crate::pipeline::Parts;
 use crate::slow_sa;
 
 /// A dump that could not be written.
 #[derive(Debug, Error)]
-#[error("{}: {source}", path.display())]
-pub struct ExportError {
-    path: PathBuf,
-    source: io::Error,
-}
+#[error(transparent)]
+pub struct ExportError(#[from] WriteError);
 
 /// Up to this many CA ports `psl` is written without being asked for.
 pub const PSL_PORTS: usize = 1000;
@@ -43,9 +40,9 @@ pub fn all(
     snapshot: &Snapshot,
     wanted: Psl,
 ) -> Result<(), ExportError> {
-    make(directory)?;
+    let directory = &Folder::make(directory)?;
     if let Some(torus) = parts.routes.torus() {
-        placement(directory, &parts.topology, torus)?;
+        place(directory, &parts.topology, torus)?;
     }
     file(directory, "opensm-subnet.lst", |out| {
         subnet_lst::write(out, &parts.subnet)
@@ -58,7 +55,7 @@ pub fn all(
     file(directory, "slvl", |out| {
         slvl::write(out, sl2vl_tables(parts))
     })?;
-    multicast_tables(directory, &parts.topology, &[])?;
+    write_multicast(directory, &parts.topology, &[])?;
     let hosts = parts
         .topology
         .end_ports
@@ -73,7 +70,10 @@ pub fn all(
 /// Writes `opensm-torus.dump` alone: the placement of a torus, routed or refused.
 /// Errors: [`ExportError`].
 pub fn placement(directory: &Path, topology: &Topology, torus: &Torus) -> Result<(), ExportError> {
-    make(directory)?;
+    place(&Folder::make(directory)?, topology, torus)
+}
+
+fn place(directory: &Folder, topology: &Topology, torus: &Torus) -> Result<(), ExportError> {
     file(directory, "opensm-torus.dump", |out| {
         let switches = torus.by_place().map(|placed| {
             let switch = topology.switch(placed.switch);
@@ -94,30 +94,25 @@ pub fn multicast_tables(
     topology: &Topology,
     tables: &[MulticastTable],
 ) -> Result<(), ExportError> {
-    make(directory)?;
+    write_multicast(&Folder::make(directory)?, topology, tables)
+}
+
+fn write_multicast(
+    directory: &Folder,
+    topology: &Topology,
+    tables: &[MulticastTable],
+) -> Result<(), ExportError> {
     file(directory, "opensm.mcfdbs", |out| {
         multicast::write(out, topology, tables)
     })
 }
 
-fn make(directory: &Path) -> Result<(), ExportError> {
-    fs::create_dir_all(directory).map_err(|source| ExportError {
-        path: directory.to_owned(),
-        source,
-    })
-}
-
 fn file(
-    directory: &Path,
+    directory: &Folder,
     name: &str,
-    write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
+    write: impl FnOnce(&mut Out) -> io::Result<()>,
 ) -> Result<(), ExportError> {
-    let path = directory.join(name);
-    let written = File::create(&path).map(BufWriter::new).and_then(|mut out| {
-        write(&mut out)?;
-        out.flush()
-    });
-    written.map_err(|source| ExportError { path, source })
+    Ok(directory.write_with(name, Readers::All, write)?)
 }
 
 fn switches(topology: &Topology) -> impl Iterator<Item = SwitchIx> {

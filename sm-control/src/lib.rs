@@ -15,6 +15,7 @@ pub mod lint;
 pub mod live;
 pub mod local_service;
 pub mod logging;
+pub mod outlet;
 pub mod pipeline;
 pub mod qos_setup;
 pub mod records;

@@ -2,13 +2,13 @@
 
 mod read;
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::{Value, json};
 use sm_control::dump;
 use sm_control::generate::{Coordinate, TorusPlan, TorusSpec, plan};
+use sm_control::outlet::{Folder, Readers};
 use sm_control::pipeline::{self, Inputs};
 
 use crate::failure::{Failure, Outcome};
@@ -102,15 +102,12 @@ pub(crate) fn run(verb: &Fabric) -> Outcome {
 
 fn write_torus(verb: &Torus) -> Outcome {
     let plan = plan(&spec(verb)).map_err(|error| Failure::Usage(error.to_string()))?;
-    or_fail(fs::create_dir_all(&verb.output).map_err(|error| naming(&verb.output, &error)))?;
-    put(&verb.output.join("net"), &plan.net())?;
-    put(&verb.output.join("torus-2QoS.conf"), &plan.torus_conf())?;
-    put(
-        &verb.output.join("topo.json"),
-        &format!("{}\n", topo(&plan)),
-    )?;
+    let folder = or_fail(Folder::make(&verb.output))?;
+    put(&folder, "net", &plan.net())?;
+    put(&folder, "torus-2QoS.conf", &plan.torus_conf())?;
+    put(&folder, "topo.json", &format!("{}\n", topo(&plan)))?;
     if verb.lids {
-        write_lids(&verb.output)?;
+        write_lids(&folder)?;
     }
     let (switches, links, hosts) = (plan.switches.len(), plan.links.len(), plan.hosts.len());
     println!(
@@ -187,24 +184,17 @@ fn topo(plan: &TorusPlan) -> Value {
     })
 }
 
-fn write_lids(directory: &Path) -> Outcome {
+fn write_lids(folder: &Folder) -> Outcome {
     let inputs = Inputs {
-        fabric: directory.join("net"),
+        fabric: folder.path().join("net"),
         ..Inputs::default()
     };
     let sources = or_fail(pipeline::read(&inputs))?;
     let mut text = Vec::new();
     or_fail(dump::subnet_lst::write(&mut text, &sources.subnet))?;
-    put(
-        &directory.join("opensm-subnet.lst"),
-        &String::from_utf8_lossy(&text),
-    )
+    or_fail(folder.write("opensm-subnet.lst", Readers::All, &text))
 }
 
-fn put(path: &Path, text: &str) -> Outcome {
-    or_fail(fs::write(path, text).map_err(|error| naming(path, &error)))
-}
-
-fn naming(path: &Path, error: &std::io::Error) -> String {
-    format!("{}: {error}", path.display())
+fn put(folder: &Folder, name: &str, text: &str) -> Outcome {
+    or_fail(folder.write(name, Readers::All, text.as_bytes()))
 }

@@ -1,14 +1,16 @@
 //! `sapphire completions` and `sapphire man`: made from the command lines themselves.
 
-use std::fs;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::{Args, Command, CommandFactory, ValueEnum};
 use clap_complete::Shell;
 use clap_mangen::Man;
 
+use sm_control::outlet::{Folder, Readers};
+
 use crate::failure::{Failure, Outcome};
+use crate::inputs::or_fail;
 
 /// Prints a script that completes verbs and options.
 #[derive(Debug, Args)]
@@ -60,19 +62,19 @@ pub(crate) fn completions(verb: &Completions) -> Outcome {
 
 /// Errors: a page cannot be written.
 pub(crate) fn manual(verb: &Manual) -> Outcome {
-    let directory = verb.out.as_path();
-    fs::create_dir_all(directory).map_err(|error| about(directory, &error))?;
-    clap_mangen::generate_to(Program::Sapphire.command(), directory)
-        .map_err(|error| about(directory, &error))?;
-    let path = directory.join("sapphired.8");
+    let folder = or_fail(Folder::make(&verb.out))?;
+    let mut command = Program::Sapphire.command().disable_help_subcommand(true);
+    command.build();
+    pages(&folder, &command)?;
     let page = Man::new(Program::Sapphired.command()).section("8");
-    let mut text = Vec::new();
-    let written = page
-        .render(&mut text)
-        .and_then(|()| fs::write(&path, &text));
-    written.map_err(|error| about(&path, &error))
+    or_fail(folder.write_with("sapphired.8", Readers::All, |out| page.render(out)))
 }
 
-fn about(path: &Path, error: &io::Error) -> Failure {
-    Failure::Failed(format!("{}: {error}", path.display()))
+/// Of a command and all below it, as `clap_mangen::generate_to` writes them.
+fn pages(folder: &Folder, command: &Command) -> Outcome {
+    for verb in command.get_subcommands().filter(|verb| !verb.is_hide_set()) {
+        pages(folder, verb)?;
+    }
+    let page = Man::new(command.clone());
+    or_fail(folder.write_with(page.get_filename(), Readers::All, |out| page.render(out)))
 }

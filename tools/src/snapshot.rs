@@ -17,6 +17,24 @@ pub(crate) enum Snapshot {
     Info(Files),
     /// Check snapshot files: digest, structure, every index
     Verify(Files),
+    /// Write a copy for other hosts, for [fabric] source = "snapshot"
+    Export(Export),
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Export {
+    /// Without the SA's key: whoever answers from the copy trusts nobody
+    #[arg(long, required = true)]
+    public: bool,
+    /// Snapshot file
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// File to write
+    #[arg(short, long, value_name = "FILE.snap")]
+    output: PathBuf,
+    /// Print the result as JSON
+    #[arg(long)]
+    json: bool,
 }
 
 #[derive(Debug, clap::Args)]
@@ -44,6 +62,7 @@ struct Line<'a> {
     path_classes: usize,
     encoding: &'a str,
     qos: bool,
+    sa_key: bool,
     sections: serde_json::Map<String, serde_json::Value>,
     provenance: Vec<&'a str>,
 }
@@ -52,7 +71,23 @@ pub(crate) fn run(verb: &Snapshot) -> Outcome {
     match verb {
         Snapshot::Info(files) => each(files, print_info),
         Snapshot::Verify(files) => each(files, |path, _| println!("{path}: whole")),
+        Snapshot::Export(verb) => export(verb),
     }
+}
+
+fn export(verb: &Export) -> Outcome {
+    let public = or_fail(or_fail(store::open(&verb.file))?.without_key())?;
+    or_fail(store::write(&verb.output, &public))?;
+    let (out, digest) = (verb.output.display(), public.digest());
+    if verb.json {
+        return json::print(&serde_json::json!({
+            "file": out.to_string(),
+            "digest": format!("{digest:016x}"),
+            "bytes": public.as_bytes().len(),
+        }));
+    }
+    println!("{out}: without the SA's key, digest xxh3:{digest:016x}");
+    Ok(())
 }
 
 /// Opening a snapshot verifies it, so both verbs do.
@@ -84,6 +119,7 @@ fn line(file: String, info: &SnapshotInfo) -> Line<'_> {
         path_classes: info.path_classes,
         encoding: info.encoding,
         qos: info.qos,
+        sa_key: info.has_key,
         sections: sections
             .map(|(name, bytes)| ((*name).to_owned(), (*bytes).into()))
             .collect(),
@@ -100,6 +136,7 @@ fn print_info(path: &str, info: &SnapshotInfo) {
         info.switches, info.hosts
     );
     println!("  QoS           {}", if info.qos { "on" } else { "off" });
+    println!("  SA key        {}", key(info));
     match info.rules {
         Some(rules) => println!("  policy        {rules} rules"),
         None => println!("  policy        none"),
@@ -112,5 +149,13 @@ fn print_info(path: &str, info: &SnapshotInfo) {
     println!("  made from");
     for line in info.provenance.lines() {
         println!("    {line}");
+    }
+}
+
+/// Whether it is in there; never the key itself.
+const fn key(info: &SnapshotInfo) -> &'static str {
+    match info.has_key {
+        true => "inside: for this host alone",
+        false => "none: for copies",
     }
 }

@@ -1,7 +1,8 @@
-//! Where the bytes of a snapshot live: in our own aligned memory, or in a mapped file.
+//! Where the bytes of a snapshot live: always in memory of our own.
 //!
 //! Invariants:
-//! * `stable`: once made, the bytes neither move nor change until the backing is dropped.
+//! * `stable`: once made, the bytes neither move nor change until the backing is dropped. No file is
+//!   behind them, so nobody else can change them or take them away.
 //! * `aligned`: the first byte lies on a 64-byte boundary.
 
 use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout};
@@ -15,11 +16,11 @@ pub(crate) struct Line([u8; ALIGN]);
 
 /// Immutable bytes.
 pub(crate) enum Backing {
-    /// Memory of our own. Whole lines; the snapshot's length is a multiple of a line.
+    /// Of the allocator. Whole lines; the snapshot's length is a multiple of a line.
     Owned(Box<[Line]>),
-    /// A file mapped read-only.
+    /// Pages of our own that the kernel lets nobody write any more.
     #[cfg(feature = "mmap")]
-    Mapped(memmap2::Mmap),
+    Sealed(memmap2::Mmap),
 }
 
 impl Backing {
@@ -30,18 +31,18 @@ impl Backing {
         Self::Owned(lines.into_boxed_slice())
     }
 
-    /// Maps a whole file.
-    ///
-    /// The file must only ever be replaced by rename, never written in place: that is how
-    /// snapshot files are written (see the crate's user), and what keeps the bytes stable.
+    /// `len` bytes in pages of their own, large ones where the system has them, filled by `fill`
+    /// and read-only from then on. Errors: there is no such memory, or what `fill` says.
     #[cfg(feature = "mmap")]
-    #[allow(unsafe_code)]
-    pub(crate) fn map(file: &std::fs::File) -> Result<Self, std::io::Error> {
-        // SAFETY: `stable` holds because snapshot files are replaced by rename only; the map keeps
-        // the old inode alive.
-        // WHY: a warm start must not copy hundreds of megabytes.
-        let map = unsafe { memmap2::MmapOptions::new().populate().map(file)? };
-        Ok(Self::Mapped(map))
+    pub(crate) fn sealed(
+        len: usize,
+        fill: impl FnOnce(&mut [u8]) -> std::io::Result<()>,
+    ) -> std::io::Result<Self> {
+        let mut map = memmap2::MmapMut::map_anon(len)?;
+        // A system without large pages serves from small ones.
+        let _ = map.advise(memmap2::Advice::HugePage);
+        fill(&mut map)?;
+        map.make_read_only().map(Self::Sealed)
     }
 
     /// All bytes.
@@ -49,7 +50,7 @@ impl Backing {
         match self {
             Self::Owned(lines) => lines.as_bytes(),
             #[cfg(feature = "mmap")]
-            Self::Mapped(map) => map,
+            Self::Sealed(map) => map,
         }
     }
 }

@@ -87,7 +87,7 @@ pub enum LoadError {
         /// What is wrong.
         what: &'static str,
     },
-    /// The file could not be mapped.
-    #[error("cannot map the file: {0}")]
-    Map(String),
+    /// The file could not be read, or there is no memory for it.
+    #[error("cannot be read: {0}")]
+    Read(String),
 }

@@ -23,6 +23,10 @@ pub(crate) const BYTE_ORDER_MARK: u32 = 0x0102_0304;
 /// Alignment of sections: a cache line.
 pub(crate) const ALIGN: usize = 64;
 
+/// No snapshot is longer: two bytes for each of the pairs of LIDs, where no rows or columns are alike.
+#[cfg(feature = "mmap")]
+const LONGEST: u64 = 5 << 30;
+
 /// First 64 bytes.
 #[derive(Debug, Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
@@ -173,10 +177,34 @@ pub(crate) struct Range {
 
 /// Checks header, digest and section table. Shape: one range per section, in file order.
 ///
-/// Errors: every [`LoadError`] but `Section` and `Map`.
+/// Errors: every [`LoadError`] but `Section` and `Read`.
 pub(crate) fn parse(bytes: &[u8]) -> Result<Vec<Range>, LoadError> {
     let header = header(bytes)?;
-    let have = bytes.len() as u64;
+    fits(&header, bytes.len() as u64)?;
+    let covered = bytes.get(DIGEST_FROM..).unwrap_or_default();
+    if xxhash_rust::xxh3::xxh3_64(covered) != header.digest {
+        return Err(LoadError::Digest);
+    }
+    section_table(bytes, &header)
+}
+
+/// Bytes that are read of a file before memory is taken for all of it.
+#[cfg(feature = "mmap")]
+pub(crate) const HEAD: usize = size_of::<Header>();
+
+/// A file's length, where its head says the same and it is none too long to be a snapshot.
+/// Errors: as [`parse`] of as much.
+#[cfg(feature = "mmap")]
+pub(crate) fn whole_length(head: &[u8], length: u64) -> Result<usize, LoadError> {
+    let header = header(head)?;
+    fits(&header, length)?;
+    let whole = usize::try_from(length).ok();
+    let whole = whole.filter(|_| length <= LONGEST);
+    whole.ok_or(LoadError::SectionTable("longer than any snapshot"))
+}
+
+/// Errors: the file is shorter or longer than its header says.
+fn fits(header: &Header, have: u64) -> Result<(), LoadError> {
     if have < header.file_len {
         return Err(LoadError::Truncated {
             have,
@@ -186,11 +214,7 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Vec<Range>, LoadError> {
     if have > header.file_len {
         return Err(LoadError::Trailing(have - header.file_len));
     }
-    let covered = bytes.get(DIGEST_FROM..).unwrap_or_default();
-    if xxhash_rust::xxh3::xxh3_64(covered) != header.digest {
-        return Err(LoadError::Digest);
-    }
-    section_table(bytes, &header)
+    Ok(())
 }
 
 fn header(bytes: &[u8]) -> Result<Header, LoadError> {

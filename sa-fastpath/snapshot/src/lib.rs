@@ -5,7 +5,7 @@
 //! offsets without searching for anything that depends only on fabric or policy. The format is
 //! described in `docs/snapshot-format.md`.
 //!
-//! `unsafe` lives in `section` (typed slices over verified bytes) and `backing` (read-only maps).
+//! `unsafe` lives in `section` (typed slices over verified bytes).
 
 #![deny(unsafe_code)]
 
@@ -18,6 +18,7 @@ mod far;
 mod first_rule;
 mod flow_labels;
 mod guid_index;
+mod keyless;
 mod layout;
 mod levels_from;
 mod lookup;
@@ -45,4 +46,5 @@ pub use records::{
     GroupRecord, LevelRecord, PathClassRecord, PkeyRangeRecord, PortIx, PortRecord, SubnetRecord,
     level_flags, port_flags,
 };
-pub use snapshot::{Snapshot, SnapshotInfo};
+pub use snapshot::{SharedBytes, Snapshot, SnapshotInfo};
+pub use verify::MAX_EPOCH;

@@ -55,8 +55,8 @@ pub struct Subnet {
     pub prefix: SubnetPrefix,
     /// QoS is on: SLs are checked against what the path carries.
     pub qos: bool,
-    /// Packet life time of a path that no level limits. Units: exponent, see `PacketLifeTime`;
-    /// not range-checked (OpenSM accepts what its option says).
+    /// Packet life time of a path that no level limits, 0 to 63. Units: exponent, see
+    /// `PacketLifeTime`.
     pub packet_life: u8,
     /// ClassPortInfo.RespTimeValue.
     pub resp_time: u8,

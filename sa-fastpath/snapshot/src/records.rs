@@ -331,8 +331,11 @@ pub mod level_flags {
     pub const TCLASS: u8 = 1 << 1;
     /// It gives no SL; `sl` is 0.
     pub const NO_SL: u8 = 1 << 2;
+    /// The policy says a `packet_life` over 63, of which OpenSM lets the upper bits reach the
+    /// selector.
+    pub const LONG_LIFE: u8 = 1 << 3;
     /// All bits in use.
-    pub const ALL: u8 = (1 << 3) - 1;
+    pub const ALL: u8 = (1 << 4) - 1;
 }
 
 /// Offsets into the destination's LID range that a level allows.

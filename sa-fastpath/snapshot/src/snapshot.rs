@@ -1,7 +1,12 @@
 //! A verified snapshot.
 
+use std::sync::Arc;
+
 use crate::backing::Backing;
 use crate::error::LoadError;
+use crate::keyless;
+#[cfg(feature = "mmap")]
+use crate::layout::{HEAD, whole_length};
 use crate::layout::{Range, SectionId, parse};
 use crate::quick::Quick;
 use crate::records::{
@@ -12,14 +17,27 @@ use crate::records::{
 use crate::section::Section;
 
 /// Immutable tables that passed every check; made only by [`Snapshot::from_bytes`],
-/// [`Snapshot::map`] and [`crate::Builder`].
+/// [`Snapshot::read`] and [`crate::Builder`].
 pub struct Snapshot {
     pub(crate) subnet: SubnetRecord,
     pub(crate) policy: Option<PolicyRecord>,
     pub(crate) quick: Quick,
     pub(crate) sections: Sections,
     /// Keeps the sections' memory; last, so that it goes last.
-    backing: Backing,
+    backing: Arc<Backing>,
+    /// What is left out of copies, and the digest without it.
+    hidden: Vec<(core::ops::Range<usize>, u8)>,
+    public_digest: u64,
+}
+
+/// The bytes of a snapshot, which may outlive it.
+#[derive(Clone)]
+pub struct SharedBytes(Arc<Backing>);
+
+impl AsRef<[u8]> for SharedBytes {
+    fn as_ref(&self) -> &[u8] {
+        self.0.bytes()
+    }
 }
 
 /// The typed slices, see `layout` for what each holds.
@@ -87,6 +105,8 @@ pub struct SnapshotInfo {
     pub encoding: &'static str,
     /// QoS is on.
     pub qos: bool,
+    /// The SA's key is inside.
+    pub has_key: bool,
     /// Name and length of every section. Units: bytes.
     pub sections: Vec<(&'static str, usize)>,
     /// First line: routing engine; then one line per input.
@@ -111,20 +131,30 @@ impl Snapshot {
         Self::from_backing(backing, ranges)
     }
 
-    /// Maps a file read-only and verifies it.
+    /// Reads a file of `length` bytes into memory of its own, and verifies what it has read there.
     ///
-    /// The file must only ever be replaced by rename, never written in place. Errors:
-    /// [`LoadError`].
+    /// Its head is judged before memory is taken for the rest. Whatever happens to the file
+    /// afterwards, the snapshot stays as it was verified; a file that changes while it is read has
+    /// another digest and is refused. Errors: [`LoadError`].
     #[cfg(feature = "mmap")]
-    pub fn map(file: &std::fs::File) -> Result<Self, LoadError> {
-        let length = file
-            .metadata()
-            .map_err(|error| LoadError::Map(error.to_string()))?
-            .len();
-        if length == 0 {
-            return Err(LoadError::Truncated { have: 0, need: 64 });
+    pub fn read(file: &mut impl std::io::Read, length: u64) -> Result<Self, LoadError> {
+        let mut head = [0; HEAD];
+        let have = fill(file, &mut head).map_err(|error| LoadError::Read(error.to_string()))?;
+        let whole = whole_length(head.get(..have).unwrap_or_default(), length)?;
+        let (mut read, need) = (have, whole as u64);
+        let backing = Backing::sealed(whole, |memory| {
+            let Some((start, rest)) = memory.split_at_mut_checked(HEAD) else {
+                return Ok(());
+            };
+            start.copy_from_slice(&head);
+            read += fill(file, rest)?;
+            Ok(())
+        });
+        let backing = backing.map_err(|error| LoadError::Read(error.to_string()))?;
+        if read < whole {
+            let have = read as u64;
+            return Err(LoadError::Truncated { have, need });
         }
-        let backing = Backing::map(file).map_err(|error| LoadError::Map(error.to_string()))?;
         Self::from_owned(backing)
     }
 
@@ -149,12 +179,17 @@ impl Snapshot {
                 });
             }
         };
+        let provenance = ranges.get(SectionId::Provenance as usize);
+        let provenance = provenance.map_or(0..0, |range| range.start..range.end);
+        let hidden = keyless::hidden(backing.bytes(), provenance);
         let mut snapshot = Self {
             subnet,
             policy,
             quick: Quick::default(),
             sections,
-            backing,
+            public_digest: keyless::digest(backing.bytes(), &hidden),
+            hidden,
+            backing: Arc::new(backing),
         };
         crate::verify::verify(&snapshot)?;
         snapshot.quick = Quick::new(&snapshot.sections, &subnet, policy.as_ref());
@@ -164,6 +199,30 @@ impl Snapshot {
     /// The bytes, which are also the file. Shape: a multiple of 64 bytes.
     pub fn as_bytes(&self) -> &[u8] {
         self.backing.bytes()
+    }
+
+    /// The same, for who needs them longer than the snapshot may live.
+    pub fn shared_bytes(&self) -> SharedBytes {
+        SharedBytes(Arc::clone(&self.backing))
+    }
+
+    /// Whether the SA's key is inside.
+    pub const fn has_key(&self) -> bool {
+        self.subnet.sa_key != 0
+    }
+
+    /// The digest that its [`Self::without_key`] has: what answers follow from, whoever is trusted.
+    pub const fn public_digest(&self) -> u64 {
+        self.public_digest
+    }
+
+    /// The same without the SA's key, so that nobody is trusted: for copies.
+    /// Errors: [`LoadError`], of a defect here.
+    pub fn without_key(&self) -> Result<Self, LoadError> {
+        let backing = Backing::owned(self.as_bytes().len(), |memory| {
+            keyless::copy(self.as_bytes(), &self.hidden, memory);
+        });
+        Self::from_owned(backing)
     }
 
     /// The digest over all its bytes: what tells it from any other.
@@ -191,6 +250,7 @@ impl Snapshot {
                 "dense"
             },
             qos: self.subnet.qos == 1,
+            has_key: self.has_key(),
             sections: self.sections.sizes(),
             provenance: String::from_utf8_lossy(&self.sections.provenance).into_owned(),
         }
@@ -299,6 +359,21 @@ impl Sections {
             .map(|(id, count)| (id.name(), count * id.element_size()))
             .collect()
     }
+}
+
+/// Reads until the memory is full or the file ends. Gives how many bytes it read.
+#[cfg(feature = "mmap")]
+fn fill(file: &mut impl std::io::Read, memory: &mut [u8]) -> std::io::Result<usize> {
+    let mut done = 0;
+    while let Some(rest) = memory.get_mut(done..).filter(|rest| !rest.is_empty()) {
+        match file.read(rest) {
+            Ok(0) => break,
+            Ok(some) => done += some,
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(done)
 }
 
 fn section<T>(bytes: &[u8], ranges: &[Range], id: SectionId) -> Result<Section<T>, LoadError>

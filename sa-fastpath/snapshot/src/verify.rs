@@ -15,7 +15,7 @@ use crate::lookup::{
     ENGINE_KEEP, ENGINE_TORUS, PAIRS_DENSE, PAIRS_UNIFORM, REVERSE_PATH, REVERSE_POLICY,
 };
 use crate::pkeys;
-use crate::records::{PortRecord, pack_place, port_flags, unpack_capacity};
+use crate::records::{PortRecord, SubnetRecord, pack_place, port_flags, unpack_capacity};
 use crate::snapshot::{Sections, Snapshot};
 
 type Checked = Result<(), LoadError>;
@@ -58,9 +58,11 @@ fn subnet(snapshot: &Snapshot) -> Checked {
     let reverse = record.judge_reverse & !(REVERSE_PATH | REVERSE_POLICY) == 0;
     check(reverse, "subnet", "unknown reverse flags")?;
     check(record.resp_time < 32, "subnet", "response time over 31")?;
-    let is_rate = |code: &u8| *code == 0 || Rate::from_code(*code).is_ok();
-    let rates = record.rates.iter().all(is_rate) && record.rates_limited <= 1;
-    check(rates, "subnet", "rates of answers")?;
+    let life = record.packet_life <= LONGEST_LIFE;
+    check(life, "subnet", "packet life time over 63")?;
+    let epoch = record.epoch <= MAX_EPOCH;
+    check(epoch, "subnet", "an epoch that no publisher gets to")?;
+    check(are_rates(record), "subnet", "rates of answers")?;
     let is_zero = record.zero == 0 && record.reserved == [0; 4];
     check(is_zero, "subnet", "what must be zero is not")?;
     let is_ports = |lid: u16| {
@@ -72,12 +74,29 @@ fn subnet(snapshot: &Snapshot) -> Checked {
         "subnet",
         "the SM's LID is no port's",
     )?;
-    check(
-        (2..=63).contains(&record.max_rate_code),
-        "subnet",
-        "largest rate code",
-    )
+    let largest = Rate::from_code(record.max_rate_code).is_ok();
+    check(largest, "subnet", "largest rate code")
 }
+
+/// Every rank has a rate, its own where the ports alone have a say, and never a faster one.
+fn are_rates(record: &SubnetRecord) -> bool {
+    let [none, rates @ ..] = &record.rates;
+    let limited = record.rates_limited == 1;
+    let mut by_rank = (1u8..).zip(rates);
+    *none == 0
+        && record.rates_limited <= 1
+        && by_rank.all(|(rank, code)| {
+            let got = Rate::from_code(*code).map(|rate| rate.rank().get());
+            got.is_ok_and(|got| got == rank || limited && got < rank)
+        })
+}
+
+/// The largest packet life time: it has six bits.
+const LONGEST_LIFE: u8 = 63;
+
+/// The largest epoch: far beyond what anybody publishes, and far from where numbers wrap, here and
+/// in what reads them as JSON.
+pub const MAX_EPOCH: u64 = 1 << 48;
 
 fn ports(snapshot: &Snapshot) -> Checked {
     let sections = &snapshot.sections;
@@ -96,6 +115,9 @@ fn ports(snapshot: &Snapshot) -> Checked {
         check(is_common(snapshot, port), "ports", "flags of common ports")?;
         let place = pack_place(port.coordinates()) == port.place;
         check(place, "ports", "coordinate over 255")?;
+        check(is_inside(snapshot, port), "ports", "outside the torus")?;
+        let both = port_flags::SWITCH | port_flags::ROUTER;
+        check(port.flags & both != both, "ports", "switch and router")?;
         check(
             capacity(port.own) && capacity(port.edge),
             "ports",
@@ -121,6 +143,14 @@ const fn is_common(snapshot: &Snapshot, port: &PortRecord) -> bool {
     let is_destination = has(port, port_flags::DESTINATION);
     has(port, port_flags::COMMON_SOURCE) == (is_source && in_torus)
         && has(port, port_flags::COMMON_DESTINATION) == (is_destination && in_torus)
+}
+
+/// Its coordinates are below the torus's radix, where they count.
+fn is_inside(snapshot: &Snapshot, port: &PortRecord) -> bool {
+    let counts =
+        snapshot.subnet.engine_sl == ENGINE_TORUS && port.flags & port_flags::IN_TORUS != 0;
+    let mut axes = port.coordinates().into_iter().zip(snapshot.subnet.radix);
+    !counts || axes.all(|(place, radix)| place < radix)
 }
 
 const fn capacity(packed: u8) -> bool {
@@ -184,7 +214,7 @@ fn paths(snapshot: &Snapshot) -> Checked {
         None => return check(false, "path classes", "no class 0"),
     };
     check(
-        none.capacity == 0 && none.carried == 0,
+        none.capacity == 0 && none.hops == 0 && none.carried == 0,
         "path classes",
         "class 0 is a path",
     )?;

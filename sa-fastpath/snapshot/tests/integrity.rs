@@ -4,7 +4,7 @@
 
 use proptest::prelude::*;
 use sa_snapshot::model::*;
-use sa_snapshot::{Builder, LoadError, MatchInput, PortIx, RareInput, Snapshot};
+use sa_snapshot::{Builder, LoadError, MAX_EPOCH, MatchInput, PortIx, RareInput, Snapshot};
 use sa_wire::{Gid, Guid, Lid, Lmc, Mlid, Mtu, NodeType, Pkey, Rate, Sl, SlVlMask, SubnetPrefix};
 
 /// The place of a router's port, where there are as many ports.
@@ -151,7 +151,7 @@ fn model(ports: u16, lmc: u8, dense: bool, with_policy: bool) -> Model {
             ..Default::default()
         },
         paths: PathTables {
-            engine_sl: EngineSl::Torus { radix: [9, 1, 1] },
+            engine_sl: EngineSl::Torus { radix: [255, 1, 1] },
             classes: vec![
                 PathClass {
                     capacity: capacity(4, 7),
@@ -446,6 +446,105 @@ fn flow_labels_that_mean_nothing_are_refused() {
         bytes[8..16].copy_from_slice(&digest.to_le_bytes());
         let error = Snapshot::from_bytes(&bytes).unwrap_err();
         assert!(error.to_string().contains("flow labels"), "{error}");
+    }
+}
+
+/// Where a section begins, by its id.
+fn section(bytes: &[u8], id: usize) -> usize {
+    let at = 64 + id * 24 + 8;
+    usize::try_from(u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap())).unwrap()
+}
+
+/// The file with some of its bytes changed, and a digest that fits.
+fn resealed(bytes: &[u8], edits: &[(usize, &[u8])]) -> Vec<u8> {
+    let mut bytes = bytes.to_vec();
+    for (at, edit) in edits {
+        bytes[*at..at + edit.len()].copy_from_slice(edit);
+    }
+    let digest = xxhash_rust::xxh3::xxh3_64(&bytes[16..]);
+    bytes[8..16].copy_from_slice(&digest.to_le_bytes());
+    bytes
+}
+
+#[test]
+fn an_epoch_at_the_end_of_numbers_is_refused() {
+    let sound = built(12, 0, true, true);
+    let bytes = sound.as_bytes();
+    let epoch = section(bytes, 0) + 16;
+    for (number, is_good) in [
+        (u64::MAX, false),
+        (u64::MAX - 1, false),
+        (1 << 63, false),
+        (MAX_EPOCH + 1, false),
+        (MAX_EPOCH, true),
+        (0, true),
+    ] {
+        let read = Snapshot::from_bytes(&resealed(bytes, &[(epoch, &number.to_le_bytes())]));
+        assert_eq!(read.is_ok(), is_good, "{number}");
+    }
+}
+
+/// Values that no builder writes, of options, ports, paths and levels.
+#[test]
+fn codes_that_cannot_be_are_refused() {
+    const SUBNET: usize = 0;
+    const PORTS: usize = 2;
+    const CLASSES: usize = 6;
+    const LEVELS: usize = 13;
+    let torus = {
+        let mut model = model(12, 0, true, true);
+        model.paths.engine_sl = EngineSl::Torus { radix: [3, 1, 1] };
+        Builder::build(&model).unwrap()
+    };
+    let bytes = torus.as_bytes();
+    assert!(Snapshot::from_bytes(&resealed(bytes, &[])).is_ok());
+    let capacity = |mtu: u8, rank: u8| mtu << 5 | rank;
+    let cases: [(&str, usize, usize, u8); 24] = [
+        ("life time 64", SUBNET, 41, 64),
+        ("life time 255", SUBNET, 41, 255),
+        ("response time 32", SUBNET, 42, 32),
+        ("largest rate 0", SUBNET, 43, 0),
+        ("largest rate 1", SUBNET, 43, 1),
+        ("largest rate 25", SUBNET, 43, 25),
+        ("a rate of rank 0", SUBNET, 64, 2),
+        ("rate 0 of the slowest", SUBNET, 65, 0),
+        ("rate 0 of the fastest", SUBNET, 64 + 23, 0),
+        ("rate 25", SUBNET, 64 + 23, 25),
+        ("a rate of another rank", SUBNET, 64 + 9, 2),
+        ("rates limited 2", SUBNET, 88, 2),
+        ("reserved", SUBNET, 89, 1),
+        ("a torus that is smaller", SUBNET, 48, 2),
+        ("LID 0", PORTS, 8, 0),
+        ("LID 0xc001", PORTS, 9, 0xc0),
+        ("MTU 0", PORTS, 16, capacity(0, 3)),
+        ("MTU 6", PORTS, 16, capacity(6, 3)),
+        ("rank 0", PORTS, 17, capacity(4, 0)),
+        ("rank 24", PORTS, 17, capacity(4, 24)),
+        ("hops of no path", CLASSES, 1, 1),
+        ("MTU 7 of a path", CLASSES, 4, capacity(7, 3)),
+        ("a level's life time 64", LEVELS, 16 + 11, 64),
+        ("a level's MTU 6", LEVELS, 16 + 9, 6),
+    ];
+    for (what, id, offset, value) in cases {
+        let at = section(bytes, id) + offset;
+        assert_ne!(bytes[at], value, "{what}: the same");
+        let read = Snapshot::from_bytes(&resealed(bytes, &[(at, &[value])]));
+        assert!(read.is_err(), "{what}");
+    }
+}
+
+/// As OpenSM has it: the upper bits of such a life time reach the selector of answers.
+#[test]
+fn a_life_time_over_63_is_one_that_a_policy_says() {
+    let mut long = model(12, 0, true, true);
+    long.policy.as_mut().unwrap().levels[1].packet_life = Some(64);
+    let long = Builder::build(&long).unwrap();
+    let bytes = long.as_bytes();
+    let level = section(bytes, 13) + 16;
+    assert_eq!((bytes[level + 11], bytes[level + 13]), (64, 0b1001));
+    for (life, flags) in [(64, 0b0001), (63, 0b1001), (64, 0b1_1001)] {
+        let edits = [(level + 11, &[life][..]), (level + 13, &[flags][..])];
+        assert!(Snapshot::from_bytes(&resealed(bytes, &edits)).is_err());
     }
 }
 

@@ -23,7 +23,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 )]
 #[repr(C)]
 pub struct ServedSnapshot {
-    /// Over all bytes of the snapshot's file.
+    /// Over all bytes of the snapshot's file but the SA's key.
     pub digest: U64,
     /// Number that its compiler gave it.
     pub epoch: U64,

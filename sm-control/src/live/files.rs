@@ -1,8 +1,7 @@
 //! A fabric that an SA told, as the files that OpenSM dumps.
 
-use std::fs::{self, File};
-use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::io::{self, Write};
+use std::path::Path;
 
 use routing::{NO_PATH, Peer, Topology};
 use sa_wire::{NodeType, SlToVl};
@@ -12,19 +11,15 @@ use super::{Live, partitions, tables};
 use crate::dump::{lfts, sl2vl, subnet_lst};
 use crate::fabric::options::OpenSmOptions;
 use crate::fabric::subnet::{Subnet, SubnetError, SubnetOptions};
+use crate::outlet::{Folder, Out, Readers, WriteError};
 
 /// Files that cannot be written.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum FilesError {
-    /// One of them.
-    #[error("{}: {source}", path.display())]
-    Io {
-        /// Which.
-        path: PathBuf,
-        /// Why not.
-        source: io::Error,
-    },
+    /// One of them, or their directory.
+    #[error(transparent)]
+    Write(#[from] WriteError),
     /// The fabric gives no subnet.
     #[error(transparent)]
     Subnet(#[from] SubnetError),
@@ -39,14 +34,11 @@ pub enum FilesError {
 pub fn write(live: &Live, directory: &Path) -> Result<Vec<&'static str>, FilesError> {
     let subnet = Subnet::new(live.fabric().clone(), &live.subnet_options())?;
     let topology = subnet.topology(&OpenSmOptions::default());
-    fs::create_dir_all(directory).map_err(|source| FilesError::Io {
-        path: directory.to_owned(),
-        source,
-    })?;
+    let folder = Folder::make(directory)?;
     let mut written = Vec::new();
-    let mut put = |name: &'static str, write: &dyn Fn(&mut BufWriter<File>) -> io::Result<()>| {
+    let mut put = |name: &'static str, write: &dyn Fn(&mut Out) -> io::Result<()>| {
         written.push(name);
-        file(directory, name, write)
+        folder.write_with(name, Readers::All, write)
     };
     put("opensm-subnet.lst", &|out| subnet_lst::write(out, &subnet))?;
     put("opensm-lfts.dump", &|out| write_lfts(out, live, &topology))?;
@@ -75,19 +67,6 @@ impl Live {
             ..SubnetOptions::default()
         }
     }
-}
-
-fn file(
-    directory: &Path,
-    name: &str,
-    write: &dyn Fn(&mut BufWriter<File>) -> io::Result<()>,
-) -> Result<(), FilesError> {
-    let path = directory.join(name);
-    let written = File::create(&path).map(BufWriter::new).and_then(|mut out| {
-        write(&mut out)?;
-        out.flush()
-    });
-    written.map_err(|source| FilesError::Io { path, source })
 }
 
 fn write_lfts(out: &mut impl Write, live: &Live, topology: &Topology) -> io::Result<()> {

@@ -124,5 +124,5 @@ fn fits(seen: &Seen, published: &Published, read_at: Option<Instant>) -> bool {
 
 fn follows(seen: &Seen, published: &Published) -> bool {
     let served = seen.served.map(|served| served.digest);
-    served == Some(published.snapshot.digest())
+    served == Some(published.snapshot.public_digest())
 }

@@ -12,7 +12,7 @@ use crate::request::request;
 /// The snapshot that an SA serves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Served {
-    /// Over all its bytes.
+    /// Over all its bytes but the SA's key.
     pub digest: u64,
 }
 

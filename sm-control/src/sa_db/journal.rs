@@ -6,15 +6,18 @@
 //! line refuses the file: what is lost cannot be known.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::fmt::Write as _;
-use std::fs::{File, OpenOptions};
-use std::io::{self, Write as _};
+use std::fs::{File, Permissions};
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use rustix::fs::OFlags;
 use thiserror::Error;
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::store::{self, StoreError};
+use crate::outlet::{Folder, Readers, WriteError};
 
 /// First line of the file.
 const TITLE: &str = "sapphire-sa-journal 1\n";
@@ -68,7 +71,7 @@ pub enum JournalError {
     },
     /// It cannot be written anew.
     #[error(transparent)]
-    Store(#[from] StoreError),
+    Write(#[from] WriteError),
     /// It is not what was written.
     #[error(
         "{}:{line}:1: {found}; expected a journal of this program: restore the file, or move it \
@@ -100,6 +103,7 @@ pub struct Journal {
 #[derive(Debug)]
 struct Disk {
     path: PathBuf,
+    folder: Folder,
     file: File,
     lines: usize,
     /// Where the last whole line ends. Units: bytes.
@@ -120,22 +124,23 @@ impl Journal {
     /// Reads the file, or makes an empty one. Errors: [`JournalError`].
     pub fn open(path: &Path) -> Result<Self, JournalError> {
         let mut journal = Self::in_memory();
-        let text = match std::fs::read(path) {
+        let folder = Folder::of(path)?;
+        let text = match content(&folder, path) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                store::write_file(path, TITLE.as_bytes())?;
+                folder.write(name(path), Readers::Owner, TITLE.as_bytes())?;
                 TITLE.into()
             }
             Err(source) => return Err(failed("read", path, source)),
         };
         let (lines, end) = journal.replay(path, &text)?;
-        let file = OpenOptions::new().append(true).open(path);
-        let file = file.map_err(|source| failed("open", path, source))?;
+        let file = appending(&folder, path)?;
         let end = u64::try_from(end).unwrap_or(u64::MAX);
         file.set_len(end)
             .map_err(|source| failed("cut", path, source))?;
         journal.disk = Some(Disk {
             path: path.into(),
+            folder,
             file,
             lines,
             end,
@@ -235,9 +240,9 @@ impl Journal {
             let body = format!("put {} {} {}", kind.word(), Hex(key), Hex(value));
             let _ = writeln!(text, "{:016x} {body}", xxh3_64(body.as_bytes()));
         }
-        store::write_file(&disk.path, text.as_bytes())?;
-        let file = OpenOptions::new().append(true).open(&disk.path);
-        disk.file = file.map_err(|source| failed("open", &disk.path, source))?;
+        let name = name(&disk.path);
+        disk.folder.write(name, Readers::Owner, text.as_bytes())?;
+        disk.file = appending(&disk.folder, &disk.path)?;
         disk.lines = self.live.len() + 1;
         disk.end = u64::try_from(text.len()).unwrap_or(u64::MAX);
         Ok(())
@@ -260,6 +265,29 @@ impl Disk {
         self.lines += lines.matches('\n').count();
         Ok(())
     }
+}
+
+fn name(path: &Path) -> &OsStr {
+    path.file_name().unwrap_or_default()
+}
+
+fn content(folder: &Folder, path: &Path) -> io::Result<Vec<u8>> {
+    let mut text = Vec::new();
+    let mut file = folder.open_file(name(path), OFlags::RDONLY)?;
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::other("it is no file"));
+    }
+    file.read_to_end(&mut text)?;
+    Ok(text)
+}
+
+/// What clients set is nobody else's business: keys of services are among it.
+fn appending(folder: &Folder, path: &Path) -> Result<File, JournalError> {
+    let file = folder.open_file(name(path), OFlags::WRONLY | OFlags::APPEND);
+    let file = file.map_err(|source| failed("open", path, source))?;
+    // Of a file system that knows no permissions nobody expects any.
+    let _ = file.set_permissions(Permissions::from_mode(0o600));
+    Ok(file)
 }
 
 /// One line without its end: a key with its value, or without one when it is removed.

@@ -177,7 +177,7 @@ fn served_snapshot(snapshot: &Snapshot, mad: &mut SaMad) -> Vec<u8> {
     }
     let subnet = snapshot.subnet();
     let served = ServedSnapshot {
-        digest: snapshot.digest().into(),
+        digest: snapshot.public_digest().into(),
         epoch: subnet.epoch.into(),
         built_unix: subnet.built_unix.into(),
     };

@@ -12,6 +12,7 @@ mod damage;
 #[path = "../golden_common/mod.rs"]
 mod golden_common;
 mod good;
+mod outputs;
 
 use std::path::Path;
 

@@ -15,12 +15,13 @@ pub(crate) mod xml;
 #[cfg(test)]
 mod tests;
 
+use std::io;
 use std::io::Write;
 use std::path::PathBuf;
-use std::{fs, io};
 
 use clap::{ArgAction, Args};
 use routing::{Topology, Torus};
+use sm_control::outlet::{self, Readers};
 use sm_control::pipeline::{self, Compiled, EngineChoice, Inputs, Parts, PipelineError, Stamp};
 
 use self::load::Load;
@@ -207,8 +208,8 @@ fn emit(verb: &Draw, scene: &Scene) -> Outcome {
     match &verb.output {
         Some(_) if is_standard_output(verb) => or_fail(print(&svg::render(scene))),
         Some(path) => {
-            let written = fs::write(path, svg::render(scene));
-            or_fail(written.map_err(|error| format!("{}: {error}", path.display())))
+            let picture = svg::render(scene);
+            or_fail(outlet::write(path, Readers::All, picture.as_bytes()))
         }
         None => Ok(()),
     }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use policy::{Converted, Dialect, convert};
 use serde_json::json;
-use sm_control::store;
+use sm_control::outlet::{self, Readers};
 
 use super::file;
 use crate::failure::{Failure, Outcome};
@@ -47,7 +47,7 @@ pub(crate) fn run(verb: &Convert) -> Outcome {
         )));
     }
     if let Some(path) = &verb.output {
-        or_fail(store::write_file(path, converted.text.as_bytes()))?;
+        or_fail(outlet::write(path, Readers::All, converted.text.as_bytes()))?;
     }
     if verb.json {
         return print_json(verb, &read, &converted);

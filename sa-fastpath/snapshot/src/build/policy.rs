@@ -174,6 +174,7 @@ fn level_record(level: &QosLevelRow, pkeys_start: usize) -> LevelRecord {
         (level.packet_life.is_some(), level_flags::PACKET_LIFE),
         (level.tclass.is_some(), level_flags::TCLASS),
         (level.sl.is_none(), level_flags::NO_SL),
+        (level.packet_life > Some(63), level_flags::LONG_LIFE),
     ];
     LevelRecord {
         pkeys_start: count32(pkeys_start),

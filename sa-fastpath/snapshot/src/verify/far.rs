@@ -2,7 +2,7 @@
 
 use sa_wire::{Mlid, Mtu, Rate};
 
-use super::{Checked, check};
+use super::{Checked, LONGEST_LIFE, check};
 use crate::records::{GroupRecord, PrefixRouteRecord, port_flags};
 use crate::snapshot::Sections;
 
@@ -23,7 +23,7 @@ fn is_sound(group: &GroupRecord) -> bool {
         && group.pkey & 0x7fff != 0
         && Mtu::from_code(group.mtu).is_ok()
         && Rate::from_code(group.rate).is_ok()
-        && group.packet_life < 64
+        && group.packet_life <= LONGEST_LIFE
         && group.sl < 16
         && group.flow_label < 1 << 20
         && group.scope < 16

@@ -3,7 +3,7 @@
 use sa_wire::{Mtu, RateRank};
 
 use super::rules::{SetCounts, rule_sets};
-use super::{Checked, check};
+use super::{Checked, LONGEST_LIFE, check};
 use crate::flow_labels::FlowLabels;
 use crate::model::MAX_RULES;
 use crate::policy_match::{PKEY_ABSENT, QOS_CLASS_ABSENT, TCLASS_ABSENT, dimension};
@@ -101,6 +101,9 @@ fn levels_in_range(sections: &Sections) -> Checked {
         let mtu = level.mtu_limit == 0 || Mtu::from_code(level.mtu_limit).is_ok();
         let rate = level.rate_limit == 0 || RateRank::from_raw(level.rate_limit).is_some();
         check(mtu && rate, "QoS levels", "MTU or rate limit")?;
+        let long = level.packet_life > LONGEST_LIFE;
+        let life = long == level.has(level_flags::LONG_LIFE);
+        check(life, "QoS levels", "packet life time over 63")?;
         let known = level.flags & !level_flags::ALL == 0;
         check(known, "QoS levels", "unknown flags")?;
         check(absent_is_zero(level), "QoS levels", "reserved bytes")?;

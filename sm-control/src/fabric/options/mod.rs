@@ -34,7 +34,7 @@ pub struct OpenSmOptions {
     pub reassign_lids: bool,
     /// `guid`: the port that the SM runs on.
     pub guid: Option<Guid>,
-    /// `subnet_timeout`: packet life time of answers, not range-checked by OpenSM.
+    /// `subnet_timeout`: packet life time of answers, which has six bits.
     pub subnet_timeout: u8,
     /// `sm_key`.
     pub sm_key: u64,
@@ -181,7 +181,7 @@ impl OpenSmOptions {
             "lmc_esp0" => self.lmc_esp0 = value.boolean()?,
             "reassign_lids" => self.reassign_lids = value.boolean()?,
             "guid" => self.guid = Guid::new(value.number()?).ok(),
-            "subnet_timeout" => self.subnet_timeout = value.within("subnet_timeout", 0..=255)?,
+            "subnet_timeout" => self.subnet_timeout = value.within("subnet_timeout", 0..=63)?,
             "sm_key" => self.sm_key = value.number()?,
             "sa_key" => self.sa_key = value.number()?,
             "sm_sl" => self.sm_sl = Sl::from_low_bits(value.within("sm_sl", 0..=15)?),

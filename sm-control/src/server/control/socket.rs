@@ -1,14 +1,17 @@
 //! The name of the control socket in the file system.
 
-use std::fs::{self, DirBuilder};
+use std::fs;
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, PermissionsExt, chown};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt, chown};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
+use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags};
 use sa_fastpath::port::ring;
 
 use crate::config::ControlSection;
+use crate::outlet::{Folder, unforeseen};
 
 /// Bytes of the path of a socket.
 const LONGEST: usize = 107;
@@ -24,11 +27,9 @@ pub(in crate::server) struct Socket {
 /// Whether the socket can be there. Errors: in words, why not.
 pub(in crate::server) fn check(section: &ControlSection) -> Result<(), String> {
     let said = |problem: String| format!("[control] {}: {problem}", section.path.display());
-    // The socket is made in a directory beside, which has a longer name.
-    let length = section.path.as_os_str().len() + workshop(&section.path).as_os_str().len();
-    if length > 2 * LONGEST {
+    if section.path.as_os_str().len() > LONGEST {
         return Err(said(format!(
-            "the path of a socket has at most {LONGEST} bytes, and some are needed for its making"
+            "the path of a socket has at most {LONGEST} bytes"
         )));
     }
     let directory = directory(&section.path);
@@ -88,30 +89,104 @@ fn make_way(path: &Path) -> Result<(), String> {
 
 /// The socket gets its group and mode where nobody else comes, and only then its name.
 fn place(section: &ControlSection, group: Option<u32>) -> io::Result<(UnixListener, Socket)> {
-    let workshop = workshop(&section.path);
-    DirBuilder::new().mode(0o700).create(&workshop)?;
-    let unnamed = workshop.join("s");
-    let made = UnixListener::bind(&unnamed).and_then(|listener| {
-        let inode = name(section, &unnamed, group)?;
-        let path = section.path.clone();
-        Ok((listener, Socket { path, inode }))
-    });
-    if made.is_err() {
-        let _ = fs::remove_file(&unnamed);
-    }
-    let _ = fs::remove_dir(&workshop);
-    made
+    let folder = Folder::of(&section.path).map_err(io::Error::other)?;
+    sweep(&folder);
+    let workshop = Workshop::new(folder)?;
+    let listener = UnixListener::bind(workshop.socket())?;
+    let inode = workshop.name(section, group)?;
+    let path = section.path.clone();
+    Ok((listener, Socket { path, inode }))
 }
 
-/// Gives what is to identify it.
-fn name(section: &ControlSection, unnamed: &Path, group: Option<u32>) -> io::Result<(u64, u64)> {
-    if group.is_some() {
-        chown(unnamed, None, group)?;
+/// First letters of the names of workshops; digits follow.
+const WORKSHOP: &str = ".c";
+/// The socket's name in there.
+const UNNAMED: &str = "s";
+
+/// A directory of this process alone, which goes when this does. It is held open, and so is the one
+/// that it is in: no name is gone through twice.
+struct Workshop {
+    folder: Folder,
+    name: String,
+    directory: OwnedFd,
+}
+
+impl Workshop {
+    fn new(folder: Folder) -> io::Result<Self> {
+        let name = format!("{WORKSHOP}{:016x}", unforeseen()?);
+        rustix::fs::mkdirat(&folder, &name, Mode::RWXU)?;
+        let directory = opened(&folder, &name)?;
+        // Tells those who sweep that somebody is at work.
+        let _ = rustix::fs::flock(&directory, FlockOperation::NonBlockingLockExclusive);
+        Ok(Self {
+            folder,
+            name,
+            directory,
+        })
     }
-    fs::set_permissions(unnamed, fs::Permissions::from_mode(section.mode.0))?;
-    let inode = inode(unnamed)?;
-    fs::rename(unnamed, &section.path)?;
-    Ok(inode)
+
+    /// By the descriptor: nobody can put another directory there, and the path is short.
+    fn socket(&self) -> PathBuf {
+        let directory = self.directory.as_raw_fd();
+        PathBuf::from(format!("/proc/self/fd/{directory}/{UNNAMED}"))
+    }
+
+    /// Gives the socket what is to be its own. Gives what is to identify it.
+    fn name(&self, section: &ControlSection, group: Option<u32>) -> io::Result<(u64, u64)> {
+        let unnamed = self.socket();
+        if group.is_some() {
+            chown(&unnamed, None, group)?;
+        }
+        fs::set_permissions(&unnamed, fs::Permissions::from_mode(section.mode.0))?;
+        let inode = inode(&unnamed)?;
+        let name = section.path.file_name().unwrap_or_default();
+        rustix::fs::renameat(&self.directory, UNNAMED, &self.folder, name)?;
+        Ok(inode)
+    }
+}
+
+impl Drop for Workshop {
+    fn drop(&mut self) {
+        remove(&self.folder, &self.name, self.directory.as_fd());
+    }
+}
+
+fn opened(folder: &Folder, name: &str) -> io::Result<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    Ok(rustix::fs::openat(folder, name, flags, Mode::empty())?)
+}
+
+fn remove(folder: &Folder, name: &str, directory: impl AsFd) {
+    let _ = rustix::fs::unlinkat(directory, UNNAMED, AtFlags::empty());
+    let _ = rustix::fs::unlinkat(folder, name, AtFlags::REMOVEDIR);
+}
+
+/// Removes workshops of daemons that were killed in them.
+fn sweep(folder: &Folder) {
+    let own = rustix::process::geteuid().as_raw();
+    for name in folder.names().unwrap_or_default() {
+        let Some(name) = name.to_str().filter(|name| is_workshop(name)) else {
+            continue;
+        };
+        let Ok(directory) = opened(folder, name) else {
+            continue;
+        };
+        let is_ours = rustix::fs::fstat(&directory).is_ok_and(|about| about.st_uid == own);
+        let tried = rustix::fs::flock(&directory, FlockOperation::NonBlockingLockExclusive);
+        if is_ours && tried.is_ok() {
+            remove(folder, name, directory);
+        }
+    }
+}
+
+/// Versions before had the process's number there.
+fn is_workshop(name: &str) -> bool {
+    let digits = name.strip_prefix(WORKSHOP);
+    digits.is_some_and(|digits| {
+        let all = |is: fn(&u8) -> bool| digits.bytes().all(|byte| is(&byte));
+        let of_now = digits.len() == 16 && all(u8::is_ascii_hexdigit);
+        of_now || !digits.is_empty() && all(u8::is_ascii_digit)
+    })
 }
 
 fn inode(path: &Path) -> io::Result<(u64, u64)> {
@@ -124,11 +199,6 @@ fn directory(path: &Path) -> &Path {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
     }
-}
-
-/// Of this process alone.
-fn workshop(path: &Path) -> PathBuf {
-    directory(path).join(format!(".c{}", std::process::id()))
 }
 
 #[cfg(test)]
@@ -167,6 +237,40 @@ mod tests {
         let error = Socket::bind(&section).unwrap_err();
         assert!(error.contains("no socket"), "{error}");
         assert_eq!(fs::read_to_string(&section.path).unwrap(), "precious");
+    }
+
+    #[test]
+    fn leftovers_of_a_killed_daemon_stop_no_start_and_go() {
+        let directory = tempfile::tempdir().unwrap();
+        // As versions before left them, with the number of this process too, and with a socket.
+        for name in [format!(".c{}", std::process::id()), ".c0".to_owned()] {
+            let left = directory.path().join(name);
+            fs::create_dir(&left).unwrap();
+            drop(UnixListener::bind(left.join("s")).unwrap());
+        }
+        fs::create_dir(directory.path().join(".c0123456789abcdef")).unwrap();
+        fs::create_dir(directory.path().join(".cache")).unwrap();
+        let section = section(directory.path().join("control"));
+        let (_listener, _socket) = Socket::bind(&section).unwrap();
+        let mut left: Vec<_> = fs::read_dir(directory.path())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name())
+            .collect();
+        left.sort();
+        assert_eq!(left, [".cache", "control"]);
+    }
+
+    #[test]
+    fn a_link_in_the_place_of_the_socket_is_refused_and_not_followed() {
+        let directory = tempfile::tempdir().unwrap();
+        let section = section(directory.path().join("control"));
+        let victim = directory.path().join("victim");
+        fs::write(&victim, "precious").unwrap();
+        std::os::unix::fs::symlink(&victim, &section.path).unwrap();
+        let error = Socket::bind(&section).unwrap_err();
+        assert!(error.contains("no socket"), "{error}");
+        let mode = fs::metadata(&victim).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o644);
     }
 
     #[test]
