@@ -44,10 +44,11 @@ fn run(arguments: &Arguments, config: &Config) -> Result<(), Box<dyn std::error:
         server::check_descriptors(config)?;
         server::check_rings(config)?;
         server::check_control(config)?;
+        let kept = server::check_state(config)?;
         // What takes too much memory is said, not met.
         trial::attempt(config)?;
         let (warnings, summary) = server::check_sources(config)?;
-        for warning in remarks.iter().chain(&warnings) {
+        for warning in remarks.iter().chain(&kept).chain(&warnings) {
             tracing::warn!(target: logging::REPORT, "{warning}");
         }
         tracing::info!("{summary}");

@@ -23,6 +23,8 @@ pub(super) struct Board {
     pub(super) role: String,
     pub(super) is_shadow: bool,
     pub(super) source: String,
+    /// None without one.
+    pub(super) state_directory: Option<String>,
     pub(super) ports: Vec<PortRow>,
     pub(super) counts: Counts,
     started: Instant,
@@ -31,6 +33,8 @@ pub(super) struct Board {
     standing: ArcSwap<Standing>,
     doubt: ArcSwapOption<String>,
     history: ArcSwap<History>,
+    kept: ArcSwap<Kept>,
+    reconfigured: ArcSwapOption<String>,
     has_read_sources: AtomicBool,
     local: OnceLock<Local>,
 }
@@ -102,6 +106,17 @@ pub(super) struct History {
     pub(super) held: Option<u64>,
 }
 
+/// What the state directory has.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Kept {
+    /// Epoch of the snapshot in it.
+    pub(super) stored: Option<u64>,
+    /// Why it does not have what is in service.
+    pub(super) problem: Option<String>,
+    /// Writes that failed.
+    pub(super) failures: u64,
+}
+
 /// How this daemon stands to the SM: what only the main thread knows of others.
 ///
 /// The point where more can be told to operators: whoever knows it calls [`Board::stand`], and
@@ -122,6 +137,11 @@ impl Board {
             role: format!("{:?}", config.sa.role).to_lowercase(),
             is_shadow: config.sa.role == Role::Shadow,
             source: source(config),
+            state_directory: config
+                .state
+                .directory
+                .as_ref()
+                .map(|directory| directory.display().to_string()),
             ports: ports
                 .map(|(section, counts)| row(section, counts))
                 .collect(),
@@ -132,6 +152,8 @@ impl Board {
             standing: ArcSwap::default(),
             doubt: ArcSwapOption::empty(),
             history: ArcSwap::default(),
+            kept: ArcSwap::default(),
+            reconfigured: ArcSwapOption::empty(),
             has_read_sources: AtomicBool::new(false),
             local: OnceLock::new(),
         })
@@ -205,6 +227,24 @@ impl Board {
         self.history.store(Arc::new(history));
     }
 
+    /// What outlives a restart.
+    pub(super) fn keep(&self, kept: Kept) {
+        self.kept.store(Arc::new(kept));
+    }
+
+    pub(super) fn kept(&self) -> Arc<Kept> {
+        self.kept.load_full()
+    }
+
+    /// What differs between the configuration file and what is in force; none: nothing.
+    pub(super) fn reconfigure(&self, difference: Option<String>) {
+        self.reconfigured.store(difference.map(Arc::new));
+    }
+
+    pub(super) fn reconfigured(&self) -> Option<Arc<String>> {
+        self.reconfigured.load_full()
+    }
+
     /// How the daemon stands to the SM from now on.
     pub(super) fn stand(&self, standing: Standing) {
         self.standing.store(Arc::new(standing));
@@ -258,6 +298,10 @@ impl Board {
         }
         if !self.has_read_sources.load(Ordering::Relaxed) {
             let what = match self.service() {
+                Some(_) if self.history().held.is_some() => {
+                    "a rollback of before the restart is in service, the sources wait for \
+                     `sapphire reload`"
+                }
                 Some(_) => {
                     "the snapshot of an earlier run is in service, the sources were not read yet"
                 }

@@ -2,9 +2,11 @@
 
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 
+use sa_fastpath::access::LAST_PUBLIC_KEY;
 use sa_snapshot::Snapshot;
-use tracing::info;
+use tracing::{info, warn};
 
 use super::Server;
 use super::ring;
@@ -45,9 +47,14 @@ impl Server<'_> {
 
     fn take_copy(&mut self, snapshot: Snapshot, cause: &str) {
         let info = snapshot.info();
+        if !self.loaded
+            && let Some(warning) = secret(&snapshot, &self.config.fabric.path)
+        {
+            warn!("{warning}");
+        }
         // What it was compiled from is not at hand.
         self.state.store(None);
-        let epoch = self.put_into_service(snapshot, self.looked);
+        let epoch = self.put_into_service(snapshot, None, self.looked);
         info!(
             %epoch,
             cause,
@@ -77,7 +84,7 @@ fn read(config: &Config) -> Result<Snapshot, String> {
 }
 
 /// Errors: others may have written the file.
-fn trusted(about: &Metadata) -> Result<(), String> {
+pub(super) fn trusted(about: &Metadata) -> Result<(), String> {
     let own = rustix::process::geteuid().as_raw();
     if about.uid() != 0 && about.uid() != own {
         return Err(format!(
@@ -92,11 +99,27 @@ fn trusted(about: &Metadata) -> Result<(), String> {
     Ok(())
 }
 
-/// What a file holds, for `--check`. Errors: as [`read`]; clients of rings get no answer from it.
-pub(super) fn check(config: &Config) -> Result<String, String> {
+/// What a file holds, and what an operator should know of it, for `--check`. Errors: as [`read`];
+/// clients of rings get no answer from it.
+pub(super) fn check(config: &Config) -> Result<(Vec<String>, String), String> {
+    let path = &config.fabric.path;
     let snapshot = read(config)?;
     ring::check_answers(config, &snapshot)?;
-    Ok(summary(&snapshot.info()))
+    let warnings = secret(&snapshot, path).into_iter().collect();
+    Ok((warnings, summary(&snapshot.info())))
+}
+
+/// What to say of a key in a copy.
+fn secret(snapshot: &Snapshot, path: &Path) -> Option<String> {
+    let is_secret = snapshot.subnet().sa_key > LAST_PUBLIC_KEY;
+    is_secret.then(|| {
+        format!(
+            "{}: the SA's secret key is inside, which this host does not need; copy what `sapphire \
+             snapshot export --public FILE -o COPY` writes instead, and change sa_key if others have \
+             read this one",
+            path.display()
+        )
+    })
 }
 
 fn summary(info: &sa_snapshot::SnapshotInfo) -> String {

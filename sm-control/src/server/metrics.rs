@@ -71,6 +71,7 @@ fn of_daemon(board: &Board, page: &mut Page<'_>) -> fmt::Result {
         (result("failed"), get(&counts.failed_loads)),
     ];
     page.counter("reload", "Times the sources were read", loads)?;
+    of_state(board, page)?;
     let rollbacks = [(NO_LABELS, get(&counts.rollbacks))];
     page.counter("rollback", "Returns to the snapshot before", rollbacks)?;
     let control = [
@@ -123,6 +124,35 @@ fn of_daemon(board: &Board, page: &mut Page<'_>) -> fmt::Result {
         "rollback_held",
         "1 if a rollback keeps automatic reloads off",
         truth(is_held),
+    )
+}
+
+/// What a restart would find.
+fn of_state(board: &Board, page: &mut Page<'_>) -> fmt::Result {
+    let truth = |it: bool| [(NO_LABELS, if it { 1.0 } else { 0.0 })];
+    page.gauge(
+        "configuration_changed",
+        "1 if the configuration file at the last reload was not what is in force",
+        truth(board.reconfigured().is_some()),
+    )?;
+    if board.state_directory.is_none() {
+        return Ok(());
+    }
+    let kept = board.kept();
+    page.gauge(
+        "state_stored_epoch",
+        "Epoch of the snapshot in the state directory, 0 for none",
+        [(NO_LABELS, seconds(kept.stored.unwrap_or(0)))],
+    )?;
+    page.gauge(
+        "state_failing",
+        "1 if the state directory does not have what is in service",
+        truth(kept.problem.is_some()),
+    )?;
+    page.counter(
+        "state_failures",
+        "Writes to the state directory that failed",
+        [(NO_LABELS, kept.failures)],
     )
 }
 

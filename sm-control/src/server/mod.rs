@@ -14,6 +14,7 @@ mod counters;
 mod descriptors;
 mod house;
 mod http;
+mod kept;
 mod ledger;
 mod loading;
 mod local_service;
@@ -22,6 +23,7 @@ mod opensm;
 mod placement;
 mod publication;
 mod reading;
+mod reconfigured;
 mod reports;
 mod ring;
 mod rmpp;
@@ -57,6 +59,7 @@ pub use attach::AttachError;
 use board::Board;
 use control::Command;
 use house::{House, Pulse, Rings};
+use kept::{Earlier, Shelf};
 use ledger::Ledger;
 use opensm::Beside;
 pub use placement::PlacementError;
@@ -114,6 +117,9 @@ pub enum ServerError {
     /// The thread that loads ended by a panic.
     #[error("the thread that loads is gone; see the messages above")]
     LoaderGone,
+    /// Another daemon has the state directory.
+    #[error("{0}")]
+    State(String),
     /// Every worker lost its port.
     #[error("every port is gone; see the messages above")]
     PortsGone,
@@ -137,7 +143,7 @@ pub fn check_sources(config: &Config) -> Result<(Vec<String>, String), CheckErro
             let summary = compiled.summary();
             (compiled.warnings, summary)
         }
-        Source::Snapshot => (Vec::new(), copy::check(config).map_err(CheckError::Words)?),
+        Source::Snapshot => copy::check(config).map_err(CheckError::Words)?,
         Source::None => (Vec::new(), "there is no fabric to read".to_owned()),
     };
     local_service::check(config).map_err(CheckError::Words)?;
@@ -209,6 +215,12 @@ pub fn check_descriptors(config: &Config) -> Result<(), ServerError> {
     descriptors::check(config).map_err(ServerError::Descriptors)
 }
 
+/// Whether this machine can do what `[state]` says. Gives what an operator should know of it, one
+/// sentence each. Errors: in words.
+pub fn check_state(config: &Config) -> Result<Vec<String>, CheckError> {
+    kept::check(config).map_err(CheckError::Words)
+}
+
 /// How often this looks after what serves.
 const LOOK: Duration = Duration::from_millis(500);
 
@@ -265,7 +277,9 @@ fn work(
         return Ok(());
     }
     server.warm_start();
-    if server.can_load() {
+    if server.is_held() {
+        info!("the sources wait for `sapphire reload` or SIGHUP");
+    } else if server.can_load() {
         server.load("start");
     } else if config.fabric.source == Source::None {
         server.announce_none();
@@ -273,6 +287,9 @@ fn work(
         info!("waiting for OpenSM on this host to be the master");
     }
     server.serve(reloads);
+    if let Some(shelf) = server.shelf.take() {
+        shelf.close();
+    }
     Ok(())
 }
 
@@ -353,6 +370,10 @@ struct Server<'a> {
     announced: bool,
     /// What operators see.
     board: Arc<Board>,
+    /// What an earlier run has left, until it was looked at.
+    earlier: Earlier,
+    /// Where this one keeps what is in service.
+    shelf: Option<Shelf>,
     /// What they order.
     commands: Receiver<Command>,
     past: Past,
@@ -369,7 +390,8 @@ struct Server<'a> {
 impl<'a> Server<'a> {
     fn start(config: &'a Config) -> Result<(Self, House), ServerError> {
         descriptors::raise(config).map_err(ServerError::Descriptors)?;
-        let publisher = Publisher::starting_at(publication::first_epoch(config));
+        let mut earlier = Earlier::open(config)?;
+        let publisher = Publisher::starting_at(earlier.first_epoch());
         let stop = Arc::new(AtomicBool::new(false));
         let requesters: Vec<Requesters> = config.ports.iter().map(requesters).collect();
         let (punted, sender) = punt_queue_of(config.workers.punt_queue, &requesters);
@@ -431,6 +453,10 @@ impl<'a> Server<'a> {
         let slow_lane = slow_lane::spawn(lane, Arc::clone(&stop), Arc::clone(&turns))?;
         let counted = counts.clone();
         let board = Board::new(config, counts);
+        let shelf = earlier.keep(&board).map_err(|source| ServerError::Os {
+            what: "start the thread of the state directory",
+            source,
+        })?;
         let live = loading::live_source(config, beside.as_deref());
         let (admin, commands) = admin::start(config, &board)?;
         let reader = publisher.reader().ok_or(ServerError::TooManyPorts)?;
@@ -484,6 +510,8 @@ impl<'a> Server<'a> {
             loaded: false,
             announced: false,
             board,
+            earlier,
+            shelf,
             commands,
             past: Past::default(),
             refused: false,
@@ -557,6 +585,7 @@ impl<'a> Server<'a> {
     }
 
     fn reload(&mut self, cause: &str) {
+        reconfigured::look(self.config, &self.board);
         if !self.load(cause) {
             say("reload failed");
         }
@@ -564,7 +593,7 @@ impl<'a> Server<'a> {
 
     fn heartbeat(&mut self) {
         self.publisher.reclaim();
-        if !self.loaded && self.is_worth_a_retry() {
+        if !self.loaded && !self.is_held() && self.is_worth_a_retry() {
             self.load("retry");
         } else if self.loaded && !self.is_held() && self.policy_changed() {
             self.reload("the policy file changed");

@@ -1,46 +1,40 @@
 //! What goes into service, and what of it outlives a restart.
 
 use std::collections::BTreeMap;
-use std::num::NonZeroU64;
-use std::path::PathBuf;
 use std::sync::{Arc, PoisonError};
 use std::time::Instant;
 
 use sa_fastpath::access::LAST_PUBLIC_KEY;
 use sa_fastpath::publish::EpochId;
-use sa_snapshot::Snapshot;
+use sa_snapshot::{SharedBytes, Snapshot};
 use tracing::{error, info, warn};
 
+use super::kept::Mark;
 use super::{STATE_FILE, Server, State};
-use crate::config::{AccessRule, Config};
+use crate::config::{AccessRule, Source};
 use crate::pipeline::{self, Parts};
-use crate::store;
 
 impl Server<'_> {
     /// Serves the last good snapshot of an earlier run until the sources were read again.
     pub(super) fn warm_start(&mut self) {
-        let Some(path) = self.state_file() else {
+        let Some(snapshot) = self.earlier.snapshot.take() else {
             return;
         };
-        if !path.exists() {
-            return;
+        info!(
+            file = STATE_FILE,
+            "serving the last snapshot while sources are read"
+        );
+        // Beside OpenSM LIDs may have changed meanwhile: it is asked first, whatever was rolled back.
+        if self.earlier.held && self.config.fabric.source != Source::OpenSm {
+            self.hold();
+            warn!(
+                "a rollback had put it into service before the restart; it stays until `sapphire \
+                 reload` or SIGHUP"
+            );
         }
-        match store::open(&path) {
-            Ok(snapshot) => {
-                info!(path = %path.display(), "serving the last snapshot while sources are read");
-                let epoch = self.put_into_service(snapshot, Instant::now());
-                self.announce(epoch);
-            }
-            Err(error) => warn!("{error}; starting without it"),
-        }
-    }
-
-    fn state_file(&self) -> Option<PathBuf> {
-        self.config
-            .state
-            .directory
-            .as_ref()
-            .map(|directory| directory.join(STATE_FILE))
+        let epoch = self.put_into_service(snapshot, None, Instant::now());
+        self.remember();
+        self.announce(epoch);
     }
 
     /// Puts a snapshot into service, with what it was compiled from, and when that was read.
@@ -50,19 +44,30 @@ impl Server<'_> {
         snapshot: Snapshot,
         read_at: Instant,
     ) -> EpochId {
-        if let Some(path) = self.state_file()
-            && let Err(error) = store::write(&path, &snapshot)
-        {
-            warn!("{error}; a restart will have to read the sources first");
-        }
         let epoch = self.publisher.next_epoch().get();
         // Before the snapshot, so that whoever has that finds these.
         self.state.store(Some(Arc::new(State { epoch, parts })));
-        self.put_into_service(snapshot, read_at)
+        let file = snapshot.shared_bytes();
+        self.put_into_service(snapshot, Some(file), read_at)
     }
 
-    pub(super) fn put_into_service(&mut self, snapshot: Snapshot, read_at: Instant) -> EpochId {
+    /// The same of one that came from elsewhere; `file` is to be kept for a restart.
+    pub(super) fn put_into_service(
+        &mut self,
+        snapshot: Snapshot,
+        file: Option<SharedBytes>,
+        read_at: Instant,
+    ) -> EpochId {
         let epoch = self.publisher.next_epoch().get();
+        if let Some(shelf) = &self.shelf {
+            let mark = Mark {
+                epoch,
+                digest: snapshot.digest(),
+                held: self.is_held(),
+            };
+            // Before anybody is answered from it: a crash must not take the epoch back.
+            shelf.put(mark, file);
+        }
         self.readings.began(epoch, read_at);
         self.follow_in_rings(&snapshot);
         let epoch = self.publisher.publish(snapshot);
@@ -167,18 +172,4 @@ impl Server<'_> {
              personal; set sa_key in opensm.conf{but}"
         );
     }
-}
-
-/// Goes on counting where the snapshot in the state directory left off, so that epochs grow over
-/// restarts.
-pub(super) fn first_epoch(config: &Config) -> NonZeroU64 {
-    let path = config
-        .state
-        .directory
-        .as_ref()
-        .map(|directory| directory.join(STATE_FILE));
-    let last = path
-        .and_then(|path| store::open(&path).ok())
-        .map_or(0, |last| last.epoch());
-    NonZeroU64::MIN.saturating_add(last)
 }

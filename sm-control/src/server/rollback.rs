@@ -34,6 +34,11 @@ impl Server<'_> {
         self.past.held.is_some()
     }
 
+    /// Holds what goes into service next.
+    pub(super) fn hold(&mut self) {
+        self.past.held = Some(self.publisher.next_epoch().get());
+    }
+
     /// To be called before a snapshot of the sources goes into service: the one in service becomes
     /// the one before, unless they say the same.
     pub(super) fn pass_on(&mut self, next: &Snapshot) {
@@ -62,9 +67,10 @@ impl Server<'_> {
         let snapshot = self
             .renewed(&parts, &returned.snapshot)
             .ok_or_else(|| Refusal::failed("the snapshot before cannot be used; see the log"))?;
+        // First, so that the state directory says so.
+        self.hold();
         let epoch = self.publish(parts, snapshot, read_at).get();
         self.past.before = current;
-        self.past.held = Some(epoch);
         self.board.counts.rollbacks.fetch_add(1, Ordering::Relaxed);
         self.remember();
         let of = returned.epoch.get();

@@ -88,8 +88,12 @@ impl Bed {
 
     /// What the daemon answers to some questions.
     pub(crate) fn answers(&self) -> Result<Vec<Vec<u8>>> {
+        self.answers_of(&self.ring.hosts()?)
+    }
+
+    /// The same, where the sources are away by now.
+    pub(crate) fn answers_of(&self, hosts: &[(u16, [u8; 16])]) -> Result<Vec<Vec<u8>>> {
         let mut client = Client::connect(&self.ring.ring())?;
-        let hosts = self.ring.hosts()?;
         let pairs = hosts.iter().zip(hosts.iter().skip(7));
         let mut all = Vec::new();
         for ((lid, gid), (other, other_gid)) in pairs {

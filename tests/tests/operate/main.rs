@@ -10,3 +10,4 @@ mod http;
 #[path = "../ring_support/mod.rs"]
 mod ring_support;
 mod shadow;
+mod state;

@@ -73,6 +73,12 @@ pub(super) fn status(answer: &Value) -> String {
         let (what, cause) = (text_of(failure.get("what")), text_of(failure.get("cause")));
         line("last failure", format!("{ago} ago ({cause}): {what}"));
     }
+    if let Some(what) = answer.get("configuration").and_then(Value::as_str) {
+        line("configuration", what.to_owned());
+    }
+    if let Some(state) = answer.get("state").and_then(of_state) {
+        line("state", state);
+    }
     if let Some(local @ Value::Object(_)) = answer.get("local_service") {
         line("local service", of_local(local));
     }
@@ -91,11 +97,26 @@ pub(super) fn reload(answer: &Value) -> String {
 pub(super) fn rollback(answer: &Value) -> String {
     let word = |name: &str| text_of(answer.get(name));
     format!(
-        "rolled back to what epoch {} was, as epoch {}; {}\n",
+        "rolled back to what epoch {} was, as epoch {}; {}; {}\n",
         word("content_of_epoch"),
         word("epoch"),
-        word("held")
+        word("held"),
+        word("restart")
     )
+}
+
+/// None without a directory.
+fn of_state(state: &Value) -> Option<String> {
+    let directory = state.get("directory").and_then(Value::as_str)?;
+    let stored = match number(state, "stored_epoch") {
+        Some(epoch) => format!("epoch {epoch} stored in {directory}"),
+        None => format!("nothing stored in {directory}"),
+    };
+    let problem = state.get("problem").and_then(Value::as_str);
+    Some(match problem {
+        Some(why) => format!("{stored}; NOT UP TO DATE: {why}"),
+        None => stored,
+    })
 }
 
 fn of_local(local: &Value) -> String {

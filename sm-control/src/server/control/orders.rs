@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use tracing::info;
 
 use super::{Command, Order, Refusal};
+use crate::config::Source;
 use crate::server::Server;
 
 impl fmt::Display for Order {
@@ -29,11 +30,29 @@ impl Server<'_> {
                     "epoch": epoch,
                     "content_of_epoch": of,
                     "held": "automatic reloads wait until `sapphire reload` or SIGHUP",
+                    "restart": self.after_a_restart(epoch),
                 })
             }),
         };
         // Who asked may have left.
         let _ = reply.send(answer);
+    }
+
+    /// What is left of a rollback then.
+    fn after_a_restart(&self, epoch: u64) -> String {
+        let lost = "a restart reads the sources: repair them before";
+        if self.config.fabric.source == Source::OpenSm {
+            return format!("{lost}, as LIDs may have changed in OpenSM meanwhile");
+        }
+        if self.config.state.directory.is_none() {
+            return format!("{lost}, or have a [state] directory");
+        }
+        let kept = self.board.kept();
+        match (&kept.problem, kept.stored == Some(epoch)) {
+            (None, true) => "a restart goes on with this snapshot, held as now".to_owned(),
+            (None, false) => format!("{lost}; this one is still being stored"),
+            (Some(why), _) => format!("{lost}; this one could not be stored: {why}"),
+        }
     }
 
     fn reload_for(&mut self, order: Order) -> Result<Value, Refusal> {

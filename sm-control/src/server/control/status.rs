@@ -15,6 +15,7 @@ pub(super) fn of(board: &Board) -> Value {
     let standing = board.standing();
     let passive = board.passive();
     let history = board.history();
+    let kept = board.kept();
     let facts = standing.facts.iter();
     let facts: Map<String, Value> = facts
         .map(|(name, value)| ((*name).to_owned(), json!(value)))
@@ -43,6 +44,13 @@ pub(super) fn of(board: &Board) -> Value {
         "snapshot": snapshot(board),
         "previous_epoch": history.previous,
         "held_epoch": history.held,
+        "state": {
+            "directory": board.state_directory,
+            "stored_epoch": kept.stored,
+            "problem": kept.problem,
+            "failures": kept.failures,
+        },
+        "configuration": board.reconfigured().as_deref(),
         "last_failure": failure,
         "loads": count(&board.counts.loads),
         "failed_loads": count(&board.counts.failed_loads),

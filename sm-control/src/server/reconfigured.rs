@@ -1,0 +1,39 @@
+//! A configuration file that is not any more what the daemon was started with: sections are read at
+//! the start alone, and whoever has changed one should hear of it.
+
+use tracing::{info, warn};
+
+use super::board::Board;
+use crate::config::{Config, Written};
+
+/// Reads the file again and says what differs from the configuration in force; comments do not.
+pub(super) fn look(config: &Config, board: &Board) {
+    if config.written.path.as_os_str().is_empty() {
+        return;
+    }
+    let path = config.written.path.display();
+    let difference = match Config::read(&config.written.path) {
+        Ok(now) if says(&now) == says(config) => None,
+        Ok(_) => Some(format!("{path} has changed; restart sapphired to apply it")),
+        Err(error) => Some(format!(
+            "a restart would fail: {error}; the configuration in force is that of the start"
+        )),
+    };
+    let before = board.reconfigured();
+    if before.as_deref() != difference.as_ref() {
+        match &difference {
+            Some(what) => warn!("{what}"),
+            None => info!("{path} is again as the daemon was started with"),
+        }
+    }
+    board.reconfigure(difference);
+}
+
+/// Every key and its value; not how it was written.
+fn says(config: &Config) -> String {
+    let bare = Config {
+        written: Written::default(),
+        ..config.clone()
+    };
+    format!("{bare:?}")
+}
