@@ -514,3 +514,32 @@ fn the_example_configuration_is_valid() -> Result<()> {
     ensure!(output.status.success(), "{output:?}");
     Ok(())
 }
+
+/// More than one segment each; an acknowledgement must not be taken for a request.
+#[test]
+fn tables_of_what_clients_set_come_whole() -> Result<()> {
+    let mut bed = Bed::new(&format!("{CONFIG}[sa]\nrole = \"test\"\n"))?;
+    bed.serve()?;
+    let via = format!("ring:{}", bed.ring().display());
+    let ask = |arguments: &[&str]| -> Result<serde_json::Value> {
+        let all = [&["query"], arguments, &["--via", &via, "--json"]].concat();
+        let output = sapphire(bed.dir(), &all)?;
+        ensure!(output.status.success(), "{arguments:?}: {output:?}");
+        Ok(serde_json::from_slice(&output.stdout)?)
+    };
+    let own = "fe80::10:1";
+    for id in ["1", "2", "3"] {
+        let set = ["sr", "--set", "--service-id", id, "--service-gid", own];
+        ask(&[
+            &set[..],
+            &["--service-pkey", "0xffff", "--service-name", "many"],
+        ]
+        .concat())?;
+    }
+    for (table, least) in [("gir", 81), ("sr", 3)] {
+        let reply = ask(&[table])?;
+        let records = reply["records"].as_array().map_or(0, Vec::len);
+        ensure!(records >= least, "{table}: {records} records");
+    }
+    Ok(())
+}

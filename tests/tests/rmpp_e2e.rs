@@ -54,9 +54,13 @@ struct Bed {
 
 impl Bed {
     fn new() -> Result<Self> {
+        Self::with("")
+    }
+
+    fn with(more: &str) -> Result<Self> {
         let fabric = Fabric::start(&net())?;
         let config = fabric.dir().join("sapphired.toml");
-        fs::write(&config, CONFIG)?;
+        fs::write(&config, format!("{CONFIG}{more}"))?;
         let mut daemon = Daemon::start(&fabric, &config)?;
         daemon.wait_logged("no snapshot yet, requests are dropped")?;
         let opensm = fabric.opensm("H1", &[])?;
@@ -182,5 +186,43 @@ fn the_preload_library_shows_the_first_segment_and_the_daemon_goes_on() -> Resul
 
     bed.daemon.alive()?;
     ensure!(bed.query(&["--slid", "3"])?.len() == HOSTS + 1);
+    Ok(())
+}
+
+/// Tables of what clients set, and of GUIDs, with their acknowledgements: each ends.
+#[test]
+fn tables_of_what_clients_set_come_whole() -> Result<()> {
+    if let Some(why) = Fabric::unavailable() {
+        return skip(&why);
+    }
+    let mut bed = Bed::with("[sa]\nrole = \"test\"\n")?;
+    let ask = |arguments: &[&str]| -> Result<usize> {
+        let all = [&["query"], arguments, &["--via", "ibsim:H2", "--json"]].concat();
+        let output = sapphire(&bed.fabric, &all)?;
+        ensure!(output.status.success(), "{arguments:?}: {output:?}");
+        let reply: Value = serde_json::from_slice(&output.stdout)?;
+        ensure!(reply["status"] == "0x0000", "{arguments:?}: {reply}");
+        Ok(reply["records"].as_array().map_or(0, Vec::len))
+    };
+    for id in ["1", "2", "3"] {
+        let set = [
+            "sr",
+            "--set",
+            "--service-id",
+            id,
+            "--service-gid",
+            "fe80::10:21",
+        ];
+        ask(&[
+            &set[..],
+            &["--service-pkey", "0xffff", "--service-name", "many"],
+        ]
+        .concat())?;
+    }
+    ensure!(ask(&["sr"])? == 3);
+    ensure!(ask(&["gir"])? > HOSTS);
+    let counters = bed.daemon.counters()?;
+    let received = count(&counters, "received=")?;
+    ensure!(received < 200, "{counters}");
     Ok(())
 }

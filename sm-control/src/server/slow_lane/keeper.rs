@@ -57,7 +57,14 @@ impl Keeper {
 
     /// True for requests that [`Self::answer`] is for.
     pub(super) fn serves(mad: &SaMad) -> bool {
-        mad.mad.method == method::REPORT_RESP || SaDatabase::serves(mad)
+        SaDatabase::serves(mad)
+    }
+
+    /// Takes a response: those to Reports are waited for, no other is.
+    pub(super) fn hear(&mut self, response: &Slot) {
+        if SaMad::from_bytes(&response.mad).mad.method == method::REPORT_RESP {
+            self.reports.acknowledge(response);
+        }
     }
 
     /// Takes over the state of the fabric that is in service now.
@@ -74,10 +81,6 @@ impl Keeper {
     /// silence, as before the first load.
     pub(super) fn answer(&mut self, port: usize, request: &Slot, now: Duration) {
         let asked = SaMad::from_bytes(&request.mad).mad.method;
-        if asked == method::REPORT_RESP {
-            self.reports.acknowledge(request);
-            return;
-        }
         let Some(state) = &self.state else {
             return;
         };

@@ -18,9 +18,10 @@ use sa_fastpath::punt::{PuntReceiver, Punted, Requester};
 use sa_fastpath::rmpp::is_part;
 use sa_fastpath::stats::Counter;
 use sa_wire::sa::SaMad;
+use sa_wire::umad::Slot;
 use tracing::{debug, info, warn};
 
-use self::port::{Port, Sources};
+use self::port::{Asked, Port, Sources};
 use self::rules::GivenUp;
 use self::shares::Shares;
 use self::turns::Backlog;
@@ -215,29 +216,77 @@ impl SlowLane {
         }
     }
 
+    /// Says first what a packet is. A part of a transfer names its method and attribute as a request
+    /// does, so nothing else may look at it: an acknowledgement that is answered is acknowledged
+    /// again, without end.
     fn take(&mut self, punted: &Punted, now: Duration) {
-        let Punted {
-            port: at, request, ..
-        } = punted;
+        let Punted { port, request, .. } = punted;
         let mad = SaMad::from_bytes(&request.mad);
+        if mad.mad.is_response() {
+            if let Some(keeper) = &mut self.keeper {
+                keeper.hear(request);
+            }
+            return;
+        }
+        if !is_part(mad) {
+            let (port, is_new) = (*port, false);
+            self.answer(
+                Asked {
+                    port,
+                    request,
+                    is_new,
+                },
+                now,
+            );
+            return;
+        }
+        if let Some(whole) = self.take_part(punted, now) {
+            let (port, request, is_new) = (*port, &whole, true);
+            self.answer(
+                Asked {
+                    port,
+                    request,
+                    is_new,
+                },
+                now,
+            );
+        }
+    }
+
+    /// The request that a part of it makes whole, of one who may ask.
+    fn take_part(&mut self, part: &Punted, now: Duration) -> Option<Slot> {
+        let taken = self.ports.get_mut(part.port)?.take_part(&part.request, now);
+        let whole = match taken {
+            Ok(whole) => whole,
+            Err(error) => {
+                self.note(Err(error));
+                None
+            }
+        };
+        let mut whole = whole?;
+        let published = self.reader.refresh()?;
+        let admits = self.rules.access.admits(&published.snapshot, &mut whole);
+        admits.then_some(whole)
+    }
+
+    /// Gives a request to whose it is.
+    fn answer(&mut self, asked: Asked<'_>, now: Duration) {
+        let Asked {
+            port: at, request, ..
+        } = asked;
         if let Some(keeper) = &mut self.keeper
-            && Keeper::serves(mad)
+            && Keeper::serves(SaMad::from_bytes(&request.mad))
         {
-            let is_under_way = |port: &mut Port| port.resume(request);
-            if self
-                .ports
-                .get_mut(*at)
-                .is_some_and(|port| !is_under_way(port))
-            {
-                keeper.answer(*at, request, now);
+            let port = self.ports.get_mut(at);
+            if port.is_some_and(|port| !port.resume(request)) {
+                keeper.answer(at, request, now);
             }
             return;
         }
         if let Some(owner) = &mut self.owner
             && Owner::serves(request)
-            && !is_part(mad)
         {
-            owner.ask(*at, request, now);
+            owner.ask(at, request, now);
             return;
         }
         let is_muted = self.muted.load(Ordering::SeqCst);
@@ -245,13 +294,10 @@ impl SlowLane {
         let Some(published) = published else {
             return;
         };
-        let sources = Sources {
-            published,
-            parts: self.state.as_deref().map(|state| &state.parts),
-            access: self.rules.access,
-        };
-        if let Some(port) = self.ports.get_mut(*at) {
-            let done = port.take(sources, request, now);
+        let parts = self.state.as_deref().map(|state| &state.parts);
+        let sources = Sources { published, parts };
+        if let Some(port) = self.ports.get_mut(at) {
+            let done = port.answer(sources, asked, now);
             self.note(done);
         }
     }
@@ -309,3 +355,6 @@ impl SlowLane {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,12 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use sa_fastpath::access::Access;
 use sa_fastpath::port::{PortError, ReplyPort};
 use sa_fastpath::publish::Published;
-use sa_fastpath::rmpp::is_part;
-use sa_snapshot::Snapshot;
-use sa_wire::sa::SaMad;
 use sa_wire::umad::{MAD_SIZE, Slot};
 use tracing::debug;
 
@@ -22,8 +18,15 @@ pub(super) struct Sources<'a> {
     pub(super) published: &'a Arc<Published>,
     /// None until a snapshot was compiled here: one from the state directory comes alone.
     pub(super) parts: Option<&'a Arc<Parts>>,
-    /// For requests that no worker has looked at.
-    pub(super) access: Access,
+}
+
+/// A whole request.
+#[derive(Clone, Copy)]
+pub(super) struct Asked<'a> {
+    pub(super) port: usize,
+    pub(super) request: &'a Slot,
+    /// It came in segments, so no worker has looked at it.
+    pub(super) is_new: bool,
 }
 
 /// The way out to one port.
@@ -44,54 +47,42 @@ impl Port {
         self.out.is_wanted(request)
     }
 
-    /// Answers a request, or does what an RMPP packet asks for.
-    pub(super) fn take(
+    /// Does what a part of a transfer asks for. Gives the request that it makes whole; none where
+    /// the transport does RMPP by itself, and a part is nobody's.
+    pub(super) fn take_part(
         &mut self,
-        sources: Sources<'_>,
-        packet: &Slot,
+        part: &Slot,
         now: Duration,
-    ) -> Result<(), PortError> {
-        let mad = SaMad::from_bytes(&packet.mad);
-        if !is_part(mad) {
-            return self.answer(packet, now, sources, slow_sa::punted_with);
-        }
-        let Some(rmpp) = &mut self.rmpp else {
-            return Ok(());
-        };
-        match rmpp.receive(packet, now, &mut *self.out)? {
-            // No worker has looked at it.
-            Some(mut request) => {
-                if !sources
-                    .access
-                    .admits(&sources.published.snapshot, &mut request)
-                {
-                    return Ok(());
-                }
-                self.answer(&request, now, sources, slow_sa::respond_with)
-            }
-            None => Ok(()),
+    ) -> Result<Option<Slot>, PortError> {
+        match &mut self.rmpp {
+            Some(rmpp) => rmpp.receive(part, now, &mut *self.out),
+            None => Ok(None),
         }
     }
 
-    fn answer(
+    /// Answers a request from snapshot and parts.
+    pub(super) fn answer(
         &mut self,
-        request: &Slot,
-        now: Duration,
         sources: Sources<'_>,
-        respond: impl Fn(&Snapshot, Option<&Parts>, &Slot) -> Option<Vec<u8>>,
+        asked: Asked<'_>,
+        now: Duration,
     ) -> Result<(), PortError> {
+        let request = asked.request;
         if self.resume(request) {
             return Ok(());
         }
-        let Sources {
-            published, parts, ..
-        } = sources;
+        let Sources { published, parts } = sources;
         if let Some(rmpp) = &mut self.rmpp
             && let Some(streamed) = slow_sa::stream(published, parts, request)
         {
             let begun = rmpp.begin_stream(request, streamed, now);
             return self.note(begun, request);
         }
+        let respond = if asked.is_new {
+            slow_sa::respond_with
+        } else {
+            slow_sa::punted_with
+        };
         match respond(&published.snapshot, parts.map(|parts| &**parts), request) {
             Some(reply) => self.send(request, reply, now),
             None => Ok(()),
