@@ -5,13 +5,50 @@ use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use sa_fastpath::port::ring::{RingClient, reply_length};
+use sa_wire::umad::Slot;
 
 use crate::open::PATIENCE;
 use crate::pool::{Generations, Pool};
 
+/// The asking side of a ring. Shape: as [`RingClient`]'s.
+pub trait Asking {
+    /// Free slots to write requests into, at most `wanted`.
+    fn claim(&mut self, wanted: usize) -> &mut [Slot];
+    /// Sends the first `count` of them.
+    fn publish(&mut self, count: usize);
+    /// What has come back, in the order of sending.
+    fn replies(&mut self) -> &[Slot];
+    /// Takes the first `count` of them.
+    fn release(&mut self, count: usize);
+    /// Requests that have not come back.
+    fn in_flight(&self) -> u64;
+}
+
+impl Asking for RingClient {
+    fn claim(&mut self, wanted: usize) -> &mut [Slot] {
+        Self::claim(self, wanted)
+    }
+
+    fn publish(&mut self, count: usize) {
+        Self::publish(self, count);
+    }
+
+    fn replies(&mut self) -> &[Slot] {
+        Self::replies(self)
+    }
+
+    fn release(&mut self, count: usize) {
+        Self::release(self, count);
+    }
+
+    fn in_flight(&self) -> u64 {
+        Self::in_flight(self)
+    }
+}
+
 /// A closed loop over one ring.
-pub struct ClosedLoop<'a> {
-    client: &'a mut RingClient,
+pub struct ClosedLoop<'a, C = RingClient> {
+    client: &'a mut C,
     pool: &'a Pool,
     generations: &'a Generations,
     /// Requests written per publication.
@@ -71,10 +108,10 @@ impl ClosedReport {
     }
 }
 
-impl<'a> ClosedLoop<'a> {
+impl<'a, C: Asking> ClosedLoop<'a, C> {
     /// Shape: `pool` must not be empty.
     pub fn new(
-        client: &'a mut RingClient,
+        client: &'a mut C,
         pool: &'a Pool,
         generations: &'a Generations,
         batch: usize,
@@ -132,8 +169,10 @@ impl<'a> ClosedLoop<'a> {
     }
 
     fn receive(&mut self) -> usize {
-        let newest = self.generations.newest();
         let replies = self.client.replies();
+        // Looked at when they are here, not before: a snapshot that came in between may have
+        // answered them.
+        let newest = self.generations.newest();
         let count = replies.len();
         let mut seen = Seen {
             queries: count as u64,
@@ -162,4 +201,80 @@ impl<'a> ClosedLoop<'a> {
 pub(crate) fn place(n: u64, pool: &Pool) -> usize {
     let requests = pool.requests.len().max(1) as u64;
     usize::try_from(n % requests).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use sa_wire::mad::method;
+
+    use super::*;
+    use crate::pool::{Expected, Request};
+
+    /// A server whose every reply is of a snapshot that came in the moment before.
+    struct Swapping<'a> {
+        generations: &'a Generations,
+        slots: Vec<Slot>,
+        in_flight: usize,
+        left: u8,
+        stop: &'a AtomicBool,
+    }
+
+    impl Asking for Swapping<'_> {
+        fn claim(&mut self, _wanted: usize) -> &mut [Slot] {
+            let is_free = self.in_flight == 0 && self.left > 0;
+            self.slots.get_mut(..usize::from(is_free)).unwrap()
+        }
+
+        fn publish(&mut self, count: usize) {
+            self.in_flight = count;
+        }
+
+        fn replies(&mut self) -> &[Slot] {
+            if self.in_flight > 0 {
+                self.generations.begin_next();
+                let newest = self.generations.newest();
+                for slot in &mut self.slots {
+                    slot.mad[3] = method::RESPONSE_BIT;
+                    slot.mad[5] = u8::try_from(newest).unwrap();
+                    slot.header.length = 24;
+                }
+                self.left -= 1;
+                self.stop.store(self.left == 0, Ordering::Relaxed);
+            }
+            &self.slots[..self.in_flight]
+        }
+
+        fn release(&mut self, count: usize) {
+            self.in_flight -= count;
+            // Every other one is taken up by everybody before the next request.
+            if self.left.is_multiple_of(2) {
+                self.generations.finish_next();
+            }
+        }
+
+        fn in_flight(&self) -> u64 {
+            self.in_flight as u64
+        }
+    }
+
+    #[test]
+    fn a_reply_of_a_snapshot_that_came_while_it_was_taken_is_right() {
+        const SWAPS: u8 = 20;
+        let (generations, stop) = (Generations::default(), AtomicBool::new(false));
+        let mut server = Swapping {
+            generations: &generations,
+            slots: vec![Slot::EMPTY],
+            in_flight: 0,
+            left: SWAPS,
+            stop: &stop,
+        };
+        let pool = Pool {
+            requests: vec![Request::new(1, &[0; 256])],
+            expected: (0..=u16::from(SWAPS))
+                .map(|generation| vec![Expected::Error(generation)])
+                .collect(),
+        };
+        let report = ClosedLoop::new(&mut server, &pool, &generations, 1).run(&stop);
+        assert_eq!((report.queries, report.wrong, report.lost), (20, 0, 0));
+    }
 }
