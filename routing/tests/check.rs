@@ -10,13 +10,14 @@ use common::generate::{Random, TorusSpec, random_graph, random_torus};
 use common::{Case, cases, dumps};
 use proptest::prelude::*;
 use routing::check::{
-    Channel, DependencyGraph, LostPair, MulticastRoute, PathSls, Reachability, reachability,
-    unicast_loop,
+    Channel, DependencyGraph, Hosts, Judge, Loops, LostPair, MulticastRoute, PathSls, Reachability,
+    reachability, unicast_loop,
 };
 use routing::multicast::PortSet;
 use routing::walk::walk;
 use routing::{
-    EndPortIx, Engine, GivenSl2Vl, NO_PATH, Peer, Qos, Routes, Topology, files, minhop, torus,
+    EndPortIx, Engine, GivenSl2Vl, NO_PATH, Peer, Qos, Routes, SwitchIx, Topology, files, minhop,
+    torus,
 };
 use sa_wire::{Sl, SlToVl, SlVlMask};
 
@@ -249,6 +250,115 @@ fn a_ring_that_turns_one_way_has_a_loop_of_four() {
         unicast_loop(&topology, &routes, PathSls::ByPair(&nobody)),
         None
     );
+}
+
+/// Leaves with a host each, all cabled to all spines.
+fn fat_tree(leaves: u8, spines: u8) -> Topology {
+    let mut fabric = FabricBuilder::default();
+    let (leaf, spine) = (
+        |nth: u8| 0x100 + u64::from(nth),
+        |nth: u8| 0x200 + u64::from(nth),
+    );
+    for nth in 0..spines {
+        fabric.switch(spine(nth), leaves, &format!("spine {nth}"));
+    }
+    for nth in 0..leaves {
+        let host = 0x1000 + 0x10 * u64::from(nth);
+        fabric.switch(leaf(nth), spines + 1, &format!("leaf {nth}"));
+        fabric.host(host, 1, host + 1, &format!("host {nth}"));
+        fabric.cable((leaf(nth), spines + 1), (host, 1));
+        for other in 0..spines {
+            fabric.cable((leaf(nth), other + 1), (spine(other), nth + 1));
+        }
+    }
+    fabric.op_vls = 1;
+    fabric.build()
+}
+
+fn judged(topology: &Topology, routes: &Routes, sm: Option<EndPortIx>) -> Loops {
+    let judge = Judge {
+        topology,
+        routes,
+        sls: PathSls::Any(SlVlMask(1)),
+        hosts: Hosts { sm },
+    };
+    judge.loops(&judge.everybody(), |_| ())
+}
+
+/// Tables of a fat tree in which each spine goes to the others by a leaf of its own.
+fn by_own_leaves(topology: &Topology) -> Routes {
+    let named = |name: String| {
+        let mut all = topology.switch_ixs();
+        all.find(|ix| topology.switch(*ix).description == name)
+            .unwrap()
+    };
+    let next = |here: SwitchIx, to: SwitchIx| {
+        let word = |ix: SwitchIx| topology.switch(ix).description.clone();
+        let (from, towards) = (word(here), word(to));
+        let number = |word: &str| word.split(' ').nth(1).unwrap().parse::<u8>().unwrap();
+        let via = match (from.starts_with("leaf"), towards.starts_with("leaf")) {
+            (true, true) => named(format!("spine {}", number(&towards) % 3)),
+            (false, false) => named(format!("leaf {}", number(&from))),
+            _ => to,
+        };
+        let mut cables = topology.cables(here);
+        cables.find(|(_, far, _)| *far == via).unwrap().0
+    };
+    let table = |here: SwitchIx| {
+        let mut table = vec![NO_PATH; usize::from(topology.max_lid()) + 1];
+        for end in &topology.end_ports {
+            let (to, port) = end.attached.unwrap();
+            table[usize::from(end.lid.get())] = if to == here { port } else { next(here, to) };
+        }
+        table
+    };
+    let lfts: Vec<_> = topology.switch_ixs().map(table).collect();
+    files::route(topology, &lfts, &GivenSl2Vl::default()).unwrap()
+}
+
+/// Packets from spine to spine turn at leaves, those of hosts never do. With the SM on a spine its
+/// own do.
+#[test]
+fn a_circle_of_packets_between_switches_alone_is_told_apart() {
+    let topology = fat_tree(3, 3);
+    let routes = by_own_leaves(&topology);
+    assert_eq!(reachability(&topology, &routes, 1).lost, 0);
+    let found = judged(&topology, &routes, None);
+    assert_eq!(found.hosts, None);
+    assert_closed(&topology, &found.management.unwrap().0);
+    let port0 = |name| {
+        let mut all = topology.switches.iter();
+        all.find(|switch| switch.description == name).unwrap().port0
+    };
+    let found = judged(&topology, &routes, Some(port0("leaf 0")));
+    assert!(found.hosts.is_none() && found.management.is_some());
+    let found = judged(&topology, &routes, Some(port0("spine 0")));
+    assert!(
+        found.hosts.is_some() && found.management.is_none(),
+        "{found:?}"
+    );
+}
+
+/// The packets of hosts, one path after the other, against the whole graph cut down.
+#[test]
+fn what_hosts_close_alone_is_found_as_by_single_paths() {
+    let (mut closed, mut open) = (0, 0);
+    for seed in 0..150 {
+        let topology = random_graph(seed, false).build();
+        let routes = minhop::route(&topology);
+        let is_host = |end: EndPortIx| topology.end_port(end).port_number != 0;
+        let by_pair = |source: EndPortIx, lid: u16| {
+            let owner = routes.lids().owner(lid);
+            let counts = is_host(source) || owner.is_some_and(is_host);
+            SlVlMask(u16::from(counts))
+        };
+        let alone = unicast_loop(&topology, &routes, PathSls::ByPair(&by_pair));
+        let found = judged(&topology, &routes, None);
+        assert_eq!(found.hosts.is_some(), alone.is_some(), "seed {seed}");
+        closed += u32::from(found.hosts.is_some());
+        open += u32::from(found.management.is_some());
+    }
+    assert!(closed > 0 && open > 0, "{closed} and {open} of 150");
 }
 
 /// A multicast table that is a ring instead of a tree sends its packets round for ever.

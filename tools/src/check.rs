@@ -7,7 +7,7 @@ mod sls;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use routing::check::{CreditLoop, Reachability, reachability};
+use routing::check::{CreditLoop, Loops, Reachability, reachability};
 use sm_control::fabric::detect::DumpDir;
 use sm_control::pipeline::{self, EngineChoice, Inputs, LISTED_PAIRS, Parts};
 
@@ -22,7 +22,8 @@ pub(crate) struct Check {
     /// are any opensm-sl2vl.dump, psl, opensm.mcfdbs and mcgroups.txt
     #[arg(value_name = "DIR")]
     directory: PathBuf,
-    /// Where there is no psl: path SLs as torus-2QoS gives them with this configuration
+    /// Where there is no psl: path SLs as torus-2QoS gives them with this configuration [default:
+    /// torus-2QoS.conf in DIR, if there is one]
     #[arg(long, value_name = "FILE")]
     torus_conf: Option<PathBuf>,
     /// Members and SLs of multicast groups [default: mcgroups.txt in DIR; without it SL 0, and
@@ -33,6 +34,10 @@ pub(crate) struct Check {
     /// torus-2QoS could make, with everybody a member (needs --torus-conf)
     #[arg(long, value_enum, default_value_t = Members::Recorded)]
     members: Members,
+    /// Exit 3 also when only packets that switches themselves (port 0) send each other could close
+    /// a credit loop; packets of hosts always decide
+    #[arg(long)]
+    strict: bool,
     /// Print the verdict as JSON
     #[arg(long)]
     json: bool,
@@ -48,7 +53,8 @@ enum Members {
 struct Findings {
     parts: Parts,
     sls: Sls,
-    credit_loop: Option<CreditLoop>,
+    /// Of unicast.
+    loops: Loops,
     reached: Reachability,
     /// None without tables.
     multicast: Option<(Recorded, Multicast)>,
@@ -59,7 +65,7 @@ struct Findings {
 pub(crate) fn run(verb: &Check) -> Outcome {
     let findings = find(verb)?;
     report::print(verb, &findings)?;
-    let problems = problems(&findings);
+    let problems = problems(&findings, verb.strict);
     if problems.is_empty() {
         Ok(())
     } else {
@@ -68,7 +74,10 @@ pub(crate) fn run(verb: &Check) -> Outcome {
 }
 
 fn find(verb: &Check) -> Outcome<Findings> {
-    if verb.members == Members::Everywhere && verb.torus_conf.is_none() {
+    let beside = Some(pipeline::torus_conf_beside(&verb.directory));
+    let torus_conf = verb.torus_conf.clone();
+    let torus_conf = torus_conf.or_else(|| beside.filter(|path| path.is_file()));
+    if verb.members == Members::Everywhere && torus_conf.is_none() {
         let text = "--members everywhere needs --torus-conf, which gives the tree of such a group";
         return Err(Failure::Usage(text.to_owned()));
     }
@@ -82,24 +91,28 @@ fn find(verb: &Check) -> Outcome<Findings> {
     let parts = pipeline::route(sources).map_err(failure)?;
     let topology = &parts.topology;
     let directory = or_fail(DumpDir::open(&verb.directory))?;
-    let sls = Sls::read(&directory, verb.torus_conf.as_deref(), &parts)?;
+    let sls = Sls::read(&directory, torus_conf.as_deref(), &parts)?;
     let recorded = Recorded::read(&directory, verb.groups.as_deref(), topology)?;
     warnings.extend(recorded.iter().flat_map(|it| it.warnings(topology)));
     warn(&warnings);
-    let unicast = sls.unicast(&parts);
-    let credit_loop = unicast.shortest_loop();
-    let multicast = recorded.map(|recorded| {
-        let found = Multicast::check(&recorded, &parts, unicast, credit_loop.as_ref());
-        (recorded, found)
+    let (loops, multicast) = sls.judged(&parts, |judge| {
+        let unicast = judge.everybody();
+        let loops = judge.loops(&unicast, |_| ());
+        let multicast = recorded.map(|recorded| {
+            let alone = loops.hosts.as_ref();
+            let found = Multicast::check(&recorded, &parts, judge, unicast, alone);
+            (recorded, found)
+        });
+        (loops, multicast)
     });
-    let everywhere = match (verb.members, &verb.torus_conf) {
+    let everywhere = match (verb.members, &torus_conf) {
         (Members::Everywhere, Some(conf)) => Some(multicast::everywhere(conf, &parts, &sls)?),
         _ => None,
     };
     Ok(Findings {
         reached: reachability(topology, &parts.routes, LISTED_PAIRS),
         sls,
-        credit_loop,
+        loops,
         multicast,
         everywhere,
         parts,
@@ -107,11 +120,14 @@ fn find(verb: &Check) -> Outcome<Findings> {
 }
 
 /// What makes the verdict bad. With a loop of unicast alone nothing else counts.
-fn problems(findings: &Findings) -> Vec<String> {
-    if findings.credit_loop.is_some() {
+fn problems(findings: &Findings, strict: bool) -> Vec<String> {
+    if findings.loops.hosts.is_some() {
         return vec!["the tables have a credit loop".to_owned()];
     }
     let mut problems = Vec::new();
+    if strict && findings.loops.management.is_some() {
+        problems.push("packets between ports 0 of switches have a credit loop".to_owned());
+    }
     if let Some((_, multicast)) = &findings.multicast {
         problems.extend(multicast.credit_loop.as_ref().map(|(_, by)| match by {
             ClosedBy::Multicast => "the multicast tables have a credit loop".to_owned(),

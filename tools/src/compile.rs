@@ -63,6 +63,7 @@ fn print_json(verb: &Compile, compiled: &Compiled) -> Outcome {
         "digest": format!("{:016x}", info.digest),
         "pairs_lost": compiled.proof.reachability.lost_between_hosts,
         "credit_loop": compiled.proof.credit_loop.is_some(),
+        "management_cycle": compiled.proof.management_loop.is_some(),
         "read_ms": timings.read.as_secs_f64() * 1e3,
         "route_ms": timings.route.as_secs_f64() * 1e3,
         "check_ms": timings.check.as_secs_f64() * 1e3,

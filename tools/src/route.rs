@@ -32,6 +32,7 @@ pub(crate) struct Route {
     #[arg(long, value_name = "FILE")]
     groups: Option<PathBuf>,
     /// Exit 3 when wired pairs have no path, or the routes have a credit loop, be it by multicast
+    /// or by packets that only switches themselves send each other
     #[arg(long)]
     strict: bool,
     /// Print the figures as JSON
@@ -103,6 +104,7 @@ fn report(verb: &Route, compiled: &Compiled, multicast: &Multicast) -> Outcome {
             "pairs_lost": lost,
             "lost": lost_pairs(compiled),
             "credit_loop": compiled.proof.credit_loop.is_some(),
+            "management_cycle": compiled.proof.management_loop.is_some(),
             "mlids": multicast.mlids(),
             "multicast_cycle": has_multicast_cycle(compiled, multicast),
             "out": verb.out.as_deref().map(Path::display).map(|path| path.to_string()),
@@ -122,6 +124,10 @@ fn report(verb: &Route, compiled: &Compiled, multicast: &Multicast) -> Outcome {
     println!(
         "credit_loop      {}",
         yes_or_none(compiled.proof.credit_loop.is_some())
+    );
+    println!(
+        "management_cycle {}",
+        yes_or_none(compiled.proof.management_loop.is_some())
     );
     println!("mlids            {}", multicast.mlids());
     println!(
@@ -161,6 +167,10 @@ fn judge(verb: &Route, compiled: &Compiled, multicast: &Multicast) -> Outcome {
     }
     if !verb.strict {
         return Ok(());
+    }
+    if compiled.proof.management_loop.is_some() {
+        let text = "packets between ports 0 of switches can close a credit loop";
+        return Err(Failure::Refused(text.to_owned()));
     }
     match compiled.proof.reachability.lost_between_hosts {
         0 if has_multicast_cycle(compiled, multicast) => Err(Failure::Refused(

@@ -14,6 +14,7 @@ mod cycle;
 mod fast_hash;
 mod graph;
 mod hops;
+mod judge;
 mod lanes;
 mod multicast;
 mod reach;
@@ -25,6 +26,7 @@ use std::fmt;
 use sa_wire::{SlVlMask, Vl};
 
 pub use self::graph::DependencyGraph;
+pub use self::judge::{Hosts, Judge, Loops};
 pub use self::multicast::MulticastRoute;
 pub use self::reach::{LostPair, Reachability, reachability, reachability_surveyed};
 use crate::error::SwitchName;

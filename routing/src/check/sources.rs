@@ -9,7 +9,7 @@ use crate::torus::{Axis, Torus};
 
 /// Where packets enter a switch.
 pub(super) struct Sources {
-    /// By switch: port 0 and the ports with hosts.
+    /// By switch: the ports with hosts, and port 0 where it sends too.
     inputs: Vec<Vec<u8>>,
     /// By switch, then by slot of a cable: which of `sets` these inputs have.
     set_of: Vec<Vec<u32>>,
@@ -18,10 +18,16 @@ pub(super) struct Sources {
 }
 
 impl Sources {
-    pub(super) fn new(topology: &Topology, channels: &Channels) -> Self {
+    /// `port0_sends`: of which switches.
+    pub(super) fn new(
+        topology: &Topology,
+        channels: &Channels,
+        port0_sends: impl Fn(SwitchIx) -> bool,
+    ) -> Self {
         let inputs = topology.switch_ixs().map(|switch| {
             let hosts = topology.hosts(switch).map(|(port, _)| port);
-            std::iter::once(0).chain(hosts).collect()
+            let own = port0_sends(switch).then_some(0);
+            own.into_iter().chain(hosts).collect()
         });
         let mut sources = Self {
             inputs: inputs.collect(),
@@ -55,7 +61,7 @@ impl Sources {
         tables
     }
 
-    /// Port 0 and the ports with hosts.
+    /// The ports with hosts, and port 0 where it sends too.
     pub(super) fn inputs(&self, switch: SwitchIx) -> &[u8] {
         &self.inputs[switch.index()]
     }

@@ -10,6 +10,7 @@ use super::PathSls;
 use super::carrier::{Carrier, State};
 use super::graph::DependencyGraph;
 use super::hops::{Hop, Hops, NO_OUTPUT};
+use super::judge::Hosts;
 use super::lanes::{EMPTY, Load};
 use super::sources::{CLASSES, EMPTY_SET, Sources, TorusClasses};
 use crate::columns::{self, Columns, Key, SharedSeen};
@@ -17,10 +18,63 @@ use crate::parallel;
 use crate::routes::Routes;
 use crate::topology::{EndPortIx, Peer, SwitchIx, Topology, count32};
 
+/// Paths by who is at their ends.
+#[derive(Clone, Copy)]
+enum Paths<'a> {
+    All,
+    /// From everybody to a host.
+    ToHosts(&'a Hosts),
+    /// From hosts to what is none.
+    FromHosts(&'a Hosts),
+}
+
+impl Paths<'_> {
+    /// True when port 0 of this switch is a source.
+    fn port0_sends(self, topology: &Topology, switch: SwitchIx) -> bool {
+        match self {
+            Self::All | Self::ToHosts(_) => true,
+            Self::FromHosts(hosts) => hosts.include(topology, topology.switch(switch).port0),
+        }
+    }
+
+    /// True when this end is a destination.
+    fn lead_to(self, topology: &Topology, end: EndPortIx) -> bool {
+        match self {
+            Self::All => true,
+            Self::ToHosts(hosts) => hosts.include(topology, end),
+            Self::FromHosts(hosts) => !hosts.include(topology, end),
+        }
+    }
+}
+
 impl DependencyGraph {
     /// Adds the dependencies of all unicast paths.
     pub fn add_unicast(&mut self, topology: &Topology, routes: &Routes, sls: PathSls<'_>) {
-        let sources = Sources::new(topology, &self.channels);
+        self.add_paths(topology, routes, sls, Paths::All);
+    }
+
+    /// Adds the dependencies of the unicast paths that begin or end at a host.
+    pub fn add_unicast_of_hosts(
+        &mut self,
+        topology: &Topology,
+        routes: &Routes,
+        sls: PathSls<'_>,
+        hosts: &Hosts,
+    ) {
+        for paths in [Paths::ToHosts(hosts), Paths::FromHosts(hosts)] {
+            self.add_paths(topology, routes, sls, paths);
+        }
+    }
+
+    fn add_paths(
+        &mut self,
+        topology: &Topology,
+        routes: &Routes,
+        sls: PathSls<'_>,
+        paths: Paths<'_>,
+    ) {
+        let port0_sends = |switch| paths.port0_sends(topology, switch);
+        let sources = Sources::new(topology, &self.channels, port0_sends);
         let hops = Hops::new(&self.channels, &sources, topology.switches.len());
         let work = Work {
             graph: self,
@@ -38,8 +92,10 @@ impl DependencyGraph {
             for block in blocks {
                 columns.load(lft, block);
                 for lid in columns.lids() {
-                    let owner = routes.lids().owner(lid).map(|end| topology.end_port(end));
-                    let Some((to, _)) = owner.and_then(|end| end.attached) else {
+                    let owner = routes.lids().owner(lid);
+                    let owner = owner.filter(|end| paths.lead_to(topology, *end));
+                    let attached = owner.and_then(|end| topology.end_port(end).attached);
+                    let Some((to, _)) = attached else {
                         continue;
                     };
                     let column = columns.column(lid);

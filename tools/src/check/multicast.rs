@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use routing::check::{Channel, CreditLoop, DependencyGraph, MulticastRoute};
+use routing::check::{Channel, CreditLoop, DependencyGraph, Judge, MulticastRoute};
 use routing::multicast::MulticastTable;
 use routing::{EndPortIx, Peer, Qos, Routes, SwitchIx, Topology, TorusConfig, torus};
 use sa_wire::{Mlid, Sl};
@@ -162,11 +162,13 @@ impl Multicast {
     pub(super) fn check(
         recorded: &Recorded,
         parts: &Parts,
+        judge: Judge<'_>,
         mut unicast: DependencyGraph,
         unicast_loop: Option<&CreditLoop>,
     ) -> Self {
         let topology = &parts.topology;
-        recorded.add_to(&mut unicast, topology);
+        let add = |graph: &mut DependencyGraph| recorded.add_to(graph, topology);
+        add(&mut unicast);
         let closed_by = || {
             let mut alone = DependencyGraph::new(topology, &parts.routes);
             recorded.add_to(&mut alone, topology);
@@ -176,7 +178,8 @@ impl Multicast {
                 (None, None) => ClosedBy::Both,
             }
         };
-        let credit_loop = unicast.shortest_loop().map(|found| (found, closed_by()));
+        let credit_loop = judge.loops(&unicast, add).hosts;
+        let credit_loop = credit_loop.map(|found| (found, closed_by()));
         let on_loop = credit_loop.as_ref().map(|(found, _)| found);
         let mut multicast = Self {
             passing: on_loop.map_or_else(BTreeSet::new, |found| passing(recorded, parts, found)),
@@ -260,9 +263,13 @@ pub(super) fn everywhere(
     let topology = &parts.topology;
     let config = sls::torus_conf(torus_conf)?;
     let routes = tree_of(parts, &config)?;
-    let mut graph = sls.unicast(parts);
-    graph.add_multicast(topology, &routes.worst_groups(topology));
-    Ok(graph.shortest_loop())
+    let groups = routes.worst_groups(topology);
+    let add = |graph: &mut DependencyGraph| graph.add_multicast(topology, &groups);
+    Ok(sls.judged(parts, |judge| {
+        let mut graph = judge.everybody();
+        add(&mut graph);
+        judge.loops(&graph, add).hosts
+    }))
 }
 
 /// Routes with the tree that belongs to the tables at hand: by the engine that made them.

@@ -27,12 +27,19 @@ pub(super) fn print(verb: &Check, findings: &Findings) -> Outcome {
         parts.topology.switches.len(),
         findings.sls.name()
     );
-    match &findings.credit_loop {
+    match &findings.loops.hosts {
         None => println!("unicast    no credit loop"),
         Some(found) => println!(
             "unicast    credit loop, each may wait for the next:\n{}",
             words(parts, found)
         ),
+    }
+    if let Some(found) = &findings.loops.management {
+        println!(
+            "management packets from port 0 of a switch to port 0 of another, which no host takes \
+             part in, could close a credit loop, each may wait for the next:\n{}",
+            words(parts, found)
+        );
     }
     match &findings.multicast {
         None => println!("multicast  no opensm.mcfdbs, not checked"),
@@ -121,8 +128,9 @@ fn as_json(findings: &Findings) -> Value {
     let parts = &findings.parts;
     let reached = &findings.reached;
     json!({
-        "acyclic": findings.credit_loop.is_none(),
-        "cycle": cycle(parts, findings.credit_loop.as_ref()),
+        "acyclic": findings.loops.hosts.is_none(),
+        "cycle": cycle(parts, findings.loops.hosts.as_ref()),
+        "management_cycle": cycle(parts, findings.loops.management.as_ref()),
         "sls": findings.sls.name(),
         "switches": parts.topology.switches.len(),
         "pairs": reached.pairs,

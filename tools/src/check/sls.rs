@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use routing::check::{DependencyGraph, PathSls};
+use routing::check::{Judge, PathSls};
 use routing::{EndPortIx, Topology, Torus, TorusConfig};
 use sa_wire::{Sl, SlVlMask};
 use sm_control::dump::psl;
 use sm_control::fabric::detect::{DumpDir, Input};
 use sm_control::intake::{self, Kind};
-use sm_control::pipeline::Parts;
+use sm_control::pipeline::{self, Parts};
 
 use crate::failure::{Failure, Outcome};
 use crate::inputs::or_fail;
@@ -48,25 +48,23 @@ impl Sls {
         Ok(Self::Psl(sls))
     }
 
-    /// What unicast paths make packets wait for.
-    pub(super) fn unicast(&self, parts: &Parts) -> DependencyGraph {
-        let (topology, routes) = (&parts.topology, &parts.routes);
-        let mut graph = DependencyGraph::new(topology, routes);
+    /// Gives `work` the judge of the tables with these SLs.
+    pub(super) fn judged<T>(&self, parts: &Parts, work: impl FnOnce(Judge<'_>) -> T) -> T {
         match self {
             Self::Psl(recorded) => {
+                let topology = &parts.topology;
                 let sls = |source, lid| recorded_sls(topology, parts, recorded, source, lid);
-                graph.add_unicast(topology, routes, PathSls::ByPair(&sls));
+                work(pipeline::judge(parts, PathSls::ByPair(&sls)))
             }
             Self::Torus(torus) => {
                 let sls = |from, to| {
                     let level = |hint| 1u16 << torus.path_sl(hint, from, to).get();
                     SlVlMask(level(Sl::from_low_bits(0)) | level(Sl::from_low_bits(8)))
                 };
-                graph.add_unicast(topology, routes, PathSls::BySwitch(&sls));
+                work(pipeline::judge(parts, PathSls::BySwitch(&sls)))
             }
-            Self::Any => graph.add_unicast(topology, routes, PathSls::Any(SlVlMask::ALL)),
+            Self::Any => work(pipeline::judge(parts, PathSls::Any(SlVlMask::ALL))),
         }
-        graph
     }
 
     /// For reports.

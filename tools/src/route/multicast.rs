@@ -120,14 +120,16 @@ fn tables(groups: Option<&Groups>, fabric: &Path, parts: &Parts) -> Outcome<Vec<
 }
 
 fn credit_loop(parts: &Parts, groups: &Groups, tables: &[MulticastTable]) -> Option<CreditLoop> {
-    let (topology, routes) = (&parts.topology, &parts.routes);
-    let mut graph = DependencyGraph::new(topology, routes);
-    graph.add_unicast(topology, routes, pipeline::path_sls(parts));
-    for table in tables {
-        let members = groups.members(table.mlid).unwrap_or_default();
-        for route in groups.routes(table) {
-            graph.add_multicast_from(topology, &route, &members);
+    let add = |graph: &mut DependencyGraph| {
+        for table in tables {
+            let members = groups.members(table.mlid).unwrap_or_default();
+            for route in groups.routes(table) {
+                graph.add_multicast_from(&parts.topology, &route, &members);
+            }
         }
-    }
-    graph.shortest_loop()
+    };
+    let judge = pipeline::judge(parts, pipeline::path_sls(parts));
+    let mut graph = judge.everybody();
+    add(&mut graph);
+    judge.loops(&graph, add).hosts
 }

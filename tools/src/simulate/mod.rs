@@ -107,6 +107,10 @@ fn print(failed: &[String], after: &Compiled, difference: &Difference) {
         in_words(after, after.proof.credit_loop.as_ref())
     );
     println!(
+        "management_cycle {}",
+        in_words(after, after.proof.management_loop.as_ref())
+    );
+    println!(
         "multicast_cycle  {}",
         in_words(after, after.proof.multicast_loop.as_ref())
     );
@@ -166,6 +170,7 @@ fn print_json(failed: &[String], after: &Compiled, difference: &Difference) -> O
         "entries_changed": difference.entries,
         "switches_changed": difference.switches,
         "credit_loop": cycle(after.proof.credit_loop.as_ref()),
+        "management_cycle": cycle(after.proof.management_loop.as_ref()),
         "multicast_cycle": cycle(after.proof.multicast_loop.as_ref()),
         "reroute_ms": ms(after.timings.route),
         "check_ms": ms(after.timings.check),
