@@ -1,4 +1,5 @@
-//! The multicast groups that partitions make are those that OpenSM makes and saquery finds.
+//! The multicast groups that partitions make are those that OpenSM makes and saquery finds; what it
+//! refuses of partitions and policies is refused.
 
 mod e2e_support;
 
@@ -8,6 +9,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 use e2e_support::{program, skip};
+use policy::{ParseOptions, PartitionsConfig};
 use sa_tests::rig::{Fabric, Record, TWO_HOSTS, records};
 use serde_json::Value;
 
@@ -130,5 +132,136 @@ fn ipoib_finds_the_groups_that_are_foretold() -> Result<()> {
         groups.is_empty(),
         "groups that nobody asked for: {groups:?}"
     );
+    Ok(())
+}
+
+/// A section of `qos-ulps` with this line.
+fn ulp(line: &str) -> String {
+    format!("qos-ulps\ndefault: 0\n{line}\nend-qos-ulps\n")
+}
+
+const LEVEL: &str = "qos-levels\nqos-level\nname: DEFAULT\nsl: 0\nend-qos-level\nend-qos-levels\n";
+
+/// A rule with this line.
+fn rule(line: &str) -> String {
+    format!(
+        "{LEVEL}qos-match-rules\nqos-match-rule\n{line}\nqos-level-name: DEFAULT\n\
+         end-qos-match-rule\nend-qos-match-rules\n"
+    )
+}
+
+/// A group with this line.
+fn group(line: &str) -> String {
+    format!("port-groups\nport-group\nname: g\n{line}\nend-port-group\nend-port-groups\n{LEVEL}")
+}
+
+/// Lists with nothing between commas or behind the last one, and what stands there else.
+fn policies() -> Vec<String> {
+    let ulps = [
+        "rds, : 3",
+        "rds : 3",
+        "rds,: 3",
+        "sdp,: 3",
+        "iser , :3",
+        "ipoib, : 3",
+        "any, : 3",
+        "srp, : 3",
+        "rds,, : 3",
+        "rds, port-num : 3",
+        "sdp, port-num 1, : 3",
+        "sdp, port-num 1,,2 : 3",
+        "sdp, port-num ,1 : 3",
+        "sdp, port-num 1 2 : 3",
+        "any, service-id 1-, : 3",
+        "any, service-id 1,2-3 : 3",
+        "any, pkey 1, : 3",
+        "any, target-port-guid 1-2, : 3",
+        "ipoib, pkey , : 3",
+    ];
+    let rules = [
+        "service-id: 1",
+        "service-id: 1,",
+        "service-id: 1,,2",
+        "service-id: 1-",
+        "service-id: ,1",
+        "service-id: 1-2-3",
+        "service-id: 1 2",
+        "qos-class: 1,",
+        "qos-class: 1-2,3",
+        "pkey: 0x1,",
+        "source: a,",
+        "source: ,a",
+    ];
+    let groups = [
+        "port-guid: 0x1,0x2-0x3",
+        "port-guid: 0x1,",
+        "port-guid: 0x1,,0x2",
+        "node-type: CA,",
+        "node-type: CA,,ROUTER",
+        "node-type: CA, ROUTER",
+        "pkey: 0x7fff,",
+        "port-name: H1/P1,",
+        "port-name: H1/P1,,H2/P1",
+        "partition: Default,",
+    ];
+    let all = [
+        ulps.map(ulp).to_vec(),
+        rules.map(rule).to_vec(),
+        groups.map(group).to_vec(),
+    ];
+    all.concat()
+}
+
+const PARTITION_FILES: [&str; 12] = [
+    "Default=0x7fff: ALL=full, ;",
+    "Default=0x7fff: ALL=full,,SELF=full ;",
+    "Default=0x7fff: ,ALL=full ;",
+    "Default=0x7fff,: ALL=full ;",
+    "Default=0x7fff,,ipoib: ALL=full ;",
+    "Default=0x7fff,ipoib,: ALL=full ;",
+    "Default=0x7fff : ;",
+    "Default=0x7fff;",
+    "Default=0x7fff: ALL= ;",
+    "Default=0x7fff: ALL=full; P=0x1: 0x100011=full, ;",
+    "P=0x1: 0x100011-0x100021 ;",
+    "P=0x1 : 0x100011 0x100021;",
+];
+
+/// What OpenSM says of a file, asked with this option.
+fn is_refused(fabric: &Fabric, option: &str, text: &str) -> Result<bool> {
+    let file = fabric.dir().join("asked.conf");
+    fs::write(&file, text)?;
+    let file = file.to_str().context("a path")?;
+    // Over ibsim this takes a tenth of a second.
+    fabric.configure("H1", &["-Q", option, file])?;
+    let log = fs::read_to_string(fabric.dir().join("opensm.log"))?;
+    Ok(log.contains("yyerror") || log.contains("PARSE ERROR"))
+}
+
+#[test]
+fn lists_are_refused_where_opensm_refuses_them() -> Result<()> {
+    if let Some(why) = Fabric::unavailable() {
+        return skip(&why);
+    }
+    let fabric = Fabric::start(TWO_HOSTS)?;
+    let (mut refused, mut different) = (0, Vec::new());
+    for text in policies() {
+        let theirs = is_refused(&fabric, "-Y", &text)?;
+        let ours = policy::parse(&text, &ParseOptions::default()).is_err();
+        refused += u32::from(theirs);
+        different.extend((ours != theirs).then_some((text, theirs)));
+    }
+    for text in PARTITION_FILES {
+        let text = format!("{text}\n");
+        let theirs = is_refused(&fabric, "-P", &text)?;
+        let ours = PartitionsConfig::parse(&text).is_err();
+        refused += u32::from(theirs);
+        different.extend((ours != theirs).then_some((text, theirs)));
+    }
+    ensure!(
+        different.is_empty(),
+        "refused by OpenSM alone or not: {different:#?}"
+    );
+    ensure!(refused > 25, "{refused}");
     Ok(())
 }

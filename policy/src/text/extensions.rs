@@ -62,6 +62,9 @@ impl<'a> Cursor<'a> {
         // As in OpenSM's own lines a comma stands between the name and what its numbers are.
         let length = rest[..end].trim_end().len();
         let value = self.take(0, length, "ulp");
+        if value.value.ends_with(',') {
+            return Err(self.unexpected("a port number or a name behind the comma"));
+        }
         let text = value.value.replacen(',', " ", 1);
         let read = Spanned::new(text.as_str(), value.span);
         self.read(read, |names, text| names.criteria(text))
