@@ -122,3 +122,30 @@ fn without_a_file_there_is_the_broadcast_group() {
     assert_eq!((groups.len(), groups[0].mlid), (1, 0xc000));
     assert_eq!(router(&compiled.snapshot, 1), None);
 }
+
+/// Off, as OpenSM's default has it, wherever a file of OpenSM's is read; on without one.
+#[test]
+fn an_opensm_conf_without_a_line_for_qos_turns_it_off() {
+    let directory = tempfile::tempdir().unwrap();
+    let conf = directory.path().join("opensm.conf");
+    let with = |text: Option<&str>, qos: Option<bool>| {
+        if let Some(text) = text {
+            std::fs::write(&conf, text).unwrap();
+        }
+        let inputs = Inputs {
+            opensm_conf: text.map(|_| conf.clone()),
+            qos,
+            ..Inputs::default()
+        };
+        let compiled = compiled(directory.path(), inputs).unwrap();
+        let about = |said: &String| said.contains("no line for qos");
+        let is_said = compiled.warnings.iter().any(about);
+        (compiled.parts.options.qos, is_said)
+    };
+    assert_eq!(with(None, None), (true, false));
+    assert_eq!(with(Some("lmc 0\n"), None), (false, true));
+    assert_eq!(with(Some("qos TRUE\n"), None), (true, false));
+    assert_eq!(with(Some("qos FALSE\n"), None), (false, false));
+    // As `opensm -Q` does.
+    assert_eq!(with(Some("lmc 0\n"), Some(true)), (true, false));
+}

@@ -300,7 +300,8 @@ impl Step {
             on_policy_error: OnPolicyError::None,
             partitions: existing(&self.directory, "partitions.conf"),
             opensm_conf: existing(&self.directory, "opensm.conf"),
-            qos: (self.about["qos_enabled"] == false).then_some(false),
+            // By -Q, or not.
+            qos: Some(self.about["qos_enabled"] != false),
             ..Inputs::default()
         }
     }
@@ -339,7 +340,8 @@ impl Step {
                 .iter()
                 .flat_map(|lmc| ["--lmc".to_owned(), lmc.get().to_string()]),
         );
-        all.extend(inputs.qos.map(|_| "--no-qos".to_owned()));
+        let qos = |on| if on { "--qos" } else { "--no-qos" };
+        all.extend(inputs.qos.map(|on| qos(on).to_owned()));
         all
     }
 

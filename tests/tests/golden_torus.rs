@@ -146,6 +146,8 @@ fn inputs(case: &Path) -> Inputs {
         torus_conf: Some(case.join("torus-2QoS.conf")),
         opensm_conf: existing(case, "opensm.conf"),
         partitions: existing(case, "partitions.conf"),
+        // OpenSM ran with -Q.
+        qos: Some(true),
         ..Inputs::default()
     }
 }
@@ -160,7 +162,7 @@ fn route<'a>(case: &'a Path, out: &'a Path) -> Vec<&'a str> {
         out.to_str().unwrap(),
     ]);
     if existing(case, "opensm.conf").is_some() {
-        arguments.extend(["--opensm-conf", file("opensm.conf")]);
+        arguments.extend(["--qos", "--opensm-conf", file("opensm.conf")]);
     }
     arguments
 }

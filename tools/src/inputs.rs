@@ -27,7 +27,8 @@ pub(crate) struct FabricArgs {
 /// How a fabric is looked at and routed.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct SiteArgs {
-    /// torus-2QoS.conf; routes with torus-2QoS
+    /// torus-2QoS.conf; routes with torus-2QoS [default: the file of that name beside the fabric, if
+    /// there is one]
     #[arg(long, requires = "fabric", value_name = "FILE")]
     torus_conf: Option<PathBuf>,
     /// Take LIDs from this opensm-subnet.lst instead of assigning them
@@ -56,11 +57,15 @@ pub(crate) struct SiteArgs {
     /// opensm-sa.dump, for the alias GUIDs in it
     #[arg(long, requires = "fabric", value_name = "FILE")]
     aliases: Option<PathBuf>,
+    /// QoS on, as `opensm -Q`, whatever opensm.conf says [default: what opensm.conf says, off where
+    /// it says nothing; on without one]
+    #[arg(long, requires = "fabric", conflicts_with = "no_qos")]
+    qos: bool,
     /// QoS off: no policy, SLs not checked
     #[arg(long, requires = "fabric")]
     no_qos: bool,
-    /// Routing engine; by default torus-2qos with --torus-conf, files with a directory that holds
-    /// forwarding tables, else minhop
+    /// Routing engine; by default torus-2qos with a torus configuration, files with a directory that
+    /// holds forwarding tables, else minhop
     #[arg(long, requires = "fabric", value_enum, default_value_t = Engine::Auto)]
     engine: Engine,
     /// MTU in bytes of ports that the fabric file says nothing about [default: ibsim's, 2048]
@@ -225,7 +230,11 @@ impl SiteArgs {
             opensm_conf: self.opensm_conf.clone(),
             prefix_routes: self.prefix_routes.clone(),
             aliases: self.aliases.clone(),
-            qos: self.no_qos.then_some(false),
+            qos: match (self.qos, self.no_qos) {
+                (true, _) => Some(true),
+                (_, true) => Some(false),
+                (false, false) => None,
+            },
             engine: match self.engine {
                 Engine::Auto => EngineChoice::Auto,
                 Engine::Torus2Qos => EngineChoice::Torus2Qos,

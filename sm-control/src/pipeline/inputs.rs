@@ -1,6 +1,6 @@
 //! What a compilation reads.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use policy::{Dialect, ParseOptions};
 use sa_wire::{DataVls, Lmc, Mtu};
@@ -24,7 +24,7 @@ pub struct Inputs {
     pub lmc: Option<Lmc>,
     /// Node that the SM runs on.
     pub sm_node: Option<String>,
-    /// `torus-2QoS.conf`.
+    /// `torus-2QoS.conf`, where it is named; see [`Self::torus_conf`].
     pub torus_conf: Option<PathBuf>,
     /// QoS policy.
     pub policy: Option<PathBuf>,
@@ -46,7 +46,8 @@ pub struct Inputs {
     pub prefix_routes: Option<PathBuf>,
     /// `opensm-sa.dump` to take alias GUIDs from.
     pub aliases: Option<PathBuf>,
-    /// QoS on or off, over `opensm_conf`; on when neither says.
+    /// QoS on or off, over `opensm_conf`, without which it is on; with one that does not say it is
+    /// off, as in OpenSM, unless a running SA says otherwise.
     pub qos: Option<bool>,
     /// Routing engine, by default what the inputs call for.
     pub engine: EngineChoice,
@@ -64,6 +65,11 @@ pub struct Inputs {
 pub use crate::config::EngineName as EngineChoice;
 
 impl EngineChoice {
+    /// True when a torus configuration may decide: nobody named an engine that has no use for one.
+    pub const fn is_open_to_torus(self) -> bool {
+        !matches!(self, Self::MinHop | Self::Files)
+    }
+
     /// By name. None for any other.
     pub fn from_name(name: &str) -> Option<Self> {
         match name {
@@ -77,7 +83,32 @@ impl EngineChoice {
     }
 }
 
+/// Name of the file beside a fabric that says how its torus lies.
+const TORUS_CONF: &str = "torus-2QoS.conf";
+
+/// Where a torus configuration lies beside a fabric: in the directory given, or in that of the file.
+pub fn torus_conf_beside(fabric: &Path) -> PathBuf {
+    if fabric.is_dir() {
+        fabric.join(TORUS_CONF)
+    } else {
+        fabric.with_file_name(TORUS_CONF)
+    }
+}
+
 impl Inputs {
+    /// The torus configuration: the one that is named, else the file beside the fabric, unless an
+    /// engine is named that has no use for it or the fabric is that of a running SA.
+    pub fn torus_conf(&self) -> Option<PathBuf> {
+        if self.torus_conf.is_some() || !self.looks_beside() {
+            return self.torus_conf.clone();
+        }
+        Some(torus_conf_beside(&self.fabric)).filter(|path| path.is_file())
+    }
+
+    const fn looks_beside(&self) -> bool {
+        self.engine.is_open_to_torus() && self.live.is_none()
+    }
+
     /// What the daemon's configuration names, but for the fabric of a running SA.
     pub fn from_config(config: &Config) -> Self {
         let (fabric, routing) = (&config.fabric, &config.routing);

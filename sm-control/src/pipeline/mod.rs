@@ -36,10 +36,10 @@ use crate::words::first_few;
 
 pub use beyond::Beyond;
 pub use crosscheck::Mismatch;
-pub use inputs::{EngineChoice, Inputs};
+pub use inputs::{EngineChoice, Inputs, torus_conf_beside};
 pub use live::{When, compile_live};
 pub use prefix_routes::PrefixRoute;
-pub use proof::{LISTED_PAIRS, Proof, check, path_sls};
+pub use proof::{LISTED_PAIRS, Proof, check, judge, path_sls};
 pub use read::{
     ReadProblem, Sources, Tables, read, read_but_the_fabric, service_ranges, ulp_names,
 };
@@ -91,6 +91,8 @@ pub struct Parts {
     /// How the tables that the switches hold differ from those that the engine makes; the routes
     /// are then those of the switches. Empty where they agree, and where none were read.
     pub programmed: Vec<String>,
+    /// What a running SA told, where the fabric comes from one.
+    pub live: Option<SharedLive>,
 }
 
 impl Parts {
@@ -291,6 +293,7 @@ pub fn compile_after(
         let proof = proof::check_surveyed(&parts, &survey);
         (survey, proof)
     });
+    warnings.extend(proof.management_in_words(&parts));
     if let Some(cycle) = &proof.multicast_loop {
         let words = cycle.in_words(&parts.topology, &parts.routes);
         warnings.push(format!(

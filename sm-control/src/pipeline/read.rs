@@ -8,7 +8,7 @@ use policy::notes::NoteKind;
 use policy::{
     Dialect, ParseOptions, PartitionOptions, Partitions, PartitionsConfig, Policy, UlpNames,
 };
-use routing::{GivenSl2Vl, TorusConfig};
+use routing::{GivenSl2Vl, Topology, TorusConfig};
 use sa_wire::{Guid, Mlid};
 use thiserror::Error;
 
@@ -111,7 +111,7 @@ pub fn read(inputs: &Inputs) -> Result<Sources, ReadProblem> {
     let options = reader.opensm_conf(inputs)?;
     let (fabric, dumps) = reader.fabric(inputs)?;
     let subnet = reader.subnet(inputs, &options, fabric)?;
-    let tables = reader.tables(inputs, &subnet, dumps.as_ref())?;
+    let tables = reader.tables(inputs, &options, &subnet, dumps.as_ref())?;
     let subnet = reader.damaged(inputs, &options, &tables, subnet)?;
     let (partitions, mlids) = reader.partitions(inputs, &options, &subnet)?;
     let policy = reader.policy(inputs, &options, &subnet, &partitions)?;
@@ -139,6 +139,27 @@ pub fn read(inputs: &Inputs) -> Result<Sources, ReadProblem> {
         provenance,
         warnings,
     })
+}
+
+/// What is said of a torus configuration that nobody named: that it was found beside the fabric, or
+/// that the fabric seems to need one.
+fn remark_on_torus(found: Option<&Path>, topology: impl Fn() -> Topology) -> Option<String> {
+    match found {
+        Some(found) => Some(format!(
+            "{} lies beside the fabric and is used: paths are those of torus-2QoS; --engine \
+             (engine in [routing]) chooses others",
+            found.display()
+        )),
+        None => {
+            let grid = routing::torus::recognise(&topology())?;
+            Some(format!(
+                "the switches form a {grid}, and no torus configuration is given: paths have no \
+                 SLs that keep them from waiting for each other, where torus-2QoS gives them; \
+                 name its file with --torus-conf (torus_conf in [routing]) or lay it beside the \
+                 fabric as torus-2QoS.conf"
+            ))
+        }
+    }
 }
 
 /// Reads what lies in files beside a fabric that only a running SM tells. Returns what an operator
@@ -282,10 +303,22 @@ impl Reader {
                 format!("{}: {place}: {} {why}", path.display(), unused.key)
             }));
         }
-        // `opensm -Q` is how most turn it on, so a file that does not mention it says nothing.
         let given = options.qos_given.then_some(options.qos);
         let told = inputs.live.as_ref().map(|live| live.qos());
-        options.qos = inputs.qos.or(given).or(told).unwrap_or(true);
+        // What a file of OpenSM's does not mention is as OpenSM has it: off. Without any, nobody
+        // has said that OpenSM's defaults are wanted.
+        let by_default = inputs.opensm_conf.as_ref().map(|path| {
+            let is_silent = inputs.qos.or(given).or(told).is_none();
+            if is_silent {
+                self.warnings.push(format!(
+                    "{}: no line for qos: QoS is off, which is OpenSM's default; where OpenSM runs \
+                     with -Q, say --qos (qos = true in [fabric])",
+                    path.display()
+                ));
+            }
+            OpenSmOptions::default().qos
+        });
+        options.qos = inputs.qos.or(given).or(told).or(by_default).unwrap_or(true);
         options.lmc = inputs.lmc.or(options.lmc);
         if let Some(live) = &inputs.live {
             self.follow(live, &mut options);
@@ -455,16 +488,24 @@ impl Reader {
     fn tables(
         &mut self,
         inputs: &Inputs,
+        options: &OpenSmOptions,
         subnet: &Subnet,
         dumps: Option<&DumpDir>,
     ) -> Result<Tables, ReadProblem> {
         let has_tables = |dumps: &DumpDir| tables::present(dumps);
         let is_live = inputs.live.is_some();
-        match (inputs.engine, &inputs.torus_conf, dumps) {
+        let torus_conf = inputs.torus_conf();
+        if inputs.torus_conf.is_none() && inputs.engine.is_open_to_torus() {
+            let topology = || subnet.topology(options);
+            let remark = remark_on_torus(torus_conf.as_deref(), topology);
+            self.warnings.extend(remark);
+        }
+        match (inputs.engine, &torus_conf, dumps) {
             (EngineChoice::Torus2Qos | EngineChoice::TorusProved, None, _) => {
                 Err(ReadProblem::Options(
-                    "engines torus-2qos and torus-proved need a torus configuration; give \
-                     --torus-conf",
+                    "engines torus-2qos and torus-proved need a torus configuration, and no \
+                     torus-2QoS.conf lies beside the fabric; give --torus-conf (torus_conf in \
+                     [routing])",
                 ))
             }
             (EngineChoice::Auto | EngineChoice::Torus2Qos, Some(path), _) => Ok(Tables::Torus {

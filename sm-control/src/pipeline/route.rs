@@ -90,6 +90,7 @@ pub fn route_after(
         policy,
         beyond,
         aliases,
+        live,
         ..
     } = sources;
     let facts = subnet.port_facts();
@@ -110,6 +111,7 @@ pub fn route_after(
         aliases,
         refusal,
         programmed: notes,
+        live,
     })
 }
 

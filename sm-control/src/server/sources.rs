@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use crate::config::Config;
+use crate::pipeline::torus_conf_beside;
 
 /// How long sources must lie still to be trusted: a writer pauses between pieces for as long as
 /// the scheduler takes its core away.
@@ -78,11 +79,14 @@ fn others(config: &Config) -> Vec<PathBuf> {
         &fabric.aliases,
         &fabric.opensm_conf,
         &fabric.prefix_routes,
-        &routing.torus_conf,
         &config.partitions.file,
     ];
     let files = files.into_iter().flatten().cloned();
-    files.chain(dumps(&fabric.path)).collect()
+    // It is used where it lies there and none is named.
+    let torus_conf = routing.torus_conf.clone();
+    let torus_conf = torus_conf.unwrap_or_else(|| torus_conf_beside(&fabric.path));
+    let dumps = dumps(&fabric.path);
+    files.chain([torus_conf]).chain(dumps).collect()
 }
 
 /// The policy file, and that of the names in it; none where there is none.

@@ -12,7 +12,7 @@ use crate::golden_common::binary;
 
 const POLICY: &str = include_str!("../../../docs/examples/qos-policy.conf");
 const PARTITIONS: &str = "Default=0x7fff : ALL=full;\np1=0x1, sl=3 : 0x100001=full, 0x100011;\n";
-const OPENSM_CONF: &str = "subnet_timeout 17\nqos_sl2vl 0,1,2,3,4,5,6,7\n";
+const OPENSM_CONF: &str = "qos TRUE\nsubnet_timeout 17\nqos_sl2vl 0,1,2,3,4,5,6,7\n";
 
 /// Option and file of each input.
 const OPTIONS: [(&str, &str); 6] = [

@@ -92,7 +92,7 @@ fn check_is_torus(inputs: &Inputs) -> Outcome {
             "this engine knows no coordinates; leave --engine out",
         ));
     }
-    if inputs.torus_conf.is_none() {
+    if inputs.torus_conf().is_none() {
         return Err(no_places("give --torus-conf"));
     }
     Ok(())

@@ -48,7 +48,7 @@ pub(crate) fn account(compiled: &Compiled, pair: &Pair, file: Option<&Path>) -> 
             true => obstacle(parts, pair),
             false => Value::Null,
         },
-        "engine": records.first().and_then(|record| engine(parts, pair, record)),
+        "engine": engine(parts, pair, records.first()),
         "hops": hops(parts, pair, dlid, records.first()),
         "job": service::job(parts, pair, records.first().map(|it| it.qos_class_sl.sl().get())),
     }))
@@ -180,8 +180,12 @@ fn obstacle(parts: &Parts, pair: &Pair) -> Value {
 }
 
 /// What a routing engine that chooses SLs made of the SL of level or partition.
-fn engine(parts: &Parts, pair: &Pair, record: &PathRecord) -> Option<Value> {
-    parts.routes.torus()?;
+/// What made the routes, and its part in the SL.
+fn engine(parts: &Parts, pair: &Pair, record: Option<&PathRecord>) -> Value {
+    let name = parts.routes.engine().to_string();
+    let (Some(record), Some(_)) = (record, parts.routes.torus()) else {
+        return json!({ "name": name });
+    };
     let sl = record.qos_class_sl.sl();
     let at = |port: usize| {
         parts
@@ -189,13 +193,14 @@ fn engine(parts: &Parts, pair: &Pair, record: &PathRecord) -> Option<Value> {
             .coordinate(end_ix(port))
             .map(|at| at.to_string())
     };
-    Some(json!({
+    json!({
+        "name": name,
         "sl": sl.get(),
         "kept_bit": sl.get() >> 3,
         "datelines": sl.get() & 7,
         "from": at(pair.source),
         "to": at(pair.destination),
-    }))
+    })
 }
 
 /// The way packets take, with the VL of each hop.

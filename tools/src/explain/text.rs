@@ -143,11 +143,13 @@ fn print_obstacle(obstacle: &Value, policy: &Value) {
 }
 
 fn print_engine(engine: &Value) {
-    if engine.is_null() {
+    let name = text(&engine["name"]);
+    if engine["sl"].is_null() {
+        println!("engine      {name}");
         return;
     }
     println!(
-        "engine      SL {}: bit 3 ({}) from the level or partition, bits 0-2 ({}) from the datelines between {} and {}",
+        "engine      {name}, SL {}: bit 3 ({}) from the level or partition, bits 0-2 ({}) from the datelines between {} and {}",
         engine["sl"],
         engine["kept_bit"],
         engine["datelines"],
