@@ -133,8 +133,9 @@ fn members_everywhere_are_the_worst_case() {
         );
         assert_eq!(run.code, if is_cyclic { 3 } else { 0 }, "{}", run.said);
     }
-    let case = golden("torus").join("s01-6x5");
-    let said = plain(&["check", case.to_str().unwrap(), "--members", "everywhere"]);
+    let case = copy_without(&golden("torus").join("s01-6x5"), &["torus-2QoS.conf"]);
+    let case = case.path().to_str().unwrap();
+    let said = plain(&["check", case, "--members", "everywhere"]);
     assert_eq!(said.0, 2);
     assert!(said.1.contains("--torus-conf"), "{}", said.1);
 }

@@ -85,7 +85,14 @@ between switches  38     3      4:32,0:64,1:64,2:64,3:64,5:32,6:32,7:32  \
 fn without_qos_nothing_is_programmed() {
     let net = golden("torus-vlarb/net");
     let output = sapphire(
-        &["setup", "--fabric", net.to_str().unwrap(), "--no-qos"],
+        &[
+            "setup",
+            "--engine",
+            "minhop",
+            "--fabric",
+            net.to_str().unwrap(),
+            "--no-qos",
+        ],
         "",
     );
     assert!(output.status.success() && output.stdout.is_empty());

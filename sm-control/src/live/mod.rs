@@ -27,6 +27,7 @@ mod tests;
 use std::sync::Arc;
 
 use sa_wire::mad::Status;
+use sa_wire::records::{PortInfoRecord, SwitchInfoRecord};
 use sa_wire::sa::AttributeId;
 use sa_wire::{Guid, Lmc, SubnetPrefix};
 use thiserror::Error;
@@ -193,6 +194,33 @@ impl Live {
         let mut ports = self.records.ports.iter();
         let port = ports.find(|port| port.base_lid.get() == lid.get())?;
         Some(SubnetPrefix(port.gid_prefix.get()))
+    }
+
+    /// What the SA says of a port. Shape: the first LID of the port, of a switch's that of port 0.
+    pub(crate) fn port_info(&self, lid: u16, port: u8) -> Option<&PortInfoRecord> {
+        let ports = &self.records.ports;
+        let place = ports.binary_search_by_key(&(lid, port), |it| (it.lid.get(), it.port_num));
+        ports.get(place.ok()?)
+    }
+
+    /// What the SA says of a switch.
+    pub(crate) fn switch_info(&self, lid: u16) -> Option<&SwitchInfoRecord> {
+        let switches = &self.records.switches;
+        let place = switches.binary_search_by_key(&lid, |it| it.lid.get());
+        switches.get(place.ok()?)
+    }
+
+    /// The P_Key table of an end port, each key in its place. None where the SA does not show it.
+    pub(crate) fn pkey_table(&self, lid: u16, port: u8) -> Option<Vec<u16>> {
+        let blocks = self.records.pkeys.as_ref()?.iter();
+        let own = blocks.filter(|block| (block.lid.get(), block.port) == (lid, port));
+        let mut table = Vec::new();
+        for block in own {
+            let first = usize::from(block.block.get()) * block.pkeys.len();
+            table.resize(first.max(table.len()), 0);
+            table.extend(block.pkeys.iter().map(|key| key.get()));
+        }
+        (!table.is_empty()).then_some(table)
     }
 
     /// What an operator should know.

@@ -28,8 +28,6 @@ pub(super) const LINEAR_CAP: u16 = 0x7800;
 pub(super) const LARGEST_LINEAR_CAP: u16 = 0xc000;
 /// SwitchInfo.MulticastFDBCap.
 pub(super) const MULTICAST_CAP: u16 = 0x0400;
-/// SwitchInfo.LifeTimeValue: OpenSM's default `packet_life_time`.
-pub(super) const SWITCH_LIFE_TIME: u8 = 18;
 /// SwitchInfo: raw filters in and out.
 pub(super) const SWITCH_FLAGS: u8 = 0x30;
 /// SwitchInfo: EnhancedPort0.
@@ -59,9 +57,5 @@ pub(super) const WIDTHS: u8 = 0x1f;
 pub(super) const SPEEDS: u8 = 7;
 /// LinkSpeedExtSupported: FDR, EDR, HDR.
 pub(super) const EXT_SPEEDS: u8 = 7;
-/// VLStallCount of CA, router and switches' external ports, OpenSM's default.
+/// VLStallCount of CA, router and switches' external ports, whatever OpenSM sets.
 pub(super) const VL_STALL: u8 = 7;
-/// HOQLife towards CAs and routers, and of routers: OpenSM's default.
-pub(super) const LEAF_HOQ_LIFE: u8 = 0x10;
-/// HOQLife between switches: OpenSM's default.
-pub(super) const HOQ_LIFE: u8 = 0x12;

@@ -104,10 +104,15 @@ fn mask(name: &str) -> u64 {
     Layout::PORT_INFO.field(name).map_or(0, Field::mask)
 }
 
+/// What a running SA told, else what follows from the files.
 fn record(view: &View<'_>, at: PortRef) -> PortInfoRecord {
+    let lid = view.end(at).map_or(0, |end| end.lid.get());
+    if let Some(told) = view.told().and_then(|live| live.port_info(lid, at.port)) {
+        return *told;
+    }
     let node = view.node(at.node);
     let record = PortInfoRecord {
-        lid: view.end(at).map_or(0, |end| end.lid.get()).into(),
+        lid: lid.into(),
         port_num: at.port,
         ..PortInfoRecord::default()
     };
@@ -167,21 +172,22 @@ fn port0(view: &View<'_>, at: PortRef, record: PortInfoRecord) -> PortInfoRecord
 
 fn external(view: &View<'_>, at: PortRef, record: PortInfoRecord) -> PortInfoRecord {
     let leads_to_switch = view.peer(at).is_some_and(|peer| view.is_switch(peer.node));
+    let options = &view.parts.options;
     let hoq = if leads_to_switch {
-        device::HOQ_LIFE
+        options.head_of_queue_lifetime
     } else {
-        device::LEAF_HOQ_LIFE
+        options.leaf_head_of_queue_lifetime
     };
     PortInfoRecord {
         local_port_num: view.parts.subnet.entry_port(at.node),
-        vl_stall_and_hoq_life: device::VL_STALL << 5 | hoq,
+        vl_stall_and_hoq_life: device::VL_STALL << 5 | hoq & HOQ_LIFE,
         ..linked(view, at, record)
     }
 }
 
 fn end_port(view: &View<'_>, at: PortRef, record: PortInfoRecord) -> PortInfoRecord {
     let hoq = match view.node(at.node).kind {
-        NodeType::Router => device::LEAF_HOQ_LIFE,
+        NodeType::Router => view.parts.options.leaf_head_of_queue_lifetime & HOQ_LIFE,
         NodeType::Ca | NodeType::Switch => 0,
     };
     PortInfoRecord {
@@ -291,6 +297,8 @@ impl Speeds {
     }
 }
 
+/// Bits of HOQLife.
+const HOQ_LIFE: u8 = 0x1f;
 /// PortState.
 const ACTIVE: u8 = 4;
 /// PortPhysicalState.

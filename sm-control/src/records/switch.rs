@@ -23,7 +23,14 @@ pub(super) fn switch_info(view: &View<'_>, query: &Query<'_>, out: &mut Out) -> 
     ControlFlow::Continue(())
 }
 
+/// What a running SA told, else what follows from the files.
 fn record(view: &View<'_>, node: NodeIx) -> SwitchInfoRecord {
+    let told = view
+        .told()
+        .and_then(|live| live.switch_info(lid(view, node)));
+    if let Some(told) = told {
+        return *told;
+    }
     let top = view.parts.topology.max_lid();
     let is_enhanced = view.node(node).enhanced_port0;
     SwitchInfoRecord {
@@ -35,7 +42,7 @@ fn record(view: &View<'_>, node: NodeIx) -> SwitchInfoRecord {
         .into(),
         multicast_cap: device::MULTICAST_CAP.into(),
         linear_top: top.into(),
-        life_time_and_change: device::SWITCH_LIFE_TIME << 3,
+        life_time_and_change: view.parts.options.packet_life_time << 3,
         enforcement_cap: device::ENFORCEMENT_CAP.into(),
         flags: device::SWITCH_FLAGS
             | if is_enhanced {

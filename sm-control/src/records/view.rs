@@ -8,6 +8,7 @@ use sa_wire::{Guid, NodeType, Pkey};
 use super::device;
 use crate::fabric::subnet::EndPort;
 use crate::fabric::{Fabric, Node, NodeIx, PortRef};
+use crate::live::Live;
 use crate::pipeline::Parts;
 
 /// The parts, seen by one requester.
@@ -31,6 +32,11 @@ impl<'a> View<'a> {
         };
         view.keys = view.keys_of(requester);
         Some(view)
+    }
+
+    /// What a running SA told of its devices, where the fabric comes from one.
+    pub(super) fn told(&self) -> Option<&'a Live> {
+        self.parts.live.as_deref()
     }
 
     pub(crate) const fn fabric(&self) -> &'a Fabric {
@@ -174,8 +180,13 @@ impl<'a> View<'a> {
         }
     }
 
-    /// The default P_Key has the first place, the others follow.
+    /// The table that the port has; where nobody has read it, the default P_Key has the first
+    /// place, and the others follow.
     fn end_table(&self, at: PortRef) -> Vec<u16> {
+        let lid = self.end(at).map_or(0, |end| end.lid.get());
+        if let Some(table) = self.told().and_then(|live| live.pkey_table(lid, at.port)) {
+            return table;
+        }
         let both = self.parts.options.allow_both_pkeys;
         let is_default = |key: Pkey| match both {
             true => key == Pkey::DEFAULT_FULL,

@@ -183,9 +183,11 @@ impl Board {
         self.has_read_sources.store(true, Ordering::Relaxed);
     }
 
-    /// A load failed.
-    pub(super) fn failed(&self, what: &str, cause: &str) {
-        self.counts.failed_loads.fetch_add(1, Ordering::Relaxed);
+    /// A load failed. `is_new`: not as the one before, without any change since.
+    pub(super) fn failed(&self, what: &str, cause: &str, is_new: bool) {
+        self.counts
+            .failed_loads
+            .fetch_add(u64::from(is_new), Ordering::Relaxed);
         self.failure.store(Some(Arc::new(LastFailure {
             what: what.to_owned(),
             cause: cause.to_owned(),

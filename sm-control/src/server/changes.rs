@@ -17,8 +17,11 @@ const LONGEST_SETTLE: u32 = 20;
 /// How often watched files are looked at.
 const WATCH: Duration = Duration::from_millis(20);
 
-/// Pause after a reading that failed.
+/// Pause after a reading that failed; twice as long after each that fails too.
 const RETRY: Duration = Duration::from_millis(250);
+
+/// The pause grows so often: to 4 s.
+const MOST_DOUBLINGS: u32 = 4;
 
 /// A reading of the sources that is to come.
 #[derive(Debug)]
@@ -96,19 +99,24 @@ impl Server<'_> {
         }
         let failure = self.last_failure.clone();
         if self.load_when(When::Changed, &cause) {
+            self.retries = 0;
             return;
         }
         if self.last_failure != failure {
             super::say("reload failed");
         }
         if self.due.is_none() && self.live.is_some() && !self.differs {
-            // OpenSM may have been in the middle of it. Where it answers otherwise, the vigil says
-            // when it does not any more.
-            let at = Instant::now() + RETRY;
+            // OpenSM may have been in the middle of it, or be away. Where it answers otherwise, the
+            // vigil says when it does not any more.
+            if cause != super::RETRY {
+                self.retries = 0;
+            }
+            let at = Instant::now() + RETRY * (1 << self.retries.min(MOST_DOUBLINGS));
+            self.retries += 1;
             self.due = Some(Due {
                 at,
                 latest: at,
-                cause: "retry".to_owned(),
+                cause: super::RETRY.to_owned(),
                 anyway,
             });
         }

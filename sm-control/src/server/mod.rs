@@ -74,6 +74,9 @@ use vigil::Doubts;
 /// whether they changed.
 const HEARTBEAT: Duration = Duration::from_millis(500);
 
+/// The cause of a load that nobody asked for, after one that failed.
+const RETRY: &str = "retry";
+
 /// What is said when the sources never lay still.
 const UNSETTLED: &str = "the source files change faster than they can be read; reload when their \
                          writer is done";
@@ -351,6 +354,8 @@ struct Server<'a> {
     live: Option<LiveSource>,
     /// Sockets where processes of this node get rings.
     rings: Rings,
+    /// Failed readings of a running SA in a row.
+    retries: u32,
     /// What the last failed load said, so that retries do not repeat it.
     last_failure: Option<String>,
     /// The sources as the last load found them.
@@ -500,6 +505,7 @@ impl<'a> Server<'a> {
             looked: Instant::now(),
             live,
             rings,
+            retries: 0,
             last_failure: None,
             tried: None,
             accepted: None,
@@ -545,8 +551,10 @@ impl<'a> Server<'a> {
     }
 
     fn report_failure(&mut self, failure: &str, cause: &str) {
-        self.board.failed(failure, cause);
-        if self.last_failure.as_deref() == Some(failure) && cause == "retry" {
+        // While nothing changed, trying again is one failure, not one a moment.
+        let is_same = self.last_failure.as_deref() == Some(failure) && cause == RETRY;
+        self.board.failed(failure, cause, !is_same);
+        if is_same {
             return;
         }
         match self.publisher.current() {
@@ -594,7 +602,7 @@ impl<'a> Server<'a> {
     fn heartbeat(&mut self) {
         self.publisher.reclaim();
         if !self.loaded && !self.is_held() && self.is_worth_a_retry() {
-            self.load("retry");
+            self.load(RETRY);
         } else if self.loaded && !self.is_held() && self.policy_changed() {
             self.reload("the policy file changed");
         } else if self.loaded && !self.is_held() && self.files_beside_changed() {

@@ -193,6 +193,11 @@ fn wrong_usage_is_told_from_wrong_files() {
             .map(|word| (*word).to_owned())
             .collect::<Vec<_>>()
     };
+    // No torus configuration lies beside it.
+    let elsewhere = tempfile::tempdir().unwrap();
+    let alone = elsewhere.path().join("net");
+    std::fs::copy(&net, &alone).unwrap();
+    let alone = alone.display().to_string();
     let wrong = [
         plain(&["bogus"]),
         plain(&["route"]),
@@ -232,7 +237,7 @@ fn wrong_usage_is_told_from_wrong_files() {
         with("route", &["--mtu", "1000"]),
         with("route", &["--vlcap", "9"]),
         with("route", &["--engine", "bogus"]),
-        with("route", &["--engine", "torus-2qos"]),
+        plain(&["route", "--fabric", &alone, "--engine", "torus-2qos"]),
         with("route", &["--engine", "files"]),
         with("route", &["--dialect", "text"]),
         with("route", &["--strict", "--strict"]),
@@ -298,7 +303,7 @@ fn wrong_requests_are_named_by_their_line() {
     ];
     for (line, says) in wrong {
         let said = run(
-            &["answer", "--fabric", &net],
+            &["answer", "--engine", "minhop", "--fabric", &net],
             &format!("{fine}\n\n{line}\n{fine}\n"),
         );
         assert_eq!(

@@ -45,7 +45,8 @@ impl Site {
     pub(crate) fn new() -> Self {
         Self {
             net: NET.to_owned(),
-            conf: "qos TRUE\nlmc 1\nsubnet_timeout 17\n",
+            conf: "qos TRUE\nlmc 1\nsubnet_timeout 17\npacket_life_time 0x10\n\
+                   head_of_queue_lifetime 0x0f\nleaf_head_of_queue_lifetime 0x0e\n",
             partitions: PARTITIONS,
             torus: None,
             from_net: false,

@@ -36,6 +36,12 @@ pub struct OpenSmOptions {
     pub guid: Option<Guid>,
     /// `subnet_timeout`: packet life time of answers, which has six bits.
     pub subnet_timeout: u8,
+    /// `packet_life_time`: LifeTimeValue of switches. No path has it: that is `subnet_timeout`.
+    pub packet_life_time: u8,
+    /// `head_of_queue_lifetime`, between switches.
+    pub head_of_queue_lifetime: u8,
+    /// `leaf_head_of_queue_lifetime`, towards CAs and routers, and of routers.
+    pub leaf_head_of_queue_lifetime: u8,
     /// `sm_key`.
     pub sm_key: u64,
     /// `sa_key`.
@@ -109,6 +115,9 @@ impl Default for OpenSmOptions {
             reassign_lids: false,
             guid: None,
             subnet_timeout: 18,
+            packet_life_time: 0x12,
+            head_of_queue_lifetime: 0x12,
+            leaf_head_of_queue_lifetime: 0x10,
             sm_key: 1,
             sa_key: 1,
             sm_sl: Sl::default(),
@@ -182,6 +191,14 @@ impl OpenSmOptions {
             "reassign_lids" => self.reassign_lids = value.boolean()?,
             "guid" => self.guid = Guid::new(value.number()?).ok(),
             "subnet_timeout" => self.subnet_timeout = value.within("subnet_timeout", 0..=63)?,
+            "packet_life_time" => self.packet_life_time = value.within("packet_life_time", BYTE)?,
+            "head_of_queue_lifetime" => {
+                self.head_of_queue_lifetime = value.within("head_of_queue_lifetime", BYTE)?;
+            }
+            "leaf_head_of_queue_lifetime" => {
+                let what = "leaf_head_of_queue_lifetime";
+                self.leaf_head_of_queue_lifetime = value.within(what, BYTE)?;
+            }
             "sm_key" => self.sm_key = value.number()?,
             "sa_key" => self.sa_key = value.number()?,
             "sm_sl" => self.sm_sl = Sl::from_low_bits(value.within("sm_sl", 0..=15)?),
@@ -293,6 +310,9 @@ impl OpenSmOptions {
         (8..31).find(reaches).unwrap_or(31)
     }
 }
+
+/// What OpenSM reads as a byte.
+const BYTE: core::ops::RangeInclusive<u64> = 0..=255;
 
 /// The largest code of a rate, 1,200 Gb/s.
 const NEWEST_RATE: u8 = 24;

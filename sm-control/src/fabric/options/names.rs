@@ -1,7 +1,7 @@
 //! The names of OpenSM's options that nothing here depends on.
 
 /// Sorted. Source: OpenSM 3.3.23 and 3.3.24, `opensm.8` and `opensm -c`.
-pub(super) const NOT_USED: [&str; 113] = [
+pub(super) const NOT_USED: [&str; 110] = [
     "accum_log_file",
     "avoid_throttled_links",
     "babbling_port_policy",
@@ -46,7 +46,6 @@ pub(super) const NOT_USED: [&str; 113] = [
     "fsync_high_avail_files",
     "guid_routing_order_file",
     "guid_routing_order_no_scatter",
-    "head_of_queue_lifetime",
     "honor_guid2lid_file",
     "hop_weights_file",
     "ids_guid_file",
@@ -55,7 +54,6 @@ pub(super) const NOT_USED: [&str; 113] = [
     "ipoib_mcgroup_creation_validation",
     "keep_pkey_indexes",
     "lash_start_vl",
-    "leaf_head_of_queue_lifetime",
     "leaf_vl_stall_count",
     "lfts_file",
     "lid_matrix_dump_file",
@@ -80,7 +78,6 @@ pub(super) const NOT_USED: [&str; 113] = [
     "nue_include_switches",
     "nue_max_num_vls",
     "overrun_errors_threshold",
-    "packet_life_time",
     "part_enforce",
     "per_module_logging_file",
     "perfmgr",

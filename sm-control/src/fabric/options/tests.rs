@@ -26,6 +26,60 @@ fn an_empty_file_gives_the_defaults() {
     assert_eq!((defaults.max_rate_code(), defaults.resp_time()), (22, 16));
 }
 
+/// What `opensm -c FILE` of 3.3.23 writes, without its comments: every option with its default.
+const DUMP: &str = include_str!("opensm-3.3.23.conf");
+
+/// Every default here against OpenSM's own dump of its options. Paths of files have a default
+/// there and are only taken here when a file names them; the dump gives an LMC.
+#[test]
+fn every_default_is_that_of_opensms_own_dump() {
+    let read = options(DUMP);
+    let defaults = OpenSmOptions {
+        qos_given: true,
+        lmc: Lmc::new(0).ok(),
+        torus_config: Some("/etc/opensm/torus-2QoS.conf".into()),
+        partition_config_file: Some("/etc/opensm/partitions.conf".into()),
+        qos_policy_file: Some("/etc/opensm/qos-policy.conf".into()),
+        prefix_routes_file: read.prefix_routes_file.clone(),
+        not_used: read.not_used.clone(),
+        ..OpenSmOptions::default()
+    };
+    assert_eq!(read, defaults);
+    let unknown = read.not_used.iter().filter(|line| !line.is_known);
+    assert_eq!(unknown.count(), 0, "{:?}", read.not_used);
+    // Nothing that the dump sets passes unseen: another value of each option makes a difference.
+    let used = DUMP.lines().filter(|line| {
+        let key = line.split(' ').next().unwrap_or_default();
+        NOT_USED.binary_search(&key).is_err()
+    });
+    assert!(used.count() > 40);
+}
+
+/// The installed OpenSM still says what the recorded dump says.
+#[test]
+fn the_recorded_dump_is_the_installed_opensms() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("opensm.conf");
+    let mut opensm = std::process::Command::new("opensm");
+    opensm.arg("-c").arg(&file).current_dir(directory.path());
+    let output = match opensm.output() {
+        Ok(output) => output,
+        Err(error) => {
+            println!("skipped: opensm -c: {error}");
+            return;
+        }
+    };
+    let text = std::fs::read_to_string(&file).unwrap_or_default();
+    if !String::from_utf8_lossy(&output.stdout).contains("3.3.23") || text.is_empty() {
+        println!("skipped: another version of OpenSM, or none that writes: {output:?}");
+        return;
+    }
+    let lines = text
+        .lines()
+        .filter(|line| !line.is_empty() && !line.starts_with('#'));
+    assert_eq!(lines.collect::<Vec<_>>(), DUMP.lines().collect::<Vec<_>>());
+}
+
 #[test]
 fn values_are_read_as_opensm_does() {
     let read = options(

@@ -4,6 +4,10 @@ use std::sync::Arc;
 
 use routing::Engine;
 use sa_wire::Guid;
+use sa_wire::mad::method;
+use sa_wire::records::{Layout, PKeyTableRecord, PortInfoRecord, SwitchInfoRecord};
+use sa_wire::sa::{AttributeId, DATA_OFFSET, SaMad};
+use zerocopy::{FromBytes, IntoBytes};
 
 use super::fake::{Fake, Site};
 use crate::config::{FabricSaSection, OnDifference};
@@ -101,6 +105,61 @@ fn lmc_prefix_and_enhanced_ports_are_read() {
     );
     assert!(!live.parts.options.qos);
     assert!(live.differences.is_empty(), "{:?}", live.differences);
+}
+
+/// The records of a kind that a compiled fabric answers to its SM with.
+fn table(compiled: &Compiled, kind: AttributeId) -> Vec<Vec<u8>> {
+    let mut slot = request::request(1, method::GET_TABLE, kind, 0, &[]);
+    SaMad::from_bytes_mut(&mut slot.mad).sa.sm_key = 1.into();
+    let reply = slow_sa::respond_with(&compiled.snapshot, Some(&compiled.parts), &slot);
+    let stride = Layout::of(kind).unwrap().stride.into();
+    let data = &reply.unwrap()[DATA_OFFSET..];
+    data.chunks_exact(stride).map(<[u8]>::to_vec).collect()
+}
+
+/// What the devices hold, and no file tells: it comes back as it was told.
+#[test]
+fn records_of_devices_are_as_they_were_read() {
+    let site = Site::tree();
+    let files = site.compiled();
+    type Change = fn(&mut Vec<u8>);
+    let changes: [(AttributeId, Change); 3] = [
+        // LinkWidthEnabled, LinkSpeedEnabled; a life time; and P_Keys in other places.
+        (AttributeId::PORT_INFO_RECORD, |record| {
+            let mut port = PortInfoRecord::read_from_bytes(record).unwrap();
+            port.link_width_enabled = 0x1f;
+            port.speed_active_and_enabled |= 0x07;
+            *record = port.as_bytes().to_vec();
+        }),
+        (AttributeId::SWITCH_INFO_RECORD, |record| {
+            let mut switch = SwitchInfoRecord::read_from_bytes(record).unwrap();
+            switch.life_time_and_change = 0x11 << 3;
+            *record = switch.as_bytes().to_vec();
+        }),
+        (AttributeId::PKEY_TABLE_RECORD, |record| {
+            let mut table = PKeyTableRecord::read_from_bytes(record).unwrap();
+            table.pkeys.swap(0, 7);
+            *record = table.as_bytes().to_vec();
+        }),
+    ];
+    for (kind, change) in changes {
+        let fake = Fake::with_records(&files, kind, move |all| all.iter_mut().for_each(change));
+        let live = from_sa(&site.without_fabric(), fake);
+        let mut wanted = table(&files, kind);
+        wanted.iter_mut().for_each(change);
+        if kind == AttributeId::PKEY_TABLE_RECORD {
+            // Those of switches' external ports are no devices' to tell: nobody reads them.
+            let read = live.live.as_ref().unwrap().records().pkeys.clone().unwrap();
+            let answered = table(&live, kind);
+            assert!(
+                read.iter()
+                    .all(|block| answered.contains(&block.as_bytes().to_vec()))
+            );
+            assert!(read.iter().any(|block| block.pkeys[7].get() == 0xffff));
+            continue;
+        }
+        assert_eq!(table(&live, kind), wanted, "{kind:?}");
+    }
 }
 
 #[test]
