@@ -44,6 +44,7 @@ pub fn measure_pause_floor(duration: Duration) -> PauseFloor {
         }
         last = now;
     }
-    floor.share = lost.as_secs_f64() / duration.as_secs_f64();
+    // The last pause may be longer than what was left of the time.
+    floor.share = lost.as_secs_f64() / last.duration_since(start).as_secs_f64().max(1e-9);
     floor
 }

@@ -63,6 +63,9 @@ pub struct LiveReport {
     pub elapsed: Duration,
     /// How far behind its time the latest request was sent; none in a closed loop.
     pub latest: Option<Duration>,
+    /// Requests of an open loop that were due and not sent when its time was over: the SA, or the
+    /// loop, does not keep up. Each counts as a latency up to then.
+    pub unsent: u64,
 }
 
 /// Why a load ended early.
@@ -121,7 +124,28 @@ impl LiveReport {
             latency: Latency::new()?,
             elapsed: Duration::ZERO,
             latest: None,
+            unsent: 0,
         })
+    }
+
+    /// Counts the requests from `sent` on that were due before `end` at this rate, with how long
+    /// each had waited then. Those of the first tenth of `duration` are not measured. Units: of
+    /// `end`: since the start.
+    pub fn count_unsent(
+        &mut self,
+        sent: u64,
+        due: u64,
+        rate: f64,
+        duration: Duration,
+        end: Duration,
+    ) {
+        self.unsent = due.saturating_sub(sent);
+        for nth in sent..due {
+            let since = due_after(nth, rate);
+            if since >= duration / 10 {
+                self.latency.record(end.saturating_sub(since));
+            }
+        }
     }
 
     /// Answers per second.
@@ -161,12 +185,22 @@ impl Load<'_> {
             let taken = self.take(judge)?;
             self.expire();
             if self.all_sent(is_over) && self.under_way.is_empty() {
-                return Ok(self.report);
+                return Ok(self.finish());
             }
             if sent + taken == 0 {
                 self.wait(is_over)?;
             }
         }
+    }
+
+    fn finish(mut self) -> LiveReport {
+        if let Pace::Open { rate } = self.options.pace {
+            let (due, end) = (self.due(true), self.start.elapsed());
+            let duration = self.options.duration;
+            self.report
+                .count_unsent(self.report.sent, due, rate, duration, end);
+        }
+        self.report
     }
 
     /// Requests that should have been sent by now.
@@ -189,13 +223,10 @@ impl Load<'_> {
         }
     }
 
-    /// An open loop that is behind sends all the same what was due, unless it is hopeless.
+    /// An open loop sends what was due in the end, but has no more time to catch up.
     fn all_sent(&self, is_over: bool) -> bool {
-        is_over && (self.report.sent >= self.due(true) || self.is_hopeless())
-    }
-
-    fn is_hopeless(&self) -> bool {
-        self.start.elapsed() > self.options.duration * 4 + self.options.timeout
+        let is_late = self.start.elapsed() > self.options.duration + CATCH_UP;
+        is_over && (self.report.sent >= self.due(true) || is_late)
     }
 
     fn send(&mut self, is_over: bool) -> Result<usize, LiveError> {
@@ -341,6 +372,8 @@ fn due_after(n: u64, rate: f64) -> Duration {
     Duration::from_secs_f64(n as f64 / rate)
 }
 
+/// How long after its end an open loop may still send what was due before.
+pub const CATCH_UP: Duration = Duration::from_millis(100);
 /// Requests sent, or replies taken, before looking at the other side.
 const BURST: usize = 64;
 /// Requests under way in an open loop whose SA does not keep up.
@@ -437,6 +470,21 @@ mod tests {
         // Those due from 20 ms on count; of these 180 each due before 70 ms waited 30 ms.
         assert!(report.latency.quantile_ns(0.9) >= 29_000_000);
         assert!(report.latest.unwrap() >= Duration::from_millis(90));
+    }
+
+    #[test]
+    fn an_open_loop_that_cannot_keep_up_ends_at_its_end_and_says_what_it_did_not_send() {
+        let mut fake = Fake::new();
+        fake.opens = Instant::now() + Duration::from_secs(60);
+        let options = options(Pace::Open { rate: 100_000.0 }, 200);
+        let begun = Instant::now();
+        let report = load(&mut fake, &[[0; MAD_SIZE]], &options, &mut |_, _| None).unwrap();
+        // Four times its time and a timeout is what it used to take.
+        assert!(begun.elapsed() < Duration::from_millis(800));
+        assert_eq!((report.sent, report.unsent), (0, 20_000));
+        // Each has waited to the end.
+        assert_eq!(report.latency.samples(), 18_000);
+        assert!(report.latency.quantile_ns(0.1) >= 100_000_000);
     }
 
     #[test]
