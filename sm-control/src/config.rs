@@ -146,7 +146,8 @@ impl Source {
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RoutingSection {
-    /// torus-2qos, minhop or files; by default what the inputs call for.
+    /// torus-2qos, torus-proved, minhop or files, in small or large letters; by default what the
+    /// inputs call for.
     pub engine: Option<EngineName>,
     /// `torus-2QoS.conf`.
     pub torus_conf: Option<PathBuf>,
@@ -156,22 +157,31 @@ pub struct RoutingSection {
 }
 
 /// Engines by name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum EngineName {
     /// What the inputs call for.
     #[default]
     Auto,
     /// torus-2QoS.
-    #[serde(rename = "torus-2qos")]
     Torus2Qos,
     /// The same, around any damage that can be proved free of deadlock.
-    #[serde(rename = "torus-proved")]
     TorusProved,
     /// Shortest paths.
     MinHop,
     /// Tables of dumps.
     Files,
+}
+
+impl<'de> Deserialize<'de> for EngineName {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(from)?;
+        Self::from_name(&name).ok_or_else(|| {
+            D::Error::custom(format_args!(
+                "unknown engine `{name}`, expected one of `auto`, `torus-2qos`, `torus-proved`, \
+                 `minhop`, `files`"
+            ))
+        })
+    }
 }
 
 /// `[policy]`

@@ -37,7 +37,10 @@ pub struct Reporter(Arc<Places>);
 pub fn start(section: LogSection) -> Reporter {
     let places = Arc::new(Places::new(section.per_second));
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
-    let lines = fmt::layer().with_writer(std::io::stderr);
+    // Where standard error is closed or full there is nobody to complain to about that.
+    let lines = fmt::layer()
+        .with_writer(std::io::stderr)
+        .log_internal_errors(false);
     let limiter = Limiter(Arc::clone(&places));
     let registry = tracing_subscriber::registry().with(filter).with(limiter);
     // Who set logging up before, as a test does, keeps it.

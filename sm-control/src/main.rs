@@ -2,18 +2,22 @@
 
 #![forbid(unsafe_code)]
 
+use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::Parser;
 use sm_control::arguments::Arguments;
 use sm_control::config::{Config, LogSection};
-use sm_control::{logging, server, trial};
+use sm_control::{logging, server, trial, words};
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(words) => return show(&words),
+    };
     if arguments.trial {
         // Who started it says what comes of it.
         return match trial::run(&arguments.config) {
@@ -38,6 +42,21 @@ fn main() -> ExitCode {
     }
 }
 
+/// Help, or what is wrong with the command line. A pipe that is closed early is no failure.
+fn show(words: &clap::Error) -> ExitCode {
+    let shown = words.print().and_then(|()| io::stdout().flush());
+    match shown {
+        Err(error) if !words.use_stderr() && error.kind() != io::ErrorKind::BrokenPipe => {
+            let _ = writeln!(
+                io::stderr(),
+                "sapphired: standard output cannot be written: {error}"
+            );
+            ExitCode::FAILURE
+        }
+        _ => u8::try_from(words.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from),
+    }
+}
+
 fn run(arguments: &Arguments, config: &Config) -> Result<(), Box<dyn std::error::Error>> {
     if arguments.check {
         let remarks = server::check_workers(config)?;
@@ -48,7 +67,8 @@ fn run(arguments: &Arguments, config: &Config) -> Result<(), Box<dyn std::error:
         // What takes too much memory is said, not met.
         trial::attempt(config)?;
         let (warnings, summary) = server::check_sources(config)?;
-        for warning in remarks.iter().chain(&kept).chain(&warnings) {
+        let told = words::told(&warnings);
+        for warning in remarks.iter().chain(&kept).chain(&told) {
             tracing::warn!(target: logging::REPORT, "{warning}");
         }
         tracing::info!("{summary}");

@@ -1,4 +1,10 @@
-//! Lists for people.
+//! Lists and numbers for people.
+
+use std::collections::HashMap;
+use std::fmt::Display;
+
+/// Lines of one message, or messages of one occasion, that people are shown.
+pub const SHOWN: usize = 20;
 
 /// Some names, and how many more there are.
 pub fn first_few(names: &[String]) -> String {
@@ -8,5 +14,105 @@ pub fn first_few(names: &[String]) -> String {
     match names.len().saturating_sub(SHOWN) {
         0 => text,
         more => format!("{text} and {more} more"),
+    }
+}
+
+/// `1 switch`, `2 switches`.
+pub fn count(number: impl Display, one: &str, many: &str) -> String {
+    let number = number.to_string();
+    let word = if number == "1" { one } else { many };
+    format!("{number} {word}")
+}
+
+/// The first lines of a list that may be as long as a fabric is large, and one that counts the
+/// rest as `more` of something. Shape: at most [`SHOWN`] lines and that one.
+pub fn at_most(lines: impl IntoIterator<Item = String>, one: &str, many: &str) -> Vec<String> {
+    let mut lines = lines.into_iter();
+    let mut shown: Vec<String> = lines.by_ref().take(SHOWN).collect();
+    match lines.count() {
+        0 => {}
+        1 => shown.push(format!("and 1 more {one}")),
+        more => shown.push(format!("and {more} more {many}")),
+    }
+    shown
+}
+
+/// Those of many remarks that people are told, in their order, and how many are left out.
+///
+/// Hundreds of one kind must not hide the one of another, so each kind gets its share.
+/// Shape: at most [`SHOWN`] of them and one line.
+pub fn told(remarks: &[String]) -> Vec<String> {
+    if remarks.len() <= SHOWN {
+        return remarks.to_vec();
+    }
+    // The nth of its kind goes into the nth round.
+    let mut seen: HashMap<String, usize> = HashMap::new();
+    let mut order: Vec<(usize, usize)> = (0..)
+        .zip(remarks)
+        .map(|(nth, remark)| {
+            let round = seen.entry(kind(remark)).or_default();
+            *round += 1;
+            (*round, nth)
+        })
+        .collect();
+    order.sort_unstable();
+    let mut chosen: Vec<usize> = order.into_iter().take(SHOWN).map(|(_, nth)| nth).collect();
+    chosen.sort_unstable();
+    let chosen = chosen.iter().filter_map(|nth| remarks.get(*nth).cloned());
+    let mut told: Vec<String> = chosen.collect();
+    told.push(match remarks.len() - SHOWN {
+        1 => "and 1 more warning like these".to_owned(),
+        more => format!("and {more} more warnings like these"),
+    });
+    told
+}
+
+/// What remarks of one kind have in common: the plain words of their first line.
+fn kind(remark: &str) -> String {
+    let first = remark.lines().next().unwrap_or_default();
+    let is_plain = |word: &&str| word.chars().all(|c| c.is_ascii_lowercase());
+    let plain: Vec<&str> = first.split_whitespace().filter(is_plain).collect();
+    plain.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_is_no_plural() {
+        assert_eq!(count(1, "warning", "warnings"), "1 warning");
+        assert_eq!(count(0_u64, "warning", "warnings"), "0 warnings");
+        assert_eq!(count(21, "switch", "switches"), "21 switches");
+    }
+
+    #[test]
+    fn long_lists_end_with_a_count() {
+        let lines = |count: usize| (0..count).map(|nth| nth.to_string());
+        assert_eq!(at_most(lines(20), "x", "xs").len(), 20);
+        assert_eq!(
+            at_most(lines(21), "x", "xs").last().unwrap(),
+            "and 1 more x"
+        );
+        let many = at_most(lines(221_184), "reason", "reasons");
+        assert_eq!(many.len(), 21);
+        assert_eq!(many[20], "and 221164 more reasons");
+    }
+
+    #[test]
+    fn many_of_one_kind_do_not_hide_one_of_another() {
+        let mut all: Vec<String> = (0..8000)
+            .map(|nth| format!("the LID file has no LID for H{nth}, which was given one"))
+            .collect();
+        all.insert(5000, "QoS is off here, and on there".to_owned());
+        all.push("the last is another".to_owned());
+        let told = told(&all);
+        assert_eq!(told.len(), SHOWN + 1);
+        for one in ["QoS is off here, and on there", "the last is another"] {
+            assert!(told.iter().any(|it| it == one), "{told:?}");
+        }
+        assert_eq!(told[SHOWN], "and 7982 more warnings like these");
+        assert!(told[0].contains("H0,"));
+        assert_eq!(super::told(&all[..20]), all[..20]);
     }
 }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use thiserror::Error;
 
 use super::error::ParseError;
+use super::mistaken::{FileKind, mistaken};
 use super::model::Fabric;
 use super::overlay::LidOverlay;
 use super::text::lines;
@@ -71,6 +72,9 @@ pub enum LoadError {
         /// Where and what.
         source: ParseError,
     },
+    /// Another kind of file. Shape: `file: sentence`.
+    #[error("{0}")]
+    Mistaken(String),
     /// Nothing that is known.
     #[error("{}: not a fabric file (expected an ibsim net file, the output of ibnetdiscover, \
         opensm-subnet.lst or a snapshot); it starts with {start:?}", path.display())]
@@ -130,7 +134,7 @@ pub fn load_lids_by(intake: &Intake, path: &Path) -> Result<LidOverlay, LoadErro
         path: path.to_owned(),
         bytes: intake.read(For::Fabric, path)?,
     };
-    LidOverlay::parse(&input.bytes).map_err(|source| input.refused(source))
+    LidOverlay::parse(&input.bytes).map_err(|source| input.refused_as(FileKind::SubnetList, source))
 }
 
 impl Input {
@@ -141,6 +145,9 @@ impl Input {
             Some(Kind::Net) => net::parse(&self.bytes),
             Some(Kind::SubnetList) => subnet_lst::parse(&self.bytes),
             None => {
+                if let Some(words) = mistaken(&self.path, &self.bytes, FileKind::Net) {
+                    return Err(LoadError::Mistaken(words));
+                }
                 let start = self
                     .bytes
                     .get(..self.bytes.len().min(40))
@@ -152,7 +159,7 @@ impl Input {
                 });
             }
         };
-        parsed.map_err(|source| self.refused(source))
+        parsed.map_err(|source| self.refused_as(FileKind::Net, source))
     }
 
     /// An error in this file.
@@ -161,6 +168,12 @@ impl Input {
             path: self.path.clone(),
             source,
         }
+    }
+
+    /// An error in this file, or that it is another than it was to be.
+    fn refused_as(&self, wanted: FileKind, source: ParseError) -> LoadError {
+        let words = mistaken(&self.path, &self.bytes, wanted);
+        words.map_or_else(|| self.refused(source), LoadError::Mistaken)
     }
 }
 
@@ -263,7 +276,9 @@ mod tests {
             in_file(b"hello\n"),
             Err(LoadError::Unrecognised { .. })
         ));
-        assert!(matches!(in_file(b""), Err(LoadError::Unrecognised { .. })));
+        assert!(matches!(in_file(b""), Err(LoadError::Mistaken(_))));
+        let marked = format!("\u{feff}{NET}");
+        assert!(matches!(in_file(marked.as_bytes()), Ok(Loaded::Fabric(_))));
         let misspelt = NET.replace("Switch", "Swich");
         let error = in_file(misspelt.as_bytes()).unwrap_err();
         assert!(

@@ -10,6 +10,7 @@ pub mod detect;
 pub mod error;
 pub mod lids;
 pub mod link;
+pub mod mistaken;
 pub mod model;
 pub mod net;
 pub mod options;

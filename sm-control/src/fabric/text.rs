@@ -32,8 +32,9 @@ impl<'a> Line<'a> {
     }
 }
 
-/// The lines of a text, numbered.
+/// The lines of a text, numbered; without the byte order mark that some editors put before it.
 pub(crate) fn lines(text: &str) -> impl Iterator<Item = Line<'_>> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     (1..)
         .zip(text.lines())
         .map(|(number, text)| Line { number, text })

@@ -70,9 +70,9 @@ impl EngineChoice {
         !matches!(self, Self::MinHop | Self::Files)
     }
 
-    /// By name. None for any other.
+    /// By name, in small or large letters: OpenSM itself writes torus-2QoS. None for any other.
     pub fn from_name(name: &str) -> Option<Self> {
-        match name {
+        match name.to_ascii_lowercase().as_str() {
             "auto" => Some(Self::Auto),
             "torus-2qos" => Some(Self::Torus2Qos),
             "torus-proved" => Some(Self::TorusProved),

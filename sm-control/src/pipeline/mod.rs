@@ -32,7 +32,7 @@ use crate::fabric::subnet::Subnet;
 use crate::live::{Difference, LiveError, SharedLive};
 use crate::qos_setup::{Ground, ScopeFit, Scopes, torus_warnings};
 use crate::twin::{Twin, TwinInputs, TwinOptions};
-use crate::words::first_few;
+use crate::words::{count, first_few};
 
 pub use beyond::Beyond;
 pub use crosscheck::Mismatch;
@@ -151,6 +151,9 @@ pub struct Compiled {
     pub proof: Proof,
     /// What an operator should know, one sentence each.
     pub warnings: Vec<String>,
+    /// What torus-2QoS has to say of VL arbitration and SL2VL options: for those who put the tables
+    /// into service, and of no concern to whoever asks about paths.
+    pub arbitration: Vec<String>,
     /// What changed in the torus since the routes before, one sentence each.
     pub changes: Vec<String>,
     /// How long it took.
@@ -199,8 +202,8 @@ pub enum PipelineError {
     Differs(Vec<Difference>),
     /// Wired pairs have no path.
     #[error(
-        "{0} pairs of hosts that are wired together have no path; repair the fabric or its \
-        configuration, or allow lost pairs"
+        "{} no path; repair the fabric or its configuration, or allow lost pairs",
+        count(.0, "pair of hosts that is wired together has", "pairs of hosts that are wired together have")
     )]
     LostPairs(u64),
 }
@@ -236,15 +239,15 @@ impl Compiled {
     pub fn summary(&self) -> String {
         let info = self.snapshot.info();
         let mut text = format!(
-            "{} switches, {} hosts, engine {}, {} path classes ({}), ",
-            info.switches,
-            info.hosts,
+            "{}, {}, engine {}, {} ({}), ",
+            count(info.switches, "switch", "switches"),
+            count(info.hosts, "host", "hosts"),
             self.parts.routes.engine(),
-            info.path_classes,
+            count(info.path_classes, "path class", "path classes"),
             info.encoding
         );
         let _ = match info.rules {
-            Some(rules) => write!(text, "{rules} policy rules, "),
+            Some(rules) => write!(text, "{}, ", count(rules, "policy rule", "policy rules")),
             None => write!(text, "no policy, "),
         };
         let total =
@@ -284,9 +287,10 @@ pub fn compile_after(
     warnings.extend(parts.refusal_in_words());
     warnings.extend(parts.programmed.iter().cloned());
     warnings.extend(parts.routes.warnings().iter().map(ToString::to_string));
-    if parts.routes.torus().is_some() {
-        warnings.extend(vl_arbitration(inputs, &parts));
-    }
+    let arbitration = match parts.routes.torus() {
+        Some(_) => vl_arbitration(inputs, &parts),
+        None => Vec::new(),
+    };
     warnings.extend(setup_remarks(inputs, &parts));
     let (survey, proof) = timed(&mut timings.check, || {
         let survey = Survey::of(&parts.topology, &parts.routes);
@@ -312,6 +316,7 @@ pub fn compile_after(
         snapshot,
         proof,
         warnings,
+        arbitration,
         changes,
         timings,
         live: inputs.live.clone(),
@@ -329,9 +334,9 @@ pub fn compile_after(
 fn differences_in_words(all: &[Difference]) -> String {
     let shown: Vec<String> = all.iter().map(ToString::to_string).collect();
     format!(
-        "{} sampled paths are answered otherwise by the SA, nothing is published: {}; give the \
-         policy, partitions and options that the SM uses, or set on_difference = \"warn\"",
-        all.len(),
+        "{} answered otherwise by the SA, nothing is published: {}; give the policy, partitions and \
+         options that the SM uses, or set on_difference = \"warn\"",
+        count(all.len(), "sampled path is", "sampled paths are"),
         first_few(&shown)
     )
 }

@@ -5,7 +5,7 @@ use routing::{NO_PATH, Peer, Refusal, Routes, SwitchIx, Topology};
 use super::route::{by_engine, in_words};
 use super::{Parts, Sources, Tables};
 use crate::live::Live;
-use crate::words::first_few;
+use crate::words::{count, first_few};
 
 /// Routes, and why they are not the engine's.
 pub(super) struct Programmed {
@@ -86,9 +86,9 @@ fn lft_differences(routes: &Routes, live: &Live, topology: &Topology) -> Option<
             pairs += different.len();
             let (ours, theirs) = (port(entry(made, *lid)), port(entry(held, *lid)));
             switches.push(format!(
-                "{} ({} LIDs; LID {lid} by {theirs}, not {ours})",
+                "{} ({}; LID {lid} by {theirs}, not {ours})",
                 name(topology, switch),
-                different.len()
+                count(different.len(), "LID", "LIDs")
             ));
         }
     }
@@ -117,8 +117,8 @@ fn sl2vl_differences(routes: &Routes, live: &Live, topology: &Topology) -> Optio
         .collect();
     (!different.is_empty()).then(|| {
         format!(
-            "{} SL2VL tables are not those of {}: {}",
-            different.len(),
+            "{} not those of {}: {}",
+            count(different.len(), "SL2VL table is", "SL2VL tables are"),
             routes.engine(),
             first_few(&different)
         )

@@ -16,12 +16,13 @@ use super::beyond::{self, Beyond};
 use super::{EngineChoice, Inputs, PrefixRoute, aliases, failures, prefix_routes, tables};
 use crate::config::OnPolicyError;
 use crate::fabric::detect::{DumpDir, LoadError, Loaded, load_by, load_lids_by};
+use crate::fabric::mistaken::{FileKind, mistaken};
 use crate::fabric::model::{Assumed, Fabric};
 use crate::fabric::options::OpenSmOptions;
 use crate::fabric::subnet::{Subnet, SubnetError, SubnetOptions};
 use crate::intake::{Intake, Kind};
 use crate::live::{self, Live, SharedLive};
-use crate::words::first_few;
+use crate::words::{at_most, first_few};
 
 /// Everything read and parsed; LIDs are assigned.
 #[derive(Debug)]
@@ -264,8 +265,13 @@ impl Reader {
     fn text(&mut self, kind: Kind, role: &str, path: &Path) -> Result<String, ReadProblem> {
         let bytes = self.bytes(kind, role, path)?;
         // What is text already is not copied.
-        Ok(String::from_utf8(bytes)
-            .unwrap_or_else(|error| policy::decode(error.as_bytes()).into_owned()))
+        let mut text = String::from_utf8(bytes)
+            .unwrap_or_else(|error| policy::decode(error.as_bytes()).into_owned());
+        // Some editors put a byte order mark before a text.
+        if text.starts_with('\u{feff}') {
+            text.remove(0);
+        }
+        Ok(text)
     }
 
     fn bytes(&mut self, kind: Kind, role: &str, path: &Path) -> Result<Vec<u8>, ReadProblem> {
@@ -288,6 +294,10 @@ impl Reader {
         let mut options = OpenSmOptions::default();
         if let Some(path) = &inputs.opensm_conf {
             let bytes = self.bytes(Kind::Options, "opensm.conf", path)?;
+            // Nearly any text is an opensm.conf with options that OpenSM does not know.
+            if let Some(words) = mistaken(path, &bytes, FileKind::OpenSmConf) {
+                return Err(ReadProblem::Text(words));
+            }
             options = OpenSmOptions::parse(&bytes).map_err(|error| at(path, &error))?;
             let notes = options.notes.iter();
             self.warnings
@@ -538,7 +548,10 @@ impl Reader {
         let text = self.text(Kind::Options, "torus-2QoS.conf", path)?;
         let config = TorusConfig::parse(&text).map_err(|errors| {
             let report = errors.report(&path.display().to_string());
-            ReadProblem::Text(report.trim_end().to_owned())
+            let lines = report.lines().map(str::to_owned);
+            let words = at_most(lines, "error", "errors").join("\n");
+            let problem = ReadProblem::Text(words);
+            or_mistaken(path, &text, FileKind::TorusConf, problem)
         })?;
         let remarks = config.warnings.iter();
         self.warnings
@@ -586,7 +599,10 @@ impl Reader {
 
     fn partitions_conf(&mut self, path: &Path) -> Result<PartitionsConfig, ReadProblem> {
         let text = self.text(Kind::Policy, "partitions.conf", path)?;
-        let config = PartitionsConfig::parse(&text).map_err(|error| policy_error(path, &error))?;
+        let config = PartitionsConfig::parse(&text).map_err(|error| {
+            let problem = policy_error(path, &error);
+            or_mistaken(path, &text, FileKind::Partitions, problem)
+        })?;
         let notices = config.notices.iter();
         self.warnings
             .extend(notices.map(|notice| format!("{}:{notice}", path.display())));
@@ -622,7 +638,10 @@ impl Reader {
             return Ok(Vec::new());
         };
         let text = self.text(Kind::Options, "prefix-routes.conf", &path)?;
-        let routes = prefix_routes::parse(&text).map_err(|error| at(&path, &error))?;
+        let routes = prefix_routes::parse(&text).map_err(|error| {
+            let problem = at(&path, &error);
+            or_mistaken(&path, &text, FileKind::PrefixRoutes, problem)
+        })?;
         self.warnings
             .extend(beyond::remarks(&path, &routes, subnet));
         Ok(routes)
@@ -640,7 +659,8 @@ impl Reader {
                 .map_or_else(Vec::new, |live| live.aliases()));
         };
         let text = self.text(Kind::Fabric, "aliases", path)?;
-        let given = aliases::parse(&text).map_err(|error| at(path, &error))?;
+        let given = aliases::parse(&text)
+            .map_err(|error| or_mistaken(path, &text, FileKind::Aliases, at(path, &error)))?;
         aliases::of_ports(path, &given, subnet, &mut self.warnings)
     }
 
@@ -691,7 +711,10 @@ impl Reader {
             .and_then(|policy| {
                 policy::check(&policy, &subnet.port_facts(), partitions).map(|()| policy)
             })
-            .map_err(|error| policy_error(path, &error));
+            .map_err(|error| {
+                let problem = policy_error(path, &error);
+                or_mistaken(path, &text, FileKind::Policy, problem)
+            });
         match (policy, inputs.on_policy_error) {
             (Ok(policy), _) => {
                 self.note_policy(inputs, path, &policy, subnet, partitions);
@@ -735,6 +758,11 @@ impl Reader {
 
 /// What `opensm -c` writes.
 const DEFAULT_PREFIX_ROUTES: &str = "/etc/opensm/prefix-routes.conf";
+
+/// The problem with a text, or that it is another than it was to be.
+fn or_mistaken(path: &Path, text: &str, wanted: FileKind, problem: ReadProblem) -> ReadProblem {
+    mistaken(path, text.as_bytes(), wanted).map_or(problem, ReadProblem::Text)
+}
 
 fn at(path: &Path, error: &crate::fabric::ParseError) -> ReadProblem {
     let place = error.at;

@@ -10,6 +10,7 @@ use thiserror::Error;
 use super::programmed::{self, Programmed};
 use super::{Parts, PipelineError, Sources, Tables};
 use crate::qos_setup::{Ground, ScopeFit, Scopes};
+use crate::words;
 
 /// A fabric that the engine refuses.
 #[derive(Debug, Error)]
@@ -24,17 +25,23 @@ pub struct Refused {
 }
 
 /// A refusal for people. Shape: one line, then a line per reason: `file:line:column: error[code]:
-/// reason` where the configuration is what the fabric contradicts, without the place elsewhere.
+/// reason` where the configuration is what the fabric contradicts, without the place elsewhere; as
+/// many as people read.
 pub(super) fn in_words(refusal: &Refusal, tables: &Tables) -> String {
-    let mut text = format!("{} refuses to route this fabric", refusal.engine);
-    for reason in &refusal.reasons {
-        text.push_str("\n  ");
+    let reasons = refusal.reasons.iter().map(|reason| {
+        let mut text = String::new();
         if let Tables::Torus { config, path, .. } = tables
             && let Some(at) = reason.place(config)
         {
             let _ = write!(text, "{}:{}:{}: ", path.display(), at.line, at.column);
         }
         let _ = write!(text, "error[{}]: {reason}", reason.code());
+        text
+    });
+    let mut text = format!("{} refuses to route this fabric", refusal.engine);
+    for line in words::at_most(reasons, "reason", "reasons") {
+        text.push_str("\n  ");
+        text.push_str(&line);
     }
     text
 }

@@ -13,6 +13,7 @@ use crate::live::{Difference, LiveSource};
 use crate::logging::REPORT;
 use crate::pipeline::{self, Compiled, Inputs, PipelineError, When};
 use crate::trial;
+use crate::words;
 
 /// The running SA that a configuration has the fabric from; none where it is in files.
 pub(super) fn live_source(config: &Config, beside: Option<&Beside>) -> Option<LiveSource> {
@@ -144,7 +145,8 @@ impl Server<'_> {
     }
 
     fn take(&mut self, compiled: Compiled, cause: &str) {
-        for warning in &compiled.warnings {
+        let warnings = [&compiled.warnings[..], &compiled.arbitration].concat();
+        for warning in &words::told(&warnings) {
             warn!(target: REPORT, "{warning}");
         }
         for change in &compiled.changes {

@@ -144,7 +144,7 @@ pub fn check_sources(config: &Config) -> Result<(Vec<String>, String), CheckErro
             let compiled = check(config)?;
             ring::check_answers(config, &compiled.snapshot).map_err(CheckError::Words)?;
             let summary = compiled.summary();
-            (compiled.warnings, summary)
+            ([compiled.warnings, compiled.arbitration].concat(), summary)
         }
         Source::Snapshot => copy::check(config).map_err(CheckError::Words)?,
         Source::None => (Vec::new(), "there is no fabric to read".to_owned()),
