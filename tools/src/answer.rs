@@ -1,7 +1,7 @@
 //! `sapphire answer`: requests as JSON lines in, answers as JSON lines out, through the same
 //! functions as the daemon's.
 
-use std::io::{BufRead, Write};
+use std::io::BufRead;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -13,11 +13,12 @@ use sa_wire::umad::{MAD_SIZE, Slot};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use sm_control::pipeline::{self, Parts, Stamp};
-use sm_control::{request, slow_sa, store};
+use sm_control::{request, slow_sa};
 use zerocopy::IntoBytes;
 
 use crate::failure::{Failure, Outcome};
-use crate::inputs::{PolicyArgs, SiteArgs, failure, or_fail, warn};
+use crate::inputs::{PolicyArgs, SiteArgs, failure, open_snapshot, or_fail, warn};
+use crate::{json, output};
 
 #[derive(Debug, Args)]
 pub(crate) struct Answer {
@@ -62,7 +63,7 @@ struct Query {
 
 pub(crate) fn run(verb: &Answer) -> Outcome {
     let (snapshot, parts) = match (&verb.snapshot, &verb.fabric) {
-        (Some(path), _) => (or_fail(store::open(path))?, None),
+        (Some(path), _) => (open_snapshot(path)?, None),
         (None, Some(fabric)) => {
             let inputs = verb.policy.apply(verb.site.inputs(fabric));
             let compiled = pipeline::compile(&inputs, Stamp::default()).map_err(failure)?;
@@ -72,18 +73,23 @@ pub(crate) fn run(verb: &Answer) -> Outcome {
         (None, None) => return Err(Failure::Usage("give --fabric or --snapshot".to_owned())),
     };
     let answerer = Answerer { snapshot, parts };
-    let (input, mut output) = (std::io::stdin().lock(), std::io::stdout().lock());
-    for (number, line) in (1..).zip(input.lines()) {
+    for (number, line) in (1..).zip(std::io::stdin().lock().lines()) {
+        if !output::is_wanted() {
+            break;
+        }
         let line = or_fail(line)?;
         if line.trim().is_empty() {
             continue;
         }
-        let answer = answerer
-            .line(&line)
-            .map_err(|what| Failure::Failed(format!("standard input, line {number}: {what}")))?;
-        or_fail(writeln!(output, "{answer}"))?;
+        match answerer.line(&line) {
+            Ok(answer) => json::print(&answer)?,
+            Err(what) => {
+                let words = format!("standard input, line {number}: {what}");
+                return Err(json::line_failed(verb.json, Failure::Failed(words)));
+            }
+        }
     }
-    or_fail(output.flush())
+    Ok(())
 }
 
 struct Answerer {

@@ -16,6 +16,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use sm_control::words;
 
 use crate::failure::{Failure, Outcome};
 use crate::inputs::{PolicyArgs, SiteArgs};
@@ -227,7 +228,10 @@ fn one(bed: &prepare::Bed, pool: &sa_bench::Pool, settings: &run::Settings, json
 fn is_whole(lost: u64) -> Outcome {
     match lost {
         0 => Ok(()),
-        _ => Err(Failure::Failed(format!("{lost} replies were lost"))),
+        _ => Err(Failure::Failed(format!(
+            "{} lost",
+            words::count(lost, "reply was", "replies were")
+        ))),
     }
 }
 

@@ -10,6 +10,7 @@ use clap::{Args, ValueEnum};
 use routing::check::{CreditLoop, Loops, Reachability, reachability};
 use sm_control::fabric::detect::DumpDir;
 use sm_control::pipeline::{self, EngineChoice, Inputs, LISTED_PAIRS, Parts};
+use sm_control::words;
 
 use crate::failure::{Failure, Outcome};
 use crate::inputs::{failure, or_fail, warn};
@@ -141,7 +142,14 @@ fn problems(findings: &Findings, strict: bool) -> Vec<String> {
         }
         match multicast.unreached {
             0 => {}
-            lost => problems.push(format!("{lost} pairs of group members are not connected")),
+            lost => problems.push(format!(
+                "{} not connected",
+                words::count(
+                    lost,
+                    "pair of group members is",
+                    "pairs of group members are"
+                )
+            )),
         }
     }
     if matches!(findings.everywhere, Some(Some(_))) {
@@ -149,7 +157,10 @@ fn problems(findings: &Findings, strict: bool) -> Vec<String> {
     }
     match findings.reached.lost_between_hosts {
         0 => {}
-        lost => problems.push(format!("{lost} pairs of hosts have no path")),
+        lost => problems.push(format!(
+            "{} no path",
+            words::count(lost, "pair of hosts has", "pairs of hosts have")
+        )),
     }
     problems
 }

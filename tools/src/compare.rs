@@ -10,10 +10,10 @@ use serde_json::json;
 use sm_control::compare::{Difference, Questions, Tally, ask_and_compare, service_ids};
 use sm_control::config::Config;
 use sm_control::pipeline::{self, Compiled, Stamp};
-use sm_control::{server, store};
+use sm_control::server;
 
 use crate::failure::{Failure, Outcome};
-use crate::inputs::{PolicyArgs, SiteArgs, failure, or_fail, warn};
+use crate::inputs::{PolicyArgs, SiteArgs, failure, open_snapshot, or_fail, warn};
 use crate::json;
 use crate::reach::Client;
 
@@ -126,7 +126,7 @@ impl Compare {
     fn ours(&self) -> Outcome<Ours> {
         if let Some(path) = &self.snapshot {
             return Ok(Ours {
-                snapshot: or_fail(store::open(path))?,
+                snapshot: open_snapshot(path)?,
                 service_ids: Vec::new(),
                 sm: None,
             });
@@ -164,7 +164,7 @@ impl Compare {
         match self.json {
             true => json::print(difference),
             false => {
-                println!("{difference}");
+                outln!("{difference}");
                 Ok(())
             }
         }
@@ -186,12 +186,13 @@ impl Compare {
             return Err(Failure::Unreachable(words));
         }
         if !self.json {
-            println!("{asked} asked of {whom}, {answered} answered, {different} different");
+            outln!("{asked} asked of {whom}, {answered} answered, {different} different");
         }
         match different {
             0 => Ok(()),
             _ => Err(Failure::Refused(format!(
-                "{different} of {asked} answers are not those of the snapshot"
+                "{different} of {asked} answers {} not what the snapshot has",
+                if different == 1 { "is" } else { "are" }
             ))),
         }
     }

@@ -31,7 +31,7 @@ pub(crate) fn run(verb: &Compile) -> Outcome {
     inputs.allow_lost_pairs = verb.allow_problems;
     // No clock reading: the same inputs give the same file.
     let compiled = pipeline::compile(&inputs, Stamp::default()).map_err(failure)?;
-    warn(&compiled.warnings);
+    warn(&[&compiled.warnings[..], &compiled.arbitration].concat());
     if !verb.allow_problems {
         compiled.publishable().map_err(failure)?;
     }
@@ -44,7 +44,7 @@ pub(crate) fn run(verb: &Compile) -> Outcome {
 }
 
 fn print(verb: &Compile, compiled: &Compiled) -> Outcome {
-    println!("{}: {}", verb.output.display(), compiled.summary());
+    outln!("{}: {}", verb.output.display(), compiled.summary());
     Ok(())
 }
 

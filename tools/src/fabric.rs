@@ -10,6 +10,7 @@ use sm_control::dump;
 use sm_control::generate::{Coordinate, TorusPlan, TorusSpec, plan};
 use sm_control::outlet::{Folder, Readers};
 use sm_control::pipeline::{self, Inputs};
+use sm_control::words;
 
 use crate::failure::{Failure, Outcome};
 use crate::inputs::or_fail;
@@ -110,9 +111,12 @@ fn write_torus(verb: &Torus) -> Outcome {
         write_lids(&folder)?;
     }
     let (switches, links, hosts) = (plan.switches.len(), plan.links.len(), plan.hosts.len());
-    println!(
-        "{}: {switches} switches, {links} links, {hosts} hosts",
-        verb.output.display()
+    outln!(
+        "{}: {}, {}, {}",
+        verb.output.display(),
+        words::count(switches, "switch", "switches"),
+        words::count(links, "link", "links"),
+        words::count(hosts, "host", "hosts")
     );
     Ok(())
 }

@@ -4,9 +4,12 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use policy::{Dialect, Echo, ParseOptions, ScopePrecedence, ServiceIdEncoding};
+use sa_snapshot::Snapshot;
 use sa_wire::{DataVls, Lmc, Mtu};
 use sm_control::config::OnPolicyError;
+use sm_control::fabric::mistaken::{FileKind, mistaken};
 use sm_control::pipeline::{EngineChoice, Inputs, PipelineError};
+use sm_control::{intake, store, words};
 
 use crate::failure::{Failure, Outcome};
 use crate::services;
@@ -66,7 +69,7 @@ pub(crate) struct SiteArgs {
     no_qos: bool,
     /// Routing engine; by default torus-2qos with a torus configuration, files with a directory that
     /// holds forwarding tables, else minhop
-    #[arg(long, requires = "fabric", value_enum, default_value_t = Engine::Auto)]
+    #[arg(long, requires = "fabric", value_enum, ignore_case = true, default_value_t = Engine::Auto)]
     engine: Engine,
     /// MTU in bytes of ports that the fabric file says nothing about [default: ibsim's, 2048]
     #[arg(long, requires = "fabric", value_name = "BYTES", value_parser = mtu)]
@@ -265,11 +268,25 @@ pub(crate) fn failure(error: PipelineError) -> Failure {
     }
 }
 
-/// Prints warnings to standard error.
+/// Prints warnings to standard error, as many as people read.
 pub(crate) fn warn(warnings: &[String]) {
-    for warning in warnings {
-        eprintln!("warning: {warning}");
+    for warning in words::told(warnings) {
+        errln!("warning: {warning}");
     }
+}
+
+/// Maps a snapshot file. Errors: it cannot be read; it is damaged; it is another file.
+pub(crate) fn open_snapshot(path: &Path) -> Outcome<Snapshot> {
+    store::open(path).map_err(|error| {
+        let words = intake::head(path, 1 << 16).ok().and_then(|head| {
+            // What is damaged looks like anything; only what is clearly another file is called so.
+            let kind = FileKind::of(&head)?;
+            let is_other = !matches!(kind, FileKind::Binary | FileKind::Empty);
+            let words = mistaken(path, &head, FileKind::Snapshot);
+            words.filter(|_| is_other)
+        });
+        words.map_or_else(|| Failure::failed(error), Failure::Failed)
+    })
 }
 
 /// A value or exit 1.

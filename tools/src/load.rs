@@ -16,11 +16,10 @@ use clap::{Args, ValueEnum};
 use sa_bench::live::{LiveError, LiveOptions, LiveReport, Pace, load};
 use sa_bench::measure_pause_floor;
 use sa_fastpath::port::umad::{ClientPort, Destination, Patience};
-use sm_control::store;
 
 use crate::bench;
 use crate::failure::{Failure, Outcome};
-use crate::inputs::or_fail;
+use crate::inputs::open_snapshot;
 use crate::reach::{Client, Way};
 
 use judge::Judge;
@@ -116,8 +115,7 @@ fn probe(client: &mut Client, asked: &[Asked], patience: Patience) -> Outcome {
 }
 
 pub(crate) fn run(verb: &Load) -> Outcome {
-    let expected = verb.expect.as_deref().map(store::open).transpose();
-    let expected = or_fail(expected)?;
+    let expected = verb.expect.as_deref().map(open_snapshot).transpose()?;
     let mut client = Client::open(&verb.via, verb.sa_lid)?;
     let hosts = match &verb.lids {
         Some(file) => pairs::from_file(file, verb.gid_prefix)?,

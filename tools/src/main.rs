@@ -2,6 +2,9 @@
 
 #![forbid(unsafe_code)]
 
+#[macro_use]
+mod output;
+
 mod answer;
 mod bench;
 mod check;
@@ -29,11 +32,12 @@ mod setup;
 mod simulate;
 mod snapshot;
 
+use std::ffi::OsStr;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use failure::Outcome;
+use failure::{Failure, Outcome};
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -41,7 +45,11 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 /// Routes, proves, compiles and answers for InfiniBand subnets.
 ///
 /// Exit status: 0 done; 1 a file cannot be read or parsed, or the work failed; 2 wrong usage;
-/// 3 inputs understood, but the route is refused or problems were found; 4 nobody answered.
+/// 3 inputs understood, but the route is refused or problems were found; 4 nobody answered. A pipe
+/// that is closed early (| head) changes none of it; with a full disk behind standard output it is 1.
+///
+/// With --json a verb that fails before it has printed anything prints {"error": {..}} with message,
+/// exit_code, file, line and column.
 #[derive(Debug, Parser)]
 #[command(
     name = "sapphire",
@@ -113,8 +121,23 @@ enum Verb {
 }
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
-    let outcome = match &arguments.verb {
+    let mut command = Arguments::command();
+    let parsed = command.try_get_matches_from_mut(std::env::args_os());
+    let parsed = parsed.and_then(|matches| {
+        let arguments = Arguments::from_arg_matches(&matches);
+        Ok((
+            arguments.map_err(|error| error.format(&mut command))?,
+            wants_json(&matches),
+        ))
+    });
+    match parsed {
+        Ok((arguments, is_json)) => report(run(&arguments.verb), is_json),
+        Err(error) => usage(&error),
+    }
+}
+
+fn run(verb: &Verb) -> Outcome {
+    match verb {
         Verb::Demo(verb) => demo::run(verb),
         Verb::Fabric(verb) => fabric::run(verb),
         Verb::Route(verb) => route::run(verb),
@@ -139,16 +162,39 @@ fn main() -> ExitCode {
         Verb::Completions(verb) => manual::completions(verb),
         Verb::Man(verb) => manual::manual(verb),
         Verb::Netlink(verb) => netlink::run(verb),
-    };
-    report(outcome)
+    }
 }
 
-fn report(outcome: Outcome) -> ExitCode {
-    match outcome {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => {
-            eprintln!("{failure}");
-            ExitCode::from(failure.exit_code())
-        }
+/// Whether the verb was asked for JSON.
+fn wants_json(matches: &ArgMatches) -> bool {
+    match matches.subcommand() {
+        Some((_, of_verb)) => wants_json(of_verb),
+        None => matches!(matches.try_get_one("json"), Ok(Some(true))),
     }
+}
+
+fn report(outcome: Outcome, is_json: bool) -> ExitCode {
+    let Err(failure) = outcome else {
+        return output::end(0);
+    };
+    if is_json && !output::is_answered() {
+        json::print_failure(&failure);
+    }
+    errln!("{failure}");
+    output::end(failure.exit_code())
+}
+
+/// What clap has to say: help, or what is wrong with the command line.
+fn usage(error: &clap::Error) -> ExitCode {
+    let words = error.render().to_string();
+    if !error.use_stderr() {
+        out!("{words}");
+        return output::end(0);
+    }
+    let mut words_given = std::env::args_os().take_while(|word| word != "--");
+    if words_given.any(|word| word == OsStr::new("--json")) {
+        json::print_failure(&Failure::Usage(words.trim_end().to_owned()));
+    }
+    err!("{words}");
+    output::end(Failure::USAGE)
 }

@@ -1,6 +1,6 @@
 //! `sapphire completions` and `sapphire man`: made from the command lines themselves.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::PathBuf;
 
 use clap::{Args, Command, CommandFactory, ValueEnum};
@@ -9,8 +9,9 @@ use clap_mangen::Man;
 
 use sm_control::outlet::{Folder, Readers};
 
-use crate::failure::{Failure, Outcome};
+use crate::failure::Outcome;
 use crate::inputs::or_fail;
+use crate::output;
 
 /// Prints a script that completes verbs and options.
 #[derive(Debug, Args)]
@@ -52,12 +53,7 @@ pub(crate) fn completions(verb: &Completions) -> Outcome {
     let name = command.get_name().to_owned();
     let mut script = Vec::new();
     clap_complete::generate(verb.shell, &mut command, name, &mut script);
-    let mut out = io::stdout().lock();
-    match out.write_all(&script).and_then(|()| out.flush()) {
-        // Who reads has seen enough.
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failure::failed(error)),
-        _ => Ok(()),
-    }
+    output::stream(|out| out.write_all(&script))
 }
 
 /// Errors: a page cannot be written.

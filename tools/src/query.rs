@@ -9,10 +9,14 @@ mod show;
 mod srp;
 
 use clap::Subcommand;
+use sa_wire::mad::Status;
+use serde_json::Value;
 
-use crate::failure::Outcome;
-use crate::services;
+use crate::failure::{Failure, Outcome};
+use crate::{json, services};
 
+/// Asks. Exit status 1: the SA answers with another status than 0, be it that it has no such
+/// record; a table without records is none of these. 4: nobody answers.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Query {
     /// Ask for PathRecords
@@ -36,6 +40,25 @@ fn number<T: TryFrom<u64>>(text: &str) -> Result<T, String> {
     };
     let value = parsed.map_err(|_| "expected a number, decimal or 0x...".to_owned())?;
     T::try_from(value).map_err(|_| "the number is too large".to_owned())
+}
+
+/// Prints what the SA said, as JSON or by `text`. Errors: it refuses, or has no such record.
+fn told(answer: Value, status: Status, as_json: bool, text: impl FnOnce()) -> Outcome {
+    let refused = (status != Status::OK)
+        .then(|| Failure::Failed(format!("the SA refuses the request: status {status}")));
+    if as_json {
+        let mut answer = answer;
+        if let Some(failure) = &refused {
+            failure.put_into(&mut answer);
+        }
+        json::print(&answer)?;
+    } else {
+        if refused.is_some() {
+            outln!("status {status}");
+        }
+        text();
+    }
+    refused.map_or(Ok(()), Err)
 }
 
 pub(crate) fn run(verb: &Query) -> Outcome {

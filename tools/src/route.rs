@@ -1,14 +1,16 @@
 //! `sapphire route`: tables in OpenSM's formats.
 
 mod multicast;
+mod room;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use clap::Args;
+use clap::builder::PossibleValue;
+use clap::{Args, ValueEnum};
 use serde_json::json;
-use sm_control::export::{self, Psl};
+use sm_control::export::{self, Estimate, Export, Packing, Psl, Table};
 use sm_control::pipeline::{self, Compiled, PipelineError, Stamp};
 
 use crate::failure::{Failure, Outcome};
@@ -27,6 +29,21 @@ pub(crate) struct Route {
     /// Write psl whatever the size of the fabric
     #[arg(long)]
     psl: bool,
+    /// Write these dumps only [default: all, psl up to 1000 hosts]
+    #[arg(
+        long,
+        value_name = "TABLE,..",
+        value_delimiter = ',',
+        value_enum,
+        requires = "out"
+    )]
+    tables: Vec<Named>,
+    /// Compress the dumps; every verb reads FILE.xz in place of FILE
+    #[arg(long, requires = "out")]
+    xz: bool,
+    /// Write more than 4 GiB, or more than the disk seems to have room for
+    #[arg(long, requires = "out")]
+    force: bool,
     /// Multicast groups (lines of MLID, MGID, sl=N and member port GUIDs); their tables go into
     /// opensm.mcfdbs
     #[arg(long, value_name = "FILE")]
@@ -40,6 +57,36 @@ pub(crate) struct Route {
     json: bool,
 }
 
+/// A dump by name.
+#[derive(Debug, Clone, Copy)]
+struct Named(Table);
+
+impl ValueEnum for Named {
+    fn value_variants<'a>() -> &'a [Self] {
+        const ALL: [Named; 8] = {
+            let mut all = [Named(Table::Torus); 8];
+            let mut nth = 0;
+            while nth < all.len() {
+                all[nth] = Named(Table::ALL[nth]);
+                nth += 1;
+            }
+            all
+        };
+        &ALL
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        let value = PossibleValue::new(self.0.word()).alias(self.0.file());
+        Some(value.help(self.0.file()))
+    }
+}
+
+impl Route {
+    fn tables(&self) -> Vec<Table> {
+        self.tables.iter().map(|named| named.0).collect()
+    }
+}
+
 pub(crate) fn run(verb: &Route) -> Outcome {
     let inputs = verb.fabric.inputs();
     let compiled = match pipeline::compile(&inputs, Stamp::default()) {
@@ -50,26 +97,45 @@ pub(crate) fn run(verb: &Route) -> Outcome {
     let multicast = Multicast::new(verb.groups.as_deref(), &inputs.fabric, &compiled)?;
     warn(&compiled.warnings);
     warn(&multicast.warnings);
-    if let Some(directory) = &verb.out {
-        let wanted = if verb.psl {
+    let estimate = match &verb.out {
+        Some(directory) => Some(write(verb, directory, &compiled, &multicast)?),
+        None => None,
+    };
+    report(verb, &compiled, &multicast, estimate.as_ref())?;
+    judge(verb, &compiled, &multicast)
+}
+
+/// Writes the tables. Returns how large they were thought to be. Errors: they are too large for
+/// the disk or for what one wants without having said so; the system's.
+fn write(
+    verb: &Route,
+    directory: &Path,
+    compiled: &Compiled,
+    multicast: &Multicast,
+) -> Outcome<Estimate> {
+    let export = Export::new(
+        (&compiled.parts, &compiled.snapshot),
+        &multicast.tables,
+        &verb.tables(),
+        if verb.psl {
             Psl::Always
         } else {
             Psl::WhenSmall
-        };
-        or_fail(export::all(
-            directory,
-            &compiled.parts,
-            &compiled.snapshot,
-            wanted,
-        ))?;
-        or_fail(export::multicast_tables(
-            directory,
-            &compiled.parts.topology,
-            &multicast.tables,
-        ))?;
+        },
+        if verb.xz { Packing::Xz } else { Packing::Plain },
+    );
+    let estimate = export.estimate();
+    if let Some(why) = room::lacks(directory, &estimate).filter(|_| !verb.force) {
+        let failure = Failure::Refused(why);
+        if verb.json {
+            let mut answer = json!({"estimate": room::in_json(&estimate)});
+            failure.put_into(&mut answer);
+            json::print(&answer)?;
+        }
+        return Err(failure);
     }
-    report(verb, &compiled, &multicast)?;
-    judge(verb, &compiled, &multicast)
+    or_fail(export.write(directory))?;
+    Ok(estimate)
 }
 
 /// What a refused fabric leaves behind: the placement where there is one, and the reasons.
@@ -78,13 +144,17 @@ fn refuse(verb: &Route, refused: &pipeline::Refused) -> Outcome {
     if let (Some(directory), Some(torus)) = (&verb.out, torus) {
         or_fail(export::placement(directory, &refused.topology, torus))?;
     }
-    for warning in &refused.refusal.warnings {
-        eprintln!("warning: {warning}");
-    }
+    let warnings = refused.refusal.warnings.iter();
+    warn(&warnings.map(ToString::to_string).collect::<Vec<_>>());
     Err(Failure::Refused(refused.to_string()))
 }
 
-fn report(verb: &Route, compiled: &Compiled, multicast: &Multicast) -> Outcome {
+fn report(
+    verb: &Route,
+    compiled: &Compiled,
+    multicast: &Multicast,
+    estimate: Option<&Estimate>,
+) -> Outcome {
     let timings = &compiled.timings;
     let ms = |time: std::time::Duration| time.as_secs_f64() * 1e3;
     let info = compiled.snapshot.info();
@@ -107,35 +177,36 @@ fn report(verb: &Route, compiled: &Compiled, multicast: &Multicast) -> Outcome {
             "management_cycle": compiled.proof.management_loop.is_some(),
             "mlids": multicast.mlids(),
             "multicast_cycle": has_multicast_cycle(compiled, multicast),
+            "estimate": estimate.map(room::in_json),
             "out": verb.out.as_deref().map(Path::display).map(|path| path.to_string()),
         }));
     }
-    println!("engine           {engine}");
-    println!("switches         {}", info.switches);
-    println!("hosts            {}", info.hosts);
-    println!("route_ms         {:.2}", ms(timings.route));
-    println!("sl2vl_ms         {:.2}", sl2vl_ms(&compiled.parts));
-    println!("check_ms         {check_ms:.2}");
-    println!("peak_mb          {peak:.1}");
-    println!("pairs_lost       {lost}");
+    outln!("engine           {engine}");
+    outln!("switches         {}", info.switches);
+    outln!("hosts            {}", info.hosts);
+    outln!("route_ms         {:.2}", ms(timings.route));
+    outln!("sl2vl_ms         {:.2}", sl2vl_ms(&compiled.parts));
+    outln!("check_ms         {check_ms:.2}");
+    outln!("peak_mb          {peak:.1}");
+    outln!("pairs_lost       {lost}");
     for (from, to) in compare::lost(compiled).iter().take(20) {
-        println!("                 {from} to {to}");
+        outln!("                 {from} to {to}");
     }
-    println!(
+    outln!(
         "credit_loop      {}",
         yes_or_none(compiled.proof.credit_loop.is_some())
     );
-    println!(
+    outln!(
         "management_cycle {}",
         yes_or_none(compiled.proof.management_loop.is_some())
     );
-    println!("mlids            {}", multicast.mlids());
-    println!(
+    outln!("mlids            {}", multicast.mlids());
+    outln!(
         "multicast_cycle  {}",
         yes_or_none(has_multicast_cycle(compiled, multicast))
     );
     if let Some(directory) = &verb.out {
-        println!("written to       {}", directory.display());
+        outln!("written to       {}", directory.display());
     }
     Ok(())
 }
@@ -163,7 +234,7 @@ fn judge(verb: &Route, compiled: &Compiled, multicast: &Multicast) -> Outcome {
         if verb.strict {
             return Err(failure(error));
         }
-        eprintln!("warning: {error}");
+        errln!("warning: {error}");
     }
     if !verb.strict {
         return Ok(());

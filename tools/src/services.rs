@@ -136,5 +136,5 @@ fn print(row: &Value) {
         none if none.is_empty() => none,
         aliases => format!(" (also {aliases})"),
     };
-    println!("{:<18}{ids:<40}  {}{aliases}", text("name"), text("title"));
+    outln!("{:<18}{ids:<40}  {}{aliases}", text("name"), text("title"));
 }

@@ -3,7 +3,7 @@
 mod remarks;
 mod text;
 
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 
 use clap::{Args, ValueEnum};
 use serde::Serialize;
@@ -15,6 +15,7 @@ use sm_control::qos_setup::{
 
 use crate::failure::{Failure, Outcome};
 use crate::inputs::{FabricArgs, failure, warn};
+use crate::output;
 
 /// Shows the SL2VL and VL arbitration tables that ports are to have once the subnet has settled:
 /// those of the qos_* options of opensm.conf, and over them those of the scopes in the policy's
@@ -78,17 +79,10 @@ pub(crate) fn run(verb: &Setup) -> Outcome {
     }
     warn(&warnings(&parts));
     remarks::tell(&remarks);
-    let mut out = BufWriter::new(io::stdout().lock());
-    let written = if verb.json {
-        lines(&mut out, &parts, scopes.as_ref())
-    } else {
-        text::write(&mut out, &parts, scopes.as_ref())
-    };
-    match written.and_then(|()| out.flush()) {
-        // Whoever reads it has seen enough.
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
-        other => other.map_err(Failure::failed)?,
-    }
+    output::stream(|out| match verb.json {
+        true => lines(out, &parts, scopes.as_ref()),
+        false => text::write(out, &parts, scopes.as_ref()),
+    })?;
     remarks::verdict(&remarks)
 }
 

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use clap::Subcommand;
 use sa_snapshot::SnapshotInfo;
 use serde::Serialize;
-use sm_control::store;
+use sm_control::{store, words};
 
 use crate::failure::Outcome;
-use crate::inputs::or_fail;
+use crate::inputs::{open_snapshot, or_fail};
 use crate::json;
 
 #[derive(Debug, Subcommand)]
@@ -70,7 +70,7 @@ struct Line<'a> {
 pub(crate) fn run(verb: &Snapshot) -> Outcome {
     match verb {
         Snapshot::Info(files) => each(files, print_info),
-        Snapshot::Verify(files) => each(files, |path, _| println!("{path}: whole")),
+        Snapshot::Verify(files) => each(files, |path, _| outln!("{path}: whole")),
         Snapshot::Export(verb) => export(verb),
     }
 }
@@ -86,14 +86,17 @@ fn export(verb: &Export) -> Outcome {
             "bytes": public.as_bytes().len(),
         }));
     }
-    println!("{out}: without the SA's key, digest xxh3:{digest:016x}");
+    outln!("{out}: without the SA's key, digest xxh3:{digest:016x}");
     Ok(())
 }
 
 /// Opening a snapshot verifies it, so both verbs do.
 fn each(files: &Files, print: impl Fn(&str, &SnapshotInfo)) -> Outcome {
     for file in &files.files {
-        let info = or_fail(store::open(file))?.info();
+        let opened = open_snapshot(file);
+        let info = opened
+            .map_err(|failure| json::line_failed(files.json, failure))?
+            .info();
         let path = file.display().to_string();
         if files.json {
             json::print(&line(path, &info))?;
@@ -128,27 +131,28 @@ fn line(file: String, info: &SnapshotInfo) -> Line<'_> {
 }
 
 fn print_info(path: &str, info: &SnapshotInfo) {
-    println!("{path}");
-    println!("  digest        xxh3:{:016x}", info.digest);
-    println!("  epoch         {}", info.epoch);
-    println!(
-        "  fabric        {} switches, {} hosts",
-        info.switches, info.hosts
+    outln!("{path}");
+    outln!("  digest        xxh3:{:016x}", info.digest);
+    outln!("  epoch         {}", info.epoch);
+    outln!(
+        "  fabric        {}, {}",
+        words::count(info.switches, "switch", "switches"),
+        words::count(info.hosts, "host", "hosts")
     );
-    println!("  QoS           {}", if info.qos { "on" } else { "off" });
-    println!("  SA key        {}", key(info));
+    outln!("  QoS           {}", if info.qos { "on" } else { "off" });
+    outln!("  SA key        {}", key(info));
     match info.rules {
-        Some(rules) => println!("  policy        {rules} rules"),
-        None => println!("  policy        none"),
+        Some(rules) => outln!("  policy        {}", words::count(rules, "rule", "rules")),
+        None => outln!("  policy        none"),
     }
-    println!("  path classes  {} ({})", info.path_classes, info.encoding);
-    println!("  size          {} bytes", info.bytes);
+    outln!("  path classes  {} ({})", info.path_classes, info.encoding);
+    outln!("  size          {} bytes", info.bytes);
     for (name, bytes) in info.sections.iter().filter(|(_, bytes)| *bytes > 0) {
-        println!("    {name:<18}{bytes:>12}");
+        outln!("    {name:<18}{bytes:>12}");
     }
-    println!("  made from");
+    outln!("  made from");
     for line in info.provenance.lines() {
-        println!("    {line}");
+        outln!("    {line}");
     }
 }
 

@@ -150,8 +150,8 @@ impl Folder {
         )?)
     }
 
-    /// Under a name of its own.
-    fn temporary(&self, readers: Readers) -> io::Result<(OsString, File)> {
+    /// A new file under a name of its own. Whoever takes it gives it its name, or removes it.
+    pub(crate) fn temporary(&self, readers: Readers) -> io::Result<(OsString, File)> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;
         let mode = match readers {
             Readers::Owner => Mode::RUSR | Mode::WUSR,

@@ -54,7 +54,7 @@ pub enum WriteError {
 }
 
 impl WriteError {
-    fn io(what: &'static str, path: &Path, source: impl Into<io::Error>) -> Self {
+    pub(crate) fn io(what: &'static str, path: &Path, source: impl Into<io::Error>) -> Self {
         Self::Io {
             what,
             path: path.to_owned(),

@@ -39,8 +39,13 @@ pub(crate) fn all(good: &Good) -> Vec<Damage> {
         unreadable(good, option, &mut damages);
     }
     for (option, name, content) in wrong_texts(good) {
+        // What holds nothing has no line, and what is another file has none to blame.
+        let place = match content.is_empty() || matches!(name, "net" | "binary") {
+            true => Place::File,
+            false => Place::Line,
+        };
         let path = good.write(&format!("wrong{option}/{name}"), content);
-        damages.push(damage(option, path, 1, Place::Line));
+        damages.push(damage(option, path, 1, place));
     }
     // Fabric files are told by their content, so that not even a line is known.
     for (name, content) in [
@@ -202,7 +207,7 @@ pub(crate) fn snapshots(good: &Good) -> Vec<(String, &'static str)> {
     };
     let put = |name: &str, content: &[u8]| good.write(&format!("snapshots/{name}"), content);
     vec![
-        (good.path("nowhere.snap"), "cannot open"),
+        (good.path("nowhere.snap"), "cannot be read"),
         (put("empty", &[]), "truncated"),
         (put("header", &whole[..20]), "truncated"),
         (put("half", &whole[..whole.len() / 2]), "truncated"),
@@ -216,7 +221,7 @@ pub(crate) fn snapshots(good: &Good) -> Vec<(String, &'static str)> {
             "digest mismatch",
         ),
         (put("digest", &changed(8, whole[8] ^ 1)), "digest mismatch"),
-        (good.path("net"), "not a snapshot"),
+        (good.path("net"), "this looks like a fabric file"),
     ]
 }
 

@@ -11,8 +11,11 @@ fn query(fabric: &Fabric, arguments: &[&str]) -> Result<(Value, Vec<Value>)> {
     let all = [&["query"], arguments, &["--via", "ibsim:H2", "--json"]].concat();
     let output = sapphire(fabric, &all)?;
     let said = String::from_utf8_lossy(&output.stderr);
-    ensure!(output.status.success(), "{arguments:?}: {said}");
     let printed: Value = serde_json::from_slice(&output.stdout)?;
+    let refused = printed["status"] != "0x0000";
+    let code = Some(i32::from(refused));
+    ensure!(output.status.code() == code, "{arguments:?}: {said}");
+    ensure!(printed["error"].is_object() == refused, "{printed}");
     let records = printed["records"].as_array().context("records")?;
     Ok((printed["status"].clone(), records.clone()))
 }

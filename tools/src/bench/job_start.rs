@@ -125,7 +125,7 @@ fn show_run(bed: &Bed, verb: &Bench, job: &Job, measured: &Measured) -> Outcome 
             "machine": machine::facts(),
         }));
     }
-    println!(
+    outln!(
         "\njob-start over the ring, {} nodes with {} processes, by {by}: {} queries; {} runs",
         verb.nodes,
         verb.processes,
@@ -142,7 +142,7 @@ fn show_run(bed: &Bed, verb: &Bench, job: &Job, measured: &Measured) -> Outcome 
     );
     show::line("", &measured.ns_with_waiting, 1.0, "ns with waiting");
     show::pauses_text(measured.pauses);
-    println!(
+    outln!(
         "wrong     {:10}  every reply compared whole with the slow twin's",
         measured.wrong
     );

@@ -8,11 +8,10 @@ use sa_bench::rules::RuleSpec;
 use sa_snapshot::Snapshot;
 use sm_control::generate::{TorusPlan, TorusSpec, plan};
 use sm_control::pipeline::{self, Compiled, Inputs, Stamp};
-use sm_control::store;
 
 use super::Bench;
 use crate::failure::{Failure, Outcome};
-use crate::inputs::{failure, or_fail, warn};
+use crate::inputs::{failure, open_snapshot, or_fail, warn};
 
 /// What is measured.
 pub(super) struct Bed {
@@ -35,7 +34,7 @@ pub(super) fn prepare(verb: &Bench) -> Outcome<Bed> {
         _ => (file(verb, name)?, None),
     };
     let snapshot = match &verb.snapshot {
-        Some(path) => or_fail(store::open(path))?,
+        Some(path) => open_snapshot(path)?,
         None => or_fail(Snapshot::from_bytes(compiled.snapshot.as_bytes()))?,
     };
     Ok(Bed {

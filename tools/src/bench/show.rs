@@ -16,8 +16,8 @@ pub(super) fn bed(bed: &Bed, json: bool) {
         return;
     }
     let info = bed.snapshot.info();
-    println!("machine   {}", machine::in_words());
-    println!(
+    outln!("machine   {}", machine::in_words());
+    outln!(
         "fabric    {}, {} switches, {} hosts, {} rules; {} bytes, built in {:.1} ms",
         bed.name,
         info.switches,
@@ -138,7 +138,7 @@ pub(super) fn pauses(pauses: PauseFloor) -> Value {
 }
 
 fn text(pool: &Pool, settings: &Settings, measured: &Measured, wrong: u64) {
-    println!(
+    outln!(
         "\n{} in {}, {} different requests, batches of {}, {} times {} s",
         settings.workload.name(),
         settings.layer.name(),
@@ -161,19 +161,19 @@ fn text(pool: &Pool, settings: &Settings, measured: &Measured, wrong: u64) {
         false => line("rate", &measured.mqps, 1.0, "M queries/s by wall time"),
     }
     if let Some(instructions) = measured.instructions {
-        println!("counted   {instructions:10.1}  instructions for a query, by callgrind");
+        outln!("counted   {instructions:10.1}  instructions for a query, by callgrind");
     }
     for tail in &measured.tails {
         tail_text(tail);
     }
     match measured.floor {
         Floor::Touch(ns) => {
-            println!("floor     {ns:10.2}  ns to touch a request and write a record")
+            outln!("floor     {ns:10.2}  ns to touch a request and write a record")
         }
-        Floor::Echo(mqps) => println!("floor     {mqps:10.2}  M requests/s sent back untouched"),
+        Floor::Echo(mqps) => outln!("floor     {mqps:10.2}  M requests/s sent back untouched"),
     }
     pauses_text(measured.pauses);
-    println!("wrong     {wrong:10}  every reply compared whole with the slow twin's");
+    outln!("wrong     {wrong:10}  every reply compared whole with the slow twin's");
 }
 
 fn tail_text(tail: &Tail) {
@@ -183,7 +183,7 @@ fn tail_text(tail: &Tail) {
     };
     let figures = QUANTILES.iter().zip(&tail.quantiles);
     let figures = figures.map(|((_, name, _), it)| format!("{name} {:.2}, ", it.median() * 1e-3));
-    println!(
+    outln!(
         "{name:<10}{}max {:.2} us {of}, {} samples",
         figures.collect::<String>(),
         tail.longest.most() * 1e-3,
@@ -193,7 +193,7 @@ fn tail_text(tail: &Tail) {
 
 /// Beside the tails.
 pub(super) fn pauses_text(pauses: PauseFloor) {
-    println!(
+    outln!(
         "pauses    {:10.1}  us the longest of {} above 20 us of a thread that only reads the clock, \
          {:.2} % of its time; tails below that are the machine's",
         pauses.longest.as_secs_f64() * 1e6,
@@ -205,7 +205,7 @@ pub(super) fn pauses_text(pauses: PauseFloor) {
 pub(super) fn line(name: &str, figures: &Figures, scale: f64, unit: &str) {
     let [median, least, most] =
         [figures.median(), figures.least(), figures.most()].map(|figure| figure * scale);
-    println!("{name:<10}{median:10.2}  {unit} (least {least:.2}, most {most:.2})");
+    outln!("{name:<10}{median:10.2}  {unit} (least {least:.2}, most {most:.2})");
 }
 
 fn build_ms(bed: &Bed) -> f64 {

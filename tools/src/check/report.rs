@@ -5,6 +5,7 @@ use routing::{EndPortIx, SwitchIx};
 use serde_json::{Value, json};
 use sm_control::dump::multicast::mlid_name;
 use sm_control::pipeline::Parts;
+use sm_control::words;
 
 use super::multicast::{ClosedBy, Fault, Multicast, Recorded};
 use super::{Check, Findings};
@@ -22,71 +23,72 @@ pub(super) fn print(verb: &Check, findings: &Findings) -> Outcome {
         return json::print(&as_json(findings));
     }
     let parts = &findings.parts;
-    println!(
-        "{} switches, path SLs from {}",
-        parts.topology.switches.len(),
+    outln!(
+        "{}, path SLs from {}",
+        words::count(parts.topology.switches.len(), "switch", "switches"),
         findings.sls.name()
     );
     match &findings.loops.hosts {
-        None => println!("unicast    no credit loop"),
-        Some(found) => println!(
+        None => outln!("unicast    no credit loop"),
+        Some(found) => outln!(
             "unicast    credit loop, each may wait for the next:\n{}",
             words(parts, found)
         ),
     }
     if let Some(found) = &findings.loops.management {
-        println!(
+        outln!(
             "management packets from port 0 of a switch to port 0 of another, which no host takes \
              part in, could close a credit loop, each may wait for the next:\n{}",
             words(parts, found)
         );
     }
     match &findings.multicast {
-        None => println!("multicast  no opensm.mcfdbs, not checked"),
+        None => outln!("multicast  no opensm.mcfdbs, not checked"),
         Some((recorded, multicast)) => print_multicast(parts, recorded, multicast),
     }
     match &findings.everywhere {
         None => {}
-        Some(None) => println!("everywhere no credit loop with groups of everybody"),
-        Some(Some(found)) => println!(
+        Some(None) => outln!("everywhere no credit loop with groups of everybody"),
+        Some(Some(found)) => outln!(
             "everywhere unicast and groups of everybody close a credit loop, each may wait for \
              the next:\n{}",
             words(parts, found)
         ),
     }
     let reached = &findings.reached;
-    println!(
+    outln!(
         "reached    {} of {} pairs of ports",
         reached.pairs - reached.lost,
         reached.pairs
     );
     for pair in reached.listed.iter().take(SHOWN) {
         let from = end_name(parts, pair.source);
-        println!("lost       {from} to LID {}", pair.lid);
+        outln!("lost       {from} to LID {}", pair.lid);
     }
     Ok(())
 }
 
 fn print_multicast(parts: &Parts, recorded: &Recorded, multicast: &Multicast) {
     let count = recorded.tables.len();
+    let mlids = words::count(count, "MLID", "MLIDs");
     match &multicast.credit_loop {
-        None if count == 0 => println!(
-            "multicast  no MLID in the tables; --members everywhere checks the worst groups"
-        ),
-        None => println!("multicast  {count} MLIDs, no credit loop together with unicast"),
+        None if count == 0 => {
+            outln!("multicast  no MLID in the tables; --members everywhere checks the worst groups")
+        }
+        None => outln!("multicast  {mlids}, no credit loop together with unicast"),
         Some((_, ClosedBy::Unicast)) => {
-            println!("multicast  {count} MLIDs; unicast alone closes the credit loop");
+            outln!("multicast  {mlids}; unicast alone closes the credit loop");
         }
         Some((found, by)) => {
             let by = match by {
                 ClosedBy::Multicast => "multicast alone closes a credit loop",
                 _ => "unicast and multicast together close a credit loop, neither alone does",
             };
-            println!(
-                "multicast  {count} MLIDs; {by}, each may wait for the next:\n{}",
+            outln!(
+                "multicast  {mlids}; {by}, each may wait for the next:\n{}",
                 words(parts, found)
             );
-            println!(
+            outln!(
                 "groups     passing there: {}",
                 passing(multicast).join(", ")
             );
@@ -95,7 +97,7 @@ fn print_multicast(parts: &Parts, recorded: &Recorded, multicast: &Multicast) {
     for fault in &multicast.faults {
         print_fault(parts, fault);
     }
-    println!(
+    outln!(
         "members    {} of {} pairs of group members are connected",
         multicast.pairs - multicast.unreached,
         multicast.pairs
@@ -105,14 +107,14 @@ fn print_multicast(parts: &Parts, recorded: &Recorded, multicast: &Multicast) {
 fn print_fault(parts: &Parts, fault: &Fault) {
     let mlid = mlid_name(fault.mlid);
     if !fault.circle.is_empty() {
-        println!("no tree    {mlid}: a packet comes back and runs round without end:");
+        outln!("no tree    {mlid}: a packet comes back and runs round without end:");
         circle(parts, fault)
             .iter()
-            .for_each(|step| println!("{step}"));
+            .for_each(|step| outln!("{step}"));
     }
     for switch in fault.twice.iter().take(SHOWN) {
         let name = switch_name(parts, *switch);
-        println!("no tree    {mlid}: {name} gets a packet by two ways");
+        outln!("no tree    {mlid}: {name} gets a packet by two ways");
     }
     if fault.unreached > 0 {
         let name = |(from, to): &(EndPortIx, EndPortIx)| {
@@ -120,7 +122,8 @@ fn print_fault(parts: &Parts, fault: &Fault) {
         };
         let some: Vec<_> = fault.listed.iter().take(EXAMPLES).map(name).collect();
         let (count, some) = (fault.unreached, some.join(", "));
-        println!("unreached  {mlid}: {count} pairs of members, such as {some}");
+        let pairs = words::count(count, "pair of members", "pairs of members");
+        outln!("unreached  {mlid}: {pairs}, such as {some}");
     }
 }
 

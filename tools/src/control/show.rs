@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use serde_json::{Map, Value};
+use sm_control::words;
 
 /// Name and value a line, then a line per port.
 pub(super) fn status(answer: &Value) -> String {
@@ -12,7 +13,8 @@ pub(super) fn status(answer: &Value) -> String {
     };
     let word = |name: &str| text_of(answer.get(name));
     let ready = match answer.get("not_ready").and_then(Value::as_str) {
-        Some(why) => format!("no: {why}"),
+        // All of it is in the last failure.
+        Some(why) => format!("no: {}", why.lines().next().unwrap_or_default()),
         None => "yes".to_owned(),
     };
     line(
@@ -129,7 +131,10 @@ fn of_local(local: &Value) -> String {
         true => "none".to_owned(),
         false => refused.join(", "),
     };
-    let mut said = format!("{} paths answered; refused: {refused}", word("resolved"));
+    let mut said = format!(
+        "{} answered; refused: {refused}",
+        words::count(word("resolved"), "path", "paths")
+    );
     if number(local, "kept").is_some_and(|kept| kept > 0) {
         let _ = write!(said, "; {} kept", word("kept"));
     }
@@ -145,7 +150,7 @@ fn of_local(local: &Value) -> String {
 fn of_snapshot(snapshot: &Value) -> [(&'static str, String); 3] {
     let word = |name: &str| text_of(snapshot.get(name));
     let policy = match number(snapshot, "rules") {
-        Some(rules) => format!("{rules} policy rules"),
+        Some(rules) => words::count(rules, "policy rule", "policy rules"),
         None => "no policy".to_owned(),
     };
     let age = age(snapshot.get("age_s"));
@@ -154,9 +159,9 @@ fn of_snapshot(snapshot: &Value) -> [(&'static str, String); 3] {
         (
             "fabric",
             format!(
-                "{} switches, {} hosts, engine {}, {policy}",
-                word("switches"),
-                word("hosts"),
+                "{}, {}, engine {}, {policy}",
+                words::count(word("switches"), "switch", "switches"),
+                words::count(word("hosts"), "host", "hosts"),
                 word("engine")
             ),
         ),

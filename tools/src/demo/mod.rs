@@ -39,7 +39,7 @@ pub(crate) fn run(verb: &Demo) -> Outcome {
     }
     let prepared = prepare::prepare(verb.radix)?;
     let results = load::run(&prepared, verb.seconds)?;
-    println!("\none pair explained");
+    outln!("\none pair explained");
     explain::print(&explain::account(&prepared.before, &pair(&prepared), None)?);
     show::totals(&results);
     if verb.json {

@@ -47,7 +47,7 @@ impl Pools {
             ],
             changes: pool(&mixed, &states),
         };
-        println!(
+        outln!(
             "expected    {} replies by the slow twins in {:.1} s",
             (3 + states.len()) * REQUESTS,
             start.elapsed().as_secs_f64()

@@ -39,7 +39,7 @@ pub(super) fn prepare(radix: u8) -> Outcome<Prepared> {
     let directory = or_fail(tempfile::tempdir())?;
     let plan = or_fail(plan(&TorusSpec::new([radix; 3], 2)))?;
     let (switches, hosts) = (plan.switches.len(), plan.hosts.len());
-    println!(
+    outln!(
         "fabric      {radix} x {radix} x {radix} torus, {switches} switches, {hosts} hosts, {} links",
         plan.links.len()
     );
@@ -86,16 +86,16 @@ fn compile(inputs: &Inputs, policy: &str) -> Outcome<Compiled> {
 fn tell(compiled: &Compiled) {
     let (timings, proof) = (&compiled.timings, &compiled.proof);
     let ms = |time: std::time::Duration| time.as_secs_f64() * 1e3;
-    println!("read        {:.1} ms", ms(timings.read));
-    println!("routed      {:.1} ms, torus-2QoS", ms(timings.route));
-    println!(
+    outln!("read        {:.1} ms", ms(timings.read));
+    outln!("routed      {:.1} ms, torus-2QoS", ms(timings.route));
+    outln!(
         "proved      {:.1} ms, no credit loop, {} of {} pairs of ports reachable",
         ms(timings.check),
         proof.reachability.pairs - proof.reachability.lost,
         proof.reachability.pairs
     );
     let info = compiled.snapshot.info();
-    println!(
+    outln!(
         "compiled    {:.1} ms, {} policy rules, {} path classes ({}), {} bytes",
         ms(timings.build),
         info.rules.unwrap_or(0),
@@ -113,7 +113,7 @@ fn through_a_file(directory: &Path, compiled: &Compiled) -> Outcome<Snapshot> {
     let written = start.elapsed();
     let start = Instant::now();
     let mapped = or_fail(store::open(&path))?;
-    println!(
+    outln!(
         "stored      written and synced in {:.1} ms, mapped and verified in {:.1} ms",
         written.as_secs_f64() * 1e3,
         start.elapsed().as_secs_f64() * 1e3

@@ -1,6 +1,5 @@
 //! What a person watching sees.
 
-use std::io::{IsTerminal, Write};
 use std::time::Duration;
 
 use sa_bench::Seen;
@@ -9,25 +8,25 @@ use super::changes::{Changes, Failed};
 use super::load::{Results, Workload};
 use sm_control::words::first_few;
 
+use crate::output;
+
 /// A line that overwrites itself while a workload runs; nothing when nobody watches.
 #[expect(clippy::cast_precision_loss, reason = "for people")]
 pub(super) fn progress(name: &str, elapsed: Duration, answered: u64) {
-    let mut out = std::io::stdout().lock();
-    if !out.is_terminal() {
+    if !output::is_terminal() {
         return;
     }
     let seconds = elapsed.as_secs_f64();
     let rate = answered as f64 / seconds.max(1e-9) / 1e6;
-    // A closed terminal is no reason to stop.
-    let _ = write!(out, "\r{name:<12}{seconds:4.1} s, {rate:6.2} M queries/s")
-        .and_then(|()| out.flush());
+    out!("\r{name:<12}{seconds:4.1} s, {rate:6.2} M queries/s");
+    output::show();
 }
 
 /// The result of a workload.
 pub(super) fn workload(load: &Workload) {
     clear();
     let us = |quantile: f64| load.open.latency.value_at_quantile(quantile) as f64 / 1e3;
-    println!(
+    outln!(
         "{:<12}{:6.2} M queries/s, {:.0} ns of worker CPU each ({:.0} with waiting); at half that \
          rate p50 {:.2} us, p99 {:.1} us, p99.9 {:.1} us; {} lost, {} wrong",
         load.name,
@@ -45,11 +44,11 @@ pub(super) fn workload(load: &Workload) {
 /// What happened while everything changed.
 pub(super) fn changes(changes: &Changes) {
     clear();
-    println!(
+    outln!(
         "changes     {:.2} M queries/s, by GIDs and by LIDs, while all of this happens:",
         changes.closed.mqps()
     );
-    println!(
+    outln!(
         "policy      changed, in use after {:.1} us; {}",
         changes.policy_swap.as_secs_f64() * 1e6,
         counted(changes.policy_seen)
@@ -60,7 +59,7 @@ pub(super) fn changes(changes: &Changes) {
 fn failure(failed: &Failed) {
     let (difference, timings) = (&failed.difference, &failed.timings);
     let ms = |time: Duration| time.as_secs_f64() * 1e3;
-    println!(
+    outln!(
         "failed      {}: re-routed in {:.1} ms, proved in {:.1} ms, compiled in {:.1} ms, in use \
          after {:.1} us",
         failed.what,
@@ -79,7 +78,7 @@ fn failure(failed: &Failed) {
             failed.pairs_left
         ),
     };
-    println!(
+    outln!(
         "            {pairs} {} lost their path, {} changed SL; {}",
         difference.pairs_lost,
         difference.sl_changes,
@@ -96,18 +95,20 @@ fn counted(seen: Seen) -> String {
 
 /// Makes way for a line that stays.
 fn clear() {
-    if std::io::stdout().is_terminal() {
-        print!("\r\x1b[K");
+    if output::is_terminal() {
+        out!("\r\x1b[K");
     }
 }
 
 /// Everything together, and how far latencies can be trusted on this machine.
 pub(super) fn totals(results: &Results) {
-    println!(
+    outln!(
         "\n{} queries, {} lost, {} wrong (every reply compared whole with the slow twins)",
-        results.queries, results.lost, results.wrong
+        results.queries,
+        results.lost,
+        results.wrong
     );
-    println!(
+    outln!(
         "this machine paused a spinning thread {} times in 0.3 s, up to {:.0} us: tails below that \
          are not the server's",
         results.floor.gaps,

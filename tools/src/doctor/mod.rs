@@ -17,6 +17,7 @@ mod tests;
 use std::path::PathBuf;
 
 use clap::Args;
+use sm_control::words;
 
 use crate::failure::{Failure, Outcome};
 use crate::json;
@@ -42,13 +43,17 @@ pub(crate) fn run(verb: &Doctor) -> Outcome {
     for finding in &findings {
         match verb.json {
             true => json::print(finding)?,
-            false => println!("{finding}"),
+            false => outln!("{finding}"),
         }
     }
     let count = |verdict| findings.iter().filter(|it| it.verdict == verdict).count();
     let (problems, warnings) = (count(Verdict::Problem), count(Verdict::Warning));
     if !verb.json {
-        println!("{problems} problems, {warnings} warnings");
+        outln!(
+            "{}, {}",
+            words::count(problems, "problem", "problems"),
+            words::count(warnings, "warning", "warnings")
+        );
     }
     match problems {
         0 => Ok(()),

@@ -15,8 +15,6 @@ pub(crate) mod xml;
 #[cfg(test)]
 mod tests;
 
-use std::io;
-use std::io::Write;
 use std::path::PathBuf;
 
 use clap::{ArgAction, Args};
@@ -57,11 +55,31 @@ pub(crate) fn run(verb: &Draw) -> Outcome {
             "--text and -o - both write to standard output; leave one out".to_owned(),
         ));
     }
+    check_is_svg(verb)?;
     let drawing = draw(verb)?;
     emit(verb, &drawing.scene)?;
     drawing.problem.map_or(Ok(()), |why| {
         Err(Failure::Refused(why.trim_end().to_owned()))
     })
+}
+
+/// Pictures of other formats have names that promise them.
+fn check_is_svg(verb: &Draw) -> Outcome {
+    const OTHERS: [&str; 11] = [
+        "png", "jpg", "jpeg", "gif", "pdf", "ps", "eps", "webp", "bmp", "tif", "tiff",
+    ];
+    let extension = verb.output.as_deref().and_then(std::path::Path::extension);
+    let extension = extension.unwrap_or_default().to_string_lossy();
+    match OTHERS
+        .iter()
+        .any(|other| extension.eq_ignore_ascii_case(other))
+    {
+        false => Ok(()),
+        true => Err(Failure::Usage(format!(
+            "-o: only SVG is written, not {extension}; give a name that ends in .svg, and convert \
+             that, as with rsvg-convert"
+        ))),
+    }
 }
 
 /// A picture, and what is wrong with the fabric in it.
@@ -203,20 +221,17 @@ fn is_standard_output(verb: &Draw) -> bool {
 
 fn emit(verb: &Draw, scene: &Scene) -> Outcome {
     if verb.text {
-        or_fail(print(&text::render(scene)))?;
+        out!("{}", text::render(scene));
     }
     match &verb.output {
-        Some(_) if is_standard_output(verb) => or_fail(print(&svg::render(scene))),
+        Some(_) if is_standard_output(verb) => {
+            out!("{}", svg::render(scene));
+            Ok(())
+        }
         Some(path) => {
             let picture = svg::render(scene);
             or_fail(outlet::write(path, Readers::All, picture.as_bytes()))
         }
         None => Ok(()),
     }
-}
-
-fn print(text: &str) -> io::Result<()> {
-    let mut out = io::stdout().lock();
-    out.write_all(text.as_bytes())?;
-    out.flush()
 }

@@ -15,7 +15,7 @@ fn print_account(explanation: &Value) {
             .as_str()
             .map(|at| format!(", at {at}"))
             .unwrap_or_default();
-        println!(
+        outln!(
             "{role:<12}{} LID {}, port GUID {}{torus}",
             text(&end["name"]),
             end["lid"],
@@ -29,11 +29,11 @@ fn print_account(explanation: &Value) {
     let record = &explanation["record"];
     if record.is_null() {
         let status = text(&explanation["status"]);
-        println!("answer      status {status}, no record");
+        outln!("answer      status {status}, no record");
         print_obstacle(&explanation["no_record"], &explanation["policy"]);
         return;
     }
-    println!(
+    outln!(
         "answer      LID {}, SL {}, P_Key {}, MTU {}, {}, packet life {}, {}{}",
         record["dlid"],
         record["sl"],
@@ -64,7 +64,7 @@ fn flow_label(record: &Value) -> String {
 fn print_service(service: &Value) {
     if !service.is_null() {
         let (id, what) = (text(&service["service_id"]), text(&service["what"]));
-        println!("service     {id}: {what}");
+        outln!("service     {id}: {what}");
     }
 }
 
@@ -75,18 +75,18 @@ fn print_job(job: &Value) {
     }
     let (name, sl) = (text(&job["service"]), &job["sl"]);
     if let Some(warning) = job["warning"].as_str() {
-        println!("WARNING     {warning}");
-        println!("job         {name}: SL {sl} holds for this pair alone");
+        outln!("WARNING     {warning}");
+        outln!("job         {name}: SL {sl} holds for this pair alone");
     } else if let Some(line) = job["reserved_line"].as_u64() {
-        println!("job         {name}: SL {sl}, which line {line} of the policy reserves for it");
+        outln!("job         {name}: SL {sl}, which line {line} of the policy reserves for it");
     } else {
-        println!("job         {name}: SL {sl} for this pair; another pair may have another");
+        outln!("job         {name}: SL {sl} for this pair; another pair may have another");
     }
 }
 
 fn print_policy(policy: &Value) {
     if policy.is_null() {
-        println!("policy      none");
+        outln!("policy      none");
         return;
     }
     for (role, key) in [
@@ -95,14 +95,14 @@ fn print_policy(policy: &Value) {
     ] {
         let groups: Vec<&str> = list(&policy[key]).map(text).collect();
         match groups.is_empty() {
-            true => println!("groups      {role} in none"),
-            false => println!("groups      {role} in {}", groups.join(", ")),
+            true => outln!("groups      {role} in none"),
+            false => outln!("groups      {role} in {}", groups.join(", ")),
         }
     }
     let file = policy["file"].as_str().unwrap_or("line");
     for rule in list(&policy["earlier_rules"]) {
         let (line, why) = (&rule["line"], text(&rule["why"]));
-        println!(
+        outln!(
             "rule        {file}:{line}: no, {why}{}",
             purpose(&rule["use"])
         );
@@ -111,13 +111,13 @@ fn print_policy(policy: &Value) {
     match policy["rule_line"].as_u64() {
         Some(line) => {
             let purpose = purpose(&policy["rule_use"]);
-            println!("rule        {file}:{line}: yes, level {level} with {gives}{purpose}");
+            outln!("rule        {file}:{line}: yes, level {level} with {gives}{purpose}");
         }
-        None => println!("rule        none: default level {level} with {gives}"),
+        None => outln!("rule        none: default level {level} with {gives}"),
     }
     for rule in list(&policy["later_rules"]) {
         let (line, level) = (&rule["line"], text(&rule["level"]));
-        println!("rule        {file}:{line}: would hold too, level {level}, but comes later");
+        outln!("rule        {file}:{line}: would hold too, level {level}, but comes later");
     }
 }
 
@@ -133,10 +133,10 @@ fn print_obstacle(obstacle: &Value, policy: &Value) {
         return;
     }
     let (step, found) = (text(&obstacle["step"]), text(&obstacle["found"]));
-    println!("because     {step}: {found}");
-    println!("instead     {}", text(&obstacle["remedy"]));
+    outln!("because     {step}: {found}");
+    outln!("instead     {}", text(&obstacle["remedy"]));
     if list(&policy["later_rules"]).next().is_some() {
-        println!(
+        outln!(
             "            the first rule that holds is final, even where its level is impossible"
         );
     }
@@ -145,10 +145,10 @@ fn print_obstacle(obstacle: &Value, policy: &Value) {
 fn print_engine(engine: &Value) {
     let name = text(&engine["name"]);
     if engine["sl"].is_null() {
-        println!("engine      {name}");
+        outln!("engine      {name}");
         return;
     }
-    println!(
+    outln!(
         "engine      {name}, SL {}: bit 3 ({}) from the level or partition, bits 0-2 ({}) from the datelines between {} and {}",
         engine["sl"],
         engine["kept_bit"],
@@ -160,11 +160,11 @@ fn print_engine(engine: &Value) {
 
 fn print_hops(hops: &Value) {
     if let Some(why) = hops["no_path"].as_str() {
-        println!("path        none: {why}");
+        outln!("path        none: {why}");
         return;
     }
     for (number, hop) in (1..).zip(list(hops)) {
-        println!(
+        outln!(
             "hop {number:<8}{} in {} out {}, SL {} on VL {}, MTU {}, {}",
             text(&hop["switch"]),
             hop["in"],

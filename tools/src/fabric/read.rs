@@ -8,6 +8,7 @@ use sm_control::config::{SaSource, SaTransport};
 use sm_control::fabric::options::OpenSmOptions;
 use sm_control::intake::{self, Kind};
 use sm_control::live::{Live, LiveError, PortAsk, Wants, write};
+use sm_control::words;
 
 use crate::failure::{Failure, Outcome};
 use crate::inputs::{or_fail, warn};
@@ -121,14 +122,17 @@ fn report(verb: &Read, live: &Live, written: &[&str]) -> Outcome {
             "files": written,
         }));
     }
-    println!(
-        "{out}: {switches} switches, {ends} CA and router ports, {links} links of {}: {}",
+    outln!(
+        "{out}: {}, {}, {} of {}: {}",
+        words::count(switches, "switch", "switches"),
+        words::count(ends, "CA or router port", "CA and router ports"),
+        words::count(links, "link", "links"),
         live.whom(),
         written.join(", ")
     );
     // Of these formats LMC is the one thing that has an option of its own.
     if live.lmc().get() > 0 {
-        println!("give --lmc {} with these files", live.lmc().get());
+        outln!("give --lmc {} with these files", live.lmc().get());
     }
     Ok(())
 }

@@ -91,7 +91,7 @@ pub(super) fn from_sa(client: &mut Client, prefix: u64, patience: Patience) -> O
         .chunks_exact(stride.max(1));
     // OpenSM on the simulator sends no more than the first MAD of a table.
     if records.remainder().iter().any(|byte| *byte != 0) {
-        eprintln!(
+        errln!(
             "warning: the SA's list of NodeRecords is cut off in the middle of a record; give all \
              hosts with --lids"
         );

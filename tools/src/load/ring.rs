@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use sa_bench::live::{LiveReport, Pace};
+use sa_bench::live::{CATCH_UP, LiveReport, Pace};
 use sa_client::{Client, state};
 use sa_wire::mad::method;
 use sa_wire::sa::DATA_OFFSET;
@@ -142,6 +142,10 @@ impl RingLoad<'_> {
             if is_over && is_done && self.sent >= self.due(now) {
                 break;
             }
+            // Whoever sends answers one by one cannot make this longer than it was to be.
+            if now > self.duration + CATCH_UP + self.timeout {
+                break;
+            }
             if sent > 0 || taken > 0 {
                 (empty, moved) = (0, now);
                 continue;
@@ -168,6 +172,11 @@ impl RingLoad<'_> {
         for _ in 0..lost {
             self.report.latency.record(self.timeout);
         }
+        if let Pace::Open { rate } = self.pace {
+            let (due, end) = (self.due(self.duration), self.start.elapsed());
+            self.report
+                .count_unsent(self.sent, due, rate, self.duration, end);
+        }
         let report = &mut self.report;
         report.timeouts += lost;
         report.sent = self.sent;
@@ -191,6 +200,7 @@ impl RingLoad<'_> {
                 let under_way = self.client.in_flight() + self.late.len() as u64;
                 self.sent + (window as u64).saturating_sub(under_way)
             }
+            Pace::Open { .. } if now > self.duration + CATCH_UP => self.sent,
             Pace::Open { rate } => (now.min(self.duration).as_secs_f64() * rate) as u64,
         }
     }

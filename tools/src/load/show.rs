@@ -56,6 +56,7 @@ fn value(
         "hosts": hosts,
         "pairs": verb.pairs,
         "sent": report.sent,
+        "unsent": report.unsent,
         "answered": report.answered,
         "timeouts": report.timeouts,
         "late": report.late,
@@ -88,7 +89,7 @@ fn text(verb: &Load, client: &Client, hosts: usize, report: &LiveReport, pauses:
             verb.window
         ),
     };
-    println!(
+    outln!(
         "{} to {} via {}, {} pairs of {hosts} hosts, {} s\n{pace}",
         verb.workload.name(),
         client.whom(),
@@ -96,7 +97,7 @@ fn text(verb: &Load, client: &Client, hosts: usize, report: &LiveReport, pauses:
         verb.pairs,
         verb.seconds
     );
-    println!(
+    outln!(
         "answered  {} of {} sent, {:.0} a second; {} timed out after {} ms, {} came too late",
         report.answered,
         report.sent,
@@ -106,32 +107,39 @@ fn text(verb: &Load, client: &Client, hosts: usize, report: &LiveReport, pauses:
         report.late
     );
     for (status, count) in &report.statuses {
-        println!("status    {status:#06x}: {count}");
+        outln!("status    {status:#06x}: {count}");
     }
     let compared = match verb.expect.is_some() {
         true => "every answer compared whole with the snapshot's",
         false => "no snapshot to compare with: only whose path it is was looked at",
     };
-    println!("wrong     {}, {compared}", report.wrong);
+    outln!("wrong     {}, {compared}", report.wrong);
     let us = |nanoseconds: u64| nanoseconds as f64 / 1e3;
     for (name, _, quantile) in QUANTILES {
-        println!(
+        outln!(
             "{name:<10}{:.1} us",
             us(report.latency.quantile_ns(quantile))
         );
     }
-    println!(
+    outln!(
         "longest   {:.1} us, {} latencies",
         us(report.latency.longest_ns()),
         report.latency.samples()
     );
     if let Some(latest) = report.latest {
-        println!(
+        outln!(
             "sent      at most {:.1} us after its time",
             latest.as_secs_f64() * 1e6
         );
     }
-    println!(
+    if report.unsent > 0 {
+        outln!(
+            "unsent    {} that were due: the SA, or this machine, does not keep up with the rate; \
+             each counts as a latency up to the end",
+            report.unsent
+        );
+    }
+    outln!(
         "pauses    {:.1} us the longest of {} above 20 us of a thread that only reads the clock, \
          {:.2} % of its time; tails below that are the machine's",
         pauses.longest.as_secs_f64() * 1e6,

@@ -109,23 +109,23 @@ impl<'a> Changes<'a> {
 
     /// For people.
     pub(super) fn print(&self) {
-        println!();
-        println!("changes from {}", self.old.name);
+        outln!();
+        outln!("changes from {}", self.old.name);
         if let Some((old, new)) = self.semantics() {
-            println!("meant       otherwise: {old}");
-            println!("            now: {new}");
+            outln!("meant       otherwise: {old}");
+            outln!("            now: {new}");
         }
         for level in &self.levels {
             let was = level.old.as_deref().unwrap_or("(none)");
             let is = level.new.as_deref().unwrap_or("(none)");
-            println!(
+            outln!(
                 "level       {} {}: {was} -> {is}",
                 level.name,
                 level.fate.word()
             );
         }
         for group in &self.groups {
-            println!(
+            outln!(
                 "group       {} {}{}",
                 group.name,
                 group.fate.word(),
@@ -133,10 +133,10 @@ impl<'a> Changes<'a> {
             );
         }
         let (old, new) = (self.old.policy.rules.len(), self.new.policy.rules.len());
-        println!("rules       {old} -> {new}");
+        outln!("rules       {old} -> {new}");
         match &self.answers {
             Some(answers) => self.print_answers(answers),
-            None => println!("pairs       not counted; give --fabric"),
+            None => outln!("pairs       not counted; give --fabric"),
         }
     }
 
@@ -151,19 +151,19 @@ impl<'a> Changes<'a> {
             true => ("", "all there are"),
             false => ("at least ", "of too many"),
         };
-        println!(
+        outln!(
             "pairs       {least}{changed} of {pairs} pairs of ports get another level for some \
              request ({requests} kinds of requests looked at, {extent})"
         );
         for transition in &answers.transitions {
             let (old, new) = (&self.old.policy, &self.new.policy);
-            println!(
+            outln!(
                 "pairs       {least}{}: {} -> {}",
                 transition.pairs,
                 level(old, (transition.old, transition.labels.0)),
                 level(new, (transition.new, transition.labels.1))
             );
-            println!("            {}", self.example(&transition.example));
+            outln!("            {}", self.example(&transition.example));
         }
     }
 

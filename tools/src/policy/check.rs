@@ -7,6 +7,7 @@ use policy::diff::offer;
 use policy::model::Origin;
 use policy::{GroupResolver, Policy, Severity, Span};
 use serde_json::{Value, json};
+use sm_control::words;
 
 use super::changes::Changes;
 use super::file::{self, FileArgs, PolicyFile, Site};
@@ -51,7 +52,8 @@ pub(crate) fn run(verb: &Check) -> Outcome {
     }
     let errors = count(&remarks, Severity::Error);
     if verb.strict && errors > 0 {
-        let words = format!("{}: {errors} errors in single levels or scopes", read.name);
+        let errors = words::count(errors, "error", "errors");
+        let words = format!("{}: {errors} in single levels or scopes", read.name);
         return Err(Failure::Refused(words));
     }
     Ok(())
@@ -84,7 +86,7 @@ impl Found {
             text: self.sentence.clone(),
             remedy: self.remedy.as_deref(),
         };
-        eprint!("{}", render(&read.name, &read.text, &remark));
+        err!("{}", render(&read.name, &read.text, &remark));
     }
 }
 
@@ -184,28 +186,30 @@ fn summary(
 
 fn print(read: &PolicyFile, site: Option<&Site>, remarks: &[Found]) {
     let policy = &read.policy;
-    println!("{}: loads, dialect {}", read.name, policy.dialect);
-    println!("meant       {}", policy.semantics);
+    outln!("{}: loads, dialect {}", read.name, policy.dialect);
+    outln!("meant       {}", policy.semantics);
     for level in &policy.levels {
-        println!("level       {}: {}", level.title(), offer(level));
+        outln!("level       {}: {}", level.title(), offer(level));
     }
-    println!("default     {}", policy.level(policy.default_level).title());
+    outln!("default     {}", policy.level(policy.default_level).title());
     for (name, members, _) in groups(policy, site) {
         match members {
-            Some(1) => println!("group       {name}: 1 port"),
-            Some(members) => println!("group       {name}: {members} ports"),
-            None => println!("group       {name}"),
+            Some(members) => outln!(
+                "group       {name}: {}",
+                words::count(members, "port", "ports")
+            ),
+            None => outln!("group       {name}"),
         }
     }
-    println!("rules       {}", policy.rules.len());
-    println!(
+    outln!("rules       {}", policy.rules.len());
+    outln!(
         "set-up      {} SL2VL scopes, {} VL arbitration scopes",
         policy.setup.sl2vl.len(),
         policy.setup.vlarb.len()
     );
-    println!(
-        "remarks     {} errors, {} warnings; `sapphire policy lint` looks closer",
-        count(remarks, Severity::Error),
-        count(remarks, Severity::Warning)
+    outln!(
+        "remarks     {}, {}; `sapphire policy lint` looks closer",
+        words::count(count(remarks, Severity::Error), "error", "errors"),
+        words::count(count(remarks, Severity::Warning), "warning", "warnings")
     );
 }

@@ -53,23 +53,25 @@ pub(crate) fn run(verb: &Convert) -> Outcome {
         return print_json(verb, &read, &converted);
     }
     match &verb.output {
-        Some(path) => println!(
+        Some(path) => outln!(
             "{}: {} as {}, {}",
             path.display(),
             read.policy.dialect,
             verb.to,
             how_much(&converted)
         ),
-        None => print!("{}", converted.text),
+        None => out!("{}", converted.text),
     }
     Ok(())
 }
 
 fn tell(name: &str, converted: &Converted) {
     for loss in &converted.losses {
-        eprintln!(
+        errln!(
             "{name}:{}:{}: warning: {}",
-            loss.span.line, loss.span.column, loss.words
+            loss.span.line,
+            loss.span.column,
+            loss.words
         );
     }
 }

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use policy::{Dialect, ParseOptions, PortFacts};
+use sm_control::fabric::mistaken::{FileKind, mistaken};
 use sm_control::intake::{self, Kind};
 use sm_control::pipeline::{self, Inputs, Sources};
 
@@ -91,8 +92,11 @@ pub(super) fn read(
 ) -> Outcome<PolicyFile> {
     let name = path.display().to_string();
     let bytes = intake::read_or_pipe(Kind::Policy, path).map_err(Failure::failed)?;
-    let text = policy::decode(&bytes).into_owned();
+    let mut text = policy::decode(&bytes).into_owned();
     drop(bytes);
+    if text.starts_with('\u{feff}') {
+        text.remove(0);
+    }
     let parsed = policy::parse_as(&text, dialect, options).and_then(|policy| match site {
         Some(site) => {
             policy::check(&policy, &site.facts, &site.sources.partitions).map(|()| policy)
@@ -101,6 +105,9 @@ pub(super) fn read(
     });
     match parsed {
         Ok(policy) => Ok(PolicyFile { name, text, policy }),
-        Err(error) => Err(super::source::refused(&name, &text, &error)),
+        Err(error) => Err(match mistaken(path, text.as_bytes(), FileKind::Policy) {
+            Some(words) => Failure::Failed(words),
+            None => super::source::refused(&name, &text, &error),
+        }),
     }
 }

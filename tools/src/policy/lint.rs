@@ -1,6 +1,6 @@
 //! `sapphire policy lint`.
 
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 
 use clap::Args;
 use policy::Span;
@@ -9,11 +9,13 @@ use serde_json::{Value, json};
 use sm_control::lint::TablesInForce;
 use sm_control::pipeline;
 use sm_control::qos_setup::{Ground, ScopeFit, Scopes};
+use sm_control::words;
 
 use super::file::{FileArgs, PolicyFile, Site};
 use super::source::render_with;
 use crate::failure::{Failure, Outcome};
 use crate::inputs::{failure, warn};
+use crate::output;
 
 #[derive(Debug, Args)]
 pub(crate) struct Lint {
@@ -42,11 +44,7 @@ pub(crate) fn run(verb: &Lint) -> Outcome {
     };
     findings.retain(|finding| verb.tells(finding.id));
     let tally = Tally::new(&findings);
-    print(verb, &read, &findings, &tally).or_else(|error| match error.kind() {
-        // Whoever reads it has seen enough.
-        io::ErrorKind::BrokenPipe => Ok(()),
-        _ => Err(Failure::failed(error)),
-    })?;
+    output::stream(|out| print(out, verb, &read, &findings, &tally))?;
     if !has_fabric {
         verb.tell_what_was_left_out();
     }
@@ -73,16 +71,11 @@ impl Lint {
         let ids: Vec<String> = left_out.map(|check| check.id.to_string()).collect();
         match ids.len() {
             0 => {}
-            1 => eprintln!(
-                "without --fabric: 1 check was not made ({})",
+            checks => errln!(
+                "without --fabric: {} not made ({})",
+                words::count(checks, "check was", "checks were"),
                 ids.join(", ")
             ),
-            checks => {
-                eprintln!(
-                    "without --fabric: {checks} checks were not made ({})",
-                    ids.join(", ")
-                );
-            }
         }
     }
 }
@@ -131,18 +124,21 @@ impl Tally {
 }
 
 fn count(number: usize, what: &str) -> String {
-    let ending = if number == 1 { "" } else { "s" };
-    format!("{number} {what}{ending}")
+    words::count(number, what, &format!("{what}s"))
 }
 
-fn print(verb: &Lint, read: &PolicyFile, findings: &[Finding], tally: &Tally) -> io::Result<()> {
-    let mut out = BufWriter::new(io::stdout().lock());
+fn print(
+    out: &mut impl Write,
+    verb: &Lint,
+    read: &PolicyFile,
+    findings: &[Finding],
+    tally: &Tally,
+) -> io::Result<()> {
     if verb.json {
         for finding in findings {
-            serde_json::to_writer(&mut out, &line(&read.name, finding))?;
-            writeln!(out)?;
+            writeln!(out, "{}", line(&read.name, finding))?;
         }
-        return out.flush();
+        return Ok(());
     }
     for finding in findings {
         write!(out, "{}", in_words(read, finding))?;
@@ -156,10 +152,9 @@ fn print(verb: &Lint, read: &PolicyFile, findings: &[Finding], tally: &Tally) ->
     let counts = counts.iter().filter(|(number, _)| *number > 0);
     let counts: Vec<_> = counts.map(|(number, what)| count(*number, what)).collect();
     match counts.is_empty() {
-        true => writeln!(out, "{}: nothing found", read.name)?,
-        false => writeln!(out, "{}: {}", read.name, counts.join(", "))?,
+        true => writeln!(out, "{}: nothing found", read.name),
+        false => writeln!(out, "{}: {}", read.name, counts.join(", ")),
     }
-    out.flush()
 }
 
 fn in_words(read: &PolicyFile, finding: &Finding) -> String {

@@ -128,7 +128,7 @@ impl View<'_> {
     fn print(&self) {
         for (at, partition) in self.partitions() {
             let Partition { name, base, sl, .. } = partition;
-            println!("partition   {name} 0x{base:04x}, SL {}", sl.get());
+            outln!("partition   {name} 0x{base:04x}, SL {}", sl.get());
             let ways = [
                 (Membership::Full, "full"),
                 (Membership::Limited, "limited"),
@@ -137,12 +137,12 @@ impl View<'_> {
             for (how, word) in ways {
                 let members = self.members(at, how);
                 if !members.is_empty() {
-                    println!("  {word:<9} {}: {}", members.len(), first_few(&members));
+                    outln!("  {word:<9} {}: {}", members.len(), first_few(&members));
                 }
             }
         }
         for group in self.held().multicast_groups() {
-            println!(
+            outln!(
                 "group       {}: P_Key 0x{:04x}, MTU {}, {}, SL {}, Q_Key 0x{:08x}, TClass {}, \
                  scope {}, hop limit {}",
                 group.mgid,
@@ -157,7 +157,7 @@ impl View<'_> {
             );
             let unfit = self.unfit(group);
             if !unfit.is_empty() {
-                println!(
+                outln!(
                     "  warning   {} members cannot join, their MTU or rate is less: {}",
                     unfit.len(),
                     first_few(&unfit)

@@ -11,10 +11,9 @@ use sm_control::request;
 
 use super::client::Way;
 use super::components::Components;
-use super::number;
+use super::{number, told};
 use crate::failure::Outcome;
 use crate::inputs::or_fail;
-use crate::json;
 
 #[derive(Debug, Args)]
 pub(crate) struct Pr {
@@ -120,22 +119,20 @@ pub(super) fn print(
     records: &[PathRecord],
     service: &Value,
 ) -> Outcome {
-    if as_json {
-        let records: Vec<_> = records.iter().map(request::in_words).collect();
-        return json::print(&json!({
-            "service": service,
-            "status": format!("0x{:04x}", status.get()),
-            "records": records,
-        }));
-    }
+    let answer = json!({
+        "service": service,
+        "status": format!("0x{:04x}", status.get()),
+        "records": records.iter().map(request::in_words).collect::<Vec<_>>(),
+    });
+    told(answer, status, as_json, || print_text(records, service))
+}
+
+fn print_text(records: &[PathRecord], service: &Value) {
     if let (Some(id), Some(what)) = (service["service_id"].as_str(), service["what"].as_str()) {
-        println!("service {id}: {what}");
-    }
-    if status != Status::OK {
-        println!("status {status}");
+        outln!("service {id}: {what}");
     }
     for record in records {
-        println!(
+        outln!(
             "{} LID {} -> {} LID {}: SL {}, P_Key 0x{:04x}, MTU code {}, rate code {}, life {}{}",
             record.sgid(),
             record.slid.get(),
@@ -153,5 +150,4 @@ pub(super) fn print(
             }
         );
     }
-    Ok(())
 }

@@ -4,31 +4,24 @@ use sa_wire::mad::Status;
 use sa_wire::records::{Field, Form, Layout};
 use serde_json::{Map, Value, json};
 
+use super::told;
 use crate::failure::Outcome;
-use crate::json;
 
 /// Prints records, as JSON on one line or component by component.
 pub(super) fn print(layout: &Layout, status: Status, records: &[&[u8]], as_json: bool) -> Outcome {
-    if as_json {
-        let records: Vec<Value> = records
-            .iter()
-            .map(|record| object(layout, record))
-            .collect();
-        return json::print(&json!({
-            "status": format!("0x{:04x}", status.get()),
-            "records": records,
-        }));
-    }
-    if status != Status::OK {
-        println!("status {status}");
-    }
-    for record in records {
-        println!("{}", layout.attribute);
-        for field in layout.fields {
-            println!("  {:34} {}", field.name, text(field, record));
+    let objects = records.iter().map(|record| object(layout, record));
+    let answer = json!({
+        "status": format!("0x{:04x}", status.get()),
+        "records": objects.collect::<Vec<_>>(),
+    });
+    told(answer, status, as_json, || {
+        for record in records {
+            outln!("{}", layout.attribute);
+            for field in layout.fields {
+                outln!("  {:34} {}", field.name, text(field, record));
+            }
         }
-    }
-    Ok(())
+    })
 }
 
 fn object(layout: &Layout, record: &[u8]) -> Value {

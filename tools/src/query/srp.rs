@@ -63,11 +63,11 @@ fn told(units: &[Unit], mut silent: Vec<(u16, Failure)>) -> Outcome {
     if units.is_empty()
         && let Some((lid, failure)) = silent.pop()
     {
-        eprintln!("warning: LID {lid} gave no account of its controllers");
+        errln!("warning: LID {lid} gave no account of its controllers");
         return Err(failure);
     }
     for (lid, failure) in silent {
-        eprintln!("warning: LID {lid}: {failure}");
+        errln!("warning: LID {lid}: {failure}");
     }
     Ok(())
 }

@@ -141,12 +141,12 @@ fn print(decoded: &Decoded) {
         } else {
             ""
         };
-        println!("flow label   {label} {label:#07x}{note}");
+        outln!("flow label   {label} {label:#07x}{note}");
     }
     if let Some(port) = decoded.sport {
-        println!("source port  {port} {port:#06x}");
+        outln!("source port  {port} {port:#06x}");
         let labels: Vec<String> = decoded.labels.iter().map(ToString::to_string).collect();
-        println!("its labels   {}", labels.join(" "));
+        outln!("its labels   {}", labels.join(" "));
     }
     for it in &decoded.formulas {
         let mark = match it.applies {
@@ -154,9 +154,13 @@ fn print(decoded: &Decoded) {
             Some(false) => "no",
             None => "",
         };
-        println!(
+        outln!(
             "{:<12} label {:<7} {:#07x}  port {}  {mark:<4}  {}",
-            it.formula, it.flow_label, it.flow_label, it.sport, it.about
+            it.formula,
+            it.flow_label,
+            it.flow_label,
+            it.sport,
+            it.about
         );
     }
 }

@@ -5,6 +5,7 @@ use sa_bench::entropy::Method;
 use sa_bench::entropy::job::{Fabric, Job, Pattern};
 use sa_bench::entropy::predict::{Prediction, predict};
 use serde_json::{Value, json};
+use sm_control::words;
 
 use super::advice::{self, Case};
 use super::job::{FabricArgs, JobArgs};
@@ -117,29 +118,32 @@ impl Report<'_> {
             others,
             more,
         } = self.case;
-        println!(
-            "job              {} hosts, {} QPs a pair, {} flows",
-            job.host_count(),
-            job.qps,
-            job.flows()
+        outln!(
+            "job              {}, {} a pair, {}",
+            words::count(job.host_count(), "host", "hosts"),
+            words::count(job.qps, "QP", "QPs"),
+            words::count(job.flows(), "flow", "flows")
         );
         let ways: Vec<String> = fabric.ways.iter().map(ToString::to_string).collect();
-        println!(
-            "fabric           {} hosts a leaf, rails {}, ways {}, hash {}",
-            fabric.hosts_per_leaf,
+        outln!(
+            "fabric           {} a leaf, rails {}, ways {}, hash {}",
+            words::count(fabric.hosts_per_leaf, "host", "hosts"),
             fabric.rails,
             ways.join(" "),
             self.hash
         );
-        println!("method           {method}, {} trials", self.trials);
-        println!("\ntier  flows/switch  used  busiest/mean  p50   p95");
+        outln!(
+            "method           {method}, {}",
+            words::count(self.trials, "trial", "trials")
+        );
+        outln!("\ntier  flows/switch  used  busiest/mean  p50   p95");
         for (nth, (tier, flows)) in chosen
             .tiers
             .iter()
             .zip(&chosen.flows_per_switch)
             .enumerate()
         {
-            println!(
+            outln!(
                 "{:<4}  {flows:>12.1}  {:>4.2}  {:>12.2}  {:<4.2}  {:<4.2}",
                 nth + 1,
                 tier.used.mean(),
@@ -148,16 +152,16 @@ impl Report<'_> {
                 tier.busiest.percentile(0.95),
             );
         }
-        println!(
+        outln!(
             "\nQPs of a pair with another one's port: {:.2} %",
             100.0 * chosen.repeats.mean()
         );
-        println!("\nmethod          used  busiest/mean  p95   same port");
+        outln!("\nmethod          used  busiest/mean  p95   same port");
         for (method, prediction) in others {
             let Some(tier) = worst_tier(prediction) else {
                 continue;
             };
-            println!(
+            outln!(
                 "{:<14}  {:>4.2}  {:>12.2}  {:<4.2}  {:>7.2} %",
                 method.to_string(),
                 tier.used.mean(),
@@ -166,15 +170,16 @@ impl Report<'_> {
                 100.0 * prediction.repeats.mean(),
             );
         }
-        println!();
+        outln!();
         for (qps, prediction) in more {
             if let Some((_, busiest)) = prediction.worst() {
-                println!("with {qps} QPs a pair: busiest/mean {busiest:.2}");
+                let qps = words::count(qps, "QP", "QPs");
+                outln!("with {qps} a pair: busiest/mean {busiest:.2}");
             }
         }
-        println!();
+        outln!();
         for line in &self.advice {
-            println!("{line}");
+            outln!("{line}");
         }
     }
 

@@ -61,7 +61,7 @@ pub(super) fn run(verb: &Replay) -> Outcome {
         let replayed = vector
             .replayed()
             .map_err(|what| Failure::Failed(format!("{place}: vector {}: {what}", vector.id)))?;
-        println!(
+        outln!(
             "{}",
             json!({"id": vector.id, "flow_label": replayed.flow_label, "sport": replayed.sport})
         );

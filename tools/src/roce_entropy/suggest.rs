@@ -1,7 +1,7 @@
 //! `suggest`: flow labels for a job.
 
 use std::collections::BTreeSet;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 
 use clap::{Args, ValueEnum};
 use sa_bench::entropy::predict::{Planned, plan};
@@ -12,6 +12,7 @@ use serde_json::json;
 use super::job::{FabricArgs, JobArgs, NamedJob};
 use super::number;
 use crate::failure::{Failure, Outcome};
+use crate::output;
 
 /// Makes flow labels for a job, never 0: a table `pair,index,label,sport`, a line for each QP of
 /// each pair of hosts. Both directions of a connection use the same label.
@@ -75,11 +76,7 @@ pub(super) fn run(verb: &Suggest) -> Outcome {
             )));
         }
     };
-    match write(verb, &named, &planned) {
-        // Whoever reads it has seen enough.
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        other => other.map_err(Failure::failed),
-    }
+    output::stream(|out| write(out, verb, &named, &planned))
 }
 
 fn start(verb: &Suggest, method: Method) -> Outcome<Option<SourcePort>> {
@@ -168,8 +165,12 @@ fn mixed_pair(pair: Pair) -> u64 {
     bytes.fold(0x5a99_0000_0000_12b7, mix)
 }
 
-fn write(verb: &Suggest, named: &NamedJob, planned: &[Planned]) -> io::Result<()> {
-    let mut out = BufWriter::new(io::stdout().lock());
+fn write(
+    out: &mut impl Write,
+    verb: &Suggest,
+    named: &NamedJob,
+    planned: &[Planned],
+) -> io::Result<()> {
     if !verb.json {
         let setting = if verb.stack.is_some() { ",setting" } else { "" };
         writeln!(out, "pair,index,label,sport{setting}")?;
@@ -198,7 +199,7 @@ fn write(verb: &Suggest, named: &NamedJob, planned: &[Planned]) -> io::Result<()
             writeln!(out, "{from}/{to},{},{label},{port}{setting}", it.index)?;
         }
     }
-    out.flush()
+    Ok(())
 }
 
 #[cfg(test)]

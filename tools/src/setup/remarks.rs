@@ -41,7 +41,7 @@ pub(super) fn of_scopes(scopes: &Scopes<'_>, file: &Path) -> Vec<Remark> {
 /// On standard error.
 pub(super) fn tell(remarks: &[Remark]) {
     for (severity, text) in remarks {
-        eprintln!("{severity}: {text}");
+        errln!("{severity}: {text}");
     }
 }
 

@@ -5,7 +5,7 @@ pub(crate) mod compare;
 use clap::Args;
 use serde_json::json;
 use sm_control::pipeline::{self, Compiled, Inputs, Stamp};
-use sm_control::words::first_few;
+use sm_control::words::{self, first_few};
 
 use self::compare::Difference;
 use crate::failure::{Failure, Outcome};
@@ -80,43 +80,44 @@ fn judge(after: &Compiled, difference: &Difference) -> Outcome {
 }
 
 fn print(failed: &[String], after: &Compiled, difference: &Difference) {
-    println!("failed           {}", failed.join(" "));
+    outln!("failed           {}", failed.join(" "));
     for change in &after.changes {
-        println!("change           {change}");
+        outln!("change           {change}");
     }
     if let Some(refusal) = &after.parts.refusal {
-        println!("refused          {}", refusal.words);
-        println!("                 what is below is about the tables that the switches keep");
+        outln!("refused          {}", refusal.words);
+        outln!("                 what is below is about the tables that the switches keep");
     }
-    println!("engine           {}", after.parts.routes.engine());
-    println!("hosts_cut_off    {}", counted(&difference.cut_off));
-    println!("pairs_lost       {}", difference.pairs_lost);
+    outln!("engine           {}", after.parts.routes.engine());
+    outln!("hosts_cut_off    {}", counted(&difference.cut_off));
+    outln!("pairs_lost       {}", difference.pairs_lost);
     for (from, to) in difference.lost.iter().take(20) {
-        println!("                 {from} to {to}");
+        outln!("                 {from} to {to}");
     }
-    println!("sl_changes       {}", difference.sl_changes);
+    outln!("sl_changes       {}", difference.sl_changes);
     for (from, to, was, is) in difference.sl_changed.iter().take(20) {
-        println!("                 {from} to {to}: SL {was}, {is} now");
+        outln!("                 {from} to {to}: SL {was}, {is} now");
     }
-    println!(
-        "entries_changed  {} on {} switches",
-        difference.entries, difference.switches
+    outln!(
+        "entries_changed  {} on {}",
+        difference.entries,
+        words::count(difference.switches, "switch", "switches")
     );
-    println!(
+    outln!(
         "credit_loop      {}",
         in_words(after, after.proof.credit_loop.as_ref())
     );
-    println!(
+    outln!(
         "management_cycle {}",
         in_words(after, after.proof.management_loop.as_ref())
     );
-    println!(
+    outln!(
         "multicast_cycle  {}",
         in_words(after, after.proof.multicast_loop.as_ref())
     );
-    println!("reroute_ms       {:.2}", ms(after.timings.route));
-    println!("check_ms         {:.2}", ms(after.timings.check));
-    println!("build_ms         {:.2}", ms(after.timings.build));
+    outln!("reroute_ms       {:.2}", ms(after.timings.route));
+    outln!("check_ms         {:.2}", ms(after.timings.check));
+    outln!("build_ms         {:.2}", ms(after.timings.build));
 }
 
 fn counted(names: &[String]) -> String {

@@ -24,7 +24,7 @@ pub(super) fn all(extent: Extent) -> Outcome<String> {
     let mut lines = String::new();
     for (nth, (figure, options)) in plan.iter().enumerate() {
         let words: Vec<&str> = options.split_whitespace().collect();
-        eprintln!("{} of {}: sapphire bench {options}", nth + 1, plan.len());
+        errln!("{} of {}: sapphire bench {options}", nth + 1, plan.len());
         let mut command = Command::new(&program);
         command.args(["bench", "--json"]).args(words);
         let output = command

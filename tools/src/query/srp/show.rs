@@ -13,9 +13,11 @@ pub(super) fn print(units: &[Unit], as_json: bool) -> Outcome {
         return json::print(&Value::from(units.iter().map(value).collect::<Vec<_>>()));
     }
     for unit in units {
-        println!(
+        outln!(
             "LID {}: {} slots, controller list change {}",
-            unit.lid, unit.slots, unit.change
+            unit.lid,
+            unit.slots,
+            unit.change
         );
         unit.controllers.iter().for_each(print_controller);
     }
@@ -47,14 +49,14 @@ fn value(unit: &Unit) -> Value {
 
 fn print_controller(controller: &Controller) {
     let kind = if controller.is_srp { "SRP" } else { "not SRP" };
-    println!(
+    outln!(
         "  controller {}: GUID {}, {kind}, {:?}",
         controller.slot,
         hex(controller.guid),
         controller.id
     );
     for service in &controller.services {
-        println!("    {}  {}", hex(service.id), service.name);
+        outln!("    {}  {}", hex(service.id), service.name);
     }
 }
 
@@ -70,10 +72,10 @@ fn print_for_policy(units: &[Unit]) {
     }
     let ids: Vec<String> = ids.into_iter().map(hex).collect();
     let ids = ids.join(",");
-    println!("# in a rule:");
-    println!("service-id: {ids}");
-    println!("# in a file of names, for `ulp: srp`:");
-    println!("srp = id {ids}");
+    outln!("# in a rule:");
+    outln!("service-id: {ids}");
+    outln!("# in a file of names, for `ulp: srp`:");
+    outln!("srp = id {ids}");
 }
 
 fn hex(number: u64) -> String {

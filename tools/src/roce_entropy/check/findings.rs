@@ -6,6 +6,7 @@ use sa_bench::entropy::port_use::PortCounts;
 use sa_bench::entropy::{Address, HashKind, Tuple};
 use sa_wire::roce::SourcePort;
 use serde::Serialize;
+use sm_control::words;
 
 use super::Seen;
 
@@ -101,26 +102,35 @@ impl Findings {
     }
 
     pub(super) fn print(&self) {
-        println!("flows          {}, {} packets", self.flows, self.packets);
-        println!("source ports   {} of 16384", self.distinct_ports);
-        println!(
-            "entropy        {:.2} bits by flow (so many flows: {:.2} at most), {:.2} by packet",
-            self.bits, self.most_bits, self.packet_bits
+        outln!(
+            "flows          {}, {}",
+            self.flows,
+            words::count(self.packets, "packet", "packets")
         );
-        println!(
+        outln!("source ports   {} of 16384", self.distinct_ports);
+        outln!(
+            "entropy        {:.2} bits by flow (so many flows: {:.2} at most), {:.2} by packet",
+            self.bits,
+            self.most_bits,
+            self.packet_bits
+        );
+        outln!(
             "busiest port   {}, {:.1} % of the packets",
             self.busiest_port,
             100.0 * self.busiest_share
         );
-        println!("free bits      {} of 14", self.free_bits);
+        outln!("free bits      {} of 14", self.free_bits);
         for lie in &self.next_switch {
-            println!(
+            outln!(
                 "next switch    {}: {} of {} ways used, {:.1} by chance",
-                lie.hash, lie.used, lie.ways, lie.chance
+                lie.hash,
+                lie.used,
+                lie.ways,
+                lie.chance
             );
         }
         for alarm in &self.alarms {
-            println!("alarm          {}: {}", alarm.code, alarm.text);
+            outln!("alarm          {}: {}", alarm.code, alarm.text);
         }
     }
 }

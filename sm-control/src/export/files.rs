@@ -1,0 +1,141 @@
+//! Files that get their names together, when all of them are whole.
+
+use std::ffi::{OsStr, OsString};
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+use lzma_rust2::{XzOptions, XzWriter};
+
+use super::{ExportError, Packing};
+use crate::outlet::{Folder, Readers, WriteError};
+
+/// What a table is written to.
+pub(super) type Out<'a> = dyn Write + 'a;
+
+/// Files without names yet. What has none when this goes is removed.
+#[derive(Debug)]
+pub(super) struct Staged {
+    folder: Folder,
+    /// It was made for them.
+    is_new: bool,
+    files: Vec<Unnamed>,
+}
+
+#[derive(Debug)]
+struct Unnamed {
+    /// What it is called so far.
+    at: OsString,
+    /// What it is to be called.
+    name: OsString,
+    /// The same packed otherwise, which would be read in its place.
+    rival: OsString,
+}
+
+impl Staged {
+    /// Errors: the directory cannot be made, or is a link.
+    pub(super) fn in_directory(directory: &Path) -> Result<Self, ExportError> {
+        let is_new = !directory.exists();
+        Ok(Self {
+            folder: Folder::make(directory)?,
+            is_new,
+            files: Vec::new(),
+        })
+    }
+
+    /// Writes one more. Errors: the file is named by what it is to be called.
+    pub(super) fn add(
+        &mut self,
+        name: &str,
+        packing: Packing,
+        write: impl FnOnce(&mut Writing<'_>) -> io::Result<()>,
+    ) -> Result<(), ExportError> {
+        let names = [name.to_owned(), format!("{name}.xz")].map(OsString::from);
+        let [name, rival] = match (packing, names) {
+            (Packing::Plain, names) => names,
+            (Packing::Xz, [plain, packed]) => [packed, plain],
+        };
+        let made = self.folder.temporary(Readers::All);
+        let (at, file) = made.map_err(|source| self.about(&name, source))?;
+        let mut file = BufWriter::new(file);
+        let written = packed(&mut file, packing, write)
+            .and_then(|()| file.flush())
+            .and_then(|()| file.get_ref().sync_all());
+        let written = written.map_err(|source| self.about(&name, source));
+        self.files.push(Unnamed { at, name, rival });
+        written
+    }
+
+    /// Errors: a file cannot get its name.
+    pub(super) fn name_all(mut self) -> Result<(), ExportError> {
+        for file in &self.files {
+            let named = self.folder.rename(&file.at, &file.name);
+            named.map_err(|source| self.about(&file.name, source))?;
+            // What is left of an earlier run.
+            let _ = self.folder.unlink(&file.rival);
+        }
+        self.files.clear();
+        self.is_new = false;
+        Ok(())
+    }
+
+    fn about(&self, name: &OsStr, source: io::Error) -> ExportError {
+        WriteError::io("write", &self.folder.path().join(name), source).into()
+    }
+}
+
+impl Drop for Staged {
+    fn drop(&mut self) {
+        for file in &self.files {
+            let _ = self.folder.unlink(&file.at);
+        }
+        if self.is_new {
+            // Only what is empty goes.
+            let _ = std::fs::remove_dir(self.folder.path());
+        }
+    }
+}
+
+/// What [`packed`] gives to write to.
+pub(super) enum Writing<'a> {
+    Plain(&'a mut Out<'a>),
+    Xz(Box<XzWriter<&'a mut Out<'a>>>),
+}
+
+impl Write for Writing<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Plain(out) => out.write(bytes),
+            Self::Xz(out) => out.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::Plain(out) => out.flush(),
+            Self::Xz(out) => out.flush(),
+        }
+    }
+}
+
+/// Writes through a packer, if there is to be one. Errors: those of `out`.
+pub(super) fn packed<'a>(
+    out: &'a mut Out<'a>,
+    packing: Packing,
+    write: impl FnOnce(&mut Writing<'a>) -> io::Result<()>,
+) -> io::Result<()> {
+    match packing {
+        Packing::Plain => write(&mut Writing::Plain(out)),
+        Packing::Xz => {
+            let packer = XzWriter::new(out, XzOptions::with_preset(PRESET))?;
+            let mut writing = Writing::Xz(Box::new(packer));
+            write(&mut writing)?;
+            match writing {
+                Writing::Xz(packer) => packer.finish().map(drop),
+                Writing::Plain(_) => Ok(()),
+            }
+        }
+    }
+}
+
+/// Quick; what is written repeats itself, so that more effort gains little.
+const PRESET: u32 = 1;

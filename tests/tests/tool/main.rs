@@ -1,0 +1,15 @@
+//! The operator's tool as a whole: what holds for every verb that it has, be it the newest, and how
+//! it speaks to people.
+
+mod control;
+mod errors;
+mod lists;
+mod mistakes;
+#[allow(dead_code, reason = "a part is used")]
+#[path = "../ring_support/mod.rs"]
+mod ring_support;
+mod room;
+mod run;
+mod streams;
+mod verbs;
+mod wording;

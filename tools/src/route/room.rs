@@ -1,0 +1,51 @@
+//! Whether there is room for the tables.
+
+use std::path::Path;
+
+use serde_json::{Map, Value, json};
+use sm_control::export::{self, Estimate};
+
+/// What is written without being told to. Units: bytes.
+const MOST: u64 = 4 << 30;
+
+/// Why the tables should not be written. None where nothing is against it.
+pub(super) fn lacks(directory: &Path, estimate: &Estimate) -> Option<String> {
+    let total = estimate.total();
+    let free = export::free_space(directory);
+    let why = match free {
+        Some(free) if total > free => format!("only {} are free there", in_words(free)),
+        _ if total > MOST => format!("more than {} are not written unasked", in_words(MOST)),
+        _ => return None,
+    };
+    let largest = estimate
+        .largest()
+        .map_or_else(String::new, |(table, bytes)| {
+            format!(", {table} alone {}", in_words(bytes))
+        });
+    Some(format!(
+        "{}: the tables would take about {}{largest}: {why}; choose with --tables, compress with --xz, \
+         or insist with --force. Nothing was written",
+        directory.display(),
+        in_words(total)
+    ))
+}
+
+/// Shape: bytes by file, and `total`.
+pub(super) fn in_json(estimate: &Estimate) -> Value {
+    let sizes = estimate.0.iter();
+    let mut all: Map<String, Value> = sizes
+        .map(|(table, bytes)| (table.file().to_owned(), json!(bytes)))
+        .collect();
+    all.insert("total".to_owned(), json!(estimate.total()));
+    Value::Object(all)
+}
+
+/// Bytes for people.
+#[expect(clippy::cast_precision_loss, reason = "for people")]
+fn in_words(bytes: u64) -> String {
+    match bytes {
+        0..1_000_000 => format!("{:.1} kB", bytes as f64 / 1e3),
+        1_000_000..1_000_000_000 => format!("{:.1} MB", bytes as f64 / 1e6),
+        _ => format!("{:.1} GB", bytes as f64 / 1e9),
+    }
+}
