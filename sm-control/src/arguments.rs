@@ -16,9 +16,13 @@ pub struct Arguments {
     /// Configuration file (TOML); see docs/examples
     #[arg(long, value_name = "FILE")]
     pub config: PathBuf,
-    /// Read and validate the configuration and everything it names, then exit
+    /// Read and validate the configuration and everything it names, try what a start needs
+    /// (directories, sockets, addresses, devices), then exit; a sapphired that runs is not disturbed
     #[arg(long)]
     pub check: bool,
+    /// With --check: do not try sockets, addresses, directories and devices, as for another host
+    #[arg(long, requires = "check")]
+    pub files_only: bool,
     /// Try one load for another sapphired, which writes the configuration to standard input
     #[arg(long, hide = true, conflicts_with = "check")]
     pub trial: bool,

@@ -1,9 +1,11 @@
 //! `sapphired`'s configuration file.
 
 mod beside;
+mod document;
 mod live;
 mod local_service;
 mod operating;
+mod ranges;
 mod uring;
 
 use std::fmt;
@@ -16,17 +18,18 @@ use policy::{Dialect, Echo, ParseOptions, ScopePrecedence, ServiceIdEncoding};
 use sa_fastpath::access::Access;
 use sa_fastpath::overload::{Limits, Share};
 use sa_fastpath::worker::Idle;
-use sa_wire::{Lid, Lmc};
 use serde::de::{Error as _, Unexpected};
 use serde::{Deserialize, Deserializer};
 use thiserror::Error;
 
 use crate::intake::{self, Kind, ReadError, SizeLimits};
+use document::{At, Document};
 
 pub use beside::OpenSmSection;
 pub use live::{FabricSaSection, OnDifference, SaSource, SaTransport};
 pub use local_service::{CacheSection, FarSubnet, LocalServiceSection, PathsFrom};
 pub use operating::{ControlSection, HttpSection, LogFormat, LogSection};
+pub use ranges::{RANGES, Range};
 pub use uring::IoUring;
 
 /// A whole configuration. Paths are relative to the file's directory.
@@ -104,7 +107,6 @@ pub struct FabricSection {
     /// Node that the SM runs on, when the files do not say.
     pub sm_node: Option<String>,
     /// LMC of CA and router ports, when LIDs are assigned here: 0 to 7.
-    #[serde(default, deserialize_with = "lmc")]
     pub lmc: Option<u8>,
     /// `opensm.conf`, for the options that answers depend on.
     pub opensm_conf: Option<PathBuf>,
@@ -300,21 +302,19 @@ pub struct RingSection {
     /// Group of the socket; absent: the daemon's.
     pub group: Option<String>,
     /// Requests that a client may have in flight; rounded up to a power of two.
-    #[serde(default = "ring_slots", deserialize_with = "slots")]
+    #[serde(default = "ring_slots")]
     pub slots: u32,
     /// Clients at a time.
-    #[serde(default = "ring_clients", deserialize_with = "clients")]
+    #[serde(default = "ring_clients")]
     pub clients: u16,
     /// The most of one user, but for root and the daemon's own; absent: as many as are left for
     /// others.
-    #[serde(default, deserialize_with = "clients_per_user")]
     pub clients_per_user: Option<u16>,
     /// Late replies that all users together may leave unread, and as much again for root and the
     /// daemon's user. Units: MiB.
-    #[serde(default = "ring_late", deserialize_with = "late_mib")]
+    #[serde(default = "ring_late")]
     pub late_mib: u16,
     /// LID that requests come from that do not say it, or may not; absent: the SM's.
-    #[serde(default, deserialize_with = "some_lid")]
     pub lid: Option<u16>,
 }
 
@@ -571,20 +571,6 @@ pub enum Role {
     Shadow,
 }
 
-/// Line and column, from 1, of a byte. Units of columns: characters.
-fn place(text: &str, byte: usize) -> (usize, usize) {
-    let before = text.get(..byte).unwrap_or(text);
-    let line = before.matches('\n').count() + 1;
-    let column = before
-        .rsplit('\n')
-        .next()
-        .unwrap_or_default()
-        .chars()
-        .count()
-        + 1;
-    (line, column)
-}
-
 const fn yes() -> bool {
     true
 }
@@ -605,57 +591,8 @@ const fn ring_late() -> u16 {
     32
 }
 
-fn clients_per_user<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u16>, D::Error> {
-    clients(from).map(Some)
-}
-
-fn late_mib<'de, D: Deserializer<'de>>(from: D) -> Result<u16, D::Error> {
-    let number = u16::deserialize(from)?;
-    let found = Unexpected::Unsigned(number.into());
-    (1..=4096)
-        .contains(&number)
-        .then_some(number)
-        .ok_or_else(|| D::Error::invalid_value(found, &"1 to 4096 MiB"))
-}
-
-fn slots<'de, D: Deserializer<'de>>(from: D) -> Result<u32, D::Error> {
-    let number = u32::deserialize(from)?;
-    let expected = "2 to 65536 slots";
-    let found = Unexpected::Unsigned(number.into());
-    (2..=65_536)
-        .contains(&number)
-        .then_some(number)
-        .ok_or_else(|| D::Error::invalid_value(found, &expected))
-}
-
-fn clients<'de, D: Deserializer<'de>>(from: D) -> Result<u16, D::Error> {
-    let number = u16::deserialize(from)?;
-    let found = Unexpected::Unsigned(number.into());
-    (1..=1024)
-        .contains(&number)
-        .then_some(number)
-        .ok_or_else(|| D::Error::invalid_value(found, &"1 to 1024 clients"))
-}
-
-fn some_lid<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u16>, D::Error> {
-    let number = u16::deserialize(from)?;
-    let found = Unexpected::Unsigned(number.into());
-    let lid = Lid::new(number);
-    lid.map(|lid| Some(lid.get()))
-        .map_err(|_| D::Error::invalid_value(found, &"the LID of a port, 1 to 49151"))
-}
-
 const fn punt_capacity() -> usize {
     1024
-}
-
-fn lmc<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u8>, D::Error> {
-    let number = u8::deserialize(from)?;
-    let lmc = Lmc::new(number).map_err(|_| {
-        let found = Unexpected::Unsigned(number.into());
-        D::Error::invalid_value(found, &"an LMC, 0 to 7")
-    })?;
-    Ok(Some(lmc.get()))
 }
 
 /// One of the words that the policy crate knows.
@@ -708,28 +645,23 @@ impl Config {
 
     /// Parses. Errors: `line:column: what was found and what was expected`.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let config: Self = toml::from_str(text).map_err(|error| {
-            let start = error.span().map_or(0, |span| span.start);
-            let (line, column) = place(text, start);
-            format!("{line}:{column}: {}", error.message().trim_end())
-        })?;
+        let document = Document::parse(text)?;
+        Self::of(&document).map_err(|at| document.say(&at))
+    }
+
+    fn of(document: &Document<'_>) -> Result<Self, At> {
+        ranges::check(document)?;
+        let config = document.read()?;
         if config.ports.is_empty() && config.local_service.is_none() {
-            let (line, column) = place(text, text.len());
             let missing = "no [[port]] section: say where requests come from";
-            return Err(format!("{line}:{column}: {missing}"));
+            return Err(At::new(document.end(), missing));
         }
-        config.can_ask().map_err(|problem| {
-            let (line, column) = place(text, text.find("source").unwrap_or(0));
-            format!("{line}:{column}: {problem}")
-        })?;
-        config.can_serve_locally().map_err(|problem| {
-            let (line, column) = place(text, text.find("source").unwrap_or(0));
-            format!("{line}:{column}: {problem}")
-        })?;
-        config.can_shadow().map_err(|problem| {
-            let (line, column) = place(text, text.find("role").unwrap_or(0));
-            format!("{line}:{column}: {problem}")
-        })?;
+        let blamed = |section, key| move |problem| At::new(document.place(section, key), problem);
+        config.can_ask().map_err(blamed("fabric", "source"))?;
+        config
+            .can_serve_locally()
+            .map_err(blamed("fabric", "source"))?;
+        config.can_shadow().map_err(blamed("sa", "role"))?;
         Ok(config)
     }
 
@@ -799,7 +731,7 @@ mod tests {
         let text = MINIMAL.replace("node = \"H1\"", "node = \"H1\"\nnodes = 2");
         let error = Config::parse(&text).unwrap_err();
         assert!(
-            error.starts_with("5:9: unknown field `nodes`, expected one of"),
+            error.starts_with("8:1: unknown field `nodes`, expected one of"),
             "{error}"
         );
     }
@@ -810,7 +742,7 @@ mod tests {
         let error = Config::parse(&text).unwrap_err();
         assert_eq!(
             error,
-            "5:7: invalid value: integer `8`, expected an LMC, 0 to 7"
+            "5:7: invalid value: integer `8`, expected 0 to 7, an LMC"
         );
     }
 

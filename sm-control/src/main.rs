@@ -59,16 +59,19 @@ fn show(words: &clap::Error) -> ExitCode {
 
 fn run(arguments: &Arguments, config: &Config) -> Result<(), Box<dyn std::error::Error>> {
     if arguments.check {
-        let remarks = server::check_workers(config)?;
+        let mut remarks = server::check_workers(config)?;
         server::check_descriptors(config)?;
         server::check_rings(config)?;
         server::check_control(config)?;
-        let kept = server::check_state(config)?;
+        if !arguments.files_only {
+            remarks.extend(server::check_state(config)?);
+            remarks.extend(server::check_start(config)?);
+        }
         // What takes too much memory is said, not met.
         trial::attempt(config)?;
         let (warnings, summary) = server::check_sources(config)?;
         let told = words::told(&warnings);
-        for warning in remarks.iter().chain(&kept).chain(&told) {
+        for warning in remarks.iter().chain(&told) {
             tracing::warn!(target: logging::REPORT, "{warning}");
         }
         tracing::info!("{summary}");

@@ -501,6 +501,7 @@ fn the_example_configuration_is_valid() -> Result<()> {
     let text = fs::read_to_string(root.join("docs/examples/sapphired-ring.toml"))?;
     let text = text
         .replace("/run/sapphire/ring", "ring")
+        .replace("/run/sapphire/control.sock", "control")
         .replace("path = \"opensm-subnet.lst\"", "path = \"net\"")
         .replace(
             "\n[[port]]",
@@ -541,5 +542,65 @@ fn tables_of_what_clients_set_come_whole() -> Result<()> {
         let records = reply["records"].as_array().map_or(0, Vec::len);
         ensure!(records >= least, "{table}: {records} records");
     }
+    Ok(())
+}
+
+#[allow(unused_qualifications, reason = "the page shows what is needed")]
+/// What `docs/ring.md` shows, but for the names of what it is given. Gives how many were answered.
+fn as_documented(ring: &Path, mad: &[u8], dlids: &[u16]) -> Result<usize> {
+    let mut client = sa_client::Client::connect(ring)?;
+    let path = client.path_record_by_lid(3, 17)?;
+    let table = client.ask(0, &mad)?;
+    ensure!(path.dlid.get() == 17 && !table.is_empty());
+
+    let slots = client.claim(dlids.len());
+    for (slot, dlid) in slots.iter_mut().zip(dlids) {
+        slot.put(0, &sa_client::request::path_by_lids(3, *dlid));
+    }
+    let sent = slots.len();
+    client.publish(sent);
+    let mut answered = 0;
+    while answered < sent {
+        let replies = client.replies();
+        let count = replies.len();
+        for slot in replies {
+            ensure!(slot.reply().is_some());
+        }
+        client.release(count);
+        answered += count;
+        if count == 0 {
+            client.check()?;
+        }
+    }
+    Ok(answered)
+}
+
+/// Without comments, spaces, and what stands for the names.
+fn bare(code: &str) -> String {
+    let lines = code
+        .lines()
+        .map(|line| line.split("//").next().unwrap_or_default());
+    let text: String = lines.collect::<String>().split_whitespace().collect();
+    ["\"/run/sapphire/ring\".as_ref()", "ring"]
+        .iter()
+        .fold(text, |text, name| text.replace(name, "_"))
+        .replace("/*slot.reply()*/", "ensure!(slot.reply().is_some());")
+        .replace("&dlids", "dlids")
+        .replace("ensure!(path.dlid.get()==17&&!table.is_empty());", "")
+}
+
+#[test]
+fn the_snippet_of_the_page_ends_with_all_answers() -> Result<()> {
+    let page = include_str!("../../docs/ring.md");
+    let (_, rest) = page.split_once("```rust\n").context("a snippet")?;
+    let (snippet, _) = rest.split_once("```").context("its end")?;
+    let here = include_str!("ring_clients.rs");
+    ensure!(bare(here).contains(&bare(snippet)), "{}", bare(snippet));
+    let mut bed = Bed::new(CONFIG)?;
+    bed.serve()?;
+    let hosts = bed.hosts()?;
+    let dlids: Vec<u16> = hosts.iter().map(|(lid, _)| *lid).collect();
+    let mad = request::path_by_lids(dlids[0], dlids[1]);
+    ensure!(as_documented(&bed.ring(), &mad, &dlids)? == dlids.len());
     Ok(())
 }

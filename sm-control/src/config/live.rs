@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use serde::de::{Error as _, Unexpected};
+use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
 use super::{Config, EngineName, FabricSection, PortSection, Source};
@@ -249,9 +249,8 @@ struct Written {
     port: Option<u8>,
     node: Option<String>,
     sockname: Option<String>,
-    #[serde(default, deserialize_with = "super::some_lid")]
     sa_lid: Option<u16>,
-    #[serde(default = "timeout_ms", deserialize_with = "milliseconds")]
+    #[serde(default = "timeout_ms")]
     timeout_ms: u32,
     #[serde(default = "retries")]
     retries: u32,
@@ -315,14 +314,6 @@ impl TryFrom<Written> for FabricSaSection {
             poll_ms: written.poll_ms,
         })
     }
-}
-
-fn milliseconds<'de, D: Deserializer<'de>>(from: D) -> Result<u32, D::Error> {
-    let number = u32::deserialize(from)?;
-    let found = Unexpected::Unsigned(number.into());
-    (number > 0)
-        .then_some(number)
-        .ok_or_else(|| D::Error::invalid_value(found, &"a time above 0. Units: ms"))
 }
 
 const fn timeout_ms() -> u32 {
@@ -396,24 +387,24 @@ mod tests {
     fn contradicting_keys_are_refused_with_their_place() {
         for (fabric, expected) in [
             ("source = \"files\"", "1:1: missing field `path`"),
-            ("source = \"sa\"\npath = \"net\"", "1:1: `path` contradicts"),
-            ("source = \"sa\"\nlids = \"lst\"", "1:1: `lids` contradicts"),
-            ("source = \"opensm\"\nlmc = 1", "1:1: `lmc` contradicts"),
+            ("source = \"sa\"\npath = \"net\"", "3:8: `path` contradicts"),
+            ("source = \"sa\"\nlids = \"lst\"", "3:8: `lids` contradicts"),
+            ("source = \"opensm\"\nlmc = 1", "3:7: `lmc` contradicts"),
             (
                 "source = \"opensm\"\nsm_node = \"a\"",
-                "1:1: `sm_node` contradicts",
+                "3:11: `sm_node` contradicts",
             ),
             (
                 "source = \"files\"\npath = \"net\"\n[fabric.sa]\nsa_lid = 1",
-                "1:1: [fabric.sa] is for",
+                "4:1: [fabric.sa] is for",
             ),
             (
                 "source = \"opensm\"",
-                "2:1: source = \"opensm\": an [opensm]",
+                "2:10: source = \"opensm\": an [opensm]",
             ),
             (
                 "source = \"opensm\"\n[fabric.sa]\ntransport = \"umad\"",
-                "1:1: [fabric.sa] transport contradicts",
+                "4:13: [fabric.sa] transport contradicts",
             ),
             (
                 "source = \"sa\"\n[fabric.sa]\ntransport = \"ibsim\"",
@@ -421,15 +412,15 @@ mod tests {
             ),
             (
                 "source = \"sa\"\n[fabric.sa]\nnode = \"H1\"",
-                "3:1: `node` needs",
+                "4:8: `node` needs",
             ),
             (
                 "source = \"sa\"\n[fabric.sa]\nport = 1",
-                "3:1: `port` needs",
+                "4:8: `port` needs",
             ),
             (
                 "source = \"sa\"\n[fabric.sa]\ntransport = \"umad\"\nsockname = \"x\"",
-                "3:1: `sockname` needs",
+                "5:12: `sockname` needs",
             ),
             (
                 "source = \"sa\"\n[fabric.sa]\nsa_lid = 0",

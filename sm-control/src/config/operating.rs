@@ -165,7 +165,7 @@ mod tests {
             let text = format!("{MINIMAL}[http]\nlisten = \"{address}\"\n");
             let error = Config::parse(&text).unwrap_err();
             assert!(
-                error.starts_with("7:1: ") && error.contains("allow_remote"),
+                error.starts_with("8:10: ") && error.contains("allow_remote"),
                 "{error}"
             );
             let text = format!("{text}allow_remote = true\n");

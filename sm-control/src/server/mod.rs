@@ -32,6 +32,7 @@ mod shadow;
 mod signals;
 mod slow_lane;
 mod sources;
+mod tries;
 mod vigil;
 
 use core::sync::atomic::AtomicBool;
@@ -222,6 +223,12 @@ pub fn check_descriptors(config: &Config) -> Result<(), ServerError> {
 /// sentence each. Errors: in words.
 pub fn check_state(config: &Config) -> Result<Vec<String>, CheckError> {
     kept::check(config).map_err(CheckError::Words)
+}
+
+/// Tries on this machine what would end a start: directories, sockets, addresses, devices. Gives what an operator
+/// should know, one sentence each; what a running sapphired has is among it and no error. Errors: in words.
+pub fn check_start(config: &Config) -> Result<Vec<String>, CheckError> {
+    tries::all(config).map_err(CheckError::Words)
 }
 
 /// How often this looks after what serves.

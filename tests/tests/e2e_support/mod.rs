@@ -100,13 +100,19 @@ pub fn sapphire(fabric: &Fabric, arguments: &[&str]) -> Result<Output> {
     Ok(command.stdin(Stdio::null()).output()?)
 }
 
-/// Runs `sapphired --check`: whether it succeeded, and what it said.
+/// Runs `sapphired --check` for files alone: whether it succeeded, and what it said.
 pub fn check(config: &Path) -> Result<(bool, String)> {
+    check_with(config, &["--files-only"])
+}
+
+/// Runs `sapphired --check` with more arguments.
+pub fn check_with(config: &Path, more: &[&str]) -> Result<(bool, String)> {
     let mut command = Command::new(program("sapphired")?);
     let output = command
         .arg("--config")
         .arg(config)
         .arg("--check")
+        .args(more)
         .output()?;
     ensure!(
         output.stdout.is_empty(),

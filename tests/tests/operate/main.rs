@@ -11,3 +11,4 @@ mod http;
 mod ring_support;
 mod shadow;
 mod state;
+mod tries;

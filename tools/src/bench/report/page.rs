@@ -479,6 +479,11 @@ fn heading(name: &str, file: &str, layer: &str) -> String {
     format!("### {name}\n\nLayer: {layer}.\n\n![{name}](pictures/performance/{file}.svg)\n\n")
 }
 
+/// For the test that runs what documents show: small fabrics, short runs.
+const SMALLER: &str = "<!-- run with: s/:[0-9]+x[0-9]+x[0-9]+/:3x3x3/; s/ --(instructions|hot)//; \
+                       s/--rules 10000/--rules 99/; s/job-start/& --nodes 8/; \
+                       s/bench/bench --repeat 1 --seconds 0.02 --requests 256/ -->";
+
 /// Those that gave these results, each once.
 fn commands(lines: &[&Line]) -> String {
     let mut known: Vec<&str> = Vec::new();
@@ -488,7 +493,7 @@ fn commands(lines: &[&Line]) -> String {
             known.push(command);
         }
     }
-    format!("\n```\n{}\n```\n\n", known.join("\n"))
+    format!("\n{SMALLER}\n```sh\n{}\n```\n\n", known.join("\n"))
 }
 
 /// The median, with the least and the most where they are known.

@@ -1,0 +1,179 @@
+//! The range of every number in a configuration, and the check that holds it against a document: at the value's
+//! own line and column, which errors of serde lose in sections that are told apart by a key.
+
+use core::ops::RangeInclusive;
+
+use toml::de::{DeTable, DeValue};
+
+use super::document::{At, Document};
+
+/// A key that takes a number.
+#[derive(Debug, Clone)]
+pub struct Range {
+    /// Of its section, as in `local_service.cache`; that of `[[port]]` is `port`.
+    pub section: &'static str,
+    /// The key; of a list of numbers it holds for each.
+    pub key: &'static str,
+    /// What it may be.
+    pub numbers: RangeInclusive<i128>,
+    /// What follows the numbers in errors: the unit, or the meaning.
+    what: &'static str,
+    /// It may be a word instead, which somebody else reads.
+    or_word: bool,
+}
+
+const fn range(
+    section: &'static str,
+    key: &'static str,
+    numbers: RangeInclusive<i128>,
+    what: &'static str,
+) -> Range {
+    Range {
+        section,
+        key,
+        numbers,
+        what,
+        or_word: false,
+    }
+}
+
+/// A day. Units: ms.
+const DAY: i128 = 86_400_000;
+const MINUTE: i128 = 60_000;
+const U32: i128 = u32::MAX as i128;
+/// Up to a terabyte.
+const MIB: RangeInclusive<i128> = 1..=1_048_576;
+/// LIDs of ports.
+const LIDS: RangeInclusive<i128> = 1..=49_151;
+
+/// All of them. What follows OpenSM or the kernel is as there; the rest is what a start can allocate and what a wait
+/// can mean.
+pub const RANGES: [Range; 42] = [
+    range("fabric", "lmc", 0..=7, ", an LMC"),
+    range("fabric.sa", "port", 1..=254, ", a port of the device"),
+    range("fabric.sa", "sa_lid", LIDS, ", the LID of a port"),
+    range("fabric.sa", "timeout_ms", 1..=600_000, " ms"),
+    range("fabric.sa", "retries", 0..=100, " tries"),
+    range("fabric.sa", "samples", 0..=1_000_000, " paths"),
+    range("fabric.sa", "poll_ms", 0..=DAY, " ms"),
+    range("port", "port", 1..=254, ", a port of the device"),
+    range("port", "slots", 2..=65_536, " slots"),
+    range("port", "clients", 1..=1024, " clients"),
+    range("port", "clients_per_user", 1..=1024, " clients"),
+    range("port", "late_mib", 1..=4096, " MiB"),
+    range("port", "lid", LIDS, ", the LID of a port"),
+    range("workers", "cores", 0..=8191, ", a core"),
+    Range {
+        or_word: true,
+        ..range(
+            "workers",
+            "numa",
+            0..=1023,
+            ", a NUMA node, or \"off\" or \"local\"",
+        )
+    },
+    range("workers", "yield_after", 0..=U32, " turns"),
+    range("workers", "sleep_after", 0..=U32, " turns"),
+    range("workers", "sample_every", 1..=U32, " batches"),
+    range("workers", "punt_queue", 1..=262_144, " requests"),
+    range("sa", "shadow_pairs_per_minute", 1..=600_000, " pairs"),
+    range("overload", "oldest_ms", 0..=600_000, " ms"),
+    range("overload", "oldest_table_ms", 0..=600_000, " ms"),
+    range("overload", "gets_per_lid", 0..=U32, " requests"),
+    range("overload", "tables_per_lid", 0..=U32, " requests"),
+    range("overload", "slow_ms_per_lid", 0..=1000, " ms in a second"),
+    range("opensm", "grace_ms", 0..=DAY, " ms"),
+    range("opensm", "poll_ms", 0..=DAY, " ms"),
+    range("opensm", "settle_ms", 0..=MINUTE, " ms"),
+    range("log", "per_second", 0..=1_000_000, " lines"),
+    range("limits", "options_mib", MIB, " MiB"),
+    range("limits", "policy_mib", MIB, " MiB"),
+    range("limits", "fabric_mib", MIB, " MiB"),
+    range("limits", "dump_mib", MIB, " MiB"),
+    range("limits", "snapshot_mib", MIB, " MiB"),
+    range(
+        "local_service",
+        "timeout_ms",
+        100..=200_000,
+        " ms, as the kernel has it",
+    ),
+    range("local_service", "look_ms", 1..=MINUTE, " ms"),
+    range("local_service.cache", "paths", 1..=16_777_216, " paths"),
+    range("local_service.cache", "keep_s", 0..=86_400, " s"),
+    range("local_service.cache", "keep_failure_ms", 0..=DAY, " ms"),
+    range("local_service.cache", "budget_ms", 1..=MINUTE, " ms"),
+    range("local_service.cache", "askers", 1..=64, " questions"),
+    range(
+        "local_service.far_subnet",
+        "router_lid",
+        LIDS,
+        ", the LID of a port",
+    ),
+];
+
+impl Range {
+    /// As in `1 to 1024 clients`.
+    pub fn words(&self) -> String {
+        format!(
+            "{} to {}{}",
+            self.numbers.start(),
+            self.numbers.end(),
+            self.what
+        )
+    }
+
+    /// Errors: why the value is none of these.
+    fn check(&self, value: &DeValue<'_>) -> Result<(), String> {
+        let expected = self.words();
+        match value {
+            DeValue::Integer(number) => {
+                let parsed = i128::from_str_radix(number.as_str(), number.radix());
+                match parsed.is_ok_and(|parsed| self.numbers.contains(&parsed)) {
+                    true => Ok(()),
+                    false => Err(format!(
+                        "invalid value: integer `{}`, expected {expected}",
+                        number.as_str()
+                    )),
+                }
+            }
+            DeValue::Float(number) => {
+                let found = number.as_str();
+                Err(format!(
+                    "invalid type: floating point `{found}`, expected {expected}"
+                ))
+            }
+            DeValue::String(_) if self.or_word => Ok(()),
+            DeValue::String(word) => Err(format!(
+                "invalid type: string \"{word}\", expected {expected}"
+            )),
+            other => Err(format!(
+                "invalid type: {}, expected {expected}",
+                other.type_str()
+            )),
+        }
+    }
+}
+
+/// Holds every number against its range. Errors: the first that is outside, with its place.
+pub(super) fn check(document: &Document<'_>) -> Result<(), At> {
+    RANGES.iter().try_for_each(|range| {
+        let sections = document.sections(range.section);
+        sections
+            .into_iter()
+            .try_for_each(|section| check_in(range, section))
+    })
+}
+
+fn check_in(range: &Range, section: &DeTable<'_>) -> Result<(), At> {
+    let Some(value) = section.get(range.key) else {
+        return Ok(());
+    };
+    let values = match value.get_ref() {
+        DeValue::Array(list) => list.iter().collect(),
+        _ => vec![value],
+    };
+    values.into_iter().try_for_each(|value| {
+        let checked = range.check(value.get_ref());
+        checked.map_err(|problem| At::new(value.span().start, problem))
+    })
+}
