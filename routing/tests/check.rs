@@ -415,7 +415,7 @@ fn a_forwarding_circle_is_a_loop_and_loses_pairs() {
         .switch_ixs()
         .map(|ix| routes.lft(ix).to_vec())
         .collect();
-    let (port, ..) = topology.cables(routing::SwitchIx(1)).next().unwrap();
+    let (port, ..) = topology.cables(SwitchIx(1)).next().unwrap();
     let last = topology
         .end_ports
         .iter()
@@ -431,7 +431,7 @@ fn a_forwarding_circle_is_a_loop_and_loses_pairs() {
     assert_eq!(reachability(&topology, &routes, 9).lost, 4);
 }
 
-type Place = (routing::SwitchIx, u8, u8);
+type Place = (SwitchIx, u8, u8);
 
 /// The dependencies of all walks, one by one. `sls` gives the SLs of a path.
 fn plain_edges(

@@ -3,10 +3,11 @@
 set -euo pipefail
 verb=$1
 shift
-package= program=sapphire
+package= program=sapphire profile=release
 while [ $# -gt 0 ]; do
     case $1 in
         --release | --locked | --quiet) ;;
+        --profile) profile=$2; shift ;;
         -p) package=$2; shift ;;
         --bin) program=$2; shift ;;
         --) shift; break ;;
@@ -20,6 +21,6 @@ if [ -n "$package" ] && ! grep -qsx "name = \"$package\"" Cargo.toml */Cargo.tom
 fi
 case $verb in
     run) exec "$BUILT/$program" "$@" ;;
-    build) mkdir -p target && ln -sfn "$BUILT" target/release ;;
+    build) mkdir -p target && ln -sfn "$BUILT" "target/$profile" ;;
     *) echo "this cargo does not $verb" >&2; exit 99 ;;
 esac

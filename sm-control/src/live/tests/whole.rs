@@ -318,7 +318,7 @@ fn alias_guids_are_read_and_written() {
         .by_guid(Guid::new(port).unwrap())
         .unwrap();
     let lid = files.parts.subnet.end_ports()[own].lid.get();
-    let kind = sa_wire::sa::AttributeId::GUID_INFO_RECORD;
+    let kind = AttributeId::GUID_INFO_RECORD;
     let fake = || {
         Fake::with_records(&files, kind, move |records| {
             let of_port =

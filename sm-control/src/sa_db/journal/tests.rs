@@ -110,12 +110,12 @@ fn a_long_file_is_written_anew() {
 #[test]
 fn a_full_disk_keeps_the_file_and_the_changes() {
     // /dev/full takes nothing; the journal keeps what it could not write.
-    let Ok(file) = std::fs::OpenOptions::new().append(true).open("/dev/full") else {
+    let Ok(file) = fs::OpenOptions::new().append(true).open("/dev/full") else {
         return;
     };
     let mut journal = Journal::in_memory();
     journal.disk = Some(Disk {
-        folder: Folder::open(std::path::Path::new("/dev")).unwrap(),
+        folder: Folder::open(Path::new("/dev")).unwrap(),
         path: "/dev/full".into(),
         file,
         lines: 1,
