@@ -550,7 +550,7 @@ fn tables_of_what_clients_set_come_whole() -> Result<()> {
 fn as_documented(ring: &Path, mad: &[u8], dlids: &[u16]) -> Result<usize> {
     let mut client = sa_client::Client::connect(ring)?;
     let path = client.path_record_by_lid(3, 17)?;
-    let table = client.ask(0, &mad)?;
+    let table = client.ask(0, mad)?;
     ensure!(path.dlid.get() == 17 && !table.is_empty());
 
     let slots = client.claim(dlids.len());

@@ -92,7 +92,7 @@ impl<'t> Document<'t> {
     /// The configuration. Errors: with the place of the key that is to blame.
     pub(super) fn read(&self) -> Result<Config, At> {
         read(self.tables.clone()).map_err(|(span, problem)| {
-            let whole = span.clone().unwrap_or(0..self.end());
+            let whole = span.unwrap_or_else(|| 0..self.end());
             let is_here =
                 |leaf: &Leaf| leaf.key == whole || (!leaf.is_section && leaf.value == whole);
             let byte = match self.leaves().iter().any(is_here) {
@@ -113,7 +113,7 @@ impl<'t> Document<'t> {
             .text
             .get(header..)?
             .find("\n[")
-            .map_or(self.end(), |at| header + at);
+            .map_or_else(|| self.end(), |at| header + at);
         let (mut needed, mut other, mut section) = (None, None, None);
         for leaf in self.leaves() {
             let start = match problem.contains("unknown field") {

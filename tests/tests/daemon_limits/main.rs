@@ -3,7 +3,6 @@
 
 mod files;
 mod memory;
-#[allow(dead_code, reason = "a part is used")]
 #[path = "../ring_support/mod.rs"]
 mod ring_support;
 mod stop;

@@ -6,7 +6,6 @@ mod control;
 mod doctor;
 mod hostile;
 mod http;
-#[allow(dead_code, reason = "a part is used")]
 #[path = "../ring_support/mod.rs"]
 mod ring_support;
 mod shadow;

@@ -5,7 +5,6 @@ mod control;
 mod errors;
 mod lists;
 mod mistakes;
-#[allow(dead_code, reason = "a part is used")]
 #[path = "../ring_support/mod.rs"]
 mod ring_support;
 mod room;
