@@ -10,7 +10,7 @@ use std::os::unix::ffi::OsStringExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::thread::sleep;
+use std::thread::{JoinHandle, sleep};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -27,6 +27,9 @@ const LOOK: Duration = Duration::from_millis(5);
 
 /// Left over at least when a load is done. Units: bytes.
 const SPARE: u64 = 32 << 20;
+
+/// Twenty files with the longest paths, and an error. Units: bytes.
+const LONGEST_REPORT: u64 = 1 << 20;
 
 /// What any fabric of a few switches may take, with 128 LIDs for each port. Units: bytes.
 const SMALL: u64 = 64 << 20;
@@ -115,6 +118,8 @@ fn tried(config: &Config, room: &Room) -> Result<Report, String> {
         format!("cannot try this load in a process of its own: {what}: {error}")
     };
     let mut child = start(config).map_err(|error| failed("its start", &error))?;
+    // Taken while it is written: a pipe holds less than the longest report.
+    let told = report_of(&mut child).map_err(|error| failed("its report", &error))?;
     let watched = watch(&mut child, room);
     if watched.is_err() {
         // It may have ended by itself.
@@ -126,12 +131,24 @@ fn tried(config: &Config, room: &Room) -> Result<Report, String> {
     if !status.success() {
         return Err(ended_badly(status, room, taken));
     }
-    let mut told = Vec::new();
-    if let Some(mut output) = child.stdout.take() {
-        let read = output.read_to_end(&mut told);
-        read.map_err(|error| failed("its report", &error))?;
-    }
+    let told = told.join().unwrap_or_default();
     serde_json::from_slice(&told).map_err(|error| failed("its report", &error))
+}
+
+/// Reads what a trial tells, until its end. Errors: no thread can be had.
+fn report_of(child: &mut Child) -> std::io::Result<JoinHandle<Vec<u8>>> {
+    let output = child.stdout.take();
+    let thread = std::thread::Builder::new().name("sa-trial".into());
+    let thread = thread.spawn(move || {
+        let mut told = Vec::new();
+        // What came before a failure is no whole report, which is seen when it is parsed.
+        let _ = output.map(|output| output.take(LONGEST_REPORT).read_to_end(&mut told));
+        told
+    });
+    thread.inspect_err(|_| {
+        let _ = child.kill();
+        let _ = child.wait();
+    })
 }
 
 /// Errors: there is no process to be had.
