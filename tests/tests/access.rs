@@ -45,7 +45,10 @@ impl World {
         let inputs = Inputs {
             fabric: file("net", &plan.net()),
             torus_conf: Some(file("conf", &plan.torus_conf())),
-            opensm_conf: Some(file("opensm.conf", &format!("sa_key {sa_key:#x}\n"))),
+            opensm_conf: Some(file(
+                "opensm.conf",
+                &format!("qos TRUE\nsa_key {sa_key:#x}\n"),
+            )),
             ..Inputs::default()
         };
         let all = pipeline::compile(&inputs, Stamp::default()).unwrap();

@@ -87,7 +87,7 @@ pub const RANGES: [Range; 42] = [
     range("opensm", "settle_ms", 0..=MINUTE, " ms"),
     range("log", "per_second", 0..=1_000_000, " lines"),
     range("limits", "options_mib", MIB, " MiB"),
-    range("limits", "policy_mib", MIB, " MiB"),
+    range("limits", "policy_mib", 1..=16, " MiB"),
     range("limits", "fabric_mib", MIB, " MiB"),
     range("limits", "dump_mib", MIB, " MiB"),
     range("limits", "snapshot_mib", MIB, " MiB"),

@@ -180,7 +180,7 @@ pub(crate) fn opensm_conf(dice: &mut Dice) -> String {
         format!("0x{:x}", dice.pick(&PREFIXES))
     });
     line(dice, 3, "subnet_timeout", &|dice| {
-        dice.pick(&[0u8, 1, 17, 63, 64, 255]).to_string()
+        dice.pick(&[0u8, 1, 17, 18, 62, 63]).to_string()
     });
     line(dice, 3, "sa_key", &|dice| {
         dice.pick(&["0", "1", "7"]).to_owned()

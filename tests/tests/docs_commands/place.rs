@@ -138,11 +138,17 @@ impl Place {
     }
 }
 
-/// The benchmarks that documents run; tests of this package need not have them.
+/// The benchmarks that documents run, and the library that they install; tests of this package need
+/// not have them.
 fn build_missing(built: &Path) -> Result<()> {
-    if ["entropy", "netlink", "versus-opensm"]
-        .iter()
-        .all(|name| built.join(name).is_file())
+    if [
+        "entropy",
+        "netlink",
+        "versus-opensm",
+        "libsapphire_split.so",
+    ]
+    .iter()
+    .all(|name| built.join(name).is_file())
     {
         return Ok(());
     }
@@ -152,7 +158,8 @@ fn build_missing(built: &Path) -> Result<()> {
         "--locked",
         "-p",
         "sa-bench",
-        "--bins",
+        "-p",
+        "sapphire-split",
         "--target-dir",
     ]);
     cargo.arg(built.parent().context("a target directory")?);
@@ -160,7 +167,10 @@ fn build_missing(built: &Path) -> Result<()> {
         cargo.arg("--release");
     }
     let status = cargo.current_dir(repository()).status()?;
-    ensure!(status.success(), "cargo build -p sa-bench --bins: {status}");
+    ensure!(
+        status.success(),
+        "cargo build -p sa-bench -p sapphire-split: {status}"
+    );
     Ok(())
 }
 

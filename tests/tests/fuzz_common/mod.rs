@@ -121,7 +121,8 @@ pub const DUMPS: [&str; 4] = [
 const POLICY: &str = include_str!("../../../docs/examples/qos-policy.conf");
 const PARTITIONS: &str = "Default=0x7fff : ALL=full;\n\
     p1=0x1, sl=3 : 0x100001=full, 0x100011;\np2=0x2, defmember=both : ALL_CAS, SELF=full;\n";
-const OPENSM_CONF: &str = "subnet_timeout 17\nqos_sl2vl 0,1,2,3,4,5,6,7\nallow_both_pkeys TRUE\n";
+const OPENSM_CONF: &str =
+    "qos TRUE\nsubnet_timeout 17\nqos_sl2vl 0,1,2,3,4,5,6,7\nallow_both_pkeys TRUE\n";
 
 /// Contents by name; of a 3x3x2 torus, which has loops for no engine but torus-2QoS.
 pub struct World {

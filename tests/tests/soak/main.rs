@@ -4,13 +4,13 @@
 //! By default each soak lasts a few seconds. For the real one:
 //!
 //! ```sh
+//! cargo build --release -p sm-control -p sa-tools
 //! SAPPHIRE_SOAK_SECONDS=300 cargo test --release -p sa-tests --test soak -- --nocapture --test-threads 1
 //! ```
 
 mod bed;
 mod clients;
 mod figures;
-#[allow(dead_code, reason = "a part is used")]
 #[path = "../ring_support/mod.rs"]
 mod ring_support;
 
@@ -92,7 +92,7 @@ impl Soak<'_> {
             figures.add_up(&tally)?;
             tally.is_clean()?;
             figures::is_flat(&memory)?;
-            ensure!(took < END, "SIGTERM took {took:?}");
+            ensure!(took < end(length), "SIGTERM took {took:?}");
             Ok(())
         })
     }
@@ -118,8 +118,14 @@ fn length() -> Duration {
 
 /// From one SIGHUP to the next.
 const EVERY: Duration = Duration::from_millis(100);
-/// A daemon is gone so long after SIGTERM.
-const END: Duration = Duration::from_secs(1);
+/// A daemon is gone so long after SIGTERM; among other tests a machine may be busy for longer.
+fn end(length: Duration) -> Duration {
+    Duration::from_secs(if length >= Duration::from_secs(60) {
+        1
+    } else {
+        5
+    })
+}
 
 #[test]
 fn a_ring_with_reloads_floods_and_little_memory() -> Result<()> {
