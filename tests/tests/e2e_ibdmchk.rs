@@ -165,8 +165,7 @@ fn routed(case: &str) -> tempfile::TempDir {
     let case = golden("torus").join(case);
     let out = tempfile::tempdir().unwrap();
     let path = |path: &Path| path.to_str().unwrap().to_owned();
-    let mut arguments = ["route", "--qos", "--out"].map(str::to_owned).to_vec();
-    arguments.push(path(out.path()));
+    let mut arguments = vec!["route".to_owned(), "--out".to_owned(), path(out.path())];
     for (option, file) in [
         ("--fabric", "net.xz"),
         ("--torus-conf", "torus-2QoS.conf"),

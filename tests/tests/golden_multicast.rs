@@ -476,7 +476,7 @@ fn route(case: &Path, groups: Option<&Path>, out: &Path, more: &[&str]) -> Run {
 }
 
 fn route_arguments(case: &Path, groups: Option<&Path>, out: &Path) -> Vec<String> {
-    let mut arguments = vec!["route".to_owned(), "--qos".to_owned()];
+    let mut arguments = vec!["route".to_owned()];
     let mut option = |option: &str, path: Option<PathBuf>| {
         if let Some(path) = path {
             arguments.extend([option.to_owned(), path.to_str().unwrap().to_owned()]);

@@ -300,8 +300,8 @@ impl Step {
             on_policy_error: OnPolicyError::None,
             partitions: existing(&self.directory, "partitions.conf"),
             opensm_conf: existing(&self.directory, "opensm.conf"),
-            // By -Q, or not.
-            qos: Some(self.about["qos_enabled"] != false),
+            qos: (self.about["qos_enabled"] == false).then_some(false),
+            is_q_given: true,
             ..Inputs::default()
         }
     }
@@ -340,8 +340,7 @@ impl Step {
                 .iter()
                 .flat_map(|lmc| ["--lmc".to_owned(), lmc.get().to_string()]),
         );
-        let qos = |on| if on { "--qos" } else { "--no-qos" };
-        all.extend(inputs.qos.map(|on| qos(on).to_owned()));
+        all.extend(inputs.qos.map(|_| "--no-qos".to_owned()));
         all
     }
 

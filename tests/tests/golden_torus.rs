@@ -145,9 +145,8 @@ fn inputs(case: &Path) -> Inputs {
     Inputs {
         torus_conf: Some(case.join("torus-2QoS.conf")),
         opensm_conf: existing(case, "opensm.conf"),
+        is_q_given: true,
         partitions: existing(case, "partitions.conf"),
-        // OpenSM ran with -Q.
-        qos: Some(true),
         ..Inputs::default()
     }
 }
@@ -162,7 +161,7 @@ fn route<'a>(case: &'a Path, out: &'a Path) -> Vec<&'a str> {
         out.to_str().unwrap(),
     ]);
     if existing(case, "opensm.conf").is_some() {
-        arguments.extend(["--qos", "--opensm-conf", file("opensm.conf")]);
+        arguments.extend(["--opensm-conf", file("opensm.conf")]);
     }
     arguments
 }

@@ -118,7 +118,7 @@ fn arguments<'a>(verb: &'a str, case: &Path) -> Vec<&'a str> {
         text(above.join("torus-2QoS.conf")),
     ];
     if let Some(conf) = existing(case, "opensm.conf") {
-        all.extend(["--qos", "--opensm-conf", text(conf)]);
+        all.extend(["--opensm-conf", text(conf)]);
     }
     all
 }

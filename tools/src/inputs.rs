@@ -60,8 +60,8 @@ pub(crate) struct SiteArgs {
     /// opensm-sa.dump, for the alias GUIDs in it
     #[arg(long, requires = "fabric", value_name = "FILE")]
     aliases: Option<PathBuf>,
-    /// QoS on, as `opensm -Q`, whatever opensm.conf says [default: what opensm.conf says, off where
-    /// it says nothing; on without one]
+    /// QoS on, whatever opensm.conf says [default: what opensm.conf says; on, as with `opensm -Q`,
+    /// where it says nothing]
     #[arg(long, requires = "fabric", conflicts_with = "no_qos")]
     qos: bool,
     /// QoS off: no policy, SLs not checked
@@ -238,6 +238,7 @@ impl SiteArgs {
                 (_, true) => Some(false),
                 (false, false) => None,
             },
+            is_q_given: true,
             engine: match self.engine {
                 Engine::Auto => EngineChoice::Auto,
                 Engine::Torus2Qos => EngineChoice::Torus2Qos,

@@ -222,6 +222,8 @@ pub fn mistaken(path: &Path, bytes: &[u8], wanted: FileKind) -> Option<String> {
             "{path}: this is packed by {how}; unpack it first ({remedy}), or pack it with xz, which \
              is read as it is"
         ),
+        // Every option has its default, as for OpenSM.
+        (FileKind::Empty, _) if wanted == FileKind::OpenSmConf => return None,
         (FileKind::Empty, _) => format!("{path}: the file is empty; expected {wanted}"),
         (FileKind::Snapshot, _) if wanted == FileKind::Net => format!(
             "{path}: this is a snapshot, which holds no forwarding tables to work from; give the \
@@ -276,6 +278,7 @@ mod tests {
             said("", FileKind::TorusConf).unwrap(),
             "f: the file is empty; expected a torus-2QoS.conf"
         );
+        assert_eq!(said("", FileKind::OpenSmConf), None);
         assert_eq!(said("torus 3 3 3", FileKind::TorusConf), None);
         assert_eq!(said("{ CA Ports:01", FileKind::Net), None);
         assert_eq!(said("nonsense", FileKind::Net), None);

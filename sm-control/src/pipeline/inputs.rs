@@ -49,6 +49,8 @@ pub struct Inputs {
     /// QoS on or off, over `opensm_conf`, without which it is on; with one that does not say it is
     /// off, as in OpenSM, unless a running SA says otherwise.
     pub qos: Option<bool>,
+    /// On instead where `opensm_conf` does not say: that OpenSM runs with `-Q`.
+    pub is_q_given: bool,
     /// Routing engine, by default what the inputs call for.
     pub engine: EngineChoice,
     /// MTU capability of ports that the fabric file says nothing about.
@@ -131,6 +133,7 @@ impl Inputs {
             prefix_routes: fabric.prefix_routes.clone(),
             aliases: fabric.aliases.clone(),
             qos: fabric.qos,
+            is_q_given: false,
             engine: routing.engine.unwrap_or_default(),
             mtu: None,
             vl_cap: None,

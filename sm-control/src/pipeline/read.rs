@@ -317,12 +317,13 @@ impl Reader {
         let told = inputs.live.as_ref().map(|live| live.qos());
         // What a file of OpenSM's does not mention is as OpenSM has it: off. Without any, nobody
         // has said that OpenSM's defaults are wanted.
-        let by_default = inputs.opensm_conf.as_ref().map(|path| {
+        let asked = inputs.opensm_conf.as_ref().filter(|_| !inputs.is_q_given);
+        let by_default = asked.map(|path| {
             let is_silent = inputs.qos.or(given).or(told).is_none();
             if is_silent {
                 self.warnings.push(format!(
                     "{}: no line for qos: QoS is off, which is OpenSM's default; where OpenSM runs \
-                     with -Q, say --qos (qos = true in [fabric])",
+                     with -Q, say qos = true in [fabric]",
                     path.display()
                 ));
             }
