@@ -140,6 +140,7 @@ fn parts_must_exist() {
     assert!(words("nobody").contains("SWITCH:PORT"));
     let files = Inputs {
         torus_conf: None,
+        engine: EngineChoice::MinHop,
         ..inputs.clone()
     };
     let error = compile_after(&failed(&files, &["1,1,1"]), Stamp::default(), None);

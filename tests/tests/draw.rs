@@ -160,7 +160,13 @@ fn what_has_no_coordinates_is_refused() {
     let fabric = Fabric::torus(&["3", "3", "1"]);
     let (net, svg) = (fabric.file("net"), fabric.file("torus.svg"));
     let (net, svg_name) = (net.to_str().unwrap(), svg.to_str().unwrap());
-    let without_conf = run(&["draw", "--fabric", net, "-o", svg_name]);
+    // A configuration beside it would be taken.
+    let alone = fabric.file("alone");
+    fs::create_dir(&alone).unwrap();
+    fs::copy(net, alone.join("net")).unwrap();
+    let alone = alone.join("net");
+    let alone = alone.to_str().unwrap();
+    let without_conf = run(&["draw", "--fabric", alone, "-o", svg_name]);
     assert_eq!(without_conf.code, Some(2));
     assert!(
         without_conf.stderr.contains("give --torus-conf"),

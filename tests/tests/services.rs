@@ -90,7 +90,13 @@ impl Bench {
     /// The account of a pair, on minhop or the torus.
     fn explain(&self, more: &[&str]) -> Result<Value> {
         let policy = ["--policy", "policy.conf", "--ulp-names", "names"];
-        let all = [&["explain", "--json", "--fabric", "net"], more, &policy].concat();
+        // Not by the torus-2QoS.conf beside it, unless that is asked for.
+        let engine = match more.contains(&"--torus-conf") {
+            true => "auto",
+            false => "minhop",
+        };
+        let fabric = ["explain", "--json", "--fabric", "net", "--engine", engine];
+        let all = [&fabric[..], more, &policy].concat();
         Ok(serde_json::from_str(&self.succeeds(&all)?)?)
     }
 }

@@ -96,6 +96,9 @@ pub(crate) fn run(verb: &Route) -> Outcome {
     };
     let multicast = Multicast::new(verb.groups.as_deref(), &inputs.fabric, &compiled)?;
     warn(&compiled.warnings);
+    if inputs.opensm_conf.is_some() {
+        warn(&compiled.arbitration);
+    }
     warn(&multicast.warnings);
     let estimate = match &verb.out {
         Some(directory) => Some(write(verb, directory, &compiled, &multicast)?),

@@ -32,8 +32,10 @@ impl Folder {
             Some(parent) if !parent.as_os_str().is_empty() => parent,
             _ => Path::new("."),
         };
-        opened(parent, OFlags::empty())
-            .map_err(|source| WriteError::io("open its directory", file, source))
+        opened(parent, OFlags::empty()).map_err(|source| match source {
+            Errno::NOENT => WriteError::io("write", file, no_directory(parent)),
+            _ => WriteError::io("open its directory", file, source),
+        })
     }
 
     /// A directory that is there, maybe by a link. Errors: [`WriteError`].
@@ -191,6 +193,11 @@ fn opened(path: &Path, more: OFlags) -> Result<Folder, Errno> {
         directory,
         path: path.to_owned(),
     })
+}
+
+fn no_directory(path: &Path) -> io::Error {
+    let words = format!("there is no directory {}; make it first", path.display());
+    io::Error::new(io::ErrorKind::NotFound, words)
 }
 
 fn make_with_parents(path: &Path) -> io::Result<()> {

@@ -103,7 +103,7 @@ fn devices_and_descriptors_take_bytes_as_they_come() {
     let nowhere = write(Path::new("/nonexistent/a.snap"), Readers::All, b"x").unwrap_err();
     let said = nowhere.to_string();
     assert!(
-        said.starts_with("/nonexistent/a.snap: cannot open its directory"),
+        said.contains("there is no directory /nonexistent; make it first"),
         "{said}"
     );
 }

@@ -118,6 +118,7 @@ impl Recipe {
             partitions: put("partitions.conf", &self.partitions),
             policy: put("policy.conf", &self.policy),
             opensm_conf: put("opensm.conf", &self.opensm_conf),
+            is_q_given: true,
             prefix_routes: put("prefix-routes.conf", &self.prefix_routes),
             aliases: put("opensm-sa.dump", &self.aliases),
             on_policy_error: OnPolicyError::None,

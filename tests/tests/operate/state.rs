@@ -83,7 +83,10 @@ fn a_state_file_cut_off_or_written_over_changes_no_answer_of_a_warm_start() -> R
 #[test]
 fn files_with_a_key_are_for_their_owner_alone() -> Result<()> {
     let mut bed = bed()?;
-    fs::write(bed.ring.dir().join("opensm.conf"), "sa_key 0x1234567890\n")?;
+    fs::write(
+        bed.ring.dir().join("opensm.conf"),
+        "qos TRUE\nsa_key 0x1234567890\n",
+    )?;
     let config = fs::read_to_string(bed.ring.config())?;
     let config = config.replace(
         "path = \"net\"\n",
@@ -161,7 +164,7 @@ fn files_with_a_key_are_for_their_owner_alone() -> Result<()> {
     for (name, warned) in [("all.snap", true), ("public.snap", false)] {
         let file = bed.ring.dir().join("copy.toml");
         fs::write(&file, config(name))?;
-        let (fine, said) = e2e_support::check(&file)?;
+        let (fine, said) = e2e_support::check_with(&file, &[])?;
         ensure!(fine && said.contains("export --public") == warned, "{said}");
     }
     Ok(())
@@ -201,7 +204,7 @@ fn a_second_daemon_on_a_state_directory_refuses_to_start() -> Result<()> {
     let named = said.contains(&format!("(process {pid})"));
     ensure!(named || !said.contains("(process "), "{said}");
     // --check says so, and does the running one no harm.
-    let (fine, said) = e2e_support::check(&second)?;
+    let (fine, said) = e2e_support::check_with(&second, &[])?;
     ensure!(
         fine && said.contains("in use by another sapphired"),
         "{said}"
@@ -219,7 +222,7 @@ fn a_second_daemon_on_a_state_directory_refuses_to_start() -> Result<()> {
 fn a_state_directory_that_is_missing_or_read_only_is_said_and_does_not_stop_the_daemon()
 -> Result<()> {
     let mut bed = Bed::new(STATE)?;
-    let (fine, said) = e2e_support::check(&bed.ring.config())?;
+    let (fine, said) = e2e_support::check_with(&bed.ring.config(), &[])?;
     ensure!(!fine && said.contains("state: cannot open"), "{said}");
     bed.ring.serve()?;
     let status = bed.done("status")?;

@@ -39,13 +39,13 @@ fn a_check_finds_what_would_end_a_start() -> Result<()> {
         &bed,
         "directory = \".\"",
         "directory = \"missing\"",
-        &["[state] directory", "missing", "make this"],
+        &["[state]", "missing", "make it"],
     )?;
     refused(
         &bed,
         "directory = \".\"",
         "directory = \"net\"",
-        &["[state] directory", "is no directory"],
+        &["[state]", "net"],
     )?;
     let stranger = UnixListener::bind(bed.ring.dir().join("strange"))?;
     refused(

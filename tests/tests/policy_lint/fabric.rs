@@ -111,7 +111,7 @@ impl Site {
                 .as_ref()
                 .map(|it| write("partitions.conf", it)),
             opensm_conf: self.opensm_conf.as_ref().map(|it| write("opensm.conf", it)),
-            qos: Some(true),
+            is_q_given: true,
             lmc: self.lmc.map(|lmc| sa_wire::Lmc::new(lmc).unwrap()),
             ..Inputs::default()
         };

@@ -175,6 +175,16 @@ impl Bed {
         waited.with_context(|| daemon.printed())
     }
 
+    /// Waits until the daemon has ended by itself. Errors: it has not said `text`.
+    pub fn wait_ended(&mut self, text: &str) -> Result<()> {
+        let daemon = self.daemon()?;
+        wait_for("sapphired's end", PATIENCE, || Ok(daemon.check().is_err()))?;
+        self.daemon = None;
+        let said = self.printed()?;
+        ensure!(said.contains(text), "{said}");
+        Ok(())
+    }
+
     /// All that the last daemon has printed and logged.
     pub fn printed(&self) -> Result<String> {
         Ok(fs::read_to_string(self.dir().join("printed"))?)

@@ -102,7 +102,7 @@ impl Site<'_> {
             opensm_conf: Some(write("opensm.conf", self.options)),
             partitions: self.partitions.map(|text| write("partitions.conf", text)),
             torus_conf: self.torus.map(|text| write("torus-2QoS.conf", text)),
-            qos: Some(true),
+            is_q_given: true,
             vl_cap: self.vls.and_then(|code| DataVls::from_code(code).ok()),
             reading: self.reading.clone(),
             ..Inputs::default()

@@ -12,7 +12,7 @@ use crate::run::words;
 const VIA: &str = "--via ring:ring --timeout 2000";
 
 /// What each verb is run with in the directory of [`site`]. A verb that is not here fails the tests.
-const ARGUMENTS: [(&str, &str); 47] = [
+const ARGUMENTS: [(&str, &str); 48] = [
     ("demo", "--radix 3 --seconds 0.1"),
     ("fabric torus", "3 3 3 -o made"),
     (
@@ -32,6 +32,7 @@ const ARGUMENTS: [(&str, &str); 47] = [
     ),
     ("snapshot info", "good.snap"),
     ("snapshot verify", "good.snap"),
+    ("snapshot export", "--public good.snap -o public.snap"),
     ("answer", "--snapshot good.snap"),
     (
         "explain",

@@ -26,7 +26,7 @@ fn tables(options: &str, vl_cap: u8) -> Vec<PortTables> {
     let inputs = Inputs {
         fabric: write("net", NET),
         opensm_conf: Some(write("opensm.conf", options)),
-        qos: Some(true),
+        is_q_given: true,
         vl_cap: DataVls::from_code(vl_cap).ok(),
         ..Inputs::default()
     };
