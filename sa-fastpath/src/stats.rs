@@ -124,6 +124,14 @@ impl WorkerStats {
         self.inner.empty.add(1);
     }
 
+    /// Turns so far, with and without requests: a worker that lives goes on turning.
+    pub fn turns(&self) -> u64 {
+        self.inner
+            .batches
+            .get()
+            .wrapping_add(self.inner.empty.get())
+    }
+
     /// Notes the epoch held.
     #[inline(always)]
     pub(crate) fn epoch(&self, epoch: u64) {

@@ -100,6 +100,17 @@ impl Umad {
         })
     }
 
+    /// A port whose methods another program has registered on this file, as the agent of this
+    /// number, and lends: they stay registered when this and all handles from it are gone.
+    /// Errors: [`UmadError`], the device is gone.
+    pub fn lent(options: &Options, file: OwnedFd, agent: u32) -> Result<Self, UmadError> {
+        Ok(Self {
+            name: find::find(options.device.as_deref(), options.port)?,
+            receive: Arc::new(Agent::lent(file, agent)),
+            kind: Kind::Kernel,
+        })
+    }
+
     /// A port on a packet socket in place of a umad file, for tests and demonstrations: each
     /// packet is a umad header and a MAD (see [`packet_pair`]). Errors: the operating system's.
     pub fn over_packets(packets: OwnedFd) -> io::Result<Self> {

@@ -184,15 +184,7 @@ unsafe extern "C" fn split_read(fd: c_int, buffer: *mut c_void, count: size_t) -
     }
     // SAFETY: as-given, held-off.
     // WHY: this is what a preloaded library does; so below.
-    let got = unsafe { real(fd, buffer, count) };
-    if let Ok(length) = usize::try_from(got) {
-        quietly((), || {
-            // SAFETY: callers-buffer, and so many bytes of it the kernel has written.
-            let packet = unsafe { core::slice::from_raw_parts_mut(buffer.cast(), length) };
-            SPLIT.was_read(packet);
-        });
-    }
-    got
+    unsafe { real(fd, buffer, count) }
 }
 
 /// What a read gives that the kernel has nothing to do with.
@@ -213,18 +205,60 @@ unsafe fn given(fd: c_int, buffer: *mut u8, count: usize) -> Option<ssize_t> {
                 return Some(-1);
             }
             Source::Kernel => return None,
+            // SAFETY: the caller's.
+            Source::Reader(reader) => match unsafe { of_reader(reader, buffer, count) } {
+                Some(given) => return Some(given),
+                // Somebody else has the methods by now, or nobody.
+                None => continue,
+            },
             Source::Nothing if sys::is_nonblocking(fd) => return None,
             Source::Nothing => {}
         }
-        let mut both = [sys::asked(fd, false), sys::asked(SPLIT.arrivals(), false)];
+        let mut all = [
+            sys::asked(fd, false),
+            sys::asked(SPLIT.arrivals(), false),
+            sys::asked(SPLIT.gate(), false),
+        ];
         let real = next::poll()?;
-        // SAFETY: of two elements.
-        if unsafe { real(both.as_mut_ptr(), 2, -1) } < 0 {
+        // SAFETY: of three elements.
+        if unsafe { real(all.as_mut_ptr(), 3, -1) } < 0 {
             return Some(-1);
         }
-        let [kernel, _] = both;
-        SPLIT.polled(kernel.revents != 0);
+        let [kernel, _, reader] = all;
+        SPLIT.polled(kernel.revents != 0, reader.revents != 0);
     }
+}
+
+/// Reads a packet of the read agent's as if it were OpenSM's. None: there is none.
+///
+/// # Safety
+/// `buffer` has `count` bytes.
+unsafe fn of_reader(reader: c_int, buffer: *mut u8, count: usize) -> Option<ssize_t> {
+    let real = next::read()?;
+    let errno = sys::errno();
+    // SAFETY: the caller's; this file never blocks.
+    let got = unsafe { real(reader, buffer.cast(), count) };
+    let Ok(length) = usize::try_from(got) else {
+        return match sys::errno() {
+            // OpenSM asks again with more room.
+            libc::ENOSPC => {
+                SPLIT.polled(false, true);
+                Some(got)
+            }
+            error => {
+                sys::set_errno(errno);
+                if !matches!(error, libc::EAGAIN | libc::EINTR) {
+                    quietly((), || SPLIT.reader_fails(error));
+                }
+                None
+            }
+        };
+    };
+    quietly((), || {
+        // SAFETY: the caller's, and so many bytes of it the kernel has written.
+        SPLIT.was_read(unsafe { core::slice::from_raw_parts_mut(buffer, length) });
+    });
+    Some(got)
 }
 
 pub(crate) extern "C" fn where_write(fd: c_int, buffer: *const c_void, count: size_t) -> usize {
@@ -252,7 +286,7 @@ unsafe extern "C" fn split_write(fd: c_int, buffer: *const c_void, count: size_t
         // SAFETY: as-given.
         Target::Kernel => unsafe { real(fd, buffer, count) },
         Target::Done => ssize_t::try_from(count).unwrap_or(-1),
-        Target::As(agent) => {
+        Target::As(file, agent) => {
             let place: *mut u32 = buffer.cast_mut().cast();
             // SAFETY: callers-buffer, of a whole head at least. libibumad has just written this
             // very field (`umad_send`), so it can be written to.
@@ -260,10 +294,10 @@ unsafe extern "C" fn split_write(fd: c_int, buffer: *const c_void, count: size_t
             unsafe {
                 let own = place.read_unaligned();
                 place.write_unaligned(agent);
-                let sent = real(fd, buffer, count);
+                let sent = real(file, buffer, count);
                 place.write_unaligned(own);
                 // The read agent was given up meanwhile.
-                match sent < 0 && sys::errno() == libc::EIO {
+                match sent < 0 && matches!(sys::errno(), libc::EIO | libc::EINVAL | libc::EBADF) {
                     true => real(fd, buffer, count),
                     false => sent,
                 }
@@ -310,8 +344,8 @@ pub(crate) struct Poll {
     given: *mut pollfd,
     given_count: usize,
     place: usize,
-    /// With our bell behind the last.
-    asked: [pollfd; POLLED + 1],
+    /// With our bell and the read agent's file behind the last.
+    asked: [pollfd; POLLED + 2],
 }
 
 /// Room for a [`Poll`] on the stack. Shape: a multiple of 16.
@@ -337,7 +371,7 @@ pub(crate) unsafe extern "C" fn before_poll(
         given: fds,
         given_count: 0,
         place: 0,
-        asked: [sys::asked(-1, false); POLLED + 1],
+        asked: [sys::asked(-1, false); POLLED + 2],
     };
     // SAFETY: the caller's; nothing in it is to be dropped.
     let poll = unsafe {
@@ -348,10 +382,12 @@ pub(crate) unsafe extern "C" fn before_poll(
     let place = unsafe { place(fds, count) };
     let given_count = usize::try_from(count).unwrap_or(usize::MAX);
     // Closed meanwhile: then it is libc's alone.
-    let (Some(place), Some(bell)) = (place, poll.asked.get_mut(given_count)) else {
+    let rest = poll.asked.get_mut(given_count..);
+    let (Some(place), Some([bell, reader, ..])) = (place, rest) else {
         return;
     };
     *bell = sys::asked(SPLIT.arrivals(), false);
+    *reader = sys::asked(SPLIT.gate(), false);
     // SAFETY: callers-buffer, and there is room for so many.
     unsafe { fds.copy_to_nonoverlapping(poll.asked.as_mut_ptr(), given_count) };
     let has_arrived = || {
@@ -362,7 +398,7 @@ pub(crate) unsafe extern "C" fn before_poll(
         poll.timeout = 0;
     }
     poll.fds = poll.asked.as_mut_ptr();
-    poll.count = count + 1;
+    poll.count = count + 2;
     (poll.given_count, poll.place) = (given_count, place);
 }
 
@@ -374,14 +410,18 @@ pub(crate) unsafe extern "C" fn after_poll(outcome: c_int, poll: *mut Poll) -> c
     if outcome < 0 || poll.given_count == 0 {
         return outcome;
     }
-    let bell = poll.asked.get(poll.given_count);
-    let arrived = bell.is_some_and(|bell| bell.revents != 0);
+    let behind = |nth: usize| {
+        let asked = poll.asked.get(poll.given_count + nth);
+        asked.is_some_and(|asked| asked.revents != 0)
+    };
+    let (arrived, reader_has) = (behind(0), behind(1));
     let mut ready = 0;
     for (at, answered) in poll.asked.iter().enumerate().take(poll.given_count) {
         let mut revents = answered.revents;
         if at == poll.place {
-            SPLIT.polled(revents & !libc::POLLOUT != 0);
-            revents |= if arrived { libc::POLLIN } else { 0 };
+            SPLIT.polled(revents & !libc::POLLOUT != 0, reader_has);
+            let has_more = arrived || reader_has;
+            revents |= if has_more { libc::POLLIN } else { 0 };
         }
         // SAFETY: callers-buffer.
         unsafe { (*poll.given.add(at)).revents = revents };

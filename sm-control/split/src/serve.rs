@@ -22,7 +22,7 @@ pub(crate) struct Server<'a, K> {
     look: Duration,
     /// What was said last of why there is no socket.
     said: String,
-    session: Option<Session<UnixStream>>,
+    session: Option<Session>,
     /// They were told that another daemon is connected; some have not read it yet.
     turned_away: Vec<UnixStream>,
 }
@@ -127,8 +127,8 @@ impl<'a, K: Kernel> Server<'a, K> {
         self.listener = None;
         match self.place.listen() {
             Ok(listener) => {
-                let socket = listener.socket.as_raw_fd();
-                self.split.guard(Guarded::Listener, socket);
+                self.split
+                    .guard(Guarded::Listener, listener.socket.as_raw_fd());
                 self.listener = Some(listener);
                 self.said = String::new();
             }

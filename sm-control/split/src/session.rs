@@ -1,16 +1,19 @@
 //! One connection of sapphired's.
 
 use std::io::{ErrorKind, Read, Write};
+use std::os::fd::{BorrowedFd, IntoRawFd, RawFd};
+use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
-use split_protocol::{Frame, HEADER_BYTES, MAD_BYTES, VERSION};
+use split_protocol::{Carrier, Frame, HEADER_BYTES, MAD_BYTES, VERSION};
 
 use crate::split::{HangUp, Kernel, Split};
+use crate::sys;
 
 /// A daemon that has connected. Its stream does not block.
 #[derive(Debug)]
-pub(crate) struct Session<S> {
-    stream: S,
+pub(crate) struct Session {
+    stream: Carrier,
     since: Duration,
     greeted: bool,
     /// Of a frame that is not whole yet.
@@ -18,6 +21,8 @@ pub(crate) struct Session<S> {
     /// Of a frame that is on its way, from `sent` on.
     sending: Vec<u8>,
     sent: usize,
+    /// To go with the first byte of that.
+    file: Option<RawFd>,
 }
 
 /// Why a connection ends.
@@ -38,20 +43,21 @@ const LONGEST: usize = 1 + 8 + HEADER_BYTES + MAD_BYTES;
 /// Read at once. Units: bytes.
 const CHUNK: usize = 1 << 16;
 
-impl<S> Session<S> {
-    pub(crate) fn new(stream: S, since: Duration) -> Self {
+impl Session {
+    pub(crate) fn new(stream: UnixStream, since: Duration) -> Self {
         Self {
-            stream,
+            stream: Carrier::new(stream),
             since,
             greeted: false,
             received: Vec::new(),
             sending: Vec::new(),
             sent: 0,
+            file: None,
         }
     }
 
-    pub(crate) fn stream(&self) -> &S {
-        &self.stream
+    pub(crate) fn stream(&self) -> &UnixStream {
+        self.stream.stream()
     }
 
     /// Whether something waits for room in the socket.
@@ -68,7 +74,7 @@ impl<S> Session<S> {
     }
 }
 
-impl<S: Read + Write> Session<S> {
+impl Session {
     /// Reads what there is and does it. Errors: why the connection ends.
     pub(crate) fn receive<K: Kernel>(&mut self, split: &Split<K>) -> Result<(), Over> {
         let mut chunk = vec![0; CHUNK];
@@ -91,9 +97,17 @@ impl<S: Read + Write> Session<S> {
     fn act<K: Kernel>(&mut self, split: &Split<K>, frame: Frame) -> Result<(), Over> {
         let is_good = match (self.greeted, frame) {
             (false, Frame::Hello(version)) => return self.greet(split, version),
-            (true, Frame::GiveFree) => {
-                split.give_free();
+            (true, Frame::Lend) => {
+                split.lend();
                 true
+            }
+            (true, Frame::Beat(number)) => {
+                split.beats(number);
+                true
+            }
+            (true, Frame::Return(agent)) => {
+                let file = self.stream.take_file();
+                file.is_some_and(|file| split.returned(file.into_raw_fd(), agent))
             }
             (true, Frame::TakeBack) => {
                 split.take_back();
@@ -132,6 +146,13 @@ impl<S: Read + Write> Session<S> {
             let Some(frame) = split.next().map_err(|HangUp| Over::Said)? else {
                 break;
             };
+            if matches!(frame, Frame::Lent(_)) {
+                // Taken back, or gone, in between: what is said next says so.
+                self.file = split.lent_file();
+                if self.file.is_none() {
+                    continue;
+                }
+            }
             self.sending = frame
                 .bytes()
                 .map_err(|_| Over::Because("OpenSM's answer is too long".to_owned()))?;
@@ -146,9 +167,19 @@ impl<S: Read + Write> Session<S> {
             .get(self.sent..)
             .filter(|rest| !rest.is_empty())
         {
-            match self.stream.write(rest) {
+            let outcome = match self.file {
+                // The file stays open for as long as this thread does not take part in closing it.
+                Some(file) => sys::borrowed(file, |file: BorrowedFd<'_>| {
+                    self.stream.send_with(rest, file)
+                }),
+                None => self.stream.write(rest),
+            };
+            match outcome {
                 Ok(0) => return Err(Over::Gone),
-                Ok(sent) => self.sent = self.sent.saturating_add(sent),
+                Ok(sent) => {
+                    self.sent = self.sent.saturating_add(sent);
+                    self.file = None;
+                }
                 Err(error) if is_for_later(error.kind()) => return Ok(()),
                 Err(_) => return Err(Over::Gone),
             }

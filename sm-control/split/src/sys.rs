@@ -13,8 +13,9 @@ use core::ffi::CStr;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use std::ffi::CString;
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 use std::sync::Mutex;
@@ -22,7 +23,7 @@ use std::time::Duration;
 
 use libc::{c_int, c_long, c_uint, c_ulong, c_void, nfds_t, pollfd, size_t, ssize_t};
 
-use crate::registration::{Registration, UNREGISTER};
+use crate::registration::{ENABLE_PKEY, Registration, UNREGISTER};
 use crate::split::Kernel;
 
 /// The functions that this library stands before.
@@ -85,6 +86,35 @@ pub(crate) mod next {
 pub(crate) struct Linux;
 
 impl Kernel for Linux {
+    fn open_again(&self, fd: RawFd) -> Result<RawFd, i32> {
+        let path = CString::new(format!("/proc/self/fd/{fd}")).map_err(|_| libc::EINVAL)?;
+        let flags = libc::O_RDWR | libc::O_NONBLOCK | libc::O_CLOEXEC;
+        // SAFETY: c-string.
+        // WHY: std's files would be closed by the call that is hooked here.
+        let again = unsafe { libc::open(path.as_ptr(), flags) };
+        if again < 0 {
+            return Err(errno());
+        }
+        // SAFETY: open-fd; this request takes no argument.
+        // WHY: umad has no other interface.
+        let outcome = unsafe { ioctl(again, ENABLE_PKEY, core::ptr::null_mut()) };
+        outcome.map(|()| again).inspect_err(|_| self.close(again))
+    }
+
+    fn are_of_one_device(&self, fd: RawFd, other: RawFd) -> bool {
+        let device = |fd: RawFd| {
+            let about = std::fs::metadata(format!("/proc/self/fd/{fd}")).ok()?;
+            Some((about.dev(), about.ino(), about.rdev()))
+        };
+        device(fd).is_some() && device(fd).map(|it| it.2) == device(other).map(|it| it.2)
+    }
+
+    fn close(&self, fd: RawFd) {
+        // SAFETY: open-fd; the caller has it closed once.
+        // WHY: as for `ring`.
+        unsafe { libc::syscall(libc::SYS_close, c_long::from(fd)) };
+    }
+
     fn register(&self, fd: RawFd, registration: &Registration) -> Result<u32, i32> {
         let mut registration = *registration;
         let argument = registration.bytes.as_mut_ptr().cast();
@@ -99,6 +129,30 @@ impl Kernel for Linux {
         // SAFETY: open-fd, one-slice.
         // WHY: as above.
         unsafe { ioctl(fd, UNREGISTER, (&raw mut agent).cast()) }
+    }
+
+    fn gate(&self) -> Result<RawFd, i32> {
+        // SAFETY: no pointers.
+        // WHY: std has none.
+        match unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) } {
+            fd @ 0.. => Ok(fd),
+            _ => Err(errno()),
+        }
+    }
+
+    fn let_through(&self, gate: RawFd, fd: RawFd, lets: bool) {
+        let mut event = libc::epoll_event {
+            events: u32::try_from(libc::EPOLLIN).unwrap_or_default(),
+            u64: 0,
+        };
+        let what = if lets {
+            libc::EPOLL_CTL_ADD
+        } else {
+            libc::EPOLL_CTL_DEL
+        };
+        // SAFETY: open-fd, one-slice. What is so already is refused, and stays.
+        // WHY: as above. Who waits in poll for the gate sees at once what is let through.
+        unsafe { libc::epoll_ctl(gate, what, fd, &raw mut event) };
     }
 
     fn bell(&self) -> Result<RawFd, i32> {
@@ -216,6 +270,14 @@ pub(crate) fn set_errno(errno: i32) {
     // SAFETY: as above.
     // WHY: as above.
     unsafe { *libc::__errno_location() = errno };
+}
+
+/// Lends a descriptor of the read agent's for the time of a call.
+pub(crate) fn borrowed<T>(fd: RawFd, what: impl FnOnce(BorrowedFd<'_>) -> T) -> T {
+    // SAFETY: it is open: where it is closed in between, the number is at worst another's of this
+    // process, and what is sent is of no use to the daemon.
+    // WHY: OpenSM's thread may close its file at any time.
+    what(unsafe { BorrowedFd::borrow_raw(fd) })
 }
 
 /// Has `child` called in every child that is forked. Without it a child's calls are taken for

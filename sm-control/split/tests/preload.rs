@@ -17,7 +17,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use split_protocol::{
-    Frame, HEADER_BYTES, MAD_BYTES, Packet, Reads, SOCKET_VARIABLE, SUBSCRIBER_QP, VERSION,
+    BEAT, BEAT_PATIENCE, Carrier, Frame, HEADER_BYTES, MAD_BYTES, Packet, Reads, SOCKET_VARIABLE,
+    SUBSCRIBER_QP, VERSION,
 };
 
 #[test]
@@ -27,12 +28,13 @@ fn a_program_that_does_what_opensm_does() {
         return;
     };
     assert_eq!(rig.line(), "register 0 0x200004");
-    assert_eq!(rig.line(), "register 1 0x40002");
+    assert_eq!(rig.line(), "reader 0x40002");
     without_a_daemon(&mut rig);
     drop(rig.daemon());
     only_for_its_owner(&rig);
     let mut daemon = rig.daemon();
     split(&mut rig, &mut daemon);
+    stands_still(&mut rig, &mut daemon);
     asks_opensm(&mut rig, &mut daemon);
     reports(&mut rig, &mut daemon);
     taken_back(&mut rig, daemon);
@@ -48,12 +50,21 @@ fn what_opensm_and_its_children_close_is_told_apart() {
         return;
     };
     assert_eq!(rig.line(), "register 0 0x200004");
-    assert_eq!(rig.line(), "register 1 0x40002");
+    assert_eq!(rig.line(), "reader 0x40002");
     let mut daemon = rig.daemon();
-    for (command, done) in [(b"f", "forked"), (b"c", "closed")] {
+    for (command, done) in [(b"f", "forked"), (b"d", "renumbered"), (b"c", "closed")] {
         rig.says(command);
         assert_eq!(rig.line(), done, "and nothing was unregistered before");
         answers(&mut rig);
+        Frame::Lend.send(&mut daemon).unwrap();
+        assert_eq!(
+            Frame::receive(&mut daemon).unwrap(),
+            Frame::Lent(0),
+            "{done}"
+        );
+        Frame::TakeBack.send(&mut daemon).unwrap();
+        let held = Frame::Reads(Reads::Held);
+        assert_eq!(Frame::receive(&mut daemon).unwrap(), held, "{done}");
         let packet = packet(0x12, 5, 7);
         Frame::Request(5, packet).send(&mut daemon).unwrap();
         assert!(matches!(
@@ -74,7 +85,7 @@ fn a_panic_in_a_hooked_call_does_not_end_opensm() {
             return;
         };
         assert_eq!(rig.line(), "register 0 0x200004");
-        assert_eq!(rig.line(), "register 1 0x40002");
+        assert_eq!(rig.line(), "reader 0x40002");
         for _ in 0..4 {
             rig.network_sends(0, 0x02, 9, 0);
             assert_eq!(rig.network_gets()[64 + 3], 0x82, "{call}");
@@ -109,9 +120,9 @@ fn a_library_that_would_abort_does_nothing() {
 
 /// OpenSM answers what comes for either agent.
 fn answers(rig: &mut Rig) {
-    rig.network_sends(1, 0x01, 9, 10);
-    let answer = rig.network_gets();
-    assert_eq!((answer[0], answer[64 + 3], answer.len()), (1, 0x81, 330));
+    rig.reader_is_sent(0x01, 9, 10);
+    let answer = rig.reader_gives();
+    assert_eq!((answer[0], answer[64 + 3], answer.len()), (0, 0x81, 330));
     rig.network_sends(0, 0x02, 9, 0);
     assert_eq!(rig.network_gets()[64 + 3], 0x82);
 }
@@ -119,9 +130,9 @@ fn answers(rig: &mut Rig) {
 /// The read agent's requests are answered, by the read agent.
 fn without_a_daemon(rig: &mut Rig) {
     for more in [0, 1000, 100_000] {
-        rig.network_sends(1, 0x12, 9, more);
-        let answer = rig.network_gets();
-        assert_eq!((answer[0], answer[64 + 3]), (1, 0x92));
+        rig.reader_is_sent(0x12, 9, more);
+        let answer = rig.reader_gives();
+        assert_eq!((answer[0], answer[64 + 3]), (0, 0x92));
         assert_eq!(answer.len(), 320 + more);
     }
     rig.network_sends(0, 0x02, 9, 0);
@@ -136,15 +147,43 @@ fn only_for_its_owner(rig: &Rig) {
     assert_eq!((mode("made/by"), mode("made/by/it.sock")), (0o755, 0o600));
 }
 
-fn split(rig: &mut Rig, daemon: &mut UnixStream) {
-    Frame::GiveFree.send(daemon).unwrap();
-    assert_eq!(Frame::receive(daemon).unwrap(), Frame::Reads(Reads::Free));
-    assert_eq!(rig.line(), "unregister 1");
+/// What comes for the read agent is the daemon's now, on the same file.
+fn split(rig: &mut Rig, daemon: &mut Carrier) {
+    Frame::Lend.send(daemon).unwrap();
+    assert_eq!(Frame::receive(daemon).unwrap(), Frame::Lent(0));
+    let file = daemon.take_file().unwrap();
     rig.network_sends(0, 0x15, 9, 0);
     assert_eq!(rig.network_gets()[0], 0, "OpenSM's own goes on");
+    rig.reader_is_sent(0x01, 9, 0);
+    assert_eq!(receive(&file)[64 + 3], 0x01);
+    // Alive, it keeps them.
+    let end = Instant::now() + 2 * BEAT_PATIENCE;
+    for number in 0.. {
+        Frame::Beat(number).send(daemon).unwrap();
+        assert_eq!(Frame::receive(daemon).unwrap(), Frame::Beat(number));
+        if Instant::now() > end {
+            break;
+        }
+        std::thread::sleep(BEAT / 4);
+    }
+    rig.reader_is_sent(0x01, 9, 0);
+    assert_eq!(receive(&file)[64 + 3], 0x01);
 }
 
-fn asks_opensm(rig: &mut Rig, daemon: &mut UnixStream) {
+/// The daemon says nothing any more: what waits on the file is OpenSM's, soon.
+fn stands_still(rig: &mut Rig, daemon: &mut Carrier) {
+    let since = Instant::now();
+    rig.reader_is_sent(0x01, 9, 0);
+    assert_eq!(rig.reader_gives()[64 + 3], 0x81);
+    assert!(since.elapsed() >= BEAT_PATIENCE / 2, "sooner than it says");
+    assert_eq!(Frame::receive(daemon).unwrap(), Frame::Reads(Reads::Held));
+    Frame::Beat(1).send(daemon).unwrap();
+    Frame::Lend.send(daemon).unwrap();
+    assert_eq!(Frame::receive(daemon).unwrap(), Frame::Lent(0));
+    assert!(daemon.take_file().is_some());
+}
+
+fn asks_opensm(rig: &mut Rig, daemon: &mut Carrier) {
     for number in 0..200u32 {
         let more = if number == 100 { 20_000_000 } else { number };
         let packet = packet(0x12, number.into(), more);
@@ -154,7 +193,7 @@ fn asks_opensm(rig: &mut Rig, daemon: &mut UnixStream) {
         }
     }
     for number in 0..200u64 {
-        let Frame::Reply(got, mad) = Frame::receive(daemon).unwrap() else {
+        let Frame::Reply(got, mad) = heard(daemon) else {
             panic!("no reply");
         };
         assert_eq!(got, number);
@@ -167,9 +206,9 @@ fn asks_opensm(rig: &mut Rig, daemon: &mut UnixStream) {
     }
 }
 
-fn reports(rig: &mut Rig, daemon: &mut UnixStream) {
+fn reports(rig: &mut Rig, daemon: &mut Carrier) {
     rig.says(b"r");
-    let Frame::Report(mut report) = Frame::receive(daemon).unwrap() else {
+    let Frame::Report(mut report) = heard(daemon) else {
         panic!("no Report");
     };
     assert_eq!(report.header[20..24], SUBSCRIBER_QP.to_be_bytes());
@@ -177,39 +216,48 @@ fn reports(rig: &mut Rig, daemon: &mut UnixStream) {
     Frame::Tell(report).send(daemon).unwrap();
     assert_eq!(rig.line(), "response 0x86");
     rig.says(b"r");
-    assert!(matches!(Frame::receive(daemon), Ok(Frame::Report(_))));
+    assert!(matches!(heard(daemon), Frame::Report(_)));
     assert_eq!(rig.line(), "status 110");
 }
 
-/// As when a daemon is killed: the kernel closes its socket first.
-fn taken_back(rig: &mut Rig, daemon: UnixStream) {
-    std::fs::write(rig.taken(), "").unwrap();
+/// As when a daemon is killed while it has them: nothing is registered anew.
+fn taken_back(rig: &mut Rig, mut daemon: Carrier) {
+    Frame::Lend.send(&mut daemon).unwrap();
+    while heard(&mut daemon) != Frame::Lent(0) {}
+    rig.reader_is_sent(0x01, 9, 0);
     drop(daemon);
-    let mut next = rig.daemon();
-    std::fs::remove_file(rig.taken()).unwrap();
-    let since = Instant::now();
-    assert_eq!(rig.line(), "register 1 0x40002");
-    assert!(since.elapsed() < Duration::from_millis(1000));
-    while Frame::receive(&mut next).unwrap() != Frame::Reads(Reads::Held) {}
-    rig.network_sends(1, 0x01, 9, 0);
-    assert_eq!(rig.network_gets()[0], 1);
+    assert_eq!(rig.reader_gives()[64 + 3], 0x81, "what waited is answered");
+    answers(rig);
+}
+
+/// But for who has the reads: that is another test's.
+fn heard(daemon: &mut Carrier) -> Frame {
+    loop {
+        match Frame::receive(daemon).unwrap() {
+            Frame::Reads(_) => {}
+            other => return other,
+        }
+    }
 }
 
 /// The thread that reads is cancelled in the middle of poll.
 fn ends(mut rig: Rig, lines: usize) {
     drop(rig.program.stdin.take());
-    assert_eq!(rig.line(), "unregister 1");
+    assert_eq!(rig.line(), "no reader");
     assert_eq!(rig.line(), "unregister 0");
     assert_eq!(rig.line(), "end");
     assert!(rig.program.wait().unwrap().success());
     let said = rig.said();
-    assert_eq!(said.lines().count(), lines, "{said}");
+    let is_told = |line: &&str| !line.contains("stands still");
+    assert_eq!(said.lines().filter(is_told).count(), lines, "{said}");
 }
 
 struct Rig {
     directory: PathBuf,
     program: Child,
     network: OwnedFd,
+    /// What is sent to the read agent, and by it.
+    reader: OwnedFd,
     lines: BufReader<UnixStream>,
 }
 
@@ -227,12 +275,14 @@ impl Rig {
         compile(&source.join("kernel.c"), &kernel, &["-shared", "-fPIC"])?;
         compile(&source.join("opensm.c"), &program, &["-pthread"])?;
         let (network, file) = pair(libc::SOCK_SEQPACKET);
+        let (reader, again) = pair(libc::SOCK_SEQPACKET | libc::SOCK_NONBLOCK);
+        blocks(&reader);
         let (lines, log) = pair(libc::SOCK_STREAM);
         let lines = UnixStream::from(lines);
         lines.set_read_timeout(Some(PATIENCE)).unwrap();
         let said = std::fs::File::create(directory.join("said")).unwrap();
         let preload = format!("{}:{}", library.display(), kernel.display());
-        let (file_number, log_number) = (file.as_raw_fd(), log.as_raw_fd());
+        let numbers = [&file, &log, &again].map(AsRawFd::as_raw_fd);
         let mut command = Command::new(program);
         command
             .env("LD_PRELOAD", preload)
@@ -246,26 +296,23 @@ impl Rig {
         let program = unsafe {
             command.pre_exec(move || {
                 // Out of the way first: the numbers may be each other's.
-                place(file_number, 100)?;
-                place(log_number, 101)?;
-                place(100, 3)?;
-                place(101, 4)
+                for (number, fd) in (100..).zip(numbers) {
+                    place(fd, number)?;
+                }
+                (3..=5).try_for_each(|number| place(number + 97, number))
             })
         };
         Some(Self {
             program: program.spawn().unwrap(),
             directory,
             network,
+            reader,
             lines: BufReader::new(lines),
         })
     }
 
     fn said(&self) -> String {
         std::fs::read_to_string(self.directory.join("said")).unwrap()
-    }
-
-    fn taken(&self) -> PathBuf {
-        self.directory.join("taken")
     }
 
     fn line(&mut self) -> String {
@@ -284,45 +331,33 @@ impl Rig {
     }
 
     fn network_sends(&mut self, agent: u8, method: u8, tid: u64, more: usize) {
-        let packet = packet(method, tid, u32::try_from(more).unwrap());
-        let mut bytes = [packet.header.as_slice(), &packet.mad].concat();
-        bytes[0] = agent;
-        let fd = self.network.as_raw_fd();
-        // SAFETY: of this vector.
-        // WHY: std has no sockets of packets.
-        let sent = unsafe { libc::send(fd, bytes.as_ptr().cast(), bytes.len(), 0) };
-        assert_eq!(sent, 320);
+        send(&self.network, agent, method, (tid, more));
     }
 
     fn network_gets(&mut self) -> Vec<u8> {
-        let mut bytes = vec![0; 1 << 20];
-        let fd = self.network.as_raw_fd();
-        let deadline = Instant::now() + PATIENCE;
-        loop {
-            let flags = libc::MSG_DONTWAIT;
-            // SAFETY: into this vector.
-            // WHY: as above.
-            let got = unsafe { libc::recv(fd, bytes.as_mut_ptr().cast(), bytes.len(), flags) };
-            if let Ok(got) = usize::try_from(got) {
-                bytes.truncate(got);
-                return bytes;
-            }
-            assert!(Instant::now() < deadline, "nothing comes");
-            std::thread::sleep(Duration::from_millis(1));
-        }
+        receive(&self.network)
+    }
+
+    fn reader_is_sent(&mut self, method: u8, tid: u64, more: usize) {
+        send(&self.reader, 0, method, (tid, more));
+    }
+
+    fn reader_gives(&mut self) -> Vec<u8> {
+        receive(&self.reader)
     }
 
     /// Connects when the socket is there.
-    fn daemon(&self) -> UnixStream {
+    fn daemon(&self) -> Carrier {
         let path = self.directory.join("made/by/it.sock");
         let deadline = Instant::now() + PATIENCE;
         loop {
             assert!(Instant::now() < deadline, "no socket, or no welcome");
-            let Ok(mut stream) = UnixStream::connect(&path) else {
+            let Ok(stream) = UnixStream::connect(&path) else {
                 std::thread::yield_now();
                 continue;
             };
             stream.set_read_timeout(Some(PATIENCE)).unwrap();
+            let mut stream = Carrier::new(stream);
             Frame::Hello(VERSION).send(&mut stream).unwrap();
             match Frame::receive(&mut stream).unwrap() {
                 Frame::Welcome(welcome) => {
@@ -348,6 +383,48 @@ impl Drop for Rig {
         }
         let _ = std::fs::remove_dir_all(&self.directory);
     }
+}
+
+fn send(to: &OwnedFd, agent: u8, method: u8, (tid, more): (u64, usize)) {
+    let packet = packet(method, tid, u32::try_from(more).unwrap());
+    let mut bytes = [packet.header.as_slice(), &packet.mad].concat();
+    bytes[0] = agent;
+    // SAFETY: of this vector.
+    // WHY: std has no sockets of packets.
+    let sent = unsafe { libc::send(to.as_raw_fd(), bytes.as_ptr().cast(), bytes.len(), 0) };
+    assert_eq!(sent, 320);
+}
+
+/// Waits for a packet.
+fn receive(from: &OwnedFd) -> Vec<u8> {
+    let mut bytes = vec![0; 1 << 20];
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        // SAFETY: into this vector.
+        // WHY: as above.
+        let got = unsafe {
+            libc::recv(
+                from.as_raw_fd(),
+                bytes.as_mut_ptr().cast(),
+                bytes.len(),
+                libc::MSG_DONTWAIT,
+            )
+        };
+        if let Ok(got) = usize::try_from(got) {
+            bytes.truncate(got);
+            return bytes;
+        }
+        let error = std::io::Error::last_os_error();
+        assert_eq!(error.kind(), std::io::ErrorKind::WouldBlock);
+        assert!(Instant::now() < deadline, "nothing comes");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+fn blocks(fd: &OwnedFd) {
+    // SAFETY: no pointers.
+    // WHY: as above.
+    assert_eq!(unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_SETFL, 0) }, 0);
 }
 
 fn packet(method: u8, tid: u64, more: u32) -> Packet {

@@ -18,7 +18,7 @@ use tracing::{error, info, warn};
 
 use super::attended::{Announce, Attended, Out, Site};
 use super::ledger::Ledger;
-use super::opensm::Gate;
+use super::opensm::{Gate, Link};
 use super::placement::Placement;
 use super::ring;
 use crate::config::{IoUring, PortSection, RingSection, Role};
@@ -48,6 +48,8 @@ pub(super) struct Seat {
     pub(super) role: Role,
     /// For ports on an OpenSM's device; none where no OpenSM shares them.
     pub(super) gate: Option<Arc<Gate>>,
+    /// Who lends such a port its methods.
+    pub(super) lender: Option<Arc<Link>>,
     /// Nobody is answered while this holds.
     pub(super) muted: Arc<AtomicBool>,
 }
@@ -140,11 +142,11 @@ fn attach_ibsim(
         node = first.node(),
         "attached to the simulator"
     );
-    let out = Out::new(false);
-    out.set(Some(first.replies()?));
-    let reply = Box::new(out.clone());
     // No SM beside this port asks for it; it is shut when the server stops.
     let gate = Arc::new(Gate::open());
+    let out = Out::new(false, Arc::clone(&gate));
+    out.set(Some(first.replies()?));
+    let reply = Box::new(out.clone());
     let shut = Arc::clone(&gate);
     let way = Way {
         open: Box::new(move || Ok(ibsim::Attachment::new(&options)?)),
@@ -202,7 +204,7 @@ fn attach_umad(
     let device = name.or_else(|| options.device.clone());
     seat.core = placement.core(seat.number, device.as_deref());
     let gate = seat.gate.clone().unwrap_or_else(|| Arc::new(Gate::open()));
-    let out = Out::new(true);
+    let out = Out::new(true, Arc::clone(&gate));
     if let Some(umad) = &first {
         info!(port = seat.number, device = %umad.name(), "attached to the umad device");
         if umad.is_simulated() {
@@ -214,8 +216,9 @@ fn attach_umad(
     }
     let reply = Box::new(out.clone());
     let shut = Arc::clone(&gate);
+    let lender = seat.lender.take();
     let way = Way {
-        open: Box::new(move || Ok(umad::Umad::open(&options)?)),
+        open: Box::new(move || open_umad(&options, lender.as_deref())),
         announce: how.announce_sm.then_some(|umad| Ok(umad.announce_sm()?)),
         gate,
         out,
@@ -230,6 +233,16 @@ fn attach_umad(
         ring: None,
         gate: Some(shut),
     })
+}
+
+/// With methods that are registered now, or that OpenSM has lent.
+fn open_umad(options: &umad::Options, lender: Option<&Link>) -> Result<umad::Umad, Failure> {
+    let Some(lender) = lender else {
+        return Ok(umad::Umad::open(options)?);
+    };
+    let lent = lender.lent()?;
+    let (file, agent) = lent.ok_or("OpenSM has not lent its read methods")?;
+    Ok(umad::Umad::lent(options, file, agent)?)
 }
 
 /// What would only show in the worker's thread. Errors: why the port cannot be served.
@@ -325,6 +338,7 @@ fn serve<P: MadPort>(port: P, seat: Seat) {
         limits,
         role: _,
         gate: _,
+        lender: _,
         muted,
     } = seat;
     let worker = Worker::new(port, reader, punt, stats);

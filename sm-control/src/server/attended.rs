@@ -14,7 +14,7 @@ use tracing::{error, info, warn};
 
 use super::attach::{Failure, Seat, settle};
 use super::ledger::Ledger;
-use super::opensm::Gate;
+use super::opensm::{Gate, Leased};
 
 /// Longest wait for the gate: in between, old snapshots are let go of.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -57,14 +57,17 @@ pub(super) struct Out {
     now: Arc<Mutex<Option<Box<dyn ReplyPort>>>>,
     /// The transport itself cuts long replies into segments, and repeats Reports.
     segments: bool,
+    /// Beside an SM nothing is sent after a break.
+    gate: Arc<Gate>,
 }
 
 impl Out {
     /// `segments`: what is assumed of the transport while there is none.
-    pub(super) fn new(segments: bool) -> Self {
+    pub(super) fn new(segments: bool, gate: Arc<Gate>) -> Self {
         Self {
             now: Arc::default(),
             segments,
+            gate,
         }
     }
 
@@ -77,7 +80,8 @@ impl Out {
         send: impl FnOnce(&mut dyn ReplyPort) -> Result<T, PortError>,
     ) -> Result<T, PortError> {
         let mut reply = self.now.lock().unwrap_or_else(PoisonError::into_inner);
-        let reply = reply.as_mut().ok_or(PortError::Closed)?;
+        let reply = reply.as_mut().filter(|_| self.gate.holds());
+        let reply = reply.ok_or(PortError::Closed)?;
         send(&mut **reply)
     }
 }
@@ -173,6 +177,7 @@ impl<S: Site, P: MadPort> Attended<S, P> {
         if let Err(failure) = &flag {
             warn!(port = seat.number, "IsSM is not announced: {failure}");
         }
+        let port = Leased::new(port, Arc::clone(&self.gate));
         let worker = Worker::new(port, seat.reader, seat.punt, Arc::clone(&seat.stats));
         let worker = worker.with_access(seat.access).with_limits(seat.limits);
         let mut worker = worker.muted_by(Arc::clone(&seat.muted));

@@ -436,6 +436,9 @@ impl<'a> Server<'a> {
                 limits: config.overload.limits(),
                 role: config.sa.role,
                 gate: beside.as_ref().and_then(|beside| beside.gate_of(section)),
+                lender: beside
+                    .as_ref()
+                    .and_then(|beside| beside.lender_of(section, &counters)),
                 muted: doubts.muted(),
             };
             let attached = attach::attach(section, seat, &mut placement)?;

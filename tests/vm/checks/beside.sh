@@ -17,7 +17,8 @@ start_opensm() { # as before, with its library
 	until_true 30 up
 }
 start_beside() {
-	FABRIC=opensm start_daemon softib0 '[opensm]' || return 1
+	FABRIC=opensm start_daemon softib0 '[opensm]' '[control]' \
+		"path = \"$SOFTIB_LOG/control.sock\"" || return 1
 	serving() { grep -q 'answering in OpenSM' sapphired.log; }
 	until_true 30 serving
 }
@@ -51,7 +52,7 @@ steady() { # NAME command...
 		sleep 1
 		touch steady.stop
 		wait $asker
-		echo "$name, try $try: $(cat steady.out.log)"
+		echo "beside: $name, try $try: $(cat steady.out.log)"
 		this=$(grep -o 'longest_ms=[0-9]*' steady.out.log | cut -d= -f2)
 		[ "${this:-99999}" -lt "$longest" ] && longest=$this
 		[ $rc = 0 ] && [ "$longest" -gt 1000 ] || break
@@ -60,6 +61,70 @@ steady() { # NAME command...
 	check "$name: at most 1 s without an answer" test "$longest" -le 1000
 }
 
+# From $first to $second whoever has the reads answers this SL.
+path_sl() {
+	timeout 20 saquery -C "$client" -P 1 --slid "$(lid "$first")" --dlid "$(lid "$second")" PR 2>/dev/null |
+		sed -n 's/^[[:space:]]*sl\.*0x\(.*\)/\1/p'
+}
+one_pair() { # SL
+	cat <<-END
+		port-groups
+		 port-group
+		  name: a
+		  port-guid: $(guid "$first")
+		 end-port-group
+		 port-group
+		  name: b
+		  port-guid: $(guid "$second")
+		 end-port-group
+		end-port-groups
+		qos-levels
+		 qos-level
+		  name: DEFAULT
+		  sl: 0
+		 end-qos-level
+		 qos-level
+		  name: L
+		  sl: $1
+		 end-qos-level
+		end-qos-levels
+		qos-match-rules
+		 qos-match-rule
+		  source: a
+		  destination: b
+		  qos-level-name: L
+		 end-qos-match-rule
+		end-qos-match-rules
+	END
+}
+is_now() { [ "$(path_sl)" = "$1" ]; }
+ups() { grep -c 'SUBNET UP' opensm.log; }
+serves_again() { tail -n 3 sapphired.log | grep -q 'answering in OpenSM' || "$SAPPHIRE" status --control "$SOFTIB_LOG/control.sock" | grep -q 'answering beside'; }
+# The file is edited before, at and after the signal; whoever answers goes by what OpenSM has.
+edits() { # SL ORDER
+	local before
+	before=$(ups)
+	more_ups() { [ "$(ups)" -gt "$before" ]; }
+	case $2 in
+	before) one_pair "$1" >policy.conf; sleep 1; kill -HUP "$SOFTIB_OSM_PID" ;;
+	at) one_pair "$1" >policy.conf; kill -HUP "$SOFTIB_OSM_PID" ;;
+	after)
+		kill -HUP "$SOFTIB_OSM_PID"; until_true 20 more_ups
+		one_pair "$1" >policy.conf; before=$(ups); kill -HUP "$SOFTIB_OSM_PID"
+		;;
+	esac
+	until_true 20 more_ups || return 1
+	sleep 1
+	for _ in 1 2 3 4 5; do
+		is_now "$1" || { echo "SL $(path_sl), not $1, $2"; return 1; }
+	done
+	until_true 20 serves_again
+}
+one_pair 0 >policy.conf
+ups=$(ups)
+kill -HUP "$SOFTIB_OSM_PID"
+read_it() { [ "$(ups)" -gt "$ups" ]; }
+until_true 20 read_it || bad "OpenSM does not sweep"
 start_beside || { bad "the daemon does not take the reads"; cat sapphired.log; exit 1; }
 ok "the daemon takes the reads"
 check "ClassPortInfo is answered by the daemon" ours saquery -C "$client" -P 1 -c
@@ -85,9 +150,54 @@ check "and seen through the daemon" ours shown mcmr ff12::4:77
 check "a service is handled by OpenSM" serve
 check "and seen through the daemon" ours shown sr sapphire-test
 
+for round in "1 before" "2 at" "3 after" "4 before" "5 at" "6 after"; do
+	# shellcheck disable=SC2086
+	check "a policy edited $round OpenSM reads it is answered as OpenSM has it" edits $round
+done
+
 ask_lists sapphire.txt "$client" <(tables_of "$here/saquery.list")
 
+# The numbers are hexadecimal.
+none_refused() { grep -q 'statuses={0: [0-9a-f]*} ' steady.out.log; }
 restart_daemon() { kill -9 "$daemon"; start_beside; }
+again_and_again() { # ten ends of each kind: they change hands 40 times
+	for signal in KILL TERM; do
+		for _ in 1 2 3 4 5 6 7 8 9 10; do
+			kill -$signal "$daemon"; wait "$daemon" 2>/dev/null
+			start_beside || return 1
+		done
+	done
+}
+steady "20 take-overs" again_and_again
+check "20 take-overs: nobody is refused" none_refused
+take_overs() { grep -c 'answering in OpenSM' sapphired.log; }
+stopped() { # as in a debugger, or swapped out
+	local before
+	before=$(take_overs)
+	kill -STOP "$daemon"; sleep 3; kill -CONT "$daemon"
+	taken_again() { [ "$(take_overs)" -gt "$before" ]; }
+	until_true 20 taken_again
+}
+# Its snapshot is old by the time that it goes on.
+stopped_while_edited() { # SL, and the SL afterwards
+	local before
+	before=$(ups)
+	more_ups() { [ "$(ups)" -gt "$before" ]; }
+	kill -STOP "$daemon"
+	one_pair "$1" >policy.conf; kill -HUP "$SOFTIB_OSM_PID"
+	until_true 20 more_ups && sleep 1
+	kill -CONT "$daemon"
+	for _ in 1 2 3 4 5 6 7 8 9 10; do
+		is_now "$1" || { echo "SL $(path_sl), not $1"; return 1; }
+	done
+	until_true 20 serves_again && is_now "$1" && edits "$2" at
+}
+steady "a stopped daemon" stopped
+check "a stopped daemon: nobody is refused" none_refused
+stood_still() { grep -q 'this daemon stood still' sapphired.log; }
+check "it reads everything before it answers again" stood_still
+check "what was read before it stood still is not answered" stopped_while_edited 1 6
+check "and answers again" until_true 20 ours saquery -C "$client" -P 1 -c
 steady "kill -9 of the daemon" restart_daemon
 check "afterwards the daemon answers" ours saquery -C "$client" -P 1 -c
 restart_opensm() { kill -9 "$SOFTIB_OSM_PID"; start_opensm; }

@@ -30,6 +30,8 @@ pub(crate) struct Agent {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Far {
     Kernel,
+    /// The same; the agent is another program's to give up.
+    Lender,
     /// A preload library.
     Simulator,
     /// Who holds the other end of a packet socket.
@@ -101,6 +103,18 @@ impl Agent {
         Ok(agent)
     }
 
+    /// One that another program has registered, with headers of 64 bytes, on a file that does not
+    /// block.
+    pub(super) fn lent(file: OwnedFd, id: u32) -> Self {
+        Self {
+            file: RawFile::from(file),
+            id,
+            layout: Layout::WithPkey,
+            far: Far::Lender,
+            released: AtomicBool::new(false),
+        }
+    }
+
     /// An agent without a kernel behind it. Errors: the errno.
     pub(super) fn over_packets(packets: OwnedFd) -> Result<Self, i32> {
         let file = RawFile::from(packets);
@@ -138,7 +152,8 @@ impl Agent {
     /// the port is gone as soon as nothing waits any more.
     pub(super) fn release(&self) {
         // Relaxed: nothing else is read through the flag.
-        if !self.released.swap(true, Ordering::Relaxed) && self.far != Far::Packets {
+        let is_own = matches!(self.far, Far::Kernel | Far::Simulator);
+        if !self.released.swap(true, Ordering::Relaxed) && is_own {
             // A device that is gone has taken its agents along.
             let _ = self.file.unregister(self.id);
         }

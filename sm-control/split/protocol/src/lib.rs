@@ -5,16 +5,37 @@
 //! [`Frame::Busy`] and hangs up. From then on either side speaks whenever it has something to say.
 //! Whoever hangs up has given up all it held: the library takes the read methods back at once.
 //!
+//! The read methods belong to an agent on a umad file of its own. The library lends the daemon that
+//! file ([`Frame::Lent`]): both have it open then, but only who has the methods reads from it, so
+//! that they belong to somebody at every moment and whoever dies leaves them to the other. While
+//! they are lent the daemon says [`Frame::Beat`] all the time; when it does not for
+//! [`BEAT_PATIENCE`], the library reads itself again and says so.
+//!
 //! Shape: a length (u32), a kind (u8), then the body; numbers in the host's byte order. The length
 //! counts kind and body.
 
 #![forbid(unsafe_code)]
 
+mod carrier;
+
 use std::fmt;
 use std::io::{self, Read, Write};
+use std::time::Duration;
+
+pub use carrier::Carrier;
 
 /// Version of this protocol. Both must be of one.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
+
+/// How often a daemon that has the methods, and answers, says so.
+pub const BEAT: Duration = Duration::from_millis(100);
+
+/// After so long without a word the library takes the methods back. A daemon that could not say it
+/// for [`BEAT_LAPSE`] must take them for gone.
+pub const BEAT_PATIENCE: Duration = Duration::from_millis(600);
+
+/// See [`BEAT_PATIENCE`]; less, as it counts from when the word was sent.
+pub const BEAT_LAPSE: Duration = Duration::from_millis(400);
 
 /// Where the library listens, where nothing else is said.
 pub const DEFAULT_SOCKET: &str = "/run/sapphire/opensm.sock";
@@ -57,8 +78,18 @@ pub enum Frame {
     Welcome(Welcome),
     /// From the library, in reply: another daemon is connected. Then it hangs up.
     Busy,
-    /// From sapphired: give the read methods free. Answered by [`Frame::Reads`].
-    GiveFree,
+    /// From sapphired: lend me the read methods. Answered by [`Frame::Lent`], or by
+    /// [`Frame::Reads`].
+    Lend,
+    /// From the library, with the file: what comes on it is the daemon's from now on, under the agent
+    /// with this number.
+    Lent(u32),
+    /// From sapphired, with the file: it was lent by the OpenSM before this one. Answered by
+    /// [`Frame::Reads`].
+    Return(u32),
+    /// From sapphired: it lives, and so do those who answer. A number of its choice. Answered by the
+    /// same as long as the methods are lent.
+    Beat(u64),
     /// From sapphired: take them back. Answered by [`Frame::Reads`].
     TakeBack,
     /// From the library: who has the read methods now. Comes unasked too.
@@ -96,8 +127,8 @@ pub struct Welcome {
 pub enum Reads {
     /// OpenSM.
     Held,
-    /// Nobody: they may be registered.
-    Free,
+    /// The daemon: it has been lent them.
+    Lent,
     /// OpenSM wants them and the kernel refuses, with this error number: somebody else has them.
     Refused(i32),
 }
@@ -136,7 +167,7 @@ mod kind {
     pub(super) const HELLO: u8 = 1;
     pub(super) const WELCOME: u8 = 2;
     pub(super) const BUSY: u8 = 3;
-    pub(super) const GIVE_FREE: u8 = 4;
+    pub(super) const LEND: u8 = 4;
     pub(super) const TAKE_BACK: u8 = 5;
     pub(super) const READS: u8 = 6;
     pub(super) const REQUEST: u8 = 7;
@@ -144,6 +175,9 @@ mod kind {
     pub(super) const TELL: u8 = 9;
     pub(super) const REPORT: u8 = 10;
     pub(super) const PROGRAMMED: u8 = 11;
+    pub(super) const LENT: u8 = 12;
+    pub(super) const RETURN: u8 = 13;
+    pub(super) const BEAT: u8 = 14;
 }
 
 impl Frame {
@@ -179,7 +213,19 @@ impl Frame {
                 append_reads(bytes, welcome.reads);
             }
             Self::Busy => bytes.push(kind::BUSY),
-            Self::GiveFree => bytes.push(kind::GIVE_FREE),
+            Self::Lend => bytes.push(kind::LEND),
+            Self::Lent(agent) => {
+                bytes.push(kind::LENT);
+                bytes.extend(agent.to_ne_bytes());
+            }
+            Self::Return(agent) => {
+                bytes.push(kind::RETURN);
+                bytes.extend(agent.to_ne_bytes());
+            }
+            Self::Beat(number) => {
+                bytes.push(kind::BEAT);
+                bytes.extend(number.to_ne_bytes());
+            }
             Self::TakeBack => bytes.push(kind::TAKE_BACK),
             Self::Reads(reads) => {
                 bytes.push(kind::READS);
@@ -246,7 +292,10 @@ impl Frame {
                 reads: body.reads()?,
             }),
             kind::BUSY => Self::Busy,
-            kind::GIVE_FREE => Self::GiveFree,
+            kind::LEND => Self::Lend,
+            kind::LENT => Self::Lent(body.number()?),
+            kind::RETURN => Self::Return(body.number()?),
+            kind::BEAT => Self::Beat(body.long()?),
             kind::TAKE_BACK => Self::TakeBack,
             kind::READS => Self::Reads(body.reads()?),
             kind::REQUEST => Self::Request(body.long()?, body.packet()?),
@@ -263,7 +312,7 @@ impl Frame {
 fn append_reads(bytes: &mut Vec<u8>, reads: Reads) {
     let (state, error) = match reads {
         Reads::Held => (0u32, 0),
-        Reads::Free => (1, 0),
+        Reads::Lent => (1, 0),
         Reads::Refused(error) => (2, error),
     };
     bytes.extend(state.to_ne_bytes());
@@ -305,7 +354,7 @@ impl Body<'_> {
         let error = self.take().map(i32::from_ne_bytes)?;
         match state {
             0 => Some(Reads::Held),
-            1 => Some(Reads::Free),
+            1 => Some(Reads::Lent),
             2 => Some(Reads::Refused(error)),
             _ => None,
         }
@@ -333,10 +382,13 @@ mod tests {
                 reads: Reads::Refused(22),
             }),
             Frame::Busy,
-            Frame::GiveFree,
+            Frame::Lend,
+            Frame::Lent(7),
+            Frame::Return(9),
+            Frame::Beat(1 << 50),
             Frame::TakeBack,
             Frame::Reads(Reads::Held),
-            Frame::Reads(Reads::Free),
+            Frame::Reads(Reads::Lent),
             Frame::Request(1 << 40, packet(1)),
             Frame::Reply(5, vec![9; 100_000]),
             Frame::Reply(6, Vec::new()),

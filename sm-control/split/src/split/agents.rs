@@ -5,7 +5,7 @@ use std::os::fd::RawFd;
 
 use split_protocol::{Frame, Reads};
 
-use super::{Kernel, NO_PORT, Port, Split, lock};
+use super::{Kernel, NO_PORT, Port, Reader, Split, State, lock};
 use crate::registration::Registration;
 
 impl<K: Kernel> Split<K> {
@@ -20,6 +20,9 @@ impl<K: Kernel> Split<K> {
             if bell.load(Ordering::Acquire) < 0 {
                 bell.store(self.kernel.bell()?, Ordering::Release);
             }
+        }
+        if self.gate() < 0 {
+            self.gate.store(self.kernel.gate()?, Ordering::Release);
         }
         lock(&self.state).requests.seed(random);
         Ok(())
@@ -40,7 +43,7 @@ impl<K: Kernel> Split<K> {
             umad,
             agent,
             registration: registration.only_reads(),
-            read_agent: None,
+            reader: None,
             reads: Reads::Refused(0),
             refused_at: None,
         });
@@ -48,6 +51,7 @@ impl<K: Kernel> Split<K> {
         self.hang_up(&mut state);
         drop(state);
         self.kernel_has.store(false, Ordering::Release);
+        self.reader_has.store(false, Ordering::Release);
         self.owner.store(std::process::id(), Ordering::Release);
         self.file.store(fd, Ordering::Release);
         self.hold();
@@ -72,10 +76,21 @@ impl<K: Kernel> Split<K> {
         self.kernel.silence(self.arrivals());
         self.hang_up(&mut state);
         drop(state);
-        if let Some(reader) = port.read_agent {
-            let _ = self.kernel.unregister(fd, reader);
+        if let Some(reader) = port.reader {
+            // A daemon that has been lent it goes on for a while.
+            if port.reads == Reads::Held {
+                let _ = self.kernel.unregister(reader.fd, reader.agent);
+            }
+            self.drop_reader(reader);
         }
         self.kernel.ring(self.doorbell());
+    }
+
+    /// Closes the read agent's file. A daemon may have it, too.
+    fn drop_reader(&self, reader: Reader) {
+        self.reader.store(-1, Ordering::Release);
+        self.kernel.let_through(self.gate(), reader.fd, false);
+        self.kernel.close(reader.fd);
     }
 
     /// Registers the read agent if that is wanted and not so. With [`Self::agents`] locked.
@@ -87,12 +102,18 @@ impl<K: Kernel> Split<K> {
         }
         let (fd, registration) = (port.fd, port.registration);
         drop(state);
-        let outcome = self.kernel.register(fd, &registration);
+        let outcome = self.kernel.open_again(fd).and_then(|reader| {
+            let agent = self.kernel.register(reader, &registration);
+            agent
+                .map(|agent| Reader { fd: reader, agent })
+                .inspect_err(|_| self.kernel.close(reader))
+        });
         let mut state = lock(&self.state);
         let Some(port) = &mut state.port else { return };
         let reads = match outcome {
-            Ok(agent) => {
-                port.read_agent = Some(agent);
+            Ok(reader) => {
+                self.reader.store(reader.fd, Ordering::Release);
+                port.reader = Some(reader);
                 port.refused_at = None;
                 Reads::Held
             }
@@ -101,11 +122,35 @@ impl<K: Kernel> Split<K> {
                 Reads::Refused(error)
             }
         };
-        let changed = port.reads != reads;
-        port.reads = reads;
-        if changed {
-            self.push(&mut state, Frame::Reads(reads));
+        self.set_reads(&mut state, reads);
+    }
+
+    /// From now on they are these.
+    fn set_reads(&self, state: &mut State, reads: Reads) {
+        let Some(port) = &mut state.port else { return };
+        let changed = core::mem::replace(&mut port.reads, reads) != reads;
+        if let Some(reader) = port.reader {
+            let lets = reads == Reads::Held;
+            self.kernel.let_through(self.gate(), reader.fd, lets);
         }
+        if changed {
+            self.push(state, Frame::Reads(reads));
+        }
+    }
+
+    /// The read agent's file is of no use any more: the device is gone. `error`: the errno.
+    pub(crate) fn reader_fails(&self, error: i32) {
+        let _agents = lock(&self.agents);
+        let mut state = lock(&self.state);
+        let Some(port) = &mut state.port else { return };
+        port.refused_at.get_or_insert_with(|| self.kernel.now());
+        let reader = port.reader.take();
+        self.set_reads(&mut state, Reads::Refused(error));
+        drop(state);
+        if let Some(reader) = reader {
+            self.drop_reader(reader);
+        }
+        self.kernel.ring(self.doorbell());
     }
 
     /// It is gone: OpenSM gets the read methods back.
@@ -115,42 +160,99 @@ impl<K: Kernel> Split<K> {
         state.daemons = state.daemons.wrapping_add(1);
         state.requests.clear();
         drop(state);
-        self.want(Reads::Refused(0));
+        self.takes_back();
     }
 
-    /// The daemon says: give the read methods free.
-    pub(crate) fn give_free(&self) {
-        self.want(Reads::Free);
+    /// The daemon says: lend me the read methods.
+    pub(crate) fn lend(&self) {
+        let _agents = lock(&self.agents);
+        let mut state = lock(&self.state);
+        let now = self.kernel.now();
+        if let Some(daemon) = &mut state.daemon {
+            daemon.beat = now;
+        }
+        let port = state.port.as_mut();
+        let port = port.filter(|port| matches!(port.reads, Reads::Held | Reads::Lent));
+        let Some(reader) = port.and_then(|port| port.reader) else {
+            drop(state);
+            self.tell_reads();
+            return;
+        };
+        if let Some(port) = &mut state.port {
+            port.reads = Reads::Lent;
+        }
+        // What OpenSM has been told of it still reads.
+        self.kernel.let_through(self.gate(), reader.fd, false);
+        self.push(&mut state, Frame::Lent(reader.agent));
+    }
+
+    /// The file that is lent, and goes with [`Frame::Lent`].
+    pub(crate) fn lent_file(&self) -> Option<RawFd> {
+        let state = lock(&self.state);
+        let port = state.port.as_ref()?;
+        Some(port.reader.filter(|_| port.reads == Reads::Lent)?.fd)
+    }
+
+    /// The daemon has a file that the OpenSM before this one lent it. Takes the descriptor. False: it
+    /// is none.
+    pub(crate) fn returned(&self, fd: RawFd, agent: u32) -> bool {
+        let _agents = lock(&self.agents);
+        let mut state = lock(&self.state);
+        let now = self.kernel.now();
+        let is_of_it = |port: &Port| self.kernel.are_of_one_device(port.fd, fd);
+        if !state.port.as_ref().is_some_and(is_of_it) {
+            drop(state);
+            self.kernel.close(fd);
+            return false;
+        }
+        let State { port, daemon, .. } = &mut *state;
+        let (Some(port), Some(daemon)) = (port, daemon) else {
+            drop(state);
+            self.kernel.close(fd);
+            return true;
+        };
+        if port.reader.is_some() {
+            // This OpenSM has got them meanwhile: what was lent is of no use any more.
+            drop(state);
+            self.kernel.close(fd);
+        } else {
+            daemon.beat = now;
+            self.reader.store(fd, Ordering::Release);
+            port.reader = Some(Reader { fd, agent });
+            port.reads = Reads::Lent;
+            port.refused_at = None;
+            drop(state);
+        }
         self.tell_reads();
+        true
     }
 
     /// The daemon says: take them back.
     pub(crate) fn take_back(&self) {
-        self.want(Reads::Refused(0));
+        self.takes_back();
         self.tell_reads();
     }
 
-    /// Makes it so that nobody, or OpenSM, has the read methods.
-    fn want(&self, wanted: Reads) {
+    fn takes_back(&self) {
         let _agents = lock(&self.agents);
         let mut state = lock(&self.state);
-        let Some(port) = &mut state.port else { return };
-        match (wanted, port.reads) {
-            (Reads::Free, _) => {
-                port.reads = Reads::Free;
-                port.refused_at = None;
-                let (fd, reader) = (port.fd, port.read_agent.take());
-                drop(state);
-                if let Some(reader) = reader {
-                    let _ = self.kernel.unregister(fd, reader);
-                }
-            }
-            (_, Reads::Free) => {
-                port.reads = wanted;
-                drop(state);
-                self.hold();
-            }
-            _ => {}
+        let is_lent = |port: &Port| port.reads == Reads::Lent;
+        if state.port.as_ref().is_some_and(is_lent) {
+            self.set_reads(&mut state, Reads::Held);
+        }
+    }
+
+    /// The daemon lives. `number`: it wants it back.
+    pub(crate) fn beats(&self, number: u64) {
+        let mut state = lock(&self.state);
+        let is_lent = |port: &Port| port.reads == Reads::Lent;
+        let is_lent = state.port.as_ref().is_some_and(is_lent);
+        let now = self.kernel.now();
+        if let Some(daemon) = &mut state.daemon {
+            daemon.beat = now;
+        }
+        if is_lent {
+            self.push(&mut state, Frame::Beat(number));
         }
     }
 

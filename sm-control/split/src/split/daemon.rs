@@ -4,11 +4,11 @@ use core::sync::atomic::Ordering;
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use split_protocol::{Frame, LONGEST, Packet, VERSION, Welcome};
+use split_protocol::{BEAT_PATIENCE, Frame, LONGEST, Packet, Reads, VERSION, Welcome};
 
 use super::{
-    AT_FIRST, Arrived, Daemon, FRAMES, IDLE, Kernel, LATER, NO_PORT, SOON, Split, State, TOGETHER,
-    lock,
+    AT_FIRST, Arrived, Daemon, FRAMES, IDLE, Kernel, LATER, NO_PORT, Port, SOON, Split, State,
+    TOGETHER, lock,
 };
 use crate::mad::{
     HEAD_BYTES, PACKET_BYTES, RESPONSE, SA_CLASS, at, class, head, joined, method, set_field,
@@ -23,6 +23,7 @@ impl<K: Kernel> Split<K> {
             frames: VecDeque::new(),
             bytes: 0,
             over: false,
+            beat: self.kernel.now(),
         });
         let port = state.port.as_ref();
         Welcome {
@@ -78,13 +79,19 @@ impl<K: Kernel> Split<K> {
         self.kernel.ring(self.arrivals());
     }
 
-    /// What is due: another attempt to get the read methods, Reports that nobody answered.
+    /// What is due: the methods back from a daemon that stands still, another attempt to get them,
+    /// Reports that nobody answered.
     pub(crate) fn work(&self) {
         {
             let _agents = lock(&self.agents);
             self.hold();
         }
         let now = self.kernel.now();
+        if self.stands_still(now) {
+            self.kernel
+                .say("sapphired stands still: OpenSM answers reads until it goes on");
+            self.take_back();
+        }
         let mut state = lock(&self.state);
         self.tell_programmed(&mut state, now);
         while state.has_room()
@@ -94,6 +101,15 @@ impl<K: Kernel> Split<K> {
             set_field(&mut bytes, 0, &head);
             self.arrive(&mut state, bytes, HEAD_BYTES);
         }
+    }
+
+    /// Whether a daemon that has been lent the methods has not said for too long that it lives.
+    fn stands_still(&self, now: Duration) -> bool {
+        let state = lock(&self.state);
+        let is_lent = |port: &Port| port.reads == Reads::Lent;
+        let daemon = state.daemon.as_ref();
+        let is_late = daemon.is_none_or(|it| now.saturating_sub(it.beat) >= BEAT_PATIENCE);
+        state.port.as_ref().is_some_and(is_lent) && is_late
     }
 
     fn tell_programmed(&self, state: &mut State, now: Duration) {
@@ -120,7 +136,10 @@ impl<K: Kernel> Split<K> {
         let is_programming = self.programs.load(Ordering::Relaxed);
         let programs =
             is_programming.then(|| TOGETHER.saturating_sub(now.saturating_sub(state.told)));
-        [attempt, report, programs]
+        let is_lent = port.is_some_and(|port| port.reads == Reads::Lent);
+        let daemon = state.daemon.as_ref().filter(|_| is_lent);
+        let beat = daemon.map(|it| BEAT_PATIENCE.saturating_sub(now.saturating_sub(it.beat)));
+        [attempt, report, programs, beat]
             .into_iter()
             .flatten()
             .fold(IDLE, Duration::min)

@@ -23,10 +23,20 @@ use crate::unanswered::Unanswered;
 
 /// The system calls that the state needs.
 pub(crate) trait Kernel {
+    /// Opens the device of an open file once more, with headers of 64 bytes; reads never block.
+    /// Errors: the errno.
+    fn open_again(&self, fd: RawFd) -> Result<RawFd, i32>;
+    /// Whether two open files are of one device.
+    fn are_of_one_device(&self, fd: RawFd, other: RawFd) -> bool;
+    fn close(&self, fd: RawFd);
     /// Registers an agent, gives its number. Errors: the errno.
     fn register(&self, fd: RawFd, registration: &Registration) -> Result<u32, i32>;
     /// Errors: the errno.
     fn unregister(&self, fd: RawFd, agent: u32) -> Result<(), i32>;
+    /// A descriptor that is readable while a file that it lets through is. Errors: the errno.
+    fn gate(&self) -> Result<RawFd, i32>;
+    /// Lets a file through a gate, or not any more.
+    fn let_through(&self, gate: RawFd, fd: RawFd, lets: bool);
     /// A new bell. Errors: the errno.
     fn bell(&self) -> Result<RawFd, i32>;
     /// Makes a bell readable. Never blocks, is no cancellation point.
@@ -49,6 +59,10 @@ pub(crate) struct Split<K> {
     others: [AtomicI32; OTHERS],
     /// The process whose file it is: a child that it forks has the number too.
     owner: AtomicU32,
+    /// The read agent's file, or -1.
+    reader: AtomicI32,
+    /// Lets that file through while OpenSM is to read from it. Made once, never closed. -1 before.
+    gate: AtomicI32,
     /// Descriptors of the serving thread, or -1: by [`Guarded`].
     guarded: [AtomicI32; 2],
     /// Readable while packets wait for OpenSM. Made once, never closed. -1 before.
@@ -57,6 +71,8 @@ pub(crate) struct Split<K> {
     doorbell: AtomicI32,
     /// The kernel had packets when OpenSM last asked, and OpenSM has not read since.
     kernel_has: AtomicBool,
+    /// The same of the read agent's file.
+    reader_has: AtomicBool,
     /// Set(SMP)s that OpenSM has sent.
     programmed: AtomicU64,
     /// More of them than the daemon knows of.
@@ -76,6 +92,8 @@ struct State {
     arrived: VecDeque<Arrived>,
     /// Whose turn it is when the kernel and sapphired both have something for OpenSM.
     kernels_turn: bool,
+    /// It was the read agent's turn last, of the two files.
+    readers_turn_was: bool,
     daemon: Option<Daemon>,
     /// When a daemon was last told what OpenSM programs.
     told: Duration,
@@ -92,10 +110,17 @@ struct Port {
     agent: u32,
     /// Of the read agent.
     registration: Registration,
-    read_agent: Option<u32>,
+    reader: Option<Reader>,
     reads: Reads,
     /// When it was refused first.
     refused_at: Option<Duration>,
+}
+
+/// The read agent, on a file of its own: it is lent with the methods.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Reader {
+    fd: RawFd,
+    agent: u32,
 }
 
 #[derive(Debug)]
@@ -112,6 +137,8 @@ struct Daemon {
     bytes: usize,
     /// It is to be hung up on.
     over: bool,
+    /// When it last said that it lives.
+    beat: Duration,
 }
 
 /// What the serving thread has open for as long as it says.
@@ -145,10 +172,13 @@ impl<K> Split<K> {
             file: AtomicI32::new(-1),
             others: [const { AtomicI32::new(-1) }; OTHERS],
             owner: AtomicU32::new(0),
+            reader: AtomicI32::new(-1),
+            gate: AtomicI32::new(-1),
             guarded: [const { AtomicI32::new(-1) }; 2],
             arrivals: AtomicI32::new(-1),
             doorbell: AtomicI32::new(-1),
             kernel_has: AtomicBool::new(false),
+            reader_has: AtomicBool::new(false),
             programmed: AtomicU64::new(0),
             programs: AtomicBool::new(false),
             agents: Mutex::new(()),
@@ -158,6 +188,7 @@ impl<K> Split<K> {
                 reports: Unanswered::new(),
                 arrived: VecDeque::new(),
                 kernels_turn: false,
+                readers_turn_was: false,
                 daemon: None,
                 told: Duration::ZERO,
                 daemons: 0,
@@ -168,6 +199,11 @@ impl<K> Split<K> {
     /// Whether OpenSM serves the SA on this file.
     pub(crate) fn is_of(&self, fd: RawFd) -> bool {
         fd >= 0 && self.file.load(Ordering::Acquire) == fd
+    }
+
+    /// Readable while the read agent's file has something for OpenSM.
+    pub(crate) fn gate(&self) -> RawFd {
+        self.gate.load(Ordering::Acquire)
     }
 
     /// Readable while [`Self::read`] has something.

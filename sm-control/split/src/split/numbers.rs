@@ -15,6 +15,7 @@ impl<K: Kernel> Split<K> {
     /// In a child, right after the fork: there is no OpenSM here.
     pub(crate) fn forked(&self) {
         self.file.store(-1, Ordering::Release);
+        self.reader.store(-1, Ordering::Release);
         for other in &self.others {
             other.store(-1, Ordering::Release);
         }
@@ -32,10 +33,12 @@ impl<K: Kernel> Split<K> {
         fd >= 0 && self.internal().contains(&fd)
     }
 
-    fn internal(&self) -> [RawFd; 4] {
-        let guarded = self.guarded.each_ref();
-        let [listener, session] = guarded.map(|it| it.load(Ordering::Acquire));
-        [self.arrivals(), self.doorbell(), listener, session]
+    fn internal(&self) -> [RawFd; 6] {
+        let reader = self.reader.load(Ordering::Acquire);
+        let [listener, session] = self.guarded.each_ref().map(|it| it.load(Ordering::Acquire));
+        let bells = [self.arrivals(), self.doorbell()];
+        let [arrivals, doorbell] = bells;
+        [reader, self.gate(), arrivals, doorbell, listener, session]
     }
 
     /// From now on this descriptor is one that OpenSM must not close; -1: none is.

@@ -1,20 +1,23 @@
 //! What OpenSM reads and writes.
 
 use core::sync::atomic::Ordering;
+use std::os::fd::RawFd;
 
 use split_protocol::{Frame, HEADER_BYTES, SUBSCRIBER_QP};
 
-use super::{Kernel, Split, lock};
+use super::{Kernel, Split, State, lock};
 use crate::mad::{
     self, Head, REPORT, RESPONSE, SA_CLASS, SET, SMP_CLASSES, at, class, field, head, is_read,
-    method, number, set_field,
+    method, set_field,
 };
 use crate::requests::Answer;
 
 impl<K: Kernel> Split<K> {
-    /// OpenSM has asked and heard whether the kernel has packets.
-    pub(crate) fn polled(&self, kernel_has: bool) {
+    /// OpenSM has asked and heard whether the kernel has packets, on its file and on that of the
+    /// read agent.
+    pub(crate) fn polled(&self, kernel_has: bool, reader_has: bool) {
         self.kernel_has.store(kernel_has, Ordering::Relaxed);
+        self.reader_has.store(reader_has, Ordering::Relaxed);
     }
 
     /// Whether packets of sapphired's wait.
@@ -22,19 +25,35 @@ impl<K: Kernel> Split<K> {
         !lock(&self.state).arrived.is_empty()
     }
 
+    /// Where the next packet of the network's is to be read from: the read agent's file, or OpenSM's
+    /// own.
+    fn network(&self, state: &mut State) -> Source {
+        let own = self.kernel_has.load(Ordering::Relaxed);
+        let reader = self.reader.load(Ordering::Acquire);
+        let has = reader >= 0 && self.reader_has.load(Ordering::Relaxed);
+        // In turn where both have some.
+        let takes_reader = has && !(own && state.readers_turn_was);
+        state.readers_turn_was = takes_reader;
+        if takes_reader {
+            self.reader_has.store(false, Ordering::Relaxed);
+            Source::Reader(reader)
+        } else if own {
+            self.kernel_has.store(false, Ordering::Relaxed);
+            Source::Kernel
+        } else {
+            Source::Nothing
+        }
+    }
+
     /// What OpenSM is to read next; when it comes from here, into `buffer`.
     pub(crate) fn read(&self, buffer: &mut [u8]) -> Source {
-        let kernel_has = self.kernel_has.load(Ordering::Relaxed);
+        let kernel_has =
+            self.kernel_has.load(Ordering::Relaxed) || self.reader_has.load(Ordering::Relaxed);
         let mut state = lock(&self.state);
         let kernels_turn = kernel_has && state.kernels_turn;
         let Some(first) = state.arrived.front().filter(|_| !kernels_turn) else {
             state.kernels_turn = false;
-            self.kernel_has.store(false, Ordering::Relaxed);
-            return if kernel_has {
-                Source::Kernel
-            } else {
-                Source::Nothing
-            };
+            return self.network(&mut state);
         };
         let length = first.length;
         let (Some(place), Some(bytes)) = (buffer.get_mut(..length), first.bytes.get(..length))
@@ -50,21 +69,10 @@ impl<K: Kernel> Split<K> {
         Source::Given(length)
     }
 
-    /// A packet that OpenSM has read from the kernel: those of the read agent become its own.
-    ///
-    /// The read agent may be gone by the time its packets are read, and its number may be another's;
-    /// but only that agent ever gets requests that read.
+    /// A packet that OpenSM has read from the read agent's file becomes its own.
     pub(crate) fn was_read(&self, packet: &mut [u8]) {
-        let Some(head) = head(packet) else { return };
-        if class(head) != SA_CLASS || !is_read(head) {
-            return;
-        }
-        let agent = number(head, at::AGENT);
-        let is_response = method(head) & RESPONSE != 0;
         let state = lock(&self.state);
-        let Some(port) = &state.port else { return };
-        // Responses: the kernel returns those of the read agent that it could not deliver.
-        if !is_response || port.read_agent == Some(agent) {
+        if let Some(port) = &state.port {
             set_field(packet, at::AGENT, &port.agent.to_ne_bytes());
         }
     }
@@ -104,8 +112,8 @@ impl<K: Kernel> Split<K> {
             Answer::Foreign => {
                 let port = state.port.as_ref().filter(|_| is_read(head));
                 // The acknowledgements of a long answer reach the agent that has the method.
-                let reader = port.and_then(|port| port.read_agent);
-                return reader.map_or(Target::Kernel, Target::As);
+                let reader = port.and_then(|port| port.reader);
+                return reader.map_or(Target::Kernel, |it| Target::As(it.fd, it.agent));
             }
         };
         let daemon = state.daemons;
@@ -144,6 +152,8 @@ pub(crate) enum Source {
     /// The buffer is too small for what waits.
     TooSmall,
     Kernel,
+    /// The file of the read agent.
+    Reader(RawFd),
     /// Neither has anything that is known of.
     Nothing,
 }
@@ -153,8 +163,8 @@ pub(crate) enum Source {
 pub(crate) enum Target {
     /// To the kernel, as it is.
     Kernel,
-    /// To the kernel, in the name of this agent.
-    As(u32),
+    /// To the kernel, on this file, in the name of this agent.
+    As(RawFd, u32),
     /// It has been taken care of.
     Done,
 }

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use split_protocol::{Frame, Reads};
+use split_protocol::{BEAT_PATIENCE, Frame, Reads};
 
-use super::fake::{FILE, Tested, UMAD, open, opensm, packet};
+use super::fake::{FILE, READ_AGENT, READER, Tested, UMAD, open, opensm, packet};
 
 const REFUSED: Reads = Reads::Refused(libc::EINVAL);
 
@@ -20,23 +20,69 @@ fn reads(frames: &[Frame]) -> Vec<Reads> {
 fn without_a_daemon_opensm_has_them() {
     let split = opensm();
     assert!(split.is_of(FILE) && !split.is_of(FILE + 1) && !split.is_of(-1));
-    assert!(split.reader().is_some());
+    assert!(split.holds());
     let welcome = split.attach();
     assert_eq!((welcome.umad, welcome.reads), (UMAD, Reads::Held));
 }
 
 #[test]
-fn given_free_and_taken_back() {
+fn lent_and_taken_back_they_are_registered_throughout() {
     let split = opensm();
     split.attach();
-    split.give_free();
-    assert_eq!(split.reader(), None);
-    split.give_free();
+    for _ in 0..20 {
+        split.lend();
+        assert!(!split.holds() && split.is_registered());
+        assert_eq!(split.lent_file(), Some(READER));
+        split.lend();
+        assert_eq!(
+            split.heard(),
+            [Frame::Lent(READ_AGENT), Frame::Lent(READ_AGENT)]
+        );
+        split.take_back();
+        assert!(split.holds());
+        split.take_back();
+        assert_eq!(split.lent_file(), None);
+        // Only how it stands now is said, if it was not heard before.
+        assert_eq!(split.heard(), [Frame::Reads(Reads::Held)]);
+    }
+}
+
+/// What comes while they change hands waits for whoever has them then.
+#[test]
+fn no_request_is_lost_between_two_owners() {
+    let split = opensm();
+    split.attach();
+    split.is_asked(packet(0x01, 1, 4));
+    split.lend();
+    assert!(split.reads().is_none(), "it is the daemon's");
     split.take_back();
-    assert!(split.reader().is_some());
-    split.take_back();
-    // Only how it stands now is said, if it was not heard before.
+    assert!(split.reads().is_some(), "nobody else has taken it");
+}
+
+#[test]
+fn a_daemon_that_stands_still_loses_them_and_gets_them_again() {
+    let split = opensm();
+    split.attach();
+    split.lend();
+    for number in 0..100 {
+        split.pass(Duration::from_millis(100));
+        split.beats(number);
+        assert!(!split.holds());
+    }
+    assert_eq!(split.heard().len(), 101, "each beat is answered");
+    assert!(split.idle() <= BEAT_PATIENCE);
+    split.pass(BEAT_PATIENCE);
+    assert!(split.holds());
     assert_eq!(split.heard(), [Frame::Reads(Reads::Held)]);
+    // It lives again, and does not know yet.
+    split.beats(7);
+    assert_eq!(split.heard(), [], "that is no beat of one who has them");
+    split.lend();
+    assert_eq!(split.heard(), [Frame::Lent(READ_AGENT)]);
+    split.pass(BEAT_PATIENCE - Duration::from_millis(1));
+    assert!(!split.holds());
+    split.pass(Duration::from_millis(1));
+    assert!(split.holds());
 }
 
 #[test]
@@ -54,45 +100,53 @@ fn opensm_starts_while_another_has_them() {
         "it never gives up"
     );
     assert_eq!(reads(&split.heard()), [], "it is not said again and again");
+    split.lend();
+    assert_eq!(
+        split.heard(),
+        [Frame::Reads(REFUSED)],
+        "there is nothing to lend"
+    );
     split.set_taken(false);
     split.pass(Duration::from_millis(20));
-    assert!(split.reader().is_some());
+    assert!(split.holds());
     assert_eq!(reads(&split.heard()), [Reads::Held]);
     assert_eq!(split.idle(), Duration::from_secs(1));
 }
 
+/// As when it is the daemon itself, to which the OpenSM before lent them.
 #[test]
-fn the_daemon_may_ask_for_what_it_has_already() {
+fn what_was_lent_by_the_opensm_before_is_returned() {
     let split = Tested::new(super::fake::Fake::default());
     split.set_taken(true);
     open(&split);
     split.attach();
-    split.give_free();
-    assert_eq!(reads(&split.heard()), [Reads::Free]);
-    assert_eq!(split.idle(), Duration::from_secs(1), "no attempts any more");
+    split.kernel().inside.borrow_mut().open.push(55);
+    assert!(split.returned(55, 3));
+    assert_eq!(reads(&split.heard()), [Reads::Lent]);
+    assert_eq!(split.idle(), BEAT_PATIENCE, "no attempts any more");
+    split.detach();
+    assert_eq!(split.kernel().inside.borrow().through, Some(55));
+    // Another one is of no use.
+    split.attach();
+    split.kernel().inside.borrow_mut().open.push(56);
+    assert!(split.returned(56, 3));
+    assert_eq!(split.kernel().inside.borrow().open, [55]);
 }
 
 #[test]
 fn a_daemon_that_dies_loses_them_in_every_state() {
-    for (gives_free, taken, asks) in
-        (0..8).map(|bits| (bits & 1 != 0, bits & 2 != 0, bits & 4 != 0))
-    {
+    for (lends, asks) in (0..4).map(|bits| (bits & 1 != 0, bits & 2 != 0)) {
         let split = opensm();
         split.attach();
-        if gives_free {
-            split.give_free();
-            split.set_taken(taken);
+        if lends {
+            split.lend();
         }
         if asks {
             let asked = super::fake::as_frame(&packet(0x12, 5, 9));
             assert!(split.request(1, &asked));
         }
         split.detach();
-        // Its file closes after its socket.
-        assert_eq!(split.reader().is_none(), gives_free && taken);
-        split.set_taken(false);
-        split.pass(Duration::from_millis(2));
-        assert!(split.reader().is_some());
+        assert!(split.holds());
         if asks {
             let read = split.reads().unwrap();
             let answer = super::fake::response(&read, &[]);
@@ -108,30 +162,15 @@ fn a_daemon_that_dies_loses_them_in_every_state() {
 }
 
 #[test]
-fn taking_back_what_is_still_held_by_another() {
-    let split = opensm();
-    split.attach();
-    split.give_free();
-    split.set_taken(true);
-    split.heard();
-    split.take_back();
-    assert_eq!(reads(&split.heard()), [REFUSED]);
-    split.pass(Duration::from_millis(2));
-    split.set_taken(false);
-    split.pass(Duration::from_millis(2));
-    assert_eq!(reads(&split.heard()), [Reads::Held]);
-}
-
-#[test]
 fn opensm_closes_and_opens_again() {
     let split = opensm();
     split.attach();
     split.closes(FILE + 1, None);
     split.closes(FILE, Some(super::fake::AGENT + 9));
-    assert!(split.reader().is_some(), "that was another's");
+    assert!(split.holds(), "that was another's");
     split.closes(FILE, None);
     assert!(!split.is_of(FILE));
-    assert_eq!(split.reader(), None);
+    assert!(!split.is_registered() && split.kernel().inside.borrow().open.is_empty());
     assert!(split.next().is_err(), "the daemon is hung up on");
     split.detach();
     let welcome = split.attach();
@@ -139,16 +178,16 @@ fn opensm_closes_and_opens_again() {
         (welcome.umad, welcome.reads),
         (u32::MAX, Reads::Refused(libc::ENODEV))
     );
-    split.give_free();
+    split.lend();
     assert_eq!(reads(&split.heard()), [Reads::Refused(libc::ENODEV)]);
     open(&split);
     assert!(
         split.next().is_err(),
         "it learns of the port by connecting again"
     );
-    assert!(split.reader().is_some());
+    assert!(split.holds());
     split.closes(FILE, Some(super::fake::AGENT));
-    assert_eq!(split.reader(), None);
+    assert!(!split.holds());
 }
 
 #[test]
@@ -161,7 +200,9 @@ fn a_file_lives_on_under_its_other_numbers() {
     split.closes(21, None);
     assert!(!split.is_number_of(21) && split.is_of(FILE));
     split.closes(FILE, None);
-    assert!(split.is_of(20) && !split.is_number_of(FILE) && split.reader().is_some());
+    assert!(split.is_of(20) && !split.is_number_of(FILE) && split.holds());
+    split.closes(20, None);
+    assert!(!split.is_taken() && !split.is_registered());
 }
 
 /// Whatever happens, OpenSM has the reads soon after nobody else is to have them.
@@ -185,12 +226,11 @@ fn any_order_of_events_ends_well() {
                     split.detach();
                     attached = false;
                 }
-                2 if attached => split.give_free(),
+                2 if attached => split.lend(),
                 3 if attached => split.take_back(),
-                // Another can only take what is free.
-                4 if split.reader().is_none() => split.set_taken(true),
-                5 => split.set_taken(false),
-                6 => split.pass(Duration::from_millis(dice(3))),
+                4 if attached => split.beats(dice(3)),
+                5 => split.reader_fails(libc::EIO),
+                6 => split.pass(Duration::from_millis(dice(900))),
                 7 if attached => {
                     let asked = super::fake::as_frame(&packet(0x12, dice(9), 9));
                     assert!(split.request(dice(100), &asked));
@@ -203,10 +243,8 @@ fn any_order_of_events_ends_well() {
                 _ => {}
             }
             split.work();
-            let held = split.reader().is_some();
-            let taken = split.kernel().inside.borrow().taken;
-            assert!(!(held && taken));
-            assert!(attached || held || taken, "a Get would be lost");
+            assert!(split.is_registered(), "the kernel would refuse a Get");
+            assert!(attached || split.holds(), "a Get would be lost");
         }
     }
 }

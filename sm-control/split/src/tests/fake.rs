@@ -13,6 +13,8 @@ use crate::split::{Kernel, Source, Split, Target};
 
 /// OpenSM's umad file.
 pub(super) const FILE: RawFd = 7;
+/// The read agent's, where it is none that was returned.
+pub(super) const READER: RawFd = 8;
 pub(super) const UMAD: u32 = 3;
 
 #[derive(Debug, Default)]
@@ -24,6 +26,12 @@ pub(super) struct Fake {
 pub(super) struct Inside {
     /// By number.
     pub(super) agents: BTreeMap<u32, Registration>,
+    /// On the file of its own.
+    pub(super) reader: Option<Registration>,
+    /// The gate lets it through.
+    pub(super) through: Option<RawFd>,
+    /// Files that are open besides OpenSM's.
+    pub(super) open: Vec<RawFd>,
     /// Another process has the reads.
     pub(super) taken: bool,
     pub(super) now: Duration,
@@ -31,26 +39,57 @@ pub(super) struct Inside {
     pub(super) said: Vec<String>,
     /// For OpenSM's file.
     pub(super) queue: VecDeque<Vec<u8>>,
+    /// For the read agent's.
+    pub(super) reads: VecDeque<Vec<u8>>,
     /// What was sent, with the agent in the header.
     pub(super) sent: Vec<Vec<u8>>,
 }
 
 impl Kernel for Fake {
-    fn register(&self, fd: RawFd, registration: &Registration) -> Result<u32, i32> {
+    fn open_again(&self, fd: RawFd) -> Result<RawFd, i32> {
         assert_eq!(fd, FILE);
+        self.inside.borrow_mut().open.push(READER);
+        Ok(READER)
+    }
+
+    fn are_of_one_device(&self, fd: RawFd, _: RawFd) -> bool {
+        fd == FILE
+    }
+
+    fn close(&self, fd: RawFd) {
+        let mut inside = self.inside.borrow_mut();
+        let place = inside.open.iter().position(|open| *open == fd);
+        inside.open.remove(place.expect("it is open"));
+        assert_ne!(inside.through, Some(fd), "a gate would keep the file");
+        if fd == READER {
+            // A daemon that was lent it has it still: `taken` says so.
+            inside.reader = None;
+        }
+    }
+
+    fn register(&self, fd: RawFd, registration: &Registration) -> Result<u32, i32> {
+        assert_eq!(fd, READER);
         let mut inside = self.inside.borrow_mut();
         if inside.taken {
             return Err(libc::EINVAL);
         }
-        let id = (0..32).find(|id| !inside.agents.contains_key(id)).unwrap();
-        inside.agents.insert(id, *registration);
-        Ok(id)
+        inside.reader = Some(*registration);
+        Ok(READ_AGENT)
     }
 
     fn unregister(&self, fd: RawFd, agent: u32) -> Result<(), i32> {
-        assert_eq!(fd, FILE);
-        let gone = self.inside.borrow_mut().agents.remove(&agent);
+        assert_eq!((fd, agent), (READER, READ_AGENT));
+        let gone = self.inside.borrow_mut().reader.take();
         gone.map(drop).ok_or(libc::EINVAL)
+    }
+
+    fn gate(&self) -> Result<RawFd, i32> {
+        Ok(99)
+    }
+
+    fn let_through(&self, gate: RawFd, fd: RawFd, lets: bool) {
+        assert_eq!(gate, 99);
+        self.inside.borrow_mut().through = lets.then_some(fd);
     }
 
     fn bell(&self) -> Result<RawFd, i32> {
@@ -79,6 +118,11 @@ impl Kernel for Fake {
 
 pub(super) type Tested = Split<Fake>;
 
+/// OpenSM's file and its agent for the SA.
+pub(super) const OWN: (RawFd, u32) = (FILE, AGENT);
+/// The read agent, of a response.
+pub(super) const READS: (RawFd, u32) = (READER, READ_AGENT);
+
 /// OpenSM's registration, of Get, Set, GetTable, GetMulti and Delete.
 pub(super) fn registration() -> Registration {
     let mut bytes = [0; 40];
@@ -102,6 +146,8 @@ pub(super) fn opensm() -> Tested {
 }
 
 pub(super) const AGENT: u32 = 2;
+/// On its own file.
+pub(super) const READ_AGENT: u32 = 0;
 
 pub(super) fn open(split: &Tested) {
     split.prepare(0x0123_4567_89ab_cdef).unwrap();
@@ -115,17 +161,21 @@ pub(super) fn open(split: &Tested) {
 }
 
 impl Split<Fake> {
-    /// The agent that has the reads on OpenSM's file.
-    pub(super) fn reader(&self) -> Option<u32> {
+    /// OpenSM has the reads: the agent is registered, and OpenSM reads what comes.
+    pub(super) fn holds(&self) -> bool {
         let inside = self.kernel().inside.borrow();
-        let reads = |registration: &&Registration| {
-            **registration == super::fake::registration().only_reads()
-        };
-        inside
-            .agents
-            .iter()
-            .find(|(_, all)| reads(all))
-            .map(|(id, _)| *id)
+        assert!(
+            inside
+                .reader
+                .is_none_or(|it| it == registration().only_reads())
+        );
+        inside.reader.is_some() && inside.through == Some(READER)
+    }
+
+    /// Somebody is there for what comes: the agent is registered here or, `taken`, elsewhere.
+    pub(super) fn is_registered(&self) -> bool {
+        let inside = self.kernel().inside.borrow();
+        inside.reader.is_some() || inside.taken
     }
 
     pub(super) fn set_taken(&self, taken: bool) {
@@ -143,24 +193,37 @@ impl Split<Fake> {
         self.kernel().inside.borrow_mut().queue.push_back(packet);
     }
 
+    /// A request that reads, from the network.
+    pub(super) fn is_asked(&self, mut packet: Vec<u8>) {
+        set_field(&mut packet, at::AGENT, &READ_AGENT.to_ne_bytes());
+        self.kernel().inside.borrow_mut().reads.push_back(packet);
+    }
+
     /// What OpenSM reads next, as it does it: poll, then read.
     pub(super) fn reads(&self) -> Option<Vec<u8>> {
         let kernel_has = !self.kernel().inside.borrow().queue.is_empty();
+        let reader_has = {
+            let inside = self.kernel().inside.borrow();
+            inside.through.is_some() && !inside.reads.is_empty()
+        };
         let arrived = self.has_arrived();
         assert_eq!(
             arrived,
             self.kernel().inside.borrow().rung[&self.arrivals()],
             "the bell rings exactly while something waits"
         );
-        if !kernel_has && !arrived {
+        if !kernel_has && !arrived && !reader_has {
             return None;
         }
-        self.polled(kernel_has);
+        self.polled(kernel_has, reader_has);
         let mut buffer = vec![0; PACKET_BYTES];
         match self.read(&mut buffer) {
             Source::Given(length) => buffer.truncate(length),
             Source::Kernel => {
                 buffer = self.kernel().inside.borrow_mut().queue.pop_front()?;
+            }
+            Source::Reader(_) => {
+                buffer = self.kernel().inside.borrow_mut().reads.pop_front()?;
                 self.was_read(&mut buffer);
             }
             other => panic!("{other:?}"),
@@ -168,19 +231,19 @@ impl Split<Fake> {
         Some(buffer)
     }
 
-    /// What OpenSM writes. Gives the agent that it went out by, if it did.
-    pub(super) fn writes(&self, mut packet: Vec<u8>) -> Option<u32> {
+    /// What OpenSM writes. Gives the file and the agent that it went out by, if it did.
+    pub(super) fn writes(&self, mut packet: Vec<u8>) -> Option<(RawFd, u32)> {
         set_field(&mut packet, at::AGENT, &AGENT.to_ne_bytes());
-        let agent = match self.write(&packet) {
+        let (file, agent) = match self.write(&packet) {
             Target::Done => return None,
-            Target::Kernel => AGENT,
-            Target::As(agent) => agent,
+            Target::Kernel => OWN,
+            Target::As(file, agent) => (file, agent),
         };
         set_field(&mut packet, at::AGENT, &agent.to_ne_bytes());
         let mut inside = self.kernel().inside.borrow_mut();
-        assert!(inside.agents.contains_key(&agent));
+        assert!(file == FILE || inside.reader.is_some());
         inside.sent.push(packet);
-        Some(agent)
+        Some((file, agent))
     }
 
     /// Whether the daemon is still there.

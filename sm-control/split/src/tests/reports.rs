@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use split_protocol::{Frame, HEADER_BYTES, SUBSCRIBER_QP};
 
-use super::fake::{AGENT, FILE, agent, as_frame, opensm, packet, tid};
+use super::fake::{AGENT, FILE, OWN, agent, as_frame, opensm, packet, tid};
 use crate::mad::{at, number, set_field};
 
 /// With a timeout of 200 ms and three repetitions.
@@ -47,11 +47,11 @@ fn a_report_is_handed_over_and_answered_once() {
 fn reports_to_others_go_out() {
     let split = opensm();
     split.attach();
-    assert_eq!(split.writes(report(1, 1)), Some(AGENT));
+    assert_eq!(split.writes(report(1, 1)), Some(OWN));
     split.detach();
     assert_eq!(
         split.writes(report(1, SUBSCRIBER_QP)),
-        Some(AGENT),
+        Some(OWN),
         "nobody is there"
     );
 }

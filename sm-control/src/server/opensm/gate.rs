@@ -1,8 +1,8 @@
 //! Whether ports beside an SM may be served.
 
-use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Shut or open, and how many ports hold the read methods.
 #[derive(Debug)]
@@ -10,6 +10,9 @@ pub(in crate::server) struct Gate {
     /// As workers look at it.
     shut: AtomicBool,
     holders: AtomicUsize,
+    /// What is behind it may be used until then, or [`FOR_EVER`]. Units: ms since `began`.
+    until: AtomicU64,
+    began: Instant,
     /// For ports that wait for it to open.
     moved: (Mutex<()>, Condvar),
 }
@@ -19,17 +22,19 @@ pub(in crate::server) struct Holding<'a>(&'a Gate);
 
 impl Gate {
     /// Open for good: for ports that no SM shares.
-    pub(in crate::server) const fn open() -> Self {
-        Self::new(false)
+    pub(in crate::server) fn open() -> Self {
+        Self::new(false, FOR_EVER)
     }
 
     /// Shut until somebody opens it.
-    pub(in crate::server) const fn shut() -> Self {
-        Self::new(true)
+    pub(in crate::server) fn shut() -> Self {
+        Self::new(true, 0)
     }
 
-    const fn new(shut: bool) -> Self {
+    fn new(shut: bool, until: u64) -> Self {
         Self {
+            until: AtomicU64::new(until),
+            began: Instant::now(),
             shut: AtomicBool::new(shut),
             holders: AtomicUsize::new(0),
             moved: (Mutex::new(()), Condvar::new()),
@@ -46,6 +51,24 @@ impl Gate {
         !self.shut.load(Ordering::SeqCst)
     }
 
+    /// Since the gate was made: what [`Self::holds_until`] counts in.
+    pub(super) fn now(&self) -> Duration {
+        self.began.elapsed()
+    }
+
+    /// What is behind it may be used until then.
+    pub(super) fn holds_until(&self, until: Duration) {
+        let until = u64::try_from(until.as_millis()).unwrap_or(FOR_EVER);
+        self.until.store(until, Ordering::SeqCst);
+    }
+
+    /// Whether what is behind it may be used at this moment. A process that stood still finds the
+    /// time over, whichever of its threads looks first.
+    pub(in crate::server) fn holds(&self) -> bool {
+        let until = self.until.load(Ordering::SeqCst);
+        until == FOR_EVER || self.began.elapsed().as_millis() < u128::from(until)
+    }
+
     /// True while a port holds the methods.
     pub(super) fn is_held(&self) -> bool {
         self.holders.load(Ordering::SeqCst) > 0
@@ -59,8 +82,8 @@ impl Gate {
         changed
     }
 
-    /// Waits for a shut gate to open, at most `most`: between OpenSM's letting go of the methods and
-    /// ours having them the kernel refuses requests.
+    /// Waits for a shut gate to open, at most `most`: what is asked before the worker begins waits on
+    /// the file that was lent.
     pub(in crate::server) fn wait(&self, most: Duration) {
         let guard = self.moved.0.lock().unwrap_or_else(PoisonError::into_inner);
         if !self.is_open() {
@@ -83,9 +106,22 @@ impl Drop for Holding<'_> {
     }
 }
 
+const FOR_EVER: u64 = u64::MAX;
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_shut_gate_holds_for_as_long_as_it_is_told() {
+        assert!(Gate::open().holds());
+        let gate = Gate::shut();
+        assert!(!gate.holds());
+        gate.holds_until(gate.now() + Duration::from_secs(100));
+        assert!(gate.holds());
+        gate.holds_until(gate.now());
+        assert!(!gate.holds());
+    }
 
     #[test]
     fn nobody_enters_a_shut_gate() {

@@ -4,6 +4,7 @@ use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::collections::BTreeMap;
 use std::io;
 use std::net::Shutdown;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -12,7 +13,7 @@ use std::time::Duration;
 use crossbeam_channel::{Receiver, Sender, bounded};
 use sa_wire::umad::Slot;
 use split_protocol::{
-    Frame, HEADER_BYTES, MAD_BYTES, Packet, Reads, ReceiveError, VERSION, Welcome,
+    Carrier, Frame, HEADER_BYTES, MAD_BYTES, Packet, Reads, ReceiveError, VERSION, Welcome,
 };
 use tracing::{info, warn};
 use zerocopy::IntoBytes;
@@ -35,6 +36,8 @@ pub(in crate::server) struct Link {
     path: PathBuf,
     state: Mutex<State>,
     next: AtomicU64,
+    /// The number of the last beat that the library answered.
+    beat: AtomicU64,
     stopping: AtomicBool,
     heard: Sender<Heard>,
 }
@@ -54,7 +57,15 @@ pub(super) enum Heard {
 struct State {
     session: Option<Session>,
     sessions: u64,
+    /// What was lent; it outlives the OpenSM that did.
+    lent: Option<Lent>,
     pending: BTreeMap<u64, Sender<Answer>>,
+}
+
+/// A umad file, and the agent on it that has the read methods.
+struct Lent {
+    file: OwnedFd,
+    agent: u32,
 }
 
 struct Session {
@@ -83,6 +94,7 @@ impl Link {
             path: path.to_owned(),
             state: Mutex::default(),
             next: AtomicU64::new(1),
+            beat: AtomicU64::new(0),
             stopping: AtomicBool::new(false),
             heard,
         };
@@ -115,6 +127,45 @@ impl Link {
         // Half a frame may be on its way: nothing more can be said.
         let _ = session.stream.shutdown(Shutdown::Both);
         false
+    }
+
+    /// A copy of the file that was lent, and its agent. None: none is. Errors: the system's.
+    pub(in crate::server) fn lent(&self) -> io::Result<Option<(OwnedFd, u32)>> {
+        let state = self.state();
+        let lent = state.lent.as_ref();
+        lent.map(|lent| Ok((lent.file.try_clone()?, lent.agent)))
+            .transpose()
+    }
+
+    pub(super) fn has_lent(&self) -> bool {
+        self.state().lent.is_some()
+    }
+
+    /// It is not used any more. Where OpenSM is away the methods are nobody's then.
+    pub(super) fn forget_lent(&self) {
+        self.state().lent = None;
+    }
+
+    /// Gives what another OpenSM has lent to the one that is connected.
+    pub(super) fn hand_on(&self) {
+        let state = self.state();
+        let (Some(session), Some(lent)) = (&state.session, &state.lent) else {
+            return;
+        };
+        let Ok(frame) = Frame::Return(lent.agent).bytes() else {
+            return;
+        };
+        let carrier = session.stream.try_clone().map(Carrier::new);
+        let sent = carrier.and_then(|carrier| carrier.send_with(&frame, lent.file.as_fd()));
+        if !sent.is_ok_and(|sent| sent == frame.len()) {
+            // As for `tell`.
+            let _ = session.stream.shutdown(Shutdown::Both);
+        }
+    }
+
+    /// The number of the last [`Frame::Beat`] that was answered.
+    pub(super) fn answered_beat(&self) -> u64 {
+        self.beat.load(Ordering::SeqCst)
     }
 
     /// Has OpenSM answer a request, and the whole reply sent to `to` with the number that is given
@@ -196,7 +247,7 @@ impl Link {
         loop {
             match Frame::receive(&mut stream) {
                 Ok(frame) => {
-                    if let Err(error) = self.take(frame) {
+                    if let Err(error) = self.take(frame, &mut stream) {
                         return error;
                     }
                 }
@@ -205,9 +256,11 @@ impl Link {
         }
     }
 
-    fn connect(&self) -> Result<(UnixStream, Welcome), ReceiveError> {
-        let mut stream = UnixStream::connect(&self.path)?;
+    fn connect(&self) -> Result<(Carrier, Welcome), ReceiveError> {
+        let stream = UnixStream::connect(&self.path)?;
         stream.set_write_timeout(Some(SEND_TIMEOUT))?;
+        let writer = stream.try_clone()?;
+        let mut stream = Carrier::new(stream);
         Frame::Hello(VERSION).send(&mut stream)?;
         let welcome = match Frame::receive(&mut stream)? {
             Frame::Welcome(welcome) if welcome.version == VERSION => welcome,
@@ -220,7 +273,6 @@ impl Link {
             Frame::Busy => return Err(io::Error::other("another sapphired is connected").into()),
             other => return Err(ReceiveError::Strange(format!("{other:?} for a welcome"))),
         };
-        let writer = stream.try_clone()?;
         let mut state = self.state();
         state.sessions += 1;
         state.session = Some(Session {
@@ -240,15 +292,16 @@ impl Link {
         Ok((stream, welcome))
     }
 
-    fn take(&self, frame: Frame) -> Result<(), ReceiveError> {
+    fn take(&self, frame: Frame, stream: &mut Carrier) -> Result<(), ReceiveError> {
         match frame {
-            Frame::Reads(reads) => {
-                if let Some(session) = &mut self.state().session {
-                    session.standing.reads = reads;
-                }
-                // Who judges must not sleep over it.
-                drop(self.heard.try_send(Heard::Reads));
+            Frame::Reads(reads) => self.note_reads(reads),
+            Frame::Lent(agent) => {
+                let file = stream.take_file();
+                let file = file.ok_or_else(|| ReceiveError::Strange("no file came".to_owned()))?;
+                self.state().lent = Some(Lent { file, agent });
+                self.note_reads(Reads::Lent);
             }
+            Frame::Beat(number) => self.beat.store(number, Ordering::SeqCst),
             Frame::Reply(number, reply) => {
                 let waiting = self.state().pending.remove(&number);
                 if let Some(waiting) = waiting {
@@ -262,6 +315,16 @@ impl Link {
             other => return Err(ReceiveError::Strange(format!("{other:?} unasked"))),
         }
         Ok(())
+    }
+}
+
+impl Link {
+    fn note_reads(&self, reads: Reads) {
+        if let Some(session) = &mut self.state().session {
+            session.standing.reads = reads;
+        }
+        // Who judges must not sleep over it.
+        drop(self.heard.try_send(Heard::Reads));
     }
 }
 
@@ -338,7 +401,7 @@ mod tests {
         }
         Frame::Reply(99, vec![9]).send(&mut peer).unwrap();
         Frame::Report(packet(&Slot::EMPTY)).send(&mut peer).unwrap();
-        Frame::Reads(Reads::Free).send(&mut peer).unwrap();
+        Frame::Reads(Reads::Lent).send(&mut peer).unwrap();
         let got = [answers.recv().unwrap(), answers.recv().unwrap()];
         assert_eq!(
             got,
@@ -346,7 +409,7 @@ mod tests {
         );
         assert!(reports.recv_timeout(Duration::from_secs(20)).is_ok());
         wait_for("free", || {
-            link.connected().is_some_and(|it| it.reads == Reads::Free)
+            link.connected().is_some_and(|it| it.reads == Reads::Lent)
         });
 
         link.ask(&Slot::EMPTY, &to).unwrap();
@@ -373,7 +436,7 @@ mod tests {
         let thread = std::thread::spawn(move || running.run());
         for strange in [
             Frame::Busy,
-            Frame::Reads(Reads::Free),
+            Frame::Reads(Reads::Lent),
             Frame::Welcome(Welcome {
                 version: VERSION + 1,
                 ..WELCOME

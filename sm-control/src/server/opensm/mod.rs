@@ -6,7 +6,9 @@
 
 mod ask;
 mod gate;
+mod leased;
 mod link;
+mod pulse;
 mod standing;
 mod subscription;
 
@@ -14,14 +16,15 @@ use core::fmt;
 use core::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crossbeam_channel::{Receiver, Sender, TryRecvError, bounded};
 use sa_fastpath::port::umad::{self, PortName};
+use sa_fastpath::stats::WorkerStats;
 use sa_wire::mad::method;
 use sa_wire::sa::AttributeId;
 use sa_wire::umad::Slot;
-use split_protocol::Frame;
+use split_protocol::{BEAT_LAPSE, Frame, Reads};
 use tracing::{debug, error, info};
 
 use self::standing::{Order, Seen, Standing};
@@ -32,8 +35,10 @@ use crate::request;
 
 pub(super) use self::ask::SocketAsk;
 pub(super) use self::gate::Gate;
+pub(super) use self::leased::Leased;
 use self::link::Heard;
 pub(super) use self::link::{Answer, Link};
+use self::pulse::{Pulse, Workers};
 
 /// How often the standing is looked at.
 const LOOK: Duration = Duration::from_millis(10);
@@ -109,6 +114,8 @@ struct Shared {
     lid: AtomicU16,
     /// Of its SM; 0: not known.
     sm_lid: AtomicU16,
+    /// Those who answer behind the gate.
+    workers: Workers,
 }
 
 impl Shared {
@@ -150,7 +157,7 @@ impl Beside {
             doubts: Arc::clone(doubts),
             heard,
             standing: Standing::new(section.grace()),
-            started: Instant::now(),
+            pulse: Pulse::default(),
             ping: None,
             asked: Duration::ZERO,
             answered: None,
@@ -177,6 +184,17 @@ impl Beside {
             _ => false,
         };
         is_its.then(|| Arc::clone(&self.gate))
+    }
+
+    /// Who lends that port its methods; it is told whose worker answers there.
+    pub(super) fn lender_of(
+        &self,
+        section: &PortSection,
+        worker: &Arc<WorkerStats>,
+    ) -> Option<Arc<Link>> {
+        self.gate_of(section)?;
+        self.shared.workers.add(Arc::clone(worker));
+        Some(Arc::clone(&self.link))
     }
 
     /// Reads the fabric from OpenSM.
@@ -275,7 +293,7 @@ struct Watch {
     doubts: Arc<Doubts>,
     heard: Receiver<Heard>,
     standing: Standing,
-    started: Instant,
+    pulse: Pulse,
     /// Under way.
     ping: Option<(u64, Receiver<Answer>)>,
     asked: Duration,
@@ -287,11 +305,12 @@ struct Watch {
 impl Watch {
     fn run(mut self) {
         while !self.shared.stop.load(Ordering::SeqCst) {
-            let now = self.started.elapsed();
+            let now = self.gate.now();
             let seen = self.look(now);
             for order in self.standing.judge(&seen, now) {
-                self.carry_out(order);
+                self.carry_out(order, now);
             }
+            self.let_go(&seen);
             let generation = self.standing.generation();
             self.shared.generation.store(generation, Ordering::SeqCst);
             let is_master = self.standing.is_master();
@@ -322,6 +341,8 @@ impl Watch {
             .as_ref()
             .is_some_and(|it| it.session == self.answering);
         self.shared.answers.store(answers, Ordering::SeqCst);
+        let ours = (&*self.link, &*self.gate, &self.shared.workers);
+        let is_alive = self.pulse.beat(ours, opensm.as_ref(), now);
         Seen {
             opensm,
             lids: state.map(|state| (state.lid, state.sm_lid)),
@@ -330,6 +351,8 @@ impl Watch {
             is_open: self.gate.is_open(),
             is_held: self.gate.is_held(),
             is_in_doubt: self.doubts.is_in_doubt(),
+            is_alive,
+            has_file: self.link.has_lent(),
         }
     }
 
@@ -410,9 +433,20 @@ impl Watch {
         let _ = self.changes.try_send(change);
     }
 
-    fn carry_out(&self, order: Order) {
+    /// Drops what was lent where it is not used any more.
+    fn let_go(&self, seen: &Seen) {
+        let reads = seen.opensm.as_ref().map(|opensm| opensm.reads);
+        let is_lent = matches!(reads, Some(Reads::Lent | Reads::Refused(_)));
+        if seen.has_file && !is_lent && !self.gate.is_open() && !self.gate.is_held() {
+            self.link.forget_lent();
+        }
+    }
+
+    fn carry_out(&mut self, order: Order, now: Duration) {
         match order {
             Order::Open => {
+                self.pulse.begin(now);
+                self.gate.holds_until(now + BEAT_LAPSE);
                 self.gate.set(true);
                 info!("the read methods are ours: answering in OpenSM's place");
             }
@@ -420,8 +454,12 @@ impl Watch {
                 self.gate.set(false);
                 info!(reason, "the read methods go back to OpenSM");
             }
-            Order::GiveFree => drop(self.link.tell(&Frame::GiveFree)),
-            Order::TakeBack => drop(self.link.tell(&Frame::TakeBack)),
+            Order::Lend => drop(self.link.tell(&Frame::Lend)),
+            Order::HandOn => self.link.hand_on(),
+            Order::TakeBack => {
+                self.link.forget_lent();
+                self.link.tell(&Frame::TakeBack);
+            }
             Order::Invalidate(reason) => {
                 info!(
                     reason,

@@ -16,6 +16,9 @@ use super::link::Connected;
 /// How long an order to OpenSM's library may take until it is given again.
 const ORDER_PATIENCE: Duration = Duration::from_millis(500);
 
+/// Why OpenSM's library takes the methods back by itself.
+const STOOD_STILL: &str = "OpenSM has taken the reads back: this daemon stood still";
+
 /// What is seen in one look.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Seen {
@@ -33,6 +36,10 @@ pub(super) struct Seen {
     pub(super) is_held: bool,
     /// OpenSM answers otherwise than what was published.
     pub(super) is_in_doubt: bool,
+    /// Nobody who answers stands still.
+    pub(super) is_alive: bool,
+    /// There is a file with the methods, lent by this OpenSM or by one before it.
+    pub(super) has_file: bool,
 }
 
 /// What is to be done.
@@ -43,7 +50,9 @@ pub(super) enum Order {
     /// Shut it, for this reason.
     Shut(&'static str),
     /// Ask for the read methods.
-    GiveFree,
+    Lend,
+    /// Give an OpenSM that was started again the methods that the one before lent.
+    HandOn,
     /// Give them back.
     TakeBack,
     /// Read everything again, for this reason: nothing that was published counts any more.
@@ -84,6 +93,11 @@ impl Standing {
     pub(super) fn judge(&mut self, seen: &Seen, now: Duration) -> Vec<Order> {
         let mut orders = Vec::new();
         let reason = self.why_not(seen, now);
+        let reads = seen.opensm.as_ref().map(|opensm| opensm.reads);
+        if seen.is_open && reads == Some(Reads::Held) {
+            self.generation += 1;
+            orders.push(Order::Invalidate(STOOD_STILL));
+        }
         if let Some(reason) = self.invalidation(seen, reason.is_none()) {
             self.generation += 1;
             orders.push(Order::Invalidate(reason));
@@ -92,8 +106,9 @@ impl Standing {
         let is_published = seen.published == Some(self.generation);
         let being_read = (!is_published).then_some("the fabric is being read");
         let in_doubt = "OpenSM answers otherwise than the snapshot";
+        let still = (!seen.is_alive).then_some("a worker stands still");
         let in_doubt = seen.is_in_doubt.then_some(in_doubt);
-        let reason = reason.or(being_read).or(in_doubt);
+        let reason = reason.or(still).or(being_read).or(in_doubt);
         self.move_gate(seen, reason, now, &mut orders);
         orders
     }
@@ -137,12 +152,17 @@ impl Standing {
         let reads = seen.opensm.as_ref().map(|opensm| opensm.reads);
         match (reason, reads, seen.is_open) {
             (Some(reason), _, true) => orders.push(Order::Shut(reason)),
-            // OpenSM came back while this goes on: it must not wait for the methods.
-            (None, Some(Reads::Held | Reads::Refused(_)), _) => {
-                orders.extend(self.again(Order::GiveFree, now));
+            // OpenSM came back while this goes on: it is to have them when this ends.
+            (_, Some(Reads::Refused(_)), _) if seen.has_file => {
+                orders.extend(self.again(Order::HandOn, now));
             }
-            (None, Some(Reads::Free), false) => orders.push(Order::Open),
-            (Some(_), Some(Reads::Free), false) if !seen.is_held => {
+            (None, Some(Reads::Lent), false) if seen.has_file && !seen.is_held => {
+                orders.push(Order::Open);
+            }
+            (None, Some(Reads::Held | Reads::Lent), false) if !seen.is_held => {
+                orders.extend(self.again(Order::Lend, now));
+            }
+            (Some(_), Some(Reads::Lent), false) if !seen.is_held => {
                 orders.extend(self.again(Order::TakeBack, now));
             }
             _ => {}
@@ -190,6 +210,8 @@ mod tests {
             is_open: false,
             is_held: false,
             is_in_doubt: false,
+            is_alive: true,
+            has_file: false,
         }
     }
 
@@ -204,9 +226,10 @@ mod tests {
         seen.published = Some(0);
         assert_eq!(standing.judge(&seen, seconds(1)), [], "read before");
         seen.published = Some(standing.generation());
-        assert_eq!(standing.judge(&seen, seconds(1)), [Order::GiveFree]);
+        assert_eq!(standing.judge(&seen, seconds(1)), [Order::Lend]);
         assert_eq!(standing.judge(&seen, seconds(1)), [], "asked for already");
-        seen.opensm = opensm(Reads::Free);
+        seen.opensm = opensm(Reads::Lent);
+        seen.has_file = true;
         assert_eq!(standing.judge(&seen, seconds(1)), [Order::Open]);
         (seen.is_open, seen.is_held) = (true, true);
         assert_eq!(standing.judge(&seen, seconds(2)), []);
@@ -225,7 +248,7 @@ mod tests {
         assert_eq!(standing.judge(&seen, seconds(20)), []);
         // It comes back while the methods are taken.
         seen.opensm = opensm(Reads::Refused(22));
-        assert_eq!(standing.judge(&seen, seconds(21)), [Order::GiveFree]);
+        assert_eq!(standing.judge(&seen, seconds(21)), [Order::HandOn]);
         seen.opensm = None;
         assert_eq!(
             standing.judge(&seen, seconds(40)),
@@ -266,7 +289,41 @@ mod tests {
         seen.opensm = opensm(Reads::Held);
         assert_eq!(standing.judge(&seen, seconds(3)), []);
         seen.is_in_doubt = false;
-        assert_eq!(standing.judge(&seen, seconds(4)), [Order::GiveFree]);
+        assert_eq!(standing.judge(&seen, seconds(4)), [Order::Lend]);
+    }
+
+    #[test]
+    fn one_that_stood_still_reads_everything_before_it_answers_again() {
+        let (mut standing, mut seen) = serving();
+        seen.opensm = opensm(Reads::Held);
+        let expected = [
+            Order::Invalidate(STOOD_STILL),
+            Order::Shut("the fabric is being read"),
+        ];
+        assert_eq!(standing.judge(&seen, seconds(2)), expected);
+        seen.is_open = false;
+        seen.published = Some(standing.generation());
+        assert_eq!(
+            standing.judge(&seen, seconds(3)),
+            [],
+            "a port is in it still"
+        );
+        seen.is_held = false;
+        assert_eq!(standing.judge(&seen, seconds(3)), [Order::Lend]);
+    }
+
+    #[test]
+    fn a_worker_that_stands_still_gets_nothing_to_answer() {
+        let (mut standing, mut seen) = serving();
+        seen.is_alive = false;
+        let still = Order::Shut("a worker stands still");
+        assert_eq!(standing.judge(&seen, seconds(2)), [still]);
+        seen.is_open = false;
+        assert_eq!(standing.judge(&seen, seconds(2)), [], "it holds on to them");
+        seen.opensm = opensm(Reads::Held);
+        assert_eq!(standing.judge(&seen, seconds(3)), []);
+        (seen.is_alive, seen.is_held) = (true, false);
+        assert_eq!(standing.judge(&seen, seconds(4)), [Order::Lend]);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use core::sync::atomic::{AtomicBool, Ordering};
 use std::fs;
 use std::io::{Read, Write};
+use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
@@ -17,8 +18,8 @@ use sa_wire::sa::{AttributeId, DATA_OFFSET, SaMad};
 use sa_wire::umad::MAD_SIZE;
 use sm_control::request;
 use split_protocol::{
-    DEFAULT_SOCKET, Frame, HEADER_BYTES, Packet, Reads, ReceiveError, SUBSCRIBER_QP, VERSION,
-    Welcome,
+    Carrier, DEFAULT_SOCKET, Frame, HEADER_BYTES, Packet, Reads, ReceiveError, SUBSCRIBER_QP,
+    VERSION, Welcome,
 };
 
 use super::rmpp::records;
@@ -57,11 +58,10 @@ pub(super) fn hold(device: &str) -> Result<()> {
     Ok(())
 }
 
-/// Has the reads given free and hangs up. Prints OpenSM's process.
+/// Is lent the reads and hangs up. Prints OpenSM's process.
 pub(super) fn look() -> Result<()> {
     let mut daemon = Daemon::connect()?;
-    daemon.send(&Frame::GiveFree)?;
-    daemon.expect_reads(Reads::Free)?;
+    daemon.lend()?;
     println!("{}", daemon.welcome.pid);
     Ok(())
 }
@@ -198,12 +198,13 @@ fn hears_reports(rig: &mut Rig, daemon: &mut Daemon) -> Result<()> {
 /// Another process has the reads, then is gone. Gives the time until OpenSM answers. Units: ms.
 fn splits(rig: &mut Rig, mut daemon: Daemon) -> Result<u128> {
     ensure!(open(&rig.server).is_err(), "OpenSM does not hold its reads");
-    daemon.send(&Frame::GiveFree)?;
-    daemon.expect_reads(Reads::Free)?;
-    let umad = open(&rig.server)?;
+    let (file, agent) = daemon.lend()?;
+    let umad = lent(&rig.server, file, agent)?;
     let stop = AtomicBool::new(false);
+    let beats = daemon.stream.stream().try_clone()?;
     std::thread::scope(|scope| {
         let serving = scope.spawn(|| serve(&umad, &stop));
+        scope.spawn(|| beat(&beats, &stop));
         let outcome = while_split(rig, &mut daemon);
         stop.store(true, Ordering::Relaxed);
         outcome.and(
@@ -213,11 +214,21 @@ fn splits(rig: &mut Rig, mut daemon: Daemon) -> Result<u128> {
                 .context("the server's thread panicked")?,
         )
     })?;
-    // The order of a process that is killed: its socket first, then its umad file.
-    drop(daemon);
+    // The order of a process that is killed: its socket first, then its umad file. What is asked
+    // in between waits on it.
+    drop((beats, daemon));
     drop(umad);
     let gone = Instant::now();
     rig.until_answered(gone)
+}
+
+/// Says that the daemon lives.
+fn beat(mut stream: &UnixStream, stop: &AtomicBool) {
+    let mut number = 0;
+    while !stop.load(Ordering::Relaxed) && Frame::Beat(number).send(&mut stream).is_ok() {
+        number += 1;
+        std::thread::sleep(split_protocol::BEAT);
+    }
 }
 
 fn while_split(rig: &mut Rig, daemon: &mut Daemon) -> Result<()> {
@@ -229,29 +240,36 @@ fn while_split(rig: &mut Rig, daemon: &mut Daemon) -> Result<()> {
     Ok(())
 }
 
-/// Free and back on request; OpenSM's own tables in between.
+/// Lent and back on request; OpenSM's own tables in between.
 fn is_split_again(rig: &mut Rig) -> Result<()> {
     let mut daemon = Daemon::connect()?;
     for _ in 0..20 {
-        daemon.send(&Frame::GiveFree)?;
-        daemon.expect_reads(Reads::Free)?;
-        let umad = open(&rig.server)?;
+        let (file, agent) = daemon.lend()?;
+        let umad = lent(&rig.server, file, agent)?;
+        ensure!(open(&rig.server).is_err(), "the methods are nobody's");
         daemon.send(&Frame::TakeBack)?;
-        daemon.expect_reads(Reads::Refused(22))?;
-        drop(umad);
         daemon.expect_reads(Reads::Held)?;
         rig.ask(AttributeId::NODE_RECORD)?;
+        drop(umad);
     }
-    println!("ok   given free and taken back 20 times");
+    println!("ok   lent and taken back 20 times");
     Ok(())
 }
 
-fn open(device: &str) -> Result<Umad, UmadError> {
-    Umad::open(&Options {
+fn lent(device: &str, file: OwnedFd, agent: u32) -> Result<Umad, UmadError> {
+    Umad::lent(&options(device), file, agent)
+}
+
+fn options(device: &str) -> Options {
+    Options {
         device: Some(device.to_owned()),
         port: Some(1),
         ..Options::default()
-    })
+    }
+}
+
+fn open(device: &str) -> Result<Umad, UmadError> {
+    Umad::open(&options(device))
 }
 
 fn serve(umad: &Umad, stop: &AtomicBool) -> Result<()> {
@@ -314,7 +332,8 @@ impl Rig {
 }
 
 struct Daemon {
-    stream: UnixStream,
+    stream: Carrier,
+    lent: Vec<(OwnedFd, u32)>,
     welcome: Welcome,
     reports: Vec<Packet>,
     replies: Vec<(u64, Vec<u8>)>,
@@ -333,6 +352,7 @@ impl Daemon {
                 Ok(Frame::Welcome(welcome)) => {
                     return Ok(Self {
                         stream,
+                        lent: Vec::new(),
                         welcome,
                         reports: Vec::new(),
                         replies: Vec::new(),
@@ -376,6 +396,11 @@ impl Daemon {
             Frame::Reply(number, mad) => self.replies.push((number, mad)),
             Frame::Report(packet) => self.reports.push(packet),
             Frame::Reads(reads) => self.reads.push(reads),
+            Frame::Beat(_) => {}
+            Frame::Lent(agent) => {
+                let file = self.stream.take_file().context("no file")?;
+                self.lent.push((file, agent));
+            }
             Frame::Programmed(count) => {
                 ensure!(count > self.programmed, "programmed {count}");
                 self.programmed = count;
@@ -383,6 +408,15 @@ impl Daemon {
             other => bail!("{other:?}"),
         }
         Ok(())
+    }
+
+    /// The read methods, with the file and the agent that have them.
+    fn lend(&mut self) -> Result<(OwnedFd, u32)> {
+        self.send(&Frame::Lend)?;
+        while self.lent.is_empty() {
+            self.take().context("nothing is lent")?;
+        }
+        Ok(self.lent.remove(0))
     }
 
     fn reply(&mut self) -> Result<(u64, Vec<u8>)> {
@@ -409,6 +443,7 @@ impl Daemon {
     fn answer_for(&mut self, time: Duration) -> Result<()> {
         let deadline = Instant::now() + time;
         self.stream
+            .stream()
             .set_read_timeout(Some(Duration::from_millis(50)))?;
         while Instant::now() < deadline {
             match self.take() {
@@ -420,7 +455,7 @@ impl Daemon {
                 self.answer(&report)?;
             }
         }
-        Ok(self.stream.set_read_timeout(Some(PATIENCE))?)
+        Ok(self.stream.stream().set_read_timeout(Some(PATIENCE))?)
     }
 
     fn answer_until(&mut self, trap: u16, what: &str) -> Result<()> {
@@ -447,10 +482,10 @@ impl Daemon {
     }
 }
 
-fn connect() -> Result<UnixStream> {
+fn connect() -> Result<Carrier> {
     let stream = UnixStream::connect(DEFAULT_SOCKET).context(DEFAULT_SOCKET)?;
     stream.set_read_timeout(Some(PATIENCE))?;
-    Ok(stream)
+    Ok(Carrier::new(stream))
 }
 
 /// As if it came from that port.

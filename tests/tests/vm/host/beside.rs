@@ -13,7 +13,7 @@ pub(super) fn lives_with_opensm() -> Result<String> {
             "-n",
             "H1,H2,H3,H4",
             "-O",
-            "-D 0x43",
+            "-D 0x43 -Q -Y /run/softib/policy.conf",
             "-P",
             &library,
             "-c",
@@ -28,7 +28,8 @@ pub(super) fn lives_with_opensm() -> Result<String> {
     let passed = left.all_passed(CHECKS)?;
     let queries = super::saquery::same(&left)?;
     Ok(format!(
-        "{passed}     {queries} queries printed the same by the daemon and by OpenSM\n"
+        "{passed}{}     {queries} queries printed the same by the daemon and by OpenSM\n",
+        left.lines("beside:")
     ))
 }
 
@@ -51,6 +52,6 @@ pub(super) fn fails_over() -> Result<String> {
 }
 
 /// Those of beside.sh.
-const CHECKS: usize = 18;
+const CHECKS: usize = 33;
 /// Those of failover.sh.
 const FAILOVER_CHECKS: usize = 13;
