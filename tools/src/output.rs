@@ -60,7 +60,7 @@ pub(crate) fn out(words: Arguments<'_>) {
     }
 }
 
-/// What [`out`] has written shows now, be the line at its end or not.
+/// What [`out()`] has written shows now, be the line at its end or not.
 pub(crate) fn show() {
     if is_wanted() {
         note(io::stdout().flush());

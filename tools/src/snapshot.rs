@@ -17,7 +17,7 @@ pub(crate) enum Snapshot {
     Info(Files),
     /// Check snapshot files: digest, structure, every index
     Verify(Files),
-    /// Write a copy for other hosts, for [fabric] source = "snapshot"
+    /// Write a copy for other hosts, for a daemon with source = "snapshot"
     Export(Export),
 }
 
