@@ -19,7 +19,7 @@ policy 3 >policy.conf
 sed 's/^follow_sa = true/follow_sa = false/' "$examples/sapphired-local-service.toml" >/etc/sapphire/sapphired-local.toml
 # A policy that OpenSM has not, so that it shows who answers: not to be compared with OpenSM's.
 policy 5 >/etc/sapphire/policy.conf
-sed "s/mlx5_0/softib0/; s/^cores = .*/cores = [1]\nsleep_after = 0/; /^opensm_conf/s/^/qos = true #/; s/^#samples = .*/samples = 0/; s|^# file = .*qos-policy.conf.*|file = \"/etc/sapphire/policy.conf\"|" \
+sed "s/mlx5_0/softib0/; s/^#\?cores = .*/cores = [1]\nsleep_after = 0/; /^opensm_conf/s/^/qos = true #/; s/^#samples = .*/samples = 0/; s|^# file = .*qos-policy.conf.*|file = \"/etc/sapphire/policy.conf\"|" \
 	"$examples/sapphired-opensm.toml" >/etc/sapphire/sapphired.toml
 
 # systemd with these units and no others, in a namespace of processes of its own.
