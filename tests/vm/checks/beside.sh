@@ -200,8 +200,24 @@ check "what was read before it stood still is not answered" stopped_while_edited
 check "and answers again" until_true 20 ours saquery -C "$client" -P 1 -c
 steady "kill -9 of the daemon" restart_daemon
 check "afterwards the daemon answers" ours saquery -C "$client" -P 1 -c
-restart_opensm() { kill -9 "$SOFTIB_OSM_PID"; start_opensm; }
+# CPU time that a thread of the daemon has had. Units: ns.
+cpu_of() { # NAME
+	local task
+	for task in "/proc/$daemon/task"/*; do
+		[ "$(cat "$task/comm")" = "$1" ] && cut -d' ' -f1 "$task/schedstat"
+	done
+}
+now() { cut -d' ' -f1 /proc/uptime | tr -d .; } # 1/100 s
+restart_opensm() { # sets share: of the time to SUBNET UP, the thread's part in percent
+	local before began
+	kill -9 "$SOFTIB_OSM_PID"
+	before=$(cpu_of sa-beside) began=$(now)
+	start_opensm || return 1
+	share=$((($(cpu_of sa-beside) - before) / 100000 / ($(now) - began + 1)))
+}
 steady "kill -9 of OpenSM" restart_opensm
+echo "beside: of OpenSM's start the daemon watched for $share %"
+check "the daemon leaves the CPU to OpenSM while that starts" test "${share:-100}" -le 40
 check "afterwards the daemon still answers" ours saquery -C "$client" -P 1 -c
 check "and a join is handled by the new OpenSM" join
 ipoib_forget

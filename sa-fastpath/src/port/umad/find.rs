@@ -35,6 +35,11 @@ impl PortState {
 }
 
 impl PortName {
+    /// The port of `/dev/infiniband/umadN`, if there is one now. Two small files are read.
+    pub fn of_node(node: u32) -> Option<Self> {
+        read_node(node)
+    }
+
     /// The device file.
     pub fn path(&self) -> String {
         format!("/dev/infiniband/umad{}", self.node)
@@ -50,6 +55,13 @@ impl PortName {
             sm_sl: narrow("sm_sl").unwrap_or(0),
             state: narrow("state").unwrap_or(0),
         }
+    }
+
+    /// The port's base LID and that of its SM, by two small files. None where there is no such port
+    /// any more.
+    pub fn lids(&self) -> Option<(u16, u16)> {
+        let number = |name: &str| self.attribute(name).map(|text| leading_number(&text));
+        Some((number("lid")?.unwrap_or(0), number("sm_lid")?.unwrap_or(0)))
     }
 
     /// False for ports that speak Ethernet (RoCE): no LIDs, no SA.
@@ -108,6 +120,8 @@ pub(super) fn open_device(path: String) -> Result<RawFile, UmadError> {
 }
 
 /// Every umad port of this host, by node number. Errors: [`UmadError::NoUmad`].
+///
+/// Tries 1,024 names, which takes about a millisecond: for a start, not for a loop.
 pub fn list() -> Result<Vec<PortName>, UmadError> {
     read_text(&format!("{CLASS}/abi_version")).map_err(|errno| UmadError::NoUmad { errno })?;
     Ok((0..MAX_NODES).filter_map(read_node).collect())

@@ -6,6 +6,7 @@
 
 mod ask;
 mod gate;
+mod its_port;
 mod leased;
 mod link;
 mod pulse;
@@ -19,7 +20,6 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use crossbeam_channel::{Receiver, Sender, TryRecvError, bounded};
-use sa_fastpath::port::umad::{self, PortName};
 use sa_fastpath::stats::WorkerStats;
 use sa_wire::mad::method;
 use sa_wire::sa::AttributeId;
@@ -35,6 +35,7 @@ use crate::request;
 
 pub(super) use self::ask::SocketAsk;
 pub(super) use self::gate::Gate;
+use self::its_port::ItsPort;
 pub(super) use self::leased::Leased;
 use self::link::Heard;
 pub(super) use self::link::{Answer, Link};
@@ -152,7 +153,7 @@ impl Beside {
             link: Arc::clone(&link),
             gate: Arc::clone(&gate),
             shared: Arc::clone(&shared),
-            device: device.clone(),
+            port: ItsPort::new(device.clone()),
             changes: sender.clone(),
             doubts: Arc::clone(doubts),
             heard,
@@ -287,8 +288,7 @@ struct Watch {
     link: Arc<Link>,
     gate: Arc<Gate>,
     shared: Arc<Shared>,
-    /// As configured; else the one that OpenSM says.
-    device: Option<String>,
+    port: ItsPort,
     changes: Sender<Change>,
     doubts: Arc<Doubts>,
     heard: Receiver<Heard>,
@@ -321,11 +321,10 @@ impl Watch {
 
     fn look(&mut self, now: Duration) -> Seen {
         let opensm = self.link.connected();
-        let port = self.port(opensm.as_ref().map(|opensm| opensm.umad));
-        let state = port.map(|port| port.state());
-        let lid = state.map_or(0, |state| state.lid);
+        let umad = opensm.as_ref().map(|opensm| opensm.umad);
+        let lids = self.port.lids(umad, now);
+        let (lid, sm_lid) = lids.unwrap_or_default();
         self.shared.lid.store(lid, Ordering::SeqCst);
-        let sm_lid = state.map_or(0, |state| state.sm_lid);
         self.shared.sm_lid.store(sm_lid, Ordering::SeqCst);
         if let Some(opensm) = &opensm
             && self.ping(lid, opensm.session, now)
@@ -345,7 +344,7 @@ impl Watch {
         let is_alive = self.pulse.beat(ours, opensm.as_ref(), now);
         Seen {
             opensm,
-            lids: state.map(|state| (state.lid, state.sm_lid)),
+            lids,
             answered: self.answered,
             published: self.shared.published.load(Ordering::SeqCst).checked_sub(1),
             is_open: self.gate.is_open(),
@@ -354,16 +353,6 @@ impl Watch {
             is_alive,
             has_file: self.link.has_lent(),
         }
-    }
-
-    fn port(&self, umad: Option<u32>) -> Option<PortName> {
-        let ports = umad::list().ok()?;
-        let is_it = |port: &PortName| match (umad, &self.device) {
-            (Some(umad), _) if umad != u32::MAX => port.node == umad,
-            (_, Some(device)) => port.device == *device,
-            _ => false,
-        };
-        ports.into_iter().find(is_it)
     }
 
     /// Asks what only a master answers, and notes when it did. True when it just did.

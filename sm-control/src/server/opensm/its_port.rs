@@ -1,0 +1,58 @@
+//! Which umad port OpenSM is on, and what LIDs it has.
+
+use std::time::Duration;
+
+use sa_fastpath::port::umad::{self, PortName};
+
+/// From one search of all ports to the next while none fits. A search reads a thousand files, and
+/// would take a core from OpenSM if every look did it.
+const SEARCH: Duration = Duration::from_millis(500);
+
+/// OpenSM's port, as it was found last.
+#[derive(Debug)]
+pub(super) struct ItsPort {
+    /// As configured; it counts while OpenSM does not say where it is.
+    device: Option<String>,
+    found: Option<PortName>,
+    searched: Option<Duration>,
+}
+
+impl ItsPort {
+    pub(super) const fn new(device: Option<String>) -> Self {
+        Self {
+            device,
+            found: None,
+            searched: None,
+        }
+    }
+
+    /// Its LID and that of its SM, now. None where the host has no such port. `umad`: what OpenSM
+    /// says, [`u32::MAX`] where it does not know.
+    pub(super) fn lids(&mut self, umad: Option<u32>, now: Duration) -> Option<(u16, u16)> {
+        let umad = umad.filter(|umad| *umad != u32::MAX);
+        if umad.is_some_and(|umad| self.found.as_ref().is_none_or(|it| it.node != umad)) {
+            self.found = None;
+        }
+        // Devices come and go, and may be another node when they come again.
+        let lids = self.found.as_ref().and_then(PortName::lids);
+        if lids.is_some() {
+            return lids;
+        }
+        self.found = match umad {
+            Some(node) => PortName::of_node(node),
+            None => self.search(now),
+        };
+        self.found.as_ref().and_then(PortName::lids)
+    }
+
+    fn search(&mut self, now: Duration) -> Option<PortName> {
+        let is_due = |at: Duration| now.saturating_sub(at) >= SEARCH;
+        let device = self.device.as_ref()?;
+        if !self.searched.is_none_or(is_due) {
+            return None;
+        }
+        self.searched = Some(now);
+        let ports = umad::list().ok()?;
+        ports.into_iter().find(|port| port.device == *device)
+    }
+}
