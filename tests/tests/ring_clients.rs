@@ -122,19 +122,7 @@ fn the_tool_asks_and_loads_through_a_ring() -> Result<()> {
         found.status.success() && text.contains("\"dlid\":9"),
         "{found:?}"
     );
-    let made = sapphire(
-        bed.dir(),
-        &[
-            "compile",
-            "--fabric",
-            "net",
-            "--torus-conf",
-            "torus-2QoS.conf",
-            "-o",
-            "x.snap",
-        ],
-    )?;
-    ensure!(made.status.success(), "{made:?}");
+    bed.snapshot("x.snap", &[])?;
     for more in [
         &["--window", "64"][..],
         &["--window", "1"],
@@ -174,19 +162,7 @@ fn the_tool_asks_and_loads_through_a_ring() -> Result<()> {
     );
     // Another snapshot's answers are wrong.
     fs::write(bed.dir().join("policy.conf"), POLICY)?;
-    let other = [
-        "compile",
-        "--fabric",
-        "net",
-        "--torus-conf",
-        "torus-2QoS.conf",
-        "--policy",
-        "policy.conf",
-        "-o",
-        "y.snap",
-    ];
-    let made = sapphire(bed.dir(), &other)?;
-    ensure!(made.status.success(), "{made:?}");
+    bed.snapshot("y.snap", &["--policy", "policy.conf"])?;
     let arguments = [
         "load",
         "--seconds",

@@ -87,16 +87,8 @@ ssize_t read(int fd, void *to, size_t most)
 /// A daemon whose policy can be held.
 fn holding() -> Result<Bed> {
     let mut bed = Bed::new(&config(WITH_POLICY))?;
-    let (source, library) = (bed.dir().join("hold.c"), bed.dir().join("hold.so"));
-    fs::write(&source, HOLD)?;
+    let library = bed.preload("hold", HOLD)?;
     fs::write(bed.dir().join("policy.conf"), files::POLICY)?;
-    let mut compiler = Command::new("cc");
-    let made = compiler
-        .args(["-shared", "-fPIC", "-o"])
-        .arg(&library)
-        .arg(&source)
-        .status()?;
-    ensure!(made.success(), "cc: {made}");
     let directory = bed.dir().to_owned();
     bed.start_with(&[("LD_PRELOAD", &library), ("HOLD", &directory)])?;
     bed.wait_logged("ready epoch=")?;

@@ -53,15 +53,7 @@ fn told(socket: &UnixDatagram, word: &str, most: Duration) -> Result<Option<Inst
 #[test]
 fn a_worker_that_hangs_ends_what_the_watchdog_is_told() -> Result<()> {
     let mut bed = Bed::new(CONFIG)?;
-    let (source, library) = (bed.dir().join("stall.c"), bed.dir().join("stall.so"));
-    fs::write(&source, STALL)?;
-    let mut compiler = Command::new("cc");
-    let made = compiler
-        .args(["-shared", "-fPIC", "-o"])
-        .arg(&library)
-        .arg(&source)
-        .status()?;
-    ensure!(made.success(), "cc: {made}");
+    let library = bed.preload("stall", STALL)?;
     let (directory, stall) = (bed.dir().to_owned(), bed.dir().join("stall"));
     let notify = bed.dir().join("notify");
     let socket = UnixDatagram::bind(&notify)?;

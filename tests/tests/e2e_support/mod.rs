@@ -3,6 +3,7 @@
 #![allow(unreachable_pub, reason = "shared by inclusion")]
 
 pub mod client;
+pub mod http;
 pub mod seen;
 
 use std::fs::{self, File};
@@ -153,7 +154,8 @@ impl Daemon {
         Self::spawn(fabric.preloaded(&program("sapphired")?, node)?, config)
     }
 
-    fn spawn(mut command: Command, config: &Path) -> Result<Self> {
+    /// Starts what ends in `sapphired`, with its configuration file and its log beside that.
+    pub fn spawn(mut command: Command, config: &Path) -> Result<Self> {
         let (out, err) = (config.with_extension("out"), config.with_extension("err"));
         command
             .arg("--config")
@@ -179,6 +181,11 @@ impl Daemon {
     /// What it logged so far.
     pub fn logged(&self) -> String {
         fs::read_to_string(&self.err).unwrap_or_default()
+    }
+
+    /// Its process id.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
     }
 
     /// Errors: it has ended; the message has what it logged.
@@ -238,7 +245,7 @@ impl Daemon {
 
     /// Sends a signal, such as `HUP`.
     pub fn signal(&self, name: &str) -> Result<()> {
-        let id = self.child.id().to_string();
+        let id = self.pid().to_string();
         let script = ["-c", "kill -\"$1\" \"$2\"", "sh", name, &id];
         ensure!(
             Command::new("sh").args(script).status()?.success(),

@@ -1,8 +1,7 @@
 //! A daemon with everything that operators use.
 
 use std::fs;
-use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::Output;
 use std::time::Duration;
@@ -12,7 +11,10 @@ use sa_client::{Client, request};
 use sa_tests::rig::wait_for;
 use serde_json::Value;
 
+use crate::ring_support::e2e_support::http;
 use crate::ring_support::{self, CONFIG, sapphire};
+
+pub(crate) use http::get;
 
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -107,21 +109,6 @@ impl Bed {
     pub(crate) fn http(&mut self) -> Result<SocketAddr> {
         self.ring
             .wait_logged("metrics, health and ready are here")?;
-        let logged = fs::read_to_string(self.ring.dir().join("printed"))?;
-        let after = logged.split("address=").nth(1).context("an address")?;
-        let word = after.split_whitespace().next().context("an address")?;
-        Ok(word.parse()?)
+        http::address(&self.ring.printed()?)
     }
-}
-
-/// Status and body of a page.
-pub(crate) fn get(address: SocketAddr, path: &str) -> Result<(u16, String)> {
-    let mut stream = TcpStream::connect(address)?;
-    stream.set_read_timeout(Some(PATIENCE))?;
-    stream.write_all(format!("GET {path} HTTP/1.1\r\nHost: x\r\n\r\n").as_bytes())?;
-    let mut reply = String::new();
-    stream.read_to_string(&mut reply)?;
-    let status = reply.get(9..12).context("a status")?.parse()?;
-    let body = reply.split_once("\r\n\r\n").context("a body")?.1;
-    Ok((status, body.to_owned()))
 }

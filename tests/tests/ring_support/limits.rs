@@ -252,17 +252,7 @@ fn clients_that_name_no_lid_are_answered_from_a_snapshot_of_elsewhere() -> Resul
                    [[port]]\ntransport = \"ring\"\npath = \"ring\"\nmode = \"0666\"\n";
     let mut bed = Bed::new(section)?;
     bed.open_to_others()?;
-    let compile = [
-        "compile",
-        "--fabric",
-        "net",
-        "--torus-conf",
-        "torus-2QoS.conf",
-        "-o",
-        "x.snap",
-    ];
-    let made = sapphire(bed.dir(), &compile)?;
-    ensure!(made.status.success(), "{made:?}");
+    bed.snapshot("x.snap", &[])?;
     ensure!(bed.check()?.0);
     bed.serve()?;
     is_answered(&bed.ring())

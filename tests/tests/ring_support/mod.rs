@@ -155,6 +155,20 @@ impl Bed {
         Ok(())
     }
 
+    /// Compiles a library in C that the daemon is to be started with.
+    pub fn preload(&self, name: &str, text: &str) -> Result<PathBuf> {
+        let (source, library) = (
+            self.dir().join(format!("{name}.c")),
+            self.dir().join(format!("{name}.so")),
+        );
+        fs::write(&source, text)?;
+        let mut compiler = Command::new("cc");
+        compiler.args(["-shared", "-fPIC", "-o"]);
+        let made = compiler.arg(&library).arg(&source).status()?;
+        ensure!(made.success(), "cc: {made}");
+        Ok(library)
+    }
+
     /// Starts it and waits until it answers.
     pub fn serve(&mut self) -> Result<()> {
         self.start()?;
@@ -245,6 +259,15 @@ impl Bed {
         Ok(String::from_utf8(output.stderr)?)
     }
 
+    /// Compiles a snapshot of the fabric, with more arguments.
+    pub fn snapshot(&self, name: &str, more: &[&str]) -> Result<()> {
+        let torus = ["--fabric", "net", "--torus-conf", "torus-2QoS.conf"];
+        let arguments = [&["compile", "-o", name][..], &torus, more].concat();
+        let made = sapphire(self.dir(), &arguments)?;
+        ensure!(made.status.success(), "{made:?}");
+        Ok(())
+    }
+
     /// LID and GID of every port.
     pub fn hosts(&self) -> Result<Vec<(u16, [u8; 16])>> {
         let compiled = server::check(&Config::read(&self.config())?)?;
@@ -268,40 +291,9 @@ impl Bed {
         Ok(port.context("an SM")?.lid.get())
     }
 
-    /// What `sapphire answer` answers to a requester: MADs in hex, none where it keeps silent.
+    /// What `sapphire answer` answers to a requester: MADs, none where it keeps silent.
     pub fn answers(&self, lid: u16, questions: &[Vec<u8>]) -> Result<Vec<Vec<Vec<u8>>>> {
-        let mut child = Command::new(program("sapphire")?)
-            .args([
-                "answer",
-                "--fabric",
-                "net",
-                "--torus-conf",
-                "torus-2QoS.conf",
-            ])
-            .current_dir(self.dir())
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()?;
-        let mut input = child.stdin.take().context("its input")?;
-        let lines: Vec<String> = questions
-            .iter()
-            .enumerate()
-            .map(|(id, question)| {
-                let mut mad = question.clone();
-                mad.resize(256, 0);
-                json!({ "id": id, "slid": lid, "mad_hex": hex(&mad) }).to_string()
-            })
-            .collect();
-        let writer = std::thread::spawn(move || writeln!(input, "{}", lines.join("\n")));
-        let output = child.wait_with_output()?;
-        writer
-            .join()
-            .map_err(|_| anyhow::anyhow!("the writer panicked"))??;
-        ensure!(output.status.success(), "{output:?}");
-        let lines = str::from_utf8(&output.stdout)?.lines();
-        lines
-            .map(|line| mads(&serde_json::from_str(line)?))
-            .collect()
+        answers(self.dir(), &["--fabric", "net"], lid, questions)
     }
 
     /// Compiles the example in C against header and library. Gives the program.
@@ -340,6 +332,43 @@ impl Bed {
         );
         Ok(program)
     }
+}
+
+/// What `sapphire answer` answers to a requester of a torus, run in a directory with more arguments:
+/// MADs, none where it keeps silent.
+pub fn answers(
+    directory: &Path,
+    arguments: &[&str],
+    lid: u16,
+    questions: &[Vec<u8>],
+) -> Result<Vec<Vec<Vec<u8>>>> {
+    let mut child = Command::new(program("sapphire")?)
+        .args(["answer", "--torus-conf", "torus-2QoS.conf"])
+        .args(arguments)
+        .current_dir(directory)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()?;
+    let mut input = child.stdin.take().context("its input")?;
+    let lines: Vec<String> = questions
+        .iter()
+        .enumerate()
+        .map(|(id, question)| {
+            let mut mad = question.clone();
+            mad.resize(256, 0);
+            json!({ "id": id, "slid": lid, "mad_hex": hex(&mad) }).to_string()
+        })
+        .collect();
+    let writer = std::thread::spawn(move || writeln!(input, "{}", lines.join("\n")));
+    let output = child.wait_with_output()?;
+    writer
+        .join()
+        .map_err(|_| anyhow::anyhow!("the writer panicked"))??;
+    ensure!(output.status.success(), "{output:?}");
+    let lines = str::from_utf8(&output.stdout)?.lines();
+    lines
+        .map(|line| mads(&serde_json::from_str(line)?))
+        .collect()
 }
 
 fn mads(line: &Value) -> Result<Vec<Vec<u8>>> {

@@ -1,15 +1,13 @@
 //! A fabric, its files, and a daemon with a limit on its memory.
 
-use std::fs::{self, File};
-use std::io::{Read, Write};
-use std::net::TcpStream;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::fs;
+use std::path::Path;
+use std::process::Command;
 
-use anyhow::{Context, Result, bail, ensure};
-use sa_tests::rig::{Fabric, Scratch, wait_for};
+use anyhow::{Context, Result, ensure};
+use sa_tests::rig::{Fabric, Scratch};
 
+use crate::ring_support::e2e_support::{Daemon, http};
 use crate::ring_support::{program, sapphire};
 
 /// The daemon's `[[port]]` in shared memory. Two of what it answers with the slow lane wait at most.
@@ -35,7 +33,6 @@ directory = \"state\"
 
 /// Address space of the daemon. Threads, arenas of the allocator and 64 rings take most of it. Units: KiB.
 const ADDRESS_SPACE: u64 = 8 << 20;
-const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Where it all lies.
 pub(crate) struct Bed {
@@ -99,11 +96,10 @@ impl Bed {
         Ok(fs::rename(new, self.dir().join("policy.conf"))?)
     }
 
-    /// Starts the daemon and waits until it answers.
+    /// Starts the daemon with a limit on its memory, and waits until it answers.
     pub(crate) fn start(&self, port: &str) -> Result<Daemon> {
-        fs::write(self.dir().join("sapphired.toml"), format!("{CONFIG}{port}"))?;
-        let printed = self.dir().join("printed");
-        let file = File::create(&printed)?;
+        let config = self.dir().join("sapphired.toml");
+        fs::write(&config, format!("{CONFIG}{port}"))?;
         let mut command = Command::new("sh");
         command
             .args(["-c", "ulimit -v \"$1\" && shift && exec \"$@\"", "sh"])
@@ -111,25 +107,29 @@ impl Bed {
             // Its worker polls: on a machine with few cores it would take them from its clients.
             .args(["nice", "-n", "5"])
             .arg(program("sapphired")?)
-            .args(["--config", "sapphired.toml"])
-            .current_dir(self.dir())
-            .env(
-                "RUST_LOG",
-                "warn,sm_control::server::admin=info,sm_control=info",
-            )
-            .stdin(Stdio::null())
-            .stdout(file.try_clone()?)
-            .stderr(file);
+            .current_dir(self.dir());
         if let Some(fabric) = &self.fabric {
             command.env("IBSIM_SOCKNAME", fabric.base());
         }
-        let mut daemon = Daemon {
-            child: command.spawn()?,
-            printed,
-        };
-        daemon.wait_printed("ready epoch=")?;
+        let mut daemon = Daemon::spawn(command, &config)?;
+        daemon.next_epoch("ready")?;
         Ok(daemon)
     }
+}
+
+/// Its resident memory. Units: KiB.
+pub(crate) fn resident(daemon: &Daemon) -> Result<u64> {
+    let status = fs::read_to_string(format!("/proc/{}/status", daemon.pid()))?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let number = line.and_then(|rest| rest.split_whitespace().next());
+    Ok(number.context("VmRSS")?.parse()?)
+}
+
+/// The page of its metrics.
+pub(crate) fn metrics(daemon: &Daemon) -> Result<String> {
+    let (status, page) = http::get(http::address(&daemon.logged())?, "/metrics")?;
+    ensure!(status == 200, "{status}: {page}");
+    Ok(page)
 }
 
 /// Two policies of which nothing but a packet life time shows.
@@ -140,85 +140,4 @@ fn policy(life: u8) -> String {
         "qos-levels\n qos-level\n  name: DEFAULT\n  sl: 0\n  packet-life: {life}\n \
          end-qos-level\nend-qos-levels\n"
     )
-}
-
-/// A running `sapphired`, killed when dropped.
-pub(crate) struct Daemon {
-    child: Child,
-    printed: PathBuf,
-}
-
-impl Daemon {
-    fn printed(&self) -> String {
-        fs::read_to_string(&self.printed).unwrap_or_default()
-    }
-
-    fn wait_printed(&mut self, text: &str) -> Result<()> {
-        let waited = wait_for(text, PATIENCE, || {
-            self.alive().map_err(std::io::Error::other)?;
-            Ok(self.printed().contains(text))
-        });
-        waited.with_context(|| self.printed())
-    }
-
-    /// Errors: it has ended.
-    pub(crate) fn alive(&mut self) -> Result<()> {
-        match self.child.try_wait()? {
-            None => Ok(()),
-            Some(status) => bail!("sapphired ended ({status}): {}", self.printed()),
-        }
-    }
-
-    /// Sends a signal, such as `HUP`.
-    pub(crate) fn signal(&self, name: &str) -> Result<()> {
-        let id = self.child.id().to_string();
-        let script = ["-c", "kill -\"$1\" \"$2\"", "sh", name, &id];
-        ensure!(Command::new("sh").args(script).status()?.success());
-        Ok(())
-    }
-
-    /// Its resident memory. Units: KiB.
-    pub(crate) fn resident(&self) -> Result<u64> {
-        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-        let number = line.and_then(|rest| rest.split_whitespace().next());
-        Ok(number.context("VmRSS")?.parse()?)
-    }
-
-    /// The page of its metrics.
-    pub(crate) fn metrics(&self) -> Result<String> {
-        let printed = self.printed();
-        let address = printed
-            .split_once("metrics, health and ready are here")
-            .and_then(|(_, rest)| rest.split_once("address="))
-            .and_then(|(_, rest)| rest.split_whitespace().next());
-        let mut stream = TcpStream::connect(address.context("an address")?)?;
-        stream.set_read_timeout(Some(PATIENCE))?;
-        stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")?;
-        let mut page = String::new();
-        stream.read_to_string(&mut page)?;
-        Ok(page)
-    }
-
-    /// Ends it by SIGTERM. Gives how long that took.
-    pub(crate) fn terminate(&mut self) -> Result<Duration> {
-        let began = Instant::now();
-        self.signal("TERM")?;
-        let mut status = None;
-        wait_for("sapphired's end", PATIENCE, || {
-            status = self.child.try_wait()?;
-            Ok(status.is_some())
-        })?;
-        let took = began.elapsed();
-        let status = status.context("a status")?;
-        ensure!(status.success(), "{status}: {}", self.printed());
-        Ok(took)
-    }
-}
-
-impl Drop for Daemon {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
 }

@@ -1,9 +1,7 @@
 //! Clients that judge, and clients that flood.
 
 use std::fmt;
-use std::io::Write;
 use std::path::Path;
-use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -11,12 +9,11 @@ use anyhow::{Context, Result, ensure};
 use sa_client::{Options, request};
 use sa_tests::rig::Fabric;
 use sa_wire::umad::Slot;
-use serde_json::{Value, json};
 
 use crate::bed::{Bed, POLICIES};
+use crate::ring_support;
 use crate::ring_support::e2e_support::client::{Client, Question};
 use crate::ring_support::hostile::{self, Harm};
-use crate::ring_support::program;
 
 /// What became of a client's requests.
 #[derive(Debug, Default, Clone, Copy)]
@@ -89,42 +86,10 @@ fn told(mad: &[u8]) -> Option<(&[u8], &[u8])> {
 
 /// The first MAD of each reply.
 fn answers(bed: &Bed, policy: &str, requests: &[Vec<u8>]) -> Result<Vec<Vec<u8>>> {
-    let mut child = Command::new(program("sapphire")?)
-        .args([
-            "answer",
-            "--fabric",
-            "fabric",
-            "--torus-conf",
-            "torus-2QoS.conf",
-        ])
-        .args(["--policy", policy])
-        .current_dir(bed.dir())
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()?;
-    let mut input = child.stdin.take().context("its input")?;
-    for (id, request) in requests.iter().enumerate() {
-        let mut mad = request.clone();
-        mad.resize(256, 0);
-        let hex: String = mad.iter().map(|byte| format!("{byte:02x}")).collect();
-        writeln!(input, "{}", json!({ "id": id, "slid": 1, "mad_hex": hex }))?;
-    }
-    drop(input);
-    let output = child.wait_with_output()?;
-    ensure!(output.status.success(), "{output:?}");
-    let lines = str::from_utf8(&output.stdout)?.lines();
-    lines
-        .map(|line| first_mad(&serde_json::from_str(line)?))
-        .collect()
-}
-
-fn first_mad(line: &Value) -> Result<Vec<u8>> {
-    let text = line.pointer("/mad_hex/0").and_then(Value::as_str);
-    let text = text.with_context(|| line.to_string())?;
-    let digits = (0..text.len() / 2).map(|at| text.get(2 * at..2 * at + 2).unwrap_or_default());
-    Ok(digits
-        .map(|two| u8::from_str_radix(two, 16))
-        .collect::<Result<_, _>>()?)
+    let arguments = ["--fabric", "fabric", "--policy", policy];
+    let replies = ring_support::answers(bed.dir(), &arguments, 1, requests)?;
+    let first = |reply: Vec<Vec<u8>>| reply.into_iter().next().context("an answer");
+    replies.into_iter().map(first).collect()
 }
 
 /// Asks and judges until it is stopped.
@@ -154,24 +119,25 @@ fn connect(ring: &Path) -> Result<sa_client::Client> {
     Ok(sa_client::Client::connect_with(ring, options)?)
 }
 
-/// One client after the other that does what none should.
+/// One client after the other that does what none should. Nothing of it is judged but how each
+/// ends.
 pub(crate) fn harm_a_ring(ring: &Path, stop: &AtomicBool) -> Result<Tally> {
-    let mut tally = Tally::default();
-    for harm in Harm::ALL.into_iter().cycle() {
+    for (nth, harm) in Harm::ALL.into_iter().cycle().enumerate() {
         let mut process = hostile::start(harm, ring)?;
         let mut status = process.try_wait()?;
         while status.is_none() && !stop.load(Ordering::Relaxed) {
             std::thread::sleep(PAUSE);
             status = process.try_wait()?;
         }
-        if status.is_none() {
+        let Some(status) = status else {
             process.kill()?;
             process.wait()?;
-            return Ok(tally);
-        }
-        tally.asked += 1;
+            println!("{nth} clients that do harm");
+            break;
+        };
+        ensure!(status.success() == harm.ends_well(), "{harm:?}: {status}");
     }
-    Ok(tally)
+    Ok(Tally::default())
 }
 
 /// Asks for all it can, tables among it, and throws away what it gets.

@@ -21,84 +21,84 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use sa_tests::rig::Fabric;
 
-use bed::{Bed, Daemon};
+use bed::Bed;
 use clients::{Judge, Tally};
 use figures::Figures;
-use ring_support::e2e_support::skip;
+use ring_support::e2e_support::{Daemon, skip};
 use ring_support::hostile;
-
-/// What one soak is about.
-struct Soak<'a> {
-    bed: &'a Bed,
-    daemon: Daemon,
-    stop: AtomicBool,
-}
 
 /// What a client of a soak does until it is told to stop.
 type Client<'a> = Box<dyn FnOnce(&AtomicBool) -> Result<Tally> + Send + 'a>;
 
-impl Soak<'_> {
-    /// Runs it, and looks at what it left.
-    fn run(mut self, judges: Vec<Client<'_>>, floods: Vec<Client<'_>>) -> Result<()> {
-        let length = length();
-        let (stop, floods_stop) = (&self.stop, &AtomicBool::new(false));
-        let (bed, daemon) = (self.bed, &mut self.daemon);
-        thread::scope(|scope| {
-            // Whatever fails, everybody ends.
-            let _all = Stopper([stop, floods_stop]);
-            let judges: Vec<_> = judges
-                .into_iter()
-                .map(|judge| scope.spawn(move || judge(stop)))
-                .collect();
-            let floods: Vec<_> = floods
-                .into_iter()
-                .map(|flood| scope.spawn(move || flood(floods_stop)))
-                .collect();
-            let mut memory = Vec::new();
-            let ends = Instant::now() + length;
-            let mut reloads = 0_u32;
-            while Instant::now() < ends {
-                // Files that never lie still are refused; these do, for three reloads.
-                if reloads.is_multiple_of(4) {
-                    bed.set_policy(reloads / 4)?;
-                }
-                daemon.signal("HUP")?;
-                reloads += 1;
-                memory.push(daemon.resident()?);
-                daemon.alive()?;
-                thread::sleep(EVERY);
-            }
-            stop.store(true, Ordering::Relaxed);
-            let mut tally = Tally::default();
-            for judge in judges {
-                let judged = judge
-                    .join()
-                    .map_err(|_| anyhow::anyhow!("a judge panicked"))?;
-                tally.add(&judged.context("a judge")?);
-            }
-            let figures = Figures::of(&daemon.metrics()?)?;
-            let took = daemon.terminate()?;
-            floods_stop.store(true, Ordering::Relaxed);
-            let mut flooded = Tally::default();
-            for flood in floods {
-                let flood = flood
-                    .join()
-                    .map_err(|_| anyhow::anyhow!("a flood panicked"))?;
-                flooded.add(&flood.context("a flood")?);
-            }
-            println!(
-                "{length:?}: {reloads} SIGHUPs, {figures}; judged {tally}; floods sent {}; \
-                 resident {}; ended within {took:?}",
-                flooded.asked,
-                figures::range(&memory),
-            );
-            figures.add_up(&tally)?;
-            tally.is_clean()?;
-            figures::is_flat(&memory)?;
-            ensure!(took < end(length), "SIGTERM took {took:?}");
-            Ok(())
-        })
+/// Runs the clients and the reloads, and looks at what they left.
+fn soak<'a>(
+    bed: &Bed,
+    mut daemon: Daemon,
+    judges: Vec<Client<'a>>,
+    floods: Vec<Client<'a>>,
+) -> Result<()> {
+    let length = length();
+    let (stop, floods_stop) = (&AtomicBool::new(false), &AtomicBool::new(false));
+    thread::scope(|scope| {
+        // Whatever fails, everybody ends.
+        let _all = Stopper([stop, floods_stop]);
+        let start = |clients: Vec<Client<'a>>, stop| -> Vec<_> {
+            let threads = clients.into_iter();
+            threads
+                .map(|client| scope.spawn(move || client(stop)))
+                .collect()
+        };
+        let (judges, floods) = (start(judges, stop), start(floods, floods_stop));
+        let (reloads, memory) = reload(bed, &mut daemon, Instant::now() + length)?;
+        stop.store(true, Ordering::Relaxed);
+        let tally = sum(judges).context("a judge")?;
+        let figures = Figures::of(&bed::metrics(&daemon)?)?;
+        let began = Instant::now();
+        let (status, logged) = daemon.terminate()?;
+        let took = began.elapsed();
+        floods_stop.store(true, Ordering::Relaxed);
+        let flooded = sum(floods).context("a flood")?;
+        println!(
+            "{length:?}: {reloads} SIGHUPs, {figures}; judged {tally}; floods sent {}; \
+             resident {}; ended within {took:?}",
+            flooded.asked,
+            figures::range(&memory),
+        );
+        ensure!(status.success(), "{status}: {logged}");
+        figures.add_up(&tally)?;
+        tally.is_clean()?;
+        figures::is_flat(&memory)?;
+        ensure!(took < end(length), "SIGTERM took {took:?}");
+        Ok(())
+    })
+}
+
+/// Has it read changed files until it is time. Gives how often, and its memory each time.
+fn reload(bed: &Bed, daemon: &mut Daemon, ends: Instant) -> Result<(u32, Vec<u64>)> {
+    let mut memory = Vec::new();
+    let mut reloads = 0_u32;
+    while Instant::now() < ends {
+        // Files that never lie still are refused; these do, for three reloads.
+        if reloads.is_multiple_of(4) {
+            bed.set_policy(reloads / 4)?;
+        }
+        daemon.signal("HUP")?;
+        reloads += 1;
+        memory.push(bed::resident(daemon)?);
+        daemon.alive()?;
+        thread::sleep(EVERY);
     }
+    Ok((reloads, memory))
+}
+
+/// What all of them counted. Errors: one failed.
+fn sum(clients: Vec<thread::ScopedJoinHandle<'_, Result<Tally>>>) -> Result<Tally> {
+    let mut all = Tally::default();
+    for client in clients {
+        let tally = client.join().map_err(|_| anyhow::anyhow!("it panicked"))?;
+        all.add(&tally?);
+    }
+    Ok(all)
 }
 
 /// Tells clients to stop when it is dropped.
@@ -136,20 +136,16 @@ fn a_ring_with_reloads_floods_and_little_memory() -> Result<()> {
     let daemon = bed.start(bed::RING)?;
     let judge = Judge::new(&bed)?;
     let ring = bed.dir().join("ring");
-    let judges = (0..2)
+    let mut judges: Vec<_> = (0..2)
         .map(|nth| -> Client<'_> {
             let (judge, ring) = (&judge, &ring);
             Box::new(move |stop| clients::judge_a_ring(judge, ring, nth, stop))
         })
         .collect();
-    let harms: Client<'_> = Box::new(|stop| clients::harm_a_ring(&ring, stop));
-    let floods: Vec<Client<'_>> = vec![harms, Box::new(|stop| clients::flood_a_ring(&ring, stop))];
-    let soak = Soak {
-        bed: &bed,
-        daemon,
-        stop: AtomicBool::new(false),
-    };
-    soak.run(judges, floods)
+    // These stop with the judges: a daemon that ends would end them, too.
+    judges.push(Box::new(|stop| clients::harm_a_ring(&ring, stop)));
+    let floods: Vec<Client<'_>> = vec![Box::new(|stop| clients::flood_a_ring(&ring, stop))];
+    soak(&bed, daemon, judges, floods)
 }
 
 #[test]
@@ -172,12 +168,7 @@ fn a_simulated_fabric_with_reloads_floods_and_little_memory() -> Result<()> {
             Box::new(move |stop| clients::flood_a_fabric(fabric, node, stop))
         })
         .collect();
-    let soak = Soak {
-        bed: &bed,
-        daemon,
-        stop: AtomicBool::new(false),
-    };
-    soak.run(judges, floods)
+    soak(&bed, daemon, judges, floods)
 }
 
 /// The other process of the first soak; does nothing when it is run among the tests.
