@@ -64,7 +64,6 @@ fn run(arguments: &Arguments, config: &Config) -> Result<(), Box<dyn std::error:
         server::check_rings(config)?;
         server::check_control(config)?;
         if !arguments.files_only {
-            remarks.extend(server::check_state(config)?);
             remarks.extend(server::check_start(config)?);
         }
         // What takes too much memory is said, not met.

@@ -21,8 +21,8 @@ mod verify;
 
 pub use self::changes::{Change, Changes, FarEnd, changes};
 pub use self::config::{
-    ConfigError, ConfigErrors, ConfigProblem, ConfigRemark, ConfigWarning, Place, Places, Seed,
-    SeedLink, TorusConfig,
+    ConfigError, ConfigErrors, ConfigProblem, ConfigRemark, ConfigWarning, KEYWORDS, Place, Places,
+    Seed, SeedLink, TorusConfig,
 };
 use self::discover::Strays;
 pub use self::geometry::{Axis, Coordinate, Direction, Shape, Sign};

@@ -111,22 +111,6 @@ fn by_line(line: &str) -> Option<FileKind> {
         "sl2vl-tables",
         "<qos-policy",
     ];
-    const TORUS: [&str; 14] = [
-        "torus",
-        "mesh",
-        "xp_link",
-        "xm_link",
-        "yp_link",
-        "ym_link",
-        "zp_link",
-        "zm_link",
-        "x_dateline",
-        "y_dateline",
-        "z_dateline",
-        "next_seed",
-        "portgroup_max_ports",
-        "port_order",
-    ];
     const OPTIONS: [&str; 14] = [
         "guid",
         "m_key",
@@ -171,7 +155,7 @@ fn by_line(line: &str) -> Option<FileKind> {
     let is_option = OPTIONS.contains(&word) && line.split_whitespace().count() >= 2;
     if POLICY.contains(&word) {
         Some(FileKind::Policy)
-    } else if TORUS.contains(&word) && !line.contains(':') {
+    } else if routing::torus::KEYWORDS.contains(&word) && !line.contains(':') {
         Some(FileKind::TorusConf)
     } else if line.starts_with('[') && line.ends_with(']') && SECTIONS.contains(&section) {
         Some(FileKind::Configuration)

@@ -219,12 +219,6 @@ pub fn check_descriptors(config: &Config) -> Result<(), ServerError> {
     descriptors::check(config).map_err(ServerError::Descriptors)
 }
 
-/// Whether this machine can do what `[state]` says. Gives what an operator should know of it, one
-/// sentence each. Errors: in words.
-pub fn check_state(config: &Config) -> Result<Vec<String>, CheckError> {
-    kept::check(config).map_err(CheckError::Words)
-}
-
 /// Tries on this machine what would end a start: directories, sockets, addresses, devices. Gives what an operator
 /// should know, one sentence each; what a running sapphired has is among it and no error. Errors: in words.
 pub fn check_start(config: &Config) -> Result<Vec<String>, CheckError> {

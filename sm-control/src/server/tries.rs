@@ -15,6 +15,7 @@ use rustix::net::{
 };
 use sa_fastpath::port::umad;
 
+use super::kept;
 use crate::config::{Config, PortSection, Role};
 
 /// Tries it all. Gives what an operator should know, one sentence each. Errors: in words, the first that would end a
@@ -22,6 +23,7 @@ use crate::config::{Config, PortSection, Role};
 pub(super) fn all(config: &Config) -> Result<Vec<String>, String> {
     let mut remarks = Vec::new();
     if let Some(directory) = &config.state.directory {
+        remarks.extend(kept::check(directory)?);
         can_write(directory).map_err(|problem| format!("[state] directory: {problem}"))?;
     }
     if let Some(control) = &config.control {

@@ -128,8 +128,8 @@ impl Seed {
     }
 }
 
-/// Every keyword, as messages list them.
-const KEYWORDS: [&str; 15] = [
+/// Every keyword of the file, as messages list them.
+pub const KEYWORDS: [&str; 15] = [
     "torus",
     "mesh",
     "xp_link",

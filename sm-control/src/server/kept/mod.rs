@@ -18,7 +18,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rustix::fs::{Access, AtFlags, OFlags};
+use rustix::fs::OFlags;
 use sa_snapshot::{SharedBytes, Snapshot};
 use tracing::{info, warn};
 
@@ -230,25 +230,15 @@ fn taken(path: &Path, process: Option<u32>) -> String {
     )
 }
 
-/// Whether a start could use the directory; what an operator should know of it. Does not disturb a
-/// daemon that has it. Errors: in words, it is no directory.
-pub(super) fn check(config: &Config) -> Result<Vec<String>, String> {
-    let Some(path) = config.state.directory.as_deref() else {
-        return Ok(Vec::new());
-    };
+/// Who has the directory, and who else may write there: what an operator should know of it. Does
+/// not disturb a daemon that has it. Errors: in words, it is no directory.
+pub(super) fn check(path: &Path) -> Result<Vec<String>, String> {
     let folder = Folder::open(path).map_err(|error| format!("[state] {error}; make it"))?;
     let mut remarks = Vec::new();
     if lock::is_taken(&folder) {
         let now = taken(path, lock::owner(&folder));
         remarks.push(format!(
             "{now} (if it is the one of this file, all is well)"
-        ));
-    }
-    let writable = rustix::fs::accessat(&folder, ".", Access::WRITE_OK, AtFlags::EACCESS);
-    if let Err(error) = writable {
-        remarks.push(format!(
-            "[state] {}: cannot be written: {error}; nothing outlives a restart",
-            path.display()
         ));
     }
     let about = std::fs::metadata(path);

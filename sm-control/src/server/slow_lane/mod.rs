@@ -228,29 +228,26 @@ impl SlowLane {
             }
             return;
         }
-        if !is_part(mad) {
-            let (port, is_new) = (*port, false);
-            self.answer(
-                Asked {
-                    port,
-                    request,
-                    is_new,
-                },
-                now,
-            );
-            return;
-        }
-        if let Some(whole) = self.take_part(punted, now) {
-            let (port, request, is_new) = (*port, &whole, true);
-            self.answer(
-                Asked {
-                    port,
-                    request,
-                    is_new,
-                },
-                now,
-            );
-        }
+        let is_new = is_part(mad);
+        let whole;
+        let request = if is_new {
+            let Some(taken) = self.take_part(punted, now) else {
+                return;
+            };
+            whole = taken;
+            &whole
+        } else {
+            request
+        };
+        let port = *port;
+        self.answer(
+            Asked {
+                port,
+                request,
+                is_new,
+            },
+            now,
+        );
     }
 
     /// The request that a part of it makes whole, of one who may ask.

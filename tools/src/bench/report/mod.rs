@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use sm_control::intake::{self, Kind};
+use sm_control::outlet::{self, Readers};
 
 use self::lines::Lines;
 use crate::failure::{Failure, Outcome};
@@ -78,7 +79,7 @@ fn read(path: &Path) -> Outcome<String> {
 }
 
 fn write(path: &Path, text: &str) -> Outcome {
-    fs::write(path, text).map_err(|error| cannot(path, &error))
+    outlet::write(path, Readers::All, text.as_bytes()).map_err(Failure::failed)
 }
 
 fn cannot(path: &Path, error: &std::io::Error) -> Failure {
