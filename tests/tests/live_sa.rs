@@ -4,13 +4,14 @@ mod e2e_support;
 
 use std::fmt::Write as _;
 use std::fs;
+use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use e2e_support::{Daemon, sapphire, skip};
+use e2e_support::{Daemon, http, sapphire, skip};
 use routing::Engine;
-use sa_tests::rig::{Fabric, Torus};
+use sa_tests::rig::{Fabric, Torus, wait_for};
 use serde_json::Value;
 use sm_control::config::{FabricSaSection, SaSource, SaTransport};
 use sm_control::live::{Ask, LiveSource, PortAsk};
@@ -261,6 +262,52 @@ fn a_daemon_serves_what_it_reads_from_an_sa() -> Result<()> {
     let (first, second) = (ask(&[])?, ask(&["--sa-lid", &lid])?);
     ensure!(first["status"] == "0x0000", "{first}");
     ensure!(first["records"] == second["records"], "{first} {second}");
+    Ok(())
+}
+
+/// An SM that is away is asked again and again; that is one failure, and it is read when it is back.
+#[test]
+fn an_sa_that_is_away_is_one_failure_however_often_it_is_asked() -> Result<()> {
+    if let Some(why) = Fabric::unavailable() {
+        return skip(&why);
+    }
+    let bed = Bed::tree()?;
+    let config = bed.fabric.dir().join("second.toml");
+    let node = &bed.asker;
+    let text = format!(
+        "[fabric]\nsource = \"sa\"\n[fabric.sa]\ntimeout_ms = 200\nretries = 0\npoll_ms = 100\n\
+         [http]\nlisten = \"127.0.0.1:0\"\n\
+         [workers]\nyield_after = 64\n[[port]]\ntransport = \"ibsim\"\nnode = \"{node}\"\n"
+    );
+    fs::write(&config, text)?;
+    let mut second = Daemon::start(&bed.fabric, &config)?;
+    second.next_epoch("ready")?;
+    let pages = http::address(&second.logged())?;
+    let loads = |result: &str| -> Result<u64> {
+        let name = format!("sapphire_reload_total{{result=\"{result}\"}} ");
+        let (_, page) = http::get(pages, "/metrics")?;
+        let value = page.lines().find_map(|line| line.strip_prefix(&name));
+        Ok(value.with_context(|| page.clone())?.parse()?)
+    };
+    let wait = |what: &str, result: &str, least: u64| {
+        wait_for(what, PATIENCE, || {
+            Ok(loads(result).map_err(io::Error::other)? >= least)
+        })
+    };
+    bed.daemon.signal("STOP")?;
+    wait("a failure", "failed", 1)?;
+    // A few tries: each ends by its own timeout.
+    let ends = Instant::now() + Duration::from_secs(3);
+    while Instant::now() < ends {
+        ensure!(loads("failed")? == 1, "{}", second.logged());
+    }
+    let before = loads("ok")?;
+    bed.daemon.signal("CONT")?;
+    wait("a load", "ok", before + 1)?;
+    let said = second.logged();
+    let complaints = said.matches("the snapshot in service stays").count();
+    ensure!(complaints == 1, "{said}");
+    second.alive()?;
     Ok(())
 }
 

@@ -130,8 +130,9 @@ impl Server<'_> {
         if self.config.fabric.watch && self.loaded && !self.files_lie_still() {
             return Some(("files of the fabric changed".to_owned(), false));
         }
-        let is_stale = self.looked.elapsed() >= self.config.poll()?;
-        (is_stale && self.loaded).then(|| ("a regular look".to_owned(), false))
+        // What is due is late on purpose where the one before failed.
+        let is_stale = self.due.is_none() && self.looked.elapsed() >= self.config.poll()?;
+        (is_stale && self.loaded).then(|| (super::REGULAR.to_owned(), false))
     }
 
     /// Files that look as when they were read last hold nothing new.

@@ -78,6 +78,9 @@ const HEARTBEAT: Duration = Duration::from_millis(500);
 /// The cause of a load that nobody asked for, after one that failed.
 const RETRY: &str = "retry";
 
+/// A reading after a while in which nobody told of a change.
+const REGULAR: &str = "a regular look";
+
 /// What is said when the sources never lay still.
 const UNSETTLED: &str = "the source files change faster than they can be read; reload when their \
                          writer is done";
@@ -556,7 +559,8 @@ impl<'a> Server<'a> {
 
     fn report_failure(&mut self, failure: &str, cause: &str) {
         // While nothing changed, trying again is one failure, not one a moment.
-        let is_same = self.last_failure.as_deref() == Some(failure) && cause == RETRY;
+        let is_by_itself = [RETRY, REGULAR].contains(&cause);
+        let is_same = self.last_failure.as_deref() == Some(failure) && is_by_itself;
         self.board.failed(failure, cause, !is_same);
         if is_same {
             return;
