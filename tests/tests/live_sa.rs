@@ -344,9 +344,10 @@ fn a_policy_that_the_sm_reads_later_or_sooner_is_never_answered_against_it() -> 
             0 => {
                 let refusals = daemon.printed().matches("reload failed").count();
                 write()?;
-                judge.until("the daemon to refuse", || {
+                let refused = judge.until("the daemon to refuse", || {
                     Ok(daemon.printed().matches("reload failed").count() > refusals)
-                })?;
+                });
+                refused.with_context(|| format!("round {round}\n{}", daemon.logged()))?;
                 sm.daemon.signal("HUP")?;
             }
             1 => {

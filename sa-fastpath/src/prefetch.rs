@@ -1,0 +1,19 @@
+//! Asking for memory before it is looked at.
+
+/// Asks for the cache line at this address, which may be any, and goes on without it. Does nothing
+/// where the target has no such hint.
+#[cfg(target_arch = "x86_64")]
+#[allow(unsafe_code)]
+#[inline(always)]
+pub(crate) fn prefetch(line: *const u8) {
+    use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+    // SAFETY: a hint: it reads nothing that is seen, writes nothing and never traps, whatever the
+    // address.
+    // WHY: the standard library has no safe function for it.
+    unsafe { _mm_prefetch::<_MM_HINT_T0>(line.cast()) }
+}
+
+/// The same.
+#[cfg(not(target_arch = "x86_64"))]
+#[inline(always)]
+pub(crate) const fn prefetch(_line: *const u8) {}
