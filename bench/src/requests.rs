@@ -16,6 +16,9 @@ pub enum Workload {
     Gid,
     /// Get, LID to LID.
     Lid,
+    /// Get as the kernel's rdma_cm sends it over IPv4: GID to GID in the default partition, for a
+    /// TCP port, with a QoS class.
+    RdmaCm,
     /// GetTable, one GID to everybody.
     Table,
     /// GetMulti, four GIDs to four.
@@ -86,6 +89,7 @@ impl<'a> Draw<'a> {
                 let mask = PathCompMask::SLID | PathCompMask::DLID;
                 Ok(self.get(source.lid, mask, record, nth))
             }
+            Workload::RdmaCm => Ok(rdma_cm(source, destination, nth)),
             Workload::Table => {
                 let record = PathRecord {
                     sgid: source.gid.0,
@@ -126,6 +130,25 @@ impl<'a> Draw<'a> {
         };
         self.hosts.get(place).copied().unwrap_or(nobody)
     }
+}
+
+/// Source: Linux `drivers/infiniband/core/cma.c` (`cma_query_ib_route`), read.
+fn rdma_cm(source: Host, destination: Host, nth: u64) -> Slot {
+    /// Service id of port 0 of RDMA_PS_TCP.
+    const TCP: u64 = 0x0106_0000;
+    let record = PathRecord {
+        sgid: source.gid.0,
+        dgid: destination.gid.0,
+        pkey: 0xffff.into(),
+        service_id: (TCP | nth & 0xffff).into(),
+        numb_path: NumbPathByte::new(1).with_reversible(),
+        qos_class_sl: QosClassSl::new(0, Sl::default()),
+        ..PathRecord::default()
+    };
+    let ends = PathCompMask::SGID | PathCompMask::DGID | PathCompMask::PKEY;
+    let paths = PathCompMask::NUMB_PATH | PathCompMask::REVERSIBLE;
+    let mask = ends | paths | PathCompMask::SERVICE_ID | PathCompMask::QOS_CLASS;
+    request::path_request(source.lid, method::GET, mask, &record)
 }
 
 /// xorshift64: the same draws on every machine.

@@ -7,6 +7,7 @@ pub mod affinity;
 pub mod answer;
 pub mod overload;
 pub mod port;
+mod prefetch;
 mod pretouch;
 pub mod publish;
 pub mod punt;

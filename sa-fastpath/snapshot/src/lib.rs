@@ -23,6 +23,7 @@ mod layout;
 mod levels_from;
 mod lookup;
 pub mod model;
+mod pair_bits;
 mod pkeys;
 mod policy_match;
 mod quick;
@@ -40,6 +41,7 @@ pub use flow_labels::FlowLabels;
 pub use layout::{FORMAT_VERSION, MAGIC};
 pub use levels_from::LevelsFrom;
 pub use lookup::{PathCapacity, PathClassIx, PathParameters};
+pub use pair_bits::PairBits;
 pub use policy_match::{MatchInput, Matched, RareInput, RequestClasses};
 pub use quick::QuickLevel;
 pub use records::{

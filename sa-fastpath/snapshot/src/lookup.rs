@@ -3,12 +3,13 @@
 
 use sa_wire::{NodeType, Pkey, SlVlMask};
 
+use crate::flow_labels::FlowLabels;
 use crate::guid_index::place;
 use crate::pkeys;
 use crate::policy_match::{MatchInput, RequestClasses};
 use crate::quick::QuickLevel;
-use crate::records::{PortIx, PortRecord, SubnetRecord, port_flags};
-use crate::snapshot::Snapshot;
+use crate::records::{PkeySetRecord, PortIx, PortRecord, SubnetRecord, port_flags};
+use crate::snapshot::{Sections, Snapshot};
 
 /// `SubnetRecord::engine_sl`: SLs are left as they are.
 pub(crate) const ENGINE_KEEP: u8 = 0;
@@ -309,8 +310,17 @@ impl Snapshot {
         self.share_pkey_between(self.port(source), self.port(destination), pkey)
     }
 
-    /// As [`Self::share_pkey`], for ports that were looked up.
+    /// As [`Self::share_pkey`], for ports that were looked up. The default partition, which nearly
+    /// every request names, is not searched for. Out of line, as most answers do without.
+    #[inline(never)]
     pub fn share_pkey_between(&self, from: &PortRecord, to: &PortRecord, pkey: u16) -> bool {
+        let in_default = |port: &PortRecord| {
+            let known = self.quick.in_default.get(usize::from(port.pkey_set));
+            known.filter(|_| pkeys::is_default(pkey))
+        };
+        if let (Some(from), Some(to)) = (in_default(from), in_default(to)) {
+            return from.share(*to);
+        }
         let (source, destination) = (self.pkey_set(from.pkey_set), self.pkey_set(to.pkey_set));
         pkeys::share(source, destination, pkey, self.subnet.allow_both_pkeys == 1)
     }
@@ -335,6 +345,19 @@ impl Snapshot {
     #[inline(always)]
     pub const fn is_common(&self) -> bool {
         self.quick.is_common
+    }
+
+    /// True when [`Self::is_common`] holds but for flow labels, one for each pair of ports at most.
+    #[inline(always)]
+    pub const fn is_common_but_for_labels(&self) -> bool {
+        self.quick.is_common_but_for_labels
+    }
+
+    /// The flow labels of the rule that gave a level.
+    #[inline(always)]
+    pub fn labels_of(&self, level: &QuickLevel) -> FlowLabels {
+        let place = usize::from(level.labels).wrapping_sub(1);
+        self.quick.labels.get(place).copied().unwrap_or_default()
     }
 
     /// Packed least capacity of the path between two common ports, where that needs no large table;
@@ -465,13 +488,8 @@ impl Snapshot {
     /// A distinct P_Key table, ordered.
     #[inline(always)]
     pub(crate) fn pkey_set(&self, set: u16) -> &[u16] {
-        let range = self.sections.pkey_sets.get(usize::from(set)).map(|record| {
-            let start = usize::try_from(record.start).unwrap_or(usize::MAX);
-            start..start.saturating_add(usize::try_from(record.len).unwrap_or(usize::MAX))
-        });
-        range
-            .and_then(|range| self.sections.pkey_values.get(range))
-            .unwrap_or_default()
+        let record = self.sections.pkey_sets.get(usize::from(set));
+        record.map_or(&[], |record| self.sections.pkeys_of(record))
     }
 
     /// The P_Key table of a port, ordered as `Pkey::map_order`.
@@ -497,6 +515,17 @@ impl Snapshot {
     #[inline(always)]
     pub const fn reverse_policy_may_differ(&self) -> bool {
         self.subnet.judge_reverse & REVERSE_POLICY != 0
+    }
+}
+
+impl Sections {
+    /// The P_Keys of a distinct table.
+    #[inline(always)]
+    pub(crate) fn pkeys_of(&self, record: &PkeySetRecord) -> &[u16] {
+        let start = usize::try_from(record.start).unwrap_or(usize::MAX);
+        let len = usize::try_from(record.len).unwrap_or(usize::MAX);
+        let keys = self.pkey_values.get(start..start.saturating_add(len));
+        keys.unwrap_or_default()
     }
 }
 

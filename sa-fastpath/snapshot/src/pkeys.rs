@@ -87,6 +87,39 @@ pub(crate) fn share(source: &[u16], destination: &[u16], key: u16, both: bool) -
     }
 }
 
+/// What a port is in one partition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Membership {
+    /// Nothing.
+    None = 0,
+    Limited = 1,
+    Full = 2,
+}
+
+impl Membership {
+    /// By a set that has each base once.
+    pub(crate) fn in_default(set: &[u16]) -> Self {
+        match entry(set, BASE, false) {
+            None => Self::None,
+            Some(key) if key & Pkey::FULL_BIT == 0 => Self::Limited,
+            Some(_) => Self::Full,
+        }
+    }
+
+    /// True when both are members, at least one a full member.
+    #[inline(always)]
+    pub(crate) const fn share(self, other: Self) -> bool {
+        self as u8 * other as u8 >= 2
+    }
+}
+
+/// True when a key names the default partition.
+#[inline(always)]
+pub(crate) const fn is_default(key: u16) -> bool {
+    key & BASE == BASE
+}
+
 /// The set's entry for a partition; with `both`, full before limited.
 fn entry(set: &[u16], key: u16, both: bool) -> Option<u16> {
     let find = |wanted| {
@@ -111,6 +144,27 @@ mod tests {
     fn the_default_partition_comes_last() {
         let both_ports = set(&[0xffff, 0x8001, 0x8100]);
         assert_eq!(first_shared(&both_ports, &both_ports, false), 0x8100);
+    }
+
+    #[test]
+    fn membership_of_the_default_partition_says_what_a_search_says() {
+        let tables: [&[u16]; 6] = [
+            &[],
+            &[0x8001],
+            &[0x7fff],
+            &[0xffff],
+            &[0x0001, 0x7fff, 0xffff],
+            &[0x7ffe, 0xfffe, 0x7fff],
+        ];
+        let sets = tables.map(set);
+        for (one, other) in sets.iter().flat_map(|a| sets.iter().map(move |b| (a, b))) {
+            let [ours, theirs] = [one, other].map(|set| Membership::in_default(set));
+            for key in [0xffff, 0x7fff] {
+                assert!(is_default(key));
+                let searched = share(one, other, key, false);
+                assert_eq!(ours.share(theirs), searched, "{one:x?} {other:x?}");
+            }
+        }
     }
 
     #[test]

@@ -3,10 +3,13 @@
 
 use sa_wire::SlVlMask;
 
+use crate::flow_labels::FlowLabels;
 use crate::lookup::{PAIRS_UNIFORM, REVERSE_PATH, REVERSE_POLICY};
+use crate::pair_bits::PairBits;
+use crate::pkeys::Membership;
 use crate::records::{
     LANE, LevelRecord, PolicyRecord, PortRecord, RATE_RANKS, SubnetRecord, level_flags,
-    pack_capacity, unpack_capacity,
+    pack_capacity, semantics, unpack_capacity,
 };
 use crate::service_index::ServiceIndex;
 use crate::snapshot::Sections;
@@ -18,6 +21,8 @@ pub(crate) struct Quick {
     pub(crate) prefix: u64,
     /// Nothing about subnet or policy sets a common request apart from any other.
     pub(crate) is_common: bool,
+    /// Nothing but flow labels does.
+    pub(crate) is_common_but_for_labels: bool,
     /// Paths of two classes only.
     pub(crate) uniform: Option<UniformPaths>,
     /// How to tell which rings a way crosses the dateline of.
@@ -26,12 +31,19 @@ pub(crate) struct Quick {
     pub(crate) services: ServiceIndex,
     /// Words of a rule set, where [`crate::by_service`] tells the first rule.
     pub(crate) by_service: Option<usize>,
+    /// Between which ends some rule may hold, where that is worth a look.
+    pub(crate) pairs: Option<PairBits>,
     /// By rule, the last for none.
     pub(crate) levels: Box<[QuickLevel]>,
+    /// Distinct flow labels of rules, see [`QuickLevel::labels`].
+    pub(crate) labels: Box<[FlowLabels]>,
     /// By packed capacity: codes of MTU and rate.
     pub(crate) codes: Codes,
     /// The P_Key that all share where all have one table; 0 where it has to be looked up.
     pub(crate) only_pkey: u16,
+    /// In the default partition, by distinct P_Key table. Empty where a table may have both
+    /// memberships.
+    pub(crate) in_default: Box<[Membership]>,
 }
 
 /// Packed capacities of the two classes; every pair of common ports has one of them.
@@ -53,6 +65,8 @@ pub struct QuickLevel {
     pub sl: u8,
     /// Packet life time, "exactly"; its upper bits reach the selector, as in OpenSM.
     pub packet_life: u8,
+    /// Place of its flow labels among the distinct ones, from 1; 0 for none.
+    pub(crate) labels: u8,
 }
 
 /// By packed capacity: what an answer says of a path that is reversible, of its MTU and rate,
@@ -78,32 +92,50 @@ impl Quick {
         subnet: &SubnetRecord,
         policy: Option<&PolicyRecord>,
     ) -> Self {
-        let semantics = policy.map_or(0, |policy| policy.semantics);
+        let asks = policy.map_or(0, |policy| policy.semantics);
+        let labels = distinct_labels(sections);
         let judges_alike =
             subnet.allow_both_pkeys == 0 && subnet.judge_reverse & REVERSE_POLICY == 0;
         let plain_levels = sections.levels.iter().all(is_plain);
+        let is_common = judges_alike
+            && plain_levels
+            && sections.aliases.is_empty()
+            && sections.partition_sls.iter().all(|sl| *sl < 16)
+            && carries_everything(sections);
         Self {
             prefix: u64::from_ne_bytes(subnet.prefix),
-            is_common: semantics == 0
-                && judges_alike
-                && plain_levels
-                && sections.aliases.is_empty()
-                && sections.partition_sls.iter().all(|sl| *sl < 16)
-                && carries_everything(sections),
+            is_common: is_common && asks == 0,
+            is_common_but_for_labels: is_common
+                && asks == semantics::FLOW_LABELS
+                && labels.is_some(),
             uniform: UniformPaths::new(sections, subnet),
             datelines: Datelines::new(subnet.radix),
             services: ServiceIndex::new(&sections.service_starts),
             by_service: policy
                 .filter(|policy| sections.is_by_service(policy))
                 .and_then(|policy| usize::try_from(policy.words).ok()),
-            levels: levels(sections, subnet),
+            pairs: policy.and_then(|policy| PairBits::new(sections, policy)),
+            levels: levels(sections, subnet, labels.as_deref().unwrap_or_default()),
+            labels: labels.unwrap_or_default().into(),
             codes: codes(&subnet.rates),
             only_pkey: match &*sections.pkey_matrix {
                 [pkey] => *pkey,
                 _ => 0,
             },
+            in_default: match subnet.allow_both_pkeys {
+                0 => in_default(sections),
+                _ => Box::default(),
+            },
         }
     }
+}
+
+/// By distinct P_Key table.
+fn in_default(sections: &Sections) -> Box<[Membership]> {
+    let tables = sections.pkey_sets.iter();
+    tables
+        .map(|record| Membership::in_default(sections.pkeys_of(record)))
+        .collect()
 }
 
 /// Selector of a packet life time.
@@ -128,8 +160,31 @@ fn carries_everything(sections: &Sections) -> bool {
             .all(|class| class.carried == all)
 }
 
-fn levels(sections: &Sections, subnet: &SubnetRecord) -> Box<[QuickLevel]> {
-    let level = |rule: &crate::records::RuleRecord| {
+/// The flow labels of rules, each once. None where some are spread, so that one pair of ports gets
+/// several records, or where there are too many.
+fn distinct_labels(sections: &Sections) -> Option<Vec<FlowLabels>> {
+    let mut all = Vec::new();
+    for word in sections.flow_labels.iter() {
+        match FlowLabels::from_word(*word)? {
+            FlowLabels::Spread(_) => return None,
+            FlowLabels::None => {}
+            labels if all.contains(&labels) => {}
+            labels => all.push(labels),
+        }
+        if all.len() > usize::from(u8::MAX) {
+            return None;
+        }
+    }
+    Some(all)
+}
+
+fn levels(sections: &Sections, subnet: &SubnetRecord, labels: &[FlowLabels]) -> Box<[QuickLevel]> {
+    let labels_of = |rule: usize| {
+        let given = FlowLabels::from_word(*sections.flow_labels.get(rule)?)?;
+        let place = labels.iter().position(|labels| *labels == given)?;
+        u8::try_from(place + 1).ok()
+    };
+    let level = |(nth, rule): (usize, &crate::records::RuleRecord)| {
         let place = usize::try_from(rule.level).unwrap_or(usize::MAX);
         let level = sections.levels.get(place);
         level.map_or_else(QuickLevel::default, |level| QuickLevel {
@@ -150,9 +205,10 @@ fn levels(sections: &Sections, subnet: &SubnetRecord) -> Box<[QuickLevel]> {
                 true => EXACTLY | level.packet_life,
                 false => EXACTLY | subnet.packet_life,
             },
+            labels: labels_of(nth).unwrap_or(0),
         })
     };
-    sections.rules.iter().map(level).collect()
+    sections.rules.iter().enumerate().map(level).collect()
 }
 
 /// Reversible, no number of paths.

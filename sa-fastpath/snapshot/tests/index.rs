@@ -303,6 +303,7 @@ fn check(count: usize, habit: &Habit, required: bool, seed: u64) {
     let mut dice = Dice(seed | 1);
     let rules = rules(count, habit, &mut dice);
     let snapshot = snapshot(&rules, required);
+    check_pairs(&rules, &snapshot);
     let ports: Vec<PortIx> = snapshot.ports().map(|(ix, _)| ix).collect();
     for _ in 0..600 {
         let request = Request::new(&rules, &mut dice);
@@ -313,6 +314,59 @@ fn check(count: usize, habit: &Habit, required: bool, seed: u64) {
             "{request:?} {habit:?}"
         );
     }
+}
+
+/// The bits of pairs say exactly between which ports some rule may hold.
+fn check_pairs(rules: &[Rule], snapshot: &Snapshot) -> Option<usize> {
+    let bits = snapshot.pair_bits()?;
+    let ports = || (0u16..).zip(snapshot.ports().map(|(_, port)| port));
+    let fits = |asked: Asked, class: u16| {
+        asked.is_none_or(|(first, last)| (first..=last).contains(&class))
+    };
+    let mut some = 0;
+    for ((source, from), (destination, to)) in ports().flat_map(|a| ports().map(move |b| (a, b))) {
+        let expected = rules
+            .iter()
+            .any(|rule| fits(rule.source, source) && fits(rule.destination, destination));
+        assert_eq!(
+            bits.may_hold(from, to),
+            expected,
+            "{source} to {destination}"
+        );
+        some += usize::from(expected);
+    }
+    Some(some)
+}
+
+/// Policies whose rules are in sets, in lists by service id, and in lists of every kind.
+#[test]
+fn pairs_of_ports_that_no_rule_names_are_told() {
+    for (count, seed) in [(20, 3), (60, 5), (300, 7), (1000, 9), (4000, 11)] {
+        let mut dice = Dice(seed);
+        let asks = [100, 100, 20, 20, 60, 0];
+        let mut rules = rules(count, &Habit { asks, wide: 0 }, &mut dice);
+        // Few pairs, however many rules there are.
+        for rule in &mut rules {
+            rule.source = rule.source.map(|(first, _)| (first / 6, first / 6));
+            rule.destination = rule.destination.map(|(first, _)| (first / 2, first / 2));
+        }
+        let told = check_pairs(&rules, &snapshot(&rules, false));
+        let all = usize::from(PORTS) * usize::from(PORTS);
+        assert!(
+            told.is_some_and(|some| some > 0 && some < all / 2),
+            "{told:?}"
+        );
+    }
+}
+
+#[test]
+fn where_rules_are_for_most_pairs_nothing_is_told() {
+    let habit = Habit {
+        asks: [0, 0, 50, 50, 90, 0],
+        wide: 0,
+    };
+    let rules = rules(300, &habit, &mut Dice(17));
+    assert!(snapshot(&rules, false).pair_bits().is_none());
 }
 
 fn section_bytes(snapshot: &Snapshot, name: &str) -> usize {

@@ -7,16 +7,20 @@
 
 use core::ptr;
 
-use sa_snapshot::{MatchInput, PathClassIx, PortRecord, QuickLevel, Snapshot, port_flags};
+use sa_snapshot::{
+    MatchInput, PairBits, PathClassIx, PortRecord, QuickLevel, Snapshot, port_flags,
+};
 use sa_wire::mad::{BASE_VERSION, MGMT_CLASS_SA, SA_CLASS_VERSION, method};
-use sa_wire::path_record::{PathCompMask, PathRecord};
+use sa_wire::path_record::{FlowWord, PathCompMask, PathRecord};
 use sa_wire::rmpp::flag;
 use sa_wire::sa::{AttributeId, SaMad};
 use sa_wire::umad::Slot;
 use zerocopy::FromBytes;
 
-use super::record::understood;
+use super::label::only_flow;
+use super::record::{gid, understood};
 use super::{Outcome, answer, reply};
+use crate::prefetch::prefetch;
 
 /// How many requests are taken together: what a worker takes at once.
 const TOGETHER: usize = crate::port::BATCH;
@@ -49,31 +53,59 @@ pub fn answer_all(
     slots: &mut [Slot],
     mut each: impl FnMut(&mut Slot, Outcome),
 ) {
-    if !snapshot.is_common() {
+    if snapshot.is_common_but_for_labels() {
+        for slots in slots.chunks_mut(TOGETHER) {
+            answer_some::<LABELLED>(snapshot, slots, &mut each);
+        }
+    } else if !snapshot.is_common() {
         for slot in slots {
             let outcome = answer(snapshot, slot);
             each(slot, outcome);
         }
-        return;
-    }
-    for slots in slots.chunks_mut(TOGETHER) {
-        let mut found = [const { None }; TOGETHER];
-        find(snapshot, slots, &mut found);
-        let mut levels = [QuickLevel::default(); TOGETHER];
-        if snapshot.has_policy() {
-            match_all(snapshot, slots, &found, &mut levels);
-            finish_all::<true>(snapshot, slots, (&found, &levels), &mut each);
-        } else {
-            finish_all::<false>(snapshot, slots, (&found, &levels), &mut each);
+    } else if snapshot.has_policy() {
+        for slots in slots.chunks_mut(TOGETHER) {
+            answer_some::<MATCHED>(snapshot, slots, &mut each);
+        }
+    } else {
+        for slots in slots.chunks_mut(TOGETHER) {
+            answer_some::<PLAIN>(snapshot, slots, &mut each);
         }
     }
 }
 
+/// No policy is in force.
+const PLAIN: u8 = 0;
+/// A policy is.
+const MATCHED: u8 = 1;
+/// One that gives flow labels.
+const LABELLED: u8 = 2;
+
+/// Answers at most [`TOGETHER`] requests. `POLICY`: as above.
+#[inline(always)]
+fn answer_some<const POLICY: u8>(
+    snapshot: &Snapshot,
+    slots: &mut [Slot],
+    each: &mut impl FnMut(&mut Slot, Outcome),
+) {
+    let mut found = [const { None }; TOGETHER];
+    find::<POLICY>(snapshot, slots, &mut found);
+    let mut levels = [QuickLevel::default(); TOGETHER];
+    if POLICY != PLAIN {
+        match_all(snapshot, slots, &found, &mut levels);
+    }
+    finish_all::<POLICY>(snapshot, slots, (&found, &levels), each);
+}
+
 /// The first steps. Out of line, as the next, so that each has the registers to itself.
 #[inline(never)]
-fn find<'a>(snapshot: &'a Snapshot, slots: &[Slot], found: &mut [Option<Ends<'a>>; TOGETHER]) {
+fn find<'a, const POLICY: u8>(
+    snapshot: &'a Snapshot,
+    slots: &[Slot],
+    found: &mut [Option<Ends<'a>>; TOGETHER],
+) {
     for (slot, found) in slots.iter().zip(found.iter_mut()) {
-        *found = ends(snapshot, slot);
+        ask_ahead(slot);
+        *found = ends::<POLICY>(snapshot, slot);
     }
     if snapshot.has_pair_table() {
         for (slot, found) in slots.iter().zip(found.iter_mut()) {
@@ -81,6 +113,19 @@ fn find<'a>(snapshot: &'a Snapshot, slots: &[Slot], found: &mut [Option<Ends<'a>
                 ends.classes = classes(snapshot, slot, ends);
             }
         }
+    }
+}
+
+/// Slots that are on their way while one is looked at.
+const AHEAD: usize = 8;
+
+/// Asks for the lines that an answer reads and writes of the slot some places on: they come from the
+/// core of whoever asks. Behind the last slot it asks in vain.
+#[inline(always)]
+fn ask_ahead(slot: &Slot) {
+    let ahead = ptr::from_ref(slot).wrapping_add(AHEAD).cast::<u8>();
+    for line in 0..3 {
+        prefetch(ahead.wrapping_add(line * 64));
     }
 }
 
@@ -92,15 +137,15 @@ fn match_all(
     levels: &mut [QuickLevel; TOGETHER],
 ) {
     if let Some(rules) = snapshot.by_service::<16>() {
-        match_each(slots, found, levels, |from, to, input| {
+        match_each(snapshot, slots, (found, levels), |from, to, input| {
             rules.level(from, to, input)
         });
     } else if let Some(rules) = snapshot.by_service::<32>() {
-        match_each(slots, found, levels, |from, to, input| {
+        match_each(snapshot, slots, (found, levels), |from, to, input| {
             rules.level(from, to, input)
         });
     } else {
-        match_each(slots, found, levels, |from, to, input| {
+        match_each(snapshot, slots, (found, levels), |from, to, input| {
             snapshot.common_level(from, to, input)
         });
     }
@@ -108,32 +153,67 @@ fn match_all(
 
 #[inline(never)]
 fn match_each(
+    snapshot: &Snapshot,
     slots: &[Slot],
-    found: &[Option<Ends<'_>>; TOGETHER],
-    levels: &mut [QuickLevel; TOGETHER],
+    (found, levels): (&[Option<Ends<'_>>; TOGETHER], &mut [QuickLevel; TOGETHER]),
     level_of: impl Fn(&PortRecord, &PortRecord, &MatchInput) -> QuickLevel,
 ) {
-    for ((slot, found), level) in slots.iter().zip(found).zip(levels) {
-        let mad = SaMad::from_bytes(&slot.mad);
-        let mask = PathCompMask(mad.sa.component_mask.get());
-        if let (Some(ends), Ok((record, _))) = (found, PathRecord::ref_from_prefix(&mad.data)) {
-            // As `match_input` says it, for requests whose service id is whole; this costs less.
-            let input = MatchInput {
-                qos_class: mask
-                    .has(PathCompMask::QOS_CLASS)
-                    .then_some(record.qos_class_sl.qos_class()),
-                pkey: mask.has(PathCompMask::PKEY).then_some(record.pkey.get()),
-                service_id: mask
-                    .has(PathCompMask::SERVICE_ID)
-                    .then_some(record.service_id.get()),
-            };
-            *level = level_of(ends.source, ends.destination, &input);
+    let Some(pairs) = snapshot.pair_bits() else {
+        for ((slot, found), level) in slots.iter().zip(found).zip(levels) {
+            match_one(slot, found.as_ref(), level, &level_of);
+        }
+        return;
+    };
+    *levels = [snapshot.level_without_rule(); TOGETHER];
+    let (some, count) = between_ends(pairs, found);
+    for nth in some.iter().take(count) {
+        let nth = usize::from(*nth) % TOGETHER;
+        if let (Some(slot), Some(found)) = (slots.get(nth), &found[nth]) {
+            match_one(slot, Some(found), &mut levels[nth], &level_of);
         }
     }
 }
 
+/// The requests between whose ends some rule may hold, and how many they are. There is no branch on
+/// that: it would be as good as random.
+#[inline(always)]
+fn between_ends(pairs: &PairBits, found: &[Option<Ends<'_>>; TOGETHER]) -> ([u8; TOGETHER], usize) {
+    let (mut some, mut count) = ([0; TOGETHER], 0);
+    for (nth, found) in (0..).zip(found) {
+        if let Some(ends) = found {
+            some[count % TOGETHER] = nth;
+            count += usize::from(pairs.may_hold(ends.source, ends.destination));
+        }
+    }
+    (some, count)
+}
+
+#[inline(always)]
+fn match_one(
+    slot: &Slot,
+    found: Option<&Ends<'_>>,
+    level: &mut QuickLevel,
+    level_of: &impl Fn(&PortRecord, &PortRecord, &MatchInput) -> QuickLevel,
+) {
+    let mad = SaMad::from_bytes(&slot.mad);
+    let mask = PathCompMask(mad.sa.component_mask.get());
+    if let (Some(ends), Ok((record, _))) = (found, PathRecord::ref_from_prefix(&mad.data)) {
+        // As `match_input` says it, for requests whose service id is whole; this costs less.
+        let input = MatchInput {
+            qos_class: mask
+                .has(PathCompMask::QOS_CLASS)
+                .then_some(record.qos_class_sl.qos_class()),
+            pkey: mask.has(PathCompMask::PKEY).then_some(record.pkey.get()),
+            service_id: mask
+                .has(PathCompMask::SERVICE_ID)
+                .then_some(record.service_id.get()),
+        };
+        *level = level_of(ends.source, ends.destination, &input);
+    }
+}
+
 #[inline(never)]
-fn finish_all<const POLICY: bool>(
+fn finish_all<const POLICY: u8>(
     snapshot: &Snapshot,
     slots: &mut [Slot],
     (found, levels): (&[Option<Ends<'_>>; TOGETHER], &[QuickLevel; TOGETHER]),
@@ -162,7 +242,7 @@ fn uncommon(snapshot: &Snapshot, slot: &mut Slot) -> Outcome {
 
 /// The ports that a common request is about; none for others.
 #[inline(always)]
-fn ends<'a>(snapshot: &'a Snapshot, slot: &Slot) -> Option<Ends<'a>> {
+fn ends<'a, const POLICY: u8>(snapshot: &'a Snapshot, slot: &Slot) -> Option<Ends<'a>> {
     let mad = SaMad::from_bytes(&slot.mad);
     let mask = PathCompMask(mad.sa.component_mask.get());
     let halves = mask.0 & PathCompMask::SERVICE_ID.0;
@@ -171,6 +251,7 @@ fn ends<'a>(snapshot: &'a Snapshot, slot: &Slot) -> Option<Ends<'a>> {
         && mad.rmpp.flags() & flag::ACTIVE == 0
         && mad.sa.sm_key.get() == 0
         && !mask.has(WISHES)
+        && (POLICY != LABELLED || !mask.has(PathCompMask::FLOW_LABEL))
         && (halves == 0 || halves == PathCompMask::SERVICE_ID.0);
     if !is_common {
         return None;
@@ -232,7 +313,7 @@ pub(super) fn both_ways(
 /// Writes the reply. None, and nothing written, when the first path that is tried is not simply
 /// granted.
 #[inline(always)]
-fn finish<const POLICY: bool>(
+fn finish<const POLICY: u8>(
     snapshot: &Snapshot,
     slot: &mut Slot,
     ends: &Ends<'_>,
@@ -242,8 +323,12 @@ fn finish<const POLICY: bool>(
     let mad = SaMad::from_bytes_mut(&mut slot.mad);
     let mask = PathCompMask(mad.sa.component_mask.get());
     let (record, _) = PathRecord::ref_from_prefix(&mad.data).ok()?;
-    let level = POLICY.then_some(level);
-    let terms = terms(snapshot, ends, mask, record.pkey.get(), level)?;
+    let matched = (POLICY != PLAIN).then_some(level);
+    let terms = terms(snapshot, ends, mask, record.pkey.get(), matched)?;
+    let flow_word = match POLICY {
+        LABELLED => labelled(snapshot, ends, level, (mask, record)).0.to_bytes(),
+        _ => [0; 4],
+    };
     let words = mad.data.as_chunks_mut::<8>().0;
     let [
         service_id,
@@ -271,11 +356,32 @@ fn finish<const POLICY: bool>(
     if !mask.has(PathCompMask::DLID) {
         [*d, *l] = to.lid.to_be_bytes();
     }
-    *flow = [0; 4];
+    *flow = flow_word;
     *numbers = terms.numbers;
     *rest = terms.rest;
     reply::finish_in_place(mad);
     Some(())
+}
+
+/// The word of the flow label in the record.
+#[inline(always)]
+fn labelled(
+    snapshot: &Snapshot,
+    ends: &Ends<'_>,
+    level: &QuickLevel,
+    (mask, record): (PathCompMask, &PathRecord),
+) -> FlowWord {
+    let given = snapshot.labels_of(level);
+    if !given.are_set() {
+        return FlowWord::default();
+    }
+    // Named whole, or not at all.
+    let service_id = match mask.has(PathCompMask::SERVICE_ID) {
+        true => record.service_id.get(),
+        false => 0,
+    };
+    let ends = [ends.source, ends.destination].map(|port| gid(snapshot, port.guid));
+    only_flow(given, ends.into(), service_id)
 }
 
 /// What a granted path is like, as the last two words of its record.

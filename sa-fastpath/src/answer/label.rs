@@ -70,23 +70,22 @@ impl Labels {
     }
 
     /// Flow label and hop limit of the pair's `nth` path, from 0, between these GIDs.
-    #[inline]
-    pub(super) fn flow(
-        self,
-        query: &PathQuery,
-        (source, destination): ([u8; 16], [u8; 16]),
-        nth: u32,
-    ) -> FlowWord {
-        let label = match self {
-            Self::None | Self::Given(FlowLabels::None) => FlowLabel::UNSET,
-            Self::Asked(label) | Self::Given(FlowLabels::Fixed(label)) => label,
-            Self::Given(FlowLabels::Hash) => hash(source, destination, service_id(query)),
-            Self::Given(FlowLabels::Spread(count)) => nth_of_spread(nth, count),
-        };
-        match label.is_set() {
-            true => FlowWord::new(label.get(), WITHIN_SUBNET),
-            false => FlowWord::default(),
+    #[inline(always)]
+    pub(super) fn flow(self, query: &PathQuery, ends: ([u8; 16], [u8; 16]), nth: u32) -> FlowWord {
+        match self {
+            Self::None => FlowWord::default(),
+            some => some.set_flow(query, ends, nth),
         }
+    }
+
+    #[inline(never)]
+    fn set_flow(self, query: &PathQuery, ends: ([u8; 16], [u8; 16]), nth: u32) -> FlowWord {
+        flow_word(match self {
+            Self::None => FlowLabel::UNSET,
+            Self::Asked(label) => label,
+            Self::Given(FlowLabels::Spread(count)) => nth_of_spread(nth, count),
+            Self::Given(given) => label(given, ends, service_id(query)),
+        })
     }
 
     /// The record by other GIDs of its ends, which a hash depends on.
@@ -104,6 +103,40 @@ impl Labels {
             flow: self.flow(query, ends, 0),
             ..record
         }
+    }
+}
+
+/// Flow label and hop limit of the only path between two ports, for a request that asks for no label
+/// and, where `service_id` is 0, for no service. Shape: GIDs with the subnet's prefix.
+#[inline(never)]
+pub(super) fn only_flow(
+    given: FlowLabels,
+    ends: ([u8; 16], [u8; 16]),
+    service_id: u64,
+) -> FlowWord {
+    flow_word(label(given, ends, service_id))
+}
+
+/// Of the first path.
+#[inline(always)]
+fn label(
+    given: FlowLabels,
+    (source, destination): ([u8; 16], [u8; 16]),
+    service_id: u64,
+) -> FlowLabel {
+    match given {
+        FlowLabels::None => FlowLabel::UNSET,
+        FlowLabels::Fixed(label) => label,
+        FlowLabels::Hash => hash(source, destination, service_id),
+        FlowLabels::Spread(count) => nth_of_spread(0, count),
+    }
+}
+
+#[inline(always)]
+fn flow_word(label: FlowLabel) -> FlowWord {
+    match label.is_set() {
+        true => FlowWord::new(label.get(), WITHIN_SUBNET),
+        false => FlowWord::default(),
     }
 }
 

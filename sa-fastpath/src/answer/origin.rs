@@ -73,9 +73,13 @@ impl<'a> Origin<'a> {
             destination: to,
             classes: self.classes(to, dlid),
         };
-        let level = self.levels.as_ref().map(|levels| levels.to(to));
         let asked = self.query.record.pkey.get();
-        let terms = terms(self.snapshot, &ends, mask, asked, level.as_ref())?;
+        let terms = |level| terms(self.snapshot, &ends, mask, asked, level);
+        // Two copies, so that nothing is looked at for a policy where there is none.
+        let terms = match &self.levels {
+            Some(levels) => terms(Some(&levels.to(to)))?,
+            None => terms(None)?,
+        };
         let ([d, l], [s, i]) = (dlid.to_be_bytes(), self.slid.to_be_bytes());
         let words: [[u8; 8]; 8] = [
             [0; 8],

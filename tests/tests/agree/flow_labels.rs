@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use sa_fastpath::answer::{Outcome, answer_all};
 use sa_wire::mad::method;
 use sa_wire::multipath_record::{MultiPathCompMask, MultiPathRecord};
 use sa_wire::path_record::{FlowWord, NumbPathByte, PathCompMask, PathRecord};
@@ -100,6 +101,7 @@ impl World {
     fn ask(&self, request: &Slot) -> Vec<PathRecord> {
         let sent = respond(&self.compiled.snapshot, request).unwrap();
         let (_, records) = parse(&sent).unwrap();
+        self.ask_together(request, &sent);
         let twin = self.compiled.parts.twin();
         let expected = twin.respond(request.header.lid.get(), &request.mad);
         match expected.unwrap() {
@@ -107,6 +109,16 @@ impl World {
             other => assert!(records.is_empty(), "{other:?}"),
         }
         records
+    }
+
+    /// Among others, the request gets the same.
+    fn ask_together(&self, request: &Slot, sent: &[u8]) {
+        let mut slots = [*request; 3];
+        answer_all(&self.compiled.snapshot, &mut slots, |slot, outcome| {
+            if let Outcome::Answered(length) | Outcome::Refused(length, _) = outcome {
+                assert_eq!(slot.mad[..usize::from(length)], sent[..usize::from(length)]);
+            }
+        });
     }
 
     /// Between two hosts by GIDs, for a service; `mask` says what else counts.
@@ -184,6 +196,33 @@ fn rules_and_levels_give_labels_and_a_hop_limit() {
         "the rule takes it away"
     );
     assert_eq!(world.get((0, 20), 5, FREE), (7, 1), "the rule's own");
+}
+
+/// Where nothing is spread, requests are answered together.
+#[test]
+fn labels_are_the_same_for_requests_that_are_taken_together() {
+    let world = World::new(0, &POLICY.replace("spread 5", "fixed 0x777"));
+    assert!(world.compiled.snapshot.is_common_but_for_labels());
+    assert!(
+        !World::new(0, POLICY)
+            .compiled
+            .snapshot
+            .is_common_but_for_labels()
+    );
+    let expected = [(1, 0x12345), (3, 0x777), (4, 0), (5, 7), (9, 0)];
+    for (service, label) in expected {
+        let hops = u8::from(label != 0);
+        assert_eq!(world.get((0, 20), service, FREE), (label, hops));
+        let asked = if label == 0 { (0, 0) } else { (0x54321, 1) };
+        assert_eq!(world.get((0, 20), service, LABEL), asked);
+    }
+    for (from, to) in (0..20).zip((0..27).rev()) {
+        let [a, b] = [world.hosts[from].1, world.hosts[to].1];
+        for service in [2, 20, 29] {
+            let label = world.get((from, to), service, FREE);
+            assert_eq!(label, (by_hand(a, b, service), 1));
+        }
+    }
 }
 
 #[test]

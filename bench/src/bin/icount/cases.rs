@@ -56,11 +56,11 @@ const fn torus(
 }
 
 /// Two hosts a switch each.
-pub(crate) const CASES: [Spec; 14] = [
+pub(crate) const CASES: [Spec; 15] = [
     torus(
         "gid-1000",
         "24x24x24, GID-GID, 1,000 rules",
-        Some(264.0),
+        Some(320.0),
         Workload::Gid,
         1_000,
     ),
@@ -69,7 +69,7 @@ pub(crate) const CASES: [Spec; 14] = [
         ..torus(
             "gid-1000-labels",
             "24x24x24, GID-GID, 1,000 rules with flow labels",
-            None,
+            Some(540.0),
             Workload::Gid,
             1_000,
         )
@@ -77,14 +77,21 @@ pub(crate) const CASES: [Spec; 14] = [
     torus(
         "lid-1000",
         "24x24x24, LID-LID, 1,000 rules",
-        Some(264.0),
+        Some(285.0),
         Workload::Lid,
+        1_000,
+    ),
+    torus(
+        "rdma-cm-1000",
+        "24x24x24, as the kernel's rdma_cm asks, 1,000 rules",
+        Some(380.0),
+        Workload::RdmaCm,
         1_000,
     ),
     torus(
         "gid-none",
         "24x24x24, GID-GID, no policy",
-        Some(132.0),
+        Some(228.0),
         Workload::Gid,
         0,
     ),
@@ -187,7 +194,7 @@ impl Spec {
         let hosts = hosts(&snapshot)?;
         let mut draw = Draw::new(&hosts, rules, SEED);
         let count = match self.workload {
-            Workload::Gid | Workload::Lid => 8_192,
+            Workload::Gid | Workload::Lid | Workload::RdmaCm => 8_192,
             Workload::Mpr => 512,
             Workload::Table => 2,
         };
@@ -202,7 +209,7 @@ impl Spec {
         };
         let units = match self.workload {
             Workload::Table => records,
-            Workload::Gid | Workload::Lid | Workload::Mpr => 1.0,
+            Workload::Gid | Workload::Lid | Workload::RdmaCm | Workload::Mpr => 1.0,
         };
         Ok(Ready { case, units })
     }
