@@ -11,8 +11,10 @@
 
 #![forbid(unsafe_code)]
 
+mod bits;
 pub mod check;
 mod columns;
+mod distances;
 pub mod error;
 pub mod files;
 pub mod minhop;
@@ -20,6 +22,7 @@ pub mod multicast;
 mod parallel;
 pub mod path_classes;
 pub mod routes;
+mod shortest;
 mod sl2vl;
 mod survey;
 pub mod survivors;

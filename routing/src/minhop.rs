@@ -4,24 +4,42 @@
 //! that lies on a shortest path to the destination's switch; among those by the one that has the
 //! fewest LIDs of hosts so far; among equals by the lowest number. LIDs of switches do not count:
 //! they see management traffic only. Credit loops are possible, which `check` finds.
+//!
+//! The ports on shortest paths are worked out once per destination switch, not per LID, and
+//! destination switches with the same ones share a [`rounds::Round`], which knows the next port.
 
-use crate::parallel;
-use crate::routes::{Engine, Lft, Routes};
+mod rounds;
+
+use self::rounds::{MOST_CABLES, Rounds};
+use crate::distances::Distances;
+use crate::routes::{Engine, Lft, NO_PATH, Routes};
+use crate::shortest::{self, Shortest};
 use crate::sl2vl::Sl2Vl;
 use crate::topology::{SwitchIx, Topology, count32};
 
 /// Routes any fabric. LIDs that cannot be reached stay without entry.
 pub fn route(topology: &Topology) -> Routes {
+    let lft = match shortest::most_cables(topology) {
+        0..=64 => tables::<1>(topology),
+        65..=128 => tables::<2>(topology),
+        _ => tables::<4>(topology),
+    };
+    Routes::new(topology, Engine::MinHop, lft, Sl2Vl::configured(topology))
+}
+
+/// Forwarding tables where no switch has more than 64 times `WORDS` cables.
+fn tables<const WORDS: usize>(topology: &Topology) -> Lft {
     let distances = Distances::of(topology);
     let destinations = destinations(topology);
-    let mut lft = Lft::empty(topology, topology.max_lid());
-    let stride = lft.stride();
-    parallel::over_rows(lft.bytes_mut(), stride, |first, rows| {
+    let stride = usize::from(topology.max_lid()) + 1;
+    let fill = |first, rows: &mut [u8]| {
+        let mut spread = Spread::<WORDS>::new(topology, &distances);
         for (switch, row) in (count32(first)..).zip(rows.chunks_mut(stride)) {
-            fill(topology, &distances, &destinations, SwitchIx(switch), row);
+            row.fill(NO_PATH);
+            spread.fill(SwitchIx(switch), &destinations, row);
         }
-    });
-    Routes::new(topology, Engine::MinHop, lft, Sl2Vl::configured(topology))
+    };
+    Lft::filled(topology, topology.max_lid(), fill).0
 }
 
 /// A LID and where it is.
@@ -47,108 +65,43 @@ fn destinations(topology: &Topology) -> Vec<Destination> {
     all
 }
 
-fn fill(
-    topology: &Topology,
-    distances: &Distances,
-    destinations: &[Destination],
-    from: SwitchIx,
-    row: &mut [u8],
-) {
-    let own = distances.from(from);
-    // By ascending port, with the far switch's distances.
-    let ports: Vec<_> = topology
-        .cables(from)
-        .map(|(port, far, _)| (port, distances.from(far)))
-        .collect();
-    let mut used = [0_u32; 256];
-    for destination in destinations {
-        let to = destination.switch.index();
-        if destination.switch == from {
-            row[usize::from(destination.lid)] = destination.port;
-            continue;
+/// Spreads LIDs over the cables, in one switch after the other.
+struct Spread<'a, const WORDS: usize> {
+    topology: &'a Topology,
+    shortest: Shortest<'a, WORDS>,
+    rounds: Rounds<WORDS>,
+}
+
+impl<'a, const WORDS: usize> Spread<'a, WORDS> {
+    fn new(topology: &'a Topology, distances: &'a Distances) -> Self {
+        Self {
+            topology,
+            shortest: Shortest::new(distances, topology.switches.len()),
+            rounds: Rounds::new(),
         }
-        if own[to] == UNREACHABLE {
-            continue;
-        }
-        let shortest = ports
-            .iter()
-            .filter(|(_, far)| far[to] < own[to])
-            .map(|(port, _)| *port);
-        let Some(port) = shortest.min_by_key(|port| used[usize::from(*port)]) else {
-            continue;
-        };
-        row[usize::from(destination.lid)] = port;
-        used[usize::from(port)] += u32::from(destination.port != 0);
     }
-}
 
-/// Hops between all pairs of switches; the same both ways since cables are.
-struct Distances {
-    count: usize,
-    /// Shape: a row per switch.
-    hops: Vec<u8>,
-}
-
-/// Also for what is farther than a path can be: an SA walks 64 hops at most.
-const UNREACHABLE: u8 = u8::MAX;
-
-impl Distances {
-    fn of(topology: &Topology) -> Self {
-        let neighbours: Vec<Vec<usize>> = topology
-            .switch_ixs()
-            .map(|switch| {
-                let mut far: Vec<_> = topology
-                    .cables(switch)
-                    .map(|(_, far, _)| far.index())
-                    .collect();
-                far.sort_unstable();
-                far.dedup();
-                far
-            })
-            .collect();
-        let count = neighbours.len();
-        let mut hops = vec![UNREACHABLE; count * count];
-        parallel::over_rows(&mut hops, count.max(1), |first, rows| {
-            let mut queue = Vec::with_capacity(count);
-            for (from, row) in (first..).zip(rows.chunks_mut(count.max(1))) {
-                spread(&neighbours, from, row, &mut queue);
+    /// Fills the table of a switch, which has no entries yet.
+    fn fill(&mut self, from: SwitchIx, destinations: &[Destination], row: &mut [u8]) {
+        let cables = self.topology.cables(from);
+        let (ports, far): (Vec<u8>, Vec<_>) = cables.map(|(port, far, _)| (port, far)).unzip();
+        self.rounds.reset(self.shortest.from(from, &far));
+        let mut used = [0; MOST_CABLES];
+        for destination in destinations {
+            let entry = &mut row[usize::from(destination.lid)];
+            if destination.switch == from {
+                *entry = destination.port;
+                continue;
             }
-        });
-        Self { count, hops }
-    }
-
-    fn from(&self, switch: SwitchIx) -> &[u8] {
-        &self.hops[switch.index() * self.count..][..self.count]
-    }
-}
-
-/// Breadth first from one switch.
-fn spread(neighbours: &[Vec<usize>], from: usize, row: &mut [u8], queue: &mut Vec<usize>) {
-    queue.clear();
-    queue.push(from);
-    row[from] = 0;
-    let mut next = 0;
-    while let Some(&here) = queue.get(next) {
-        next += 1;
-        let hops = row[here].saturating_add(1);
-        for far in &neighbours[here] {
-            if row[*far] == UNREACHABLE && hops < UNREACHABLE {
-                row[*far] = hops;
-                queue.push(*far);
+            let round = self.rounds.to(destination.switch);
+            let Some(cable) = round.next(&used) else {
+                continue;
+            };
+            *entry = ports[cable];
+            if destination.port != 0 {
+                used[cable] += 1;
+                round.remove(cable);
             }
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn breadth_first_counts_hops_and_leaves_islands() {
-        let neighbours = vec![vec![1], vec![0, 2], vec![1], vec![]];
-        let mut row = [UNREACHABLE; 4];
-        spread(&neighbours, 0, &mut row, &mut Vec::new());
-        assert_eq!(row, [0, 1, 2, UNREACHABLE]);
     }
 }

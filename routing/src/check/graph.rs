@@ -7,6 +7,7 @@ use sa_wire::Vl;
 use super::channels::{Channels, Link, VLS};
 use super::lanes::Lanes;
 use super::{Channel, CreditLoop, cycle};
+use crate::bits::Bits;
 use crate::routes::Routes;
 use crate::topology::{Topology, count32};
 
@@ -84,22 +85,5 @@ impl DependencyGraph {
             let lanes = edges.load(Ordering::Relaxed) >> (vl % 4 * VLS) & 0xffff;
             Bits(lanes).map(move |lane| next * count32(VLS) + lane)
         })
-    }
-}
-
-/// Numbers of the bits that are set, ascending.
-struct Bits(u64);
-
-impl Iterator for Bits {
-    type Item = u32;
-
-    #[inline]
-    fn next(&mut self) -> Option<u32> {
-        if self.0 == 0 {
-            return None;
-        }
-        let lowest = self.0.trailing_zeros();
-        self.0 &= self.0 - 1;
-        Some(lowest)
     }
 }

@@ -10,6 +10,7 @@
 pub mod build;
 pub mod dumps;
 pub mod generate;
+pub mod trees;
 
 use std::io::Read;
 use std::path::PathBuf;
