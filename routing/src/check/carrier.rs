@@ -117,7 +117,7 @@ impl<'a> Carrier<'a> {
         let table = channels.table(next.from, from.input, next.slot);
         let passed = self.loads.pass(channels, carried, table);
         let turn = from.turns + u32::from(next.slot);
-        self.graph.depend(turn, &passed.lanes);
+        self.graph.edges.add(turn, &passed.lanes);
         let place = input + self.states[to as usize].output;
         self.turns[place as usize].note(carried);
         passed.load

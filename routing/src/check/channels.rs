@@ -49,7 +49,7 @@ pub(super) struct Channels {
     /// By switch: where its square begins in `squares`.
     first: Vec<usize>,
     /// Numbers of tables. Shape: a rectangle per switch, input slot by output slot with a cable to a
-    /// switch.
+    /// switch. Empty where all tables are alike.
     squares: Vec<u32>,
     turns: usize,
     tables: Vec<Mapping>,
@@ -114,11 +114,30 @@ impl Channels {
         self.link_of[self.numbers.of(switch, port)]
     }
 
+    /// The link that a forwarding entry of a switch leads to; `NO_LINK` when to none.
+    pub(super) fn next_link(&self, switch: SwitchIx, entry: u8) -> u32 {
+        match self.cabled(switch).contains(&entry) {
+            true => self.link(switch, entry),
+            false => NO_LINK,
+        }
+    }
+
     /// Numbers of the links that leave a switch, by slot.
     #[inline]
     pub(super) fn links_from(&self, switch: SwitchIx) -> Range<u32> {
         let first = self.first_link[switch.index()];
         first..first + u32::from(self.cables[switch.index()])
+    }
+
+    /// How many switches there are.
+    pub(super) const fn switches(&self) -> usize {
+        self.cables.len()
+    }
+
+    /// The far switches of its cables, by slot.
+    pub(super) fn neighbours(&self, switch: SwitchIx) -> impl Iterator<Item = SwitchIx> + '_ {
+        let links = self.links_from(switch);
+        links.map(|link| self.links[link as usize].to)
     }
 
     pub(super) fn slot(&self, switch: SwitchIx, port: u8) -> u8 {
@@ -139,7 +158,8 @@ impl Channels {
     pub(super) fn table(&self, switch: SwitchIx, input: u8, output: u8) -> u32 {
         let width = usize::from(self.cables[switch.index()]);
         let place = usize::from(input) * width + usize::from(output);
-        self.squares[self.first[switch.index()] + place]
+        let table = self.squares.get(self.first[switch.index()] + place);
+        table.copied().unwrap_or(0)
     }
 
     pub(super) fn mapping(&self, table: u32) -> &Mapping {
@@ -189,8 +209,10 @@ impl Channels {
         let mut known: FastMap<SlToVl, u32> = FastMap::default();
         // Neighbours in the square mostly have the same.
         let mut last = None;
+        // Squares are only made from the second table on.
+        let mut places = 0;
         for switch in topology.switch_ixs() {
-            self.first.push(self.squares.len());
+            self.first.push(places);
             let outputs = &self.slots[switch.index()][..usize::from(self.cables[switch.index()])];
             for input in &self.slots[switch.index()] {
                 for output in outputs {
@@ -203,7 +225,11 @@ impl Channels {
                         }),
                     };
                     last = Some((table, number));
-                    self.squares.push(number);
+                    if number > 0 {
+                        self.squares.resize(places, 0);
+                        self.squares.push(number);
+                    }
+                    places += 1;
                 }
             }
         }

@@ -1,22 +1,27 @@
 //! A shortest circle in the dependency graph.
 
+mod girth;
+
 use std::collections::VecDeque;
 
 use super::graph::{DependencyGraph, Node};
-use crate::topology::count32;
 
 /// Channels of a shortest circle, in order; none when there is no circle.
 pub(super) fn shortest(graph: &DependencyGraph) -> Option<Vec<Node>> {
     let mut core = Core::of(graph);
+    if core.nodes.is_empty() {
+        return None;
+    }
+    let least = girth::at_least(graph);
     let mut best: Option<Vec<Node>> = None;
-    for node in core.nodes() {
+    for node in std::mem::take(&mut core.nodes) {
         let limit = best.as_ref().map_or(usize::MAX, Vec::len);
         if let Some(circle) = core.circle_through(graph, node, limit) {
             best = Some(circle);
         }
         // Whatever is found from now on leads around this one.
         core.is_in[node as usize] = false;
-        if best.as_ref().is_some_and(|circle| circle.len() <= 2) {
+        if best.as_ref().is_some_and(|circle| circle.len() <= least) {
             break;
         }
     }
@@ -25,6 +30,8 @@ pub(super) fn shortest(graph: &DependencyGraph) -> Option<Vec<Node>> {
 
 /// What is left of the graph when all that lies on no circle is peeled off.
 struct Core {
+    /// Ascending.
+    nodes: Vec<Node>,
     is_in: Vec<bool>,
     /// By node: the search that visited it last, and from where.
     visits: Vec<(u32, Node)>,
@@ -33,20 +40,15 @@ struct Core {
 
 impl Core {
     fn of(graph: &DependencyGraph) -> Self {
-        let mut is_in = vec![true; graph.nodes()];
-        peel(graph, &mut is_in);
+        let mut is_in = vec![false; graph.nodes()];
+        let nodes = peel(graph, &mut is_in);
+        let visits = if nodes.is_empty() { 0 } else { graph.nodes() };
         Self {
+            nodes,
             is_in,
-            visits: vec![(0, 0); graph.nodes()],
+            visits: vec![(0, 0); visits],
             search: 0,
         }
-    }
-
-    fn nodes(&self) -> Vec<Node> {
-        let all = (0..count32(self.is_in.len())).zip(&self.is_in);
-        all.filter(|(_, is_in)| **is_in)
-            .map(|(node, _)| node)
-            .collect()
     }
 
     /// A shortest circle through a node that is shorter than `limit`. Breadth first.
@@ -88,20 +90,22 @@ impl Core {
 }
 
 /// Takes away nodes that nothing waits for, again and again, then those that wait for nothing.
-fn peel(graph: &DependencyGraph, is_in: &mut [bool]) {
+/// Gives the others, ascending, and notes them.
+fn peel(graph: &DependencyGraph, is_in: &mut [bool]) -> Vec<Node> {
     let mut waiting = vec![0_u32; is_in.len()];
-    let all = 0..count32(is_in.len());
-    for node in all.clone() {
+    let vls = graph.edges.worth_searching();
+    for node in graph.nodes_on(vls) {
         graph
             .successors(node)
             .for_each(|next| waiting[next as usize] += 1);
     }
-    let unwaited = all.clone().filter(|node| waiting[*node as usize] == 0);
-    let mut order: Vec<Node> = unwaited.collect();
+    let unwaited = graph.nodes_on(vls);
+    let mut order: Vec<Node> = unwaited
+        .filter(|node| waiting[*node as usize] == 0)
+        .collect();
     let mut next = 0;
     while let Some(&node) = order.get(next) {
         next += 1;
-        is_in[node as usize] = false;
         for successor in graph.successors(node) {
             waiting[successor as usize] -= 1;
             if waiting[successor as usize] == 0 {
@@ -109,14 +113,16 @@ fn peel(graph: &DependencyGraph, is_in: &mut [bool]) {
             }
         }
     }
+    let left = graph.nodes_on(vls);
+    let mut left: Vec<Node> = left.filter(|node| waiting[*node as usize] > 0).collect();
+    left.iter().for_each(|node| is_in[*node as usize] = true);
     // What is left waits for something; tails that lead off the circles go last to first.
     loop {
-        let is_tail = |node: &Node, is_in: &[bool]| {
-            is_in[*node as usize] && !graph.successors(*node).any(|next| is_in[next as usize])
-        };
-        let tails: Vec<Node> = all.clone().filter(|node| is_tail(node, is_in)).collect();
+        let goes_on = |node: &Node| graph.successors(*node).any(|next| is_in[next as usize]);
+        let (on, tails): (Vec<Node>, Vec<Node>) = left.into_iter().partition(goes_on);
+        left = on;
         if tails.is_empty() {
-            return;
+            return left;
         }
         tails.iter().for_each(|node| is_in[*node as usize] = false);
     }

@@ -49,7 +49,7 @@ impl Judge<'_> {
     /// The dependencies of everybody's unicast paths.
     pub fn everybody(&self) -> DependencyGraph {
         let mut graph = DependencyGraph::new(self.topology, self.routes);
-        graph.add_unicast(self.topology, self.routes, self.sls);
+        graph.add_unicast_noting(self.topology, self.routes, self.sls, &self.hosts);
         graph
     }
 
@@ -59,8 +59,7 @@ impl Judge<'_> {
         let Some(any) = graph.shortest_loop() else {
             return Loops::default();
         };
-        let mut of_hosts = DependencyGraph::new(self.topology, self.routes);
-        of_hosts.add_unicast_of_hosts(self.topology, self.routes, self.sls, &self.hosts);
+        let mut of_hosts = graph.of_hosts(self.topology, self.routes, self.sls, &self.hosts);
         more(&mut of_hosts);
         match of_hosts.shortest_loop() {
             None => Loops {

@@ -11,6 +11,7 @@
 mod carrier;
 mod channels;
 mod cycle;
+mod edges;
 mod fast_hash;
 mod graph;
 mod hops;
@@ -19,6 +20,7 @@ mod lanes;
 mod multicast;
 mod reach;
 mod sources;
+mod straight;
 mod unicast;
 
 use std::fmt;

@@ -105,7 +105,7 @@ impl<'a> MulticastFlow<'a> {
                     let mut lanes = [0; 4];
                     lanes[usize::from(lane / 4)] = 1 << (lane % 4 * 16 + vl);
                     let turns = channels.links[link as usize].turns;
-                    self.graph.depend(turns + u32::from(output), &lanes);
+                    self.graph.edges.add(turns + u32::from(output), &lanes);
                 }
                 let seen = &mut self.seen[next as usize];
                 if *seen >> vl & 1 == 0 {

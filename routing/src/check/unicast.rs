@@ -2,17 +2,20 @@
 //!
 //! To one LID every switch has one way, so the ways form a tree, or run in circles. SLs are carried
 //! from the leaves towards the LID: per switch the SLs on each VL of the cable it sends on. Each
-//! switch is touched once per LID, however many sources lie behind it.
+//! switch is touched once per LID, however many sources lie behind it. Where all paths have the same
+//! SLs on the same VLs, [`straight`] is the shorter way.
+
+use std::sync::Arc;
 
 use sa_wire::SlVlMask;
 
-use super::PathSls;
 use super::carrier::{Carrier, State};
 use super::graph::DependencyGraph;
 use super::hops::{Hop, Hops, NO_OUTPUT};
 use super::judge::Hosts;
 use super::lanes::{EMPTY, Load};
 use super::sources::{CLASSES, EMPTY_SET, Sources, TorusClasses};
+use super::{PathSls, straight};
 use crate::columns::{self, Columns, Key, SharedSeen};
 use crate::parallel;
 use crate::routes::Routes;
@@ -20,29 +23,36 @@ use crate::topology::{EndPortIx, Peer, SwitchIx, Topology, count32};
 
 /// Paths by who is at their ends.
 #[derive(Clone, Copy)]
-enum Paths<'a> {
+pub(super) enum Paths<'a> {
     All,
     /// From everybody to a host.
     ToHosts(&'a Hosts),
+    /// From everybody to what is none.
+    ToOthers(&'a Hosts),
     /// From hosts to what is none.
     FromHosts(&'a Hosts),
 }
 
 impl Paths<'_> {
+    /// True when port 0 of every switch is a source.
+    pub(super) const fn all_switches_send(self) -> bool {
+        !matches!(self, Self::FromHosts(_))
+    }
+
     /// True when port 0 of this switch is a source.
-    fn port0_sends(self, topology: &Topology, switch: SwitchIx) -> bool {
+    pub(super) fn port0_sends(self, topology: &Topology, switch: SwitchIx) -> bool {
         match self {
-            Self::All | Self::ToHosts(_) => true,
+            Self::All | Self::ToHosts(_) | Self::ToOthers(_) => true,
             Self::FromHosts(hosts) => hosts.include(topology, topology.switch(switch).port0),
         }
     }
 
     /// True when this end is a destination.
-    fn lead_to(self, topology: &Topology, end: EndPortIx) -> bool {
+    pub(super) fn lead_to(self, topology: &Topology, end: EndPortIx) -> bool {
         match self {
             Self::All => true,
             Self::ToHosts(hosts) => hosts.include(topology, end),
-            Self::FromHosts(hosts) => !hosts.include(topology, end),
+            Self::ToOthers(hosts) | Self::FromHosts(hosts) => !hosts.include(topology, end),
         }
     }
 }
@@ -61,11 +71,48 @@ impl DependencyGraph {
         sls: PathSls<'_>,
         hosts: &Hosts,
     ) {
-        for paths in [Paths::ToHosts(hosts), Paths::FromHosts(hosts)] {
-            self.add_paths(topology, routes, sls, paths);
-        }
+        self.add_paths(topology, routes, sls, Paths::ToHosts(hosts));
+        self.add_paths(topology, routes, sls, Paths::FromHosts(hosts));
     }
 
+    /// [`Self::add_unicast`] that makes [`Self::of_hosts`] quick where it can.
+    pub(super) fn add_unicast_noting(
+        &mut self,
+        topology: &Topology,
+        routes: &Routes,
+        sls: PathSls<'_>,
+        hosts: &Hosts,
+    ) {
+        let are_same = matches!(Sls::new(topology, routes, sls), Sls::Same(_));
+        if !are_same || !self.edges.are_straight() {
+            return self.add_unicast(topology, routes, sls);
+        }
+        self.add_paths(topology, routes, sls, Paths::ToHosts(hosts));
+        self.to_hosts = Some(self.edges.clone());
+        self.add_paths(topology, routes, sls, Paths::ToOthers(hosts));
+    }
+
+    /// The dependencies of the unicast paths that begin or end at a host. The graph has those of
+    /// all unicast paths.
+    pub(super) fn of_hosts(
+        &self,
+        topology: &Topology,
+        routes: &Routes,
+        sls: PathSls<'_>,
+        hosts: &Hosts,
+    ) -> Self {
+        let mut graph = Self::over(Arc::clone(&self.channels));
+        match &self.to_hosts {
+            None => graph.add_unicast_of_hosts(topology, routes, sls, hosts),
+            Some(edges) => {
+                graph.edges = edges.clone();
+                graph.add_paths(topology, routes, sls, Paths::FromHosts(hosts));
+            }
+        }
+        graph
+    }
+
+    /// Adds the dependencies of some paths.
     fn add_paths(
         &mut self,
         topology: &Topology,
@@ -73,6 +120,16 @@ impl DependencyGraph {
         sls: PathSls<'_>,
         paths: Paths<'_>,
     ) {
+        match Sls::new(topology, routes, sls) {
+            Sls::Same(sls) if self.edges.are_straight() => {
+                straight::add(self, topology, routes, sls, paths);
+            }
+            sls => self.carry(topology, routes, sls, paths),
+        }
+    }
+
+    /// Adds the dependencies of some paths, SL by SL.
+    fn carry(&mut self, topology: &Topology, routes: &Routes, sls: Sls<'_>, paths: Paths<'_>) {
         let port0_sends = |switch| paths.port0_sends(topology, switch);
         let sources = Sources::new(topology, &self.channels, port0_sends);
         let hops = Hops::new(&self.channels, &sources, topology.switches.len());
@@ -81,7 +138,7 @@ impl DependencyGraph {
             topology,
             sources: &sources,
             hops: &hops,
-            sls: Sls::new(topology, routes, sls),
+            sls,
         };
         // Not used when SLs depend on LIDs.
         let seen = SharedSeen::default();

@@ -1,0 +1,130 @@
+//! Which VLs of a cable wait for which VLs of the next one, by turn.
+
+use std::sync::atomic::{AtomicU16, AtomicU64, Ordering};
+
+use super::channels::VLS;
+use super::lanes::Lanes;
+
+/// The dependencies of all turns. Many threads may add some at once: bits are only ever set, and
+/// read after all have ended.
+pub(super) enum Edges {
+    /// Where packets keep their VL, since all SL2VL tables are alike: a bit per VL. Shape: by turn.
+    Straight(Vec<AtomicU16>),
+    /// Shape: [`Lanes`] by turn.
+    Any(Vec<AtomicU64>),
+}
+
+/// Words per turn.
+const WORDS: usize = 4;
+
+impl Edges {
+    /// No dependencies, of packets that keep their VL.
+    pub(super) fn straight(turns: usize) -> Self {
+        let none = std::iter::repeat_with(AtomicU16::default);
+        Self::Straight(none.take(turns).collect())
+    }
+
+    /// No dependencies.
+    pub(super) fn any(turns: usize) -> Self {
+        let none = std::iter::repeat_with(AtomicU64::default);
+        Self::Any(none.take(turns * WORDS).collect())
+    }
+
+    /// True where packets keep their VL.
+    pub(super) const fn are_straight(&self) -> bool {
+        matches!(self, Self::Straight(_))
+    }
+
+    /// How many there are.
+    pub(super) fn count(&self) -> u64 {
+        match self {
+            Self::Straight(edges) => edges.iter().map(|vls| bits(get16(vls).into())).sum(),
+            Self::Any(edges) => edges.iter().map(|lanes| bits(get(lanes))).sum(),
+        }
+    }
+
+    /// Adds those of a turn.
+    #[inline]
+    pub(super) fn add(&self, turn: u32, lanes: &Lanes) {
+        match self {
+            Self::Straight(_) => self.add_straight(turn, kept(lanes)),
+            Self::Any(edges) => {
+                let place = turn as usize * WORDS;
+                for (edges, lanes) in edges[place..place + WORDS].iter().zip(lanes) {
+                    // Nearly always known already; reading keeps the cache line shared.
+                    if get(edges) & lanes != *lanes {
+                        edges.fetch_or(*lanes, Ordering::Relaxed);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Adds those of a turn in which these VLs are kept, a bit each. Does nothing where they may
+    /// change.
+    #[inline]
+    pub(super) fn add_straight(&self, turn: u32, vls: u16) {
+        if let Self::Straight(edges) = self {
+            let edges = &edges[turn as usize];
+            if get16(edges) & vls != vls {
+                edges.fetch_or(vls, Ordering::Relaxed);
+            }
+        }
+    }
+
+    /// The VLs beyond a turn that a VL may wait for, a bit each.
+    #[inline]
+    pub(super) fn beyond(&self, turn: u32, vl: usize) -> u64 {
+        match self {
+            Self::Straight(edges) => u64::from(get16(&edges[turn as usize])) & 1 << vl,
+            Self::Any(edges) => {
+                get(&edges[turn as usize * WORDS + vl / 4]) >> (vl % 4 * VLS) & 0xffff
+            }
+        }
+    }
+
+    /// VLs among which there is a shortest circle if there is any, a bit each. Where packets keep
+    /// their VL and all VLs have the same turns, one stands for all.
+    pub(super) fn worth_searching(&self) -> u64 {
+        let Self::Straight(edges) = self else {
+            return 0xffff;
+        };
+        let all = edges.iter().fold(0, |all, vls| all | get16(vls));
+        let is_all_or_none = |vls: &AtomicU16| matches!(get16(vls), vls if vls == 0 || vls == all);
+        if edges.iter().all(is_all_or_none) {
+            return u64::from(all & all.wrapping_neg());
+        }
+        u64::from(all)
+    }
+}
+
+impl Clone for Edges {
+    fn clone(&self) -> Self {
+        match self {
+            Self::Straight(edges) => {
+                Self::Straight(edges.iter().map(|e| get16(e).into()).collect())
+            }
+            Self::Any(edges) => Self::Any(edges.iter().map(|e| get(e).into()).collect()),
+        }
+    }
+}
+
+/// The VLs that wait for the same VL beyond, a bit each.
+fn kept(lanes: &Lanes) -> u16 {
+    (0..VLS).fold(0, |kept, vl| {
+        let is_kept = lanes[vl / 4] >> (vl % 4 * VLS + vl) & 1 == 1;
+        kept | u16::from(is_kept) << vl
+    })
+}
+
+fn get(edges: &AtomicU64) -> u64 {
+    edges.load(Ordering::Relaxed)
+}
+
+fn get16(edges: &AtomicU16) -> u16 {
+    edges.load(Ordering::Relaxed)
+}
+
+fn bits(word: u64) -> u64 {
+    u64::from(word.count_ones())
+}
