@@ -23,6 +23,13 @@ pub(crate) fn blocks(lft: &Lft) -> usize {
     lft.stride().div_ceil(BLOCK)
 }
 
+/// LIDs of a block.
+pub(crate) fn lids(lft: &Lft, block: usize) -> Range<u16> {
+    let number = |lid: usize| u16::try_from(lid).unwrap_or(u16::MAX);
+    let first = block * BLOCK;
+    number(first)..number(lft.stride().min(first + BLOCK))
+}
+
 /// Entries of all switches for the LIDs of one block.
 #[derive(Default)]
 pub(crate) struct Columns {

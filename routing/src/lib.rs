@@ -14,6 +14,7 @@
 mod bits;
 pub mod check;
 mod columns;
+mod destinations;
 mod distances;
 pub mod error;
 pub mod files;

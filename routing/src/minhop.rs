@@ -11,6 +11,7 @@
 mod rounds;
 
 use self::rounds::{MOST_CABLES, Rounds};
+use crate::destinations::{Destination, destinations};
 use crate::distances::Distances;
 use crate::routes::{Engine, Lft, NO_PATH, Routes};
 use crate::shortest::{self, Shortest};
@@ -40,29 +41,6 @@ fn tables<const WORDS: usize>(topology: &Topology) -> Lft {
         }
     };
     Lft::filled(topology, topology.max_lid(), fill).0
-}
-
-/// A LID and where it is.
-struct Destination {
-    lid: u16,
-    switch: SwitchIx,
-    /// The switch's port to it.
-    port: u8,
-}
-
-/// Every LID that is on a switch, ascending.
-fn destinations(topology: &Topology) -> Vec<Destination> {
-    let ends = topology
-        .end_ports
-        .iter()
-        .filter_map(|end| Some((end, end.attached?)));
-    let mut all: Vec<_> = ends
-        .flat_map(|(end, (switch, port))| {
-            end.lids().map(move |lid| Destination { lid, switch, port })
-        })
-        .collect();
-    all.sort_by_key(|destination| destination.lid);
-    all
 }
 
 /// Spreads LIDs over the cables, in one switch after the other.

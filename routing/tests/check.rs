@@ -7,6 +7,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use common::build::FabricBuilder;
 use common::generate::{Random, TorusSpec, random_graph, random_torus};
+use common::trees::{cut, fat_tree as tree};
 use common::{Case, cases, dumps};
 use proptest::prelude::*;
 use routing::check::{
@@ -541,14 +542,14 @@ fn a_hub_makes_the_dependencies_of_the_walks() {
     assert_eq!(reachability(&topology, &routes, 1).lost, 0);
 }
 
-/// Tables of minhop with some entries spoilt: gone, or leading elsewhere.
-fn spoilt(topology: &Topology, random: &mut Random) -> Routes {
+/// Tables of minhop with two entries in `most` spoilt: gone, or leading elsewhere.
+fn spoilt(topology: &Topology, random: &mut Random, most: u64) -> Routes {
     let routes = minhop::route(topology);
     let spoil = |switch| {
         let ports = topology.switch(switch).ports.len() as u64;
         let mut table = routes.lft(switch).to_vec();
         for entry in &mut table {
-            match random.below(12) {
+            match random.below(most) {
                 0 => *entry = NO_PATH,
                 1 => *entry = u8::try_from(random.below(ports)).unwrap(),
                 _ => {}
@@ -589,10 +590,25 @@ proptest! {
     #[test]
     fn lost_pairs_are_those_without_a_walk(seed: u64, most in 0_usize..200) {
         let topology = random_graph(seed, false).build();
-        let routes = spoilt(&topology, &mut Random(seed ^ 1));
+        let routes = spoilt(&topology, &mut Random(seed ^ 1), 12);
         let mut plain = plain_reachability(&topology, &routes);
         plain.listed.truncate(most);
         prop_assert_eq!(reachability(&topology, &routes, most), plain);
+    }
+
+    /// Several LIDs to a switch, which go different ways, most of them the shortest.
+    #[test]
+    fn lost_pairs_of_a_tree_are_those_without_a_walk(seed: u64, is_whole: bool) {
+        let mut random = Random(seed);
+        let mut fabric = tree(4, 2, Some(seed));
+        if !is_whole {
+            cut(&mut fabric, usize::try_from(random.below(8)).unwrap(), &mut random);
+        }
+        let topology = fabric.build();
+        let most = [60, 600, u64::MAX][usize::try_from(random.below(3)).unwrap()];
+        let routes = spoilt(&topology, &mut random, most);
+        let plain = plain_reachability(&topology, &routes);
+        prop_assert_eq!(reachability(&topology, &routes, usize::MAX), plain);
     }
 
     #[test]

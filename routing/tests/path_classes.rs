@@ -9,6 +9,7 @@
 mod common;
 
 use common::generate::{Random, TorusSpec, random_graph, random_torus, vary};
+use common::trees::{cut, fat_tree};
 use proptest::prelude::*;
 use routing::path_classes::{self, PortEdge};
 use routing::walk::{NoPath, walk};
@@ -62,6 +63,7 @@ fn agree(topology: &Topology, routes: &Routes, qos: Qos) {
     let tables = path_classes::compile(topology, routes, qos).unwrap();
     let edges = path_classes::port_edges(topology, routes, qos);
     let is_uniform = matches!(tables.pairs, Pairs::Uniform { .. });
+    let mut longest = 0;
     for source in topology.end_port_ixs() {
         for destination in topology.end_port_ixs() {
             let lids = topology.end_port(destination).lids();
@@ -77,6 +79,7 @@ fn agree(topology: &Topology, routes: &Routes, qos: Qos) {
                             "{place}"
                         );
                         let length = u8::try_from(walk.hops.len()).unwrap();
+                        longest = longest.max(length);
                         assert!(hops == length || (is_uniform && hops >= length), "{place}");
                     }
                     Err(NoPath::AllSlsDropped) => {
@@ -92,6 +95,9 @@ fn agree(topology: &Topology, routes: &Routes, qos: Qos) {
                 }
             }
         }
+    }
+    if is_uniform && topology.switches.len() > 1 && longest > 1 {
+        assert_eq!(tables.classes[2].hops, longest, "the longest path");
     }
 }
 
@@ -120,8 +126,8 @@ fn dropping_table(random: &mut Random) -> SlToVl {
     SlToVl([0; 16].map(|_: u8| if random.below(4) == 0 { 15 } else { 0 }))
 }
 
-/// Tables of minhop with some entries spoilt: gone, or leading elsewhere.
-fn spoilt_tables(topology: &Topology, random: &mut Random) -> Vec<Vec<u8>> {
+/// Tables of minhop with two entries in `most` spoilt: gone, or leading elsewhere.
+fn spoilt_tables(topology: &Topology, random: &mut Random, most: u64) -> Vec<Vec<u8>> {
     let routes = minhop::route(topology);
     let mut tables: Vec<_> = topology
         .switch_ixs()
@@ -130,7 +136,7 @@ fn spoilt_tables(topology: &Topology, random: &mut Random) -> Vec<Vec<u8>> {
     for (switch, table) in topology.switch_ixs().zip(&mut tables) {
         let ports = topology.switch(switch).ports.len() as u64;
         for entry in table.iter_mut() {
-            match random.below(12) {
+            match random.below(most) {
                 0 => *entry = 0xff,
                 1 => *entry = u8::try_from(random.below(ports)).unwrap(),
                 _ => {}
@@ -157,13 +163,25 @@ proptest! {
         let mut random = Random(seed ^ 1);
         let sl2vl = dropping_tables(&topology, &mut random);
         let tables = if spoil {
-            spoilt_tables(&topology, &mut random)
+            spoilt_tables(&topology, &mut random, 12)
         } else {
             let routes = minhop::route(&topology);
             topology.switch_ixs().map(|ix| routes.lft(ix).to_vec()).collect()
         };
         let routes = files::route(&topology, &tables, &sl2vl).unwrap();
         agree(&topology, &routes, Qos::On);
+        agree(&topology, &routes, Qos::Off);
+    }
+
+    /// Several LIDs to a switch, which go different ways, most of them the shortest.
+    #[test]
+    fn trees_agree(seed: u64, most in prop::sample::select(vec![100_u64, 1000, u64::MAX])) {
+        let mut random = Random(seed);
+        let mut fabric = fat_tree(4, 2, Some(seed));
+        cut(&mut fabric, usize::try_from(random.below(3)).unwrap(), &mut random);
+        let topology = fabric.build();
+        let tables = spoilt_tables(&topology, &mut random, most);
+        let routes = files::route(&topology, &tables, &GivenSl2Vl::default()).unwrap();
         agree(&topology, &routes, Qos::Off);
     }
 
@@ -242,6 +260,32 @@ fn a_large_torus_agrees_where_sampled() {
                 Some((walk.capacity, walk.carried)),
                 "{source:?} {destination:?}"
             );
+        }
+    }
+}
+
+/// One switch sends one LID a longer way, which arrives none the less.
+#[test]
+fn a_detour_makes_the_longest_path_longer() {
+    let topology = fat_tree(4, 2, Some(5)).build();
+    let whole = minhop::route(&topology);
+    agree(&topology, &whole, Qos::Off);
+    let mut random = Random(1);
+    let mut below = |limit: usize| usize::try_from(random.below(limit as u64)).unwrap();
+    let mut found = 0;
+    while found < 3 {
+        let tables = topology.switch_ixs().map(|ix| whole.lft(ix).to_vec());
+        let mut tables: Vec<_> = tables.collect();
+        let lid = 1 + below(usize::from(topology.max_lid()));
+        tables[below(topology.switches.len())][lid] = u8::try_from(1 + below(4)).unwrap();
+        let routes = files::route(&topology, &tables, &GivenSl2Vl::default()).unwrap();
+        let lid = u16::try_from(lid).unwrap();
+        let ends = topology.end_port_ixs();
+        let walks = ends.map(|source| walk(&topology, &routes, Qos::Off, source, lid));
+        let lengths: Result<Vec<_>, _> = walks.map(|w| w.map(|walk| walk.hops.len())).collect();
+        if lengths.is_ok_and(|lengths| lengths.into_iter().max() > Some(5)) {
+            found += 1;
+            agree(&topology, &routes, Qos::Off);
         }
     }
 }

@@ -48,7 +48,7 @@ pub(super) fn add(
 
 /// LIDs to which paths lead, by how their turns are found.
 struct Lids {
-    /// Ascending.
+    /// Ascending, as [`Rows`] needs them.
     by_rows: Vec<Range<usize>>,
     /// By LID: the switch it is on.
     by_trails: Vec<Option<SwitchIx>>,
@@ -80,7 +80,7 @@ impl Lids {
 
     fn add_to_rows(&mut self, lid: usize) {
         match self.by_rows.last_mut() {
-            Some(run) if run.end == lid => run.end += 1,
+            Some(run) if run.end == lid && !lid.is_multiple_of(rows::LIDS) => run.end += 1,
             _ => self.by_rows.push(lid..lid + 1),
         }
     }

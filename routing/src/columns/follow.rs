@@ -13,10 +13,12 @@ pub(crate) struct Followed<T> {
     pub(crate) results: Vec<T>,
 }
 
-/// Follows the column of every LID, equal ones once. `judge` makes the result of a column.
+/// Follows the column of every LID but those that are known already, equal ones once. `judge` makes
+/// the result of a column.
 pub(crate) fn follow_all<T: Send>(
     topology: &Topology,
     routes: &Routes,
+    is_known: impl Fn(u16) -> bool + Sync,
     judge: impl Fn(&Follower<'_>, Reached) -> T + Sync,
 ) -> Followed<T> {
     let (far, seen) = (Far::new(topology), SharedSeen::default());
@@ -26,8 +28,11 @@ pub(crate) fn follow_all<T: Send>(
         let mut columns = Columns::default();
         let (mut lids, mut results) = (Vec::new(), Vec::new());
         for block in blocks {
+            if super::lids(lft, block).all(&is_known) {
+                continue;
+            }
             columns.load(lft, block);
-            for lid in columns.lids() {
+            for lid in columns.lids().filter(|lid| !is_known(*lid)) {
                 let owner = routes.lids().owner(lid).map(|end| topology.end_port(end));
                 let Some((switch, port)) = owner.and_then(|end| end.attached) else {
                     continue;

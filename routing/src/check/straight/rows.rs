@@ -13,14 +13,21 @@ use crate::topology::{SwitchIx, count32};
 pub(super) struct Rows<'a> {
     channels: &'a Channels,
     lft: &'a Lft,
-    /// Which entries are looked at.
+    /// Which entries are looked at, in runs that do not go on over multiples of [`LIDS`].
     lids: &'a [Range<usize>],
     /// A table without entries.
     nothing: Vec<u8>,
+    /// All switches, those with the same neighbours together, so that what is read of these is
+    /// still in the cache.
+    order: Vec<SwitchIx>,
 }
 
 /// Switches whose tables are looked at by one thread before it takes others.
-const SWITCHES: usize = 16;
+const SWITCHES: usize = 32;
+
+/// LIDs that are looked at in all of them before the next: as much of some dozens of tables as a
+/// second-level cache holds.
+pub(super) const LIDS: usize = 1 << 13;
 
 /// Ports that a forwarding entry can name.
 const PORTS: usize = 256;
@@ -37,6 +44,7 @@ impl<'a> Rows<'a> {
             lft,
             lids,
             nothing: vec![NO_PATH; lft.stride()],
+            order: by_neighbours(channels),
         }
     }
 
@@ -45,29 +53,30 @@ impl<'a> Rows<'a> {
         if self.lids.is_empty() {
             return Vec::new();
         }
-        let switches = self.channels.switches();
-        let pieces = switches.div_ceil(SWITCHES);
-        parallel::over_queue(pieces, self.lft.bytes().len(), |pieces| {
+        let pieces: Vec<_> = self.order.chunks(SWITCHES).collect();
+        parallel::over_queue(pieces.len(), self.lft.bytes().len(), |queue| {
             let mut taken = Turns::none(self.channels);
             let mut seen = Seen::new();
-            for first in pieces.map(|piece| piece * SWITCHES) {
-                for switch in first..switches.min(first + SWITCHES) {
-                    self.read(SwitchIx(count32(switch)), &mut seen, &mut taken);
+            for piece in queue.map(|nth| pieces[nth]) {
+                for lids in self.lids.chunk_by(|a, b| a.start / LIDS == b.start / LIDS) {
+                    for switch in piece {
+                        self.read(*switch, lids, &mut seen, &mut taken);
+                    }
                 }
             }
             taken
         })
     }
 
-    /// Reads the table of a switch, and of its neighbours what it sends to them.
-    fn read(&self, switch: SwitchIx, seen: &mut Seen, taken: &mut Turns) {
+    /// Reads entries of a switch, and of its neighbours what it sends to them.
+    fn read(&self, switch: SwitchIx, lids: &[Range<usize>], seen: &mut Seen, taken: &mut Turns) {
         let mut next = [self.nothing.as_slice(); PORTS];
         for link in self.links_from(switch) {
             next[usize::from(link.port)] = self.lft.table(link.to);
             seen.forget(link.port);
         }
         let table = self.lft.table(switch);
-        for lids in self.lids {
+        for lids in lids {
             for (lid, entry) in lids.clone().zip(&table[lids.clone()]) {
                 seen.note(*entry, next[usize::from(*entry)][lid]);
             }
@@ -83,6 +92,14 @@ impl<'a> Rows<'a> {
         let links = self.channels.links_from(switch);
         self.channels.links[links.start as usize..links.end as usize].iter()
     }
+}
+
+/// All switches, in the order of their neighbours.
+fn by_neighbours(channels: &Channels) -> Vec<SwitchIx> {
+    let all = (0..count32(channels.switches())).map(SwitchIx);
+    let mut order: Vec<_> = all.collect();
+    order.sort_by(|a, b| channels.neighbours(*a).cmp(channels.neighbours(*b)));
+    order
 }
 
 /// Pairs of a port and the next switch's port. A byte each, since writing one needs no reading.
