@@ -99,7 +99,7 @@ fn trees_with_failed_cables_have_the_tables_of_the_rule() {
 /// Large enough to be worked on by several threads, which begin in the middle of a group of rows.
 #[test]
 fn a_large_tree_has_the_tables_of_the_rule() {
-    let mut fabric = fat_tree(20, 1, Some(3));
+    let mut fabric = fat_tree(16, 1, Some(3));
     cut(&mut fabric, 5, &mut Random(3));
     assert_plain(&fabric.build());
 }
