@@ -34,6 +34,11 @@ impl Ways {
         Self { along }
     }
 
+    /// The group by which to leave along one axis for a position on it, or [`NO_WAY`].
+    pub(super) fn along(&self, axis: Axis, position: u8) -> u8 {
+        self.along[axis.index()][usize::from(position)]
+    }
+
     /// The group by which to leave for another place; none when there is no way.
     pub(super) fn group_to(&self, destination: Coordinate) -> Option<u8> {
         let group = self.group_or_none(destination);

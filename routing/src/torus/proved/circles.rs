@@ -3,21 +3,30 @@
 use super::graph::{Graph, Node};
 use crate::topology::count32;
 
-/// By node: dependencies (bits as in [`Graph`]) on some circle. None when there is no circle.
+/// What is on circles.
+pub(super) struct Circles {
+    /// By node: dependencies (bits as in [`Graph`]) on some circle.
+    pub(super) edges: Vec<u32>,
+    /// By node: its strongly connected component. Dependencies between components lead to lower
+    /// numbers.
+    pub(super) component: Vec<u32>,
+}
+
+/// Dependencies on circles. None when there is no circle.
 /// Source: Tarjan, Depth-first search and linear graph algorithms, 1972.
-pub(super) fn on_circles(graph: &Graph<'_>) -> Option<Vec<u32>> {
+pub(super) fn on_circles(graph: &Graph<'_>) -> Option<Circles> {
     let component = Search::new(graph).run();
-    let mut found = vec![0; graph.nodes()];
+    let mut edges = vec![0; graph.nodes()];
     let mut is_any = false;
     for node in 0..count32(graph.nodes()) {
         graph.each_behind(node, |next| {
             if component[node as usize] == component[next as usize] {
-                found[node as usize] |= 1 << (next % 24);
+                edges[node as usize] |= 1 << (next % 24);
                 is_any = true;
             }
         });
     }
-    is_any.then_some(found)
+    is_any.then_some(Circles { edges, component })
 }
 
 const UNSEEN: u32 = u32::MAX;

@@ -2,9 +2,12 @@
 //!
 //! The cables of a bundle count as one: their tables are alike.
 //! Source: Pearce and Kelly, A Dynamic Topological Sort Algorithm for Directed Acyclic Graphs,
-//! 2006.
+//! 2006, with the order as a list: what lies behind the new dependency moves, and nothing else.
+
+use std::cmp::Reverse;
 
 use super::lanes::LANES;
+use super::order::Order;
 use crate::topology::count32;
 use crate::torus::geometry::Direction;
 use crate::torus::placement::{PoolIx, Torus};
@@ -17,6 +20,9 @@ pub(super) const NOBODY: PoolIx = PoolIx::MAX;
 
 /// A lane of a bundle of cables: see [`node`].
 pub(super) type Node = u32;
+
+/// Dependencies of one node: a bit for each group and lane at its end.
+pub(super) type Edge = (Node, u32);
 
 /// The channel that leaves a switch by a group on a lane.
 pub(super) fn node(switch: PoolIx, group: u8, lane: usize) -> Node {
@@ -58,54 +64,40 @@ pub(super) struct Graph<'a> {
     neighbours: &'a Neighbours,
     /// By node: the channels behind it, bit 4 x group + lane of the switch where it ends.
     next: Vec<u32>,
-    /// By node: its place in an order in which all dependencies lead upwards. Empty: anything may be
-    /// added, until [`Self::sort`].
-    place: Vec<u32>,
-    /// By node: dependencies that are not taken. May be empty.
-    watched: Vec<u32>,
+    /// An order along which all dependencies lead. Empty until [`Self::sort`] in a graph that
+    /// takes anything.
+    order: Order,
     /// By node: the search that visited it last.
     visited: Vec<u32>,
     search: u32,
     stack: Vec<Node>,
     behind: Vec<Node>,
-    before: Vec<Node>,
     /// Dependencies since the last [`Self::keep`].
-    fresh: Vec<(Node, u32)>,
-    /// Dependencies since the last [`Self::end_column`].
-    of_column: Vec<(Node, u32)>,
+    fresh: Vec<Edge>,
 }
 
 impl<'a> Graph<'a> {
     pub(super) fn new(neighbours: &'a Neighbours) -> Self {
         let nodes = neighbours.switches() * GROUPS * LANES;
+        let order: Vec<Node> = (0..count32(nodes)).collect();
         Self {
-            neighbours,
-            next: vec![0; nodes],
-            place: (0..count32(nodes)).collect(),
-            watched: Vec::new(),
-            visited: vec![0; nodes],
-            search: 0,
-            stack: Vec::new(),
-            behind: Vec::new(),
-            before: Vec::new(),
-            fresh: Vec::new(),
-            of_column: Vec::new(),
+            order: Order::new(&order),
+            ..Self::unsorted(neighbours)
         }
     }
 
     /// Without dependencies, and taking circles too, until [`Self::sort`].
     pub(super) fn unsorted(neighbours: &'a Neighbours) -> Self {
+        let nodes = neighbours.switches() * GROUPS * LANES;
         Self {
-            place: Vec::new(),
-            ..Self::new(neighbours)
-        }
-    }
-
-    /// As [`Self::unsorted`], but will not take any of `watched`.
-    pub(super) fn watching(neighbours: &'a Neighbours, watched: Vec<u32>) -> Self {
-        Self {
-            watched,
-            ..Self::unsorted(neighbours)
+            neighbours,
+            next: vec![0; nodes],
+            order: Order::default(),
+            visited: vec![0; nodes],
+            search: 0,
+            stack: Vec::new(),
+            behind: Vec::new(),
+            fresh: Vec::new(),
         }
     }
 
@@ -130,13 +122,19 @@ impl<'a> Graph<'a> {
         pairs.for_each(|(theirs, mine)| *theirs &= !mine);
     }
 
+    /// Takes dependencies away.
+    pub(super) fn remove(&mut self, dependencies: &[u32]) {
+        let pairs = self.next.iter_mut().zip(dependencies);
+        pairs.for_each(|(mine, theirs)| *mine &= !theirs);
+    }
+
     /// Adds what another graph has; the order is lost until [`Self::sort`].
     pub(super) fn merge(&mut self, other: &Self) {
         let pairs = self.next.iter_mut().zip(&other.next);
         pairs.for_each(|(mine, theirs)| *mine |= theirs);
     }
 
-    /// Finds an order. False when there is a circle; the graph is of no use then.
+    /// Finds an order. False, and the order is that of before, when there is a circle.
     pub(super) fn sort(&mut self) -> bool {
         let mut waited_for = vec![0_u8; self.next.len()];
         for node in 0..count32(self.next.len()) {
@@ -154,11 +152,22 @@ impl<'a> Graph<'a> {
                 }
             });
         }
-        self.place = vec![0; self.next.len()];
-        for (place, node) in (0..).zip(&order) {
-            self.place[*node as usize] = place;
+        let is_good = order.len() == self.next.len();
+        if is_good {
+            self.order = Order::new(&order);
         }
-        order.len() == self.next.len()
+        is_good
+    }
+
+    /// Takes the order of a graph that has the same dependencies and more, but keeps together the
+    /// nodes of a component: those that other dependencies would join to circles. Components are
+    /// numbered against the order.
+    pub(super) fn sort_like(&mut self, other: &Self, component: &[u32]) {
+        let mut order: Vec<Node> = (0..count32(self.next.len())).collect();
+        order.sort_unstable_by_key(|node| {
+            (Reverse(component[*node as usize]), other.order.label(*node))
+        });
+        self.order = Order::new(&order);
     }
 
     /// The channels that a channel may wait for.
@@ -181,10 +190,7 @@ impl<'a> Graph<'a> {
         if self.next[from as usize] & bit != 0 {
             return true;
         }
-        if self.place.is_empty() {
-            return self.add_unsorted(from, bit);
-        }
-        if self.place[from as usize] >= self.place[to as usize] && !self.reorder(from, to) {
+        if self.order.label(from) >= self.order.label(to) && !self.reorder(from, to) {
             return false;
         }
         self.next[from as usize] |= bit;
@@ -192,29 +198,52 @@ impl<'a> Graph<'a> {
         true
     }
 
-    fn add_unsorted(&mut self, from: Node, bit: u32) -> bool {
-        if let Some(watched) = self.watched.get(from as usize) {
-            if watched & bit != 0 {
-                return false;
+    /// Adds dependencies. False, and nothing changes, where that closes a circle.
+    pub(super) fn add_all<'e>(&mut self, edges: impl IntoIterator<Item = &'e Edge>) -> bool {
+        let is_good = edges.into_iter().all(|edge| {
+            let mut bits = self.lacking(*edge);
+            let end = self.end_of(edge.0).filter(|_| bits != 0);
+            let mut is_good = true;
+            while let Some(end) = end.filter(|_| is_good && bits != 0) {
+                is_good = self.add(edge.0, end * 24 + bits.trailing_zeros());
+                bits &= bits - 1;
             }
-            self.of_column.push((from, bit));
+            is_good
+        });
+        if is_good {
+            self.keep();
+        } else {
+            self.take_back();
         }
-        self.next[from as usize] |= bit;
-        true
+        is_good
+    }
+
+    /// As [`Self::add_all`] for a large part of a graph, by a new order instead of a mended one.
+    pub(super) fn add_at_once(&mut self, edges: &[Edge]) -> bool {
+        let before = self.next.clone();
+        self.take(edges);
+        let is_good = self.sort();
+        if !is_good {
+            self.next = before;
+        }
+        is_good
+    }
+
+    /// What of a node's dependencies is not there.
+    pub(super) fn lacking(&self, (node, bits): Edge) -> u32 {
+        bits & !self.next[node as usize]
+    }
+
+    /// Takes dependencies with circles and all; the order is lost until [`Self::sort`].
+    pub(super) fn take(&mut self, edges: &[Edge]) {
+        for (node, bits) in edges {
+            self.next[*node as usize] |= bits;
+        }
     }
 
     /// Makes everything added so far permanent.
     pub(super) fn keep(&mut self) {
         self.fresh.clear();
-    }
-
-    /// What was added to a watching graph since the last call stays, or goes.
-    pub(super) fn end_column(&mut self, stays: bool) {
-        for (node, bit) in self.of_column.drain(..) {
-            if !stays {
-                self.next[node as usize] &= !bit;
-            }
-        }
     }
 
     /// Takes back what was added since the last [`Self::keep`]. The order stays good.
@@ -224,32 +253,20 @@ impl<'a> Graph<'a> {
         }
     }
 
-    /// Moves `to` and what is behind it above `from`. False when `from` is behind `to`.
+    /// Moves `to` and what is behind it beyond `from`. False when `from` is behind `to`.
     fn reorder(&mut self, from: Node, to: Node) -> bool {
-        let (low, high) = (self.place[to as usize], self.place[from as usize]);
-        if !self.collect_behind(from, to, high) {
+        if !self.collect_behind(from, to) {
             return false;
         }
-        self.collect_before(from, low);
-        let by_place = |place: &Vec<u32>, nodes: &mut Vec<Node>| {
-            nodes.sort_unstable_by_key(|node| place[*node as usize]);
-        };
-        by_place(&self.place, &mut self.behind);
-        by_place(&self.place, &mut self.before);
-        let moved = self.before.iter().chain(&self.behind);
-        let mut places: Vec<u32> = moved
-            .clone()
-            .map(|node| self.place[*node as usize])
-            .collect();
-        places.sort_unstable();
-        for (node, place) in moved.zip(places) {
-            self.place[*node as usize] = place;
-        }
+        let order = &self.order;
+        self.behind.sort_unstable_by_key(|node| order.label(*node));
+        self.order.move_behind(&self.behind, from);
         true
     }
 
-    /// What can be reached from `to` up to a place; false when `from` can.
-    fn collect_behind(&mut self, from: Node, to: Node, high: u32) -> bool {
+    /// What can be reached from `to` without passing `from` in the order; false when `from` can.
+    fn collect_behind(&mut self, from: Node, to: Node) -> bool {
+        let high = self.order.label(from);
         self.search += 1;
         self.behind.clear();
         self.stack.clear();
@@ -268,37 +285,13 @@ impl<'a> Graph<'a> {
                 let next = end * 24 + bits.trailing_zeros();
                 bits &= bits - 1;
                 let is_new = self.visited[next as usize] != self.search;
-                if is_new && self.place[next as usize] <= high {
+                if is_new && self.order.label(next) <= high {
                     self.visited[next as usize] = self.search;
                     self.stack.push(next);
                 }
             }
         }
         true
-    }
-
-    /// What `from` can be reached from, down to a place.
-    fn collect_before(&mut self, from: Node, low: u32) {
-        self.search += 1;
-        self.before.clear();
-        self.stack.clear();
-        self.stack.push(from);
-        self.visited[from as usize] = self.search;
-        while let Some(node) = self.stack.pop() {
-            self.before.push(node);
-            let (switch, bit) = (node / 24, 1 << (node % 24));
-            for (group, previous) in self.neighbours.of(switch) {
-                for lane in 0..LANES {
-                    let earlier = self::node(previous, group ^ 1, lane);
-                    let leads_here = self.next[earlier as usize] & bit != 0;
-                    let is_new = self.visited[earlier as usize] != self.search;
-                    if leads_here && is_new && self.place[earlier as usize] >= low {
-                        self.visited[earlier as usize] = self.search;
-                        self.stack.push(earlier);
-                    }
-                }
-            }
-        }
     }
 
     fn end_of(&self, node: Node) -> Option<PoolIx> {

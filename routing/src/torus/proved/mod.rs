@@ -8,20 +8,31 @@
 
 mod circles;
 mod graph;
+mod lacking;
 mod lanes;
+mod order;
+mod phases;
+mod steps;
+mod sweep;
 mod tree;
 mod unicast;
+mod usual;
+
+#[cfg(test)]
+mod tests;
 
 use self::graph::{Graph, Neighbours};
+use self::lacking::Lacking;
 use self::lanes::Lanes;
+use self::steps::Steps;
 use self::tree::Bundle;
 pub(super) use self::unicast::Changes;
 use self::unicast::Layer;
+use self::usual::{Columns, Usual};
+use super::geometry::Coordinate;
 use super::multicast::MulticastTree;
-use super::next_hop::Ways;
 use super::placement::{PoolIx, Torus};
 use crate::error::{SwitchName, Warning};
-use crate::parallel;
 use crate::topology::{Topology, count32};
 
 /// How a damaged torus is routed.
@@ -36,8 +47,11 @@ pub(super) struct Plan {
 struct Ground<'a> {
     torus: &'a Torus,
     neighbours: Neighbours,
-    ways: Vec<Ways>,
+    /// By switch: its place.
+    places: Vec<Coordinate>,
+    steps: Steps,
     lanes: Lanes,
+    columns: Vec<Columns>,
     /// Into how many pieces the cables join the switches.
     pieces: usize,
     usual_tree: Option<&'a MulticastTree>,
@@ -47,16 +61,8 @@ struct Ground<'a> {
 /// then with a multicast tree, then as few changes as possible. `vls` is the fewest data VLs
 /// between switches; `usual_tree` the tree that torus-2QoS would use.
 pub(super) fn plan(torus: &Torus, vls: u8, usual_tree: Option<&MulticastTree>) -> Plan {
-    let neighbours = Neighbours::new(torus);
-    let ground = Ground {
-        torus,
-        ways: torus.pool_ixs().map(|ix| Ways::from(torus, ix)).collect(),
-        lanes: Lanes::new(vls),
-        pieces: tree::pieces(&neighbours),
-        usual_tree,
-        neighbours,
-    };
-    let usual = ground.usual_ways();
+    let ground = Ground::new(torus, vls, usual_tree);
+    let usual = Usual::all(&ground);
     if let Some(plan) = ground.usual_plan(&usual) {
         return plan;
     }
@@ -85,14 +91,6 @@ pub(super) fn plan(torus: &Torus, vls: u8, usual_tree: Option<&MulticastTree>) -
     }
 }
 
-/// What the usual rules give.
-struct Usual<'a> {
-    /// The dependencies of all usual ways; unsorted.
-    graph: Graph<'a>,
-    /// By destination: some switches have no usual way to it.
-    has_gaps: Vec<bool>,
-}
-
 impl Plan {
     fn is_complete(&self) -> bool {
         self.changes.lost.is_empty() && self.tree.is_some()
@@ -113,29 +111,26 @@ fn promote(order: &mut [PoolIx], changes: &Changes) {
     order.sort_by_key(|to| !lost[*to as usize]);
 }
 
-impl Ground<'_> {
-    fn usual_ways(&self) -> Usual<'_> {
-        let (graph, has_gaps) = self.usual_columns(|| Graph::unsorted(&self.neighbours));
-        Usual { graph, has_gaps }
-    }
-
-    /// The dependencies of the usual ways to all destinations that have no gaps in a graph of the
-    /// given kind, and the destinations that have.
-    fn usual_columns<'g>(&'g self, empty: impl Fn() -> Graph<'g> + Sync) -> (Graph<'g>, Vec<bool>) {
-        let switches = self.neighbours.switches();
-        let parts = parallel::over_range(switches, switches * switches, |destinations| {
-            let mut layer = Layer::new(self, empty());
-            let gaps = destinations.map(|to| layer.has_gaps(count32(to)));
-            let gaps: Vec<bool> = gaps.collect();
-            (layer.finish().0, gaps)
-        });
-        let mut graph = Graph::unsorted(&self.neighbours);
-        let mut has_gaps = Vec::new();
-        for (part, gaps) in parts {
-            graph.merge(&part);
-            has_gaps.extend(gaps);
+impl<'a> Ground<'a> {
+    fn new(torus: &'a Torus, vls: u8, usual_tree: Option<&'a MulticastTree>) -> Self {
+        let neighbours = Neighbours::new(torus);
+        Self {
+            torus,
+            places: torus.switches().iter().map(|placed| placed.at).collect(),
+            steps: Steps::new(torus),
+            lanes: Lanes::new(vls),
+            columns: usual::all_columns(torus),
+            pieces: tree::pieces(&neighbours),
+            usual_tree,
+            neighbours,
         }
-        (graph, has_gaps)
+    }
+}
+
+impl Ground<'_> {
+    /// Where a switch is.
+    fn at(&self, switch: PoolIx) -> Coordinate {
+        self.places[switch as usize]
     }
 
     /// Usual ways and usual tree, if they are complete and close no circle.
@@ -188,24 +183,26 @@ impl Ground<'_> {
     ) -> (Graph<'g>, Changes) {
         let mut all = graph.clone();
         all.merge(&usual.graph);
-        let circles = circles::on_circles(&all);
-        let has_gaps = match circles {
+        let has_gaps = match circles::on_circles(&all) {
             None => {
                 graph.merge(&usual.graph);
+                graph.sort();
                 usual.has_gaps.clone()
             }
             Some(mut circles) => {
-                graph.remove_from(&mut circles);
-                let watching = || Graph::watching(&self.neighbours, circles.clone());
-                let (good, has_gaps) = self.usual_columns(watching);
-                graph.merge(&good);
-                has_gaps
+                graph.remove_from(&mut circles.edges);
+                let good = Usual::without(self, &circles.edges);
+                graph.merge(&good.graph);
+                all.remove(&circles.edges);
+                all.sort();
+                graph.sort_like(&all, &circles.component);
+                good.has_gaps
             }
         };
-        graph.sort();
+        let lacking = Lacking::new(self, &graph, &has_gaps);
         let mut layer = Layer::new(self, graph);
         for to in order.iter().filter(|to| has_gaps[**to as usize]) {
-            layer.lay(*to);
+            layer.lay(*to, lacking.of(*to));
         }
         layer.finish()
     }

@@ -6,7 +6,7 @@ use std::cmp::Reverse;
 use std::collections::VecDeque;
 
 use super::Ground;
-use super::graph::{Graph, Neighbours, node};
+use super::graph::{Edge, Graph, Neighbours, Node, node};
 use super::lanes::{LANES, axis_of};
 use crate::torus::placement::PoolIx;
 
@@ -22,52 +22,75 @@ struct Tree<'a> {
 
 impl Tree<'_> {
     /// Adds a bundle. False, and nothing changes, where that closes a circle of dependencies.
-    fn add(&mut self, graph: &mut Graph<'_>, (near, group): Bundle) -> bool {
-        let Some(far) = self.ground.neighbours.get(near, group) else {
-            return false;
-        };
-        self.groups[near as usize] |= 1 << group;
-        self.groups[far as usize] |= 1 << (group ^ 1);
-        let is_good = [near, far]
-            .into_iter()
-            .all(|switch| self.add_turns_around(graph, switch));
+    fn add(&mut self, graph: &mut Graph<'_>, bundle: Bundle, far: PoolIx) -> bool {
+        self.turn(bundle, far);
+        let mut around = [bundle.0, far].into_iter();
+        let is_good =
+            around.all(|switch| self.each_turn_around(switch, |from, to| graph.add(from, to)));
         if is_good {
             graph.keep();
         } else {
             graph.take_back();
-            self.groups[near as usize] &= !(1 << group);
-            self.groups[far as usize] &= !(1 << (group ^ 1));
+            self.turn(bundle, far);
         }
         is_good
     }
 
-    /// All turns of packets that come to a switch or leave it.
-    fn add_turns_around(&self, graph: &mut Graph<'_>, switch: PoolIx) -> bool {
-        self.groups_of(switch).all(|group| {
-            let Some(other) = self.ground.neighbours.get(switch, group) else {
-                return true;
-            };
-            self.add_turns_behind(graph, switch, group, other)
-                && self.add_turns_behind(graph, other, group ^ 1, switch)
+    /// Puts a bundle in, or takes it out.
+    fn turn(&mut self, (near, group): Bundle, far: PoolIx) {
+        self.groups[near as usize] ^= 1 << group;
+        self.groups[far as usize] ^= 1 << (group ^ 1);
+    }
+
+    /// The turns of packets all over the tree.
+    fn edges(&self) -> Vec<Edge> {
+        let mut edges = Vec::new();
+        for switch in self.ground.torus.pool_ixs() {
+            for (group, other) in self.neighbours_of(switch) {
+                self.each_turn_behind((switch, group), other, |from, to| {
+                    edges.push((from, 1 << (to % 24)));
+                    true
+                });
+            }
+        }
+        edges
+    }
+
+    /// All turns of packets that come to a switch or leave it, as long as `act` is true.
+    fn each_turn_around(&self, switch: PoolIx, mut act: impl FnMut(Node, Node) -> bool) -> bool {
+        self.neighbours_of(switch).all(|(group, other)| {
+            self.each_turn_behind((switch, group), other, &mut act)
+                && self.each_turn_behind((other, group ^ 1), switch, &mut act)
         })
     }
 
-    /// The turns that packets take at the end of a cable.
-    fn add_turns_behind(&self, graph: &mut Graph<'_>, from: PoolIx, group: u8, to: PoolIx) -> bool {
+    /// The turns that packets take at the end of a cable, as long as `act` is true.
+    fn each_turn_behind(
+        &self,
+        (from, group): Bundle,
+        to: PoolIx,
+        mut act: impl FnMut(Node, Node) -> bool,
+    ) -> bool {
         let axis = axis_of(group);
         // From a host, and from every other cable of the tree.
         let before = self.groups_of(from).filter(|before| *before != group);
         let inputs = std::iter::once(None).chain(before.map(|before| Some(axis_of(before))));
         let mut lanes = [false; LANES];
         inputs.for_each(|input| lanes[self.ground.lanes.of(input, axis, 0)] = true);
-        let used = (0..lanes.len()).filter(|lane| lanes[*lane]);
-        used.into_iter().all(|lane| {
-            let onward = self.groups_of(to).filter(|next| *next != group ^ 1);
-            onward.into_iter().all(|next| {
+        let mut used = (0..lanes.len()).filter(|lane| lanes[*lane]);
+        used.all(|lane| {
+            let mut onward = self.groups_of(to).filter(|next| *next != group ^ 1);
+            onward.all(|next| {
                 let beyond = self.ground.lanes.of(Some(axis), axis_of(next), 0);
-                graph.add(node(from, group, lane), node(to, next, beyond))
+                act(node(from, group, lane), node(to, next, beyond))
             })
         })
+    }
+
+    /// Groups of a switch in the tree, and where they lead.
+    fn neighbours_of(&self, switch: PoolIx) -> impl Iterator<Item = (u8, PoolIx)> + '_ {
+        let groups = self.groups_of(switch);
+        groups.filter_map(move |group| Some((group, self.ground.neighbours.get(switch, group)?)))
     }
 
     fn groups_of(&self, switch: PoolIx) -> impl Iterator<Item = u8> + use<> {
@@ -83,21 +106,43 @@ pub(super) fn span(
     graph: &mut Graph<'_>,
     order: &[Bundle],
 ) -> Option<Vec<u8>> {
+    let free = join(ground, order, |tree, bundle, far| {
+        tree.turn(bundle, far);
+        true
+    });
+    // If no circle is closed in the end, none was on the way.
+    let (tree, pieces) = if graph.add_at_once(&free.0.edges()) {
+        free
+    } else {
+        join(ground, order, |tree, bundle, far| {
+            tree.add(graph, bundle, far)
+        })
+    };
+    (pieces == ground.pieces).then_some(tree.groups)
+}
+
+/// A tree of all bundles that join two parts and that `add` does not refuse, and how many parts are
+/// left.
+fn join<'a>(
+    ground: &'a Ground<'a>,
+    order: &[Bundle],
+    mut add: impl FnMut(&mut Tree<'a>, Bundle, PoolIx) -> bool,
+) -> (Tree<'a>, usize) {
     let switches = ground.neighbours.switches();
     let mut tree = Tree {
         ground,
         groups: vec![0; switches],
     };
     let mut parts = Parts::new(switches);
-    for (near, group) in order {
-        let Some(far) = ground.neighbours.get(*near, *group) else {
+    for bundle in order {
+        let Some(far) = ground.neighbours.get(bundle.0, bundle.1) else {
             continue;
         };
-        if parts.root(*near) != parts.root(far) && tree.add(graph, (*near, *group)) {
-            parts.join(*near, far);
+        if parts.root(bundle.0) != parts.root(far) && add(&mut tree, *bundle, far) {
+            parts.join(bundle.0, far);
         }
     }
-    (parts.count == ground.pieces).then_some(tree.groups)
+    (tree, parts.count)
 }
 
 /// All bundles, those near a switch first.

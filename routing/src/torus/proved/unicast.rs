@@ -9,8 +9,11 @@ use std::collections::BinaryHeap;
 
 use super::Ground;
 use super::graph::{Graph, node};
-use super::lanes::{Load, axis_of};
-use crate::torus::geometry::Axis;
+use super::lanes::{Load, axis_of, load_of};
+use super::phases::Parts;
+use super::steps;
+use super::sweep::{State, Sweep};
+use crate::torus::geometry::Coordinate;
 use crate::torus::next_hop::NO_WAY;
 use crate::torus::placement::PoolIx;
 
@@ -35,25 +38,12 @@ pub(super) struct Layer<'a> {
     ground: &'a Ground<'a>,
     graph: Graph<'a>,
     changes: Changes,
-    /// By switch: the group to the destination at hand, or [`NO_WAY`].
-    groups: Vec<u8>,
+    /// The ways to the destination at hand.
+    ways: Sweep,
     /// By switch: hops to the destination at hand.
     hops: Vec<u32>,
-    /// By switch: what leaves it for the destination at hand.
-    loads: Vec<Load>,
     /// Loads that the attempt at hand changed, with what they were.
     loaded: Vec<(PoolIx, Load)>,
-    /// By axis and position: what a source there adds to the class of its path.
-    classes: [[u8; 256]; 3],
-    /// By switch: how far the usual ways to the destination at hand are laid.
-    states: Vec<State>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
-    Unknown,
-    Laid,
-    Left,
 }
 
 /// Ways to be tried, shortest first: hops, switch, group.
@@ -66,12 +56,9 @@ impl<'a> Layer<'a> {
             ground,
             graph,
             changes: Changes::default(),
-            groups: vec![NO_WAY; switches],
+            ways: Sweep::new(switches),
             hops: vec![0; switches],
-            loads: vec![Load::default(); switches],
             loaded: Vec::new(),
-            classes: [[0; 256]; 3],
-            states: vec![State::Unknown; switches],
         }
     }
 
@@ -81,70 +68,87 @@ impl<'a> Layer<'a> {
         (self.graph, self.changes)
     }
 
-    /// Lays the usual ways to one destination, in a graph without order. True when some switches
-    /// have none that the graph takes; a watching graph takes nothing then.
-    pub(super) fn has_gaps(&mut self, to: PoolIx) -> bool {
-        let has_gaps = !self.usual(to).is_empty();
-        self.graph.end_column(!has_gaps);
-        has_gaps
-    }
-
     /// Lays ways to one destination, searching for those that the usual rules do not give.
-    pub(super) fn lay(&mut self, to: PoolIx) {
-        let left = self.usual(to);
+    /// `lacking`: what the graph lacked of the usual ones before, if they leave no switch out.
+    pub(super) fn lay(&mut self, to: PoolIx, lacking: Option<Parts<'_>>) {
+        match lacking {
+            Some(parts) if self.graph.add_all(parts.shared.iter().chain(parts.own)) => return,
+            Some(_) => self.lay_one_by_one(to),
+            None => self.lay_together(to),
+        }
+        let left = std::mem::take(&mut self.ways.left);
         if left.is_empty() {
             return;
         }
         self.search(to, &left);
         for from in left {
-            match self.groups[from as usize] {
+            match self.ways.groups[from as usize] {
                 NO_WAY => self.changes.lost.push((to, from)),
                 group => self.changes.rerouted.push((to, from, group)),
             }
         }
     }
 
-    /// Lays the ways of torus-2QoS. Returns the switches whose way is none or closes a circle, and
-    /// all that send by them.
-    fn usual(&mut self, to: PoolIx) -> Vec<PoolIx> {
-        self.groups.fill(NO_WAY);
-        self.loads.fill(Load::default());
-        self.states.fill(State::Unknown);
-        self.fill_classes(to);
+    /// Lays the usual ways of all sources that have one, if together they close no circle.
+    fn lay_together(&mut self, to: PoolIx) {
+        self.ways.column(self.ground, to);
+        if self.graph.add_all(&self.ways.edges) {
+            self.ways.left.sort_unstable();
+            self.count_hops(to);
+        } else {
+            self.lay_one_by_one(to);
+        }
+    }
+
+    /// The switches that are left have no way any more.
+    fn count_hops(&mut self, to: PoolIx) {
         self.hops[to as usize] = 0;
-        self.states[to as usize] = State::Laid;
-        let mut left = Vec::new();
+        for from in &self.ways.laid {
+            let group = self.ways.groups[*from as usize];
+            if let Some(next) = self.ground.neighbours.get(*from, group) {
+                self.hops[*from as usize] = self.hops[next as usize] + 1;
+            }
+        }
+        for from in &self.ways.left {
+            self.ways.groups[*from as usize] = NO_WAY;
+        }
+    }
+
+    /// Lays the usual ways of one source after the other. Left are the switches whose way is none
+    /// or closes a circle, and all that send by them.
+    fn lay_one_by_one(&mut self, to: PoolIx) {
+        let at = self.ground.at(to);
+        self.ways.clear();
+        self.ways.groups.fill(NO_WAY);
+        self.ways.classes.fill(self.ground, at);
+        self.hops[to as usize] = 0;
+        self.ways.states[to as usize] = State::Laid;
         let mut way = Vec::new();
         for from in self.ground.torus.pool_ixs() {
-            let end = self.usual_way(from, to, &mut way);
-            let mut is_good = self.states[end as usize] == State::Laid;
+            let end = self.usual_way(from, at, &mut way);
+            let mut is_good = self.ways.states[end as usize] == State::Laid;
             while let Some((switch, step)) = way.pop() {
                 is_good = is_good
                     && step.is_some_and(|(group, next)| self.attach(switch, group, next, to));
                 if is_good {
-                    self.states[switch as usize] = State::Laid;
+                    self.ways.states[switch as usize] = State::Laid;
                 } else {
-                    left.push(switch);
+                    self.ways.left.push(switch);
                 }
             }
         }
-        left.sort_unstable();
-        left
+        self.ways.left.sort_unstable();
     }
 
     /// Follows the usual way up to a switch that was looked at before, or the end of it.
-    fn usual_way(&mut self, from: PoolIx, to: PoolIx, way: &mut Vec<Step>) -> PoolIx {
-        let destination = self.ground.torus.get(to).at;
+    fn usual_way(&mut self, from: PoolIx, to: Coordinate, way: &mut Vec<Step>) -> PoolIx {
         let mut here = from;
-        while self.states[here as usize] == State::Unknown {
-            self.states[here as usize] = State::Left;
-            let group = self.ground.ways[here as usize].group_to(destination);
-            let step = group.and_then(|group| {
-                let next = self.ground.neighbours.get(here, group)?;
-                Some((group, next))
-            });
-            way.push((here, step));
-            here = step.map_or(here, |(_, next)| next);
+        while self.ways.states[here as usize] == State::Unknown {
+            self.ways.states[here as usize] = State::Left;
+            let group = self.ground.steps.group(here, to);
+            let next = steps::next(&self.ground.neighbours, here, group);
+            way.push((here, next.map(|next| (group, next))));
+            here = next.unwrap_or(here);
         }
         here
     }
@@ -156,7 +160,7 @@ impl<'a> Layer<'a> {
             self.offer(*switch, to, &mut open);
         }
         while let Some(Reverse((_, switch, group))) = open.pop() {
-            if self.groups[switch as usize] != NO_WAY {
+            if self.ways.groups[switch as usize] != NO_WAY {
                 continue;
             }
             let Some(next) = self.ground.neighbours.get(switch, group) else {
@@ -166,7 +170,7 @@ impl<'a> Layer<'a> {
                 continue;
             }
             for (group, other) in self.ground.neighbours.of(switch) {
-                if other != to && self.groups[other as usize] == NO_WAY {
+                if other != to && self.ways.groups[other as usize] == NO_WAY {
                     self.offer_one(other, group ^ 1, switch, &mut open);
                 }
             }
@@ -175,7 +179,7 @@ impl<'a> Layer<'a> {
 
     fn offer(&self, switch: PoolIx, to: PoolIx, open: &mut Open) {
         for (group, next) in self.ground.neighbours.of(switch) {
-            if next == to || self.groups[next as usize] != NO_WAY {
+            if next == to || self.ways.groups[next as usize] != NO_WAY {
                 self.offer_one(switch, group, next, open);
             }
         }
@@ -189,7 +193,7 @@ impl<'a> Layer<'a> {
     /// Sends a switch's own packets for the destination to a neighbour that has a way. False, and
     /// nothing changes, where that closes a circle.
     fn attach(&mut self, switch: PoolIx, group: u8, next: PoolIx, to: PoolIx) -> bool {
-        self.groups[switch as usize] = group;
+        self.ways.groups[switch as usize] = group;
         if self.follow(switch, to) {
             self.graph.keep();
             self.loaded.clear();
@@ -198,18 +202,18 @@ impl<'a> Layer<'a> {
         }
         self.graph.take_back();
         for (switch, load) in self.loaded.drain(..).rev() {
-            self.loads[switch as usize] = load;
+            self.ways.loads[switch as usize] = load;
         }
-        self.groups[switch as usize] = NO_WAY;
+        self.ways.groups[switch as usize] = NO_WAY;
         false
     }
 
     /// Carries the class of a source along its way, as far as it is new there.
     fn follow(&mut self, from: PoolIx, to: PoolIx) -> bool {
-        let class = self.class(from);
+        let class = self.ways.classes.of(self.ground.at(from));
         let (mut here, mut input, mut last) = (from, None, None);
         while here != to {
-            let group = self.groups[here as usize];
+            let group = self.ways.groups[here as usize];
             let axis = axis_of(group);
             let lane = self.ground.lanes.of(input, axis, class);
             let channel = node(here, group, lane);
@@ -218,12 +222,13 @@ impl<'a> Layer<'a> {
             {
                 return false;
             }
-            let load = &mut self.loads[here as usize];
-            if load[lane] >> class & 1 == 1 {
+            let load = &mut self.ways.loads[here as usize];
+            let own = load_of(lane, class);
+            if *load & own != 0 {
                 return true;
             }
             self.loaded.push((here, *load));
-            load[lane] |= 1 << class;
+            *load |= own;
             (input, last) = (Some(axis), Some(channel));
             let Some(next) = self.ground.neighbours.get(here, group) else {
                 return false;
@@ -231,26 +236,6 @@ impl<'a> Layer<'a> {
             here = next;
         }
         true
-    }
-
-    /// Works out the classes of paths to a destination.
-    fn fill_classes(&mut self, to: PoolIx) {
-        let torus = self.ground.torus;
-        let shape = torus.shape();
-        let to = torus.get(to).at;
-        for axis in Axis::ALL {
-            let classes = &mut self.classes[axis.index()];
-            for (from, class) in (0..shape.radix_of(axis)).zip(classes) {
-                let crosses = shape.crosses_dateline(axis, from, to.on(axis));
-                *class = u8::from(crosses) << axis.index();
-            }
-        }
-    }
-
-    /// The SL of a path to the destination at hand, without its QoS level.
-    fn class(&self, from: PoolIx) -> u8 {
-        let [x, y, z] = self.ground.torus.get(from).at.0.map(usize::from);
-        self.classes[0][x] | self.classes[1][y] | self.classes[2][z]
     }
 }
 

@@ -1,0 +1,142 @@
+//! An order of nodes in which some can be moved behind another one at the cost of those that move.
+//!
+//! Every node has a label, with room between neighbours; where that is used up, all get new ones.
+//! Source: Dietz and Sleator, Two Algorithms for Maintaining Order in a List, 1987.
+
+use super::graph::Node;
+
+/// Nodes in order.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Order {
+    /// By node: grows along the order. No two are the same.
+    labels: Vec<u64>,
+    /// By node: its neighbours, before and behind; [`NONE`] at the ends.
+    before: Vec<Node>,
+    behind: Vec<Node>,
+}
+
+const NONE: Node = Node::MAX;
+
+/// Room behind a node that has got a new label.
+const ROOM: u64 = 1 << 40;
+
+impl Order {
+    /// `nodes` holds each of the numbers below its length once.
+    pub(super) fn new(nodes: &[Node]) -> Self {
+        let mut order = Self {
+            labels: vec![0; nodes.len()],
+            before: vec![NONE; nodes.len()],
+            behind: vec![NONE; nodes.len()],
+        };
+        for pair in nodes.windows(2) {
+            order.join(pair[0], pair[1]);
+        }
+        if let Some(first) = nodes.first() {
+            order.relabel(*first);
+        }
+        order
+    }
+
+    /// Grows along the order; changes when nodes are moved.
+    #[inline]
+    pub(super) fn label(&self, node: Node) -> u64 {
+        self.labels[node as usize]
+    }
+
+    /// Moves nodes, given in order, to right behind another one that is not among them.
+    pub(super) fn move_behind(&mut self, nodes: &[Node], to: Node) {
+        for node in nodes {
+            self.take_out(*node);
+        }
+        let beyond = self.behind[to as usize];
+        let mut last = to;
+        for node in nodes {
+            self.join(last, *node);
+            last = *node;
+        }
+        self.join(last, beyond);
+        let start = self.labels[to as usize];
+        let end = match beyond {
+            NONE => start + ROOM * (nodes.len() as u64 + 1),
+            beyond => self.labels[beyond as usize],
+        };
+        let room = (end - start) / (nodes.len() as u64 + 1);
+        if room == 0 || end > u64::MAX / 2 {
+            self.relabel(self.first(to));
+        } else {
+            for (node, label) in nodes.iter().zip(1..) {
+                self.labels[*node as usize] = start + label * room;
+            }
+        }
+    }
+
+    fn take_out(&mut self, node: Node) {
+        let (before, behind) = (self.before[node as usize], self.behind[node as usize]);
+        self.join(before, behind);
+    }
+
+    fn join(&mut self, one: Node, other: Node) {
+        if let Some(behind) = self.behind.get_mut(one as usize) {
+            *behind = other;
+        }
+        if let Some(before) = self.before.get_mut(other as usize) {
+            *before = one;
+        }
+    }
+
+    fn first(&self, from: Node) -> Node {
+        let mut first = from;
+        while self.before[first as usize] != NONE {
+            first = self.before[first as usize];
+        }
+        first
+    }
+
+    fn relabel(&mut self, first: Node) {
+        let (mut node, mut label) = (first, 0);
+        while node != NONE {
+            self.labels[node as usize] = label;
+            label += ROOM;
+            node = self.behind[node as usize];
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::topology::count32;
+
+    fn listed(order: &Order) -> Vec<Node> {
+        let mut nodes: Vec<Node> = (0..count32(order.labels.len())).collect();
+        nodes.sort_by_key(|node| order.label(*node));
+        nodes
+    }
+
+    #[test]
+    fn nodes_move_behind_another_together() {
+        let mut order = Order::new(&[4, 2, 0, 1, 3]);
+        order.move_behind(&[4, 0], 1);
+        assert_eq!(listed(&order), [2, 1, 4, 0, 3]);
+        order.move_behind(&[2], 3);
+        assert_eq!(listed(&order), [1, 4, 0, 3, 2]);
+    }
+
+    /// Behind the same place again and again, until no room is left there several times.
+    #[test]
+    fn room_never_runs_out() {
+        let mut order = Order::new(&[0, 1, 2, 3, 4, 5, 6, 7]);
+        let mut expected = listed(&order);
+        for number in 0..1000 {
+            let node = 1 + number * 5 % 7;
+            let to = expected[if number < 500 { 0 } else { 4 }];
+            if node != to {
+                order.move_behind(&[node], to);
+                expected.retain(|it| *it != node);
+                let at = expected.iter().position(|it| *it == to).unwrap_or(0);
+                expected.insert(at + 1, node);
+            }
+            assert_eq!(listed(&order), expected);
+        }
+    }
+}
