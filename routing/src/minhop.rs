@@ -6,7 +6,7 @@
 //! they see management traffic only. Credit loops are possible, which `check` finds.
 //!
 //! The ports on shortest paths are worked out once per destination switch, not per LID, and
-//! destination switches with the same ones share a [`rounds::Round`], which knows the next port.
+//! destination switches with the same ones share a `rounds::Round`, which knows the next port.
 
 mod rounds;
 
