@@ -5,9 +5,10 @@
 //! or two cache lines, taken whole.
 
 use core::array;
+use core::hint::select_unpredictable;
 
 use crate::first_rule::SHORT_PASS_WORDS;
-use crate::policy_match::{MatchInput, PKEY_ABSENT, QOS_CLASS_ABSENT, RequestClasses};
+use crate::policy_match::{AskedClasses, PKEY_ABSENT, QOS_CLASS_ABSENT, RequestClasses};
 use crate::quick::QuickLevel;
 use crate::records::{ClassRecord, PortRecord, criterion};
 use crate::snapshot::Snapshot;
@@ -58,25 +59,18 @@ impl Snapshot {
 impl<const W: usize> ByService<'_, W> {
     /// The level, as [`Snapshot::common_level`] gives it.
     #[inline(always)]
-    pub fn level(&self, from: &PortRecord, to: &PortRecord, input: &MatchInput) -> QuickLevel {
-        self.snapshot.level_of_rule(self.first(from, to, input))
+    pub fn level(&self, from: &PortRecord, to: &PortRecord, asked: &AskedClasses) -> QuickLevel {
+        self.snapshot.level_of_rule(self.first(from, to, asked))
     }
 
     #[inline(always)]
-    fn first(&self, from: &PortRecord, to: &PortRecord, input: &MatchInput) -> Option<u32> {
-        let qos_class = input
-            .qos_class
-            .map_or(QOS_CLASS_ABSENT, |class| class & 0xfff);
-        let pkey = input.pkey.map_or(PKEY_ABSENT, |pkey| pkey & 0x7fff);
-        let qos_class = self.qos_class_map[usize::from(qos_class)];
-        let pkey = self.pkey_map[usize::from(pkey)];
-        // Looked up in any case: whether a request names one is as good as random.
-        let service = self.service(input.service_id.unwrap_or(0));
-        let service = match input.service_id {
-            Some(_) => service,
-            None => self.absent,
-        };
-        self.first_of_classes(from, to, [qos_class, pkey, service])
+    fn first(&self, from: &PortRecord, to: &PortRecord, asked: &AskedClasses) -> Option<u32> {
+        let qos_class = self.qos_class_map.get(usize::from(asked.qos_class));
+        let pkey = self.pkey_map.get(usize::from(asked.pkey));
+        // Looked up in any case, as for a request that names one.
+        let service = self.service(asked.service_id);
+        let service = select_unpredictable(asked.names_service, service, self.absent);
+        self.first_of_classes(from, to, [*qos_class?, *pkey?, service])
     }
 
     /// The first rule for a request of these classes.
@@ -104,10 +98,10 @@ impl<const W: usize> ByService<'_, W> {
             self.qos_class.get(usize::from(qos_class))?,
             self.pkey.get(usize::from(pkey))?,
         ];
-        let scanned = self.scan(sets);
+        let scanned = self.scan_at_once(sets);
         let list = self.services.get(usize::from(service))?;
         let hits = list.bits & common(sets, list.word);
-        let best = scanned.min(self.rule_of(list.word, hits));
+        let best = scanned.min(self.rule_of(index(list.word), hits));
         match list.len {
             0 => Some(best),
             _ => Some(self.rest(list, (from, to, qos_class, pkey), best)),
@@ -126,6 +120,19 @@ impl<const W: usize> ByService<'_, W> {
         class.copied().unwrap_or(0)
     }
 
+    /// As [`Self::scan`], without a branch on what is found: between any two requests that is as
+    /// good as random.
+    #[inline(always)]
+    fn scan_at_once(&self, [a, b, c, d]: [&[u64; W]; 4]) -> u32 {
+        let (mut word, mut hits) = (0, 0);
+        for nth in (0..SHORT_PASS_WORDS).rev() {
+            let found = a[nth] & b[nth] & c[nth] & d[nth];
+            word = select_unpredictable(found != 0, nth, word);
+            hits = select_unpredictable(found != 0, found, hits);
+        }
+        self.rule_of(word, hits)
+    }
+
     /// The first of the scanned rules; the number of rules for none.
     #[inline(always)]
     fn scan(&self, [a, b, c, d]: [&[u64; W]; 4]) -> u32 {
@@ -133,7 +140,7 @@ impl<const W: usize> ByService<'_, W> {
         if hits.iter().fold(0, |some, word| some | word) == 0 {
             return self.rules;
         }
-        let mut words = (0u32..).zip(hits).filter(|(_, hits)| *hits != 0);
+        let mut words = (0..).zip(hits).filter(|(_, hits)| *hits != 0);
         words
             .next()
             .map_or(self.rules, |(word, hits)| self.rule_of(word, hits))
@@ -166,12 +173,11 @@ impl<const W: usize> ByService<'_, W> {
 
     /// The first of some rules of a word; the number of rules for none.
     #[inline(always)]
-    fn rule_of(&self, word: u32, hits: u64) -> u32 {
-        let place =
-            (usize::try_from(word).unwrap_or(0) % W) * 64 + (hits.trailing_zeros() & 63) as usize;
+    fn rule_of(&self, word: usize, hits: u64) -> u32 {
+        let place = (word % W) * 64 + (hits.trailing_zeros() & 63) as usize;
         let rule = self.snapshot.sections.rule_order.get(place);
         let rule = rule.map_or(self.rules, |rule| u32::from(*rule));
-        if hits == 0 { self.rules } else { rule }
+        select_unpredictable(hits == 0, self.rules, rule)
     }
 }
 
@@ -215,7 +221,7 @@ impl<const W: usize> FromSource<'_, W> {
         let sets = [&self.held, set, set, set];
         let scanned = self.rules.scan(sets);
         let hits = self.list.bits & common(sets, self.list.word);
-        let best = scanned.min(self.rules.rule_of(self.list.word, hits));
+        let best = scanned.min(self.rules.rule_of(index(self.list.word), hits));
         match self.list.len {
             0 => Some(best),
             _ => Some(self.rules.rest_of(&self.list, sets, best)),
@@ -223,10 +229,16 @@ impl<const W: usize> FromSource<'_, W> {
     }
 }
 
+/// Of a word.
+#[inline(always)]
+fn index(word: u32) -> usize {
+    usize::try_from(word).unwrap_or(0)
+}
+
 /// The rules of a word that are in all sets.
 #[inline(always)]
 fn common<const W: usize>([a, b, c, d]: [&[u64; W]; 4], word: u32) -> u64 {
     // No word lies beyond; said so that nothing is checked.
-    let at = usize::try_from(word).unwrap_or(0) % W;
+    let at = index(word) % W;
     a[at] & b[at] & c[at] & d[at]
 }

@@ -42,7 +42,7 @@ pub use layout::{FORMAT_VERSION, MAGIC};
 pub use levels_from::LevelsFrom;
 pub use lookup::{PathCapacity, PathClassIx, PathParameters};
 pub use pair_bits::PairBits;
-pub use policy_match::{MatchInput, Matched, RareInput, RequestClasses};
+pub use policy_match::{AskedClasses, MatchInput, Matched, RareInput, RequestClasses};
 pub use quick::QuickLevel;
 pub use records::{
     GroupRecord, LevelRecord, PathClassRecord, PkeyRangeRecord, PortIx, PortRecord, SubnetRecord,

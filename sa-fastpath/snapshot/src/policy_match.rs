@@ -5,6 +5,8 @@
 //! everywhere, stands for "no rule". Source: reference on QoS policy, rule bitsets by equivalence
 //! class.
 
+use core::hint::select_unpredictable;
+
 use crate::flow_labels::FlowLabels;
 use crate::model::Echo;
 use crate::records::{
@@ -38,6 +40,35 @@ pub struct MatchInput {
     pub pkey: Option<u16>,
     /// 64 bits.
     pub service_id: Option<u64>,
+}
+
+/// The same as places in the maps of classes. What a request names is as good as random, so it is
+/// told apart without a branch.
+#[derive(Debug, Clone, Copy)]
+pub struct AskedClasses {
+    /// Place in the map of QoS classes.
+    pub(crate) qos_class: u16,
+    /// Place in the map of P_Keys.
+    pub(crate) pkey: u16,
+    /// 0 where none is named.
+    pub(crate) service_id: u64,
+    pub(crate) names_service: bool,
+}
+
+impl AskedClasses {
+    /// Each with whether the request names it.
+    #[inline(always)]
+    pub fn new(qos_class: (bool, u16), pkey: (bool, u16), service_id: (bool, u64)) -> Self {
+        let (names_class, class) = qos_class;
+        let (names_pkey, pkey) = pkey;
+        let (names_service, id) = service_id;
+        Self {
+            qos_class: select_unpredictable(names_class, class & 0xfff, QOS_CLASS_ABSENT),
+            pkey: select_unpredictable(names_pkey, pkey & 0x7fff, PKEY_ABSENT),
+            service_id: select_unpredictable(names_service, id, 0),
+            names_service,
+        }
+    }
 }
 
 /// What OpenSM's dialect does not ask about.

@@ -5,7 +5,7 @@
 
 use proptest::prelude::*;
 use sa_snapshot::model::*;
-use sa_snapshot::{Builder, LoadError, MatchInput, PortIx, RareInput, Snapshot};
+use sa_snapshot::{AskedClasses, Builder, LoadError, MatchInput, PortIx, RareInput, Snapshot};
 use sa_wire::{Guid, Lid, Lmc, Mtu, NodeType, Pkey, Rate, SlVlMask};
 
 const PORTS: u16 = 24;
@@ -274,10 +274,10 @@ impl Request {
                 Some(snapshot.common_level(from, to, &input)),
                 snapshot
                     .by_service::<16>()
-                    .map(|rules| rules.level(from, to, &input)),
+                    .map(|rules| rules.level(from, to, &asked(&input))),
                 snapshot
                     .by_service::<32>()
-                    .map(|rules| rules.level(from, to, &input)),
+                    .map(|rules| rules.level(from, to, &asked(&input))),
                 Some(snapshot.levels_from::<true>(from, &classes).to(to)),
                 Some(snapshot.levels_from::<false>(from, &classes).to(to)),
             ];
@@ -297,6 +297,18 @@ impl Request {
             .unwrap()
             .rule
     }
+}
+
+/// As a request says it whose other fields hold anything.
+fn asked(input: &MatchInput) -> AskedClasses {
+    AskedClasses::new(
+        (input.qos_class.is_some(), input.qos_class.unwrap_or(0xffff)),
+        (input.pkey.is_some(), input.pkey.unwrap_or(0xffff)),
+        (
+            input.service_id.is_some(),
+            input.service_id.unwrap_or(u64::MAX),
+        ),
+    )
 }
 
 fn check(count: usize, habit: &Habit, required: bool, seed: u64) {

@@ -8,7 +8,7 @@
 use core::ptr;
 
 use sa_snapshot::{
-    MatchInput, PairBits, PathClassIx, PortRecord, QuickLevel, Snapshot, port_flags,
+    AskedClasses, MatchInput, PairBits, PathClassIx, PortRecord, QuickLevel, Snapshot, port_flags,
 };
 use sa_wire::mad::{BASE_VERSION, MGMT_CLASS_SA, SA_CLASS_VERSION, method};
 use sa_wire::path_record::{FlowWord, PathCompMask, PathRecord};
@@ -129,6 +129,11 @@ fn ask_ahead(slot: &Slot) {
     }
 }
 
+/// The level between two ports for what a request says.
+trait LevelOf: Fn(&PortRecord, &PortRecord, PathCompMask, &PathRecord) -> QuickLevel {}
+
+impl<F: Fn(&PortRecord, &PortRecord, PathCompMask, &PathRecord) -> QuickLevel> LevelOf for F {}
+
 /// The level of each request.
 fn match_all(
     snapshot: &Snapshot,
@@ -137,17 +142,26 @@ fn match_all(
     levels: &mut [QuickLevel; TOGETHER],
 ) {
     if let Some(rules) = snapshot.by_service::<16>() {
-        match_each(snapshot, slots, (found, levels), |from, to, input| {
-            rules.level(from, to, input)
-        });
+        match_each(
+            snapshot,
+            slots,
+            (found, levels),
+            |from, to, mask, record| rules.level(from, to, &asked_classes(mask, record)),
+        );
     } else if let Some(rules) = snapshot.by_service::<32>() {
-        match_each(snapshot, slots, (found, levels), |from, to, input| {
-            rules.level(from, to, input)
-        });
+        match_each(
+            snapshot,
+            slots,
+            (found, levels),
+            |from, to, mask, record| rules.level(from, to, &asked_classes(mask, record)),
+        );
     } else {
-        match_each(snapshot, slots, (found, levels), |from, to, input| {
-            snapshot.common_level(from, to, input)
-        });
+        match_each(
+            snapshot,
+            slots,
+            (found, levels),
+            |from, to, mask, record| snapshot.common_level(from, to, &whole_input(mask, record)),
+        );
     }
 }
 
@@ -156,7 +170,7 @@ fn match_each(
     snapshot: &Snapshot,
     slots: &[Slot],
     (found, levels): (&[Option<Ends<'_>>; TOGETHER], &mut [QuickLevel; TOGETHER]),
-    level_of: impl Fn(&PortRecord, &PortRecord, &MatchInput) -> QuickLevel,
+    level_of: impl LevelOf,
 ) {
     let Some(pairs) = snapshot.pair_bits() else {
         for ((slot, found), level) in slots.iter().zip(found).zip(levels) {
@@ -193,23 +207,40 @@ fn match_one(
     slot: &Slot,
     found: Option<&Ends<'_>>,
     level: &mut QuickLevel,
-    level_of: &impl Fn(&PortRecord, &PortRecord, &MatchInput) -> QuickLevel,
+    level_of: &impl LevelOf,
 ) {
     let mad = SaMad::from_bytes(&slot.mad);
     let mask = PathCompMask(mad.sa.component_mask.get());
     if let (Some(ends), Ok((record, _))) = (found, PathRecord::ref_from_prefix(&mad.data)) {
-        // As `match_input` says it, for requests whose service id is whole; this costs less.
-        let input = MatchInput {
-            qos_class: mask
-                .has(PathCompMask::QOS_CLASS)
-                .then_some(record.qos_class_sl.qos_class()),
-            pkey: mask.has(PathCompMask::PKEY).then_some(record.pkey.get()),
-            service_id: mask
-                .has(PathCompMask::SERVICE_ID)
-                .then_some(record.service_id.get()),
-        };
-        *level = level_of(ends.source, ends.destination, &input);
+        *level = level_of(ends.source, ends.destination, mask, record);
     }
+}
+
+/// As `match_input` says it, for requests whose service id is whole; this costs less.
+#[inline(always)]
+fn whole_input(mask: PathCompMask, record: &PathRecord) -> MatchInput {
+    MatchInput {
+        qos_class: mask
+            .has(PathCompMask::QOS_CLASS)
+            .then_some(record.qos_class_sl.qos_class()),
+        pkey: mask.has(PathCompMask::PKEY).then_some(record.pkey.get()),
+        service_id: mask
+            .has(PathCompMask::SERVICE_ID)
+            .then_some(record.service_id.get()),
+    }
+}
+
+/// The same as classes of the maps.
+#[inline(always)]
+fn asked_classes(mask: PathCompMask, record: &PathRecord) -> AskedClasses {
+    AskedClasses::new(
+        (
+            mask.has(PathCompMask::QOS_CLASS),
+            record.qos_class_sl.qos_class(),
+        ),
+        (mask.has(PathCompMask::PKEY), record.pkey.get()),
+        (mask.has(PathCompMask::SERVICE_ID), record.service_id.get()),
+    )
 }
 
 #[inline(never)]
