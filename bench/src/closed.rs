@@ -53,6 +53,8 @@ pub struct ClosedLoop<'a, C = RingClient> {
     generations: &'a Generations,
     /// Requests written per publication.
     batch: usize,
+    /// Requests sent in all.
+    limit: u64,
     /// Of each request in flight: the oldest generation that may answer it.
     in_flight: VecDeque<usize>,
     sent: u64,
@@ -101,6 +103,14 @@ impl ClosedReport {
         self.lost += seen.lost;
     }
 
+    /// Both together, one after the other.
+    pub fn add(&mut self, other: &Self) {
+        for (generation, seen) in other.by_generation.iter().enumerate() {
+            self.count(generation, *seen);
+        }
+        self.elapsed += other.elapsed;
+    }
+
     /// Queries per second, by wall time. Units: millions.
     #[expect(clippy::cast_precision_loss, reason = "for people")]
     pub fn mqps(&self) -> f64 {
@@ -123,6 +133,7 @@ impl<'a, C: Asking> ClosedLoop<'a, C> {
             pool,
             generations,
             batch,
+            limit: u64::MAX,
             in_flight,
             sent: 0,
             received: 0,
@@ -130,10 +141,18 @@ impl<'a, C: Asking> ClosedLoop<'a, C> {
         }
     }
 
-    /// Sends until `stop` is set, then waits for the replies still out (see `PATIENCE`).
+    /// Sends each request of the pool once.
+    #[must_use]
+    pub fn once(mut self) -> Self {
+        self.limit = self.pool.requests.len() as u64;
+        self
+    }
+
+    /// Sends until `stop` is set or all is sent, then waits for the replies still out (see
+    /// `PATIENCE`).
     pub fn run(mut self, stop: &AtomicBool) -> ClosedReport {
         let start = Instant::now();
-        while !stop.load(Ordering::Relaxed) {
+        while !stop.load(Ordering::Relaxed) && self.sent < self.limit {
             let sent = self.send();
             if self.receive() == 0 && sent == 0 {
                 core::hint::spin_loop();
@@ -143,6 +162,10 @@ impl<'a, C: Asking> ClosedLoop<'a, C> {
         let deadline = Instant::now() + PATIENCE;
         while self.client.in_flight() > 0 && Instant::now() < deadline {
             self.receive();
+        }
+        if self.sent == self.limit {
+            // All of a pass counts, to its last reply.
+            self.report.elapsed = start.elapsed();
         }
         let never_came = Seen {
             lost: self.client.in_flight(),
@@ -154,7 +177,8 @@ impl<'a, C: Asking> ClosedLoop<'a, C> {
 
     fn send(&mut self) -> usize {
         let oldest = self.generations.oldest();
-        let slots = self.client.claim(self.batch);
+        let left = usize::try_from(self.limit - self.sent).unwrap_or(usize::MAX);
+        let slots = self.client.claim(self.batch.min(left));
         let count = slots.len();
         for slot in slots {
             self.pool

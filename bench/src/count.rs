@@ -3,7 +3,10 @@
 //!
 //! A case is written to a directory. The caller's own program is run on it twice under callgrind,
 //! the second time answering more; what starting up takes is the same in both and falls out of the
-//! difference. The program calls [`Case::answer`] in those runs.
+//! difference. The program calls [`Case::answer`] in those runs. No request is asked twice.
+//!
+//! Callgrind also simulates a branch predictor, a simpler one than any processor's of today: what it
+//! does not foresee is an upper bound, and as repeatable as the instructions.
 
 use core::hint::black_box;
 use std::fs;
@@ -22,7 +25,7 @@ use crate::memory::answer_in_place;
 pub struct Case {
     /// What answers.
     pub snapshot: Snapshot,
-    /// What is asked.
+    /// What is asked. Shape: [`PASSES`] parts of the same length.
     pub requests: Vec<Slot>,
     /// Replies are more than one MAD, which the slow lane makes.
     pub is_long: bool,
@@ -100,19 +103,13 @@ impl Case {
         })
     }
 
-    /// Answers all requests `passes` times, at most [`PASSES`], after the same preparation whatever
-    /// the number is. Returns the replies.
+    /// Answers the first `passes` parts of the requests, at most [`PASSES`], after the same
+    /// preparation whatever the number is. Returns the replies.
     pub fn answer(&self, passes: usize) -> u64 {
-        let all = self.requests.len();
-        let mut slots: Vec<Slot> = self
-            .requests
-            .iter()
-            .copied()
-            .cycle()
-            .take(all * PASSES)
-            .collect();
+        let part = self.requests.len() / PASSES;
+        let mut slots = self.requests.clone();
         let answered = slots
-            .get_mut(..all * passes.min(PASSES))
+            .get_mut(..part * passes.min(PASSES))
             .unwrap_or_default();
         if self.is_long {
             let replies = answered
@@ -132,20 +129,42 @@ impl Case {
     /// Counts. `program` gives a command that calls [`Self::read`] on this directory and
     /// [`Self::answer`] with this number of passes. Errors: [`CountError`].
     #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
-    pub fn instructions(
+    pub fn count(
         &self,
         directory: &Path,
         program: impl Fn(&Path, usize) -> Command,
-    ) -> Result<f64, CountError> {
+    ) -> Result<Counted, CountError> {
         if !has_valgrind() {
             return Err(CountError::NoValgrind);
         }
         self.write(directory)?;
         let least = under_callgrind(directory, &program(directory, 1))?;
         let most = under_callgrind(directory, &program(directory, PASSES))?;
-        let queries = self.requests.len().max(1) * (PASSES - 1);
-        Ok(most.saturating_sub(least) as f64 / queries as f64)
+        let queries = self.requests.len() / PASSES * (PASSES - 1);
+        let each = |of: fn(&Sums) -> u64| {
+            of(&most).saturating_sub(of(&least)) as f64 / queries.max(1) as f64
+        };
+        Ok(Counted {
+            instructions: each(|sums| sums.instructions),
+            mispredictions: each(|sums| sums.mispredictions),
+        })
     }
+}
+
+/// What was counted, per query.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Counted {
+    /// Instructions.
+    pub instructions: f64,
+    /// Branches that callgrind's simulated predictor does not foresee.
+    pub mispredictions: f64,
+}
+
+/// Of a whole run.
+#[derive(Default)]
+struct Sums {
+    instructions: u64,
+    mispredictions: u64,
 }
 
 /// True when valgrind can be run here.
@@ -158,11 +177,11 @@ pub fn has_valgrind() -> bool {
     version.status().is_ok_and(|status| status.success())
 }
 
-/// Runs a command under callgrind. Returns the instructions of all its threads.
-fn under_callgrind(directory: &Path, command: &Command) -> Result<u64, CountError> {
+/// Runs a command under callgrind. Returns the sums of all its threads.
+fn under_callgrind(directory: &Path, command: &Command) -> Result<Sums, CountError> {
     let sums = directory.join("callgrind.out");
     let mut valgrind = Command::new("valgrind");
-    valgrind.args(["--tool=callgrind", "--quiet"]);
+    valgrind.args(["--tool=callgrind", "--branch-sim=yes", "--quiet"]);
     let mut option = std::ffi::OsString::from("--callgrind-out-file=");
     option.push(&sums);
     valgrind
@@ -178,13 +197,29 @@ fn under_callgrind(directory: &Path, command: &Command) -> Result<u64, CountErro
         });
     }
     let text = String::from_utf8_lossy(&read(&sums)?).into_owned();
-    let sum = text.lines().find_map(|line| {
-        let rest = line
-            .strip_prefix("totals: ")
-            .or_else(|| line.strip_prefix("summary: "))?;
-        rest.trim().parse().ok()
-    });
-    sum.ok_or(CountError::NoSum(sums))
+    sums_in(&text).ok_or(CountError::NoSum(sums))
+}
+
+/// Names of events in one line of callgrind's file, their sums in another. Source: valgrind's
+/// manual, "Callgrind Format Specification".
+fn sums_in(text: &str) -> Option<Sums> {
+    let line = |heads: [&str; 2]| {
+        let rest = |head| text.lines().find_map(move |line| line.strip_prefix(head));
+        heads.into_iter().find_map(rest)
+    };
+    let events = line(["events: ", "events:"])?.split_whitespace();
+    let figures = line(["totals: ", "summary: "])?.split_whitespace();
+    let mut sums = Sums::default();
+    for (event, figure) in events.zip(figures) {
+        let figure: u64 = figure.parse().ok()?;
+        match event {
+            "Ir" => sums.instructions = figure,
+            // Conditional ones, and indirect ones.
+            "Bcm" | "Bim" => sums.mispredictions += figure,
+            _ => {}
+        }
+    }
+    Some(sums).filter(|sums| sums.instructions > 0)
 }
 
 fn slot(bytes: &[u8]) -> Slot {
@@ -214,7 +249,7 @@ fn io_error(path: &Path, source: io::Error) -> CountError {
     }
 }
 
-/// Passes of the longer run.
+/// Parts of the requests, all of which the longer run answers.
 pub const PASSES: usize = 3;
 
 /// A requester's LID and a MAD.
@@ -222,3 +257,17 @@ const REQUEST: usize = 2 + MAD_SIZE;
 const SNAPSHOT: &str = "snapshot";
 const REQUESTS: &str = "requests";
 const SETTINGS: &str = "settings";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_are_found_by_the_names_of_their_events() {
+        let text = "version: 1\nevents: Ir Bc Bcm Bi Bim\nfn=(1)\ntotals: 1000 90 7 5 2\n";
+        let sums = sums_in(text).unwrap();
+        assert_eq!((sums.instructions, sums.mispredictions), (1000, 9));
+        assert!(sums_in("events: Ir Bc\n").is_none(), "no sums");
+        assert!(sums_in("events: Ir\ntotals: many\n").is_none());
+    }
+}

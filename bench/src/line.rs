@@ -5,18 +5,22 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use sa_fastpath::affinity;
-use sa_fastpath::port::ring::{RingClient, RingServer, reply_length, ring};
-use sa_fastpath::port::{BATCH, MadPort, PortError, Verdict};
+use sa_fastpath::port::PortError;
+use sa_fastpath::port::ring::{RingClient, RingServer, ring};
 use sa_fastpath::publish::Publisher;
 use sa_fastpath::punt::{PuntReceiver, punt_queue};
 use sa_fastpath::stats::{StatsSnapshot, WorkerStats};
 use sa_fastpath::worker::{Idle, Worker};
 use sa_snapshot::Snapshot;
+use sa_wire::mad::DecodeError;
 use thiserror::Error;
 
 use crate::clock::thread_cpu_time;
 use crate::closed::{ClosedLoop, ClosedReport};
 use crate::floor::{PauseFloor, measure_pause_floor};
+use crate::fresh::Passes;
+use crate::null::null_pool;
+use crate::null_line::{Busy, NullLine};
 use crate::open::{OpenLoop, OpenReport};
 use crate::pool::{Generations, Pool};
 
@@ -51,6 +55,10 @@ pub struct LineReport {
     pub ns_per_query: f64,
     /// The same, waiting included.
     pub ns_with_waiting: f64,
+    /// CPU time of a server of null records per query, turns that found nothing left out. Units: ns.
+    pub null_ns: f64,
+    /// Null records that came back otherwise than they were written.
+    pub null_wrong: u64,
 }
 
 /// Why nothing was measured.
@@ -69,6 +77,9 @@ pub enum LineError {
     /// The ring failed.
     #[error(transparent)]
     Port(#[from] PortError),
+    /// A request could not be drawn.
+    #[error(transparent)]
+    Draw(#[from] DecodeError),
 }
 
 impl Line {
@@ -146,28 +157,48 @@ impl Line {
         measured.join().unwrap_or_default()
     }
 
-    /// As fast as it goes for `duration`, `batch` requests per publication.
+    /// As fast as it goes, pass by pass, for about `duration` and at least once, with as many null
+    /// records in turn; `batch` requests per publication. Errors: [`LineError`].
     pub fn closed(
         &mut self,
-        pool: &Pool,
+        null: &mut NullLine,
+        passes: &mut Passes<'_>,
         batch: usize,
         duration: Duration,
     ) -> Result<LineReport, LineError> {
-        let before = self.stats().empty;
-        let generations = Generations::default();
-        let (run, cpu) = self.with_worker(|ends| {
-            closed_loop(ends.client, pool, &generations, batch, || {
-                std::thread::sleep(duration);
-            })
-        })?;
-        let (closed, ()) = run?;
+        let (start, before) = (Instant::now(), self.stats().empty);
+        let (mut closed, mut worker) = (ClosedReport::default(), Duration::ZERO);
+        let mut nulls = Busy::default();
+        while closed.queries == 0 || start.elapsed() < duration {
+            passes.next(|pool| {
+                let (seen, cpu) = self.pass(pool, batch)?;
+                worker += cpu;
+                closed.add(&seen);
+                nulls.add(null.pass(&null_pool(pool), batch)?);
+                Ok::<_, LineError>(())
+            })??;
+        }
         let empty = self.stats().empty - before;
-        let (ns_per_query, ns_with_waiting) = self.per_query(cpu, empty, closed.queries);
+        let (ns_per_query, ns_with_waiting) = self.per_query(worker, empty, closed.queries);
         Ok(LineReport {
             closed,
             ns_per_query,
             ns_with_waiting,
+            null_ns: nulls.ns_per_query(null.empty_turn_ns()),
+            null_wrong: nulls.wrong(),
         })
+    }
+
+    /// Each request of the pool once. Returns also the CPU time of the worker.
+    fn pass(&mut self, pool: &Pool, batch: usize) -> Result<(ClosedReport, Duration), LineError> {
+        let generations = Generations::default();
+        let (seen, cpu) = self.with_worker(|ends| {
+            client_thread(|| {
+                let closed = ClosedLoop::new(ends.client, pool, &generations, batch);
+                closed.once().run(&AtomicBool::new(false))
+            })
+        })?;
+        Ok((seen?, cpu))
     }
 
     /// At `rate` requests per second for `duration`; see [`OpenLoop`].
@@ -177,15 +208,8 @@ impl Line {
         rate: f64,
         duration: Duration,
     ) -> Result<OpenReport, LineError> {
-        let core = self.cores.first().copied();
         let (report, _) = self.with_worker(|ends| {
-            std::thread::scope(|scope| {
-                let sending = scope.spawn(|| {
-                    core.map(affinity::pin);
-                    OpenLoop::new(ends.client, pool, rate).map(|open| open.run(duration))
-                });
-                sending.join().map_err(|_| LineError::Panicked)
-            })
+            client_thread(|| OpenLoop::new(ends.client, pool, rate).map(|open| open.run(duration)))
         })?;
         report?.ok_or(LineError::NoHistogram)
     }
@@ -249,6 +273,18 @@ pub fn closed_loop<T>(
     })
 }
 
+/// Does `work` on the client's core.
+pub(crate) fn client_thread<T: Send>(work: impl FnOnce() -> T + Send) -> Result<T, LineError> {
+    let core = affinity::cores().first().copied();
+    std::thread::scope(|scope| {
+        let working = scope.spawn(|| {
+            core.map(affinity::pin);
+            work()
+        });
+        working.join().map_err(|_| LineError::Panicked)
+    })
+}
+
 /// With a core for each thread they spin; else they give way to each other.
 fn idle(cores: &[usize], threads: usize) -> Idle {
     if cores.len() >= threads {
@@ -258,60 +294,5 @@ fn idle(cores: &[usize], threads: usize) -> Idle {
     }
 }
 
-/// How many requests a second go through the ring to a server that sends them back untouched; of
-/// each no more is written and read than a transaction and a length. No rate over the ring can be
-/// above that. Units: millions.
-#[expect(clippy::cast_precision_loss, reason = "for people")]
-pub fn echo_floor(batch: usize, duration: Duration) -> Result<f64, LineError> {
-    let (mut client, mut server, _) = ring(SLOTS);
-    let cores = affinity::cores();
-    let (stop, idle) = (AtomicBool::new(false), idle(&cores, 2));
-    std::thread::scope(|scope| {
-        let serving = scope.spawn(|| {
-            cores.get(1).copied().map(affinity::pin);
-            while !stop.load(Ordering::Relaxed) {
-                let count = server.recv()?.len();
-                server.send(
-                    [Verdict::Reply(120); BATCH]
-                        .get(..count)
-                        .unwrap_or_default(),
-                )?;
-                give_way(idle, count);
-            }
-            Ok::<_, PortError>(())
-        });
-        let sending = scope.spawn(|| {
-            cores.first().copied().map(affinity::pin);
-            let (start, mut echoed) = (Instant::now(), 0_u64);
-            while start.elapsed() < duration {
-                let slots = client.claim(batch);
-                let count = slots.len();
-                for slot in slots {
-                    slot.mad[8..16].copy_from_slice(&echoed.to_be_bytes());
-                }
-                client.publish(count);
-                let replies = client.replies();
-                let back = replies.len();
-                let whole = replies.iter().filter(|slot| reply_length(slot).is_some());
-                echoed += whole.count() as u64;
-                client.release(back);
-                give_way(idle, back);
-            }
-            echoed as f64 / start.elapsed().as_secs_f64() / 1e6
-        });
-        let rate = sending.join().map_err(|_| LineError::Panicked);
-        stop.store(true, Ordering::Relaxed);
-        serving.join().map_err(|_| LineError::Panicked)??;
-        rate
-    })
-}
-
-fn give_way(idle: Idle, done: usize) {
-    match idle {
-        Idle::YieldAfter(_) if done == 0 => std::thread::yield_now(),
-        _ => {}
-    }
-}
-
 /// Requests that may be in flight.
-const SLOTS: usize = 1024;
+pub(crate) const SLOTS: usize = 1024;

@@ -5,11 +5,15 @@ use std::time::{Duration, Instant};
 
 use sa_fastpath::answer::{Outcome, answer_all};
 use sa_snapshot::Snapshot;
+use sa_wire::mad::DecodeError;
 use sa_wire::umad::Slot;
 use sm_control::slow_sa;
+use thiserror::Error;
 
 use crate::clock::thread_cpu_time;
+use crate::fresh::Passes;
 use crate::latency::Latency;
+use crate::null::null_records;
 use crate::pool::Pool;
 
 /// What was seen.
@@ -21,73 +25,108 @@ pub struct MemoryReport {
     pub wrong: u64,
     /// CPU time of the serving thread.
     pub cpu: Duration,
+    /// The same for as many null records, in the same passes.
+    pub null_cpu: Duration,
     /// Wall time.
     pub wall: Duration,
     /// From the start of a batch to its last reply.
     pub latency: Latency,
 }
 
+/// Why nothing was measured.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum MemoryError {
+    /// No memory for a histogram.
+    #[error("no memory for a histogram")]
+    NoHistogram,
+    /// A request could not be drawn.
+    #[error(transparent)]
+    Draw(#[from] DecodeError),
+}
+
 impl MemoryReport {
-    fn new() -> Option<Self> {
-        Some(Self {
+    fn new() -> Result<Self, MemoryError> {
+        Ok(Self {
             queries: 0,
             wrong: 0,
             cpu: Duration::ZERO,
+            null_cpu: Duration::ZERO,
             wall: Duration::ZERO,
-            latency: Latency::new()?,
+            latency: Latency::new().ok_or(MemoryError::NoHistogram)?,
         })
     }
 }
 
-/// Answers the pool in place on the calling thread, pass by pass, for about `duration` and at least
-/// once. Requests are restored and replies compared between passes, outside the time that counts.
+/// Answers requests in place on the calling thread, pass by pass, for about `duration` and at least
+/// once. Requests are written and replies compared between passes, outside the time that counts.
 ///
-/// Passes for the cost and for the latency of batches take turns, so that reading the clock for
-/// each batch is not booked as answering. Shape: `batch` is not 0. None when no histogram could be
-/// made.
+/// Passes for the cost, for that of the null record and for the latency of batches take turns: what
+/// disturbs one disturbs the others, and reading the clock for each batch is not booked as
+/// answering. Shape: `batch` is not 0. Errors: [`MemoryError`].
 pub fn in_place(
+    snapshot: &Snapshot,
+    passes: &mut Passes<'_>,
+    batch: usize,
+    duration: Duration,
+) -> Result<MemoryReport, MemoryError> {
+    let mut report = MemoryReport::new()?;
+    let mut slots = Vec::new();
+    let start = Instant::now();
+    // The first pass warms up, and touches everything.
+    for nth in 0_u64.. {
+        passes.next(|pool| {
+            slots.resize(pool.requests.len(), Slot::EMPTY);
+            round(snapshot, pool, batch, (&mut slots, &mut report));
+        })?;
+        if nth == 0 {
+            report = MemoryReport {
+                wrong: report.wrong,
+                ..MemoryReport::new()?
+            };
+        } else if start.elapsed() >= duration {
+            break;
+        }
+    }
+    Ok(report)
+}
+
+/// A pass of each kind.
+fn round(
     snapshot: &Snapshot,
     pool: &Pool,
     batch: usize,
-    duration: Duration,
-) -> Option<MemoryReport> {
-    let mut report = MemoryReport::new()?;
-    let mut slots = vec![Slot::EMPTY; pool.requests.len()];
-    // Warms up, and touches everything.
-    pass(pool, &mut slots, &mut report, |slots, _| {
-        answer_in_place(snapshot, slots);
-    });
-    let start = Instant::now();
-    while start.elapsed() < duration || report.queries == 0 {
-        pass(pool, &mut slots, &mut report, |slots, report| {
-            let (wall, cpu) = (Instant::now(), thread_cpu_time());
-            for batch in slots.chunks_mut(batch) {
-                answer_in_place(snapshot, batch);
-            }
-            report.cpu += thread_cpu_time() - cpu;
-            report.wall += wall.elapsed();
-            report.queries += slots.len() as u64;
-        });
-        pass(pool, &mut slots, &mut report, |slots, report| {
-            for batch in slots.chunks_mut(batch) {
-                let begun = Instant::now();
-                answer_in_place(snapshot, batch);
-                report.latency.record(begun.elapsed());
-            }
-        });
-    }
-    Some(report)
-}
-
-fn pass(
-    pool: &Pool,
-    slots: &mut [Slot],
-    report: &mut MemoryReport,
-    timed: impl FnOnce(&mut [Slot], &mut MemoryReport),
+    (slots, report): (&mut [Slot], &mut MemoryReport),
 ) {
     restore(pool, slots);
-    timed(slots, report);
+    let (wall, cpu) = (Instant::now(), thread_cpu_time());
+    for batch in slots.chunks_mut(batch) {
+        answer_in_place(snapshot, batch);
+    }
+    report.cpu += thread_cpu_time() - cpu;
+    report.wall += wall.elapsed();
+    report.queries += slots.len() as u64;
     report.wrong += wrong(pool, slots);
+
+    restore(pool, slots);
+    report.null_cpu += null_cpu(slots, batch);
+
+    restore(pool, slots);
+    for batch in slots.chunks_mut(batch) {
+        let begun = Instant::now();
+        answer_in_place(snapshot, batch);
+        report.latency.record(begun.elapsed());
+    }
+    report.wrong += wrong(pool, slots);
+}
+
+/// CPU time of the null record for these requests.
+fn null_cpu(slots: &mut [Slot], batch: usize) -> Duration {
+    let begun = thread_cpu_time();
+    for batch in slots.chunks_mut(batch) {
+        null_records(black_box(batch));
+    }
+    thread_cpu_time() - begun
 }
 
 fn restore(pool: &Pool, slots: &mut [Slot]) {
@@ -118,16 +157,19 @@ fn wrong(pool: &Pool, slots: &[Slot]) -> u64 {
 }
 
 /// Answers the pool on the calling thread by the function of the slow lane, which makes replies of
-/// any length. Otherwise as [`in_place`], with both measured in every pass.
+/// any length. Otherwise as [`in_place`], with both measured in every pass; the requests are the
+/// same again, and null records as many as fill [`NULL_SLOTS`] slots. Errors: [`MemoryError`].
+#[expect(clippy::cast_precision_loss, reason = "few")]
 pub fn at_length(
     snapshot: &Snapshot,
     pool: &Pool,
     batch: usize,
     duration: Duration,
-) -> Option<MemoryReport> {
+) -> Result<MemoryReport, MemoryError> {
     let mut report = MemoryReport::new()?;
     let mut slots = vec![Slot::EMPTY; pool.requests.len()];
     restore(pool, &mut slots);
+    let mut nulls: Vec<Slot> = slots.iter().copied().cycle().take(NULL_SLOTS).collect();
     let mut replies: Vec<Option<Vec<u8>>> = Vec::with_capacity(batch);
     let start = Instant::now();
     while start.elapsed() < duration || report.queries == 0 {
@@ -144,36 +186,12 @@ pub fn at_length(
                 report.wrong += u64::from(!is_right);
             }
         }
+        let share = slots.len() as f64 / nulls.len().max(1) as f64;
+        report.null_cpu += null_cpu(&mut nulls, batch).mul_f64(share);
     }
-    Some(report)
+    Ok(report)
 }
 
-/// What it costs to do no more than touch requests as an answer does: read two cache lines, write a
-/// record. No cost of an answer can be below that. Units: ns of CPU time per request, the least of
-/// so many passes.
-#[expect(clippy::cast_precision_loss, reason = "for people")]
-pub fn touch_floor(pool: &Pool, passes: u32) -> f64 {
-    let mut slots = vec![Slot::EMPTY; pool.requests.len()];
-    let mut least = Duration::MAX;
-    for _ in 0..passes.max(1) {
-        restore(pool, &mut slots);
-        let begun = thread_cpu_time();
-        touch(&mut slots);
-        least = least.min(thread_cpu_time() - begun);
-    }
-    least.as_nanos() as f64 / slots.len().max(1) as f64
-}
-
-fn touch(slots: &mut [Slot]) {
-    for slot in slots {
-        let seen = slot
-            .mad
-            .iter()
-            .step_by(64)
-            .take(2)
-            .fold(0, |all, byte| all ^ byte);
-        if let Some(record) = slot.mad.get_mut(56..120) {
-            record.fill(black_box(seen));
-        }
-    }
-}
+/// Requests of a pass of null records, where those of the workload are few: as many as do not stay
+/// in a cache.
+const NULL_SLOTS: usize = 65_536;

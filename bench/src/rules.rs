@@ -21,6 +21,8 @@ pub struct RuleSpec {
     pub members: u64,
     /// Which rules ask for what a request says.
     pub asks: Asks,
+    /// Levels give flow labels: by a hash, or the same for all.
+    pub labels: bool,
 }
 
 /// What the rules ask for beside their groups.
@@ -59,6 +61,7 @@ impl RuleSpec {
             ranges: if groups < 32 { 2 } else { 8 },
             members: 200,
             asks: Asks::Mixed,
+            labels: false,
         }
     }
 
@@ -84,7 +87,12 @@ impl RuleSpec {
     fn text_of(&self, levels: &[&str; 4], guids: &RangeInclusive<u64>) -> String {
         let mut text = "qos-levels\n".to_owned();
         for (level, name) in levels.iter().zip(["default", "L1", "L2", "L3"]) {
-            text += &format!("qos-level\nname: {name}\n{level}\nend-qos-level\n");
+            let label = match (self.labels, name) {
+                (true, "default" | "L2") => "\nflow-label: hash",
+                (true, "L1") => "\nflow-label: fixed 12",
+                _ => "",
+            };
+            text += &format!("qos-level\nname: {name}\n{level}{label}\nend-qos-level\n");
         }
         text += "end-qos-levels\nport-groups\n";
         for group in 0..self.groups {

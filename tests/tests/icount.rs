@@ -52,11 +52,19 @@ fn every_case_of_the_contract_has_a_ceiling() -> Result<()> {
 #[test]
 fn an_answer_costs_the_same_on_fabrics_of_any_size() -> Result<()> {
     let text = ceilings()?;
-    for case in ["gid-1000", "lid-1000", "gid-1000-dense"] {
+    // Of pairs of ports, rules name 23.5 % on the large fabric and 25.5 % on the small one: the same
+    // ranges of GUIDs hold other hosts.
+    let cases = [
+        ("gid-none", 0.001),
+        ("gid-1000", 0.025),
+        ("lid-1000", 0.025),
+        ("gid-1000-dense", 0.025),
+    ];
+    for (case, share) in cases {
         let large = number(&text, case, "ceiling")?;
         let small = number(&text, &format!("{case}-8"), "ceiling")?;
         ensure!(
-            (large - small).abs() <= small * 0.02,
+            (large - small).abs() <= small * share,
             "{case}: {small} and {large}"
         );
     }

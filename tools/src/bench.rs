@@ -16,6 +16,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use sa_bench::count::has_valgrind;
 use sm_control::words;
 
 use crate::failure::{Failure, Outcome};
@@ -33,6 +34,9 @@ pub(crate) struct Bench {
     /// Rules of the policy that is made up for a made-up fabric, 0 for none [default: 1000]
     #[arg(long, value_name = "N", conflicts_with = "policy")]
     rules: Option<u64>,
+    /// Levels of the made-up policy give flow labels
+    #[arg(long, conflicts_with = "policy")]
+    labels: bool,
     #[command(flatten)]
     site: SiteArgs,
     #[command(flatten)]
@@ -57,9 +61,10 @@ pub(crate) struct Bench {
     /// Loads of the ring whose latencies are measured, in per cent of what the closed loop reached
     #[arg(long, value_name = "PERCENT", value_delimiter = ',', default_value = "10,50,80", value_parser = clap::value_parser!(u8).range(1..=100))]
     loads: Vec<u8>,
-    /// Also count instructions per query in memory, with valgrind
-    #[arg(long)]
-    instructions: bool,
+    /// Also count instructions and simulated branch mispredictions of a query in memory, with
+    /// valgrind: where it is installed, always (a failure where it is not), or never
+    #[arg(long, value_name = "WHEN", value_enum, default_value = "auto", num_args = 0..=1, default_missing_value = "always")]
+    instructions: When,
     /// Nodes of a job-start
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(2..))]
     nodes: u32,
@@ -81,7 +86,11 @@ pub(crate) struct Bench {
     /// Different requests; those for tables and MultiPathRecords are fewer
     #[arg(long, value_name = "N", default_value_t = 65_536, value_parser = clap::value_parser!(u32).range(1..=1_048_576))]
     requests: u32,
-    /// Only 2,048 different requests, which stay in cache
+    /// Ask the same requests in every pass, which a branch predictor learns; else they are new in
+    /// each, but for those of replies with many records, and for latencies over the ring
+    #[arg(long)]
+    repeated: bool,
+    /// Only 2,048 different requests, which stay in cache, the same in every pass
     #[arg(long, conflicts_with = "requests")]
     hot: bool,
     /// Seed of the random requests
@@ -100,6 +109,17 @@ pub(crate) struct Bench {
     passes: usize,
 }
 
+/// Whether something is done that takes a program which may be missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum When {
+    /// Where the program is
+    Auto,
+    /// And fail where it is not
+    Always,
+    /// Not at all
+    Never,
+}
+
 /// How the ends of a path are named.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum By {
@@ -116,6 +136,9 @@ pub(super) enum Workload {
     Gid,
     /// Get, LID to LID
     Lid,
+    /// Get as the kernel's rdma_cm sends it over IPv4: GID to GID in the default partition, for a
+    /// TCP port
+    RdmaCm,
     /// GetTable, one GID to everybody
     Table,
     /// GetMulti, four GIDs to four
@@ -139,6 +162,7 @@ impl Workload {
         match self {
             Self::Gid => "gid",
             Self::Lid => "lid",
+            Self::RdmaCm => "rdma-cm",
             Self::Table => "table",
             Self::Mpr => "mpr",
             Self::JobStart => "job-start",
@@ -151,6 +175,7 @@ impl Workload {
         match self {
             Self::Gid => Drawn::Gid,
             Self::Lid | Self::JobStart => Drawn::Lid,
+            Self::RdmaCm => Drawn::RdmaCm,
             Self::Table => Drawn::Table,
             Self::Mpr => Drawn::Mpr,
         }
@@ -283,8 +308,14 @@ impl Bench {
             duration: Duration::from_secs_f64(self.seconds),
             repeat: self.repeat,
             loads: self.loads.clone(),
-            counts: self.instructions,
+            counts: match self.instructions {
+                When::Auto => has_valgrind(),
+                When::Always => true,
+                When::Never => false,
+            },
             is_hot: self.hot,
+            is_repeated: self.repeated || self.hot,
+            seed: self.seed,
         }
     }
 

@@ -107,7 +107,10 @@ fn rules(verb: &Bench, has_policy: bool) -> Outcome<Option<RuleSpec>> {
         rules if rules > MOST_RULES => Err(Failure::Usage(format!(
             "--rules: at most {MOST_RULES}, which is what a policy holds"
         ))),
-        rules => Ok(Some(RuleSpec::mixed(rules, GROUPS))),
+        rules => Ok(Some(RuleSpec {
+            labels: verb.labels,
+            ..RuleSpec::mixed(rules, GROUPS)
+        })),
     }
 }
 

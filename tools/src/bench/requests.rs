@@ -1,16 +1,16 @@
 //! Requests between hosts drawn at random, and what the slow twin expects.
 
+use sa_bench::fresh::{Fresh, Passes, by_twin};
 use sa_bench::requests::{Draw, Host};
 use sa_bench::{Expected, Pool, Request};
 use sa_fastpath::affinity;
 use sa_wire::path_record::PathRecord;
 use sa_wire::umad::Slot;
 use sa_wire::{Gid, NodeType};
-use sm_control::twin::{Reply, Twin};
 use sm_control::{request, slow_sa};
-use zerocopy::IntoBytes;
 
 use super::prepare::Bed;
+use super::run::Settings;
 use super::{Bench, Workload};
 use crate::failure::{Failure, Outcome};
 
@@ -22,7 +22,7 @@ pub(super) fn pool(bed: &Bed, workload: Workload, verb: &Bench) -> Outcome<Pool>
     }
     let wanted = usize::try_from(verb.wanted()).unwrap_or(usize::MAX);
     let count = match workload {
-        Workload::Gid | Workload::Lid | Workload::JobStart => wanted,
+        Workload::Gid | Workload::Lid | Workload::RdmaCm | Workload::JobStart => wanted,
         Workload::Mpr => wanted.min(MOST_MULTI),
         Workload::Table => wanted.min((TABLE_RECORDS / hosts.len()).max(1)),
     };
@@ -38,6 +38,28 @@ pub(super) fn pool(bed: &Bed, workload: Workload, verb: &Bench) -> Outcome<Pool>
     })
 }
 
+/// The requests of each pass: those of the pool, or new ones of the same kind.
+pub(super) fn passes<'a>(
+    bed: &'a Bed,
+    hosts: &'a [Host],
+    pool: &'a Pool,
+    settings: &Settings,
+) -> Passes<'a> {
+    if settings.is_repeated {
+        return Passes::Same(pool);
+    }
+    // Other draws than those of the pool.
+    let seed = settings.seed ^ NEW;
+    let twin = bed.compiled.parts.twin();
+    Passes::New(Box::new(Fresh {
+        snapshot: &bed.snapshot,
+        draw: Draw::new(hosts, bed.rules, seed.max(1)),
+        workload: settings.workload.drawn(),
+        count: pool.requests.len(),
+        twin: Box::new(move |slot| by_twin(&twin, slot)),
+    }))
+}
+
 /// What the slow twin answers. It takes its time, so all cores help.
 pub(super) fn answered(bed: &Bed, slots: &[Slot]) -> Vec<Expected> {
     let part = slots.len().div_ceil(affinity::cores().len().max(1)).max(1);
@@ -45,7 +67,7 @@ pub(super) fn answered(bed: &Bed, slots: &[Slot]) -> Vec<Expected> {
         let parts = slots.chunks(part).map(|slots| {
             let answering = scope.spawn(move || {
                 let twin = bed.compiled.parts.twin();
-                let expected = slots.iter().map(|slot| expected(&twin, slot));
+                let expected = slots.iter().map(|slot| by_twin(&twin, slot));
                 expected.collect::<Vec<_>>()
             });
             (slots.len(), answering)
@@ -71,16 +93,6 @@ pub(super) fn hosts(bed: &Bed) -> Vec<Host> {
             gid: Gid::unicast(prefix, end.guid),
         })
         .collect()
-}
-
-fn expected(twin: &Twin<'_>, slot: &Slot) -> Expected {
-    match twin.respond(slot.header.lid.get(), &slot.mad) {
-        Some(Reply::Records(records)) => Expected::Records(records.as_bytes().to_vec()),
-        Some(Reply::Error(status)) => Expected::Error(status.get()),
-        // Never right: the workloads hold nothing else.
-        Some(Reply::NotMine) => Expected::Error(u16::MAX),
-        None => Expected::Silence,
-    }
 }
 
 /// Replies that differ from the slow twin's.
@@ -168,3 +180,5 @@ pub(super) fn records_each(pool: &Pool) -> f64 {
 const MOST_MULTI: usize = 16_384;
 /// Records in all tables together: the twin answers and memory holds them.
 const TABLE_RECORDS: usize = 1 << 19;
+/// Sets the draws of passes apart from those of the pool.
+const NEW: u64 = 0x9e37_79b9_7f4a_7c15;

@@ -2,15 +2,18 @@
 
 use std::time::Duration;
 
-use sa_bench::line::{Line, echo_floor};
+use sa_bench::count::Counted;
+use sa_bench::fresh::Passes;
+use sa_bench::line::Line;
 use sa_bench::long::Pace;
 use sa_bench::memory::{self, MemoryReport};
+use sa_bench::null_line::NullLine;
 use sa_bench::{PauseFloor, Pool, measure_pause_floor};
 use sa_fastpath::affinity;
 use sa_snapshot::Snapshot;
 
 use super::prepare::Bed;
-use super::{Layer, Workload, instructions};
+use super::{Layer, Workload, instructions, requests};
 use crate::failure::{Failure, Outcome};
 use crate::inputs::or_fail;
 
@@ -30,24 +33,31 @@ pub(super) struct Settings {
     pub(super) counts: bool,
     /// Requests are few on purpose.
     pub(super) is_hot: bool,
+    /// Every pass asks the same.
+    pub(super) is_repeated: bool,
+    /// Of the requests. Shape: not 0.
+    pub(super) seed: u64,
 }
 
 /// Figures of all repetitions.
+#[derive(Default)]
 pub(super) struct Measured {
     /// CPU time of the serving thread. Units: ns.
     pub(super) ns_per_query: Figures,
     /// The same with the turns of a worker that found nothing; in memory there are none.
     pub(super) ns_with_waiting: Option<Figures>,
+    /// CPU time of a null record, in the same passes. Units: ns.
+    pub(super) null_ns: Figures,
+    /// A query by a null record.
+    pub(super) ratio_to_null: Figures,
     /// By wall time. Units: millions per second.
     pub(super) mqps: Figures,
     /// In memory one, of a batch; over the ring of a request since it was due, by load.
     pub(super) tails: Vec<Tail>,
-    /// Of a query in memory, where they were to be counted.
-    pub(super) instructions: Option<f64>,
+    /// Of a query in memory, where it was to be counted.
+    pub(super) counted: Option<Counted>,
     pub(super) wrong: u64,
     pub(super) lost: u64,
-    /// What the layer costs with nothing in it.
-    pub(super) floor: Floor,
     /// On the same core, before and after.
     pub(super) pauses: PauseFloor,
 }
@@ -75,15 +85,6 @@ pub(super) const QUANTILES: [(&str, &str, f64); 5] = [
     ("p9999_ns", "p99.99", 0.9999),
 ];
 
-/// The floor of a layer.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Floor {
-    /// To touch a request and write a record. Units: ns of CPU time.
-    Touch(f64),
-    /// Requests sent back untouched. Units: millions per second.
-    Echo(f64),
-}
-
 /// The same figure of each repetition.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Figures(Vec<f64>);
@@ -92,6 +93,11 @@ impl Figures {
     pub(super) fn add(&mut self, figure: f64) {
         let place = self.0.partition_point(|known| *known < figure);
         self.0.insert(place, figure);
+    }
+
+    /// True when nothing was measured.
+    pub(super) fn are_none(&self) -> bool {
+        self.0.is_empty()
     }
 
     pub(super) fn median(&self) -> f64 {
@@ -120,38 +126,37 @@ fn in_memory(bed: &Bed, pool: &Pool, settings: &Settings) -> Outcome<Measured> {
     on_core(core, || {
         let spinning = pause_time(settings);
         let before = measure_pause_floor(spinning);
-        let mut measured = Measured::new(Floor::Touch(memory::touch_floor(pool, 5)));
+        let mut measured = Measured::default();
+        let hosts = requests::hosts(bed);
+        let mut passes = requests::passes(bed, &hosts, pool, settings);
         for _ in 0..settings.repeat {
-            let report = pass(&bed.snapshot, pool, settings);
-            measured.memory(&report.ok_or_else(no_histogram)?);
+            let (batch, duration) = (settings.batch, settings.duration);
+            let report = match settings.workload.is_long() {
+                true => memory::at_length(&bed.snapshot, pool, batch, duration),
+                false => memory::in_place(&bed.snapshot, &mut passes, batch, duration),
+            };
+            measured.memory(&or_fail(report)?);
         }
         measured.pauses = before.and(measure_pause_floor(spinning));
         if settings.counts {
-            measured.instructions = Some(instructions::count(bed, pool, settings)?);
+            measured.counted = Some(instructions::count(bed, pool, settings)?);
         }
         Ok(measured)
     })
-}
-
-fn pass(snapshot: &Snapshot, pool: &Pool, settings: &Settings) -> Option<MemoryReport> {
-    let measure = match settings.workload.is_long() {
-        true => memory::at_length,
-        false => memory::in_place,
-    };
-    measure(snapshot, pool, settings.batch, settings.duration)
 }
 
 fn over_the_ring(bed: &Bed, pool: &Pool, settings: &Settings) -> Outcome<Measured> {
     let core = affinity::cores().first().copied();
     let spinning = pause_time(settings);
     let before = on_core(core, || Ok(measure_pause_floor(spinning)))?;
-    let echo = or_fail(echo_floor(settings.batch, settings.duration.div_f64(4.0)))?;
-    let mut measured = Measured::new(Floor::Echo(echo));
-    let mut line = line(bed)?;
+    let mut measured = Measured::default();
+    let mut lines = (line(bed)?, or_fail(NullLine::new())?);
+    let hosts = requests::hosts(bed);
+    let mut passes = requests::passes(bed, &hosts, pool, settings);
     for _ in 0..settings.repeat {
         match settings.workload.is_long() {
-            true => measured.long(&mut line, bed, pool, settings)?,
-            false => measured.ring(&mut line, pool, settings)?,
+            true => measured.long(&mut lines.0, bed, pool, settings)?,
+            false => measured.ring(&mut lines, pool, &mut passes, settings)?,
         }
     }
     let after = on_core(core, || Ok(measure_pause_floor(spinning)))?;
@@ -168,25 +173,13 @@ pub(super) fn line(bed: &Bed) -> Outcome<Line> {
 }
 
 impl Measured {
-    fn new(floor: Floor) -> Self {
-        Self {
-            ns_per_query: Figures::default(),
-            ns_with_waiting: None,
-            mqps: Figures::default(),
-            tails: Vec::new(),
-            instructions: None,
-            wrong: 0,
-            lost: 0,
-            floor,
-            pauses: PauseFloor::default(),
-        }
-    }
-
     #[expect(clippy::cast_precision_loss, reason = "for people")]
     fn memory(&mut self, report: &MemoryReport) {
         let queries = report.queries.max(1) as f64;
-        self.ns_per_query
-            .add(report.cpu.as_nanos() as f64 / queries);
+        self.beside_null(
+            report.cpu.as_nanos() as f64 / queries,
+            report.null_cpu.as_nanos() as f64 / queries,
+        );
         let wall = report.wall.as_secs_f64().max(1e-9);
         self.mqps.add(queries / wall / 1e6);
         let latency = &report.latency;
@@ -199,11 +192,26 @@ impl Measured {
         self.wrong += report.wrong;
     }
 
+    fn beside_null(&mut self, ns: f64, null_ns: f64) {
+        self.ns_per_query.add(ns);
+        if null_ns > 0.0 {
+            self.null_ns.add(null_ns);
+            self.ratio_to_null.add(ns / null_ns);
+        }
+    }
+
     /// A closed loop, then open ones at shares of its rate.
-    fn ring(&mut self, line: &mut Line, pool: &Pool, settings: &Settings) -> Outcome {
-        let report = or_fail(line.closed(pool, settings.batch, settings.duration))?;
+    fn ring(
+        &mut self,
+        (line, null): &mut (Line, NullLine),
+        pool: &Pool,
+        passes: &mut Passes<'_>,
+        settings: &Settings,
+    ) -> Outcome {
+        let report = or_fail(line.closed(null, passes, settings.batch, settings.duration))?;
         let mqps = report.closed.mqps();
-        self.ns_per_query.add(report.ns_per_query);
+        self.beside_null(report.ns_per_query, report.null_ns);
+        self.wrong += report.null_wrong;
         let with_waiting = self.ns_with_waiting.get_or_insert_default();
         with_waiting.add(report.ns_with_waiting);
         self.mqps.add(mqps);
@@ -303,8 +311,4 @@ pub(crate) fn on_core<T: Send>(
 /// A second where the measurement takes one.
 fn pause_time(settings: &Settings) -> Duration {
     settings.duration.min(Duration::from_secs(1))
-}
-
-fn no_histogram() -> Failure {
-    Failure::failed("no memory for a histogram")
 }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::machine;
 use super::prepare::Bed;
 use super::requests::records_each;
-use super::run::{Figures, Floor, Measured, QUANTILES, Settings, Tail};
+use super::run::{Figures, Measured, QUANTILES, Settings, Tail};
 use crate::failure::Outcome;
 use crate::json;
 
@@ -54,17 +54,15 @@ fn value(
     wrong: u64,
 ) -> Value {
     let info = bed.snapshot.info();
-    let median = |of: fn(&Measured) -> &Figures| measured.map(|measured| of(measured).median());
-    let range = |of: fn(&Measured) -> &Figures| {
-        measured.map(|measured| [of(measured).least(), of(measured).most()])
+    let figures = |of: fn(&Measured) -> &Figures| {
+        let figures = measured.map(of);
+        figures.filter(|figures| !figures.are_none())
     };
+    let median = |of| figures(of).map(Figures::median);
+    let range = |of| figures(of).map(|figures| [figures.least(), figures.most()]);
     let records = records_each(pool);
     let waiting = measured.and_then(|measured| measured.ns_with_waiting.as_ref());
     let pauses = measured.map(|measured| pauses(measured.pauses));
-    let floor = measured.map(|measured| match measured.floor {
-        Floor::Touch(ns) => json!({ "touch_ns": ns }),
-        Floor::Echo(mqps) => json!({ "echo_mqps": mqps }),
-    });
     let tail = measured.and_then(Measured::middle);
     let quantile = |nth: usize| tail.map(|tail| tail.quantiles[nth].median());
     let loads: Vec<Value> = measured
@@ -72,7 +70,8 @@ fn value(
         .iter()
         .map(load)
         .collect();
-    let instructions = measured.and_then(|measured| measured.instructions);
+    let counted = measured.and_then(|measured| measured.counted);
+    let instructions = counted.map(|counted| counted.instructions);
     let each = |figure: f64| Some(figure / records).filter(|_| records > 0.0);
     json!({
         "layer": settings.layer.name(),
@@ -94,8 +93,12 @@ fn value(
         "p9999_ns": quantile(4),
         "max_ns": tail.map(|tail| tail.longest.most()),
         "latency": loads,
-        "instructions_per_query": instructions,
+        "null_ns": median(|it| &it.null_ns),
+        "ratio_to_null": median(|it| &it.ratio_to_null),
+        "ratio_to_null_range": range(|it| &it.ratio_to_null),
+        "instructions": instructions,
         "instructions_per_record": instructions.and_then(each),
+        "mispredictions": counted.map(|counted| counted.mispredictions),
         "ns_per_query_with_waiting": waiting.map(Figures::median),
         "records_per_query": records,
         "ns_per_record": median(|it| &it.ns_per_query).and_then(each),
@@ -104,10 +107,10 @@ fn value(
         "seconds": settings.duration.as_secs_f64(),
         "requests": pool.requests.len(),
         "hot": settings.is_hot,
+        "repeated": settings.is_repeated || settings.workload.is_long(),
         "fabric": bed.name,
         "hosts": info.hosts,
         "switches": info.switches,
-        "floor": floor,
         "pauses": pauses,
         "command": machine::command(),
         "machine": machine::facts(),
@@ -139,10 +142,14 @@ pub(super) fn pauses(pauses: PauseFloor) -> Value {
 
 fn text(pool: &Pool, settings: &Settings, measured: &Measured, wrong: u64) {
     outln!(
-        "\n{} in {}, {} different requests, batches of {}, {} times {} s",
+        "\n{} in {}, {} different requests{}, batches of {}, {} times {} s",
         settings.workload.name(),
         settings.layer.name(),
         pool.requests.len(),
+        match settings.is_repeated || settings.workload.is_long() {
+            true => ", the same in every pass",
+            false => " in each pass",
+        },
         settings.batch,
         settings.repeat,
         settings.duration.as_secs_f64()
@@ -160,20 +167,33 @@ fn text(pool: &Pool, settings: &Settings, measured: &Measured, wrong: u64) {
         true => line("rate", &measured.mqps, 1e6, "queries/s by wall time"),
         false => line("rate", &measured.mqps, 1.0, "M queries/s by wall time"),
     }
-    if let Some(instructions) = measured.instructions {
-        outln!("counted   {instructions:10.1}  instructions for a query, by callgrind");
+    if !measured.null_ns.are_none() {
+        line("null", &measured.null_ns, 1.0, "ns for a null record");
+        line("ratio", &measured.ratio_to_null, 1.0, "times a null record");
+    }
+    if let Some(counted) = measured.counted {
+        outln!(
+            "counted   {:10.1}  instructions for a query, {:.2} branches not foreseen, by callgrind",
+            counted.instructions,
+            counted.mispredictions
+        );
     }
     for tail in &measured.tails {
         tail_text(tail);
     }
-    match measured.floor {
-        Floor::Touch(ns) => {
-            outln!("floor     {ns:10.2}  ns to touch a request and write a record")
-        }
-        Floor::Echo(mqps) => outln!("floor     {mqps:10.2}  M requests/s sent back untouched"),
-    }
     pauses_text(measured.pauses);
-    outln!("wrong     {wrong:10}  every reply compared whole with the slow twin's");
+    outln!("wrong     {wrong:10}  {}", compared(settings));
+}
+
+/// Who says what a reply must be.
+fn compared(settings: &Settings) -> &'static str {
+    match settings.is_repeated || settings.workload.is_long() {
+        true => "every reply compared whole with the slow twin's",
+        false => {
+            "every reply compared whole: the first pool's and one of 2,048 with the slow twin's, \
+             others with the answer to the request alone"
+        }
+    }
 }
 
 fn tail_text(tail: &Tail) {

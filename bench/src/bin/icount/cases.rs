@@ -3,7 +3,7 @@
 use std::error::Error;
 
 use policy::{ParseOptions, Partitions};
-use sa_bench::count::Case;
+use sa_bench::count::{Case, PASSES};
 use sa_bench::requests::{Draw, Host, Workload};
 use sa_bench::rules::{RuleSpec, facts};
 use sa_bench::synthetic::{dense, torus_model, with_policy};
@@ -56,7 +56,7 @@ const fn torus(
 }
 
 /// Two hosts a switch each.
-pub(crate) const CASES: [Spec; 15] = [
+pub(crate) const CASES: [Spec; 16] = [
     torus(
         "gid-1000",
         "24x24x24, GID-GID, 1,000 rules",
@@ -150,6 +150,16 @@ pub(crate) const CASES: [Spec; 15] = [
     Spec {
         radix: 8,
         ..torus(
+            "gid-none-8",
+            "8x8x8, GID-GID, no policy",
+            None,
+            Workload::Gid,
+            0,
+        )
+    },
+    Spec {
+        radix: 8,
+        ..torus(
             "gid-1000-8",
             "8x8x8, GID-GID, 1,000 rules",
             None,
@@ -189,16 +199,19 @@ pub(crate) struct Ready {
 impl Spec {
     /// Makes the case and answers it once. Errors: a request gets no record.
     pub(crate) fn prepare(&self) -> Result<Ready, Box<dyn Error>> {
-        let rules = (self.rules > 0).then(|| RuleSpec::mixed(self.rules, GROUPS));
+        let rules = (self.rules > 0).then(|| RuleSpec {
+            labels: self.labels,
+            ..RuleSpec::mixed(self.rules, GROUPS)
+        });
         let snapshot = self.snapshot(rules)?;
         let hosts = hosts(&snapshot)?;
         let mut draw = Draw::new(&hosts, rules, SEED);
-        let count = match self.workload {
+        let part = match self.workload {
             Workload::Gid | Workload::Lid | Workload::RdmaCm => 8_192,
             Workload::Mpr => 512,
             Workload::Table => 2,
         };
-        let drawn = (0..count).map(|_| draw.next(self.workload));
+        let drawn = (0..part * PASSES).map(|_| draw.next(self.workload));
         let requests: Vec<Slot> = drawn.collect::<Result<_, _>>()?;
         let records = records(&snapshot, &requests)?;
         let case = Case {
@@ -214,18 +227,6 @@ impl Spec {
         Ok(Ready { case, units })
     }
 
-    fn policy(&self, rules: &RuleSpec) -> String {
-        let text = rules.text_for(&(0..=u64::MAX));
-        if !self.labels {
-            return text;
-        }
-        let labels = [("default", "hash"), ("L1", "fixed 12"), ("L2", "hash")];
-        labels.into_iter().fold(text, |text, (level, label)| {
-            let name = format!("name: {level}\n");
-            text.replace(&name, &format!("{name}flow-label: {label}\n"))
-        })
-    }
-
     fn snapshot(&self, rules: Option<RuleSpec>) -> Result<Snapshot, Box<dyn Error>> {
         let model = torus_model([self.radix; 3], 2).ok_or("the torus has too many LIDs")?;
         let model = match self.paths {
@@ -234,7 +235,7 @@ impl Spec {
         };
         let model = match rules {
             None => model,
-            Some(rules) => ruled(model, &self.policy(&rules))?,
+            Some(rules) => ruled(model, &rules.text_for(&(0..=u64::MAX)))?,
         };
         Ok(Builder::build(&model)?)
     }

@@ -1,4 +1,4 @@
-//! Instructions per query of the answer path, and their ceilings.
+//! Instructions per query of the answer path, simulated mispredictions, and their ceilings.
 //!
 //! ```text
 //! icount                       prints every case beside its ceiling; fails above one
@@ -20,7 +20,7 @@ use std::process::{Command, ExitCode};
 
 use cases::{CASES, Spec};
 use ceilings::{Figures, Verdict};
-use sa_bench::count::Case;
+use sa_bench::count::{Case, Counted};
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
@@ -92,16 +92,16 @@ fn count(options: &Options) -> Result<ExitCode, Box<dyn Error>> {
     let mut figures = known.clone();
     let mut above = 0;
     println!(
-        "{:<18}{:>14}{:>10}{:>8}",
-        "case", "instructions", "ceiling", "goal"
+        "{:<18}{:>14}{:>10}{:>8}{:>14}{:>10}",
+        "case", "instructions", "ceiling", "goal", "mispredicted", "ceiling"
     );
     for case in CASES.iter().filter(|case| options.wants(case)) {
-        let figure = instructions(case)?;
+        let counted = counts(case)?;
         let ceiling = known.get(case.name).copied();
-        let verdict = ceiling.map(|ceiling| ceilings::judge(figure, ceiling));
-        println!("{}", line(case, figure, ceiling, verdict));
+        let verdict = ceiling.map(|ceiling| ceilings::judge(counted, ceiling));
+        println!("{}", line(case, counted, ceiling, verdict));
         above += u32::from(verdict == Some(Verdict::Above));
-        figures.insert(case.name.to_owned(), figure);
+        figures.insert(case.name.to_owned(), counted);
     }
     if options.update {
         fs::write(&options.ceilings, ceilings::text(&figures))?;
@@ -112,15 +112,21 @@ fn count(options: &Options) -> Result<ExitCode, Box<dyn Error>> {
         return Ok(ExitCode::SUCCESS);
     }
     eprintln!(
-        "icount: {above} above their ceiling by more than 1 %; if that is worth it, write new \
+        "icount: {above} above their ceiling; if that is worth it, write new \
          ceilings with bench/icount --update"
     );
     Ok(ExitCode::FAILURE)
 }
 
-fn line(case: &Spec, figure: f64, ceiling: Option<f64>, verdict: Option<Verdict>) -> String {
-    let or_dash =
-        |figure: Option<f64>| figure.map_or_else(|| "-".to_owned(), |it| format!("{it:.1}"));
+fn line(
+    case: &Spec,
+    counted: Counted,
+    ceiling: Option<Counted>,
+    verdict: Option<Verdict>,
+) -> String {
+    let or_dash = |figure: Option<f64>, digits: usize| {
+        figure.map_or_else(|| "-".to_owned(), |it| format!("{it:.digits$}"))
+    };
     let remark = match verdict {
         Some(Verdict::Above) => "ABOVE its ceiling: ",
         Some(Verdict::Below) => "below, write it anew: ",
@@ -128,27 +134,31 @@ fn line(case: &Spec, figure: f64, ceiling: Option<f64>, verdict: Option<Verdict>
         None => "no ceiling yet: ",
     };
     format!(
-        "{:<18}{figure:>14.1}{:>10}{:>8}  {remark}{}",
+        "{:<18}{:>14.1}{:>10}{:>8}{:>14.2}{:>10}  {remark}{}",
         case.name,
-        or_dash(ceiling),
-        or_dash(case.goal),
+        counted.instructions,
+        or_dash(ceiling.map(|it| it.instructions), 1),
+        or_dash(case.goal, 1),
+        counted.mispredictions,
+        or_dash(ceiling.map(|it| it.mispredictions), 2),
         case.what
     )
 }
 
-/// Units: per query, or per record.
-fn instructions(spec: &Spec) -> Result<f64, Box<dyn Error>> {
+/// Per query, or per record.
+fn counts(spec: &Spec) -> Result<Counted, Box<dyn Error>> {
     let ready = spec.prepare()?;
     let directory = Scratch::new()?;
     let program = env::current_exe()?;
-    let figure = ready
-        .case
-        .instructions(&directory.path, |directory, passes| {
-            let mut command = Command::new(&program);
-            command.arg(COUNTED).arg(directory).arg(passes.to_string());
-            command
-        })?;
-    Ok(figure / ready.units)
+    let counted = ready.case.count(&directory.path, |directory, passes| {
+        let mut command = Command::new(&program);
+        command.arg(COUNTED).arg(directory).arg(passes.to_string());
+        command
+    })?;
+    Ok(Counted {
+        instructions: counted.instructions / ready.units,
+        mispredictions: counted.mispredictions / ready.units,
+    })
 }
 
 /// A directory that goes away, unless the environment names one to keep.

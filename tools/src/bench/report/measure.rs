@@ -61,7 +61,10 @@ fn plan(extent: Extent) -> Vec<(&'static str, String)> {
     let is_whole = extent == Extent::Whole;
     let (main, time) = match extent {
         Extent::Whole => ("24x24x24", ""),
-        Extent::Quick => ("5x5x5", " --seconds 0.05 --repeat 3 --requests 2000"),
+        Extent::Quick => (
+            "5x5x5",
+            " --seconds 0.05 --repeat 3 --requests 2000 --instructions never",
+        ),
     };
     let rules: &[u32] = match extent {
         Extent::Whole => &[0, 1, 10, 100, 1_000, 10_000],
@@ -75,28 +78,25 @@ fn plan(extent: Extent) -> Vec<(&'static str, String)> {
     let mut add = |figure, options: String| plan.push((figure, format!("{options}{time}")));
     for rules in rules {
         let options = format!("--fabric torus:{main} --rules {rules} --workload gid,lid");
-        add("rules", format!("{options} --instructions"));
+        add("rules", options);
     }
     for size in sizes {
         add("size", format!("--fabric torus:{size} --workload gid,lid"));
-        add(
-            "size",
-            format!("--fabric dense:{size} --workload gid,lid --instructions"),
-        );
+        add("size", format!("--fabric dense:{size} --workload gid,lid"));
     }
     let fabric = format!("--fabric torus:{main}");
-    add(
-        "long",
-        format!("{fabric} --workload table,mpr --instructions"),
-    );
+    add("kinds", format!("{fabric} --workload rdma-cm"));
+    add("kinds", format!("{fabric} --workload gid --labels"));
+    add("long", format!("{fabric} --workload table,mpr"));
     add(
         "ring",
         format!("{fabric} --workload gid,lid,table,mpr --layer ring"),
     );
     let loads = "--loads 10,20,30,40,50,60,70,80,90";
     add("load", format!("{fabric} --layer ring {loads}"));
+    add("again", format!("{fabric} --workload gid,lid --repeated"));
     if is_whole {
-        add("hot", format!("{fabric} --workload gid,lid --hot"));
+        add("again", format!("{fabric} --workload gid,lid --hot"));
     }
     let nodes = if is_whole { "" } else { " --nodes 100" };
     for by in ["lid", "gid"] {
