@@ -11,7 +11,7 @@ use std::sync::{Mutex, PoisonError};
 
 use xxhash_rust::xxh3::Xxh3;
 
-pub(crate) use self::follow::{Reached, follow_all};
+pub(crate) use self::follow::{Followed, Reached, follow_all};
 use crate::routes::Lft;
 use crate::topology::{SwitchIx, count32};
 
@@ -49,14 +49,13 @@ impl Columns {
         let stride = lft.stride();
         self.first = block * BLOCK;
         self.lids = BLOCK.min(stride - self.first);
-        self.switches = lft.bytes().len().checked_div(stride).unwrap_or(0);
+        self.switches = lft.switches();
         self.stride = spread_out(self.switches);
         self.bytes.resize(BLOCK * self.stride, 0);
-        let tables = lft.bytes().chunks_exact(stride);
         let mut tile = [[0; BLOCK]; TILE];
         let mut start = 0;
         let mut filled = 0;
-        for table in tables {
+        for table in lft.tables() {
             let wanted = &table[self.first..][..self.lids];
             tile[filled][..self.lids].copy_from_slice(wanted);
             filled += 1;

@@ -89,9 +89,9 @@ fn wrong_port(topology: &Topology, switch: SwitchIx, table: &[u8]) -> Option<Rea
 fn copied(topology: &Topology, lfts: &[Vec<u8>], max_lid: u16) -> Lft {
     let mut lft = Lft::empty(topology, max_lid);
     let stride = lft.stride();
-    for (row, table) in lft.bytes_mut().chunks_mut(stride).zip(lfts) {
+    for (switch, table) in topology.switch_ixs().zip(lfts) {
         let used = table.len().min(stride);
-        row[..used].copy_from_slice(&table[..used]);
+        lft.table_mut(switch)[..used].copy_from_slice(&table[..used]);
     }
     lft
 }

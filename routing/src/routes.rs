@@ -1,19 +1,18 @@
 //! What every engine returns.
 
+mod lft;
+
 use std::fmt;
 
 use sa_snapshot::model::EngineSl;
 use sa_wire::{Sl, SlToVl};
 
+pub use self::lft::{Lft, NO_PATH};
 use crate::check::MulticastRoute;
 use crate::error::Warning;
-use crate::parallel;
 use crate::sl2vl::{GivenSl2Vl, Sl2Vl};
 use crate::topology::{EndPortIx, LidMap, SwitchIx, Topology};
 use crate::torus::{Coordinate, MulticastTree, Torus};
-
-/// Forwarding entry of a LID that leads nowhere.
-pub const NO_PATH: u8 = 0xff;
 
 /// A routing engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -46,60 +45,6 @@ pub enum Qos {
     On,
     /// `qos FALSE`, OpenSM's default.
     Off,
-}
-
-/// Forwarding tables of all switches.
-#[derive(Debug, Clone)]
-pub struct Lft {
-    /// Bytes per switch: the largest LID plus 1.
-    stride: usize,
-    /// Switch after switch, so that a switch's table is one slice.
-    bytes: Vec<u8>,
-}
-
-impl Lft {
-    /// Tables without any path.
-    pub(crate) fn empty(topology: &Topology, max_lid: u16) -> Self {
-        let fill = |_, tables: &mut [u8]| tables.fill(NO_PATH);
-        Self::filled(topology, max_lid, fill).0
-    }
-
-    /// Tables that `work` fills, some switches at a time, and what it gives, in the order of the
-    /// switches. It gets the index of the first switch and memory full of zeros, which is port 0
-    /// everywhere. Memory is first touched by the thread that fills it.
-    pub(crate) fn filled<R: Send>(
-        topology: &Topology,
-        max_lid: u16,
-        work: impl Fn(usize, &mut [u8]) -> R + Sync,
-    ) -> (Self, Vec<R>) {
-        let stride = usize::from(max_lid) + 1;
-        let mut bytes = vec![0; stride * topology.switches.len()];
-        let results = parallel::over_rows(&mut bytes, stride, work);
-        (Self { stride, bytes }, results)
-    }
-
-    /// The table of a switch. Shape: index = LID, from 0 (not used) to the largest in use.
-    pub fn table(&self, switch: SwitchIx) -> &[u8] {
-        &self.bytes[switch.index() * self.stride..][..self.stride]
-    }
-
-    pub(crate) fn table_mut(&mut self, switch: SwitchIx) -> &mut [u8] {
-        &mut self.bytes[switch.index() * self.stride..][..self.stride]
-    }
-
-    /// Bytes per switch.
-    pub(crate) const fn stride(&self) -> usize {
-        self.stride
-    }
-
-    /// All tables. Shape: `stride` bytes per switch.
-    pub(crate) fn bytes(&self) -> &[u8] {
-        &self.bytes
-    }
-
-    pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
-        &mut self.bytes
-    }
 }
 
 /// A routed fabric: forwarding tables, SL2VL tables, and the SL of each path.

@@ -3,7 +3,9 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 
+use sa_wire::SlToVl;
 use sm_control::generate::{TorusSpec, plan};
 use sm_control::pipeline::{Compiled, EngineChoice, Inputs, PipelineError, Stamp, compile_after};
 use sm_control::{request, slow_sa};
@@ -145,4 +147,91 @@ fn parts_must_exist() {
     };
     let error = compile_after(&failed(&files, &["1,1,1"]), Stamp::default(), None);
     assert!(error.unwrap_err().to_string().contains("--torus-conf"));
+}
+
+/// Everything that a compilation makes, to be compared.
+#[derive(Debug, PartialEq, Eq)]
+struct Made {
+    lfts: Vec<Vec<u8>>,
+    sl2vl: Vec<SlToVl>,
+    proof: String,
+    snapshot: Vec<u8>,
+    warnings: Vec<String>,
+}
+
+fn everything(compiled: &Compiled) -> Made {
+    let (topology, routes) = (&compiled.parts.topology, &compiled.parts.routes);
+    let lfts = topology.switch_ixs().map(|ix| routes.lft(ix).to_vec());
+    let sl2vl = topology.switch_ixs().flat_map(|ix| {
+        let ports = 0..u8::try_from(topology.switch(ix).ports.len()).unwrap();
+        let inputs = ports.clone();
+        let pairs = inputs.flat_map(move |input| ports.clone().map(move |output| (input, output)));
+        pairs.map(move |(input, output)| routes.sl2vl(ix, input, output))
+    });
+    Made {
+        lfts: lfts.collect(),
+        sl2vl: sl2vl.collect(),
+        proof: format!("{:?}", compiled.proof),
+        snapshot: compiled.snapshot.as_bytes().to_vec(),
+        warnings: compiled.warnings.clone(),
+    }
+}
+
+/// Parts fail and come back one by one: cables, cables of hosts, switches.
+#[test]
+fn after_every_change_all_is_as_from_nothing() {
+    let (_directory, inputs) = files("");
+    let parts = [
+        "1,2,3:1", "0,4,2:3", "3,1,0:5", "1,2,3:7", "4,4,1:1", "2,0,2:7", "2,3,4", "0,4,2:3",
+        "3,3,3:4", "1,2,3:1", "2,3,4", "3,1,0:5", "4,4,1:1", "3,3,3:4", "1,2,3:7", "2,2,2:6",
+        "2,0,2:7",
+    ];
+    let healthy = compiled(&inputs, None);
+    let mut before = compiled(&inputs, None);
+    let mut failing: Vec<&str> = Vec::new();
+    let mut went_on = 0;
+    for part in parts {
+        // Named once it fails, named again it is back.
+        match failing.iter().position(|it| *it == part) {
+            Some(place) => drop(failing.remove(place)),
+            None => failing.push(part),
+        }
+        let inputs = failed(&inputs, &failing);
+        let (quick, full) = (compiled(&inputs, Some(&before)), compiled(&inputs, None));
+        assert_eq!(everything(&quick), everything(&full), "{failing:?}");
+        let proven = |compiled: &Compiled| compiled.parts.proven.as_ref().map(Arc::as_ptr);
+        went_on += u32::from(proven(&quick).is_some() && proven(&quick) == proven(&before));
+        before = quick;
+    }
+    let repaired = compiled(&inputs, Some(&before));
+    assert_eq!(everything(&repaired), everything(&healthy));
+    assert!(went_on >= 8, "{went_on}");
+}
+
+/// Of cables, hosts' cables among them, and switches.
+#[test]
+fn after_any_single_failure_all_is_as_from_nothing() {
+    let (_directory, inputs) = files("");
+    let healthy = compiled(&inputs, None);
+    let mut state = 7_u64;
+    let mut below = |limit: u64| {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        (state >> 33) % limit
+    };
+    let mut went_on = 0;
+    for _ in 0..24 {
+        let [x, y, z, port] = [5, 5, 5, 8].map(&mut below);
+        let part = match port {
+            0 => format!("{x},{y},{z}"),
+            _ => format!("{x},{y},{z}:{port}"),
+        };
+        let inputs = failed(&inputs, &[&part]);
+        let (quick, full) = (compiled(&inputs, Some(&healthy)), compiled(&inputs, None));
+        assert_eq!(everything(&quick), everything(&full), "{part}");
+        let proven = |compiled: &Compiled| compiled.parts.proven.as_ref().map(Arc::as_ptr);
+        went_on += u32::from(proven(&quick) == proven(&healthy));
+    }
+    assert!(went_on >= 15, "{went_on}");
 }

@@ -83,8 +83,9 @@ impl<'a> Carrier<'a> {
     }
 
     /// Moves the SLs of a switch to the next one's cable. True when that had not had all of them.
+    /// `entry` gives the forwarding entry of a switch.
     #[inline(always)]
-    pub(super) fn pass_on(&mut self, switch: u32, column: &[u8]) -> bool {
+    pub(super) fn pass_on(&mut self, switch: u32, entry: impl Fn(SwitchIx) -> u8) -> bool {
         let State {
             to, input, carried, ..
         } = self.states[switch as usize];
@@ -95,7 +96,7 @@ impl<'a> Carrier<'a> {
         let turn = self.turns[(input + next.output) as usize];
         let beyond = match turn.known(carried) {
             Some(table) => self.loads.beyond(&self.graph.channels, carried, table),
-            None => self.turn(switch, column),
+            None => self.turn(switch, entry),
         };
         let sum = self.loads.sum(next.carried, beyond);
         self.states[to as usize].carried = sum;
@@ -104,13 +105,13 @@ impl<'a> Carrier<'a> {
 
     /// Notes the dependencies of a turn with a load that is new there. Gives the load beyond.
     #[cold]
-    fn turn(&mut self, switch: u32, column: &[u8]) -> Load {
+    fn turn(&mut self, switch: u32, entry: impl Fn(SwitchIx) -> u8) -> Load {
         let State {
             to, input, carried, ..
         } = self.states[switch as usize];
         let channels = &self.graph.channels;
         let link = |switch: SwitchIx| {
-            let link = channels.link(switch, column[switch.index()]);
+            let link = channels.link(switch, entry(switch));
             channels.links[link as usize]
         };
         let (from, next) = (link(SwitchIx(switch)), link(SwitchIx(to)));

@@ -53,6 +53,8 @@ pub(super) struct Channels {
     squares: Vec<u32>,
     turns: usize,
     tables: Vec<Mapping>,
+    /// The same as they are.
+    plain: Vec<SlToVl>,
 }
 
 /// An SL2VL table the other way round: VLs, and the SLs that each carries. VL 15 is left out.
@@ -91,6 +93,7 @@ impl Channels {
             squares: Vec::new(),
             turns: 0,
             tables: Vec::new(),
+            plain: Vec::new(),
             numbers,
         };
         for switch in topology.switch_ixs() {
@@ -166,6 +169,17 @@ impl Channels {
         &self.tables[table as usize]
     }
 
+    /// The table of a number.
+    pub(super) fn plain(&self, table: u32) -> SlToVl {
+        self.plain[table as usize]
+    }
+
+    /// How many ports a switch has, port 0 included.
+    pub(super) fn ports(&self, switch: SwitchIx) -> usize {
+        let next = SwitchIx(switch.0 + 1);
+        self.numbers.of(next, 0) - self.numbers.of(switch, 0)
+    }
+
     /// How many different tables there are.
     pub(super) const fn tables(&self) -> usize {
         self.tables.len()
@@ -221,6 +235,7 @@ impl Channels {
                         Some((same, number)) if same == table => number,
                         _ => *known.entry(table).or_insert_with(|| {
                             self.tables.push(Mapping::new(table));
+                            self.plain.push(table);
                             count32(self.tables.len() - 1)
                         }),
                     };

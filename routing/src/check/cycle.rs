@@ -28,6 +28,11 @@ pub(super) fn shortest(graph: &DependencyGraph) -> Option<Vec<Node>> {
     best
 }
 
+/// True when there is a circle.
+pub(super) fn is_any(graph: &DependencyGraph) -> bool {
+    !peel(graph, &mut vec![false; graph.nodes()]).is_empty()
+}
+
 /// What is left of the graph when all that lies on no circle is peeled off.
 struct Core {
     /// Ascending.

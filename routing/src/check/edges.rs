@@ -72,6 +72,18 @@ impl Edges {
         }
     }
 
+    /// Takes away those of a turn.
+    pub(super) fn remove(&self, turn: u32) {
+        match self {
+            Self::Straight(edges) => edges[turn as usize].store(0, Ordering::Relaxed),
+            Self::Any(edges) => {
+                let place = turn as usize * WORDS;
+                let words = edges[place..place + WORDS].iter();
+                words.for_each(|lanes| lanes.store(0, Ordering::Relaxed));
+            }
+        }
+    }
+
     /// The VLs beyond a turn that a VL may wait for, a bit each.
     #[inline]
     pub(super) fn beyond(&self, turn: u32, vl: usize) -> u64 {

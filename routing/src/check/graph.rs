@@ -28,6 +28,15 @@ impl DependencyGraph {
         Self::over(Arc::new(Channels::new(topology, routes)))
     }
 
+    /// The same dependencies, for others to be added.
+    pub(super) fn copy(&self) -> Self {
+        Self {
+            channels: Arc::clone(&self.channels),
+            edges: self.edges.clone(),
+            to_hosts: None,
+        }
+    }
+
     /// Without dependencies.
     pub(super) fn over(channels: Arc<Channels>) -> Self {
         let edges = match channels.tables() {
@@ -49,17 +58,31 @@ impl DependencyGraph {
     /// A shortest circle; none proves that there is no credit loop. Among equally short ones
     /// always the same.
     pub fn shortest_loop(&self) -> Option<CreditLoop> {
-        let circle = cycle::shortest(self)?;
-        let channel = |node: Node| {
-            let link = self.channels.links[node as usize / VLS];
-            let vl = Vl::new(u8::try_from(node as usize % VLS).unwrap_or(0)).unwrap_or_default();
-            Channel {
-                switch: link.from,
-                port: link.port,
-                vl,
-            }
-        };
-        Some(CreditLoop(circle.into_iter().map(channel).collect()))
+        let circle = cycle::shortest(self)?.into_iter();
+        Some(CreditLoop(circle.map(|node| self.channel(node)).collect()))
+    }
+
+    /// All dependencies: channels that may be held while waiting for others, and these.
+    pub fn dependencies(&self) -> impl Iterator<Item = (Channel, Channel)> + '_ {
+        self.nodes_on(0xffff).flat_map(move |node| {
+            let nexts = self.successors(node);
+            nexts.map(move |next| (self.channel(node), self.channel(next)))
+        })
+    }
+
+    fn channel(&self, node: Node) -> Channel {
+        let link = self.channels.links[node as usize / VLS];
+        let vl = Vl::new(u8::try_from(node as usize % VLS).unwrap_or(0)).unwrap_or_default();
+        Channel {
+            switch: link.from,
+            port: link.port,
+            vl,
+        }
+    }
+
+    /// Whether there is a circle at all.
+    pub fn has_loop(&self) -> bool {
+        cycle::is_any(self)
     }
 
     /// More than the largest number of a channel.

@@ -88,6 +88,14 @@ impl Loads {
         load
     }
 
+    /// SLs that enter a switch from several end ports, behind these tables.
+    pub(super) fn start_all(&mut self, channels: &Channels, tables: &[u32], sls: u16) -> Load {
+        tables.iter().fold(EMPTY, |load, table| {
+            let more = self.start(channels, *table, sls);
+            self.sum(load, more)
+        })
+    }
+
     /// The load beyond a switch that is passed by one table.
     #[inline]
     pub(super) fn beyond(&mut self, channels: &Channels, load: Load, table: u32) -> Load {

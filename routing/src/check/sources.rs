@@ -87,6 +87,7 @@ pub(super) const EMPTY_SET: u32 = 0;
 
 /// SLs that torus-2QoS gives between switches, by small numbers: bits 0 to 2 as in the SL, and
 /// [`OUTSIDE`] when one of the switches is not in the torus.
+#[derive(PartialEq, Eq)]
 pub(super) struct TorusClasses {
     /// By switch: position on each axis, and `OUTSIDE` or 0.
     places: Vec<[u8; 4]>,

@@ -143,7 +143,7 @@ impl DependencyGraph {
         // Not used when SLs depend on LIDs.
         let seen = SharedSeen::default();
         let lft = routes.lfts();
-        parallel::over_queue(columns::blocks(lft), lft.bytes().len(), |blocks| {
+        parallel::over_queue(columns::blocks(lft), lft.size(), |blocks| {
             let mut flow = Flow::new(&work);
             let mut columns = Columns::default();
             for block in blocks {
@@ -176,7 +176,7 @@ struct Work<'a> {
 }
 
 /// The SLs of paths.
-enum Sls<'a> {
+pub(super) enum Sls<'a> {
     Same(SlVlMask),
     Torus(TorusClasses),
     BySwitch(&'a (dyn Fn(SwitchIx, SwitchIx) -> SlVlMask + Sync)),
@@ -184,7 +184,7 @@ enum Sls<'a> {
 }
 
 impl<'a> Sls<'a> {
-    fn new(topology: &Topology, routes: &Routes, sls: PathSls<'a>) -> Self {
+    pub(super) fn new(topology: &Topology, routes: &Routes, sls: PathSls<'a>) -> Self {
         match (sls, routes.torus()) {
             (PathSls::Engine, Some(torus)) => Self::Torus(TorusClasses::new(topology, torus)),
             (PathSls::Engine, None) => Self::Same(SlVlMask::ALL),
@@ -195,7 +195,7 @@ impl<'a> Sls<'a> {
     }
 
     /// The SLs of a class, where there are classes.
-    fn of_class(&self, class: usize) -> SlVlMask {
+    pub(super) fn of_class(&self, class: usize) -> SlVlMask {
         match self {
             Self::Same(sls) => *sls,
             _ => TorusClasses::sls(class),
@@ -347,13 +347,8 @@ impl<'a> Flow<'a> {
 
     /// What sources with these SLs put on a cable, by the tables of a set.
     fn start(&mut self, sls: SlVlMask, set: u32) -> Load {
-        let (channels, loads) = (&self.work.graph.channels, &mut self.carrier.loads);
-        let mut load = EMPTY;
-        for table in self.work.sources.tables(set) {
-            let more = loads.start(channels, *table, sls.0);
-            load = loads.sum(load, more);
-        }
-        load
+        let (channels, tables) = (&self.work.graph.channels, self.work.sources.tables(set));
+        self.carrier.loads.start_all(channels, tables, sls.0)
     }
 
     /// What sources whose SLs differ put on the cable in a port.
@@ -396,7 +391,8 @@ impl<'a> Flow<'a> {
             if to as usize == switches {
                 continue;
             }
-            self.carrier.pass_on(switch, column);
+            self.carrier
+                .pass_on(switch, |switch| column[switch.index()]);
             pending[to as usize] -= 1;
             order[end] = to;
             end += usize::from(pending[to as usize] == 0);
@@ -414,7 +410,9 @@ impl<'a> Flow<'a> {
         while is_moving {
             is_moving = false;
             for switch in &circling {
-                is_moving |= self.carrier.pass_on(*switch, column);
+                is_moving |= self
+                    .carrier
+                    .pass_on(*switch, |switch| column[switch.index()]);
             }
         }
     }

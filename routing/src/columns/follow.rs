@@ -23,7 +23,7 @@ pub(crate) fn follow_all<T: Send>(
 ) -> Followed<T> {
     let (far, seen) = (Far::new(topology), SharedSeen::default());
     let lft = routes.lfts();
-    let parts = parallel::over_queue(super::blocks(lft), lft.bytes().len(), |blocks| {
+    let parts = parallel::over_queue(super::blocks(lft), lft.size(), |blocks| {
         let mut follower = Follower::new(&far);
         let mut columns = Columns::default();
         let (mut lids, mut results) = (Vec::new(), Vec::new());
@@ -127,6 +127,8 @@ pub(crate) struct Reached {
     pub(crate) is_everywhere: bool,
     /// Switches on the longest path, first and last included.
     pub(crate) longest: u16,
+    /// A switch from which a path has so many.
+    pub(crate) farthest: SwitchIx,
 }
 
 impl<'a> Follower<'a> {
@@ -151,6 +153,7 @@ impl<'a> Follower<'a> {
             switches: u32::from(delivers),
             is_everywhere: false,
             longest: u16::from(delivers),
+            farthest: to,
         };
         for switch in 0..column.len() {
             if self.hops[switch] == UNKNOWN {
@@ -193,6 +196,9 @@ impl<'a> Follower<'a> {
             here = next[here] as usize;
         }
         reached.switches += u32::from(count);
-        reached.longest = reached.longest.max(longest + 1);
+        if longest >= reached.longest {
+            reached.longest = longest + 1;
+            reached.farthest = SwitchIx(count32(from));
+        }
     }
 }

@@ -27,7 +27,8 @@ impl Reach {
             }
         }
         let mut everywhere = 0;
-        for (followed, times) in all.columns.iter().zip(times) {
+        let columns = all.columns.iter().zip(times);
+        for (followed, times) in columns.filter(|(_, times)| *times > 0) {
             reach.longest = reach.longest.max(followed.reached.longest);
             match &followed.switches {
                 Some(switches) => reach.add(switches, times),

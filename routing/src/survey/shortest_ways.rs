@@ -56,10 +56,13 @@ impl ShortestWays {
     /// From where such LIDs on a switch are reached.
     pub(super) fn reached(&self, to: SwitchIx) -> Reached {
         let hops = self.distances.from(to);
+        let farthest = (0..).map(SwitchIx).zip(hops).max_by_key(|(_, hops)| **hops);
+        let (farthest, hops_to_it) = farthest.map_or((to, 0), |(switch, hops)| (switch, *hops));
         Reached {
             switches: count32(hops.len()),
             is_everywhere: true,
-            longest: u16::from(hops.iter().copied().max().unwrap_or(0)) + 1,
+            longest: u16::from(hops_to_it) + 1,
+            farthest,
         }
     }
 
@@ -68,7 +71,7 @@ impl ShortestWays {
         let lft = routes.lfts();
         let switches = topology.switches.len();
         let pieces = switches.div_ceil(SWITCHES);
-        parallel::over_queue(pieces, lft.bytes().len(), |queue| {
+        parallel::over_queue(pieces, lft.size(), |queue| {
             let mut fails = vec![false; lft.stride()];
             for first in queue.map(|piece| piece * SWITCHES) {
                 for switch in (first..switches.min(first + SWITCHES)).map(count32) {

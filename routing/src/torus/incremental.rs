@@ -1,13 +1,15 @@
 //! Forwarding tables after a change, from those before it. Equal to a full run.
 //!
 //! A switch's table depends on its ways along its three rings, on its groups of ports, and on the
-//! destinations. Ways change only for the switches on the rings through what failed or came back,
-//! so that all other tables are copied; in them only LIDs that came, went or moved are looked at.
+//! destinations. Ways change only for the switches on the rings through what failed or came back.
+//! Where destinations are as before, all other tables stay where they lie in memory; else they are
+//! copied, and in them only LIDs that came, went or moved are looked at.
 
 use super::config::TorusConfig;
 use super::lft::{self, Destination};
 use super::next_hop::Ways;
 use super::placement::{PlacedSwitch, PoolIx, Torus};
+use crate::parallel;
 use crate::routes::{Engine, Lft, NO_PATH, Routes};
 use crate::topology::{SwitchIx, Topology, count32};
 use sa_wire::Guid;
@@ -33,32 +35,117 @@ pub(super) fn build(
         return lft::build_partly(topology, torus, config);
     };
     let destinations = lft::destinations(topology, torus, config);
-    let moved = Moved::new(topology, torus, &destinations, &old);
-    let stride = usize::from(topology.max_lid()) + 1;
-    let (lft, lost) = Lft::filled(topology, topology.max_lid(), |first, rows| {
-        let mut lost = Vec::new();
-        for (index, row) in (first..).zip(rows.chunks_mut(stride)) {
-            let placed = torus.placed(SwitchIx(count32(index)));
-            let own = placed.and_then(|placed| torus.pool_at(placed.at));
-            let (Some(placed), Some(own)) = (placed, own) else {
-                row.fill(NO_PATH);
-                continue;
-            };
-            let ways = Ways::from(torus, own);
-            if let Some(old_row) = old.same(topology, placed, &ways) {
-                let common = old_row.len().min(stride);
-                row[..common].copy_from_slice(&old_row[..common]);
-                row[common..].fill(NO_PATH);
-                moved.correct(torus, placed, own, &ways, row, &mut lost);
-            } else {
-                row.fill(NO_PATH);
-                lft::fill(torus, placed, &ways, &destinations, row, &mut lost);
-            }
-        }
-        lost
-    });
-    (lft, lost.into_iter().flatten().collect())
+    let maker = Maker {
+        topology,
+        torus,
+        moved: Moved::new(topology, torus, &destinations, &old),
+        destinations,
+        old,
+    };
+    let shared = maker.is_still().then(|| maker.share()).flatten();
+    shared.unwrap_or_else(|| maker.copy())
 }
+
+/// Makes tables.
+struct Maker<'a> {
+    topology: &'a Topology,
+    torus: &'a Torus,
+    destinations: Vec<Destination>,
+    moved: Moved,
+    old: Old<'a>,
+}
+
+impl Maker<'_> {
+    /// True when switches have the numbers that they had, and LIDs are where they were.
+    fn is_still(&self) -> bool {
+        let (was, is) = (self.old.topology, self.topology);
+        let guids = |topology: &'_ Topology| {
+            let switches = topology.switches.iter();
+            switches.map(|switch| switch.guid).collect::<Vec<_>>()
+        };
+        self.moved.is_nothing() && was.max_lid() == is.max_lid() && guids(was) == guids(is)
+    }
+
+    /// The tables before, in the same memory, but for some switches. None where so many have others
+    /// by now that this saves nothing.
+    fn share(&self) -> Option<(Lft, Vec<(SwitchIx, PoolIx)>)> {
+        let before = self.old.routes.lfts();
+        let parts = parallel::over_range(before.switches(), before.size(), |range| {
+            let switches = range.map(|index| SwitchIx(count32(index)));
+            let others = switches.filter(|switch| !self.keeps(*switch));
+            others.collect::<Vec<_>>()
+        });
+        let others = parts.concat();
+        let mut lost = Vec::new();
+        let tables = others.iter().map(|switch| {
+            let mut table = vec![NO_PATH; before.stride()];
+            self.fill(*switch, &mut table, &mut lost);
+            (*switch, table)
+        });
+        if others.len() > before.switches() / MOST_OTHERS {
+            return None;
+        }
+        let after = before.with(tables);
+        (after.others() <= after.switches() / MOST_OTHERS).then_some((after, lost))
+    }
+
+    /// True when a switch has the table that it had.
+    fn keeps(&self, switch: SwitchIx) -> bool {
+        match self.placed(switch) {
+            Some((placed, own)) => {
+                let ways = Ways::from(self.torus, own);
+                self.old.same(self.topology, placed, &ways).is_some()
+            }
+            None => self.old.torus.placed(switch).is_none(),
+        }
+    }
+
+    /// Fills the table of a switch, which has no entries yet.
+    fn fill(&self, switch: SwitchIx, row: &mut [u8], lost: &mut Vec<(SwitchIx, PoolIx)>) {
+        if let Some((placed, own)) = self.placed(switch) {
+            let ways = Ways::from(self.torus, own);
+            lft::fill(self.torus, placed, &ways, &self.destinations, row, lost);
+        }
+    }
+
+    fn placed(&self, switch: SwitchIx) -> Option<(&PlacedSwitch, PoolIx)> {
+        let placed = self.torus.placed(switch)?;
+        Some((placed, self.torus.pool_at(placed.at)?))
+    }
+
+    /// All tables in memory of their own.
+    fn copy(&self) -> (Lft, Vec<(SwitchIx, PoolIx)>) {
+        let max_lid = self.topology.max_lid();
+        let stride = usize::from(max_lid) + 1;
+        let (lft, lost) = Lft::filled(self.topology, max_lid, |first, rows| {
+            let mut lost = Vec::new();
+            for (index, row) in (first..).zip(rows.chunks_mut(stride)) {
+                let switch = SwitchIx(count32(index));
+                let placed = self.placed(switch);
+                let ways = placed.map(|(_, own)| Ways::from(self.torus, own));
+                let old_row = placed.zip(ways.as_ref()).and_then(|((placed, own), ways)| {
+                    let row = self.old.same(self.topology, placed, ways)?;
+                    Some((placed, own, ways, row))
+                });
+                if let Some((placed, own, ways, old_row)) = old_row {
+                    let common = old_row.len().min(stride);
+                    row[..common].copy_from_slice(&old_row[..common]);
+                    row[common..].fill(NO_PATH);
+                    self.moved
+                        .correct(self.torus, placed, own, ways, row, &mut lost);
+                } else {
+                    row.fill(NO_PATH);
+                    self.fill(switch, row, &mut lost);
+                }
+            }
+            lost
+        });
+        (lft, lost.into_iter().flatten().collect())
+    }
+}
+
+/// Not more than one of so many tables lies beside those of the others.
+const MOST_OTHERS: usize = 4;
 
 /// What there was.
 struct Old<'a> {
@@ -88,10 +175,9 @@ impl<'a> Old<'a> {
     fn same(&self, topology: &Topology, placed: &PlacedSwitch, ways: &Ways) -> Option<&'a [u8]> {
         let ix = *self.by_guid.get(&topology.switch(placed.switch).guid)?;
         let was = self.torus.placed(ix)?;
-        let links = |placed: &PlacedSwitch| placed.groups[..6].to_vec();
         // Parallel cables take turns over all destinations.
         let is_single = placed.groups[..6].iter().all(|group| group.len() <= 1);
-        let is_same = is_single && was.at == placed.at && links(was) == links(placed);
+        let is_same = is_single && was.at == placed.at && was.groups[..6] == placed.groups[..6];
         let own = self.torus.pool_at(was.at)?;
         (is_same && *ways == Ways::from(self.torus, own)).then(|| self.routes.lft(ix))
     }
@@ -131,6 +217,10 @@ impl Moved {
             }
         }
         Self { gone, new }
+    }
+
+    fn is_nothing(&self) -> bool {
+        self.gone.is_empty() && self.new.is_empty()
     }
 
     /// Brings a copied table up to date.

@@ -17,9 +17,11 @@ mod rows;
 mod tables;
 
 use std::fmt::Write;
+use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use policy::{Partitions, Policy, PortFacts};
+use routing::check::Proven;
 use routing::{Engine, Qos, Routes, Survey, Topology};
 use sa_snapshot::model::{Model, Provenance, RateCaps};
 use sa_snapshot::{BuildError, Builder, Snapshot};
@@ -34,6 +36,7 @@ use crate::qos_setup::{Ground, ScopeFit, Scopes, torus_warnings};
 use crate::twin::{Twin, TwinInputs, TwinOptions};
 use crate::words::{count, first_few};
 
+use self::proof::Checked;
 pub use beyond::Beyond;
 pub use crosscheck::Mismatch;
 pub use inputs::{EngineChoice, Inputs, torus_conf_beside};
@@ -93,6 +96,8 @@ pub struct Parts {
     pub programmed: Vec<String>,
     /// What a running SA told, where the fabric comes from one.
     pub live: Option<SharedLive>,
+    /// What the proof after the next change can go on from.
+    pub proven: Option<Arc<Proven>>,
 }
 
 impl Parts {
@@ -138,6 +143,8 @@ pub struct Timings {
     pub check: Duration,
     /// Compiling policy and path classes, building and verifying the snapshot.
     pub build: Duration,
+    /// Comparing sampled pairs with the slow twin.
+    pub compare: Duration,
 }
 
 /// A snapshot and what it came from.
@@ -250,8 +257,14 @@ impl Compiled {
             Some(rules) => write!(text, "{}, ", count(rules, "policy rule", "policy rules")),
             None => write!(text, "no policy, "),
         };
-        let total =
-            self.timings.read + self.timings.route + self.timings.check + self.timings.build;
+        let Timings {
+            read,
+            route,
+            check,
+            build,
+            compare,
+        } = self.timings;
+        let total = read + route + check + build + compare;
         let _ = write!(text, "{} bytes, {} ms", info.bytes, total.as_millis());
         text
     }
@@ -280,7 +293,7 @@ pub fn compile_after(
     let mut warnings = sources.warnings.clone();
     let provenance = sources.provenance.clone();
     let changes_told = sources.changes_told();
-    let parts = route_after(sources, before, &mut timings.route)?;
+    let mut parts = route_after(sources, before, &mut timings.route)?;
     let changes = before.map_or_else(Vec::new, |before| {
         route::changes(before, &parts, changes_told)
     });
@@ -292,11 +305,15 @@ pub fn compile_after(
         None => Vec::new(),
     };
     warnings.extend(setup_remarks(inputs, &parts));
-    let (survey, proof) = timed(&mut timings.check, || {
-        let survey = Survey::of(&parts.topology, &parts.routes);
-        let proof = proof::check_surveyed(&parts, &survey);
-        (survey, proof)
+    let Checked {
+        proof,
+        survey,
+        proven,
+    } = timed(&mut timings.check, || {
+        let before = before.and_then(|before| before.proven.as_ref());
+        proof::check_after(&parts, before)
     });
+    parts.proven = proven;
     warnings.extend(proof.management_in_words(&parts));
     if let Some(cycle) = &proof.multicast_loop {
         let words = cycle.in_words(&parts.topology, &parts.routes);
@@ -309,7 +326,10 @@ pub fn compile_after(
     let snapshot = timed(&mut timings.build, || {
         build_surveyed(&parts, &survey, &parts.aliases, provenance, stamp)
     })?;
-    crosscheck::sample(&parts, &snapshot).map_err(PipelineError::CrossCheck)?;
+    timed(&mut timings.compare, || {
+        crosscheck::sample(&parts, &snapshot)
+    })
+    .map_err(PipelineError::CrossCheck)?;
     let allow_lost_pairs = inputs.allow_lost_pairs;
     let mut compiled = Compiled {
         parts,

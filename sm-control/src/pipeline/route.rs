@@ -119,6 +119,7 @@ pub fn route_after(
         refusal,
         programmed: notes,
         live,
+        proven: None,
     })
 }
 

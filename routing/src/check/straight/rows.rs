@@ -54,7 +54,7 @@ impl<'a> Rows<'a> {
             return Vec::new();
         }
         let pieces: Vec<_> = self.order.chunks(SWITCHES).collect();
-        parallel::over_queue(pieces.len(), self.lft.bytes().len(), |queue| {
+        parallel::over_queue(pieces.len(), self.lft.size(), |queue| {
             let mut taken = Turns::none(self.channels);
             let mut seen = Seen::new();
             for piece in queue.map(|nth| pieces[nth]) {

@@ -1,0 +1,176 @@
+//! What it costs when a cable fails: from the fabric's files to the snapshot in service.
+//!
+//! ```text
+//! change                              a 16x16x16 torus with one and with two hosts a switch, and
+//!                                     a fat tree of 8,192 hosts
+//! change --rounds 20                  more often
+//! change torus:24x24x24x2             another fabric
+//! ```
+//!
+//! Each cable fails in a fabric that is whole, with what the daemon has of it from before
+//! (`from before`) and without (`from nothing`), in turn. The results must be equal, table by table
+//! and byte by byte, or the run ends with an error. Prints a JSON line per cable and way. Times are
+//! medians in ms, with the least where named so; `wall_ms` is everything but reading the files.
+
+#![forbid(unsafe_code)]
+
+mod fabric;
+
+use std::time::{Duration, Instant};
+
+use clap::Parser;
+use sa_bench::clock::process_cpu_time;
+use sa_fastpath::publish::Publisher;
+use sa_snapshot::SharedBytes;
+use serde_json::json;
+use sm_control::pipeline::{self, Inputs, Parts, Proof, Stamp, Timings};
+
+use fabric::Fabric;
+
+/// As the daemon has it.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+/// Measures a change of the fabric.
+#[derive(Debug, Parser)]
+struct Arguments {
+    /// torus:XxYxZxHOSTS or fat-tree:PORTS
+    #[arg(default_values = ["torus:16x16x16x1", "torus:16x16x16x2", "fat-tree:32"])]
+    fabrics: Vec<String>,
+    /// How often each cable fails
+    #[arg(long, default_value_t = 7, value_name = "N")]
+    rounds: usize,
+}
+
+type Failure = Box<dyn std::error::Error>;
+
+fn main() -> Result<(), Failure> {
+    let arguments = Arguments::parse();
+    for name in &arguments.fabrics {
+        let directory = tempfile::tempdir()?;
+        let fabric = Fabric::new(name, directory.path())?;
+        let healthy = pipeline::compile(&fabric.inputs, Stamp::default())?;
+        for cable in &fabric.cables {
+            fail(&fabric, cable, &healthy.parts, arguments.rounds)?;
+        }
+    }
+    Ok(())
+}
+
+/// Lets a cable fail again and again.
+fn fail(fabric: &Fabric, cable: &str, healthy: &Parts, rounds: usize) -> Result<(), Failure> {
+    let inputs = Inputs {
+        failed: vec![cable.to_owned()],
+        ..fabric.inputs.clone()
+    };
+    let (mut quick, mut full) = (Vec::new(), Vec::new());
+    for _ in 0..rounds {
+        let (one, took) = Took::of(&inputs, Some(healthy))?;
+        quick.push(took);
+        let (other, took) = Took::of(&inputs, None)?;
+        full.push(took);
+        compare(&one, &other)?;
+    }
+    for (way, all) in [("from before", quick), ("from nothing", full)] {
+        print(fabric, cable, way, &all);
+    }
+    Ok(())
+}
+
+/// What came of a change.
+struct Changed {
+    parts: Parts,
+    proof: Proof,
+    snapshot: SharedBytes,
+}
+
+/// What one change took.
+struct Took {
+    steps: Timings,
+    publish: Duration,
+    /// All but reading, by the clock on the wall.
+    wall: Duration,
+    /// All but reading, of all threads.
+    cpu: Duration,
+}
+
+impl Took {
+    fn of(inputs: &Inputs, before: Option<&Parts>) -> Result<(Changed, Self), Failure> {
+        let reading = process_cpu_time();
+        drop(pipeline::read(inputs)?);
+        let begun = process_cpu_time();
+        let read = begun - reading;
+        let start = Instant::now();
+        let compiled = pipeline::compile_after(inputs, Stamp::default(), before)?;
+        let (built, mut publisher) = (Instant::now(), Publisher::new());
+        let changed = Changed {
+            parts: compiled.parts,
+            proof: compiled.proof,
+            snapshot: compiled.snapshot.shared_bytes(),
+        };
+        publisher.publish(compiled.snapshot);
+        let (wall, publish) = (start.elapsed(), built.elapsed());
+        let cpu = (process_cpu_time() - begun).saturating_sub(read);
+        let steps = compiled.timings;
+        let took = Self {
+            steps,
+            publish,
+            wall: wall.saturating_sub(steps.read),
+            cpu,
+        };
+        Ok((changed, took))
+    }
+}
+
+/// Errors: the first thing in which two results differ.
+fn compare(one: &Changed, other: &Changed) -> Result<(), Failure> {
+    let tables = |changed: &Changed| {
+        let switches = changed.parts.topology.switch_ixs();
+        let tables = switches.map(|switch| changed.parts.routes.lft(switch).to_vec());
+        tables.collect::<Vec<_>>()
+    };
+    let found = |changed: &Changed| format!("{:?}", changed.proof);
+    if tables(one) != tables(other) {
+        return Err("forwarding tables differ".into());
+    }
+    if found(one) != found(other) {
+        return Err("proofs differ".into());
+    }
+    if one.snapshot.as_ref() != other.snapshot.as_ref() {
+        return Err("snapshots differ".into());
+    }
+    Ok(())
+}
+
+fn print(fabric: &Fabric, cable: &str, way: &str, all: &[Took]) {
+    let spread = |of: fn(&Took) -> Duration| {
+        let mut times: Vec<Duration> = all.iter().map(of).collect();
+        times.sort_unstable();
+        let ms = |nth: usize| times.get(nth).map(|time| round(time.as_secs_f64() * 1e3));
+        (ms(times.len() / 2), ms(0))
+    };
+    let median = |of: fn(&Took) -> Duration| spread(of).0;
+    let (wall, wall_least) = spread(|took| took.wall);
+    let (cpu, cpu_least) = spread(|took| took.cpu);
+    let line = json!({
+        "fabric": fabric.name,
+        "cable": cable,
+        "way": way,
+        "rounds": all.len(),
+        "read_ms": median(|took| took.steps.read),
+        "route_ms": median(|took| took.steps.route),
+        "check_ms": median(|took| took.steps.check),
+        "build_ms": median(|took| took.steps.build),
+        "compare_ms": median(|took| took.steps.compare),
+        "publish_ms": median(|took| took.publish),
+        "wall_ms": wall,
+        "wall_least_ms": wall_least,
+        "cpu_ms": cpu,
+        "cpu_least_ms": cpu_least,
+    });
+    println!("{line}");
+}
+
+fn round(ms: f64) -> f64 {
+    (ms * 10.0).round() / 10.0
+}
