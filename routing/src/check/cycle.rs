@@ -1,9 +1,11 @@
 //! A shortest circle in the dependency graph.
 
+mod closing;
 mod girth;
 
 use std::collections::VecDeque;
 
+use self::closing::Closing;
 use super::graph::{DependencyGraph, Node};
 
 /// Channels of a shortest circle, in order; none when there is no circle.
@@ -12,7 +14,9 @@ pub(super) fn shortest(graph: &DependencyGraph) -> Option<Vec<Node>> {
     if core.nodes.is_empty() {
         return None;
     }
-    let least = girth::at_least(graph);
+    if let Some(circle) = core.of_length(graph, girth::at_least(graph)) {
+        return Some(circle);
+    }
     let mut best: Option<Vec<Node>> = None;
     for node in std::mem::take(&mut core.nodes) {
         let limit = best.as_ref().map_or(usize::MAX, Vec::len);
@@ -21,9 +25,6 @@ pub(super) fn shortest(graph: &DependencyGraph) -> Option<Vec<Node>> {
         }
         // Whatever is found from now on leads around this one.
         core.is_in[node as usize] = false;
-        if best.as_ref().is_some_and(|circle| circle.len() <= least) {
-            break;
-        }
     }
     best
 }
@@ -54,6 +55,17 @@ impl Core {
             visits: vec![(0, 0); visits],
             search: 0,
         }
+    }
+
+    /// A circle of so many nodes, where none is shorter: through the lowest node that lies on one.
+    fn of_length(&mut self, graph: &DependencyGraph, length: usize) -> Option<Vec<Node>> {
+        let mut closing = Closing::new(graph, &self.is_in);
+        let mut nodes = self.nodes.iter();
+        let first = nodes.position(|node| closing.is_on_circle(*node, length))?;
+        for node in &self.nodes[..first] {
+            self.is_in[*node as usize] = false;
+        }
+        self.circle_through(graph, self.nodes[first], usize::MAX)
     }
 
     /// A shortest circle through a node that is shorter than `limit`. Breadth first.

@@ -96,6 +96,27 @@ impl DependencyGraph {
         links.flat_map(move |link| Bits(vls).map(move |vl| link * count32(VLS) + vl))
     }
 
+    /// Channels that may wait for a channel.
+    pub(super) fn predecessors(&self, node: Node) -> impl Iterator<Item = Node> + '_ {
+        let (link, vl) = (node as usize / VLS, node as usize % VLS);
+        let Link { from, slot, .. } = self.channels.links[link];
+        let vls = if self.edges.are_straight() {
+            vl..vl + 1
+        } else {
+            0..VLS
+        };
+        // Cables lead both ways.
+        let backs = self.channels.links_from(from);
+        backs.flat_map(move |back| {
+            let Link { to, input, .. } = self.channels.links[back as usize];
+            let before = self.channels.links_from(to).start + u32::from(input);
+            let turn = self.channels.links[before as usize].turns + u32::from(slot);
+            let waits = move |lane: &usize| self.edges.beyond(turn, *lane) >> vl & 1 == 1;
+            let lanes = vls.clone().filter(waits);
+            lanes.map(move |lane| before * count32(VLS) + count32(lane))
+        })
+    }
+
     /// Channels that a channel may wait for, ascending by port.
     pub(super) fn successors(&self, node: Node) -> impl Iterator<Item = Node> + '_ {
         let (link, vl) = (node as usize / VLS, node as usize % VLS);

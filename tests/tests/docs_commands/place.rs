@@ -142,6 +142,7 @@ impl Place {
 /// not have them.
 fn build_missing(built: &Path) -> Result<()> {
     if [
+        "change",
         "entropy",
         "netlink",
         "versus-opensm",
