@@ -19,6 +19,12 @@ pub enum Workload {
     /// Get as the kernel's rdma_cm sends it over IPv4: GID to GID in the default partition, for a
     /// TCP port, with a QoS class.
     RdmaCm,
+    /// Get, GID to GID, the source by its LID too.
+    GidAndLid,
+    /// GetTable of the path between two GIDs, as saquery asks for one.
+    PairGid,
+    /// The same between two LIDs.
+    PairLid,
     /// GetTable, one GID to everybody.
     Table,
     /// GetMulti, four GIDs to four.
@@ -68,27 +74,24 @@ impl<'a> Draw<'a> {
         let (source, destination) = (self.host(), self.host());
         let nth = self.drawn;
         self.drawn += 1;
+        let record = PathRecord {
+            sgid: source.gid.0,
+            dgid: destination.gid.0,
+            slid: source.lid.into(),
+            dlid: destination.lid.into(),
+            numb_path: NumbPathByte::new(1).with_reversible(),
+            ..PathRecord::default()
+        };
+        let gids = PathCompMask::SGID | PathCompMask::DGID;
+        let lids = PathCompMask::SLID | PathCompMask::DLID;
+        let one = PathCompMask::NUMB_PATH | PathCompMask::REVERSIBLE;
+        let ask = |method, mask| Ok(self.ask((source.lid, method, mask), record, nth));
         match workload {
-            Workload::Gid => {
-                let record = PathRecord {
-                    sgid: source.gid.0,
-                    dgid: destination.gid.0,
-                    numb_path: NumbPathByte::new(1).with_reversible(),
-                    ..PathRecord::default()
-                };
-                let ends = PathCompMask::SGID | PathCompMask::DGID;
-                let mask = ends | PathCompMask::NUMB_PATH | PathCompMask::REVERSIBLE;
-                Ok(self.get(source.lid, mask, record, nth))
-            }
-            Workload::Lid => {
-                let record = PathRecord {
-                    slid: source.lid.into(),
-                    dlid: destination.lid.into(),
-                    ..PathRecord::default()
-                };
-                let mask = PathCompMask::SLID | PathCompMask::DLID;
-                Ok(self.get(source.lid, mask, record, nth))
-            }
+            Workload::Gid => ask(method::GET, gids | one),
+            Workload::Lid => ask(method::GET, lids),
+            Workload::GidAndLid => ask(method::GET, gids | PathCompMask::SLID | one),
+            Workload::PairGid => ask(method::GET_TABLE, gids),
+            Workload::PairLid => ask(method::GET_TABLE, lids),
             Workload::RdmaCm => Ok(rdma_cm(source, destination, nth)),
             Workload::Table => {
                 let record = PathRecord {
@@ -108,7 +111,12 @@ impl<'a> Draw<'a> {
     }
 
     /// With rules, requests also ask for what the rules ask for.
-    fn get(&self, lid: u16, mask: PathCompMask, record: PathRecord, nth: u64) -> Slot {
+    fn ask(
+        &self,
+        (lid, method, mask): (u16, u8, PathCompMask),
+        record: PathRecord,
+        nth: u64,
+    ) -> Slot {
         let (service_id, qos_class) = self.rules.map_or((None, None), |rules| rules.asked(nth));
         let (mut mask, mut record) = (mask, record);
         if let Some(id) = service_id {
@@ -119,7 +127,7 @@ impl<'a> Draw<'a> {
             record.qos_class_sl = QosClassSl::new(class, Sl::default());
             mask = mask | PathCompMask::QOS_CLASS;
         }
-        request::path_request(lid, method::GET, mask, &record)
+        request::path_request(lid, method, mask, &record)
     }
 
     fn host(&mut self) -> Host {

@@ -44,6 +44,12 @@ impl PathCapacity {
         Self(least_capacity(from.edge, least_capacity(between, to.edge)))
     }
 
+    /// MTU code and rate rank.
+    #[inline(always)]
+    pub const fn unpacked(self) -> (u8, u8) {
+        crate::records::unpack_capacity(self.0)
+    }
+
     /// As far as a level lets it.
     #[inline(always)]
     #[must_use]
@@ -351,6 +357,13 @@ impl Snapshot {
     #[inline(always)]
     pub const fn is_common_but_for_labels(&self) -> bool {
         self.quick.is_common_but_for_labels
+    }
+
+    /// True when [`QuickLevel::packet_life`] is a level's packet life time but for its topmost bit,
+    /// which all of them have clear.
+    #[inline(always)]
+    pub const fn tells_packet_lives(&self) -> bool {
+        self.quick.tells_packet_lives
     }
 
     /// The flow labels of the rule that gave a level.

@@ -41,6 +41,8 @@ pub(crate) struct Quick {
     pub(crate) codes: Codes,
     /// The P_Key that all share where all have one table; 0 where it has to be looked up.
     pub(crate) only_pkey: u16,
+    /// No level has a packet life time whose topmost bit is lost in [`QuickLevel::packet_life`].
+    pub(crate) tells_packet_lives: bool,
     /// In the default partition, by distinct P_Key table. Empty where a table may have both
     /// memberships.
     pub(crate) in_default: Box<[Membership]>,
@@ -56,7 +58,7 @@ pub(crate) struct UniformPaths {
 }
 
 /// What a level of a common policy asks for.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[repr(C, align(4))]
 pub struct QuickLevel {
     /// Packed capacity that no path exceeds.
@@ -83,6 +85,13 @@ impl Default for Codes {
 impl QuickLevel {
     /// Limit of a level without one.
     pub(crate) const UNLIMITED: u8 = pack_capacity(7, 0x1f);
+
+    /// MTU code and rate rank, as far as the level lets them.
+    #[inline(always)]
+    pub fn limited(&self, (mtu, rate): (u8, u8)) -> (u8, u8) {
+        let (most, fastest) = unpack_capacity(self.limit);
+        (mtu.min(most), rate.min(fastest))
+    }
 }
 
 impl Quick {
@@ -122,6 +131,10 @@ impl Quick {
                 [pkey] => *pkey,
                 _ => 0,
             },
+            tells_packet_lives: sections
+                .levels
+                .iter()
+                .all(|level| level.packet_life < EXACTLY),
             in_default: match subnet.allow_both_pkeys {
                 0 => in_default(sections),
                 _ => Box::default(),

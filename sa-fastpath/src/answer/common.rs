@@ -1,5 +1,6 @@
 //! The requests that nearly every client sends, taken together: one PathRecord between two ports,
-//! each named once, with no wish about what is found. Their tables are looked at in steps, all
+//! each named once, with no wish about what is found. Those that are so but for one thing go with
+//! them, see [`super::nearly`]. Their tables are looked at in steps, all
 //! requests of a group at each step, so that one waits for memory while others go on.
 //!
 //! Everything here follows from [`super::answer`], which also gets whatever does not fit: other
@@ -8,7 +9,8 @@
 use core::ptr;
 
 use sa_snapshot::{
-    AskedClasses, MatchInput, PairBits, PathClassIx, PortRecord, QuickLevel, Snapshot, port_flags,
+    AskedClasses, MatchInput, PairBits, PathCapacity, PathClassIx, PortRecord, QuickLevel,
+    Snapshot, port_flags,
 };
 use sa_wire::mad::{BASE_VERSION, MGMT_CLASS_SA, SA_CLASS_VERSION, method};
 use sa_wire::path_record::{FlowWord, PathCompMask, PathRecord};
@@ -19,14 +21,14 @@ use zerocopy::FromBytes;
 
 use super::label::only_flow;
 use super::record::{gid, understood};
-use super::{Outcome, answer, reply};
+use super::{Outcome, answer, nearly, reply};
 use crate::prefetch::prefetch;
 
 /// How many requests are taken together: what a worker takes at once.
 const TOGETHER: usize = crate::port::BATCH;
 
 /// First four bytes of a Get of the Subnet Administration.
-const GET: [u8; 4] = [BASE_VERSION, MGMT_CLASS_SA, SA_CLASS_VERSION, method::GET];
+pub(super) const GET: [u8; 4] = [BASE_VERSION, MGMT_CLASS_SA, SA_CLASS_VERSION, method::GET];
 
 /// What a common request does not ask about.
 pub(super) const WISHES: PathCompMask = PathCompMask::RAW_TRAFFIC
@@ -38,7 +40,8 @@ pub(super) const WISHES: PathCompMask = PathCompMask::RAW_TRAFFIC
 /// What was found out about a common request.
 #[derive(Clone, Copy)]
 pub(super) struct Ends<'a> {
-    pub(super) requester: &'a PortRecord,
+    /// None where the request is only nearly common and [`nearly`] has to finish it.
+    pub(super) requester: Option<&'a PortRecord>,
     pub(super) source: &'a PortRecord,
     pub(super) destination: &'a PortRecord,
     /// Of the path that is tried first and of its way back, where they have to be looked up.
@@ -105,7 +108,11 @@ fn find<'a, const POLICY: u8>(
 ) {
     for (slot, found) in slots.iter().zip(found.iter_mut()) {
         ask_ahead(slot);
-        *found = ends::<POLICY>(snapshot, slot);
+        // Each writes its own result, so that the common ones are not moved once more.
+        match ends::<POLICY>(snapshot, slot) {
+            Some(ends) => *found = Some(ends),
+            None => nearly::find(snapshot, slot, found),
+        }
     }
     if snapshot.has_pair_table() {
         for (slot, found) in slots.iter().zip(found.iter_mut()) {
@@ -216,6 +223,35 @@ fn match_one(
     }
 }
 
+/// The level of one path.
+#[inline(always)]
+pub(super) fn level_between(
+    snapshot: &Snapshot,
+    (from, to): (&PortRecord, &PortRecord),
+    (mask, record): (PathCompMask, &PathRecord),
+) -> QuickLevel {
+    let pairs = snapshot.pair_bits();
+    if pairs.is_some_and(|pairs| !pairs.may_hold(from, to)) {
+        return snapshot.level_without_rule();
+    }
+    match_between(snapshot, (from, to), (mask, record))
+}
+
+#[inline(never)]
+fn match_between(
+    snapshot: &Snapshot,
+    (from, to): (&PortRecord, &PortRecord),
+    (mask, record): (PathCompMask, &PathRecord),
+) -> QuickLevel {
+    if let Some(rules) = snapshot.by_service::<16>() {
+        rules.level(from, to, &asked_classes(mask, record))
+    } else if let Some(rules) = snapshot.by_service::<32>() {
+        rules.level(from, to, &asked_classes(mask, record))
+    } else {
+        snapshot.common_level(from, to, &whole_input(mask, record))
+    }
+}
+
 /// As `match_input` says it, for requests whose service id is whole; this costs less.
 #[inline(always)]
 fn whole_input(mask: PathCompMask, record: &PathRecord) -> MatchInput {
@@ -259,15 +295,33 @@ fn finish_all<const POLICY: u8>(
         if is_finished {
             each(slot, Outcome::Answered(reply::GET_BYTES));
         } else {
-            let outcome = uncommon(snapshot, slot);
+            let outcome = uncommon(snapshot, slot, found, level);
             each(slot, outcome);
         }
     }
 }
 
+/// What the common way has not finished.
 #[cold]
 #[inline(never)]
-fn uncommon(snapshot: &Snapshot, slot: &mut Slot) -> Outcome {
+#[expect(
+    clippy::ref_option,
+    reason = "as it lies there, which costs the caller nothing"
+)]
+fn uncommon(
+    snapshot: &Snapshot,
+    slot: &mut Slot,
+    found: &Option<Ends<'_>>,
+    level: &QuickLevel,
+) -> Outcome {
+    let nearly = found.as_ref().filter(|ends| ends.requester.is_none());
+    let finished = nearly.and_then(|ends| nearly::finish(snapshot, slot, ends, level));
+    finished.unwrap_or_else(|| alone(snapshot, slot))
+}
+
+/// Out of line, to leave the nearly common ones undisturbed.
+#[inline(never)]
+fn alone(snapshot: &Snapshot, slot: &mut Slot) -> Outcome {
     answer(snapshot, slot)
 }
 
@@ -276,14 +330,13 @@ fn uncommon(snapshot: &Snapshot, slot: &mut Slot) -> Outcome {
 fn ends<'a, const POLICY: u8>(snapshot: &'a Snapshot, slot: &Slot) -> Option<Ends<'a>> {
     let mad = SaMad::from_bytes(&slot.mad);
     let mask = PathCompMask(mad.sa.component_mask.get());
-    let halves = mask.0 & PathCompMask::SERVICE_ID.0;
     let is_common = slot.mad.first_chunk() == Some(&GET)
         && mad.attribute_id() == AttributeId::PATH_RECORD
         && mad.rmpp.flags() & flag::ACTIVE == 0
         && mad.sa.sm_key.get() == 0
         && !mask.has(WISHES)
         && (POLICY != LABELLED || !mask.has(PathCompMask::FLOW_LABEL))
-        && (halves == 0 || halves == PathCompMask::SERVICE_ID.0);
+        && has_whole_service_id(mask);
     if !is_common {
         return None;
     }
@@ -304,11 +357,18 @@ fn ends<'a, const POLICY: u8>(snapshot: &'a Snapshot, slot: &Slot) -> Option<End
         false => snapshot.record_by_lid(lid)?,
     };
     Some(Ends {
-        requester,
+        requester: Some(requester),
         source,
         destination,
         classes: [PathClassIx::NONE; 2],
     })
+}
+
+/// True for requests that name both halves of a service id, or none.
+#[inline(always)]
+pub(super) const fn has_whole_service_id(mask: PathCompMask) -> bool {
+    let halves = mask.0 & PathCompMask::SERVICE_ID.0;
+    halves == 0 || halves == PathCompMask::SERVICE_ID.0
 }
 
 /// Classes of the path that is tried first, between the LIDs that are named, else each port's
@@ -318,13 +378,24 @@ fn classes(snapshot: &Snapshot, slot: &Slot, ends: &Ends<'_>) -> [PathClassIx; 2
     let mad = SaMad::from_bytes(&slot.mad);
     let mask = PathCompMask(mad.sa.component_mask.get());
     let (from, to) = (ends.source, ends.destination);
-    let named = |bit, lid: u16, port: &PortRecord| if mask.has(bit) { lid } else { port.lid };
     let Ok((record, _)) = PathRecord::ref_from_prefix(&mad.data) else {
         return ends.classes;
     };
+    let (slid, dlid) = lids((mask, record), from, to);
+    both_ways(snapshot, (from, slid), (to, dlid))
+}
+
+/// The LIDs of the path that is tried first: those that are named, else each port's first.
+#[inline(always)]
+pub(super) fn lids(
+    (mask, record): (PathCompMask, &PathRecord),
+    from: &PortRecord,
+    to: &PortRecord,
+) -> (u16, u16) {
+    let named = |bit, lid: u16, port: &PortRecord| if mask.has(bit) { lid } else { port.lid };
     let dlid = named(PathCompMask::DLID, record.dlid.get(), to);
     let slid = named(PathCompMask::SLID, record.slid.get(), from);
-    both_ways(snapshot, (from, slid), (to, dlid))
+    (slid, dlid)
 }
 
 /// Classes of the path between two LIDs of ports, and of its way back where that may differ.
@@ -350,7 +421,6 @@ fn finish<const POLICY: u8>(
     ends: &Ends<'_>,
     level: &QuickLevel,
 ) -> Option<()> {
-    let (from, to) = (ends.source, ends.destination);
     let mad = SaMad::from_bytes_mut(&mut slot.mad);
     let mask = PathCompMask(mad.sa.component_mask.get());
     let (record, _) = PathRecord::ref_from_prefix(&mad.data).ok()?;
@@ -360,6 +430,21 @@ fn finish<const POLICY: u8>(
         LABELLED => labelled(snapshot, ends, level, (mask, record)).0.to_bytes(),
         _ => [0; 4],
     };
+    write_record(snapshot, mad, ends, mask, &terms, flow_word)?;
+    reply::finish_in_place(mad);
+    Some(())
+}
+
+/// Writes the record over the request's. Not none, as every MAD has room for it.
+#[inline(always)]
+pub(super) fn write_record(
+    snapshot: &Snapshot,
+    mad: &mut SaMad,
+    ends: &Ends<'_>,
+    mask: PathCompMask,
+    terms: &Terms,
+    flow_word: [u8; 4],
+) -> Option<()> {
     let words = mad.data.as_chunks_mut::<8>().0;
     let [
         service_id,
@@ -375,6 +460,7 @@ fn finish<const POLICY: u8>(
     else {
         return None;
     };
+    let (from, to) = (ends.source, ends.destination);
     let prefix = snapshot.subnet().prefix;
     *service_id = [0; 8];
     (*dprefix, *dguid) = (prefix, to.guid);
@@ -390,13 +476,12 @@ fn finish<const POLICY: u8>(
     *flow = flow_word;
     *numbers = terms.numbers;
     *rest = terms.rest;
-    reply::finish_in_place(mad);
     Some(())
 }
 
 /// The word of the flow label in the record.
 #[inline(always)]
-fn labelled(
+pub(super) fn labelled(
     snapshot: &Snapshot,
     ends: &Ends<'_>,
     level: &QuickLevel,
@@ -421,6 +506,8 @@ pub(super) struct Terms {
     pub(super) numbers: [u8; 8],
     /// Packet life time, preference.
     pub(super) rest: [u8; 8],
+    /// Where MTU and rate are from, before the rate is one that both ends understand.
+    pub(super) capacity: PathCapacity,
 }
 
 /// None when the first path that is tried is not simply granted. `level`: the policy's.
@@ -432,11 +519,14 @@ pub(super) fn terms(
     asked: u16,
     level: Option<&QuickLevel>,
 ) -> Option<Terms> {
+    if !sees(snapshot, ends) {
+        return None;
+    }
     let (from, to) = (ends.source, ends.destination);
     let shared = snapshot.shared_pkey_between(from, to);
     let is_common = from.flags & port_flags::COMMON_SOURCE != 0
         && to.flags & port_flags::COMMON_DESTINATION != 0;
-    if shared == 0 || !is_common || ptr::eq(from, to) || !sees(snapshot, ends) {
+    if shared == 0 || !is_common || ptr::eq(from, to) {
         return None;
     }
     let mut capacity = match snapshot.uniform_capacity(from, to) {
@@ -472,6 +562,7 @@ pub(super) fn terms(
         numbers: numbers.to_le_bytes(),
         // No word of preference: the first place in both ranges of LIDs is preferred.
         rest: u64::from(packet_life).to_le_bytes(),
+        capacity,
     })
 }
 
@@ -492,19 +583,25 @@ fn understood_codes(snapshot: &Snapshot, codes: u64, from: &PortRecord, to: &Por
 
 /// Where pairs of ports have classes of paths. The way back must exist.
 #[inline(never)]
-fn looked_up(snapshot: &Snapshot, ends: &Ends<'_>) -> Option<sa_snapshot::PathCapacity> {
+fn looked_up(snapshot: &Snapshot, ends: &Ends<'_>) -> Option<PathCapacity> {
     let (from, to) = (ends.source, ends.destination);
     let [there, back] = ends.classes;
     snapshot.capacity_of(to, from, back)?;
     snapshot.capacity_of(from, to, there)
 }
 
-/// True when the requester may know of both ends.
+/// True when there is a requester and it may know of both ends, which share a partition.
 #[inline(always)]
 fn sees(snapshot: &Snapshot, ends: &Ends<'_>) -> bool {
-    let knows = |port: &PortRecord| {
-        ptr::eq(ends.requester, port) || snapshot.share_partition_between(ends.requester, port)
+    // One comparison, though there may be no requester.
+    if ends.requester.map_or(ptr::null(), ptr::from_ref) == ptr::from_ref(ends.source) {
+        return true;
+    }
+    let Some(requester) = ends.requester else {
+        return false;
     };
-    // The ends share a partition, so that each may know of the other.
-    ptr::eq(ends.requester, ends.source) || knows(ends.source) && knows(ends.destination)
+    let knows = |port: &PortRecord| {
+        ptr::eq(requester, port) || snapshot.share_partition_between(requester, port)
+    };
+    knows(ends.source) && knows(ends.destination)
 }

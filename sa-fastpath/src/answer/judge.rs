@@ -3,8 +3,9 @@
 use sa_snapshot::{LevelRecord, PortIx, Snapshot, level_flags};
 use sa_wire::{Sl, SlVlMask};
 
+use super::PathQuery;
 use super::query::Direction;
-use super::{PathQuery, select};
+use super::select::Offer;
 
 /// What a PathRecord says of a path beside its ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,16 +61,11 @@ pub(crate) fn judge<const RFC: bool>(
             return None;
         }
     }
-    let mut packet_life = packet_life(snapshot, level, source == destination);
-    if let Some(wanted) = query.mtu {
-        mtu = select::value(mtu, wanted)?;
-    }
-    if let Some(wanted) = query.rate {
-        rate = select::rate(rate, wanted)?;
-    }
-    if let Some(wanted) = query.packet_life {
-        packet_life = select::value(packet_life, wanted)?;
-    }
+    let offer = query.wishes().of_offer(Offer {
+        mtu,
+        rate,
+        packet_life: packet_life(snapshot, level, source == destination),
+    })?;
     let pkey = pkey(snapshot, query, level, source, destination)?;
     let sl = sl(snapshot, query, level_sl, path.carried, pkey)?;
     let finished = snapshot.engine_sl(sl, source, destination);
@@ -78,9 +74,9 @@ pub(crate) fn judge<const RFC: bool>(
     }
     let pkey = if query.raw_traffic { 0 } else { pkey };
     Some(Parameters {
-        mtu,
-        rate,
-        packet_life,
+        mtu: offer.mtu,
+        rate: offer.rate,
+        packet_life: offer.packet_life,
         pkey,
         sl: finished,
     })

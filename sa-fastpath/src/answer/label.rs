@@ -148,15 +148,24 @@ pub(super) fn named_gid(snapshot: &Snapshot, named: [u8; 16]) -> [u8; 16] {
 
 /// The same whichever end asks; never 0.
 fn hash(one: [u8; 16], other: [u8; 16], service_id: u64) -> FlowLabel {
-    let [least, most] = match one <= other {
-        true => [one, other],
-        false => [other, one],
+    let [one, other] = [one, other].map(halves);
+    let ([a, b], [c, d]) = match one <= other {
+        true => (one, other),
+        false => (other, one),
     };
-    let halves = least.as_chunks::<8>().0.iter().chain(most.as_chunks().0);
-    let words = halves
-        .map(|half| u64::from_be_bytes(*half))
-        .chain([service_id]);
-    set_label(words.fold(0, |mixed, word| fmix64(mixed ^ word)))
+    let words = [a, b, c, d, service_id];
+    set_label(
+        words
+            .into_iter()
+            .fold(0, |mixed, word| fmix64(mixed ^ word)),
+    )
+}
+
+/// Two halves of a GID as numbers, which are in the order of the bytes.
+#[inline(always)]
+fn halves(gid: [u8; 16]) -> [u64; 2] {
+    let halves: [[u8; 8]; 2] = zerocopy::transmute!(gid);
+    halves.map(u64::from_be_bytes)
 }
 
 fn service_id(query: &PathQuery) -> u64 {

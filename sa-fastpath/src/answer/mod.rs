@@ -12,6 +12,7 @@ mod group;
 mod judge;
 mod label;
 mod multi;
+mod nearly;
 mod origin;
 mod paths;
 mod query;

@@ -11,7 +11,7 @@ use super::{Enough, PathQuery};
 pub(super) struct Origin<'a> {
     snapshot: &'a Snapshot,
     query: &'a PathQuery,
-    requester: &'a PortRecord,
+    requester: Option<&'a PortRecord>,
     source: &'a PortRecord,
     slid: u16,
     /// The SGID of its records.
@@ -40,7 +40,7 @@ impl<'a> Origin<'a> {
         Some(Self {
             snapshot,
             query,
-            requester: snapshot.port(requester),
+            requester: Some(snapshot.port(requester)),
             source: port,
             slid: if is_named {
                 query.record.slid.get()

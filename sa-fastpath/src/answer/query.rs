@@ -9,6 +9,7 @@ use zerocopy::FromBytes;
 
 use super::common::WISHES;
 use super::group::is_to_group;
+use super::select::Wishes;
 use super::{Reject, Stop};
 
 /// How many paths of a pair of ports are wanted.
@@ -40,12 +41,6 @@ pub struct PathQuery {
     pub enough: Enough,
     /// What the policy's rules ask about; none without a policy.
     pub classes: Option<RequestClasses>,
-    /// MTU wanted, when selector and value both count.
-    pub mtu: Option<SelectedValue>,
-    /// Rate wanted, when selector and value both count.
-    pub rate: Option<SelectedValue>,
-    /// Life time wanted, when selector and value both count.
-    pub packet_life: Option<SelectedValue>,
     /// True when the P_Key is asked for or set aside; the answer's P_Key is 0 then.
     pub raw_traffic: bool,
     /// True when nothing is wished of what is found, and the snapshot sets nothing apart.
@@ -70,20 +65,12 @@ impl PathQuery {
         let mask = PathCompMask(mad.sa.component_mask.get());
         let (record, _) = PathRecord::ref_from_prefix(&mad.data)
             .map_err(|_| Stop::Reject(Reject::RequestInvalid))?;
-        let pair = |bits, value| mask.has_all(bits).then_some(value);
-        let (mtu, rate) = (
-            pair(PathCompMask::MTU_PAIR, record.mtu),
-            pair(PathCompMask::RATE_PAIR, record.rate),
-        );
-        check_codes(snapshot, mask, mtu, rate)?;
+        check_codes(snapshot, mask, Wishes::of(mask, record))?;
         Ok(Self {
             mask,
             record: *record,
             enough: enough(mask, record, is_get),
             classes: snapshot.classify(&match_input(mask, record)),
-            mtu,
-            rate,
-            packet_life: pair(PathCompMask::PACKET_LIFE_PAIR, record.packet_life),
             raw_traffic: mask.has(PathCompMask::RAW_TRAFFIC) && record.flow.raw_traffic(),
             is_common: snapshot.is_common() && !mask.has(WISHES),
         })
@@ -152,29 +139,23 @@ impl PathQuery {
         self.mask.has(PathCompMask::REVERSIBLE) && self.record.numb_path.reversible()
     }
 
+    /// What is wished of each path, its SL aside.
+    #[inline(always)]
+    pub(super) const fn wishes(&self) -> Wishes<'_> {
+        Wishes::of(self.mask, &self.record)
+    }
+
     /// True when the request sets conditions that one direction may meet and the other not.
     #[inline(always)]
     pub(crate) fn sets_conditions(&self) -> bool {
-        self.mtu.is_some()
-            || self.rate.is_some()
-            || self.packet_life.is_some()
-            || self.mask.has(PathCompMask::SL)
+        !self.wishes().are_none() || self.mask.has(PathCompMask::SL)
     }
 }
 
 /// Codes that mean nothing are refused whatever the selector; life times are not checked.
 #[inline(always)]
-fn check_codes(
-    snapshot: &Snapshot,
-    mask: PathCompMask,
-    mtu: Option<SelectedValue>,
-    rate: Option<SelectedValue>,
-) -> Result<(), Stop> {
-    let max_rate = snapshot.subnet().max_rate_code;
-    let bad_rate =
-        |rate: SelectedValue| rate.value() > max_rate || Rate::from_code(rate.value()).is_err();
-    let bad_mtu = |mtu: SelectedValue| Mtu::from_code(mtu.value()).is_err();
-    if rate.is_some_and(bad_rate) || mtu.is_some_and(bad_mtu) {
+fn check_codes(snapshot: &Snapshot, mask: PathCompMask, wishes: Wishes<'_>) -> Result<(), Stop> {
+    if !are_codes(snapshot, wishes) {
         return Err(Stop::Reject(Reject::RequestInvalid));
     }
     let halves = PathCompMask::SERVICE_ID;
@@ -183,6 +164,16 @@ fn check_codes(
         return Err(Stop::Reject(Reject::InsufficientComponents));
     }
     Ok(())
+}
+
+/// True when the wishes for MTU and rate are for some that there are.
+#[inline(always)]
+pub(super) fn are_codes(snapshot: &Snapshot, wishes: Wishes<'_>) -> bool {
+    let max_rate = snapshot.subnet().max_rate_code;
+    let is_rate =
+        |rate: SelectedValue| rate.value() <= max_rate && Rate::from_code(rate.value()).is_ok();
+    let is_mtu = |mtu: SelectedValue| Mtu::from_code(mtu.value()).is_ok();
+    wishes.rate().is_none_or(is_rate) && wishes.mtu().is_none_or(is_mtu)
 }
 
 /// What rules ask about.

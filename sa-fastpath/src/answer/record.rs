@@ -122,7 +122,7 @@ pub(super) fn gid(snapshot: &Snapshot, interface_id: [u8; 8]) -> [u8; 16] {
 /// The rate as the ends understand it: codes that came with newer link types are lowered for
 /// ports that do not have those. Source: OpenSM `osm_helper.c` (`ib_path_rate_2x_hdr_fixups`).
 #[inline(always)]
-fn rate_code(
+pub(super) fn rate_code(
     snapshot: &Snapshot,
     rank: u8,
     from: &PortRecord,

@@ -33,6 +33,17 @@ pub(super) fn finish_in_place(mad: &mut SaMad) {
     mad.sa.attribute_offset = STRIDE.into();
 }
 
+/// The same for any request for one record, of a table too. Returns the MAD bytes in use.
+#[inline(always)]
+pub(super) fn finish_one_in_place(mad: &mut SaMad, is_table: bool) -> u16 {
+    begin(mad, Status::OK);
+    mad.sa.attribute_offset = STRIDE.into();
+    if is_table {
+        single_segment(mad, GET_BYTES);
+    }
+    GET_BYTES
+}
+
 /// A GetTableResp with at most [`super::INLINE_RECORDS`] records in one segment. Returns the MAD
 /// bytes in use.
 #[inline(always)]

@@ -3,12 +3,79 @@
 //! Source: OpenSM `osm_sa_path_record.c`. "Exactly" lowers MTU and life time to the operand, but
 //! a rate must be equal; "less than" lowers to the next value below the operand.
 
-use sa_wire::path_record::SelectedValue;
+use sa_wire::path_record::{PathCompMask, PathRecord, SelectedValue};
 use sa_wire::{Rate, RateRank, Selector};
+
+/// What a request wishes of a path, its SL aside; each where selector and value both count.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Wishes<'a> {
+    mask: PathCompMask,
+    record: &'a PathRecord,
+}
+
+/// What a path offers, or what an answer says of it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Offer {
+    /// MTU code.
+    pub(super) mtu: u8,
+    /// Rate rank.
+    pub(super) rate: u8,
+    /// Packet life time.
+    pub(super) packet_life: u8,
+}
+
+impl<'a> Wishes<'a> {
+    /// Those of a request with these components.
+    #[inline(always)]
+    pub(super) const fn of(mask: PathCompMask, record: &'a PathRecord) -> Self {
+        Self { mask, record }
+    }
+
+    /// True when nothing is wished.
+    #[inline(always)]
+    pub(super) fn are_none(self) -> bool {
+        self.mtu().is_none() && self.rate().is_none() && self.packet_life().is_none()
+    }
+
+    #[inline(always)]
+    pub(super) fn mtu(self) -> Option<SelectedValue> {
+        self.pair(PathCompMask::MTU_PAIR, self.record.mtu)
+    }
+
+    #[inline(always)]
+    pub(super) fn rate(self) -> Option<SelectedValue> {
+        self.pair(PathCompMask::RATE_PAIR, self.record.rate)
+    }
+
+    #[inline(always)]
+    pub(super) fn packet_life(self) -> Option<SelectedValue> {
+        self.pair(PathCompMask::PACKET_LIFE_PAIR, self.record.packet_life)
+    }
+
+    #[inline(always)]
+    fn pair(self, bits: PathCompMask, value: SelectedValue) -> Option<SelectedValue> {
+        self.mask.has_all(bits).then_some(value)
+    }
+
+    /// What to answer with, none when some wish cannot be met.
+    #[inline(always)]
+    pub(super) fn of_offer(self, mut offer: Offer) -> Option<Offer> {
+        if let Some(wanted) = self.mtu() {
+            offer.mtu = value(offer.mtu, wanted)?;
+        }
+        if let Some(wanted) = self.rate() {
+            offer.rate = rate(offer.rate, wanted)?;
+        }
+        if let Some(wanted) = self.packet_life() {
+            offer.packet_life = value(offer.packet_life, wanted)?;
+        }
+        Some(offer)
+    }
+}
 
 /// The MTU code or the life time to answer with, or none when the wish cannot be met.
 #[inline(always)]
-pub(crate) fn value(available: u8, wanted: SelectedValue) -> Option<u8> {
+fn value(available: u8, wanted: SelectedValue) -> Option<u8> {
     let operand = wanted.value();
     match wanted.selector() {
         Selector::Greater => (available > operand).then_some(available),
@@ -20,7 +87,7 @@ pub(crate) fn value(available: u8, wanted: SelectedValue) -> Option<u8> {
 
 /// The rate rank to answer with, or none.
 #[inline(always)]
-pub(crate) fn rate(available: u8, wanted: SelectedValue) -> Option<u8> {
+fn rate(available: u8, wanted: SelectedValue) -> Option<u8> {
     // Codes were checked when the request was decoded.
     let operand = Rate::from_code(wanted.value()).ok()?.rank();
     let rank = operand.get();

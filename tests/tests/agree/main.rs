@@ -25,11 +25,12 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use sa_fastpath::answer::answer;
 use sa_wire::umad::Slot;
 
 use compare::{Difference, agree_together, compare};
 use dice::Dice;
-use tally::{Lane, Seen, Tally};
+use tally::{Lane, Nearly, Seen, Tally};
 use world::{Kind, Recipe, World};
 
 const REQUESTS: usize = 300;
@@ -129,6 +130,13 @@ fn expect_variety(tally: &Tally) {
     assert!(tally.of_labels > tally.worlds / 12);
     // Those whose requests may be taken together.
     assert!(tally.of_common > tally.worlds / 20);
+    for nearly in Nearly::ALL {
+        let count = tally.nearly.get(&nearly).copied().unwrap_or(0);
+        assert!(
+            count >= tally.requests() / 20_000,
+            "{nearly:?}: {count} got one record"
+        );
+    }
 }
 
 /// Compares `worlds` fabrics, or as many more as the environment asks for.
@@ -179,12 +187,20 @@ fn one(kind: Kind, seed: u64, salt: u64) -> Tally {
     tally.of_labels = usize::from(world.snapshot.gives_flow_labels());
     let twin = world.parts.twin();
     tally.of_common = usize::from(world.snapshot.is_common());
+    let together = world.snapshot.is_common() || world.snapshot.is_common_but_for_labels();
     let mut slots = Vec::with_capacity(REQUESTS);
     for _ in 0..REQUESTS {
         let slot = requests::request(&mut dice, &world);
         slots.push(slot);
         match compare(&world, &twin, &slot) {
-            Ok(seen) => tally.note(&slot, seen),
+            Ok(seen) => {
+                tally.note(&slot, seen);
+                if together {
+                    let mut reply = slot;
+                    answer(&world.snapshot, &mut reply);
+                    tally.note_nearly(&slot, &reply, seen);
+                }
+            }
             Err(_) => fail(&world, &slot, seed),
         }
     }

@@ -15,10 +15,45 @@ use crate::world::World;
 
 /// A request and who it claims to come from.
 pub(crate) fn request(dice: &mut Dice, world: &World) -> Slot {
-    if dice.one_in(4) {
-        multi(dice, world)
-    } else {
-        single(dice, world)
+    match dice.below(8) {
+        0 | 1 => multi(dice, world),
+        2 | 3 => nearly_common(dice, world),
+        _ => single(dice, world),
+    }
+}
+
+/// A Get or the table of one pair whose ends are named well, with few components: mostly what may be
+/// taken together with others.
+fn nearly_common(dice: &mut Dice, world: &World) -> Slot {
+    let mut draft = Draft {
+        mask: 0,
+        record: PathRecord::default(),
+    };
+    draft.conditions(dice);
+    draft.mask = 0;
+    draft.good_ends(dice, world);
+    draft.few_wishes(dice);
+    let asked = dice.pick(&[method::GET, method::GET_TABLE]);
+    let (from, mask) = (lid(dice, world, None, 50), PathCompMask(draft.mask));
+    let mut slot = path_request(from, asked, mask, &draft.record);
+    if dice.one_in(6) {
+        let keys = [0, 1, world.parts.options.sa_key, world.parts.options.sa_key];
+        slot.mad[36..44].copy_from_slice(&dice.pick(&keys).to_be_bytes());
+    }
+    mark_as_rmpp(dice, &mut slot);
+    slot
+}
+
+/// A client of the kernel's marks tables as RMPP, though one segment needs none; a program on the
+/// simulator's preload library sets the Active flag alone.
+fn mark_as_rmpp(dice: &mut Dice, slot: &mut Slot) {
+    match dice.below(12) {
+        0 | 1 => {
+            slot.mad[24..27].copy_from_slice(&[1, 1, 7]);
+            slot.mad[31] = 1;
+        }
+        2 => slot.mad[26] = 1,
+        _ => {}
     }
 }
 
@@ -39,11 +74,7 @@ fn single(dice: &mut Dice, world: &World) -> Slot {
     let mask = PathCompMask(draft.mask);
     let mut slot = path_request(lid(dice, world, None, 12), asked, mask, &draft.record);
     headers(dice, world, &mut slot);
-    // A client of the kernel's marks tables as RMPP, though one segment needs none.
-    if dice.one_in(6) {
-        slot.mad[24..27].copy_from_slice(&[1, 1, 7]);
-        slot.mad[31] = 1;
-    }
+    mark_as_rmpp(dice, &mut slot);
     slot
 }
 
@@ -176,6 +207,50 @@ impl Draft {
             self.towards_elsewhere(dice, world);
         } else if dice.one_in(20) {
             self.towards_group(dice, world);
+        }
+    }
+
+    /// Both, by names of a port that are its own and mostly agree.
+    fn good_ends(&mut self, dice: &mut Dice, world: &World) {
+        let prefix = world.parts.options.subnet_prefix;
+        let mut named = |gid_bit: u32, lid_bit: u32| {
+            let port = world.port(dice);
+            let range = (port.lid.get(), port.lmc.lids());
+            let bits = [1 << gid_bit, 1 << lid_bit, 1 << gid_bit | 1 << lid_bit];
+            let lid = lid(dice, world, Some(range), 30);
+            (Gid::unicast(prefix, port.guid).0, lid, dice.pick(&bits))
+        };
+        let (sgid, slid, source) = named(SGID, SLID);
+        let (dgid, dlid, destination) = named(DGID, DLID);
+        (self.record.sgid, self.record.slid) = (sgid, slid.into());
+        (self.record.dgid, self.record.dlid) = (dgid, dlid.into());
+        self.mask |= source | destination;
+    }
+
+    /// Components of their own accord, wishes among them, mostly one.
+    fn few_wishes(&mut self, dice: &mut Dice) {
+        let often = dice.pick(&[3, 10, 10]);
+        for bits in [0b11, 1 << 10, 1 << 11, 1 << 12, 1 << 13, 1 << 14] {
+            if dice.one_in(often) {
+                self.mask |= bits;
+            }
+        }
+        // Both halves of a pair, seldom one.
+        let often = dice.pick(&[2, 5, 5]);
+        for bits in [1 << 15, 0b11 << 16, 0b11 << 18, 0b11 << 20] {
+            if dice.one_in(often) {
+                self.mask |= bits & dice.pick(&[u64::MAX, u64::MAX, u64::MAX, 0xaa_aaaa]);
+            }
+        }
+        // An SL that a torus may give.
+        if dice.one_in(2) {
+            let class = self.record.qos_class_sl.qos_class();
+            let sl = dice.pick(&[0, 0, 1, 2, 3, 4, 7, 8]);
+            self.record.qos_class_sl.0 = (class << 4 | sl).into();
+        }
+        if dice.one_in(2) {
+            // A life time about the default.
+            self.record.packet_life = SelectedValue(dice.within(0, 3) << 6 | dice.within(16, 20));
         }
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use sa_wire::mad::Status;
+use sa_wire::mad::{Status, method};
 use sa_wire::umad::Slot;
 
 use crate::options::ELSEWHERE;
@@ -31,6 +31,56 @@ pub(crate) enum Lane {
     /// A worker, in place.
     Fast,
     Slow,
+}
+
+/// What sets a request for one path apart from what is common.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Nearly {
+    /// It asks for a table.
+    Table,
+    /// It names an end by GID and by LID.
+    TwoNames,
+    /// It carries a key.
+    Key,
+    /// It wishes for an SL.
+    Sl,
+    Mtu,
+    Rate,
+    PacketLife,
+    /// The way back does not meet its wishes.
+    OneWay,
+}
+
+impl Nearly {
+    pub(crate) const ALL: [Self; 8] = [
+        Self::Table,
+        Self::TwoNames,
+        Self::Key,
+        Self::Sl,
+        Self::Mtu,
+        Self::Rate,
+        Self::PacketLife,
+        Self::OneWay,
+    ];
+
+    fn of(slot: &Slot, reply: &Slot) -> impl Iterator<Item = Self> {
+        let mad = &slot.mad;
+        let mask = u64::from_be_bytes(std::array::from_fn(|at| mad[48 + at]));
+        let has = move |bits| mask & bits == bits;
+        let holds = [
+            mad[3] == method::GET_TABLE,
+            has(0b1_0100) || has(0b10_1000),
+            mad[36..44] != [0; 8],
+            has(1 << 15),
+            has(0b11 << 16),
+            has(0b11 << 18),
+            has(0b11 << 20),
+            reply.mad[105] & 0x80 == 0,
+        ];
+        let is_single = mad[17] == 0x35;
+        let all = Self::ALL.into_iter().zip(holds);
+        all.filter_map(move |(nearly, holds)| (is_single && holds).then_some(nearly))
+    }
 }
 
 impl Lane {
@@ -67,6 +117,8 @@ pub(crate) struct Tally {
     /// With nothing that sets a common request apart.
     pub(crate) of_common: usize,
     pub(crate) seen: BTreeMap<Seen, usize>,
+    /// One record from a worker, where requests may be taken together.
+    pub(crate) nearly: BTreeMap<Nearly, usize>,
     /// Those to MultiPathRecord.
     pub(crate) multi: BTreeMap<Seen, usize>,
     /// Paths to groups.
@@ -88,6 +140,9 @@ impl Tally {
         for (seen, count) in &other.seen {
             *self.seen.entry(*seen).or_default() += count;
         }
+        for (nearly, count) in &other.nearly {
+            *self.nearly.entry(*nearly).or_default() += count;
+        }
         for (seen, count) in &other.multi {
             *self.multi.entry(*seen).or_default() += count;
         }
@@ -103,6 +158,15 @@ impl Tally {
             &mut self.seen
         };
         *kind.entry(seen).or_default() += 1;
+    }
+
+    /// Of a request and its reply, where requests may be taken together.
+    pub(crate) fn note_nearly(&mut self, slot: &Slot, reply: &Slot, seen: Seen) {
+        if seen == Seen::One(Lane::Fast) {
+            for nearly in Nearly::of(slot, reply) {
+                *self.nearly.entry(nearly).or_default() += 1;
+            }
+        }
     }
 
     /// Of a request for paths that got some.
@@ -145,6 +209,7 @@ impl fmt::Display for Tally {
              paths to groups, {to_elsewhere} to other subnets"
         )?;
         list(f, &self.seen)?;
+        writeln!(f, "one record each though {:?}", self.nearly)?;
         writeln!(f, "and for MultiPathRecord")?;
         list(f, &self.multi)
     }

@@ -1,6 +1,7 @@
 //! What is counted: a fabric, a policy, a workload.
 
 use std::error::Error;
+use std::mem::offset_of;
 
 use policy::{ParseOptions, Partitions};
 use sa_bench::count::{Case, PASSES};
@@ -9,6 +10,8 @@ use sa_bench::rules::{RuleSpec, facts};
 use sa_bench::synthetic::{dense, torus_model, with_policy};
 use sa_snapshot::model::Model;
 use sa_snapshot::{Builder, Snapshot};
+use sa_wire::path_record::{PathCompMask, PathRecord};
+use sa_wire::sa::SaMad;
 use sa_wire::umad::Slot;
 use sa_wire::{Gid, Guid, SubnetPrefix};
 use sm_control::{request, slow_sa};
@@ -26,6 +29,8 @@ pub(crate) struct Spec {
     rules: u64,
     /// The levels give flow labels.
     labels: bool,
+    /// Wishes for what the answer would be without them.
+    wishes: PathCompMask,
     paths: Paths,
 }
 
@@ -51,12 +56,13 @@ const fn torus(
         radix: 24,
         rules,
         labels: false,
+        wishes: PathCompMask(0),
         paths: Paths::Torus,
     }
 }
 
 /// Two hosts a switch each.
-pub(crate) const CASES: [Spec; 16] = [
+pub(crate) const CASES: [Spec; 21] = [
     torus(
         "gid-1000",
         "24x24x24, GID-GID, 1,000 rules",
@@ -88,6 +94,47 @@ pub(crate) const CASES: [Spec; 16] = [
         Workload::RdmaCm,
         1_000,
     ),
+    torus(
+        "gid-and-lid-1000",
+        "24x24x24, GID-GID with the source's LID too, 1,000 rules",
+        Some(620.0),
+        Workload::GidAndLid,
+        1_000,
+    ),
+    torus(
+        "table-pair-gid-1000",
+        "24x24x24, GetTable of one pair by GIDs, 1,000 rules",
+        Some(620.0),
+        Workload::PairGid,
+        1_000,
+    ),
+    torus(
+        "table-pair-lid-1000",
+        "24x24x24, GetTable of one pair by LIDs, 1,000 rules",
+        Some(550.0),
+        Workload::PairLid,
+        1_000,
+    ),
+    Spec {
+        wishes: PathCompMask::SL,
+        ..torus(
+            "gid-wish-sl-1000",
+            "24x24x24, GID-GID with a wish for the SL, 1,000 rules",
+            Some(620.0),
+            Workload::Gid,
+            1_000,
+        )
+    },
+    Spec {
+        wishes: PathCompMask::MTU_PAIR,
+        ..torus(
+            "gid-wish-mtu-1000",
+            "24x24x24, GID-GID with a wish for the MTU, 1,000 rules",
+            Some(620.0),
+            Workload::Gid,
+            1_000,
+        )
+    },
     torus(
         "gid-none",
         "24x24x24, GID-GID, no policy",
@@ -207,12 +254,24 @@ impl Spec {
         let hosts = hosts(&snapshot)?;
         let mut draw = Draw::new(&hosts, rules, SEED);
         let part = match self.workload {
-            Workload::Gid | Workload::Lid | Workload::RdmaCm => 8_192,
+            Workload::Gid
+            | Workload::Lid
+            | Workload::RdmaCm
+            | Workload::GidAndLid
+            | Workload::PairGid
+            | Workload::PairLid => 8_192,
             Workload::Mpr => 512,
             Workload::Table => 2,
         };
-        let drawn = (0..part * PASSES).map(|_| draw.next(self.workload));
-        let requests: Vec<Slot> = drawn.collect::<Result<_, _>>()?;
+        let count = part * PASSES;
+        let mut requests: Vec<Slot> = Vec::with_capacity(count);
+        while requests.len() < count {
+            let drawn = draw.next(self.workload)?;
+            requests.extend(match self.wishes {
+                PathCompMask(0) => Some(drawn),
+                wishes => wishing(&snapshot, drawn, wishes)?,
+            });
+        }
         let records = records(&snapshot, &requests)?;
         let case = Case {
             snapshot,
@@ -222,7 +281,7 @@ impl Spec {
         };
         let units = match self.workload {
             Workload::Table => records,
-            Workload::Gid | Workload::Lid | Workload::RdmaCm | Workload::Mpr => 1.0,
+            _ => 1.0,
         };
         Ok(Ready { case, units })
     }
@@ -248,6 +307,33 @@ fn ruled(model: Model, policy: &str) -> Result<Model, Box<dyn Error>> {
     let parsed = parsed.map_err(|_| "the synthetic policy does not parse")?;
     let tables = policy::compile(&parsed, &facts, &partitions)?;
     Ok(with_policy(model, tables))
+}
+
+/// The request with a wish for what it gets anyhow, and for no way back, which may have another SL.
+/// None where it gets nothing then: a torus gives other SLs than the policy, and a wish is for both.
+/// Errors: no reply.
+fn wishing(
+    snapshot: &Snapshot,
+    mut slot: Slot,
+    wishes: PathCompMask,
+) -> Result<Option<Slot>, Box<dyn Error>> {
+    let got = |slot: &Slot| -> Result<Option<PathRecord>, Box<dyn Error>> {
+        let reply = slow_sa::respond(snapshot, slot).ok_or("a request gets no reply")?;
+        Ok(request::parse(&reply)?.1.first().copied())
+    };
+    let Some(record) = got(&slot)? else {
+        return Ok(None);
+    };
+    let mad = SaMad::from_bytes_mut(&mut slot.mad);
+    let [sl, mtu] = [
+        offset_of!(PathRecord, qos_class_sl) + 1,
+        offset_of!(PathRecord, mtu),
+    ];
+    mad.data[sl] = mad.data[sl] & 0xf0 | record.qos_class_sl.sl().get();
+    mad.data[mtu] = record.mtu.0;
+    let mask = mad.sa.component_mask.get() & !PathCompMask::REVERSIBLE.0;
+    mad.sa.component_mask = (mask | wishes.0).into();
+    Ok(got(&slot)?.map(|_| slot))
 }
 
 fn hosts(snapshot: &Snapshot) -> Result<Vec<Host>, Box<dyn Error>> {
