@@ -1,6 +1,8 @@
 //! Flow labels of answers, where the policy gives some: they act where packets carry a global route
 //! header. Source: reference on RoCE v2 entropy, section 6.
 
+use core::hint::select_unpredictable;
+
 use sa_snapshot::{FlowLabels, PortIx, Snapshot};
 use sa_wire::Gid;
 use sa_wire::path_record::{FlowWord, PathCompMask, PathRecord};
@@ -148,11 +150,10 @@ pub(super) fn named_gid(snapshot: &Snapshot, named: [u8; 16]) -> [u8; 16] {
 
 /// The same whichever end asks; never 0.
 fn hash(one: [u8; 16], other: [u8; 16], service_id: u64) -> FlowLabel {
-    let [one, other] = [one, other].map(halves);
-    let ([a, b], [c, d]) = match one <= other {
-        true => (one, other),
-        false => (other, one),
-    };
+    let [one, other] = [one, other].map(u128::from_be_bytes);
+    // Which end comes first is as good as random.
+    let (least, most) = select_unpredictable(one <= other, (one, other), (other, one));
+    let [[a, b], [c, d]] = [least, most].map(halves);
     let words = [a, b, c, d, service_id];
     set_label(
         words
@@ -161,11 +162,10 @@ fn hash(one: [u8; 16], other: [u8; 16], service_id: u64) -> FlowLabel {
     )
 }
 
-/// Two halves of a GID as numbers, which are in the order of the bytes.
-#[inline(always)]
-fn halves(gid: [u8; 16]) -> [u64; 2] {
-    let halves: [[u8; 8]; 2] = zerocopy::transmute!(gid);
-    halves.map(u64::from_be_bytes)
+/// The upper and the lower half.
+#[expect(clippy::cast_possible_truncation, reason = "halves")]
+const fn halves(gid: u128) -> [u64; 2] {
+    [(gid >> 64) as u64, gid as u64]
 }
 
 fn service_id(query: &PathQuery) -> u64 {
