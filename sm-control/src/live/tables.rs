@@ -1,7 +1,5 @@
 //! What the switches hold, as the pipeline takes it.
 
-use std::collections::HashMap;
-
 use routing::{EndPortIx, GivenSl2Vl, NO_PATH, Peer, SwitchIx, Topology};
 use sa_wire::SlToVl;
 use sa_wire::records::{LinearForwardingTableRecord, SlToVlRecord};
@@ -12,27 +10,48 @@ impl Live {
     /// Forwarding tables. Shape: by switch of the topology, then by LID.
     pub fn lfts(&self, topology: &Topology) -> Vec<Vec<u8>> {
         let last = usize::from(topology.max_lid());
-        let switches = topology.switches.iter();
-        let lids = switches.map(|switch| topology.end_port(switch.port0).lid.get());
-        let blocks = lids.map(|lid| self.records.lfts.get(&lid).map_or(&[][..], Vec::as_slice));
-        let tables = topology.switch_ixs().zip(blocks);
-        tables
-            .map(|(switch, blocks)| table(topology, switch, blocks, last))
-            .collect()
+        let table = |switch| table(topology, switch, self.blocks(topology, switch), last);
+        topology.switch_ixs().map(table).collect()
+    }
+
+    /// The forwarding table of a switch. Shape: by LID.
+    pub fn lft(&self, topology: &Topology, switch: SwitchIx) -> Vec<u8> {
+        let last = usize::from(topology.max_lid());
+        table(topology, switch, self.blocks(topology, switch), last)
+    }
+
+    /// True only if a switch holds this table, as it is told: quick, and enough for most. Shape: as
+    /// [`Self::lft`].
+    pub fn holds(&self, topology: &Topology, switch: SwitchIx, table: &[u8]) -> bool {
+        let blocks = self.blocks(topology, switch);
+        let mut pieces = table.chunks(BLOCK).zip(blocks).enumerate();
+        let is_same = |(nth, (piece, block)): (usize, (&[u8], &LinearForwardingTableRecord))| {
+            // LID 0 is nobody's.
+            let first = usize::from(nth == 0);
+            piece[first..] == block.ports[first..piece.len()]
+        };
+        blocks.len() * BLOCK >= table.len() && pieces.all(is_same)
+    }
+
+    fn blocks(&self, topology: &Topology, switch: SwitchIx) -> &[LinearForwardingTableRecord] {
+        let port0 = topology.switch(switch).port0;
+        let blocks = self.records.lfts.get(&topology.end_port(port0).lid.get());
+        blocks.map_or(&[], Vec::as_slice)
     }
 
     /// SL2VL tables between ports that have a cable, and of end ports. Empty without QoS.
     pub fn sl2vl(&self, topology: &Topology) -> GivenSl2Vl {
         let mut given = GivenSl2Vl::default();
-        let ends = topology.end_port_ixs();
-        let by_lid: HashMap<u16, EndPortIx> = ends
-            .map(|end| (topology.end_port(end).lid.get(), end))
-            .collect();
+        // By LID: there are hundreds of records for each.
+        let mut by_lid = vec![None; usize::from(u16::MAX) + 1];
+        for end in topology.end_port_ixs() {
+            by_lid[usize::from(topology.end_port(end).lid.get())] = Some(end);
+        }
         for record in &self.records.sl2vl {
-            let Some(end) = by_lid.get(&record.lid.get()) else {
+            let Some(end) = by_lid[usize::from(record.lid.get())] else {
                 continue;
             };
-            match place(topology, *end, record) {
+            match place(topology, end, record) {
                 Some(Place::Switch(switch)) => {
                     given.switches.push((
                         switch,
@@ -48,6 +67,9 @@ impl Live {
         given
     }
 }
+
+/// LIDs in a block of a table.
+const BLOCK: usize = 64;
 
 enum Place {
     Switch(SwitchIx),
@@ -74,7 +96,10 @@ fn table(
     last: usize,
 ) -> Vec<u8> {
     let ports = topology.switch(switch).ports.len();
-    let mut table: Vec<u8> = blocks.iter().flat_map(|block| block.ports).collect();
+    let mut table = Vec::with_capacity(blocks.len() * BLOCK);
+    blocks
+        .iter()
+        .for_each(|block| table.extend_from_slice(&block.ports));
     table.resize(last + 1, NO_PATH);
     for (lid, port) in table.iter_mut().enumerate() {
         // LID 0 is nobody's.

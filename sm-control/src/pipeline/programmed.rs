@@ -71,11 +71,14 @@ fn differences(routes: &Routes, live: &Live, topology: &Topology) -> Vec<String>
 
 fn lft_differences(routes: &Routes, live: &Live, topology: &Topology) -> Option<String> {
     let lids = used_lids(topology);
-    let tables = live.lfts(topology);
     let mut pairs = 0;
     let mut switches = Vec::new();
-    for (switch, held) in topology.switch_ixs().zip(&tables) {
+    for switch in topology.switch_ixs() {
         let made = routes.lft(switch);
+        if live.holds(topology, switch, made) {
+            continue;
+        }
+        let held = &live.lft(topology, switch);
         let entry = |table: &[u8], lid: u16| {
             let entry = table.get(usize::from(lid));
             entry.copied().unwrap_or(NO_PATH)
