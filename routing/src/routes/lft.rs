@@ -8,8 +8,8 @@ use crate::topology::{SwitchIx, Topology};
 /// Forwarding entry of a LID that leads nowhere.
 pub const NO_PATH: u8 = 0xff;
 
-/// Forwarding tables of all switches. A copy has the memory of what it was copied from, and so has
-/// what was made of it by [`Self::with`], but for the tables that are others there.
+/// Forwarding tables of all switches. A copy has the memory of what it was copied from, and so have
+/// tables that were made from others after a change, but for those that are not the same.
 #[derive(Debug, Clone)]
 pub struct Lft {
     /// Bytes per switch: the largest LID plus 1.

@@ -92,6 +92,8 @@ struct Took {
     wall: Duration,
     /// All but reading, of all threads.
     cpu: Duration,
+    /// The daemon would put it into service: it has no credit loop of hosts and no lost pairs.
+    is_publishable: bool,
 }
 
 impl Took {
@@ -102,6 +104,7 @@ impl Took {
         let read = begun - reading;
         let start = Instant::now();
         let compiled = pipeline::compile_after(inputs, Stamp::default(), before)?;
+        let is_publishable = compiled.publishable().is_ok();
         let (built, mut publisher) = (Instant::now(), Publisher::new());
         let changed = Changed {
             parts: compiled.parts,
@@ -117,6 +120,7 @@ impl Took {
             publish,
             wall: wall.saturating_sub(steps.read),
             cpu,
+            is_publishable,
         };
         Ok((changed, took))
     }
@@ -156,6 +160,7 @@ fn print(fabric: &Fabric, cable: &str, way: &str, all: &[Took]) {
         "fabric": fabric.name,
         "cable": cable,
         "way": way,
+        "publishable": all.iter().all(|took| took.is_publishable),
         "rounds": all.len(),
         "read_ms": median(|took| took.steps.read),
         "route_ms": median(|took| took.steps.route),
