@@ -159,6 +159,7 @@ impl Server<'_> {
             source.accept(Arc::clone(live));
         }
         let summary = compiled.summary();
+        debug!(timings = ?compiled.timings, "the load took");
         let parts = Arc::new(compiled.parts);
         if parts.refusal.is_none() {
             self.accepted = Some(Arc::clone(&parts));
