@@ -18,14 +18,35 @@ pub(crate) struct Line([u8; ALIGN]);
 pub(crate) enum Backing {
     /// Of the allocator. Whole lines; the snapshot's length is a multiple of a line.
     Owned(Box<[Line]>),
+    /// The same in pages of their own.
+    #[cfg(feature = "mmap")]
+    Paged(memmap2::MmapMut),
     /// Pages of our own that the kernel lets nobody write any more.
     #[cfg(feature = "mmap")]
     Sealed(memmap2::Mmap),
 }
 
+/// From here on memory is taken in pages of its own, large ones where the system has them: a look-up
+/// in a table of hundreds of megabytes would else look for its page, too. Units: bytes.
+#[cfg(feature = "mmap")]
+const LARGE: usize = 4 << 20;
+
+/// Zeroed pages of their own, large ones where the system has them: elsewhere small ones serve.
+#[cfg(feature = "mmap")]
+fn pages(len: usize) -> std::io::Result<memmap2::MmapMut> {
+    let map = memmap2::MmapMut::map_anon(len)?;
+    let _ = map.advise(memmap2::Advice::HugePage);
+    Ok(map)
+}
+
 impl Backing {
     /// Zeroed memory of at least `len` bytes, filled by `fill`.
     pub(crate) fn owned(len: usize, fill: impl FnOnce(&mut [u8])) -> Self {
+        #[cfg(feature = "mmap")]
+        if let Some(mut map) = (len >= LARGE).then(|| pages(len).ok()).flatten() {
+            fill(&mut map);
+            return Self::Paged(map);
+        }
         let mut lines = vec![Line::new_zeroed(); len.div_ceil(ALIGN)];
         fill(lines.as_mut_slice().as_mut_bytes());
         Self::Owned(lines.into_boxed_slice())
@@ -38,9 +59,7 @@ impl Backing {
         len: usize,
         fill: impl FnOnce(&mut [u8]) -> std::io::Result<()>,
     ) -> std::io::Result<Self> {
-        let mut map = memmap2::MmapMut::map_anon(len)?;
-        // A system without large pages serves from small ones.
-        let _ = map.advise(memmap2::Advice::HugePage);
+        let mut map = pages(len)?;
         fill(&mut map)?;
         map.make_read_only().map(Self::Sealed)
     }
@@ -50,7 +69,29 @@ impl Backing {
         match self {
             Self::Owned(lines) => lines.as_bytes(),
             #[cfg(feature = "mmap")]
+            Self::Paged(map) => map,
+            #[cfg(feature = "mmap")]
             Self::Sealed(map) => map,
+        }
+    }
+}
+
+#[cfg(all(test, feature = "mmap"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn large_memory_is_pages_that_hold_what_was_filled_in() {
+        for (len, is_paged) in [(LARGE - ALIGN, false), (LARGE, true), (LARGE + ALIGN, true)] {
+            let last = len - 1;
+            let backing = Backing::owned(len, |memory| {
+                assert!(memory.iter().all(|byte| *byte == 0));
+                memory[last] = 7;
+            });
+            assert_eq!(matches!(backing, Backing::Paged(_)), is_paged);
+            let bytes = backing.bytes();
+            assert_eq!((bytes.len(), bytes[last]), (len, 7));
+            assert_eq!(bytes.as_ptr().align_offset(ALIGN), 0);
         }
     }
 }

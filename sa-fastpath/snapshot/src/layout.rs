@@ -15,13 +15,16 @@ use crate::error::LoadError;
 pub const MAGIC: [u8; 8] = *b"SAPHSNAP";
 
 /// Version of the layout in this file and in `records`.
-pub const FORMAT_VERSION: u32 = 8;
+pub const FORMAT_VERSION: u32 = 9;
 
 /// Reads as this number only in the byte order it was written in.
 pub(crate) const BYTE_ORDER_MARK: u32 = 0x0102_0304;
 
 /// Alignment of sections: a cache line.
 pub(crate) const ALIGN: usize = 64;
+
+/// Up to this many path classes, "no path" among them, a byte tells them all.
+pub(crate) const NARROW_CLASSES: usize = 1 << 8;
 
 /// No snapshot is longer: two bytes for each of the pairs of LIDs, where no rows or columns are alike.
 #[cfg(feature = "mmap")]
@@ -93,7 +96,7 @@ sections! {
     LidColumns = "LID columns": u16,
     /// What lies between switches; class 0 is "no path".
     PathClasses = "path classes": crate::records::PathClassRecord,
-    /// Class by (row, column); empty when pairs are uniform.
+    /// Class by (row, column); empty when pairs are uniform, and where a byte tells all classes.
     Pairs = "pair table": u16,
     /// Distinct P_Key tables.
     PkeySets = "P_Key sets": crate::records::PkeySetRecord,
@@ -157,6 +160,8 @@ sections! {
     AliasesByPort = "aliases by port": u32,
     /// Flow labels by rule, the last for none; empty when no answer carries one.
     FlowLabels = "flow labels": u32,
+    /// The pair table where a byte tells all classes, see [`NARROW_CLASSES`].
+    NarrowPairs = "narrow pair table": u8,
 }
 
 /// The next multiple of [`ALIGN`].

@@ -265,7 +265,7 @@ impl Snapshot {
             let row = usize::from(from.row.wrapping_sub(1));
             let columns = usize::try_from(self.subnet.columns).unwrap_or(0);
             let place = row * columns + usize::from(column - 1);
-            self.sections.pairs.get(place).copied().unwrap_or(0)
+            self.sections.class_of_pair(place)
         } else if from.switch == to.switch {
             self.subnet.within_class
         } else {
@@ -532,6 +532,15 @@ impl Snapshot {
 }
 
 impl Sections {
+    /// The class at a place of the pair table, 0 outside. One of its two forms is empty.
+    #[inline(always)]
+    fn class_of_pair(&self, place: usize) -> u16 {
+        match self.narrow_pairs.get(place) {
+            Some(class) => u16::from(*class),
+            None => self.pairs.get(place).copied().unwrap_or(0),
+        }
+    }
+
     /// The P_Keys of a distinct table.
     #[inline(always)]
     pub(crate) fn pkeys_of(&self, record: &PkeySetRecord) -> &[u16] {

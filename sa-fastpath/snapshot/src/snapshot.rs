@@ -80,6 +80,7 @@ pub(crate) struct Sections {
     pub(crate) aliases: Section<AliasRecord>,
     pub(crate) aliases_by_port: Section<u32>,
     pub(crate) flow_labels: Section<u32>,
+    pub(crate) narrow_pairs: Section<u8>,
 }
 
 /// What a snapshot holds, for people.
@@ -308,6 +309,7 @@ impl Sections {
             aliases: section(bytes, ranges, Id::Aliases)?,
             aliases_by_port: section(bytes, ranges, Id::AliasesByPort)?,
             flow_labels: section(bytes, ranges, Id::FlowLabels)?,
+            narrow_pairs: section(bytes, ranges, Id::NarrowPairs)?,
         })
     }
 
@@ -353,6 +355,7 @@ impl Sections {
             (Id::Aliases, self.aliases.len()),
             (Id::AliasesByPort, self.aliases_by_port.len()),
             (Id::FlowLabels, self.flow_labels.len()),
+            (Id::NarrowPairs, self.narrow_pairs.len()),
         ];
         counts
             .iter()

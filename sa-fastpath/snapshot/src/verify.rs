@@ -11,6 +11,7 @@ use sa_wire::{Mtu, Rate, RateRank};
 use crate::build::{LIDS, MATRIX_SETS};
 use crate::error::LoadError;
 use crate::guid_index;
+use crate::layout::NARROW_CLASSES;
 use crate::lookup::{
     ENGINE_KEEP, ENGINE_TORUS, PAIRS_DENSE, PAIRS_UNIFORM, REVERSE_PATH, REVERSE_POLICY,
 };
@@ -232,7 +233,8 @@ fn paths(snapshot: &Snapshot) -> Checked {
 
 fn uniform_pairs(snapshot: &Snapshot) -> Checked {
     let (sections, record) = (&snapshot.sections, &snapshot.subnet);
-    let empty = sections.pairs.is_empty() && record.rows == 0 && record.columns == 0;
+    let empty = sections.pairs.is_empty() && sections.narrow_pairs.is_empty();
+    let empty = empty && record.rows == 0 && record.columns == 0;
     check(empty, "pair table", "not empty")?;
     let columns = &*sections.lid_columns;
     let length = columns.is_empty() || columns.len() == LIDS;
@@ -248,17 +250,26 @@ fn uniform_pairs(snapshot: &Snapshot) -> Checked {
 fn dense_pairs(snapshot: &Snapshot) -> Checked {
     let (sections, record) = (&snapshot.sections, &snapshot.subnet);
     let cells = u64::from(record.rows) * u64::from(record.columns);
-    check(
-        sections.pairs.len() as u64 == cells,
-        "pair table",
-        "unexpected length",
-    )?;
     let classes = sections.path_classes.len();
-    let known = sections
+    // The greatest, as nothing is faster to find.
+    let wide = sections
         .pairs
         .iter()
-        .all(|class| usize::from(*class) < classes);
+        .fold(0, |most, class| most.max(*class));
+    let narrow = sections.narrow_pairs.iter();
+    let narrow = narrow.fold(0, |most, class| most.max(*class));
+    let known = usize::from(wide.max(narrow.into())) < classes;
     check(known, "pair table", "unknown class")?;
+    // Never both, and never two bytes where one is enough.
+    let lengths = [
+        sections.pairs.len() as u64,
+        sections.narrow_pairs.len() as u64,
+    ];
+    let expected = match classes <= NARROW_CLASSES {
+        true => [0, cells],
+        false => [cells, 0],
+    };
+    check(lengths == expected, "pair table", "unexpected length")?;
     check(
         sections.lid_columns.len() == LIDS,
         "LID columns",

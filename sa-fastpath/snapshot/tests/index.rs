@@ -458,9 +458,9 @@ fn reload(mut bytes: Vec<u8>) -> Result<Snapshot, LoadError> {
 #[test]
 fn the_version_before_is_refused_by_name() {
     let mut bytes = indexed().1.as_bytes().to_vec();
-    bytes[16..20].copy_from_slice(&7u32.to_le_bytes());
+    bytes[16..20].copy_from_slice(&8u32.to_le_bytes());
     let error = reload(bytes).unwrap_err();
-    let says = "format version 7, this program reads 8; compile the snapshot again";
+    let says = "format version 8, this program reads 9; compile the snapshot again";
     assert_eq!(error.to_string(), says);
 }
 

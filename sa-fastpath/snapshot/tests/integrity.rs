@@ -196,6 +196,23 @@ fn model(ports: u16, lmc: u8, dense: bool, with_policy: bool) -> Model {
     }
 }
 
+/// By a dense table of so many classes, each of its own length, all of them in the table.
+fn of_classes(ports: u16, classes: u16) -> Model {
+    let mut model = model(ports, 0, true, false);
+    let class = |hops: u16| PathClass {
+        capacity: capacity(4, 7),
+        carried: SlVlMask::ALL,
+        hops: u8::try_from(hops % 64).unwrap(),
+    };
+    model.paths.classes = (0..classes).map(class).collect();
+    if let Pairs::Dense { table, .. } = &mut model.paths.pairs {
+        for (place, class) in (0..).zip(table) {
+            *class = place % classes;
+        }
+    }
+    model
+}
+
 /// Among and around the GUIDs of ports in their order.
 fn alias(port: usize, nth: u64) -> Guid {
     let port = u64::try_from(port).unwrap();
@@ -466,6 +483,84 @@ fn resealed(bytes: &[u8], edits: &[(usize, &[u8])]) -> Vec<u8> {
     bytes
 }
 
+fn bytes_of(snapshot: &Snapshot, name: &str) -> usize {
+    let sections = snapshot.info().sections;
+    let found = sections.iter().find(|(section, _)| *section == name);
+    found.unwrap().1
+}
+
+/// 255 classes and "no path" are as many as a byte tells.
+#[test]
+fn a_byte_tells_a_pair_as_long_as_it_can() {
+    const PORTS: u16 = 18;
+    for (classes, narrow, wide) in [(3, 324, 0), (256, 324, 0), (257, 0, 648), (300, 0, 648)] {
+        let model = of_classes(PORTS, classes);
+        let snapshot = Builder::build(&model).unwrap();
+        assert_eq!(
+            bytes_of(&snapshot, "narrow pair table"),
+            narrow,
+            "{classes}"
+        );
+        assert_eq!(bytes_of(&snapshot, "pair table"), wide, "{classes}");
+        let reloaded = Snapshot::from_bytes(snapshot.as_bytes()).unwrap();
+        for from in 0..PORTS {
+            for to in (0..PORTS).filter(|to| *to != from) {
+                let class = (from * PORTS + to) % classes;
+                let hops = (class != 0).then(|| u8::try_from(class % 64).unwrap());
+                for snapshot in [&snapshot, &reloaded] {
+                    let port = |nth: u16| snapshot.port_by_lid(1 + nth * 8).unwrap();
+                    let path = snapshot.path(port(from), port(to), 1 + to * 8);
+                    assert_eq!(
+                        path.map(|path| path.hops),
+                        hops,
+                        "{classes}: {from} to {to}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_class_that_is_none_is_refused_in_tables_of_either_width() {
+    const TABLES: [(u16, usize); 2] = [(200, 38), (300, 7)];
+    for (classes, id) in TABLES {
+        let sound = Builder::build(&of_classes(18, classes)).unwrap();
+        let bytes = sound.as_bytes();
+        let last = section(bytes, id) + 17 * if id == 7 { 2 } else { 1 };
+        let [low, high] = classes.to_le_bytes();
+        let edit: &[u8] = if id == 7 { &[low, high] } else { &[low] };
+        let error = Snapshot::from_bytes(&resealed(bytes, &[(last, edit)])).unwrap_err();
+        assert!(error.to_string().contains("unknown class"), "{error}");
+        let mut model = of_classes(18, classes);
+        if let Pairs::Dense { table, .. } = &mut model.paths.pairs {
+            table[17] = classes;
+        }
+        assert!(Builder::build(&model).is_err(), "{classes}");
+    }
+    // As many as a byte tells, and one that it does not.
+    let mut model = of_classes(18, 256);
+    if let Pairs::Dense { table, .. } = &mut model.paths.pairs {
+        table[17] = 256;
+    }
+    assert!(Builder::build(&model).is_err());
+}
+
+#[test]
+fn a_pair_table_of_the_other_width_is_refused() {
+    let sound = Builder::build(&of_classes(18, 300)).unwrap();
+    let bytes = sound.as_bytes();
+    // The places of the narrow table's length and of the wide one's in the section table.
+    let length = |id: usize| 64 + id * 24 + 16;
+    let both = 324u64.to_le_bytes();
+    assert_eq!(bytes[length(7)..length(7) + 8], both);
+    let longer = [bytes, &[0; 384]].concat();
+    let file = (longer.len() as u64).to_le_bytes();
+    let edits: [(usize, &[u8]); 2] = [(24, &file), (length(38), &both)];
+    let error = Snapshot::from_bytes(&resealed(&longer, &edits)).unwrap_err();
+    assert!(error.to_string().contains("unexpected length"), "{error}");
+}
+
 #[test]
 fn an_epoch_at_the_end_of_numbers_is_refused() {
     let sound = built(12, 0, true, true);
@@ -582,11 +677,13 @@ proptest! {
         dense in any::<bool>(),
         with_policy in any::<bool>(),
         of_rfc in any::<bool>(),
+        many_classes in any::<bool>(),
         edits in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
     ) {
-        let snapshot = match with_policy && of_rfc {
-            true => Builder::build(&rfc_model(9, 1, dense)).unwrap(),
-            false => built(9, 1, dense, with_policy),
+        let snapshot = match (with_policy && of_rfc, dense && many_classes) {
+            (_, true) => Builder::build(&of_classes(18, 300)).unwrap(),
+            (true, false) => Builder::build(&rfc_model(9, 1, dense)).unwrap(),
+            (false, false) => built(9, 1, dense, with_policy),
         };
         let mut bytes = snapshot.as_bytes().to_vec();
         for (at, value) in edits {

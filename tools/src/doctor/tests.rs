@@ -122,6 +122,16 @@ fn a_whole_machine_has_nothing_to_complain_about() {
 }
 
 #[test]
+fn huge_pages_for_who_asks_are_enough() {
+    let made = Made::whole();
+    made.file(
+        "/sys/kernel/mm/transparent_hugepage/enabled",
+        "always [madvise] never\n",
+    );
+    assert!(made.complaints().is_empty(), "{:?}", made.complaints());
+}
+
+#[test]
 fn each_fault_is_found_and_no_other() {
     use Verdict::{Problem, Warning};
     type Break = fn(&Made);

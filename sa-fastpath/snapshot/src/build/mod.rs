@@ -11,7 +11,7 @@ use zerocopy::{Immutable, IntoBytes};
 
 use crate::error::BuildError;
 use crate::guid_index;
-use crate::layout::SectionId;
+use crate::layout::{NARROW_CLASSES, SectionId};
 use crate::lookup::{
     ENGINE_KEEP, ENGINE_TORUS, PAIRS_DENSE, PAIRS_UNIFORM, REVERSE_PATH, REVERSE_POLICY,
 };
@@ -267,7 +267,10 @@ impl<'a> Builder<'a> {
         };
         self.put(SectionId::PathClasses, &classes);
         if let Pairs::Dense { table, .. } = &paths.pairs {
-            self.put(SectionId::Pairs, table);
+            match narrow(table, classes.len()) {
+                Some(table) => self.put_bytes(SectionId::NarrowPairs, table),
+                None => self.put(SectionId::Pairs, table),
+            }
         }
     }
 
@@ -356,10 +359,22 @@ impl<'a> Builder<'a> {
     }
 
     fn put<T: IntoBytes + Immutable>(&mut self, section: SectionId, elements: &[T]) {
+        self.put_bytes(section, elements.as_bytes().to_vec());
+    }
+
+    fn put_bytes(&mut self, section: SectionId, bytes: Vec<u8>) {
         if let Some(payload) = self.payloads.get_mut(section as usize) {
-            *payload = elements.as_bytes().to_vec();
+            *payload = bytes;
         }
     }
+}
+
+/// The table with a byte a pair; none where there are more classes than a byte tells, or one that
+/// is none of these.
+fn narrow(table: &[u16], classes: usize) -> Option<Vec<u8>> {
+    let greatest = table.iter().fold(0, |most, class| most.max(*class));
+    let fits = classes <= NARROW_CLASSES && usize::from(greatest) < NARROW_CLASSES;
+    fits.then(|| table.iter().map(|class| class.to_le_bytes()[0]).collect())
 }
 
 /// The code of an answer for each rank.
