@@ -48,8 +48,8 @@ fn goals(lines: &Lines) -> String {
     let mut text = String::from(
         "### Goals\n\nFor a 24x24x24 torus with two hosts a switch, 1,000 rules where nothing else \
          is said. A *null record* is\nwhat a responder takes that only touches the request where an \
-         answer must and writes a record; it is measured\nin turn with the answers, so a ratio to it \
-         says the same on every machine.\n\n| What | Goal | Measured (least to most) | Wrong | Met |\n|---|---|---|---|---|\n",
+         answer must and writes a record. It is\nmeasured in turn with the answers: what disturbs one \
+         disturbs the other.\n\n| What | Goal | Measured (least to most) | Wrong | Met |\n|---|---|---|---|---|\n",
     );
     for goal in memory_goals(lines).into_iter().chain(other_goals(lines)) {
         let met = match goal.measured {
