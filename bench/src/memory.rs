@@ -158,7 +158,7 @@ fn wrong(pool: &Pool, slots: &[Slot]) -> u64 {
 
 /// Answers the pool on the calling thread by the function of the slow lane, which makes replies of
 /// any length. Otherwise as [`in_place`], with both measured in every pass; the requests are the
-/// same again, and null records as many as fill [`NULL_SLOTS`] slots. Errors: [`MemoryError`].
+/// same again, and null records as many as do not stay in a cache. Errors: [`MemoryError`].
 #[expect(clippy::cast_precision_loss, reason = "few")]
 pub fn at_length(
     snapshot: &Snapshot,
