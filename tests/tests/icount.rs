@@ -53,9 +53,10 @@ fn every_case_of_the_contract_has_a_ceiling() -> Result<()> {
 fn an_answer_costs_the_same_on_fabrics_of_any_size() -> Result<()> {
     let text = ceilings()?;
     // Of pairs of ports, rules name 23.5 % on the large fabric and 25.5 % on the small one: the same
-    // ranges of GUIDs hold other hosts.
+    // ranges of GUIDs hold other hosts. Of 1,024 requests one is from a host to itself on the small
+    // fabric, which is answered alone.
     let cases = [
-        ("gid-none", 0.001),
+        ("gid-none", 0.005),
         ("gid-1000", 0.025),
         ("lid-1000", 0.025),
         ("gid-1000-dense", 0.025),
