@@ -5,8 +5,9 @@
 //! the second time answering more; what starting up takes is the same in both and falls out of the
 //! difference. The program calls [`Case::answer`] in those runs. No request is asked twice.
 //!
-//! Callgrind also simulates a branch predictor, a simpler one than any processor's of today: what it
-//! does not foresee is an upper bound, and as repeatable as the instructions.
+//! Callgrind also simulates a branch predictor, a simpler one than any processor's of today. What it
+//! does not foresee is the same for the same program; in another build of the same code branches lie
+//! elsewhere in its table, and it is not.
 
 use core::hint::black_box;
 use std::fs;

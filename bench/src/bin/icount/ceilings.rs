@@ -51,7 +51,7 @@ pub(crate) fn text(figures: &Figures) -> String {
 
 /// What is wrong with figures; nothing when both keep their ceilings.
 pub(crate) fn judge(counted: Counted, ceiling: Counted) -> Verdict {
-    let slack = MISPREDICTED_SLACK.max(SLACK * ceiling.mispredictions);
+    let slack = MISPREDICTED_LEAST.max(MISPREDICTED_SLACK * ceiling.mispredictions);
     let all = [
         one(
             counted.instructions,
@@ -89,13 +89,16 @@ pub(crate) enum Verdict {
 
 /// Share.
 const SLACK: f64 = 0.01;
-/// Branches a query, where 1 % is less than that: ceilings are rounded to hundredths.
-const MISPREDICTED_SLACK: f64 = 0.02;
+/// The same for branches. The simulated predictor has a table by address, so that another build of
+/// the same code foresees others: up to half more or less was seen.
+const MISPREDICTED_SLACK: f64 = 0.6;
+/// Branches a query, where that share is less.
+const MISPREDICTED_LEAST: f64 = 0.2;
 
 const HEAD: &str = "\
 # Instructions per query of the answer path, and branches that callgrind's simulated predictor does
 # not foresee; `.ci/run icount` fails where instructions are more than 1 % above their ceiling, or
-# branches more than 1 % and 0.02. Per record for tables. Ceilings are what the code took
+# branches more than 60 % and 0.2. Per record for tables. Ceilings are what the code took
 # when they were last written: after a change that is worth its instructions, or saves some, write
 # them anew with
 #   bench/icount --update
@@ -114,11 +117,13 @@ mod tests {
         };
         let verdict = |figures| judge(figures, counted(400.0, 0.6));
         assert_eq!(verdict(counted(400.0, 0.6)), Verdict::Kept);
-        assert_eq!(verdict(counted(403.9, 0.615)), Verdict::Kept);
+        assert_eq!(verdict(counted(403.9, 0.9)), Verdict::Kept);
         assert_eq!(verdict(counted(404.1, 0.6)), Verdict::Above);
-        assert_eq!(verdict(counted(390.0, 0.63)), Verdict::Above);
+        assert_eq!(verdict(counted(390.0, 1.0)), Verdict::Above);
         assert_eq!(verdict(counted(395.0, 0.6)), Verdict::Below);
-        assert_eq!(verdict(counted(400.0, 0.5)), Verdict::Below);
+        assert_eq!(verdict(counted(400.0, 0.2)), Verdict::Below);
+        assert_eq!(judge(counted(9.0, 0.2), counted(9.0, 0.05)), Verdict::Kept);
+        assert_eq!(judge(counted(9.0, 0.3), counted(9.0, 0.05)), Verdict::Above);
     }
 
     #[test]
