@@ -96,25 +96,15 @@ mod tests {
     use core::time::Duration;
 
     use sa_snapshot::Builder;
-    use sa_wire::{Gid, Guid, SubnetPrefix};
 
     use super::*;
     use crate::memory::in_place;
-    use crate::requests::Host;
+    use crate::requests::hosts;
     use crate::synthetic::torus_model;
-
-    fn hosts(snapshot: &Snapshot) -> Vec<Host> {
-        let ports = snapshot.ports().filter(|(_, port)| !port.is_switch());
-        let host = |port: &sa_snapshot::PortRecord| Host {
-            lid: port.lid,
-            gid: Gid::unicast(SubnetPrefix::LINK_LOCAL, Guid::new(port.guid()).unwrap()),
-        };
-        ports.map(|(_, port)| host(port)).collect()
-    }
 
     /// Replies that were wrong, and the requests of two passes.
     fn passes(snapshot: &Snapshot, twin: impl Fn(&Slot) -> Expected) -> (u64, [Vec<[u8; 256]>; 2]) {
-        let hosts = hosts(snapshot);
+        let hosts = hosts(snapshot).unwrap();
         let mut passes = Passes::New(Box::new(Fresh {
             snapshot,
             draw: Draw::new(&hosts, None, 7),

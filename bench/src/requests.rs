@@ -1,10 +1,11 @@
 //! Requests between ends drawn at random, the same every time.
 
+use sa_snapshot::{PortRecord, Snapshot};
 use sa_wire::mad::{DecodeError, method};
 use sa_wire::multipath_record::{MultiPathCompMask, MultiPathRecord};
 use sa_wire::path_record::{NumbPathByte, PathCompMask, PathRecord, QosClassSl};
 use sa_wire::umad::Slot;
-use sa_wire::{Gid, Sl};
+use sa_wire::{Gid, Guid, Sl, SubnetPrefix, VocabularyError};
 use sm_control::request;
 
 use crate::rules::RuleSpec;
@@ -38,6 +39,19 @@ pub struct Host {
     pub lid: u16,
     /// Its port's GID.
     pub gid: Gid,
+}
+
+/// The ports of a snapshot that are no switch's, in its order. Errors: one has no GUID.
+pub fn hosts(snapshot: &Snapshot) -> Result<Vec<Host>, VocabularyError> {
+    let ports = snapshot.ports().filter(|(_, port)| !port.is_switch());
+    let host = |port: &PortRecord| {
+        let guid = Guid::new(port.guid())?;
+        Ok(Host {
+            lid: port.lid,
+            gid: Gid::unicast(SubnetPrefix::LINK_LOCAL, guid),
+        })
+    };
+    ports.map(|(_, port)| host(port)).collect()
 }
 
 /// Draws requests of a workload.

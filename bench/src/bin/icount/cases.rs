@@ -5,7 +5,7 @@ use std::mem::offset_of;
 
 use policy::{ParseOptions, Partitions};
 use sa_bench::count::{Case, PASSES};
-use sa_bench::requests::{Draw, Host, Workload};
+use sa_bench::requests::{Draw, Workload, hosts};
 use sa_bench::rules::{RuleSpec, facts};
 use sa_bench::synthetic::{dense, torus_model, with_policy};
 use sa_snapshot::model::Model;
@@ -13,7 +13,6 @@ use sa_snapshot::{Builder, Snapshot};
 use sa_wire::path_record::{PathCompMask, PathRecord};
 use sa_wire::sa::SaMad;
 use sa_wire::umad::Slot;
-use sa_wire::{Gid, Guid, SubnetPrefix};
 use sm_control::{request, slow_sa};
 
 /// A case and what it is to cost.
@@ -334,18 +333,6 @@ fn wishing(
     let mask = mad.sa.component_mask.get() & !PathCompMask::REVERSIBLE.0;
     mad.sa.component_mask = (mask | wishes.0).into();
     Ok(got(&slot)?.map(|_| slot))
-}
-
-fn hosts(snapshot: &Snapshot) -> Result<Vec<Host>, Box<dyn Error>> {
-    let ports = snapshot.ports().filter(|(_, port)| !port.is_switch());
-    let host = |port: &sa_snapshot::PortRecord| {
-        let guid = Guid::new(port.guid())?;
-        Ok(Host {
-            lid: port.lid,
-            gid: Gid::unicast(SubnetPrefix::LINK_LOCAL, guid),
-        })
-    };
-    ports.map(|(_, port)| host(port)).collect()
 }
 
 /// Records of a reply, on average. Errors: one has none, so that nothing would be counted but its
