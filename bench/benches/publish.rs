@@ -289,7 +289,7 @@ fn build(out: &mut impl Write) -> io::Result<()> {
         let all = repeated(&mut whole);
         let bytes = whole().as_bytes().to_vec();
         let paths = repeated(|| {
-            routing::path_classes::compile(&parts.topology, &parts.routes, parts.qos())
+            routing::paths::classes::compile(&parts.topology, &parts.routes, parts.qos())
                 .expect("compiles")
         });
         let matching = parts.policy.as_ref().map_or(Duration::ZERO, |policy| {

@@ -14,9 +14,11 @@ use std::time::Duration;
 
 use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, BenchmarkId, Criterion, criterion_group, criterion_main};
-use routing::check::{DependencyGraph, PathSls, reachability};
-use routing::torus::Before;
-use routing::{Qos, Routes, Topology, TorusConfig, path_classes, torus};
+use routing::engine::torus::Before;
+use routing::engine::{torus, torus_proved};
+use routing::paths::classes;
+use routing::proof::{DependencyGraph, PathSls, reachability};
+use routing::{Qos, Routes, Topology, TorusConfig};
 use sm_control::fabric::damage::Failed;
 use sm_control::fabric::model::{Assumed, NodeIx, PortRef};
 use sm_control::fabric::net;
@@ -124,7 +126,7 @@ fn reroute(criterion: &mut Criterion) {
         let full = || torus::route(&damaged, &fabric.config, Qos::On);
         let id = BenchmarkId::new(format!("{name}, full"), &fabric.name);
         group.bench_function(id, |bencher| bencher.iter_with_large_drop(full));
-        let proved = || torus::route_proved(&damaged, &fabric.config, Qos::On);
+        let proved = || torus_proved::route(&damaged, &fabric.config, Qos::On);
         let id = BenchmarkId::new(format!("{name}, torus-proved"), &fabric.name);
         group.bench_function(id, |bencher| bencher.iter_with_large_drop(proved));
     }
@@ -171,7 +173,7 @@ fn proof(criterion: &mut Criterion) {
         });
         let id = BenchmarkId::new("path classes", &fabric.name);
         group.bench_function(id, |bencher| {
-            bencher.iter(|| path_classes::compile(topology, routes, Qos::On).expect("few classes"));
+            bencher.iter(|| classes::compile(topology, routes, Qos::On).expect("few classes"));
         });
     }
     group.finish();

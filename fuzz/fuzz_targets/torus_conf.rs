@@ -2,7 +2,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use routing::{Qos, TorusConfig, torus};
+use routing::{Qos, TorusConfig};
+use routing::engine::torus;
 
 fuzz_target!(|bytes: &[u8]| {
     let text = policy::decode(bytes);

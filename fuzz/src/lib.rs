@@ -90,8 +90,8 @@ pub fn route(fabric: Fabric) {
     if topology.switches.len() > 20 || topology.end_ports.len() > 60 {
         return;
     }
-    let routes = routing::minhop::route(&topology);
-    let _ = routing::path_classes::compile(&topology, &routes, routing::Qos::On);
+    let routes = routing::engine::minhop::route(&topology);
+    let _ = routing::paths::classes::compile(&topology, &routes, routing::Qos::On);
 }
 
 /// Asks, and checks that a reply is one.

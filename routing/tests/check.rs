@@ -10,16 +10,14 @@ use common::generate::{Random, TorusSpec, random_graph, random_torus};
 use common::trees::{cut, fat_tree as tree};
 use common::{Case, cases, dumps};
 use proptest::prelude::*;
-use routing::check::{
+use routing::engine::{files, minhop, torus};
+use routing::proof::{
     Channel, DependencyGraph, Hosts, Judge, Loops, LostPair, MulticastRoute, PathSls, Reachability,
     reachability, unicast_loop,
 };
-use routing::multicast::PortSet;
-use routing::walk::walk;
-use routing::{
-    EndPortIx, Engine, GivenSl2Vl, NO_PATH, Peer, Qos, Routes, SwitchIx, Topology, files, minhop,
-    torus,
-};
+use routing::reference::walk;
+use routing::tables::PortSet;
+use routing::{EndPortIx, Engine, GivenSl2Vl, NO_PATH, Peer, Qos, Routes, SwitchIx, Topology};
 use sa_wire::{Sl, SlToVl, SlVlMask};
 
 /// What the dumps of a case say, whoever made them.

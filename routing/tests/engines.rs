@@ -8,9 +8,10 @@ use std::collections::{BTreeMap, VecDeque};
 use common::build::FabricBuilder;
 use common::generate::{TorusSpec, random_graph};
 use proptest::prelude::*;
-use routing::torus::recognise;
-use routing::walk::{Hop, NoPath, walk};
-use routing::{EndPortIx, Engine, GivenSl2Vl, NO_PATH, Qos, SwitchIx, Topology, files, minhop};
+use routing::engine::torus::recognise;
+use routing::engine::{files, minhop};
+use routing::reference::{Hop, NoPath, walk};
+use routing::{EndPortIx, Engine, GivenSl2Vl, NO_PATH, Qos, SwitchIx, Topology};
 use sa_snapshot::model::EngineSl;
 use sa_wire::{Sl, SlToVl, SlVlMask};
 
@@ -295,7 +296,7 @@ fn files_take_short_and_long_tables() {
 fn an_empty_fabric_is_no_trouble() {
     let topology = Topology::default();
     let routes = minhop::route(&topology);
-    assert_eq!(routing::check::reachability(&topology, &routes, 1).pairs, 0);
-    let tables = routing::path_classes::compile(&topology, &routes, Qos::On).unwrap();
+    assert_eq!(routing::proof::reachability(&topology, &routes, 1).pairs, 0);
+    let tables = routing::paths::classes::compile(&topology, &routes, Qos::On).unwrap();
     assert!(tables.rows.is_empty());
 }

@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use common::{Case, cases, dumps};
-use routing::{EndPortIx, Qos, Routes, Topology, torus};
+use routing::engine::torus;
+use routing::{EndPortIx, Qos, Routes, Topology, Torus};
 use sa_wire::{Mlid, Sl};
 
 fn routed(case: &Case) -> (Topology, Routes) {
@@ -27,7 +28,7 @@ fn for_each_up(check: impl Fn(&Case, &Topology, &Routes)) {
     assert_eq!(count, 27);
 }
 
-fn torus_dump(topology: &Topology, torus: &torus::Torus) -> String {
+fn torus_dump(topology: &Topology, torus: &Torus) -> String {
     let mut dump = String::new();
     for placed in torus.by_place() {
         let switch = topology.switch(placed.switch);

@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 
 use common::generate::{Random, TorusSpec, random_torus};
 use proptest::prelude::*;
-use routing::check::{PathSls, reachability, unicast_loop};
-use routing::torus::{self, Before};
+use routing::engine::torus::{self, Before};
+use routing::proof::{PathSls, reachability, unicast_loop};
 use routing::{Qos, Routes, Topology};
 use sa_wire::{Guid, Sl};
 

@@ -7,7 +7,8 @@ use common::build::FabricBuilder;
 use common::generate::{Random, TorusSpec, random_graph};
 use common::trees::{cut, fat_tree, wide_graph};
 use proptest::prelude::*;
-use routing::{NO_PATH, SwitchIx, Topology, minhop};
+use routing::engine::minhop;
+use routing::{NO_PATH, SwitchIx, Topology};
 
 /// Hops that no path has.
 const NEVER: u32 = 255;

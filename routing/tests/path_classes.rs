@@ -11,9 +11,10 @@ mod common;
 use common::generate::{Random, TorusSpec, random_graph, random_torus, vary};
 use common::trees::{cut, fat_tree};
 use proptest::prelude::*;
-use routing::path_classes::{self, PortEdge};
-use routing::walk::{NoPath, walk};
-use routing::{EndPortIx, GivenSl2Vl, Qos, Routes, Topology, files, minhop, torus};
+use routing::engine::{files, minhop, torus};
+use routing::paths::classes::{self, PortEdge};
+use routing::reference::{NoPath, walk};
+use routing::{EndPortIx, GivenSl2Vl, Qos, Routes, Topology};
 use sa_snapshot::model::{Capacity, Pairs, PathTables};
 use sa_wire::{NodeType, SlToVl, SlVlMask};
 
@@ -60,8 +61,8 @@ fn looked_up(
 }
 
 fn agree(topology: &Topology, routes: &Routes, qos: Qos) {
-    let tables = path_classes::compile(topology, routes, qos).unwrap();
-    let edges = path_classes::port_edges(topology, routes, qos);
+    let tables = classes::compile(topology, routes, qos).unwrap();
+    let edges = classes::port_edges(topology, routes, qos);
     let is_uniform = matches!(tables.pairs, Pairs::Uniform { .. });
     let mut longest = 0;
     for source in topology.end_port_ixs() {
@@ -208,7 +209,7 @@ fn a_whole_torus_is_uniform() {
     };
     let topology = spec.topology();
     let routes = torus::route(&topology, &spec.config(), Qos::On).unwrap();
-    let tables = path_classes::compile(&topology, &routes, Qos::On).unwrap();
+    let tables = classes::compile(&topology, &routes, Qos::On).unwrap();
     assert_eq!(
         tables.pairs,
         Pairs::Uniform {
@@ -244,9 +245,9 @@ fn a_large_torus_agrees_where_sampled() {
         }
         let topology = fabric.build();
         let routes = torus::route(&topology, &spec.config(), Qos::On).unwrap();
-        let tables = path_classes::compile(&topology, &routes, Qos::On).unwrap();
+        let tables = classes::compile(&topology, &routes, Qos::On).unwrap();
         assert_eq!(matches!(tables.pairs, Pairs::Dense { .. }), varied);
-        let edges = path_classes::port_edges(&topology, &routes, Qos::On);
+        let edges = classes::port_edges(&topology, &routes, Qos::On);
         let mut random = Random(1);
         let mut any = || EndPortIx(u32::try_from(random.below(1536)).unwrap());
         for _ in 0..3000 {

@@ -10,8 +10,9 @@ use common::build::FabricBuilder;
 use common::generate::{Random, random_graph};
 use common::trees::{cut, fat_tree, wide_graph};
 use proptest::prelude::*;
-use routing::check::{Channel, CreditLoop, DependencyGraph, Hosts, Judge, PathSls, unicast_loop};
-use routing::{EndPortIx, GivenSl2Vl, NO_PATH, Peer, Routes, SwitchIx, Topology, files, minhop};
+use routing::engine::{files, minhop};
+use routing::proof::{Channel, CreditLoop, DependencyGraph, Hosts, Judge, PathSls, unicast_loop};
+use routing::{EndPortIx, GivenSl2Vl, NO_PATH, Peer, Routes, SwitchIx, Topology};
 use sa_wire::{SlToVl, SlVlMask, Vl};
 
 /// Switch, port, VL.

@@ -9,12 +9,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use common::build::FabricBuilder;
 use common::generate::{Random, TorusSpec, random_graph};
 use common::trees::{cut, fat_tree};
-use routing::check::{
+use routing::engine::torus::{self, Before};
+use routing::engine::{files, minhop};
+use routing::paths::classes::{compile, compile_surveyed};
+use routing::proof::{
     DependencyGraph, Hosts, Judge, Loops, PathSls, Proven, reachability, reachability_surveyed,
 };
-use routing::path_classes::{compile, compile_surveyed};
-use routing::torus::{self, Before};
-use routing::{GivenSl2Vl, NO_PATH, Qos, Routes, Survey, SwitchIx, Topology, files, minhop};
+use routing::{GivenSl2Vl, NO_PATH, Qos, Routes, Survey, SwitchIx, Topology};
 use sa_wire::{SlToVl, SlVlMask};
 
 fn judge<'a>(topology: &'a Topology, routes: &'a Routes, sls: PathSls<'a>) -> Judge<'a> {

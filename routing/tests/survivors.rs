@@ -7,10 +7,11 @@ use std::collections::BTreeMap;
 
 use common::generate::{Random, TorusSpec};
 use proptest::prelude::*;
-use routing::check::PathSls;
-use routing::check::unicast_loop;
-use routing::survivors::survivors;
-use routing::{EndPortIx, Peer, Qos, Routes, Topology, torus};
+use routing::engine::torus;
+use routing::proof::PathSls;
+use routing::proof::unicast_loop;
+use routing::tables::survivors;
+use routing::{EndPortIx, Peer, Qos, Routes, Topology};
 use sa_wire::Sl;
 
 /// The torus after damage, LIDs as before.

@@ -5,8 +5,9 @@ mod common;
 
 use common::generate::{Random, TorusSpec, random_torus};
 use proptest::prelude::*;
-use routing::check::{DependencyGraph, PathSls, reachability};
-use routing::{Qos, Routes, Topology, torus};
+use routing::engine::{torus, torus_proved};
+use routing::proof::{DependencyGraph, PathSls, reachability};
+use routing::{Qos, Routes, Topology};
 use sa_wire::Sl;
 
 /// What the independent check says about a routed torus.
@@ -85,7 +86,7 @@ fn accepted_doubles(radix: [u8; 3], each: usize) -> (usize, usize) {
     for (a, b) in pairs.skip(each / 2).step_by(each) {
         let spec = lacking(radix, &[places[a], places[b]]).unwrap();
         let topology = spec.topology();
-        let routes = torus::route_proved(&topology, &spec.config(), Qos::On).unwrap();
+        let routes = torus_proved::route(&topology, &spec.config(), Qos::On).unwrap();
         assert_eq!(routes.torus().unwrap().switches().len(), places.len() - 2);
         assert_same_sls(&spec, &topology, &routes);
         tried += 1;
@@ -128,7 +129,7 @@ fn one_failed_switch_leaves_no_circle_with_multicast() {
             let topology = spec.topology();
             let config = spec.config();
             let usual = torus::route(&topology, &config, Qos::On).unwrap();
-            let proved = torus::route_proved(&topology, &config, Qos::On).unwrap();
+            let proved = torus_proved::route(&topology, &config, Qos::On).unwrap();
             assert_eq!(judge(&topology, &proved), GOOD, "{radix:?} without {at:?}");
             if judge(&topology, &usual) == GOOD {
                 assert_same_tables(&topology, &usual, &proved);
@@ -158,7 +159,7 @@ fn a_seed_may_lack_a_switch() {
                 ..TorusSpec::new(radix)
             };
             let topology = spec.topology();
-            let routes = torus::route_proved(&topology, &spec.config(), Qos::On);
+            let routes = torus_proved::route(&topology, &spec.config(), Qos::On);
             let routes = routes.unwrap_or_else(|refusal| panic!("{radix:?} {at:?}: {refusal}"));
             assert_same_sls(&spec, &topology, &routes);
             assert_eq!(judge(&topology, &routes), GOOD, "{radix:?} without {at:?}");
@@ -177,7 +178,7 @@ fn a_wrong_seed_is_refused() {
     let spec = TorusSpec::new([5, 5, 1]);
     let text = spec.config_text().replace("0x200000", "0x2fffff");
     let config = routing::TorusConfig::parse(&text).unwrap();
-    let refusal = torus::route_proved(&spec.topology(), &config, Qos::On).unwrap_err();
+    let refusal = torus_proved::route(&spec.topology(), &config, Qos::On).unwrap_err();
     assert_eq!(refusal.reasons.len(), 1);
     assert_eq!(refusal.reasons[0].code(), "no-usable-seed");
 }
@@ -221,7 +222,7 @@ proptest! {
     fn whatever_is_routed_is_proved(seed: u64) {
         let spec = ruin(seed);
         let topology = spec.topology();
-        let Ok(routes) = torus::route_proved(&topology, &spec.config(), Qos::On) else {
+        let Ok(routes) = torus_proved::route(&topology, &spec.config(), Qos::On) else {
             return Ok(());
         };
         assert_same_sls(&spec, &topology, &routes);
@@ -241,7 +242,7 @@ proptest! {
     fn a_second_run_gives_the_same(seed: u64) {
         let spec = ruin(seed);
         let topology = spec.topology();
-        let route = || torus::route_proved(&topology, &spec.config(), Qos::On);
+        let route = || torus_proved::route(&topology, &spec.config(), Qos::On);
         if let (Ok(one), Ok(other)) = (route(), route()) {
             assert_same_tables(&topology, &one, &other);
         }

@@ -7,8 +7,9 @@ mod common;
 use std::time::Instant;
 
 use common::generate::{Random, TorusSpec, random_torus};
-use routing::check::{DependencyGraph, PathSls};
-use routing::{Qos, Routes, Topology, torus};
+use routing::engine::torus_proved;
+use routing::proof::{DependencyGraph, PathSls};
+use routing::{Qos, Routes, Topology};
 use xxhash_rust::xxh3::Xxh3;
 
 /// Digest of all tables, of the multicast tree, and of what the operator is told.
@@ -16,7 +17,7 @@ fn digest(specs: impl IntoIterator<Item = TorusSpec>) -> u64 {
     let mut hash = Xxh3::new();
     for spec in specs {
         let topology = spec.topology();
-        match torus::route_proved(&topology, &spec.config(), Qos::On) {
+        match torus_proved::route(&topology, &spec.config(), Qos::On) {
             Ok(routes) => add(&mut hash, &topology, &routes),
             Err(refusal) => hash.update(refusal.reasons[0].code().as_bytes()),
         }
@@ -208,7 +209,7 @@ fn large_tori() {
             };
             let topology = spec.topology();
             let start = Instant::now();
-            let routes = torus::route_proved(&topology, &spec.config(), Qos::On).unwrap();
+            let routes = torus_proved::route(&topology, &spec.config(), Qos::On).unwrap();
             let routed = start.elapsed().as_secs_f64();
             let start = Instant::now();
             let mut graph = DependencyGraph::new(&topology, &routes);

@@ -4,7 +4,8 @@
 mod common;
 
 use common::generate::TorusSpec;
-use routing::torus::{self, Axis};
+use routing::engine::torus;
+use routing::placement::Axis;
 use routing::{Qos, Reason, Refusal, Routes, TorusConfig};
 
 fn route(spec: &TorusSpec, config: &str) -> Result<Routes, Refusal> {

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use policy::Ranges;
 use policy::model::Level;
-use routing::walk::{Walk, walk};
+use routing::reference::{Walk, walk};
 use routing::{EndPortIx, SwitchName};
 use sa_wire::Sl;
 
@@ -165,7 +165,7 @@ impl Pair<'_> {
         if !routes.end_port_sl2vl(self.source).carried().carries(sl) {
             return String::from("at the source port");
         }
-        let drops = |hop: &&routing::walk::Hop| {
+        let drops = |hop: &&routing::reference::Hop| {
             let table = routes.sl2vl(hop.switch, hop.input, hop.output);
             !table.carried().carries(sl)
         };

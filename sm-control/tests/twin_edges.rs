@@ -7,7 +7,8 @@ use std::path::Path;
 use std::time::Instant;
 
 use policy::{PartitionOptions, Partitions, PartitionsConfig, PortFacts};
-use routing::{EndPortIx, Qos, Routes, Topology, TorusConfig, minhop, torus};
+use routing::engine::{minhop, torus};
+use routing::{EndPortIx, Qos, Routes, Topology, TorusConfig};
 use sa_snapshot::model::RateCaps;
 use sa_wire::Lmc;
 use sa_wire::mad::Status;

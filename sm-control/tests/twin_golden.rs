@@ -6,7 +6,8 @@ use std::net::Ipv6Addr;
 use std::path::{Path, PathBuf};
 
 use policy::{ParseOptions, PartitionOptions, Partitions, PartitionsConfig, Policy, PortFacts};
-use routing::{Qos, Routes, Topology, TorusConfig, minhop, torus};
+use routing::engine::{minhop, torus};
+use routing::{Qos, Routes, Topology, TorusConfig};
 use sa_snapshot::model::RateCaps;
 use sa_wire::Sl;
 use sa_wire::mad::Status;

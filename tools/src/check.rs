@@ -7,7 +7,7 @@ mod sls;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use routing::check::{CreditLoop, Loops, Reachability, reachability};
+use routing::proof::{CreditLoop, Loops, Reachability, reachability};
 use sm_control::fabric::detect::DumpDir;
 use sm_control::pipeline::{self, EngineChoice, Inputs, LISTED_PAIRS, Parts};
 use sm_control::words;

@@ -9,9 +9,9 @@ use sa_wire::Guid;
 
 pub use self::reason::{Reason, SeedNeed};
 pub use self::warning::Warning;
-use crate::routes::Engine;
+use crate::placement::{Coordinate, Torus};
+use crate::tables::Engine;
 use crate::topology::{SwitchIx, Topology};
-use crate::torus::{Coordinate, Torus};
 
 /// A fabric that an engine will not route. Nothing of it is routed then.
 #[derive(Debug, Clone)]

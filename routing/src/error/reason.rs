@@ -1,7 +1,8 @@
 //! Why a fabric is refused.
 
 use super::{AbsentSeedSwitch, SwitchName, absent_switches, list, pairs};
-use crate::torus::{Axis, Coordinate, Direction, Place, Shape, TorusConfig};
+use crate::engine::torus::{Place, TorusConfig};
+use crate::placement::{Axis, Coordinate, Direction, Shape};
 
 /// Which links a seed lacks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! What is odd about a fabric that is routed all the same.
 
 use super::{AbsentSeedSwitch, Reason, SwitchName, absent_switches, list, pairs};
-use crate::torus::{Coordinate, Direction};
+use crate::placement::{Coordinate, Direction};
 
 /// Something that does not stop an engine.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

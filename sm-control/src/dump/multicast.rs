@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use routing::check::MulticastRoute;
-use routing::multicast::{MulticastTable, PortSet};
+use routing::proof::MulticastRoute;
+use routing::tables::{MulticastTable, PortSet};
 use routing::{EndPortIx, Peer, Routes, SwitchIx, Topology};
 use sa_wire::{Guid, Mlid, Sl};
 

@@ -10,7 +10,7 @@ mod tables;
 use std::fmt;
 use std::path::Path;
 
-use routing::multicast::MulticastTable;
+use routing::tables::MulticastTable;
 use routing::{SwitchIx, Topology, Torus};
 use sa_snapshot::Snapshot;
 use sa_wire::NodeType;

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use routing::multicast::MulticastTable;
+use routing::tables::MulticastTable;
 use routing::{EndPortIx, NO_PATH, Peer, SwitchIx, Topology, Torus};
 use sa_snapshot::Snapshot;
 use sa_wire::NodeType;

@@ -155,7 +155,7 @@ fn by_line(line: &str) -> Option<FileKind> {
     let is_option = OPTIONS.contains(&word) && line.split_whitespace().count() >= 2;
     if POLICY.contains(&word) {
         Some(FileKind::Policy)
-    } else if routing::torus::KEYWORDS.contains(&word) && !line.contains(':') {
+    } else if routing::engine::torus::KEYWORDS.contains(&word) && !line.contains(':') {
         Some(FileKind::TorusConf)
     } else if line.starts_with('[') && line.ends_with(']') && SECTIONS.contains(&section) {
         Some(FileKind::Configuration)

@@ -1,7 +1,7 @@
 //! Paths that drop the SL of a level.
 
 use policy::lint::{Analysis, Finding, LintId};
-use routing::walk::{Hop, walk};
+use routing::reference::{Hop, walk};
 use routing::{EndPortIx, Qos};
 use sa_wire::SlVlMask;
 

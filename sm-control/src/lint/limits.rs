@@ -3,7 +3,7 @@
 use policy::lint::{Finding, LintId, Severity};
 use policy::model::{Level, Origin};
 use routing::Qos;
-use routing::path_classes::port_edges;
+use routing::paths::classes::port_edges;
 use sa_wire::NodeType;
 
 use super::Subject;

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use routing::Qos;
-use routing::path_classes::{self, PortEdge, port_edges};
+use routing::paths::classes::{self, PortEdge, port_edges};
 use sa_snapshot::model::{Pairs, PathTables};
 use sa_wire::SlVlMask;
 
@@ -27,7 +27,7 @@ impl Paths {
         }
         Some(Self {
             edges: port_edges(topology, routes, qos),
-            tables: path_classes::compile(topology, routes, qos).ok()?,
+            tables: classes::compile(topology, routes, qos).ok()?,
         })
     }
 

@@ -2,7 +2,8 @@
 
 use std::cell::OnceCell;
 
-use routing::torus::{self, Coordinate};
+use routing::engine::torus;
+use routing::placement::Coordinate;
 use routing::{Topology, Torus};
 use sa_wire::{Guid, NodeType};
 

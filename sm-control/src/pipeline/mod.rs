@@ -21,7 +21,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use policy::{Partitions, Policy, PortFacts};
-use routing::check::Proven;
+use routing::proof::Proven;
 use routing::{Engine, Qos, Routes, Survey, Topology};
 use sa_snapshot::model::{Model, Provenance, RateCaps};
 use sa_snapshot::{BuildError, Builder, Snapshot};
@@ -422,7 +422,7 @@ fn build_surveyed(
     stamp: Stamp,
 ) -> Result<Snapshot, PipelineError> {
     let (topology, routes) = (&parts.topology, &parts.routes);
-    let paths = routing::path_classes::compile_surveyed(topology, routes, parts.qos(), survey)
+    let paths = routing::paths::classes::compile_surveyed(topology, routes, parts.qos(), survey)
         .map_err(|error| PipelineError::TooLarge(error.to_string()))?;
     let policy = parts
         .policy

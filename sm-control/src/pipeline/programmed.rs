@@ -42,7 +42,7 @@ pub(super) fn route(sources: &Sources, topology: &Topology, before: Option<&Part
         None => format!("{INSTEAD} policy and partitions, {UNTIL}"),
     });
     let routed = match torus {
-        Some(torus) => routing::files::route_on_torus(
+        Some(torus) => routing::engine::files::route_on_torus(
             topology,
             &live.lfts(topology),
             &live.sl2vl(topology),
@@ -56,9 +56,9 @@ pub(super) fn route(sources: &Sources, topology: &Topology, before: Option<&Part
 /// The tables that the switches hold. Errors: they name ports that switches do not have.
 pub(super) fn as_read(sources: &Sources, topology: &Topology) -> Result<Routes, Refusal> {
     let Some(live) = sources.live.as_deref() else {
-        return routing::files::route(topology, &[], &routing::GivenSl2Vl::default());
+        return routing::engine::files::route(topology, &[], &routing::GivenSl2Vl::default());
     };
-    routing::files::route(topology, &live.lfts(topology), &live.sl2vl(topology))
+    routing::engine::files::route(topology, &live.lfts(topology), &live.sl2vl(topology))
 }
 
 /// How the switches' tables differ from those that were made, in words.

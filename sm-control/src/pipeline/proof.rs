@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use routing::check::{
+use routing::proof::{
     CreditLoop, DependencyGraph, Hosts, Judge, Loops, PathSls, Proven, Reachability,
     reachability_surveyed,
 };
@@ -158,7 +158,8 @@ pub fn path_sls(parts: &Parts) -> PathSls<'static> {
 
 #[cfg(test)]
 mod tests {
-    use routing::{GivenSl2Vl, NO_PATH, SwitchIx, files};
+    use routing::engine::files;
+    use routing::{GivenSl2Vl, NO_PATH, SwitchIx};
     use sa_wire::{Guid, Lmc};
 
     use super::*;

@@ -152,7 +152,7 @@ fn remark_on_torus(found: Option<&Path>, topology: impl Fn() -> Topology) -> Opt
             found.display()
         )),
         None => {
-            let grid = routing::torus::recognise(&topology())?;
+            let grid = routing::engine::torus::recognise(&topology())?;
             Some(format!(
                 "the switches form a {grid}, and no torus configuration is given: paths have no \
                  SLs that keep them from waiting for each other, where torus-2QoS gives them; \

@@ -3,8 +3,9 @@
 use std::fmt::Write;
 use std::time::{Duration, Instant};
 
-use routing::survivors::survivors;
-use routing::{Qos, Refusal, Routes, Topology, torus};
+use routing::engine::{torus, torus_proved};
+use routing::tables::survivors;
+use routing::{Qos, Refusal, Routes, Topology};
 use thiserror::Error;
 
 use super::programmed::{self, Programmed};
@@ -150,9 +151,9 @@ pub(super) fn by_engine(
             config,
             proved: true,
             ..
-        } => torus::route_proved(topology, config, qos),
-        Tables::MinHop => Ok(routing::minhop::route(topology)),
-        Tables::Files { lfts, sl2vl } => routing::files::route(topology, lfts, sl2vl),
+        } => torus_proved::route(topology, config, qos),
+        Tables::MinHop => Ok(routing::engine::minhop::route(topology)),
+        Tables::Files { lfts, sl2vl } => routing::engine::files::route(topology, lfts, sl2vl),
         Tables::Live => programmed::as_read(sources, topology),
     }
 }

@@ -1,6 +1,6 @@
 //! What the snapshot says of ports and subnet.
 
-use routing::path_classes::port_edges;
+use routing::paths::classes::port_edges;
 use sa_snapshot::model::{PortRow, Subnet};
 use sa_wire::{Lid, SlVlMask};
 

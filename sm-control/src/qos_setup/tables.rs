@@ -1,6 +1,6 @@
 //! The tables of every port.
 
-use routing::torus::PlacedSwitch;
+use routing::placement::PlacedSwitch;
 use routing::{EndPortIx, Peer, SwitchIx};
 use sa_wire::{DataVls, Guid, NodeType, SlToVl};
 

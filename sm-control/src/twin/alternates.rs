@@ -1,7 +1,8 @@
 //! Two paths between two sources and two destinations that share no port.
 //! Source: OpenSM `osm_sa_multipath_record.c` (`mpr_rcv_get_apm_paths`).
 
-use routing::{EndPortIx, walk};
+use routing::EndPortIx;
+use routing::reference;
 use sa_wire::path_record::PathRecord;
 
 use super::Twin;
@@ -105,7 +106,8 @@ impl Twin<'_> {
     /// How many links the path has; a path to oneself has none.
     fn links(&self, source: EndPortIx, lid: u16) -> Option<usize> {
         let topology = self.inputs.topology;
-        let walk = walk::walk(topology, self.inputs.routes, self.options.qos, source, lid).ok()?;
+        let walk =
+            reference::walk(topology, self.inputs.routes, self.options.qos, source, lid).ok()?;
         let is_switch = matches!(topology.end_port(source).attached, Some((_, 0)));
         let behind_switches = walk.hops.iter().filter(|hop| hop.output != 0).count();
         let first = usize::from(!is_switch && !walk.hops.is_empty());

@@ -2,7 +2,8 @@
 
 use policy::model::{Echo, Level};
 use policy::{Chosen, Policy, Query, interpret};
-use routing::{EndPortIx, walk};
+use routing::EndPortIx;
+use routing::reference;
 use sa_wire::{Selector, Sl, SlVlMask};
 
 use super::rates;
@@ -47,7 +48,7 @@ impl Twin<'_> {
         let TwinInputs {
             topology, routes, ..
         } = self.inputs;
-        let walk = walk::walk(topology, routes, self.options.qos, from.port, to.lid).ok()?;
+        let walk = reference::walk(topology, routes, self.options.qos, from.port, to.lid).ok()?;
         let level = self.level(request, from, to);
         let (mut mtu, mut rate) = (walk.capacity.mtu.code(), walk.capacity.rate.rate().code());
         if let Some(level) = level {

@@ -263,7 +263,7 @@ fn astray(dice: &mut Dice, topology: &Topology, routes: &Routes) -> Routes {
             sl2vl.end_ports.push((end, table(dice)));
         }
     }
-    routing::files::route(topology, &lfts, &sl2vl).unwrap()
+    routing::engine::files::route(topology, &lfts, &sl2vl).unwrap()
 }
 
 fn table(dice: &mut Dice) -> SlToVl {

@@ -29,7 +29,7 @@ impl World {
         let topology = &parts.topology;
         let lft = |switch: SwitchIx| parts.routes.lft(switch).to_vec();
         let lfts: Vec<_> = topology.switch_ixs().map(lft).collect();
-        parts.routes = routing::files::route(topology, &lfts, &GivenSl2Vl::default())?;
+        parts.routes = routing::engine::files::route(topology, &lfts, &GivenSl2Vl::default())?;
         let snapshot = pipeline::build(&parts, Vec::new(), Stamp::default())?;
         Ok(Self { parts, snapshot })
     }

@@ -43,7 +43,7 @@ fn unreach(parts: &mut Parts, host: &str) {
         }
         lfts.push(table);
     }
-    parts.routes = routing::files::route(topology, &lfts, &GivenSl2Vl::default()).unwrap();
+    parts.routes = routing::engine::files::route(topology, &lfts, &GivenSl2Vl::default()).unwrap();
 }
 
 impl Site {

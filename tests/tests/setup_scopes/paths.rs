@@ -1,7 +1,8 @@
 //! Routes that the tables of scopes lie under.
 
-use routing::walk::walk;
-use routing::{EndPortIx, GivenSl2Vl, Qos, Routes, SwitchIx, files, minhop};
+use routing::engine::{files, minhop};
+use routing::reference::walk;
+use routing::{EndPortIx, GivenSl2Vl, Qos, Routes, SwitchIx};
 use sa_wire::{NodeType, SlToVl};
 use sm_control::fabric::PortRef;
 

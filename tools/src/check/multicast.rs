@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use routing::check::{Channel, CreditLoop, DependencyGraph, Judge, MulticastRoute};
-use routing::multicast::MulticastTable;
-use routing::{EndPortIx, Peer, Qos, Routes, SwitchIx, Topology, TorusConfig, torus};
+use routing::engine::{torus, torus_proved};
+use routing::proof::{Channel, CreditLoop, DependencyGraph, Judge, MulticastRoute};
+use routing::tables::MulticastTable;
+use routing::{EndPortIx, Peer, Qos, Routes, SwitchIx, Topology, TorusConfig};
 use sa_wire::{Mlid, Sl};
 use sm_control::dump::multicast::{self, Groups};
 use sm_control::fabric::detect::{DumpDir, Input};
@@ -283,7 +284,7 @@ fn tree_of(parts: &Parts, config: &TorusConfig) -> Outcome<Routes> {
     if let Some(usual) = usual.as_ref().ok().filter(|usual| made_them(usual)) {
         return Ok(usual.clone());
     }
-    let proved = torus::route_proved(topology, config, Qos::On);
+    let proved = torus_proved::route(topology, config, Qos::On);
     match (proved, usual) {
         (Ok(proved), _) if made_them(&proved) => Ok(proved),
         (_, Ok(usual)) => Ok(usual),

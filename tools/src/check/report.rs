@@ -1,6 +1,6 @@
 //! What `sapphire check` prints.
 
-use routing::check::CreditLoop;
+use routing::proof::CreditLoop;
 use routing::{EndPortIx, SwitchIx};
 use serde_json::{Value, json};
 use sm_control::dump::multicast::mlid_name;

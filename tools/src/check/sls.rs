@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use routing::check::{Judge, PathSls};
+use routing::proof::{Judge, PathSls};
 use routing::{EndPortIx, Topology, Torus, TorusConfig};
 use sa_wire::{Sl, SlVlMask};
 use sm_control::dump::psl;
@@ -80,7 +80,7 @@ impl Sls {
 /// Places switches as a configuration says. Errors: it cannot be read; refused.
 fn place(path: &Path, parts: &Parts) -> Outcome<Torus> {
     // Paths of switches that torus-2QoS leaves outside exist only in tables of torus-proved.
-    let placed = routing::torus::place_proved(&parts.topology, &torus_conf(path)?);
+    let placed = routing::engine::torus_proved::place(&parts.topology, &torus_conf(path)?);
     let (torus, _) = placed.map_err(|refusal| Failure::Refused(refusal.to_string()))?;
     Ok(torus)
 }

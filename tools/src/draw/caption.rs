@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use routing::torus::{Axis, Shape, Sign};
+use routing::placement::{Axis, Shape, Sign};
 
 use super::load::Load;
 use super::path::{End, Path};

@@ -1,6 +1,6 @@
 //! Where things stand on paper. All lengths in pixels.
 
-use routing::torus::{Axis, Coordinate, Sign};
+use routing::placement::{Axis, Coordinate, Sign};
 
 use super::scene::{LinkId, Scene, Step};
 use super::view::View;
@@ -106,7 +106,7 @@ const WIDEST: i32 = 1800;
 pub(crate) struct Layout {
     pub(crate) view: View,
     pub(crate) room: Room,
-    shape: routing::torus::Shape,
+    shape: routing::placement::Shape,
     /// Planes side by side.
     abreast: i32,
 }

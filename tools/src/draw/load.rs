@@ -3,7 +3,7 @@
 use std::num::NonZero;
 use std::thread;
 
-use routing::torus::{Axis, Coordinate, Shape, Sign};
+use routing::placement::{Axis, Coordinate, Shape, Sign};
 use routing::{Peer, Routes, SwitchIx, Topology, Torus};
 use sa_wire::Sl;
 

@@ -1,7 +1,7 @@
 //! The way between two ports.
 
-use routing::torus::{Coordinate, Direction};
-use routing::walk::walk;
+use routing::placement::{Coordinate, Direction};
+use routing::reference::walk;
 use routing::{EndPortIx, SwitchIx, Torus};
 use sa_wire::Lid;
 use sm_control::pipeline::Compiled;

@@ -1,6 +1,7 @@
 //! What there is to see of a torus, without saying how it looks.
 
-use routing::torus::{Axis, Coordinate, Direction, MulticastTree, Shape, Sign};
+use routing::engine::torus::MulticastTree;
+use routing::placement::{Axis, Coordinate, Direction, Shape, Sign};
 use routing::{SwitchIx, Topology, Torus};
 
 use super::load::Load;
@@ -238,7 +239,7 @@ fn stray_cables<'a>(
     torus: &'a Torus,
 ) -> impl Iterator<Item = String> + use<'a> {
     torus.by_place().flat_map(move |placed| {
-        let known = &placed.groups[..routing::torus::LOCAL_GROUP];
+        let known = &placed.groups[..routing::placement::LOCAL_GROUP];
         let stray = topology
             .cables(placed.switch)
             .filter(|(port, far, far_port)| {

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use routing::torus::{Coordinate, Sign};
+use routing::placement::{Coordinate, Sign};
 use sm_control::generate::{TorusSpec, plan};
 use sm_control::pipeline::{self, Compiled, Inputs, PipelineError, Stamp};
 

@@ -1,6 +1,6 @@
 //! A scene in characters, like the pictures of torus-2QoS(8).
 
-use routing::torus::Coordinate;
+use routing::placement::Coordinate;
 
 use super::caption;
 use super::scene::{LinkId, LinkState, Scene};

@@ -1,6 +1,6 @@
 //! Which axis of a torus runs which way on paper.
 
-use routing::torus::{Axis, Coordinate, Shape};
+use routing::placement::{Axis, Coordinate, Shape};
 
 /// Axes by their use. Axes of radix 1 have none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use policy::explain::Missed;
 use policy::interpret::Criterion;
 use policy::model::Origin;
 use policy::{Policy, Query, explain};
-use routing::walk::walk;
+use routing::reference::walk;
 use routing::{EndPortIx, SwitchName};
 use sa_wire::Rate;
 use sa_wire::path_record::PathRecord;

@@ -4,8 +4,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use routing::Engine;
-use routing::check::{CreditLoop, DependencyGraph};
-use routing::multicast::MulticastTable;
+use routing::proof::{CreditLoop, DependencyGraph};
+use routing::tables::MulticastTable;
 use sm_control::dump::multicast::{self, Groups};
 use sm_control::fabric::detect::{DumpDir, Input};
 use sm_control::intake::{self, Kind};

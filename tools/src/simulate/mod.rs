@@ -127,7 +127,7 @@ fn counted(names: &[String]) -> String {
     }
 }
 
-fn in_words(after: &Compiled, found: Option<&routing::check::CreditLoop>) -> String {
+fn in_words(after: &Compiled, found: Option<&routing::proof::CreditLoop>) -> String {
     match found {
         None => "none".to_owned(),
         Some(cycle) => {
@@ -138,7 +138,7 @@ fn in_words(after: &Compiled, found: Option<&routing::check::CreditLoop>) -> Str
 }
 
 fn print_json(failed: &[String], after: &Compiled, difference: &Difference) -> Outcome {
-    let cycle = |found: Option<&routing::check::CreditLoop>| {
+    let cycle = |found: Option<&routing::proof::CreditLoop>| {
         let words = found.map(|it| it.in_words(&after.parts.topology, &after.parts.routes));
         words.map(|words| words.lines().map(str::to_owned).collect::<Vec<_>>())
     };

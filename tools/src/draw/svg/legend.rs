@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use routing::torus::{Axis, Coordinate};
+use routing::placement::{Axis, Coordinate};
 
 use super::super::caption;
 use super::super::layout::{HopLabel, Layout, MARGIN, Point};

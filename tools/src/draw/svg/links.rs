@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use routing::torus::Shape;
+use routing::placement::Shape;
 
 use super::super::caption::load_of;
 use super::super::layout::{Layout, Segment};

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use routing::torus::Coordinate;
+use routing::placement::Coordinate;
 
 use super::super::layout::{Layout, Point};
 use super::super::scene::{Place, Placed, Scene, counted};

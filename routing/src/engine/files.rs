@@ -1,0 +1,97 @@
+//! Tables that something else made: OpenSM's dumps, or what a sweep read from the switches.
+
+use crate::error::{Reason, Refusal, SwitchName, Warning};
+use crate::placement::Torus;
+use crate::tables::sl2vl::{GivenSl2Vl, Sl2Vl};
+use crate::tables::{Engine, Lft, NO_PATH, Routes};
+use crate::topology::{SwitchIx, Topology};
+
+/// Takes over forwarding tables, and SL2VL tables where there are any; elsewhere the configured
+/// SL2VL tables hold.
+///
+/// Shape: `lfts` by switch index, then by LID, with [`NO_PATH`] for LIDs without an entry; a table
+/// may be shorter than the largest LID.
+/// Errors: a different number of tables than of switches; ports that a switch does not have.
+pub fn route(topology: &Topology, lfts: &[Vec<u8>], sl2vl: &GivenSl2Vl) -> Result<Routes, Refusal> {
+    let mut warnings = Vec::new();
+    let mut reasons = Vec::new();
+    let (given, switches) = (lfts.len(), topology.switches.len());
+    if given != switches {
+        reasons.push(Reason::TableCount { given, switches });
+    }
+    let max_lid = topology.max_lid();
+    for (switch, table) in topology.switch_ixs().zip(lfts) {
+        reasons.extend(wrong_port(topology, switch, table));
+        let above = table
+            .iter()
+            .skip(usize::from(max_lid) + 1)
+            .filter(|port| **port != NO_PATH);
+        let count = above.count();
+        if count > 0 {
+            let switch = SwitchName::new(topology, switch, None);
+            warnings.push(Warning::EntriesAboveMaxLid {
+                switch,
+                count,
+                max_lid,
+            });
+        }
+    }
+    reasons.extend(
+        sl2vl
+            .switches
+            .iter()
+            .filter_map(|(switch, input, output, _)| {
+                let ports = topology.switch(*switch).ports.len() - 1;
+                (usize::from(*input.max(output)) > ports).then(|| Reason::Sl2VlOutOfRange {
+                    switch: SwitchName::new(topology, *switch, None),
+                    input: *input,
+                    output: *output,
+                    ports,
+                })
+            }),
+    );
+    if !reasons.is_empty() {
+        return Err(Refusal::new(Engine::Files, reasons, warnings));
+    }
+    let lft = copied(topology, lfts, max_lid);
+    let sl2vl = Sl2Vl::given(topology, sl2vl);
+    let routes = Routes::new(topology, Engine::Files, lft, sl2vl);
+    Ok(Routes { warnings, ..routes })
+}
+
+/// [`route`] on a torus: paths have the SLs that torus-2QoS gives them by the places of their ends,
+/// whatever way the tables lead. For switches that torus-2QoS programmed before the fabric changed,
+/// or that have its tables only in part. Errors: as [`route`].
+pub fn route_on_torus(
+    topology: &Topology,
+    lfts: &[Vec<u8>],
+    sl2vl: &GivenSl2Vl,
+    torus: Torus,
+) -> Result<Routes, Refusal> {
+    let torus = Some(torus);
+    route(topology, lfts, sl2vl).map(|routes| Routes { torus, ..routes })
+}
+
+/// The first entry that names a port which the switch lacks.
+fn wrong_port(topology: &Topology, switch: SwitchIx, table: &[u8]) -> Option<Reason> {
+    let ports = topology.switch(switch).ports.len() - 1;
+    let wrong = |port: u8| port != NO_PATH && usize::from(port) > ports;
+    let (lid, port) = (0..=u16::MAX).zip(table).find(|(_, port)| wrong(**port))?;
+    let switch = SwitchName::new(topology, switch, None);
+    Some(Reason::PortOutOfRange {
+        switch,
+        lid,
+        port: *port,
+        ports,
+    })
+}
+
+fn copied(topology: &Topology, lfts: &[Vec<u8>], max_lid: u16) -> Lft {
+    let mut lft = Lft::empty(topology, max_lid);
+    let stride = lft.stride();
+    for (switch, table) in topology.switch_ixs().zip(lfts) {
+        let used = table.len().min(stride);
+        lft.table_mut(switch)[..used].copy_from_slice(&table[..used]);
+    }
+    lft
+}

@@ -1,0 +1,85 @@
+//! Shortest paths in any fabric.
+//!
+//! The rule, per switch and by itself: LIDs are taken in ascending order; each leaves by a port
+//! that lies on a shortest path to the destination's switch; among those by the one that has the
+//! fewest LIDs of hosts so far; among equals by the lowest number. LIDs of switches do not count:
+//! they see management traffic only. Credit loops are possible, which `check` finds.
+//!
+//! The ports on shortest paths are worked out once per destination switch, not per LID, and
+//! destination switches with the same ones share a `rounds::Round`, which knows the next port.
+
+mod rounds;
+
+use self::rounds::{MOST_CABLES, Rounds};
+use crate::shortest::destinations::{Destination, destinations};
+use crate::shortest::distances::Distances;
+use crate::shortest::{self, Shortest};
+use crate::tables::sl2vl::Sl2Vl;
+use crate::tables::{Engine, Lft, NO_PATH, Routes};
+use crate::topology::{SwitchIx, Topology, count32};
+
+/// Routes any fabric. LIDs that cannot be reached stay without entry.
+pub fn route(topology: &Topology) -> Routes {
+    let lft = match shortest::most_cables(topology) {
+        0..=64 => tables::<1>(topology),
+        65..=128 => tables::<2>(topology),
+        _ => tables::<4>(topology),
+    };
+    Routes::new(topology, Engine::MinHop, lft, Sl2Vl::configured(topology))
+}
+
+/// Forwarding tables where no switch has more than 64 times `WORDS` cables.
+fn tables<const WORDS: usize>(topology: &Topology) -> Lft {
+    let distances = Distances::of(topology);
+    let destinations = destinations(topology);
+    let stride = usize::from(topology.max_lid()) + 1;
+    let fill = |first, rows: &mut [u8]| {
+        let mut spread = Spread::<WORDS>::new(topology, &distances);
+        for (switch, row) in (count32(first)..).zip(rows.chunks_mut(stride)) {
+            row.fill(NO_PATH);
+            spread.fill(SwitchIx(switch), &destinations, row);
+        }
+    };
+    Lft::filled(topology, topology.max_lid(), fill).0
+}
+
+/// Spreads LIDs over the cables, in one switch after the other.
+struct Spread<'a, const WORDS: usize> {
+    topology: &'a Topology,
+    shortest: Shortest<'a, WORDS>,
+    rounds: Rounds<WORDS>,
+}
+
+impl<'a, const WORDS: usize> Spread<'a, WORDS> {
+    fn new(topology: &'a Topology, distances: &'a Distances) -> Self {
+        Self {
+            topology,
+            shortest: Shortest::new(distances, topology.switches.len()),
+            rounds: Rounds::new(),
+        }
+    }
+
+    /// Fills the table of a switch, which has no entries yet.
+    fn fill(&mut self, from: SwitchIx, destinations: &[Destination], row: &mut [u8]) {
+        let cables = self.topology.cables(from);
+        let (ports, far): (Vec<u8>, Vec<_>) = cables.map(|(port, far, _)| (port, far)).unzip();
+        self.rounds.reset(self.shortest.from(from, &far));
+        let mut used = [0; MOST_CABLES];
+        for destination in destinations {
+            let entry = &mut row[usize::from(destination.lid)];
+            if destination.switch == from {
+                *entry = destination.port;
+                continue;
+            }
+            let round = self.rounds.to(destination.switch);
+            let Some(cable) = round.next(&used) else {
+                continue;
+            };
+            *entry = ports[cable];
+            if destination.port != 0 {
+                used[cable] += 1;
+                round.remove(cable);
+            }
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! What changed between two placements of a torus, for the operator.
+//! Source: OpenSM `osm_torus.c` (`report_torus_changes`).
+
+use std::fmt;
+
+use sa_wire::Guid;
+
+use crate::error::SwitchName;
+use crate::placement::Torus;
+use crate::placement::{Axis, Coordinate};
+use crate::topology::{Peer, SwitchIx, Topology};
+
+/// A difference.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Change {
+    /// Another radix.
+    Radix {
+        /// Of this axis.
+        axis: Axis,
+        /// Before.
+        was: u8,
+        /// Now.
+        is: u8,
+    },
+    /// A switch in an empty place.
+    Appeared(SwitchName),
+    /// An empty place.
+    Lost(SwitchName),
+    /// Another switch in a place.
+    Replaced {
+        /// Before.
+        was: SwitchName,
+        /// Now.
+        is: SwitchName,
+    },
+    /// Another number of ports.
+    Ports {
+        /// Of this switch.
+        switch: SwitchName,
+        /// Before.
+        was: usize,
+        /// Now.
+        is: usize,
+    },
+    /// A cable that leads elsewhere.
+    Cable {
+        /// From this switch
+        switch: SwitchName,
+        /// and port.
+        port: u8,
+        /// Before.
+        was: FarEnd,
+        /// Now.
+        is: FarEnd,
+    },
+}
+
+/// What a cable leads to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FarEnd {
+    /// Nothing.
+    Missing,
+    /// A switch by node GUID, and its port.
+    Switch(Guid, u8),
+    /// A CA or router by node GUID, and its port.
+    Node(Guid, u8),
+}
+
+/// Differences in the order of places, z outermost.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Changes {
+    /// Those worth telling.
+    pub listed: Vec<Change>,
+    /// There may be more: the rest was not looked at.
+    pub is_cut: bool,
+}
+
+/// Compares two placements, up to the first switch with which there are more than `most`
+/// differences (`max_changes` of torus-2QoS.conf).
+pub fn changes(before: (&Topology, &Torus), after: (&Topology, &Torus), most: u32) -> Changes {
+    let mut found = Changes::default();
+    let (was, is) = (before.1.shape(), after.1.shape());
+    for axis in Axis::ALL {
+        let (was, is) = (was.radix_of(axis), is.radix_of(axis));
+        if was != is {
+            found.listed.push(Change::Radix { axis, was, is });
+        }
+    }
+    let is_common = |at: &Coordinate| {
+        Axis::ALL
+            .iter()
+            .all(|axis| at.on(*axis) < was.radix_of(*axis))
+    };
+    for at in is.coordinates().filter(is_common) {
+        compare(before, after, at, &mut found.listed);
+        if found.listed.len() as u64 > u64::from(most) {
+            found.is_cut = true;
+            return found;
+        }
+    }
+    found
+}
+
+fn compare(
+    before: (&Topology, &Torus),
+    after: (&Topology, &Torus),
+    at: Coordinate,
+    found: &mut Vec<Change>,
+) {
+    let switch = |(_, torus): (&Topology, &Torus)| torus.at(at).map(|placed| placed.switch);
+    let name = |(topology, _): (&Topology, &Torus), ix| SwitchName::new(topology, ix, Some(at));
+    match (switch(before), switch(after)) {
+        (None, None) => {}
+        (None, Some(is)) => found.push(Change::Appeared(name(after, is))),
+        (Some(was), None) => found.push(Change::Lost(name(before, was))),
+        (Some(was), Some(is)) => {
+            let (old, new) = (name(before, was), name(after, is));
+            if old.guid != new.guid {
+                let (was, is) = (old, new.clone());
+                found.push(Change::Replaced { was, is });
+            }
+            compare_ports((before.0, was), (after.0, is), &new, found);
+        }
+    }
+}
+
+fn compare_ports(
+    before: (&Topology, SwitchIx),
+    after: (&Topology, SwitchIx),
+    name: &SwitchName,
+    found: &mut Vec<Change>,
+) {
+    let count = |(topology, ix): (&Topology, SwitchIx)| topology.switch(ix).ports.len() - 1;
+    let (was, is) = (count(before), count(after));
+    let switch = || name.clone();
+    if was != is {
+        found.push(Change::Ports {
+            switch: switch(),
+            was,
+            is,
+        });
+    }
+    for port in (1..=u8::MAX).take(was.min(is)) {
+        let (was, is) = (far_end(before, port), far_end(after, port));
+        // A cable to another port of the same node is not told.
+        if was.node() != is.node() {
+            found.push(Change::Cable {
+                switch: switch(),
+                port,
+                was,
+                is,
+            });
+        }
+    }
+}
+
+fn far_end((topology, ix): (&Topology, SwitchIx), port: u8) -> FarEnd {
+    match topology.peer(ix, port) {
+        Peer::Nothing => FarEnd::Missing,
+        Peer::Switch { switch, port } => FarEnd::Switch(topology.switch(switch).guid, port),
+        Peer::EndPort(end) => {
+            let end = topology.end_port(end);
+            FarEnd::Node(end.node_guid, end.port_number)
+        }
+    }
+}
+
+impl FarEnd {
+    const fn node(self) -> Option<Guid> {
+        match self {
+            Self::Missing => None,
+            Self::Switch(guid, _) | Self::Node(guid, _) => Some(guid),
+        }
+    }
+}
+
+impl fmt::Display for FarEnd {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Missing => f.write_str("nothing"),
+            Self::Switch(guid, port) => write!(f, "switch {guid} port {port}"),
+            Self::Node(guid, port) => write!(f, "node {guid} port {port}"),
+        }
+    }
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Radix { axis, was, is } => write!(f, "the {axis} radix was {was}, is {is} now"),
+            Self::Appeared(switch) => write!(f, "new in the torus: {switch}"),
+            Self::Lost(switch) => write!(f, "lost from the torus: {switch}"),
+            Self::Replaced { was, is } => write!(f, "{was} was replaced by {is}"),
+            Self::Ports { switch, was, is } => {
+                write!(f, "{switch} had {was} ports, has {is} now")
+            }
+            Self::Cable {
+                switch,
+                port,
+                was,
+                is,
+            } => write!(f, "{switch} port {port} led to {was}, leads to {is} now"),
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! torus-2QoS.conf: the size of the torus, its seeds and datelines.
+
+mod number;
+mod problem;
+mod reader;
+
+pub use self::problem::{ConfigError, ConfigErrors, ConfigProblem, ConfigRemark, ConfigWarning};
+use self::reader::Reader;
+use crate::placement::{Axis, Direction};
+
+/// What a torus-2QoS.conf says. Made by [`TorusConfig::parse`].
+///
+/// Only the grammar has been checked: whether radices, seeds and port order fit a fabric is
+/// found out by [`super::route`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TorusConfig {
+    /// Switches around each ring; 1 for an axis that is absent, 0 when there was no size line.
+    pub radix: [u32; 3],
+    /// Axes that are open lines. An axis of radix 2 always is.
+    pub mesh: [bool; 3],
+    /// Seeds in the order of the file; none when there was no seed line.
+    pub seeds: Vec<Seed>,
+    /// Most ports in a port group; for the group of local ports port 0 counts too.
+    pub portgroup_max_ports: u32,
+    /// Ports named by `port_order`, without duplicates; may hold numbers that no port has.
+    pub port_order: Vec<u32>,
+    /// Differences to an earlier torus that are worth reporting.
+    pub max_changes: u32,
+    /// Oddities that were accepted.
+    pub warnings: Vec<ConfigWarning>,
+    /// Where what other checks may object to is written.
+    pub places: Places,
+}
+
+/// Where in the file something is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Place {
+    /// From 1.
+    pub line: u32,
+    /// Byte of the line, from 1.
+    pub column: u32,
+}
+
+/// Places of what a fabric may contradict.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Places {
+    /// The radices.
+    pub radix: [Option<Place>; 3],
+    /// Shape: as [`TorusConfig::port_order`].
+    pub port_order: Vec<Place>,
+    /// The number behind `portgroup_max_ports`.
+    pub portgroup_max_ports: Option<Place>,
+    /// Line and column of the first keyword of each seed.
+    pub seeds: Vec<Place>,
+    /// By line: column of the keyword of a seed link.
+    pub links: std::collections::BTreeMap<u32, u32>,
+}
+
+/// A switch and neighbours of it, which fix where the torus begins and which way it runs.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Seed {
+    /// Where coordinate 0 lies as seen from the common switch.
+    pub dateline: [i32; 3],
+    /// Links by [`Direction::group`].
+    pub links: [Option<SeedLink>; 6],
+    /// Line of its first keyword.
+    pub line: u32,
+}
+
+/// A link named by a seed. GUIDs are as written and may be 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SeedLink {
+    /// GUID of the common switch.
+    pub common: u64,
+    /// GUID of its neighbour.
+    pub neighbour: u64,
+    /// Line of the file.
+    pub line: u32,
+}
+
+impl TorusConfig {
+    /// Ports of a switch that can be ordered: 0 to 254.
+    const ORDERED_PORTS: usize = 255;
+
+    /// Reads a configuration.
+    /// Errors: every bad line, not only the first.
+    /// Source: torus-2QoS.conf(5); OpenSM `osm_torus.c` (`parse_config`).
+    pub fn parse(text: &str) -> Result<Self, ConfigErrors> {
+        let mut reader = Reader::new();
+        for (line, text) in (1..).zip(text.split('\n')) {
+            reader.line(line, text);
+        }
+        if reader.errors.is_empty() {
+            Ok(reader.config)
+        } else {
+            Err(ConfigErrors(reader.errors))
+        }
+    }
+
+    /// The order in which ports of a destination switch are visited: those listed, then the rest
+    /// ascending. Shape: 255 entries.
+    pub fn full_port_order(&self) -> Vec<u32> {
+        let rest = (0..)
+            .take(Self::ORDERED_PORTS)
+            .filter(|port| !self.port_order.contains(port));
+        self.port_order
+            .iter()
+            .copied()
+            .chain(rest)
+            .take(Self::ORDERED_PORTS)
+            .collect()
+    }
+}
+
+impl Seed {
+    /// The link in one direction.
+    pub fn link(&self, direction: Direction) -> Option<SeedLink> {
+        self.links[usize::from(direction.group())]
+    }
+
+    /// The links that are given, in the order in which they are placed: x before y before z, plus
+    /// before minus.
+    pub fn given(&self) -> impl Iterator<Item = (Direction, SeedLink)> + '_ {
+        let directions = Axis::ALL
+            .into_iter()
+            .flat_map(|axis| [axis.plus(), axis.minus()]);
+        directions.filter_map(|direction| Some((direction, self.link(direction)?)))
+    }
+}
+
+/// Every keyword of the file, as messages list them.
+pub const KEYWORDS: [&str; 15] = [
+    "torus",
+    "mesh",
+    "xp_link",
+    "xm_link",
+    "yp_link",
+    "ym_link",
+    "zp_link",
+    "zm_link",
+    "x_dateline",
+    "y_dateline",
+    "z_dateline",
+    "next_seed",
+    "portgroup_max_ports",
+    "port_order",
+    "max_changes",
+];
+
+#[cfg(test)]
+mod tests;

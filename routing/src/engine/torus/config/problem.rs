@@ -1,0 +1,218 @@
+//! What can be wrong with a torus-2QoS.conf, in words.
+
+use std::fmt;
+
+use super::KEYWORDS;
+use crate::placement::Axis;
+
+/// Lines that make a configuration unusable. Never empty, in the order of the file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConfigErrors(pub Vec<ConfigError>);
+
+impl ConfigErrors {
+    /// One line per error, each beginning with `file:line:column:`.
+    pub fn report(&self, file: &str) -> String {
+        self.0
+            .iter()
+            .map(|error| format!("{file}:{error}\n"))
+            .collect()
+    }
+}
+
+impl fmt::Display for ConfigErrors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, error) in self.0.iter().enumerate() {
+            let separator = if index == 0 { "" } else { "\n" };
+            write!(f, "{separator}{error}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for ConfigErrors {}
+
+/// One line that cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{line}:{column}: error[{}]: {problem}", problem.code())]
+pub struct ConfigError {
+    /// From 1.
+    pub line: u32,
+    /// Byte of the line, from 1, where the trouble is.
+    pub column: u32,
+    /// What is wrong.
+    pub problem: ConfigProblem,
+}
+
+/// Why a line cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConfigProblem {
+    /// The first word of the line is no keyword.
+    #[error("unknown keyword `{word}`{}; expected one of {}; correct it, or begin the line with #",
+        suggestion(word), KEYWORDS.join(", "))]
+    UnknownKeyword {
+        /// The word as written.
+        word: String,
+    },
+    /// A second `torus` or `mesh` line.
+    #[error(
+        "`{keyword}` again: the size of the torus is already given in line {first}; \
+        expected a single `torus` or `mesh` line; delete one of them"
+    )]
+    SecondSize {
+        /// `torus` or `mesh`.
+        keyword: &'static str,
+        /// The line of the first one.
+        first: u32,
+    },
+    /// Fewer arguments than the keyword needs.
+    #[error(
+        "`{keyword}` has {found} of its {wanted} arguments; expected `{keyword} {usage}`; \
+        add what is missing"
+    )]
+    MissingArguments {
+        /// The keyword.
+        keyword: &'static str,
+        /// How many there are.
+        found: usize,
+        /// How many are needed.
+        wanted: usize,
+        /// The arguments as the manual writes them.
+        usage: &'static str,
+    },
+    /// A dateline before the radices are known.
+    #[error(
+        "`{axis}_dateline` comes before the `torus` or `mesh` line, so the {axis} radix is \
+        not known yet; move it below that line"
+    )]
+    DatelineBeforeSize {
+        /// Its axis.
+        axis: Axis,
+    },
+    /// A dateline further away than the ring is long.
+    #[error(
+        "{axis} dateline {value} is out of range; expected a number between -{radix} and \
+        {radix}, both excluded (the {axis} radix is {radix})"
+    )]
+    DatelineRange {
+        /// Its axis.
+        axis: Axis,
+        /// The value given.
+        value: i32,
+        /// Radix of the axis.
+        radix: u32,
+    },
+}
+
+impl ConfigProblem {
+    /// A short name that does not change.
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::UnknownKeyword { .. } => "unknown-keyword",
+            Self::SecondSize { .. } => "second-size",
+            Self::MissingArguments { .. } => "missing-arguments",
+            Self::DatelineBeforeSize { .. } => "dateline-before-size",
+            Self::DatelineRange { .. } => "dateline-range",
+        }
+    }
+}
+
+/// Something that is accepted, as OpenSM accepts it, but is hardly what was meant.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{line}:{column}: warning[{}]: {remark}", remark.code())]
+pub struct ConfigWarning {
+    /// From 1.
+    pub line: u32,
+    /// Byte of the line, from 1.
+    pub column: u32,
+    /// What is odd.
+    pub remark: ConfigRemark,
+}
+
+/// What is odd about an accepted line.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConfigRemark {
+    /// A word where a number was expected counts as 0.
+    #[error(
+        "`{word}` is no number and is read as 0; write a decimal, 0x hexadecimal or 0 octal \
+        number"
+    )]
+    NotANumber {
+        /// The word.
+        word: String,
+    },
+    /// Characters after a number are ignored.
+    #[error("`{rest}` after the number {value} is ignored")]
+    TrailingCharacters {
+        /// The number read.
+        value: u64,
+        /// What follows it.
+        rest: String,
+    },
+    /// More words than the keyword needs.
+    #[error("`{word}` and what follows is ignored; begin comments with #")]
+    IgnoredArguments {
+        /// The first of them.
+        word: String,
+    },
+    /// port_order lists a port twice.
+    #[error("port {port} is already in the port order; the second mention is ignored")]
+    DuplicatePort {
+        /// The port.
+        port: u32,
+    },
+    /// port_order lists a number that no port can have.
+    #[error("no switch has a port {port}; port numbers end at 254")]
+    NoSuchPort {
+        /// The number.
+        port: u32,
+    },
+    /// A keyword that may be given once was given again.
+    #[error("`{keyword}` replaces the one in line {first}; delete one of them")]
+    Replaced {
+        /// The keyword.
+        keyword: &'static str,
+        /// The line that no longer counts.
+        first: u32,
+    },
+}
+
+impl ConfigRemark {
+    /// A short name that does not change.
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::NotANumber { .. } => "not-a-number",
+            Self::TrailingCharacters { .. } => "trailing-characters",
+            Self::IgnoredArguments { .. } => "ignored-arguments",
+            Self::DuplicatePort { .. } => "duplicate-port",
+            Self::NoSuchPort { .. } => "no-such-port",
+            Self::Replaced { .. } => "replaced",
+        }
+    }
+}
+
+/// A hint at the keyword that was probably meant: same letters but for case, `-` for `_`, or one
+/// typing error.
+fn suggestion(word: &str) -> String {
+    let plain = word.to_ascii_lowercase().replace('-', "_");
+    let near = KEYWORDS
+        .iter()
+        .find(|keyword| is_within_one_edit(&plain, keyword));
+    near.map_or_else(String::new, |keyword| {
+        format!(" (did you mean `{keyword}`?)")
+    })
+}
+
+fn is_within_one_edit(a: &str, b: &str) -> bool {
+    let (a, b) = (a.as_bytes(), b.as_bytes());
+    let head = a.iter().zip(b).take_while(|(x, y)| x == y).count();
+    let (a, b) = (&a[head..], &b[head..]);
+    let tail = a
+        .iter()
+        .rev()
+        .zip(b.iter().rev())
+        .take_while(|(x, y)| x == y)
+        .count();
+    a.len().max(b.len()) - tail <= 1
+}

@@ -1,0 +1,81 @@
+//! What comes when all switches have their places: local ports, and what is left over.
+
+use super::Discovery;
+use crate::error::{Reason, Warning};
+use crate::placement::LOCAL_GROUP;
+
+impl Discovery<'_> {
+    /// Fills the local groups. Errors: switches in two places, too many local ports.
+    pub(super) fn place_local_ports(&mut self) -> Result<(), Vec<Reason>> {
+        let mut reasons = Vec::new();
+        for at in self.shape.coordinates() {
+            let Some(ix) = self.torus.pool_at(at) else {
+                continue;
+            };
+            let switch = self.torus.get(ix).switch;
+            if self
+                .torus
+                .coordinate(switch)
+                .is_some_and(|first| first != at)
+            {
+                reasons.push(Reason::PlacedTwice {
+                    switch: self.name(switch),
+                    again: at,
+                });
+                continue;
+            }
+            let hosts = self.topology.hosts(switch).map(|(port, _)| port);
+            let ports: Vec<_> = std::iter::once(0).chain(hosts).collect();
+            if ports.len() > usize::try_from(self.limit).unwrap_or(usize::MAX) {
+                let (switch, ports) = (self.name(switch), ports.len());
+                reasons.push(Reason::GroupFull {
+                    switch,
+                    ports,
+                    limit: self.limit,
+                });
+                continue;
+            }
+            *self.torus.group_mut(ix, LOCAL_GROUP) = ports;
+        }
+        if reasons.is_empty() {
+            Ok(())
+        } else {
+            Err(reasons)
+        }
+    }
+
+    /// Names everything that found no place.
+    pub(super) fn report_leftovers(&mut self) {
+        for switch in self.topology.switch_ixs() {
+            for end in self.cables.unplaced(switch).collect::<Vec<_>>() {
+                if (switch, end.port) < (end.far, end.far_port) {
+                    self.warnings.push(Warning::CableOutside {
+                        from: self.name(switch),
+                        from_port: end.port,
+                        to: self.name(end.far),
+                        to_port: end.far_port,
+                    });
+                }
+            }
+        }
+        for switch in self.topology.switch_ixs() {
+            if self.torus.placed(switch).is_none() {
+                let hosts = self.topology.hosts(switch).count();
+                self.warnings.push(Warning::SwitchOutside {
+                    switch: self.name(switch),
+                    hosts,
+                });
+            }
+        }
+        for end in self
+            .topology
+            .end_ports
+            .iter()
+            .filter(|end| end.attached.is_none())
+        {
+            let (description, port) = (end.description.clone(), end.port_number);
+            self.warnings
+                .push(Warning::HostOutside { description, port });
+        }
+    }
+}

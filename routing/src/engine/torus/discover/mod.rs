@@ -1,0 +1,234 @@
+//! Finding the place of every switch, from the seed outwards.
+//!
+//! The cube of places at (i, j, k) to (i+1, j+1, k+1) is looked at for every (i, j, k), again and
+//! again, until no cable finds its place any more. Switches of the cube that have their places
+//! show, by four-cycles of cables that have none, which switch belongs into an empty corner.
+//! Only cables without a place are ever looked at, hence the result depends on nothing but the
+//! seed and the numbers of ports.
+//! Source: OpenSM `osm_torus.c` (`build_torus`).
+
+mod cables;
+mod finish;
+mod link;
+mod strays;
+
+use self::cables::Cables;
+pub(in crate::engine) use self::strays::Strays;
+use super::config::TorusConfig;
+use super::fingerprint::{self, Attempt, Offset, Search};
+use super::verify::Setup;
+use crate::error::{Reason, SwitchName, Warning};
+use crate::placement::Torus;
+use crate::placement::{Axis, Coordinate, Shape};
+use crate::topology::{SwitchIx, Topology};
+use std::collections::BTreeSet;
+
+/// Places all switches that can be placed, and their ports.
+/// Errors: seed switches of absent axes that are missing, a switch in two places, too many local
+/// ports.
+pub(super) fn discover(
+    topology: &Topology,
+    config: &TorusConfig,
+    setup: &Setup,
+    strays: Strays,
+    warnings: &mut Vec<Warning>,
+) -> Result<Torus, Vec<Reason>> {
+    let mut search = Discovery {
+        topology,
+        cables: Cables::new(topology),
+        torus: Torus::empty(setup.shape, topology.switches.len(), setup.seed),
+        shape: setup.shape,
+        limit: config.portgroup_max_ports,
+        strays,
+        vacant: BTreeSet::new(),
+        warnings,
+    };
+    search.place_seed(config, setup)?;
+    search.place_all();
+    if strays == Strays::Place {
+        search.place_strays();
+        search.refuse_remains_of_a_seed(setup)?;
+    }
+    search.place_local_ports()?;
+    search.report_leftovers();
+    Ok(search.torus)
+}
+
+struct Discovery<'a> {
+    topology: &'a Topology,
+    cables: Cables,
+    torus: Torus,
+    shape: Shape,
+    /// Most ports in a group.
+    limit: u32,
+    strays: Strays,
+    /// Places of seed switches that are not in the fabric.
+    vacant: BTreeSet<Coordinate>,
+    warnings: &'a mut Vec<Warning>,
+}
+
+impl Discovery<'_> {
+    fn place_seed(&mut self, config: &TorusConfig, setup: &Setup) -> Result<(), Vec<Reason>> {
+        let Some(seed) = config.seeds.get(setup.seed) else {
+            return Err(vec![Reason::NoSeed]);
+        };
+        let origin = Coordinate([0; 3]);
+        let base = self
+            .shape
+            .offset(origin, seed.dateline.map(i32::wrapping_neg));
+        let mut reasons = Vec::new();
+        let mut is_empty = true;
+        for (direction, link) in seed.given() {
+            is_empty = false;
+            let next = self.shape.neighbour(base, direction);
+            for (guid, at) in [(link.common, base), (link.neighbour, next)] {
+                let switch = setup.switches.get(&guid).copied();
+                if switch.is_none() && self.strays == Strays::Place {
+                    self.vacant.insert(at);
+                } else if !self.put(at, switch) {
+                    reasons.push(Reason::SeedPlacement {
+                        direction,
+                        guid,
+                        line: link.line,
+                    });
+                }
+            }
+        }
+        if is_empty {
+            reasons.push(Reason::NoSeed);
+        }
+        if reasons.is_empty() {
+            Ok(())
+        } else {
+            Err(reasons)
+        }
+    }
+
+    fn place_all(&mut self) {
+        loop {
+            let before = self.placed_cables();
+            for at in self.shape.coordinates() {
+                self.locate(at);
+            }
+            if self.placed_cables() == before {
+                return;
+            }
+        }
+    }
+
+    fn placed_cables(&self) -> usize {
+        self.cables.placed.iter().filter(|placed| **placed).count()
+    }
+
+    /// Fills corners of the cube at `at` until nothing more can be told.
+    fn locate(&mut self, at: Coordinate) {
+        let ends_here = |axis: Axis| {
+            let radix = self.shape.radix_of(axis);
+            self.shape.is_mesh(axis) && radix > 1 && at.on(axis) == radix - 1
+        };
+        if Axis::ALL.into_iter().any(ends_here) {
+            return;
+        }
+        loop {
+            self.link_cube(at);
+            let mut attempts = fingerprint::attempts(self.fingerprint(at)).peekable();
+            if attempts.peek().is_none() {
+                return;
+            }
+            if !attempts.any(|attempt| self.attempt(at, attempt)) {
+                self.link_cube(at);
+                return;
+            }
+        }
+    }
+
+    /// Which corners of a cube are empty, and which axes exist.
+    fn fingerprint(&self, at: Coordinate) -> u16 {
+        let exists = self.shape.radix.map(|radix| u16::from(radix > 1));
+        let mut code = exists[0] << 8 | exists[1] << 9 | exists[2] << 10;
+        for corner in CORNERS {
+            let bit = (0..3)
+                .map(|axis| (u16::from(corner[axis] == 1) * exists[axis]) << axis)
+                .sum();
+            if self.switch_at(at, corner).is_none() {
+                code |= 1 << u16::min(bit, 7);
+            }
+        }
+        code
+    }
+
+    fn attempt(&mut self, at: Coordinate, attempt: &Attempt) -> bool {
+        let found = match attempt.search {
+            Search::Corner([a, b, c]) => self.corner(at, a, b, c),
+            Search::Upright {
+                base,
+                foot,
+                side,
+                behind,
+                axis,
+                guard,
+            } => {
+                if !self.is_safe(axis, self.shape.offset(at, guard)) {
+                    return false;
+                }
+                self.upright(at, [base, foot, behind], side)
+            }
+        };
+        self.put(self.shape.offset(at, attempt.target), found)
+    }
+
+    fn corner(&self, at: Coordinate, a: Offset, b: Offset, c: Offset) -> Option<SwitchIx> {
+        let [a, b, c] = [a, b, c].map(|offset| self.switch_at(at, offset));
+        self.cables.corner(a?, b?, c?)
+    }
+
+    /// The end of the perpendicular at the foot. All the others must have their switches, also the
+    /// one behind the foot.
+    fn upright(&self, at: Coordinate, from: [Offset; 3], side: Option<Offset>) -> Option<SwitchIx> {
+        let [base, foot, behind] = from.map(|offset| self.switch_at(at, offset));
+        let (base, foot, behind) = (base?, foot?, behind?);
+        let side = match side {
+            Some(side) => Some(self.switch_at(at, side)?),
+            None => None,
+        };
+        let ends = self
+            .cables
+            .unplaced(foot)
+            .map(|end| end.far)
+            .filter(|far| *far != behind);
+        ends.into_iter().find(|end| {
+            self.cables.corner(base, foot, *end).is_some()
+                && side.is_none_or(|side| self.cables.corner(side, foot, *end).is_some())
+        })
+    }
+
+    /// Fills a place. True when it has a switch afterwards; one that it has already stays.
+    fn put(&mut self, at: Coordinate, switch: Option<SwitchIx>) -> bool {
+        if self.torus.pool_at(at).is_some() {
+            return true;
+        }
+        let Some(switch) = switch else { return false };
+        self.torus.put(switch, at);
+        true
+    }
+
+    fn switch_at(&self, at: Coordinate, offset: Offset) -> Option<SwitchIx> {
+        Some(self.torus.at(self.shape.offset(at, offset))?.switch)
+    }
+
+    fn name(&self, switch: SwitchIx) -> SwitchName {
+        SwitchName::new(self.topology, switch, self.torus.coordinate(switch))
+    }
+}
+
+/// Corners of a cube, x fastest.
+const CORNERS: [Offset; 8] = [
+    [0, 0, 0],
+    [1, 0, 0],
+    [0, 1, 0],
+    [1, 1, 0],
+    [0, 0, 1],
+    [1, 0, 1],
+    [0, 1, 1],
+    [1, 1, 1],
+];

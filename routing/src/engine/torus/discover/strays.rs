@@ -1,0 +1,93 @@
+//! Places for switches that no four-cycle of cables reaches any more.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::Discovery;
+use crate::engine::torus::verify::Setup;
+use crate::error::{Reason, Warning};
+use crate::placement::{Coordinate, Direction, Sign};
+use crate::topology::SwitchIx;
+
+/// What becomes of switches that torus-2QoS finds no place for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::engine) enum Strays {
+    /// They stay outside, as with OpenSM; so does everything without a seed whose switches are all
+    /// there.
+    Leave,
+    /// A switch between two or more that have places gets the only empty place beside them all.
+    /// What is left of a seed is enough to begin with.
+    Place,
+}
+
+impl Discovery<'_> {
+    /// Places strays one by one; each may help the usual search, and other strays.
+    pub(super) fn place_strays(&mut self) {
+        while let Some((at, switch)) = self.next_stray() {
+            self.put(at, Some(switch));
+            let switch = self.name(switch);
+            self.warnings.push(Warning::StrayPlaced { switch });
+            self.place_all();
+        }
+    }
+
+    /// A place that exactly one stray can have, and that stray no other.
+    fn next_stray(&self) -> Option<(Coordinate, SwitchIx)> {
+        let mut claims: BTreeMap<Coordinate, Vec<SwitchIx>> = BTreeMap::new();
+        for switch in self.topology.switch_ixs() {
+            if let Some(at) = self.place_of_stray(switch) {
+                claims.entry(at).or_default().push(switch);
+            }
+        }
+        let mut single = claims.into_iter().filter(|(_, claims)| claims.len() == 1);
+        let (at, claims) = single.next()?;
+        Some((at, *claims.first()?))
+    }
+
+    /// What is left of a seed may be too little to begin with, or may be no failure but a wrong
+    /// GUID: nothing may stay outside then.
+    pub(super) fn refuse_remains_of_a_seed(&self, setup: &Setup) -> Result<(), Vec<Reason>> {
+        let mut all = self.topology.switch_ixs();
+        if self.vacant.is_empty() || all.all(|switch| self.torus.coordinate(switch).is_some()) {
+            return Ok(());
+        }
+        let absent = setup.absent.clone();
+        Err(vec![Reason::NoUsableSeed { absent }])
+    }
+
+    /// The only empty place beside all neighbours of a switch outside the torus.
+    fn place_of_stray(&self, switch: SwitchIx) -> Option<Coordinate> {
+        if self.torus.coordinate(switch).is_some() {
+            return None;
+        }
+        let ends = self.cables.unplaced(switch);
+        let around: BTreeSet<Coordinate> = ends
+            .filter_map(|end| self.torus.coordinate(end.far))
+            .collect();
+        let mut around = around.into_iter();
+        let (first, second) = (around.next()?, around.next()?);
+        let mut places = self.empty_beside(first);
+        for other in std::iter::once(second).chain(around) {
+            let beside = self.empty_beside(other);
+            places.retain(|place| beside.contains(place));
+        }
+        (places.len() == 1)
+            .then(|| places.first().copied())
+            .flatten()
+    }
+
+    fn empty_beside(&self, at: Coordinate) -> BTreeSet<Coordinate> {
+        let exists = |direction: &Direction| {
+            let radix = self.shape.radix_of(direction.axis);
+            let end = match direction.sign {
+                Sign::Minus => 0,
+                Sign::Plus => radix - 1,
+            };
+            radix > 1 && !(self.shape.is_mesh(direction.axis) && at.on(direction.axis) == end)
+        };
+        let directions = Direction::ALL.into_iter().filter(exists);
+        directions
+            .map(|direction| self.shape.neighbour(at, direction))
+            .filter(|place| self.torus.at(*place).is_none() && !self.vacant.contains(place))
+            .collect()
+    }
+}

@@ -1,0 +1,272 @@
+//! Forwarding tables after a change, from those before it. Equal to a full run.
+//!
+//! A switch's table depends on its ways along its three rings, on its groups of ports, and on the
+//! destinations. Ways change only for the switches on the rings through what failed or came back.
+//! Where destinations are as before, all other tables stay where they lie in memory; else they are
+//! copied, and in them only LIDs that came, went or moved are looked at.
+
+use super::config::TorusConfig;
+use super::lft::{self, Destination};
+use super::next_hop::Ways;
+use crate::parallel;
+use crate::placement::{PlacedSwitch, PoolIx, Torus};
+use crate::tables::{Engine, Lft, NO_PATH, Routes};
+use crate::topology::{SwitchIx, Topology, count32};
+use sa_wire::Guid;
+use std::collections::HashMap;
+
+/// Routes that torus-2QoS made, and the fabric it made them for.
+#[derive(Debug, Clone, Copy)]
+pub struct Before<'a> {
+    /// The fabric then.
+    pub topology: &'a Topology,
+    /// Its routes.
+    pub routes: &'a Routes,
+}
+
+/// Tables of all switches, as [`lft::build_partly`] gives them.
+pub(super) fn build(
+    topology: &Topology,
+    torus: &Torus,
+    config: &TorusConfig,
+    before: Before<'_>,
+) -> (Lft, Vec<(SwitchIx, PoolIx)>) {
+    let Some(old) = Old::new(before, torus) else {
+        return lft::build_partly(topology, torus, config);
+    };
+    let destinations = lft::destinations(topology, torus, config);
+    let maker = Maker {
+        topology,
+        torus,
+        moved: Moved::new(topology, torus, &destinations, &old),
+        destinations,
+        old,
+    };
+    let shared = maker.is_still().then(|| maker.share()).flatten();
+    shared.unwrap_or_else(|| maker.copy())
+}
+
+/// Makes tables.
+struct Maker<'a> {
+    topology: &'a Topology,
+    torus: &'a Torus,
+    destinations: Vec<Destination>,
+    moved: Moved,
+    old: Old<'a>,
+}
+
+impl Maker<'_> {
+    /// True when switches have the numbers that they had, and LIDs are where they were.
+    fn is_still(&self) -> bool {
+        let (was, is) = (self.old.topology, self.topology);
+        let guids = |topology: &'_ Topology| {
+            let switches = topology.switches.iter();
+            switches.map(|switch| switch.guid).collect::<Vec<_>>()
+        };
+        self.moved.is_nothing() && was.max_lid() == is.max_lid() && guids(was) == guids(is)
+    }
+
+    /// The tables before, in the same memory, but for some switches. None where so many have others
+    /// by now that this saves nothing.
+    fn share(&self) -> Option<(Lft, Vec<(SwitchIx, PoolIx)>)> {
+        let before = self.old.routes.lfts();
+        let parts = parallel::over_range(before.switches(), before.size(), |range| {
+            let switches = range.map(|index| SwitchIx(count32(index)));
+            let others = switches.filter(|switch| !self.keeps(*switch));
+            others.collect::<Vec<_>>()
+        });
+        let others = parts.concat();
+        let mut lost = Vec::new();
+        let tables = others.iter().map(|switch| {
+            let mut table = vec![NO_PATH; before.stride()];
+            self.fill(*switch, &mut table, &mut lost);
+            (*switch, table)
+        });
+        if others.len() > before.switches() / MOST_OTHERS {
+            return None;
+        }
+        let after = before.with(tables);
+        (after.others() <= after.switches() / MOST_OTHERS).then_some((after, lost))
+    }
+
+    /// True when a switch has the table that it had.
+    fn keeps(&self, switch: SwitchIx) -> bool {
+        match self.placed(switch) {
+            Some((placed, own)) => {
+                let ways = Ways::from(self.torus, own);
+                self.old.same(self.topology, placed, &ways).is_some()
+            }
+            None => self.old.torus.placed(switch).is_none(),
+        }
+    }
+
+    /// Fills the table of a switch, which has no entries yet.
+    fn fill(&self, switch: SwitchIx, row: &mut [u8], lost: &mut Vec<(SwitchIx, PoolIx)>) {
+        if let Some((placed, own)) = self.placed(switch) {
+            let ways = Ways::from(self.torus, own);
+            lft::fill(self.torus, placed, &ways, &self.destinations, row, lost);
+        }
+    }
+
+    fn placed(&self, switch: SwitchIx) -> Option<(&PlacedSwitch, PoolIx)> {
+        let placed = self.torus.placed(switch)?;
+        Some((placed, self.torus.pool_at(placed.at)?))
+    }
+
+    /// All tables in memory of their own.
+    fn copy(&self) -> (Lft, Vec<(SwitchIx, PoolIx)>) {
+        let max_lid = self.topology.max_lid();
+        let stride = usize::from(max_lid) + 1;
+        let (lft, lost) = Lft::filled(self.topology, max_lid, |first, rows| {
+            let mut lost = Vec::new();
+            for (index, row) in (first..).zip(rows.chunks_mut(stride)) {
+                let switch = SwitchIx(count32(index));
+                let placed = self.placed(switch);
+                let ways = placed.map(|(_, own)| Ways::from(self.torus, own));
+                let old_row = placed.zip(ways.as_ref()).and_then(|((placed, own), ways)| {
+                    let row = self.old.same(self.topology, placed, ways)?;
+                    Some((placed, own, ways, row))
+                });
+                if let Some((placed, own, ways, old_row)) = old_row {
+                    let common = old_row.len().min(stride);
+                    row[..common].copy_from_slice(&old_row[..common]);
+                    row[common..].fill(NO_PATH);
+                    self.moved
+                        .correct(self.torus, placed, own, ways, row, &mut lost);
+                } else {
+                    row.fill(NO_PATH);
+                    self.fill(switch, row, &mut lost);
+                }
+            }
+            lost
+        });
+        (lft, lost.into_iter().flatten().collect())
+    }
+}
+
+/// Not more than one of so many tables lies beside those of the others.
+const MOST_OTHERS: usize = 4;
+
+/// What there was.
+struct Old<'a> {
+    topology: &'a Topology,
+    routes: &'a Routes,
+    torus: &'a Torus,
+    by_guid: HashMap<Guid, SwitchIx>,
+}
+
+impl<'a> Old<'a> {
+    /// None when the tables are of no use: another engine's or another torus.
+    fn new(before: Before<'a>, torus: &Torus) -> Option<Self> {
+        let Before { topology, routes } = before;
+        let old = routes.torus()?;
+        // Without a tree they are not what the engine made, but what was left of it.
+        let is_whole = routes.engine() == Engine::Torus2Qos && routes.multicast_tree().is_some();
+        let switches = topology.switch_ixs();
+        (is_whole && old.shape() == torus.shape()).then(|| Self {
+            topology,
+            routes,
+            torus: old,
+            by_guid: switches.map(|ix| (topology.switch(ix).guid, ix)).collect(),
+        })
+    }
+
+    /// The table that a switch had, if nothing that it depends on changed but destinations.
+    fn same(&self, topology: &Topology, placed: &PlacedSwitch, ways: &Ways) -> Option<&'a [u8]> {
+        let ix = *self.by_guid.get(&topology.switch(placed.switch).guid)?;
+        let was = self.torus.placed(ix)?;
+        // Parallel cables take turns over all destinations.
+        let is_single = placed.groups[..6].iter().all(|group| group.len() <= 1);
+        let is_same = is_single && was.at == placed.at && was.groups[..6] == placed.groups[..6];
+        let own = self.torus.pool_at(was.at)?;
+        (is_same && *ways == Ways::from(self.torus, own)).then(|| self.routes.lft(ix))
+    }
+}
+
+/// Where a LID is: at a place of the torus, behind a port; none outside.
+type Where = Option<([u8; 3], u8)>;
+
+/// LIDs that are not where they were.
+struct Moved {
+    /// LIDs that lead nowhere now.
+    gone: Vec<usize>,
+    /// Destination, first LID, number of LIDs, port: those that are new or elsewhere.
+    new: Vec<(PoolIx, usize, usize, u8)>,
+}
+
+impl Moved {
+    fn new(
+        topology: &Topology,
+        torus: &Torus,
+        destinations: &[Destination],
+        old: &Old<'_>,
+    ) -> Self {
+        let was = places(old.topology, old.torus);
+        let is = places(topology, torus);
+        let at = |places: &[Where], lid: usize| places.get(lid).copied().flatten();
+        let all = 0..was.len().max(is.len());
+        let gone = all.filter(|lid| at(&was, *lid).is_some() && at(&is, *lid).is_none());
+        let gone = gone.collect();
+        let mut new = Vec::new();
+        for destination in destinations {
+            for end in &destination.ends {
+                let lids = end.first..end.first + end.count;
+                if lids.clone().any(|lid| at(&was, lid) != at(&is, lid)) {
+                    new.push((destination.ix, end.first, end.count, end.port));
+                }
+            }
+        }
+        Self { gone, new }
+    }
+
+    fn is_nothing(&self) -> bool {
+        self.gone.is_empty() && self.new.is_empty()
+    }
+
+    /// Brings a copied table up to date.
+    fn correct(
+        &self,
+        torus: &Torus,
+        placed: &PlacedSwitch,
+        own: PoolIx,
+        ways: &Ways,
+        row: &mut [u8],
+        lost: &mut Vec<(SwitchIx, PoolIx)>,
+    ) {
+        for lid in &self.gone {
+            if let Some(entry) = row.get_mut(*lid) {
+                *entry = NO_PATH;
+            }
+        }
+        for (to, first, count, port) in &self.new {
+            let port = if *to == own {
+                Some(*port)
+            } else {
+                let group = ways.group_to(torus.get(*to).at);
+                group.and_then(|group| placed.groups[usize::from(group)].first().copied())
+            };
+            match port {
+                Some(port) => row[*first..][..*count].fill(port),
+                None => lost.push((placed.switch, *to)),
+            }
+        }
+    }
+}
+
+/// By LID: where it is.
+fn places(topology: &Topology, torus: &Torus) -> Vec<Where> {
+    let mut places = vec![None; usize::from(topology.max_lid()) + 1];
+    for end in &topology.end_ports {
+        let place = end.attached.and_then(|(switch, port)| {
+            let placed = torus.placed(switch)?;
+            placed
+                .local_ports()
+                .contains(&port)
+                .then_some((placed.at.0, port))
+        });
+        for lid in end.lids() {
+            places[usize::from(lid)] = place;
+        }
+    }
+    places
+}

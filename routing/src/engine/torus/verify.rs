@@ -1,0 +1,300 @@
+//! Checks before any switch is placed: size, VLs, port order, seeds.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::config::{Seed, SeedLink, TorusConfig};
+use super::discover::Strays;
+use crate::error::{AbsentSeedSwitch, Reason, SeedNeed, SwitchName, Warning};
+use crate::placement::{Axis, Direction, Shape};
+use crate::topology::{Peer, SwitchIx, Topology};
+
+/// A configuration that fits the fabric.
+pub(super) struct Setup {
+    pub(super) shape: Shape,
+    /// The first seed whose switches are all there.
+    pub(super) seed: usize,
+    /// Switches that every seed lacks; empty where one lacks none.
+    pub(super) absent: Vec<AbsentSeedSwitch>,
+    pub(super) vls: LeastVls,
+    pub(super) switches: HashMap<u64, SwitchIx>,
+}
+
+/// The fewest data VLs.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::engine) struct LeastVls {
+    /// Over the ports between switches.
+    pub(in crate::engine) between_switches: u8,
+    /// Over the end ports.
+    pub(in crate::engine) end_ports: u8,
+}
+
+/// Every reason why the configuration does not fit the fabric.
+/// Source: OpenSM `osm_torus.c` (`verify_setup`), which stops at the first.
+pub(super) fn verify(
+    topology: &Topology,
+    config: &TorusConfig,
+    strays: Strays,
+    warnings: &mut Vec<Warning>,
+) -> Result<Setup, Vec<Reason>> {
+    let mut reasons = Vec::new();
+    let shape = shape(config, &mut reasons);
+    let vls = check_vls(topology, &mut reasons, warnings);
+    check_port_order(topology, config, &mut reasons);
+    let by_guid = topology
+        .switch_ixs()
+        .map(|ix| (topology.switch(ix).guid.get(), ix));
+    let switches: HashMap<_, _> = by_guid.collect();
+    let seed =
+        shape.and_then(|shape| choose_seed(config, shape, &switches, &mut reasons, warnings));
+    let mut missing = Vec::new();
+    let seed = match reasons.as_mut_slice() {
+        [Reason::NoUsableSeed { absent }] if strays == Strays::Place => {
+            let seed = fullest_seed(config, absent);
+            missing = std::mem::take(absent);
+            reasons.clear();
+            let absent = missing.clone();
+            warnings.push(Warning::PartialSeed { seed, absent });
+            Some(seed)
+        }
+        _ => seed,
+    };
+    match (shape, seed) {
+        (Some(shape), Some(seed)) if reasons.is_empty() => Ok(Setup {
+            shape,
+            seed,
+            absent: missing,
+            vls,
+            switches,
+        }),
+        _ => Err(reasons),
+    }
+}
+
+fn shape(config: &TorusConfig, reasons: &mut Vec<Reason>) -> Option<Shape> {
+    let mut radix = [0; 3];
+    let mut missing = Vec::new();
+    for axis in Axis::ALL {
+        let wanted = config.radix[axis.index()];
+        match u8::try_from(wanted) {
+            Ok(0) => missing.push(axis),
+            Ok(fits) => radix[axis.index()] = fits,
+            Err(_) => reasons.push(Reason::RadixTooLarge {
+                axis,
+                radix: wanted,
+            }),
+        }
+    }
+    if !missing.is_empty() {
+        reasons.push(Reason::RadixMissing { axes: missing });
+    }
+    radix.iter().all(|radix| *radix > 0).then_some(Shape {
+        radix,
+        mesh: config.mesh,
+    })
+}
+
+fn check_vls(
+    topology: &Topology,
+    reasons: &mut Vec<Reason>,
+    warnings: &mut Vec<Warning>,
+) -> LeastVls {
+    let between = topology.switch_ixs().flat_map(|ix| {
+        let ports = (0..=u8::MAX).zip(&topology.switch(ix).ports);
+        let inner = ports.filter(|(_, port)| matches!(port.peer, Peer::Switch { .. }));
+        inner.map(move |(number, port)| (port.data_vls.get(), ix, number))
+    });
+    let least = between.min_by_key(|(vls, ..)| *vls);
+    if let Some((have, switch, port)) = least.filter(|(vls, ..)| *vls < 2) {
+        let switch = SwitchName::new(topology, switch, None);
+        reasons.push(Reason::TooFewVls { switch, port, have });
+    }
+    let between_switches = least.map_or(MOST_DATA_VLS, |(vls, ..)| vls);
+    let ends = topology.end_ports.iter().map(|end| end.data_vls.get());
+    let end_ports = ends.min().unwrap_or(MOST_DATA_VLS);
+    if between_switches < 4 {
+        warnings.push(Warning::NoFailedSwitchSupport {
+            have: between_switches,
+        });
+    }
+    if between_switches < 8 {
+        warnings.push(Warning::OneLevelBetweenSwitches {
+            have: between_switches,
+        });
+    }
+    if end_ports < 2 {
+        warnings.push(Warning::OneLevelAtEndPorts { have: end_ports });
+    }
+    LeastVls {
+        between_switches,
+        end_ports,
+    }
+}
+
+/// What OpenSM starts from before it has seen a port.
+const MOST_DATA_VLS: u8 = 15;
+
+/// As many entries of the order as a switch has ports must name ports that it has. Holds for all
+/// switches, also for those that find no place.
+fn check_port_order(topology: &Topology, config: &TorusConfig, reasons: &mut Vec<Reason>) {
+    if config.port_order.is_empty() {
+        return;
+    }
+    let order = config.full_port_order();
+    // By port and size of switch, which most have in common.
+    let mut lacking: BTreeMap<(u32, usize), Vec<SwitchIx>> = BTreeMap::new();
+    for ix in topology.switch_ixs() {
+        let count = topology.switch(ix).ports.len();
+        let is_absent = |port: &&u32| usize::try_from(**port).is_ok_and(|port| port >= count);
+        if let Some(port) = order.iter().take(count).find(is_absent) {
+            lacking.entry((*port, count - 1)).or_default().push(ix);
+        }
+    }
+    reasons.extend(
+        lacking
+            .into_iter()
+            .map(|((port, ports), switches)| Reason::PortOrder {
+                switch: SwitchName::new(topology, switches[0], None),
+                others: switches.len() - 1,
+                ports,
+                port,
+            }),
+    );
+}
+
+/// A bad seed refuses everything, also behind a good one. Links between the switches of a seed are
+/// not looked at.
+fn choose_seed(
+    config: &TorusConfig,
+    shape: Shape,
+    switches: &HashMap<u64, SwitchIx>,
+    reasons: &mut Vec<Reason>,
+    warnings: &mut Vec<Warning>,
+) -> Option<usize> {
+    let none = [Seed::default()];
+    let seeds = if config.seeds.is_empty() {
+        &none
+    } else {
+        config.seeds.as_slice()
+    };
+    let faults = reasons.len();
+    let mut absent = Vec::new();
+    let mut chosen = None;
+    for (number, seed) in seeds.iter().enumerate() {
+        check_seed(number, seed, shape, reasons);
+        let missing = absent_switches(number, seed, shape, switches);
+        if chosen.is_none() {
+            if missing.is_empty() {
+                chosen = Some(number);
+            }
+            absent.extend(missing);
+        }
+    }
+    match chosen {
+        None if reasons.len() == faults => reasons.push(Reason::NoUsableSeed { absent }),
+        Some(seed) if seed > 0 => warnings.push(Warning::BackupSeed { seed, absent }),
+        _ => {}
+    }
+    chosen
+}
+
+/// The first seed that lacks the fewest switches.
+fn fullest_seed(config: &TorusConfig, absent: &[AbsentSeedSwitch]) -> usize {
+    let lacks = |seed: &usize| absent.iter().filter(|it| it.seed == *seed).count();
+    (0..config.seeds.len()).min_by_key(lacks).unwrap_or(0)
+}
+
+fn check_seed(number: usize, seed: &Seed, shape: Shape, reasons: &mut Vec<Reason>) {
+    for axis in Axis::ALL
+        .into_iter()
+        .filter(|axis| shape.radix_of(*axis) > 1)
+    {
+        let lacks = |direction: Direction| seed.link(direction).is_none();
+        let missing = |need| Reason::SeedLinkMissing {
+            seed: number,
+            line: seed.line,
+            axis,
+            need,
+        };
+        if shape.radix_of(axis) == 4 && !shape.is_mesh(axis) {
+            let both = [axis.plus(), axis.minus()]
+                .into_iter()
+                .filter(|it| lacks(*it));
+            reasons.extend(both.map(|direction| missing(SeedNeed::RingOfFour(direction))));
+            compare(number, seed, axis.plus(), axis.minus(), reasons);
+        } else if lacks(axis.plus()) && lacks(axis.minus()) {
+            reasons.push(missing(SeedNeed::Either));
+        }
+    }
+    // y and z are not compared with each other.
+    for other in [Axis::Z, Axis::Y] {
+        if shape.radix_of(other) > 1 {
+            let pairs = [
+                (Axis::X.plus(), other.plus()),
+                (Axis::X.plus(), other.minus()),
+                (Axis::X.minus(), other.plus()),
+                (Axis::X.minus(), other.minus()),
+            ];
+            let mut differing = Vec::new();
+            for (first, second) in pairs {
+                compare(number, seed, first, second, &mut differing);
+            }
+            reasons.extend(differing.into_iter().next());
+        }
+    }
+}
+
+/// Two links of a seed must start at one switch.
+fn compare(
+    number: usize,
+    seed: &Seed,
+    first: Direction,
+    second: Direction,
+    reasons: &mut Vec<Reason>,
+) {
+    let (Some(a), Some(b)) = (seed.link(first), seed.link(second)) else {
+        return;
+    };
+    if a.common != b.common {
+        reasons.push(Reason::SeedSwitchesDiffer {
+            seed: number,
+            line: b.line,
+            first,
+            first_guid: a.common,
+            second,
+            second_guid: b.common,
+        });
+    }
+}
+
+/// Switches of a seed's links along existing axes that the fabric lacks.
+fn absent_switches(
+    number: usize,
+    seed: &Seed,
+    shape: Shape,
+    switches: &HashMap<u64, SwitchIx>,
+) -> Vec<AbsentSeedSwitch> {
+    let given = seed
+        .given()
+        .filter(|(direction, _)| shape.radix_of(direction.axis) > 1);
+    let ends = given.flat_map(
+        |(
+            _,
+            SeedLink {
+                common,
+                neighbour,
+                line,
+            },
+        )| { [(common, line), (neighbour, line)] },
+    );
+    let mut absent: Vec<AbsentSeedSwitch> = Vec::new();
+    for (guid, line) in ends.filter(|(guid, _)| !switches.contains_key(guid)) {
+        if absent.iter().all(|known| known.guid != guid) {
+            absent.push(AbsentSeedSwitch {
+                seed: number,
+                guid,
+                line,
+            });
+        }
+    }
+    absent
+}

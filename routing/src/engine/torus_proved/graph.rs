@@ -1,0 +1,301 @@
+//! Dependencies between channels, kept free of circles while they are added.
+//!
+//! The cables of a bundle count as one: their tables are alike.
+//! Source: Pearce and Kelly, A Dynamic Topological Sort Algorithm for Directed Acyclic Graphs,
+//! 2006, with the order as a list: what lies behind the new dependency moves, and nothing else.
+
+use std::cmp::Reverse;
+
+use super::lanes::LANES;
+use super::order::Order;
+use crate::placement::Direction;
+use crate::placement::{PoolIx, Torus};
+use crate::topology::count32;
+
+/// Groups of ports towards other switches.
+pub(super) const GROUPS: usize = 6;
+
+/// No neighbour in a direction.
+pub(super) const NOBODY: PoolIx = PoolIx::MAX;
+
+/// A lane of a bundle of cables: see [`node`].
+pub(super) type Node = u32;
+
+/// Dependencies of one node: a bit for each group and lane at its end.
+pub(super) type Edge = (Node, u32);
+
+/// The channel that leaves a switch by a group on a lane.
+pub(super) fn node(switch: PoolIx, group: u8, lane: usize) -> Node {
+    (switch * 6 + u32::from(group)) * 4 + count32(lane)
+}
+
+/// Neighbours by switch and group. Shape: 6 per switch.
+#[derive(Debug, Clone)]
+pub(super) struct Neighbours(Vec<PoolIx>);
+
+impl Neighbours {
+    pub(super) fn new(torus: &Torus) -> Self {
+        let all = torus.pool_ixs().flat_map(|ix| {
+            let of = move |direction| torus.neighbour(ix, direction).unwrap_or(NOBODY);
+            Direction::ALL.into_iter().map(of)
+        });
+        Self(all.collect())
+    }
+
+    #[inline]
+    pub(super) fn get(&self, switch: PoolIx, group: u8) -> Option<PoolIx> {
+        let there = self.0[switch as usize * GROUPS + usize::from(group)];
+        (there != NOBODY).then_some(there)
+    }
+
+    /// The groups of a switch that lead somewhere, and where.
+    pub(super) fn of(&self, switch: PoolIx) -> impl Iterator<Item = (u8, PoolIx)> + '_ {
+        (0..6).filter_map(move |group| Some((group, self.get(switch, group)?)))
+    }
+
+    pub(super) fn switches(&self) -> usize {
+        self.0.len() / GROUPS
+    }
+}
+
+/// Dependencies, by default without circles.
+#[derive(Debug, Clone)]
+pub(super) struct Graph<'a> {
+    neighbours: &'a Neighbours,
+    /// By node: the channels behind it, bit 4 x group + lane of the switch where it ends.
+    next: Vec<u32>,
+    /// An order along which all dependencies lead. Empty until [`Self::sort`] in a graph that
+    /// takes anything.
+    order: Order,
+    /// By node: the search that visited it last.
+    visited: Vec<u32>,
+    search: u32,
+    stack: Vec<Node>,
+    behind: Vec<Node>,
+    /// Dependencies since the last [`Self::keep`].
+    fresh: Vec<Edge>,
+}
+
+impl<'a> Graph<'a> {
+    pub(super) fn new(neighbours: &'a Neighbours) -> Self {
+        let nodes = neighbours.switches() * GROUPS * LANES;
+        let order: Vec<Node> = (0..count32(nodes)).collect();
+        Self {
+            order: Order::new(&order),
+            ..Self::unsorted(neighbours)
+        }
+    }
+
+    /// Without dependencies, and taking circles too, until [`Self::sort`].
+    pub(super) fn unsorted(neighbours: &'a Neighbours) -> Self {
+        let nodes = neighbours.switches() * GROUPS * LANES;
+        Self {
+            neighbours,
+            next: vec![0; nodes],
+            order: Order::default(),
+            visited: vec![0; nodes],
+            search: 0,
+            stack: Vec::new(),
+            behind: Vec::new(),
+            fresh: Vec::new(),
+        }
+    }
+
+    pub(super) fn nodes(&self) -> usize {
+        self.next.len()
+    }
+
+    /// The dependencies of a node: a bit for each group and lane at its end.
+    pub(super) fn bits(&self, node: Node) -> u32 {
+        self.next[node as usize]
+    }
+
+    /// The node behind another one that a bit stands for.
+    #[inline]
+    pub(super) fn behind(&self, node: Node, bit: u32) -> Option<Node> {
+        Some(self.end_of(node)? * 24 + bit)
+    }
+
+    /// Takes away from `dependencies` what is in this graph.
+    pub(super) fn remove_from(&self, dependencies: &mut [u32]) {
+        let pairs = dependencies.iter_mut().zip(&self.next);
+        pairs.for_each(|(theirs, mine)| *theirs &= !mine);
+    }
+
+    /// Takes dependencies away.
+    pub(super) fn remove(&mut self, dependencies: &[u32]) {
+        let pairs = self.next.iter_mut().zip(dependencies);
+        pairs.for_each(|(mine, theirs)| *mine &= !theirs);
+    }
+
+    /// Adds what another graph has; the order is lost until [`Self::sort`].
+    pub(super) fn merge(&mut self, other: &Self) {
+        let pairs = self.next.iter_mut().zip(&other.next);
+        pairs.for_each(|(mine, theirs)| *mine |= theirs);
+    }
+
+    /// Finds an order. False, and the order is that of before, when there is a circle.
+    pub(super) fn sort(&mut self) -> bool {
+        let mut waited_for = vec![0_u8; self.next.len()];
+        for node in 0..count32(self.next.len()) {
+            self.each_behind(node, |next| waited_for[next as usize] += 1);
+        }
+        let all = 0..count32(self.next.len());
+        let mut order: Vec<Node> = all.filter(|node| waited_for[*node as usize] == 0).collect();
+        let mut done = 0;
+        while let Some(&node) = order.get(done) {
+            done += 1;
+            self.each_behind(node, |next| {
+                waited_for[next as usize] -= 1;
+                if waited_for[next as usize] == 0 {
+                    order.push(next);
+                }
+            });
+        }
+        let is_good = order.len() == self.next.len();
+        if is_good {
+            self.order = Order::new(&order);
+        }
+        is_good
+    }
+
+    /// Takes the order of a graph that has the same dependencies and more, but keeps together the
+    /// nodes of a component: those that other dependencies would join to circles. Components are
+    /// numbered against the order.
+    pub(super) fn sort_like(&mut self, other: &Self, component: &[u32]) {
+        let mut order: Vec<Node> = (0..count32(self.next.len())).collect();
+        order.sort_unstable_by_key(|node| {
+            (Reverse(component[*node as usize]), other.order.label(*node))
+        });
+        self.order = Order::new(&order);
+    }
+
+    /// The channels that a channel may wait for.
+    #[inline]
+    pub(super) fn each_behind(&self, node: Node, mut act: impl FnMut(Node)) {
+        let mut bits = self.next[node as usize];
+        if let Some(end) = self.end_of(node).filter(|_| bits != 0) {
+            while bits != 0 {
+                act(end * 24 + bits.trailing_zeros());
+                bits &= bits - 1;
+            }
+        }
+    }
+
+    /// Makes one channel wait for one behind it: a group and lane of the switch where it ends.
+    /// False, and nothing changes, where that closes a circle.
+    #[inline]
+    pub(super) fn add(&mut self, from: Node, to: Node) -> bool {
+        let bit = 1 << (to % (6 * 4));
+        if self.next[from as usize] & bit != 0 {
+            return true;
+        }
+        if self.order.label(from) >= self.order.label(to) && !self.reorder(from, to) {
+            return false;
+        }
+        self.next[from as usize] |= bit;
+        self.fresh.push((from, bit));
+        true
+    }
+
+    /// Adds dependencies. False, and nothing changes, where that closes a circle.
+    pub(super) fn add_all<'e>(&mut self, edges: impl IntoIterator<Item = &'e Edge>) -> bool {
+        let is_good = edges.into_iter().all(|edge| {
+            let mut bits = self.lacking(*edge);
+            let end = self.end_of(edge.0).filter(|_| bits != 0);
+            let mut is_good = true;
+            while let Some(end) = end.filter(|_| is_good && bits != 0) {
+                is_good = self.add(edge.0, end * 24 + bits.trailing_zeros());
+                bits &= bits - 1;
+            }
+            is_good
+        });
+        if is_good {
+            self.keep();
+        } else {
+            self.take_back();
+        }
+        is_good
+    }
+
+    /// As [`Self::add_all`] for a large part of a graph, by a new order instead of a mended one.
+    pub(super) fn add_at_once(&mut self, edges: &[Edge]) -> bool {
+        let before = self.next.clone();
+        self.take(edges);
+        let is_good = self.sort();
+        if !is_good {
+            self.next = before;
+        }
+        is_good
+    }
+
+    /// What of a node's dependencies is not there.
+    pub(super) fn lacking(&self, (node, bits): Edge) -> u32 {
+        bits & !self.next[node as usize]
+    }
+
+    /// Takes dependencies with circles and all; the order is lost until [`Self::sort`].
+    pub(super) fn take(&mut self, edges: &[Edge]) {
+        for (node, bits) in edges {
+            self.next[*node as usize] |= bits;
+        }
+    }
+
+    /// Makes everything added so far permanent.
+    pub(super) fn keep(&mut self) {
+        self.fresh.clear();
+    }
+
+    /// Takes back what was added since the last [`Self::keep`]. The order stays good.
+    pub(super) fn take_back(&mut self) {
+        for (node, bit) in self.fresh.drain(..) {
+            self.next[node as usize] &= !bit;
+        }
+    }
+
+    /// Moves `to` and what is behind it beyond `from`. False when `from` is behind `to`.
+    fn reorder(&mut self, from: Node, to: Node) -> bool {
+        if !self.collect_behind(from, to) {
+            return false;
+        }
+        let order = &self.order;
+        self.behind.sort_unstable_by_key(|node| order.label(*node));
+        self.order.move_behind(&self.behind, from);
+        true
+    }
+
+    /// What can be reached from `to` without passing `from` in the order; false when `from` can.
+    fn collect_behind(&mut self, from: Node, to: Node) -> bool {
+        let high = self.order.label(from);
+        self.search += 1;
+        self.behind.clear();
+        self.stack.clear();
+        self.stack.push(to);
+        self.visited[to as usize] = self.search;
+        while let Some(node) = self.stack.pop() {
+            if node == from {
+                return false;
+            }
+            self.behind.push(node);
+            let Some(end) = self.end_of(node) else {
+                continue;
+            };
+            let mut bits = self.next[node as usize];
+            while bits != 0 {
+                let next = end * 24 + bits.trailing_zeros();
+                bits &= bits - 1;
+                let is_new = self.visited[next as usize] != self.search;
+                if is_new && self.order.label(next) <= high {
+                    self.visited[next as usize] = self.search;
+                    self.stack.push(next);
+                }
+            }
+        }
+        true
+    }
+
+    fn end_of(&self, node: Node) -> Option<PoolIx> {
+        let group = u8::try_from(node / 4 % 6).unwrap_or(0);
+        self.neighbours.get(node / 24, group)
+    }
+}

@@ -1,0 +1,77 @@
+//! What a graph still lacks of usual ways, for the destinations whose ways come in last.
+
+use super::graph::{Edge, Graph};
+use super::phases::{Parts, Phases};
+use super::plan::Ground;
+use super::usual::{Columns, over_columns};
+use crate::placement::PoolIx;
+
+/// What a graph lacks of the usual ways to some destinations.
+pub(super) struct Lacking {
+    /// By number of columns.
+    shared: Vec<Vec<Edge>>,
+    /// By destination: number of its columns, and what is its own; none for those whose ways are
+    /// not made of parts.
+    own: Vec<Option<(usize, Vec<Edge>)>>,
+}
+
+impl Lacking {
+    /// For the destinations with gaps.
+    pub(super) fn new(ground: &Ground<'_>, graph: &Graph<'_>, has_gaps: &[bool]) -> Self {
+        let lists = over_columns(ground, |columns| {
+            let mut phases = Phases::new(ground);
+            let lists = columns.iter();
+            let lists = lists.map(|columns| columns.lacking(&mut phases, graph, has_gaps));
+            lists.collect::<Vec<_>>()
+        });
+        let mut all = Self {
+            shared: Vec::new(),
+            own: vec![None; has_gaps.len()],
+        };
+        for (number, (shared, own)) in lists.into_iter().flatten().enumerate() {
+            all.shared.push(shared);
+            for (to, edges) in own {
+                all.own[to as usize] = Some((number, edges));
+            }
+        }
+        all
+    }
+
+    /// What is lacking for one destination.
+    pub(super) fn of(&self, to: PoolIx) -> Option<Parts<'_>> {
+        let (number, own) = self.own[to as usize].as_ref()?;
+        Some(Parts {
+            shared: &self.shared[*number],
+            own,
+        })
+    }
+}
+
+fn lacking(graph: &Graph<'_>, edges: &[Edge]) -> Vec<Edge> {
+    let edges = edges.iter().map(|edge| (edge.0, graph.lacking(*edge)));
+    edges.filter(|(_, bits)| *bits != 0).collect()
+}
+
+impl Columns {
+    /// What a graph lacks of the ways to those with gaps: of the shared part, and by destination.
+    fn lacking(
+        &self,
+        phases: &mut Phases<'_>,
+        graph: &Graph<'_>,
+        has_gaps: &[bool],
+    ) -> (Vec<Edge>, Vec<(PoolIx, Vec<Edge>)>) {
+        let all = self.destinations.iter().copied();
+        let mut gaps = all.filter(|to| has_gaps[*to as usize]).peekable();
+        if gaps.peek().is_none() {
+            return (Vec::new(), Vec::new());
+        }
+        phases.enter(self.x, self.y);
+        let own = gaps.filter_map(|to| {
+            let parts = phases.column(to)?;
+            Some((to, lacking(graph, parts.own)))
+        });
+        let own: Vec<_> = own.collect();
+        let shared = if own.is_empty() { &[] } else { phases.shared() };
+        (lacking(graph, shared), own)
+    }
+}

@@ -1,0 +1,259 @@
+//! The search for ways and a multicast tree that close no circle.
+//!
+//! The ways, lanes and SLs of torus-2QoS stay wherever they close no circle of dependencies. The
+//! other ways are searched for one by one, in a graph that is kept free of circles all the time;
+//! so is the multicast tree. What cannot be routed so is lost, and named.
+
+use super::circles;
+use super::graph::{Graph, Neighbours};
+use super::lacking::Lacking;
+use super::lanes::Lanes;
+use super::steps::Steps;
+use super::tree::{self, Bundle};
+use super::unicast::Layer;
+use super::usual::{self, Columns, Usual};
+use crate::engine::torus::lft::Changes;
+use crate::engine::torus::multicast::MulticastTree;
+use crate::error::{SwitchName, Warning};
+use crate::placement::{Coordinate, PoolIx, Torus};
+use crate::topology::{Topology, count32};
+
+/// How a damaged torus is routed.
+pub(super) struct Plan {
+    /// What differs from the unicast routes of torus-2QoS.
+    pub(super) changes: Changes,
+    /// None when no tree was found that closes no circle.
+    pub(super) tree: Option<MulticastTree>,
+}
+
+/// What the search goes by.
+pub(super) struct Ground<'a> {
+    pub(super) torus: &'a Torus,
+    pub(super) neighbours: Neighbours,
+    /// By switch: its place.
+    pub(super) places: Vec<Coordinate>,
+    pub(super) steps: Steps,
+    pub(super) lanes: Lanes,
+    pub(super) columns: Vec<Columns>,
+    /// Into how many pieces the cables join the switches.
+    pub(super) pieces: usize,
+    pub(super) usual_tree: Option<&'a MulticastTree>,
+}
+
+/// Plans routes for what is there, the best of several attempts: as few pairs lost as possible,
+/// then with a multicast tree, then as few changes as possible. `vls` is the fewest data VLs
+/// between switches; `usual_tree` the tree that torus-2QoS would use.
+pub(super) fn plan(torus: &Torus, vls: u8, usual_tree: Option<&MulticastTree>) -> Plan {
+    let ground = Ground::new(torus, vls, usual_tree);
+    let usual = Usual::all(&ground);
+    if let Some(plan) = ground.usual_plan(&usual) {
+        return plan;
+    }
+    let mut order: Vec<PoolIx> = torus.pool_ixs().collect();
+    let mut best: Option<Plan> = None;
+    let centers = std::iter::once(None).chain(ground.centers().map(Some));
+    for center in centers {
+        let Some(attempt) = ground.tree_first(center, &usual, &order) else {
+            continue;
+        };
+        if attempt.is_complete() {
+            return attempt;
+        }
+        promote(&mut order, &attempt.changes);
+        if best
+            .as_ref()
+            .is_none_or(|best| attempt.cost() < best.cost())
+        {
+            best = Some(attempt);
+        }
+    }
+    let last = ground.unicast_first(&usual);
+    match best {
+        Some(best) if best.cost() <= last.cost() => best,
+        _ => last,
+    }
+}
+
+impl Plan {
+    fn is_complete(&self) -> bool {
+        self.changes.lost.is_empty() && self.tree.is_some()
+    }
+
+    fn cost(&self) -> (usize, bool, usize) {
+        let Changes { rerouted, lost } = &self.changes;
+        (lost.len(), self.tree.is_none(), rerouted.len())
+    }
+}
+
+/// Destinations that lost sources come first in the next attempt.
+fn promote(order: &mut [PoolIx], changes: &Changes) {
+    let mut lost = vec![false; order.len()];
+    for (to, _) in &changes.lost {
+        lost[*to as usize] = true;
+    }
+    order.sort_by_key(|to| !lost[*to as usize]);
+}
+
+impl<'a> Ground<'a> {
+    pub(super) fn new(torus: &'a Torus, vls: u8, usual_tree: Option<&'a MulticastTree>) -> Self {
+        let neighbours = Neighbours::new(torus);
+        Self {
+            torus,
+            places: torus.switches().iter().map(|placed| placed.at).collect(),
+            steps: Steps::new(torus),
+            lanes: Lanes::new(vls),
+            columns: usual::all_columns(torus),
+            pieces: tree::pieces(&neighbours),
+            usual_tree,
+            neighbours,
+        }
+    }
+}
+
+impl Ground<'_> {
+    /// Where a switch is.
+    pub(super) fn at(&self, switch: PoolIx) -> Coordinate {
+        self.places[switch as usize]
+    }
+
+    /// Usual ways and usual tree, if they are complete and close no circle.
+    fn usual_plan(&self, usual: &Usual<'_>) -> Option<Plan> {
+        if usual.has_gaps.contains(&true) {
+            return None;
+        }
+        let mut graph = Graph::new(&self.neighbours);
+        let tree = self.tree(&mut graph, None)?;
+        graph.merge(&usual.graph);
+        graph.sort().then(|| Plan {
+            changes: Changes::default(),
+            tree: Some(tree),
+        })
+    }
+
+    /// The tree before the ways; some of these have to be searched for then.
+    fn tree_first(
+        &self,
+        center: Option<PoolIx>,
+        usual: &Usual<'_>,
+        order: &[PoolIx],
+    ) -> Option<Plan> {
+        let mut graph = Graph::new(&self.neighbours);
+        let tree = self.tree(&mut graph, center)?;
+        let (_, changes) = self.lay(graph, usual, order);
+        Some(Plan {
+            changes,
+            tree: Some(tree),
+        })
+    }
+
+    /// Ways before the tree.
+    fn unicast_first(&self, usual: &Usual<'_>) -> Plan {
+        let order: Vec<PoolIx> = self.torus.pool_ixs().collect();
+        let (graph, changes) = self.lay(Graph::new(&self.neighbours), usual, &order);
+        let centers = std::iter::once(None).chain(self.centers().map(Some));
+        let mut trees = centers.filter_map(|center| self.tree(&mut graph.clone(), center));
+        let tree = trees.next();
+        Plan { changes, tree }
+    }
+
+    /// Lays ways beside what is in a graph. Destinations whose usual ways lie on no circle keep
+    /// them; the others are laid one by one in the given order.
+    fn lay<'g>(
+        &'g self,
+        mut graph: Graph<'g>,
+        usual: &Usual<'g>,
+        order: &[PoolIx],
+    ) -> (Graph<'g>, Changes) {
+        let mut all = graph.clone();
+        all.merge(&usual.graph);
+        let has_gaps = match circles::on_circles(&all) {
+            None => {
+                graph.merge(&usual.graph);
+                graph.sort();
+                usual.has_gaps.clone()
+            }
+            Some(mut circles) => {
+                graph.remove_from(&mut circles.edges);
+                let good = Usual::without(self, &circles.edges);
+                graph.merge(&good.graph);
+                all.remove(&circles.edges);
+                all.sort();
+                graph.sort_like(&all, &circles.component);
+                good.has_gaps
+            }
+        };
+        let lacking = Lacking::new(self, &graph, &has_gaps);
+        let mut layer = Layer::new(self, graph);
+        for to in order.iter().filter(|to| has_gaps[**to as usize]) {
+            layer.lay(*to, lacking.of(*to));
+        }
+        layer.finish()
+    }
+
+    /// The usual tree; or as much of it as closes no circle, then bundles around a switch, which is
+    /// the root if the usual tree has none.
+    fn tree(&self, graph: &mut Graph<'_>, center: Option<PoolIx>) -> Option<MulticastTree> {
+        let usual = self.usual_tree.iter();
+        let mut order: Vec<Bundle> = usual.flat_map(|tree| tree.bundles(self.torus)).collect();
+        if let Some(center) = center {
+            order.extend(tree::around(self, center));
+        }
+        let groups = tree::span(self, graph, &order)?;
+        let root = self
+            .usual_tree
+            .map(MulticastTree::root_in_pool)
+            .or(center)?;
+        Some(MulticastTree::spanned(self.torus, root, &groups))
+    }
+
+    /// Switches to try a tree around, evenly spread.
+    fn centers(&self) -> impl Iterator<Item = PoolIx> + '_ {
+        const MOST: usize = 16;
+        let switches = self.neighbours.switches();
+        let count = switches.min(MOST);
+        (0..count).map(move |number| count32((switches / 2 + number * switches / count) % switches))
+    }
+}
+
+/// Tells what differs from torus-2QoS.
+pub(super) fn report(
+    topology: &Topology,
+    torus: &Torus,
+    plan: &Plan,
+    usual: Option<&MulticastTree>,
+    warnings: &mut Vec<Warning>,
+) {
+    const EXAMPLES: usize = 8;
+    let name = |ix: PoolIx| {
+        let placed = torus.get(ix);
+        SwitchName::new(topology, placed.switch, Some(placed.at))
+    };
+    let Changes { rerouted, lost } = &plan.changes;
+    if !rerouted.is_empty() {
+        let some = rerouted.iter().take(EXAMPLES);
+        warnings.push(Warning::Rerouted {
+            count: rerouted.len(),
+            examples: some.map(|(to, from, _)| (name(*from), name(*to))).collect(),
+        });
+    }
+    if !lost.is_empty() {
+        let some = lost.iter().take(EXAMPLES);
+        warnings.push(Warning::PairsLost {
+            count: lost.len(),
+            examples: some.map(|(to, from)| (name(*from), name(*to))).collect(),
+        });
+    }
+    let Some(tree) = &plan.tree else {
+        warnings.push(Warning::NoTree);
+        return;
+    };
+    if usual != Some(tree) {
+        let root = name(tree.root_in_pool());
+        warnings.push(Warning::OtherTree { root });
+    }
+    let outside = torus.pool_ixs().filter(|ix| !tree.holds(*ix));
+    let switches: Vec<_> = outside.map(name).collect();
+    if !switches.is_empty() {
+        warnings.push(Warning::OutsideTree { switches });
+    }
+}

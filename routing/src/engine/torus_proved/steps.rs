@@ -1,0 +1,73 @@
+//! Where the usual ways go, laid out so that all switches are read one after the other.
+
+use super::graph::Neighbours;
+use crate::engine::torus::next_hop::{NO_WAY, Ways};
+use crate::placement::{Axis, Coordinate};
+use crate::placement::{PoolIx, Torus};
+
+/// The groups by which switches leave by the usual rules.
+pub(super) struct Steps {
+    /// By axis, position on it, and switch: the group to leave by, or [`NO_WAY`].
+    along: [Vec<u8>; 3],
+    switches: usize,
+}
+
+impl Steps {
+    pub(super) fn new(torus: &Torus) -> Self {
+        let shape = torus.shape();
+        let switches = torus.switches().len();
+        let mut along = Axis::ALL.map(|axis| {
+            let positions = usize::from(shape.radix_of(axis));
+            vec![NO_WAY; positions * switches]
+        });
+        for ix in torus.pool_ixs() {
+            let ways = Ways::from(torus, ix);
+            for (axis, groups) in Axis::ALL.into_iter().zip(&mut along) {
+                let of_switch = groups[ix as usize..].iter_mut().step_by(switches);
+                let towards = (0..=u8::MAX).map(|position| ways.along(axis, position));
+                of_switch.zip(towards).for_each(|(to, group)| *to = group);
+            }
+        }
+        Self { along, switches }
+    }
+
+    /// By switch: the group towards a position of an axis, or [`NO_WAY`].
+    pub(super) fn towards(&self, axis: Axis, position: u8) -> &[u8] {
+        &self.along[axis.index()][usize::from(position) * self.switches..][..self.switches]
+    }
+
+    /// The group by which a switch leaves for another place, or [`NO_WAY`]; that also for the place
+    /// itself.
+    pub(super) fn group(&self, switch: PoolIx, destination: Coordinate) -> u8 {
+        let mut groups = Axis::ALL.into_iter().map(|axis| {
+            let towards = self.towards(axis, destination.on(axis));
+            towards[switch as usize]
+        });
+        groups.find(|group| *group != NO_WAY).unwrap_or(NO_WAY)
+    }
+
+    /// By switch: what [`Self::group`] gives where z is left out.
+    pub(super) fn fill_without_z(&self, x: u8, y: u8, groups: &mut [u8]) {
+        let (x, y) = (self.towards(Axis::X, x), self.towards(Axis::Y, y));
+        for (group, (x, y)) in groups.iter_mut().zip(x.iter().zip(y)) {
+            *group = if *x == NO_WAY { *y } else { *x };
+        }
+    }
+
+    /// By switch: what [`Self::group`] gives.
+    pub(super) fn fill(&self, destination: Coordinate, groups: &mut [u8]) {
+        let [x, y, z] = destination.0;
+        self.fill_without_z(x, y, groups);
+        for (group, z) in groups.iter_mut().zip(self.towards(Axis::Z, z)) {
+            *group = if *group == NO_WAY { *z } else { *group };
+        }
+    }
+}
+
+/// The switch that a group leads to; none for [`NO_WAY`] too.
+pub(super) fn next(neighbours: &Neighbours, switch: PoolIx, group: u8) -> Option<PoolIx> {
+    if group == NO_WAY {
+        return None;
+    }
+    neighbours.get(switch, group)
+}

@@ -1,0 +1,107 @@
+//! Other neighbours for a seed that lost its own.
+//!
+//! A seed link whose neighbour is missing says nothing about its axis any more, unless the link the
+//! other way is given too. Which neighbour of the common switch lies that way shows by trying: only
+//! the right one lets every switch find its place.
+
+use crate::engine::torus::discover::Strays;
+use crate::engine::torus::verify::LeastVls;
+use crate::engine::torus::{TorusConfig, find};
+use crate::error::{Reason, Refusal, Warning};
+use crate::placement::Torus;
+use crate::placement::{Axis, Direction};
+use crate::topology::{SwitchIx, Topology};
+
+/// Finds the torus with the first seed that lets it, if no seed is whole.
+/// Errors: as the seeds stand.
+pub(super) fn find_with_remains(
+    topology: &Topology,
+    config: &TorusConfig,
+) -> Result<(Torus, Vec<Warning>, LeastVls), Refusal> {
+    let refusal = match find(topology, config, Strays::Place) {
+        Err(refusal) if lacks_seed(&refusal) => refusal,
+        other => return other,
+    };
+    for number in 0..config.seeds.len() {
+        let found = variants(topology, config, number)
+            .iter()
+            .filter_map(|variant| find(topology, variant, Strays::Place).ok())
+            .collect::<Vec<_>>();
+        if let Some(only) = agreed(topology, found) {
+            return Ok(only);
+        }
+    }
+    Err(refusal)
+}
+
+fn lacks_seed(refusal: &Refusal) -> bool {
+    matches!(refusal.reasons.as_slice(), [Reason::NoUsableSeed { .. }])
+}
+
+/// The placement on which all agree that succeeded.
+fn agreed(
+    topology: &Topology,
+    found: Vec<(Torus, Vec<Warning>, LeastVls)>,
+) -> Option<(Torus, Vec<Warning>, LeastVls)> {
+    let mut found = found.into_iter();
+    let first = found.next()?;
+    let is_same = |torus: &Torus| {
+        let mut all = topology.switch_ixs();
+        all.all(|ix| torus.coordinate(ix) == first.0.coordinate(ix))
+    };
+    found.all(|(torus, ..)| is_same(&torus)).then_some(first)
+}
+
+/// One seed alone, with every choice of neighbours the other way.
+fn variants(topology: &Topology, config: &TorusConfig, number: usize) -> Vec<TorusConfig> {
+    let alone = TorusConfig {
+        seeds: vec![config.seeds[number].clone()],
+        ..config.clone()
+    };
+    let by_guid = |guid| {
+        let mut all = topology.switch_ixs();
+        all.find(|ix| topology.switch(*ix).guid.get() == guid)
+    };
+    let mut all = vec![alone];
+    for axis in Axis::ALL {
+        all = all
+            .into_iter()
+            .flat_map(|variant| fill_axis(topology, variant, axis, &by_guid))
+            .collect();
+    }
+    all
+}
+
+/// A configuration as it is where an axis has a whole link, or none at all; else one for each
+/// neighbour that the other link may lead to.
+fn fill_axis(
+    topology: &Topology,
+    config: TorusConfig,
+    axis: Axis,
+    by_guid: &impl Fn(u64) -> Option<SwitchIx>,
+) -> Vec<TorusConfig> {
+    let links = [axis.plus(), axis.minus()];
+    let given = links
+        .into_iter()
+        .filter_map(|direction| Some((direction, config.seeds[0].link(direction)?)));
+    let given: Vec<_> = given.collect();
+    let [(direction, link)] = given.as_slice() else {
+        return vec![config];
+    };
+    let (common, is_there) = (by_guid(link.common), by_guid(link.neighbour).is_some());
+    let Some(common) = common.filter(|_| !is_there) else {
+        return vec![config];
+    };
+    let mut neighbours: Vec<SwitchIx> = topology.cables(common).map(|(_, far, _)| far).collect();
+    neighbours.sort_unstable();
+    neighbours.dedup();
+    let with = |far: SwitchIx| {
+        let mut variant = config.clone();
+        let mut other = *link;
+        other.neighbour = topology.switch(far).guid.get();
+        let opposite: Direction = direction.opposite();
+        variant.seeds[0].links[usize::from(opposite.group())] = Some(other);
+        variant
+    };
+    neighbours.into_iter().map(with).collect()
+}

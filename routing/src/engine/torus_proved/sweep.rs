@@ -1,0 +1,186 @@
+//! What the ways to one destination, or to several alike, depend on: the classes of all sources are
+//! carried from the far ends towards the destination, once per switch.
+
+use super::graph::{Edge, node};
+use super::lanes::{LANES, Load, used};
+use super::plan::Ground;
+use super::steps;
+use crate::engine::torus::next_hop::NO_WAY;
+use crate::placement::PoolIx;
+use crate::placement::{Axis, Coordinate};
+use crate::topology::count32;
+
+/// Ways, and what they carry.
+pub(super) struct Sweep {
+    /// By switch: the group to leave by; [`NO_WAY`] where the ways end.
+    pub(super) groups: Vec<u8>,
+    /// By switch: how far its way is known.
+    pub(super) states: Vec<State>,
+    /// By switch: what leaves it.
+    pub(super) loads: Vec<Load>,
+    /// Switches whose way gets to an end, each behind the one that it sends to.
+    pub(super) laid: Vec<PoolIx>,
+    /// The others.
+    pub(super) left: Vec<PoolIx>,
+    /// Dependencies of the ways that get to an end; some may be named twice.
+    pub(super) edges: Vec<Edge>,
+    pub(super) classes: Classes,
+    way: Vec<PoolIx>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum State {
+    Unknown,
+    Laid,
+    Left,
+}
+
+impl Sweep {
+    pub(super) fn new(switches: usize) -> Self {
+        Self {
+            groups: vec![NO_WAY; switches],
+            states: vec![State::Unknown; switches],
+            loads: vec![0; switches],
+            laid: Vec::new(),
+            left: Vec::new(),
+            edges: Vec::new(),
+            classes: Classes::default(),
+            way: Vec::new(),
+        }
+    }
+
+    /// The usual ways to one destination: groups, loads, edges, and which are left.
+    pub(super) fn column(&mut self, ground: &Ground<'_>, to: PoolIx) {
+        let at = ground.at(to);
+        self.clear();
+        ground.steps.fill(at, &mut self.groups);
+        self.groups[to as usize] = NO_WAY;
+        self.states[to as usize] = State::Laid;
+        self.classes.fill(ground, at);
+        self.follow(ground, 0..count32(self.groups.len()));
+        self.carry(ground, |_, _, _, _| ());
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.states.fill(State::Unknown);
+        self.loads.fill(0);
+        self.laid.clear();
+        self.left.clear();
+        self.edges.clear();
+    }
+
+    /// Finds out which ways get to an end: to a switch that is laid already.
+    pub(super) fn follow(
+        &mut self,
+        ground: &Ground<'_>,
+        switches: impl IntoIterator<Item = PoolIx>,
+    ) {
+        for from in switches {
+            let mut here = from;
+            while self.states[here as usize] == State::Unknown {
+                self.states[here as usize] = State::Left;
+                self.way.push(here);
+                let group = self.groups[here as usize];
+                here = steps::next(&ground.neighbours, here, group).unwrap_or(here);
+            }
+            if self.states[here as usize] == State::Laid {
+                let way = self.way.drain(..).rev();
+                way.for_each(|switch| {
+                    self.states[switch as usize] = State::Laid;
+                    self.laid.push(switch);
+                });
+            } else {
+                self.left.append(&mut self.way);
+            }
+        }
+    }
+
+    /// Carries classes along the ways that get to an end. `arrive` is told of every switch that
+    /// sends to an end: it, its group, the end, and the load.
+    pub(super) fn carry(
+        &mut self,
+        ground: &Ground<'_>,
+        mut arrive: impl FnMut(PoolIx, u8, PoolIx, Load),
+    ) {
+        for index in (0..self.laid.len()).rev() {
+            let switch = self.laid[index];
+            let group = self.groups[switch as usize];
+            let class = self.classes.of(ground.at(switch));
+            let load = self.loads[switch as usize] | ground.lanes.own(group, class);
+            self.loads[switch as usize] = load;
+            let Some(next) = ground.neighbours.get(switch, group) else {
+                continue;
+            };
+            if self.groups[next as usize] == NO_WAY {
+                arrive(switch, group, next, load);
+            } else {
+                self.pass_on(ground, (switch, group), load, next);
+            }
+        }
+    }
+
+    /// What a switch sends by a group goes on at the next one.
+    pub(super) fn pass_on(
+        &mut self,
+        ground: &Ground<'_>,
+        (switch, group): (PoolIx, u8),
+        load: Load,
+        next: PoolIx,
+    ) {
+        let onward = self.groups[next as usize];
+        for lane in 0..LANES {
+            let classes = load >> (8 * lane) & 0xff;
+            if classes != 0 {
+                let leaving = ground.lanes.onward(group, onward, classes);
+                self.loads[next as usize] |= leaving;
+                let bits = used(leaving) << (count32(LANES) * u32::from(onward));
+                self.edges.push((node(switch, group, lane), bits));
+            }
+        }
+    }
+}
+
+/// What sources add to the class of their path to a destination, by axis and position.
+#[derive(Debug, Clone)]
+pub(super) struct Classes([[u8; 256]; 3]);
+
+impl Default for Classes {
+    fn default() -> Self {
+        Self([[0; 256]; 3])
+    }
+}
+
+impl Classes {
+    /// For a destination.
+    pub(super) fn fill(&mut self, ground: &Ground<'_>, to: Coordinate) {
+        for axis in Axis::ALL {
+            self.fill_axis(ground, axis, to.on(axis));
+        }
+    }
+
+    /// For any destination with this x and y, as if nothing crossed the dateline of z.
+    pub(super) fn fill_without_z(&mut self, ground: &Ground<'_>, x: u8, y: u8) {
+        self.fill_axis(ground, Axis::X, x);
+        self.fill_axis(ground, Axis::Y, y);
+        self.0[Axis::Z.index()].fill(0);
+    }
+
+    pub(super) fn fill_axis(&mut self, ground: &Ground<'_>, axis: Axis, to: u8) {
+        let shape = ground.torus.shape();
+        let classes = &mut self.0[axis.index()];
+        for (from, class) in (0..shape.radix_of(axis)).zip(classes) {
+            *class = u8::from(shape.crosses_dateline(axis, from, to)) << axis.index();
+        }
+    }
+
+    /// The SL of a path from a place, without its QoS level.
+    pub(super) fn of(&self, from: Coordinate) -> u8 {
+        let [x, y, z] = from.0.map(usize::from);
+        self.0[0][x] | self.0[1][y] | self.0[2][z]
+    }
+
+    /// What an axis adds to the class.
+    pub(super) fn on(&self, axis: Axis, from: Coordinate) -> u8 {
+        self.0[axis.index()][usize::from(from.on(axis))]
+    }
+}

@@ -1,0 +1,221 @@
+//! A spanning tree whose packets, going any way along it, close no circle with unicast.
+//!
+//! Members are assumed everywhere and groups on SL 0 (or 8), as torus-2QoS does.
+
+use std::cmp::Reverse;
+use std::collections::VecDeque;
+
+use super::graph::{Edge, Graph, Neighbours, Node, node};
+use super::lanes::{LANES, axis_of};
+use super::plan::Ground;
+use crate::placement::PoolIx;
+
+/// An undirected bundle of cables: a switch and one of its groups.
+pub(super) type Bundle = (PoolIx, u8);
+
+/// A tree while it grows.
+struct Tree<'a> {
+    ground: &'a Ground<'a>,
+    /// By switch: groups in the tree, a bit each.
+    groups: Vec<u8>,
+}
+
+impl Tree<'_> {
+    /// Adds a bundle. False, and nothing changes, where that closes a circle of dependencies.
+    fn add(&mut self, graph: &mut Graph<'_>, bundle: Bundle, far: PoolIx) -> bool {
+        self.turn(bundle, far);
+        let mut around = [bundle.0, far].into_iter();
+        let is_good =
+            around.all(|switch| self.each_turn_around(switch, |from, to| graph.add(from, to)));
+        if is_good {
+            graph.keep();
+        } else {
+            graph.take_back();
+            self.turn(bundle, far);
+        }
+        is_good
+    }
+
+    /// Puts a bundle in, or takes it out.
+    fn turn(&mut self, (near, group): Bundle, far: PoolIx) {
+        self.groups[near as usize] ^= 1 << group;
+        self.groups[far as usize] ^= 1 << (group ^ 1);
+    }
+
+    /// The turns of packets all over the tree.
+    fn edges(&self) -> Vec<Edge> {
+        let mut edges = Vec::new();
+        for switch in self.ground.torus.pool_ixs() {
+            for (group, other) in self.neighbours_of(switch) {
+                self.each_turn_behind((switch, group), other, |from, to| {
+                    edges.push((from, 1 << (to % 24)));
+                    true
+                });
+            }
+        }
+        edges
+    }
+
+    /// All turns of packets that come to a switch or leave it, as long as `act` is true.
+    fn each_turn_around(&self, switch: PoolIx, mut act: impl FnMut(Node, Node) -> bool) -> bool {
+        self.neighbours_of(switch).all(|(group, other)| {
+            self.each_turn_behind((switch, group), other, &mut act)
+                && self.each_turn_behind((other, group ^ 1), switch, &mut act)
+        })
+    }
+
+    /// The turns that packets take at the end of a cable, as long as `act` is true.
+    fn each_turn_behind(
+        &self,
+        (from, group): Bundle,
+        to: PoolIx,
+        mut act: impl FnMut(Node, Node) -> bool,
+    ) -> bool {
+        let axis = axis_of(group);
+        // From a host, and from every other cable of the tree.
+        let before = self.groups_of(from).filter(|before| *before != group);
+        let inputs = std::iter::once(None).chain(before.map(|before| Some(axis_of(before))));
+        let mut lanes = [false; LANES];
+        inputs.for_each(|input| lanes[self.ground.lanes.of(input, axis, 0)] = true);
+        let mut used = (0..lanes.len()).filter(|lane| lanes[*lane]);
+        used.all(|lane| {
+            let mut onward = self.groups_of(to).filter(|next| *next != group ^ 1);
+            onward.all(|next| {
+                let beyond = self.ground.lanes.of(Some(axis), axis_of(next), 0);
+                act(node(from, group, lane), node(to, next, beyond))
+            })
+        })
+    }
+
+    /// Groups of a switch in the tree, and where they lead.
+    fn neighbours_of(&self, switch: PoolIx) -> impl Iterator<Item = (u8, PoolIx)> + '_ {
+        let groups = self.groups_of(switch);
+        groups.filter_map(move |group| Some((group, self.ground.neighbours.get(switch, group)?)))
+    }
+
+    fn groups_of(&self, switch: PoolIx) -> impl Iterator<Item = u8> + use<> {
+        let groups = self.groups[switch as usize];
+        (0..6).filter(move |group| groups >> group & 1 == 1)
+    }
+}
+
+/// Adds bundles in the given order, each that joins two parts and closes no circle. By switch: its
+/// groups in the tree, a bit each. None when not all is joined that cables join.
+pub(super) fn span(
+    ground: &Ground<'_>,
+    graph: &mut Graph<'_>,
+    order: &[Bundle],
+) -> Option<Vec<u8>> {
+    let free = join(ground, order, |tree, bundle, far| {
+        tree.turn(bundle, far);
+        true
+    });
+    // If no circle is closed in the end, none was on the way.
+    let (tree, pieces) = if graph.add_at_once(&free.0.edges()) {
+        free
+    } else {
+        join(ground, order, |tree, bundle, far| {
+            tree.add(graph, bundle, far)
+        })
+    };
+    (pieces == ground.pieces).then_some(tree.groups)
+}
+
+/// A tree of all bundles that join two parts and that `add` does not refuse, and how many parts are
+/// left.
+fn join<'a>(
+    ground: &'a Ground<'a>,
+    order: &[Bundle],
+    mut add: impl FnMut(&mut Tree<'a>, Bundle, PoolIx) -> bool,
+) -> (Tree<'a>, usize) {
+    let switches = ground.neighbours.switches();
+    let mut tree = Tree {
+        ground,
+        groups: vec![0; switches],
+    };
+    let mut parts = Parts::new(switches);
+    for bundle in order {
+        let Some(far) = ground.neighbours.get(bundle.0, bundle.1) else {
+            continue;
+        };
+        if parts.root(bundle.0) != parts.root(far) && add(&mut tree, *bundle, far) {
+            parts.join(bundle.0, far);
+        }
+    }
+    (tree, parts.count)
+}
+
+/// All bundles, those near a switch first.
+pub(super) fn around(ground: &Ground<'_>, center: PoolIx) -> Vec<Bundle> {
+    let neighbours = &ground.neighbours;
+    let hops = distances(neighbours, center);
+    let plus = [1, 3, 5];
+    let switches = ground.torus.pool_ixs();
+    let all = switches.flat_map(|switch| plus.map(|group| (switch, group)));
+    let far = |(switch, group): &Bundle| neighbours.get(*switch, *group);
+    let mut all: Vec<Bundle> = all.filter(|bundle| far(bundle).is_some()).collect();
+    all.sort_by_key(|bundle| {
+        let near = hops[bundle.0 as usize];
+        let far = far(bundle).map_or(near, |far| hops[far as usize]);
+        (near.min(far), Reverse(bundle.1))
+    });
+    all
+}
+
+/// Into how many pieces the cables join the switches.
+pub(super) fn pieces(neighbours: &Neighbours) -> usize {
+    let mut parts = Parts::new(neighbours.switches());
+    for switch in 0..crate::topology::count32(neighbours.switches()) {
+        for (_, other) in neighbours.of(switch) {
+            if parts.root(switch) != parts.root(other) {
+                parts.join(switch, other);
+            }
+        }
+    }
+    parts.count
+}
+
+fn distances(neighbours: &Neighbours, center: PoolIx) -> Vec<u32> {
+    let mut hops = vec![u32::MAX; neighbours.switches()];
+    hops[center as usize] = 0;
+    let mut queue = VecDeque::from([center]);
+    while let Some(here) = queue.pop_front() {
+        for (_, next) in neighbours.of(here) {
+            if hops[next as usize] == u32::MAX {
+                hops[next as usize] = hops[here as usize] + 1;
+                queue.push_back(next);
+            }
+        }
+    }
+    hops
+}
+
+/// Switches that are joined already.
+struct Parts {
+    above: Vec<PoolIx>,
+    count: usize,
+}
+
+impl Parts {
+    fn new(switches: usize) -> Self {
+        Self {
+            above: (0..crate::topology::count32(switches)).collect(),
+            count: switches,
+        }
+    }
+
+    fn root(&mut self, mut switch: PoolIx) -> PoolIx {
+        while self.above[switch as usize] != switch {
+            let above = self.above[self.above[switch as usize] as usize];
+            self.above[switch as usize] = above;
+            switch = above;
+        }
+        switch
+    }
+
+    fn join(&mut self, a: PoolIx, b: PoolIx) {
+        let (a, b) = (self.root(a), self.root(b));
+        self.above[a as usize] = b;
+        self.count -= 1;
+    }
+}

@@ -1,0 +1,228 @@
+//! Ways to every destination that close no circle.
+//!
+//! To each destination the ways of torus-2QoS are laid first. Where one has no way, or would close
+//! a circle, the switch looks for another neighbour that has one, near ones first. A switch that
+//! finds none loses that destination.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use super::graph::{Graph, node};
+use super::lanes::{Load, axis_of, load_of};
+use super::phases::Parts;
+use super::plan::Ground;
+use super::steps;
+use super::sweep::{State, Sweep};
+use crate::engine::torus::lft::Changes;
+use crate::engine::torus::next_hop::NO_WAY;
+use crate::placement::Coordinate;
+use crate::placement::PoolIx;
+
+/// Lays ways into a graph.
+pub(super) struct Layer<'a> {
+    ground: &'a Ground<'a>,
+    graph: Graph<'a>,
+    changes: Changes,
+    /// The ways to the destination at hand.
+    ways: Sweep,
+    /// By switch: hops to the destination at hand.
+    hops: Vec<u32>,
+    /// Loads that the attempt at hand changed, with what they were.
+    loaded: Vec<(PoolIx, Load)>,
+}
+
+/// Ways to be tried, shortest first: hops, switch, group.
+type Open = BinaryHeap<Reverse<(u32, PoolIx, u8)>>;
+
+impl<'a> Layer<'a> {
+    pub(super) fn new(ground: &'a Ground<'a>, graph: Graph<'a>) -> Self {
+        let switches = ground.neighbours.switches();
+        Self {
+            ground,
+            graph,
+            changes: Changes::default(),
+            ways: Sweep::new(switches),
+            hops: vec![0; switches],
+            loaded: Vec::new(),
+        }
+    }
+
+    pub(super) fn finish(mut self) -> (Graph<'a>, Changes) {
+        self.changes.rerouted.sort_unstable();
+        self.changes.lost.sort_unstable();
+        (self.graph, self.changes)
+    }
+
+    /// Lays ways to one destination, searching for those that the usual rules do not give.
+    /// `lacking`: what the graph lacked of the usual ones before, if they leave no switch out.
+    pub(super) fn lay(&mut self, to: PoolIx, lacking: Option<Parts<'_>>) {
+        match lacking {
+            Some(parts) if self.graph.add_all(parts.shared.iter().chain(parts.own)) => return,
+            Some(_) => self.lay_one_by_one(to),
+            None => self.lay_together(to),
+        }
+        let left = std::mem::take(&mut self.ways.left);
+        if left.is_empty() {
+            return;
+        }
+        self.search(to, &left);
+        for from in left {
+            match self.ways.groups[from as usize] {
+                NO_WAY => self.changes.lost.push((to, from)),
+                group => self.changes.rerouted.push((to, from, group)),
+            }
+        }
+    }
+
+    /// Lays the usual ways of all sources that have one, if together they close no circle.
+    fn lay_together(&mut self, to: PoolIx) {
+        self.ways.column(self.ground, to);
+        if self.graph.add_all(&self.ways.edges) {
+            self.ways.left.sort_unstable();
+            self.count_hops(to);
+        } else {
+            self.lay_one_by_one(to);
+        }
+    }
+
+    /// The switches that are left have no way any more.
+    fn count_hops(&mut self, to: PoolIx) {
+        self.hops[to as usize] = 0;
+        for from in &self.ways.laid {
+            let group = self.ways.groups[*from as usize];
+            if let Some(next) = self.ground.neighbours.get(*from, group) {
+                self.hops[*from as usize] = self.hops[next as usize] + 1;
+            }
+        }
+        for from in &self.ways.left {
+            self.ways.groups[*from as usize] = NO_WAY;
+        }
+    }
+
+    /// Lays the usual ways of one source after the other. Left are the switches whose way is none
+    /// or closes a circle, and all that send by them.
+    fn lay_one_by_one(&mut self, to: PoolIx) {
+        let at = self.ground.at(to);
+        self.ways.clear();
+        self.ways.groups.fill(NO_WAY);
+        self.ways.classes.fill(self.ground, at);
+        self.hops[to as usize] = 0;
+        self.ways.states[to as usize] = State::Laid;
+        let mut way = Vec::new();
+        for from in self.ground.torus.pool_ixs() {
+            let end = self.usual_way(from, at, &mut way);
+            let mut is_good = self.ways.states[end as usize] == State::Laid;
+            while let Some((switch, step)) = way.pop() {
+                is_good = is_good
+                    && step.is_some_and(|(group, next)| self.attach(switch, group, next, to));
+                if is_good {
+                    self.ways.states[switch as usize] = State::Laid;
+                } else {
+                    self.ways.left.push(switch);
+                }
+            }
+        }
+        self.ways.left.sort_unstable();
+    }
+
+    /// Follows the usual way up to a switch that was looked at before, or the end of it.
+    fn usual_way(&mut self, from: PoolIx, to: Coordinate, way: &mut Vec<Step>) -> PoolIx {
+        let mut here = from;
+        while self.ways.states[here as usize] == State::Unknown {
+            self.ways.states[here as usize] = State::Left;
+            let group = self.ground.steps.group(here, to);
+            let next = steps::next(&self.ground.neighbours, here, group);
+            way.push((here, next.map(|next| (group, next))));
+            here = next.unwrap_or(here);
+        }
+        here
+    }
+
+    /// Looks for ways of the switches that have none, nearest to the destination first.
+    fn search(&mut self, to: PoolIx, left: &[PoolIx]) {
+        let mut open = BinaryHeap::new();
+        for switch in left {
+            self.offer(*switch, to, &mut open);
+        }
+        while let Some(Reverse((_, switch, group))) = open.pop() {
+            if self.ways.groups[switch as usize] != NO_WAY {
+                continue;
+            }
+            let Some(next) = self.ground.neighbours.get(switch, group) else {
+                continue;
+            };
+            if !self.attach(switch, group, next, to) {
+                continue;
+            }
+            for (group, other) in self.ground.neighbours.of(switch) {
+                if other != to && self.ways.groups[other as usize] == NO_WAY {
+                    self.offer_one(other, group ^ 1, switch, &mut open);
+                }
+            }
+        }
+    }
+
+    fn offer(&self, switch: PoolIx, to: PoolIx, open: &mut Open) {
+        for (group, next) in self.ground.neighbours.of(switch) {
+            if next == to || self.ways.groups[next as usize] != NO_WAY {
+                self.offer_one(switch, group, next, open);
+            }
+        }
+    }
+
+    fn offer_one(&self, switch: PoolIx, group: u8, next: PoolIx, open: &mut Open) {
+        let length = self.hops[next as usize] + 1;
+        open.push(Reverse((length, switch, group)));
+    }
+
+    /// Sends a switch's own packets for the destination to a neighbour that has a way. False, and
+    /// nothing changes, where that closes a circle.
+    fn attach(&mut self, switch: PoolIx, group: u8, next: PoolIx, to: PoolIx) -> bool {
+        self.ways.groups[switch as usize] = group;
+        if self.follow(switch, to) {
+            self.graph.keep();
+            self.loaded.clear();
+            self.hops[switch as usize] = self.hops[next as usize] + 1;
+            return true;
+        }
+        self.graph.take_back();
+        for (switch, load) in self.loaded.drain(..).rev() {
+            self.ways.loads[switch as usize] = load;
+        }
+        self.ways.groups[switch as usize] = NO_WAY;
+        false
+    }
+
+    /// Carries the class of a source along its way, as far as it is new there.
+    fn follow(&mut self, from: PoolIx, to: PoolIx) -> bool {
+        let class = self.ways.classes.of(self.ground.at(from));
+        let (mut here, mut input, mut last) = (from, None, None);
+        while here != to {
+            let group = self.ways.groups[here as usize];
+            let axis = axis_of(group);
+            let lane = self.ground.lanes.of(input, axis, class);
+            let channel = node(here, group, lane);
+            if let Some(last) = last
+                && !self.graph.add(last, channel)
+            {
+                return false;
+            }
+            let load = &mut self.ways.loads[here as usize];
+            let own = load_of(lane, class);
+            if *load & own != 0 {
+                return true;
+            }
+            self.loaded.push((here, *load));
+            *load |= own;
+            (input, last) = (Some(axis), Some(channel));
+            let Some(next) = self.ground.neighbours.get(here, group) else {
+                return false;
+            };
+            here = next;
+        }
+        true
+    }
+}
+
+/// A switch, and the group and the neighbour it sends to by the usual rules.
+type Step = (PoolIx, Option<(u8, PoolIx)>);

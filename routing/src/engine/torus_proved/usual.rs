@@ -1,0 +1,149 @@
+//! What the usual rules give to all destinations.
+
+use super::graph::{Edge, Graph};
+use super::phases::{Parts, Phases};
+use super::plan::Ground;
+use super::sweep::Sweep;
+use crate::parallel;
+use crate::placement::Axis;
+use crate::placement::{PoolIx, Torus};
+
+/// Destinations that share x and y.
+pub(super) struct Columns {
+    pub(super) x: u8,
+    pub(super) y: u8,
+    pub(super) destinations: Vec<PoolIx>,
+}
+
+/// All destinations.
+pub(super) fn all_columns(torus: &Torus) -> Vec<Columns> {
+    let xy = |ix: &PoolIx| {
+        let at = torus.get(*ix).at;
+        (at.on(Axis::X), at.on(Axis::Y))
+    };
+    let mut all: Vec<PoolIx> = torus.pool_ixs().collect();
+    all.sort_by_key(xy);
+    let columns = all.chunk_by(|one, other| xy(one) == xy(other));
+    let columns = columns.filter_map(|destinations| {
+        let (x, y) = xy(destinations.first()?);
+        Some(Columns {
+            x,
+            y,
+            destinations: destinations.to_vec(),
+        })
+    });
+    columns.collect()
+}
+
+/// The usual ways to all destinations.
+pub(super) struct Usual<'a> {
+    /// The dependencies of the ways; unsorted.
+    pub(super) graph: Graph<'a>,
+    /// By destination: some switches have no usual way to it.
+    pub(super) has_gaps: Vec<bool>,
+}
+
+impl<'a> Usual<'a> {
+    /// All there are.
+    pub(super) fn all(ground: &'a Ground<'a>) -> Self {
+        Self::new(ground, None)
+    }
+
+    /// Those to destinations without gaps that use none of these dependencies (by node, bits as in
+    /// [`Graph`]); all others count as destinations with gaps.
+    pub(super) fn without(ground: &'a Ground<'a>, watched: &[u32]) -> Self {
+        Self::new(ground, Some(watched))
+    }
+
+    fn new(ground: &'a Ground<'a>, watched: Option<&[u32]>) -> Self {
+        let passes = over_columns(ground, |columns| {
+            let mut pass = Pass::new(ground, watched);
+            columns.iter().for_each(|columns| pass.add(columns));
+            (pass.graph, pass.gaps)
+        });
+        let mut usual = Self {
+            graph: Graph::unsorted(&ground.neighbours),
+            has_gaps: vec![false; ground.neighbours.switches()],
+        };
+        for (graph, gaps) in passes {
+            usual.graph.merge(&graph);
+            gaps.iter()
+                .for_each(|to| usual.has_gaps[*to as usize] = true);
+        }
+        usual
+    }
+}
+
+/// Works on runs of columns at the same time.
+pub(super) fn over_columns<R: Send>(
+    ground: &Ground<'_>,
+    work: impl Fn(&[Columns]) -> R + Sync,
+) -> Vec<R> {
+    let switches = ground.neighbours.switches();
+    let (count, effort) = (ground.columns.len(), switches * switches);
+    parallel::over_range(count, effort, |range| work(&ground.columns[range]))
+}
+
+/// One worker's part.
+struct Pass<'a, 'w> {
+    phases: Phases<'a>,
+    /// For what has no phases.
+    sweep: Sweep,
+    ground: &'a Ground<'a>,
+    watched: Option<&'w [u32]>,
+    graph: Graph<'a>,
+    gaps: Vec<PoolIx>,
+}
+
+impl<'a, 'w> Pass<'a, 'w> {
+    fn new(ground: &'a Ground<'a>, watched: Option<&'w [u32]>) -> Self {
+        Self {
+            phases: Phases::new(ground),
+            sweep: Sweep::new(ground.neighbours.switches()),
+            ground,
+            watched,
+            graph: Graph::unsorted(&ground.neighbours),
+            gaps: Vec::new(),
+        }
+    }
+
+    fn add(&mut self, columns: &Columns) {
+        let watched = self.watched;
+        self.phases.enter(columns.x, columns.y);
+        let is_good = !uses(self.phases.shared(), watched);
+        let mut is_taken = false;
+        for to in &columns.destinations {
+            let Some(Parts { shared, own }) = self.phases.column(*to) else {
+                self.add_whole(*to);
+                continue;
+            };
+            if !is_good || uses(own, watched) {
+                self.gaps.push(*to);
+                continue;
+            }
+            self.graph.take(own);
+            if !std::mem::replace(&mut is_taken, true) {
+                self.graph.take(shared);
+            }
+        }
+    }
+
+    fn add_whole(&mut self, to: PoolIx) {
+        self.sweep.column(self.ground, to);
+        let is_good = self.sweep.left.is_empty() && !uses(&self.sweep.edges, self.watched);
+        if !is_good {
+            self.gaps.push(to);
+        }
+        if is_good || self.watched.is_none() {
+            self.graph.take(&self.sweep.edges);
+        }
+    }
+}
+
+fn uses(edges: &[Edge], watched: Option<&[u32]>) -> bool {
+    let is_watched = |watched: &[u32]| {
+        let mut edges = edges.iter();
+        edges.any(|(node, bits)| watched[*node as usize] & bits != 0)
+    };
+    watched.is_some_and(is_watched)
+}

@@ -1,0 +1,142 @@
+//! Which switches reach which LIDs: every column of the forwarding tables followed once, for all
+//! that ask about it, but for those that all switches send a shortest way.
+
+mod shortest_ways;
+
+use std::collections::HashMap;
+
+use self::shortest_ways::ShortestWays;
+use crate::paths::columns::{Followed, Reached, follow_all};
+use crate::tables::Routes;
+use crate::topology::{SwitchIx, Topology, count32};
+
+/// What following all columns gave. Of the topology and the routes that it was made of.
+#[derive(Debug, Clone)]
+pub struct Survey {
+    /// By LID: index into `columns`; none for LIDs of nobody and of ports on no switch.
+    pub(crate) of_lid: Vec<Option<u32>>,
+    /// One per different column that was followed, and one per switch to whose LIDs all ways are
+    /// shortest, in no order that means anything. Some may be of no LID any more.
+    pub(crate) columns: Vec<Surveyed>,
+}
+
+/// What became of some LIDs of a survey.
+#[derive(Debug, Default)]
+pub(crate) struct News {
+    /// LIDs that are reached from everywhere, as before.
+    pub(crate) reached: Vec<(u16, Reached)>,
+    /// LIDs whose columns have to be followed.
+    pub(crate) unknown: Vec<u16>,
+}
+
+impl News {
+    pub(crate) fn append(&mut self, mut more: Self) {
+        self.reached.append(&mut more.reached);
+        self.unknown.append(&mut more.unknown);
+    }
+}
+
+/// What one column gave.
+#[derive(Debug, Clone)]
+pub(crate) struct Surveyed {
+    pub(crate) reached: Reached,
+    /// A bit per switch that reaches the LID; none when all do.
+    pub(crate) switches: Option<Vec<u64>>,
+}
+
+impl Survey {
+    /// Follows all columns.
+    pub fn of(topology: &Topology, routes: &Routes) -> Self {
+        let shortest = ShortestWays::of(topology, routes);
+        let is_known = |lid| shortest.as_ref().is_some_and(|ways| !ways.fail(lid));
+        let all = follow_columns(topology, routes, is_known);
+        let mut survey = Self {
+            of_lid: all.of_lid,
+            columns: all.results,
+        };
+        if let Some(ways) = shortest {
+            survey.add(&ways);
+        }
+        survey
+    }
+
+    /// From where a LID is reached; none as in `of_lid`.
+    pub(crate) fn reached(&self, lid: u16) -> Option<Reached> {
+        let column = self.of_lid.get(usize::from(lid)).copied().flatten()?;
+        Some(self.columns[column as usize].reached)
+    }
+
+    /// The survey of other tables: of those LIDs that still are in a place what this one says, but for
+    /// what is new.
+    pub(crate) fn after(
+        &self,
+        topology: &Topology,
+        routes: &Routes,
+        places: &[Option<(SwitchIx, u8)>],
+        news: News,
+    ) -> Self {
+        let mut survey = self.clone();
+        survey.of_lid.resize(places.len(), None);
+        for (column, place) in survey.of_lid.iter_mut().zip(places) {
+            *column = column.filter(|_| place.is_some());
+        }
+        for (lid, reached) in news.reached {
+            survey.of_lid[usize::from(lid)] = Some(count32(survey.columns.len()));
+            let switches = None;
+            survey.columns.push(Surveyed { reached, switches });
+        }
+        if !news.unknown.is_empty() {
+            survey.follow(topology, routes, &news.unknown);
+        }
+        survey
+    }
+
+    /// Follows the columns of some LIDs.
+    fn follow(&mut self, topology: &Topology, routes: &Routes, lids: &[u16]) {
+        let mut is_known = vec![true; self.of_lid.len()];
+        lids.iter()
+            .for_each(|lid| is_known[usize::from(*lid)] = false);
+        let is_known = |lid| is_known[usize::from(lid)];
+        let followed = follow_columns(topology, routes, is_known);
+        let first = count32(self.columns.len());
+        for lid in lids {
+            let column = followed.of_lid[usize::from(*lid)];
+            self.of_lid[usize::from(*lid)] = column.map(|column| first + column);
+        }
+        self.columns.extend(followed.results);
+    }
+
+    fn add(&mut self, ways: &ShortestWays) {
+        let mut numbers = HashMap::new();
+        for (lid, to) in ways.all() {
+            let number = *numbers.entry(to).or_insert_with(|| {
+                let reached = ways.reached(to);
+                let switches = None;
+                self.columns.push(Surveyed { reached, switches });
+                count32(self.columns.len() - 1)
+            });
+            self.of_lid[usize::from(lid)] = Some(number);
+        }
+    }
+}
+
+/// Follows the columns of all LIDs but those that are known already.
+fn follow_columns(
+    topology: &Topology,
+    routes: &Routes,
+    is_known: impl Fn(u16) -> bool + Sync,
+) -> Followed<Surveyed> {
+    follow_all(topology, routes, is_known, |follower, reached| Surveyed {
+        switches: (!reached.is_everywhere).then(|| follower.arriving()),
+        reached,
+    })
+}
+
+impl Surveyed {
+    /// True when packets from this switch arrive.
+    pub(crate) fn arrives(&self, switch: SwitchIx) -> bool {
+        let (word, bit) = (switch.index() / 64, switch.index() % 64);
+        let bits = self.switches.as_ref();
+        bits.is_none_or(|bits| bits[word] >> bit & 1 == 1)
+    }
+}

@@ -1,0 +1,58 @@
+//! Channels on a circle of few channels, found from both sides: what half of the circle reaches ahead
+//! is little beside all that a search would see.
+
+use crate::proof::graph::{DependencyGraph, Node};
+
+/// Looks at one channel after the other.
+pub(super) struct Closing<'a> {
+    graph: &'a DependencyGraph,
+    /// By node: others lie on no circle.
+    is_in: &'a [bool],
+    /// By node: the last round in which it was met.
+    met: Vec<u32>,
+    round: u32,
+}
+
+impl<'a> Closing<'a> {
+    pub(super) fn new(graph: &'a DependencyGraph, is_in: &'a [bool]) -> Self {
+        Self {
+            graph,
+            is_in,
+            met: vec![0; graph.nodes()],
+            round: 0,
+        }
+    }
+
+    /// Whether a channel waits for itself over so many channels.
+    pub(super) fn is_on_circle(&mut self, node: Node, length: usize) -> bool {
+        let graph = self.graph;
+        let ahead = self.walk(node, length.div_ceil(2), |node| graph.successors(node));
+        let behind = self.walk(node, length / 2, |node| graph.predecessors(node));
+        self.round += 1;
+        ahead
+            .into_iter()
+            .for_each(|node| self.met[node as usize] = self.round);
+        behind
+            .iter()
+            .any(|node| self.met[*node as usize] == self.round)
+    }
+
+    /// The channels at the end of all walks of so many steps, each once.
+    fn walk<I: Iterator<Item = Node>>(
+        &mut self,
+        start: Node,
+        steps: usize,
+        nexts: impl Fn(Node) -> I,
+    ) -> Vec<Node> {
+        let mut here = vec![start];
+        for _ in 0..steps {
+            self.round += 1;
+            let (is_in, met, round) = (self.is_in, &mut self.met, self.round);
+            let mut is_new = |node: usize| std::mem::replace(&mut met[node], round) != round;
+            let nexts = here.into_iter().flat_map(&nexts);
+            let nexts = nexts.filter(|node| is_in[*node as usize]);
+            here = nexts.filter(|node| is_new(*node as usize)).collect();
+        }
+        here
+    }
+}

@@ -1,0 +1,130 @@
+//! The graph of dependencies between channels.
+
+use std::sync::Arc;
+
+use sa_wire::Vl;
+
+use super::channels::{Channels, Link, VLS};
+use super::edges::Edges;
+use super::{Channel, CreditLoop, cycle};
+use crate::bits::Bits;
+use crate::tables::Routes;
+use crate::topology::{Topology, count32};
+
+/// Which channel may wait for which. Filled by [`Self::add_unicast`] and [`Self::add_multicast`].
+pub struct DependencyGraph {
+    pub(super) channels: Arc<Channels>,
+    pub(super) edges: Edges,
+    /// What packets to hosts need alone, where that was noted on the way.
+    pub(super) to_hosts: Option<Edges>,
+}
+
+/// Number of a channel: 16 times the link plus the VL.
+pub(super) type Node = u32;
+
+impl DependencyGraph {
+    /// Without dependencies.
+    pub fn new(topology: &Topology, routes: &Routes) -> Self {
+        Self::over(Arc::new(Channels::new(topology, routes)))
+    }
+
+    /// The same dependencies, for others to be added.
+    pub(super) fn copy(&self) -> Self {
+        Self {
+            channels: Arc::clone(&self.channels),
+            edges: self.edges.clone(),
+            to_hosts: None,
+        }
+    }
+
+    /// Without dependencies.
+    pub(super) fn over(channels: Arc<Channels>) -> Self {
+        let edges = match channels.tables() {
+            0 | 1 => Edges::straight(channels.turns()),
+            _ => Edges::any(channels.turns()),
+        };
+        Self {
+            channels,
+            edges,
+            to_hosts: None,
+        }
+    }
+
+    /// How many dependencies there are.
+    pub fn edges(&self) -> u64 {
+        self.edges.count()
+    }
+
+    /// A shortest circle; none proves that there is no credit loop. Among equally short ones
+    /// always the same.
+    pub fn shortest_loop(&self) -> Option<CreditLoop> {
+        let circle = cycle::shortest(self)?.into_iter();
+        Some(CreditLoop(circle.map(|node| self.channel(node)).collect()))
+    }
+
+    /// All dependencies: channels that may be held while waiting for others, and these.
+    pub fn dependencies(&self) -> impl Iterator<Item = (Channel, Channel)> + '_ {
+        self.nodes_on(0xffff).flat_map(move |node| {
+            let nexts = self.successors(node);
+            nexts.map(move |next| (self.channel(node), self.channel(next)))
+        })
+    }
+
+    fn channel(&self, node: Node) -> Channel {
+        let link = self.channels.links[node as usize / VLS];
+        let vl = Vl::new(u8::try_from(node as usize % VLS).unwrap_or(0)).unwrap_or_default();
+        Channel {
+            switch: link.from,
+            port: link.port,
+            vl,
+        }
+    }
+
+    /// Whether there is a circle at all.
+    pub fn has_loop(&self) -> bool {
+        cycle::is_any(self)
+    }
+
+    /// More than the largest number of a channel.
+    pub(super) fn nodes(&self) -> usize {
+        self.channels.links.len() * VLS
+    }
+
+    /// The channels of some VLs, a bit each, ascending.
+    pub(super) fn nodes_on(&self, vls: u64) -> impl Iterator<Item = Node> + use<> {
+        let links = 0..count32(self.channels.links.len());
+        links.flat_map(move |link| Bits(vls).map(move |vl| link * count32(VLS) + vl))
+    }
+
+    /// Channels that may wait for a channel.
+    pub(super) fn predecessors(&self, node: Node) -> impl Iterator<Item = Node> + '_ {
+        let (link, vl) = (node as usize / VLS, node as usize % VLS);
+        let Link { from, slot, .. } = self.channels.links[link];
+        let vls = if self.edges.are_straight() {
+            vl..vl + 1
+        } else {
+            0..VLS
+        };
+        // Cables lead both ways.
+        let backs = self.channels.links_from(from);
+        backs.flat_map(move |back| {
+            let Link { to, input, .. } = self.channels.links[back as usize];
+            let before = self.channels.links_from(to).start + u32::from(input);
+            let turn = self.channels.links[before as usize].turns + u32::from(slot);
+            let waits = move |lane: &usize| self.edges.beyond(turn, *lane) >> vl & 1 == 1;
+            let lanes = vls.clone().filter(waits);
+            lanes.map(move |lane| before * count32(VLS) + count32(lane))
+        })
+    }
+
+    /// Channels that a channel may wait for, ascending by port.
+    pub(super) fn successors(&self, node: Node) -> impl Iterator<Item = Node> + '_ {
+        let (link, vl) = (node as usize / VLS, node as usize % VLS);
+        let Link { to, turns, .. } = self.channels.links[link];
+        let nexts = self.channels.links_from(to).zip(turns..);
+        nexts.flat_map(move |(next, turn)| {
+            let lanes = self.edges.beyond(turn, vl);
+            Bits(lanes).map(move |lane| next * count32(VLS) + lane)
+        })
+    }
+}

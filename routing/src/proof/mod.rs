@@ -1,0 +1,98 @@
+//! Proofs over finished tables, whoever made them: no credit loop, every pair reachable.
+//!
+//! A *channel* is a VL of a directed cable between switches. A packet that holds a channel may wait
+//! for the next channel of its path; if such waits never close a circle, no deadlock can come of
+//! them. Every cable of a bundle counts by itself. Channels to end ports always drain and are left
+//! out. Uses the forwarding tables, the SL2VL tables and the SLs of paths, and nothing of how they
+//! came about.
+//! Source: Dally and Seitz, Deadlock-Free Message Routing in Multiprocessor Interconnection
+//! Networks, 1987.
+
+mod carrier;
+mod channels;
+mod cycle;
+mod edges;
+mod fast_hash;
+mod graph;
+mod hops;
+mod judge;
+mod lanes;
+mod multicast;
+mod proven;
+mod reach;
+mod sources;
+mod straight;
+mod unicast;
+
+use std::fmt;
+
+use sa_wire::{SlVlMask, Vl};
+
+pub use self::graph::DependencyGraph;
+pub use self::judge::{Hosts, Judge, Loops};
+pub use self::multicast::MulticastRoute;
+pub use self::proven::Proven;
+pub use self::reach::{LostPair, Reachability, reachability, reachability_surveyed};
+use crate::error::SwitchName;
+use crate::tables::Routes;
+use crate::topology::{EndPortIx, SwitchIx, Topology};
+
+/// A VL of a cable between switches, in one direction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Channel {
+    /// The switch that it leaves.
+    pub switch: SwitchIx,
+    /// By which port.
+    pub port: u8,
+    /// On which lane.
+    pub vl: Vl,
+}
+
+/// The SLs that paths use.
+#[derive(Clone, Copy)]
+pub enum PathSls<'a> {
+    /// What the engine of the routes gives: torus-2QoS one SL per level, the others any SL.
+    Engine,
+    /// Every path may use each of these.
+    Any(SlVlMask),
+    /// By switch of the source and of the destination.
+    BySwitch(&'a (dyn Fn(SwitchIx, SwitchIx) -> SlVlMask + Sync)),
+    /// By end port and LID; empty where there is no path.
+    ByPair(&'a (dyn Fn(EndPortIx, u16) -> SlVlMask + Sync)),
+}
+
+impl fmt::Debug for PathSls<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Engine => f.write_str("Engine"),
+            Self::Any(sls) => f.debug_tuple("Any").field(sls).finish(),
+            Self::BySwitch(_) => f.write_str("BySwitch(..)"),
+            Self::ByPair(_) => f.write_str("ByPair(..)"),
+        }
+    }
+}
+
+/// A circle of channels, each of which may wait for the next, the last for the first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CreditLoop(pub Vec<Channel>);
+
+impl CreditLoop {
+    /// One channel per line, with the names of switches.
+    pub fn in_words(&self, topology: &Topology, routes: &Routes) -> String {
+        let line = |channel: &Channel| {
+            let at = routes
+                .torus()
+                .and_then(|torus| torus.coordinate(channel.switch));
+            let switch = SwitchName::new(topology, channel.switch, at);
+            format!("{switch} port {} VL {}\n", channel.port, channel.vl.get())
+        };
+        self.0.iter().map(line).collect()
+    }
+}
+
+/// A shortest credit loop of the unicast routes; none proves that they are free of deadlock.
+pub fn unicast_loop(topology: &Topology, routes: &Routes, sls: PathSls<'_>) -> Option<CreditLoop> {
+    let mut graph = DependencyGraph::new(topology, routes);
+    graph.add_unicast(topology, routes, sls);
+    graph.shortest_loop()
+}

@@ -1,0 +1,123 @@
+//! Dependencies of multicast trees.
+
+mod tree;
+
+use sa_wire::Sl;
+
+use super::channels::NO_LINK;
+use super::graph::DependencyGraph;
+use crate::tables::PortSet;
+use crate::topology::{EndPortIx, Peer, SwitchIx, Topology};
+
+/// Where the packets of one MLID go, and on which SL.
+#[derive(Debug, Clone)]
+pub struct MulticastRoute {
+    /// The group's SL.
+    pub sl: Sl,
+    /// Ports to which each switch forwards, all but the one a packet came in by.
+    pub switches: Vec<(SwitchIx, PortSet)>,
+}
+
+impl DependencyGraph {
+    /// Adds the dependencies of multicast packets that enter anywhere a member is plugged in.
+    pub fn add_multicast(&mut self, topology: &Topology, groups: &[MulticastRoute]) {
+        let mut flow = MulticastFlow::new(self, topology);
+        for group in groups {
+            flow.add(group, &[]);
+        }
+    }
+
+    /// Adds the dependencies of one group's packets, which these ports may send too. Members that
+    /// only send are in no table.
+    pub fn add_multicast_from(
+        &mut self,
+        topology: &Topology,
+        group: &MulticastRoute,
+        senders: &[EndPortIx],
+    ) {
+        MulticastFlow::new(self, topology).add(group, senders);
+    }
+}
+
+struct MulticastFlow<'a> {
+    graph: &'a DependencyGraph,
+    topology: &'a Topology,
+    /// By switch: ports of the group at hand.
+    ports: Vec<PortSet>,
+    /// By link: VLs on which packets of the group were seen, a bit each.
+    seen: Vec<u16>,
+    /// Link and VL, to be followed.
+    queue: Vec<(u32, u8)>,
+}
+
+impl<'a> MulticastFlow<'a> {
+    fn new(graph: &'a DependencyGraph, topology: &'a Topology) -> Self {
+        Self {
+            graph,
+            topology,
+            ports: vec![PortSet::default(); topology.switches.len()],
+            seen: vec![0; graph.channels.links.len()],
+            queue: Vec::new(),
+        }
+    }
+
+    fn add(&mut self, group: &MulticastRoute, senders: &[EndPortIx]) {
+        self.ports.fill(PortSet::default());
+        self.seen.fill(0);
+        for (switch, ports) in &group.switches {
+            self.ports[switch.index()] = *ports;
+        }
+        for (switch, ports) in &group.switches {
+            let members = ports.iter().filter(|port| self.is_local(*switch, *port));
+            for input in members.collect::<Vec<_>>() {
+                self.forward(*switch, input, group.sl, None);
+            }
+        }
+        let places = senders
+            .iter()
+            .map(|end| self.topology.end_port(*end).attached);
+        for (switch, input) in places.flatten() {
+            self.forward(switch, input, group.sl, None);
+        }
+        while let Some((link, vl)) = self.queue.pop() {
+            let cable = self.graph.channels.links[link as usize];
+            let input = self.graph.channels.slots(cable.to)[usize::from(cable.input)];
+            self.forward(cable.to, input, group.sl, Some((link, vl)));
+        }
+    }
+
+    /// Sends on a packet that came in by a port, on the channel `from` if by a cable.
+    fn forward(&mut self, switch: SwitchIx, input: u8, sl: Sl, from: Option<(u32, u8)>) {
+        let channels = &self.graph.channels;
+        let ports = self.ports[switch.index()];
+        for output in ports.iter().filter(|output| *output != input) {
+            if usize::from(output) >= self.topology.switch(switch).ports.len() {
+                continue;
+            }
+            let next = channels.link(switch, output);
+            if next == NO_LINK {
+                continue;
+            }
+            let (input, output) = (channels.slot(switch, input), channels.slot(switch, output));
+            let mapping = channels.mapping(channels.table(switch, input, output));
+            for (vl, _) in mapping.spread(1 << sl.get()) {
+                if let Some((link, lane)) = from {
+                    let mut lanes = [0; 4];
+                    lanes[usize::from(lane / 4)] = 1 << (lane % 4 * 16 + vl);
+                    let turns = channels.links[link as usize].turns;
+                    self.graph.edges.add(turns + u32::from(output), &lanes);
+                }
+                let seen = &mut self.seen[next as usize];
+                if *seen >> vl & 1 == 0 {
+                    *seen |= 1 << vl;
+                    self.queue.push((next, vl));
+                }
+            }
+        }
+    }
+
+    /// True for port 0 and ports with a host.
+    fn is_local(&self, switch: SwitchIx, port: u8) -> bool {
+        port == 0 || matches!(self.topology.peer(switch, port), Peer::EndPort(_))
+    }
+}

@@ -1,0 +1,111 @@
+//! Entries that lead elsewhere than they did.
+
+use super::{Gone, Proven};
+use crate::proof::channels::Channels;
+use crate::tables::{Lft, NO_PATH};
+use crate::topology::{SwitchIx, count32};
+
+/// Switches whose entries changed, by LID.
+pub(super) struct Changed {
+    /// By LID, and one more: where its switches begin.
+    first: Vec<u32>,
+    switches: Vec<SwitchIx>,
+}
+
+/// With more changed entries than one of so many a full run is as quick.
+const ONE_OF: usize = 32;
+
+impl Changed {
+    /// Compares tables. None where a LID is where it was not before, or is not delivered as it was,
+    /// and where too much has changed.
+    pub(super) fn since(
+        proven: &Proven,
+        lft: &Lft,
+        places: &[Option<(SwitchIx, u8)>],
+        gone: &Gone,
+    ) -> Option<Self> {
+        let was = |lid: usize| proven.places.get(lid).copied().flatten();
+        let mut lids = (0..).zip(places);
+        if lids.any(|(lid, place)| place.is_some() && *place != was(lid)) {
+            return None;
+        }
+        let mut entries = Vec::new();
+        for switch in (0..count32(lft.switches())).map(SwitchIx) {
+            compare(proven, lft, places, gone, switch, &mut entries)?;
+            if entries.len() > lft.size() / ONE_OF {
+                return None;
+            }
+        }
+        Some(Self::by_lid(&entries, lft.stride()))
+    }
+
+    fn by_lid(entries: &[(u16, SwitchIx)], lids: usize) -> Self {
+        let mut first = vec![0; lids + 1];
+        for (lid, _) in entries {
+            first[usize::from(*lid) + 1] += 1;
+        }
+        for lid in 0..lids {
+            first[lid + 1] += first[lid];
+        }
+        let mut next = first.clone();
+        let mut switches = vec![SwitchIx(0); entries.len()];
+        for (lid, switch) in entries {
+            let place = &mut next[usize::from(*lid)];
+            switches[*place as usize] = *switch;
+            *place += 1;
+        }
+        Self { first, switches }
+    }
+
+    /// The switches whose entries for a LID changed, but for its own switch.
+    pub(super) fn switches(&self, lid: u16) -> &[SwitchIx] {
+        let [first, end] = [0, 1].map(|next| self.first[usize::from(lid) + next] as usize);
+        &self.switches[first..end]
+    }
+
+    /// How many entries changed.
+    pub(super) fn count(&self) -> usize {
+        self.switches.len()
+    }
+}
+
+/// Adds the changed entries of a switch, LIDs ascending. None where it does not deliver as it did.
+fn compare(
+    proven: &Proven,
+    lft: &Lft,
+    places: &[Option<(SwitchIx, u8)>],
+    gone: &Gone,
+    switch: SwitchIx,
+    entries: &mut Vec<(u16, SwitchIx)>,
+) -> Option<()> {
+    let lost = lost_ports(&proven.graph.channels, gone, switch);
+    if lost.is_none() && lft.shares(&proven.lft, switch) {
+        return Some(());
+    }
+    let (was, is) = (proven.lft.table(switch), lft.table(switch));
+    if lost.is_none() && was.get(..is.len()) == Some(is) {
+        return Some(());
+    }
+    let is_lost = |entry: u8| lost.as_ref().is_some_and(|lost| lost[usize::from(entry)]);
+    for ((lid, is), place) in (0..=u16::MAX).zip(is).zip(places) {
+        let was = was.get(usize::from(lid)).copied().unwrap_or(NO_PATH);
+        match place {
+            Some((to, _)) if *to == switch => (was == *is).then_some(())?,
+            Some(_) if was != *is || is_lost(*is) => entries.push((lid, switch)),
+            _ => {}
+        }
+    }
+    Some(())
+}
+
+/// By port: its cable is gone. None where no cable of the switch is.
+fn lost_ports(channels: &Channels, gone: &Gone, switch: SwitchIx) -> Option<[bool; 256]> {
+    if !gone.any_from(channels, switch) {
+        return None;
+    }
+    let mut ports = [false; 256];
+    for link in channels.links_from(switch).filter(|link| gone.has(*link)) {
+        ports[usize::from(channels.links[link as usize].port)] = true;
+    }
+    Some(ports)
+}

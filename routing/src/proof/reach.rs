@@ -1,0 +1,167 @@
+//! Which pairs of end ports the forwarding tables connect.
+
+use crate::paths::survey::{Survey, Surveyed};
+use crate::tables::Routes;
+use crate::topology::{EndPort, EndPortIx, SwitchIx, Topology};
+
+/// How many pairs there are and which are lost.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Reachability {
+    /// Pairs of an end port and a LID of another one.
+    pub pairs: u64,
+    /// Those without a path.
+    pub lost: u64,
+    /// Those without a path between CA and router ports, base LIDs only.
+    pub lost_between_hosts: u64,
+    /// Lost pairs, by LID, then by source; no more than asked for.
+    pub listed: Vec<LostPair>,
+}
+
+/// A pair without a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LostPair {
+    /// From here
+    pub source: EndPortIx,
+    /// to this LID.
+    pub lid: u16,
+}
+
+/// Follows the tables from every end port to every LID. Lists up to `most` lost pairs.
+pub fn reachability(topology: &Topology, routes: &Routes, most: usize) -> Reachability {
+    reachability_surveyed(topology, routes, &Survey::of(topology, routes), most)
+}
+
+/// The same where the columns have been followed already.
+pub fn reachability_surveyed(
+    topology: &Topology,
+    routes: &Routes,
+    survey: &Survey,
+    most: usize,
+) -> Reachability {
+    let ends = Ends::new(topology);
+    let lost = survey.columns.iter().map(|column| ends.lost(column));
+    let lost: Vec<Sources> = lost.collect();
+    let mut found = Reachability::default();
+    for (lid, column) in (0..=u16::MAX).zip(&survey.of_lid) {
+        if let Some(owner) = routes.lids().owner(lid) {
+            let arrival = column.map(|column| Arrival {
+                column: &survey.columns[column as usize],
+                lost: lost[column as usize],
+            });
+            ends.add(&mut found, owner, lid, arrival.as_ref(), most);
+        }
+    }
+    found
+}
+
+/// End ports, counted.
+struct Ends<'a> {
+    topology: &'a Topology,
+    /// By switch: end ports on it.
+    on_switch: Vec<Sources>,
+    /// On no switch.
+    loose: Sources,
+}
+
+/// How many end ports, and how many of them are CA or router ports.
+#[derive(Debug, Clone, Copy, Default)]
+struct Sources {
+    all: u64,
+    hosts: u64,
+}
+
+impl Sources {
+    fn add(&mut self, other: Self) {
+        self.all += other.all;
+        self.hosts += other.hosts;
+    }
+}
+
+/// From where packets to the LIDs of one column arrive.
+struct Arrival<'a> {
+    column: &'a Surveyed,
+    /// End ports from which they do not.
+    lost: Sources,
+}
+
+impl<'a> Ends<'a> {
+    fn new(topology: &'a Topology) -> Self {
+        let mut ends = Self {
+            topology,
+            on_switch: vec![Sources::default(); topology.switches.len()],
+            loose: Sources::default(),
+        };
+        for end in &topology.end_ports {
+            let sources = match end.attached {
+                Some((switch, _)) => &mut ends.on_switch[switch.index()],
+                None => &mut ends.loose,
+            };
+            sources.add(Sources::of(end));
+        }
+        ends
+    }
+
+    /// End ports from which packets to the LIDs of a column do not arrive.
+    fn lost(&self, column: &Surveyed) -> Sources {
+        match column.reached.is_everywhere {
+            true => self.loose,
+            false => self.missing(|switch| column.arrives(switch)),
+        }
+    }
+
+    /// Counts the pairs of a LID; without `arrival` all of them are lost.
+    fn add(
+        &self,
+        found: &mut Reachability,
+        owner: EndPortIx,
+        lid: u16,
+        arrival: Option<&Arrival<'_>>,
+        most: usize,
+    ) {
+        let to = self.topology.end_port(owner);
+        found.pairs += self.topology.end_ports.len() as u64 - 1;
+        let arrives = |switch| arrival.is_some_and(|arrival| arrival.column.arrives(switch));
+        let is_lost = |end: &EndPort| !end.attached.is_some_and(|(switch, _)| arrives(switch));
+        let mut lost = arrival.map_or_else(|| self.all(), |arrival| arrival.lost);
+        if is_lost(to) {
+            // A port and itself are no pair.
+            lost.all -= 1;
+            lost.hosts -= Sources::of(to).hosts;
+        }
+        found.lost += lost.all;
+        if to.port_number != 0 && to.lid.get() == lid {
+            found.lost_between_hosts += lost.hosts;
+        }
+        if lost.all == 0 || found.listed.len() == most {
+            return;
+        }
+        let sources = self.topology.end_port_ixs();
+        let sources =
+            sources.filter(|source| *source != owner && is_lost(self.topology.end_port(*source)));
+        let listed = sources.map(|source| LostPair { source, lid });
+        found.listed.extend(listed.take(most - found.listed.len()));
+    }
+
+    fn all(&self) -> Sources {
+        self.missing(|_| false)
+    }
+
+    /// End ports that are lost where packets arrive from some switches.
+    fn missing(&self, arrives: impl Fn(SwitchIx) -> bool) -> Sources {
+        let switches = (0..).map(SwitchIx).zip(&self.on_switch);
+        let lost = switches.filter(|(switch, _)| !arrives(*switch));
+        lost.fold(self.loose, |mut sum, (_, sources)| {
+            sum.add(*sources);
+            sum
+        })
+    }
+}
+
+impl Sources {
+    fn of(end: &EndPort) -> Self {
+        Self {
+            all: 1,
+            hosts: u64::from(end.port_number != 0),
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! Where packets enter the fabric, and with which SLs.
+
+use sa_wire::{Sl, SlVlMask};
+
+use super::channels::Channels;
+use super::fast_hash::FastMap;
+use crate::placement::{Axis, Torus};
+use crate::topology::{SwitchIx, Topology, count32};
+
+/// Where packets enter a switch.
+pub(super) struct Sources {
+    /// By switch: the ports with hosts, and port 0 where it sends too.
+    inputs: Vec<Vec<u8>>,
+    /// By switch, then by slot of a cable: which of `sets` these inputs have.
+    set_of: Vec<Vec<u32>>,
+    /// Different sets of tables, each ascending; the first is empty.
+    sets: Vec<Vec<u32>>,
+}
+
+impl Sources {
+    /// `port0_sends`: of which switches.
+    pub(super) fn new(
+        topology: &Topology,
+        channels: &Channels,
+        port0_sends: impl Fn(SwitchIx) -> bool,
+    ) -> Self {
+        let inputs = topology.switch_ixs().map(|switch| {
+            let hosts = topology.hosts(switch).map(|(port, _)| port);
+            let own = port0_sends(switch).then_some(0);
+            own.into_iter().chain(hosts).collect()
+        });
+        let mut sources = Self {
+            inputs: inputs.collect(),
+            set_of: Vec::new(),
+            sets: vec![Vec::new()],
+        };
+        let mut known: FastMap<Vec<u32>, u32> = FastMap::default();
+        for switch in topology.switch_ixs() {
+            let outputs = 0..u8::try_from(channels.cabled(switch).len()).unwrap_or(u8::MAX);
+            let sets = outputs.map(|output| {
+                let set = sources.set(channels, switch, output);
+                *known.entry(set).or_insert_with_key(|set| {
+                    sources.sets.push(set.clone());
+                    count32(sources.sets.len() - 1)
+                })
+            });
+            let sets = sets.collect();
+            sources.set_of.push(sets);
+        }
+        sources
+    }
+
+    /// The different tables from the inputs of a switch to one output slot.
+    fn set(&self, channels: &Channels, switch: SwitchIx, output: u8) -> Vec<u32> {
+        let inputs = self.inputs(switch).iter();
+        let tables =
+            inputs.map(|input| channels.table(switch, channels.slot(switch, *input), output));
+        let mut tables: Vec<_> = tables.collect();
+        tables.sort_unstable();
+        tables.dedup();
+        tables
+    }
+
+    /// The ports with hosts, and port 0 where it sends too.
+    pub(super) fn inputs(&self, switch: SwitchIx) -> &[u8] {
+        &self.inputs[switch.index()]
+    }
+
+    /// The set of the tables from the inputs of a switch to the slot of a cable.
+    pub(super) fn set_of(&self, switch: SwitchIx, output: u8) -> u32 {
+        self.set_of[switch.index()][usize::from(output)]
+    }
+
+    /// The tables of a set.
+    pub(super) fn tables(&self, set: u32) -> &[u32] {
+        &self.sets[set as usize]
+    }
+
+    /// How many sets there are.
+    pub(super) const fn sets(&self) -> usize {
+        self.sets.len()
+    }
+}
+
+/// The set without tables.
+pub(super) const EMPTY_SET: u32 = 0;
+
+/// SLs that torus-2QoS gives between switches, by small numbers: bits 0 to 2 as in the SL, and
+/// [`OUTSIDE`] when one of the switches is not in the torus.
+#[derive(PartialEq, Eq)]
+pub(super) struct TorusClasses {
+    /// By switch: position on each axis, and `OUTSIDE` or 0.
+    places: Vec<[u8; 4]>,
+    /// By axis: the bit of the SL. Shape: position of the destination by position of the source.
+    crossing: [Vec<[u8; 256]>; 3],
+}
+
+const OUTSIDE: u8 = 8;
+
+/// How many classes there may be.
+pub(super) const CLASSES: usize = 16;
+
+impl TorusClasses {
+    pub(super) fn new(topology: &Topology, torus: &Torus) -> Self {
+        let place = |switch| match torus.coordinate(switch) {
+            Some(at) => [at.on(Axis::X), at.on(Axis::Y), at.on(Axis::Z), 0],
+            None => [0, 0, 0, OUTSIDE],
+        };
+        let shape = torus.shape();
+        let crossing = Axis::ALL.map(|axis| {
+            let positions = 0..shape.radix_of(axis);
+            let row = |to| {
+                let mut row = [0; 256];
+                for from in positions.clone() {
+                    let crosses = shape.crosses_dateline(axis, from, to);
+                    row[usize::from(from)] = u8::from(crosses) << axis.index();
+                }
+                row
+            };
+            positions.clone().map(row).collect()
+        });
+        Self {
+            places: topology.switch_ixs().map(place).collect(),
+            crossing,
+        }
+    }
+
+    /// The classes of paths to a switch.
+    pub(super) fn to(&self, to: SwitchIx) -> ClassesTo<'_> {
+        let place = self.places[to.index()];
+        let [x, y, z] = [0, 1, 2].map(|axis| &self.crossing[axis][usize::from(place[axis])]);
+        ClassesTo {
+            places: &self.places,
+            crossing: [x, y, z],
+            outside: place[3],
+        }
+    }
+
+    /// The SLs of a class, on both levels.
+    pub(super) fn sls(class: usize) -> SlVlMask {
+        match class {
+            0..8 => SlVlMask(1 << class | 1 << (class | 8)),
+            _ => SlVlMask(1 << Sl::default().get()),
+        }
+    }
+}
+
+/// The classes of paths to one switch.
+#[derive(Clone, Copy)]
+pub(super) struct ClassesTo<'a> {
+    places: &'a [[u8; 4]],
+    crossing: [&'a [u8; 256]; 3],
+    outside: u8,
+}
+
+impl ClassesTo<'_> {
+    /// The class of the paths from a switch. Less than [`CLASSES`].
+    #[inline]
+    pub(super) fn from(&self, switch: usize) -> usize {
+        let [x, y, z, outside] = self.places[switch];
+        let [by_x, by_y, by_z] = self.crossing;
+        let bits = by_x[usize::from(x)] | by_y[usize::from(y)] | by_z[usize::from(z)];
+        usize::from(bits | outside | self.outside)
+    }
+}

@@ -1,0 +1,419 @@
+//! Dependencies of unicast routes.
+//!
+//! To one LID every switch has one way, so the ways form a tree, or run in circles. SLs are carried
+//! from the leaves towards the LID: per switch the SLs on each VL of the cable it sends on. Each
+//! switch is touched once per LID, however many sources lie behind it. Where all paths have the same
+//! SLs on the same VLs, [`straight`] is the shorter way.
+
+use std::sync::Arc;
+
+use sa_wire::SlVlMask;
+
+use super::carrier::{Carrier, State};
+use super::graph::DependencyGraph;
+use super::hops::{Hop, Hops, NO_OUTPUT};
+use super::judge::Hosts;
+use super::lanes::{EMPTY, Load};
+use super::sources::{CLASSES, EMPTY_SET, Sources, TorusClasses};
+use super::{PathSls, straight};
+use crate::parallel;
+use crate::paths::columns::{self, Columns, Key, SharedSeen};
+use crate::tables::Routes;
+use crate::topology::{EndPortIx, Peer, SwitchIx, Topology, count32};
+
+/// Paths by who is at their ends.
+#[derive(Clone, Copy)]
+pub(super) enum Paths<'a> {
+    All,
+    /// From everybody to a host.
+    ToHosts(&'a Hosts),
+    /// From everybody to what is none.
+    ToOthers(&'a Hosts),
+    /// From hosts to what is none.
+    FromHosts(&'a Hosts),
+}
+
+impl Paths<'_> {
+    /// True when port 0 of every switch is a source.
+    pub(super) const fn all_switches_send(self) -> bool {
+        !matches!(self, Self::FromHosts(_))
+    }
+
+    /// True when port 0 of this switch is a source.
+    pub(super) fn port0_sends(self, topology: &Topology, switch: SwitchIx) -> bool {
+        match self {
+            Self::All | Self::ToHosts(_) | Self::ToOthers(_) => true,
+            Self::FromHosts(hosts) => hosts.include(topology, topology.switch(switch).port0),
+        }
+    }
+
+    /// True when this end is a destination.
+    pub(super) fn lead_to(self, topology: &Topology, end: EndPortIx) -> bool {
+        match self {
+            Self::All => true,
+            Self::ToHosts(hosts) => hosts.include(topology, end),
+            Self::ToOthers(hosts) | Self::FromHosts(hosts) => !hosts.include(topology, end),
+        }
+    }
+}
+
+impl DependencyGraph {
+    /// Adds the dependencies of all unicast paths.
+    pub fn add_unicast(&mut self, topology: &Topology, routes: &Routes, sls: PathSls<'_>) {
+        self.add_paths(topology, routes, sls, Paths::All);
+    }
+
+    /// Adds the dependencies of the unicast paths that begin or end at a host.
+    pub fn add_unicast_of_hosts(
+        &mut self,
+        topology: &Topology,
+        routes: &Routes,
+        sls: PathSls<'_>,
+        hosts: &Hosts,
+    ) {
+        self.add_paths(topology, routes, sls, Paths::ToHosts(hosts));
+        self.add_paths(topology, routes, sls, Paths::FromHosts(hosts));
+    }
+
+    /// [`Self::add_unicast`] that makes [`Self::of_hosts`] quick where it can.
+    pub(super) fn add_unicast_noting(
+        &mut self,
+        topology: &Topology,
+        routes: &Routes,
+        sls: PathSls<'_>,
+        hosts: &Hosts,
+    ) {
+        let are_same = matches!(Sls::new(topology, routes, sls), Sls::Same(_));
+        if !are_same || !self.edges.are_straight() {
+            return self.add_unicast(topology, routes, sls);
+        }
+        self.add_paths(topology, routes, sls, Paths::ToHosts(hosts));
+        self.to_hosts = Some(self.edges.clone());
+        self.add_paths(topology, routes, sls, Paths::ToOthers(hosts));
+    }
+
+    /// The dependencies of the unicast paths that begin or end at a host. The graph has those of
+    /// all unicast paths.
+    pub(super) fn of_hosts(
+        &self,
+        topology: &Topology,
+        routes: &Routes,
+        sls: PathSls<'_>,
+        hosts: &Hosts,
+    ) -> Self {
+        let mut graph = Self::over(Arc::clone(&self.channels));
+        match &self.to_hosts {
+            None => graph.add_unicast_of_hosts(topology, routes, sls, hosts),
+            Some(edges) => {
+                graph.edges = edges.clone();
+                graph.add_paths(topology, routes, sls, Paths::FromHosts(hosts));
+            }
+        }
+        graph
+    }
+
+    /// Adds the dependencies of some paths.
+    fn add_paths(
+        &mut self,
+        topology: &Topology,
+        routes: &Routes,
+        sls: PathSls<'_>,
+        paths: Paths<'_>,
+    ) {
+        match Sls::new(topology, routes, sls) {
+            Sls::Same(sls) if self.edges.are_straight() => {
+                straight::add(self, topology, routes, sls, paths);
+            }
+            sls => self.carry(topology, routes, sls, paths),
+        }
+    }
+
+    /// Adds the dependencies of some paths, SL by SL.
+    fn carry(&mut self, topology: &Topology, routes: &Routes, sls: Sls<'_>, paths: Paths<'_>) {
+        let port0_sends = |switch| paths.port0_sends(topology, switch);
+        let sources = Sources::new(topology, &self.channels, port0_sends);
+        let hops = Hops::new(&self.channels, &sources, topology.switches.len());
+        let work = Work {
+            graph: self,
+            topology,
+            sources: &sources,
+            hops: &hops,
+            sls,
+        };
+        // Not used when SLs depend on LIDs.
+        let seen = SharedSeen::default();
+        let lft = routes.lfts();
+        parallel::over_queue(columns::blocks(lft), lft.size(), |blocks| {
+            let mut flow = Flow::new(&work);
+            let mut columns = Columns::default();
+            for block in blocks {
+                columns.load(lft, block);
+                for lid in columns.lids() {
+                    let owner = routes.lids().owner(lid);
+                    let owner = owner.filter(|end| paths.lead_to(topology, *end));
+                    let attached = owner.and_then(|end| topology.end_port(end).attached);
+                    let Some((to, _)) = attached else {
+                        continue;
+                    };
+                    let column = columns.column(lid);
+                    let is_by_lid = matches!(work.sls, Sls::ByPair(_));
+                    if is_by_lid || seen.number(Key::new(column, to, 0)).1 {
+                        flow.add(lid, to, column);
+                    }
+                }
+            }
+        });
+    }
+}
+
+/// What all threads share.
+struct Work<'a> {
+    graph: &'a DependencyGraph,
+    topology: &'a Topology,
+    sources: &'a Sources,
+    hops: &'a Hops,
+    sls: Sls<'a>,
+}
+
+/// The SLs of paths.
+pub(super) enum Sls<'a> {
+    Same(SlVlMask),
+    Torus(TorusClasses),
+    BySwitch(&'a (dyn Fn(SwitchIx, SwitchIx) -> SlVlMask + Sync)),
+    ByPair(&'a (dyn Fn(EndPortIx, u16) -> SlVlMask + Sync)),
+}
+
+impl<'a> Sls<'a> {
+    pub(super) fn new(topology: &Topology, routes: &Routes, sls: PathSls<'a>) -> Self {
+        match (sls, routes.torus()) {
+            (PathSls::Engine, Some(torus)) => Self::Torus(TorusClasses::new(topology, torus)),
+            (PathSls::Engine, None) => Self::Same(SlVlMask::ALL),
+            (PathSls::Any(sls), _) => Self::Same(sls),
+            (PathSls::BySwitch(sls), _) => Self::BySwitch(sls),
+            (PathSls::ByPair(sls), _) => Self::ByPair(sls),
+        }
+    }
+
+    /// The SLs of a class, where there are classes.
+    pub(super) fn of_class(&self, class: usize) -> SlVlMask {
+        match self {
+            Self::Same(sls) => *sls,
+            _ => TorusClasses::sls(class),
+        }
+    }
+}
+
+/// SLs on their way to one LID after the other.
+struct Flow<'a> {
+    work: &'a Work<'a>,
+    carrier: Carrier<'a>,
+    /// What the sources of a switch put on a cable, or `UNKNOWN`. Shape: class of SLs by set of
+    /// tables.
+    starts: Vec<Load>,
+    /// By switch, and one more: how many switches that send to it have not been done. No more than
+    /// it has ports, except for the last, which nobody reads.
+    pending: Vec<u8>,
+    /// Switches in an order in which each comes after those that send to it. One entry to spare.
+    order: Vec<u32>,
+}
+
+/// No load yet.
+const UNKNOWN: Load = Load::MAX;
+
+impl<'a> Flow<'a> {
+    fn new(work: &'a Work<'a>) -> Self {
+        let switches = work.topology.switches.len();
+        let mut flow = Self {
+            work,
+            carrier: Carrier::new(work.graph, work.hops, switches),
+            starts: Vec::new(),
+            pending: vec![0; switches + 1],
+            order: vec![0; switches + 1],
+        };
+        flow.reset_starts();
+        flow
+    }
+
+    /// Without anything known of what sources put on cables.
+    fn reset_starts(&mut self) {
+        let sets = self.work.sources.sets();
+        self.starts = vec![UNKNOWN; CLASSES * sets];
+        // Where no cable is taken.
+        let no_cable = self.starts.iter_mut().skip(EMPTY_SET as usize);
+        no_cable.step_by(sets).for_each(|start| *start = EMPTY);
+    }
+
+    /// Adds the dependencies of all paths to a LID.
+    fn add(&mut self, lid: u16, to: SwitchIx, column: &[u8]) {
+        if self.carrier.loads.are_many() {
+            self.carrier.forget(self.work.hops);
+            self.reset_starts();
+        }
+        let work = self.work;
+        match &work.sls {
+            Sls::Same(_) => self.prepare_by_class(column, to, |_| 0),
+            Sls::Torus(classes) => {
+                let classes = classes.to(to);
+                self.prepare_by_class(column, to, |switch| classes.from(switch));
+            }
+            Sls::BySwitch(sls) => self.prepare(column, to, |flow, switch, hop| {
+                flow.start(sls(switch, to), hop.set)
+            }),
+            Sls::ByPair(sls) => self.prepare(column, to, |flow, switch, _| {
+                let output = column[switch.index()];
+                flow.start_by_port(switch, output, |source| sls(source, lid))
+            }),
+        }
+        let done = self.carry(column);
+        if done < column.len() {
+            self.circle(column);
+        }
+    }
+
+    /// [`Self::prepare`] where the SLs of paths fall into a few classes, by switch.
+    fn prepare_by_class(&mut self, column: &[u8], to: SwitchIx, class: impl Fn(usize) -> usize) {
+        let sets = self.work.sources.sets();
+        let place = |switch, hop: Hop| class(switch) * sets + hop.set as usize;
+        let known = |starts: &[Load], switch, hop| starts[place(switch, hop)];
+        self.prepare_with(column, to, known, |flow, switch, hop| {
+            let sls = flow.work.sls.of_class(class(switch.index()));
+            let load = flow.start(sls, hop.set);
+            flow.starts[place(switch.index(), hop)] = load;
+            load
+        });
+    }
+
+    /// Finds the cable that each switch sends on and, by `start`, what its own sources put on it.
+    fn prepare(
+        &mut self,
+        column: &[u8],
+        to: SwitchIx,
+        start: impl Fn(&mut Self, SwitchIx, Hop) -> Load,
+    ) {
+        self.prepare_with(column, to, |_, _, _| UNKNOWN, start);
+    }
+
+    #[inline]
+    fn prepare_with(
+        &mut self,
+        column: &[u8],
+        to: SwitchIx,
+        known: impl Fn(&[Load], usize, Hop) -> Load,
+        start: impl Fn(&mut Self, SwitchIx, Hop) -> Load,
+    ) {
+        let (hops, starts) = (self.work.hops, self.starts.as_slice());
+        let pending = self.pending.as_mut_slice();
+        pending.fill(0);
+        let mut is_complete = true;
+        let states = self.carrier.states.iter_mut();
+        for ((switch, entry), state) in column.iter().enumerate().zip(states) {
+            let hop = hops.get(switch, *entry);
+            pending[hop.to as usize] = pending[hop.to as usize].wrapping_add(1);
+            let carried = known(starts, switch, hop);
+            is_complete &= carried != UNKNOWN;
+            *state = State {
+                to: hop.to,
+                input: hop.input,
+                output: hop.output,
+                carried,
+            };
+        }
+        // Whatever the destination's switch does with the LID, its paths end there.
+        let states = &mut self.carrier.states;
+        let nowhere = states[column.len()];
+        let last = std::mem::replace(&mut states[to.index()], nowhere);
+        pending[last.to as usize] = pending[last.to as usize].wrapping_sub(1);
+        if !is_complete {
+            self.complete(column, start);
+        }
+    }
+
+    /// Works out what is not known of what the sources put on the cables.
+    #[cold]
+    fn complete(&mut self, column: &[u8], start: impl Fn(&mut Self, SwitchIx, Hop) -> Load) {
+        for (switch, entry) in column.iter().enumerate() {
+            let State {
+                output, carried, ..
+            } = self.carrier.states[switch];
+            if carried == UNKNOWN {
+                let hop = self.work.hops.get(switch, *entry);
+                self.carrier.states[switch].carried = match output {
+                    NO_OUTPUT => EMPTY,
+                    _ => start(self, SwitchIx(count32(switch)), hop),
+                };
+            }
+        }
+    }
+
+    /// What sources with these SLs put on a cable, by the tables of a set.
+    fn start(&mut self, sls: SlVlMask, set: u32) -> Load {
+        let (channels, tables) = (&self.work.graph.channels, self.work.sources.tables(set));
+        self.carrier.loads.start_all(channels, tables, sls.0)
+    }
+
+    /// What sources whose SLs differ put on the cable in a port.
+    fn start_by_port(
+        &mut self,
+        switch: SwitchIx,
+        output: u8,
+        sls: impl Fn(EndPortIx) -> SlVlMask,
+    ) -> Load {
+        let (channels, topology) = (&self.work.graph.channels, self.work.topology);
+        let loads = &mut self.carrier.loads;
+        let output = channels.slot(switch, output);
+        let mut load = EMPTY;
+        for input in self.work.sources.inputs(switch) {
+            let table = channels.table(switch, channels.slot(switch, *input), output);
+            let source = match topology.peer(switch, *input) {
+                Peer::EndPort(end) => end,
+                _ => topology.switch(switch).port0,
+            };
+            let more = loads.start(channels, table, sls(source).0);
+            load = loads.sum(load, more);
+        }
+        load
+    }
+
+    /// From the leaves inwards. Gives how many switches that reached; the others send in circles.
+    fn carry(&mut self, column: &[u8]) -> usize {
+        let switches = column.len();
+        let (pending, order) = (self.pending.as_mut_slice(), self.order.as_mut_slice());
+        let mut end = 0;
+        for (switch, pending) in (0..).zip(&pending[..switches]) {
+            order[end] = switch;
+            end += usize::from(*pending == 0);
+        }
+        let mut next = 0;
+        while next < end {
+            let switch = order[next];
+            next += 1;
+            let to = self.carrier.states[switch as usize].to;
+            if to as usize == switches {
+                continue;
+            }
+            self.carrier
+                .pass_on(switch, |switch| column[switch.index()]);
+            pending[to as usize] -= 1;
+            order[end] = to;
+            end += usize::from(pending[to as usize] == 0);
+        }
+        end
+    }
+
+    /// Round and round in circles of the forwarding tables.
+    #[cold]
+    fn circle(&mut self, column: &[u8]) {
+        let switches = (0..).zip(&self.pending[..column.len()]);
+        let circling = switches.filter(|(_, pending)| **pending > 0);
+        let circling: Vec<u32> = circling.map(|(switch, _)| switch).collect();
+        let mut is_moving = true;
+        while is_moving {
+            is_moving = false;
+            for switch in &circling {
+                is_moving |= self
+                    .carrier
+                    .pass_on(*switch, |switch| column[switch.index()]);
+            }
+        }
+    }
+}

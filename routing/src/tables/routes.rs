@@ -1,0 +1,184 @@
+//! What every engine returns.
+
+use std::fmt;
+
+use sa_snapshot::model::EngineSl;
+use sa_wire::{Sl, SlToVl};
+
+use super::lft::{Lft, NO_PATH};
+use super::sl2vl::{GivenSl2Vl, Sl2Vl};
+use crate::engine::torus::MulticastTree;
+use crate::error::Warning;
+use crate::placement::{Coordinate, Torus};
+use crate::proof::MulticastRoute;
+use crate::topology::{EndPortIx, LidMap, SwitchIx, Topology};
+
+/// A routing engine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Engine {
+    /// Two QoS levels on a torus or mesh, free of deadlock.
+    Torus2Qos,
+    /// The same, around any damage that can be proved free of deadlock.
+    TorusProved,
+    /// Shortest paths in any fabric.
+    MinHop,
+    /// Tables that something else made.
+    Files,
+}
+
+impl fmt::Display for Engine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Torus2Qos => "torus-2QoS",
+            Self::TorusProved => "torus-proved",
+            Self::MinHop => "minhop",
+            Self::Files => "files",
+        })
+    }
+}
+
+/// Whether the subnet uses QoS.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Qos {
+    /// `qos TRUE`.
+    On,
+    /// `qos FALSE`, OpenSM's default.
+    Off,
+}
+
+/// A routed fabric: forwarding tables, SL2VL tables, and the SL of each path.
+#[derive(Debug, Clone)]
+pub struct Routes {
+    pub(crate) engine: Engine,
+    pub(crate) lft: Lft,
+    pub(crate) sl2vl: Sl2Vl,
+    pub(crate) torus: Option<Torus>,
+    pub(crate) multicast: Option<MulticastTree>,
+    pub(crate) lids: LidMap,
+    /// By end port: the switch it is or is plugged into.
+    pub(crate) attached: Vec<Option<SwitchIx>>,
+    pub(crate) warnings: Vec<Warning>,
+}
+
+impl Routes {
+    pub(crate) fn new(topology: &Topology, engine: Engine, lft: Lft, sl2vl: Sl2Vl) -> Self {
+        let ends = topology.end_ports.iter();
+        let attached = ends
+            .map(|end| end.attached.map(|(switch, _)| switch))
+            .collect();
+        let lids = LidMap::new(topology);
+        Self {
+            engine,
+            lft,
+            sl2vl,
+            torus: None,
+            multicast: None,
+            lids,
+            attached,
+            warnings: Vec::new(),
+        }
+    }
+
+    /// The same routes with other SL2VL tables on some ports, which must exist; torus-2QoS keeps
+    /// its own, on which its freedom from deadlock rests.
+    #[must_use]
+    pub fn with_sl2vl(self, topology: &Topology, given: &GivenSl2Vl) -> Self {
+        let sl2vl = self.sl2vl.overlaid(topology, given);
+        Self { sl2vl, ..self }
+    }
+
+    /// The engine that made the tables.
+    pub const fn engine(&self) -> Engine {
+        self.engine
+    }
+
+    /// The forwarding table of a switch. Shape: index = LID, from 0 (not used) to the largest in
+    /// use; the output port, or [`NO_PATH`].
+    pub fn lft(&self, switch: SwitchIx) -> &[u8] {
+        self.lft.table(switch)
+    }
+
+    /// All forwarding tables.
+    pub const fn lfts(&self) -> &Lft {
+        &self.lft
+    }
+
+    /// The port by which a switch forwards to a LID; none when it does not.
+    pub fn output(&self, switch: SwitchIx, lid: u16) -> Option<u8> {
+        self.lft(switch)
+            .get(usize::from(lid))
+            .copied()
+            .filter(|port| *port != NO_PATH)
+    }
+
+    /// The SL2VL table of a switch between two ports, which must exist; 0 is the switch itself.
+    /// As the devices hold it: cut to the VLs in operation at the output port.
+    pub fn sl2vl(&self, switch: SwitchIx, input: u8, output: u8) -> SlToVl {
+        self.sl2vl.switch(switch, input, output)
+    }
+
+    /// The SL2VL table of a CA or router port, or of an enhanced port 0.
+    pub fn end_port_sl2vl(&self, end: EndPortIx) -> SlToVl {
+        self.sl2vl.end_port(end)
+    }
+
+    /// The SL of the path between two LIDs, where `hint` is the SL that the policy chose.
+    ///
+    /// torus-2QoS keeps bit 3 of the hint, and gives SL 0 where a LID is unknown or outside the
+    /// torus; the others keep the hint. Links that are down make no difference.
+    /// Source: OpenSM `osm_torus.c` (`torus_path_sl`).
+    pub fn path_sl(&self, hint: Sl, slid: u16, dlid: u16) -> Sl {
+        let Some(torus) = &self.torus else {
+            return hint;
+        };
+        let switch = |lid| self.attached[self.lids.owner(lid)?.index()];
+        match (switch(slid), switch(dlid)) {
+            (Some(from), Some(to)) => torus.path_sl(hint, from, to),
+            _ => Sl::default(),
+        }
+    }
+
+    /// How the SL of a path is finished, for [`sa_snapshot::model::PathTables`].
+    pub fn engine_sl(&self) -> EngineSl {
+        match &self.torus {
+            Some(torus) => EngineSl::Torus {
+                radix: torus.shape().radix,
+            },
+            None => EngineSl::Keep,
+        }
+    }
+
+    /// The torus; none for other engines.
+    pub const fn torus(&self) -> Option<&Torus> {
+        self.torus.as_ref()
+    }
+
+    /// The tree of which multicast groups use parts; none for engines that make none.
+    pub const fn multicast_tree(&self) -> Option<&MulticastTree> {
+        self.multicast.as_ref()
+    }
+
+    /// The worst groups there can be: everybody is a member, on either QoS level, with an MLID for
+    /// every way in which groups share parallel cables out. None without a multicast tree.
+    pub fn worst_groups(&self, topology: &Topology) -> Vec<MulticastRoute> {
+        let (Some(tree), Some(torus)) = (&self.multicast, &self.torus) else {
+            return Vec::new();
+        };
+        tree.worst_groups(topology, torus)
+    }
+
+    /// Place in the torus of the switch that an end port is or is plugged into.
+    pub fn coordinate(&self, end: EndPortIx) -> Option<Coordinate> {
+        self.torus.as_ref()?.coordinate(self.attached[end.index()]?)
+    }
+
+    /// Who owns which LID.
+    pub const fn lids(&self) -> &LidMap {
+        &self.lids
+    }
+
+    /// What was noticed on the way.
+    pub fn warnings(&self) -> &[Warning] {
+        &self.warnings
+    }
+}

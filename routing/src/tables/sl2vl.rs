@@ -1,0 +1,172 @@
+//! SL to VL tables of all ports, from whatever made them.
+
+use sa_wire::{DataVls, SlToVl, SlVlMask};
+
+use crate::engine::torus::TorusSl2Vl;
+use crate::topology::{EndPortIx, PortNumbers, SwitchIx, Topology};
+
+/// Which SL travels on which VL through every switch.
+#[derive(Debug, Clone)]
+pub(crate) struct Sl2Vl {
+    ports: PortNumbers,
+    /// By number of the output port: what the options ask for, masked.
+    configured: Vec<SlToVl>,
+    /// By end port.
+    end_ports: Vec<SlToVl>,
+    origin: Origin,
+}
+
+#[derive(Debug, Clone)]
+enum Origin {
+    /// The options' tables, all input ports alike.
+    Configured,
+    /// Made by torus-2QoS.
+    Torus(TorusSl2Vl),
+    /// Read from elsewhere.
+    Given {
+        /// By switch: which of `tables` each (input, output) has, 0 for the configured one; empty
+        /// for switches without tables. Shape: input * ports + output.
+        places: Vec<Vec<u16>>,
+        /// Entry 0 is not used.
+        tables: Vec<SlToVl>,
+    },
+}
+
+/// SL2VL tables read from elsewhere, as devices hold them.
+#[derive(Debug, Clone, Default)]
+pub struct GivenSl2Vl {
+    /// Tables of switches: switch, input port, output port, table.
+    pub switches: Vec<(SwitchIx, u8, u8, SlToVl)>,
+    /// Tables of CA and router ports.
+    pub end_ports: Vec<(EndPortIx, SlToVl)>,
+}
+
+impl Sl2Vl {
+    /// What the options ask for.
+    pub(crate) fn configured(topology: &Topology) -> Self {
+        let ports = topology.switches.iter().flat_map(|switch| &switch.ports);
+        let configured = ports.map(|port| masked(port.configured_sl2vl, port.operational_vls));
+        let ends = topology.end_ports.iter();
+        let end_ports = ends.map(|port| masked(port.configured_sl2vl, port.operational_vls));
+        Self {
+            ports: PortNumbers::new(topology),
+            configured: configured.collect(),
+            end_ports: end_ports.collect(),
+            origin: Origin::Configured,
+        }
+    }
+
+    /// What torus-2QoS asks for.
+    pub(crate) fn torus(topology: &Topology, torus: TorusSl2Vl) -> Self {
+        let ends = topology.end_ports.iter();
+        let end_ports = ends
+            .map(|port| masked(torus.end_port(), port.operational_vls))
+            .collect();
+        Self {
+            end_ports,
+            origin: Origin::Torus(torus),
+            ..Self::configured(topology)
+        }
+    }
+
+    /// Tables from elsewhere over the configured ones. All ports must exist.
+    pub(crate) fn given(topology: &Topology, given: &GivenSl2Vl) -> Self {
+        Self::configured(topology).overlaid(topology, given)
+    }
+
+    /// These tables with some from elsewhere over them; torus-2QoS lets none of its own go. All
+    /// ports must exist.
+    pub(crate) fn overlaid(mut self, topology: &Topology, given: &GivenSl2Vl) -> Self {
+        let (mut places, mut tables) = match self.origin {
+            Origin::Torus(_) => return self,
+            Origin::Configured => (
+                vec![Vec::new(); topology.switches.len()],
+                vec![SlToVl([0; 16])],
+            ),
+            Origin::Given { places, tables } => (places, tables),
+        };
+        for (switch, input, output, table) in &given.switches {
+            let count = topology.switch(*switch).ports.len();
+            let place = &mut places[switch.index()];
+            place.resize(count * count, 0);
+            place[usize::from(*input) * count + usize::from(*output)] = intern(&mut tables, *table);
+        }
+        for (end, table) in &given.end_ports {
+            self.end_ports[end.index()] = *table;
+        }
+        self.origin = Origin::Given { places, tables };
+        self
+    }
+
+    /// Of a switch, from an input port to an output port.
+    pub(crate) fn switch(&self, switch: SwitchIx, input: u8, output: u8) -> SlToVl {
+        let number = self.ports.of(switch, output);
+        match &self.origin {
+            Origin::Configured => self.configured[number],
+            Origin::Torus(torus) => torus.switch(self.ports.of(switch, input), number),
+            Origin::Given { places, tables } => {
+                let place = &places[switch.index()];
+                let count = self
+                    .ports
+                    .of(switch, 0)
+                    .abs_diff(self.ports.of(SwitchIx(switch.0 + 1), 0));
+                match place.get(usize::from(input) * count + usize::from(output)) {
+                    None | Some(0) => self.configured[number],
+                    Some(table) => tables[usize::from(*table)],
+                }
+            }
+        }
+    }
+
+    /// True when no table of a switch maps an SL to VL 15.
+    pub(crate) fn drops_nothing(&self) -> bool {
+        let carries_all = |table: &SlToVl| table.carried() == SlVlMask::ALL;
+        match &self.origin {
+            Origin::Torus(_) => true,
+            Origin::Configured => self.configured.iter().all(carries_all),
+            Origin::Given { tables, .. } => self.configured.iter().chain(tables).all(carries_all),
+        }
+    }
+
+    /// Of an end port.
+    pub(crate) fn end_port(&self, end: EndPortIx) -> SlToVl {
+        self.end_ports[end.index()]
+    }
+}
+
+/// A table as a port with this many VLs gets it: SLs to be dropped (VL 15) stay so, other VLs lose
+/// the bits that the port cannot express.
+/// Source: OpenSM `osm_qos.c` (`sl2vl_update_table`).
+pub(crate) fn masked(table: SlToVl, operational: DataVls) -> SlToVl {
+    // 15 data VLs are coded in four bits, the others in a power of two.
+    let mask = if operational.get() == 15 {
+        15
+    } else {
+        operational.get() - 1
+    };
+    SlToVl(table.0.map(|vl| if vl == 15 { 15 } else { vl & mask }))
+}
+
+/// The place of a table in a list, appended if new. Fabrics have few different ones.
+fn intern(tables: &mut Vec<SlToVl>, table: SlToVl) -> u16 {
+    let known = tables.iter().skip(1).position(|known| *known == table);
+    let place = known.map_or(tables.len(), |place| place + 1);
+    if place == tables.len() {
+        tables.push(table);
+    }
+    u16::try_from(place).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn vls_are_cut_to_those_in_operation() {
+        let table = SlToVl([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]);
+        let cut = |code| masked(table, DataVls::from_code(code).unwrap()).0;
+        assert_eq!(cut(1), [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 15]);
+        assert_eq!(cut(3), [0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 15]);
+        assert_eq!(cut(5), table.0);
+    }
+}

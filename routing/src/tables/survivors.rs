@@ -1,0 +1,115 @@
+//! Tables that stay as they are while the fabric changes under them.
+//!
+//! When an engine refuses a fabric, an SM leaves the switches alone. Paths that pass no dead part
+//! go on as before, on the SLs that applications hold; the others have no path. As a subset of
+//! routes that are free of deadlock they are so themselves.
+//! Source: torus-2QoS(8), OPERATIONAL CONSIDERATIONS.
+
+use std::collections::HashMap;
+
+use sa_wire::Guid;
+
+use crate::tables::sl2vl::{GivenSl2Vl, Sl2Vl};
+use crate::tables::{Lft, NO_PATH, Routes};
+use crate::topology::{EndPortIx, LidMap, Peer, SwitchIx, Topology};
+
+/// What is left of `routes`, made for `before`, in the fabric `after`.
+///
+/// Switches and end ports are told by their GUIDs. A LID that has another owner now leads nowhere,
+/// nor does a switch forward that was not there before.
+pub fn survivors(before: &Topology, routes: &Routes, after: &Topology) -> Routes {
+    let left = Left::new(before, after);
+    let mut lft = Lft::empty(after, after.max_lid());
+    let kept = kept_lids(before, routes.lids(), after);
+    for (old, new) in left.pairs() {
+        let (from, to) = (routes.lft(old), lft.table_mut(new));
+        for lid in &kept {
+            let lid = usize::from(*lid);
+            if let Some(port) = from.get(lid).filter(|port| **port != NO_PATH) {
+                to[lid] = *port;
+            }
+        }
+    }
+    let sl2vl = Sl2Vl::given(after, &left.sl2vl(before, routes, after));
+    Routes {
+        torus: routes.torus.as_ref().map(|torus| {
+            let new = |old: SwitchIx| left.new.get(old.index()).copied().flatten();
+            torus.survivors(after.switches.len(), new)
+        }),
+        ..Routes::new(after, routes.engine(), lft, sl2vl)
+    }
+}
+
+/// LIDs that have the owner that they had.
+fn kept_lids(before: &Topology, lids: &LidMap, after: &Topology) -> Vec<u16> {
+    let owner = |lid| Some(before.end_port(lids.owner(lid)?).guid);
+    let all = after.end_ports.iter();
+    let all = all.flat_map(|end| end.lids().map(|lid| (lid, end.guid)));
+    all.filter(|(lid, guid)| owner(*lid) == Some(*guid))
+        .map(|(lid, _)| lid)
+        .collect()
+}
+
+/// Which switch is which.
+struct Left {
+    /// By switch before: its index now.
+    new: Vec<Option<SwitchIx>>,
+}
+
+impl Left {
+    fn new(before: &Topology, after: &Topology) -> Self {
+        let by_guid: HashMap<Guid, SwitchIx> = after
+            .switch_ixs()
+            .map(|ix| (after.switch(ix).guid, ix))
+            .collect();
+        let new = before.switches.iter();
+        Self {
+            new: new
+                .map(|switch| by_guid.get(&switch.guid).copied())
+                .collect(),
+        }
+    }
+
+    /// Switches that are left: index before and now.
+    fn pairs(&self) -> impl Iterator<Item = (SwitchIx, SwitchIx)> + '_ {
+        let all = (0..).map(SwitchIx).zip(&self.new);
+        all.filter_map(|(old, new)| Some((old, (*new)?)))
+    }
+
+    /// The tables between ports that were in use and still are.
+    fn sl2vl(&self, before: &Topology, routes: &Routes, after: &Topology) -> GivenSl2Vl {
+        let mut given = GivenSl2Vl::default();
+        for (old, new) in self.pairs() {
+            let had = |port: &u8| *port == 0 || before.peer(old, *port) != Peer::Nothing;
+            let has = |port: &u8| *port == 0 || after.peer(new, *port) != Peer::Nothing;
+            let ports = (0..=u8::MAX).take(after.switch(new).ports.len());
+            let ports: Vec<u8> = ports.filter(|port| had(port) && has(port)).collect();
+            let pairs = ports
+                .iter()
+                .flat_map(|input| ports.iter().map(move |output| (*input, *output)));
+            let tables = pairs.map(|(input, output)| {
+                let table = routes.sl2vl(old, input, output);
+                (new, input, output, table)
+            });
+            given.switches.extend(tables);
+        }
+        given.end_ports = end_port_tables(before, routes, after);
+        given
+    }
+}
+
+fn end_port_tables(
+    before: &Topology,
+    routes: &Routes,
+    after: &Topology,
+) -> Vec<(EndPortIx, sa_wire::SlToVl)> {
+    let by_guid: HashMap<Guid, EndPortIx> = before
+        .end_port_ixs()
+        .map(|ix| (before.end_port(ix).guid, ix))
+        .collect();
+    let known = after.end_port_ixs().filter_map(|new| {
+        let old = by_guid.get(&after.end_port(new).guid)?;
+        Some((new, routes.end_port_sl2vl(*old)))
+    });
+    known.collect()
+}
