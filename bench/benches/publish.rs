@@ -18,6 +18,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use sa_bench::synthetic::torus_model;
+use sa_fabric::generate::{TorusSpec, plan};
 use sa_fastpath::affinity;
 use sa_fastpath::port::BATCH;
 use sa_fastpath::port::ring::{RingClient, RingServer, ring};
@@ -28,7 +29,6 @@ use sa_fastpath::worker::Worker;
 use sa_snapshot::{Builder, Snapshot};
 use sa_wire::umad::Slot;
 use sa_wire::{Gid, Guid, SubnetPrefix};
-use sm_control::generate::{TorusSpec, plan};
 use sm_control::pipeline::{self, Inputs, Stamp};
 use sm_control::request;
 

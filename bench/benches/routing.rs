@@ -19,13 +19,13 @@ use routing::engine::{torus, torus_proved};
 use routing::paths::classes;
 use routing::proof::{DependencyGraph, PathSls, reachability};
 use routing::{Qos, Routes, Topology, TorusConfig};
-use sm_control::fabric::damage::Failed;
-use sm_control::fabric::model::{Assumed, NodeIx, PortRef};
-use sm_control::fabric::net;
-use sm_control::fabric::options::OpenSmOptions;
-use sm_control::fabric::overlay::LidOverlay;
-use sm_control::fabric::subnet::{Subnet, SubnetOptions};
-use sm_control::generate::{self, TorusSpec};
+use sa_fabric::damage::Failed;
+use sa_fabric::formats::net;
+use sa_fabric::generate::{self, TorusSpec};
+use sa_fabric::model::{Assumed, NodeIx, PortRef};
+use sa_fabric::options::OpenSmOptions;
+use sa_fabric::overlay::LidOverlay;
+use sa_fabric::subnet::{Subnet, SubnetOptions};
 
 /// A fabric as the engine gets it.
 struct Fabric {

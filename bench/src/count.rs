@@ -15,9 +15,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use sa_fabric::store;
 use sa_snapshot::{LoadError, Snapshot};
 use sa_wire::umad::{MAD_SIZE, Slot};
-use sm_control::{slow_sa, store};
+use sm_control::slow_sa;
 use thiserror::Error;
 
 use crate::memory::answer_in_place;

@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use sm_control::dump::{fdbs, lfts, mcfdbs, mcgroups, psl, sl2vl, slvl, torus};
+use sa_fabric::formats::{fdbs, lfts, mcfdbs, mcgroups, psl, sl2vl, slvl, torus};
 
 fuzz_target!(|input: &[u8]| {
     let Some((which, text)) = input.split_first() else { return };

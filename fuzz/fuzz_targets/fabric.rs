@@ -2,7 +2,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use sm_control::fabric::{LidOverlay, net, subnet_lst};
+use sa_fabric::LidOverlay;
+use sa_fabric::formats::{net, subnet_lst};
 
 fuzz_target!(|text: &[u8]| {
     if let Some(fabric) = sa_fuzz::placed(text, net::parse(text)) {

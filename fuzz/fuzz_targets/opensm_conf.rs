@@ -2,8 +2,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use sm_control::fabric::OpenSmOptions;
-use sm_control::fabric::options::PortClass;
+use sa_fabric::OpenSmOptions;
+use sa_fabric::options::PortClass;
 
 fuzz_target!(|text: &[u8]| {
     let Some(options) = sa_fuzz::placed(text, OpenSmOptions::parse(text)) else { return };

@@ -23,10 +23,10 @@ use std::sync::LazyLock;
 use policy::{Dialect, ParseOptions, compile, decode, parse_as};
 use sa_snapshot::Snapshot;
 use sa_wire::umad::Slot;
-use sm_control::fabric::{Fabric, OpenSmOptions, ParseError, Subnet, SubnetOptions};
-use sm_control::generate::{TorusSpec, plan};
 use sm_control::pipeline::{self, Compiled, Inputs, Stamp};
 use sm_control::slow_sa;
+use sa_fabric::{Fabric, OpenSmOptions, ParseError, Subnet, SubnetOptions};
+use sa_fabric::generate::{TorusSpec, plan};
 
 /// A 3x3x2 torus with the sample policy and two partitions.
 pub static WORLD: LazyLock<Compiled> = LazyLock::new(|| {

@@ -22,8 +22,8 @@ use serde::de::{Error as _, Unexpected};
 use serde::{Deserialize, Deserializer};
 use thiserror::Error;
 
-use crate::intake::{self, Kind, ReadError, SizeLimits};
 use document::{At, Document};
+use sa_fabric::intake::{self, Kind, ReadError, SizeLimits};
 
 pub use beside::OpenSmSection;
 pub use live::{FabricSaSection, OnDifference, SaSource, SaTransport};

@@ -19,7 +19,7 @@ use tracing_subscriber::{EnvFilter, fmt};
 use crate::config::{LogFormat, LogSection};
 
 /// Target of reports: never limited.
-pub const REPORT: &str = "sm_control::report";
+pub const REPORT: &str = "crate::report";
 
 /// Lines that were only counted, in this process.
 static SUPPRESSED: AtomicU64 = AtomicU64::new(0);

@@ -6,9 +6,10 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::Parser;
+use sa_fabric::display;
 use sm_control::arguments::Arguments;
 use sm_control::config::{Config, LogSection};
-use sm_control::{logging, server, trial, words};
+use sm_control::{logging, server, trial};
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -69,7 +70,7 @@ fn run(arguments: &Arguments, config: &Config) -> Result<(), Box<dyn std::error:
         // What takes too much memory is said, not met.
         trial::attempt(config)?;
         let (warnings, summary) = server::check_sources(config)?;
-        let told = words::told(&warnings);
+        let told = display::told(&warnings);
         for warning in remarks.iter().chain(&told) {
             tracing::warn!(target: logging::REPORT, "{warning}");
         }

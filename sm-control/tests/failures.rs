@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use sa_fabric::generate::{TorusSpec, plan};
 use sa_wire::SlToVl;
-use sm_control::generate::{TorusSpec, plan};
 use sm_control::pipeline::{Compiled, EngineChoice, Inputs, PipelineError, Stamp, compile_after};
 use sm_control::{request, slow_sa};
 

@@ -9,12 +9,13 @@ use std::time::Instant;
 use policy::{PartitionOptions, Partitions, PartitionsConfig, PortFacts};
 use routing::engine::{minhop, torus};
 use routing::{EndPortIx, Qos, Routes, Topology, TorusConfig};
+use sa_fabric::formats::net;
+use sa_fabric::generate::{TorusSpec, plan};
+use sa_fabric::{Fabric, Loaded, OpenSmOptions, Subnet, SubnetOptions, load};
 use sa_snapshot::model::RateCaps;
 use sa_wire::Lmc;
 use sa_wire::mad::Status;
 use sa_wire::path_record::PathRecord;
-use sm_control::fabric::{Fabric, Loaded, OpenSmOptions, Subnet, SubnetOptions, load, net};
-use sm_control::generate::{TorusSpec, plan};
 use sm_control::pipeline::Beyond;
 use sm_control::twin::{Reply, Twin, TwinInputs, TwinOptions};
 

@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 use policy::{ParseOptions, PartitionOptions, Partitions, PartitionsConfig, Policy, PortFacts};
 use routing::engine::{minhop, torus};
 use routing::{Qos, Routes, Topology, TorusConfig};
+use sa_fabric::{self, Loaded, OpenSmOptions, Subnet, SubnetOptions};
 use sa_snapshot::model::RateCaps;
 use sa_wire::Sl;
 use sa_wire::mad::Status;
 use sa_wire::path_record::{FlowWord, NumbPathByte, PathRecord, QosClassSl, SelectedValue};
 use serde_json::Value;
-use sm_control::fabric::{self, Loaded, OpenSmOptions, Subnet, SubnetOptions};
 use sm_control::pipeline::Beyond;
 use sm_control::twin::{Reply, Twin, TwinInputs, TwinOptions};
 
@@ -181,10 +181,10 @@ fn subnet(about: &Value, lmc: u8) -> Subnet {
         "{}{suffix}.subnet.lst",
         net.file_stem().unwrap().to_str().unwrap()
     ));
-    let Ok(Loaded::Fabric(fabric)) = fabric::load(&net) else {
+    let Ok(Loaded::Fabric(fabric)) = sa_fabric::load(&net) else {
         panic!("{}", net.display())
     };
-    let lids = fabric::load_lids(&list).unwrap();
+    let lids = sa_fabric::load_lids(&list).unwrap();
     let options = SubnetOptions {
         lmc: Some(sa_wire::Lmc::new(lmc).unwrap()),
         sm_node: about["sm_node"].as_str(),
@@ -302,8 +302,8 @@ fn scenarios() -> Vec<PathBuf> {
 }
 
 fn cases(directory: &Path) -> Vec<Value> {
-    let bytes = sm_control::intake::read(
-        sm_control::intake::Kind::Dump,
+    let bytes = sa_fabric::intake::read(
+        sa_fabric::intake::Kind::Dump,
         &directory.join("cases.jsonl.xz"),
     )
     .unwrap();

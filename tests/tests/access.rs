@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::sync::LazyLock;
 
+use sa_fabric::generate::{TorusSpec, plan};
 use sa_fastpath::access::Access;
 use sa_fastpath::answer::Outcome;
 use sa_wire::mad::{Status, method};
@@ -14,7 +15,6 @@ use sa_wire::path_record::{NumbPathByte, PathCompMask, PathRecord};
 use sa_wire::sa::{AttributeId, SaMad};
 use sa_wire::umad::Slot;
 use sa_wire::{Gid, SubnetPrefix};
-use sm_control::generate::{TorusSpec, plan};
 use sm_control::pipeline::{self, Compiled, Inputs, Stamp};
 use sm_control::{request, slow_sa};
 

@@ -45,20 +45,19 @@ use std::fmt::Write;
 use std::fs;
 
 use anyhow::{Context, Result, bail, ensure};
-use sa_tests::rig::{Fabric, Process};
-use sa_wire::NodeType;
-use sa_wire::mad::method;
-use sa_wire::umad::Slot;
-use sm_control::fabric::net;
-use sm_control::pipeline::Inputs;
-use sm_control::slow_sa::respond_with;
-
 use compare::{Case, Sides, Verdict};
 use dice::Dice;
 use e2e_support::client::{Client, Question};
 use e2e_support::skip;
 use options::Names;
+use sa_fabric::formats::net;
+use sa_tests::rig::{Fabric, Process};
+use sa_wire::NodeType;
+use sa_wire::mad::method;
+use sa_wire::umad::Slot;
 use site::Site;
+use sm_control::pipeline::Inputs;
+use sm_control::slow_sa::respond_with;
 use tally::Tally;
 use world::World;
 

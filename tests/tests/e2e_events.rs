@@ -17,13 +17,14 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, anyhow, ensure};
 use dice::Dice;
 use e2e_support::{Daemon, count, skip};
+use sa_fabric::LidOverlay;
+use sa_fabric::formats::subnet_lst;
 use sa_fastpath::port::ibsim::{Attachment, IbsimClient, Options};
 use sa_fastpath::port::umad::{AskError, ClientPort, Destination, Patience, Reply};
 use sa_snapshot::Snapshot;
 use sa_tests::rig::{Console, Fabric, Process, Torus, wait_for};
 use sa_wire::Lid;
 use sa_wire::path_record::{PathRecord, QosClassSl};
-use sm_control::fabric::{LidOverlay, subnet_lst};
 use sm_control::pipeline::{self, EngineChoice, Inputs, Stamp};
 use sm_control::{request, slow_sa};
 

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use e2e_support::{PATIENCE, program};
+use sa_fabric::store;
 use sa_snapshot::Snapshot;
 use sa_tests::rig::wait_for;
 use sa_wire::netlink_ls::{PathFlags, PathUse, Resolve};
@@ -19,7 +20,7 @@ use sa_wire::{Gid, ServiceId, SubnetPrefix};
 use sm_control::local_service::kernel::link::{KernelEnd, pair};
 use sm_control::local_service::kernel::{Asked, Flavour, Kernel, Outcome};
 use sm_control::pipeline::{self, Compiled, Inputs, Stamp};
-use sm_control::{slow_sa, store};
+use sm_control::slow_sa;
 
 const FABRIC: &str = "switchguid=0x200000\nSwitch 8 \"S1\"\n[1] \"H1\"[1]\n[2] \"H2\"[1]\n\
                       [3] \"H3\"[1]\n\ncaguid=0x100000\nHca 1 \"H1\"\n[1] \"S1\"[1]\n\n\

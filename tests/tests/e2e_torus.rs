@@ -12,8 +12,9 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, anyhow, ensure};
 use e2e_support::{Daemon, count, skip};
+use sa_fabric::LidOverlay;
+use sa_fabric::formats::subnet_lst;
 use sa_tests::rig::{Fabric, Process, Record, Torus, records};
-use sm_control::fabric::{LidOverlay, subnet_lst};
 
 /// Random pairs; each is asked for by GID and by LID.
 const PAIRS: usize = 500;

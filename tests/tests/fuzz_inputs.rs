@@ -16,8 +16,8 @@ use std::path::Path;
 use fuzz_common::{DUMPS, Edit, FILES, WORLD, cases, edited, edits, inputs};
 use proptest::prelude::*;
 use proptest::sample::Index;
+use sa_fabric::LoadError;
 use sa_wire::Gid;
-use sm_control::fabric::LoadError;
 use sm_control::pipeline::{self, EngineChoice, Inputs, PipelineError, ReadProblem, Stamp};
 use sm_control::{request, slow_sa};
 

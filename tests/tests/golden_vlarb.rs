@@ -13,9 +13,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use golden_common::{entries, existing, golden, name, sapphire};
+use sa_fabric::OpenSmOptions;
+use sa_fabric::options::PortClass;
 use serde_json::{Value, json};
-use sm_control::fabric::OpenSmOptions;
-use sm_control::fabric::options::PortClass;
 use sm_control::qos_setup::{Origin, Priority, TorusWarning, torus_warnings};
 
 #[test]

@@ -4,12 +4,12 @@
 use std::fs;
 
 use anyhow::{Context, Result, ensure};
+use sa_fabric::generate::{TorusSpec, plan};
 use sa_wire::mad::{Status, method};
 use sa_wire::records::Layout;
 use sa_wire::rmpp::flag;
 use sa_wire::sa::{AttributeId, DATA_OFFSET, SaMad};
 use sa_wire::umad::{MAD_SIZE, Slot};
-use sm_control::generate::{TorusSpec, plan};
 use sm_control::pipeline::{self, Compiled, Inputs, Stamp};
 use sm_control::request;
 use sm_control::{records, slow_sa};

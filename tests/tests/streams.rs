@@ -5,13 +5,13 @@ use std::fs;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
+use sa_fabric::generate::{TorusSpec, plan};
 use sa_fastpath::publish::Publisher;
 use sa_wire::mad::method;
 use sa_wire::path_record::{PathCompMask, PathRecord, SelectedValue};
 use sa_wire::records::Layout;
 use sa_wire::sa::{AttributeId, DATA_OFFSET, SaMad};
 use sa_wire::umad::Slot;
-use sm_control::generate::{TorusSpec, plan};
 use sm_control::pipeline::{self, Inputs, Parts, Stamp};
 use sm_control::{request, slow_sa};
 

@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use sa_bench::count::has_valgrind;
-use sm_control::words;
+use sa_fabric::display;
 
 use crate::failure::{Failure, Outcome};
 use crate::inputs::{PolicyArgs, SiteArgs};
@@ -255,7 +255,7 @@ fn is_whole(lost: u64) -> Outcome {
         0 => Ok(()),
         _ => Err(Failure::Failed(format!(
             "{} lost",
-            words::count(lost, "reply was", "replies were")
+            display::count(lost, "reply was", "replies were")
         ))),
     }
 }

@@ -7,15 +7,15 @@ mod sls;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use multicast::{ClosedBy, Multicast, Recorded};
 use routing::proof::{CreditLoop, Loops, Reachability, reachability};
-use sm_control::fabric::detect::DumpDir;
+use sa_fabric::detect::DumpDir;
+use sa_fabric::display;
+use sls::Sls;
 use sm_control::pipeline::{self, EngineChoice, Inputs, LISTED_PAIRS, Parts};
-use sm_control::words;
 
 use crate::failure::{Failure, Outcome};
 use crate::inputs::{failure, or_fail, warn};
-use multicast::{ClosedBy, Multicast, Recorded};
-use sls::Sls;
 
 #[derive(Debug, Args)]
 pub(crate) struct Check {
@@ -144,7 +144,7 @@ fn problems(findings: &Findings, strict: bool) -> Vec<String> {
             0 => {}
             lost => problems.push(format!(
                 "{} not connected",
-                words::count(
+                display::count(
                     lost,
                     "pair of group members is",
                     "pairs of group members are"
@@ -159,7 +159,7 @@ fn problems(findings: &Findings, strict: bool) -> Vec<String> {
         0 => {}
         lost => problems.push(format!(
             "{} no path",
-            words::count(lost, "pair of hosts has", "pairs of hosts have")
+            display::count(lost, "pair of hosts has", "pairs of hosts have")
         )),
     }
     problems

@@ -5,12 +5,11 @@ mod read;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
+use sa_fabric::generate::{Coordinate, TorusPlan, TorusSpec, plan};
+use sa_fabric::outlet::{Folder, Readers};
+use sa_fabric::{display, formats};
 use serde_json::{Value, json};
-use sm_control::dump;
-use sm_control::generate::{Coordinate, TorusPlan, TorusSpec, plan};
-use sm_control::outlet::{Folder, Readers};
 use sm_control::pipeline::{self, Inputs};
-use sm_control::words;
 
 use crate::failure::{Failure, Outcome};
 use crate::inputs::or_fail;
@@ -114,9 +113,9 @@ fn write_torus(verb: &Torus) -> Outcome {
     outln!(
         "{}: {}, {}, {}",
         verb.output.display(),
-        words::count(switches, "switch", "switches"),
-        words::count(links, "link", "links"),
-        words::count(hosts, "host", "hosts")
+        display::count(switches, "switch", "switches"),
+        display::count(links, "link", "links"),
+        display::count(hosts, "host", "hosts")
     );
     Ok(())
 }
@@ -195,7 +194,7 @@ fn write_lids(folder: &Folder) -> Outcome {
     };
     let sources = or_fail(pipeline::read(&inputs))?;
     let mut text = Vec::new();
-    or_fail(dump::subnet_lst::write(&mut text, &sources.subnet))?;
+    or_fail(formats::subnet_lst::write(&mut text, &sources.subnet))?;
     or_fail(folder.write("opensm-subnet.lst", Readers::All, &text))
 }
 

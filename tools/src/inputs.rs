@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use policy::{Dialect, Echo, ParseOptions, ScopePrecedence, ServiceIdEncoding};
+use sa_fabric::mistaken::{FileKind, mistaken};
+use sa_fabric::{display, intake, store};
 use sa_snapshot::Snapshot;
 use sa_wire::{DataVls, Lmc, Mtu};
 use sm_control::config::OnPolicyError;
-use sm_control::fabric::mistaken::{FileKind, mistaken};
 use sm_control::pipeline::{EngineChoice, Inputs, PipelineError};
-use sm_control::{intake, store, words};
 
 use crate::failure::{Failure, Outcome};
 use crate::services;
@@ -271,7 +271,7 @@ pub(crate) fn failure(error: PipelineError) -> Failure {
 
 /// Prints warnings to standard error, as many as people read.
 pub(crate) fn warn(warnings: &[String]) {
-    for warning in words::told(warnings) {
+    for warning in display::told(warnings) {
         errln!("warning: {warning}");
     }
 }

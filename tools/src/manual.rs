@@ -6,8 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, Command, CommandFactory, ValueEnum};
 use clap_complete::Shell;
 use clap_mangen::Man;
-
-use sm_control::outlet::{Folder, Readers};
+use sa_fabric::outlet::{Folder, Readers};
 
 use crate::failure::Outcome;
 use crate::inputs::or_fail;

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use policy::UlpNames;
 use policy::ulps::{Meaning, Service, Ulp};
+use sa_fabric::intake::{self, Kind};
 use serde_json::{Value, json};
-use sm_control::intake::{self, Kind};
 
 use crate::failure::{Failure, Outcome};
 use crate::json;

@@ -6,8 +6,8 @@ mod text;
 use std::io::{self, Write};
 
 use clap::{Args, ValueEnum};
+use sa_fabric::options::VlArbEntry;
 use serde::Serialize;
-use sm_control::fabric::options::VlArbEntry;
 use sm_control::pipeline::{self, Parts, PipelineError, Refused};
 use sm_control::qos_setup::{
     Ground, PortTables, ScopeFit, Scopes, port_tables_with, torus_warnings,

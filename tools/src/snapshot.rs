@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use clap::Subcommand;
+use sa_fabric::{display, store};
 use sa_snapshot::SnapshotInfo;
 use serde::Serialize;
-use sm_control::{store, words};
 
 use crate::failure::Outcome;
 use crate::inputs::{open_snapshot, or_fail};
@@ -136,13 +136,13 @@ fn print_info(path: &str, info: &SnapshotInfo) {
     outln!("  epoch         {}", info.epoch);
     outln!(
         "  fabric        {}, {}",
-        words::count(info.switches, "switch", "switches"),
-        words::count(info.hosts, "host", "hosts")
+        display::count(info.switches, "switch", "switches"),
+        display::count(info.hosts, "host", "hosts")
     );
     outln!("  QoS           {}", if info.qos { "on" } else { "off" });
     outln!("  SA key        {}", key(info));
     match info.rules {
-        Some(rules) => outln!("  policy        {}", words::count(rules, "rule", "rules")),
+        Some(rules) => outln!("  policy        {}", display::count(rules, "rule", "rules")),
         None => outln!("  policy        none"),
     }
     outln!("  path classes  {} ({})", info.path_classes, info.encoding);

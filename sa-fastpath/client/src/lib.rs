@@ -4,8 +4,8 @@
 //! See docs/ring.md for what lies where, and `include/sapphire_sa.h` for C.
 //!
 //! ```no_run
-//! # fn main() -> Result<(), sa_client::Error> {
-//! let mut client = sa_client::Client::connect("/run/sapphire/ring".as_ref())?;
+//! # fn main() -> Result<(), crate::Error> {
+//! let mut client = crate::Client::connect("/run/sapphire/ring".as_ref())?;
 //! let path = client.path_record_by_lid(3, 17)?;
 //! println!("SL {}", path.qos_class_sl.sl());
 //! # Ok(())

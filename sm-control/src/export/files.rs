@@ -5,9 +5,9 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 use lzma_rust2::{XzOptions, XzWriter};
+use sa_fabric::outlet::{Folder, Readers, WriteError};
 
 use super::{ExportError, Packing};
-use crate::outlet::{Folder, Readers, WriteError};
 
 /// What a table is written to.
 pub(super) type Out<'a> = dyn Write + 'a;

@@ -10,17 +10,17 @@ mod tables;
 use std::fmt;
 use std::path::Path;
 
+use files::Staged;
 use routing::tables::MulticastTable;
 use routing::{SwitchIx, Topology, Torus};
+use sa_fabric::formats::slvl;
+use sa_fabric::outlet::WriteError;
 use sa_snapshot::Snapshot;
 use sa_wire::NodeType;
+use tables::Contents;
 use thiserror::Error;
 
-use crate::dump::slvl;
-use crate::outlet::WriteError;
 use crate::pipeline::Parts;
-use files::Staged;
-use tables::Contents;
 
 /// A dump that could not be written.
 #[derive(Debug, Error)]

@@ -4,14 +4,13 @@ use std::io::{self, Write};
 
 use routing::tables::MulticastTable;
 use routing::{EndPortIx, NO_PATH, Peer, SwitchIx, Topology, Torus};
+use sa_fabric::formats::{fdbs, lfts, multicast, psl, sl2vl, slvl, subnet_lst, torus};
 use sa_snapshot::Snapshot;
 use sa_wire::NodeType;
 
-use crate::dump::{fdbs, lfts, multicast, psl, sl2vl, slvl, subnet_lst, torus};
+use super::Table;
 use crate::pipeline::Parts;
 use crate::slow_sa;
-
-use super::Table;
 
 /// What dumps are made of.
 #[derive(Debug, Clone, Copy)]

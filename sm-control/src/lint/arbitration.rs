@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use policy::lint::{Finding, LintId};
+use sa_fabric::options::VlArbEntry;
 use sa_wire::SlToVl;
 
 use super::{Subject, TablesInForce, sl_span};
-use crate::fabric::options::VlArbEntry;
 use crate::qos_setup::{Ground, PortTables, ScopeFit, Scopes, port_tables_with};
 
 /// What is wrong at a port. Ordered as it is told.

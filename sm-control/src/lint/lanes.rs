@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use policy::lint::{Finding, LintId};
 use routing::{Peer, SwitchIx};
+use sa_fabric::options::PortClass;
 use sa_wire::{DataVls, NodeType, SlToVl};
 
 use super::{Subject, sl_span};
-use crate::fabric::options::PortClass;
 
 /// VL 15 carries no data.
 const DROP: u8 = 15;

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use policy::lint::{Finding, LintId, Severity};
+use sa_fabric::OpenSmOptions;
+use sa_fabric::options::QosSet;
 
 use super::{Subject, sl_span};
-use crate::fabric::OpenSmOptions;
-use crate::fabric::options::QosSet;
 use crate::qos_setup::torus_warnings;
 
 /// Levels, multicast groups and options.

@@ -2,16 +2,16 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use sa_fabric::display::first_few;
+use sa_fabric::{
+    Fabric, Link, LinkSpeed, LinkState, LinkWidth, Node, NodeIx, Port, PortRef, Source, VlArbCaps,
+};
 use sa_snapshot::model::RateCaps;
 use sa_wire::records::{NodeRecord, PortInfoRecord, SwitchInfoRecord};
 use sa_wire::{DataVls, Guid, Lid, Lmc, Mtu, NodeType};
 
 use super::LiveError;
 use super::records::Records;
-use crate::fabric::{
-    Fabric, Link, LinkSpeed, LinkState, LinkWidth, Node, NodeIx, Port, PortRef, Source, VlArbCaps,
-};
-use crate::words::first_few;
 
 /// A fabric out of records.
 #[derive(Debug, Clone)]

@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use sa_fabric::display::first_few;
+use sa_fabric::{Fabric, Node, NodeIx, PortRef};
 use sa_wire::records::LinearForwardingTableRecord;
 use sa_wire::{Guid, NodeType};
 
 use super::Live;
-use crate::fabric::{Fabric, Node, NodeIx, PortRef};
-use crate::words::first_few;
 
 /// One sentence for each kind of change; none where nothing changed.
 pub(super) fn in_words(before: &Live, after: &Live) -> Vec<String> {
@@ -135,7 +135,7 @@ fn ports(was: &Fabric, is: &Fabric, words: &mut Vec<String>) {
         let now = is.port(*at);
         before.is_some_and(|before| {
             let stays = before.peer.is_some() == now.peer.is_some();
-            let facts = |port: &crate::fabric::Port| {
+            let facts = |port: &sa_fabric::Port| {
                 (port.link, port.state, port.mtu_cap, port.vl_cap, port.lmc)
             };
             stays && facts(before) != facts(now)

@@ -4,14 +4,14 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use routing::{NO_PATH, Peer, Topology};
+use sa_fabric::formats::{lfts, sl2vl, subnet_lst};
+use sa_fabric::options::OpenSmOptions;
+use sa_fabric::outlet::{Folder, Out, Readers, WriteError};
+use sa_fabric::subnet::{Subnet, SubnetError, SubnetOptions};
 use sa_wire::{NodeType, SlToVl};
 use thiserror::Error;
 
 use super::{Live, partitions, tables};
-use crate::dump::{lfts, sl2vl, subnet_lst};
-use crate::fabric::options::OpenSmOptions;
-use crate::fabric::subnet::{Subnet, SubnetError, SubnetOptions};
-use crate::outlet::{Folder, Out, Readers, WriteError};
 
 /// Files that cannot be written.
 #[derive(Debug, Error)]

@@ -34,7 +34,7 @@ use thiserror::Error;
 
 use self::assemble::{Assembled, assemble};
 use self::query::Querier;
-use crate::fabric::Fabric;
+use sa_fabric::Fabric;
 
 pub use ask::{Ask, AskError, PortAsk, Reopening};
 pub use files::{FilesError, write};

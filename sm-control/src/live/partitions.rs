@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use policy::{Partitions, PartitionsConfig, PortFacts};
+use sa_fabric::display::first_few;
 use sa_wire::{Guid, Pkey};
 
 use super::Live;
-use crate::words::first_few;
 
 impl Live {
     /// The P_Keys of each end port. None where the SA does not show them.

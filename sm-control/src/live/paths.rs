@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use sa_fabric::Subnet;
 use sa_snapshot::Snapshot;
 use sa_wire::path_record::PathRecord;
 use sa_wire::umad::Slot;
@@ -10,7 +11,6 @@ use serde_json::Value;
 use super::probes::Probe;
 use super::query::Querier;
 use super::{Ask, LiveError};
-use crate::fabric::Subnet;
 use crate::{request, slow_sa};
 
 /// A pair of LIDs for which the SA and the snapshot have different answers.

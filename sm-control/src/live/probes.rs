@@ -9,11 +9,11 @@ use std::collections::HashMap;
 use policy::diff;
 use policy::model::{GroupIx, Rule};
 use policy::{GroupResolver, Policy, Query};
+use sa_fabric::Subnet;
 use sa_wire::path_record::{PathCompMask, PathRecord, QosClassSl};
 use sa_wire::umad::Slot;
 use sa_wire::{Sl, mad::method};
 
-use crate::fabric::Subnet;
 use crate::pipeline::Parts;
 use crate::request;
 

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
+use sa_fabric::intake::{Intake, Kind, ReadError};
 use sa_wire::Gid;
 use sa_wire::netlink_ls::IpResolve;
 use thiserror::Error;
 
 use super::agent::Reason;
 use super::gid;
-use crate::intake::{Intake, Kind, ReadError};
 
 /// GIDs by IP address.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

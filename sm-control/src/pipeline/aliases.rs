@@ -8,11 +8,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use sa_fabric::text::{Cursor, lines};
+use sa_fabric::{ParseError, Position, Subnet};
 use sa_wire::Guid;
 
 use super::{Parts, ReadProblem};
-use crate::fabric::text::{Cursor, lines};
-use crate::fabric::{ParseError, Position, Subnet};
 
 /// An alias as it is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

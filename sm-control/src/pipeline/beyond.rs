@@ -6,12 +6,12 @@ use std::path::Path;
 use policy::partitions::{Item, MulticastGroup, Who};
 use policy::{Membership, PartitionOptions, Partitions, PartitionsConfig, PortFacts, Spanned};
 use routing::EndPortIx;
+use sa_fabric::{NodeIx, PortRef, Subnet};
 use sa_snapshot::model::{GroupRow, PrefixRouteRow};
 use sa_wire::{Mlid, NodeType, Pkey};
 
 use super::Parts;
 use super::prefix_routes::PrefixRoute;
-use crate::fabric::{NodeIx, PortRef, Subnet};
 
 /// Groups and routers as the SM knows them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

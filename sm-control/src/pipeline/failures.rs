@@ -5,14 +5,14 @@ use std::cell::OnceCell;
 use routing::engine::torus;
 use routing::placement::Coordinate;
 use routing::{Topology, Torus};
+use sa_fabric::damage::Failed;
+use sa_fabric::model::{Fabric, NodeIx, PortRef};
+use sa_fabric::options::OpenSmOptions;
+use sa_fabric::overlay::LidOverlay;
+use sa_fabric::subnet::{Subnet, SubnetOptions};
 use sa_wire::{Guid, NodeType};
 
 use super::{ReadProblem, Tables};
-use crate::fabric::damage::Failed;
-use crate::fabric::model::{Fabric, NodeIx, PortRef};
-use crate::fabric::options::OpenSmOptions;
-use crate::fabric::overlay::LidOverlay;
-use crate::fabric::subnet::{Subnet, SubnetOptions};
 
 /// The subnet after some parts failed: SWITCH or SWITCH:PORT, where a switch is a name, 0xGUID or
 /// x,y,z. LIDs stay, and so does the SM unless it is cut off itself.

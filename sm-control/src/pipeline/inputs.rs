@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use policy::{Dialect, ParseOptions};
+use sa_fabric::intake::Intake;
 use sa_wire::{DataVls, Lmc, Mtu};
 
 use crate::config::{Config, OnPolicyError};
-use crate::intake::Intake;
 use crate::live::SharedLive;
 
 /// Paths and options; every verb that takes a fabric, and the daemon, ends up with one of these.

@@ -1,10 +1,11 @@
 //! From a running SA to a snapshot.
 
+use sa_fabric::display::first_few;
+
 use super::read::options;
 use super::{Compiled, Inputs, Parts, PipelineError, Stamp, compile_after};
 use crate::config::OnDifference;
 use crate::live::{LiveSource, Reading, Wants};
-use crate::words::first_few;
 
 /// Whether to compile a fabric that has not changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

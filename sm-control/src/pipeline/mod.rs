@@ -29,12 +29,12 @@ use sa_wire::Guid;
 use thiserror::Error;
 
 use crate::config::OnDifference;
-use crate::fabric::options::OpenSmOptions;
-use crate::fabric::subnet::Subnet;
 use crate::live::{Difference, LiveError, SharedLive};
 use crate::qos_setup::{Ground, ScopeFit, Scopes, torus_warnings};
 use crate::twin::{Twin, TwinInputs, TwinOptions};
-use crate::words::{count, first_few};
+use sa_fabric::display::{count, first_few};
+use sa_fabric::options::OpenSmOptions;
+use sa_fabric::subnet::Subnet;
 
 use self::proof::Checked;
 pub use beyond::Beyond;

@@ -5,10 +5,9 @@
 //! comment, and so is what follows the GUID. The first line that fits a prefix counts. Lines that
 //! OpenSM passes over with an error are errors here. Source: OpenSM `osm_subnet.c`.
 
+use sa_fabric::text::{Cursor, Line};
+use sa_fabric::{ParseError, Position};
 use sa_wire::{Guid, SubnetPrefix};
-
-use crate::fabric::text::{Cursor, Line};
-use crate::fabric::{ParseError, Position};
 
 /// A line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,11 +1,11 @@
 //! The engine's tables beside those that the switches hold.
 
 use routing::{NO_PATH, Peer, Refusal, Routes, SwitchIx, Topology};
+use sa_fabric::display::{count, first_few};
 
 use super::route::{by_engine, in_words};
 use super::{Parts, Sources, Tables};
 use crate::live::Live;
-use crate::words::{count, first_few};
 
 /// Routes, and why they are not the engine's.
 pub(super) struct Programmed {

@@ -9,20 +9,20 @@ use policy::{
     Dialect, ParseOptions, PartitionOptions, Partitions, PartitionsConfig, Policy, UlpNames,
 };
 use routing::{GivenSl2Vl, Topology, TorusConfig};
+use sa_fabric::detect::{DumpDir, LoadError, Loaded, load_by, load_lids_by};
+use sa_fabric::display::{at_most, first_few};
+use sa_fabric::intake::{Intake, Kind};
+use sa_fabric::mistaken::{FileKind, mistaken};
+use sa_fabric::model::{Assumed, Fabric};
+use sa_fabric::options::OpenSmOptions;
+use sa_fabric::subnet::{Subnet, SubnetError, SubnetOptions};
 use sa_wire::{Guid, Mlid};
 use thiserror::Error;
 
 use super::beyond::{self, Beyond};
 use super::{EngineChoice, Inputs, PrefixRoute, aliases, failures, prefix_routes, tables};
 use crate::config::OnPolicyError;
-use crate::fabric::detect::{DumpDir, LoadError, Loaded, load_by, load_lids_by};
-use crate::fabric::mistaken::{FileKind, mistaken};
-use crate::fabric::model::{Assumed, Fabric};
-use crate::fabric::options::OpenSmOptions;
-use crate::fabric::subnet::{Subnet, SubnetError, SubnetOptions};
-use crate::intake::{Intake, Kind};
 use crate::live::{self, Live, SharedLive};
-use crate::words::{at_most, first_few};
 
 /// Everything read and parsed; LIDs are assigned.
 #[derive(Debug)]
@@ -765,7 +765,7 @@ fn or_mistaken(path: &Path, text: &str, wanted: FileKind, problem: ReadProblem) 
     mistaken(path, text.as_bytes(), wanted).map_or(problem, ReadProblem::Text)
 }
 
-fn at(path: &Path, error: &crate::fabric::ParseError) -> ReadProblem {
+fn at(path: &Path, error: &sa_fabric::ParseError) -> ReadProblem {
     let place = error.at;
     let (line, column) = (place.line, place.column);
     ReadProblem::Text(format!(

@@ -6,12 +6,12 @@ use std::time::{Duration, Instant};
 use routing::engine::{torus, torus_proved};
 use routing::tables::survivors;
 use routing::{Qos, Refusal, Routes, Topology};
+use sa_fabric::display;
 use thiserror::Error;
 
 use super::programmed::{self, Programmed};
 use super::{Parts, PipelineError, Sources, Tables};
 use crate::qos_setup::{Ground, ScopeFit, Scopes};
-use crate::words;
 
 /// A fabric that the engine refuses.
 #[derive(Debug, Error)]
@@ -40,7 +40,7 @@ pub(super) fn in_words(refusal: &Refusal, tables: &Tables) -> String {
         text
     });
     let mut text = format!("{} refuses to route this fabric", refusal.engine);
-    for line in words::at_most(reasons, "reason", "reasons") {
+    for line in display::at_most(reasons, "reason", "reasons") {
         text.push_str("\n  ");
         text.push_str(&line);
     }

@@ -1,11 +1,11 @@
 //! What the snapshot says of ports and subnet.
 
 use routing::paths::classes::port_edges;
+use sa_fabric::options::OpenSmOptions;
 use sa_snapshot::model::{PortRow, Subnet};
 use sa_wire::{Lid, SlVlMask};
 
 use super::Parts;
-use crate::fabric::options::OpenSmOptions;
 
 /// Options of the subnet that answers depend on.
 pub fn subnet_options(options: &OpenSmOptions) -> Subnet {

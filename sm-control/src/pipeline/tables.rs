@@ -1,13 +1,13 @@
 //! Forwarding and SL2VL tables from a directory of OpenSM dumps.
 
 use routing::{EndPortIx, GivenSl2Vl, SwitchIx};
+use sa_fabric::ParseError;
+use sa_fabric::detect::{DumpDir, Input, LoadError};
+use sa_fabric::formats::{lfts, sl2vl};
+use sa_fabric::subnet::Subnet;
 use sa_wire::{Guid, NodeType};
 
 use super::ReadProblem;
-use crate::dump::{lfts, sl2vl};
-use crate::fabric::ParseError;
-use crate::fabric::detect::{DumpDir, Input, LoadError};
-use crate::fabric::subnet::Subnet;
 
 const LFTS: &str = "opensm-lfts.dump";
 const SL2VL: &str = "opensm-sl2vl.dump";

@@ -4,9 +4,8 @@
 //! the engine change it, then brings the VLs into the range in operation.
 //! Source: OpenSM `osm_qos.c`, `vlarb_update`, `vlarb_update_table_block`.
 
+use sa_fabric::options::{VlArbEntry, fit_vl_arb};
 use sa_wire::DataVls;
-
-use crate::fabric::options::{VlArbEntry, fit_vl_arb};
 
 /// What the engine does to a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

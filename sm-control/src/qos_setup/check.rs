@@ -1,8 +1,9 @@
 //! Options against what torus-2QoS needs.
 
+use sa_fabric::OpenSmOptions;
+use sa_fabric::options::{PortClass, QosSet, QosTables, VlArbEntry};
+
 use super::warning::{Origin, Priority, TorusWarning, option};
-use crate::fabric::OpenSmOptions;
-use crate::fabric::options::{PortClass, QosSet, QosTables, VlArbEntry};
 
 /// Where OpenSM warns about the QoS options once torus-2QoS has routed, classes of ports with the
 /// same trouble put together; and the common `qos_sl2vl`, which it ignores without a word.

@@ -2,12 +2,12 @@
 
 use routing::placement::PlacedSwitch;
 use routing::{EndPortIx, Peer, SwitchIx};
+use sa_fabric::options::{PortClass, QosTables, VlArbEntry, fit_sl2vl};
+use sa_fabric::{LinkState, NodeIx, PortRef};
 use sa_wire::{DataVls, Guid, NodeType, SlToVl};
 
 use super::blocks::{Change, programmed};
 use super::scopes::Scopes;
-use crate::fabric::options::{PortClass, QosTables, VlArbEntry, fit_sl2vl};
-use crate::fabric::{LinkState, NodeIx, PortRef};
 use crate::pipeline::Parts;
 
 /// What OpenSM programs into a port.

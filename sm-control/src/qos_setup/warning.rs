@@ -2,8 +2,9 @@
 
 use core::fmt;
 
+use sa_fabric::options::PortClass;
+
 use super::check::is_uniform;
-use crate::fabric::options::PortClass;
 
 /// A QoS option that does not suit torus-2QoS. OpenSM routes all the same, and so do we.
 /// Source: OpenSM `osm_torus.c`, `check_qos_swe_config` and `check_qos_ep_config`.

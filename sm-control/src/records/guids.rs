@@ -3,6 +3,7 @@
 
 use core::ops::ControlFlow;
 
+use sa_fabric::PortRef;
 use sa_wire::Guid;
 use sa_wire::records::GuidInfoRecord;
 use zerocopy::IntoBytes;
@@ -12,7 +13,6 @@ use super::device;
 use super::out::Out;
 use super::query::Query;
 use super::view::View;
-use crate::fabric::PortRef;
 
 /// Every block of every end port.
 ///

@@ -2,13 +2,13 @@
 
 use core::ops::ControlFlow;
 
+use sa_fabric::PortRef;
 use sa_wire::records::LinkRecord;
 use zerocopy::IntoBytes;
 
 use super::out::Out;
 use super::query::Query;
 use super::view::View;
-use crate::fabric::PortRef;
 
 /// Each cable from each of its ends. A LID stands for its node and all ports of that.
 pub(super) fn walk(view: &View<'_>, query: &Query<'_>, out: &mut Out) -> ControlFlow<()> {

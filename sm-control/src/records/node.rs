@@ -2,6 +2,7 @@
 
 use core::ops::ControlFlow;
 
+use sa_fabric::PortRef;
 use sa_wire::records::{Field, Form, Layout, NodeRecord};
 use zerocopy::IntoBytes;
 
@@ -9,7 +10,6 @@ use super::device;
 use super::out::Out;
 use super::query::Query;
 use super::view::View;
-use crate::fabric::PortRef;
 
 /// One record for each CA and router port, one for each switch.
 pub(super) fn walk(view: &View<'_>, query: &Query<'_>, out: &mut Out) -> ControlFlow<()> {

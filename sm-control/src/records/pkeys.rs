@@ -2,6 +2,8 @@
 
 use core::ops::ControlFlow;
 
+use sa_fabric::PortRef;
+use sa_fabric::subnet::EndPort;
 use sa_wire::records::PKeyTableRecord;
 use zerocopy::IntoBytes;
 use zerocopy::byteorder::big_endian::U16;
@@ -10,8 +12,6 @@ use super::device;
 use super::out::Out;
 use super::query::Query;
 use super::view::View;
-use crate::fabric::PortRef;
-use crate::fabric::subnet::EndPort;
 
 /// Every block of every port; a block that is asked for by number is there even if the port has
 /// no such block, and holds nothing then. The port filter does not count on CAs and routers.

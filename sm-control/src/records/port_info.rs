@@ -2,6 +2,7 @@
 
 use core::ops::ControlFlow;
 
+use sa_fabric::{Link, LinkSpeed, LinkWidth, PortRef};
 use sa_wire::records::{Field, Layout, PortInfoRecord};
 use sa_wire::{DataVls, NodeType};
 use zerocopy::IntoBytes;
@@ -10,7 +11,6 @@ use super::device;
 use super::out::Out;
 use super::query::Query;
 use super::view::View;
-use crate::fabric::{Link, LinkSpeed, LinkWidth, PortRef};
 
 /// One record for each port that the SM knows, port 0 of switches included.
 pub(super) fn walk(view: &View<'_>, query: &Query<'_>, out: &mut Out) -> ControlFlow<()> {

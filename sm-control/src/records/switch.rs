@@ -4,6 +4,7 @@
 use core::ops::ControlFlow;
 
 use routing::NO_PATH;
+use sa_fabric::{NodeIx, PortRef};
 use sa_wire::records::{LinearForwardingTableRecord, SwitchInfoRecord};
 use zerocopy::IntoBytes;
 
@@ -11,7 +12,6 @@ use super::device;
 use super::out::Out;
 use super::query::Query;
 use super::view::View;
-use crate::fabric::{NodeIx, PortRef};
 
 /// One for each switch; by LID only.
 pub(super) fn switch_info(view: &View<'_>, query: &Query<'_>, out: &mut Out) -> ControlFlow<()> {

@@ -3,11 +3,11 @@
 use core::ops::Range;
 
 use routing::SwitchIx;
+use sa_fabric::subnet::EndPort;
+use sa_fabric::{Fabric, Node, NodeIx, PortRef};
 use sa_wire::{Guid, NodeType, Pkey};
 
 use super::device;
-use crate::fabric::subnet::EndPort;
-use crate::fabric::{Fabric, Node, NodeIx, PortRef};
 use crate::live::Live;
 use crate::pipeline::Parts;
 

@@ -4,6 +4,9 @@
 use core::ops::ControlFlow;
 
 use routing::{EndPortIx, Engine, SwitchIx};
+use sa_fabric::PortRef;
+use sa_fabric::options::{PortClass, VlArbEntry, fit_sl2vl};
+use sa_fabric::subnet::EndPort;
 use sa_wire::SlToVl;
 use sa_wire::records::{SlToVlRecord, VlArbitrationRecord};
 use zerocopy::IntoBytes;
@@ -11,9 +14,6 @@ use zerocopy::IntoBytes;
 use super::out::Out;
 use super::query::Query;
 use super::view::View;
-use crate::fabric::PortRef;
-use crate::fabric::options::{PortClass, VlArbEntry, fit_sl2vl};
-use crate::fabric::subnet::EndPort;
 use crate::qos_setup::{PortTables, TablesByEnd};
 
 /// One for each CA and router port, whatever ports are asked for; one for each pair of ports of a

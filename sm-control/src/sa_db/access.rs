@@ -1,8 +1,8 @@
 //! Who holds which P_Key. Source: OpenSM `osm_pkey.c`.
 
+use sa_fabric::PortRef;
 use sa_wire::Pkey;
 
-use crate::fabric::PortRef;
 use crate::records::View;
 
 /// The P_Keys of a port.

@@ -4,6 +4,8 @@ mod table;
 
 use std::collections::{BTreeMap, HashMap};
 
+use sa_fabric::PortRef;
+use sa_fabric::subnet::EndPort;
 use sa_wire::Guid;
 use sa_wire::mad::{Status, method};
 use sa_wire::records::{GuidInfoRecord, Layout};
@@ -12,8 +14,6 @@ use zerocopy::{FromBytes, FromZeros, IntoBytes};
 use self::table::{BLOCK, Table, TableKind};
 use super::groups::Groups;
 use super::{Answer, Asked, Effects, Journal, is_request};
-use crate::fabric::PortRef;
-use crate::fabric::subnet::EndPort;
 use crate::pipeline::Parts;
 use crate::records::{self, Query};
 

@@ -14,10 +14,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::OFlags;
+use sa_fabric::outlet::{Folder, Readers, WriteError};
 use thiserror::Error;
 use xxhash_rust::xxh3::xxh3_64;
-
-use crate::outlet::{Folder, Readers, WriteError};
 
 /// First line of the file.
 const TITLE: &str = "sapphire-sa-journal 1\n";

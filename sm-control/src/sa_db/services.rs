@@ -6,6 +6,7 @@ mod entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
 
+use sa_fabric::PortRef;
 use sa_wire::Gid;
 use sa_wire::mad::{Status, method};
 use sa_wire::records::{INFINITE_LEASE, Layout, ServiceRecord};
@@ -16,7 +17,6 @@ use super::access::Holder;
 use super::aliases::Aliases;
 use super::journal::Kind;
 use super::{Answer, Asked, Effects, Journal, Now, is_request};
-use crate::fabric::PortRef;
 use crate::records::Query;
 
 /// Services that may be announced at a time; one more is refused with "no resources".

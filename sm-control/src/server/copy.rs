@@ -4,6 +4,7 @@ use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
+use sa_fabric::intake::{self, Intake, Kind};
 use sa_fastpath::access::LAST_PUBLIC_KEY;
 use sa_snapshot::Snapshot;
 use tracing::{info, warn};
@@ -12,7 +13,6 @@ use super::Server;
 use super::ring;
 use super::sources::{self, Fingerprint};
 use crate::config::Config;
-use crate::intake::{self, Intake, Kind};
 use crate::pipeline::When;
 use crate::trial;
 

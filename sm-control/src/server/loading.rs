@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use sa_fabric::display;
 use tracing::{debug, info, warn};
 
 use super::opensm::Beside;
@@ -13,7 +14,6 @@ use crate::live::{Difference, LiveSource};
 use crate::logging::REPORT;
 use crate::pipeline::{self, Compiled, Inputs, PipelineError, When};
 use crate::trial;
-use crate::words;
 
 /// The running SA that a configuration has the fabric from; none where it is in files.
 pub(super) fn live_source(config: &Config, beside: Option<&Beside>) -> Option<LiveSource> {
@@ -146,7 +146,7 @@ impl Server<'_> {
 
     fn take(&mut self, compiled: Compiled, cause: &str) {
         let warnings = [&compiled.warnings[..], &compiled.arbitration].concat();
-        for warning in &words::told(&warnings) {
+        for warning in &display::told(&warnings) {
             warn!(target: REPORT, "{warning}");
         }
         for change in &compiled.changes {

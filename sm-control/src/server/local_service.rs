@@ -4,6 +4,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 use std::time::Duration;
 
+use sa_fabric::intake::Intake;
 use sa_fastpath::publish::Reader;
 use tracing::{info, warn};
 
@@ -11,7 +12,6 @@ use super::ServerError;
 use super::board::{Board, Local};
 use super::reading::InService;
 use crate::config::{Config, LocalServiceSection, PathsFrom, SaSource, SaTransport};
-use crate::intake::Intake;
 use crate::live::{Ask, Reopening};
 use crate::local_service::addresses::Addresses;
 use crate::local_service::agent::{Counted, Reason};

@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use arc_swap::{ArcSwap, ArcSwapOption};
 use crossbeam_channel::{Receiver, Sender, bounded};
+use sa_fabric::display::first_few;
 use sa_fastpath::publish::{Published, Reader};
 use tracing::{info, warn};
 
@@ -22,7 +23,6 @@ use crate::config::{Config, FabricSaSection, OnDifference, Source};
 use crate::live::{
     Ask, Difference, LiveError, Probe, Reopening, Sampling, agrees, compare_paths, probes,
 };
-use crate::words::first_few;
 
 /// What is known of the snapshot in service, and of what is to come after it. Every method may be
 /// called by any thread.

@@ -17,8 +17,8 @@ use serde::{Deserialize, Serialize};
 
 use self::memory::{Room, Taken};
 use crate::config::{Config, Source};
-use crate::intake::{self, Seen};
 use crate::server::input_files;
+use sa_fabric::intake::{self, Seen};
 
 pub use child::run;
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use sm_control::generate::{TorusSpec, plan};
+use sa_fabric::generate::{TorusSpec, plan};
 
 use crate::dice::Dice;
 

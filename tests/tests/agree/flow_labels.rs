@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use sa_fabric::generate::{TorusSpec, plan};
 use sa_fastpath::answer::{Outcome, answer_all};
 use sa_wire::mad::method;
 use sa_wire::multipath_record::{MultiPathCompMask, MultiPathRecord};
@@ -9,7 +10,6 @@ use sa_wire::path_record::{FlowWord, NumbPathByte, PathCompMask, PathRecord};
 use sa_wire::roce::FlowLabel;
 use sa_wire::umad::Slot;
 use sa_wire::{Gid, Lmc, SubnetPrefix};
-use sm_control::generate::{TorusSpec, plan};
 use sm_control::pipeline::{self, Compiled, Inputs, Stamp};
 use sm_control::request::{multi_path_request, parse, path_request};
 use sm_control::slow_sa::respond;

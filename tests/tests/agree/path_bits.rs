@@ -1,9 +1,9 @@
 //! Which LIDs a policy of RFC 0.2 leaves a path, in which order, by both implementations.
 
+use sa_fabric::generate::{TorusSpec, plan};
 use sa_wire::mad::method;
 use sa_wire::path_record::{PathCompMask, PathRecord};
 use sa_wire::{Gid, Lmc, SubnetPrefix};
-use sm_control::generate::{TorusSpec, plan};
 use sm_control::pipeline::{self, Inputs, Stamp};
 use sm_control::request::{parse, path_request};
 use sm_control::slow_sa::respond;

@@ -4,11 +4,12 @@ use std::path::Path;
 
 use policy::ServiceIdEncoding;
 use routing::{EndPortIx, GivenSl2Vl, Routes, SwitchIx, Topology};
+use sa_fabric::Node;
+use sa_fabric::formats::net;
 use sa_snapshot::Snapshot;
 use sa_snapshot::model::RateCaps;
 use sa_wire::{DataVls, Lmc, Mtu, NodeType, Rate, SlToVl};
 use sm_control::config::OnPolicyError;
-use sm_control::fabric::{Node, net};
 use sm_control::pipeline::{self, Inputs, Parts, PipelineError, Stamp};
 
 use crate::dialects;

@@ -22,9 +22,9 @@ use std::sync::LazyLock;
 
 use proptest::prelude::*;
 use proptest::sample::Index;
+use sa_fabric::generate::{TorusSpec, plan};
 use sm_control::config::OnPolicyError;
 use sm_control::export::{self, Psl};
-use sm_control::generate::{TorusSpec, plan};
 use sm_control::pipeline::{self, Compiled, Inputs, Stamp};
 
 /// What to do to a file: where, how many bytes to take out, what to put in.

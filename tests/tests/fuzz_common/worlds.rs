@@ -4,8 +4,8 @@ use std::sync::LazyLock;
 
 use policy::model::ServiceIdEncoding;
 use policy::{Dialect, Echo, ParseOptions};
+use sa_fabric::generate::{TorusSpec, plan};
 use sa_wire::{Lmc, NodeType, Pkey};
-use sm_control::generate::{TorusSpec, plan};
 use sm_control::pipeline::{self, Compiled, Inputs, Stamp};
 
 /// A subnet, and what the judge of replies must know of it.

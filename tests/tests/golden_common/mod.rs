@@ -32,7 +32,7 @@ pub fn name(path: &Path) -> &str {
 pub fn text(directory: &Path, file: &str) -> Option<String> {
     let candidates = [directory.join(file), directory.join(format!("{file}.xz"))];
     let path = candidates.into_iter().find(|path| path.is_file())?;
-    let bytes = sm_control::intake::read(sm_control::intake::Kind::Dump, &path).unwrap();
+    let bytes = sa_fabric::intake::read(sa_fabric::intake::Kind::Dump, &path).unwrap();
     Some(String::from_utf8(bytes).unwrap())
 }
 

@@ -8,7 +8,7 @@ use std::fmt::Write;
 use policy::lint::{Finding, Severity};
 use policy::{ParseOptions, parse_as};
 use routing::GivenSl2Vl;
-use sm_control::generate::{TorusPlan, TorusSpec, plan};
+use sa_fabric::generate::{TorusPlan, TorusSpec, plan};
 use sm_control::lint::{TablesInForce, lint};
 use sm_control::pipeline::{self, Inputs, Parts};
 

@@ -92,7 +92,7 @@ fn assert_arbitration(applied: &Applied, places: &[(&str, u8)]) {
         (0, 0),
     ];
     for port in &applied.tables {
-        let pairs = |table: &[sm_control::fabric::options::VlArbEntry]| -> Vec<(u8, u8)> {
+        let pairs = |table: &[sa_fabric::options::VlArbEntry]| -> Vec<(u8, u8)> {
             table.iter().map(|entry| (entry.vl, entry.weight)).collect()
         };
         let (found_high, found_low) = (pairs(&port.vlarb_high), pairs(&port.vlarb_low));

@@ -3,8 +3,8 @@
 use routing::engine::{files, minhop};
 use routing::reference::walk;
 use routing::{EndPortIx, GivenSl2Vl, Qos, Routes, SwitchIx};
+use sa_fabric::PortRef;
 use sa_wire::{NodeType, SlToVl};
-use sm_control::fabric::PortRef;
 
 use super::site::{NET, Site, text_policy};
 

@@ -251,7 +251,7 @@ fn vl_arbitration_is_set_on_the_ports_named() {
         let mut found = BTreeSet::new();
         for port in &applied.tables {
             let entries = |table: &[_]| -> Vec<(u8, u8)> {
-                let entries: &[sm_control::fabric::options::VlArbEntry] = table;
+                let entries: &[sa_fabric::options::VlArbEntry] = table;
                 entries
                     .iter()
                     .map(|entry| (entry.vl, entry.weight))

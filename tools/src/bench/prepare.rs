@@ -5,8 +5,8 @@ use std::fs;
 use std::path::Path;
 
 use sa_bench::rules::RuleSpec;
+use sa_fabric::generate::{TorusPlan, TorusSpec, plan};
 use sa_snapshot::Snapshot;
-use sm_control::generate::{TorusPlan, TorusSpec, plan};
 use sm_control::pipeline::{self, Compiled, Inputs, Stamp};
 
 use super::Bench;

@@ -7,10 +7,10 @@ use routing::engine::{torus, torus_proved};
 use routing::proof::{Channel, CreditLoop, DependencyGraph, Judge, MulticastRoute};
 use routing::tables::MulticastTable;
 use routing::{EndPortIx, Peer, Qos, Routes, SwitchIx, Topology, TorusConfig};
+use sa_fabric::detect::{DumpDir, Input};
+use sa_fabric::formats::multicast::{self, Groups};
+use sa_fabric::intake::{self, Kind};
 use sa_wire::{Mlid, Sl};
-use sm_control::dump::multicast::{self, Groups};
-use sm_control::fabric::detect::{DumpDir, Input};
-use sm_control::intake::{self, Kind};
 use sm_control::pipeline::Parts;
 
 use super::sls::{self, Sls};

@@ -2,10 +2,10 @@
 
 use routing::proof::CreditLoop;
 use routing::{EndPortIx, SwitchIx};
+use sa_fabric::display;
+use sa_fabric::formats::multicast::mlid_name;
 use serde_json::{Value, json};
-use sm_control::dump::multicast::mlid_name;
 use sm_control::pipeline::Parts;
-use sm_control::words;
 
 use super::multicast::{ClosedBy, Fault, Multicast, Recorded};
 use super::{Check, Findings};
@@ -25,7 +25,7 @@ pub(super) fn print(verb: &Check, findings: &Findings) -> Outcome {
     let parts = &findings.parts;
     outln!(
         "{}, path SLs from {}",
-        words::count(parts.topology.switches.len(), "switch", "switches"),
+        display::count(parts.topology.switches.len(), "switch", "switches"),
         findings.sls.name()
     );
     match &findings.loops.hosts {
@@ -70,7 +70,7 @@ pub(super) fn print(verb: &Check, findings: &Findings) -> Outcome {
 
 fn print_multicast(parts: &Parts, recorded: &Recorded, multicast: &Multicast) {
     let count = recorded.tables.len();
-    let mlids = words::count(count, "MLID", "MLIDs");
+    let mlids = display::count(count, "MLID", "MLIDs");
     match &multicast.credit_loop {
         None if count == 0 => {
             outln!("multicast  no MLID in the tables; --members everywhere checks the worst groups")
@@ -122,7 +122,7 @@ fn print_fault(parts: &Parts, fault: &Fault) {
         };
         let some: Vec<_> = fault.listed.iter().take(EXAMPLES).map(name).collect();
         let (count, some) = (fault.unreached, some.join(", "));
-        let pairs = words::count(count, "pair of members", "pairs of members");
+        let pairs = display::count(count, "pair of members", "pairs of members");
         outln!("unreached  {mlid}: {pairs}, such as {some}");
     }
 }

@@ -5,10 +5,10 @@ use std::path::Path;
 
 use routing::proof::{Judge, PathSls};
 use routing::{EndPortIx, Topology, Torus, TorusConfig};
+use sa_fabric::detect::{DumpDir, Input};
+use sa_fabric::formats::psl;
+use sa_fabric::intake::{self, Kind};
 use sa_wire::{Sl, SlVlMask};
-use sm_control::dump::psl;
-use sm_control::fabric::detect::{DumpDir, Input};
-use sm_control::intake::{self, Kind};
 use sm_control::pipeline::{self, Parts};
 
 use crate::failure::{Failure, Outcome};

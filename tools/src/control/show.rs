@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
+use sa_fabric::display;
 use serde_json::{Map, Value};
-use sm_control::words;
 
 /// Name and value a line, then a line per port.
 pub(super) fn status(answer: &Value) -> String {
@@ -133,7 +133,7 @@ fn of_local(local: &Value) -> String {
     };
     let mut said = format!(
         "{} answered; refused: {refused}",
-        words::count(word("resolved"), "path", "paths")
+        display::count(word("resolved"), "path", "paths")
     );
     if number(local, "kept").is_some_and(|kept| kept > 0) {
         let _ = write!(said, "; {} kept", word("kept"));
@@ -150,7 +150,7 @@ fn of_local(local: &Value) -> String {
 fn of_snapshot(snapshot: &Value) -> [(&'static str, String); 3] {
     let word = |name: &str| text_of(snapshot.get(name));
     let policy = match number(snapshot, "rules") {
-        Some(rules) => words::count(rules, "policy rule", "policy rules"),
+        Some(rules) => display::count(rules, "policy rule", "policy rules"),
         None => "no policy".to_owned(),
     };
     let age = age(snapshot.get("age_s"));
@@ -160,8 +160,8 @@ fn of_snapshot(snapshot: &Value) -> [(&'static str, String); 3] {
             "fabric",
             format!(
                 "{}, {}, engine {}, {policy}",
-                words::count(word("switches"), "switch", "switches"),
-                words::count(word("hosts"), "host", "hosts"),
+                display::count(word("switches"), "switch", "switches"),
+                display::count(word("hosts"), "host", "hosts"),
                 word("engine")
             ),
         ),

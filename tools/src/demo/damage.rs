@@ -1,6 +1,6 @@
 //! What fails in the demo: a cable, then a switch as well.
 
-use sm_control::generate::{Coordinate, TorusPlan};
+use sa_fabric::generate::{Coordinate, TorusPlan};
 use sm_control::pipeline::{self, Compiled, Inputs, Parts, Stamp};
 
 use crate::failure::{Failure, Outcome};

@@ -3,11 +3,10 @@
 use std::time::Duration;
 
 use sa_bench::Seen;
+use sa_fabric::display::first_few;
 
 use super::changes::{Changes, Failed};
 use super::load::{Results, Workload};
-use sm_control::words::first_few;
-
 use crate::output;
 
 /// A line that overwrites itself while a workload runs; nothing when nobody watches.

@@ -17,13 +17,12 @@ mod tests;
 use std::path::PathBuf;
 
 use clap::Args;
-use sm_control::words;
+use finding::{Finding, Verdict};
+use machine::Machine;
+use sa_fabric::display;
 
 use crate::failure::{Failure, Outcome};
 use crate::json;
-
-use finding::{Finding, Verdict};
-use machine::Machine;
 
 #[derive(Debug, Args)]
 pub(crate) struct Doctor {
@@ -51,8 +50,8 @@ pub(crate) fn run(verb: &Doctor) -> Outcome {
     if !verb.json {
         outln!(
             "{}, {}",
-            words::count(problems, "problem", "problems"),
-            words::count(warnings, "warning", "warnings")
+            display::count(problems, "problem", "problems"),
+            display::count(warnings, "warning", "warnings")
         );
     }
     match problems {

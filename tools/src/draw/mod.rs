@@ -19,7 +19,7 @@ use std::path::PathBuf;
 
 use clap::{ArgAction, Args};
 use routing::{Topology, Torus};
-use sm_control::outlet::{self, Readers};
+use sa_fabric::outlet::{self, Readers};
 use sm_control::pipeline::{self, Compiled, EngineChoice, Inputs, Parts, PipelineError, Stamp};
 
 use self::load::Load;

@@ -3,7 +3,7 @@
 use std::fs;
 
 use routing::placement::{Coordinate, Sign};
-use sm_control::generate::{TorusSpec, plan};
+use sa_fabric::generate::{TorusSpec, plan};
 use sm_control::pipeline::{self, Compiled, Inputs, PipelineError, Stamp};
 
 use super::load::Load;

@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use sa_fabric::display;
+use sa_fabric::intake::{self, Kind};
+use sa_fabric::options::OpenSmOptions;
 use serde_json::json;
 use sm_control::config::{SaSource, SaTransport};
-use sm_control::fabric::options::OpenSmOptions;
-use sm_control::intake::{self, Kind};
 use sm_control::live::{Live, LiveError, PortAsk, Wants, write};
-use sm_control::words;
 
 use crate::failure::{Failure, Outcome};
 use crate::inputs::{or_fail, warn};
@@ -124,9 +124,9 @@ fn report(verb: &Read, live: &Live, written: &[&str]) -> Outcome {
     }
     outln!(
         "{out}: {}, {}, {} of {}: {}",
-        words::count(switches, "switch", "switches"),
-        words::count(ends, "CA or router port", "CA and router ports"),
-        words::count(links, "link", "links"),
+        display::count(switches, "switch", "switches"),
+        display::count(ends, "CA or router port", "CA and router ports"),
+        display::count(links, "link", "links"),
         live.whom(),
         written.join(", ")
     );

@@ -2,14 +2,14 @@
 
 use std::path::Path;
 
+use sa_fabric::formats::subnet_lst;
+use sa_fabric::intake::{self, Kind};
 use sa_fastpath::port::umad::Patience;
 use sa_wire::mad::method;
 use sa_wire::records::Layout;
 use sa_wire::sa::{AttributeId, DATA_OFFSET, SaMad, record_stride};
 use sa_wire::umad::Slot;
 use sa_wire::{Gid, Guid, Lid, NodeType, SubnetPrefix};
-use sm_control::fabric::subnet_lst;
-use sm_control::intake::{self, Kind};
 use sm_control::request;
 
 use super::{Load, Workload};

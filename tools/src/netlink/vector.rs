@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
+use sa_fabric::intake::{self, Kind};
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use sm_control::intake::{self, Kind};
 
 use crate::failure::{Failure, Outcome};
 

@@ -6,9 +6,9 @@ use policy::diff::{
 };
 use policy::model::{FlowLabels, LevelIx, RuleIx};
 use policy::{Policy, Semantics};
+use sa_fabric::display::first_few;
 use sa_wire::ServiceId;
 use serde_json::{Value, json};
-use sm_control::words::first_few;
 
 use super::file::{PolicyFile, Site};
 use super::source::refused;

@@ -6,8 +6,8 @@ use clap::Args;
 use policy::diff::offer;
 use policy::model::Origin;
 use policy::{GroupResolver, Policy, Severity, Span};
+use sa_fabric::display;
 use serde_json::{Value, json};
-use sm_control::words;
 
 use super::changes::Changes;
 use super::file::{self, FileArgs, PolicyFile, Site};
@@ -52,7 +52,7 @@ pub(crate) fn run(verb: &Check) -> Outcome {
     }
     let errors = count(&remarks, Severity::Error);
     if verb.strict && errors > 0 {
-        let errors = words::count(errors, "error", "errors");
+        let errors = display::count(errors, "error", "errors");
         let words = format!("{}: {errors} in single levels or scopes", read.name);
         return Err(Failure::Refused(words));
     }
@@ -196,7 +196,7 @@ fn print(read: &PolicyFile, site: Option<&Site>, remarks: &[Found]) {
         match members {
             Some(members) => outln!(
                 "group       {name}: {}",
-                words::count(members, "port", "ports")
+                display::count(members, "port", "ports")
             ),
             None => outln!("group       {name}"),
         }
@@ -209,7 +209,7 @@ fn print(read: &PolicyFile, site: Option<&Site>, remarks: &[Found]) {
     );
     outln!(
         "remarks     {}, {}; `sapphire policy lint` looks closer",
-        words::count(count(remarks, Severity::Error), "error", "errors"),
-        words::count(count(remarks, Severity::Warning), "warning", "warnings")
+        display::count(count(remarks, Severity::Error), "error", "errors"),
+        display::count(count(remarks, Severity::Warning), "warning", "warnings")
     );
 }

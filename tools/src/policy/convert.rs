@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 use policy::{Converted, Dialect, convert};
+use sa_fabric::outlet::{self, Readers};
 use serde_json::json;
-use sm_control::outlet::{self, Readers};
 
 use super::file;
 use crate::failure::{Failure, Outcome};

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use policy::{Dialect, ParseOptions, PortFacts};
-use sm_control::fabric::mistaken::{FileKind, mistaken};
-use sm_control::intake::{self, Kind};
+use sa_fabric::intake::{self, Kind};
+use sa_fabric::mistaken::{FileKind, mistaken};
 use sm_control::pipeline::{self, Inputs, Sources};
 
 use crate::failure::{Failure, Outcome};

@@ -5,11 +5,11 @@ use std::io::{self, Write};
 use clap::Args;
 use policy::Span;
 use policy::lint::{CATALOGUE, Finding, LintId, Needs, Severity};
+use sa_fabric::display;
 use serde_json::{Value, json};
 use sm_control::lint::TablesInForce;
 use sm_control::pipeline;
 use sm_control::qos_setup::{Ground, ScopeFit, Scopes};
-use sm_control::words;
 
 use super::file::{FileArgs, PolicyFile, Site};
 use super::source::render_with;
@@ -73,7 +73,7 @@ impl Lint {
             0 => {}
             checks => errln!(
                 "without --fabric: {} not made ({})",
-                words::count(checks, "check was", "checks were"),
+                display::count(checks, "check was", "checks were"),
                 ids.join(", ")
             ),
         }
@@ -124,7 +124,7 @@ impl Tally {
 }
 
 fn count(number: usize, what: &str) -> String {
-    words::count(number, what, &format!("{what}s"))
+    display::count(number, what, &format!("{what}s"))
 }
 
 fn print(

@@ -3,7 +3,7 @@
 use sa_bench::entropy::job::{Fabric, Job, Seeds};
 use sa_bench::entropy::predict::Prediction;
 use sa_bench::entropy::{HashKind, Method};
-use sm_control::words;
+use sa_fabric::display;
 
 /// A prediction and what it is compared with.
 #[derive(Clone, Copy)]
@@ -117,8 +117,8 @@ fn queue_pairs(case: &Case<'_>, busiest: f64) -> Option<String> {
     let flows = case.chosen.flows_per_switch.first().copied().unwrap_or(0.0);
     let ways = case.fabric.ways.first().copied().unwrap_or(1);
     (case.method != Method::Constant && qps > case.job.qps && value < 0.85 * busiest).then(|| {
-        let few = words::count(format!("{flows:.0}"), "flow is", "flows are");
-        let ways = words::count(ways, "way", "ways");
+        let few = display::count(format!("{flows:.0}"), "flow is", "flows are");
+        let ways = display::count(ways, "way", "ways");
         format!("More QPs: {few} few for {ways}; {qps} QPs a pair in place of {} bring the busiest link from {busiest:.2} to {value:.2} times the mean.", case.job.qps)
     })
 }

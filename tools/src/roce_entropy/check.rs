@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use sa_bench::entropy::Address;
-use sm_control::intake::{self, Kind};
+use sa_fabric::intake::{self, Kind};
 
 use self::findings::{Findings, Way};
 use super::job::named_hash;

@@ -9,7 +9,7 @@ use sa_bench::entropy::flows::{PortUse, QpnUse};
 use sa_bench::entropy::job::{Fabric, Job, Pattern, Seeds};
 use sa_bench::entropy::predict::MOST_TIERS;
 use sa_bench::entropy::{HashKind, PortTable};
-use sm_control::intake::{self, Kind};
+use sa_fabric::intake::{self, Kind};
 
 pub(super) use self::hosts::Host;
 use crate::failure::{Failure, Outcome};

@@ -4,8 +4,8 @@ use clap::Args;
 use sa_bench::entropy::Method;
 use sa_bench::entropy::job::{Fabric, Job, Pattern};
 use sa_bench::entropy::predict::{Prediction, predict};
+use sa_fabric::display;
 use serde_json::{Value, json};
-use sm_control::words;
 
 use super::advice::{self, Case};
 use super::job::{FabricArgs, JobArgs};
@@ -120,21 +120,21 @@ impl Report<'_> {
         } = self.case;
         outln!(
             "job              {}, {} a pair, {}",
-            words::count(job.host_count(), "host", "hosts"),
-            words::count(job.qps, "QP", "QPs"),
-            words::count(job.flows(), "flow", "flows")
+            display::count(job.host_count(), "host", "hosts"),
+            display::count(job.qps, "QP", "QPs"),
+            display::count(job.flows(), "flow", "flows")
         );
         let ways: Vec<String> = fabric.ways.iter().map(ToString::to_string).collect();
         outln!(
             "fabric           {} a leaf, rails {}, ways {}, hash {}",
-            words::count(fabric.hosts_per_leaf, "host", "hosts"),
+            display::count(fabric.hosts_per_leaf, "host", "hosts"),
             fabric.rails,
             ways.join(" "),
             self.hash
         );
         outln!(
             "method           {method}, {}",
-            words::count(self.trials, "trial", "trials")
+            display::count(self.trials, "trial", "trials")
         );
         outln!("\ntier  flows/switch  used  busiest/mean  p50   p95");
         for (nth, (tier, flows)) in chosen
@@ -173,7 +173,7 @@ impl Report<'_> {
         outln!();
         for (qps, prediction) in more {
             if let Some((_, busiest)) = prediction.worst() {
-                let qps = words::count(qps, "QP", "QPs");
+                let qps = display::count(qps, "QP", "QPs");
                 outln!("with {qps} a pair: busiest/mean {busiest:.2}");
             }
         }

@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 use routing::Engine;
 use routing::proof::{CreditLoop, DependencyGraph};
 use routing::tables::MulticastTable;
-use sm_control::dump::multicast::{self, Groups};
-use sm_control::fabric::detect::{DumpDir, Input};
-use sm_control::intake::{self, Kind};
+use sa_fabric::detect::{DumpDir, Input};
+use sa_fabric::formats::multicast::{self, Groups};
+use sa_fabric::intake::{self, Kind};
 use sm_control::pipeline::{self, Compiled, Parts};
 
 use crate::failure::{Failure, Outcome};

@@ -2,8 +2,8 @@
 
 use std::io::{self, Write};
 
-use sm_control::fabric::options::VlArbEntry;
-use sm_control::fabric::{NodeIx, PortRef};
+use sa_fabric::options::VlArbEntry;
+use sa_fabric::{NodeIx, PortRef};
 use sm_control::pipeline::Parts;
 use sm_control::qos_setup::{
     PortTables, PortUse, Scopes, SlToVlRow, TableSource, port_tables_with,

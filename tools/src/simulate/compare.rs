@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use routing::{EndPort, EndPortIx, SwitchIx};
+use sa_fabric::subnet::Subnet;
 use sa_wire::{Guid, NodeType, Sl};
-use sm_control::fabric::subnet::Subnet;
 use sm_control::pipeline::{Compiled, Parts};
 
 /// Most pairs that a list holds.

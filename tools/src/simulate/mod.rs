@@ -3,9 +3,9 @@
 pub(crate) mod compare;
 
 use clap::Args;
+use sa_fabric::display::{self, first_few};
 use serde_json::json;
 use sm_control::pipeline::{self, Compiled, Inputs, Stamp};
-use sm_control::words::{self, first_few};
 
 use self::compare::Difference;
 use crate::failure::{Failure, Outcome};
@@ -101,7 +101,7 @@ fn print(failed: &[String], after: &Compiled, difference: &Difference) {
     outln!(
         "entries_changed  {} on {}",
         difference.entries,
-        words::count(difference.switches, "switch", "switches")
+        display::count(difference.switches, "switch", "switches")
     );
     outln!(
         "credit_loop      {}",

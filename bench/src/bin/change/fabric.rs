@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
-use sm_control::generate::{TorusSpec, plan};
+use sa_fabric::generate::{TorusSpec, plan};
 use sm_control::pipeline::{EngineChoice, Inputs};
 
 use crate::Failure;

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use sa_bench::rules::RuleSpec;
-use sm_control::generate::{TorusPlan, TorusSpec, plan};
+use sa_fabric::generate::{TorusPlan, TorusSpec, plan};
 
 use crate::failure::{Failure, Outcome};
 use crate::options::Options;

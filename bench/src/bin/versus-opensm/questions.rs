@@ -2,11 +2,11 @@
 
 use std::fs;
 
+use sa_fabric::formats::subnet_lst;
 use sa_snapshot::Snapshot;
 use sa_wire::sa::DATA_OFFSET;
 use sa_wire::umad::{MAD_SIZE, Slot};
 use sa_wire::{Gid, Guid, NodeType, SubnetPrefix};
-use sm_control::fabric::subnet_lst;
 use sm_control::pipeline::{self, Inputs, Stamp};
 use sm_control::{request, slow_sa};
 

@@ -3,11 +3,11 @@
 use std::fs;
 use std::sync::Arc;
 
+use sa_fabric::generate::{TorusSpec, plan};
 use sa_wire::records::Layout;
 use sa_wire::sa::{AttributeId, DATA_OFFSET, SaMad};
 use sa_wire::umad::{MAD_SIZE, Slot};
 
-use crate::generate::{TorusSpec, plan};
 use crate::live::{Ask, AskError};
 use crate::pipeline::{Compiled, Inputs, Stamp, compile};
 use crate::slow_sa;

@@ -20,8 +20,8 @@ use policy::{Partitions, Policy, PortFacts, ScopePrecedence, Span};
 use routing::{EndPortIx, GivenSl2Vl, SwitchIx};
 use sa_wire::{DataVls, SlToVl};
 
-use crate::fabric::{OpenSmOptions, PortRef, Subnet};
 use crate::pipeline::{Parts, Sources, Tables};
+use sa_fabric::{OpenSmOptions, PortRef, Subnet};
 
 pub use finding::{Finding, FindingKind, ScopeKind};
 use port_set::{PortSet, Rectangle};

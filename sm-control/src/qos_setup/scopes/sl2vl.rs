@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use policy::Ranges;
 use policy::model::{Setup, Sl2VlScope};
+use sa_fabric::PortRef;
+use sa_fabric::options::fit_sl2vl;
 use sa_wire::{DataVls, SlToVl};
 
 use super::finding::{FindingKind, ScopeKind};
@@ -11,8 +13,6 @@ use super::port_set::{PortSet, Rectangle};
 use super::targets::Targets;
 use super::words::Places;
 use super::{ScopeFit, Scopes};
-use crate::fabric::PortRef;
-use crate::fabric::options::fit_sl2vl;
 
 /// A table as a port with this many VLs gets it.
 pub(super) fn fitted(table: SlToVl, operational: DataVls, fit: ScopeFit) -> SlToVl {

@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, HashMap};
 
 use policy::model::Origin;
 use policy::{GroupResolver, Policy, Spanned};
+use sa_fabric::{LinkState, PortRef};
 use sa_wire::NodeType;
 
 use super::Ground;
 use super::port_set::PortSet;
-use crate::fabric::{LinkState, PortRef};
 
 /// Finds the ports that groups stand for.
 ///

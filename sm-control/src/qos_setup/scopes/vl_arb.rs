@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use policy::Span;
 use policy::model::{Skipped, VlArbScope};
+use sa_fabric::PortRef;
+use sa_fabric::options::VlArbEntry;
 use sa_wire::{DataVls, NodeType};
 
 use super::finding::{FindingKind, ScopeKind};
@@ -11,8 +13,6 @@ use super::port_set::PortSet;
 use super::targets::Targets;
 use super::words::Places;
 use super::{ScopeFit, Scopes};
-use crate::fabric::PortRef;
-use crate::fabric::options::VlArbEntry;
 use crate::qos_setup::blocks::{Change, programmed};
 use crate::qos_setup::check::is_uniform;
 use crate::qos_setup::warning::Priority;

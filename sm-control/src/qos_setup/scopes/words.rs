@@ -2,10 +2,10 @@
 
 use core::fmt;
 
+use sa_fabric::PortRef;
 use sa_wire::NodeType;
 
 use super::Ground;
-use crate::fabric::PortRef;
 
 /// Some ports or devices, by name.
 #[derive(Debug, Clone, PartialEq, Eq)]

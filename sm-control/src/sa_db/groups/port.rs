@@ -1,5 +1,6 @@
 //! What a port that joins can do, and who may act for it.
 
+use sa_fabric::PortRef;
 use sa_wire::mad::Status;
 use sa_wire::records::McMemberRecord;
 use sa_wire::{Guid, Pkey};
@@ -8,7 +9,6 @@ use super::super::Asked;
 use super::super::aliases::Aliases;
 use super::group::Member;
 use super::request::{Rates, Request};
-use crate::fabric::PortRef;
 use crate::records::View;
 
 /// NeighborMTU of a switch's port 0, as ibsim has it. Units: code.

@@ -1,5 +1,6 @@
 //! What a request says of a group.
 
+use sa_fabric::options::OpenSmOptions;
 use sa_wire::mad::Status;
 use sa_wire::path_record::SelectedValue;
 use sa_wire::records::{McMemberCompMask, McMemberRecord};
@@ -7,7 +8,6 @@ use sa_wire::{Mtu, Pkey, Rate, Selector};
 use zerocopy::FromBytes;
 
 use super::super::Asked;
-use crate::fabric::options::OpenSmOptions;
 
 /// A record, and which of its components count.
 #[derive(Debug, Clone, Copy)]

@@ -1,11 +1,11 @@
 //! A subscription, in memory and in the journal.
 
+use sa_fabric::PortRef;
 use sa_wire::records::InformInfo;
 use sa_wire::umad::UmadHeader;
 use sa_wire::{Gid, Guid};
 use zerocopy::{FromBytes, IntoBytes};
 
-use crate::fabric::PortRef;
 use crate::pipeline::Parts;
 use crate::records::View;
 

@@ -8,10 +8,10 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags};
+use sa_fabric::outlet::{Folder, unforeseen};
 use sa_fastpath::port::ring;
 
 use crate::config::ControlSection;
-use crate::outlet::{Folder, unforeseen};
 
 /// Bytes of the path of a socket.
 const LONGEST: usize = 107;

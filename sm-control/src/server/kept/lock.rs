@@ -6,8 +6,7 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::FlockOperation;
 use rustix::io::Errno;
-
-use crate::outlet::Folder;
+use sa_fabric::outlet::Folder;
 
 /// How long the daemon before may take to end.
 const PATIENCE: Duration = Duration::from_secs(1);

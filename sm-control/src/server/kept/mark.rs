@@ -6,9 +6,8 @@ use std::ffi::OsStr;
 use std::io;
 
 use rustix::fs::OFlags;
+use sa_fabric::outlet::Folder;
 use sa_snapshot::MAX_EPOCH;
-
-use crate::outlet::Folder;
 
 /// First word of its name.
 const WORD: &str = "served";

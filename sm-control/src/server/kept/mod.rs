@@ -26,8 +26,8 @@ use super::board::{Board, Kept};
 use super::copy;
 use super::{JOURNAL_FILE, STATE_FILE, ServerError};
 use crate::config::Config;
-use crate::outlet::Folder;
-use crate::store::{self, StoreError};
+use sa_fabric::outlet::Folder;
+use sa_fabric::store::{self, StoreError};
 
 use lock::Problem;
 pub(super) use mark::Mark;

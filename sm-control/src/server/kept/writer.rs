@@ -5,11 +5,11 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use sa_fabric::outlet::{Folder, Readers};
 use sa_snapshot::SharedBytes;
 use tracing::{info, warn};
 
 use super::mark::Mark;
-use crate::outlet::{Folder, Readers};
 use crate::server::STATE_FILE;
 use crate::server::board::{Board, Kept};
 

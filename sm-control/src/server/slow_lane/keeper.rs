@@ -43,7 +43,7 @@ struct Held {
 
 impl Keeper {
     pub(in crate::server) fn new(database: SaDatabase, aliases: Arc<AliasesOfClients>) -> Self {
-        let default = crate::fabric::options::OpenSmOptions::default();
+        let default = sa_fabric::options::OpenSmOptions::default();
         Self {
             database,
             state: None,

@@ -14,8 +14,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use sm_control::intake::{self, Kind};
-use sm_control::outlet::{self, Readers};
+use sa_fabric::intake::{self, Kind};
+use sa_fabric::outlet::{self, Readers};
 
 use self::lines::Lines;
 use crate::failure::{Failure, Outcome};

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use sa_bench::entropy::port_use::PortCounts;
 use sa_bench::entropy::{Address, HashKind, Tuple};
+use sa_fabric::display;
 use sa_wire::roce::SourcePort;
 use serde::Serialize;
-use sm_control::words;
 
 use super::Seen;
 
@@ -105,7 +105,7 @@ impl Findings {
         outln!(
             "flows          {}, {}",
             self.flows,
-            words::count(self.packets, "packet", "packets")
+            display::count(self.packets, "packet", "packets")
         );
         outln!("source ports   {} of 16384", self.distinct_ports);
         outln!(

@@ -1,0 +1,249 @@
+//! Why a fabric file is refused, and what was odd about one that is accepted.
+
+use core::fmt;
+
+use sa_wire::Guid;
+use thiserror::Error;
+
+/// A place in a text file. Shape: line and column from 1; columns count characters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Position {
+    /// Line.
+    pub line: u32,
+    /// Column.
+    pub column: u32,
+}
+
+impl fmt::Display for Position {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}, column {}", self.line, self.column)
+    }
+}
+
+/// A text that is not what it should be, and where.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{at}: {problem}")]
+pub struct ParseError {
+    /// Where.
+    pub at: Position,
+    /// What.
+    pub problem: Problem,
+}
+
+impl ParseError {
+    /// A problem where it was met.
+    pub const fn new(at: Position, problem: Problem) -> Self {
+        Self { at, problem }
+    }
+}
+
+/// What is wrong at a place.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum Problem {
+    /// Something else was due here.
+    #[error("expected {expected}, found {found}")]
+    Expected {
+        /// What was due.
+        expected: &'static str,
+        /// What stands there.
+        found: Found,
+    },
+    /// A construct of ibsim that needs more than this one text.
+    #[error("{what} is not supported; {remedy}")]
+    Unsupported {
+        /// The construct.
+        what: &'static str,
+        /// What to do.
+        remedy: &'static str,
+    },
+    /// No node at all.
+    #[error("the file describes no node; is it complete?")]
+    Empty,
+    /// A number of ports that no node can have.
+    #[error("a node has 1 to 254 ports, not {0}")]
+    PortCount(u64),
+    /// A port number that the node does not have.
+    #[error("port {port} does not exist: {node} has ports 1 to {ports}")]
+    NoSuchPort {
+        /// The port asked for.
+        port: u64,
+        /// The node.
+        node: String,
+        /// How many it has.
+        ports: u8,
+    },
+    /// Two lines for one port.
+    #[error("port {port} of {node} was described before, at {first}; a port has one cable")]
+    PortTwice {
+        /// The port.
+        port: u8,
+        /// Its node.
+        node: String,
+        /// The first line about it.
+        first: Position,
+    },
+    /// Two nodes of one name.
+    #[error("node \"{id}\" was defined before, at {first}; every node needs a name of its own")]
+    DuplicateId {
+        /// The name.
+        id: String,
+        /// The first definition.
+        first: Position,
+    },
+    /// Two nodes or ports of one GUID.
+    #[error("{what} GUID {guid} was used before, at {first}")]
+    DuplicateGuid {
+        /// Node or port.
+        what: &'static str,
+        /// The GUID.
+        guid: Guid,
+        /// The first use.
+        first: Position,
+    },
+    /// A GUID of zero, or one that ran over.
+    #[error("the {0} would have GUID zero; give it one (switchguid=, caguid= or rtguid= line)")]
+    ZeroGuid(&'static str),
+    /// A name that no node has.
+    #[error("no node is named \"{0}\"; its definition is missing, or the file is cut off")]
+    UnknownPeer(String),
+    /// A cable that the other end does not confirm.
+    #[error("{from} is cabled to {to}, but {to} {instead}; both ends must name each other")]
+    Asymmetric {
+        /// This end.
+        from: String,
+        /// The end it names.
+        to: String,
+        /// What that end says.
+        instead: String,
+    },
+    /// Two ends that can never agree.
+    #[error("{from} and {to} have no {what} in common")]
+    NothingInCommon {
+        /// Link width or link speed.
+        what: &'static str,
+        /// One end.
+        from: String,
+        /// The other.
+        to: String,
+    },
+    /// A LID given to two ports.
+    #[error("LID {lid} belongs to {owner} (at {first}) as well")]
+    DuplicateLid {
+        /// The LID.
+        lid: u16,
+        /// The other port.
+        owner: String,
+        /// Where that is said.
+        first: Position,
+    },
+    /// Two statements about one node that differ.
+    #[error("{what} of node {guid} differs from what {first} says")]
+    Contradiction {
+        /// What differs.
+        what: &'static str,
+        /// The node.
+        guid: Guid,
+        /// The earlier statement.
+        first: Position,
+    },
+    /// Two ports marked as the SM's.
+    #[error("two ports are marked as the SM's; the other at {0}")]
+    TwoSms(Position),
+    /// A number outside its range.
+    #[error("{what} is {low} to {high}, not {value}")]
+    Range {
+        /// The quantity.
+        what: &'static str,
+        /// Smallest.
+        low: u64,
+        /// Largest.
+        high: u64,
+        /// The number found.
+        value: u64,
+    },
+}
+
+/// A piece of text that stands where something else was due.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Found {
+    /// The line ends.
+    EndOfLine,
+    /// The file ends.
+    EndOfFile,
+    /// This, shortened.
+    Text(String),
+}
+
+impl Found {
+    /// What stands at the start of the rest of a line.
+    pub(crate) fn at(rest: &str) -> Self {
+        let word: String = rest.trim_start().chars().take(24).collect();
+        if word.is_empty() {
+            Self::EndOfLine
+        } else {
+            Self::Text(word)
+        }
+    }
+}
+
+impl fmt::Display for Found {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::EndOfLine => f.write_str("the end of the line"),
+            Self::EndOfFile => f.write_str("the end of the file"),
+            Self::Text(text) => write!(f, "{text:?}"),
+        }
+    }
+}
+
+/// Something odd in an accepted file, for the operator.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Note {
+    /// Where.
+    pub at: Position,
+    /// What.
+    pub what: Oddity,
+}
+
+impl fmt::Display for Note {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.at, self.what)
+    }
+}
+
+/// What was odd.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum Oddity {
+    /// A byte sequence that is no UTF-8 was replaced.
+    #[error("not UTF-8; the bytes are replaced by U+FFFD")]
+    NotUtf8,
+    /// A link width that ibsim does not know either.
+    #[error("link width {0:?} is not known (1x, 2x, 4x, 8x, 12x); the default stays")]
+    Width(String),
+    /// A link speed that ibsim does not know either.
+    #[error("link speed {0:?} is not known (SDR to NDR, FDR10); the default stays")]
+    Speed(String),
+    /// A speed that OpenSM itself could not name.
+    #[error("OpenSM did not know this link's {0}; the slowest is assumed")]
+    UnknownRate(&'static str),
+    /// ibsim would skip this line.
+    #[error("a blank line is missing before this one; ibsim would skip it")]
+    NoBlankLine,
+    /// A line without a meaning for the fabric.
+    #[error("ignored: {0}")]
+    Ignored(&'static str),
+    /// opensm.conf: an entry of `vlarb` that is no `vl:weight` in range.
+    #[error("vl:weight {0:?} is not 0-14:0-255; OpenSM takes what it can make of it")]
+    VlArbEntry(String),
+    /// opensm.conf: more entries than a table holds.
+    #[error("{0} vl:weight pairs; those after the 64th are dropped")]
+    VlArbCount(usize),
+    /// opensm.conf: an entry of `sl2vl` that is no VL.
+    #[error("VL {0:?} is not 0 to 15; OpenSM takes what it can make of it")]
+    SlToVlEntry(String),
+    /// opensm.conf: not one VL for each SL.
+    #[error("{0} VLs for 16 SLs; missing ones are VL 0, excess ones are dropped")]
+    SlToVlCount(usize),
+}

@@ -1,0 +1,101 @@
+//! Writing files that somebody named. A path may lead anywhere: no link is written through, and a
+//! reader sees the old file or the new one, never a part.
+//!
+//! A file is made beside its place under a name that nobody can foresee, synced, renamed into its
+//! place, and the directory synced. What goes wrong on the way leaves the place as it was.
+
+mod door;
+mod folder;
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+
+pub use folder::{Folder, unforeseen};
+
+/// What is written to: buffered, and flushed by whoever lent it.
+pub type Out = BufWriter<File>;
+
+/// Who may read a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Readers {
+    /// Its owner alone: there is a key inside, or what clients told in confidence.
+    Owner,
+    /// Those whom the umask leaves.
+    All,
+}
+
+/// Why a file cannot be written.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum WriteError {
+    /// The system says no.
+    #[error("{}: cannot {what}: {source}", path.display())]
+    Io {
+        /// What was attempted.
+        what: &'static str,
+        /// The file or directory.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// Nothing of this kind is written to.
+    #[error("{}: is {what}; {remedy}", path.display())]
+    Odd {
+        /// Where it is.
+        path: PathBuf,
+        /// Such as "a directory".
+        what: &'static str,
+        /// What to do.
+        remedy: &'static str,
+    },
+}
+
+impl WriteError {
+    /// An attempt that the system refused.
+    pub fn io(what: &'static str, path: &Path, source: impl Into<io::Error>) -> Self {
+        Self::Io {
+            what,
+            path: path.to_owned(),
+            source: source.into(),
+        }
+    }
+
+    fn odd(path: &Path, what: &'static str, remedy: &'static str) -> Self {
+        Self::Odd {
+            path: path.to_owned(),
+            what,
+            remedy,
+        }
+    }
+}
+
+/// Writes a whole file, see [`write_with`]. Errors: [`WriteError`].
+pub fn write(path: &Path, readers: Readers, bytes: &[u8]) -> Result<(), WriteError> {
+    write_with(path, readers, |out| out.write_all(bytes))
+}
+
+/// Writes a file by parts.
+///
+/// A file that is there, or a link, is replaced: links are never followed. What is no file, but
+/// takes bytes (`/dev/null`, `/dev/stdout`, a pipe), gets them as they come. Errors: [`WriteError`].
+pub fn write_with(
+    path: &Path,
+    readers: Readers,
+    write: impl FnOnce(&mut Out) -> io::Result<()>,
+) -> Result<(), WriteError> {
+    if let Some(stream) = door::open(path)? {
+        let mut out = BufWriter::new(stream);
+        let written = write(&mut out).and_then(|()| out.flush());
+        return written.map_err(|source| WriteError::io("write", path, source));
+    }
+    let name = path
+        .file_name()
+        .ok_or_else(|| WriteError::odd(path, "no name of a file", "name a file"))?;
+    Folder::of(path)?.write_with(name, readers, write)
+}
+
+#[cfg(test)]
+mod tests;

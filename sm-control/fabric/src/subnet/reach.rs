@@ -1,0 +1,128 @@
+//! Where the SM runs, and what it finds from there.
+
+use sa_wire::{Guid, NodeType};
+
+use super::lookup::Names;
+use super::{SubnetError, SubnetOptions};
+use crate::model::{Fabric, NodeIx, PortRef};
+use crate::overlay::LidOverlay;
+
+/// What the SM finds: it passes through switches only, so that a CA or router port counts if a
+/// cable leads from a switch (or the SM's own port) to it.
+pub(super) struct Reached {
+    /// In the order of node GUIDs.
+    pub(super) switches: Vec<NodeIx>,
+    /// In the order of port GUIDs.
+    pub(super) end_ports: Vec<(Guid, PortRef)>,
+}
+
+impl Reached {
+    pub(super) fn from(fabric: &Fabric, sm: PortRef) -> Self {
+        let mut seen = vec![false; fabric.nodes().len()];
+        let mut switches: Vec<NodeIx> = Vec::new();
+        let mut ends = vec![sm];
+        let mut meet = |at: PortRef, switches: &mut Vec<NodeIx>| {
+            let is_switch = fabric.node(at.node).kind == NodeType::Switch;
+            if !is_switch {
+                ends.push(at);
+            } else if seen
+                .get_mut(at.node.get())
+                .is_some_and(|seen| !core::mem::replace(seen, true))
+            {
+                switches.push(at.node);
+                ends.push(PortRef { port: 0, ..at });
+            }
+        };
+        meet(sm, &mut switches);
+        if let Some(peer) = fabric.port(sm).peer {
+            meet(peer, &mut switches);
+        }
+        let mut next = 0;
+        while let Some(switch) = switches.get(next) {
+            next += 1;
+            let ports = &fabric.node(*switch).ports;
+            for peer in ports.iter().filter_map(|port| port.peer) {
+                meet(peer, &mut switches);
+            }
+        }
+        switches.sort_by_key(|switch| fabric.node(*switch).guid.map_order());
+        let guid = |at: PortRef| {
+            let own = fabric.port(at).guid;
+            own.unwrap_or_else(|| fabric.node(at.node).guid)
+        };
+        let mut end_ports: Vec<_> = ends.into_iter().map(|at| (guid(at), at)).collect();
+        end_ports.sort_by_key(|(guid, at)| (guid.map_order(), *at));
+        end_ports.dedup();
+        Self {
+            switches,
+            end_ports,
+        }
+    }
+}
+
+/// The port that the SM runs on; see [`super::Subnet::new`].
+pub(super) fn sm_port(
+    fabric: &Fabric,
+    names: &Names,
+    options: &SubnetOptions<'_>,
+) -> Result<PortRef, SubnetError> {
+    if let Some(name) = options.sm_node {
+        return port_for_sm(fabric, names.node(fabric, name)?);
+    }
+    let with_guid = |guid| {
+        let ports = all_ports(fabric);
+        let mut found = ports.filter(|at| fabric.port(*at).guid == Some(guid));
+        found.next()
+    };
+    if let Some(guid) = options.sm_guid {
+        return with_guid(guid).ok_or(SubnetError::NoSmPort(guid));
+    }
+    let told = options
+        .lids
+        .and_then(LidOverlay::sm)
+        .and_then(with_guid)
+        .or_else(|| fabric.sm());
+    let default = || {
+        [NodeType::Ca, NodeType::Router, NodeType::Switch]
+            .into_iter()
+            .find_map(|kind| {
+                let mut nodes = (0..).map(NodeIx).zip(fabric.nodes());
+                nodes.find_map(|(ix, node)| {
+                    if node.kind == kind {
+                        port_for_sm(fabric, ix).ok()
+                    } else {
+                        None
+                    }
+                })
+            })
+    };
+    told.or_else(default).ok_or(SubnetError::NoCable)
+}
+
+/// The port that an SM on this node uses: port 0 of a switch, else the first with a cable (the one
+/// that the file marks as the SM's, if it is of this node).
+fn port_for_sm(fabric: &Fabric, node: NodeIx) -> Result<PortRef, SubnetError> {
+    if let Some(marked) = fabric.sm().filter(|marked| marked.node == node) {
+        return Ok(marked);
+    }
+    let facts = fabric.node(node);
+    let mut cabled = (0..=u8::MAX)
+        .zip(&facts.ports)
+        .filter(|(_, port)| port.peer.is_some());
+    let (first, _) = cabled
+        .next()
+        .ok_or_else(|| SubnetError::SmNotCabled(facts.name().to_owned()))?;
+    let port = if facts.kind == NodeType::Switch {
+        0
+    } else {
+        first
+    };
+    Ok(PortRef { node, port })
+}
+
+fn all_ports(fabric: &Fabric) -> impl Iterator<Item = PortRef> {
+    (0..)
+        .map(NodeIx)
+        .zip(fabric.nodes())
+        .flat_map(|(node, facts)| (0..=facts.port_count()).map(move |port| PortRef { node, port }))
+}
