@@ -19,8 +19,7 @@ use sa_fastpath::answer::{Outcome, answer};
 use sa_snapshot::model::Model;
 use sa_snapshot::{Builder, Snapshot};
 use sa_wire::umad::Slot;
-use sa_wire::{Gid, NodeType, SubnetPrefix};
-use sm_control::request;
+use sa_wire::{Gid, NodeType, SubnetPrefix, request};
 
 const REQUESTS: usize = 65_536;
 

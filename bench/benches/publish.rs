@@ -28,9 +28,8 @@ use sa_fastpath::stats::WorkerStats;
 use sa_fastpath::worker::Worker;
 use sa_snapshot::{Builder, Snapshot};
 use sa_wire::umad::Slot;
-use sa_wire::{Gid, Guid, SubnetPrefix};
+use sa_wire::{Gid, Guid, SubnetPrefix, request};
 use sm_control::pipeline::{self, Inputs, Stamp};
-use sm_control::request;
 
 /// Batches timed with a new snapshot, and as many without.
 const ROUNDS: usize = 2_000;

@@ -16,9 +16,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use sa_fabric::store;
+use sa_fastpath::whole;
 use sa_snapshot::{LoadError, Snapshot};
 use sa_wire::umad::{MAD_SIZE, Slot};
-use sm_control::slow_sa;
 use thiserror::Error;
 
 use crate::memory::answer_in_place;
@@ -116,7 +116,7 @@ impl Case {
         if self.is_long {
             let replies = answered
                 .iter()
-                .map(|slot| slow_sa::respond(&self.snapshot, slot));
+                .map(|slot| whole::respond(&self.snapshot, slot));
             return replies
                 .map(|reply| u64::from(black_box(reply).is_some()))
                 .sum();

@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use sa_fastpath::affinity;
 use sa_fastpath::port::ring::{RingClient, reply_length};
+use sa_wire::request;
 use sa_wire::umad::Slot;
-use sm_control::request;
 
 use crate::line::{Line, LineError};
 use crate::open::PATIENCE;

@@ -5,12 +5,11 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
-use sa_fastpath::affinity;
 use sa_fastpath::port::ring::{RingClient, reply_length};
 use sa_fastpath::punt::PuntReceiver;
+use sa_fastpath::{affinity, whole};
 use sa_snapshot::Snapshot;
 use sa_wire::umad::Slot;
-use sm_control::slow_sa;
 
 use crate::clock::thread_cpu_time;
 use crate::closed::place;
@@ -113,7 +112,7 @@ fn serve(
             std::thread::yield_now();
             continue;
         };
-        let reply = slow_sa::punted(snapshot, &punted.request);
+        let reply = whole::punted(snapshot, &punted.request);
         // Nobody listens any more when the run is over.
         let _ = replies.send((transaction(&punted.request), reply));
         cpu += thread_cpu_time() - begun;

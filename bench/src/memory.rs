@@ -4,10 +4,10 @@ use core::hint::black_box;
 use std::time::{Duration, Instant};
 
 use sa_fastpath::answer::{Outcome, answer_all};
+use sa_fastpath::whole;
 use sa_snapshot::Snapshot;
 use sa_wire::mad::DecodeError;
 use sa_wire::umad::Slot;
-use sm_control::slow_sa;
 use thiserror::Error;
 
 use crate::clock::thread_cpu_time;
@@ -175,7 +175,7 @@ pub fn at_length(
     while start.elapsed() < duration || report.queries == 0 {
         for (nth, batch_of) in slots.chunks(batch).enumerate() {
             let (wall, cpu) = (Instant::now(), thread_cpu_time());
-            replies.extend(batch_of.iter().map(|slot| slow_sa::respond(snapshot, slot)));
+            replies.extend(batch_of.iter().map(|slot| whole::respond(snapshot, slot)));
             report.cpu += thread_cpu_time() - cpu;
             let wall = wall.elapsed();
             report.wall += wall;

@@ -5,8 +5,7 @@ use sa_wire::mad::{DecodeError, method};
 use sa_wire::multipath_record::{MultiPathCompMask, MultiPathRecord};
 use sa_wire::path_record::{NumbPathByte, PathCompMask, PathRecord, QosClassSl};
 use sa_wire::umad::Slot;
-use sa_wire::{Gid, Guid, Sl, SubnetPrefix, VocabularyError};
-use sm_control::request;
+use sa_wire::{Gid, Guid, Sl, SubnetPrefix, VocabularyError, request};
 
 use crate::rules::RuleSpec;
 

@@ -24,9 +24,9 @@ use policy::{Dialect, ParseOptions, compile, decode, parse_as};
 use sa_snapshot::Snapshot;
 use sa_wire::umad::Slot;
 use sm_control::pipeline::{self, Compiled, Inputs, Stamp};
-use sm_control::slow_sa;
 use sa_fabric::{Fabric, OpenSmOptions, ParseError, Subnet, SubnetOptions};
 use sa_fabric::generate::{TorusSpec, plan};
+use sa_fastpath::whole;
 
 /// A 3x3x2 torus with the sample policy and two partitions.
 pub static WORLD: LazyLock<Compiled> = LazyLock::new(|| {
@@ -96,19 +96,19 @@ pub fn route(fabric: Fabric) {
 
 /// Asks, and checks that a reply is one.
 pub fn ask(snapshot: &Snapshot, slot: &Slot) {
-    let Some(reply) = slow_sa::respond(snapshot, slot) else { return };
+    let Some(reply) = whole::respond(snapshot, slot) else { return };
     assert!(reply.len() >= 56);
     assert_eq!(reply[..3], slot.mad[..3], "version and class");
     assert_eq!(reply[3] & 0x80, 0x80, "a response");
     assert_eq!(reply[8..16], slot.mad[8..16], "transaction");
     assert_eq!(reply[36..44], [0; 8], "no key comes back");
-    assert_eq!(reply, slow_sa::respond(snapshot, slot).unwrap_or_default(), "always the same");
+    assert_eq!(reply, whole::respond(snapshot, slot).unwrap_or_default(), "always the same");
 }
 
 /// Asks for the path between every two of the first ports by LIDs and by GIDs.
 pub fn ask_some(snapshot: &Snapshot) {
     use sa_wire::{Gid, Guid, SubnetPrefix};
-    use sm_control::request::{path_by_gids, path_by_lids};
+    use sa_wire::request::{path_by_gids, path_by_lids};
     let ports: Vec<_> = snapshot.ports().map(|(_, port)| (port.lid, port.guid())).take(6).collect();
     let gid = |guid| Guid::new(guid).ok().map(|it| Gid::unicast(SubnetPrefix::LINK_LOCAL, it));
     for (from, from_guid) in &ports {

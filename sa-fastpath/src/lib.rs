@@ -16,4 +16,5 @@ pub mod sampling;
 pub mod stats;
 mod sync;
 pub mod topology;
+pub mod whole;
 pub mod worker;

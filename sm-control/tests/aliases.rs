@@ -6,14 +6,14 @@
 use std::path::Path;
 
 use sa_fastpath::answer::{Outcome, PuntReason, answer};
+use sa_fastpath::whole::respond;
 use sa_wire::mad::method;
 use sa_wire::multipath_record::{MultiPathCompMask, MultiPathRecord};
 use sa_wire::path_record::{NumbPathByte, PathCompMask, PathRecord};
+use sa_wire::request::{multi_path_request, parse, path_request};
 use sa_wire::umad::Slot;
 use sa_wire::{Gid, Guid, SubnetPrefix};
 use sm_control::pipeline::{Compiled, Inputs, Stamp, build_with_aliases, compile};
-use sm_control::request::{multi_path_request, parse, path_request};
-use sm_control::slow_sa::respond;
 
 const NET: &str = "\
 switchguid=0x200000\nSwitch 8 \"S1\"\n[1] \"H1\"[1]\n[2] \"H2\"[1]\n\n\

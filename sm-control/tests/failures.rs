@@ -6,9 +6,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use sa_fabric::generate::{TorusSpec, plan};
-use sa_wire::SlToVl;
+use sa_fastpath::whole;
+use sa_wire::{SlToVl, request};
 use sm_control::pipeline::{Compiled, EngineChoice, Inputs, PipelineError, Stamp, compile_after};
-use sm_control::{request, slow_sa};
 
 /// A torus of 5 x 5 x 5 with a host per switch, in files.
 fn files(more: &str) -> (tempfile::TempDir, Inputs) {
@@ -48,7 +48,7 @@ fn answers(compiled: &Compiled) -> Answers {
         .flat_map(|from| hosts.iter().map(move |to| (*from, *to)));
     let answer = |from: u16, to: u16| {
         let request = request::path_by_lids(from, to);
-        let reply = slow_sa::respond(&compiled.snapshot, &request).unwrap();
+        let reply = whole::respond(&compiled.snapshot, &request).unwrap();
         match request::parse(&reply).unwrap() {
             (0, records) => Ok(records[0].qos_class_sl.sl().get()),
             (status, _) => Err(status),

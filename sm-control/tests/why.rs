@@ -7,13 +7,14 @@ use std::path::{Path, PathBuf};
 
 use policy::Query;
 use routing::EndPortIx;
+use sa_fastpath::whole;
 use sa_wire::mad::method;
 use sa_wire::path_record::{PathCompMask, PathRecord};
-use sa_wire::{Gid, Lmc};
+use sa_wire::{Gid, Lmc, request};
 use serde_json::Value;
 use sm_control::config::OnPolicyError;
 use sm_control::pipeline::{Compiled, Inputs, Stamp, compile};
-use sm_control::{request, slow_sa, why};
+use sm_control::why;
 
 fn corpus() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/golden/policy")
@@ -59,7 +60,7 @@ fn ask(
     }
     let slid = ends[source].lid.get();
     let request = request::path_request(slid, method::GET, mask, &record);
-    let reply = slow_sa::respond(&compiled.snapshot, &request).unwrap();
+    let reply = whole::respond(&compiled.snapshot, &request).unwrap();
     let (_, records) = request::parse(&reply).unwrap();
     let query = Query {
         source,

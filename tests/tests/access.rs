@@ -14,9 +14,9 @@ use sa_wire::multipath_record::{MultiPathCompMask, MultiPathRecord};
 use sa_wire::path_record::{NumbPathByte, PathCompMask, PathRecord};
 use sa_wire::sa::{AttributeId, SaMad};
 use sa_wire::umad::Slot;
-use sa_wire::{Gid, SubnetPrefix};
+use sa_wire::{Gid, SubnetPrefix, request};
+use sm_control::dispatch;
 use sm_control::pipeline::{self, Compiled, Inputs, Stamp};
-use sm_control::{request, slow_sa};
 
 /// A 3x3 torus with two hosts to a switch. The hosts are by turns in partition 1, in partition 2
 /// and in both; the first, where the SM runs, meets everybody and is left out.
@@ -81,7 +81,7 @@ impl World {
             return None;
         }
         let parts = Some(&self.compiled.parts);
-        slow_sa::respond_with(&self.compiled.snapshot, parts, &request)
+        dispatch::respond_with(&self.compiled.snapshot, parts, &request)
     }
 
     fn admits(&self, access: Access, request: &Slot) -> bool {

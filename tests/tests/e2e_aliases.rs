@@ -56,8 +56,8 @@ use sa_wire::NodeType;
 use sa_wire::mad::method;
 use sa_wire::umad::Slot;
 use site::Site;
+use sm_control::dispatch::respond_with;
 use sm_control::pipeline::Inputs;
-use sm_control::slow_sa::respond_with;
 use tally::Tally;
 use world::World;
 

@@ -21,12 +21,12 @@ use sa_fabric::LidOverlay;
 use sa_fabric::formats::subnet_lst;
 use sa_fastpath::port::ibsim::{Attachment, IbsimClient, Options};
 use sa_fastpath::port::umad::{AskError, ClientPort, Destination, Patience, Reply};
+use sa_fastpath::whole;
 use sa_snapshot::Snapshot;
 use sa_tests::rig::{Console, Fabric, Process, Torus, wait_for};
-use sa_wire::Lid;
 use sa_wire::path_record::{PathRecord, QosClassSl};
+use sa_wire::{Lid, request};
 use sm_control::pipeline::{self, EngineChoice, Inputs, Stamp};
-use sm_control::{request, slow_sa};
 
 /// Where the SM is, and with it the daemon, and where clients are. Their switches stay.
 const SM: &str = "H0_0_0_0";
@@ -241,7 +241,7 @@ impl Bed {
             let to = self.lids[self.dice.below(self.lids.len())];
             let mut asked = request::path_by_lids(from, to);
             asked.header.lid = self.judge.lid.into();
-            let expected = slow_sa::respond(&programmed, &asked);
+            let expected = whole::respond(&programmed, &asked);
             let expected = expected.as_deref().map(seen).transpose()?;
             let got = ask(&mut self.judge, from, to)?;
             let got = got.as_deref().map(seen).transpose()?;

@@ -10,13 +10,13 @@ use std::path::Path;
 use anyhow::{Context, Result, ensure};
 use e2e_support::client::Client;
 use e2e_support::skip;
+use sa_fastpath::whole::respond;
 use sa_tests::rig::Fabric;
 use sa_wire::mad::method;
 use sa_wire::path_record::{FlowWord, NumbPathByte, PathCompMask, PathRecord, SelectedValue};
+use sa_wire::request::{parse, path_request};
 use sa_wire::{Gid, Guid, Mlid, SubnetPrefix};
 use sm_control::pipeline::{Compiled, Inputs, Stamp, compile};
-use sm_control::request::{parse, path_request};
-use sm_control::slow_sa::respond;
 
 /// Two switches, three hosts, a router on both switches, and one behind the second.
 const NET: &str = "\

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use e2e_support::{PATIENCE, program};
 use sa_fabric::store;
+use sa_fastpath::whole;
 use sa_snapshot::Snapshot;
 use sa_tests::rig::wait_for;
 use sa_wire::netlink_ls::{PathFlags, PathUse, Resolve};
@@ -20,7 +21,6 @@ use sa_wire::{Gid, ServiceId, SubnetPrefix};
 use sm_control::local_service::kernel::link::{KernelEnd, pair};
 use sm_control::local_service::kernel::{Asked, Flavour, Kernel, Outcome};
 use sm_control::pipeline::{self, Compiled, Inputs, Stamp};
-use sm_control::slow_sa;
 
 const FABRIC: &str = "switchguid=0x200000\nSwitch 8 \"S1\"\n[1] \"H1\"[1]\n[2] \"H2\"[1]\n\
                       [3] \"H3\"[1]\n\ncaguid=0x100000\nHca 1 \"H1\"\n[1] \"S1\"[1]\n\n\
@@ -278,9 +278,9 @@ fn by_the_sa(compiled: &Compiled, question: &Resolve<'_>) -> Result<PathRecord> 
         | PathCompMask::PKEY
         | PathCompMask::QOS_CLASS;
     let lid = lid_of(&compiled.snapshot, 0)?;
-    let request = sm_control::request::path_request(lid, method::GET, mask, &record);
-    let reply = slow_sa::respond(&compiled.snapshot, &request).context("a reply")?;
-    let (status, records) = sm_control::request::parse(&reply)?;
+    let request = sa_wire::request::path_request(lid, method::GET, mask, &record);
+    let reply = whole::respond(&compiled.snapshot, &request).context("a reply")?;
+    let (status, records) = sa_wire::request::parse(&reply)?;
     ensure!(status == 0, "{status:04x}");
     records.first().copied().context("a record")
 }

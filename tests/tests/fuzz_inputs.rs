@@ -17,9 +17,9 @@ use fuzz_common::{DUMPS, Edit, FILES, WORLD, cases, edited, edits, inputs};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use sa_fabric::LoadError;
-use sa_wire::Gid;
+use sa_fastpath::whole;
+use sa_wire::{Gid, request};
 use sm_control::pipeline::{self, EngineChoice, Inputs, PipelineError, ReadProblem, Stamp};
-use sm_control::{request, slow_sa};
 
 /// Writes the world's files, one or two of them damaged.
 fn write(directory: &Path, names: &[&str], damage: &[(Index, Vec<Edit>)]) {
@@ -46,7 +46,7 @@ fn survive(inputs: &Inputs) -> Option<String> {
                     request::path_by_gids(from.lid.get(), gid(from), gid(to)),
                 ];
                 for slot in slots {
-                    let reply = slow_sa::respond(&compiled.snapshot, &slot).expect("a reply");
+                    let reply = whole::respond(&compiled.snapshot, &slot).expect("a reply");
                     assert!(request::parse(&reply).is_ok());
                 }
             }
@@ -157,7 +157,7 @@ fn a_host_that_nobody_reaches_is_answered_as_the_twin_does() {
     let compiled = pipeline::compile(&inputs, Stamp::default()).unwrap();
     assert!(!compiled.snapshot.tells_lengths(), "all paths are alike");
     let [there, back] = [(24, 30), (30, 24)].map(|(from, to)| {
-        let reply = slow_sa::respond(&compiled.snapshot, &request::path_by_lids(from, to));
+        let reply = whole::respond(&compiled.snapshot, &request::path_by_lids(from, to));
         request::parse(&reply.unwrap()).unwrap()
     });
     assert_eq!((there.0, there.1.len()), (0, 1));

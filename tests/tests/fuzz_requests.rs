@@ -21,11 +21,12 @@ use fuzz_common::legal::{Made, judge};
 use fuzz_common::{WORLD, cases, inputs, transfers};
 use proptest::prelude::*;
 use proptest::sample::Index;
+use sa_fastpath::whole::{punted, respond, too_long};
 use sa_snapshot::Snapshot;
 use sa_wire::umad::Slot;
 use sm_control::config::OnPolicyError;
+use sm_control::dispatch::respond_with;
 use sm_control::pipeline;
-use sm_control::slow_sa::{punted, respond, respond_with, too_long};
 
 const MADS: &str = include_str!("../golden/fuzz/mad.txt");
 const PATH_RECORDS: &str = include_str!("../golden/fuzz/path_record.txt");

@@ -17,16 +17,17 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use golden_common::{entries, existing, golden, name, sapphire, text};
+use sa_fastpath::whole;
 use sa_wire::mad::{BASE_VERSION, MGMT_CLASS_SA, SA_CLASS_VERSION, method};
 use sa_wire::path_record::{PathCompMask, PathRecord, QosClassSl};
 use sa_wire::rmpp::{RmppHeader, flag};
 use sa_wire::sa::{AttributeId, SaMad};
 use sa_wire::umad::Slot;
-use sa_wire::{Gid, Sl};
+use sa_wire::{Gid, Sl, request};
 use serde_json::Value;
 use sm_control::config::OnPolicyError;
+use sm_control::path_json;
 use sm_control::pipeline::{self, Compiled, Inputs, Stamp};
-use sm_control::{request, slow_sa};
 
 #[test]
 fn every_recorded_answer_is_ours() {
@@ -165,9 +166,9 @@ fn with_engine_sl(compiled: &Compiled, case: &Value) -> Value {
     let mut expected = case["expect"].clone();
     for record in expected["records"].as_array_mut().unwrap() {
         let slot = path_request(compiled, case, record);
-        let reply = slow_sa::respond(&compiled.snapshot, &slot).unwrap();
+        let reply = whole::respond(&compiled.snapshot, &slot).unwrap();
         let (_, records) = request::parse(&reply).unwrap();
-        record["sl"] = request::in_words(&records[0])["sl"].clone();
+        record["sl"] = path_json::in_words(&records[0])["sl"].clone();
     }
     expected
 }
@@ -373,11 +374,11 @@ fn ask(compiled: &Compiled, case: &Value) -> Value {
     let subnet = &compiled.parts.subnet;
     let requester = subnet.find(case["from"].as_str().unwrap()).unwrap();
     let slot = slot(subnet.end_ports()[requester].lid.get(), case);
-    let Some(reply) = slow_sa::respond(&compiled.snapshot, &slot) else {
+    let Some(reply) = whole::respond(&compiled.snapshot, &slot) else {
         return serde_json::json!({ "status": "drop" });
     };
     let (status, records) = request::parse(&reply).unwrap();
-    let records: Vec<Value> = records.iter().map(request::in_words).collect();
+    let records: Vec<Value> = records.iter().map(path_json::in_words).collect();
     serde_json::json!({ "status": format!("0x{status:04x}"), "records": records })
 }
 

@@ -11,12 +11,13 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use e2e_support::{Daemon, http, sapphire, skip};
 use routing::Engine;
+use sa_fastpath::whole;
 use sa_tests::rig::{Fabric, Torus, wait_for};
+use sa_wire::request;
 use serde_json::Value;
 use sm_control::config::{FabricSaSection, SaSource, SaTransport};
 use sm_control::live::{Ask, LiveSource, PortAsk};
 use sm_control::pipeline::{self, Compiled, Inputs, Stamp, When, compile, compile_live};
-use sm_control::{request, slow_sa};
 
 /// A fabric that OpenSM has set up, and a daemon that serves it from files.
 struct Bed {
@@ -222,7 +223,7 @@ fn a_tree_read_from_an_sa_is_that_from_dumps() -> Result<()> {
     let last = files.parts.topology.max_lid();
     for (from, to) in (1..=last).flat_map(|from| (1..=last).map(move |to| (from, to))) {
         let request = request::path_by_lids(from, to);
-        let answer = |compiled: &Compiled| slow_sa::respond(&compiled.snapshot, &request);
+        let answer = |compiled: &Compiled| whole::respond(&compiled.snapshot, &request);
         ensure!(answer(&live) == answer(&files), "{from} to {to}");
     }
     Ok(())

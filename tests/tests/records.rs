@@ -5,14 +5,16 @@ use std::fs;
 
 use anyhow::{Context, Result, ensure};
 use sa_fabric::generate::{TorusSpec, plan};
+use sa_fastpath::whole;
 use sa_wire::mad::{Status, method};
 use sa_wire::records::Layout;
+use sa_wire::request;
 use sa_wire::rmpp::flag;
 use sa_wire::sa::{AttributeId, DATA_OFFSET, SaMad};
 use sa_wire::umad::{MAD_SIZE, Slot};
+use sm_control::dispatch;
 use sm_control::pipeline::{self, Compiled, Inputs, Stamp};
-use sm_control::request;
-use sm_control::{records, slow_sa};
+use sm_control::records;
 
 /// A torus of 5x4x3 with two hosts to a switch.
 fn torus() -> Result<Compiled> {
@@ -38,7 +40,7 @@ fn request(attribute: AttributeId, asked: u8, mask: u64, data: &[u8]) -> Slot {
 }
 
 fn answer(compiled: &Compiled, slot: &Slot) -> Option<Vec<u8>> {
-    slow_sa::respond_with(&compiled.snapshot, Some(&compiled.parts), slot)
+    dispatch::respond_with(&compiled.snapshot, Some(&compiled.parts), slot)
 }
 
 fn status(reply: &[u8]) -> u16 {
@@ -172,7 +174,7 @@ fn without_parts_records_are_refused() -> Result<()> {
         .filter(|layout| records::serves(layout.attribute))
     {
         let slot = request(layout.attribute, method::GET, 0, &[]);
-        let reply = slow_sa::respond(&compiled.snapshot, &slot).context("a reply")?;
+        let reply = whole::respond(&compiled.snapshot, &slot).context("a reply")?;
         assert_eq!(status(&reply), Status::METHOD_ATTRIBUTE_NOT_SUPPORTED.get());
     }
     Ok(())

@@ -12,9 +12,8 @@ use sa_fastpath::port::ibsim::{Attachment, Options};
 use sa_fastpath::port::umad::{ClientPort, Destination, Patience, Reply};
 use sa_tests::rig::{Fabric, Process, records};
 use sa_wire::multipath_record::{MultiPathCompMask, MultiPathRecord};
-use sa_wire::{Gid, Guid, Lid, SubnetPrefix};
+use sa_wire::{Gid, Guid, Lid, SubnetPrefix, request};
 use serde_json::Value;
-use sm_control::request;
 
 const HOSTS: usize = 33;
 

@@ -10,10 +10,11 @@ use sa_fastpath::publish::Publisher;
 use sa_wire::mad::method;
 use sa_wire::path_record::{PathCompMask, PathRecord, SelectedValue};
 use sa_wire::records::Layout;
+use sa_wire::request;
 use sa_wire::sa::{AttributeId, DATA_OFFSET, SaMad};
 use sa_wire::umad::Slot;
+use sm_control::dispatch;
 use sm_control::pipeline::{self, Inputs, Parts, Stamp};
-use sm_control::{request, slow_sa};
 
 type Published = Arc<sa_fastpath::publish::Published>;
 
@@ -56,10 +57,10 @@ fn table(attribute: AttributeId, mask: u64) -> Slot {
 /// Compares, and returns how many records there are; none when the table is not streamed.
 fn compare(published: &Published, parts: &Arc<Parts>, request: &Slot) -> Result<Option<usize>> {
     let attribute = SaMad::from_bytes(&request.mad).attribute_id();
-    let Some(mut streamed) = slow_sa::stream(published, Some(parts), request) else {
+    let Some(mut streamed) = dispatch::stream(published, Some(parts), request) else {
         return Ok(None);
     };
-    let whole = slow_sa::respond_with(&published.snapshot, Some(parts), request);
+    let whole = dispatch::respond_with(&published.snapshot, Some(parts), request);
     let whole = whole.context("a reply")?;
     let (head, records) = whole.split_at(DATA_OFFSET);
     let own = zerocopy::IntoBytes::as_bytes(&streamed.head);
@@ -144,11 +145,11 @@ fn what_is_named_or_refused_is_not_streamed() -> Result<()> {
         (AttributeId::PATH_RECORD, PathCompMask::DGID.0),
         (AttributeId(0x0016), 0),
     ] {
-        let streamed = slow_sa::stream(&published, Some(&parts), &table(attribute, mask));
+        let streamed = dispatch::stream(&published, Some(&parts), &table(attribute, mask));
         ensure!(streamed.is_none(), "{attribute}");
     }
     let mut untrusted = table(AttributeId::PKEY_TABLE_RECORD, 0);
     SaMad::from_bytes_mut(&mut untrusted.mad).sa.sm_key = 0.into();
-    ensure!(slow_sa::stream(&published, Some(&parts), &untrusted).is_none());
+    ensure!(dispatch::stream(&published, Some(&parts), &untrusted).is_none());
     Ok(())
 }

@@ -39,11 +39,10 @@ use sa_fastpath::stats::WorkerStats;
 use sa_fastpath::worker::{Idle, Worker};
 use sa_snapshot::Snapshot;
 use sa_tests::rig::{Fabric, TWO_HOSTS};
-use sa_wire::Lid;
 use sa_wire::mad::{MGMT_CLASS_SA, method};
 use sa_wire::umad::Slot;
+use sa_wire::{Lid, request};
 use sm_control::pipeline::{self, Inputs, Stamp};
-use sm_control::request;
 use zerocopy::IntoBytes;
 
 /// What the second process is to do.

@@ -7,13 +7,15 @@ use std::path::PathBuf;
 use clap::Args;
 use sa_snapshot::Snapshot;
 use sa_wire::mad::{BASE_VERSION, MGMT_CLASS_SA, SA_CLASS_VERSION, method};
+use sa_wire::request;
 use sa_wire::rmpp::{RmppHeader, flag, payload_lengths};
 use sa_wire::sa::{AttributeId, DATA_OFFSET, DATA_SIZE, SaMad};
 use sa_wire::umad::{MAD_SIZE, Slot};
 use serde::Deserialize;
 use serde_json::{Value, json};
+use sm_control::dispatch;
+use sm_control::path_json;
 use sm_control::pipeline::{self, Parts, Stamp};
-use sm_control::{request, slow_sa};
 use zerocopy::IntoBytes;
 
 use crate::failure::{Failure, Outcome};
@@ -115,11 +117,11 @@ impl Answerer {
             .ok_or("expected \"request_hex\"")?;
         let lid = self.requester(line.from.as_ref())?;
         let slot = slot(lid, query, &hex(data)?)?;
-        let Some(reply) = slow_sa::respond_with(&self.snapshot, self.parts.as_ref(), &slot) else {
+        let Some(reply) = dispatch::respond_with(&self.snapshot, self.parts.as_ref(), &slot) else {
             return Ok(json!({ "id": line.id, "status": "drop" }));
         };
         let (status, records) = request::parse(&reply).map_err(|error| error.to_string())?;
-        let records: Vec<Value> = records.iter().map(request::in_words).collect();
+        let records: Vec<Value> = records.iter().map(path_json::in_words).collect();
         Ok(json!({ "id": line.id, "status": format!("0x{status:04x}"), "records": records }))
     }
 
@@ -136,7 +138,7 @@ impl Answerer {
             .try_into()
             .map_err(|_| format!("a MAD has 256 bytes, this has {count}"))?;
         Ok(
-            match slow_sa::respond_with(&self.snapshot, self.parts.as_ref(), &slot) {
+            match dispatch::respond_with(&self.snapshot, self.parts.as_ref(), &slot) {
                 None => json!({ "id": line.id, "status": "drop" }),
                 Some(reply) => {
                     let segments: Vec<String> =

@@ -1,10 +1,12 @@
-//! Requests for paths, as bytes of a MAD.
+//! Requests for paths as a ring has them: the bytes of a MAD, as short as they can be.
 
-use sa_wire::mad::{BASE_VERSION, MGMT_CLASS_SA, MadHeader, SA_CLASS_VERSION, Status, method};
-use sa_wire::path_record::{NumbPathByte, PathCompMask, PathRecord};
-use sa_wire::rmpp::RmppHeader;
-use sa_wire::sa::{AttributeId, DATA_OFFSET, SaHeader};
-use zerocopy::{FromBytes, IntoBytes};
+use sa_wire::Gid;
+use sa_wire::mad::Status;
+use sa_wire::path_record::{PathCompMask, PathRecord};
+use sa_wire::request;
+use sa_wire::sa::DATA_OFFSET;
+use sa_wire::umad;
+use zerocopy::FromBytes;
 
 use super::Error;
 
@@ -13,55 +15,23 @@ pub const PATH_REQUEST: usize = DATA_OFFSET + PathRecord::SIZE;
 
 /// Get(PathRecord) by GIDs for one reversible path.
 pub fn path_by_gids(sgid: [u8; 16], dgid: [u8; 16]) -> [u8; PATH_REQUEST] {
-    let record = PathRecord {
-        sgid,
-        dgid,
-        numb_path: NumbPathByte::new(1).with_reversible(),
-        ..PathRecord::default()
-    };
-    let ends = PathCompMask::SGID | PathCompMask::DGID;
-    let one = PathCompMask::NUMB_PATH | PathCompMask::REVERSIBLE;
-    path(method::GET, ends | one, &record)
+    head(&request::path_by_gids(0, Gid(sgid), Gid(dgid)))
 }
 
 /// Get(PathRecord) by LIDs: what Open MPI sends on a torus.
 pub fn path_by_lids(slid: u16, dlid: u16) -> [u8; PATH_REQUEST] {
-    let record = PathRecord {
-        slid: slid.into(),
-        dlid: dlid.into(),
-        ..PathRecord::default()
-    };
-    path(
-        method::GET,
-        PathCompMask::SLID | PathCompMask::DLID,
-        &record,
-    )
+    head(&request::path_by_lids(slid, dlid))
 }
 
 /// Any request for PathRecords, of method Get or GetTable.
 pub fn path(asked: u8, mask: PathCompMask, record: &PathRecord) -> [u8; PATH_REQUEST] {
-    let mad = MadHeader {
-        base_version: BASE_VERSION,
-        mgmt_class: MGMT_CLASS_SA,
-        class_version: SA_CLASS_VERSION,
-        method: asked,
-        attribute_id: AttributeId::PATH_RECORD.get().into(),
-        ..MadHeader::default()
-    };
-    let sa = SaHeader {
-        component_mask: mask.0.into(),
-        ..SaHeader::default()
-    };
-    let rmpp = RmppHeader::default();
-    let parts = [
-        mad.as_bytes(),
-        rmpp.as_bytes(),
-        sa.as_bytes(),
-        record.as_bytes(),
-    ];
+    head(&request::path_request(0, asked, mask, record))
+}
+
+/// The MAD without the zeros after its record: a ring says itself whom a request is from.
+fn head(slot: &umad::Slot) -> [u8; PATH_REQUEST] {
     let mut bytes = [0; PATH_REQUEST];
-    let places = bytes.iter_mut();
-    for (place, byte) in places.zip(parts.into_iter().flatten()) {
+    for (place, byte) in bytes.iter_mut().zip(&slot.mad) {
         *place = *byte;
     }
     bytes

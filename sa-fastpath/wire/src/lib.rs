@@ -27,6 +27,7 @@ pub mod netlink_ls;
 pub mod notice;
 pub mod path_record;
 pub mod records;
+pub mod request;
 pub mod rmpp;
 pub mod roce;
 pub mod sa;

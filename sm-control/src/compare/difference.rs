@@ -3,12 +3,13 @@
 use std::fmt;
 
 use sa_wire::path_record::PathRecord;
+use sa_wire::request;
 use serde::Serialize;
 use serde_json::Value;
 use zerocopy::IntoBytes;
 
 use super::Question;
-use crate::request;
+use crate::path_json;
 
 /// Two answers to one question that are not the same.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -103,7 +104,7 @@ fn records(theirs: &PathRecord, ours: &PathRecord) -> Vec<FieldDifference> {
     if theirs.as_bytes() == ours.as_bytes() {
         return Vec::new();
     }
-    let (one, other) = (request::in_words(theirs), request::in_words(ours));
+    let (one, other) = (path_json::in_words(theirs), path_json::in_words(ours));
     let all = one.as_object().into_iter().flatten();
     let fields = all.map(|(name, value)| FieldDifference {
         name: name.clone(),

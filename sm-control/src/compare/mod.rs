@@ -7,7 +7,7 @@ mod questions;
 use sa_snapshot::Snapshot;
 use sa_wire::umad::MAD_SIZE;
 
-use crate::slow_sa;
+use sa_fastpath::whole;
 
 pub use difference::{Difference, FieldDifference};
 pub use questions::{Question, Questions, service_ids};
@@ -52,7 +52,7 @@ pub fn ask_and_compare<E>(
     ask: impl FnOnce(&[u8; MAD_SIZE]) -> Result<Reply, E>,
 ) -> Result<Asked, E> {
     let theirs = ask(&question.slot.mad)?;
-    let ours = slow_sa::respond(snapshot, &question.slot);
+    let ours = whole::respond(snapshot, &question.slot);
     Ok(Asked {
         is_answered: theirs.is_some(),
         difference: Difference::between(question, theirs.as_deref(), ours.as_deref()),
@@ -95,7 +95,7 @@ mod tests {
             let question = questions.next_question();
             let slot = question.slot;
             let asked = ask_and_compare(ours, &question, |_| {
-                Ok::<_, ()>(slow_sa::respond(theirs, &slot))
+                Ok::<_, ()>(whole::respond(theirs, &slot))
             });
             let asked = asked.unwrap();
             tally.count(&asked);

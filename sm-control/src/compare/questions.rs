@@ -4,9 +4,7 @@ use policy::Policy;
 use sa_snapshot::Snapshot;
 use sa_wire::path_record::{NumbPathByte, PathCompMask, PathRecord};
 use sa_wire::umad::Slot;
-use sa_wire::{Gid, Guid, SubnetPrefix, mad};
-
-use crate::request;
+use sa_wire::{Gid, Guid, SubnetPrefix, mad, request};
 
 /// A request, and what it is about.
 #[derive(Debug, Clone)]

@@ -5,12 +5,12 @@ use std::io::{self, Write};
 use routing::tables::MulticastTable;
 use routing::{EndPortIx, NO_PATH, Peer, SwitchIx, Topology, Torus};
 use sa_fabric::formats::{fdbs, lfts, multicast, psl, sl2vl, slvl, subnet_lst, torus};
+use sa_fastpath::whole;
 use sa_snapshot::Snapshot;
 use sa_wire::NodeType;
 
 use super::Table;
 use crate::pipeline::Parts;
-use crate::slow_sa;
 
 /// What dumps are made of.
 #[derive(Debug, Clone, Copy)]
@@ -240,7 +240,7 @@ fn write_psl(
         .map(|(from, to)| psl::Entry {
             source: from.node_guid,
             dlid: to.lid,
-            sl: slow_sa::path_sl(snapshot, from.lid, to.lid),
+            sl: whole::path_sl(snapshot, from.lid, to.lid),
         });
     psl::write(out, entries)
 }

@@ -3,15 +3,17 @@
 use std::fmt;
 
 use sa_fabric::Subnet;
+use sa_fastpath::whole;
 use sa_snapshot::Snapshot;
 use sa_wire::path_record::PathRecord;
+use sa_wire::request;
 use sa_wire::umad::Slot;
 use serde_json::Value;
 
 use super::probes::Probe;
 use super::query::Querier;
 use super::{Ask, LiveError};
-use crate::{request, slow_sa};
+use crate::path_json;
 
 /// A pair of LIDs for which the SA and the snapshot have different answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,7 +62,7 @@ pub fn compare_paths(
     for probe in probes {
         let mut slot = probe.request(requester);
         let theirs = Answer::of(Some(querier.raw(&mut slot.mad)?));
-        let ours = Answer::of(slow_sa::respond(snapshot, &slot as &Slot));
+        let ours = Answer::of(whole::respond(snapshot, &slot as &Slot));
         let fields = theirs.differs_from(&ours);
         if !fields.is_empty() && !theirs.is_busy() {
             differences.push(Difference {
@@ -147,7 +149,7 @@ impl Answer {
             let field = ("answer".to_owned(), theirs, ours);
             return differs.then_some(field).into_iter().collect();
         };
-        let (theirs, ours) = (request::in_words(theirs), request::in_words(ours));
+        let (theirs, ours) = (path_json::in_words(theirs), path_json::in_words(ours));
         let (Some(theirs), Some(ours)) = (theirs.as_object(), ours.as_object()) else {
             return Vec::new();
         };

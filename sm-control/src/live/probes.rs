@@ -10,12 +10,12 @@ use policy::diff;
 use policy::model::{GroupIx, Rule};
 use policy::{GroupResolver, Policy, Query};
 use sa_fabric::Subnet;
+use sa_wire::mad::method;
 use sa_wire::path_record::{PathCompMask, PathRecord, QosClassSl};
 use sa_wire::umad::Slot;
-use sa_wire::{Sl, mad::method};
+use sa_wire::{Sl, request};
 
 use crate::pipeline::Parts;
-use crate::request;
 
 /// How many paths are asked for, and which.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

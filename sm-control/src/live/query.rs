@@ -5,12 +5,12 @@ use std::thread;
 use std::time::Duration;
 
 use sa_wire::mad::{Status, method, response_method};
+use sa_wire::request;
 use sa_wire::sa::{AttributeId, DATA_OFFSET, SaMad, record_stride};
 use sa_wire::umad::MAD_SIZE;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 use super::{Ask, AskError, LiveError};
-use crate::request;
 
 /// Asks one question after the other.
 pub(super) struct Querier<'a> {

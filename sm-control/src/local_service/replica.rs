@@ -17,7 +17,7 @@ use super::request::{path_get, record_in, record_of};
 use super::watch::Seen;
 use super::{Late, Paths};
 use crate::config::FarSubnet;
-use crate::slow_sa;
+use crate::dispatch;
 
 /// Resolves by the snapshot in service, where it is that of the fabric the port is in now.
 pub struct Replica {
@@ -74,7 +74,7 @@ fn slowly(
     request: &Slot,
 ) -> Result<PathRecord, Reason> {
     let parts = origin.parts(published.epoch.get());
-    let reply = slow_sa::respond_with(&published.snapshot, parts.as_deref(), request);
+    let reply = dispatch::respond_with(&published.snapshot, parts.as_deref(), request);
     record_of(&reply.ok_or(Reason::NoPath)?)
 }
 

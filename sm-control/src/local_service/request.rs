@@ -3,13 +3,13 @@
 use sa_wire::mad::method;
 use sa_wire::netlink_ls::{PathUse, Resolve};
 use sa_wire::path_record::{NumbPathByte, PathCompMask, PathRecord, QosClassSl};
+use sa_wire::request::path_request;
 use sa_wire::sa::{DATA_OFFSET, SaMad};
 use sa_wire::umad::Slot;
 use sa_wire::{Sl, mad};
 use zerocopy::FromBytes;
 
 use super::agent::Reason;
-use crate::request::path_request;
 
 /// The largest QoSClass that a MAD has room for.
 const MOST_CLASSES: u16 = 0xfff;

@@ -1,13 +1,13 @@
 //! What an SA answers from, asked of it.
 
 use sa_wire::mad::{MadHeader, Status, method};
+use sa_wire::request::request;
 use sa_wire::sa::{AttributeId, DATA_OFFSET, SaMad};
 use sa_wire::served::ServedSnapshot;
 use sa_wire::umad::MAD_SIZE;
 use zerocopy::FromBytes;
 
 use crate::live::{Ask, AskError, next_transaction};
-use crate::request::request;
 
 /// The snapshot that an SA serves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,11 +2,11 @@
 
 use std::fmt;
 
+use sa_fastpath::whole;
 use sa_snapshot::Snapshot;
 use sa_wire::umad::Slot;
 
 use super::Parts;
-use crate::slow_sa;
 use crate::twin::{Reply, Twin};
 
 /// Pairs asked per compilation.
@@ -40,7 +40,7 @@ pub(super) fn sample(parts: &Parts, snapshot: &Snapshot) -> Result<(), Box<Misma
             continue;
         };
         let (slid, dlid) = (from.lid.get(), to.lid.get());
-        let request = crate::request::path_by_lids(slid, dlid);
+        let request = sa_wire::request::path_by_lids(slid, dlid);
         if !agrees(&twin, snapshot, &request) {
             return Err(Box::new(Mismatch { slid, dlid }));
         }
@@ -50,7 +50,7 @@ pub(super) fn sample(parts: &Parts, snapshot: &Snapshot) -> Result<(), Box<Misma
 
 /// True when both give the same records or the same refusal.
 fn agrees(twin: &Twin<'_>, snapshot: &Snapshot, request: &Slot) -> bool {
-    let fast = slow_sa::respond(snapshot, request).map(|reply| crate::request::parse(&reply));
+    let fast = whole::respond(snapshot, request).map(|reply| sa_wire::request::parse(&reply));
     match (twin.respond(request.header.lid.get(), &request.mad), fast) {
         (None, None) => true,
         (Some(Reply::Records(slow)), Some(Ok((0, fast)))) => slow == fast,

@@ -121,7 +121,7 @@ impl Parts {
             original_rates_only: self.options.use_original_extended_sa_rates_only,
             sa_key: self.options.sa_key,
             allow_both_pkeys: self.options.allow_both_pkeys,
-            most_records: crate::slow_sa::MAX_RECORDS,
+            most_records: sa_fastpath::whole::MAX_RECORDS,
         };
         Twin::new(inputs, options).with_aliases(&self.aliases)
     }

@@ -27,10 +27,11 @@ mod vls;
 use core::ops::ControlFlow;
 
 use sa_fastpath::answer::{finish_empty_table, finish_error};
-use sa_wire::mad::{Status, method, response_method};
+use sa_fastpath::whole::{succeed, succeed_with_table};
+use sa_wire::mad::{Status, method};
 use sa_wire::records::Layout;
 use sa_wire::rmpp::{RmppHeader, flag};
-use sa_wire::sa::{AttributeId, DATA_OFFSET, DATA_SIZE, SaMad, attribute_offset};
+use sa_wire::sa::{AttributeId, DATA_OFFSET, DATA_SIZE, SaMad};
 use sa_wire::umad::Slot;
 use zerocopy::IntoBytes;
 
@@ -38,7 +39,6 @@ use self::out::{Out, Reason};
 use crate::pipeline::Parts;
 
 pub(crate) use self::guids::{Tables as GuidTables, guid_cap};
-pub use self::out::MAX_BYTES;
 pub(crate) use self::query::Query;
 pub(crate) use self::stream::Stream;
 pub(crate) use self::view::View;
@@ -140,21 +140,6 @@ pub(crate) fn reply(mad: &mut SaMad, stride: u16, records: &[u8]) -> Vec<u8> {
     let mut reply = take(mad, DATA_OFFSET);
     reply.extend_from_slice(records);
     reply
-}
-
-/// Makes the headers those of a success with records of this stride, 0 for data without one.
-pub(crate) fn succeed(mad: &mut SaMad, stride: u16) {
-    mad.mad.method = response_method(mad.mad.method);
-    mad.mad.status = Status::OK.get().into();
-    mad.sa.sm_key = 0.into();
-    mad.sa.attribute_offset = attribute_offset(stride).into();
-}
-
-/// [`succeed`] with more records than one MAD holds: the transport segments them, and fills in what
-/// RMPP needs beyond the Active flag.
-pub(crate) fn succeed_with_table(mad: &mut SaMad, stride: u16) {
-    succeed(mad, stride);
-    mad.rmpp = RmppHeader::data(flag::ACTIVE, 0, 0);
 }
 
 pub(crate) fn refuse(mad: &mut SaMad, status: Status) -> Vec<u8> {

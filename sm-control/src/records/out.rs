@@ -2,9 +2,7 @@
 
 use core::ops::ControlFlow;
 
-/// What the records of one reply may take; a query for more is refused with "no resources".
-/// Units: bytes.
-pub const MAX_BYTES: usize = 64 << 20;
+use sa_fastpath::whole::MAX_BYTES;
 
 /// The records of a reply so far.
 #[derive(Debug)]

@@ -3,6 +3,7 @@
 use core::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
+use sa_fastpath::whole::Units;
 use sa_wire::records::Layout;
 use sa_wire::sa::{AttributeId, SaMad};
 use sa_wire::umad::Slot;
@@ -10,7 +11,6 @@ use sa_wire::umad::Slot;
 use super::out::Out;
 use super::{Query, View, Walk, walk_of};
 use crate::pipeline::Parts;
-use crate::slow_sa::Units;
 
 /// A request for all records of a kind that agree with it, none of them named by a LID.
 pub(crate) struct Stream {

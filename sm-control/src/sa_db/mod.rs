@@ -31,7 +31,7 @@ use self::services::Services;
 use self::subscriptions::Subscriptions;
 use crate::pipeline::Parts;
 use crate::records::{self, View};
-use crate::slow_sa::is_request;
+use sa_fastpath::whole::is_request;
 
 pub use self::event::{Event, Report};
 pub use self::journal::{Journal, JournalError};
@@ -60,7 +60,7 @@ pub struct SaDatabase {
 /// What became of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Responded {
-    /// The whole reply; none when there is to be silence. Shape: as of [`crate::slow_sa::respond`].
+    /// The whole reply; none when there is to be silence. Shape: as of [`sa_fastpath::whole::respond`].
     pub reply: Option<Vec<u8>>,
     /// The state changed, so the reply must wait for [`SaDatabase::commit`].
     pub changed: bool,

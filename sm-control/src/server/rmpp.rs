@@ -8,12 +8,11 @@ use sa_fastpath::rmpp::{
     Allowance, Arrival, Bytes, Class, Poll, Receivers, Refused, SenderLimits, Senders, Source,
     Tally, classify,
 };
+use sa_fastpath::whole::Streamed;
 use sa_wire::rmpp::{RmppHeader, flag, packet_type};
 use sa_wire::sa::{DATA_OFFSET, SaMad};
 use sa_wire::umad::{MAD_SIZE, Slot, UmadHeader};
 use zerocopy::FromBytes;
-
-use crate::slow_sa::Streamed;
 
 /// The transfers of one port.
 pub(super) struct Rmpp {

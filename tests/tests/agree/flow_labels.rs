@@ -4,15 +4,15 @@ use std::collections::BTreeSet;
 
 use sa_fabric::generate::{TorusSpec, plan};
 use sa_fastpath::answer::{Outcome, answer_all};
+use sa_fastpath::whole::respond;
 use sa_wire::mad::method;
 use sa_wire::multipath_record::{MultiPathCompMask, MultiPathRecord};
 use sa_wire::path_record::{FlowWord, NumbPathByte, PathCompMask, PathRecord};
+use sa_wire::request::{multi_path_request, parse, path_request};
 use sa_wire::roce::FlowLabel;
 use sa_wire::umad::Slot;
 use sa_wire::{Gid, Lmc, SubnetPrefix};
 use sm_control::pipeline::{self, Compiled, Inputs, Stamp};
-use sm_control::request::{multi_path_request, parse, path_request};
-use sm_control::slow_sa::respond;
 use sm_control::twin::Reply;
 
 /// By service id: 1 fixed, 2 hash, 3 spread, 4 none by its rule, 5 fixed by its rule in place of

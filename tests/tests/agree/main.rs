@@ -25,11 +25,10 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use sa_fastpath::answer::answer;
-use sa_wire::umad::Slot;
-
 use compare::{Difference, agree_together, compare};
 use dice::Dice;
+use sa_fastpath::answer::answer;
+use sa_wire::umad::Slot;
 use tally::{Lane, Nearly, Seen, Tally};
 use world::{Kind, Recipe, World};
 
@@ -71,7 +70,7 @@ fn replies_have_a_largest_size() {
             ..Default::default()
         };
         let lid = world.lids().next().unwrap();
-        sm_control::request::path_request(lid, sa_wire::mad::method::GET_TABLE, mask, &record)
+        sa_wire::request::path_request(lid, sa_wire::mad::method::GET_TABLE, mask, &record)
     };
     let everything = compare(&world, &twin, &ask(0)).unwrap();
     assert_eq!(everything, Seen::Error(0x0100, Lane::Slow));

@@ -4,9 +4,9 @@ use policy::ServiceIdEncoding;
 use sa_wire::mad::method;
 use sa_wire::multipath_record::{MultiPathCompMask, MultiPathRecord};
 use sa_wire::path_record::{FlowWord, NumbPathByte, PathCompMask, PathRecord, SelectedValue};
+use sa_wire::request::{multi_path_request, path_request};
 use sa_wire::umad::Slot;
 use sa_wire::{Gid, Guid, SubnetPrefix};
-use sm_control::request::{multi_path_request, path_request};
 
 use crate::dialects::TCLASSES;
 use crate::dice::Dice;

@@ -5,8 +5,7 @@ use sa_wire::path_record::{NumbPathByte, PathCompMask, PathRecord};
 use sa_wire::records::{McMemberCompMask as Mask, McMemberRecord, join_state};
 use sa_wire::sa::{AttributeId, DATA_OFFSET, SaMad};
 use sa_wire::umad::Slot;
-use sa_wire::{Gid, Guid, SubnetPrefix};
-use sm_control::request;
+use sa_wire::{Gid, Guid, SubnetPrefix, request};
 use zerocopy::{FromBytes, IntoBytes};
 
 use crate::bench::SA_KEY;

@@ -4,9 +4,9 @@ use std::fmt;
 
 use sa_wire::mad::method;
 use sa_wire::path_record::{PathCompMask, PathRecord};
+use sa_wire::request::{parse, path_request};
 use sa_wire::umad::Slot;
-use sm_control::request::{parse, path_request};
-use sm_control::slow_sa::respond_with;
+use sm_control::dispatch::respond_with;
 use sm_control::twin::{Reply, Twin};
 
 use crate::e2e_support::seen::{SEEN, seen};

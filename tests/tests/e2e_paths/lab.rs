@@ -7,10 +7,10 @@ use anyhow::{Context, Result, anyhow};
 use sa_tests::rig::{Fabric, Process};
 use sa_wire::Gid;
 use sa_wire::mad::method;
+use sa_wire::request::path_by_lids;
 use sa_wire::umad::Slot;
+use sm_control::dispatch::respond_with;
 use sm_control::pipeline::Inputs;
-use sm_control::request::path_by_lids;
-use sm_control::slow_sa::respond_with;
 
 use crate::compare::{Case, Member, Sides, Verdict};
 use crate::dice::Dice;

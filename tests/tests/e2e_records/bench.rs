@@ -9,15 +9,14 @@ use anyhow::{Context, Result, ensure};
 use sa_fastpath::port::ibsim::{Attachment, IbsimClient, Options, Role};
 use sa_fastpath::port::umad::{AskError, ClientPort, Destination, Patience, Reply};
 use sa_tests::rig::{Fabric, Process};
-use sa_wire::Lid;
 use sa_wire::class_port_info::ClassPortInfo;
 use sa_wire::mad::method;
 use sa_wire::records::Layout;
 use sa_wire::sa::{AttributeId, DATA_OFFSET, SaMad};
 use sa_wire::umad::Slot;
+use sa_wire::{Lid, request};
+use sm_control::dispatch;
 use sm_control::pipeline::{self, Inputs, Parts, Stamp};
-use sm_control::request;
-use sm_control::slow_sa;
 
 use crate::e2e_support::seen::{EXPLAINED, RACED};
 use crate::site::Site;
@@ -131,7 +130,7 @@ impl Bench {
     }
 
     pub(crate) fn ours(&self, slot: &Slot) -> Option<Vec<u8>> {
-        slow_sa::respond_with(&self.compiled.snapshot, Some(self.parts()), slot)
+        dispatch::respond_with(&self.compiled.snapshot, Some(self.parts()), slot)
     }
 
     /// Every record that we have of an attribute, as `requester` sees them.

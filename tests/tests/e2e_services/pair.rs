@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use sa_tests::rig::{Fabric, Process, wait_for};
 use sa_wire::mad::method;
+use sa_wire::request;
 use sa_wire::sa::{AttributeId, DATA_OFFSET, SaMad};
 use sa_wire::umad::Slot;
 use sm_control::pipeline::{Parts, unix_time};
-use sm_control::request;
 use sm_control::sa_db::{Now, Report, SaDatabase};
 
 use crate::bench::{Bench, Client};

@@ -9,9 +9,8 @@ use sa_wire::mad::method;
 use sa_wire::multipath_record::{MultiPathCompMask, MultiPathRecord};
 use sa_wire::path_record::{FlowWord, NumbPathByte, PathCompMask, PathRecord, SelectedValue};
 use sa_wire::umad::Slot;
-use sa_wire::{Gid, Guid, Lmc, Mtu, SubnetPrefix};
+use sa_wire::{Gid, Guid, Lmc, Mtu, SubnetPrefix, request};
 use sm_control::pipeline::{self, Compiled, EngineChoice, Inputs, Stamp};
-use sm_control::request;
 
 const POLICY: &str = include_str!("../../../docs/examples/qos-policy.conf");
 

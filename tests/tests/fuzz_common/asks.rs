@@ -1,8 +1,9 @@
 //! Inputs turned into requests; requests asked in every way there is, and the replies judged.
 
 use sa_fastpath::answer::{Outcome, PuntReason, answer};
+use sa_fastpath::whole::{respond, too_long};
 use sa_wire::umad::Slot;
-use sm_control::slow_sa::{respond, respond_with, too_long};
+use sm_control::dispatch::respond_with;
 
 use super::dice::Choices;
 use super::legal::{Made, judge};

@@ -8,9 +8,8 @@ use sa_wire::mad::{Status, method};
 use sa_wire::records::{McMemberCompMask as Mask, McMemberRecord};
 use sa_wire::sa::{AttributeId, DATA_OFFSET, SaMad};
 use sa_wire::umad::Slot;
-use sa_wire::{Gid, Guid, SubnetPrefix};
+use sa_wire::{Gid, Guid, SubnetPrefix, request};
 use sm_control::pipeline::{self, Compiled, Inputs, Stamp};
-use sm_control::request;
 use sm_control::sa_db::{Now, SaDatabase};
 use zerocopy::{FromBytes, IntoBytes};
 

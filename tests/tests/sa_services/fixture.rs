@@ -9,9 +9,8 @@ use sa_wire::mad::method;
 use sa_wire::records::Layout;
 use sa_wire::sa::{AttributeId, DATA_OFFSET, SaMad};
 use sa_wire::umad::Slot;
-use sa_wire::{Gid, Guid, SubnetPrefix};
+use sa_wire::{Gid, Guid, SubnetPrefix, request};
 use sm_control::pipeline::{self, Inputs, Parts, Stamp};
-use sm_control::request;
 use sm_control::sa_db::{Now, Report, SaDatabase};
 
 /// H1 with the SM, H2, H3 and H4 on a switch.

@@ -24,10 +24,9 @@ use sa_fastpath::answer::{Outcome, answer};
 use sa_tests::rig::Fabric;
 use sa_wire::mad::method;
 use sa_wire::umad::Slot;
-use sm_control::pipeline::Compiled;
-use sm_control::slow_sa::{punted_with, respond_with};
-
 use site::{H2, H3, Lids};
+use sm_control::dispatch::{punted_with, respond_with};
+use sm_control::pipeline::Compiled;
 use table::{Case, Said, Theirs};
 
 #[test]

@@ -3,11 +3,11 @@
 use sa_bench::fresh::{Fresh, Passes, by_twin};
 use sa_bench::requests::{Draw, Host};
 use sa_bench::{Expected, Pool, Request};
-use sa_fastpath::affinity;
+use sa_fastpath::{affinity, whole};
 use sa_wire::path_record::PathRecord;
 use sa_wire::umad::Slot;
 use sa_wire::{Gid, NodeType};
-use sm_control::{request, slow_sa};
+use sm_control::path_json;
 
 use super::prepare::Bed;
 use super::run::Settings;
@@ -119,7 +119,7 @@ pub(super) fn wrong_of<'a>(
         first: None,
     };
     for (nth, (slot, expected)) in requests.enumerate() {
-        let reply = slow_sa::respond(&bed.snapshot, &slot);
+        let reply = whole::respond(&bed.snapshot, &slot);
         if expected.is_reply(reply.as_deref()) {
             continue;
         }
@@ -157,7 +157,7 @@ fn records_in_words(status: u16, records: &[u8]) -> String {
     let count = records.len() / PathRecord::SIZE;
     let first = PathRecord::read_from_prefix(records).ok();
     match first.filter(|_| status == 0) {
-        Some((first, _)) => format!("{count} records, the first {}", request::in_words(&first)),
+        Some((first, _)) => format!("{count} records, the first {}", path_json::in_words(&first)),
         None => format!("status {status:#06x}, {count} records"),
     }
 }

@@ -5,9 +5,8 @@ use std::time::Instant;
 use sa_bench::{Expected, Pool, Request};
 use sa_wire::multipath_record::{MultiPathCompMask, MultiPathRecord};
 use sa_wire::umad::Slot;
-use sa_wire::{Gid, NodeType};
+use sa_wire::{Gid, NodeType, request};
 use sm_control::pipeline::{Compiled, Parts};
-use sm_control::request;
 use sm_control::twin::Reply;
 use zerocopy::IntoBytes;
 

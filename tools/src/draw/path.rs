@@ -3,9 +3,9 @@
 use routing::placement::{Coordinate, Direction};
 use routing::reference::walk;
 use routing::{EndPortIx, SwitchIx, Torus};
+use sa_fastpath::whole;
 use sa_wire::Lid;
 use sm_control::pipeline::Compiled;
-use sm_control::slow_sa;
 
 use super::scene::{Step, printable};
 use crate::failure::{Failure, Outcome};
@@ -49,7 +49,7 @@ impl Path {
     ) -> Outcome<Self> {
         let from = end(compiled, source)?;
         let to = end(compiled, destination)?;
-        let found = slow_sa::path_sl(&compiled.snapshot, from.lid, to.lid)
+        let found = whole::path_sl(&compiled.snapshot, from.lid, to.lid)
             .map_err(|status| format!("the SA answers status 0x{status:04x} and no record"))
             .and_then(|sl| {
                 let (sl, to) = (sl.get(), to.lid.get());

@@ -9,12 +9,12 @@ use policy::model::Origin;
 use policy::{Policy, Query, explain};
 use routing::reference::walk;
 use routing::{EndPortIx, SwitchName};
-use sa_wire::Rate;
+use sa_fastpath::whole;
 use sa_wire::path_record::PathRecord;
-use sa_wire::{Gid, Mtu, ServiceId};
+use sa_wire::{Gid, Mtu, Rate, ServiceId, request};
 use serde_json::{Value, json};
 use sm_control::pipeline::{Compiled, Parts};
-use sm_control::{request, slow_sa, why};
+use sm_control::why;
 
 use super::{Pair, service};
 use crate::failure::{Failure, Outcome};
@@ -31,7 +31,7 @@ pub(crate) fn account(compiled: &Compiled, pair: &Pair, file: Option<&Path>) -> 
     };
     let dgid = Gid::unicast(parts.options.subnet_prefix, destination.guid);
     let request = pair.request(source.lid.get(), dgid);
-    let reply = slow_sa::respond(&compiled.snapshot, &request)
+    let reply = whole::respond(&compiled.snapshot, &request)
         .ok_or_else(|| Failure::failed("the request would get no reply"))?;
     let (status, records) = request::parse(&reply).map_err(Failure::failed)?;
     let dlid = records

@@ -8,10 +8,10 @@ use clap::Args;
 use policy::UlpNames;
 use sa_wire::mad::method;
 use sa_wire::path_record::{PathCompMask, PathRecord, QosClassSl};
+use sa_wire::request;
 use sa_wire::umad::Slot;
 use sa_wire::{Gid, Sl};
 use sm_control::pipeline::{self, Inputs, Parts, Stamp};
-use sm_control::request;
 
 use crate::failure::{Failure, Outcome};
 use crate::inputs::{FabricArgs, failure, warn};

@@ -1,9 +1,11 @@
 //! Whether an answer is right.
 
+use sa_fastpath::whole;
 use sa_snapshot::Snapshot;
 use sa_wire::mad::method;
 use sa_wire::path_record::PathRecord;
-use sm_control::{request, slow_sa};
+use sa_wire::request;
+use sm_control::path_json;
 use zerocopy::IntoBytes;
 
 use super::pairs::Asked;
@@ -23,7 +25,7 @@ impl<'a> Judge<'a> {
     pub(super) fn new(asked: &'a [Asked], snapshot: Option<&Snapshot>) -> Self {
         let expected = snapshot.map(|snapshot| {
             let answers = asked.iter().map(|asked| {
-                let reply = slow_sa::respond(snapshot, &asked.slot)?;
+                let reply = whole::respond(snapshot, &asked.slot)?;
                 request::parse(&reply).ok()
             });
             answers.collect()
@@ -78,7 +80,7 @@ fn self_evident(asked: &Asked, (status, records): &Answer) -> Option<String> {
         [] if *status != 0 => None,
         [record] if asked.is_about(record) => None,
         [record] => {
-            let words = request::in_words(record);
+            let words = path_json::in_words(record);
             Some(format!("the record is about another pair: {words}"))
         }
         other => Some(format!("{} records for a Get", other.len())),
@@ -98,7 +100,7 @@ fn difference(expected: &Answer, got: &Answer) -> Option<String> {
 
 fn in_words((status, records): &Answer) -> String {
     match records.first() {
-        Some(record) => request::in_words(record).to_string(),
+        Some(record) => path_json::in_words(record).to_string(),
         None => format!("status {status:#06x}"),
     }
 }

@@ -9,8 +9,7 @@ use sa_wire::mad::method;
 use sa_wire::records::Layout;
 use sa_wire::sa::{AttributeId, DATA_OFFSET, SaMad, record_stride};
 use sa_wire::umad::Slot;
-use sa_wire::{Gid, Guid, Lid, NodeType, SubnetPrefix};
-use sm_control::request;
+use sa_wire::{Gid, Guid, Lid, NodeType, SubnetPrefix, request};
 
 use super::{Load, Workload};
 use crate::failure::{Failure, Outcome};

@@ -5,8 +5,7 @@ use sa_wire::mad::Status;
 use sa_wire::multipath_record::{MultiPathCompMask, MultiPathRecord};
 use sa_wire::path_record::PathCompMask;
 use sa_wire::sa::SaMad;
-use sa_wire::{Gid, ServiceId};
-use sm_control::request;
+use sa_wire::{Gid, ServiceId, request};
 
 use super::client::Way;
 use super::components::Components;

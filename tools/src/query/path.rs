@@ -5,9 +5,9 @@ use policy::UlpNames;
 use sa_wire::mad::{Status, method};
 use sa_wire::path_record::{PathCompMask, PathRecord};
 use sa_wire::sa::SaMad;
-use sa_wire::{Gid, Guid, ServiceId, SubnetPrefix};
+use sa_wire::{Gid, Guid, ServiceId, SubnetPrefix, request};
 use serde_json::{Value, json};
-use sm_control::request;
+use sm_control::path_json;
 
 use super::client::Way;
 use super::components::Components;
@@ -122,7 +122,7 @@ pub(super) fn print(
     let answer = json!({
         "service": service,
         "status": format!("0x{:04x}", status.get()),
-        "records": records.iter().map(request::in_words).collect::<Vec<_>>(),
+        "records": records.iter().map(path_json::in_words).collect::<Vec<_>>(),
     });
     told(answer, status, as_json, || print_text(records, service))
 }

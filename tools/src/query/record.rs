@@ -4,12 +4,11 @@ use core::marker::PhantomData;
 
 use clap::error::Error;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, Subcommand};
-use sa_wire::Gid;
 use sa_wire::mad::{Status, method};
 use sa_wire::records::{Field, Form, Layout};
 use sa_wire::sa::{AttributeId, DATA_OFFSET, SaMad, record_stride};
 use sa_wire::umad::Slot;
-use sm_control::request;
+use sa_wire::{Gid, request};
 
 use super::client::Way;
 use super::path::gid;

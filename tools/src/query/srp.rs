@@ -4,18 +4,17 @@ mod show;
 mod survey;
 
 use clap::Args;
-use sa_wire::Sl;
 use sa_wire::device_management::IS_DEVICE_MANAGEMENT_SUPPORTED;
 use sa_wire::mad::method;
 use sa_wire::records::Layout;
 use sa_wire::sa::{AttributeId, SaMad};
-use sm_control::request;
+use sa_wire::{Sl, request};
+use survey::{Unit, survey};
 use zerocopy::IntoBytes;
 
 use super::client::Way;
 use super::record;
 use crate::failure::{Failure, Outcome};
-use survey::{Unit, survey};
 
 #[derive(Debug, Args)]
 pub(crate) struct SrpTargets {

@@ -8,12 +8,13 @@ use sa_bench::count::{Case, PASSES};
 use sa_bench::requests::{Draw, Workload, hosts};
 use sa_bench::rules::{RuleSpec, facts};
 use sa_bench::synthetic::{dense, torus_model, with_policy};
+use sa_fastpath::whole;
 use sa_snapshot::model::Model;
 use sa_snapshot::{Builder, Snapshot};
 use sa_wire::path_record::{PathCompMask, PathRecord};
+use sa_wire::request;
 use sa_wire::sa::SaMad;
 use sa_wire::umad::Slot;
-use sm_control::{request, slow_sa};
 
 /// A case and what it is to cost.
 pub(crate) struct Spec {
@@ -317,7 +318,7 @@ fn wishing(
     wishes: PathCompMask,
 ) -> Result<Option<Slot>, Box<dyn Error>> {
     let got = |slot: &Slot| -> Result<Option<PathRecord>, Box<dyn Error>> {
-        let reply = slow_sa::respond(snapshot, slot).ok_or("a request gets no reply")?;
+        let reply = whole::respond(snapshot, slot).ok_or("a request gets no reply")?;
         Ok(request::parse(&reply)?.1.first().copied())
     };
     let Some(record) = got(&slot)? else {
@@ -340,7 +341,7 @@ fn wishing(
 fn records(snapshot: &Snapshot, requests: &[Slot]) -> Result<f64, Box<dyn Error>> {
     let mut all = 0;
     for slot in requests {
-        let reply = slow_sa::respond(snapshot, slot).ok_or("a request gets no reply")?;
+        let reply = whole::respond(snapshot, slot).ok_or("a request gets no reply")?;
         let (status, records) = request::parse(&reply)?;
         if status != 0 || records.is_empty() {
             return Err(format!("a request is answered by status {status:#06x}").into());

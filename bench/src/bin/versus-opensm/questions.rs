@@ -3,12 +3,13 @@
 use std::fs;
 
 use sa_fabric::formats::subnet_lst;
+use sa_fastpath::whole;
 use sa_snapshot::Snapshot;
 use sa_wire::sa::DATA_OFFSET;
 use sa_wire::umad::{MAD_SIZE, Slot};
-use sa_wire::{Gid, Guid, NodeType, SubnetPrefix};
+use sa_wire::{Gid, Guid, NodeType, SubnetPrefix, request};
+use sm_control::path_json;
 use sm_control::pipeline::{self, Inputs, Stamp};
-use sm_control::{request, slow_sa};
 
 use crate::fabric::{Fabric, Files};
 use crate::failure::{Failure, Outcome};
@@ -96,7 +97,7 @@ impl Pool {
             };
             let mut slot = asked(workload, lid, from, to)?;
             slot.header.lid = lid.into();
-            let reply = slow_sa::respond(snapshot, &slot);
+            let reply = whole::respond(snapshot, &slot);
             pool.expected.push(reply.ok_or_else(|| {
                 Failure::Failed("the snapshot gives no answer to the client".to_owned())
             })?);
@@ -196,7 +197,7 @@ fn asked(workload: Workload, lid: u16, from: Host, to: Host) -> Outcome<Slot> {
 fn in_words(reply: &[u8]) -> String {
     match request::parse(reply) {
         Ok((status, records)) => match records.first() {
-            Some(record) => request::in_words(record).to_string(),
+            Some(record) => path_json::in_words(record).to_string(),
             None => format!("status {status:#06x}"),
         },
         Err(error) => error.to_string(),

@@ -8,9 +8,9 @@ use sa_wire::records::Layout;
 use sa_wire::sa::{AttributeId, DATA_OFFSET, SaMad};
 use sa_wire::umad::{MAD_SIZE, Slot};
 
+use crate::dispatch;
 use crate::live::{Ask, AskError};
 use crate::pipeline::{Compiled, Inputs, Stamp, compile};
-use crate::slow_sa;
 
 /// Files of a fabric, and what they compile to.
 pub(super) struct Site {
@@ -170,7 +170,7 @@ impl Ask for Fake {
         slot.mad = *request;
         slot.header.lid = self.lid().into();
         let (parts, snapshot) = (&self.served.parts, &self.served.snapshot);
-        let reply = slow_sa::respond_with(snapshot, Some(parts), &slot);
+        let reply = dispatch::respond_with(snapshot, Some(parts), &slot);
         let reply = reply.ok_or_else(|| AskError::Unanswered("silence".to_owned()))?;
         Ok(match &mut self.spoil {
             Some(spoil) => spoil(SaMad::from_bytes(request), reply),

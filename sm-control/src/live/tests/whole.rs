@@ -3,17 +3,18 @@
 use std::sync::Arc;
 
 use routing::Engine;
-use sa_wire::Guid;
+use sa_fastpath::whole;
 use sa_wire::mad::method;
 use sa_wire::records::{Layout, PKeyTableRecord, PortInfoRecord, SwitchInfoRecord};
 use sa_wire::sa::{AttributeId, DATA_OFFSET, SaMad};
+use sa_wire::{Guid, request};
 use zerocopy::{FromBytes, IntoBytes};
 
 use super::fake::{Fake, Site};
 use crate::config::{FabricSaSection, OnDifference};
+use crate::dispatch;
 use crate::live::{Live, LiveSource, Reading, Wants, write};
 use crate::pipeline::{self, Compiled, Inputs, Stamp, When, compile_live};
-use crate::{request, slow_sa};
 
 const WANTS: Wants = Wants {
     sa_key: 1,
@@ -78,7 +79,7 @@ fn a_tree_from_an_sa_answers_as_that_from_files() {
         .flat_map(|from| lids.clone().map(move |to| (from, to)))
     {
         let request = request::path_by_lids(from, to);
-        let answer = |compiled: &Compiled| slow_sa::respond(&compiled.snapshot, &request);
+        let answer = |compiled: &Compiled| whole::respond(&compiled.snapshot, &request);
         assert_eq!(answer(&live), answer(&files), "{from} to {to}");
     }
     assert!(live.publishable().is_ok());
@@ -111,7 +112,7 @@ fn lmc_prefix_and_enhanced_ports_are_read() {
 fn table(compiled: &Compiled, kind: AttributeId) -> Vec<Vec<u8>> {
     let mut slot = request::request(1, method::GET_TABLE, kind, 0, &[]);
     SaMad::from_bytes_mut(&mut slot.mad).sa.sm_key = 1.into();
-    let reply = slow_sa::respond_with(&compiled.snapshot, Some(&compiled.parts), &slot);
+    let reply = dispatch::respond_with(&compiled.snapshot, Some(&compiled.parts), &slot);
     let stride = Layout::of(kind).unwrap().stride.into();
     let data = &reply.unwrap()[DATA_OFFSET..];
     data.chunks_exact(stride).map(<[u8]>::to_vec).collect()

@@ -26,7 +26,7 @@ use self::request::Request;
 use super::aliases::Aliases;
 use super::{Answer, Asked, Effects, Journal, is_request};
 use crate::pipeline::Parts;
-use crate::records::MAX_BYTES;
+use sa_fastpath::whole::MAX_BYTES;
 
 pub(super) use self::path::is_path_to_group;
 

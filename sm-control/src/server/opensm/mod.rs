@@ -31,7 +31,7 @@ use self::standing::{Order, Seen, Standing};
 use super::ServerError;
 use super::vigil::Doubts;
 use crate::config::{Config, OpenSmSection, PortSection};
-use crate::request;
+use sa_wire::request;
 
 pub(super) use self::ask::SocketAsk;
 pub(super) use self::gate::Gate;

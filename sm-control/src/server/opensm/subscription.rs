@@ -3,13 +3,13 @@
 use sa_wire::mad::method;
 use sa_wire::notice::Notice;
 use sa_wire::records::{ANY16, ANY24, InformInfo};
+use sa_wire::request;
 use sa_wire::sa::{AttributeId, DATA_OFFSET, SaMad};
 use sa_wire::umad::Slot;
 use split_protocol::{Packet, SUBSCRIBER_QP};
 use zerocopy::{FromBytes, FromZeros, IntoBytes};
 
 use super::link::packet;
-use crate::request;
 
 /// A port came; a port went; a link changed; a port's capabilities or name did.
 pub(super) const TRAPS: [u16; 4] = [64, 65, 128, 144];

@@ -27,7 +27,7 @@ use self::shares::Shares;
 use self::turns::Backlog;
 use super::rmpp::Rmpp;
 use super::{ServerError, State, StateInService, state_of};
-use crate::slow_sa;
+use sa_fastpath::whole;
 
 pub(super) use self::keeper::Keeper;
 pub(super) use self::owner::Owner;
@@ -210,7 +210,7 @@ impl SlowLane {
         if self.rules.busy_reply
             && let Some(port) = self.ports.get_mut(punted.port)
         {
-            let reply = slow_sa::busy(&punted.request);
+            let reply = whole::busy(&punted.request);
             let done = port.send(&punted.request, reply, now);
             self.note(done);
         }

@@ -5,12 +5,13 @@ use std::time::Duration;
 
 use sa_fastpath::port::{PortError, ReplyPort};
 use sa_fastpath::publish::Published;
+use sa_fastpath::whole;
 use sa_wire::umad::{MAD_SIZE, Slot};
 use tracing::debug;
 
 use super::super::rmpp::{Begun, Rmpp};
+use crate::dispatch;
 use crate::pipeline::Parts;
-use crate::slow_sa;
 
 /// What answers are made from.
 #[derive(Clone, Copy)]
@@ -73,15 +74,15 @@ impl Port {
         }
         let Sources { published, parts } = sources;
         if let Some(rmpp) = &mut self.rmpp
-            && let Some(streamed) = slow_sa::stream(published, parts, request)
+            && let Some(streamed) = dispatch::stream(published, parts, request)
         {
             let begun = rmpp.begin_stream(request, streamed, now);
             return self.note(begun, request);
         }
         let respond = if asked.is_new {
-            slow_sa::respond_with
+            dispatch::respond_with
         } else {
-            slow_sa::punted_with
+            dispatch::punted_with
         };
         match respond(&published.snapshot, parts.map(|parts| &**parts), request) {
             Some(reply) => self.send(request, reply, now),
@@ -116,7 +117,7 @@ impl Port {
                 debug!("no room for another long reply now");
                 Ok(())
             }
-            Begun::TooLong => self.out.reply(request, &slow_sa::too_long(request)),
+            Begun::TooLong => self.out.reply(request, &whole::too_long(request)),
         }
     }
 

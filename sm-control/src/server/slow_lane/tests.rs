@@ -15,13 +15,13 @@ use sa_fastpath::stats::WorkerStats;
 use sa_fastpath::worker::Worker;
 use sa_snapshot::Snapshot;
 use sa_wire::mad::{Status, method};
+use sa_wire::request;
 use sa_wire::rmpp::{RmppHeader, flag, packet_type};
 use sa_wire::sa::{AttributeId, DATA_OFFSET};
 
 use super::super::AliasesOfClients;
 use super::*;
 use crate::pipeline::{self, Compiled, Inputs, Parts, Stamp};
-use crate::request;
 use crate::sa_db::{Now, SaDatabase};
 
 /// H1 with the SM, H2, H3 and H4 on a switch.

@@ -6,9 +6,9 @@ use anyhow::{Context, Result, ensure};
 use sa_fastpath::port::umad::{AskError, ClientPort, Destination, Patience, Reply, UmadClient};
 use sa_wire::mad::method;
 use sa_wire::records::Layout;
+use sa_wire::request;
 use sa_wire::sa::{AttributeId, DATA_OFFSET, DATA_SIZE, SaMad};
 use sa_wire::umad::MAD_SIZE;
-use sm_control::request;
 
 use super::seen::stride;
 use super::{PATIENCE, SA_KEY};

@@ -9,8 +9,8 @@ use sa_wire::path_record::{
     FlowWord, NumbPathByte, PathCompMask, PathRecord, QosClassSl, SelectedValue,
 };
 use sa_wire::records::Layout;
+use sa_wire::request::path_request;
 use sa_wire::sa::{AttributeId, DATA_OFFSET};
-use sm_control::request::path_request;
 
 use crate::bench::{Client, Request, SA_KEY};
 use crate::dice::Dice;

@@ -12,11 +12,10 @@ use sa_fastpath::port::umad::{
     ClientPort, Destination, Options, Patience, Reply, Umad, UmadClient, UmadError,
 };
 use sa_fastpath::port::{MadPort, ReplyPort, Verdict};
-use sa_wire::Lid;
 use sa_wire::mad::method;
 use sa_wire::sa::{AttributeId, DATA_OFFSET, SaMad};
 use sa_wire::umad::MAD_SIZE;
-use sm_control::request;
+use sa_wire::{Lid, request};
 use split_protocol::{
     Carrier, DEFAULT_SOCKET, Frame, HEADER_BYTES, Packet, Reads, ReceiveError, SUBSCRIBER_QP,
     VERSION, Welcome,

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use sa_fastpath::port::umad::{AskError, ClientPort, Patience, Reply, UmadClient};
+use sa_wire::request;
 use sa_wire::umad::MAD_SIZE;
-use sm_control::request;
 
 /// Between two requests.
 const PAUSE: Duration = Duration::from_millis(5);

@@ -2,9 +2,9 @@
 
 use anyhow::{Result, ensure};
 use sa_wire::mad::method;
+use sa_wire::request;
 use sa_wire::sa::{AttributeId, DATA_OFFSET, SaMad};
 use sa_wire::umad::MAD_SIZE;
-use sm_control::request;
 
 /// A PathRecord's. Units: bytes.
 pub(in super::super) const RECORD: usize = 64;

@@ -9,9 +9,9 @@ use sa_fastpath::port::umad::{
 };
 use sa_wire::mad::method;
 use sa_wire::path_record::{PathCompMask, PathRecord};
+use sa_wire::request;
 use sa_wire::sa::{AttributeId, SaMad};
 use sa_wire::umad::MAD_SIZE;
-use sm_control::request;
 use zerocopy::IntoBytes;
 
 /// Get(PathRecord) from one LID to another.

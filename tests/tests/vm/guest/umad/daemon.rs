@@ -9,9 +9,9 @@ use sa_fastpath::port::umad::{
     ClientPort, Destination, Patience, Reply, UmadClient, low_transaction,
 };
 use sa_wire::mad::method;
+use sa_wire::request;
 use sa_wire::sa::{AttributeId, DATA_OFFSET, SaMad};
 use sa_wire::umad::MAD_SIZE;
-use sm_control::request;
 
 use super::asker::{ONCE, flood, path};
 use super::{at, bad, lid_of};

@@ -9,19 +9,17 @@ use core::fmt;
 use core::ops::ControlFlow;
 use std::sync::Arc;
 
-use sa_fastpath::answer::{Ends, PathQuery, find_ends, is_to_group, paths_of_pair, unanswerable};
-use sa_fastpath::publish::Published;
-use sa_fastpath::rmpp::{Generated, Lost, Source};
 use sa_snapshot::PortIx;
-use sa_wire::mad::{BASE_VERSION, SA_CLASS_VERSION, method};
 use sa_wire::path_record::PathRecord;
-use sa_wire::sa::{AttributeId, SaMad};
+use sa_wire::sa::SaMad;
 use sa_wire::umad::Slot;
 use zerocopy::IntoBytes;
 
-use super::MAX_RECORDS;
-use crate::pipeline::Parts;
-use crate::records;
+use super::tables::most_records;
+use super::{MAX_BYTES, MAX_RECORDS, succeed_with_table};
+use crate::answer::{Ends, PathQuery, find_ends, is_to_group, paths_of_pair};
+use crate::publish::Published;
+use crate::rmpp::{Generated, Lost, Source};
 
 /// Shorter replies are made at once. Units: bytes.
 const SHORT: usize = 16 * 1024;
@@ -42,29 +40,17 @@ impl fmt::Debug for Streamed {
     }
 }
 
-/// The reply to a request for a long table; none where [`super::punted_with`] is to answer, because
-/// the reply is short or something else.
-pub fn stream(
-    published: &Arc<Published>,
-    parts: Option<&Arc<Parts>>,
-    request: &Slot,
-) -> Option<Streamed> {
-    let mad = SaMad::from_bytes(&request.mad);
-    let version = (mad.mad.base_version, mad.mad.class_version);
-    let is_table = mad.mad.method == method::GET_TABLE
-        && version == (BASE_VERSION, SA_CLASS_VERSION)
-        && unanswerable(&published.snapshot, mad).is_none();
-    if !is_table {
-        return None;
-    }
-    if mad.attribute_id() == AttributeId::PATH_RECORD {
-        return table(Paths::new(published, request)?, mad);
-    }
-    table(records::Stream::new(Arc::clone(parts?), request)?, mad)
+/// The reply to a GetTable of PathRecords that leaves an end open; none where [`super::punted`] is
+/// to answer, because the reply is short or something else.
+pub fn paths(published: &Arc<Published>, request: &Slot) -> Option<Streamed> {
+    table(
+        Paths::new(published, request)?,
+        SaMad::from_bytes(&request.mad),
+    )
 }
 
 /// Records by units, such as pairs of ports or nodes, in the order of the reply.
-pub(crate) trait Units: Send + 'static {
+pub trait Units: Send + 'static {
     /// How many.
     fn count(&self) -> u64;
 
@@ -83,7 +69,8 @@ struct Note {
     skip: u32,
 }
 
-fn table<U: Units>(units: U, mad: &SaMad) -> Option<Streamed> {
+/// The reply to the request `mad` with these records; none for a short one, which is made at once.
+pub fn table<U: Units>(units: U, mad: &SaMad) -> Option<Streamed> {
     let (count, notes) = count(&units)?;
     let stride = units.stride();
     let length = usize::try_from(count).ok()? * usize::from(stride);
@@ -95,7 +82,7 @@ fn table<U: Units>(units: U, mad: &SaMad) -> Option<Streamed> {
         fill(&units, *notes.get(note).ok_or(Lost)?, out)
     };
     let mut head = *mad;
-    records::succeed_with_table(&mut head, stride);
+    succeed_with_table(&mut head, stride);
     Some(Streamed {
         head,
         records: Box::new(Generated::new(stride.into(), count, make)),
@@ -105,7 +92,7 @@ fn table<U: Units>(units: U, mad: &SaMad) -> Option<Streamed> {
 /// How many records there are, and where every [`NOTED`]th is. None for more than may be sent.
 fn count<U: Units>(units: &U) -> Option<(u32, Vec<Note>)> {
     let (mut count, mut notes) = (0_u32, Vec::new());
-    let most = super::most_records(units.stride());
+    let most = most_records(units.stride());
     for unit in 0..units.count() {
         let mut skip = 0;
         let flow = units.of(unit, &mut |_| {
@@ -199,4 +186,4 @@ impl Units for Paths {
     }
 }
 
-const _: () = assert!(MAX_RECORDS * 64 == records::MAX_BYTES);
+const _: () = assert!(MAX_RECORDS * 64 == MAX_BYTES);

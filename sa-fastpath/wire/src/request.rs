@@ -1,14 +1,18 @@
-//! Requests for paths to order, and what replies hold. For checks, benchmarks and clients.
+//! Requests of the SA to order, and what replies to requests for paths hold.
+//!
+//! The one builder and reader of requests: clients, checks, benchmarks and tests all use it. A
+//! [`Slot`] is a request as a port has it, with the address of its requester; what only goes through
+//! a ring is a MAD of [`PATH_REQUEST`] bytes.
 
-use sa_wire::Gid;
-use sa_wire::mad::{BASE_VERSION, DecodeError, MGMT_CLASS_SA, SA_CLASS_VERSION, method};
-use sa_wire::multipath_record::{self, MultiPathCompMask, MultiPathRecord};
-use sa_wire::path_record::{PathCompMask, PathRecord};
-use sa_wire::rmpp::{RmppHeader, SEGMENT_PAYLOAD, flag};
-use sa_wire::sa::{AttributeId, DATA_OFFSET, SaMad, record_stride};
-use sa_wire::umad::Slot;
-use serde_json::{Value, json};
 use zerocopy::{FromBytes, IntoBytes};
+
+use crate::Gid;
+use crate::mad::{BASE_VERSION, DecodeError, MGMT_CLASS_SA, SA_CLASS_VERSION, method};
+use crate::multipath_record::{self, MultiPathCompMask, MultiPathRecord};
+use crate::path_record::{NumbPathByte, PathCompMask, PathRecord};
+use crate::rmpp::{RmppHeader, SEGMENT_PAYLOAD, flag};
+use crate::sa::{AttributeId, DATA_OFFSET, SaMad, record_stride};
+use crate::umad::Slot;
 
 /// A PathRecord request from `requester`.
 pub fn path_request(requester: u16, asked: u8, mask: PathCompMask, record: &PathRecord) -> Slot {
@@ -71,7 +75,6 @@ pub fn path_by_lids(slid: u16, dlid: u16) -> Slot {
 
 /// Get(PathRecord) by GIDs for one reversible path.
 pub fn path_by_gids(requester: u16, sgid: Gid, dgid: Gid) -> Slot {
-    use sa_wire::path_record::NumbPathByte;
     let record = PathRecord {
         sgid: sgid.0,
         dgid: dgid.0,
@@ -114,32 +117,4 @@ pub fn parse(reply: &[u8]) -> Result<(u16, Vec<PathRecord>), TooShort> {
             .map(|(record, _)| record)
     });
     Ok((status, records.take(limit).collect()))
-}
-
-/// The fields of a record for people and machines, by the names and in the forms of the recorded
-/// corpora.
-pub fn in_words(record: &PathRecord) -> Value {
-    json!({
-        "service_id": format!("0x{:x}", record.service_id.get()),
-        "dgid": record.dgid().to_string(),
-        "sgid": record.sgid().to_string(),
-        "dlid": record.dlid.get(),
-        "slid": record.slid.get(),
-        "raw_traffic": u8::from(record.flow.raw_traffic()),
-        "flow_label": record.flow.flow_label(),
-        "hop_limit": record.flow.hop_limit(),
-        "tclass": record.tclass,
-        "reversible": u8::from(record.numb_path.reversible()),
-        "numb_path": record.numb_path.numb_path(),
-        "pkey": format!("0x{:x}", record.pkey.get()),
-        "qos_class": record.qos_class_sl.qos_class(),
-        "sl": record.qos_class_sl.sl().get(),
-        "mtu_sel": record.mtu.0 >> 6,
-        "mtu": record.mtu.value(),
-        "rate_sel": record.rate.0 >> 6,
-        "rate": record.rate.value(),
-        "pkt_life_sel": record.packet_life.0 >> 6,
-        "pkt_life": record.packet_life.value(),
-        "preference": record.preference,
-    })
 }

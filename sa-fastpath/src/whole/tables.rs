@@ -3,25 +3,25 @@
 
 use core::ops::ControlFlow;
 
-use sa_fastpath::answer::{
-    Ends, INLINE_RECORDS, MultiPathEnds, MultiPathQuery, PathQuery, Reject, find_ends, finish_get,
-    finish_table, for_each_multi_path, for_each_wanted_path, group_path, is_to_group,
-    paths_of_pair,
-};
 use sa_snapshot::{PortIx, Snapshot};
 use sa_wire::mad::{Status, method};
 use sa_wire::path_record::PathRecord;
 use sa_wire::sa::{DATA_OFFSET, SaMad};
 use zerocopy::IntoBytes;
 
-use crate::records;
+use super::{MAX_BYTES, succeed_with_table};
+use crate::answer::{
+    Ends, INLINE_RECORDS, MultiPathEnds, MultiPathQuery, PathQuery, Reject, find_ends, finish_get,
+    finish_table, for_each_multi_path, for_each_wanted_path, group_path, is_to_group,
+    paths_of_pair,
+};
 
 /// PathRecords that one reply may hold; a query for more is refused with "no resources".
-pub const MAX_RECORDS: usize = records::MAX_BYTES / size_of::<PathRecord>();
+pub const MAX_RECORDS: usize = MAX_BYTES / size_of::<PathRecord>();
 
 /// The same for records of other lengths. Units of `stride`: bytes.
-pub(crate) fn most_records(stride: u16) -> usize {
-    records::MAX_BYTES / usize::from(stride.max(1))
+pub(super) fn most_records(stride: u16) -> usize {
+    MAX_BYTES / usize::from(stride.max(1))
 }
 
 /// Records that room is made for at first; 127 at most are wanted.
@@ -132,7 +132,7 @@ pub(super) fn reply(mad: &mut SaMad, records: &[PathRecord]) -> Vec<u8> {
 }
 
 fn long_reply(mad: &mut SaMad, records: &[PathRecord]) -> Vec<u8> {
-    records::succeed_with_table(mad, 64);
+    succeed_with_table(mad, 64);
     let mut reply = mad
         .as_bytes()
         .get(..DATA_OFFSET)

@@ -1,32 +1,43 @@
-//! What the workers do not answer: ClassPortInfo, wide PathRecord queries, replies longer than a
-//! MAD, and the refusals.
+//! Whole replies: what the workers do not write over a request because it does not fit, or is rare.
 //!
-//! Attributes that this daemon does not serve are refused with "method/attribute combination not
+//! What it is: ClassPortInfo, tables longer than one MAD, queries that leave an end open, and the
+//! refusals, all from one snapshot and nothing else. [`respond`] answers everything that can be
+//! answered so; [`stream`] makes long tables while they are sent, for transports that segment by
+//! themselves.
+//!
+//! How it works: what a worker can answer, [`respond`] has the worker's own function answer, so
+//! that no reply depends on who gives it. These functions allocate, and no worker calls them.
+//!
+//! What it does not do: records of the fabric's state and what clients set, which need more than a
+//! snapshot. Attributes that are not served are refused with "method/attribute combination not
 //! supported" rather than left to time out; see `docs/deviations.md`.
 
 mod stream;
 mod tables;
 
-use sa_fastpath::answer::{
-    MultiPathQuery, Outcome, PathQuery, Reject, answer, finish_empty_table, finish_error,
-    is_multi_path, unanswerable,
-};
 use sa_snapshot::Snapshot;
 use sa_wire::class_port_info::{CapabilityMask, CapabilityMask2, ClassPortInfo, ResponseTime};
 use sa_wire::mad::{BASE_VERSION, SA_CLASS_VERSION, Status, method, response_method};
-use sa_wire::sa::{AttributeId, DATA_OFFSET, SaMad};
+use sa_wire::rmpp::{RmppHeader, flag};
+use sa_wire::sa::{AttributeId, DATA_OFFSET, SaMad, attribute_offset};
 use sa_wire::served::ServedSnapshot;
 use sa_wire::umad::Slot;
 use sa_wire::{Lid, Sl};
 use zerocopy::IntoBytes;
 
-use crate::pipeline::Parts;
-use crate::{records, request};
+use crate::answer::{
+    MultiPathQuery, Outcome, PathQuery, Reject, answer, finish_empty_table, finish_error,
+    is_multi_path, unanswerable,
+};
 
-pub(crate) use stream::Units;
-pub use stream::{Streamed, stream};
+use sa_wire::request;
+
+pub use stream::{Streamed, Units, paths, table};
 pub use tables::MAX_RECORDS;
-pub(crate) use tables::most_records;
+
+/// What the records of one reply may take; a query for more is refused with "no resources".
+/// Units: bytes.
+pub const MAX_BYTES: usize = 64 << 20;
 
 /// The whole reply to a request; none when it gets no reply.
 ///
@@ -34,19 +45,22 @@ pub(crate) use tables::most_records;
 /// MAD. Pure: the same request on the same snapshot gets the same bytes. Everything the workers
 /// answer is answered by their function, so that no reply depends on the lane.
 pub fn respond(snapshot: &Snapshot, request: &Slot) -> Option<Vec<u8>> {
-    respond_with(snapshot, None, request)
+    respond_or(snapshot, request, || punted(snapshot, request))
 }
 
-/// [`respond`], with records of the fabric's state where there are the parts that the snapshot was
-/// compiled from.
-pub fn respond_with(snapshot: &Snapshot, parts: Option<&Parts>, request: &Slot) -> Option<Vec<u8>> {
+/// [`respond`], where `punted` makes the replies to what the workers give away.
+pub fn respond_or(
+    snapshot: &Snapshot,
+    request: &Slot,
+    punted: impl FnOnce() -> Option<Vec<u8>>,
+) -> Option<Vec<u8>> {
     let mut slot = *request;
     match answer(snapshot, &mut slot) {
         Outcome::Answered(length) | Outcome::Refused(length, _) => {
             slot.mad.get(..usize::from(length)).map(<[u8]>::to_vec)
         }
         Outcome::Dropped(_) => None,
-        Outcome::Punt(_) => punted_with(snapshot, parts, request),
+        Outcome::Punt(_) => punted(),
     }
 }
 
@@ -65,23 +79,15 @@ pub fn path_sl(snapshot: &Snapshot, from: Lid, to: Lid) -> Result<Sl, u16> {
     }
 }
 
-/// The reply to a request that a worker gave away.
+/// The reply to a request that a worker gave away, from the snapshot alone.
 pub fn punted(snapshot: &Snapshot, request: &Slot) -> Option<Vec<u8>> {
-    punted_with(snapshot, None, request)
-}
-
-/// [`punted`], with records as [`respond_with`].
-pub fn punted_with(snapshot: &Snapshot, parts: Option<&Parts>, request: &Slot) -> Option<Vec<u8>> {
     let mut slot = *request;
     let mad = SaMad::from_bytes_mut(&mut slot.mad);
     if unanswerable(snapshot, mad).is_some() || !is_request(mad.mad.method) {
         return None;
     }
-    if (mad.mad.base_version, mad.mad.class_version) != (BASE_VERSION, SA_CLASS_VERSION) {
+    if !is_our_version(mad) {
         return Some(refuse(mad, Status::BAD_VERSION));
-    }
-    if let Some(parts) = parts.filter(|_| records::serves(mad.attribute_id())) {
-        return records::respond(parts, request);
     }
     if mad.attribute_id() == AttributeId::CLASS_PORT_INFO {
         return Some(class_port_info(snapshot, mad));
@@ -140,8 +146,17 @@ pub fn busy(request: &Slot) -> Vec<u8> {
     refuse(SaMad::from_bytes_mut(&mut slot.mad), Status::BUSY)
 }
 
+/// True for a request that gets a reply, and not one that refuses its class version.
+pub fn is_answerable(snapshot: &Snapshot, mad: &SaMad) -> bool {
+    unanswerable(snapshot, mad).is_none() && is_request(mad.mad.method) && is_our_version(mad)
+}
+
+fn is_our_version(mad: &SaMad) -> bool {
+    (mad.mad.base_version, mad.mad.class_version) == (BASE_VERSION, SA_CLASS_VERSION)
+}
+
 /// Reports, traps and what no SA ever gets are not requests of ours: silence.
-pub(crate) const fn is_request(asked: u8) -> bool {
+pub const fn is_request(asked: u8) -> bool {
     matches!(
         asked,
         method::GET
@@ -205,4 +220,19 @@ fn take(mad: &SaMad, length: u16) -> Vec<u8> {
         .get(..usize::from(length))
         .unwrap_or_default()
         .to_vec()
+}
+
+/// Makes the headers those of a success with records of this stride, 0 for data without one.
+pub fn succeed(mad: &mut SaMad, stride: u16) {
+    mad.mad.method = response_method(mad.mad.method);
+    mad.mad.status = Status::OK.get().into();
+    mad.sa.sm_key = 0.into();
+    mad.sa.attribute_offset = attribute_offset(stride).into();
+}
+
+/// [`succeed`] with more records than one MAD holds: the transport segments them, and fills in what
+/// RMPP needs beyond the Active flag.
+pub fn succeed_with_table(mad: &mut SaMad, stride: u16) {
+    succeed(mad, stride);
+    mad.rmpp = RmppHeader::data(flag::ACTIVE, 0, 0);
 }
