@@ -1,52 +1,8 @@
 //! What is wrong with parts of a policy that is accepted as a whole.
 
 use std::borrow::Cow;
-use std::fmt;
 
-use crate::error::Span;
-
-/// A remark of a parser. Whoever shows it adds the file's name.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Diagnostic {
-    /// How bad it is.
-    pub severity: Severity,
-    /// Where.
-    pub span: Span,
-    /// What, and what is made of it, in a sentence.
-    pub text: String,
-    /// What to do about it.
-    pub remedy: Option<Cow<'static, str>>,
-}
-
-/// How bad something is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Severity {
-    /// Unusual form, but what it means is clear.
-    Warning,
-    /// A part has no effect, or not the one it seems to ask for.
-    Error,
-}
-
-impl fmt::Display for Severity {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Warning => "warning",
-            Self::Error => "error",
-        })
-    }
-}
-
-impl fmt::Display for Diagnostic {
-    /// Shape: `line:column: text (remedy)`.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Span { line, column, .. } = self.span;
-        write!(f, "{line}:{column}: {}", self.text)?;
-        match &self.remedy {
-            Some(remedy) => write!(f, " ({remedy})"),
-            None => Ok(()),
-        }
-    }
-}
+use sa_text::{Diagnostic, Severity, Span};
 
 /// Diagnostics of one file.
 #[derive(Debug, Default)]
@@ -83,28 +39,28 @@ impl Diagnostics {
         self.list.len() >= MOST
     }
 
-    fn add(&mut self, severity: Severity, span: Span, text: String, remedy: Cow<'static, str>) {
-        let full = self.list.len() == MOST;
-        if full {
-            self.list.push(Diagnostic {
-                severity,
-                span,
-                text: String::from("there is more like this, which is not listed"),
-                remedy: None,
-            });
-        } else if self.list.len() < MOST {
-            self.list.push(Diagnostic {
-                severity,
-                span,
-                text,
-                remedy: Some(remedy),
-            });
-        }
+    fn add(&mut self, severity: Severity, place: Span, text: String, remedy: Cow<'static, str>) {
+        let (message, help) = match self.list.len() {
+            ..MOST => (text, vec![remedy]),
+            MOST => (
+                String::from("there is more like this, which is not listed"),
+                Vec::new(),
+            ),
+            _ => return,
+        };
+        self.list.push(Diagnostic {
+            code: None,
+            severity,
+            place: Some(place),
+            message,
+            help,
+        });
     }
 
     /// All of them in the order of the file.
     pub(crate) fn into_list(mut self) -> Vec<Diagnostic> {
-        self.list.sort_by_key(|remark| remark.span.offset);
+        self.list
+            .sort_by_key(|remark| remark.place.map(|span| span.offset));
         self.list
     }
 }
@@ -125,7 +81,7 @@ mod tests {
         }
         let list = diagnostics.into_list();
         assert_eq!(list.len(), MOST + 1);
-        assert!(list.is_sorted_by_key(|remark| remark.span.offset));
+        assert!(list.is_sorted_by_key(|remark| remark.place.map(|span| span.offset)));
         assert_eq!(list[5].to_string(), "1:1: odd (make it even)");
     }
 }

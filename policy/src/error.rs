@@ -1,70 +1,13 @@
 //! What is wrong with a file, and where.
 
-use std::ops::Deref;
-
+use sa_text::{BadText, MAX_FILE_BYTES, Span};
 use thiserror::Error as ThisError;
 
 pub use crate::problem::Problem;
 
-/// A place in a text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Span {
-    /// Units: bytes of the decoded text before it.
-    pub offset: u32,
-    /// Units: bytes.
-    pub length: u32,
-    /// From 1.
-    pub line: u32,
-    /// From 1. Units: characters; a tab is one.
-    pub column: u32,
-}
-
-impl Span {
-    /// The very beginning.
-    pub const START: Self = Self {
-        offset: 0,
-        length: 0,
-        line: 1,
-        column: 1,
-    };
-
-    /// From the beginning of this to the end of `last`, which comes later.
-    #[must_use]
-    pub const fn to(self, last: Self) -> Self {
-        Self {
-            length: (last.offset + last.length).saturating_sub(self.offset),
-            ..self
-        }
-    }
-}
-
-/// A value, and where it is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Spanned<T> {
-    /// What.
-    pub value: T,
-    /// Where.
-    pub span: Span,
-}
-
-impl<T> Spanned<T> {
-    /// Puts both together.
-    pub const fn new(value: T, span: Span) -> Self {
-        Self { value, span }
-    }
-}
-
-impl<T> Deref for Spanned<T> {
-    type Target = T;
-
-    fn deref(&self) -> &T {
-        &self.value
-    }
-}
-
 /// Why a file is refused. Whoever shows it adds the file's name.
 #[derive(Debug, Clone, PartialEq, Eq, ThisError)]
-#[error("line {}, column {}: {problem}", span.line, span.column)]
+#[error("{}: {problem}", span.start)]
 pub struct Error {
     /// Where.
     pub span: Span,
@@ -118,12 +61,12 @@ impl Error {
 
     /// From 1.
     pub const fn line(&self) -> u32 {
-        self.span.line
+        self.span.start.line
     }
 
     /// From 1.
     pub const fn column(&self) -> u32 {
-        self.span.column
+        self.span.start.column
     }
 
     /// The problem in one sentence, without its place.
@@ -141,5 +84,19 @@ impl Error {
         self.hint
             .clone()
             .or_else(|| self.problem.advice().map(String::from))
+    }
+}
+
+impl From<BadText> for Error {
+    fn from(bad: BadText) -> Self {
+        let problem = match bad {
+            BadText::TooLong { length } => Problem::TooMany {
+                what: "bytes",
+                found: length,
+                limit: MAX_FILE_BYTES,
+            },
+            BadText::Nul { .. } => Problem::NulByte,
+        };
+        Self::new(bad.span(), problem)
     }
 }

@@ -72,7 +72,7 @@ pub fn explain(
         destination_groups: groups_of(&judge, query.destination),
     };
     for (at, rule) in (0..).map(RuleIx).zip(&policy.rules) {
-        let line = rule.span.line;
+        let line = rule.span.start.line;
         match (judge.first_failure(rule, query), explanation.chosen.rule) {
             (None, None) => {
                 explanation.chosen.rule = Some(at);

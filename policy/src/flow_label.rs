@@ -5,8 +5,8 @@ use core::ops::Range;
 use sa_snapshot::model::FlowLabels;
 use sa_wire::roce::FlowLabel;
 
-use crate::error::{Error, Problem, Span};
-use crate::number::leading_number;
+use crate::error::{Error, Problem};
+use sa_text::{Number, Span};
 
 /// What a value has to be.
 const EXPECTED: &str = "none, fixed N, hash or spread K";
@@ -81,7 +81,8 @@ impl Value<'_> {
             && self.number.starts_with('0')
             && !self.number.starts_with(['x', 'X']);
         let is_hexadecimal = self.number.starts_with("0x") || self.number.starts_with("0X");
-        let (number, length) = leading_number(self.number);
+        let number = Number::read_digits(self.number);
+        let (number, length) = (number.unsigned_64(), number.length);
         if length == 0 || length < self.number.len() || is_octal && !is_hexadecimal {
             return Err(self.unexpected());
         }
@@ -106,15 +107,15 @@ fn shown(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use sa_text::Position;
+
     use super::*;
 
     fn at(range: Range<usize>) -> Span {
-        let narrow = |at: usize| u32::try_from(at).unwrap();
+        let column = u32::try_from(range.start + 1).unwrap();
         Span {
-            offset: narrow(range.start),
-            length: narrow(range.len()),
-            line: 1,
-            column: narrow(range.start) + 1,
+            start: Position { line: 1, column },
+            ..Span::START
         }
     }
 

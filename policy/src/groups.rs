@@ -4,11 +4,12 @@ use std::collections::HashMap;
 
 use sa_wire::NodeType;
 
-use crate::error::{Error, Problem, Span, Spanned};
+use crate::error::{Error, Problem};
 use crate::facts::{PortFacts, first_words, printed_name};
 use crate::model::{Group, PortName, Selector};
 use crate::partitions::Partitions;
 use crate::ranges::Ranges;
+use sa_text::{Span, Spanned};
 
 /// Looks up members of groups in one fabric.
 pub struct GroupResolver<'a> {

@@ -3,10 +3,10 @@
 
 use sa_wire::NodeType;
 
-use crate::error::Spanned;
 use crate::facts::{PortFacts, first_words, printed_name};
 use crate::model::{GroupIx, LevelIx, Policy, PortName, Rule, RuleIx, Selector};
 use crate::partitions::Partitions;
+use sa_text::Spanned;
 
 /// What a request is about. A field that its component mask leaves out is `None`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -1,6 +1,6 @@
 //! QoS policy and partitions: parse, interpret, compile to match tables. Pure.
 //!
-//! The way of a policy file: [`decode`] its bytes, [`parse_as`] its dialect the text to a
+//! The way of a policy file: [`sa_text::decode`] its bytes, [`parse_as`] its dialect the text to a
 //! [`Policy`], [`compile()`] that against the ports and partitions of a fabric. [`interpret()`]
 //! answers the same questions slowly, straight from the written rules, and [`explain()`] says
 //! why. [`convert()`] writes a policy in another dialect.
@@ -11,7 +11,7 @@
 
 pub mod compile;
 pub mod convert;
-pub mod diagnostics;
+mod diagnostics;
 pub mod dialect;
 pub mod diff;
 mod draft;
@@ -25,7 +25,6 @@ mod link;
 pub mod lint;
 pub mod model;
 pub mod notes;
-mod number;
 pub mod options;
 pub mod partitions;
 mod problem;
@@ -40,9 +39,8 @@ mod words;
 
 pub use compile::{check, compile};
 pub use convert::{Converted, Loss, LossKind, convert};
-pub use diagnostics::{Diagnostic, Severity};
 pub use dialect::Dialect;
-pub use error::{Error, Problem, Span, Spanned};
+pub use error::{Error, Problem};
 pub use explain::{Explanation, explain};
 pub use facts::PortFacts;
 pub use groups::GroupResolver;
@@ -52,5 +50,5 @@ pub use options::{ParseOptions, parse_as};
 pub use partitions::{Membership, PartitionOptions, Partitions, PartitionsConfig};
 pub use ranges::Ranges;
 pub use semantics::{Echo, ScopePrecedence, Semantics, ServiceIdEncoding};
-pub use text::{decode, parse};
+pub use text::parse;
 pub use ulps::UlpNames;

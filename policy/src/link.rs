@@ -5,10 +5,11 @@ use std::collections::HashMap;
 use crate::diagnostics::Diagnostics;
 use crate::dialect::Dialect;
 use crate::draft::{Draft, DraftGroup, DraftLevel, DraftRule};
-use crate::error::{Error, Problem, Span, Spanned};
+use crate::error::{Error, Problem};
 use crate::model::{Group, GroupIx, Level, LevelIx, LevelKey, Origin, Policy, Rule, Selector};
 use crate::options::ParseOptions;
 use crate::setup;
+use sa_text::{Span, Spanned};
 
 /// Errors: no default level where the dialect wants one; a level or group that does not exist.
 pub(crate) fn link(
@@ -99,7 +100,7 @@ fn first_by_sn(levels: &[Level], diagnostics: &mut Diagnostics) -> HashMap<u64, 
         };
         let first = *places.entry(sn).or_insert(at);
         if first != at {
-            let line = levels[first].span.line;
+            let line = levels[first].span.start.line;
             diagnostics.error(
                 level.key.span,
                 format!("sn {sn} is that of the level on line {line}, which rules mean by it"),

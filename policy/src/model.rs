@@ -7,14 +7,14 @@ use std::fmt;
 
 use sa_wire::{Mtu, NodeType, Rate};
 
-pub use crate::diagnostics::{Diagnostic, Severity};
 pub use crate::dialect::Dialect;
-use crate::error::{Span, Spanned};
 use crate::ranges::Ranges;
 pub use crate::semantics::{Echo, ScopePrecedence, Semantics, ServiceIdEncoding};
 pub use crate::setup::{Setup, Skipped, Sl2VlScope, VlArbScope};
 use crate::ulps::UlpNames;
 pub use sa_snapshot::model::FlowLabels;
+use sa_text::Diagnostic;
+use sa_text::{Span, Spanned};
 
 /// A policy whose references have been found: every index is in range.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,9 +1,9 @@
 //! `reserved-sl`: SLs that something uses without asking.
 
-use crate::error::{Span, Spanned};
 use crate::model::ReservedSl;
 use crate::ranges::Ranges;
 use crate::ulps::{Scan, UlpError};
+use sa_text::Spanned;
 
 /// SLs and what they are kept for: `3 mpi`, `3-4 mpi`.
 pub(crate) fn parse(value: Spanned<&str>) -> Result<ReservedSl, UlpError> {
@@ -19,17 +19,4 @@ pub(crate) fn parse(value: Spanned<&str>) -> Result<ReservedSl, UlpError> {
         name: name.to_ascii_lowercase(),
         span: value.span,
     })
-}
-
-/// Where a piece of one line's text stands that begins at `start`. Units of `at` and `length`:
-/// bytes.
-pub(crate) fn piece(text: &str, start: Span, at: usize, length: usize) -> Span {
-    let narrow = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
-    let before = text.get(..at).unwrap_or(text);
-    Span {
-        offset: start.offset.saturating_add(narrow(before.len())),
-        length: narrow(length),
-        line: start.line,
-        column: start.column.saturating_add(narrow(before.chars().count())),
-    }
 }

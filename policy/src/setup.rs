@@ -3,10 +3,10 @@
 use std::collections::HashSet;
 
 use crate::diagnostics::Diagnostics;
-use crate::error::{Span, Spanned};
 use crate::link::partition_hint;
 use crate::model::Group;
 use crate::ranges::Ranges;
+use sa_text::{Span, Spanned};
 
 /// What `qos-setup` says.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

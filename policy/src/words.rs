@@ -10,7 +10,11 @@ use crate::partitions::{Notice, NoticeKind};
 impl fmt::Display for Note {
     /// Shape: `line:column: remark`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}: {}", self.span.line, self.span.column, self.kind)
+        write!(
+            f,
+            "{}:{}: {}",
+            self.span.start.line, self.span.start.column, self.kind
+        )
     }
 }
 
@@ -77,7 +81,11 @@ impl fmt::Display for NoteKind {
 impl fmt::Display for Notice {
     /// Shape: `line:column: remark`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}: {}", self.span.line, self.span.column, self.kind)
+        write!(
+            f,
+            "{}:{}: {}",
+            self.span.start.line, self.span.start.column, self.kind
+        )
     }
 }
 

@@ -6,10 +6,10 @@ mod written;
 
 use policy::model::{Origin, RuleOrigin, Selector, Setup, Sl2VlScope, VlArbScope};
 use policy::{
-    Dialect, Loss, LossKind, ParseOptions, Policy, Ranges, ScopePrecedence, Spanned, convert,
-    parse_as,
+    Dialect, Loss, LossKind, ParseOptions, Policy, Ranges, ScopePrecedence, convert, parse_as,
 };
 use proptest::prelude::*;
+use sa_text::Spanned;
 use written::Dice;
 
 fn read(text: &str, dialect: Dialect) -> Policy {
@@ -276,7 +276,7 @@ fn losses(text: &str, from: Dialect, to: Dialect) -> Vec<(u32, LossKind, String)
     let losses = converted.losses.into_iter();
     losses
         .filter(|loss| loss.kind != LossKind::Meaning)
-        .map(|loss| (loss.span.line, loss.kind, loss.words))
+        .map(|loss| (loss.span.start.line, loss.kind, loss.words))
         .collect()
 }
 

@@ -9,10 +9,11 @@ use std::fs;
 use std::sync::LazyLock;
 
 use policy::{
-    Dialect, Error, ParseOptions, PartitionOptions, Partitions, PartitionsConfig, Policy, Span,
-    compile, convert, decode, parse, parse_as,
+    Dialect, Error, ParseOptions, PartitionOptions, Partitions, PartitionsConfig, Policy, compile,
+    convert, parse, parse_as,
 };
 use proptest::prelude::*;
+use sa_text::{Span, decode};
 
 static POLICIES: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
     let files = common::scenarios()
@@ -58,8 +59,8 @@ fn check_policy(text: &str, policy: &Policy) {
     let partitions = Partitions::without_file(&[]);
     let _ = compile(policy, &[], &partitions).map_err(|error| check_place(text, &error));
     for diagnostic in &policy.diagnostics {
-        check_span(text, diagnostic.span);
-        assert!(!diagnostic.text.is_empty());
+        check_span(text, diagnostic.place.unwrap());
+        assert!(!diagnostic.message.is_empty());
     }
     for dialect in Dialect::ALL {
         let converted = convert(policy, dialect);
@@ -76,13 +77,13 @@ fn check_place(text: &str, error: &Error) {
 }
 
 fn check_span(text: &str, span: Span) {
-    assert!(span.line >= 1 && span.column >= 1, "{span:?}");
+    assert!(span.start.line >= 1 && span.start.column >= 1, "{span:?}");
     let [from, length] = [span.offset, span.length].map(|n| usize::try_from(n).unwrap());
     assert!(text.get(from..from + length).is_some(), "{span:?} {text}");
     let before = &text[..from];
     let line = before.matches('\n').count() + 1;
     let column = before.rsplit('\n').next().unwrap().chars().count() + 1;
-    let place = [span.line, span.column].map(|n| usize::try_from(n).unwrap());
+    let place = [span.start.line, span.start.column].map(|n| usize::try_from(n).unwrap());
     assert_eq!(place, [line, column], "{text}");
 }
 

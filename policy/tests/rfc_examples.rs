@@ -6,9 +6,10 @@ use std::path::Path;
 
 use policy::model::{LevelKey, Origin, RuleIx, Selector, Skipped};
 use policy::{
-    Dialect, Echo, ParseOptions, Partitions, Policy, PortFacts, Query, ScopePrecedence, Severity,
-    compile, decode, interpret, parse_as,
+    Dialect, Echo, ParseOptions, Partitions, Policy, PortFacts, Query, ScopePrecedence, compile,
+    interpret, parse_as,
 };
+use sa_text::{Severity, decode};
 use sa_wire::{Guid, NodeType};
 
 fn example(name: &str) -> Policy {
@@ -21,7 +22,7 @@ fn example(name: &str) -> Policy {
 fn remarks(policy: &Policy, severity: Severity) -> Vec<(u32, &str)> {
     let of_severity = policy.diagnostics.iter().filter(|d| d.severity == severity);
     of_severity
-        .map(|d| (d.span.line, d.text.as_str()))
+        .map(|d| (d.place.unwrap().start.line, d.message.as_str()))
         .collect()
 }
 
@@ -105,14 +106,11 @@ fn the_example_of_rfc_0_1_is_remarked_upon() {
             ),
         ]
     );
-    let hint = policy.diagnostics.iter().find(|d| d.span.line == 31);
-    assert!(
-        hint.unwrap()
-            .remedy
-            .as_ref()
-            .unwrap()
-            .contains("Partition 1")
-    );
+    let hint = policy
+        .diagnostics
+        .iter()
+        .find(|d| d.place.unwrap().start.line == 31);
+    assert!(hint.unwrap().help[0].contains("Partition 1"));
     let warnings = remarks(&policy, Severity::Warning);
     for (line, words) in [
         (1, "no-break"),

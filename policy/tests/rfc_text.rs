@@ -3,9 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
 
 use policy::model::{LevelIx, LevelKey, NodeTypes, Origin, Selector, Skipped};
-use policy::{
-    Dialect, Echo, Error, ParseOptions, Policy, Problem, ScopePrecedence, Severity, parse_as,
-};
+use policy::{Dialect, Echo, Error, ParseOptions, Policy, Problem, ScopePrecedence, parse_as};
+use sa_text::Severity;
 use sa_wire::NodeType;
 
 fn read(text: &str) -> Result<Policy, Error> {
@@ -45,8 +44,15 @@ fn setup(tables: &str, scope: &str, entries: &str) -> Policy {
 
 fn told(policy: &Policy) -> Vec<(Severity, u32, u32, &str)> {
     let told = policy.diagnostics.iter();
-    told.map(|d| (d.severity, d.span.line, d.span.column, d.text.as_str()))
-        .collect()
+    told.map(|d| {
+        (
+            d.severity,
+            d.place.unwrap().start.line,
+            d.place.unwrap().start.column,
+            d.message.as_str(),
+        )
+    })
+    .collect()
 }
 
 #[test]
@@ -176,7 +182,10 @@ fn blanks_inside_names_are_kept() {
     let policy = group("  name :  Virtual  Servers\t").unwrap();
     assert_eq!(policy.groups[0].name.value, "Virtual  Servers");
     let span = policy.groups[0].name.span;
-    assert_eq!((span.line, span.column, span.length), (3, 11, 16));
+    assert_eq!(
+        (span.start.line, span.start.column, span.length),
+        (3, 11, 16)
+    );
     let policy = group("name: Virtual\u{a0}Servers").unwrap();
     assert_eq!(policy.groups[0].name.value, "Virtual Servers");
     assert!(told(&policy)[0].3.contains("no-break"));
@@ -327,7 +336,7 @@ fn tables_are_padded_and_scopes_skipped() {
         assert_eq!(told(&policy)[0].0, Severity::Error, "{entries}");
     }
     let policy = table(&format!("group: Part1\nsl2vl-table: {every}"));
-    let hint = policy.diagnostics[0].remedy.as_ref().unwrap();
+    let hint = policy.diagnostics[0].help.first().unwrap();
     assert!(hint.contains("'g'"), "{hint}");
     let vlarb = |entries: &str| setup("vlarb-tables", "vlarb-scope", entries);
     let policy = vlarb("group: g\nacross: g\nvlarb-high: 0:1, 1:2\nvlarb-low: 14:255");

@@ -4,9 +4,10 @@
 
 use policy::model::{LevelIx, LevelKey, Origin, Selector};
 use policy::{
-    Dialect, Error, ParseOptions, Policy, Problem, Query, ServiceIdEncoding, Severity, compile,
-    explain, interpret, parse_as,
+    Dialect, Error, ParseOptions, Policy, Problem, Query, ServiceIdEncoding, compile, explain,
+    interpret, parse_as,
 };
+use sa_text::Severity;
 
 fn read(text: &str) -> Result<Policy, Error> {
     parse_as(text, None, &ParseOptions::default())
@@ -44,7 +45,7 @@ fn setup(tables: &str) -> Result<Policy, Error> {
 
 fn told(policy: &Policy) -> Vec<(Severity, &str)> {
     let told = policy.diagnostics.iter();
-    told.map(|d| (d.severity, d.text.as_str())).collect()
+    told.map(|d| (d.severity, d.message.as_str())).collect()
 }
 
 fn warns(policy: &Policy, words: &str) {
@@ -69,8 +70,9 @@ fn a_wrong_closing_name_closes_an_entry() {
     assert_eq!(policy.levels[0].mtu_limit.unwrap().code(), 1);
     assert_eq!(policy.levels[0].sl.unwrap().value, 2);
     let warning = &policy.diagnostics[1];
-    assert_eq!(warning.text, "</mtl_limit> is taken for </mtu-limit>");
-    assert_eq!((warning.span.line, warning.span.column), (1, 58));
+    assert_eq!(warning.message, "</mtl_limit> is taken for </mtu-limit>");
+    let start = warning.place.unwrap().start;
+    assert_eq!((start.line, start.column), (1, 58));
     let error = level("<sn>1</sn><sl>2").unwrap_err();
     assert_eq!(error.message(), "<sl> is not closed");
     assert_eq!((error.line(), error.column()), (1, 46));
@@ -100,7 +102,7 @@ fn comments_may_open_with_typographic_dashes() {
         warns(&policy, "typographic dash");
     }
     let latin = b"<qos-policy><!\x97- a --><!-- \xe9 --></qos-policy>";
-    warns(&read(&policy::decode(latin)).unwrap(), "typographic dash");
+    warns(&read(&sa_text::decode(latin)).unwrap(), "typographic dash");
     assert!(
         sections("<!-- plain --><!---->")
             .unwrap()
@@ -144,7 +146,7 @@ fn blanks_inside_names_are_kept_and_lines_joined() {
     let policy = group("<name>\n  Virtual  Servers\r\n of\n\n mine </name>").unwrap();
     let name = &policy.groups[0].name;
     assert_eq!(name.value, "Virtual  Servers of mine");
-    assert_eq!((name.span.line, name.span.column), (2, 3));
+    assert_eq!((name.span.start.line, name.span.start.column), (2, 3));
     let policy = group("<name>Virtual\u{a0}Servers</name>").unwrap();
     assert_eq!(policy.groups[0].name.value, "Virtual Servers");
     warns(&policy, "no-break");

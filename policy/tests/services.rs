@@ -2,11 +2,12 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
 
-use policy::lint::{FabricView, LintId, Severity, lint};
+use policy::lint::{FabricView, LintId, lint};
 use policy::{
     Dialect, Error, ParseOptions, PartitionOptions, Partitions, PartitionsConfig, Policy, Problem,
     UlpNames, convert, parse_as,
 };
+use sa_text::Severity;
 
 const LEVELS: &str = "qos-levels
 qos-level\nname: default\nsl: 0\nend-qos-level

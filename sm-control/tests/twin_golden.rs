@@ -145,7 +145,7 @@ impl Scenario {
     /// The policy of a step; none where OpenSM refused it.
     fn policy(&self, step: &Value) -> Option<Policy> {
         let bytes = std::fs::read(self.directory.join(step["policy"].as_str()?)).unwrap();
-        let policy = policy::parse(&policy::decode(&bytes), &ParseOptions::default()).ok()?;
+        let policy = policy::parse(&sa_text::decode(&bytes), &ParseOptions::default()).ok()?;
         policy::check(&policy, &self.ports, &self.partitions).ok()?;
         Some(policy)
     }

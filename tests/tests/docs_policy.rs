@@ -7,8 +7,9 @@ mod e2e_support;
 use std::process::Command;
 
 use e2e_support::program;
-use policy::lint::{CATALOGUE, Needs, Severity, lint};
+use policy::lint::{CATALOGUE, Needs, lint};
 use policy::{Dialect, ParseOptions, PartitionsConfig, parse_as};
+use sa_text::Severity;
 
 const DOCUMENT: &str = include_str!("../../docs/policy.md");
 

@@ -11,7 +11,7 @@ use std::sync::{Arc, Barrier, Mutex};
 use std::thread::ThreadId;
 use std::time::Duration;
 
-use policy::{Dialect, Echo, Ranges, ServiceIdEncoding, Span, Spanned};
+use policy::{Dialect, Echo, Ranges, ServiceIdEncoding};
 use sa_fastpath::access::Access;
 use sa_fastpath::answer::{DropReason, PuntReason, Reject};
 use sa_fastpath::overload::{Limits, Share};
@@ -24,6 +24,7 @@ use sa_fastpath::stats::{StatsSnapshot, WorkerStats};
 use sa_fastpath::worker::{Idle, Worker};
 use sa_snapshot::Snapshot;
 use sa_tests::counting::{Counting, counted};
+use sa_text::{Span, Spanned};
 use sa_wire::umad::Slot;
 use sm_control::pipeline::{self, Compiled, Stamp};
 

@@ -10,10 +10,11 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use e2e_support::{program, sapphire, skip};
-use policy::lint::{Severity, lint};
+use policy::lint::lint;
 use policy::{ParseOptions, UlpNames, parse_as};
 use sa_fastpath::port::ibsim::{Attachment, IbsimClient, Options, Role};
 use sa_tests::rig::{Fabric, TWO_HOSTS, wait_for};
+use sa_text::Severity;
 use sa_wire::device_management::{DeviceMad, MGMT_CLASS_DEVICE};
 use sa_wire::mad::method;
 use serde_json::Value;

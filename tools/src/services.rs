@@ -19,7 +19,7 @@ pub(crate) fn names(file: Option<&Path>) -> Outcome<UlpNames> {
     };
     let shown = path.display();
     let bytes = intake::read_or_pipe(Kind::Policy, path).map_err(Failure::failed)?;
-    let extended = names.extend(&policy::decode(&bytes));
+    let extended = names.extend(&sa_text::decode(&bytes));
     extended.map_err(|error| {
         let (line, column) = (error.line(), error.column());
         let advice = error.help().map(|help| format!(" ({help})"));

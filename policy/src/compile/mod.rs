@@ -168,6 +168,6 @@ fn level_row(policy: &Policy, level: &Level) -> QosLevelRow {
 fn rule_row(rule: &Rule) -> RuleRow {
     RuleRow {
         level: rule.level.0,
-        line: rule.span.line,
+        line: rule.span.start.line,
     }
 }

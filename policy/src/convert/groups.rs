@@ -6,8 +6,8 @@ use super::names::{clean, clean_text};
 use super::script::{Block, Form, listed};
 use super::{LossKind, Writer};
 use crate::dialect::Dialect;
-use crate::error::{Span, Spanned};
 use crate::model::{Group, NodeTypes, Origin, PortName, Selector};
+use sa_text::{Span, Spanned};
 
 impl Writer<'_> {
     /// The section; those made of `qos-ulps` belong to it unless there is such a section.

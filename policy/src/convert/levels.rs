@@ -4,8 +4,8 @@ use super::names::LevelName;
 use super::script::{Block, Form};
 use super::{LossKind, Writer};
 use crate::dialect::Dialect;
-use crate::error::{Span, Spanned};
 use crate::model::{FlowLabels, Level};
+use sa_text::{Span, Spanned};
 
 impl Writer<'_> {
     /// The section.

@@ -12,10 +12,10 @@ mod ulps;
 use std::fmt;
 
 use crate::dialect::Dialect;
-use crate::error::Span;
 use crate::model::Policy;
 use crate::semantics::Semantics;
 use names::Names;
+use sa_text::Span;
 use script::Block;
 
 /// A policy in another dialect.
@@ -66,7 +66,11 @@ impl LossKind {
 impl fmt::Display for Loss {
     /// Shape: `line:column: words`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}: {}", self.span.line, self.span.column, self.words)
+        write!(
+            f,
+            "{}:{}: {}",
+            self.span.start.line, self.span.start.column, self.words
+        )
     }
 }
 

@@ -5,9 +5,9 @@ use std::collections::hash_map::Entry;
 
 use super::{Loss, LossKind};
 use crate::dialect::Dialect;
-use crate::error::Span;
 use crate::model::{Level, LevelKey, Origin, Policy};
 use crate::text::MAX_NAME_BYTES;
+use sa_text::Span;
 
 /// Names in the new file. Shape: by place in the policy.
 #[derive(Debug, Default)]

@@ -2,8 +2,8 @@
 
 use super::Writer;
 use super::script::{Block, Form, Part, listed};
-use crate::error::Spanned;
 use crate::model::{GroupIx, Origin, Rule, RuleOrigin, Selector};
+use sa_text::Spanned;
 
 impl Writer<'_> {
     /// The section, in words that take every value.

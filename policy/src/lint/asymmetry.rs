@@ -3,11 +3,12 @@
 use std::collections::HashMap;
 
 use super::bits::Bits;
-use super::finding::{Finding, LintId, Severity};
+use super::finding::{Finding, LintId};
 use super::pairs::{HeldSets, Kind, kinds, satisfied};
 use super::shadow::Life;
 use super::values::FIELDS;
 use super::{Analysis, Fabric};
+use sa_text::Severity;
 
 /// For every rule: pairs that get it, with the numbers of a request that gets to it, and another
 /// SL on the way back.
@@ -141,7 +142,7 @@ impl<'a> Tally<'a> {
             None => String::from("the partition's SL"),
         };
         let by = match back {
-            Some(back) => format!("the rule on line {}", policy.rules[back].span.line),
+            Some(back) => format!("the rule on line {}", policy.rules[back].span.start.line),
             None => String::from("the default level"),
         };
         let sentence = format!(

@@ -1,6 +1,7 @@
 //! Every check: its number, how bad what it finds is, what it is about.
 
-use super::finding::{LintId, Severity};
+use super::finding::LintId;
+use sa_text::Severity;
 
 /// An entry of the catalogue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

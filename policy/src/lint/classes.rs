@@ -3,8 +3,8 @@
 use std::collections::{BTreeSet, HashMap};
 
 use super::bits::Bits;
-use crate::error::Spanned;
 use crate::model::{GroupIx, Policy, Rule, index};
+use sa_text::Spanned;
 
 /// Ports by the groups that they are in.
 #[derive(Debug)]

@@ -3,9 +3,9 @@
 use sa_wire::ServiceId;
 
 use super::finding::{Finding, LintId};
-use crate::error::Spanned;
 use crate::model::{Policy, RuleOrigin};
 use crate::ranges::Ranges;
+use sa_text::Spanned;
 
 /// Rules that ask for fields which requests of ULPs do not have, or not together.
 pub(super) fn findings(policy: &Policy) -> Vec<Finding> {

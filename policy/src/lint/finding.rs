@@ -6,7 +6,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::catalogue::{CATALOGUE, Check};
-use crate::error::Span;
+use sa_text::{Diagnostic, Position, Severity, Span};
 
 /// Number of a check in the catalogue: `L10`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -44,34 +44,6 @@ impl FromStr for LintId {
         let found = CATALOGUE.iter().map(|check| check.id);
         let mut fitting = found.filter(|id| id.to_string().eq_ignore_ascii_case(word));
         fitting.next().ok_or_else(|| UnknownLint(word.to_owned()))
-    }
-}
-
-/// How bad a finding is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Severity {
-    /// Worth to know.
-    Info,
-    /// A part has no effect, or likely not the intended one.
-    Warning,
-    /// Some requests get nothing, or OpenSM would refuse the file.
-    Error,
-}
-
-impl Severity {
-    /// As compilers have it.
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Info => "info",
-            Self::Warning => "warning",
-            Self::Error => "error",
-        }
-    }
-}
-
-impl fmt::Display for Severity {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.word())
     }
 }
 
@@ -124,6 +96,22 @@ impl Finding {
     pub const fn with(mut self, severity: Severity) -> Self {
         self.severity = severity;
         self
+    }
+
+    /// The finding as a remark about the policy's text.
+    pub fn diagnostic(&self) -> Diagnostic {
+        let related = self.related.iter().map(|related| {
+            let Position { line, column } = related.span.start;
+            Cow::Owned(format!("{line}:{column}: {}", related.label))
+        });
+        let remedy = std::iter::once(self.remedy.clone());
+        Diagnostic {
+            code: Some(Cow::Owned(self.id.to_string())),
+            severity: self.severity,
+            place: self.span,
+            message: self.sentence.clone(),
+            help: remedy.chain(related).collect(),
+        }
     }
 
     /// With one more place.

@@ -23,7 +23,7 @@ mod values;
 
 pub use catalogue::{CATALOGUE, Check, Needs};
 pub use classes::PortClasses;
-pub use finding::{Finding, LintId, Related, Severity, UnknownLint, in_order};
+pub use finding::{Finding, LintId, Related, UnknownLint, in_order};
 pub use pairs::HeldSets;
 pub use remarks::id_of_error;
 pub use shadow::{Hopeless, Life, Witness};
@@ -240,6 +240,8 @@ impl<'a> Analysis<'a> {
 
 #[cfg(test)]
 mod tests {
+    use sa_text::Severity;
+
     use super::*;
     use crate::{ParseOptions, parse};
 

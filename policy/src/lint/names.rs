@@ -2,8 +2,8 @@
 
 use super::finding::{Finding, LintId};
 use crate::dialect::Dialect;
-use crate::error::Span;
 use crate::model::{Origin, Policy, Selector};
+use sa_text::Span;
 
 /// Blanks that OpenSM leaves out of names of nodes and partitions, which then fit nothing.
 pub(super) fn blanks(policy: &Policy, text: &str) -> Vec<Finding> {
@@ -126,7 +126,7 @@ fn rfc_only(policy: &Policy) -> Vec<Finding> {
 fn fast_rates(policy: &Policy) -> Vec<Finding> {
     let rates = policy.levels.iter().filter_map(|level| level.rate_limit);
     let new = rates.filter(|rate| rate.code() > LAST_OLD_RATE);
-    let note = |rate: crate::error::Spanned<sa_wire::Rate>| {
+    let note = |rate: sa_text::Spanned<sa_wire::Rate>| {
         let sentence = format!(
             "OpenSM 3.3.23 refuses rate code {}; 3.3.24 reads it",
             rate.code()

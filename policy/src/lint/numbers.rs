@@ -1,18 +1,18 @@
 //! Numbers that OpenSM reads otherwise than they look. The RFC parsers tell of theirs themselves.
 
-use super::finding::{Finding, LintId, Severity};
-use crate::error::Span;
+use super::finding::{Finding, LintId};
 use crate::model::Policy;
-use crate::number::leading_number;
+use sa_text::Severity;
+use sa_text::{Number, Span};
 
 /// Leading zeros, ranges of P_Keys whose order the mask changes, and values that wrap around.
 pub(super) fn findings(policy: &Policy, text: &str) -> Vec<Finding> {
     let mut found = Vec::new();
     let mut scan = Scan::default();
-    let mut offset = 0;
-    for (line, content) in (1..).zip(text.split_inclusive('\n')) {
-        scan.line(content, Place { line, offset }, &mut found);
-        offset += content.len();
+    let mut next = Span::START;
+    for line in text.split_inclusive('\n') {
+        scan.line(line, next, &mut found);
+        next = next.piece(line, line.len()..line.len());
     }
     for level in &policy.levels {
         if let Some(sl) = &level.sl {
@@ -28,7 +28,7 @@ pub(super) fn findings(policy: &Policy, text: &str) -> Vec<Finding> {
 /// A number of more than the 8 bits that OpenSM keeps.
 fn wrapped(what: &str, text: &str, span: Span, most: u64) -> Option<Finding> {
     let from = usize::try_from(span.offset).ok()?;
-    let (written, _) = leading_number(text.get(from..)?);
+    let written = Number::read_digits(text.get(from..)?).unsigned_64();
     let kept = written & 0xff;
     (written > 0xff).then(|| {
         Finding::new(
@@ -38,13 +38,6 @@ fn wrapped(what: &str, text: &str, span: Span, most: u64) -> Option<Finding> {
             format!("write a number from 0 to {most}"),
         )
     })
-}
-
-/// Where a line begins.
-#[derive(Clone, Copy)]
-struct Place {
-    line: u32,
-    offset: usize,
 }
 
 /// What the words so far are about.
@@ -72,7 +65,7 @@ const NAMES: [&str; 11] = [
 ];
 
 impl Scan {
-    fn line(&mut self, content: &str, place: Place, found: &mut Vec<Finding>) {
+    fn line(&mut self, content: &str, line: Span, found: &mut Vec<Finding>) {
         if !self.goes_on {
             (self.names, self.pkeys) = (false, false);
         }
@@ -87,7 +80,7 @@ impl Scan {
                 _ if is_word(first) => {
                     let word = word_at(&content[at..]);
                     if first.is_ascii_digit() && !self.names {
-                        let number = self.number(content, at, place, found);
+                        let number = self.number(content, at, line, found);
                         if let Some(start) = last
                             && content[between..at].trim() == "-"
                         {
@@ -122,27 +115,19 @@ impl Scan {
         &self,
         content: &str,
         at: usize,
-        place: Place,
+        line: Span,
         found: &mut Vec<Finding>,
     ) -> (Span, u64) {
-        let (value, length) = leading_number(&content[at..]);
-        let narrow = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+        let number = Number::read_digits(&content[at..]);
+        let (value, length) = (number.unsigned_64(), number.length);
         let digits = &content[at..at + length];
-        let span = Span {
-            offset: narrow(place.offset + at),
-            length: narrow(length),
-            line: place.line,
-            column: narrow(content[..at].chars().count() + 1),
-        };
+        let span = line.piece(content, at..at + length);
         let second = content.as_bytes().get(at + 1);
         if digits.starts_with('0') && second.is_some_and(u8::is_ascii_digit) {
             let written = word_at(&content[at..]);
             found.push(Finding::new(
                 LintId::OCTAL,
-                Span {
-                    length: narrow(written.len()),
-                    ..span
-                },
+                line.piece(content, at..at + written.len()),
                 format!("{written} begins with a zero and is read as octal: it means {value}"),
                 "leave the zeros at its beginning out",
             ));

@@ -2,21 +2,17 @@
 
 use std::borrow::Cow;
 
-use super::finding::{Finding, LintId, Severity};
-use crate::diagnostics::{self, Diagnostic};
+use super::finding::{Finding, LintId};
 use crate::error::{Error, Problem};
 use crate::notes::{Note, NoteKind};
+use sa_text::Diagnostic;
 
 /// A remark of a parser.
 pub(super) fn of_diagnostic(diagnostic: &Diagnostic) -> Finding {
-    let id = id_of_text(&diagnostic.text);
-    let remedy = diagnostic.remedy.clone();
+    let id = id_of_text(&diagnostic.message);
+    let remedy = diagnostic.help.first().cloned();
     let remedy = remedy.unwrap_or(Cow::Borrowed("mend what is listed first"));
-    let severity = match diagnostic.severity {
-        diagnostics::Severity::Warning => Severity::Warning,
-        diagnostics::Severity::Error => Severity::Error,
-    };
-    Finding::new(id, diagnostic.span, diagnostic.text.clone(), remedy).with(severity)
+    Finding::new(id, diagnostic.place, diagnostic.message.clone(), remedy).with(diagnostic.severity)
 }
 
 /// Parsers have words for what they find, no numbers.

@@ -3,11 +3,12 @@
 use std::fmt::Write;
 
 use super::Analysis;
-use super::finding::{Finding, LintId, Severity};
+use super::finding::{Finding, LintId};
 use super::shadow::{Hopeless, Life};
-use crate::error::Spanned;
 use crate::model::{GroupIx, LevelIx, LevelKey, Origin, Policy, Rule, RuleIx};
 use crate::partitions::Membership;
+use sa_text::Severity;
+use sa_text::Spanned;
 
 /// Rules that no request gets to.
 pub(super) fn dead(analysis: &Analysis<'_>) -> Vec<Finding> {
@@ -64,7 +65,7 @@ fn shadowed(policy: &Policy, rule: &Rule, by: &[RuleIx], everywhere: bool) -> Fi
 const SHOWN: usize = 8;
 
 fn line(policy: &Policy, rule: RuleIx) -> u32 {
-    policy.rule(rule).span.line
+    policy.rule(rule).span.start.line
 }
 
 fn lines(policy: &Policy, rules: &[RuleIx]) -> String {

@@ -4,7 +4,8 @@ use sa_wire::{Gid, Guid, NodeType, Sl};
 
 use super::flags::GroupFlags;
 use super::{Membership, parse};
-use crate::error::{Error, Span, Spanned};
+use crate::error::Error;
+use sa_text::{Span, Spanned};
 
 /// The statements of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]

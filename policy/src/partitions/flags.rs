@@ -2,7 +2,7 @@
 
 use sa_wire::Sl;
 
-use crate::number::signed_number;
+use sa_text::Number;
 
 /// Parameters of multicast groups as written; what is no valid value makes no group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -114,19 +114,15 @@ fn set_number(slot: &mut u32, value: Option<&str>) -> Outcome {
 /// A number that ends at the end of the value or at white space.
 fn checked_number(value: Option<&str>, most: u32) -> Option<u32> {
     let value = value.filter(|value| !value.is_empty())?;
-    let (_, length) = signed_number(value);
+    let length = Number::read(value).length;
     let end = value.as_bytes().get(length);
     let ended = end.is_none_or(|byte| byte.is_ascii_whitespace() || *byte == 0x0b);
     Some(low_bits(value)).filter(|number| ended && *number <= most)
 }
 
 /// The number at the beginning, as 32 bits hold it.
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "the low 32 bits are what is wanted"
-)]
 fn low_bits(value: &str) -> u32 {
-    signed_number(value).0 as u32
+    Number::read(value).unsigned_32()
 }
 
 #[cfg(test)]

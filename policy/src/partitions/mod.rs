@@ -21,9 +21,9 @@ use std::collections::BTreeMap;
 use sa_snapshot::model::PartitionRow;
 use sa_wire::{Pkey, Sl};
 
-use crate::error::Spanned;
 use crate::facts::PortFacts;
 use crate::ranges::Ranges;
+use sa_text::Spanned;
 
 /// Options of the SM that partitions depend on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -9,23 +9,17 @@ use super::config::{Definition, Item, Notice, NoticeKind, PartitionsConfig, Stat
 use super::flags::{GroupFlags, Outcome};
 use super::piece::Piece;
 use super::words::{cut, membership, multicast_gid, no_definition, parse_base, who};
-use crate::error::{Error, Problem, Span, Spanned};
-use crate::text::MAX_FILE_BYTES;
+use crate::error::{Error, Problem};
+use sa_text::{Span, Spanned, check_length};
 
 pub(super) fn parse(text: &str) -> Result<PartitionsConfig, Error> {
-    if text.len() > MAX_FILE_BYTES {
-        let (what, found, limit) = ("bytes", text.len(), MAX_FILE_BYTES);
-        return Err(Error::new(
-            Span::START,
-            Problem::TooMany { what, found, limit },
-        ));
-    }
+    check_length(text)?;
     let mut reader = Reader::new();
-    let mut offset = 0;
-    for (number, line) in text.split_inclusive('\n').enumerate() {
+    let mut next = Span::START;
+    for line in text.split_inclusive('\n') {
         let content = line.strip_suffix('\n').unwrap_or(line);
-        reader.line(Piece::line(content, offset, number + 1))?;
-        offset += line.len();
+        reader.line(Piece::line(content, next))?;
+        next = next.piece(line, line.len()..line.len());
     }
     match reader.config.statements.is_empty() {
         true => Err(Error::new(Span::START, Problem::NoStatement)),

@@ -1,28 +1,22 @@
 //! Parts of a line that know where they stand.
 
-use crate::error::{Error, Problem, Span};
+use crate::error::{Error, Problem};
+use sa_text::Span;
 
 /// A part of one line.
 #[derive(Clone, Copy)]
 pub(super) struct Piece<'a> {
     pub(super) text: &'a str,
     line: &'a str,
-    line_offset: usize,
-    line_number: usize,
-    /// In the whole line a byte is a character.
-    ascii: bool,
+    /// Where the line begins.
+    start: Span,
 }
 
 impl<'a> Piece<'a> {
-    /// A whole line without its newline. Shape: `number` counts from 1.
-    pub(super) fn line(text: &'a str, offset: usize, number: usize) -> Self {
-        Self {
-            text,
-            line: text,
-            line_offset: offset,
-            line_number: number,
-            ascii: text.is_ascii(),
-        }
+    /// A whole line without its newline, and where it begins.
+    pub(super) const fn line(text: &'a str, start: Span) -> Self {
+        let line = text;
+        Self { text, line, start }
     }
 
     /// Another part of the same line.
@@ -49,19 +43,8 @@ impl<'a> Piece<'a> {
     }
 
     pub(super) fn span(self) -> Span {
-        let start = self.text.as_ptr().addr() - self.line.as_ptr().addr();
-        let narrow = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
-        let before = if self.ascii {
-            start
-        } else {
-            self.line[..start].chars().count()
-        };
-        Span {
-            offset: narrow(self.line_offset + start),
-            length: narrow(self.text.len()),
-            line: narrow(self.line_number),
-            column: narrow(before + 1),
-        }
+        let from = self.text.as_ptr().addr() - self.line.as_ptr().addr();
+        self.start.piece(self.line, from..from + self.text.len())
     }
 
     pub(super) fn refuse(self, problem: Problem) -> Error {

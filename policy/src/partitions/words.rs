@@ -8,7 +8,7 @@ use super::Membership;
 use super::config::Who;
 use super::piece::Piece;
 use crate::error::{Error, Problem};
-use crate::number::signed_number;
+use sa_text::Number;
 
 /// Longest partition name. Units: bytes.
 const MAX_PARTITION_NAME: usize = 31;
@@ -32,12 +32,12 @@ pub(super) fn no_definition(part: Piece<'_>) -> Error {
 
 /// The base of a P_Key; 0 asks for a generated one.
 pub(super) fn parse_base(key: Piece<'_>) -> Result<u16, Error> {
-    let (value, length) = signed_number(key.text);
-    if length == 0 || length < key.text.len() {
+    let number = Number::read(key.text);
+    if number.length == 0 || number.length < key.text.len() {
         let text = String::from(key.text);
         return Err(key.refuse(Problem::PartitionKey { text }));
     }
-    let low = value.to_le_bytes();
+    let low = number.unsigned_64().to_le_bytes();
     Ok(u16::from_le_bytes([low[0], low[1]]) & !Pkey::FULL_BIT)
 }
 
@@ -69,9 +69,9 @@ pub(super) fn who(name: Piece<'_>) -> Result<Who, Error> {
     {
         return Ok(*who);
     }
-    let (value, length) = signed_number(name.text);
-    match Guid::new(value) {
-        Ok(guid) if length == name.text.len() => Ok(Who::Port(guid)),
+    let number = Number::read(name.text);
+    match Guid::new(number.unsigned_64()) {
+        Ok(guid) if number.length == name.text.len() => Ok(Who::Port(guid)),
         _ => {
             let text = String::from(name.text);
             Err(name.refuse(Problem::Member { text }))

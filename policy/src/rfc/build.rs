@@ -9,7 +9,7 @@ use crate::dialect::Dialect;
 use crate::draft::Draft;
 use crate::error::{Error, Problem};
 use crate::options::ParseOptions;
-use crate::rfc::places::Places;
+use sa_text::LineIndex;
 
 /// A draft in the making.
 #[derive(Debug)]
@@ -22,7 +22,7 @@ pub(super) struct Builder<'a> {
 }
 
 impl<'a> Builder<'a> {
-    pub(super) fn new(places: Places<'a>, dialect: Dialect, options: &ParseOptions) -> Self {
+    pub(super) fn new(places: LineIndex<'a>, dialect: Dialect, options: &ParseOptions) -> Self {
         Self {
             reader: Reader {
                 places,

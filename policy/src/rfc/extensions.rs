@@ -6,11 +6,12 @@ use core::ops::Range;
 use super::Node;
 use super::value::{Piece, Value, split};
 use super::values::Reader;
-use crate::error::{Error, Problem, Span, Spanned};
+use crate::error::{Error, Problem};
 use crate::flow_label;
 use crate::model::{FlowLabels, ReservedSl};
 use crate::reserved;
 use crate::ulps::{Criteria, UlpError};
+use sa_text::{Span, Spanned};
 
 impl Reader<'_> {
     /// Numbers, ranges and names of services with commas between.

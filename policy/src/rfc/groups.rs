@@ -7,9 +7,10 @@ use super::tags::Tag;
 use super::value::{Piece, Value, split};
 use super::values::Reader;
 use crate::dialect::Dialect;
-use crate::error::{Error, Problem, Spanned};
+use crate::error::{Error, Problem};
 use crate::model::{Group, NodeTypes, Origin, PortName, Selector};
 use crate::ranges::Ranges;
+use sa_text::Spanned;
 
 /// Reads a group. Errors: no name; a value that is none.
 pub(super) fn group(reader: &mut Reader<'_>, block: &Node<'_>) -> Result<Group, Error> {

@@ -8,8 +8,9 @@ use super::tags::Tag;
 use super::value::Value;
 use super::values::Reader;
 use crate::dialect::Dialect;
-use crate::error::{Error, Spanned};
+use crate::error::Error;
 use crate::model::{Level, LevelKey, Origin};
+use sa_text::Spanned;
 
 /// Reads the level at this position from 1. A number outside its range concerns this level alone.
 ///

@@ -1,14 +1,15 @@
 //! RFC 0.2: one statement a line.
 
-use super::places::Places;
 use super::tags::Tag;
 use super::value::{Value, WHITE};
 use super::{Blocks, Content, Node, Open, Tree};
 use crate::dialect::Dialect;
-use crate::error::{Error, Problem, Span};
+use crate::error::{Error, Problem};
+use sa_text::LineIndex;
+use sa_text::Span;
 
 /// Reads lines into blocks, up to one that cannot stand where it stands.
-pub(super) fn read<'a>(text: &'a str, places: &Places<'_>) -> Tree<'a> {
+pub(super) fn read<'a>(text: &'a str, places: &LineIndex<'_>) -> Tree<'a> {
     let mut blocks = Blocks::default();
     let mut lines = Lines::new(text, mark_length(text), places);
     let read = read_into(&mut blocks, &mut lines);
@@ -124,11 +125,11 @@ struct Line<'a> {
 struct Lines<'a, 'p> {
     text: &'a str,
     at: usize,
-    places: &'p Places<'p>,
+    places: &'p LineIndex<'p>,
 }
 
 impl<'a, 'p> Lines<'a, 'p> {
-    const fn new(text: &'a str, at: usize, places: &'p Places<'p>) -> Self {
+    const fn new(text: &'a str, at: usize, places: &'p LineIndex<'p>) -> Self {
         Self { text, at, places }
     }
 
@@ -163,7 +164,7 @@ impl<'a, 'p> Lines<'a, 'p> {
             None => (&statement[..comment], None),
         };
         let word = word.trim_end_matches(WHITE);
-        let opening = self.places.span(from, from + word.len());
+        let opening = self.places.span(from..from + word.len());
         Line {
             word,
             value,

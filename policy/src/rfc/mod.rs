@@ -6,7 +6,6 @@ mod groups;
 mod levels;
 mod lines;
 mod numbers;
-mod places;
 mod rules;
 mod setup;
 pub(crate) mod tags;
@@ -15,13 +14,12 @@ mod values;
 mod xml;
 
 use crate::dialect::Dialect;
-use crate::error::{Error, Problem, Span};
+use crate::error::{Error, Problem};
 use crate::link::link;
 use crate::model::Policy;
 use crate::options::ParseOptions;
-use crate::text::check_file;
 use build::Builder;
-use places::Places;
+use sa_text::{LineIndex, Span, check_file};
 use tags::Tag;
 use value::Value;
 
@@ -143,7 +141,7 @@ impl<'a> Blocks<'a> {
 /// Reads a policy as in RFC 0.2. Errors: the first one that leaves no reading.
 pub(crate) fn parse_text(text: &str, options: &ParseOptions) -> Result<Policy, Error> {
     check_file(text)?;
-    let mut builder = Builder::new(Places::new(text), Dialect::Rfc02Text, options);
+    let mut builder = Builder::new(LineIndex::new(text), Dialect::Rfc02Text, options);
     builder.reader.note_no_break(text);
     let tree = lines::read(text, &builder.reader.places);
     tree.build(&mut builder)?;
@@ -153,7 +151,7 @@ pub(crate) fn parse_text(text: &str, options: &ParseOptions) -> Result<Policy, E
 /// Reads a policy as in RFC 0.1. Errors: the first one that leaves no reading.
 pub(crate) fn parse_xml(text: &str, options: &ParseOptions) -> Result<Policy, Error> {
     check_file(text)?;
-    let mut builder = Builder::new(Places::new(text), Dialect::Rfc01Xml, options);
+    let mut builder = Builder::new(LineIndex::new(text), Dialect::Rfc01Xml, options);
     builder.reader.note_no_break(text);
     let tree = xml::read(text, &mut builder.reader);
     tree.build(&mut builder)?;

@@ -2,9 +2,10 @@
 
 use super::value::{Piece, Value, split};
 use super::values::Reader;
-use crate::error::{Error, Spanned};
+use crate::error::Error;
 use crate::model::Setup;
 use crate::ranges::Ranges;
+use sa_text::Spanned;
 
 impl Reader<'_> {
     /// A number.

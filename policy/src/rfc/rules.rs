@@ -7,10 +7,11 @@ use super::value::Value;
 use super::values::Reader;
 use crate::dialect::Dialect;
 use crate::draft::{DraftGroup, DraftLevel, DraftRule};
-use crate::error::{Error, Problem, Spanned};
+use crate::error::{Error, Problem};
 use crate::model::RuleOrigin;
 use crate::ranges::Ranges;
 use crate::ulps::Criteria;
+use sa_text::Spanned;
 
 type Pairs = Option<Spanned<Vec<(u64, u64)>>>;
 

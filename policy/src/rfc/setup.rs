@@ -5,9 +5,10 @@ use super::tags::Tag;
 use super::value::Value;
 use super::values::Reader;
 use crate::dialect::Dialect;
-use crate::error::{Error, Spanned};
+use crate::error::Error;
 use crate::model::{Sl2VlScope, VlArbScope};
 use crate::ranges::Ranges;
+use sa_text::Spanned;
 
 /// Reads a scope; none, with an error noted, when it applies to nothing. Errors: a value that is
 /// none.
@@ -115,7 +116,7 @@ fn vl_table(reader: &mut Reader<'_>, value: &Value<'_>) -> Result<Option<[u8; 16
     Ok(Some(table))
 }
 
-fn note_padding(reader: &mut Reader<'_>, found: usize, span: crate::error::Span) {
+fn note_padding(reader: &mut Reader<'_>, found: usize, span: sa_text::Span) {
     let source = match reader.dialect {
         Dialect::Rfc01Xml => ", which RFC 0.1 leaves open",
         _ => "",

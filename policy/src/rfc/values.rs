@@ -1,17 +1,18 @@
 //! Names and descriptions in the text of an entry.
 
-use super::places::Places;
 use super::value::{NO_BREAK, Piece, Value};
 use crate::diagnostics::Diagnostics;
 use crate::dialect::Dialect;
-use crate::error::{Error, Problem, Span, Spanned};
+use crate::error::{Error, Problem};
 use crate::text::{MAX_NAME_BYTES, MAX_TEXT_BYTES};
 use crate::ulps::UlpNames;
+use sa_text::LineIndex;
+use sa_text::{Span, Spanned};
 
 /// Reads values, and notes what is odd about them.
 #[derive(Debug)]
 pub(super) struct Reader<'a> {
-    pub(super) places: Places<'a>,
+    pub(super) places: LineIndex<'a>,
     pub(super) dialect: Dialect,
     pub(super) diagnostics: Diagnostics,
     /// Names of services, where extensions are read.
@@ -24,7 +25,7 @@ impl Reader<'_> {
     /// Where a piece of a value stands.
     pub(super) fn span(&self, value: &Value<'_>, piece: Piece) -> Span {
         self.places
-            .span(value.source(piece.from), value.source(piece.to))
+            .span(value.source(piece.from)..value.source(piece.to))
     }
 
     /// Something else was expected at this piece.
@@ -150,7 +151,7 @@ impl Reader<'_> {
     pub(super) fn note_no_break(&mut self, text: &str) {
         if let Some(at) = text.find(NO_BREAK) {
             self.diagnostics.warn(
-                self.places.span(at, at + NO_BREAK.len_utf8()),
+                self.places.span(at..at + NO_BREAK.len_utf8()),
                 "no-break blanks (U+00A0), here and elsewhere, are taken for blanks",
                 "write plain blanks",
             );

@@ -2,11 +2,11 @@
 
 use super::token::{Kind, Token};
 use super::{MAX_NAME_BYTES, MAX_TEXT_BYTES, lexer::Lexer};
-use crate::error::{Error, Problem, Span, Spanned};
-use crate::number::leading_number;
+use crate::error::{Error, Problem};
 use crate::options::ParseOptions;
 use crate::ranges::Ranges;
 use crate::ulps::UlpNames;
+use sa_text::{Number, Span, Spanned};
 
 /// The token stream with one token looked at in advance.
 pub(super) struct Cursor<'a> {
@@ -73,7 +73,7 @@ impl<'a> Cursor<'a> {
         match (self.long_quote, self.advice()) {
             (Some(quote), _) => error.hinting(format!(
                 "the quote opened on line {} ends on a later line: was it meant to be closed?",
-                quote.line
+                quote.start.line
             )),
             (None, Some(advice)) => error.hinting(advice),
             (None, None) => error,
@@ -114,7 +114,7 @@ impl<'a> Cursor<'a> {
                 return Err(Error::too_long(span, what, value.len(), limit));
             }
             // No text in OpenSM goes on with what begins a line like this.
-            let is_next_line = self.span().line > token.span.line;
+            let is_next_line = self.span().start.line > token.span.start.line;
             match self.kind() {
                 Kind::Text if !(is_next_line && self.is_at_extension()) => token = self.bump(),
                 _ => break,
@@ -146,7 +146,10 @@ impl<'a> Cursor<'a> {
     /// A number.
     pub(super) fn number(&mut self) -> Result<Spanned<u64>, Error> {
         let token = self.expect(Kind::Number, "a number")?;
-        Ok(Spanned::new(leading_number(token.text).0, token.span))
+        Ok(Spanned::new(
+            Number::read_digits(token.text).unsigned_64(),
+            token.span,
+        ))
     }
 
     /// A number up to `most`. Errors: [`Problem::OutOfRange`].

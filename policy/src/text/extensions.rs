@@ -8,12 +8,13 @@ use core::ops::Range;
 
 use super::cursor::Cursor;
 use super::token::Kind;
-use crate::error::{Error, Spanned};
+use crate::error::Error;
 use crate::flow_label;
 use crate::model::{FlowLabels, ReservedSl};
 use crate::ranges::Ranges;
-use crate::reserved::{self, piece};
+use crate::reserved;
 use crate::ulps::{Criteria, UlpError};
+use sa_text::Spanned;
 
 impl<'a> Cursor<'a> {
     /// `ulp:` and names. None when something else stands here.
@@ -39,7 +40,7 @@ impl<'a> Cursor<'a> {
         let Some(value) = self.statement("flow-label") else {
             return Ok(None);
         };
-        let at = |range: Range<usize>| piece(value.value, value.span, range.start, range.len());
+        let at = |range: Range<usize>| value.span.piece(value.value, range);
         let labels = flow_label::read(value.value, at)?;
         Ok(Some(Spanned::new(labels, value.span)))
     }
@@ -192,6 +193,8 @@ impl Colon {
 }
 
 fn placed(error: UlpError, text: Spanned<&str>) -> Error {
-    let span = piece(text.value, text.span, error.at, error.length);
+    let span = text
+        .span
+        .piece(text.value, error.at..error.at + error.length);
     error.at_span(span)
 }

@@ -5,10 +5,11 @@ use sa_wire::{Mtu, Rate};
 use super::cursor::{Cursor, out_of_range, set_once};
 use super::token::{Block, Key, Kind};
 use crate::draft::Draft;
-use crate::error::{Error, Problem, Span, Spanned};
+use crate::error::{Error, Problem};
 use crate::model::{FlowLabels, Level, LevelKey, Origin};
 use crate::options::ParseOptions;
 use crate::ranges::Ranges;
+use sa_text::{Span, Spanned};
 
 /// The whole section; it may be empty.
 pub(super) fn section(

@@ -4,15 +4,14 @@
 //! on the keywords seen since the last newline. Source: OpenSM `osm_qos_parser_l.l`.
 
 use super::token::{Key, Kind, Pattern, Token, blanks_end, patterns_with};
-use crate::error::Span;
 use crate::model::index;
+use sa_text::{Position, Span};
 
 /// Hands out tokens one by one; behind the last it gives [`Kind::EndOfFile`] for ever.
 pub(super) struct Lexer<'a> {
     text: &'a str,
     at: usize,
-    line: u32,
-    column: u32,
+    position: Position,
     expecting: Expecting,
     last_newline: Option<usize>,
     last_quote: Option<usize>,
@@ -50,8 +49,7 @@ impl<'a> Lexer<'a> {
         Self {
             text,
             at: 0,
-            line: 1,
-            column: 1,
+            position: Position::START,
             expecting: Expecting::default(),
             last_newline: text.rfind('\n'),
             last_quote: text.rfind('"'),
@@ -87,7 +85,7 @@ impl<'a> Lexer<'a> {
     /// Text as it stands, `skip` bytes behind the beginning of the token at `span`. What comes
     /// next is read from there on.
     pub(super) fn raw(&mut self, span: Span, skip: usize, length: usize) -> Token<'a> {
-        (self.at, self.line, self.column) = (index(span.offset), span.line, span.column);
+        (self.at, self.position) = (index(span.offset), span.start);
         self.advance(skip);
         self.take(length, Kind::Text)
     }
@@ -164,24 +162,16 @@ impl<'a> Lexer<'a> {
     fn take(&mut self, length: usize, kind: Kind) -> Token<'a> {
         let text = &self.rest()[..length];
         let span = Span {
+            start: self.position,
             offset: narrow(self.at),
             length: narrow(length),
-            line: self.line,
-            column: self.column,
         };
         self.advance(length);
         Token { kind, text, span }
     }
 
     fn advance(&mut self, length: usize) {
-        for byte in self.rest()[..length].bytes() {
-            if byte == b'\n' {
-                self.line += 1;
-                self.column = 1;
-            } else if byte & 0xc0 != 0x80 {
-                self.column += 1;
-            }
-        }
+        self.position = self.position.after(&self.rest()[..length]);
         self.at += length;
     }
 }
@@ -268,7 +258,7 @@ mod tests {
         let mut lexer = Lexer::new("name: \u{e9}\u{e9}b\n  sl:");
         let last = std::iter::repeat_with(|| lexer.next()).nth(4).unwrap();
         assert_eq!(
-            (last.kind, last.span.line, last.span.column),
+            (last.kind, last.span.start.line, last.span.start.column),
             (Kind::Key(Key::Sl), 2, 3)
         );
         let quoted = Lexer::new("\"a\nb\"").next();

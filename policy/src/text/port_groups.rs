@@ -3,9 +3,9 @@
 use super::cursor::{Cursor, set_once};
 use super::token::{Block, Key, Kind, NodeWord};
 use crate::draft::Draft;
-use crate::error::{Error, Problem, Spanned};
+use crate::error::{Error, Problem};
 use crate::model::{Group, NodeTypes, Origin, PortName, Selector};
-use crate::number::signed_number;
+use sa_text::{Number, Spanned};
 
 /// The whole section; it has one group at least.
 pub(super) fn section(cursor: &mut Cursor<'_>, draft: &mut Draft) -> Result<(), Error> {
@@ -99,11 +99,8 @@ fn port_name(name: Spanned<String>) -> Result<Spanned<Selector>, Error> {
     else {
         return Err(Error::new(span, Problem::PortNameForm { name: name.value }));
     };
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "OpenSM keeps the low 32 bits"
-    )]
-    let port = signed_number(digits).0 as u32;
+    // OpenSM keeps the low 32 bits.
+    let port = Number::read(digits).unsigned_32();
     if port == 0 {
         return Err(Error::new(
             span,

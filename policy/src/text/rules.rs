@@ -4,9 +4,10 @@ use super::cursor::{Cursor, set_once};
 use super::levels::{append, to_ranges};
 use super::token::{Block, Key, Kind};
 use crate::draft::{Draft, DraftGroup, DraftLevel, DraftRule};
-use crate::error::{Error, Problem, Span, Spanned};
+use crate::error::{Error, Problem};
 use crate::model::{FlowLabels, RuleOrigin};
 use crate::ulps::Criteria;
+use sa_text::{Span, Spanned};
 
 /// The whole section; it may be empty.
 pub(super) fn section(cursor: &mut Cursor<'_>, draft: &mut Draft) -> Result<(), Error> {

@@ -2,9 +2,10 @@
 
 use super::cursor::{Cursor, out_of_range, set_once};
 use super::token::{Block, Key, Kind};
-use crate::error::{Error, Problem, Span, Spanned};
+use crate::error::{Error, Problem};
 use crate::model::{Setup, Sl2VlScope, VlArbScope};
 use crate::ranges::Ranges;
+use sa_text::{Span, Spanned};
 
 /// The whole section; it and its tables may be empty.
 pub(super) fn section(cursor: &mut Cursor<'_>, setup: &mut Setup) -> Result<(), Error> {

@@ -1,6 +1,6 @@
 //! The words of OpenSM's policy language.
 
-use crate::error::Span;
+use sa_text::Span;
 
 /// A word of the language in its place.
 #[derive(Debug, Clone, Copy)]

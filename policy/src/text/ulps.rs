@@ -3,10 +3,11 @@
 use super::cursor::{Cursor, out_of_range};
 use super::token::{Block, Kind, Ulp};
 use crate::draft::{Draft, DraftGroup, DraftLevel, DraftRule};
-use crate::error::{Error, Span, Spanned};
+use crate::error::Error;
 use crate::model::RuleOrigin;
 use crate::ranges::Ranges;
 use crate::ulps::Criteria;
+use sa_text::{Span, Spanned};
 
 /// The whole section; it has one line at least.
 pub(super) fn section(cursor: &mut Cursor<'_>, draft: &mut Draft) -> Result<(), Error> {

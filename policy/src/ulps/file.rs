@@ -4,8 +4,8 @@ use super::names::{Meaning, Ulp, UlpNames};
 use super::problem::{UlpError, UlpProblem};
 use super::scan::Scan;
 use super::space::PortSpace;
-use crate::error::{Error, Problem, Span};
-use crate::text::MAX_FILE_BYTES;
+use crate::error::{Error, Problem};
+use sa_text::{Span, check_length};
 
 impl UlpNames {
     /// These names and those of a file. A name that is there already is replaced.
@@ -15,23 +15,15 @@ impl UlpNames {
     ///
     /// Errors: the first line that is none of these, with its place.
     pub fn extend(&self, text: &str) -> Result<Self, Error> {
-        if text.len() > MAX_FILE_BYTES {
-            let problem = Problem::TooMany {
-                what: "bytes",
-                found: text.len(),
-                limit: MAX_FILE_BYTES,
-            };
-            return Err(Error::new(Span::START, problem));
-        }
+        check_length(text)?;
         let mut added: Vec<Ulp> = Vec::new();
         let mut offset = 0;
-        for (number, line) in (1..).zip(text.split_inclusive('\n')) {
+        for line in text.split_inclusive('\n') {
             let statement = line.split('#').next().unwrap_or_default();
             let statement = statement.trim_end().trim_start_matches('\u{feff}');
             if !statement.trim_start().is_empty() {
                 let start = offset + line.find(statement).unwrap_or(0);
-                let entry =
-                    entry(statement, &added).map_err(|error| error.in_text(text, start, number))?;
+                let entry = entry(statement, &added).map_err(|error| error.in_text(text, start))?;
                 added.push(entry);
             }
             offset += line.len();
@@ -126,17 +118,10 @@ fn title(scan: &mut Scan<'_>) -> Result<Option<String>, UlpError> {
 }
 
 impl UlpError {
-    /// The same in a file, where the text begins at byte `start` of line `line`.
-    fn in_text(self, text: &str, start: usize, line: u32) -> Error {
-        let offset = start + self.at;
-        let line_start = text[..start].rfind('\n').map_or(0, |newline| newline + 1);
-        let narrow = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
-        let span = Span {
-            offset: narrow(offset),
-            length: narrow(self.length),
-            line,
-            column: narrow(1 + text[line_start..offset].chars().count()),
-        };
+    /// The same in a file, where the text begins at byte `start`.
+    fn in_text(self, text: &str, start: usize) -> Error {
+        let from = start + self.at;
+        let span = Span::in_text(text, from..from + self.length);
         self.at_span(span)
     }
 

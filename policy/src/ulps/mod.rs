@@ -12,7 +12,6 @@ mod criteria;
 mod describe;
 mod file;
 mod names;
-mod near;
 mod problem;
 mod scan;
 mod service;

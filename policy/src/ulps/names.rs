@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use sa_text::nearest;
+
 use super::space::PortSpace;
 
 /// A name for service ids.
@@ -66,7 +68,8 @@ impl UlpNames {
     /// The name that was likely meant.
     pub fn nearest(&self, name: &str) -> Option<&str> {
         let called = self.entries.iter().flat_map(Ulp::all_names);
-        super::near::nearest(name, called)
+        let forgiven = |name: &str| if name.len() < 5 { 1 } else { 2 };
+        nearest(name, called, forgiven)
     }
 }
 

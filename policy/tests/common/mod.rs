@@ -97,7 +97,7 @@ impl Scenario {
 /// Reads and checks a policy as a server would.
 pub fn load(file: &Path, ports: &[PortFacts], partitions: &Partitions) -> Result<Policy, Error> {
     let bytes = fs::read(file).unwrap();
-    let policy = policy::parse(&policy::decode(&bytes), &ParseOptions::default())?;
+    let policy = policy::parse(&sa_text::decode(&bytes), &ParseOptions::default())?;
     policy::check(&policy, ports, partitions)?;
     Ok(policy)
 }

@@ -1,9 +1,10 @@
 //! Limits and path bits against what the ports have.
 
-use policy::lint::{Finding, LintId, Severity};
+use policy::lint::{Finding, LintId};
 use policy::model::{Level, Origin};
 use routing::Qos;
 use routing::paths::classes::port_edges;
+use sa_text::Severity;
 use sa_wire::NodeType;
 
 use super::Subject;

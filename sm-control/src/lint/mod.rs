@@ -12,9 +12,10 @@ mod torus;
 
 use std::collections::BTreeMap;
 
+use policy::Policy;
 use policy::lint::{Analysis, FabricView, Finding, HeldSets, in_order};
 use policy::model::{Level, LevelIx};
-use policy::{Policy, Span};
+use sa_text::Span;
 use sa_wire::SlVlMask;
 
 use self::paths::Paths;

@@ -1,7 +1,6 @@
 //! The scopes of `qos-setup` in the fabric.
 
-use policy::lint::{Finding, LintId, Severity};
-use policy::model;
+use policy::lint::{Finding, LintId};
 
 use super::Subject;
 use crate::qos_setup::{FindingKind, Ground, ScopeFit, Scopes};
@@ -28,10 +27,7 @@ pub(super) fn findings(subject: &Subject<'_>) -> Vec<Finding> {
             | FindingKind::UnusedVlWeights { .. } => LintId::TORUS,
             _ => LintId::SCOPE,
         };
-        let severity = match finding.severity() {
-            model::Severity::Warning => Severity::Warning,
-            model::Severity::Error => Severity::Error,
-        };
+        let severity = finding.severity();
         let sentence = finding.kind.to_string();
         // In words it is told as `line:column: what (what to do)`.
         let words = finding.to_string();

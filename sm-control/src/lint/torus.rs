@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use policy::lint::{Finding, LintId, Severity};
+use policy::lint::{Finding, LintId};
 use sa_fabric::OpenSmOptions;
 use sa_fabric::options::QosSet;
+use sa_text::Severity;
 
 use super::{Subject, sl_span};
 use crate::qos_setup::torus_warnings;

@@ -248,7 +248,7 @@ impl Ground<'_> {
         found
     }
 
-    fn ends(&self, groups: &[policy::Spanned<GroupIx>]) -> Option<Ends> {
+    fn ends(&self, groups: &[sa_text::Spanned<GroupIx>]) -> Option<Ends> {
         if groups.is_empty() {
             return Some(Ends::All(self.ports)).filter(|_| self.ports > 0);
         }
@@ -270,7 +270,7 @@ impl Ground<'_> {
         })
     }
 
-    fn is_in(&self, groups: &[policy::Spanned<GroupIx>], port: usize) -> bool {
+    fn is_in(&self, groups: &[sa_text::Spanned<GroupIx>], port: usize) -> bool {
         let mut members = groups
             .iter()
             .filter_map(|group| self.members.get(&group.value));
@@ -302,7 +302,7 @@ impl Ends {
 
 /// What a rule asks for, each at its least value.
 fn fields(rule: &Rule, source: usize, destination: usize) -> Query {
-    let least = |ranges: &Option<policy::Spanned<policy::Ranges>>| {
+    let least = |ranges: &Option<sa_text::Spanned<policy::Ranges>>| {
         let ranges = ranges.as_ref()?;
         ranges.value.pairs().first().map(|(low, _)| *low)
     };

@@ -4,10 +4,11 @@ use std::collections::HashSet;
 use std::path::Path;
 
 use policy::partitions::{Item, MulticastGroup, Who};
-use policy::{Membership, PartitionOptions, Partitions, PartitionsConfig, PortFacts, Spanned};
+use policy::{Membership, PartitionOptions, Partitions, PartitionsConfig, PortFacts};
 use routing::EndPortIx;
 use sa_fabric::{NodeIx, PortRef, Subnet};
 use sa_snapshot::model::{GroupRow, PrefixRouteRow};
+use sa_text::Spanned;
 use sa_wire::{Mlid, NodeType, Pkey};
 
 use super::Parts;

@@ -237,7 +237,7 @@ pub fn ulp_names(inputs: &Inputs) -> Result<UlpNames, ReadProblem> {
         .intake
         .read(Kind::Policy, path)
         .map_err(LoadError::from)?;
-    let extended = inputs.reading.ulp_names.extend(&policy::decode(&bytes));
+    let extended = inputs.reading.ulp_names.extend(&sa_text::decode(&bytes));
     extended.map_err(|error| policy_error(path, &error))
 }
 
@@ -266,7 +266,7 @@ impl Reader {
         let bytes = self.bytes(kind, role, path)?;
         // What is text already is not copied.
         let mut text = String::from_utf8(bytes)
-            .unwrap_or_else(|error| policy::decode(error.as_bytes()).into_owned());
+            .unwrap_or_else(|error| sa_text::decode(error.as_bytes()).into_owned());
         // Some editors put a byte order mark before a text.
         if text.starts_with('\u{feff}') {
             text.remove(0);
@@ -748,7 +748,7 @@ impl Reader {
             &subnet.port_facts(),
             partitions,
         ));
-        notes.sort_by_key(|note| (note.span.line, note.span.column));
+        notes.sort_by_key(|note| (note.span.start.line, note.span.start.column));
         self.warnings.extend(
             notes
                 .iter()

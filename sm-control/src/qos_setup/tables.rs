@@ -264,7 +264,12 @@ impl<'a> View<'a> {
             .scopes
             .and_then(|scopes| scopes.sl2vl(end.index(), input, output));
         let (table, source) = match scoped {
-            Some((table, span)) => (table, TableSource::Scope { line: span.line }),
+            Some((table, span)) => (
+                table,
+                TableSource::Scope {
+                    line: span.start.line,
+                },
+            ),
             None if self.parts.routes.torus().is_some() => (otherwise(), TableSource::Engine),
             None => (otherwise(), TableSource::Options),
         };
@@ -298,7 +303,7 @@ impl<'a> View<'a> {
             scoped
                 .as_ref()
                 .map_or(TableSource::Options, |scoped| TableSource::Scope {
-                    line: scoped.span.line,
+                    line: scoped.span.start.line,
                 });
         let (high, low, limit) = scoped.map_or((None, None, None), |own| {
             (own.high, own.low, own.high_limit)

@@ -7,7 +7,8 @@ use std::fmt::Write;
 use std::path::Path;
 
 use policy::lint::{Finding, lint};
-use policy::{ParseOptions, decode, parse_as};
+use policy::{ParseOptions, parse_as};
+use sa_text::decode;
 
 use crate::fabric::Site;
 
@@ -34,7 +35,7 @@ fn listed(findings: &[Finding]) -> String {
     for finding in findings {
         let place = finding.span.map_or_else(
             || String::from("-"),
-            |span| format!("{}:{}", span.line, span.column),
+            |span| format!("{}:{}", span.start.line, span.start.column),
         );
         let (severity, id) = (finding.severity, finding.id);
         let _ = writeln!(list, "{place} {severity}[{id}] {}", finding.sentence);

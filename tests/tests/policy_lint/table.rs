@@ -1,7 +1,8 @@
 //! For every check without a fabric: a policy that it fires on, and one close by that it does not.
 
-use policy::lint::{LintId, Severity, id_of_error, lint};
+use policy::lint::{LintId, id_of_error, lint};
 use policy::{Dialect, ParseOptions, parse_as};
+use sa_text::Severity;
 
 use crate::support::ids;
 
@@ -371,7 +372,10 @@ fn places_and_words_are_right() {
         panic!("{found:?}")
     };
     let span = octal.span.unwrap();
-    assert_eq!((span.line, span.column, span.length), (13, 17, 3));
+    assert_eq!(
+        (span.start.line, span.start.column, span.length),
+        (13, 17, 3)
+    );
     assert_eq!(
         octal.sentence,
         "010 begins with a zero and is read as octal: it means 8"

@@ -28,7 +28,7 @@ Storage1=0x2 : 0x1000000000000001=full ;\nStorage2=0x3 : 0x1000000000000002=full
 
 fn apply(file: &str, partitions_as_groups: bool) -> Applied {
     let policy = std::fs::read(golden("policy-rfc").join(file)).unwrap();
-    let policy = policy::decode(&policy).into_owned();
+    let policy = sa_text::decode(&policy).into_owned();
     let mut site = Site {
         net: NET,
         policy: &policy,

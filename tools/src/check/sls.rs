@@ -88,7 +88,7 @@ fn place(path: &Path, parts: &Parts) -> Outcome<Torus> {
 /// Reads a torus-2QoS.conf. Errors: all that is wrong with it.
 pub(super) fn torus_conf(path: &Path) -> Outcome<TorusConfig> {
     let text = or_fail(intake::read(Kind::Dump, path))?;
-    TorusConfig::parse(&policy::decode(&text)).map_err(|errors| {
+    TorusConfig::parse(&sa_text::decode(&text)).map_err(|errors| {
         let report = errors.report(&path.display().to_string());
         Failure::Failed(report.trim_end().to_owned())
     })

@@ -126,7 +126,7 @@ fn rules(parts: &Parts, policy: &Policy, pair: &Pair, file: Option<&Path>) -> Va
     });
     let later = why.also.iter().map(|rule| {
         let rule = policy.rule(*rule);
-        json!({ "line": rule.span.line, "level": policy.level(rule.level.value).title() })
+        json!({ "line": rule.span.start.line, "level": policy.level(rule.level.value).title() })
     });
     let groups = |of: &[policy::model::GroupIx]| -> Vec<String> {
         let named = of.iter().map(|group| policy.group(*group));
@@ -141,7 +141,7 @@ fn rules(parts: &Parts, policy: &Policy, pair: &Pair, file: Option<&Path>) -> Va
         "rule_line": why.line,
         "rule_use": why.chosen.rule.and_then(|rule| purpose(policy, rule)),
         "level": level.title(),
-        "level_line": (level.origin != Origin::BuiltIn).then_some(level.span.line),
+        "level_line": (level.origin != Origin::BuiltIn).then_some(level.span.start.line),
         "level_sl": level.sl.map(|sl| *sl),
         "level_gives": offer_with(level, policy.flow_labels(why.chosen.rule, why.chosen.level)),
         "earlier_rules": missed.collect::<Vec<_>>(),

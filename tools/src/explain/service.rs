@@ -81,5 +81,5 @@ fn reserved(policy: &Policy, name: &str) -> Option<(u8, u32)> {
         .iter()
         .find(|kept| kept.name.eq_ignore_ascii_case(name))?;
     let (lowest, _) = kept.sls.pairs().first()?;
-    Some((u8::try_from(*lowest).ok()?, kept.span.line))
+    Some((u8::try_from(*lowest).ok()?, kept.span.start.line))
 }

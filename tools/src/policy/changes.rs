@@ -101,8 +101,8 @@ impl<'a> Changes<'a> {
                 "service_id": query.service_id.map(|id| format!("0x{id:x}")),
                 "service": query.service_id.map(|id| self.service(id)),
                 "pkey": query.pkey.map(|pkey| format!("0x{pkey:x}")),
-                "old_rule_line": example.old.map(|rule| old.rule(rule).span.line),
-                "new_rule_line": example.new.map(|rule| new.rule(rule).span.line),
+                "old_rule_line": example.old.map(|rule| old.rule(rule).span.start.line),
+                "new_rule_line": example.new.map(|rule| new.rule(rule).span.start.line),
             },
         })
     }
@@ -238,7 +238,7 @@ fn level(policy: &Policy, (at, labels): (LevelIx, FlowLabels)) -> String {
 
 fn rule(file: &PolicyFile, at: Option<RuleIx>) -> String {
     match at {
-        Some(rule) => format!("{}:{}", file.name, file.policy.rule(rule).span.line),
+        Some(rule) => format!("{}:{}", file.name, file.policy.rule(rule).span.start.line),
         None => format!("default level of {}", file.name),
     }
 }

@@ -5,13 +5,13 @@ use std::path::PathBuf;
 use clap::Args;
 use policy::diff::offer;
 use policy::model::Origin;
-use policy::{GroupResolver, Policy, Severity, Span};
+use policy::{GroupResolver, Policy};
 use sa_fabric::display;
+use sa_text::{Diagnostic, Severity};
 use serde_json::{Value, json};
 
 use super::changes::Changes;
 use super::file::{self, FileArgs, PolicyFile, Site};
-use super::source::{Remark, render};
 use crate::failure::{Failure, Outcome};
 use crate::json;
 
@@ -43,7 +43,7 @@ pub(crate) fn run(verb: &Check) -> Outcome {
         json::print(&summary(&read, site.as_ref(), &remarks, changes.as_ref()))?;
     } else {
         for remark in &remarks {
-            remark.print(&read);
+            err!("{}", remark.render(&read.name, &read.text));
         }
         print(&read, site.as_ref(), &remarks);
         if let Some(changes) = &changes {
@@ -70,34 +70,8 @@ fn changes<'a>(
     Changes::new(old, new, site)
 }
 
-/// Something about a place in the file.
-struct Found {
-    severity: Severity,
-    span: Span,
-    sentence: String,
-    remedy: Option<String>,
-}
-
-impl Found {
-    fn print(&self, read: &PolicyFile) {
-        let remark = Remark {
-            kind: self.severity.to_string(),
-            span: self.span,
-            text: self.sentence.clone(),
-            remedy: self.remedy.as_deref(),
-        };
-        err!("{}", render(&read.name, &read.text, &remark));
-    }
-}
-
 /// What the parser and the checks of every load have to say, in the order of the file.
-fn remarks(read: &PolicyFile, site: Option<&Site>) -> Vec<Found> {
-    let parser = read.policy.diagnostics.iter().map(|remark| Found {
-        severity: remark.severity,
-        span: remark.span,
-        sentence: remark.text.clone(),
-        remedy: remark.remedy.as_ref().map(ToString::to_string),
-    });
+fn remarks(read: &PolicyFile, site: Option<&Site>) -> Vec<Diagnostic> {
     let mut notes = policy::notes::notes(&read.policy);
     if let Some(site) = site {
         let partitions = &site.sources.partitions;
@@ -107,19 +81,21 @@ fn remarks(read: &PolicyFile, site: Option<&Site>) -> Vec<Found> {
             partitions,
         ));
     }
-    let notes = notes.into_iter().map(|note| Found {
+    let notes = notes.into_iter().map(|note| Diagnostic {
+        code: None,
         severity: Severity::Warning,
-        span: note.span,
-        sentence: note.kind.to_string(),
-        remedy: None,
+        place: Some(note.span),
+        message: note.kind.to_string(),
+        help: Vec::new(),
     });
-    let mut all: Vec<Found> = parser.chain(notes).collect();
-    all.sort_by_key(|found| (found.span.line, found.span.column));
+    let parser = read.policy.diagnostics.iter().cloned();
+    let mut all: Vec<Diagnostic> = parser.chain(notes).collect();
+    all.sort_by_key(|remark| remark.place.map(|place| place.start));
     all
 }
 
-fn count(remarks: &[Found], severity: Severity) -> usize {
-    let alike = remarks.iter().filter(|found| found.severity == severity);
+fn count(remarks: &[Diagnostic], severity: Severity) -> usize {
+    let alike = remarks.iter().filter(|remark| remark.severity == severity);
     alike.count()
 }
 
@@ -136,20 +112,26 @@ fn groups(policy: &Policy, site: Option<&Site>) -> Vec<(String, Option<usize>, u
         found.ok().map(|members| members.len())
     };
     written
-        .map(|group| (group.name.value.clone(), members(group), group.span.line))
+        .map(|group| {
+            (
+                group.name.value.clone(),
+                members(group),
+                group.span.start.line,
+            )
+        })
         .collect()
 }
 
 fn summary(
     read: &PolicyFile,
     site: Option<&Site>,
-    remarks: &[Found],
+    remarks: &[Diagnostic],
     changes: Option<&Changes<'_>>,
 ) -> Value {
     let policy = &read.policy;
     let meant = &policy.semantics;
     let levels = policy.levels.iter().map(
-        |level| json!({ "name": level.title(), "gives": offer(level), "line": level.span.line }),
+        |level| json!({ "name": level.title(), "gives": offer(level), "line": level.span.start.line }),
     );
     let groups = groups(policy, site)
         .into_iter()
@@ -157,10 +139,10 @@ fn summary(
     let remarks = remarks.iter().map(|remark| {
         json!({
             "severity": remark.severity.to_string(),
-            "line": remark.span.line,
-            "column": remark.span.column,
-            "message": remark.sentence,
-            "remedy": remark.remedy,
+            "line": remark.place.map(|place| place.start.line),
+            "column": remark.place.map(|place| place.start.column),
+            "message": remark.message,
+            "remedy": remark.help.first(),
         })
     });
     json!({
@@ -184,7 +166,7 @@ fn summary(
     })
 }
 
-fn print(read: &PolicyFile, site: Option<&Site>, remarks: &[Found]) {
+fn print(read: &PolicyFile, site: Option<&Site>, remarks: &[Diagnostic]) {
     let policy = &read.policy;
     outln!("{}: loads, dialect {}", read.name, policy.dialect);
     outln!("meant       {}", policy.semantics);

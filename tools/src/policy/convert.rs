@@ -69,8 +69,8 @@ fn tell(name: &str, converted: &Converted) {
     for loss in &converted.losses {
         errln!(
             "{name}:{}:{}: warning: {}",
-            loss.span.line,
-            loss.span.column,
+            loss.span.start.line,
+            loss.span.start.column,
             loss.words
         );
     }
@@ -87,8 +87,8 @@ fn how_much(converted: &Converted) -> String {
 fn print_json(verb: &Convert, read: &file::PolicyFile, converted: &Converted) -> Outcome {
     let losses = converted.losses.iter().map(|loss| {
         json!({
-            "line": loss.span.line,
-            "column": loss.span.column,
+            "line": loss.span.start.line,
+            "column": loss.span.start.column,
             "kind": loss.kind.word(),
             "message": loss.words,
         })

@@ -92,7 +92,7 @@ pub(super) fn read(
 ) -> Outcome<PolicyFile> {
     let name = path.display().to_string();
     let bytes = intake::read_or_pipe(Kind::Policy, path).map_err(Failure::failed)?;
-    let mut text = policy::decode(&bytes).into_owned();
+    let mut text = sa_text::decode(&bytes).into_owned();
     drop(bytes);
     if text.starts_with('\u{feff}') {
         text.remove(0);

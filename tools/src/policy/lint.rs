@@ -3,16 +3,16 @@
 use std::io::{self, Write};
 
 use clap::Args;
-use policy::Span;
-use policy::lint::{CATALOGUE, Finding, LintId, Needs, Severity};
+
+use policy::lint::{CATALOGUE, Finding, LintId, Needs};
 use sa_fabric::display;
+use sa_text::Severity;
 use serde_json::{Value, json};
 use sm_control::lint::TablesInForce;
 use sm_control::pipeline;
 use sm_control::qos_setup::{Ground, ScopeFit, Scopes};
 
 use super::file::{FileArgs, PolicyFile, Site};
-use super::source::render_with;
 use crate::failure::{Failure, Outcome};
 use crate::inputs::{failure, warn};
 use crate::output;
@@ -141,7 +141,8 @@ fn print(
         return Ok(());
     }
     for finding in findings {
-        write!(out, "{}", in_words(read, finding))?;
+        let shown = finding.diagnostic().render(&read.name, &read.text);
+        write!(out, "{shown}")?;
     }
     let Tally {
         errors,
@@ -157,21 +158,11 @@ fn print(
     }
 }
 
-fn in_words(read: &PolicyFile, finding: &Finding) -> String {
-    let head = format!("{}[{}]: {}", finding.severity, finding.id, finding.sentence);
-    let mut notes = vec![finding.remedy.to_string()];
-    notes.extend(finding.related.iter().map(|related| {
-        let Span { line, column, .. } = related.span;
-        format!("{line}:{column}: {}", related.label)
-    }));
-    render_with(&read.name, &read.text, finding.span, &head, &notes)
-}
-
 fn line(name: &str, finding: &Finding) -> Value {
     let related = finding.related.iter().map(|related| {
         json!({
-            "line": related.span.line,
-            "column": related.span.column,
+            "line": related.span.start.line,
+            "column": related.span.start.column,
             "message": related.label,
         })
     });
@@ -179,8 +170,8 @@ fn line(name: &str, finding: &Finding) -> Value {
         "id": finding.id.to_string(),
         "severity": finding.severity.word(),
         "file": name,
-        "line": finding.span.map(|span| span.line),
-        "column": finding.span.map(|span| span.column),
+        "line": finding.span.map(|span| span.start.line),
+        "column": finding.span.map(|span| span.start.column),
         "message": finding.sentence,
         "remedy": finding.remedy,
         "related": related.collect::<Vec<_>>(),

@@ -4,8 +4,8 @@ use std::collections::HashSet;
 use std::path::Path;
 
 use policy::Policy;
-use policy::model::Severity;
 use policy::notes::{NoteKind, notes};
+use sa_text::Severity;
 use sm_control::qos_setup::{Scopes, refused};
 
 use crate::failure::{Failure, Outcome};

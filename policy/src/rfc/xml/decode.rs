@@ -1,8 +1,9 @@
 //! From the text of an element to its value.
 
-use crate::error::{Error, Problem, Span};
+use crate::error::{Error, Problem};
 use crate::rfc::value::{Piece, Value, WHITE};
 use crate::rfc::values::Reader;
+use sa_text::Span;
 
 /// Puts the pieces together: entities are decoded, line ends and the white space about them
 /// become one blank. Errors: an entity that is none of XML's own.
@@ -81,7 +82,7 @@ impl<'a> Decoder<'a> {
             .take(LONGEST)
             .take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'#')
             .count();
-        let span = |length: usize| reader.places.span(at, at + length);
+        let span = |length: usize| reader.places.span(at..at + length);
         if !body[name_length..].starts_with(';') {
             if !reader.diagnostics.is_full() {
                 let span = span(1);

@@ -1,6 +1,6 @@
 //! Tags and comments.
 
-use crate::error::Span;
+use sa_text::Span;
 
 /// A tag.
 #[derive(Debug, Clone, Copy)]

@@ -9,8 +9,9 @@ use super::value::Value;
 use super::values::Reader;
 use super::{Blocks, Content, Node, Tree};
 use crate::dialect::Dialect;
-use crate::error::{Error, Problem, Span};
+use crate::error::{Error, Problem};
 use markup::Markup;
+use sa_text::Span;
 use scanner::Scanner;
 
 const DIALECT: Dialect = Dialect::Rfc01Xml;
@@ -183,7 +184,7 @@ fn closes_itself(block: Tag, scanner: &Scanner<'_>) -> bool {
 /// A closing tag of something else. That of an entry closes nothing where none is open.
 fn wrong_closing(block: Tag, opening: Span, name: &str, span: Span) -> Error {
     let found = format!("</{name}>");
-    let (block_name, line) = (block.name(), opening.line);
+    let (block_name, line) = (block.name(), opening.start.line);
     Error::new(span, Problem::Unexpected { found })
         .expecting(block.expected(DIALECT))
         .hinting(format!(

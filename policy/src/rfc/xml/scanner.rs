@@ -40,7 +40,7 @@ impl<'a> Scanner<'a> {
             shown if shown.starts_with('<') => format!("'{shown}'"),
             shown => format!("text '{shown}'"),
         };
-        let span = reader.places.span(self.at, self.at + length);
+        let span = reader.places.span(self.at..self.at + length);
         Error::new(span, Problem::Unexpected { found }).expecting(expected)
     }
 
@@ -86,7 +86,7 @@ impl<'a> Scanner<'a> {
         };
         if !plain {
             reader.diagnostics.warn(
-                reader.places.span(self.at, self.at + opening),
+                reader.places.span(self.at..self.at + opening),
                 "a typographic dash opens this comment",
                 "open comments with <!--",
             );
@@ -96,7 +96,7 @@ impl<'a> Scanner<'a> {
     }
 
     fn not_closed(&self, reader: &Reader<'_>, what: &str, hint: &str) -> Error {
-        let span = reader.places.span(self.at, self.at + 1);
+        let span = reader.places.span(self.at..self.at + 1);
         let what = String::from(what);
         Error::new(span, Problem::NotClosed { what }).hinting(hint)
     }
@@ -120,7 +120,7 @@ impl<'a> Scanner<'a> {
         let inside = behind[..length - 1].trim_matches(WHITE);
         let empty = !closes && inside.ends_with('/');
         self.at += name_at + name.len() + length;
-        let span = reader.places.span(start, self.at);
+        let span = reader.places.span(start..self.at);
         if !inside.trim_end_matches('/').is_empty() {
             reader.diagnostics.warn(
                 span,
@@ -151,7 +151,7 @@ impl<'a> Scanner<'a> {
         match found {
             None => Ok(()),
             Some((start, what)) => {
-                let span = reader.places.span(self.at, self.at + start.len());
+                let span = reader.places.span(self.at..self.at + start.len());
                 Err(Error::new(span, Problem::RefusedMarkup { what }))
             }
         }

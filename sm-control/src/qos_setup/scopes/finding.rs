@@ -1,7 +1,8 @@
 //! What is wrong with scopes in a fabric.
 
-use policy::model::{Severity, Skipped};
-use policy::{Diagnostic, Span};
+use policy::model::Skipped;
+use sa_text::Severity;
+use sa_text::{Diagnostic, Span};
 use sa_wire::SlToVl;
 
 use super::words::Places;

@@ -15,9 +15,9 @@ mod words;
 
 use std::path::Path;
 
-use policy::model::Severity;
-use policy::{Partitions, Policy, PortFacts, ScopePrecedence, Span};
+use policy::{Partitions, Policy, PortFacts, ScopePrecedence};
 use routing::{EndPortIx, GivenSl2Vl, SwitchIx};
+use sa_text::{Diagnostic, Severity, Span};
 use sa_wire::{DataVls, SlToVl};
 
 use crate::pipeline::{Parts, Sources, Tables};
@@ -204,7 +204,8 @@ impl<'a> Scopes<'a> {
     fn note_refused(&mut self) {
         let policy = self.policy;
         for remark in refused(policy) {
-            self.find(remark.span, FindingKind::Refused(remark.clone()));
+            let place = remark.place.unwrap_or(Span::START);
+            self.find(place, FindingKind::Refused(remark.clone()));
         }
         if policy.dialect.is_rfc() {
             return;
@@ -223,7 +224,7 @@ impl<'a> Scopes<'a> {
 }
 
 /// What the parser found wrong in `qos-setup`. It is told when the policy is read, too.
-pub fn refused(policy: &Policy) -> impl Iterator<Item = &policy::Diagnostic> {
+pub fn refused(policy: &Policy) -> impl Iterator<Item = &Diagnostic> {
     let inside = |span: Span| {
         let mut sections = policy.setup.spans.iter();
         sections.any(|section| {
@@ -232,5 +233,7 @@ pub fn refused(policy: &Policy) -> impl Iterator<Item = &policy::Diagnostic> {
         })
     };
     let errors = policy.diagnostics.iter();
-    errors.filter(move |remark| remark.severity == Severity::Error && inside(remark.span))
+    errors.filter(move |remark| {
+        remark.severity == Severity::Error && remark.place.is_some_and(inside)
+    })
 }

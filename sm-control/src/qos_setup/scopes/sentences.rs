@@ -2,8 +2,8 @@
 
 use core::fmt;
 
-use policy::Span;
 use policy::model::Skipped;
+use sa_text::Position;
 use sa_wire::SlToVl;
 
 use super::finding::{Finding, FindingKind, ScopeKind};
@@ -16,7 +16,7 @@ impl fmt::Display for Finding {
         if let FindingKind::Refused(remark) = &self.kind {
             return remark.fmt(f);
         }
-        let Span { line, column, .. } = self.span;
+        let Position { line, column } = self.span.start;
         write!(f, "{line}:{column}: {} ({})", self.kind, self.kind.remedy())
     }
 }
@@ -24,7 +24,7 @@ impl fmt::Display for Finding {
 impl fmt::Display for FindingKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Refused(remark) => f.write_str(&remark.text),
+            Self::Refused(remark) => f.write_str(&remark.message),
             Self::Skipped { scope, skipped } => match skipped {
                 Skipped::UnknownGroup => {
                     write!(
@@ -128,7 +128,7 @@ impl FindingKind {
     /// What to do about it.
     fn remedy(&self) -> String {
         match self {
-            Self::Refused(remark) => remark.remedy.as_deref().unwrap_or_default().to_owned(),
+            Self::Refused(remark) => remark.help.join("; "),
             Self::Skipped { skipped, .. } => match skipped {
                 Skipped::UnknownGroup => "define it in port-groups".to_owned(),
                 Skipped::OutOfRange => "correct the number".to_owned(),

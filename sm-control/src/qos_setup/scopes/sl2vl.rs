@@ -93,7 +93,7 @@ impl Scopes<'_> {
     /// Numbers of a scope beyond the ports of switches that it means.
     pub(super) fn find_high_ports(
         &mut self,
-        span: policy::Span,
+        span: sa_text::Span,
         keyword: &'static str,
         listed: &Ranges,
         ends: Vec<usize>,

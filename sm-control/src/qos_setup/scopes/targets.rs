@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, HashMap};
 
 use policy::model::Origin;
-use policy::{GroupResolver, Policy, Spanned};
+use policy::{GroupResolver, Policy};
 use sa_fabric::{LinkState, PortRef};
+use sa_text::Spanned;
 use sa_wire::NodeType;
 
 use super::Ground;

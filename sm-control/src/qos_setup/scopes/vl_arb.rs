@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use policy::Span;
 use policy::model::{Skipped, VlArbScope};
 use sa_fabric::PortRef;
 use sa_fabric::options::VlArbEntry;
+use sa_text::Span;
 use sa_wire::{DataVls, NodeType};
 
 use super::finding::{FindingKind, ScopeKind};
