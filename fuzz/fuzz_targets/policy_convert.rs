@@ -2,8 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use policy::{Dialect, ParseOptions, convert, parse_as};
-use sa_text::decode;
+use policy::{Dialect, ParseOptions, convert, decode, parse_as};
 
 fuzz_target!(|bytes: &[u8]| {
     let Some((first, bytes)) = bytes.split_first() else { return };

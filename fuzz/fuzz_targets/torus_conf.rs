@@ -6,7 +6,7 @@ use routing::{Qos, TorusConfig};
 use routing::engine::torus;
 
 fuzz_target!(|bytes: &[u8]| {
-    let text = sa_text::decode(bytes);
+    let text = policy::decode(bytes);
     match TorusConfig::parse(&text) {
         Ok(config) => {
             let _ = torus::route(&sa_fuzz::WORLD.parts.topology, &config, Qos::On);

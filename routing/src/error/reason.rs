@@ -1,7 +1,10 @@
 //! Why a fabric is refused.
 
+use sa_text::Position;
+
 use super::{AbsentSeedSwitch, SwitchName, absent_switches, list, pairs};
-use crate::engine::torus::{Place, TorusConfig};
+
+use crate::engine::torus::TorusConfig;
 use crate::placement::{Axis, Coordinate, Direction, Shape};
 
 /// Which links a seed lacks.
@@ -308,11 +311,11 @@ impl Reason {
 
     /// Where the configuration says what the fabric contradicts; none when it is no matter of the
     /// configuration.
-    pub fn place(&self, config: &TorusConfig) -> Option<Place> {
+    pub fn place(&self, config: &TorusConfig) -> Option<Position> {
         let places = &config.places;
         let link = |line: u32| {
             let column = places.links.get(&line).copied()?;
-            Some(Place { line, column })
+            Some(Position { line, column })
         };
         match self {
             Self::RadixMissing { axes } => {
@@ -373,7 +376,7 @@ impl Reason {
 }
 
 /// Where there is nothing to point at.
-const TOP: Place = Place { line: 1, column: 1 };
+const TOP: Position = Position::START;
 
 fn seed_link_code(axis: Axis, need: SeedNeed) -> &'static str {
     match need {

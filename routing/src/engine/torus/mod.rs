@@ -17,8 +17,8 @@ pub(super) mod verify;
 
 pub use self::changes::{Change, Changes, FarEnd, changes};
 pub use self::config::{
-    ConfigError, ConfigErrors, ConfigProblem, ConfigRemark, ConfigWarning, KEYWORDS, Place, Places,
-    Seed, SeedLink, TorusConfig,
+    ConfigError, ConfigErrors, ConfigProblem, ConfigRemark, ConfigWarning, KEYWORDS, Places, Seed,
+    SeedLink, TorusConfig,
 };
 use self::discover::Strays;
 pub use self::incremental::Before;

@@ -1,8 +1,9 @@
 //! torus-2QoS.conf: the size of the torus, its seeds and datelines.
 
-mod number;
 mod problem;
 mod reader;
+
+use sa_text::{Line, Position};
 
 pub use self::problem::{ConfigError, ConfigErrors, ConfigProblem, ConfigRemark, ConfigWarning};
 use self::reader::Reader;
@@ -32,26 +33,17 @@ pub struct TorusConfig {
     pub places: Places,
 }
 
-/// Where in the file something is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Place {
-    /// From 1.
-    pub line: u32,
-    /// Byte of the line, from 1.
-    pub column: u32,
-}
-
 /// Places of what a fabric may contradict.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Places {
     /// The radices.
-    pub radix: [Option<Place>; 3],
+    pub radix: [Option<Position>; 3],
     /// Shape: as [`TorusConfig::port_order`].
-    pub port_order: Vec<Place>,
+    pub port_order: Vec<Position>,
     /// The number behind `portgroup_max_ports`.
-    pub portgroup_max_ports: Option<Place>,
+    pub portgroup_max_ports: Option<Position>,
     /// Line and column of the first keyword of each seed.
-    pub seeds: Vec<Place>,
+    pub seeds: Vec<Position>,
     /// By line: column of the keyword of a seed link.
     pub links: std::collections::BTreeMap<u32, u32>,
 }
@@ -87,8 +79,9 @@ impl TorusConfig {
     /// Source: torus-2QoS.conf(5); OpenSM `osm_torus.c` (`parse_config`).
     pub fn parse(text: &str) -> Result<Self, ConfigErrors> {
         let mut reader = Reader::new();
-        for (line, text) in (1..).zip(text.split('\n')) {
-            reader.line(line, text);
+        // A carriage return parts words here, and a byte order mark belongs to its word.
+        for (number, text) in (1..).zip(text.split('\n')) {
+            reader.line(Line { number, text });
         }
         if reader.errors.is_empty() {
             Ok(reader.config)

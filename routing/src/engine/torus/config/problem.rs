@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use sa_text::{Position, nearest};
+
 use super::KEYWORDS;
 use crate::placement::Axis;
 
@@ -33,12 +35,10 @@ impl std::error::Error for ConfigErrors {}
 
 /// One line that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{line}:{column}: error[{}]: {problem}", problem.code())]
+#[error("{}:{}: error[{}]: {problem}", at.line, at.column, problem.code())]
 pub struct ConfigError {
-    /// From 1.
-    pub line: u32,
-    /// Byte of the line, from 1, where the trouble is.
-    pub column: u32,
+    /// The word that is wrong, or the end of the line where one is missing.
+    pub at: Position,
     /// What is wrong.
     pub problem: ConfigProblem,
 }
@@ -119,12 +119,10 @@ impl ConfigProblem {
 
 /// Something that is accepted, as OpenSM accepts it, but is hardly what was meant.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{line}:{column}: warning[{}]: {remark}", remark.code())]
+#[error("{}:{}: warning[{}]: {remark}", at.line, at.column, remark.code())]
 pub struct ConfigWarning {
-    /// From 1.
-    pub line: u32,
-    /// Byte of the line, from 1.
-    pub column: u32,
+    /// The word that is odd, or the beginning of the line where all of it is.
+    pub at: Position,
     /// What is odd.
     pub remark: ConfigRemark,
 }
@@ -195,24 +193,8 @@ impl ConfigRemark {
 /// A hint at the keyword that was probably meant: same letters but for case, `-` for `_`, or one
 /// typing error.
 fn suggestion(word: &str) -> String {
-    let plain = word.to_ascii_lowercase().replace('-', "_");
-    let near = KEYWORDS
-        .iter()
-        .find(|keyword| is_within_one_edit(&plain, keyword));
+    let near = nearest(&word.replace('-', "_"), KEYWORDS, |_| 1);
     near.map_or_else(String::new, |keyword| {
         format!(" (did you mean `{keyword}`?)")
     })
-}
-
-fn is_within_one_edit(a: &str, b: &str) -> bool {
-    let (a, b) = (a.as_bytes(), b.as_bytes());
-    let head = a.iter().zip(b).take_while(|(x, y)| x == y).count();
-    let (a, b) = (&a[head..], &b[head..]);
-    let tail = a
-        .iter()
-        .rev()
-        .zip(b.iter().rev())
-        .take_while(|(x, y)| x == y)
-        .count();
-    a.len().max(b.len()) - tail <= 1
 }

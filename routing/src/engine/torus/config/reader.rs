@@ -1,9 +1,10 @@
 //! Reading a torus-2QoS.conf line by line.
 //! Source: OpenSM `osm_torus.c` (`parse_config` and what it calls).
 
-use super::number::{self, Number};
+use sa_text::{Number, Position};
+
 use super::problem::{ConfigError, ConfigProblem, ConfigRemark, ConfigWarning};
-use super::{KEYWORDS, Place, Places, Seed, SeedLink, TorusConfig};
+use super::{KEYWORDS, Places, Seed, SeedLink, TorusConfig};
 use crate::placement::{Axis, Direction};
 
 const DEFAULT_PORTGROUP_MAX_PORTS: u32 = 16;
@@ -22,26 +23,22 @@ pub(super) struct Reader {
 
 /// A line being read.
 struct Line<'t> {
-    number: u32,
-    text: &'t str,
-    /// Start of what has not been read.
-    at: usize,
+    line: sa_text::Line<'t>,
+    /// Start of what has not been read. Units: bytes.
+    next: usize,
 }
 
 /// A word of a line.
 #[derive(Clone, Copy)]
 struct Word<'t> {
     text: &'t str,
-    /// Byte of the line, from 1.
-    column: u32,
+    at: Position,
 }
 
 impl Word<'_> {
-    const fn at(self, line: u32) -> Place {
-        Place {
-            line,
-            column: self.column,
-        }
+    const fn wrong(self, problem: ConfigProblem) -> ConfigError {
+        let at = self.at;
+        ConfigError { at, problem }
     }
 }
 
@@ -64,49 +61,41 @@ impl Reader {
         }
     }
 
-    pub(super) fn line(&mut self, number: u32, text: &str) {
-        let mut line = Line {
-            number,
-            text,
-            at: 0,
-        };
+    pub(super) fn line(&mut self, line: sa_text::Line<'_>) {
+        let mut line = Line { line, next: 0 };
         let Some(keyword) = line.word() else { return };
         if keyword.text.starts_with('#') {
             return;
         }
-        if let Err((column, problem)) = self.keyword(&mut line, keyword) {
-            self.errors.push(ConfigError {
-                line: number,
-                column,
-                problem,
-            });
+        if let Err(error) = self.keyword(&mut line, keyword) {
+            self.errors.push(error);
         }
     }
 
-    fn keyword(&mut self, line: &mut Line<'_>, keyword: Word<'_>) -> Result<(), Trouble> {
+    fn keyword(&mut self, line: &mut Line<'_>, keyword: Word<'_>) -> Result<(), ConfigError> {
         match keyword.text {
             "torus" => self.size(line, keyword, "torus")?,
             "mesh" => self.size(line, keyword, "mesh")?,
             "port_order" => return self.port_order(line),
-            "next_seed" => self.push_seed(line.number, keyword.column),
+            "next_seed" => self.push_seed(keyword.at),
             "portgroup_max_ports" => {
                 self.config.portgroup_max_ports = self.count(line, "portgroup_max_ports", 0)?;
             }
             "max_changes" => self.config.max_changes = self.count(line, "max_changes", 2)?,
             other => match seed_keyword(other) {
                 Some(SeedKeyword::Link(direction, name)) => {
-                    self.open_seed(line.number, keyword.column);
+                    self.open_seed(keyword.at);
                     let links = &mut self.config.places.links;
-                    links.insert(line.number, keyword.column);
+                    links.insert(keyword.at.line, keyword.at.column);
                     self.link(line, direction, name)?;
                 }
                 Some(SeedKeyword::Dateline(axis, name)) => {
-                    self.open_seed(line.number, keyword.column);
+                    self.open_seed(keyword.at);
                     self.dateline(line, axis, name)?;
                 }
                 None => {
                     let word = other.to_owned();
-                    return Err((keyword.column, ConfigProblem::UnknownKeyword { word }));
+                    return Err(keyword.wrong(ConfigProblem::UnknownKeyword { word }));
                 }
             },
         }
@@ -121,45 +110,43 @@ impl Reader {
         line: &mut Line<'_>,
         keyword: Word<'_>,
         name: &'static str,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), ConfigError> {
         if let Some(first) = self.size_line {
             let problem = ConfigProblem::SecondSize {
                 keyword: name,
                 first,
             };
-            return Err((keyword.column, problem));
+            return Err(keyword.wrong(problem));
         }
         if name == "mesh" {
             self.config.mesh = [true; 3];
         }
         for axis in 0..3 {
             let word = line.argument(name, axis, 3, "<x radix> <y radix> <z radix>")?;
-            self.radix(line.number, axis, word);
+            self.radix(axis, word);
         }
-        self.size_line = Some(line.number);
+        self.size_line = Some(keyword.at.line);
         Ok(())
     }
 
-    fn radix(&mut self, line: u32, axis: usize, word: Word<'_>) {
-        let number = number::read(word.text);
-        self.config.places.radix[axis] = Some(word.at(line));
+    fn radix(&mut self, axis: usize, word: Word<'_>) {
+        let number = Number::read(word.text);
+        self.config.places.radix[axis] = Some(word.at);
         let radix = number.unsigned_32();
         self.config.radix[axis] = radix;
         let mesh = &mut self.config.mesh[axis];
-        let rest = match number.rest.as_bytes() {
-            [b'm' | b'M', ..] if radix != 0 => {
-                *mesh = true;
-                &number.rest[1..]
+        let mut rest = &word.text[number.length..];
+        if radix != 0 {
+            for (suffixes, is_mesh) in [(['m', 'M'], true), (['t', 'T'], false)] {
+                if let Some(behind) = rest.strip_prefix(suffixes) {
+                    (rest, *mesh) = (behind, is_mesh);
+                    break;
+                }
             }
-            [b't' | b'T', ..] if radix != 0 => {
-                *mesh = false;
-                &number.rest[1..]
-            }
-            _ => number.rest,
-        };
+        }
         // Two switches are joined by one bundle of cables: nothing to go round.
         *mesh |= radix == 2;
-        self.judge_number(line, word, number.followed_by(rest));
+        self.judge_number(word, number, rest);
     }
 
     fn link(
@@ -167,34 +154,30 @@ impl Reader {
         line: &mut Line<'_>,
         direction: Direction,
         name: &'static str,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), ConfigError> {
         let usage = "<guid of the common switch> <guid of its neighbour>";
         let mut guids = [0; 2];
         for (index, guid) in guids.iter_mut().enumerate() {
             let word = line.argument(name, index, 2, usage)?;
-            let number = number::read(word.text);
-            self.judge_number(line.number, word, number);
+            let number = self.number(word);
             *guid = number.unsigned_64();
         }
         let [common, neighbour] = guids;
         let link = SeedLink {
             common,
             neighbour,
-            line: line.number,
+            line: line.line.number,
         };
         let earlier = self.config.seeds.last_mut().and_then(|seed| {
             let place = &mut seed.links[usize::from(direction.group())];
             place.replace(link)
         });
         if let Some(earlier) = earlier {
-            self.remark(
-                line.number,
-                1,
-                ConfigRemark::Replaced {
-                    keyword: name,
-                    first: earlier.line,
-                },
-            );
+            let remark = ConfigRemark::Replaced {
+                keyword: name,
+                first: earlier.line,
+            };
+            self.remark(line.line.at(0), remark);
         }
         Ok(())
     }
@@ -204,10 +187,9 @@ impl Reader {
         line: &mut Line<'_>,
         axis: Axis,
         name: &'static str,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), ConfigError> {
         let word = line.argument(name, 0, 1, "<position>")?;
-        let number = number::read(word.text);
-        self.judge_number(line.number, word, number);
+        let number = self.number(word);
         let value = number.signed_32();
         let radix = self.config.radix[axis.index()];
         if value.unsigned_abs() >= radix {
@@ -216,7 +198,7 @@ impl Reader {
             } else {
                 ConfigProblem::DatelineRange { axis, value, radix }
             };
-            return Err((word.column, problem));
+            return Err(word.wrong(problem));
         }
         if let Some(seed) = self.config.seeds.last_mut() {
             seed.dateline[axis.index()] = value;
@@ -225,43 +207,38 @@ impl Reader {
     }
 
     /// A seed keyword before any `next_seed` opens the first seed.
-    fn open_seed(&mut self, line: u32, column: u32) {
+    fn open_seed(&mut self, at: Position) {
         if self.config.seeds.is_empty() {
-            self.push_seed(line, column);
+            self.push_seed(at);
         }
     }
 
-    fn push_seed(&mut self, line: u32, column: u32) {
-        self.config.places.seeds.push(Place { line, column });
+    fn push_seed(&mut self, at: Position) {
+        self.config.places.seeds.push(at);
         self.config.seeds.push(Seed {
-            line,
+            line: at.line,
             ..Seed::default()
         });
     }
 
     /// Takes the whole line, so that a comment behind it turns into port numbers, as in OpenSM.
-    fn port_order(&mut self, line: &mut Line<'_>) -> Result<(), Trouble> {
-        self.only_once(line.number, "port_order", 1);
+    fn port_order(&mut self, line: &mut Line<'_>) -> Result<(), ConfigError> {
+        self.only_once(line, "port_order", 1);
         let (mut order, mut places) = (Vec::new(), Vec::new());
         while order.len() < TorusConfig::ORDERED_PORTS
             && let Some(word) = line.word()
         {
-            let number = number::read(word.text);
-            self.judge_number(line.number, word, number);
+            let number = self.number(word);
             let port = number.unsigned_32();
             if order.contains(&port) {
-                self.remark(
-                    line.number,
-                    word.column,
-                    ConfigRemark::DuplicatePort { port },
-                );
+                self.remark(word.at, ConfigRemark::DuplicatePort { port });
                 continue;
             }
             if port > 254 {
-                self.remark(line.number, word.column, ConfigRemark::NoSuchPort { port });
+                self.remark(word.at, ConfigRemark::NoSuchPort { port });
             }
             order.push(port);
-            places.push(word.at(line.number));
+            places.push(word.at);
         }
         self.rest_is_ignored(line);
         self.config.places.port_order = places;
@@ -274,38 +251,44 @@ impl Reader {
         line: &mut Line<'_>,
         name: &'static str,
         slot: usize,
-    ) -> Result<u32, Trouble> {
+    ) -> Result<u32, ConfigError> {
         let word = line.argument(name, 0, 1, "<number>")?;
-        self.only_once(line.number, name, slot);
+        self.only_once(line, name, slot);
         if slot == 0 {
-            self.config.places.portgroup_max_ports = Some(word.at(line.number));
+            self.config.places.portgroup_max_ports = Some(word.at);
         }
-        let number = number::read(word.text);
-        self.judge_number(line.number, word, number);
+        let number = self.number(word);
         Ok(number.unsigned_32())
     }
 
-    fn only_once(&mut self, line: u32, keyword: &'static str, slot: usize) {
-        if let Some(first) = self.once[slot].replace(line) {
-            self.remark(line, 1, ConfigRemark::Replaced { keyword, first });
+    fn only_once(&mut self, line: &Line<'_>, keyword: &'static str, slot: usize) {
+        let start = line.line.at(0);
+        if let Some(first) = self.once[slot].replace(start.line) {
+            self.remark(start, ConfigRemark::Replaced { keyword, first });
         }
     }
 
-    fn judge_number(&mut self, line: u32, word: Word<'_>, number: Number<'_>) {
-        let remark = if !number.has_digits {
-            ConfigRemark::NotANumber {
-                word: word.text.to_owned(),
-            }
-        } else if number.rest.is_empty() {
-            return;
-        } else {
-            let rest = number.rest.to_owned();
-            ConfigRemark::TrailingCharacters {
-                value: number.unsigned_64(),
-                rest,
-            }
-        };
-        self.remark(line, word.column, remark);
+    /// The number that a word begins with, or 0.
+    fn number(&mut self, word: Word<'_>) -> Number {
+        let number = Number::read(word.text);
+        self.judge_number(word, number, &word.text[number.length..]);
+        number
+    }
+
+    /// Remarks on a word that is no number, or that has `rest` behind its number.
+    fn judge_number(&mut self, word: Word<'_>, number: Number, rest: &str) {
+        if number.length == 0 {
+            let word_as_written = word.text.to_owned();
+            self.remark(
+                word.at,
+                ConfigRemark::NotANumber {
+                    word: word_as_written,
+                },
+            );
+        } else if !rest.is_empty() {
+            let (value, rest) = (number.unsigned_64(), rest.to_owned());
+            self.remark(word.at, ConfigRemark::TrailingCharacters { value, rest });
+        }
     }
 
     fn rest_is_ignored(&mut self, line: &mut Line<'_>) {
@@ -313,41 +296,27 @@ impl Reader {
             let remark = ConfigRemark::IgnoredArguments {
                 word: word.text.to_owned(),
             };
-            self.remark(line.number, word.column, remark);
+            self.remark(word.at, remark);
         }
     }
 
-    fn remark(&mut self, line: u32, column: u32, remark: ConfigRemark) {
-        self.config.warnings.push(ConfigWarning {
-            line,
-            column,
-            remark,
-        });
+    fn remark(&mut self, at: Position, remark: ConfigRemark) {
+        self.config.warnings.push(ConfigWarning { at, remark });
     }
 }
-
-/// Column and problem.
-type Trouble = (u32, ConfigProblem);
 
 impl<'t> Line<'t> {
     /// The next word; none at the end of the line.
     fn word(&mut self) -> Option<Word<'t>> {
-        let is_separator = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\r');
-        let bytes = self.text.as_bytes();
-        let start = self.at
-            + bytes[self.at..]
-                .iter()
-                .take_while(|b| is_separator(b))
-                .count();
-        let end = start
-            + bytes[start..]
-                .iter()
-                .take_while(|b| !is_separator(b))
-                .count();
-        self.at = end;
-        (start < end).then(|| Word {
-            text: &self.text[start..end],
-            column: column(start),
+        let is_separator = |character: char| matches!(character, ' ' | '\t' | '\r');
+        let text = self.line.text;
+        let rest = text[self.next..].trim_start_matches(is_separator);
+        let start = text.len() - rest.len();
+        let length = rest.find(is_separator).unwrap_or(rest.len());
+        self.next = start + length;
+        (length > 0).then(|| Word {
+            text: &rest[..length],
+            at: self.line.at(start),
         })
     }
 
@@ -357,20 +326,16 @@ impl<'t> Line<'t> {
         found: usize,
         wanted: usize,
         usage: &'static str,
-    ) -> Result<Word<'t>, Trouble> {
-        let end = column(self.text.trim_end().len());
+    ) -> Result<Word<'t>, ConfigError> {
+        let at = self.line.at(self.line.text.trim_end().len());
         let problem = ConfigProblem::MissingArguments {
             keyword,
             found,
             wanted,
             usage,
         };
-        self.word().ok_or((end, problem))
+        self.word().ok_or(ConfigError { at, problem })
     }
-}
-
-fn column(index: usize) -> u32 {
-    u32::try_from(index).map_or(u32::MAX, |index| index.saturating_add(1))
 }
 
 enum SeedKeyword {

@@ -8,7 +8,7 @@ fn problems(text: &str) -> Vec<(u32, u32, &'static str)> {
     let errors = TorusConfig::parse(text).unwrap_err().0;
     errors
         .iter()
-        .map(|error| (error.line, error.column, error.problem.code()))
+        .map(|error| (error.at.line, error.at.column, error.problem.code()))
         .collect()
 }
 
@@ -16,7 +16,7 @@ fn remarks(text: &str) -> Vec<(u32, u32, &'static str)> {
     let warnings = parse(text).warnings;
     warnings
         .iter()
-        .map(|warning| (warning.line, warning.column, warning.remark.code()))
+        .map(|warning| (warning.at.line, warning.at.column, warning.remark.code()))
         .collect()
 }
 
@@ -122,6 +122,37 @@ fn every_bad_line_is_reported_with_its_place() {
         (8, 20, "missing-arguments"),
     ];
     assert_eq!(problems(text), expected);
+}
+
+#[test]
+fn columns_count_characters() {
+    let text = "torus 5 5 1\n\u{e9}torus\nportgroup_max_ports \u{e9}\u{20ac} 7\n";
+    let errors = TorusConfig::parse(text).unwrap_err();
+    assert_eq!(problems(text), [(2, 1, "unknown-keyword")]);
+    assert!(errors.to_string().starts_with("2:1: error"));
+    let text = "# caf\u{e9}\nportgroup_max_ports \u{e9}\u{20ac} 7\nmax_changes 3 \u{20ac}\n";
+    assert_eq!(
+        remarks(text),
+        [
+            (2, 21, "not-a-number"),
+            (2, 24, "ignored-arguments"),
+            (3, 15, "ignored-arguments")
+        ]
+    );
+}
+
+#[test]
+fn the_nearest_keyword_is_suggested() {
+    for (written, meant) in [
+        ("Torus", "torus"),
+        ("XM_link", "xm_link"),
+        ("port-order", "port_order"),
+        ("tors", "torus"),
+    ] {
+        let errors = TorusConfig::parse(written).unwrap_err().to_string();
+        let suggestion = format!("(did you mean `{meant}`?)");
+        assert!(errors.contains(&suggestion), "{written}: {errors}");
+    }
 }
 
 #[test]
