@@ -5,7 +5,7 @@ use libfuzzer_sys::fuzz_target;
 use policy::{PartitionOptions, Partitions, PartitionsConfig};
 
 fuzz_target!(|bytes: &[u8]| {
-    match PartitionsConfig::parse(&policy::decode(bytes)) {
+    match PartitionsConfig::parse(&sa_text::decode(bytes)) {
         Ok(config) => {
             for allow_both_pkeys in [false, true] {
                 let options = PartitionOptions { qos: true, allow_both_pkeys };

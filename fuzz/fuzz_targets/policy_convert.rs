@@ -1,8 +1,9 @@
 //! QoS policies in any dialect, written in every dialect and read again. The first byte chooses.
 #![no_main]
 
+use sa_text::decode;
 use libfuzzer_sys::fuzz_target;
-use policy::{Dialect, ParseOptions, convert, decode, parse_as};
+use policy::{Dialect, ParseOptions, convert, parse_as};
 
 fuzz_target!(|bytes: &[u8]| {
     let Some((first, bytes)) = bytes.split_first() else { return };

@@ -20,7 +20,8 @@ pub mod worlds;
 
 use std::sync::LazyLock;
 
-use policy::{Dialect, ParseOptions, compile, decode, parse_as};
+use sa_text::decode;
+use policy::{Dialect, ParseOptions, compile, parse_as};
 use sa_snapshot::Snapshot;
 use sa_wire::umad::Slot;
 use sm_control::pipeline::{self, Compiled, Inputs, Stamp};

@@ -1,11 +1,12 @@
 //! A policy as written, before references are found.
 
+use sa_text::{Span, Spanned};
+
 use crate::diagnostics::Diagnostics;
 use crate::error::{Error, Problem};
 use crate::model::{FlowLabels, Group, Level, ReservedSl, RuleOrigin, Setup};
 use crate::ranges::Ranges;
 use crate::text::{MAX_LEVELS, MAX_RANGES, MAX_RULES};
-use sa_text::{Span, Spanned};
 
 /// What a file says.
 #[derive(Debug, Default)]

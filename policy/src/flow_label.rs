@@ -3,10 +3,10 @@
 use core::ops::Range;
 
 use sa_snapshot::model::FlowLabels;
+use sa_text::{Number, Span};
 use sa_wire::roce::FlowLabel;
 
 use crate::error::{Error, Problem};
-use sa_text::{Number, Span};
 
 /// What a value has to be.
 const EXPECTED: &str = "none, fixed N, hash or spread K";

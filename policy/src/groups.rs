@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use sa_text::{Span, Spanned};
 use sa_wire::NodeType;
 
 use crate::error::{Error, Problem};
@@ -9,7 +10,6 @@ use crate::facts::{PortFacts, first_words, printed_name};
 use crate::model::{Group, PortName, Selector};
 use crate::partitions::Partitions;
 use crate::ranges::Ranges;
-use sa_text::{Span, Spanned};
 
 /// Looks up members of groups in one fabric.
 pub struct GroupResolver<'a> {

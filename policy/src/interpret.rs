@@ -1,12 +1,12 @@
 //! What a policy says about one query, rule by rule as written: the slow twin of the compiled
 //! tables. It looks up groups on its own.
 
+use sa_text::Spanned;
 use sa_wire::NodeType;
 
 use crate::facts::{PortFacts, first_words, printed_name};
 use crate::model::{GroupIx, LevelIx, Policy, PortName, Rule, RuleIx, Selector};
 use crate::partitions::Partitions;
-use sa_text::Spanned;
 
 /// What a request is about. A field that its component mask leaves out is `None`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

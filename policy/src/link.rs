@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use sa_text::{Span, Spanned};
+
 use crate::diagnostics::Diagnostics;
 use crate::dialect::Dialect;
 use crate::draft::{Draft, DraftGroup, DraftLevel, DraftRule};
@@ -9,7 +11,6 @@ use crate::error::{Error, Problem};
 use crate::model::{Group, GroupIx, Level, LevelIx, LevelKey, Origin, Policy, Rule, Selector};
 use crate::options::ParseOptions;
 use crate::setup;
-use sa_text::{Span, Spanned};
 
 /// Errors: no default level where the dialect wants one; a level or group that does not exist.
 pub(crate) fn link(

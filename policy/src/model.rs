@@ -5,6 +5,7 @@
 
 use std::fmt;
 
+use sa_text::{Diagnostic, Span, Spanned};
 use sa_wire::{Mtu, NodeType, Rate};
 
 pub use crate::dialect::Dialect;
@@ -13,8 +14,6 @@ pub use crate::semantics::{Echo, ScopePrecedence, Semantics, ServiceIdEncoding};
 pub use crate::setup::{Setup, Skipped, Sl2VlScope, VlArbScope};
 use crate::ulps::UlpNames;
 pub use sa_snapshot::model::FlowLabels;
-use sa_text::Diagnostic;
-use sa_text::{Span, Spanned};
 
 /// A policy whose references have been found: every index is in range.
 #[derive(Debug, Clone, PartialEq, Eq)]

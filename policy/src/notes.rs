@@ -2,13 +2,13 @@
 
 use std::collections::HashSet;
 
+use sa_text::Span;
 use sa_wire::Guid;
 
 use crate::dialect::Dialect;
 use crate::facts::{PortFacts, first_words, printed_name};
 use crate::model::{Level, Origin, Policy, Selector};
 use crate::partitions::Partitions;
-use sa_text::Span;
 
 /// A remark about a policy that is accepted.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,9 +1,10 @@
 //! `reserved-sl`: SLs that something uses without asking.
 
+use sa_text::Spanned;
+
 use crate::model::ReservedSl;
 use crate::ranges::Ranges;
 use crate::ulps::{Scan, UlpError};
-use sa_text::Spanned;
 
 /// SLs and what they are kept for: `3 mpi`, `3-4 mpi`.
 pub(crate) fn parse(value: Spanned<&str>) -> Result<ReservedSl, UlpError> {

@@ -2,11 +2,12 @@
 
 use std::collections::HashSet;
 
+use sa_text::{Span, Spanned};
+
 use crate::diagnostics::Diagnostics;
 use crate::link::partition_hint;
 use crate::model::Group;
 use crate::ranges::Ranges;
-use sa_text::{Span, Spanned};
 
 /// What `qos-setup` says.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -3,12 +3,12 @@
 use std::collections::HashMap;
 
 use sa_snapshot::model::Dimension;
+use sa_text::Spanned;
 
 use super::sets::{Interner, RuleSet, empty_set, insert};
 use crate::error::Error;
 use crate::groups::GroupResolver;
 use crate::model::{GroupIx, Policy, Rule};
-use sa_text::Spanned;
 
 /// Which groups each port is in.
 pub(super) struct EndClasses {

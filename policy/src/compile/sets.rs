@@ -2,8 +2,9 @@
 
 use std::collections::HashMap;
 
-use crate::error::{Error, Problem};
 use sa_text::Span;
+
+use crate::error::{Error, Problem};
 
 /// A set of rules. Shape: bit n % 64 of word n / 64 for rule n; as many words as all rules need,
 /// at least one.

@@ -1,5 +1,6 @@
 //! `port-groups`.
 
+use sa_text::{Span, Spanned};
 use sa_wire::NodeType;
 
 use super::names::{clean, clean_text};
@@ -7,7 +8,6 @@ use super::script::{Block, Form, listed};
 use super::{LossKind, Writer};
 use crate::dialect::Dialect;
 use crate::model::{Group, NodeTypes, Origin, PortName, Selector};
-use sa_text::{Span, Spanned};
 
 impl Writer<'_> {
     /// The section; those made of `qos-ulps` belong to it unless there is such a section.

@@ -1,11 +1,12 @@
 //! `qos-levels`.
 
+use sa_text::{Span, Spanned};
+
 use super::names::LevelName;
 use super::script::{Block, Form};
 use super::{LossKind, Writer};
 use crate::dialect::Dialect;
 use crate::model::{FlowLabels, Level};
-use sa_text::{Span, Spanned};
 
 impl Writer<'_> {
     /// The section.

@@ -11,11 +11,12 @@ mod ulps;
 
 use std::fmt;
 
+use sa_text::Span;
+
 use crate::dialect::Dialect;
 use crate::model::Policy;
 use crate::semantics::Semantics;
 use names::Names;
-use sa_text::Span;
 use script::Block;
 
 /// A policy in another dialect.

@@ -3,11 +3,12 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
+use sa_text::Span;
+
 use super::{Loss, LossKind};
 use crate::dialect::Dialect;
 use crate::model::{Level, LevelKey, Origin, Policy};
 use crate::text::MAX_NAME_BYTES;
-use sa_text::Span;
 
 /// Names in the new file. Shape: by place in the policy.
 #[derive(Debug, Default)]

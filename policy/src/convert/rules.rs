@@ -1,11 +1,12 @@
 //! `qos-match-rules`.
 
+use sa_text::Spanned;
+
 use super::script::{Block, Form};
 use super::{LossKind, Writer};
 use crate::dialect::Dialect;
 use crate::model::{GroupIx, Rule, RuleOrigin, index};
 use crate::ranges::Ranges;
-use sa_text::Spanned;
 
 impl Writer<'_> {
     /// The section; rules of `qos-ulps` belong to it unless there is such a section.

@@ -1,12 +1,13 @@
 //! `qos-setup`.
 
+use sa_text::{Span, Spanned};
+
 use super::script::{Block, Form, listed};
 use super::{LossKind, Writer};
 use crate::dialect::Dialect;
 use crate::model::{Setup, Sl2VlScope, VlArbScope};
 use crate::ranges::Ranges;
 use crate::semantics::Semantics;
-use sa_text::{Span, Spanned};
 
 impl Writer<'_> {
     /// The section.

@@ -1,9 +1,10 @@
 //! `qos-ulps`, which only OpenSM has.
 
+use sa_text::Spanned;
+
 use super::Writer;
 use super::script::{Block, Form, Part, listed};
 use crate::model::{GroupIx, Origin, Rule, RuleOrigin, Selector};
-use sa_text::Spanned;
 
 impl Writer<'_> {
     /// The section, in words that take every value.

@@ -2,13 +2,14 @@
 
 use std::collections::HashMap;
 
+use sa_text::Severity;
+
 use super::bits::Bits;
 use super::finding::{Finding, LintId};
 use super::pairs::{HeldSets, Kind, kinds, satisfied};
 use super::shadow::Life;
 use super::values::FIELDS;
 use super::{Analysis, Fabric};
-use sa_text::Severity;
 
 /// For every rule: pairs that get it, with the numbers of a request that gets to it, and another
 /// SL on the way back.

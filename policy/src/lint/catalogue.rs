@@ -1,7 +1,8 @@
 //! Every check: its number, how bad what it finds is, what it is about.
 
-use super::finding::LintId;
 use sa_text::Severity;
+
+use super::finding::LintId;
 
 /// An entry of the catalogue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use sa_text::Spanned;
+
 use super::bits::Bits;
 use crate::model::{GroupIx, Policy, Rule, index};
-use sa_text::Spanned;
 
 /// Ports by the groups that they are in.
 #[derive(Debug)]

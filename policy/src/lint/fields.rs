@@ -1,11 +1,11 @@
 //! Rules that ask for fields in ways that requests do not have them.
 
+use sa_text::Spanned;
 use sa_wire::ServiceId;
 
 use super::finding::{Finding, LintId};
 use crate::model::{Policy, RuleOrigin};
 use crate::ranges::Ranges;
-use sa_text::Spanned;
 
 /// Rules that ask for fields which requests of ULPs do not have, or not together.
 pub(super) fn findings(policy: &Policy) -> Vec<Finding> {

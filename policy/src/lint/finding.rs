@@ -5,8 +5,9 @@ use std::collections::HashSet;
 use std::fmt;
 use std::str::FromStr;
 
-use super::catalogue::{CATALOGUE, Check};
 use sa_text::{Diagnostic, Position, Severity, Span};
+
+use super::catalogue::{CATALOGUE, Check};
 
 /// Number of a check in the catalogue: `L10`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -1,9 +1,10 @@
 //! Names that OpenSM reads otherwise than they look, and constructs it ignores or refuses.
 
+use sa_text::Span;
+
 use super::finding::{Finding, LintId};
 use crate::dialect::Dialect;
 use crate::model::{Origin, Policy, Selector};
-use sa_text::Span;
 
 /// Blanks that OpenSM leaves out of names of nodes and partitions, which then fit nothing.
 pub(super) fn blanks(policy: &Policy, text: &str) -> Vec<Finding> {

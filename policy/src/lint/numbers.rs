@@ -1,9 +1,9 @@
 //! Numbers that OpenSM reads otherwise than they look. The RFC parsers tell of theirs themselves.
 
+use sa_text::{Number, Severity, Span};
+
 use super::finding::{Finding, LintId};
 use crate::model::Policy;
-use sa_text::Severity;
-use sa_text::{Number, Span};
 
 /// Leading zeros, ranges of P_Keys whose order the mask changes, and values that wrap around.
 pub(super) fn findings(policy: &Policy, text: &str) -> Vec<Finding> {

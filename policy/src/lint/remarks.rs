@@ -2,10 +2,11 @@
 
 use std::borrow::Cow;
 
+use sa_text::Diagnostic;
+
 use super::finding::{Finding, LintId};
 use crate::error::{Error, Problem};
 use crate::notes::{Note, NoteKind};
-use sa_text::Diagnostic;
 
 /// A remark of a parser.
 pub(super) fn of_diagnostic(diagnostic: &Diagnostic) -> Finding {

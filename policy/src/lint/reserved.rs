@@ -1,10 +1,10 @@
 //! SLs that are kept for something that does not ask, and words that only this product reads.
 
+use sa_text::{Severity, Spanned};
+
 use super::finding::{Finding, LintId};
 use super::{Analysis, FabricView};
 use crate::model::{Policy, ReservedSl};
-use sa_text::Severity;
-use sa_text::Spanned;
 
 /// Levels that give SLs which are kept for something else.
 pub(super) fn given_out(policy: &Policy) -> Vec<Finding> {

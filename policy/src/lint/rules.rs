@@ -2,13 +2,13 @@
 
 use std::fmt::Write;
 
+use sa_text::{Severity, Spanned};
+
 use super::Analysis;
 use super::finding::{Finding, LintId};
 use super::shadow::{Hopeless, Life};
 use crate::model::{GroupIx, LevelIx, LevelKey, Origin, Policy, Rule, RuleIx};
 use crate::partitions::Membership;
-use sa_text::Severity;
-use sa_text::Spanned;
 
 /// Rules that no request gets to.
 pub(super) fn dead(analysis: &Analysis<'_>) -> Vec<Finding> {

@@ -1,11 +1,11 @@
 //! What a `partitions.conf` says, apart from any fabric.
 
+use sa_text::{Span, Spanned};
 use sa_wire::{Gid, Guid, NodeType, Sl};
 
 use super::flags::GroupFlags;
 use super::{Membership, parse};
 use crate::error::Error;
-use sa_text::{Span, Spanned};
 
 /// The statements of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]

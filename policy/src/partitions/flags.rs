@@ -1,8 +1,7 @@
 //! Flags of partitions and multicast groups. Source: OpenSM `parse_group_flag`.
 
-use sa_wire::Sl;
-
 use sa_text::Number;
+use sa_wire::Sl;
 
 /// Parameters of multicast groups as written; what is no valid value makes no group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

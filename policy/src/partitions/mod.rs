@@ -19,11 +19,11 @@ pub use multicast::MulticastGroup;
 use std::collections::BTreeMap;
 
 use sa_snapshot::model::PartitionRow;
+use sa_text::Spanned;
 use sa_wire::{Pkey, Sl};
 
 use crate::facts::PortFacts;
 use crate::ranges::Ranges;
-use sa_text::Spanned;
 
 /// Options of the SM that partitions depend on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

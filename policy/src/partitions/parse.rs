@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use sa_text::{Span, Spanned, check_length};
 use sa_wire::Sl;
 
 use super::Membership;
@@ -10,7 +11,6 @@ use super::flags::{GroupFlags, Outcome};
 use super::piece::Piece;
 use super::words::{cut, membership, multicast_gid, no_definition, parse_base, who};
 use crate::error::{Error, Problem};
-use sa_text::{Span, Spanned, check_length};
 
 pub(super) fn parse(text: &str) -> Result<PartitionsConfig, Error> {
     check_length(text)?;

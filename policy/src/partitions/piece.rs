@@ -1,7 +1,8 @@
 //! Parts of a line that know where they stand.
 
-use crate::error::{Error, Problem};
 use sa_text::Span;
+
+use crate::error::{Error, Problem};
 
 /// A part of one line.
 #[derive(Clone, Copy)]

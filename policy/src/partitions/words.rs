@@ -2,13 +2,13 @@
 
 use std::net::Ipv6Addr;
 
+use sa_text::Number;
 use sa_wire::{Gid, Guid, NodeType, Pkey};
 
 use super::Membership;
 use super::config::Who;
 use super::piece::Piece;
 use crate::error::{Error, Problem};
-use sa_text::Number;
 
 /// Longest partition name. Units: bytes.
 const MAX_PARTITION_NAME: usize = 31;

@@ -1,5 +1,7 @@
 //! From blocks and entries to a draft of the policy.
 
+use sa_text::LineIndex;
+
 use super::tags::Tag;
 use super::value::Value;
 use super::values::Reader;
@@ -9,7 +11,6 @@ use crate::dialect::Dialect;
 use crate::draft::Draft;
 use crate::error::{Error, Problem};
 use crate::options::ParseOptions;
-use sa_text::LineIndex;
 
 /// A draft in the making.
 #[derive(Debug)]

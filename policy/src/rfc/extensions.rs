@@ -3,6 +3,8 @@
 
 use core::ops::Range;
 
+use sa_text::{Span, Spanned};
+
 use super::Node;
 use super::value::{Piece, Value, split};
 use super::values::Reader;
@@ -11,7 +13,6 @@ use crate::flow_label;
 use crate::model::{FlowLabels, ReservedSl};
 use crate::reserved;
 use crate::ulps::{Criteria, UlpError};
-use sa_text::{Span, Spanned};
 
 impl Reader<'_> {
     /// Numbers, ranges and names of services with commas between.

@@ -1,5 +1,6 @@
 //! `port-group`.
 
+use sa_text::Spanned;
 use sa_wire::NodeType;
 
 use super::Node;
@@ -10,7 +11,6 @@ use crate::dialect::Dialect;
 use crate::error::{Error, Problem};
 use crate::model::{Group, NodeTypes, Origin, PortName, Selector};
 use crate::ranges::Ranges;
-use sa_text::Spanned;
 
 /// Reads a group. Errors: no name; a value that is none.
 pub(super) fn group(reader: &mut Reader<'_>, block: &Node<'_>) -> Result<Group, Error> {

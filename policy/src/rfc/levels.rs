@@ -1,5 +1,6 @@
 //! `qos-level`.
 
+use sa_text::Spanned;
 use sa_wire::{Mtu, Rate};
 
 use super::Node;
@@ -10,7 +11,6 @@ use super::values::Reader;
 use crate::dialect::Dialect;
 use crate::error::Error;
 use crate::model::{Level, LevelKey, Origin};
-use sa_text::Spanned;
 
 /// Reads the level at this position from 1. A number outside its range concerns this level alone.
 ///

@@ -1,12 +1,12 @@
 //! RFC 0.2: one statement a line.
 
+use sa_text::{LineIndex, Span};
+
 use super::tags::Tag;
 use super::value::{Value, WHITE};
 use super::{Blocks, Content, Node, Open, Tree};
 use crate::dialect::Dialect;
 use crate::error::{Error, Problem};
-use sa_text::LineIndex;
-use sa_text::Span;
 
 /// Reads lines into blocks, up to one that cannot stand where it stands.
 pub(super) fn read<'a>(text: &'a str, places: &LineIndex<'_>) -> Tree<'a> {

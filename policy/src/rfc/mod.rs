@@ -13,13 +13,14 @@ mod value;
 mod values;
 mod xml;
 
+use sa_text::{LineIndex, Span, check_file};
+
 use crate::dialect::Dialect;
 use crate::error::{Error, Problem};
 use crate::link::link;
 use crate::model::Policy;
 use crate::options::ParseOptions;
 use build::Builder;
-use sa_text::{LineIndex, Span, check_file};
 use tags::Tag;
 use value::Value;
 

@@ -1,11 +1,12 @@
 //! Numbers and ranges in the text of an entry.
 
+use sa_text::Spanned;
+
 use super::value::{Piece, Value, split};
 use super::values::Reader;
 use crate::error::Error;
 use crate::model::Setup;
 use crate::ranges::Ranges;
-use sa_text::Spanned;
 
 impl Reader<'_> {
     /// A number.

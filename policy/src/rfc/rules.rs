@@ -1,5 +1,7 @@
 //! `qos-match-rule`.
 
+use sa_text::Spanned;
+
 use super::Node;
 use super::build::{append, to_ranges};
 use super::tags::Tag;
@@ -11,7 +13,6 @@ use crate::error::{Error, Problem};
 use crate::model::RuleOrigin;
 use crate::ranges::Ranges;
 use crate::ulps::Criteria;
-use sa_text::Spanned;
 
 type Pairs = Option<Spanned<Vec<(u64, u64)>>>;
 

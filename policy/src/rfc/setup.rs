@@ -1,5 +1,7 @@
 //! `vlarb-scope` and `sl2vl-scope`.
 
+use sa_text::Spanned;
+
 use super::Node;
 use super::tags::Tag;
 use super::value::Value;
@@ -8,7 +10,6 @@ use crate::dialect::Dialect;
 use crate::error::Error;
 use crate::model::{Sl2VlScope, VlArbScope};
 use crate::ranges::Ranges;
-use sa_text::Spanned;
 
 /// Reads a scope; none, with an error noted, when it applies to nothing. Errors: a value that is
 /// none.

@@ -1,13 +1,13 @@
 //! Names and descriptions in the text of an entry.
 
+use sa_text::{LineIndex, Span, Spanned};
+
 use super::value::{NO_BREAK, Piece, Value};
 use crate::diagnostics::Diagnostics;
 use crate::dialect::Dialect;
 use crate::error::{Error, Problem};
 use crate::text::{MAX_NAME_BYTES, MAX_TEXT_BYTES};
 use crate::ulps::UlpNames;
-use sa_text::LineIndex;
-use sa_text::{Span, Spanned};
 
 /// Reads values, and notes what is odd about them.
 #[derive(Debug)]

@@ -1,12 +1,13 @@
 //! Reads values off the token stream.
 
+use sa_text::{Number, Span, Spanned};
+
 use super::token::{Kind, Token};
 use super::{MAX_NAME_BYTES, MAX_TEXT_BYTES, lexer::Lexer};
 use crate::error::{Error, Problem};
 use crate::options::ParseOptions;
 use crate::ranges::Ranges;
 use crate::ulps::UlpNames;
-use sa_text::{Number, Span, Spanned};
 
 /// The token stream with one token looked at in advance.
 pub(super) struct Cursor<'a> {

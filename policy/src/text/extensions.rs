@@ -6,6 +6,8 @@
 
 use core::ops::Range;
 
+use sa_text::Spanned;
+
 use super::cursor::Cursor;
 use super::token::Kind;
 use crate::error::Error;
@@ -14,7 +16,6 @@ use crate::model::{FlowLabels, ReservedSl};
 use crate::ranges::Ranges;
 use crate::reserved;
 use crate::ulps::{Criteria, UlpError};
-use sa_text::Spanned;
 
 impl<'a> Cursor<'a> {
     /// `ulp:` and names. None when something else stands here.

@@ -1,5 +1,6 @@
 //! `qos-levels`.
 
+use sa_text::{Span, Spanned};
 use sa_wire::{Mtu, Rate};
 
 use super::cursor::{Cursor, out_of_range, set_once};
@@ -9,7 +10,6 @@ use crate::error::{Error, Problem};
 use crate::model::{FlowLabels, Level, LevelKey, Origin};
 use crate::options::ParseOptions;
 use crate::ranges::Ranges;
-use sa_text::{Span, Spanned};
 
 /// The whole section; it may be empty.
 pub(super) fn section(

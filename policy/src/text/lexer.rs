@@ -3,9 +3,10 @@
 //! The longest keyword wins wherever it stands, even inside a name; what a letter means depends
 //! on the keywords seen since the last newline. Source: OpenSM `osm_qos_parser_l.l`.
 
+use sa_text::{Position, Span};
+
 use super::token::{Key, Kind, Pattern, Token, blanks_end, patterns_with};
 use crate::model::index;
-use sa_text::{Position, Span};
 
 /// Hands out tokens one by one; behind the last it gives [`Kind::EndOfFile`] for ever.
 pub(super) struct Lexer<'a> {

@@ -11,6 +11,8 @@ mod setup;
 mod token;
 mod ulps;
 
+use sa_text::{Span, check_file};
+
 pub(crate) use levels::{append, to_ranges};
 
 use crate::dialect::{Dialect, LEVEL_BY_NUMBER, level_by_number};
@@ -18,7 +20,6 @@ use crate::error::{Error, Problem};
 use crate::link::link;
 use crate::model::Policy;
 use crate::options::ParseOptions;
-use sa_text::{Span, check_file};
 
 /// Rules, those made of `qos-ulps` included.
 pub const MAX_RULES: usize = 16_384;

@@ -1,11 +1,12 @@
 //! `port-groups`.
 
+use sa_text::{Number, Spanned};
+
 use super::cursor::{Cursor, set_once};
 use super::token::{Block, Key, Kind, NodeWord};
 use crate::draft::Draft;
 use crate::error::{Error, Problem};
 use crate::model::{Group, NodeTypes, Origin, PortName, Selector};
-use sa_text::{Number, Spanned};
 
 /// The whole section; it has one group at least.
 pub(super) fn section(cursor: &mut Cursor<'_>, draft: &mut Draft) -> Result<(), Error> {

@@ -1,5 +1,7 @@
 //! `qos-match-rules`.
 
+use sa_text::{Span, Spanned};
+
 use super::cursor::{Cursor, set_once};
 use super::levels::{append, to_ranges};
 use super::token::{Block, Key, Kind};
@@ -7,7 +9,6 @@ use crate::draft::{Draft, DraftGroup, DraftLevel, DraftRule};
 use crate::error::{Error, Problem};
 use crate::model::{FlowLabels, RuleOrigin};
 use crate::ulps::Criteria;
-use sa_text::{Span, Spanned};
 
 /// The whole section; it may be empty.
 pub(super) fn section(cursor: &mut Cursor<'_>, draft: &mut Draft) -> Result<(), Error> {

@@ -1,11 +1,12 @@
 //! `qos-setup`: checked as far as OpenSM does.
 
+use sa_text::{Span, Spanned};
+
 use super::cursor::{Cursor, out_of_range, set_once};
 use super::token::{Block, Key, Kind};
 use crate::error::{Error, Problem};
 use crate::model::{Setup, Sl2VlScope, VlArbScope};
 use crate::ranges::Ranges;
-use sa_text::{Span, Spanned};
 
 /// The whole section; it and its tables may be empty.
 pub(super) fn section(cursor: &mut Cursor<'_>, setup: &mut Setup) -> Result<(), Error> {

@@ -1,5 +1,7 @@
 //! `qos-ulps`: shorthand that becomes match rules behind all others.
 
+use sa_text::{Span, Spanned};
+
 use super::cursor::{Cursor, out_of_range};
 use super::token::{Block, Kind, Ulp};
 use crate::draft::{Draft, DraftGroup, DraftLevel, DraftRule};
@@ -7,7 +9,6 @@ use crate::error::Error;
 use crate::model::RuleOrigin;
 use crate::ranges::Ranges;
 use crate::ulps::Criteria;
-use sa_text::{Span, Spanned};
 
 /// The whole section; it has one line at least.
 pub(super) fn section(cursor: &mut Cursor<'_>, draft: &mut Draft) -> Result<(), Error> {

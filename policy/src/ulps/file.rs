@@ -1,11 +1,12 @@
 //! A file of names.
 
+use sa_text::{Span, check_length};
+
 use super::names::{Meaning, Ulp, UlpNames};
 use super::problem::{UlpError, UlpProblem};
 use super::scan::Scan;
 use super::space::PortSpace;
 use crate::error::{Error, Problem};
-use sa_text::{Span, check_length};
 
 impl UlpNames {
     /// These names and those of a file. A name that is there already is replaced.

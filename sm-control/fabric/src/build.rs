@@ -2,9 +2,10 @@
 
 use std::collections::HashMap;
 
+use sa_text::Position;
 use sa_wire::{Guid, Lid, Lmc, NodeType};
 
-use super::error::{Note, ParseError, Position, Problem};
+use super::error::{Note, ParseError, Problem};
 use super::model::{Assumed, Fabric, Node, NodeIx, Port, PortRef, Source};
 
 /// A fabric in the making.

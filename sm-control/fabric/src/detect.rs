@@ -2,13 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
+use sa_text::lines;
 use thiserror::Error;
 
 use super::error::ParseError;
 use super::mistaken::{FileKind, mistaken};
 use super::model::Fabric;
 use super::overlay::LidOverlay;
-use super::text::lines;
 use crate::formats::{net, subnet_lst};
 use crate::intake::{self, Intake, Kind as For, ReadError};
 

@@ -2,23 +2,9 @@
 
 use core::fmt;
 
+use sa_text::Position;
 use sa_wire::Guid;
 use thiserror::Error;
-
-/// A place in a text file. Shape: line and column from 1; columns count characters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Position {
-    /// Line.
-    pub line: u32,
-    /// Column.
-    pub column: u32,
-}
-
-impl fmt::Display for Position {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "line {}, column {}", self.line, self.column)
-    }
-}
 
 /// A text that is not what it should be, and where.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]

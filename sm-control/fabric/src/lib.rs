@@ -38,7 +38,7 @@ pub mod text;
 mod train;
 
 pub use detect::{DumpDir, Input, LoadError, Loaded, SnapshotFile, load, load_lids};
-pub use error::{Found, Note, Oddity, ParseError, Position, Problem};
+pub use error::{Found, Note, Oddity, ParseError, Problem};
 pub use link::{Link, LinkSpeed, LinkWidth};
 pub use model::{Assumed, Fabric, LinkState, Node, NodeIx, Port, PortRef, Source, VlArbCaps};
 pub use options::OpenSmOptions;

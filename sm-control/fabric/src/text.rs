@@ -1,73 +1,17 @@
 //! Reading lines of text with a position at hand.
 
-use super::error::{Found, Note, Oddity, ParseError, Position, Problem};
+use sa_text::{Line, Number, Position};
 
-/// A line, without its end. Positions in it count characters, from 1.
-#[derive(Debug, Clone, Copy)]
-pub struct Line<'a> {
-    /// From 1.
-    pub number: u32,
-    /// Without line feed and carriage return.
-    pub text: &'a str,
-}
-
-impl<'a> Line<'a> {
-    /// The position of a byte offset; offsets beyond the end are the end.
-    pub fn at(&self, offset: usize) -> Position {
-        let before = self.text.get(..offset).unwrap_or(self.text);
-        Position {
-            line: self.number,
-            column: u32::try_from(before.chars().count())
-                .unwrap_or(u32::MAX)
-                .saturating_add(1),
-        }
-    }
-
-    /// A cursor at its start.
-    pub const fn cursor(self) -> Cursor<'a> {
-        Cursor {
-            line: self,
-            offset: 0,
-        }
-    }
-}
-
-/// The lines of a text, numbered; without the byte order mark that some editors put before it.
-pub fn lines(text: &str) -> impl Iterator<Item = Line<'_>> {
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    (1..)
-        .zip(text.lines())
-        .map(|(number, text)| Line { number, text })
-}
-
-/// The position after the last character of a text.
-pub fn end_of(text: &str) -> Position {
-    lines(text)
-        .last()
-        .map_or(Position { line: 1, column: 1 }, |line| {
-            line.at(line.text.len())
-        })
-}
+use super::error::{Found, Note, Oddity, ParseError, Problem};
 
 /// Bytes as text; what is no UTF-8 is replaced, with a note for the first place.
 pub fn decode<'a>(bytes: &'a [u8], notes: &mut Vec<Note>) -> std::borrow::Cow<'a, str> {
-    if let Err(error) = core::str::from_utf8(bytes) {
-        let before = String::from_utf8_lossy(bytes.get(..error.valid_up_to()).unwrap_or_default());
-        let line = before.bytes().filter(|byte| *byte == b'\n').count();
-        let column = before
-            .rsplit('\n')
-            .next()
-            .map_or(0, |last| last.chars().count());
-        let from_one = |count| u32::try_from(count).unwrap_or(u32::MAX - 1) + 1;
-        notes.push(Note {
-            at: Position {
-                line: from_one(line),
-                column: from_one(column),
-            },
-            what: Oddity::NotUtf8,
-        });
-    }
-    String::from_utf8_lossy(bytes)
+    let (text, bad) = sa_text::decode_lossy(bytes);
+    notes.extend(bad.map(|at| Note {
+        at,
+        what: Oddity::NotUtf8,
+    }));
+    text
 }
 
 /// A place in a line, moving right.
@@ -78,6 +22,11 @@ pub struct Cursor<'a> {
 }
 
 impl<'a> Cursor<'a> {
+    /// At the start of a line.
+    pub const fn new(line: Line<'a>) -> Self {
+        Self { line, offset: 0 }
+    }
+
     /// What is left of the line.
     pub fn rest(&self) -> &'a str {
         self.line.text.get(self.offset..).unwrap_or("")
@@ -90,7 +39,7 @@ impl<'a> Cursor<'a> {
 
     /// The start of the line it is in.
     pub const fn line_start(&self) -> Self {
-        self.line.cursor()
+        Self::new(self.line)
     }
 
     /// "Expected this", here.
@@ -172,15 +121,13 @@ impl<'a> Cursor<'a> {
     /// octal, else decimal; blanks before it are skipped.
     pub fn c_number(&mut self, what: &'static str) -> Result<u64, ParseError> {
         self.skip_blanks();
-        let rest = self.rest();
-        let hex = rest.strip_prefix("0x").or_else(|| rest.strip_prefix("0X"));
-        match hex {
-            Some(digits) if digits.starts_with(|c: char| c.is_ascii_hexdigit()) => {
-                self.advance(2);
-                self.digits(what, 16)
+        let number = Number::read_digits(self.rest());
+        match number.magnitude {
+            Some(value) if number.length > 0 => {
+                self.advance(number.length);
+                Ok(value)
             }
-            _ if rest.starts_with('0') => self.digits(what, 8),
-            _ => self.digits(what, 10),
+            _ => Err(self.expected(what)),
         }
     }
 }
@@ -215,7 +162,9 @@ mod tests {
     use super::*;
 
     fn number(text: &str) -> Option<u64> {
-        Line { number: 1, text }.cursor().c_number("a number").ok()
+        Cursor::new(Line { number: 1, text })
+            .c_number("a number")
+            .ok()
     }
 
     #[test]
@@ -231,16 +180,6 @@ mod tests {
         );
         assert_eq!(number("x"), None);
         assert_eq!(number("99999999999999999999"), None);
-    }
-
-    #[test]
-    fn columns_count_characters() {
-        let line = Line {
-            number: 3,
-            text: "\u{e9}\u{e9}x",
-        };
-        assert_eq!(line.at(4), Position { line: 3, column: 3 });
-        assert_eq!(line.at(99), Position { line: 3, column: 4 });
     }
 
     #[test]

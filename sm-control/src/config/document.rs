@@ -2,6 +2,7 @@
 
 use core::ops::Range;
 
+use sa_text::Position;
 use serde::Deserialize;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue, Deserializer};
@@ -217,22 +218,8 @@ fn read(tables: Spanned<DeTable<'_>>) -> Result<Config, Failed> {
 }
 
 fn said(text: &str, at: &At) -> String {
-    let (line, column) = place(text, at.byte);
+    let Position { line, column } = Position::in_text(text, at.byte);
     format!("{line}:{column}: {}", at.problem)
-}
-
-/// Line and column, from 1, of a byte. Units of columns: characters.
-fn place(text: &str, byte: usize) -> (usize, usize) {
-    let before = text.get(..byte).unwrap_or(text);
-    let line = before.matches('\n').count() + 1;
-    let column = before
-        .rsplit('\n')
-        .next()
-        .unwrap_or_default()
-        .chars()
-        .count()
-        + 1;
-    (line, column)
 }
 
 #[cfg(test)]

@@ -8,8 +8,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use sa_fabric::text::{Cursor, lines};
-use sa_fabric::{ParseError, Position, Subnet};
+use sa_fabric::text::Cursor;
+use sa_fabric::{ParseError, Subnet};
+use sa_text::{Position, lines};
 use sa_wire::Guid;
 
 use super::{Parts, ReadProblem};
@@ -29,7 +30,7 @@ pub(super) struct Given {
 pub(super) fn parse(text: &str) -> Result<Vec<Given>, ParseError> {
     let mut all = Vec::new();
     for line in lines(text) {
-        let mut cursor = line.cursor();
+        let mut cursor = Cursor::new(line);
         cursor.skip_blanks();
         if cursor.accept("GUIDInfo Record:") {
             block(cursor, &mut all)?;

@@ -5,8 +5,9 @@
 //! comment, and so is what follows the GUID. The first line that fits a prefix counts. Lines that
 //! OpenSM passes over with an error are errors here. Source: OpenSM `osm_subnet.c`.
 
-use sa_fabric::text::{Cursor, Line};
-use sa_fabric::{ParseError, Position};
+use sa_fabric::ParseError;
+use sa_fabric::text::Cursor;
+use sa_text::{Line, Position};
 use sa_wire::{Guid, SubnetPrefix};
 
 /// A line.
@@ -29,7 +30,7 @@ pub(super) fn parse(text: &str) -> Result<Vec<PrefixRoute>, ParseError> {
 
 /// None for an empty line and for a comment.
 fn route(line: Line<'_>) -> Result<Option<PrefixRoute>, ParseError> {
-    let mut cursor = line.cursor();
+    let mut cursor = Cursor::new(line);
     let (at, prefix) = word(&mut cursor);
     if prefix.is_empty() || prefix.starts_with('#') {
         return Ok(None);

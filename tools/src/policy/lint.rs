@@ -3,10 +3,10 @@
 use std::io::{self, Write};
 
 use clap::Args;
+use sa_text::Severity;
 
 use policy::lint::{CATALOGUE, Finding, LintId, Needs};
 use sa_fabric::display;
-use sa_text::Severity;
 use serde_json::{Value, json};
 use sm_control::lint::TablesInForce;
 use sm_control::pipeline;

@@ -1,9 +1,10 @@
 //! From the text of an element to its value.
 
+use sa_text::Span;
+
 use crate::error::{Error, Problem};
 use crate::rfc::value::{Piece, Value, WHITE};
 use crate::rfc::values::Reader;
-use sa_text::Span;
 
 /// Puts the pieces together: entities are decoded, line ends and the white space about them
 /// become one blank. Errors: an entity that is none of XML's own.

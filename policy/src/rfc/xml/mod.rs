@@ -4,6 +4,8 @@ mod decode;
 mod markup;
 mod scanner;
 
+use sa_text::Span;
+
 use super::tags::Tag;
 use super::value::Value;
 use super::values::Reader;
@@ -11,7 +13,6 @@ use super::{Blocks, Content, Node, Tree};
 use crate::dialect::Dialect;
 use crate::error::{Error, Problem};
 use markup::Markup;
-use sa_text::Span;
 use scanner::Scanner;
 
 const DIALECT: Dialect = Dialect::Rfc01Xml;

@@ -9,11 +9,12 @@
 
 use std::io::{self, Write};
 
+use sa_text::{Position, lines};
 use sa_wire::Guid;
 
 use super::{end_of_line, guid};
-use crate::error::{ParseError, Position, Problem};
-use crate::text::{Cursor, decode, in_range, lines};
+use crate::error::{ParseError, Problem};
+use crate::text::{Cursor, decode, in_range};
 
 /// An entry of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -130,7 +131,7 @@ pub fn read(bytes: &[u8]) -> Result<Vec<SwitchFdb>, ParseError> {
     let mut switches: Vec<SwitchFdb> = Vec::new();
     let mut end = Position { line: 1, column: 1 };
     for line in lines(&text) {
-        let mut cursor = line.cursor();
+        let mut cursor = Cursor::new(line);
         end = line.at(line.text.len());
         if cursor.accept("dump_ucast_routes: Switch ") {
             let guid = guid(&mut cursor)?;

@@ -10,11 +10,12 @@
 
 use std::io::{self, Write};
 
+use sa_text::{Line, Position, lines};
 use sa_wire::{Guid, Lid, Lmc, NodeType};
 
 use super::{blank, cut_off, guid, printed, type_name};
-use crate::error::{ParseError, Position, Problem};
-use crate::text::{Cursor, Line, decode, in_range, lines};
+use crate::error::{ParseError, Problem};
+use crate::text::{Cursor, decode, in_range};
 
 /// A switch, as its heading tells it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -153,7 +154,7 @@ pub fn read(bytes: &[u8]) -> Result<Vec<SwitchLft>, ParseError> {
     let mut closed = 0;
     let mut end = Position { line: 1, column: 1 };
     for line in lines(&text) {
-        let mut cursor = line.cursor();
+        let mut cursor = Cursor::new(line);
         cursor.skip_blanks();
         end = line.at(line.text.len());
         if cursor.rest().starts_with("Unicast lids") {
@@ -184,7 +185,7 @@ pub fn read(bytes: &[u8]) -> Result<Vec<SwitchLft>, ParseError> {
 
 fn heading(line: Line<'_>) -> Result<SwitchLft, ParseError> {
     let at = line.at(0);
-    let mut cursor = line.cursor();
+    let mut cursor = Cursor::new(line);
     let lid = labelled(cursor, " Lid ", Lid::MAX.get())?;
     let max_lid = labelled(cursor, "[0-", u16::MAX)?;
     if cursor.take_until(" guid ").is_none() {

@@ -3,11 +3,12 @@
 
 use std::io::{self, Write};
 
+use sa_text::{Position, lines};
 use sa_wire::{Guid, Mlid};
 
 use super::{end_of_line, guid};
-use crate::error::{ParseError, Position};
-use crate::text::{Cursor, decode, in_range, lines};
+use crate::error::ParseError;
+use crate::text::{Cursor, decode, in_range};
 
 /// The table of a switch.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,7 +62,7 @@ pub fn read(bytes: &[u8]) -> Result<Vec<SwitchMft>, ParseError> {
     let text = decode(bytes, &mut Vec::new());
     let mut switches: Vec<SwitchMft> = Vec::new();
     for line in lines(&text) {
-        let mut cursor = line.cursor();
+        let mut cursor = Cursor::new(line);
         let at = cursor.at();
         if cursor.accept("Switch ") {
             let guid = guid(&mut cursor)?;

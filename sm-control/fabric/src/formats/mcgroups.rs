@@ -6,11 +6,12 @@
 
 use std::collections::HashMap;
 
+use sa_text::{Position, lines};
 use sa_wire::{Gid, Guid, Mlid, Sl};
 
 use super::{blank, guid};
-use crate::error::{Found, ParseError, Position, Problem};
-use crate::text::{Cursor, decode, in_range, lines};
+use crate::error::{Found, ParseError, Problem};
+use crate::text::{Cursor, decode, in_range};
 
 /// A group.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,7 +43,7 @@ pub fn read(bytes: &[u8]) -> Result<Vec<Group>, ParseError> {
     let mut known: HashMap<Gid, Position> = HashMap::new();
     let mut groups = Vec::new();
     for line in meaningful {
-        let (group, at) = group(line.cursor())?;
+        let (group, at) = group(Cursor::new(line))?;
         if known.insert(group.mgid, at).is_some() {
             let expected = "an MGID that no earlier line has";
             let found = Found::Text(group.mgid_digits());

@@ -70,7 +70,7 @@ fn end_of_line(cursor: &mut Cursor<'_>) -> Result<(), ParseError> {
 }
 
 /// The file ended too early.
-const fn cut_off(at: crate::error::Position, expected: &'static str) -> ParseError {
+const fn cut_off(at: sa_text::Position, expected: &'static str) -> ParseError {
     ParseError::new(
         at,
         Problem::Expected {

@@ -7,13 +7,14 @@ use std::io::{self, Write};
 use routing::proof::MulticastRoute;
 use routing::tables::{MulticastTable, PortSet};
 use routing::{EndPortIx, Peer, Routes, SwitchIx, Topology};
+use sa_text::Position;
 use sa_wire::{Guid, Mlid, Sl};
 
 use super::mcfdbs::{self, GroupPorts, SwitchMft};
 use super::mcgroups::{self, Group};
 use crate::detect::{Input, LoadError};
 use crate::display::first_few;
-use crate::error::{Position, Problem};
+use crate::error::Problem;
 
 /// Why a table cannot be laid on the fabric. Shape: `file:line:column: problem`.
 #[derive(Debug, thiserror::Error)]

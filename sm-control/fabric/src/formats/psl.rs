@@ -5,11 +5,12 @@
 
 use std::io::{self, Write};
 
+use sa_text::lines;
 use sa_wire::{Guid, Lid, Sl};
 
 use super::{end_of_line, guid};
 use crate::error::ParseError;
-use crate::text::{Cursor, decode, in_range, lines};
+use crate::text::{Cursor, decode, in_range};
 
 /// One path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,7 +39,7 @@ pub fn read(bytes: &[u8]) -> Result<Vec<Entry>, ParseError> {
     let text = decode(bytes, &mut Vec::new());
     let meaningful =
         lines(&text).filter(|line| !line.text.trim().is_empty() && !line.text.starts_with('#'));
-    meaningful.map(|line| entry(line.cursor())).collect()
+    meaningful.map(|line| entry(Cursor::new(line))).collect()
 }
 
 fn entry(mut cursor: Cursor<'_>) -> Result<Entry, ParseError> {

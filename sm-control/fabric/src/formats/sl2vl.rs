@@ -12,11 +12,12 @@
 
 use std::io::{self, Write};
 
+use sa_text::{Position, lines};
 use sa_wire::{Guid, Lid, NodeType, SlToVl};
 
 use super::{accept_type, cut_off, end_of_line, guid, printed, type_name};
-use crate::error::{ParseError, Position, Problem};
-use crate::text::{Cursor, decode, in_range, lines};
+use crate::error::{ParseError, Problem};
+use crate::text::{Cursor, decode, in_range};
 
 const COLUMNS: &str = "#in out : 0  1  2  3  4  5  6  7  8  9  10 11 12 13 14 15";
 const RULE: &str = "#--------------------------------------------------------";
@@ -115,7 +116,7 @@ pub fn read(bytes: &[u8]) -> Result<Vec<PortTables>, ParseError> {
     // Rules seen in the current section: one before the rows, one after them.
     let mut rules = 2;
     for line in lines(&text) {
-        let mut cursor = line.cursor();
+        let mut cursor = Cursor::new(line);
         end = line.at(line.text.len());
         if line.text.starts_with("#-") {
             rules += 1;
@@ -123,9 +124,7 @@ pub fn read(bytes: &[u8]) -> Result<Vec<PortTables>, ParseError> {
             continue;
         } else if let Some(node_type) = accept_type(&mut cursor) {
             if rules != 2 {
-                return Err(line
-                    .cursor()
-                    .expected("a line of dashes before the next heading"));
+                return Err(Cursor::new(line).expected("a line of dashes before the next heading"));
             }
             ports.push(heading(line.at(0), node_type, cursor)?);
             rules = 0;

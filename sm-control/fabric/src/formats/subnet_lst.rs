@@ -6,13 +6,14 @@
 
 mod write;
 
+use sa_text::{Line, Position, end_of, lines};
 use sa_wire::{Guid, Lid, NodeType};
 
 use crate::build::{Builder, bare_ports, end_port};
-use crate::error::{Found, Note, Oddity, ParseError, Position, Problem};
+use crate::error::{Found, Note, Oddity, ParseError, Problem};
 use crate::link::{Link, LinkSpeed, LinkWidth};
 use crate::model::{Fabric, LinkState, Node, NodeIx, PortRef, Source};
-use crate::text::{Cursor, Line, decode, end_of, in_range, lines};
+use crate::text::{Cursor, decode, in_range};
 
 pub use write::write;
 
@@ -69,7 +70,7 @@ struct Side<'a> {
 
 impl Reader {
     fn line(&mut self, line: Line<'_>) -> Result<(), ParseError> {
-        let mut cursor = line.cursor();
+        let mut cursor = Cursor::new(line);
         let local = Side::parse(&mut cursor)?;
         let remote = Side::parse(&mut cursor)?;
         let (state, link) = self.link(&mut cursor)?;

@@ -4,11 +4,12 @@
 
 use std::io::{self, Write};
 
+use sa_text::lines;
 use sa_wire::Guid;
 
 use super::{guid, printed};
 use crate::error::ParseError;
-use crate::text::{Cursor, decode, in_range, lines};
+use crate::text::{Cursor, decode, in_range};
 
 /// A switch with a place.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,7 +42,7 @@ pub fn write<'a>(
 pub fn read(bytes: &[u8]) -> Result<Vec<Placed>, ParseError> {
     let text = decode(bytes, &mut Vec::new());
     let meaningful = lines(&text).filter(|line| !line.text.trim().is_empty());
-    meaningful.map(|line| placed(line.cursor())).collect()
+    meaningful.map(|line| placed(Cursor::new(line))).collect()
 }
 
 fn placed(mut cursor: Cursor<'_>) -> Result<Placed, ParseError> {

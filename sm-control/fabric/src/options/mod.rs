@@ -10,12 +10,13 @@ mod qos;
 mod value;
 
 use sa_snapshot::model::RateLimit;
+use sa_text::{Line, Position, lines};
 use sa_wire::{Guid, Lmc, Sl, SubnetPrefix};
 
 pub use self::qos::{PortClass, QosSet, QosTables, VlArbEntry, fit_sl2vl, fit_vl_arb};
 use self::value::Value;
-use super::error::{Note, ParseError, Position};
-use super::text::{Line, decode, lines};
+use super::error::{Note, ParseError};
+use super::text::{Cursor, decode};
 
 /// The options that something here depends on.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -159,7 +160,7 @@ impl OpenSmOptions {
     }
 
     fn line(&mut self, line: Line<'_>) -> Result<(), ParseError> {
-        let mut cursor = line.cursor();
+        let mut cursor = Cursor::new(line);
         cursor.skip_blanks();
         let at = cursor.at();
         let key = cursor.word();

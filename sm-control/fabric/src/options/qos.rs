@@ -1,8 +1,9 @@
 //! The options `qos_*`: VL arbitration and SL2VL tables for the four classes of ports.
 
+use sa_text::Position;
 use sa_wire::{DataVls, SlToVl};
 
-use crate::error::{Note, Oddity, Position};
+use crate::error::{Note, Oddity};
 
 /// One set of QoS options: `qos_*`, or `qos_ca_*` and so on. Strings are kept as written.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

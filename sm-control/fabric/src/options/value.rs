@@ -1,7 +1,9 @@
 //! The values of `opensm.conf`.
 
-use crate::error::{ParseError, Position};
-use crate::text::{Cursor, Line, in_range};
+use sa_text::{Line, Position};
+
+use crate::error::ParseError;
+use crate::text::{Cursor, in_range};
 
 /// The value of a line, without blanks and quotes around it.
 pub(super) struct Value<'a> {
@@ -30,11 +32,10 @@ impl<'a> Value<'a> {
     }
 
     fn cursor(&self) -> Cursor<'a> {
-        Line {
+        Cursor::new(Line {
             number: self.at().line,
             text: self.text,
-        }
-        .cursor()
+        })
     }
 
     /// Anything but TRUE is FALSE to OpenSM; we ask for either.

@@ -1,8 +1,7 @@
 //! What is wrong with scopes in a fabric.
 
 use policy::model::Skipped;
-use sa_text::Severity;
-use sa_text::{Diagnostic, Span};
+use sa_text::{Diagnostic, Severity, Span};
 use sa_wire::SlToVl;
 
 use super::words::Places;

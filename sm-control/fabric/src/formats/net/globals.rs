@@ -2,9 +2,10 @@
 
 use std::borrow::Cow;
 
+use sa_text::Position;
 use sa_wire::{Guid, NodeType};
 
-use crate::error::{ParseError, Position, Problem};
+use crate::error::{ParseError, Problem};
 use crate::text::{Cursor, in_range};
 use crate::train::Enabled;
 

@@ -1,8 +1,9 @@
 //! The first line of a node: `Switch 36 "id" # "description" base port 0 lid 4 lmc 0`.
 
+use sa_text::Position;
 use sa_wire::{Lid, Lmc, NodeType};
 
-use crate::error::{ParseError, Position, Problem};
+use crate::error::{ParseError, Problem};
 use crate::text::{Cursor, in_range};
 
 /// A node's first line.

@@ -12,16 +12,17 @@ mod port_line;
 
 use std::collections::HashMap;
 
+use sa_text::{Line, Position, end_of, lines};
 use sa_wire::{Guid, NodeType};
 
 use self::globals::Globals;
 use self::header::Header;
 use self::port_line::PortLine;
 use crate::build::{Builder, bare_ports};
-use crate::error::{Note, Oddity, ParseError, Position, Problem};
+use crate::error::{Note, Oddity, ParseError, Problem};
 use crate::link::{Link, LinkSpeed};
 use crate::model::{Fabric, LinkState, Node, NodeIx, PortRef, Source};
-use crate::text::{Line, decode, end_of, lines};
+use crate::text::{Cursor, decode};
 use crate::train::{Disagreement, Enabled, End, agree, tells_fdr10};
 
 /// Reads a net file.
@@ -130,7 +131,7 @@ impl<'a> Reader<'a> {
     }
 
     fn statement(&mut self, line: Line<'a>) -> Result<(), ParseError> {
-        let mut cursor = line.cursor();
+        let mut cursor = Cursor::new(line);
         let word = cursor.take_while(|c| c.is_ascii_alphabetic());
         match word {
             "Switch" => self.node(Header::parse(NodeType::Switch, cursor)?, line.at(0)),
@@ -189,7 +190,7 @@ impl<'a> Reader<'a> {
 
     fn port_line(&mut self, line: Line<'a>) -> Result<(), ParseError> {
         let Some(open) = &mut self.open else {
-            return Err(line.cursor().expected("a node before its ports"));
+            return Err(Cursor::new(line).expected("a node before its ports"));
         };
         open.silent = open.silent.saturating_sub(1);
         let node = open.node;

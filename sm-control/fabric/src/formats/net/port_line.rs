@@ -1,10 +1,11 @@
 //! A port of a node: `[1](guid) "peer"[2] # lid 4 lmc 0 "description" lid 1 4xQDR`.
 
+use sa_text::{Line, Position};
 use sa_wire::{DataVls, Guid, Lid, Lmc, NodeType};
 
 use super::header::{known_lid, known_lmc};
-use crate::error::{Note, Oddity, ParseError, Position, Problem};
-use crate::text::{Cursor, Line, in_range};
+use crate::error::{Note, Oddity, ParseError, Problem};
+use crate::text::{Cursor, in_range};
 use crate::train::Enabled;
 
 /// A port line.
@@ -31,7 +32,7 @@ impl<'a> PortLine<'a> {
         enabled: Enabled,
         notes: &mut Vec<Note>,
     ) -> Result<Self, ParseError> {
-        let mut cursor = line.cursor();
+        let mut cursor = Cursor::new(line);
         cursor.expect("[")?;
         let at = cursor.at();
         let number = cursor.decimal("a port number")?;

@@ -1,7 +1,8 @@
+use sa_text::Position;
 use sa_wire::{Guid, Lid, NodeType};
 
 use super::parse;
-use crate::error::{Oddity, ParseError, Position, Problem};
+use crate::error::{Oddity, ParseError, Problem};
 use crate::link::{Link, LinkSpeed, LinkWidth};
 use crate::model::{Fabric, NodeIx, PortRef};
 
