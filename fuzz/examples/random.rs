@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use sa_fuzz::asks::{Request, ask, mad, multi_path_record, path_record};
-use sa_fuzz::dice::Dice;
-use sa_fuzz::{netlink, transfers};
+use sa_tests::fuzz::asks::{Request, ask, mad, multi_path_record, path_record};
+use sa_tests::rng::Rng;
+use sa_tests::fuzz::{netlink, transfers};
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -38,9 +38,9 @@ fn main() {
 }
 
 fn requests(times: u64, seed: u64, input: &mut [u8], request: fn(&[u8]) -> Request) {
-    let (mut dice, mut counts) = (Dice::new(seed), BTreeMap::<_, u64>::new());
+    let (mut rng, mut counts) = (Rng::new(seed), BTreeMap::<_, u64>::new());
     for _ in 0..times {
-        dice.fill(input);
+        rng.fill(input);
         *counts.entry(ask(&request(input))).or_default() += 1;
     }
     for (seen, count) in counts {
@@ -49,11 +49,11 @@ fn requests(times: u64, seed: u64, input: &mut [u8], request: fn(&[u8]) -> Reque
 }
 
 fn programs(times: u64, seed: u64) {
-    let mut dice = Dice::new(seed);
+    let mut rng = Rng::new(seed);
     let mut sum = transfers::Done::default();
     for _ in 0..times {
         let mut program = [0; 120];
-        dice.fill(&mut program);
+        rng.fill(&mut program);
         let done = transfers::run(&program);
         sum.sent += done.sent;
         sum.messages += done.messages;
@@ -64,20 +64,20 @@ fn programs(times: u64, seed: u64) {
 }
 
 fn datagrams(times: u64, seed: u64) {
-    let (mut dice, mut world, mut input) = (Dice::new(seed), netlink::World::new(), [0; 200]);
+    let (mut rng, mut world, mut input) = (Rng::new(seed), netlink::World::new(), [0; 200]);
     for _ in 0..times {
-        let length = 8 * (dice.roll() as usize % (input.len() / 8) + 1);
-        dice.fill(&mut input[..length]);
+        let length = 8 * (rng.number() as usize % (input.len() / 8) + 1);
+        rng.fill(&mut input[..length]);
         world.play(&input[..length]);
     }
     println!("{:?}", world.done());
 }
 
 fn proposals(times: u64, seed: u64) {
-    let (mut dice, mut input, mut bytes) = (Dice::new(seed), [0; 160], Vec::new());
+    let (mut rng, mut input, mut bytes) = (Rng::new(seed), [0; 160], Vec::new());
     let mut read = 0;
     for _ in 0..times {
-        dice.fill(&mut input);
+        rng.fill(&mut input);
         bytes.clear();
         netlink::rfc_message(&input, &mut bytes);
         read += netlink::rfc(&bytes);

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use sa_fuzz::asks::{Request, to_mad_input};
-use sa_fuzz::corpus::{programs, requests};
+use sa_tests::fuzz::asks::{Request, to_mad_input};
+use sa_tests::fuzz::corpus::{programs, requests};
 
 const REQUESTS: [&str; 3] = [
     include_str!("../../tests/golden/fuzz/mad.txt"),

@@ -2,7 +2,7 @@
 //! is put right in it.
 #![no_main]
 
-use sa_fuzz::asks::{ask, mad};
+use sa_tests::fuzz::asks::{ask, mad};
 
 libfuzzer_sys::fuzz_target!(|input: &[u8]| {
     ask(&mad(input));

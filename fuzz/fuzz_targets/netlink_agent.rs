@@ -4,7 +4,7 @@
 
 use std::cell::RefCell;
 
-use sa_fuzz::netlink::World;
+use sa_tests::fuzz::netlink::World;
 
 thread_local!(static WORLD: RefCell<World> = RefCell::new(World::new()));
 

@@ -4,5 +4,5 @@
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|program: &[u8]| {
-    sa_fuzz::transfers::run(program);
+    sa_tests::fuzz::transfers::run(program);
 });

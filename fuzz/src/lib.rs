@@ -1,22 +1,6 @@
-//! What the fuzzers share: a small world, and what every error must have; requests and transfers
-//! with the judge of what they get, which the tests of the workspace have too.
-
-#[path = "../../tests/tests/fuzz_common/asks.rs"]
-pub mod asks;
-#[path = "../../tests/tests/fuzz_common/corpus.rs"]
-pub mod corpus;
-#[path = "../../tests/tests/fuzz_common/dice.rs"]
-pub mod dice;
-#[path = "../../tests/tests/fuzz_common/legal/mod.rs"]
-pub mod legal;
-#[path = "../../tests/tests/fuzz_common/netlink.rs"]
-pub mod netlink;
-#[path = "../../tests/tests/fuzz_common/transfers.rs"]
-pub mod transfers;
-#[path = "../../tests/tests/fuzz_common/wire.rs"]
-pub mod wire;
-#[path = "../../tests/tests/fuzz_common/worlds.rs"]
-pub mod worlds;
+//! What the fuzzers share: a small world, and what every error must have. Requests, transfers and
+//! messages with the judge of what they get are `sa_tests::fuzz`, which the tests of the workspace
+//! run too.
 
 use std::sync::LazyLock;
 

@@ -8,11 +8,11 @@ use std::fs::File;
 use std::io::{Read, Write};
 use std::time::{Duration, Instant};
 
-use port_support::rig::{Fabric, TWO_HOSTS};
 use port_support::{Outcome, echo, request, skip, turn};
 use sa_fastpath::port::ibsim::{Attachment, Options};
 use sa_fastpath::port::umad::{ClientPort, Destination, Patience, Reply, Umad, packet_pair};
 use sa_fastpath::port::{BATCH, MadPort};
+use sa_rig::{Fabric, TWO_HOSTS};
 use sa_wire::Lid;
 use sa_wire::mad::method;
 use sa_wire::umad::Slot;

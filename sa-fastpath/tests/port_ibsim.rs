@@ -6,13 +6,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use port_support::rig::{Fabric, TWO_HOSTS, Torus, records, wait_for};
 use port_support::{Outcome, Responder, echo, request, skip, turn};
 use sa_fastpath::port::ibsim::{AttachError, Attachment, IbsimPort, Options, Role};
 use sa_fastpath::port::umad::{
     AskError, ClientPort, Destination, Patience, PortCounters, Reply, low_transaction,
 };
 use sa_fastpath::port::{MadPort, PortError, ReplyPort, Verdict};
+use sa_rig::{Fabric, TWO_HOSTS, Torus, records, wait_for};
 use sa_wire::Lid;
 use sa_wire::mad::method;
 use sa_wire::umad::Slot;

@@ -10,7 +10,6 @@ use std::io::{Read, Write};
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
-use port_support::rig::{Fabric, Process, TWO_HOSTS, records, wait_for};
 use port_support::{Outcome, echo, request, skip, turn};
 use sa_fastpath::port::ibsim::{Attachment, Options};
 use sa_fastpath::port::umad::{
@@ -18,6 +17,7 @@ use sa_fastpath::port::umad::{
     low_transaction, packet_pair,
 };
 use sa_fastpath::port::{BATCH, MadPort, PortError, ReplyPort, Verdict};
+use sa_rig::{Fabric, Process, TWO_HOSTS, records, wait_for};
 use sa_wire::Lid;
 use sa_wire::mad::method;
 use sa_wire::umad::{QP1_QKEY, Slot, UmadHeader};

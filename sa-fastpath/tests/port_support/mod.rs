@@ -2,9 +2,6 @@
 #![allow(dead_code, reason = "each test binary uses a part")]
 #![allow(unreachable_pub, reason = "shared by inclusion")]
 
-#[path = "../../../tests/src/rig.rs"]
-pub mod rig;
-
 use std::error::Error;
 use std::io::Write;
 use std::sync::Arc;

@@ -8,15 +8,14 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
+use sa_tests::records::Request;
 use sa_wire::mad::method;
 use sa_wire::records::Layout;
 use sa_wire::sa::AttributeId;
 
-pub(crate) use client::{Client, Request};
+pub(crate) use client::Client;
 use seen::{LIDS, SL, raced, records_in, seen, set_sls, shown};
 pub(crate) use tape::Tape;
-
-pub(crate) const SA_KEY: u64 = 1;
 
 /// What clients set: OpenSM's beside it, not ours (deviation 6).
 const STATE: [AttributeId; 3] = [

@@ -5,16 +5,8 @@
 //! and judges what comes out of them; started with `guest` it is a client or a server in a VM.
 
 mod bench;
-#[allow(dead_code, clippy::unwrap_used, reason = "shared by inclusion")]
-#[path = "../agree/dice.rs"]
-mod dice;
-#[path = "../e2e_support/mod.rs"]
-mod e2e_support;
 mod guest;
 mod host;
-#[allow(dead_code, reason = "shared by inclusion")]
-#[path = "../e2e_records/requests.rs"]
-mod requests;
 
 use std::process::ExitCode;
 

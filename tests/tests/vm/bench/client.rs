@@ -4,57 +4,26 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use sa_fastpath::port::umad::{AskError, ClientPort, Destination, Patience, Reply, UmadClient};
+use sa_tests::records::{Request, SA_KEY};
 use sa_wire::mad::method;
-use sa_wire::records::Layout;
-use sa_wire::request;
 use sa_wire::sa::{AttributeId, DATA_OFFSET, DATA_SIZE, SaMad};
 use sa_wire::umad::MAD_SIZE;
 
+use super::PATIENCE;
 use super::seen::stride;
-use super::{PATIENCE, SA_KEY};
 
-/// One request. The data may be whatever a MAD holds.
-#[derive(Debug, Clone)]
-pub(crate) struct Request {
-    pub(crate) attribute: AttributeId,
-    pub(crate) asked: u8,
-    pub(crate) mask: u64,
-    pub(crate) modifier: u32,
-    pub(crate) key: u64,
-    pub(crate) data: Vec<u8>,
-}
-
-impl Request {
-    pub(crate) fn new(layout: &Layout, asked: u8, mask: u64, data: &[u8]) -> Self {
-        let is_secret = layout.attribute == AttributeId::PKEY_TABLE_RECORD;
-        Self {
-            attribute: layout.attribute,
-            asked,
-            mask,
-            modifier: 0,
-            key: if is_secret { SA_KEY } else { 0 },
-            data: data.to_vec(),
-        }
+/// A MAD as a client writes it to umad.
+fn mad(request: &Request, transaction: u64) -> Result<[u8; MAD_SIZE]> {
+    ensure!(request.data.len() <= DATA_SIZE, "more than a MAD");
+    let mut slot = request.slot(0, transaction);
+    if request.asked == method::GET_MULTI {
+        SaMad::from_bytes_mut(&mut slot.mad).rmpp = sa_wire::rmpp::RmppHeader::data(
+            sa_wire::rmpp::flag::SINGLE,
+            1,
+            sa_wire::rmpp::SEGMENT_PAYLOAD,
+        );
     }
-
-    /// A MAD as a client writes it to umad.
-    pub(super) fn mad(&self, transaction: u64) -> Result<[u8; MAD_SIZE]> {
-        ensure!(self.data.len() <= DATA_SIZE, "more than a MAD");
-        let (asked, attribute) = (self.asked, self.attribute);
-        let mut slot = request::request(0, asked, attribute, self.mask, &self.data);
-        let mad = SaMad::from_bytes_mut(&mut slot.mad);
-        mad.mad.transaction_id = transaction.into();
-        mad.mad.attribute_modifier = self.modifier.into();
-        mad.sa.sm_key = self.key.into();
-        if self.asked == method::GET_MULTI {
-            mad.rmpp = sa_wire::rmpp::RmppHeader::data(
-                sa_wire::rmpp::flag::SINGLE,
-                1,
-                sa_wire::rmpp::SEGMENT_PAYLOAD,
-            );
-        }
-        Ok(slot.mad)
-    }
+    Ok(slot.mad)
 }
 
 /// A client of both.
@@ -96,7 +65,7 @@ impl Client {
         patience: Duration,
     ) -> Result<Option<Vec<u8>>> {
         self.transaction += 1;
-        let mad = request.mad(self.transaction)?;
+        let mad = mad(request, self.transaction)?;
         let patience = Patience {
             timeout: patience,
             retries: 0,

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use sa_wire::mad::method;
 use sa_wire::sa::{AttributeId, DATA_OFFSET, DATA_SIZE};
 
-use super::Request;
-use crate::e2e_support::seen::{EXPLAINED, RACED};
+use sa_tests::records::Request;
+use sa_tests::seen::{EXPLAINED, RACED};
 
 pub(super) fn raced(attribute: AttributeId) -> Option<(AttributeId, u64, usize)> {
     RACED.into_iter().find(|(known, ..)| *known == attribute)

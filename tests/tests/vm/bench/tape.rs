@@ -6,8 +6,9 @@ use std::io::{BufReader, BufWriter, Write};
 use anyhow::Result;
 use sa_wire::sa::AttributeId;
 
-use super::client::{Client, Request};
+use super::client::Client;
 use super::{BRIEF, Reply, SILENCE};
+use sa_tests::records::Request;
 
 /// Requests in order, and the replies.
 #[derive(Default)]

@@ -3,13 +3,14 @@
 use std::time::Instant;
 
 use anyhow::{Result, ensure};
+use sa_tests::records::{Request, random};
+use sa_tests::rng::Rng;
 use sa_wire::Lid;
 use sa_wire::mad::method;
 use sa_wire::records::Layout;
 
 use super::paths::{Subnet, multi_path_requests, path_requests};
-use crate::bench::{Bench, Client, Request, Tape};
-use crate::requests::at_random;
+use crate::bench::{Bench, Client, Tape};
 
 pub(super) fn run(ours: Lid, devices: &[&str]) -> Result<()> {
     let mut bench = Bench::default();
@@ -50,7 +51,7 @@ fn questions(bench: &mut Bench, client: &mut Client, seed: u64) -> Result<()> {
     let subnet = Subnet::read(client)?;
     ensure!(subnet.ports.len() > 2, "a subnet of nobody");
     whole_tables(bench, client)?;
-    at_random(bench, client, RECORDS, seed)?;
+    parts_of_records(bench, client, seed)?;
     for request in path_requests(&subnet, PATHS, seed) {
         bench.compare(client, &request)?;
     }
@@ -67,6 +68,18 @@ fn whole_tables(bench: &mut Bench, client: &mut Client) -> Result<()> {
     for layout in Layout::ALL {
         for asked in [method::GET, method::GET_TABLE] {
             bench.compare(client, &Request::new(&layout, asked, 0, &[]))?;
+        }
+    }
+    Ok(())
+}
+
+/// Some components of records that there are.
+fn parts_of_records(bench: &mut Bench, client: &mut Client, seed: u64) -> Result<()> {
+    let mut rng = Rng::new(seed);
+    for layout in Layout::ALL {
+        let all = bench.all(&layout, client.lid);
+        for _ in 0..RECORDS {
+            bench.compare(client, &random(&layout, &all, &mut rng))?;
         }
     }
     Ok(())

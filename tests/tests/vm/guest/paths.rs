@@ -12,8 +12,10 @@ use sa_wire::records::Layout;
 use sa_wire::request::path_request;
 use sa_wire::sa::{AttributeId, DATA_OFFSET};
 
-use crate::bench::{Client, Request, SA_KEY};
-use crate::dice::Dice;
+use sa_tests::records::{Request, SA_KEY};
+use sa_tests::rng::Rng;
+
+use crate::bench::Client;
 
 /// Who can be asked for.
 pub(super) struct Subnet {
@@ -90,7 +92,7 @@ pub(super) fn multi_path_requests(
 
 struct Draft<'a> {
     subnet: &'a Subnet,
-    dice: Dice,
+    rng: Rng,
     mask: u64,
     record: PathRecord,
 }
@@ -99,25 +101,25 @@ impl<'a> Draft<'a> {
     fn new(subnet: &'a Subnet, seed: u64) -> Self {
         Self {
             subnet,
-            dice: Dice::new(seed),
+            rng: Rng::new(seed),
             mask: 0,
             record: PathRecord::default(),
         }
     }
 
     fn one_in(&mut self, sides: usize) -> bool {
-        self.dice.one_in(sides)
+        self.rng.one_in(sides)
     }
 
     fn port(&mut self) -> Port {
-        self.dice.pick(&self.subnet.ports)
+        self.rng.pick(&self.subnet.ports)
     }
 
     fn path(&mut self) -> Request {
         (self.mask, self.record) = (0, PathRecord::default());
         self.ends();
         self.conditions();
-        let asked = match self.dice.below(20) {
+        let asked = match self.rng.below(20) {
             0..=10 => method::GET_TABLE,
             _ => method::GET,
         };
@@ -127,7 +129,7 @@ impl<'a> Draft<'a> {
     }
 
     fn request(&mut self, attribute: AttributeId, asked: u8, mask: u64, data: &[u8]) -> Request {
-        let key = self.dice.pick(&[0, 0, 0, 0, 0, SA_KEY]);
+        let key = self.rng.pick(&[0, 0, 0, 0, 0, SA_KEY]);
         // Who has the wrong key gets no reply, and that takes its time.
         let key = if self.one_in(700) { 7 } else { key };
         Request {
@@ -142,7 +144,7 @@ impl<'a> Draft<'a> {
 
     /// Both ends, one, or none; by GID, by LID, or both.
     fn ends(&mut self) {
-        let (from, to) = match self.dice.below(24) {
+        let (from, to) = match self.rng.below(24) {
             0 => (false, false),
             1..=3 => (true, false),
             4..=6 => (false, true),
@@ -171,7 +173,7 @@ impl<'a> Draft<'a> {
             }
         }
         if !self.subnet.groups.is_empty() && self.one_in(25) {
-            self.record.dgid = self.dice.pick(&self.subnet.groups);
+            self.record.dgid = self.rng.pick(&self.subnet.groups);
             // Members are not in the files: deviation 6.
             self.mask = self.mask & !(1 << 3 | 1 << 4 | 1 << 5) | 1 << 2;
         }
@@ -179,7 +181,7 @@ impl<'a> Draft<'a> {
 
     fn end(&mut self) -> (Option<[u8; 16]>, Option<u16>) {
         let port = self.port();
-        match self.dice.below(8) {
+        match self.rng.below(8) {
             0..=3 => (Some(self.gid(port)), None),
             4..=6 => (None, Some(self.lid(port))),
             _ => (Some(self.gid(port)), Some(self.lid(port))),
@@ -188,17 +190,17 @@ impl<'a> Draft<'a> {
 
     /// Of the port mostly; else of nobody, or of another subnet.
     fn gid(&mut self, port: Port) -> [u8; 16] {
-        let prefix = match self.dice.below(24) {
+        let prefix = match self.rng.below(24) {
             0 => self
-                .dice
+                .rng
                 .pick(&[0, 0xfec0 << 48, 0x2001 << 48 | 7, 0xfe9f << 48]),
             1..=8 => 0xfe80 << 48,
             _ => self.subnet.prefix,
         };
-        let guid = match self.dice.below(24) {
+        let guid = match self.rng.below(24) {
             0 => port.node,
             1 => self
-                .dice
+                .rng
                 .pick(&[0, 1, u64::MAX, port.guid ^ 1, port.guid.swap_bytes()]),
             _ => port.guid,
         };
@@ -208,42 +210,42 @@ impl<'a> Draft<'a> {
     fn lid(&mut self, port: Port) -> u16 {
         if self.one_in(20) {
             return self
-                .dice
+                .rng
                 .pick(&[0, 0xbfff, 0xc000, 0xffff, port.lid + port.lids]);
         }
-        let offset = self.dice.below(usize::from(port.lids));
+        let offset = self.rng.below(usize::from(port.lids));
         port.lid + u16::try_from(offset).unwrap_or(0)
     }
 
     /// What narrows the paths down, or chooses the level.
     fn conditions(&mut self) {
-        let often = self.dice.pick(&[2, 5, 20, 100, 100]);
+        let often = self.rng.pick(&[2, 5, 20, 100, 100]);
         let record = &mut self.record;
-        let key = self.dice.pick(&[0x7fff, 0x7fff, 0x0001, 0x0123, 0x0002, 0]);
-        record.pkey = (key | self.dice.pick(&[0, 0x8000])).into();
-        record.service_id = (self.dice.pick(&[0x1000, 0x1234, 0x2000, 0x2001, 7])).into();
-        let class = self.dice.pick(&[0, 1, 2, 5, 9, 0xfff]);
-        let sl = self.dice.pick(&[0, 0, 1, 2, 3, 5, 8, 15]);
+        let key = self.rng.pick(&[0x7fff, 0x7fff, 0x0001, 0x0123, 0x0002, 0]);
+        record.pkey = (key | self.rng.pick(&[0, 0x8000])).into();
+        record.service_id = (self.rng.pick(&[0x1000, 0x1234, 0x2000, 0x2001, 7])).into();
+        let class = self.rng.pick(&[0, 1, 2, 5, 9, 0xfff]);
+        let sl = self.rng.pick(&[0, 0, 1, 2, 3, 5, 8, 15]);
         record.qos_class_sl = QosClassSl::new(class, sa_wire::Sl::from_low_bits(sl));
-        let paths = self.dice.pick(&[0, 1, 2, 3, 5, 127]);
-        record.numb_path = NumbPathByte(paths | self.dice.pick(&[0, 0x80]));
+        let paths = self.rng.pick(&[0, 1, 2, 3, 5, 127]);
+        record.numb_path = NumbPathByte(paths | self.rng.pick(&[0, 0x80]));
         record.flow = FlowWord::new(0x12345, 9);
-        if self.dice.below(2) == 0 {
+        if self.rng.below(2) == 0 {
             record.flow = record.flow.with_raw_traffic();
         }
         record.mtu = SelectedValue(
-            self.dice.pick(&[0, 0x40, 0x80, 0xc0]) | self.dice.pick(&[1, 2, 3, 4, 5, 0, 6]),
+            self.rng.pick(&[0, 0x40, 0x80, 0xc0]) | self.rng.pick(&[1, 2, 3, 4, 5, 0, 6]),
         );
         record.rate = SelectedValue(
-            self.dice.pick(&[0, 0x40, 0x80, 0xc0])
+            self.rng.pick(&[0, 0x40, 0x80, 0xc0])
                 | self
-                    .dice
+                    .rng
                     .pick(&[2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 16, 18, 22, 1, 23]),
         );
         record.packet_life = SelectedValue(
-            self.dice.pick(&[0, 0x40, 0x80, 0xc0]) | self.dice.pick(&[0, 1, 16, 17, 18, 19, 63]),
+            self.rng.pick(&[0, 0x40, 0x80, 0xc0]) | self.rng.pick(&[0, 1, 16, 17, 18, 19, 63]),
         );
-        record.tclass = self.dice.pick(&[0, 1, 0x20]);
+        record.tclass = self.rng.pick(&[0, 1, 0x20]);
         // Halves of pairs are mostly named together.
         for bits in [[0, 1], [16, 17], [18, 19], [20, 21]] {
             if self.one_in(often) {
@@ -270,7 +272,7 @@ impl<'a> Draft<'a> {
             mask |= (self.mask >> here & 1) << there;
         }
         if self.one_in(20) {
-            mask &= !(1 << self.dice.pick(&[19, 20]));
+            mask &= !(1 << self.rng.pick(&[19, 20]));
         }
         let mut record = MultiPathRecord {
             flow: self.record.flow,
@@ -281,12 +283,12 @@ impl<'a> Draft<'a> {
             mtu: self.record.mtu,
             rate: self.record.rate,
             packet_life: self.record.packet_life,
-            independence: self.dice.byte(),
+            independence: self.rng.byte(),
             ..MultiPathRecord::default()
         };
         let [high, low @ ..] = self.record.service_id.get().to_be_bytes();
         (record.service_id_msb, record.service_id_lsb) = (high, low);
-        let (sources, destinations) = self.dice.pick(&SIZES);
+        let (sources, destinations) = self.rng.pick(&SIZES);
         let mut listed = |count| -> Vec<Gid> {
             (0..count)
                 .map(|_| {

@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use super::vm::{LIMIT, Vm};
-use crate::e2e_support::program;
+use sa_tests::cli::program;
 
 /// Reads by the daemon, writes by OpenSM, and neither misses the other for long.
 pub(super) fn lives_with_opensm() -> Result<String> {

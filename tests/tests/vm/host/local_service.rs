@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use super::vm::{LIMIT, Vm};
-use crate::e2e_support::program;
+use sa_tests::cli::program;
 
 /// By the policy, and by the SA whenever the agent is of no use.
 pub(super) fn answers_the_kernel() -> Result<String> {

@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use super::vm::{LIMIT, Vm};
-use crate::e2e_support::program;
+use sa_tests::cli::program;
 
 pub(super) fn works() -> Result<String> {
     let library = program("libsapphire_split.so")?.display().to_string();

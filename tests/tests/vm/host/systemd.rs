@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use super::vm::{LIMIT, Vm};
-use crate::e2e_support::program;
+use sa_tests::cli::program;
 
 /// The local service, and the daemon beside OpenSM, started, killed, restarted and stopped by systemd.
 pub(super) fn runs_the_units() -> Result<String> {

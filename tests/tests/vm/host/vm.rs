@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, bail, ensure};
 use tempfile::TempDir;
 
-use crate::e2e_support::program;
+use sa_tests::cli::program;
 
 /// Why a test was not run.
 #[derive(Debug)]

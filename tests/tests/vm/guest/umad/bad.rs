@@ -10,7 +10,7 @@ use sa_wire::umad::{MAD_SIZE, Slot};
 
 use super::asker::path;
 use super::odd_file::OddFile;
-use crate::dice::Dice;
+use sa_tests::rng::Rng;
 
 /// Writes of every length that a umad file may see, and of some that it must not. Gives how many
 /// the kernel sent on, and how many it refused.
@@ -55,7 +55,7 @@ pub(super) fn contents(device: &str, to: Destination, count: u32) -> Result<u32>
         port: Some(1),
         methods: Vec::new(),
     })?;
-    let mut dice = Dice::new(7);
+    let mut rng = Rng::new(7);
     let mut sent = 0;
     let mut slot = Slot::EMPTY;
     for number in 0..count {
@@ -63,18 +63,14 @@ pub(super) fn contents(device: &str, to: Destination, count: u32) -> Result<u32>
         out.header.lid = to.lid.get().into();
         out.header.qpn = to.qpn.into();
         out.mad = path(1, 1, BASE + 20_000 + number);
-        for _ in 0..=dice.below(6) {
+        for _ in 0..=rng.below(6) {
             // Mostly the headers.
-            let most = if dice.one_in(4) {
-                MAD_SIZE
-            } else {
-                DATA_OFFSET
-            };
-            out.mad[dice.below(most)] = dice.byte();
+            let most = if rng.one_in(4) { MAD_SIZE } else { DATA_OFFSET };
+            out.mad[rng.below(most)] = rng.byte();
         }
         // Without these it would not get there.
         out.mad[1] = MGMT_CLASS_SA;
-        out.mad[3] = dice.pick(&READ_METHODS);
+        out.mad[3] = rng.pick(&READ_METHODS);
         sent += u32::from(port.send(&out, Duration::ZERO)?);
         // Acknowledgements and ABORTs of RMPP, which nobody wants.
         while port.receive(&mut slot)? {}

@@ -1,0 +1,13 @@
+//! `sapphire`, the operator's tool, from the outside: what it prints, how it ends, what it refuses.
+
+mod bench_verbs;
+mod demo;
+mod draw;
+mod errors;
+mod policy_lint;
+mod policy_verbs;
+mod roce_entropy;
+mod services;
+mod simulate;
+mod tool;
+mod versus;

@@ -1,0 +1,12 @@
+//! The operator's tool as a whole: what holds for every verb that it has, be it the newest, and how
+//! it speaks to people.
+
+mod control;
+mod errors;
+mod lists;
+mod mistakes;
+mod room;
+mod run;
+mod streams;
+mod verbs;
+mod wording;

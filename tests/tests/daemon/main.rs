@@ -1,0 +1,16 @@
+//! `sapphired` as a process: start, reload, restart, limits, what operators ask of it and what hostile
+//! clients do to it.
+
+mod events;
+mod limits;
+mod local_service;
+mod operate;
+mod reload;
+mod ring;
+mod rmpp;
+mod role;
+mod simulator_return;
+mod soak;
+mod start;
+mod umad;
+mod workers;

@@ -1,0 +1,11 @@
+//! What operators ask and order: control socket, metrics, doctor, compare.
+
+mod bed;
+mod compare;
+mod control;
+mod doctor;
+mod hostile;
+mod http;
+mod shadow;
+mod state;
+mod tries;

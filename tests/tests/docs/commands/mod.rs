@@ -1,0 +1,191 @@
+//! Every command that a document shows is run, in order, as it stands there; or a comment right above its block says
+//! why not (`<!-- not run: needs an HCA -->`), with what smaller figures (`<!-- run with: s/24x24x24/3x3x3/ -->`), or
+//! how it ends (`<!-- status 3: what is refused is said -->`). One script per document, in what a clone has.
+
+mod blocks;
+mod place;
+mod script;
+mod words;
+
+use std::fs;
+
+use anyhow::{Context, Result, ensure};
+use blocks::{Block, Kind};
+use place::{Place, repository};
+use sa_rig::{Fabric, Process};
+use script::Script;
+use words::Help;
+
+fn text(document: &str) -> Result<String> {
+    fs::read_to_string(repository().join(document)).context(document.to_owned())
+}
+
+fn blocks_of(document: &str) -> Result<Vec<Block>> {
+    blocks::blocks(&text(document)?).context(document.to_owned())
+}
+
+/// Runs what is in a document, somewhere.
+fn run_in(place: &Place, document: &str) -> Result<()> {
+    let script = Script::of(&blocks_of(document)?).context(document.to_owned())?;
+    place.run(document, &script, &[])
+}
+
+fn run(document: &str) -> Result<()> {
+    run_in(&Place::new()?, document)
+}
+
+/// Documents with commands, each with a test below.
+const RUN: [&str; 7] = [
+    "README.md",
+    "docs/operating.md",
+    "docs/performance.md",
+    "docs/policy.md",
+    "docs/roce-entropy.md",
+    "docs/routing.md",
+    "docs/ulps.md",
+];
+
+/// All that there are.
+fn documents() -> Result<Vec<String>> {
+    let mut all = vec![
+        "README.md".to_owned(),
+        "CHANGELOG.md".to_owned(),
+        "fuzz/README.md".to_owned(),
+    ];
+    for folder in ["docs", "docs/adr"] {
+        for entry in fs::read_dir(repository().join(folder))? {
+            let name = entry?.file_name().to_string_lossy().into_owned();
+            if name.ends_with(".md") {
+                all.push(format!("{folder}/{name}"));
+            }
+        }
+    }
+    Ok(all)
+}
+
+#[test]
+fn every_document_with_commands_is_run_here() -> Result<()> {
+    for document in documents()? {
+        let blocks = blocks_of(&document)?;
+        let runs =
+            |block: &Block| block.kind != Kind::Other && block.mark != Some(blocks::Mark::NotRun);
+        let has_commands = blocks.iter().any(runs);
+        ensure!(
+            !has_commands || RUN.contains(&document.as_str()),
+            "{document} needs a test"
+        );
+    }
+    Ok(())
+}
+
+#[test]
+fn verbs_and_options_that_documents_name_exist() -> Result<()> {
+    let mut help = Help::default();
+    // What was once is in the list of changes.
+    for document in documents()?.iter().filter(|name| *name != "CHANGELOG.md") {
+        help.knows(&text(document)?, &blocks_of(document)?)
+            .context(document.clone())?;
+    }
+    Ok(())
+}
+
+#[test]
+fn nothing_is_written_where_everybody_may_write() -> Result<()> {
+    for document in documents()? {
+        for block in blocks_of(&document)? {
+            let found = block.lines.iter().find(|line| line.contains("/tmp/"));
+            ensure!(found.is_none(), "{document}:{}: {found:?}", block.line);
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn the_readme_runs() -> Result<()> {
+    run("README.md")
+}
+
+#[test]
+fn the_page_of_routing_runs() -> Result<()> {
+    run("docs/routing.md")
+}
+
+#[test]
+fn the_page_of_policies_runs() -> Result<()> {
+    run("docs/policy.md")
+}
+
+#[test]
+fn the_page_of_performance_runs() -> Result<()> {
+    run("docs/performance.md")
+}
+
+#[test]
+fn the_page_of_flow_labels_runs() -> Result<()> {
+    run("docs/roce-entropy.md")
+}
+
+/// A simulated torus with OpenSM on its first host.
+struct Simulated {
+    // In order of dropping.
+    _opensm: Process,
+    fabric: Fabric,
+}
+
+fn simulated(place: &Place) -> Result<Simulated> {
+    let sapphire = std::process::Command::new(place.built().join("sapphire"))
+        .args(["fabric", "torus", "3", "3", "3", "-o", "simulated"])
+        .current_dir(place.clone())
+        .status()?;
+    ensure!(sapphire.success(), "{sapphire}");
+    let directory = place.clone().join("simulated");
+    let fabric = Fabric::start(&fs::read_to_string(directory.join("net"))?)?;
+    let conf = directory.join("torus-2QoS.conf").display().to_string();
+    let torus = ["-R", "torus-2QoS", "-Q", "--torus_config", &conf];
+    let opensm = fabric.opensm("H0_0_0_0", &torus)?;
+    Ok(Simulated {
+        _opensm: opensm,
+        fabric,
+    })
+}
+
+#[test]
+fn the_page_of_services_runs() -> Result<()> {
+    if let Some(why) = Fabric::unavailable() {
+        return sa_tests::skip(&why);
+    }
+    let place = Place::new()?;
+    let simulated = simulated(&place)?;
+    run_in(&place.on_fabric(&simulated.fabric)?, "docs/ulps.md")
+}
+
+/// The install text and the runbook, as they stand there, in a file system of their own.
+#[test]
+fn the_page_of_operating_runs() -> Result<()> {
+    let (out, root) = (std::process::Command::new("id").arg("-u").output()?, "0\n");
+    if out.stdout != root.as_bytes() {
+        return sa_tests::skip("skipped: what installs for a whole host is run by root");
+    }
+    if let Some(why) = Fabric::unavailable() {
+        return sa_tests::skip(&why);
+    }
+    let place = Place::new()?;
+    let simulated = simulated(&place)?;
+    let place = place.on_fabric(&simulated.fabric)?;
+    for name in ["systemctl", "udevadm", "journalctl"] {
+        place.stand_in(name, include_str!("systemctl.sh"))?;
+    }
+    place.stand_in("saquery", include_str!("saquery.sh"))?;
+    place.stand_in("root", include_str!("root.sh"))?;
+    let script = Script::of(&blocks_of("docs/operating.md")?)?;
+    let root = [
+        "unshare",
+        "--mount",
+        "--pid",
+        "--fork",
+        "--kill-child",
+        "--mount-proc",
+        "root",
+    ];
+    place.run("docs/operating.md", &script, &root)
+}

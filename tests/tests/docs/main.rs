@@ -1,0 +1,9 @@
+//! The documents say what is so: commands run as they stand there, examples are read, figures and
+//! pictures are those of today.
+
+mod commands;
+mod examples;
+mod manual;
+mod performance;
+mod pictures;
+mod policy;

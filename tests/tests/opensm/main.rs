@@ -1,0 +1,16 @@
+//! Beside a running OpenSM on the simulator: the same requests to both get the same replies, but for
+//! rows of `docs/deviations.md`; and what other tools of the field say of our files and answers.
+//!
+//! Each test says on standard error why it does nothing where the simulator is not installed.
+
+mod aliases;
+mod groups;
+mod ibdmchk;
+mod live_sa;
+mod multicast;
+mod partitions;
+mod paths;
+mod records;
+mod services;
+mod statuses;
+mod torus;
