@@ -10,7 +10,6 @@
 
 pub mod cli;
 pub mod client;
-pub mod counting;
 pub mod daemon;
 pub mod fuzz;
 pub mod golden;

@@ -4,6 +4,8 @@
 //! All waiting is for a condition with a deadline; every process is ended by its id, also when a
 //! test fails. Standard library only: the tests of all crates may use it.
 
+pub mod counting;
+
 use std::fs::{self, File};
 use std::io::{self, Read, Write as _};
 use std::os::linux::net::SocketAddrExt;

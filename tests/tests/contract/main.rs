@@ -4,7 +4,7 @@
 //! A program of its own because its allocator counts, and because a worker under test polls: what
 //! takes a whole core or looks at the clock takes [`sa_tests::turn::heavy`] first.
 
-use sa_tests::counting::Counting;
+use sa_rig::counting::Counting;
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;

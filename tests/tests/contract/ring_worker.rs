@@ -8,8 +8,8 @@ use anyhow::{Result, ensure};
 use sa_client::{Client, Error, request, state};
 use sa_fastpath::port::ring::{Opened, RingOptions, open};
 use sa_fastpath::port::{MadPort, ReplyPort, Verdict};
+use sa_rig::counting::{counted, uncounted};
 use sa_rig::{Scratch, wait_for};
-use sa_tests::counting::{counted, uncounted};
 
 const PATIENCE: Duration = Duration::from_secs(20);
 const ROUNDS: usize = 40;

@@ -1,6 +1,4 @@
 //! What the port tests share: the simulated fabric, requests, and a responder that echoes.
-#![allow(dead_code, reason = "each test binary uses a part")]
-#![allow(unreachable_pub, reason = "shared by inclusion")]
 
 use std::error::Error;
 use std::io::Write;
@@ -13,16 +11,16 @@ use sa_wire::mad::{BASE_VERSION, MGMT_CLASS_SA, SA_CLASS_VERSION, method, respon
 use sa_wire::sa::{AttributeId, SaMad};
 use sa_wire::umad::{MAD_SIZE, Slot};
 
-pub type Outcome = Result<(), Box<dyn Error>>;
+pub(super) type Outcome = Result<(), Box<dyn Error>>;
 
 /// Prints why a test does nothing here.
-pub fn skip(why: &str) -> Outcome {
+pub(super) fn skip(why: &str) -> Outcome {
     writeln!(std::io::stderr(), "{why}")?;
     Ok(())
 }
 
 /// A PathRecord request whose data is recognisable.
-pub fn request(method: u8, transaction: u64) -> [u8; MAD_SIZE] {
+pub(super) fn request(method: u8, transaction: u64) -> [u8; MAD_SIZE] {
     let mut bytes = [0; MAD_SIZE];
     let mad = SaMad::from_bytes_mut(&mut bytes);
     mad.mad.base_version = BASE_VERSION;
@@ -38,7 +36,7 @@ pub fn request(method: u8, transaction: u64) -> [u8; MAD_SIZE] {
 
 /// Turns a request into its reply: a Get comes back as it is, a GetTable with as many copies of
 /// its record as the preference byte says.
-pub fn echo(slot: &mut Slot) -> Verdict {
+pub(super) fn echo(slot: &mut Slot) -> Verdict {
     let mad = SaMad::from_bytes_mut(&mut slot.mad);
     let table = mad.mad.method == method::GET_TABLE;
     mad.mad.method = response_method(mad.mad.method);
@@ -58,13 +56,13 @@ pub fn echo(slot: &mut Slot) -> Verdict {
 const PREFERENCE: usize = 57;
 
 /// A thread that serves a port until it is told to stop.
-pub struct Responder<P> {
+pub(super) struct Responder<P> {
     stop: Arc<AtomicBool>,
     thread: JoinHandle<Result<P, PortError>>,
 }
 
 impl<P: MadPort + Send + 'static> Responder<P> {
-    pub fn start(
+    pub(super) fn start(
         mut port: P,
         mut answer: impl FnMut(&mut Slot) -> Verdict + Send + 'static,
     ) -> Self {
@@ -82,14 +80,14 @@ impl<P: MadPort + Send + 'static> Responder<P> {
     }
 
     /// Gives the port back.
-    pub fn stop(self) -> Result<P, Box<dyn Error>> {
+    pub(super) fn stop(self) -> Result<P, Box<dyn Error>> {
         self.stop.store(true, Ordering::Relaxed);
         Ok(self.thread.join().map_err(|_| "the responder panicked")??)
     }
 }
 
 /// One turn of a worker. Gives how many requests there were.
-pub fn turn(
+pub(super) fn turn(
     port: &mut impl MadPort,
     answer: &mut impl FnMut(&mut Slot) -> Verdict,
 ) -> Result<usize, PortError> {

@@ -3,14 +3,12 @@
 //! The preload replaces libc's calls for a whole process, so those tests start this very binary
 //! again, with a role in its environment.
 
-mod port_support;
-
 use std::fs::File;
 use std::io::{Read, Write};
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
-use port_support::{Outcome, echo, request, skip, turn};
+use super::support::{Outcome, echo, request, skip, turn};
 use sa_fastpath::port::ibsim::{Attachment, Options};
 use sa_fastpath::port::umad::{
     ClientPort, Destination, Options as UmadOptions, Patience, Reply, Umad, UmadClient, UmadError,
@@ -383,7 +381,13 @@ fn ask() -> Outcome {
 
 fn play(role: &str, fabric: &Fabric, node: &str) -> std::io::Result<Process> {
     let mut command = fabric.preloaded(&std::env::current_exe()?, node)?;
-    command.args(["--exact", "role", "--nocapture", "--test-threads", "1"]);
+    command.args([
+        "--exact",
+        "umad::role",
+        "--nocapture",
+        "--test-threads",
+        "1",
+    ]);
     command.env(ROLE, role);
     Process::spawn("preloaded", &mut command, fabric.dir())
 }

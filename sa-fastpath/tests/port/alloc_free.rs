@@ -1,64 +1,22 @@
 //! No port allocates or frees while it serves: counted by the allocator itself.
 
-mod port_support;
-
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
 use std::fs::File;
 use std::io::{Read, Write};
 use std::time::{Duration, Instant};
 
-use port_support::{Outcome, echo, request, skip, turn};
+use super::support::{Outcome, echo, request, skip, turn};
 use sa_fastpath::port::ibsim::{Attachment, Options};
 use sa_fastpath::port::umad::{ClientPort, Destination, Patience, Reply, Umad, packet_pair};
 use sa_fastpath::port::{BATCH, MadPort};
+use sa_rig::counting::{Counting, calls};
 use sa_rig::{Fabric, TWO_HOSTS};
 use sa_wire::Lid;
 use sa_wire::mad::method;
 use sa_wire::umad::Slot;
 use zerocopy::IntoBytes;
 
-/// The system's allocator, counting for each thread.
-struct Counting;
-
-thread_local! {
-    static CALLS: Cell<u64> = const { Cell::new(0) };
-}
-
-// SAFETY: every call goes to the system's allocator unchanged; counting touches a thread-local
-// that needs no allocation.
-// WHY: an allocator is the only place where each allocation is seen.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        count();
-        // SAFETY: the caller's obligations are the system allocator's.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        count();
-        // SAFETY: as above.
-        unsafe { System.dealloc(memory, layout) }
-    }
-
-    unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        count();
-        // SAFETY: as above.
-        unsafe { System.realloc(memory, layout, size) }
-    }
-}
-
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
-
-fn count() {
-    // The thread may be past its thread-locals.
-    let _ = CALLS.try_with(|calls| calls.set(calls.get() + 1));
-}
-
-fn calls() -> u64 {
-    CALLS.with(Cell::get)
-}
 
 /// Serves `total` requests; gives the allocator calls that turns made, and the turns.
 fn serve(port: &mut impl MadPort, total: usize) -> Result<(u64, u64), Box<dyn std::error::Error>> {

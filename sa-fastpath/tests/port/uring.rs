@@ -1,14 +1,12 @@
 //! The io_uring port over a packet socket; skipped where the kernel refuses io_uring.
 #![cfg(feature = "uring")]
 
-mod port_support;
-
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{Read, Write};
 use std::time::{Duration, Instant};
 
-use port_support::{Outcome, Responder, echo, request, skip, turn};
+use super::support::{Outcome, Responder, echo, request, skip, turn};
 use sa_fastpath::port::umad::{low_transaction, packet_pair};
 use sa_fastpath::port::uring::{Submit, UringError, UringPort};
 use sa_fastpath::port::{MadPort, Verdict};

@@ -14,16 +14,21 @@ thread_local! {
     static CALLS: Cell<u64> = const { Cell::new(0) };
 }
 
+/// Allocator calls of this thread so far.
+pub fn calls() -> u64 {
+    CALLS.with(Cell::get)
+}
+
 /// Allocator calls of `work` on this thread, and what it gives.
 pub fn counted<T>(work: impl FnOnce() -> T) -> (u64, T) {
-    let before = CALLS.with(Cell::get);
+    let before = calls();
     let result = work();
-    (CALLS.with(Cell::get) - before, result)
+    (calls() - before, result)
 }
 
 /// Does `work` without counting.
 pub fn uncounted<T>(work: impl FnOnce() -> T) -> T {
-    let before = CALLS.with(Cell::get);
+    let before = calls();
     let result = work();
     CALLS.with(|calls| calls.set(before));
     result

@@ -1,12 +1,10 @@
 //! The native ibsim client against the real simulator.
 
-mod port_support;
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use port_support::{Outcome, Responder, echo, request, skip, turn};
+use super::support::{Outcome, Responder, echo, request, skip, turn};
 use sa_fastpath::port::ibsim::{AttachError, Attachment, IbsimPort, Options, Role};
 use sa_fastpath::port::umad::{
     AskError, ClientPort, Destination, Patience, PortCounters, Reply, low_transaction,
