@@ -7,3 +7,4 @@ mod manual;
 mod performance;
 mod pictures;
 mod policy;
+mod promises;
