@@ -22,7 +22,6 @@ use sa_fastpath::stats::{StatsSnapshot, WorkerStats};
 use sa_fastpath::worker::{Idle, Worker};
 use sa_rig::counting::counted;
 use sa_snapshot::Snapshot;
-use sa_rig::counting::counted;
 use sa_text::{Span, Spanned};
 use sa_wire::umad::Slot;
 use sm_control::pipeline::{self, Compiled, Stamp};
