@@ -139,7 +139,7 @@ fn snapshot(facts: &[PortFacts], tables: PolicyTables) -> Snapshot {
 /// At a bound of what some rule asks for or one beside it, or not named.
 fn query(policy: &Policy, dice: &mut Dice) -> Query {
     let rule = &policy.rules[usize::try_from(dice.below(policy.rules.len() as u64)).unwrap()];
-    let mut near = |asked: Option<&policy::ranges::Ranges>, limit: u64| {
+    let mut near = |asked: Option<&policy::model::ranges::Ranges>, limit: u64| {
         let pairs = asked.map_or(&[][..], |asked| asked.pairs());
         let any = (dice.below(limit), limit - 1);
         let (low, high) = pairs.first().copied().unwrap_or(any);
@@ -216,7 +216,7 @@ fn the_rule_behind_the_last_allowed_is_named() {
         asks: [0, 0, 0, 0, 100],
         wide: 0,
     };
-    let most = policy::text::MAX_RULES;
+    let most = policy::model::limits::MAX_RULES;
     let parsed = |rules| parse(&text(rules, &habit, &mut Dice(3)), &ParseOptions::default());
     assert!(parsed(most).is_ok());
     let error = parsed(most + 1).unwrap_err();

@@ -3,11 +3,12 @@
 #![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
 
 use policy::diff::{answers, offer};
-use policy::model::{FlowLabels, LevelIx, RuleIx};
+use policy::model::{LevelIx, RuleIx};
 use policy::{
     Dialect, LossKind, ParseOptions, PartitionOptions, Partitions, PartitionsConfig, Policy,
     PortFacts, compile, convert, parse_as,
 };
+use sa_snapshot::model::FlowLabels;
 use sa_wire::roce::FlowLabel;
 use sa_wire::{Guid, NodeType};
 

@@ -116,7 +116,7 @@ fn of_equal_names_the_first_counts() {
         (told(&policy)[0].0, told(&policy)[0].1),
         (Severity::Warning, 6)
     );
-    assert!(policy::notes::notes(&policy).is_empty());
+    assert!(policy::lint::notes::notes(&policy).is_empty());
 }
 
 #[test]

@@ -3,8 +3,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
 
+use policy::lint::notes::{NoteKind, fabric_notes, notes};
 use policy::model::{LevelIx, NodeTypes, RuleOrigin, Selector};
-use policy::notes::{NoteKind, fabric_notes, notes};
 use policy::{Error, ParseOptions, Partitions, Policy, PortFacts, Problem, parse};
 use sa_wire::{Guid, NodeType};
 

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use policy::UlpNames;
-use policy::ulps::{Meaning, Service, Ulp};
+use policy::services::{Meaning, Service, Ulp};
 use sa_fabric::intake::{self, Kind};
 use serde_json::{Value, json};
 

@@ -6,7 +6,7 @@ use sa_wire::NodeType;
 use super::names::{clean, clean_text};
 use super::script::{Block, Form, listed};
 use super::{LossKind, Writer};
-use crate::dialect::Dialect;
+use crate::model::dialect::Dialect;
 use crate::model::{Group, NodeTypes, Origin, PortName, Selector};
 
 impl Writer<'_> {

@@ -5,8 +5,9 @@ use sa_text::{Span, Spanned};
 use super::names::LevelName;
 use super::script::{Block, Form};
 use super::{LossKind, Writer};
-use crate::dialect::Dialect;
-use crate::model::{FlowLabels, Level};
+use crate::model::Level;
+use crate::model::dialect::Dialect;
+use sa_snapshot::model::FlowLabels;
 
 impl Writer<'_> {
     /// The section.

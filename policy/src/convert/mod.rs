@@ -13,9 +13,9 @@ use std::fmt;
 
 use sa_text::Span;
 
-use crate::dialect::Dialect;
 use crate::model::Policy;
-use crate::semantics::Semantics;
+use crate::model::dialect::Dialect;
+use crate::model::semantics::Semantics;
 use names::Names;
 use script::Block;
 

@@ -6,9 +6,9 @@ use std::collections::hash_map::Entry;
 use sa_text::Span;
 
 use super::{Loss, LossKind};
-use crate::dialect::Dialect;
+use crate::model::dialect::Dialect;
+use crate::model::limits::MAX_NAME_BYTES;
 use crate::model::{Level, LevelKey, Origin, Policy};
-use crate::text::MAX_NAME_BYTES;
 
 /// Names in the new file. Shape: by place in the policy.
 #[derive(Debug, Default)]

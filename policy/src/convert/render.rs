@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::names::needs_quotes;
 use super::script::{Block, Entry, Part};
-use crate::dialect::Dialect;
+use crate::model::dialect::Dialect;
 
 /// The file.
 pub(super) fn render(to: Dialect, sections: &[Block]) -> String {

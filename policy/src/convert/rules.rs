@@ -4,9 +4,9 @@ use sa_text::Spanned;
 
 use super::script::{Block, Form};
 use super::{LossKind, Writer};
-use crate::dialect::Dialect;
+use crate::model::dialect::Dialect;
+use crate::model::ranges::Ranges;
 use crate::model::{GroupIx, Rule, RuleOrigin, index};
-use crate::ranges::Ranges;
 
 impl Writer<'_> {
     /// The section; rules of `qos-ulps` belong to it unless there is such a section.

@@ -1,6 +1,6 @@
 //! A file to be written, the same for all dialects but for its words.
 
-use crate::ranges::Ranges;
+use crate::model::ranges::Ranges;
 
 /// A block with a word that opens it.
 #[derive(Debug)]

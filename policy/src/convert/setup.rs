@@ -4,10 +4,10 @@ use sa_text::{Span, Spanned};
 
 use super::script::{Block, Form, listed};
 use super::{LossKind, Writer};
-use crate::dialect::Dialect;
+use crate::model::dialect::Dialect;
+use crate::model::ranges::Ranges;
+use crate::model::semantics::Semantics;
 use crate::model::{Setup, Sl2VlScope, VlArbScope};
-use crate::ranges::Ranges;
-use crate::semantics::Semantics;
 
 impl Writer<'_> {
     /// The section.

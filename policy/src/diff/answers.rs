@@ -6,9 +6,10 @@ use super::kinds::{PortKinds, RuleSet, Satisfied, ValueKind, port_kinds, value_k
 use super::offer_with;
 use crate::error::Error;
 use crate::facts::PortFacts;
-use crate::interpret::Query;
-use crate::model::{FlowLabels, LevelIx, Policy, Rule, RuleIx};
+use crate::matching::interpret::Query;
+use crate::model::{LevelIx, Policy, Rule, RuleIx};
 use crate::partitions::Partitions;
+use sa_snapshot::model::FlowLabels;
 
 /// What changes for pairs of different ports, source and destination named by the request.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -6,10 +6,10 @@ use sa_text::Spanned;
 
 use crate::error::Error;
 use crate::facts::PortFacts;
-use crate::groups::GroupResolver;
+use crate::matching::groups::GroupResolver;
+use crate::model::ranges::Ranges;
 use crate::model::{GroupIx, Policy, Rule};
 use crate::partitions::Partitions;
-use crate::ranges::Ranges;
 
 /// A set of rules. Shape: bit n % 64 of word n / 64 for rule n.
 pub(super) type RuleSet = Vec<u64>;

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use super::Fate;
-use crate::model::{FlowLabels, Level, Policy};
+use crate::model::{Level, Policy};
+use sa_snapshot::model::FlowLabels;
 
 /// A level that comes, goes or gives something else.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::error::Error;
 use crate::facts::PortFacts;
-use crate::groups::GroupResolver;
+use crate::matching::groups::GroupResolver;
 use crate::model::{Origin, Policy};
 use crate::partitions::Partitions;
 

@@ -2,7 +2,7 @@
 
 use sa_text::Severity;
 
-use super::finding::LintId;
+use crate::lint::finding::LintId;
 
 /// An entry of the catalogue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

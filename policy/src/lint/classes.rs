@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use sa_text::Spanned;
 
-use super::bits::Bits;
+use crate::lint::bits::Bits;
 use crate::model::{GroupIx, Policy, Rule, index};
 
 /// Ports by the groups that they are in.

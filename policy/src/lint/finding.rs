@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use sa_text::{Diagnostic, Position, Severity, Span};
 
-use super::catalogue::{CATALOGUE, Check};
+use crate::lint::catalogue::{CATALOGUE, Check};
 
 /// Number of a check in the catalogue: `L10`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -3,38 +3,32 @@
 //! [`lint()`] makes all checks that a policy, and ports and partitions where they are known, are
 //! enough for. Rules that no request gets to are found exactly, not by trying.
 
-mod asymmetry;
 mod bits;
 mod catalogue;
 mod classes;
-mod fields;
 mod finding;
-mod groups;
 mod levels;
 mod names;
-mod numbers;
+pub mod notes;
 mod pairs;
 mod remarks;
-mod reserved;
 mod rules;
-mod scopes;
-mod shadow;
-mod values;
+mod setup;
 
 pub use catalogue::{CATALOGUE, Check, Needs};
 pub use classes::PortClasses;
 pub use finding::{Finding, LintId, Related, UnknownLint, in_order};
 pub use pairs::HeldSets;
 pub use remarks::id_of_error;
-pub use shadow::{Hopeless, Life, Witness};
+pub use rules::shadow::{Hopeless, Life, Witness};
 
 use std::collections::BTreeMap;
 
 use crate::error::Error;
 use crate::facts::PortFacts;
-use crate::groups::GroupResolver;
+use crate::matching::compile;
+use crate::matching::groups::GroupResolver;
 use crate::model::{Level, LevelIx, Policy};
-use crate::notes;
 use crate::partitions::Partitions;
 use bits::Bits;
 use classes::Ends;
@@ -97,13 +91,13 @@ impl Fabric<'_> {
 impl<'a> Analysis<'a> {
     /// Judges every rule.
     pub fn new(policy: &'a Policy, fabric: Option<FabricView<'a>>) -> Self {
-        Self::within(policy, fabric, shadow::BUDGET)
+        Self::within(policy, fabric, rules::shadow::BUDGET)
     }
 
     fn within(policy: &'a Policy, fabric: Option<FabricView<'a>>, budget: u64) -> Self {
         let classes = PortClasses::any_fabric(policy);
         let ends = Ends::new(policy, &classes);
-        let anywhere = shadow::lives(policy, &ends, budget);
+        let anywhere = rules::shadow::lives(policy, &ends, budget);
         let Some(view) = fabric else {
             return Self {
                 policy,
@@ -125,7 +119,7 @@ impl<'a> Analysis<'a> {
         let members: Vec<_> = members.collect();
         let classes = PortClasses::of_fabric(policy, view.ports.len(), &members);
         let ends = Ends::new(policy, &classes);
-        let mut lives = shadow::lives(policy, &ends, budget);
+        let mut lives = rules::shadow::lives(policy, &ends, budget);
         // What holds in any fabric holds here, and is the clearer reason.
         for (here, anywhere) in lives.iter_mut().zip(&anywhere) {
             if matches!(anywhere, Life::Dead(_)) && !matches!(here, Life::Never(_)) {
@@ -190,7 +184,7 @@ impl<'a> Analysis<'a> {
         let policy = self.policy;
         let mut found = Vec::new();
         if let Some(text) = text.filter(|_| !policy.dialect.is_rfc()) {
-            found.extend(numbers::findings(policy, text));
+            found.extend(names::numbers::findings(policy, text));
             found.extend(names::blanks(policy, text));
         }
         found.extend(policy.diagnostics.iter().map(remarks::of_diagnostic));
@@ -205,15 +199,15 @@ impl<'a> Analysis<'a> {
         }
         found.extend(names::opensm(policy, text));
         found.extend(names::wide_guids(policy));
-        found.extend(scopes::findings(policy));
-        found.extend(reserved::given_out(policy));
-        found.extend(reserved::extensions(policy));
-        found.extend(fields::findings(policy));
+        found.extend(setup::findings(policy));
+        found.extend(levels::reserved::given_out(policy));
+        found.extend(levels::reserved::extensions(policy));
+        found.extend(rules::fields::findings(policy));
         found.extend(rules::dead(self));
         found.extend(rules::unreachable_levels(self));
         match &self.fabric {
             Some(fabric) => found.extend(self.in_fabric(fabric)),
-            None => found.extend(groups::without_members(policy)),
+            None => found.extend(names::groups::without_members(policy)),
         }
         finding::finished(found)
     }
@@ -223,17 +217,17 @@ impl<'a> Analysis<'a> {
             ports, partitions, ..
         } = fabric.view;
         let mut found: Vec<_> = fabric.errors.iter().map(remarks::of_error).collect();
-        if let Err(error) = crate::check(self.policy, ports, partitions) {
+        if let Err(error) = compile::check(self.policy, ports, partitions) {
             found.push(remarks::of_error(&error));
         }
         let notes = notes::fabric_notes(self.policy, ports, partitions);
         found.extend(notes.iter().map(remarks::of_note));
         found.extend(rules::contradictions(self));
-        found.extend(groups::overlaps(self, fabric));
+        found.extend(names::groups::overlaps(self, fabric));
         let held = HeldSets::new(ports.len(), partitions);
         found.extend(levels::partitions(self, fabric, &held));
-        found.extend(asymmetry::findings(self, fabric, &held));
-        found.extend(reserved::on_torus(self, &fabric.view));
+        found.extend(levels::asymmetry::findings(self, fabric, &held));
+        found.extend(levels::reserved::on_torus(self, &fabric.view));
         found
     }
 }

@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use super::Analysis;
-use super::bits::Bits;
-use super::values::{FIELDS, wanted};
+use crate::lint::Analysis;
+use crate::lint::bits::Bits;
+use crate::lint::rules::values::{FIELDS, wanted};
 use crate::partitions::{Membership, Partitions};
 
 /// Ports that rules do not tell apart and that belong to the same partitions.

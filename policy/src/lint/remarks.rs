@@ -4,9 +4,9 @@ use std::borrow::Cow;
 
 use sa_text::Diagnostic;
 
-use super::finding::{Finding, LintId};
 use crate::error::{Error, Problem};
-use crate::notes::{Note, NoteKind};
+use crate::lint::finding::{Finding, LintId};
+use crate::lint::notes::{Note, NoteKind};
 
 /// A remark of a parser.
 pub(super) fn of_diagnostic(diagnostic: &Diagnostic) -> Finding {

@@ -1,5 +1,7 @@
 //! What a `partitions.conf` says, apart from any fabric.
 
+use std::fmt;
+
 use sa_text::{Span, Spanned};
 use sa_wire::{Gid, Guid, NodeType, Sl};
 
@@ -141,6 +143,37 @@ impl Default for PartitionsConfig {
             partitions: vec![default],
             statements: Vec::new(),
             notices: Vec::new(),
+        }
+    }
+}
+
+impl fmt::Display for Notice {
+    /// Shape: `line:column: remark`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{}:{}: {}",
+            self.span.start.line, self.span.start.column, self.kind
+        )
+    }
+}
+
+impl fmt::Display for NoticeKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::UnknownFlag(flag) => write!(f, "flag {flag:?} is not known and is passed over"),
+            Self::FlagValue(flag) => {
+                write!(
+                    f,
+                    "the value of flag {flag:?} is missing or wrong; it is passed over"
+                )
+            }
+            Self::Membership(text) => {
+                write!(f, "membership {text:?} is not known; limited is assumed")
+            }
+            Self::MulticastGid(text) => {
+                write!(f, "{text:?} is no multicast GID; no group is made")
+            }
         }
     }
 }

@@ -23,7 +23,7 @@ use sa_text::Spanned;
 use sa_wire::{Pkey, Sl};
 
 use crate::facts::PortFacts;
-use crate::ranges::Ranges;
+use crate::model::ranges::Ranges;
 
 /// Options of the SM that partitions depend on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use policy::notes::NoteKind;
+use policy::lint::notes::NoteKind;
 use policy::{
     Dialect, ParseOptions, PartitionOptions, Partitions, PartitionsConfig, Policy, UlpNames,
 };
@@ -741,9 +741,9 @@ impl Reader {
         let remarks = policy.diagnostics.iter();
         self.warnings
             .extend(remarks.map(|remark| format!("{}:{remark}", path.display())));
-        let mut notes = policy::notes::notes(policy);
+        let mut notes = policy::lint::notes::notes(policy);
         notes.retain(|note| !inputs.apply_setup || note.kind != NoteKind::SetupWithoutEffect);
-        notes.extend(policy::notes::fabric_notes(
+        notes.extend(policy::lint::notes::fabric_notes(
             policy,
             &subnet.port_facts(),
             partitions,

@@ -1,6 +1,6 @@
 //! Flow labels that the policy gives to paths.
 
-use policy::model::FlowLabels;
+use sa_snapshot::model::FlowLabels;
 use sa_wire::Gid;
 use sa_wire::path_record::PathRecord;
 use sa_wire::roce::{fmix64, set_label};

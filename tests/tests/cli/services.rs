@@ -285,7 +285,7 @@ fn the_document_says_what_is_so() -> Result<()> {
         let row = document.lines().find(|line| line.starts_with(&row));
         let row = row.with_context(|| ulp.name.clone())?;
         ensure!(ulp.aliases.iter().all(|alias| row.contains(alias)), "{row}");
-        if let policy::ulps::Meaning::Ids { ids, .. } = &ulp.meaning {
+        if let policy::services::Meaning::Ids { ids, .. } = &ulp.meaning {
             let is_there = |(id, _): &(u64, u64)| row.contains(&format!("0x{id:016x}"));
             ensure!(ids.iter().all(is_there), "{row}");
         }

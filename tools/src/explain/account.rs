@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use policy::diff::offer_with;
-use policy::explain::Missed;
-use policy::interpret::Criterion;
+use policy::matching::explain::Missed;
+use policy::matching::interpret::Criterion;
 use policy::model::Origin;
 use policy::{Policy, Query, explain};
 use routing::reference::walk;

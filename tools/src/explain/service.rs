@@ -1,7 +1,7 @@
 //! The service that is asked about: its name, and for one that does not ask, the SL of its job.
 
 use policy::Policy;
-use policy::ulps::Service;
+use policy::services::Service;
 use sa_wire::ServiceId;
 use serde_json::{Value, json};
 use sm_control::pipeline::Parts;

@@ -4,9 +4,10 @@ use policy::diff::{
     Answers, Example, GroupChange, LevelChange, Transition, answers, group_changes, level_changes,
     offer_with,
 };
-use policy::model::{FlowLabels, LevelIx, RuleIx};
+use policy::model::{LevelIx, RuleIx};
 use policy::{Policy, Semantics};
 use sa_fabric::display::first_few;
+use sa_snapshot::model::FlowLabels;
 use sa_wire::ServiceId;
 use serde_json::{Value, json};
 

@@ -72,10 +72,10 @@ fn changes<'a>(
 
 /// What the parser and the checks of every load have to say, in the order of the file.
 fn remarks(read: &PolicyFile, site: Option<&Site>) -> Vec<Diagnostic> {
-    let mut notes = policy::notes::notes(&read.policy);
+    let mut notes = policy::lint::notes::notes(&read.policy);
     if let Some(site) = site {
         let partitions = &site.sources.partitions;
-        notes.extend(policy::notes::fabric_notes(
+        notes.extend(policy::lint::notes::fabric_notes(
             &read.policy,
             &site.facts,
             partitions,

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use policy::UlpNames;
-use policy::ulps::Service;
+use policy::services::Service;
 use sa_wire::Sl;
 use sa_wire::path_record::{
     FlowWord, NumbPathByte, PathCompMask, PathRecord, QosClassSl, SelectedValue,

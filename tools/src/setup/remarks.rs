@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::path::Path;
 
 use policy::Policy;
-use policy::notes::{NoteKind, notes};
+use policy::lint::notes::{NoteKind, notes};
 use sa_text::Severity;
 use sm_control::qos_setup::{Scopes, refused};
 

@@ -1,0 +1,78 @@
+//! Which language a text looks like.
+
+use crate::model::dialect::Dialect;
+
+impl Dialect {
+    /// The language that a text looks like, broken ones too: XML when it begins with `<`; RFC 0.2
+    /// when a rule names a `qos-level-sn` or a level has no `name`; else OpenSM's.
+    pub fn detect(text: &str) -> Self {
+        let start = text.trim_start_matches(['\u{feff}', ' ', '\t', '\r', '\n']);
+        if start.starts_with('<') {
+            return Self::Rfc01Xml;
+        }
+        match level_by_number(text).is_some() || has_nameless_level(text) {
+            true => Self::Rfc02Text,
+            false => Self::OpenSm,
+        }
+    }
+}
+
+/// The keyword by which rules of RFC 0.2 refer to a level's place; OpenSM's refer to names.
+pub(crate) const LEVEL_BY_NUMBER: &str = "qos-level-sn";
+
+/// Where a line begins with the keyword. Units: bytes.
+pub(crate) fn level_by_number(text: &str) -> Option<usize> {
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        let word = line.trim_start_matches([' ', '\t']);
+        if word.starts_with(LEVEL_BY_NUMBER) {
+            return Some(at + line.len() - word.len());
+        }
+        at += line.len();
+    }
+    None
+}
+
+/// Goes by words, as OpenSM allows several statements on a line; descriptions are passed over.
+fn has_nameless_level(text: &str) -> bool {
+    let mut named = None;
+    for line in text.lines() {
+        let line = line.split('#').next().unwrap_or_default();
+        let statement = line.split("use:").next().unwrap_or_default();
+        for word in statement.split([' ', '\t', '\r']) {
+            match word {
+                "qos-level" => named = Some(false),
+                "end-qos-level" if named == Some(false) => return true,
+                "end-qos-level" => named = None,
+                _ if word == "name" || word.starts_with("name:") => named = named.map(|_| true),
+                _ => {}
+            }
+        }
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dialects_are_told_apart() {
+        let level = |entry: &str| format!("qos-levels\nqos-level\n{entry}\nend-qos-level\n");
+        for (text, dialect) in [
+            (" \n\u{feff}<?xml?>".to_owned(), Dialect::Rfc01Xml),
+            (String::new(), Dialect::OpenSm),
+            (level("name: a\nsl: 1"), Dialect::OpenSm),
+            (level("sl: 1 name : a"), Dialect::OpenSm),
+            (level("sl: 1\n# name: a"), Dialect::Rfc02Text),
+            (level("sl: 1\nuse: the name: a"), Dialect::Rfc02Text),
+            (
+                level("name: a\nsl: 1") + "\t qos-level-sn: 1",
+                Dialect::Rfc02Text,
+            ),
+            ("use: qos-level-sn".to_owned(), Dialect::OpenSm),
+        ] {
+            assert_eq!(Dialect::detect(&text), dialect, "{text:?}");
+        }
+    }
+}

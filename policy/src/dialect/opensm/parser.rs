@@ -1,0 +1,30 @@
+//! The file and its sections.
+
+use super::cursor::Cursor;
+use super::token::{Block, Kind};
+use super::{levels, port_groups, rules, setup, ulps};
+use crate::error::Error;
+use crate::link::draft::Draft;
+use crate::model::options::ParseOptions;
+
+/// Reads all sections, which may come in any order and repeatedly.
+pub(super) fn parse(text: &str, options: &ParseOptions) -> Result<Draft, Error> {
+    let mut cursor = Cursor::new(text, options);
+    let mut draft = Draft::default();
+    loop {
+        match cursor.kind() {
+            Kind::Start(Block::Ulps) => ulps::section(&mut cursor, &mut draft)?,
+            Kind::Start(Block::PortGroups) => port_groups::section(&mut cursor, &mut draft)?,
+            Kind::Start(Block::Setup) => setup::section(&mut cursor, &mut draft.setup)?,
+            Kind::Start(Block::Levels) => levels::section(&mut cursor, &mut draft, options)?,
+            Kind::Start(Block::Rules) => rules::section(&mut cursor, &mut draft)?,
+            Kind::EndOfFile => {
+                draft.extensions = cursor.extensions;
+                return Ok(draft);
+            }
+            _ => return Err(cursor.unexpected(SECTIONS)),
+        }
+    }
+}
+
+const SECTIONS: &str = "a section: qos-ulps, port-groups, qos-setup, qos-levels or qos-match-rules";

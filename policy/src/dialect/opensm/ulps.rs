@@ -1,0 +1,163 @@
+//! `qos-ulps`: shorthand that becomes match rules behind all others.
+
+use sa_text::{Span, Spanned};
+
+use super::cursor::{Cursor, out_of_range};
+use super::token::{Block, Kind, Ulp};
+use crate::error::Error;
+use crate::link::draft::{Draft, DraftGroup, DraftLevel, DraftRule};
+use crate::model::RuleOrigin;
+use crate::model::ranges::Ranges;
+use crate::services::Criteria;
+
+/// The whole section; it has one line at least.
+pub(super) fn section(cursor: &mut Cursor<'_>, draft: &mut Draft) -> Result<(), Error> {
+    cursor.bump();
+    loop {
+        let start = cursor.span();
+        if let Kind::Ulp(ulp) = cursor.kind() {
+            cursor.bump();
+            line(cursor, draft, ulp, start)?;
+        } else if let Some(criteria) = cursor.ulp_line()? {
+            named(cursor, draft, criteria, start)?;
+        } else {
+            return Err(cursor.unexpected(LINES));
+        }
+        if cursor.accept(Kind::End(Block::Ulps)).is_some() {
+            return Ok(());
+        }
+    }
+}
+
+const LINES: &str = "default:, any, sdp, rds, iser, srp, ipoib with their colon or \
+     ', port-num', ', pkey', ', service-id', ', target-port-guid', ', source-port-guid', \
+     ', source-target-port-guid'; or end-qos-ulps";
+
+fn line(cursor: &mut Cursor<'_>, draft: &mut Draft, ulp: Ulp, start: Span) -> Result<(), Error> {
+    if ulp == Ulp::Default {
+        draft.ulp_default = Some(sl(cursor)?);
+        return Ok(());
+    }
+    let mut rule = empty(ulp, start);
+    criteria(cursor, &mut rule, ulp)?;
+    finish(cursor, draft, rule)
+}
+
+/// A line that begins with a name of the table; OpenSM knows the first few only.
+fn named(
+    cursor: &mut Cursor<'_>,
+    draft: &mut Draft,
+    criteria: Spanned<Criteria>,
+    start: Span,
+) -> Result<(), Error> {
+    cursor.expect(Kind::Colon, "':' and the SL")?;
+    let mut rule = empty(Ulp::AnyServiceId, start);
+    let numbers = |pairs| Some(Spanned::new(Ranges::new(pairs), criteria.span));
+    match criteria.value {
+        Criteria::ServiceIds(ids) => rule.service_id = numbers(ids),
+        Criteria::Pkeys(bases) => rule.pkey = numbers(bases),
+    }
+    finish(cursor, draft, rule)
+}
+
+fn finish(cursor: &mut Cursor<'_>, draft: &mut Draft, mut rule: DraftRule) -> Result<(), Error> {
+    let sl = sl(cursor)?;
+    rule.level = DraftLevel::Sl(sl);
+    rule.span = rule.span.to(sl.span);
+    draft.check_rule(&rule)?;
+    draft.ulp_rules.push(rule);
+    Ok(())
+}
+
+fn empty(ulp: Ulp, start: Span) -> DraftRule {
+    DraftRule {
+        purpose: None,
+        source: Vec::new(),
+        destination: Vec::new(),
+        qos_class: None,
+        tclass: None,
+        service_id: None,
+        pkey: None,
+        level: DraftLevel::Sl(Spanned::new(0, start)),
+        flow_label: None,
+        origin: RuleOrigin::Ulp {
+            ipoib: matches!(ulp, Ulp::Ipoib | Ulp::IpoibPkey),
+        },
+        span: start,
+    }
+}
+
+fn sl(cursor: &mut Cursor<'_>) -> Result<Spanned<u8>, Error> {
+    let sl = cursor.number_up_to(15, "SL")?;
+    Ok(Spanned::new(sl.value.to_le_bytes()[0], sl.span))
+}
+
+/// What the line matches, up to the colon. Source: OpenSM `osm_qos_policy.h`.
+fn criteria(cursor: &mut Cursor<'_>, rule: &mut DraftRule, ulp: Ulp) -> Result<(), Error> {
+    let start = rule.span;
+    let fixed = |low, high| Some(Spanned::new(Ranges::new([(low, high)]), start));
+    match ulp {
+        Ulp::Default => {}
+        Ulp::Sdp => rule.service_id = fixed(SDP_PORTS, SDP_PORTS + 0xffff),
+        Ulp::Rds => rule.service_id = fixed(RDS, RDS),
+        Ulp::Iser => rule.service_id = fixed(ISER, ISER),
+        Ulp::Ipoib => rule.pkey = fixed(DEFAULT_PKEY, DEFAULT_PKEY),
+        Ulp::SdpPort => rule.service_id = Some(port_ids(cursor, SDP_PORTS)?),
+        Ulp::RdsPort | Ulp::IserPort => rule.service_id = Some(port_ids(cursor, TCP_PORTS)?),
+        Ulp::AnyServiceId => rule.service_id = Some(listed(cursor, Cursor::service_ranges)?),
+        Ulp::AnyPkey | Ulp::IpoibPkey => {
+            rule.pkey = Some(listed(cursor, Cursor::pkey_ranges)?);
+        }
+        Ulp::AnyTarget | Ulp::SrpTarget => {
+            rule.destination
+                .push(DraftGroup::Guids(listed(cursor, Cursor::ranges)?));
+        }
+        Ulp::AnySource => rule
+            .source
+            .push(DraftGroup::Guids(listed(cursor, Cursor::ranges)?)),
+        Ulp::AnySourceTarget => {
+            let guids = listed(cursor, Cursor::ranges)?;
+            rule.source.push(DraftGroup::Guids(guids.clone()));
+            rule.destination.push(DraftGroup::Guids(guids));
+        }
+    }
+    Ok(())
+}
+
+type Read<'a> = fn(&mut Cursor<'a>) -> Result<Spanned<Ranges>, Error>;
+
+/// Values and the colon behind them.
+fn listed<'a>(cursor: &mut Cursor<'a>, read: Read<'a>) -> Result<Spanned<Ranges>, Error> {
+    let values = read(cursor)?;
+    cursor.expect(Kind::Colon, "',' and more values, or ':' and the SL")?;
+    Ok(values)
+}
+
+/// Service ids of these port numbers.
+fn port_ids(cursor: &mut Cursor<'_>, base: u64) -> Result<Spanned<Ranges>, Error> {
+    let ports = listed(cursor, Cursor::ranges)?;
+    if let Some((_, high)) = ports.pairs().iter().find(|(_, high)| *high > 0xffff) {
+        return Err(out_of_range(
+            Spanned::new(*high, ports.span),
+            "port number",
+            0,
+            0xffff,
+        ));
+    }
+    let ids = ports
+        .pairs()
+        .iter()
+        .map(|(low, high)| (base + low, base + high));
+    Ok(Spanned::new(Ranges::new(ids), ports.span))
+}
+
+/// Service ids of SDP ports begin here.
+const SDP_PORTS: u64 = 0x1_0000;
+/// Service ids of TCP ports begin here.
+const TCP_PORTS: u64 = 0x106_0000;
+/// What OpenSM takes for the port of RDS.
+const RDS: u64 = TCP_PORTS + 0x48ca;
+/// iSER listens where iSCSI does.
+const ISER: u64 = TCP_PORTS + 0x0cbc;
+/// Base of the default partition.
+const DEFAULT_PKEY: u64 = 0x7fff;

@@ -1,0 +1,24 @@
+//! `reserved-sl`: SLs that something uses without asking.
+
+use sa_text::Spanned;
+
+use crate::error::UlpError;
+use crate::model::ReservedSl;
+use crate::model::ranges::Ranges;
+use crate::services::Scan;
+
+/// SLs and what they are kept for: `3 mpi`, `3-4 mpi`.
+pub(crate) fn parse(value: Spanned<&str>) -> Result<ReservedSl, UlpError> {
+    let mut scan = Scan::new(value.value);
+    let sls = scan.ranges("SL", 15)?;
+    let name = scan.word();
+    let name = name.ok_or_else(|| scan.unexpected("what the SL is kept for, as in 3 mpi"))?;
+    if !scan.is_at_end() {
+        return Err(scan.unexpected("one word"));
+    }
+    Ok(ReservedSl {
+        sls: Ranges::new(sls),
+        name: name.to_ascii_lowercase(),
+        span: value.span,
+    })
+}

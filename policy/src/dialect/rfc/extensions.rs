@@ -1,0 +1,109 @@
+//! What the RFCs do not have and this product reads: services by name, `ulp`, `reserved-sl`,
+//! `flow-label`.
+
+use core::ops::Range;
+
+use sa_text::{Span, Spanned};
+
+use super::Node;
+use super::value::{Piece, Value, split};
+use super::values::Reader;
+use crate::dialect::flow_label;
+use crate::dialect::reserved_sl;
+use crate::error::UlpError;
+use crate::error::{Error, Problem};
+use crate::model::ReservedSl;
+use crate::services::Criteria;
+use sa_snapshot::model::FlowLabels;
+
+impl Reader<'_> {
+    /// Numbers, ranges and names of services with commas between.
+    pub(super) fn service_pairs(
+        &mut self,
+        value: &Value<'_>,
+    ) -> Result<Spanned<Vec<(u64, u64)>>, Error> {
+        let all = self.number_text(value);
+        let pieces: Vec<Piece> = split(&value.text, all, ',').collect();
+        let mut pairs = Vec::with_capacity(pieces.len());
+        for piece in pieces {
+            let text = &value.text[piece.from..piece.to];
+            let names = self.names.as_ref();
+            match names.filter(|_| text.starts_with(|c: char| c.is_ascii_alphabetic())) {
+                Some(names) => {
+                    let ids = names.ids(text);
+                    let span = self.span(value, piece);
+                    self.extensions.push(Spanned::new("service-id", span));
+                    pairs.extend(ids.map_err(|error| self.placed(error, value, piece))?);
+                }
+                None => pairs.push(self.range(value, piece)?),
+            }
+        }
+        Ok(Spanned::new(pairs, self.span(value, all)))
+    }
+
+    /// Names of services, and where they stand.
+    pub(super) fn ulp(
+        &mut self,
+        entry: &Node<'_>,
+        value: &Value<'_>,
+    ) -> Result<(Criteria, Span), Error> {
+        let all = self.extension(entry, value, "ulp")?;
+        let names = self.names.clone().unwrap_or_default();
+        let criteria = names.criteria(&value.text[all.from..all.to]);
+        let criteria = criteria.map_err(|error| self.placed(error, value, all))?;
+        Ok((criteria, self.span(value, all)))
+    }
+
+    /// SLs, and what they are kept for.
+    pub(super) fn reserved_sl(
+        &mut self,
+        entry: &Node<'_>,
+        value: &Value<'_>,
+    ) -> Result<ReservedSl, Error> {
+        let all = self.extension(entry, value, "reserved-sl")?;
+        let text = Spanned::new(&value.text[all.from..all.to], self.span(value, all));
+        reserved_sl::parse(text).map_err(|error| self.placed(error, value, all))
+    }
+
+    /// Flow labels.
+    pub(super) fn flow_labels(
+        &mut self,
+        entry: &Node<'_>,
+        value: &Value<'_>,
+    ) -> Result<Spanned<FlowLabels>, Error> {
+        let all = self.extension(entry, value, "flow-label")?;
+        let at = |range: Range<usize>| {
+            let (from, to) = (all.from + range.start, all.from + range.end);
+            self.span(value, Piece { from, to })
+        };
+        let labels = flow_label::read(&value.text[all.from..all.to], at)?;
+        Ok(Spanned::new(labels, self.span(value, all)))
+    }
+
+    /// The value of an entry that the RFCs do not have. Errors: only theirs is read.
+    fn extension(
+        &mut self,
+        entry: &Node<'_>,
+        value: &Value<'_>,
+        keyword: &'static str,
+    ) -> Result<Piece, Error> {
+        if self.names.is_none() {
+            let found = format!("'{keyword}'");
+            let error = Error::new(entry.opening, Problem::Unexpected { found });
+            return Err(error.hinting("this is an extension, and extensions are not read here"));
+        }
+        let all = self.number_text(value);
+        self.extensions.push(Spanned::new(keyword, entry.opening));
+        Ok(all)
+    }
+
+    fn placed(&self, error: UlpError, value: &Value<'_>, piece: Piece) -> Error {
+        let from = piece.from + error.at;
+        let place = Piece {
+            from,
+            to: (from + error.length).min(value.text.len()),
+        };
+        let span = self.span(value, place);
+        error.at_span(span)
+    }
+}

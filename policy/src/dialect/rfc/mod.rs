@@ -1,0 +1,160 @@
+//! The dialects of the RFCs: two forms of one tree of blocks and entries, read by one builder.
+
+mod build;
+mod extensions;
+mod groups;
+mod levels;
+mod lines;
+mod numbers;
+mod rules;
+mod setup;
+pub(crate) mod tags;
+mod value;
+mod values;
+mod xml;
+
+use sa_text::{LineIndex, Span, check_file};
+
+use crate::error::{Error, Problem};
+use crate::link::link;
+use crate::model::Policy;
+use crate::model::dialect::Dialect;
+use crate::model::options::ParseOptions;
+use build::Builder;
+use tags::Tag;
+use value::Value;
+
+/// Blocks and entries that one file may have.
+const MAX_NODES: usize = 1 << 20;
+
+/// A block or an entry.
+#[derive(Debug)]
+struct Node<'a> {
+    tag: Tag,
+    /// What opens it.
+    opening: Span,
+    /// All of it.
+    span: Span,
+    content: Content<'a>,
+}
+
+#[derive(Debug)]
+enum Content<'a> {
+    Block(Vec<Node<'a>>),
+    Entry(Value<'a>),
+}
+
+/// What a file consists of, as far as it could be read.
+#[derive(Debug, Default)]
+struct Tree<'a> {
+    sections: Vec<Node<'a>>,
+    /// Why not farther.
+    error: Option<Error>,
+}
+
+impl<'a> Tree<'a> {
+    /// Hands it to the builder. Errors: the first that comes up on the way through the file, which
+    /// is one in what was read. What a block lacks that was not read to its end is none.
+    fn build(&self, builder: &mut Builder<'a>) -> Result<(), Error> {
+        let built = builder.sections(&self.sections);
+        match (&self.error, built) {
+            (None, built) => built,
+            (Some(error), Err(earlier)) if matches!(earlier.problem, Problem::Missing { .. }) => {
+                Err(error.clone())
+            }
+            (Some(error), Ok(())) => Err(error.clone()),
+            (Some(_), Err(earlier)) => Err(earlier),
+        }
+    }
+}
+
+/// Blocks that are open, the outermost first, and those that are not any more.
+#[derive(Debug, Default)]
+struct Blocks<'a> {
+    open: Vec<Open<'a>>,
+    sections: Vec<Node<'a>>,
+    nodes: usize,
+}
+
+#[derive(Debug)]
+struct Open<'a> {
+    tag: Tag,
+    opening: Span,
+    parts: Vec<Node<'a>>,
+}
+
+impl<'a> Blocks<'a> {
+    /// The innermost block; the policy itself where none is open.
+    fn innermost(&self) -> Tag {
+        self.open.last().map_or(Tag::QosPolicy, |open| open.tag)
+    }
+
+    fn open(&mut self, tag: Tag, opening: Span) {
+        let parts = Vec::new();
+        self.open.push(Open {
+            tag,
+            opening,
+            parts,
+        });
+    }
+
+    fn add(&mut self, node: Node<'a>) {
+        match self.open.last_mut() {
+            Some(open) => open.parts.push(node),
+            None => self.sections.push(node),
+        }
+    }
+
+    fn close(&mut self, end: Span) {
+        if let Some(closed) = self.open.pop() {
+            self.add(Node {
+                tag: closed.tag,
+                opening: closed.opening,
+                span: closed.opening.to(end),
+                content: Content::Block(closed.parts),
+            });
+        }
+    }
+
+    /// Errors: [`Problem::TooMany`] when there are too many blocks and entries.
+    fn count(&mut self, what: &'static str, span: Span) -> Result<(), Error> {
+        self.nodes += 1;
+        if self.nodes <= MAX_NODES {
+            return Ok(());
+        }
+        let (found, limit) = (self.nodes, MAX_NODES);
+        Err(Error::new(span, Problem::TooMany { what, found, limit }))
+    }
+
+    /// All of it; what is open ends where it began.
+    fn finish(mut self, read: Result<(), Error>) -> Tree<'a> {
+        while let Some(open) = self.open.last() {
+            let end = open.opening;
+            self.close(end);
+        }
+        Tree {
+            sections: self.sections,
+            error: read.err(),
+        }
+    }
+}
+
+/// Reads a policy as in RFC 0.2. Errors: the first one that leaves no reading.
+pub(crate) fn parse_text(text: &str, options: &ParseOptions) -> Result<Policy, Error> {
+    check_file(text)?;
+    let mut builder = Builder::new(LineIndex::new(text), Dialect::Rfc02Text, options);
+    builder.reader.note_no_break(text);
+    let tree = lines::read(text, &builder.reader.places);
+    tree.build(&mut builder)?;
+    link(builder.draft(), Dialect::Rfc02Text, options)
+}
+
+/// Reads a policy as in RFC 0.1. Errors: the first one that leaves no reading.
+pub(crate) fn parse_xml(text: &str, options: &ParseOptions) -> Result<Policy, Error> {
+    check_file(text)?;
+    let mut builder = Builder::new(LineIndex::new(text), Dialect::Rfc01Xml, options);
+    builder.reader.note_no_break(text);
+    let tree = xml::read(text, &mut builder.reader);
+    tree.build(&mut builder)?;
+    link(builder.draft(), Dialect::Rfc01Xml, options)
+}

@@ -1,0 +1,199 @@
+//! Names and descriptions in the text of an entry.
+
+use sa_text::{LineIndex, Span, Spanned};
+
+use super::value::{NO_BREAK, Piece, Value};
+use crate::error::{Error, Problem};
+use crate::link::diagnostics::Diagnostics;
+use crate::model::dialect::Dialect;
+use crate::model::limits::{MAX_NAME_BYTES, MAX_TEXT_BYTES};
+use crate::services::UlpNames;
+
+/// Reads values, and notes what is odd about them.
+#[derive(Debug)]
+pub(super) struct Reader<'a> {
+    pub(super) places: LineIndex<'a>,
+    pub(super) dialect: Dialect,
+    pub(super) diagnostics: Diagnostics,
+    /// Names of services, where extensions are read.
+    pub(super) names: Option<UlpNames>,
+    /// What was read that the RFCs do not have.
+    pub(super) extensions: Vec<Spanned<&'static str>>,
+}
+
+impl Reader<'_> {
+    /// Where a piece of a value stands.
+    pub(super) fn span(&self, value: &Value<'_>, piece: Piece) -> Span {
+        self.places
+            .span(value.source(piece.from)..value.source(piece.to))
+    }
+
+    /// Something else was expected at this piece.
+    pub(super) fn unexpected(
+        &self,
+        value: &Value<'_>,
+        piece: Piece,
+        expected: &'static str,
+    ) -> Error {
+        let found = match &value.text[piece.from..piece.to] {
+            "" => String::from("end of the value"),
+            text => format!("'{}'", text.chars().take(40).collect::<String>()),
+        };
+        Error::new(self.span(value, piece), Problem::Unexpected { found }).expecting(expected)
+    }
+
+    /// A description; none when there is no text.
+    pub(super) fn description(
+        &mut self,
+        value: &Value<'_>,
+    ) -> Result<Option<Spanned<String>>, Error> {
+        let all = Piece {
+            from: 0,
+            to: value.text.len(),
+        };
+        let text = self.text(value, all, MAX_TEXT_BYTES, "a description")?;
+        Ok(Some(text).filter(|text| !text.is_empty()))
+    }
+
+    /// One name, with or without quotes.
+    pub(super) fn name(&mut self, value: &Value<'_>) -> Result<Spanned<String>, Error> {
+        let all = self.before_comment(value);
+        let inner = self.unquoted(value, all);
+        if all.from == all.to && self.dialect == Dialect::Rfc02Text {
+            return Err(self.unexpected(value, all, "a name"));
+        }
+        let name = self.text(value, inner, MAX_NAME_BYTES, "a name")?;
+        if name.contains(['\u{2018}', '\u{2019}', '\u{201c}', '\u{201d}']) {
+            self.diagnostics.warn(
+                name.span,
+                "the curly quotes are part of the name",
+                "leave them out, here and where the name is used",
+            );
+        }
+        Ok(name)
+    }
+
+    /// Names with commas between; a name that holds a comma stands in quotes.
+    pub(super) fn names(&mut self, value: &Value<'_>) -> Result<Vec<Spanned<String>>, Error> {
+        let text = value.text.as_ref();
+        let all = self.before_comment(value);
+        let mut names = Vec::new();
+        let mut at = all.from;
+        loop {
+            let rest = Piece {
+                from: at,
+                to: all.to,
+            }
+            .trimmed(text);
+            let (name, end) = self.listed_name(value, rest)?;
+            names.push(self.text(value, name, MAX_NAME_BYTES, "a name")?);
+            if end == all.to {
+                return Ok(names);
+            }
+            at = end + 1;
+        }
+    }
+
+    /// The first name of a list, and where the comma behind it or the end is.
+    fn listed_name(&self, value: &Value<'_>, rest: Piece) -> Result<(Piece, usize), Error> {
+        const EXPECTED: &str = "a name, or names with commas between";
+        let text = &value.text[..rest.to];
+        if !text[rest.from..].starts_with('"') {
+            let end = text[rest.from..]
+                .find(',')
+                .map_or(rest.to, |at| rest.from + at);
+            let name = Piece {
+                from: rest.from,
+                to: end,
+            }
+            .trimmed(text);
+            return match name.from == name.to {
+                true => Err(self.unexpected(value, name, EXPECTED)),
+                false => Ok((name, end)),
+            };
+        }
+        let from = rest.from + 1;
+        let Some(length) = text[from..].find('"') else {
+            return Err(self.unexpected(value, rest, "a quote that closes the name"));
+        };
+        let name = Piece {
+            from,
+            to: from + length,
+        };
+        let behind = Piece {
+            from: name.to + 1,
+            to: rest.to,
+        }
+        .trimmed(text);
+        match text[behind.from..].chars().next() {
+            None => Ok((name, rest.to)),
+            Some(',') => Ok((name, behind.from)),
+            Some(_) => Err(self.unexpected(value, behind, "',' behind the quote")),
+        }
+    }
+
+    fn text(
+        &self,
+        value: &Value<'_>,
+        piece: Piece,
+        limit: usize,
+        what: &'static str,
+    ) -> Result<Spanned<String>, Error> {
+        let piece = piece.trimmed(&value.text);
+        let (text, span) = (&value.text[piece.from..piece.to], self.span(value, piece));
+        if text.len() > limit {
+            return Err(Error::too_long(span, what, text.len(), limit));
+        }
+        Ok(Spanned::new(text.replace(NO_BREAK, " "), span))
+    }
+
+    /// Tells once of blanks that are none in other programs.
+    pub(super) fn note_no_break(&mut self, text: &str) {
+        if let Some(at) = text.find(NO_BREAK) {
+            self.diagnostics.warn(
+                self.places.span(at..at + NO_BREAK.len_utf8()),
+                "no-break blanks (U+00A0), here and elsewhere, are taken for blanks",
+                "write plain blanks",
+            );
+        }
+    }
+
+    /// Without the quotes that text files may have around a value.
+    fn unquoted(&self, value: &Value<'_>, piece: Piece) -> Piece {
+        let text = &value.text[piece.from..piece.to];
+        let inner = text.strip_prefix('"').and_then(|t| t.strip_suffix('"'));
+        match inner {
+            Some(inner) if self.dialect == Dialect::Rfc02Text && !inner.contains('"') => Piece {
+                from: piece.from + 1,
+                to: piece.to - 1,
+            },
+            _ => piece,
+        }
+    }
+
+    /// A value of names up to a comment, which needs a blank in front.
+    fn before_comment(&mut self, value: &Value<'_>) -> Piece {
+        let (mut quoted, mut last) = (false, b'x');
+        let mut is_comment = |byte: u8| {
+            quoted ^= byte == b'"';
+            let blank = std::mem::replace(&mut last, byte);
+            byte == b'#' && !quoted && (blank == b' ' || blank == b'\t')
+        };
+        let end = value.text.bytes().position(&mut is_comment);
+        self.without_comment(value, end)
+    }
+
+    /// RFC 0.2 has comments on lines of their own only, but users of OpenSM write them anywhere.
+    pub(super) fn without_comment(&mut self, value: &Value<'_>, at: Option<usize>) -> Piece {
+        let to = value.text.len();
+        let Some(from) = at.filter(|_| self.dialect == Dialect::Rfc02Text) else {
+            return Piece { from: 0, to };
+        };
+        self.diagnostics.warn(
+            self.span(value, Piece { from, to }),
+            "a comment behind a value is passed over, though RFC 0.2 does not have it",
+            "put it on a line of its own",
+        );
+        Piece { from: 0, to: from }.trimmed(&value.text)
+    }
+}

@@ -1,0 +1,206 @@
+//! Goes through a text tag by tag.
+
+use super::markup::{Markup, comment_opening, name_length, tag_length};
+use crate::dialect::rfc::tags::Tag;
+use crate::dialect::rfc::value::{Piece, WHITE};
+use crate::dialect::rfc::values::Reader;
+use crate::error::{Error, Problem};
+
+/// A place in the text.
+#[derive(Debug, Clone)]
+pub(super) struct Scanner<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+impl<'a> Scanner<'a> {
+    pub(super) const fn new(text: &'a str) -> Self {
+        Self { text, at: 0 }
+    }
+
+    pub(super) const fn text(&self) -> &'a str {
+        self.text
+    }
+
+    pub(super) fn rest(&self) -> &'a str {
+        &self.text[self.at..]
+    }
+
+    pub(super) const fn is_at_end(&self) -> bool {
+        self.at == self.text.len()
+    }
+
+    /// Something else was expected here.
+    pub(super) fn unexpected(&self, reader: &Reader<'_>, expected: &'static str) -> Error {
+        let word = self.rest().split(WHITE).next().unwrap_or_default();
+        let shown: String = word.chars().take(40).collect();
+        let length = shown.len();
+        let found = match shown.as_str() {
+            "" => String::from("end of the file"),
+            shown if shown.starts_with('<') => format!("'{shown}'"),
+            shown => format!("text '{shown}'"),
+        };
+        let span = reader.places.span(self.at..self.at + length);
+        Error::new(span, Problem::Unexpected { found }).expecting(expected)
+    }
+
+    /// A byte order mark, the XML declaration, comments and white space.
+    pub(super) fn skip_prolog(&mut self, reader: &mut Reader<'_>) -> Result<(), Error> {
+        if self.rest().starts_with('\u{feff}') {
+            self.at += '\u{feff}'.len_utf8();
+        }
+        self.skip_blanks(reader)?;
+        if self.rest().starts_with("<?xml") {
+            match self.rest().find("?>") {
+                Some(end) => self.at += end + "?>".len(),
+                None => {
+                    return Err(self.not_closed(reader, "the XML declaration", "end it with ?>"));
+                }
+            }
+        }
+        self.skip_blanks(reader)
+    }
+
+    /// White space and comments.
+    pub(super) fn skip_blanks(&mut self, reader: &mut Reader<'_>) -> Result<(), Error> {
+        loop {
+            self.skip_white();
+            if !self.skip_comment(reader)? {
+                return Ok(());
+            }
+        }
+    }
+
+    fn skip_white(&mut self) {
+        let rest = self.rest();
+        self.at += rest.len() - rest.trim_start_matches(WHITE).len();
+    }
+
+    /// True when there was one. Errors: one that does not end.
+    fn skip_comment(&mut self, reader: &mut Reader<'_>) -> Result<bool, Error> {
+        let Some((opening, plain)) = comment_opening(self.rest()) else {
+            return Ok(false);
+        };
+        let Some(length) = self.rest()[opening..].find("-->") else {
+            return Err(self.not_closed(reader, "the comment", "end it with -->"));
+        };
+        if !plain {
+            reader.diagnostics.warn(
+                reader.places.span(self.at..self.at + opening),
+                "a typographic dash opens this comment",
+                "open comments with <!--",
+            );
+        }
+        self.at += opening + length + "-->".len();
+        Ok(true)
+    }
+
+    fn not_closed(&self, reader: &Reader<'_>, what: &str, hint: &str) -> Error {
+        let span = reader.places.span(self.at..self.at + 1);
+        let what = String::from(what);
+        Error::new(span, Problem::NotClosed { what }).hinting(hint)
+    }
+
+    /// The tag here. Shape: `<` comes next. Errors: what is no tag.
+    pub(super) fn markup(&mut self, reader: &mut Reader<'_>) -> Result<Markup<'a>, Error> {
+        let start = self.at;
+        let rest = self.rest();
+        self.refuse(reader)?;
+        let closes = rest.starts_with("</");
+        let name_at = if closes { 2 } else { 1 };
+        let name = &rest[name_at..][..name_length(&rest[name_at..])];
+        if name.is_empty() {
+            let error = self.unexpected(reader, "the name of an element behind '<'");
+            return Err(error.hinting("write &lt; for a '<' in text"));
+        }
+        let behind = &rest[name_at + name.len()..];
+        let Some(length) = tag_length(behind) else {
+            return Err(self.not_closed(reader, "the tag", "end it with '>'"));
+        };
+        let inside = behind[..length - 1].trim_matches(WHITE);
+        let empty = !closes && inside.ends_with('/');
+        self.at += name_at + name.len() + length;
+        let span = reader.places.span(start..self.at);
+        if !inside.trim_end_matches('/').is_empty() {
+            reader.diagnostics.warn(
+                span,
+                format!("attributes of <{name}> are passed over"),
+                "RFC 0.1 has none: leave them out",
+            );
+        }
+        Ok(match closes {
+            true => Markup::Close { name, span },
+            false => Markup::Open { name, span, empty },
+        })
+    }
+
+    /// Errors: markup that could make text of something else.
+    fn refuse(&self, reader: &Reader<'_>) -> Result<(), Error> {
+        let rest = self.rest();
+        let refused = [
+            ("<!DOCTYPE", "a document type definition"),
+            ("<!ENTITY", "a declaration of an entity"),
+            ("<![", "a CDATA or conditional section"),
+            ("<!", "a declaration"),
+            ("<?", "a processing instruction"),
+        ];
+        let found = refused.iter().find(|(start, _)| {
+            let head = rest.as_bytes().get(..start.len());
+            head.is_some_and(|head| head.eq_ignore_ascii_case(start.as_bytes()))
+        });
+        match found {
+            None => Ok(()),
+            Some((start, what)) => {
+                let span = reader.places.span(self.at..self.at + start.len());
+                Err(Error::new(span, Problem::RefusedMarkup { what }))
+            }
+        }
+    }
+
+    /// The pieces of text up to the next closing tag, comments left out; none when another
+    /// element opens or the file ends before.
+    pub(super) fn entry_text(
+        &mut self,
+        reader: &mut Reader<'_>,
+    ) -> Result<Option<Vec<Piece>>, Error> {
+        let mut pieces = Vec::new();
+        loop {
+            let from = self.at;
+            let Some(length) = self.rest().find('<') else {
+                return Ok(None);
+            };
+            self.at += length;
+            pieces.push(Piece { from, to: self.at });
+            if self.rest().starts_with("</") {
+                return Ok(Some(pieces));
+            }
+            if !self.skip_comment(reader)? {
+                self.refuse(reader)?;
+                return match name_length(&self.rest()[1..]) {
+                    0 => self.markup(reader).map(|_| None),
+                    _ => Ok(None),
+                };
+            }
+        }
+    }
+
+    /// True when one of these elements opens next, comments and white space aside.
+    pub(super) fn goes_on_with(&self, tags: &[Tag]) -> bool {
+        let mut ahead = self.clone();
+        loop {
+            ahead.skip_white();
+            let rest = ahead.rest();
+            match comment_opening(rest) {
+                Some((opening, _)) => match rest[opening..].find("-->") {
+                    Some(length) => ahead.at += opening + length + "-->".len(),
+                    None => return false,
+                },
+                None => {
+                    let name = rest.strip_prefix('<').unwrap_or_default();
+                    let tag = Tag::find(&name[..name_length(name)]);
+                    return tag.is_some_and(|tag| tags.contains(&tag));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! A policy as written, before references are found.
+
+use sa_text::{Span, Spanned};
+
+use crate::error::{Error, Problem};
+use crate::link::diagnostics::Diagnostics;
+use crate::model::limits::{MAX_LEVELS, MAX_RANGES, MAX_RULES};
+use crate::model::ranges::Ranges;
+use crate::model::{Group, Level, ReservedSl, RuleOrigin, Setup};
+use sa_snapshot::model::FlowLabels;
+
+/// What a file says.
+#[derive(Debug, Default)]
+pub(crate) struct Draft {
+    pub(crate) groups: Vec<Group>,
+    pub(crate) levels: Vec<Level>,
+    pub(crate) rules: Vec<DraftRule>,
+    /// Made of `qos-ulps`; they come after all others, wherever they stand.
+    pub(crate) ulp_rules: Vec<DraftRule>,
+    /// The last `default` line in `qos-ulps`.
+    pub(crate) ulp_default: Option<Spanned<u8>>,
+    pub(crate) setup: Setup,
+    pub(crate) reserved_sls: Vec<ReservedSl>,
+    /// What only this product reads, by its keyword.
+    pub(crate) extensions: Vec<Spanned<&'static str>>,
+    pub(crate) diagnostics: Diagnostics,
+    ranges: usize,
+}
+
+/// A rule with names in place of what they stand for.
+#[derive(Debug)]
+pub(crate) struct DraftRule {
+    pub(crate) purpose: Option<Spanned<String>>,
+    pub(crate) source: Vec<DraftGroup>,
+    pub(crate) destination: Vec<DraftGroup>,
+    pub(crate) qos_class: Option<Spanned<Ranges>>,
+    pub(crate) tclass: Option<Spanned<Ranges>>,
+    pub(crate) service_id: Option<Spanned<Ranges>>,
+    pub(crate) pkey: Option<Spanned<Ranges>>,
+    pub(crate) level: DraftLevel,
+    pub(crate) flow_label: Option<Spanned<FlowLabels>>,
+    pub(crate) origin: RuleOrigin,
+    pub(crate) span: Span,
+}
+
+/// What a rule says about one end of a path.
+#[derive(Debug)]
+pub(crate) enum DraftGroup {
+    Named(Spanned<String>),
+    /// Port GUIDs of a line in `qos-ulps`.
+    Guids(Spanned<Ranges>),
+}
+
+/// What a rule says about its level.
+#[derive(Debug)]
+pub(crate) enum DraftLevel {
+    Named(Spanned<String>),
+    /// The SL of a line in `qos-ulps`.
+    Sl(Spanned<u8>),
+    /// From 1, in the order of the file.
+    Position(Spanned<u64>),
+    /// The level's own number.
+    Sn(Spanned<u64>),
+}
+
+impl Draft {
+    /// Errors: [`Problem::TooMany`] when this rule is one too many.
+    pub(crate) fn check_rule(&mut self, rule: &DraftRule) -> Result<(), Error> {
+        self.ranges += rule.range_count();
+        let rules = self.rules.len() + self.ulp_rules.len() + 1;
+        let over = [
+            ("rules", rules, MAX_RULES),
+            ("number ranges", self.ranges, MAX_RANGES),
+        ];
+        for (what, found, limit) in over {
+            if found > limit {
+                return Err(Error::new(
+                    rule.span,
+                    Problem::TooMany { what, found, limit },
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Errors: [`Problem::TooMany`] when there are too many levels for the rest to fit.
+    pub(crate) fn check_levels(&self) -> Result<(), Error> {
+        // `qos-ulps` adds at most a level for each SL and the default.
+        let limit = MAX_LEVELS - 17;
+        let found = self.levels.len();
+        match self.levels.last() {
+            Some(last) if found > limit => {
+                let what = "levels";
+                Err(Error::new(
+                    last.span,
+                    Problem::TooMany { what, found, limit },
+                ))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl DraftRule {
+    /// How many number ranges its criteria have.
+    fn range_count(&self) -> usize {
+        let criteria = [&self.qos_class, &self.tclass, &self.service_id, &self.pkey];
+        criteria
+            .into_iter()
+            .flatten()
+            .map(|ranges| ranges.pairs().len())
+            .sum()
+    }
+}

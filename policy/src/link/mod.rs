@@ -1,0 +1,340 @@
+//! Finds what rules refer to. Source: OpenSM `osm_qos_policy_validate`.
+
+pub(crate) mod diagnostics;
+pub(crate) mod draft;
+mod setup;
+
+use std::collections::HashMap;
+
+use sa_text::{Span, Spanned};
+
+use crate::error::{Error, Problem};
+use crate::link::diagnostics::Diagnostics;
+use crate::link::draft::{Draft, DraftGroup, DraftLevel, DraftRule};
+use crate::model::dialect::Dialect;
+use crate::model::options::ParseOptions;
+use crate::model::{Group, GroupIx, Level, LevelIx, LevelKey, Origin, Policy, Rule, Selector};
+
+/// Errors: no default level where the dialect wants one; a level or group that does not exist.
+pub(crate) fn link(
+    draft: Draft,
+    dialect: Dialect,
+    options: &ParseOptions,
+) -> Result<Policy, Error> {
+    let Draft {
+        groups,
+        levels,
+        rules,
+        ulp_rules,
+        ulp_default,
+        mut setup,
+        mut diagnostics,
+        reserved_sls,
+        mut extensions,
+        ..
+    } = draft;
+    let mut linker = Linker {
+        levels_by_name: first_by_name(levels.iter().map(|level| level.key.name())),
+        levels_by_sn: first_by_sn(&levels, &mut diagnostics),
+        groups_by_name: first_by_name(groups.iter().map(|group| Some(group.name.value.as_str()))),
+        written_levels: levels.len(),
+        levels,
+        groups,
+        level_by_sl: [None; 16],
+        implicit_groups: dialect.is_rfc() && options.partitions_as_groups,
+    };
+    if dialect == Dialect::Rfc02Text {
+        linker.note_equal_names(&mut diagnostics);
+    }
+    let default_level = match dialect {
+        Dialect::OpenSm => linker.default_level(ulp_default)?,
+        Dialect::Rfc02Text | Dialect::Rfc01Xml => linker.rfc_default_level(&mut diagnostics),
+    };
+    let drafts = rules.into_iter().chain(ulp_rules);
+    let rules = drafts
+        .map(|rule| linker.rule(rule))
+        .collect::<Result<_, _>>()?;
+    linker.add_groups_of_scopes(&setup);
+    extensions.sort_by_key(|extension| extension.span.offset);
+    let remarks = dialect.is_rfc().then_some(&mut diagnostics);
+    setup::check(&mut setup, &linker.groups, remarks);
+    Ok(Policy {
+        dialect,
+        semantics: options.semantics(dialect),
+        groups: linker.groups,
+        levels: linker.levels,
+        rules,
+        default_level,
+        setup,
+        diagnostics: diagnostics.into_list(),
+        reserved_sls,
+        extensions,
+        ulp_names: options.ulp_names.clone(),
+    })
+}
+
+struct Linker {
+    levels: Vec<Level>,
+    groups: Vec<Group>,
+    levels_by_name: HashMap<String, usize>,
+    levels_by_sn: HashMap<u64, usize>,
+    groups_by_name: HashMap<String, usize>,
+    written_levels: usize,
+    level_by_sl: [Option<LevelIx>; 16],
+    /// Unknown groups are made of the partition of that name.
+    implicit_groups: bool,
+}
+
+/// Places by name in lower case (ASCII, as `strcasecmp` has it); the first of equal names counts.
+fn first_by_name<'a>(names: impl Iterator<Item = Option<&'a str>>) -> HashMap<String, usize> {
+    let mut places = HashMap::new();
+    for (at, name) in names.enumerate() {
+        if let Some(name) = name {
+            places.entry(name.to_ascii_lowercase()).or_insert(at);
+        }
+    }
+    places
+}
+
+fn first_by_sn(levels: &[Level], diagnostics: &mut Diagnostics) -> HashMap<u64, usize> {
+    let mut places = HashMap::new();
+    for (at, level) in levels.iter().enumerate() {
+        let LevelKey::Sn { sn, .. } = level.key.value else {
+            continue;
+        };
+        let first = *places.entry(sn).or_insert(at);
+        if first != at {
+            let line = levels[first].span.start.line;
+            diagnostics.error(
+                level.key.span,
+                format!("sn {sn} is that of the level on line {line}, which rules mean by it"),
+                "give every level a number of its own",
+            );
+        }
+    }
+    places
+}
+
+impl Linker {
+    /// A level of that name wins over the default of `qos-ulps`.
+    fn default_level(&mut self, from_ulps: Option<Spanned<u8>>) -> Result<LevelIx, Error> {
+        if let Some(at) = self.levels_by_name.get(DEFAULT) {
+            return Ok(level_ix(*at));
+        }
+        match from_ulps {
+            Some(sl) => Ok(self.add_ulp_level(String::from("SimpleQoSLevel_DEFAULT"), sl)),
+            None => Err(Error::new(Span::START, Problem::NoDefaultLevel)),
+        }
+    }
+
+    /// RFC 0.1 wants a default level and does not say how it is written: `sn` 0 or that name.
+    /// Without one paths are as without policy.
+    fn rfc_default_level(&mut self, diagnostics: &mut Diagnostics) -> LevelIx {
+        let by_sn = self.levels_by_sn.get(&0).copied();
+        let by_name = self.levels_by_name.get(DEFAULT).copied();
+        if let (Some(by_sn), Some(by_name)) = (by_sn, by_name)
+            && by_sn != by_name
+        {
+            diagnostics.warn(
+                self.levels[by_name].key.span,
+                "the level with sn 0 is the default, not this one by its name",
+                "call the other one 'default'",
+            );
+        }
+        match by_sn.or(by_name) {
+            Some(at) => level_ix(at),
+            None => self.add_level(LevelKey::Name(DEFAULT.into()), None, Origin::BuiltIn),
+        }
+    }
+
+    /// Rules can still refer to the later ones by number.
+    fn note_equal_names(&self, diagnostics: &mut Diagnostics) {
+        for (at, level) in self.levels.iter().enumerate() {
+            let Some(name) = level.key.name() else {
+                continue;
+            };
+            if self.levels_by_name.get(&name.to_ascii_lowercase()) != Some(&at) {
+                diagnostics.warn(
+                    level.key.span,
+                    format!("level {name:?} was defined before, and qos-level-name means that"),
+                    "give it another name, or refer to it by qos-level-sn",
+                );
+            }
+        }
+    }
+
+    fn add_ulp_level(&mut self, name: String, sl: Spanned<u8>) -> LevelIx {
+        self.add_level(LevelKey::Name(name), Some(sl), Origin::Ulp)
+    }
+
+    fn add_level(&mut self, key: LevelKey, sl: Option<Spanned<u8>>, origin: Origin) -> LevelIx {
+        let span = sl.map_or(Span::START, |sl| sl.span);
+        self.levels.push(Level {
+            sl,
+            ..Level::new(Spanned::new(key, span), origin, span)
+        });
+        level_ix(self.levels.len() - 1)
+    }
+
+    fn rule(&mut self, draft: DraftRule) -> Result<Rule, Error> {
+        let level = self.level(draft.level)?;
+        let ends = [
+            (draft.source, "_ULP_Sources_"),
+            (draft.destination, "_ULP_Targets_"),
+        ];
+        let [source, destination] = ends.map(|(groups, made)| self.ends(groups, made));
+        Ok(Rule {
+            purpose: draft.purpose,
+            source: source?,
+            destination: destination?,
+            qos_class: draft.qos_class,
+            tclass: draft.tclass,
+            service_id: draft.service_id,
+            pkey: draft.pkey,
+            level,
+            flow_label: draft.flow_label,
+            origin: draft.origin,
+            span: draft.span,
+        })
+    }
+
+    fn level(&mut self, draft: DraftLevel) -> Result<Spanned<LevelIx>, Error> {
+        let (found, problem, span) = match draft {
+            DraftLevel::Sl(sl) => return Ok(Spanned::new(self.level_of_sl(sl), sl.span)),
+            DraftLevel::Named(name) => (
+                self.levels_by_name.get(&name.to_ascii_lowercase()).copied(),
+                Problem::UnknownLevel { name: name.value },
+                name.span,
+            ),
+            DraftLevel::Position(number) => (
+                usize::try_from(*number)
+                    .ok()
+                    .and_then(|number| number.checked_sub(1))
+                    .filter(|at| *at < self.written_levels),
+                Problem::UnknownPosition {
+                    number: *number,
+                    levels: self.written_levels,
+                },
+                number.span,
+            ),
+            DraftLevel::Sn(sn) => (
+                self.levels_by_sn.get(&*sn).copied(),
+                Problem::UnknownSn { sn: *sn },
+                sn.span,
+            ),
+        };
+        match found {
+            Some(at) => Ok(Spanned::new(level_ix(at), span)),
+            None => Err(Error::new(span, problem)),
+        }
+    }
+
+    fn level_of_sl(&mut self, sl: Spanned<u8>) -> LevelIx {
+        let slot = usize::from(sl.value & 0xf);
+        let known = self.level_by_sl[slot];
+        let at =
+            known.unwrap_or_else(|| self.add_ulp_level(format!("SimpleQoSLevel_SL{}", *sl), sl));
+        self.level_by_sl[slot] = Some(at);
+        at
+    }
+
+    fn ends(
+        &mut self,
+        drafts: Vec<DraftGroup>,
+        made: &'static str,
+    ) -> Result<Vec<Spanned<GroupIx>>, Error> {
+        drafts
+            .into_iter()
+            .map(|draft| self.end(draft, made))
+            .collect()
+    }
+
+    fn end(&mut self, draft: DraftGroup, made: &'static str) -> Result<Spanned<GroupIx>, Error> {
+        match draft {
+            DraftGroup::Named(name) => match self.group(&name) {
+                Some(at) => Ok(Spanned::new(group_ix(at), name.span)),
+                None => {
+                    let hint = partition_hint(&self.groups, &name.value);
+                    let problem = Problem::UnknownGroup { name: name.value };
+                    let error = Error::new(name.span, problem);
+                    Err(match hint {
+                        Some(hint) => error.hinting(hint),
+                        None => error,
+                    })
+                }
+            },
+            DraftGroup::Guids(guids) => {
+                let span = guids.span;
+                let selector = Spanned::new(Selector::Guids(guids.value), span);
+                let name = Spanned::new(String::from(made), span);
+                let at = self.add_group(name, selector, Origin::Ulp);
+                Ok(Spanned::new(group_ix(at), span))
+            }
+        }
+    }
+
+    fn group(&mut self, name: &Spanned<String>) -> Option<usize> {
+        let key = name.to_ascii_lowercase();
+        let known = self.groups_by_name.get(&key).copied();
+        if known.is_some() || !self.implicit_groups {
+            return known;
+        }
+        let selector = Spanned::new(Selector::Partition(name.value.clone()), name.span);
+        let at = self.add_group(name.clone(), selector, Origin::BuiltIn);
+        self.groups_by_name.insert(key, at);
+        Some(at)
+    }
+
+    fn add_group(
+        &mut self,
+        name: Spanned<String>,
+        selector: Spanned<Selector>,
+        origin: Origin,
+    ) -> usize {
+        let span = name.span;
+        self.groups.push(Group {
+            name,
+            purpose: None,
+            selectors: vec![selector],
+            origin,
+            span,
+        });
+        self.groups.len() - 1
+    }
+
+    /// Groups of partitions that scopes name.
+    fn add_groups_of_scopes(&mut self, setup: &crate::model::Setup) {
+        if self.implicit_groups {
+            for name in setup.group_names() {
+                self.group(name);
+            }
+        }
+    }
+}
+
+/// A group that holds the partition of this name is likely what was meant.
+pub(crate) fn partition_hint(groups: &[Group], name: &str) -> Option<String> {
+    let holds = |group: &&Group| {
+        group.selectors.iter().any(
+            |selector| matches!(&selector.value, Selector::Partition(partition) if partition == name),
+        )
+    };
+    let group = groups.iter().find(holds)?;
+    Some(format!(
+        "a partition is called so; the group that holds it is '{}'",
+        group.name.value
+    ))
+}
+
+/// The name of the level that applies when no rule does.
+const DEFAULT: &str = "default";
+
+/// The number of levels is limited to what fits.
+fn level_ix(at: usize) -> LevelIx {
+    LevelIx(u16::try_from(at).unwrap_or(u16::MAX))
+}
+
+/// A file of 16 MiB cannot hold more groups than fit.
+fn group_ix(at: usize) -> GroupIx {
+    GroupIx(u32::try_from(at).unwrap_or(u32::MAX))
+}

@@ -1,0 +1,118 @@
+//! Scopes of `qos-setup` that have no effect.
+
+use std::collections::HashSet;
+
+use sa_text::{Span, Spanned};
+
+use super::diagnostics::Diagnostics;
+use super::partition_hint;
+use crate::model::Group;
+use crate::model::ranges::Ranges;
+use crate::model::setup::{Setup, Skipped, Sl2VlScope, VlArbScope};
+
+/// Marks the scopes that have no effect, and says why where there is someone to tell.
+pub(crate) fn check(setup: &mut Setup, groups: &[Group], diagnostics: Option<&mut Diagnostics>) {
+    let names = groups.iter().map(|group| group.name.to_ascii_lowercase());
+    let mut checker = Checker {
+        known: names.collect(),
+        groups,
+        diagnostics,
+    };
+    for scope in &mut setup.vlarb {
+        scope.skipped = checker.vlarb(scope);
+    }
+    for scope in &mut setup.sl2vl {
+        scope.skipped = checker.sl2vl(scope);
+    }
+}
+
+struct Checker<'a> {
+    known: HashSet<String>,
+    groups: &'a [Group],
+    diagnostics: Option<&'a mut Diagnostics>,
+}
+
+impl Checker<'_> {
+    fn vlarb(&mut self, scope: &VlArbScope) -> Option<Skipped> {
+        let pairs = || scope.high.iter().chain(&scope.low);
+        let over = [
+            pairs().map(|(vl, _)| *vl).find(|vl| *vl > LAST_DATA_VL),
+            pairs().map(|(_, weight)| *weight).find(|w| *w > BYTE),
+            scope.high_limit.filter(|limit| *limit > BYTE),
+            last_over(&scope.to, LAST_PORT),
+        ];
+        let limits = [
+            ("VL", LAST_DATA_VL),
+            ("weight", BYTE),
+            ("vl-high-limit", BYTE),
+            ("port number", LAST_PORT),
+        ];
+        let names = scope.groups.iter().chain(&scope.across);
+        self.out_of_range(scope.span, over.into_iter().zip(limits))
+            .or_else(|| self.unknown_group(names))
+    }
+
+    fn sl2vl(&mut self, scope: &Sl2VlScope) -> Option<Skipped> {
+        let ports = [&scope.from, &scope.to].map(|ports| last_over(ports, LAST_PORT));
+        let limits = [("port number", LAST_PORT); 2];
+        self.out_of_range(scope.span, ports.into_iter().zip(limits))
+            .or_else(|| self.unknown_group(scope.group_names()))
+    }
+
+    fn out_of_range(
+        &mut self,
+        span: Span,
+        values: impl Iterator<Item = (Option<u64>, (&'static str, u64))>,
+    ) -> Option<Skipped> {
+        let mut skipped = None;
+        for (value, (what, most)) in values {
+            let Some(value) = value else { continue };
+            skipped = Some(Skipped::OutOfRange);
+            if let Some(diagnostics) = &mut self.diagnostics {
+                diagnostics.error(
+                    span,
+                    format!("{what} {value} is not within 0 to {most}; the scope is skipped"),
+                    "correct the number",
+                );
+            }
+        }
+        skipped
+    }
+
+    fn unknown_group<'a>(
+        &mut self,
+        names: impl Iterator<Item = &'a Spanned<String>>,
+    ) -> Option<Skipped> {
+        let mut skipped = None;
+        for name in names {
+            if self.known.contains(&name.to_ascii_lowercase()) {
+                continue;
+            }
+            skipped = Some(Skipped::UnknownGroup);
+            if let Some(diagnostics) = &mut self.diagnostics {
+                let look = !diagnostics.is_full();
+                let hint = look.then(|| partition_hint(self.groups, name)).flatten();
+                let text = format!(
+                    "there is no port-group '{}'; the scope is skipped",
+                    name.value
+                );
+                let remedy = hint.unwrap_or_else(|| String::from("define it in port-groups"));
+                diagnostics.error(name.span, text, remedy);
+            }
+        }
+        skipped
+    }
+}
+
+/// The largest number, if it is over `most`.
+fn last_over(numbers: &Ranges, most: u64) -> Option<u64> {
+    let last = numbers.pairs().last().map(|(_, high)| *high);
+    last.filter(|last| *last > most)
+}
+
+/// VL 15 is not arbitrated.
+const LAST_DATA_VL: u64 = 14;
+/// Weights and limits have 8 bits.
+const BYTE: u64 = 255;
+/// Port 255 is none.
+const LAST_PORT: u64 = 254;

@@ -1,0 +1,198 @@
+//! Pairs of ports whose two directions get different SLs.
+
+use std::collections::HashMap;
+
+use sa_text::Severity;
+
+use crate::lint::bits::Bits;
+use crate::lint::finding::{Finding, LintId};
+use crate::lint::pairs::{HeldSets, Kind, kinds, satisfied};
+use crate::lint::rules::shadow::Life;
+use crate::lint::rules::values::FIELDS;
+use crate::lint::{Analysis, Fabric};
+
+/// For every rule: pairs that get it, with the numbers of a request that gets to it, and another
+/// SL on the way back.
+pub(in crate::lint) fn findings(
+    analysis: &Analysis<'_>,
+    fabric: &Fabric<'_>,
+    held: &HeldSets,
+) -> Vec<Finding> {
+    let mut found = Vec::new();
+    let mut left = BUDGET;
+    let requests = requests(analysis);
+    for (at, request) in requests.iter().enumerate() {
+        let kinds = kinds(analysis, &request.fitting, held, |_| true);
+        let effort = kinds.len().saturating_mul(kinds.len());
+        match left.checked_sub(effort.saturating_mul(1 + request.fitting.words())) {
+            Some(rest) => left = rest,
+            None => {
+                found.push(given_up(analysis, &requests[at..]));
+                break;
+            }
+        }
+        let mut tally = Tally::new(analysis, fabric, request);
+        for from in &kinds {
+            for to in kinds.iter().filter(|to| held.share(from.held, to.held)) {
+                tally.add(from, to);
+            }
+        }
+        found.extend(tally.findings());
+    }
+    found
+}
+
+/// Comparisons of kinds of ports, by words.
+const BUDGET: usize = 1 << 28;
+
+/// Numbers that requests name, and the rules that are to be looked at with them.
+struct Request {
+    values: [Option<u64>; FIELDS],
+    /// Rules that fit by their numbers.
+    fitting: Bits,
+    rules: Vec<usize>,
+}
+
+/// Those that get to a rule, equal ones put together.
+fn requests(analysis: &Analysis<'_>) -> Vec<Request> {
+    let mut places: HashMap<Bits, usize> = HashMap::new();
+    let mut requests: Vec<Request> = Vec::new();
+    for (rule, life) in analysis.lives.iter().enumerate() {
+        let Life::Alive(witness) = life else { continue };
+        let fitting = satisfied(analysis, &witness.values);
+        let place = *places.entry(fitting.clone()).or_insert(requests.len());
+        if place == requests.len() {
+            requests.push(Request {
+                values: witness.values,
+                fitting,
+                rules: Vec::new(),
+            });
+        }
+        requests[place].rules.push(rule);
+    }
+    requests
+}
+
+/// What was found for a rule.
+#[derive(Clone, Copy)]
+struct Found {
+    pairs: u64,
+    example: (usize, usize),
+    back: Option<usize>,
+}
+
+struct Tally<'a> {
+    analysis: &'a Analysis<'a>,
+    fabric: &'a Fabric<'a>,
+    request: &'a Request,
+    /// By rule.
+    found: HashMap<usize, Found>,
+}
+
+impl<'a> Tally<'a> {
+    fn new(analysis: &'a Analysis<'a>, fabric: &'a Fabric<'a>, request: &'a Request) -> Self {
+        Self {
+            analysis,
+            fabric,
+            request,
+            found: HashMap::new(),
+        }
+    }
+
+    fn add(&mut self, from: &Kind, to: &Kind) {
+        let (there, back) = (from.first(to), to.first(from));
+        let Some(rule) = there.filter(|_| there != back) else {
+            return;
+        };
+        // An SL that the partition decides is the same both ways.
+        let differ = match (self.sl(there), self.sl(back)) {
+            (Some(one), Some(other)) => (one ^ other) & self.fabric.view.sl_bits != 0,
+            (one, other) => one != other,
+        };
+        let Some(example) = from.example(to).filter(|_| differ) else {
+            return;
+        };
+        let pairs = from.pairs(to);
+        let found = self.found.entry(rule).or_insert(Found {
+            pairs: 0,
+            example,
+            back,
+        });
+        found.pairs += pairs;
+    }
+
+    fn sl(&self, rule: Option<usize>) -> Option<u8> {
+        self.analysis.level_of(rule).sl.map(|sl| *sl)
+    }
+
+    fn findings(self) -> Vec<Finding> {
+        let rules = self.request.rules.iter();
+        let found = rules.filter_map(|rule| Some(self.finding(*rule, *self.found.get(rule)?)));
+        found.collect()
+    }
+
+    fn finding(&self, rule: usize, found: Found) -> Finding {
+        let Found {
+            pairs,
+            example,
+            back,
+        } = found;
+        let policy = self.analysis.policy;
+        let words = |sl: Option<u8>| match sl {
+            Some(sl) => format!("SL {sl}"),
+            None => String::from("the partition's SL"),
+        };
+        let by = match back {
+            Some(back) => format!("the rule on line {}", policy.rules[back].span.start.line),
+            None => String::from("the default level"),
+        };
+        let sentence = format!(
+            "{pairs} pairs of ports get {} by this rule and another SL on the way back, e.g. {} to \
+             {}{}: {} back by {by}",
+            words(self.sl(Some(rule))),
+            self.fabric.port_name(example.0),
+            self.fabric.port_name(example.1),
+            in_words(&self.request.values),
+            words(self.sl(back)),
+        );
+        let remedy = "if both ways should be alike, add a rule with source and destination swapped";
+        let finding = Finding::new(
+            LintId::ASYMMETRIC,
+            policy.rules[rule].span,
+            sentence,
+            remedy,
+        );
+        match back {
+            Some(back) => finding.and(policy.rules[back].span, "the way back"),
+            None => finding,
+        }
+    }
+}
+
+/// The numbers that a request names.
+fn in_words(values: &[Option<u64>; FIELDS]) -> String {
+    let [class, tclass, id, pkey] = values;
+    let mut words = Vec::new();
+    words.extend(id.map(|id| format!("Service-ID 0x{id:016x}")));
+    words.extend(class.map(|class| format!("QoS class {class}")));
+    words.extend(tclass.map(|tclass| format!("TClass {tclass}")));
+    words.extend(pkey.map(|pkey| format!("P_Key 0x{pkey:04x}")));
+    match words.is_empty() {
+        true => String::new(),
+        false => format!(" with {}", words.join(", ")),
+    }
+}
+
+fn given_up(analysis: &Analysis<'_>, requests: &[Request]) -> Finding {
+    let rules = requests.iter().flat_map(|request| &request.rules);
+    let mut rules: Vec<_> = rules.copied().collect();
+    rules.sort_unstable();
+    let span = rules.first().map(|rule| analysis.policy.rules[*rule].span);
+    let sentence = format!(
+        "for {} rules, this one the first, there are too many kinds of ports to compare both \
+         directions",
+        rules.len()
+    );
+    let remedy = "use fewer groups that overlap";
+    Finding::new(LintId::ASYMMETRIC, span, sentence, remedy).with(Severity::Info)
+}

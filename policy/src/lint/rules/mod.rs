@@ -1,0 +1,246 @@
+//! Rules and levels that nothing gets to.
+
+pub(in crate::lint) mod fields;
+pub(in crate::lint) mod shadow;
+pub(in crate::lint) mod values;
+
+use std::fmt::Write;
+
+use sa_text::{Severity, Spanned};
+
+use crate::lint::Analysis;
+use crate::lint::finding::{Finding, LintId};
+use crate::lint::rules::shadow::{Hopeless, Life};
+use crate::model::{GroupIx, LevelIx, LevelKey, Origin, Policy, Rule, RuleIx};
+use crate::partitions::Membership;
+
+/// Rules that no request gets to.
+pub(in crate::lint) fn dead(analysis: &Analysis<'_>) -> Vec<Finding> {
+    let policy = analysis.policy;
+    let rules = policy.rules.iter().zip(&analysis.lives).enumerate();
+    let mut found = Vec::new();
+    for (at, (rule, life)) in rules {
+        match life {
+            Life::Dead(by) => {
+                let everywhere = matches!(analysis.anywhere.get(at), Some(Life::Dead(_)));
+                found.push(shadowed(policy, rule, by, everywhere));
+            }
+            Life::Never(why) => found.push(hopeless(rule, *why)),
+            Life::Alive(_) | Life::Undecided => {}
+        }
+    }
+    found.extend(undecided(analysis));
+    found
+}
+
+fn shadowed(policy: &Policy, rule: &Rule, by: &[RuleIx], everywhere: bool) -> Finding {
+    let place = if everywhere { "" } else { "in this fabric " };
+    let same_level = by
+        .iter()
+        .all(|by| policy.rule(*by).level.value == rule.level.value);
+    let sentence = match by {
+        [one] if is_same(policy.rule(*one), rule) => {
+            format!(
+                "this rule asks for the same as the one on line {}",
+                line(policy, *one)
+            )
+        }
+        [one] => format!(
+            "no request gets to this rule: {place}the one on line {} holds wherever this one does",
+            line(policy, *one)
+        ),
+        several => format!(
+            "no request gets to this rule: {place}those on lines {} together hold wherever this \
+             one does",
+            lines(policy, several)
+        ),
+    };
+    let remedy = match same_level {
+        true => "remove it: what stands before gives the same level",
+        false => "move it before the other, ask for less in the other, or remove it",
+    };
+    let finding = Finding::new(LintId::SHADOWED, rule.span, sentence, remedy);
+    by.iter().take(SHOWN).fold(finding, |finding, by| {
+        finding.and(policy.rule(*by).span, "holds before")
+    })
+}
+
+/// Rules that a sentence names.
+const SHOWN: usize = 8;
+
+fn line(policy: &Policy, rule: RuleIx) -> u32 {
+    policy.rule(rule).span.start.line
+}
+
+fn lines(policy: &Policy, rules: &[RuleIx]) -> String {
+    let shown = rules.iter().take(SHOWN);
+    let words: Vec<_> = shown.map(|rule| line(policy, *rule).to_string()).collect();
+    let mut text = words.join(", ");
+    if let Some(more) = rules.len().checked_sub(SHOWN + 1) {
+        let _ = write!(text, " and {} more", more + 1);
+    }
+    text
+}
+
+/// True when both ask for the same.
+fn is_same(one: &Rule, other: &Rule) -> bool {
+    let groups = |groups: &[Spanned<GroupIx>]| {
+        let mut places: Vec<_> = groups.iter().map(|group| group.value).collect();
+        places.sort_unstable();
+        places.dedup();
+        places
+    };
+    groups(&one.source) == groups(&other.source)
+        && groups(&one.destination) == groups(&other.destination)
+        && values::wanted(one) == values::wanted(other)
+}
+
+fn hopeless(rule: &Rule, why: Hopeless) -> Finding {
+    let (sentence, remedy) = match why {
+        Hopeless::Source => ("no port is in its source groups", FILL),
+        Hopeless::Destination => ("no port is in its destination groups", FILL),
+        Hopeless::QosClass => (
+            "all its QoS classes are over 4095",
+            "choose QoS classes from 0 to 4095",
+        ),
+        Hopeless::TClass => (
+            "all its traffic classes are over 255",
+            "choose traffic classes from 0 to 255",
+        ),
+    };
+    let sentence = format!("no request can match this rule: {sentence}");
+    Finding::new(LintId::NEVER_MATCHES, rule.span, sentence, remedy)
+}
+
+const FILL: &str = "correct the members of the groups, or remove the rule";
+
+fn undecided(analysis: &Analysis<'_>) -> Option<Finding> {
+    let rules = analysis.policy.rules.iter().zip(&analysis.lives);
+    let mut open = rules.filter(|(_, life)| **life == Life::Undecided);
+    let (first, _) = open.next()?;
+    let count = 1 + open.count();
+    let sentence = format!(
+        "{count} rules, this one the first, have too many combinations before them to tell whether \
+         a request gets to them"
+    );
+    let remedy = "merge rules whose criteria differ in one thing alone";
+    Some(Finding::new(LintId::SHADOWED, first.span, sentence, remedy).with(Severity::Info))
+}
+
+/// Levels that are written and that no request gets.
+pub(in crate::lint) fn unreachable_levels(analysis: &Analysis<'_>) -> Vec<Finding> {
+    let policy = analysis.policy;
+    let mut referred = vec![None; policy.levels.len()];
+    for (rule, life) in policy.rules.iter().zip(&analysis.lives) {
+        let of_level = &mut referred[usize::from(rule.level.value.0)];
+        *of_level = Some(of_level.unwrap_or(false) || life.may_be_alive());
+    }
+    let mut found = Vec::new();
+    for (at, level) in policy.levels.iter().enumerate() {
+        let is_default = usize::from(policy.default_level.0) == at;
+        if level.origin != Origin::Written || is_default || has_double(policy, at) {
+            continue;
+        }
+        let (sentence, remedy) = match referred[at] {
+            Some(true) => continue,
+            Some(false) => (
+                format!(
+                    "no request gets level '{}': none gets to its rules",
+                    level.title()
+                ),
+                "mend or move the rules that give it, or remove it",
+            ),
+            None => (
+                format!("no rule gives level '{}'", level.title()),
+                "add a rule for it, or remove it",
+            ),
+        };
+        found.push(Finding::new(
+            LintId::LEVEL_UNREACHABLE,
+            level.key.span,
+            sentence,
+            remedy,
+        ));
+    }
+    found
+}
+
+/// True when rules mean an earlier level by this one's name or number, which is told already.
+fn has_double(policy: &Policy, at: usize) -> bool {
+    let own = &policy.levels[at].key.value;
+    let same = |other: &LevelKey| match (own, other) {
+        (LevelKey::Sn { sn, .. }, LevelKey::Sn { sn: other, .. }) => sn == other,
+        _ => own
+            .name()
+            .zip(other.name())
+            .is_some_and(|(own, other)| own.eq_ignore_ascii_case(other)),
+    };
+    policy.levels[..at]
+        .iter()
+        .any(|level| same(&level.key.value))
+}
+
+/// Rules whose P_Keys the ports they are for do not share.
+pub(in crate::lint) fn contradictions(analysis: &Analysis<'_>) -> Vec<Finding> {
+    let Some(fabric) = &analysis.fabric else {
+        return Vec::new();
+    };
+    let policy = analysis.policy;
+    let partitions = fabric.view.partitions;
+    let best = best_memberships(analysis);
+    let mut found = Vec::new();
+    for (rule, life) in policy.rules.iter().zip(&analysis.lives) {
+        let (Some(bases), true) = (&rule.pkey, life.may_be_alive()) else {
+            continue;
+        };
+        let best_of = |groups: &[Spanned<GroupIx>], partition: usize| {
+            let classes =
+                (0..analysis.classes.count()).filter(|c| analysis.classes.fits(*c, groups));
+            classes.filter_map(|class| best[class][partition]).max()
+        };
+        let is_shared = |partition: usize| {
+            let ends = best_of(&rule.source, partition).zip(best_of(&rule.destination, partition));
+            let limited = (Membership::Limited, Membership::Limited);
+            ends.is_some_and(|ends| ends != limited)
+        };
+        if !partitions.find_bases(bases).into_iter().any(is_shared) {
+            let sentence = "its source and destination share none of the P_Keys it asks for: \
+                            requests that match it get no path";
+            found.push(Finding::new(
+                LintId::NEVER_MATCHES,
+                bases.span,
+                sentence,
+                "correct the P_Keys, the groups, or the members of the partition",
+            ));
+        }
+    }
+    found
+}
+
+/// By class, then by partition.
+fn best_memberships(analysis: &Analysis<'_>) -> Vec<Vec<Option<Membership>>> {
+    let Some(fabric) = &analysis.fabric else {
+        return Vec::new();
+    };
+    let partitions = fabric.view.partitions;
+    let mut best = vec![vec![None; partitions.list().len()]; analysis.classes.count()];
+    for port in 0..fabric.view.ports.len() {
+        let of_class = &mut best[analysis.classes.of_port(port)];
+        for (partition, how) in partitions.held_by(port) {
+            of_class[partition] = of_class[partition].max(Some(how));
+        }
+    }
+    best
+}
+
+/// Levels that some request may get. Shape: ascending.
+pub(in crate::lint) fn levels_in_use(analysis: &Analysis<'_>) -> Vec<LevelIx> {
+    let policy = analysis.policy;
+    let rules = policy.rules.iter().zip(&analysis.lives);
+    let given = rules.filter(|(_, life)| life.may_be_alive());
+    let mut levels: Vec<_> = given.map(|(rule, _)| rule.level.value).collect();
+    levels.push(policy.default_level);
+    levels.sort_unstable();
+    levels.dedup();
+    levels
+}

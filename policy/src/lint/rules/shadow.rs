@@ -1,0 +1,339 @@
+//! Which rules some request gets to, exactly.
+//!
+//! A request stands for a choice in each of six dimensions: kind of source, kind of destination,
+//! QoS class, traffic class, Service-ID, P_Key; a number may be left out, and then only rules that
+//! do not ask for it hold. A rule is alive when choices that fit it leave no earlier rule: the
+//! sets of earlier rules that the choices fit have nothing in common. Only choices whose set
+//! contains no other choice's set matter, which keeps the numbers small.
+
+use std::collections::HashSet;
+
+use crate::lint::bits::Bits;
+use crate::lint::classes::{End, Ends};
+use crate::lint::rules::values::{FIELDS, LAST, cut, is_within, kinds, overlap, wanted};
+use crate::model::{Policy, Rule, RuleIx};
+
+/// What becomes of a rule.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Life {
+    /// A request of this kind gets to it.
+    Alive(Witness),
+    /// No request fits it, whatever stands before.
+    Never(Hopeless),
+    /// Every request that fits it fits one of these before. Shape: ascending, not empty.
+    Dead(Vec<RuleIx>),
+    /// Too much work to tell.
+    Undecided,
+}
+
+/// Why no request fits a rule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Hopeless {
+    /// No port is in its source groups.
+    Source,
+    /// No port is in its destination groups.
+    Destination,
+    /// All its QoS classes are too large.
+    QosClass,
+    /// All its traffic classes are too large.
+    TClass,
+}
+
+/// A request that gets to a rule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Witness {
+    /// Class of the source.
+    pub source: usize,
+    /// Class of the destination.
+    pub destination: usize,
+    /// QoS class, traffic class, Service-ID and P_Key; none is not named.
+    pub values: [Option<u64>; FIELDS],
+}
+
+impl Life {
+    /// True unless it is known that no request gets to the rule.
+    pub const fn may_be_alive(&self) -> bool {
+        matches!(self, Self::Alive(_) | Self::Undecided)
+    }
+}
+
+/// Steps, of a word each, for all rules together: about a second.
+pub(in crate::lint) const BUDGET: u64 = 1 << 30;
+
+/// Judges every rule. Shape: by rule.
+pub(in crate::lint) fn lives(policy: &Policy, ends: &Ends, budget: u64) -> Vec<Life> {
+    let mut judge = Judge {
+        rules: &policy.rules,
+        ends,
+        fields: policy.rules.iter().map(fields_of).collect(),
+        out: Bits::none(policy.rules.len()),
+        left: budget,
+        left_for_rule: 0,
+    };
+    let rules = 0..policy.rules.len();
+    let lives = rules.map(|rule| {
+        // One hard rule must not keep the others from being judged.
+        judge.left_for_rule = budget / 16;
+        let life = judge.life(rule);
+        if !life.may_be_alive() {
+            judge.out.insert(rule);
+        }
+        life
+    });
+    lives.collect()
+}
+
+/// A bit for each field that a rule asks for.
+fn fields_of(rule: &Rule) -> u8 {
+    let asked = wanted(rule).into_iter().enumerate();
+    asked.fold(0, |bits, (field, ranges)| {
+        bits | u8::from(ranges.is_some()) << field
+    })
+}
+
+struct Judge<'a> {
+    rules: &'a [Rule],
+    ends: &'a Ends,
+    fields: Vec<u8>,
+    /// Rules that nothing gets to. Where they would hold, another one does before.
+    out: Bits,
+    left: u64,
+    left_for_rule: u64,
+}
+
+/// A choice in one dimension: the earlier rules that it fits, and what it is.
+type Choice = (Bits, u64);
+
+/// Dimensions: source, destination, then the fields.
+const DIMENSIONS: usize = 2 + FIELDS;
+
+/// The choice taken in each dimension; 0 where there is none to take.
+type Picks = [u64; DIMENSIONS];
+
+impl Judge<'_> {
+    fn life(&mut self, rule: usize) -> Life {
+        if let Some(hopeless) = self.hopeless(rule) {
+            return Life::Never(hopeless);
+        }
+        let Some(rivals) = self.rivals(rule) else {
+            return Life::Undecided;
+        };
+        if let Some(first) = rivals.iter().find(|earlier| self.covers(*earlier, rule)) {
+            return Life::Dead(vec![rule_ix(first)]);
+        }
+        let Some(choices) = self.choices(rule, &rivals) else {
+            return Life::Undecided;
+        };
+        match self.search(&rivals, &choices) {
+            Some(Found::Gap(picks)) => Life::Alive(self.witness(rule, &picks)),
+            Some(Found::Covered(by)) => Life::Dead(by.into_iter().map(rule_ix).collect()),
+            None => Life::Undecided,
+        }
+    }
+
+    fn hopeless(&self, rule: usize) -> Option<Hopeless> {
+        let is_out = |field: usize| {
+            let ranges = wanted(&self.rules[rule])[field];
+            ranges.is_some_and(|ranges| cut(ranges, LAST[field]).next().is_none())
+        };
+        if self.ends.source.classes[rule].is_empty() {
+            Some(Hopeless::Source)
+        } else if self.ends.destination.classes[rule].is_empty() {
+            Some(Hopeless::Destination)
+        } else if is_out(0) {
+            Some(Hopeless::QosClass)
+        } else {
+            is_out(1).then_some(Hopeless::TClass)
+        }
+    }
+
+    /// Earlier rules that can hold where this one does, even when fields it does not ask for are
+    /// left out.
+    fn rivals(&mut self, rule: usize) -> Option<Bits> {
+        let Ends {
+            source,
+            destination,
+            ..
+        } = self.ends;
+        let mut rivals = Bits::none(self.rules.len());
+        let words = source.classes[rule].words() + 1;
+        self.spend(rule * words)?;
+        for earlier in (0..rule).filter(|earlier| !self.out.contains(*earlier)) {
+            let asks_no_more = self.fields[earlier] & !self.fields[rule] == 0;
+            let meets = |end: &End| end.classes[earlier].meets(&end.classes[rule]);
+            if asks_no_more && meets(source) && meets(destination) && self.overlaps(earlier, rule) {
+                rivals.insert(earlier);
+            }
+        }
+        Some(rivals)
+    }
+
+    /// The fields that both ask for have numbers in common.
+    fn overlaps(&self, earlier: usize, rule: usize) -> bool {
+        let pairs = wanted(&self.rules[earlier])
+            .into_iter()
+            .zip(wanted(&self.rules[rule]));
+        pairs
+            .zip(LAST)
+            .all(|((earlier, own), last)| match (earlier, own) {
+                (Some(earlier), Some(own)) => overlap(earlier, own, last),
+                _ => true,
+            })
+    }
+
+    /// True when an earlier rule holds wherever this one does.
+    fn covers(&self, earlier: usize, rule: usize) -> bool {
+        let within = |end: &End| end.classes[rule].is_within(&end.classes[earlier]);
+        let pairs = wanted(&self.rules[earlier])
+            .into_iter()
+            .zip(wanted(&self.rules[rule]));
+        let mut fields = pairs.zip(LAST);
+        within(&self.ends.source)
+            && within(&self.ends.destination)
+            && fields.all(|((earlier, own), last)| match (earlier, own) {
+                (Some(earlier), Some(own)) => is_within(own, earlier, last),
+                (None, _) => true,
+                (Some(_), None) => false,
+            })
+    }
+
+    /// The choices that matter, by dimension.
+    fn choices(&mut self, rule: usize, rivals: &Bits) -> Option<Vec<(usize, Vec<Choice>)>> {
+        let mut choices = Vec::with_capacity(DIMENSIONS);
+        let ends = [
+            (&self.ends.source, self.rules[rule].source.is_empty()),
+            (
+                &self.ends.destination,
+                self.rules[rule].destination.is_empty(),
+            ),
+        ];
+        for (dimension, (end, is_free)) in ends.into_iter().enumerate() {
+            let classes: Vec<usize> = match self.ends.in_none {
+                Some(in_none) if is_free => vec![in_none],
+                _ => end.classes[rule].iter().collect(),
+            };
+            self.spend(classes.len() * rivals.words())?;
+            let kinds = classes.into_iter().map(|class| {
+                let number = u64::try_from(class).unwrap_or(u64::MAX);
+                (end.rules[class].and(rivals), number)
+            });
+            choices.push((dimension, self.least(kinds.collect())?));
+        }
+        for (field, own) in wanted(&self.rules[rule]).into_iter().enumerate() {
+            if let Some(own) = own {
+                let kinds = kinds(self.rules, field, own, rivals);
+                self.spend(kinds.len() * rivals.words())?;
+                choices.push((2 + field, self.least(kinds)?));
+            }
+        }
+        choices.sort_by_key(|(_, choices)| choices.len());
+        Some(choices)
+    }
+
+    /// Those whose set contains no other's, equal ones once.
+    fn least<T>(&mut self, all: Vec<(Bits, T)>) -> Option<Vec<(Bits, T)>> {
+        let mut seen = HashSet::new();
+        let mut all = all;
+        all.retain(|(set, _)| seen.insert(set.clone()));
+        all.sort_by_cached_key(|(set, _)| set.count());
+        let mut least: Vec<(Bits, T)> = Vec::new();
+        for (set, what) in all {
+            self.spend(least.len() * set.words())?;
+            if !least.iter().any(|(smaller, _)| smaller.is_within(&set)) {
+                least.push((set, what));
+            }
+        }
+        Some(least)
+    }
+
+    /// Looks for choices that leave no rival: first by always taking the best, then all.
+    fn search(&mut self, rivals: &Bits, choices: &[(usize, Vec<Choice>)]) -> Option<Found> {
+        if let Some(picks) = greedy(rivals, choices) {
+            return Some(Found::Gap(picks));
+        }
+        let mut fronts: Vec<(Bits, Picks)> = vec![(rivals.clone(), [0; DIMENSIONS])];
+        for (dimension, choices) in choices {
+            let mut next = Vec::new();
+            self.spend(fronts.len() * choices.len() * rivals.words())?;
+            for (left, picks) in &fronts {
+                for (set, what) in choices {
+                    let mut picks = *picks;
+                    picks[*dimension] = *what;
+                    next.push((left.and(set), picks));
+                }
+            }
+            fronts = self.least(next)?;
+        }
+        let gap = fronts.iter().find(|(left, _)| left.is_empty());
+        Some(match gap {
+            Some((_, picks)) => Found::Gap(*picks),
+            None => Found::Covered(cover(fronts)),
+        })
+    }
+
+    fn witness(&self, rule: usize, picks: &Picks) -> Witness {
+        let class = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+        let [source, destination, numbers @ ..] = *picks;
+        let mut values = numbers.map(Some);
+        for (value, wanted) in values.iter_mut().zip(wanted(&self.rules[rule])) {
+            *value = value.filter(|_| wanted.is_some());
+        }
+        Witness {
+            source: class(source),
+            destination: class(destination),
+            values,
+        }
+    }
+
+    /// None when there is no work left to spend.
+    fn spend(&mut self, steps: usize) -> Option<()> {
+        let steps = u64::try_from(steps).unwrap_or(u64::MAX);
+        self.left_for_rule = self.left_for_rule.checked_sub(steps)?;
+        self.left = self.left.checked_sub(steps)?;
+        Some(())
+    }
+}
+
+enum Found {
+    /// These choices fit no rival.
+    Gap(Picks),
+    /// All choices fit one of these.
+    Covered(Vec<usize>),
+}
+
+/// The choices that leave the fewest rivals one after the other, if they leave none in the end.
+fn greedy(rivals: &Bits, choices: &[(usize, Vec<Choice>)]) -> Option<Picks> {
+    let mut left = rivals.clone();
+    let mut picks = [0; DIMENSIONS];
+    for (dimension, choices) in choices {
+        let leaving = choices.iter().map(|(set, what)| (left.and(set), *what));
+        let (best, what) = leaving.min_by_key(|(set, _)| set.count())?;
+        picks[*dimension] = what;
+        left = best;
+    }
+    left.is_empty().then_some(picks)
+}
+
+/// Few rules of which each set has one, ascending.
+fn cover(mut sets: Vec<(Bits, Picks)>) -> Vec<usize> {
+    let mut cover = Vec::new();
+    while let Some((first, _)) = sets.first() {
+        let hits = |rule: usize| sets.iter().filter(|(set, _)| set.contains(rule)).count();
+        // Of equal ones the earliest.
+        let Some(best) = first
+            .iter()
+            .max_by_key(|rule| (hits(*rule), usize::MAX - rule))
+        else {
+            break;
+        };
+        sets.retain(|(set, _)| !set.contains(best));
+        cover.push(best);
+    }
+    cover.sort_unstable();
+    cover
+}
+
+/// The number of rules is limited to what fits.
+fn rule_ix(at: usize) -> RuleIx {
+    RuleIx(u16::try_from(at).unwrap_or(u16::MAX))
+}

@@ -1,0 +1,97 @@
+//! The fields of a request that hold numbers.
+
+use crate::lint::bits::Bits;
+use crate::model::Rule;
+use crate::model::ranges::Ranges;
+
+/// QoS class, traffic class, Service-ID and P_Key, in this order everywhere.
+pub(in crate::lint) const FIELDS: usize = 4;
+
+/// The largest number of each field.
+pub(in crate::lint) const LAST: [u64; FIELDS] = [0xfff, 0xff, u64::MAX, 0x7fff];
+
+/// What a rule wants of each field; none for anything or nothing.
+pub(in crate::lint) fn wanted(rule: &Rule) -> [Option<&Ranges>; FIELDS] {
+    [&rule.qos_class, &rule.tclass, &rule.service_id, &rule.pkey]
+        .map(|ranges| ranges.as_ref().map(|ranges| &ranges.value))
+}
+
+/// The ranges cut to what the field holds.
+pub(in crate::lint) fn cut(ranges: &Ranges, last: u64) -> impl Iterator<Item = (u64, u64)> + '_ {
+    let pairs = ranges
+        .pairs()
+        .iter()
+        .take_while(move |(low, _)| *low <= last);
+    pairs.map(move |(low, high)| (*low, (*high).min(last)))
+}
+
+/// True when some number is in both.
+pub(in crate::lint) fn overlap(one: &Ranges, other: &Ranges, last: u64) -> bool {
+    let (few, many) = match one.pairs().len() <= other.pairs().len() {
+        true => (one, other),
+        false => (other, one),
+    };
+    cut(few, last).any(|range| parts_within(many, range).next().is_some())
+}
+
+/// True when every number of `inner` that the field holds is in `outer`.
+pub(in crate::lint) fn is_within(inner: &Ranges, outer: &Ranges, last: u64) -> bool {
+    // Ranges are neither overlapping nor adjacent: one must hold all of another.
+    cut(inner, last).all(|(low, high)| parts_within(outer, (low, high)).next() == Some((low, high)))
+}
+
+/// What of the ranges is in a range.
+fn parts_within(ranges: &Ranges, (low, high): (u64, u64)) -> impl Iterator<Item = (u64, u64)> + '_ {
+    let pairs = ranges.pairs();
+    let first = pairs.partition_point(|(_, end)| *end < low);
+    let inside = pairs[first..]
+        .iter()
+        .take_while(move |(start, _)| *start <= high);
+    inside.map(move |(start, end)| ((*start).max(low), (*end).min(high)))
+}
+
+/// Numbers of a rule's own that differ in which other rules hold for them, and these rules.
+/// Shape: `others` are the rules in question.
+pub(in crate::lint) fn kinds(
+    rules: &[Rule],
+    field: usize,
+    own: &Ranges,
+    others: &Bits,
+) -> Vec<(Bits, u64)> {
+    let last = LAST[field];
+    let mut always = others.clone();
+    let mut ranges = Vec::new();
+    for other in others.iter() {
+        if let Some(wanted) = wanted(&rules[other])[field] {
+            always.remove(other);
+            ranges.push((other, wanted));
+        }
+    }
+    let mut kinds = Vec::new();
+    for range in cut(own, last) {
+        let mut turns = Vec::new();
+        for (rule, ranges) in &ranges {
+            for (low, high) in parts_within(ranges, range) {
+                turns.push((low, true, *rule));
+                if high < range.1 {
+                    turns.push((high + 1, false, *rule));
+                }
+            }
+        }
+        turns.sort_unstable();
+        let mut holding = always.clone();
+        if turns.first().is_none_or(|(at, ..)| *at > range.0) {
+            kinds.push((holding.clone(), range.0));
+        }
+        for here in turns.chunk_by(|one, other| one.0 == other.0) {
+            for (_, holds, rule) in here {
+                match holds {
+                    true => holding.insert(*rule),
+                    false => holding.remove(*rule),
+                }
+            }
+            kinds.push((holding.clone(), here[0].0));
+        }
+    }
+    kinds
+}

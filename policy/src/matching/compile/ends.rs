@@ -1,0 +1,151 @@
+//! Classes of ports as source and as destination.
+
+use std::collections::HashMap;
+
+use sa_snapshot::model::Dimension;
+use sa_text::Spanned;
+
+use super::sets::{Interner, RuleSet, empty_set, insert};
+use crate::error::Error;
+use crate::matching::groups::GroupResolver;
+use crate::model::{GroupIx, Policy, Rule};
+
+/// Which groups each port is in.
+pub(super) struct EndClasses {
+    /// By port, then one bit for each group.
+    rows: Vec<u64>,
+    words: usize,
+    ports: usize,
+    groups: usize,
+}
+
+impl EndClasses {
+    /// Errors: those of [`GroupResolver::members`].
+    pub(super) fn new(
+        policy: &Policy,
+        ports: usize,
+        resolver: &GroupResolver<'_>,
+    ) -> Result<Self, Error> {
+        let groups = policy.groups.len();
+        let words = groups.div_ceil(64);
+        let mut rows = vec![0; ports * words];
+        // A column of 64 groups stays in cache while it is filled, however many members they have.
+        let mut column = vec![0u64; ports];
+        for (word, groups) in policy.groups.chunks(64).enumerate() {
+            column.fill(0);
+            for (bit, group) in groups.iter().enumerate() {
+                for port in resolver.members(group)? {
+                    column[port] |= 1 << bit;
+                }
+            }
+            for (row, bits) in rows.chunks_exact_mut(words).zip(&column) {
+                row[word] = *bits;
+            }
+        }
+        Ok(Self {
+            rows,
+            words,
+            ports,
+            groups,
+        })
+    }
+
+    /// Ports that are in the same of the groups that matter share a class. An end that no request
+    /// names is like a port in no group.
+    pub(super) fn dimension(
+        &self,
+        name: &'static str,
+        rules: &[Rule],
+        groups_of: fn(&Rule) -> &Vec<Spanned<GroupIx>>,
+    ) -> Result<EndDimension, Error> {
+        let demands = Demands::new(rules, self.groups, self.words, groups_of);
+        let mut interner = Interner::new(name);
+        let mut class_by_groups: HashMap<Vec<u64>, u16> = HashMap::new();
+        let mut map = Vec::with_capacity(self.ports);
+        let mut key = vec![0; self.words];
+        for port in 0..self.ports {
+            let row = &self.rows[port * self.words..][..self.words];
+            for ((key, bits), used) in key.iter_mut().zip(row).zip(&demands.used) {
+                *key = bits & used;
+            }
+            let class = match class_by_groups.get(&key) {
+                Some(class) => *class,
+                None => {
+                    let class = interner.class(&demands.satisfied(&key))?;
+                    class_by_groups.insert(key.clone(), class);
+                    class
+                }
+            };
+            map.push(class);
+        }
+        let unnamed = interner.class(&demands.indifferent)?;
+        Ok(EndDimension {
+            named: Dimension {
+                map,
+                sets: interner.into_sets(),
+            },
+            unnamed,
+        })
+    }
+}
+
+/// Classes of one end.
+pub(super) struct EndDimension {
+    /// By port.
+    pub(super) named: Dimension<Vec<u16>>,
+    /// Of an end that the request does not name.
+    pub(super) unnamed: u16,
+}
+
+/// Which rules want which groups at one end.
+struct Demands {
+    /// By group.
+    rules: Vec<Vec<usize>>,
+    /// Groups that a rule wants, as bits.
+    used: Vec<u64>,
+    /// Rules that want none.
+    indifferent: RuleSet,
+}
+
+impl Demands {
+    fn new(
+        rules: &[Rule],
+        groups: usize,
+        words: usize,
+        groups_of: fn(&Rule) -> &Vec<Spanned<GroupIx>>,
+    ) -> Self {
+        let mut demands = Self {
+            rules: vec![Vec::new(); groups],
+            used: vec![0; words],
+            indifferent: empty_set(rules.len()),
+        };
+        for (at, rule) in rules.iter().enumerate() {
+            let wanted = groups_of(rule);
+            if wanted.is_empty() {
+                insert(&mut demands.indifferent, at);
+            }
+            for group in wanted {
+                let group = crate::model::index(group.0);
+                demands.rules[group].push(at);
+                insert(&mut demands.used, group);
+            }
+        }
+        demands
+    }
+
+    /// The rules that hold for a port in these groups.
+    fn satisfied(&self, groups: &[u64]) -> RuleSet {
+        let mut set = self.indifferent.clone();
+        for (word, bits) in groups.iter().enumerate() {
+            let mut bits = *bits;
+            while bits != 0 {
+                let group = word * 64 + bits.trailing_zeros() as usize;
+                for rule in &self.rules[group] {
+                    insert(&mut set, *rule);
+                }
+                bits &= bits - 1;
+            }
+        }
+        set
+    }
+}

@@ -1,0 +1,174 @@
+//! From a policy to match tables: equivalence classes per criterion, and the set of rules that
+//! each class satisfies.
+
+mod ends;
+mod sets;
+mod values;
+
+use sa_snapshot::model::{PolicySemantics, PolicyTables, QosLevelRow, RuleRow, UnnamedEnds};
+
+use crate::error::{Error, Problem};
+use crate::facts::PortFacts;
+use crate::matching::groups::GroupResolver;
+use crate::model::ranges::Ranges;
+use crate::model::semantics::{Echo, ServiceIdEncoding};
+use crate::model::{Level, Policy, Rule, RuleIx, RuleOrigin};
+use crate::partitions::Partitions;
+use ends::EndClasses;
+use sa_snapshot::model::FlowLabels;
+
+/// QoS classes have 12 bits.
+const QOS_CLASSES: usize = 1 << 12;
+/// P_Key bases have 15 bits.
+const PKEY_BASES: usize = 1 << 15;
+/// Traffic classes have 8 bits.
+const TCLASSES: usize = 1 << 8;
+
+/// The match tables of a policy in a fabric.
+///
+/// Shape: `partitions` belongs to the same `ports`; tables are indexed as `ports` is.
+/// Errors: those of [`check`]; more than 65,535 classes of one criterion,
+/// [`Problem::TooManyClasses`].
+pub fn compile(
+    policy: &Policy,
+    ports: &[PortFacts],
+    partitions: &Partitions,
+) -> Result<PolicyTables, Error> {
+    check_ipoib(policy, partitions)?;
+    let resolver = GroupResolver::new(ports, partitions);
+    let ends = EndClasses::new(policy, ports.len(), &resolver)?;
+    let rules = &policy.rules;
+    let source = ends.dimension("source", rules, |rule| &rule.source)?;
+    let destination = ends.dimension("destination", rules, |rule| &rule.destination)?;
+    Ok(PolicyTables {
+        levels: policy
+            .levels
+            .iter()
+            .map(|level| level_row(policy, level))
+            .collect(),
+        default_level: policy.default_level.0,
+        rules: rules.iter().map(rule_row).collect(),
+        unnamed: UnnamedEnds {
+            source: source.unnamed,
+            destination: destination.unnamed,
+        },
+        source: source.named,
+        destination: destination.named,
+        qos_class: values::array("QoS class", rules, qos_class, QOS_CLASSES)?,
+        tclass: values::array("traffic class", rules, tclass, TCLASSES)?,
+        pkey: values::array("P_Key", rules, pkey, PKEY_BASES)?,
+        service_id: values::intervals("service id", rules, service_id)?,
+        flow_labels: flow_labels(policy),
+        semantics: semantics(policy),
+    })
+}
+
+/// By rule, behind them the default level's.
+fn flow_labels(policy: &Policy) -> Vec<FlowLabels> {
+    let rules = (0..).map(RuleIx).zip(&policy.rules);
+    let of_rules = rules.map(|(at, rule)| policy.flow_labels(Some(at), rule.level.value));
+    let of_default = policy.flow_labels(None, policy.default_level);
+    of_rules.chain([of_default]).collect()
+}
+
+/// What OpenSM checks against the fabric when it loads a policy.
+///
+/// Errors: a port name whose node lacks the port; an `ipoib` rule whose partition does not exist
+/// or has less than two full members.
+pub fn check(policy: &Policy, ports: &[PortFacts], partitions: &Partitions) -> Result<(), Error> {
+    check_ipoib(policy, partitions)?;
+    let resolver = GroupResolver::new(ports, partitions);
+    policy
+        .groups
+        .iter()
+        .try_for_each(|group| resolver.members(group).map(drop))
+}
+
+fn check_ipoib(policy: &Policy, partitions: &Partitions) -> Result<(), Error> {
+    for rule in &policy.rules {
+        if let (RuleOrigin::Ulp { ipoib: true }, Some(bases)) = (rule.origin, &rule.pkey) {
+            for base in bases.pairs().iter().flat_map(|(low, high)| *low..=*high) {
+                let base = u16::try_from(base).unwrap_or(u16::MAX);
+                let problem = ipoib_problem(base, partitions);
+                problem.map_or(Ok(()), |problem| Err(Error::new(rule.span, problem)))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn ipoib_problem(base: u16, partitions: &Partitions) -> Option<Problem> {
+    match partitions.by_base(base) {
+        None => Some(Problem::IpoibPartition { base }),
+        Some(partition) if partition.full_members < 2 => Some(Problem::IpoibMembers {
+            base,
+            full: partition.full_members,
+        }),
+        Some(_) => None,
+    }
+}
+
+fn qos_class(rule: &Rule) -> Option<&Ranges> {
+    rule.qos_class.as_ref().map(|classes| &classes.value)
+}
+
+fn tclass(rule: &Rule) -> Option<&Ranges> {
+    rule.tclass.as_ref().map(|classes| &classes.value)
+}
+
+fn pkey(rule: &Rule) -> Option<&Ranges> {
+    rule.pkey.as_ref().map(|bases| &bases.value)
+}
+
+fn service_id(rule: &Rule) -> Option<&Ranges> {
+    rule.service_id.as_ref().map(|ids| &ids.value)
+}
+
+fn semantics(policy: &Policy) -> PolicySemantics {
+    let encoding = policy.semantics.service_id_encoding;
+    PolicySemantics {
+        echo: match policy.semantics.echo {
+            Echo::None => sa_snapshot::model::Echo::None,
+            Echo::QosClass => sa_snapshot::model::Echo::QosClass,
+            Echo::TClass => sa_snapshot::model::Echo::TClass,
+        },
+        endpoint_mask_required: policy.semantics.endpoint_mask_required,
+        legacy_service_id: encoding == ServiceIdEncoding::LegacyB,
+        service_id_in_key: encoding == ServiceIdEncoding::LegacyA,
+    }
+}
+
+/// Path bits as a set. OpenSM reads them and lets paths be.
+fn path_bits(policy: &Policy, level: &Level) -> Option<u128> {
+    let allowed = level.path_bits.as_ref()?;
+    let bits = (0..128).filter(|bit| allowed.contains(*bit));
+    let set = bits.fold(0, |set, bit| set | 1u128 << bit);
+    policy.dialect.is_rfc().then_some(set)
+}
+
+fn level_row(policy: &Policy, level: &Level) -> QosLevelRow {
+    let narrow = |base: u64| u16::try_from(base).unwrap_or(u16::MAX);
+    let pkeys = level.pkeys.iter().flat_map(|bases| bases.pairs());
+    QosLevelRow {
+        name: level.title(),
+        sl: level.sl.map(|sl| *sl),
+        mtu_limit: level.mtu_limit.map(|mtu| *mtu),
+        rate_limit: level.rate_limit.map(|rate| rate.rank()),
+        packet_life: level.packet_life.map(|life| *life),
+        pkeys: pkeys
+            .map(|(low, high)| (narrow(*low), narrow(*high)))
+            .collect(),
+        path_bits: path_bits(policy, level),
+        tclass: level
+            .tclass
+            .filter(|_| policy.semantics.echo == Echo::TClass)
+            .map(|tclass| *tclass),
+    }
+}
+
+fn rule_row(rule: &Rule) -> RuleRow {
+    RuleRow {
+        level: rule.level.0,
+        line: rule.span.start.line,
+    }
+}

@@ -1,0 +1,140 @@
+//! Classes of numbers that requests name.
+
+use sa_snapshot::model::{Dimension, ServiceIntervals};
+
+use super::sets::{Interner, RuleSet, empty_set, insert, remove};
+use crate::error::Error;
+use crate::model::Rule;
+use crate::model::ranges::Ranges;
+
+type RangesOf = fn(&Rule) -> Option<&Ranges>;
+
+/// A class for each number below `values`, and behind them one for "not named".
+pub(super) fn array(
+    name: &'static str,
+    rules: &[Rule],
+    ranges_of: RangesOf,
+    values: usize,
+) -> Result<Dimension<Vec<u16>>, Error> {
+    let classes = Classes::sweep(name, rules, ranges_of, values as u64 - 1)?;
+    let mut map = Vec::with_capacity(values + 1);
+    let starts = classes
+        .starts
+        .iter()
+        .skip(1)
+        .copied()
+        .chain([values as u64]);
+    for (class, end) in classes.classes.iter().zip(starts) {
+        map.resize(usize::try_from(end).unwrap_or(values), *class);
+    }
+    map.push(classes.absent);
+    Ok(Dimension {
+        map,
+        sets: classes.sets,
+    })
+}
+
+/// A class for each interval of all 64-bit numbers, and one for "not named".
+pub(super) fn intervals(
+    name: &'static str,
+    rules: &[Rule],
+    ranges_of: RangesOf,
+) -> Result<Dimension<ServiceIntervals>, Error> {
+    let classes = Classes::sweep(name, rules, ranges_of, u64::MAX)?;
+    Ok(Dimension {
+        map: ServiceIntervals {
+            starts: classes.starts,
+            classes: classes.classes,
+            absent: classes.absent,
+        },
+        sets: classes.sets,
+    })
+}
+
+/// Intervals of numbers that satisfy the same rules.
+struct Classes {
+    /// Ascending, the first is 0.
+    starts: Vec<u64>,
+    /// By interval; neighbours differ.
+    classes: Vec<u16>,
+    absent: u16,
+    sets: Vec<RuleSet>,
+}
+
+/// From this number on a rule begins or ceases to hold.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Turn {
+    at: u64,
+    rule: usize,
+    holds: bool,
+}
+
+impl Classes {
+    /// Goes from 0 to `last` and keeps the set of rules that hold.
+    fn sweep(
+        name: &'static str,
+        rules: &[Rule],
+        ranges_of: RangesOf,
+        last: u64,
+    ) -> Result<Self, Error> {
+        let mut interner = Interner::new(name);
+        let mut holding = empty_set(rules.len());
+        for (at, _) in rules
+            .iter()
+            .enumerate()
+            .filter(|(_, rule)| ranges_of(rule).is_none())
+        {
+            insert(&mut holding, at);
+        }
+        let absent = interner.class(&holding)?;
+        let turns = turns(rules, ranges_of, last);
+        let (mut starts, mut classes) = (Vec::new(), Vec::new());
+        if turns.first().is_none_or(|turn| turn.at > 0) {
+            starts.push(0);
+            classes.push(absent);
+        }
+        for here in turns.chunk_by(|one, other| one.at == other.at) {
+            for turn in here {
+                match turn.holds {
+                    true => insert(&mut holding, turn.rule),
+                    false => remove(&mut holding, turn.rule),
+                }
+            }
+            let class = interner.class(&holding)?;
+            if classes.last() != Some(&class) {
+                starts.push(here[0].at);
+                classes.push(class);
+            }
+        }
+        Ok(Self {
+            starts,
+            classes,
+            absent,
+            sets: interner.into_sets(),
+        })
+    }
+}
+
+/// Ascending. A rule's ranges are apart, so that it never ceases and begins at one number.
+fn turns(rules: &[Rule], ranges_of: RangesOf, last: u64) -> Vec<Turn> {
+    let mut turns = Vec::new();
+    for (rule, ranges) in rules.iter().enumerate() {
+        let pairs = ranges_of(ranges).map_or(&[][..], Ranges::pairs).iter();
+        for (low, high) in pairs.filter(|(low, _)| *low <= last) {
+            turns.push(Turn {
+                at: *low,
+                rule,
+                holds: true,
+            });
+            if *high < last {
+                turns.push(Turn {
+                    at: high + 1,
+                    rule,
+                    holds: false,
+                });
+            }
+        }
+    }
+    turns.sort_unstable();
+    turns
+}

@@ -1,0 +1,130 @@
+//! Why a query gets the level it gets, as values; rendering is for others.
+
+use std::fmt;
+
+use crate::facts::PortFacts;
+use crate::matching::interpret::{Chosen, Criterion, Judge, Query};
+use crate::model::{GroupIx, Policy, RuleIx};
+use crate::partitions::Partitions;
+
+/// The way to a level.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Explanation {
+    /// Rule and level.
+    pub chosen: Chosen,
+    /// Line of the rule from 1; none for the default level.
+    pub line: Option<u32>,
+    /// Rules before the chosen one, all of them when none is chosen, and why each fails.
+    pub missed: Vec<Missed>,
+    /// Rules behind the chosen one that would hold too.
+    pub also: Vec<RuleIx>,
+    /// Groups that the source is in.
+    pub source_groups: Vec<GroupIx>,
+    /// Groups that the destination is in.
+    pub destination_groups: Vec<GroupIx>,
+}
+
+/// A rule that does not hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Missed {
+    /// Which.
+    pub rule: RuleIx,
+    /// Its line from 1.
+    pub line: u32,
+    /// The first of its criteria that fails.
+    pub criterion: Criterion,
+    /// In which way.
+    pub reason: Reason,
+}
+
+/// Why a criterion fails.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reason {
+    /// The request does not name the field.
+    Absent,
+    /// The port is in none of the rule's groups.
+    NotInGroups,
+    /// The request names this value, which is not among the rule's.
+    Other(u64),
+}
+
+/// Goes through all rules.
+///
+/// Shape: as for [`crate::matching::interpret()`], whose answer `chosen` is.
+pub fn explain(
+    policy: &Policy,
+    ports: &[PortFacts],
+    partitions: &Partitions,
+    query: &Query,
+) -> Explanation {
+    let judge = Judge {
+        policy,
+        ports,
+        partitions,
+    };
+    let mut explanation = Explanation {
+        chosen: Chosen {
+            rule: None,
+            level: policy.default_level,
+        },
+        line: None,
+        missed: Vec::new(),
+        also: Vec::new(),
+        source_groups: groups_of(&judge, query.source),
+        destination_groups: groups_of(&judge, query.destination),
+    };
+    for (at, rule) in (0..).map(RuleIx).zip(&policy.rules) {
+        let line = rule.span.start.line;
+        match (judge.first_failure(rule, query), explanation.chosen.rule) {
+            (None, None) => {
+                explanation.chosen.rule = Some(at);
+                explanation.chosen.level = rule.level.value;
+                explanation.line = Some(line);
+            }
+            (None, Some(_)) => explanation.also.push(at),
+            (Some(criterion), None) => explanation.missed.push(Missed {
+                rule: at,
+                line,
+                criterion,
+                reason: judge.reason(criterion, query),
+            }),
+            (Some(_), Some(_)) => {}
+        }
+    }
+    explanation
+}
+
+fn groups_of(judge: &Judge<'_>, port: usize) -> Vec<GroupIx> {
+    let all = (0..).map(GroupIx).zip(&judge.policy.groups);
+    all.map(|(at, _)| at)
+        .filter(|at| judge.is_in(port, *at))
+        .collect()
+}
+
+impl Judge<'_> {
+    fn reason(&self, criterion: Criterion, query: &Query) -> Reason {
+        let required = self.policy.semantics.endpoint_mask_required;
+        let named = match criterion {
+            Criterion::Source if required && !query.source_named => None,
+            Criterion::Destination if required && !query.destination_named => None,
+            Criterion::Source | Criterion::Destination => return Reason::NotInGroups,
+            Criterion::QosClass => query.qos_class.map(u64::from),
+            Criterion::TClass => query.tclass.map(u64::from),
+            Criterion::ServiceId => query.service_id,
+            Criterion::Pkey => query.pkey.map(u64::from),
+        };
+        named.map_or(Reason::Absent, Reason::Other)
+    }
+}
+
+impl fmt::Display for Missed {
+    /// Why the rule does not hold.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let criterion = self.criterion;
+        match self.reason {
+            Reason::Absent => write!(f, "the request names no {criterion}"),
+            Reason::NotInGroups => write!(f, "the {criterion} is in none of its groups"),
+            Reason::Other(value) => write!(f, "{criterion} 0x{value:x} is not among its values"),
+        }
+    }
+}

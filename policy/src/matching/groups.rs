@@ -1,0 +1,165 @@
+//! Which ports are in a group. Source: OpenSM `osm_qos_parser_y.y`, `osm_qos_policy.c`.
+
+use std::collections::HashMap;
+
+use sa_text::{Span, Spanned};
+use sa_wire::NodeType;
+
+use crate::error::{Error, Problem};
+use crate::facts::{PortFacts, first_words, printed_name};
+use crate::model::ranges::Ranges;
+use crate::model::{Group, PortName, Selector};
+use crate::partitions::Partitions;
+
+/// Looks up members of groups in one fabric.
+pub struct GroupResolver<'a> {
+    ports: &'a [PortFacts],
+    partitions: &'a Partitions,
+    /// Shape: ascending by GUID; GUID and port index.
+    by_guid: Vec<(u64, usize)>,
+    /// Ports of the node that a name means.
+    by_name: HashMap<String, Vec<usize>>,
+    /// Ports of the nodes whose names begin with these words.
+    by_words: HashMap<(String, String), Vec<usize>>,
+}
+
+impl<'a> GroupResolver<'a> {
+    /// Shape: `partitions` belongs to the same `ports`.
+    pub fn new(ports: &'a [PortFacts], partitions: &'a Partitions) -> Self {
+        let mut by_guid: Vec<(u64, usize)> = ports
+            .iter()
+            .enumerate()
+            .map(|(at, port)| (port.guid.get(), at))
+            .collect();
+        by_guid.sort_unstable();
+        Self {
+            ports,
+            partitions,
+            by_guid,
+            by_name: nodes_by_name(ports),
+            by_words: ports_by_words(ports),
+        }
+    }
+
+    /// Members of a group. Shape: port indices, ascending, each once.
+    ///
+    /// Errors: a port name whose node exists without that port, [`Problem::NoSuchPort`]. Other
+    /// selectors that select nothing are legal.
+    pub fn members(&self, group: &Group) -> Result<Vec<usize>, Error> {
+        let mut members = Vec::new();
+        for selector in &group.selectors {
+            self.add_selected(selector, &mut members)?;
+        }
+        members.sort_unstable();
+        members.dedup();
+        Ok(members)
+    }
+
+    fn add_selected(
+        &self,
+        selector: &Spanned<Selector>,
+        members: &mut Vec<usize>,
+    ) -> Result<(), Error> {
+        match &selector.value {
+            Selector::Guids(guids) => members.extend(self.with_guids(guids)),
+            Selector::PortName(name) => members.extend(self.named(name, selector.span)?),
+            Selector::Partition(name) => {
+                if let Some(partition) = self.partitions.find_name(name) {
+                    members.extend(self.in_partitions(&[partition]));
+                }
+            }
+            Selector::Pkeys(bases) => {
+                members.extend(self.in_partitions(&self.partitions.find_bases(bases)));
+            }
+            Selector::NodeTypes(types) => {
+                members.extend(self.where_port(|port| types.contains(port.node_type)));
+            }
+            Selector::SelfPort => members.extend(self.where_port(|port| port.is_sm)),
+        }
+        Ok(())
+    }
+
+    fn where_port(&self, wanted: impl Fn(&PortFacts) -> bool) -> impl Iterator<Item = usize> {
+        self.ports
+            .iter()
+            .enumerate()
+            .filter(move |(_, port)| wanted(port))
+            .map(|(at, _)| at)
+    }
+
+    /// Goes through known GUIDs, not through all that a range may hold.
+    fn with_guids(&self, guids: &Ranges) -> impl Iterator<Item = usize> {
+        guids.pairs().iter().flat_map(|(low, high)| {
+            let from = self.by_guid.partition_point(|(guid, _)| guid < low);
+            let to = self.by_guid.partition_point(|(guid, _)| guid <= high);
+            self.by_guid[from..to].iter().map(|(_, at)| *at)
+        })
+    }
+
+    fn in_partitions(&self, partitions: &[usize]) -> impl Iterator<Item = usize> {
+        let mut wanted = vec![false; self.partitions.list().len()];
+        for partition in partitions {
+            wanted[*partition] = true;
+        }
+        let any = partitions.is_empty();
+        (0..if any { 0 } else { self.ports.len() }).filter(move |port| {
+            self.partitions
+                .held_by(*port)
+                .any(|(partition, _)| wanted[partition])
+        })
+    }
+
+    /// A name that no node has is legal. A switch has one end port, whatever the number.
+    ///
+    /// One node is meant by its whole name, every node that fits by its first words.
+    fn named(&self, name: &PortName, span: Span) -> Result<Vec<usize>, Error> {
+        let by_name = self.by_name.get(&name.node);
+        let by_words = || {
+            let (host, ca) = name.words()?;
+            self.by_words.get(&(host.to_owned(), ca.to_owned()))
+        };
+        let Some(ports) = by_name.or_else(by_words) else {
+            return Ok(Vec::new());
+        };
+        let number_fits = |at: &&usize| {
+            let port = &self.ports[**at];
+            match port.node_type {
+                NodeType::Switch => name.port <= u32::from(port.node_ports),
+                _ => name.port == u32::from(port.port_number),
+            }
+        };
+        let found: Vec<usize> = ports.iter().filter(number_fits).copied().collect();
+        if !found.is_empty() {
+            return Ok(found);
+        }
+        let (node, port) = (name.node.clone(), name.port);
+        Err(Error::new(span, Problem::NoSuchPort { node, port }))
+    }
+}
+
+fn ports_by_words(ports: &[PortFacts]) -> HashMap<(String, String), Vec<usize>> {
+    let mut by_words: HashMap<_, Vec<usize>> = HashMap::new();
+    for (at, port) in ports.iter().enumerate() {
+        if let Some((host, ca)) = first_words(&printed_name(&port.description)) {
+            let words = (host.to_owned(), ca.to_owned());
+            by_words.entry(words).or_default().push(at);
+        }
+    }
+    by_words
+}
+
+/// Of nodes with one name only the first counts, in the order of the SM's map.
+fn nodes_by_name(ports: &[PortFacts]) -> HashMap<String, Vec<usize>> {
+    let mut order: Vec<usize> = (0..ports.len()).collect();
+    order.sort_by_key(|at| (ports[*at].node_guid.map_order(), *at));
+    let mut by_name: HashMap<String, Vec<usize>> = HashMap::new();
+    for at in order {
+        let name = printed_name(&ports[at].description);
+        let of_node = by_name.entry(name.into_owned()).or_default();
+        match of_node.first() {
+            Some(first) if ports[*first].node_guid != ports[at].node_guid => {}
+            _ => of_node.push(at),
+        }
+    }
+    by_name
+}

@@ -1,0 +1,215 @@
+//! What a policy says about one query, rule by rule as written: the slow twin of the compiled
+//! tables. It looks up groups on its own.
+
+use std::fmt;
+
+use sa_text::Spanned;
+use sa_wire::NodeType;
+
+use crate::facts::{PortFacts, first_words, printed_name};
+use crate::model::{GroupIx, LevelIx, Policy, PortName, Rule, RuleIx, Selector};
+use crate::partitions::Partitions;
+
+/// What a request is about. A field that its component mask leaves out is `None`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Query {
+    /// Index of the source port.
+    pub source: usize,
+    /// Index of the destination port.
+    pub destination: usize,
+    /// 12 bits.
+    pub qos_class: Option<u16>,
+    /// 64 bits; present when both mask bits are.
+    pub service_id: Option<u64>,
+    /// As requested; the membership bit does not matter.
+    pub pkey: Option<u16>,
+    /// 8 bits.
+    pub tclass: Option<u8>,
+    /// The request names its source by GID or LID.
+    pub source_named: bool,
+    /// The request names its destination by GID or LID.
+    pub destination_named: bool,
+}
+
+/// What a query gets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Chosen {
+    /// The first rule that holds; none when the default level applies.
+    pub rule: Option<RuleIx>,
+    /// The level.
+    pub level: LevelIx,
+}
+
+/// One thing that a rule can ask for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Criterion {
+    /// `source`.
+    Source,
+    /// `destination`.
+    Destination,
+    /// `qos-class`.
+    QosClass,
+    /// `tclass`.
+    TClass,
+    /// `service-id`.
+    ServiceId,
+    /// `pkey`.
+    Pkey,
+}
+
+/// The first rule that holds for `query`, and its level.
+///
+/// Shape: `partitions` belongs to the same `ports`; the query's indices are within them.
+/// Source: OpenSM `osm_qos_policy.c`.
+pub fn interpret(
+    policy: &Policy,
+    ports: &[PortFacts],
+    partitions: &Partitions,
+    query: &Query,
+) -> Chosen {
+    let judge = Judge {
+        policy,
+        ports,
+        partitions,
+    };
+    for (at, rule) in (0..).zip(&policy.rules) {
+        if judge.first_failure(rule, query).is_none() {
+            return Chosen {
+                rule: Some(RuleIx(at)),
+                level: rule.level.value,
+            };
+        }
+    }
+    Chosen {
+        rule: None,
+        level: policy.default_level,
+    }
+}
+
+/// A policy in a fabric.
+#[derive(Clone, Copy)]
+pub(crate) struct Judge<'a> {
+    pub(crate) policy: &'a Policy,
+    pub(crate) ports: &'a [PortFacts],
+    pub(crate) partitions: &'a Partitions,
+}
+
+impl Judge<'_> {
+    /// The first criterion that does not hold, in the order in which OpenSM checks them; none
+    /// when the rule holds.
+    pub(crate) fn first_failure(&self, rule: &Rule, query: &Query) -> Option<Criterion> {
+        if !self.end_fits(&rule.source, query.source, query.source_named) {
+            return Some(Criterion::Source);
+        }
+        if !self.end_fits(
+            &rule.destination,
+            query.destination,
+            query.destination_named,
+        ) {
+            return Some(Criterion::Destination);
+        }
+        if let Some(classes) = &rule.qos_class
+            && !query
+                .qos_class
+                .is_some_and(|class| classes.contains(class.into()))
+        {
+            return Some(Criterion::QosClass);
+        }
+        if let Some(classes) = &rule.tclass
+            && !query
+                .tclass
+                .is_some_and(|class| classes.contains(class.into()))
+        {
+            return Some(Criterion::TClass);
+        }
+        if let Some(ids) = &rule.service_id
+            && !query.service_id.is_some_and(|id| ids.contains(id))
+        {
+            return Some(Criterion::ServiceId);
+        }
+        if let Some(bases) = &rule.pkey
+            && !query
+                .pkey
+                .is_some_and(|pkey| bases.contains(u64::from(pkey & 0x7fff)))
+        {
+            return Some(Criterion::Pkey);
+        }
+        None
+    }
+
+    /// True when the rule wants none of the groups or the port is in one of them, and the request
+    /// names the end where that matters.
+    fn end_fits(&self, groups: &[Spanned<GroupIx>], port: usize, is_named: bool) -> bool {
+        let in_question = is_named || !self.policy.semantics.endpoint_mask_required;
+        groups.is_empty() || in_question && groups.iter().any(|group| self.is_in(port, group.value))
+    }
+
+    /// True when the port is a member of the group.
+    pub(crate) fn is_in(&self, port: usize, group: GroupIx) -> bool {
+        let selectors = &self.policy.group(group).selectors;
+        selectors
+            .iter()
+            .any(|selector| self.selects(&selector.value, port))
+    }
+
+    fn selects(&self, selector: &Selector, at: usize) -> bool {
+        let port = &self.ports[at];
+        match selector {
+            Selector::Guids(guids) => guids
+                .pairs()
+                .iter()
+                .any(|(low, high)| (*low..=*high).contains(&port.guid.get())),
+            Selector::PortName(name) => self.is_named(at, name),
+            Selector::Partition(name) => {
+                let named = self.partitions.list().iter().position(|p| p.name == *name);
+                named.is_some_and(|partition| self.partitions.membership(at, partition).is_some())
+            }
+            Selector::Pkeys(bases) => {
+                let mut held = self.partitions.pkey_table(at).into_iter();
+                held.any(|pkey| bases.contains(pkey.base().into()))
+            }
+            Selector::NodeTypes(types) => types.contains(port.node_type),
+            Selector::SelfPort => port.is_sm,
+        }
+    }
+
+    /// Of all nodes with this name the one with the least GUID in map order is meant; where there
+    /// is none, every node that begins with the words of the name.
+    fn is_named(&self, at: usize, name: &PortName) -> bool {
+        let named = self
+            .ports
+            .iter()
+            .filter(|port| printed_name(&port.description) == name.node);
+        let Some(meant) = named
+            .map(|port| port.node_guid)
+            .min_by_key(|guid| guid.map_order())
+        else {
+            return self.begins_with_words(at, name);
+        };
+        let port = &self.ports[at];
+        let any_number = port.node_type == NodeType::Switch;
+        port.node_guid == meant && (any_number || u32::from(port.port_number) == name.port)
+    }
+
+    fn begins_with_words(&self, at: usize, name: &PortName) -> bool {
+        let port = &self.ports[at];
+        let any_number = port.node_type == NodeType::Switch;
+        let description = printed_name(&port.description);
+        name.words()
+            .is_some_and(|words| first_words(&description) == Some(words))
+            && (any_number || u32::from(port.port_number) == name.port)
+    }
+}
+
+impl fmt::Display for Criterion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Source => "source",
+            Self::Destination => "destination",
+            Self::QosClass => "QoS class",
+            Self::TClass => "traffic class",
+            Self::ServiceId => "service id",
+            Self::Pkey => "P_Key",
+        })
+    }
+}

@@ -1,0 +1,108 @@
+//! The three languages of policies.
+
+use std::fmt;
+use std::str::FromStr;
+
+use thiserror::Error;
+
+/// A policy language.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Dialect {
+    /// The text that OpenSM reads.
+    OpenSm,
+    /// The text of RFC 0.2, July 2007: levels by number, one statement a line.
+    Rfc02Text,
+    /// The XML of RFC 0.1, May 2006.
+    Rfc01Xml,
+}
+
+impl Dialect {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::OpenSm, Self::Rfc02Text, Self::Rfc01Xml];
+
+    /// Its name on command lines, which [`Self::from_str`] reads.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::OpenSm => "opensm",
+            Self::Rfc02Text => "text",
+            Self::Rfc01Xml => "xml",
+        }
+    }
+
+    /// Its name for people.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::OpenSm => "OpenSM",
+            Self::Rfc02Text => "RFC 0.2 (text)",
+            Self::Rfc01Xml => "RFC 0.1 (XML)",
+        }
+    }
+
+    /// True for the languages of the RFCs.
+    pub const fn is_rfc(self) -> bool {
+        !matches!(self, Self::OpenSm)
+    }
+}
+
+impl fmt::Display for Dialect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A word that stands for none of the choices.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("there is no {what} {word:?}; choose one of {choices}")]
+pub struct UnknownWord {
+    /// Of what.
+    pub what: &'static str,
+    /// As given.
+    pub word: String,
+    /// What there is.
+    pub choices: String,
+}
+
+/// The choice whose word this is.
+pub(crate) fn choice<T: Copy>(
+    what: &'static str,
+    word: &str,
+    choices: &[T],
+    word_of: fn(T) -> &'static str,
+) -> Result<T, UnknownWord> {
+    let found = choices.iter().find(|choice| word_of(**choice) == word);
+    found.copied().ok_or_else(|| UnknownWord {
+        what,
+        word: word.to_owned(),
+        choices: choices
+            .iter()
+            .map(|choice| word_of(*choice))
+            .collect::<Vec<_>>()
+            .join(", "),
+    })
+}
+
+impl FromStr for Dialect {
+    type Err = UnknownWord;
+
+    fn from_str(word: &str) -> Result<Self, UnknownWord> {
+        choice("policy dialect", word, &Self::ALL, Self::word)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_and_dialects_agree() {
+        for dialect in Dialect::ALL {
+            assert_eq!(dialect.word().parse(), Ok(dialect));
+        }
+        let error = "html".parse::<Dialect>().unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "there is no policy dialect \"html\"; choose one of opensm, text, xml"
+        );
+    }
+}

@@ -1,0 +1,113 @@
+//! What `qos-setup` says, and which of its scopes can have an effect.
+
+use sa_text::{Span, Spanned};
+
+use crate::model::ranges::Ranges;
+
+/// What `qos-setup` says.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Setup {
+    /// VL arbitration.
+    pub vlarb: Vec<VlArbScope>,
+    /// SL to VL mapping.
+    pub sl2vl: Vec<Sl2VlScope>,
+    /// The sections.
+    pub spans: Vec<Span>,
+}
+
+/// VL arbitration of some ports.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct VlArbScope {
+    /// Names of groups.
+    pub groups: Vec<Spanned<String>>,
+    /// Names of groups whose far ends are meant.
+    pub across: Vec<Spanned<String>>,
+    /// Output ports of switches, RFC 0.1 only; empty for any.
+    pub to: Ranges,
+    /// VL and weight, high priority; not checked.
+    pub high: Vec<(u64, u64)>,
+    /// VL and weight, low priority; not checked.
+    pub low: Vec<(u64, u64)>,
+    /// Limit of the high priority table; not checked.
+    pub high_limit: Option<u64>,
+    /// Why it has no effect, if it has none.
+    pub skipped: Option<Skipped>,
+    /// The whole block.
+    pub span: Span,
+}
+
+impl VlArbScope {
+    /// One that says nothing yet.
+    pub(crate) fn new(span: Span) -> Self {
+        Self {
+            groups: Vec::new(),
+            across: Vec::new(),
+            to: Ranges::default(),
+            high: Vec::new(),
+            low: Vec::new(),
+            high_limit: None,
+            skipped: None,
+            span,
+        }
+    }
+}
+
+/// SL to VL mapping of some ports.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sl2VlScope {
+    /// Names of groups.
+    pub groups: Vec<Spanned<String>>,
+    /// Names of groups whose far ends send or receive.
+    pub across: Vec<Spanned<String>>,
+    /// Names of groups whose far ends are the input.
+    pub across_from: Vec<Spanned<String>>,
+    /// Names of groups whose far ends are the output.
+    pub across_to: Vec<Spanned<String>>,
+    /// Input ports; empty for any, as is an asterisk ([`Setup::ANY_PORT`]).
+    pub from: Ranges,
+    /// Output ports; empty for any, as is an asterisk ([`Setup::ANY_PORT`]).
+    pub to: Ranges,
+    /// VL by SL.
+    pub table: [u8; 16],
+    /// Why it has no effect, if it has none.
+    pub skipped: Option<Skipped>,
+    /// The whole block.
+    pub span: Span,
+}
+
+/// Why a scope has no effect.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Skipped {
+    /// It names a group that does not exist.
+    UnknownGroup,
+    /// A number is outside its range.
+    OutOfRange,
+}
+
+impl Setup {
+    /// What an asterisk stands for. OpenSM has 0 to 127.
+    pub const ANY_PORT: (u64, u64) = (0, 254);
+
+    /// True for port numbers that leave none out.
+    pub fn is_any_port(ports: &Ranges) -> bool {
+        let covers = |(low, high): &(u64, u64)| *low == 0 && *high >= 127;
+        ports.is_empty() || ports.pairs().first().is_some_and(covers)
+    }
+}
+
+impl Setup {
+    /// Names of groups in all scopes.
+    pub fn group_names(&self) -> impl Iterator<Item = &Spanned<String>> {
+        let vlarb = self.vlarb.iter();
+        let of_vlarb = vlarb.flat_map(|scope| scope.groups.iter().chain(&scope.across));
+        of_vlarb.chain(self.sl2vl.iter().flat_map(Sl2VlScope::group_names))
+    }
+}
+
+impl Sl2VlScope {
+    /// Names of groups.
+    pub fn group_names(&self) -> impl Iterator<Item = &Spanned<String>> {
+        let across = self.across.iter().chain(&self.across_from);
+        self.groups.iter().chain(across).chain(&self.across_to)
+    }
+}

@@ -1,0 +1,23 @@
+//! Service ids by name: which ids the upper-layer protocols (ULPs) use.
+//!
+//! [`PortSpace`] and [`ipoib_cm`] build ids and take them apart. [`UlpNames`] is the table of
+//! names, which a file may extend: [`UlpNames::describe`] names an id, [`UlpNames::criteria`] and
+//! [`UlpNames::service`] read what people write, [`UlpNames::extend`] reads a file.
+//!
+//! Source: Linux `include/rdma/rdma_cm.h`, `include/rdma/ib_cm.h`, OpenSM `osm_qos_policy.h`;
+//! `docs/ulps.md` says where each number was found.
+
+mod builtin;
+mod criteria;
+mod describe;
+mod file;
+mod names;
+mod scan;
+mod service;
+mod space;
+
+pub use criteria::Criteria;
+pub use names::{Meaning, Ulp, UlpNames};
+pub(crate) use scan::Scan;
+pub use service::Service;
+pub use space::{Assigner, PortSpace, ipoib_cm, ipoib_cm_qpn};

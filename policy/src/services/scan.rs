@@ -1,0 +1,151 @@
+//! Words, numbers and ranges in one line of text.
+
+use crate::error::{UlpError, UlpProblem};
+
+/// What is left of a text, and how much was read.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Scan<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+impl<'a> Scan<'a> {
+    pub(crate) const fn new(text: &'a str) -> Self {
+        Self { text, at: 0 }
+    }
+
+    /// Behind blanks. Units: bytes.
+    pub(crate) fn place(&mut self) -> usize {
+        self.at = self.text.len() - self.rest().trim_start().len();
+        self.at
+    }
+
+    pub(crate) fn is_at_end(&mut self) -> bool {
+        self.place() == self.text.len()
+    }
+
+    /// True when this character comes next, which is taken then.
+    pub(crate) fn accept(&mut self, wanted: char) -> bool {
+        self.place();
+        let found = self.rest().starts_with(wanted);
+        if found {
+            self.at += wanted.len_utf8();
+        }
+        found
+    }
+
+    /// A name or keyword: a letter, then letters, digits, `_`, `.`, `+` and `-`.
+    pub(crate) fn word(&mut self) -> Option<&'a str> {
+        self.place();
+        let rest = self.rest();
+        if !rest.starts_with(|first: char| first.is_ascii_alphabetic()) {
+            return None;
+        }
+        let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '+' | '-');
+        let end = rest.find(|c: char| !is_part(c)).unwrap_or(rest.len());
+        self.at += end;
+        Some(&rest[..end])
+    }
+
+    /// The next word if it is one of these, which is taken then.
+    pub(crate) fn keyword(&mut self, wanted: &[&str]) -> bool {
+        let mut ahead = *self;
+        let found = ahead
+            .word()
+            .is_some_and(|word| wanted.iter().any(|one| one.eq_ignore_ascii_case(word)));
+        if found {
+            *self = ahead;
+        }
+        found
+    }
+
+    /// True before a digit.
+    pub(crate) fn is_at_number(&mut self) -> bool {
+        self.place();
+        self.rest()
+            .starts_with(|first: char| first.is_ascii_digit())
+    }
+
+    /// A number up to `most`, decimal or `0x` hexadecimal.
+    fn number(&mut self, what: &'static str, most: u64) -> Result<u64, UlpError> {
+        let from = self.place();
+        let rest = self.rest();
+        let end = rest
+            .find(|c: char| !c.is_ascii_alphanumeric())
+            .unwrap_or(rest.len());
+        let word = &rest[..end];
+        let hex = word.strip_prefix("0x").or_else(|| word.strip_prefix("0X"));
+        let parsed = match hex {
+            Some(digits) => u64::from_str_radix(digits, 16),
+            None => word.parse(),
+        };
+        let Ok(value) = parsed else {
+            return Err(self.unexpected(what));
+        };
+        if value > most {
+            let problem = UlpProblem::OutOfRange { what, value, most };
+            return Err(UlpError {
+                at: from,
+                length: end,
+                problem,
+            });
+        }
+        self.at += end;
+        Ok(value)
+    }
+
+    /// A number, or two with a dash between. Shape: ascending.
+    pub(crate) fn range(&mut self, what: &'static str, most: u64) -> Result<(u64, u64), UlpError> {
+        let first = self.number(what, most)?;
+        if !self.accept('-') {
+            return Ok((first, first));
+        }
+        let last = self.number(what, most)?;
+        Ok((first.min(last), first.max(last)))
+    }
+
+    /// Ranges with commas between, as long as numbers come.
+    pub(crate) fn ranges(
+        &mut self,
+        what: &'static str,
+        most: u64,
+    ) -> Result<Vec<(u64, u64)>, UlpError> {
+        let mut ranges = vec![self.range(what, most)?];
+        loop {
+            let mut ahead = *self;
+            if !ahead.accept(',') || !ahead.is_at_number() {
+                return Ok(ranges);
+            }
+            *self = ahead;
+            ranges.push(self.range(what, most)?);
+        }
+    }
+
+    /// What is left.
+    pub(crate) fn rest(&self) -> &'a str {
+        &self.text[self.at..]
+    }
+
+    /// Something else was expected here.
+    pub(crate) fn unexpected(&mut self, expected: &'static str) -> UlpError {
+        let at = self.place();
+        let rest = self.rest();
+        let length = rest
+            .char_indices()
+            .position(|(_, c)| c.is_whitespace() || c == ',')
+            .and_then(|count| rest.char_indices().nth(count))
+            .map_or(rest.len(), |(end, _)| end);
+        let shown: String = rest[..length].chars().take(40).collect();
+        let found = match shown.is_empty() {
+            true if rest.is_empty() => String::from("the end"),
+            true => String::from("','"),
+            false => format!("'{shown}'"),
+        };
+        let problem = UlpProblem::Unexpected { expected, found };
+        UlpError {
+            at,
+            length,
+            problem,
+        }
+    }
+}
