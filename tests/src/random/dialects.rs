@@ -1,7 +1,8 @@
 //! What policies of the RFCs say and OpenSM's do not, put into a policy that was read.
 
-use policy::model::{FlowLabels, Level, Rule};
+use policy::model::{Level, Rule};
 use policy::{Dialect, Echo, Policy, Ranges, ServiceIdEncoding};
+use sa_snapshot::model::FlowLabels;
 use sa_text::{Span, Spanned};
 use sa_wire::roce::FlowLabel;
 
