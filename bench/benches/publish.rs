@@ -18,6 +18,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use sa_bench::synthetic::torus_model;
+use sa_compiler::pipeline::{self, Inputs, Stamp};
 use sa_fabric::generate::{TorusSpec, plan};
 use sa_fastpath::affinity;
 use sa_fastpath::port::BATCH;
@@ -29,7 +30,6 @@ use sa_fastpath::worker::Worker;
 use sa_snapshot::{Builder, Snapshot};
 use sa_wire::umad::Slot;
 use sa_wire::{Gid, Guid, SubnetPrefix, request};
-use sm_control::pipeline::{self, Inputs, Stamp};
 
 /// Batches timed with a new snapshot, and as many without.
 const ROUNDS: usize = 2_000;
@@ -308,7 +308,7 @@ fn build(out: &mut impl Write) -> io::Result<()> {
     Ok(())
 }
 
-fn routed(directory: &Path, rules: usize) -> pipeline::Parts {
+fn routed(directory: &Path, rules: usize) -> sa_compiler::state::Parts {
     let plan = plan(&TorusSpec::new([24; 3], 2)).expect("a torus");
     let file = |name: &str| directory.join(name);
     let write = |name: &str, text: String| fs::write(file(name), text).expect("written");

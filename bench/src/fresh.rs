@@ -4,11 +4,11 @@
 //! again in the same order. Clients do not do it that favour, so each pass has requests that were
 //! never asked before; the same again are for comparison.
 
+use sa_compiler::reference::{Reply, Twin};
 use sa_fastpath::answer::{Outcome, answer};
 use sa_snapshot::Snapshot;
 use sa_wire::mad::DecodeError;
 use sa_wire::umad::Slot;
-use sm_control::twin::{Reply, Twin};
 use zerocopy::IntoBytes;
 
 use crate::pool::{Expected, Pool, Request};

@@ -8,13 +8,13 @@ use std::io;
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
+use kernel_emulator::link::{AgentEnd, KernelEnd, pair};
+use kernel_emulator::{Asked, Flavour, Kernel, Outcome};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use sa_fastpath::affinity;
+use sa_local::agent::{Agent, Replies, Resolver};
+use sa_local::socket::{Channel, Received};
 use sa_wire::netlink_ls::Resolve;
-use sm_control::local_service::agent::{Agent, Replies, Resolver};
-use sm_control::local_service::kernel::link::{AgentEnd, KernelEnd, pair};
-use sm_control::local_service::kernel::{Asked, Flavour, Kernel, Outcome};
-use sm_control::local_service::socket::{Channel, Received};
 use thiserror::Error;
 
 use crate::clock::thread_cpu_time;
@@ -222,10 +222,10 @@ const MOST: usize = 8192;
 
 #[cfg(test)]
 mod tests {
+    use sa_local::agent::{Reason, Records, Verdict};
     use sa_wire::Gid;
     use sa_wire::netlink_ls::{IpResolve, PathFlags, PathUse};
     use sa_wire::path_record::PathRecord;
-    use sm_control::local_service::agent::{Reason, Records, Verdict};
 
     use super::*;
 

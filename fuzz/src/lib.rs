@@ -8,10 +8,10 @@ use sa_text::decode;
 use policy::{Dialect, ParseOptions, compile, parse_as};
 use sa_snapshot::Snapshot;
 use sa_wire::umad::Slot;
-use sm_control::pipeline::{self, Compiled, Inputs, Stamp};
 use sa_fabric::{Fabric, OpenSmOptions, ParseError, Subnet, SubnetOptions};
 use sa_fabric::generate::{TorusSpec, plan};
 use sa_fastpath::whole;
+use sa_compiler::pipeline::{Compiled, Inputs, Stamp, self};
 
 /// A 3x3x2 torus with the sample policy and two partitions.
 pub static WORLD: LazyLock<Compiled> = LazyLock::new(|| {

@@ -2,6 +2,7 @@
 
 mod beside;
 mod document;
+mod inputs;
 mod live;
 mod local_service;
 mod operating;
@@ -15,6 +16,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use policy::{Dialect, Echo, ParseOptions, ScopePrecedence, ServiceIdEncoding};
+use sa_compiler::pipeline::{EngineChoice, OnPolicyError};
 use sa_fastpath::access::Access;
 use sa_fastpath::overload::{Limits, Share};
 use sa_fastpath::worker::Idle;
@@ -26,8 +28,8 @@ use document::{At, Document};
 use sa_fabric::intake::{self, Kind, ReadError, SizeLimits};
 
 pub use beside::OpenSmSection;
-pub use live::{FabricSaSection, OnDifference, SaSource, SaTransport};
-pub use local_service::{CacheSection, FarSubnet, LocalServiceSection, PathsFrom};
+pub use live::FabricSaSection;
+pub use local_service::{LocalServiceSection, PathsFrom};
 pub use operating::{ControlSection, HttpSection, LogFormat, LogSection};
 pub use ranges::{RANGES, Range};
 pub use uring::IoUring;
@@ -150,40 +152,12 @@ impl Source {
 pub struct RoutingSection {
     /// torus-2qos, torus-proved, minhop or files, in small or large letters; by default what the
     /// inputs call for.
-    pub engine: Option<EngineName>,
+    pub engine: Option<EngineChoice>,
     /// `torus-2QoS.conf`.
     pub torus_conf: Option<PathBuf>,
     /// Publish although wired pairs have no path.
     #[serde(default)]
     pub allow_lost_pairs: bool,
-}
-
-/// Engines by name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum EngineName {
-    /// What the inputs call for.
-    #[default]
-    Auto,
-    /// torus-2QoS.
-    Torus2Qos,
-    /// The same, around any damage that can be proved free of deadlock.
-    TorusProved,
-    /// Shortest paths.
-    MinHop,
-    /// Tables of dumps.
-    Files,
-}
-
-impl<'de> Deserialize<'de> for EngineName {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        let name = String::deserialize(from)?;
-        Self::from_name(&name).ok_or_else(|| {
-            D::Error::custom(format_args!(
-                "unknown engine `{name}`, expected one of `auto`, `torus-2qos`, `torus-proved`, \
-                 `minhop`, `files`"
-            ))
-        })
-    }
 }
 
 /// `[policy]`
@@ -235,17 +209,6 @@ impl PolicySection {
             ..ParseOptions::default()
         }
     }
-}
-
-/// What a broken policy file means.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum OnPolicyError {
-    /// The load fails and the snapshot in service stays.
-    #[default]
-    Fail,
-    /// Served without a policy, as OpenSM does.
-    None,
 }
 
 /// `[partitions]`

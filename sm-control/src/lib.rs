@@ -1,23 +1,13 @@
-//! The slow path: fabric files, the way from them to a snapshot, the slow lane, and the daemon
-//! `sapphired`.
+//! The daemon `sapphired`: what it is told ([`config`]), and what runs ([`server`]).
+//!
+//! The crates below do the work: `sa-compiler` makes snapshots, `sa-fastpath` answers from them,
+//! `sa-service` answers the rest, `sa-source` asks another SA, `sa-local` answers the kernel. Here they
+//! get threads, ports, files and an operator, and here alone are a clock and a service manager.
 
 #![forbid(unsafe_code)]
 
 pub mod arguments;
-pub mod compare;
 pub mod config;
-pub mod dispatch;
-pub mod export;
-pub mod lint;
-pub mod live;
-pub mod local_service;
 pub mod logging;
-pub mod path_json;
-pub mod pipeline;
-pub mod qos_setup;
-pub mod records;
-pub mod sa_db;
 pub mod server;
 pub mod trial;
-pub mod twin;
-pub mod why;

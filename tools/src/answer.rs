@@ -5,6 +5,10 @@ use std::io::BufRead;
 use std::path::PathBuf;
 
 use clap::Args;
+use sa_compiler::path_json;
+use sa_compiler::pipeline::{self, Stamp};
+use sa_compiler::state::Parts;
+use sa_service::dispatch;
 use sa_snapshot::Snapshot;
 use sa_wire::mad::{BASE_VERSION, MGMT_CLASS_SA, SA_CLASS_VERSION, method};
 use sa_wire::request;
@@ -13,9 +17,6 @@ use sa_wire::sa::{AttributeId, DATA_OFFSET, DATA_SIZE, SaMad};
 use sa_wire::umad::{MAD_SIZE, Slot};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use sm_control::dispatch;
-use sm_control::path_json;
-use sm_control::pipeline::{self, Parts, Stamp};
 use zerocopy::IntoBytes;
 
 use crate::failure::{Failure, Outcome};

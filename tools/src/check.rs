@@ -9,10 +9,11 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use multicast::{ClosedBy, Multicast, Recorded};
 use routing::proof::{CreditLoop, Loops, Reachability, reachability};
+use sa_compiler::pipeline::{self, EngineChoice, Inputs, LISTED_PAIRS};
+use sa_compiler::state::Parts;
 use sa_fabric::detect::DumpDir;
 use sa_fabric::display;
 use sls::Sls;
-use sm_control::pipeline::{self, EngineChoice, Inputs, LISTED_PAIRS, Parts};
 
 use crate::failure::{Failure, Outcome};
 use crate::inputs::{failure, or_fail, warn};

@@ -4,12 +4,13 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
+use sa_compiler::pipeline::{self, Compiled, Stamp};
 use sa_fastpath::port::umad::Patience;
 use sa_snapshot::Snapshot;
+use sa_source::SourceError;
+use sa_source::compare::{Difference, Questions, Tally, ask_and_compare, service_ids};
 use serde_json::json;
-use sm_control::compare::{Difference, Questions, Tally, ask_and_compare, service_ids};
 use sm_control::config::Config;
-use sm_control::pipeline::{self, Compiled, Stamp};
 use sm_control::server;
 
 use crate::failure::{Failure, Outcome};
@@ -132,17 +133,22 @@ impl Compare {
             });
         }
         let compiled = match (&self.config, &self.fabric) {
-            (Some(path), _) => server::check(&or_fail(Config::read(path))?),
+            (Some(path), _) => {
+                let compiled = server::check(&or_fail(Config::read(path))?);
+                compiled.map_err(|error| match error {
+                    SourceError::Compile(error) => failure(error),
+                    other => Failure::failed(other),
+                })?
+            }
             (None, Some(fabric)) => {
                 let inputs = self.policy.apply(self.site.inputs(fabric));
-                pipeline::compile(&inputs, Stamp::default())
+                pipeline::compile(&inputs, Stamp::default()).map_err(failure)?
             }
             (None, None) => {
                 let words = "give --snapshot, --config or --fabric".to_owned();
                 return Err(Failure::Usage(words));
             }
         };
-        let compiled = compiled.map_err(failure)?;
         warn(&compiled.warnings);
         Ok(of(compiled))
     }

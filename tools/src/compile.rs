@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use sa_compiler::pipeline::{self, Compiled, Stamp};
 use sa_fabric::store;
 use serde_json::json;
-use sm_control::pipeline::{self, Compiled, Stamp};
 
 use crate::failure::Outcome;
 use crate::inputs::{FabricArgs, failure, or_fail, warn};

@@ -5,11 +5,11 @@ mod read;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
+use sa_compiler::pipeline::{self, Inputs};
 use sa_fabric::generate::{Coordinate, TorusPlan, TorusSpec, plan};
 use sa_fabric::outlet::{Folder, Readers};
 use sa_fabric::{display, formats};
 use serde_json::{Value, json};
-use sm_control::pipeline::{self, Inputs};
 
 use crate::failure::{Failure, Outcome};
 use crate::inputs::or_fail;

@@ -4,12 +4,11 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use policy::{Dialect, Echo, ParseOptions, ScopePrecedence, ServiceIdEncoding};
+use sa_compiler::pipeline::{EngineChoice, Inputs, OnPolicyError, PipelineError};
 use sa_fabric::mistaken::{FileKind, mistaken};
 use sa_fabric::{display, intake, store};
 use sa_snapshot::Snapshot;
 use sa_wire::{DataVls, Lmc, Mtu};
-use sm_control::config::OnPolicyError;
-use sm_control::pipeline::{EngineChoice, Inputs, PipelineError};
 
 use crate::failure::{Failure, Outcome};
 use crate::services;
@@ -259,7 +258,7 @@ impl SiteArgs {
 pub(crate) fn failure(error: PipelineError) -> Failure {
     match error {
         PipelineError::Read(problem) => match problem {
-            sm_control::pipeline::ReadProblem::Options(text) => Failure::Usage(text.to_owned()),
+            sa_compiler::pipeline::ReadProblem::Options(text) => Failure::Usage(text.to_owned()),
             other => Failure::failed(other),
         },
         PipelineError::Refused(_) | PipelineError::CreditLoop(_) | PipelineError::LostPairs(_) => {

@@ -9,15 +9,16 @@ use std::time::Instant;
 
 use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
+use multicast::Multicast;
+use sa_compiler::export::{self, Estimate, Export, Packing, Psl, Table};
+use sa_compiler::pipeline::{self, Compiled, PipelineError, Stamp};
+use sa_compiler::state::Parts;
 use serde_json::json;
-use sm_control::export::{self, Estimate, Export, Packing, Psl, Table};
-use sm_control::pipeline::{self, Compiled, PipelineError, Stamp};
 
 use crate::failure::{Failure, Outcome};
 use crate::inputs::{FabricArgs, failure, or_fail, warn};
 use crate::json;
 use crate::simulate::compare;
-use multicast::Multicast;
 
 #[derive(Debug, Args)]
 pub(crate) struct Route {
@@ -256,7 +257,7 @@ fn judge(verb: &Route, compiled: &Compiled, multicast: &Multicast) -> Outcome {
 }
 
 /// How long it takes to make the SL2VL tables of all switches. Units: ms.
-fn sl2vl_ms(parts: &pipeline::Parts) -> f64 {
+fn sl2vl_ms(parts: &Parts) -> f64 {
     let start = Instant::now();
     std::hint::black_box(export::sl2vl_tables(parts).count());
     start.elapsed().as_secs_f64() * 1e3

@@ -6,12 +6,13 @@ mod text;
 use std::io::{self, Write};
 
 use clap::{Args, ValueEnum};
-use sa_fabric::options::VlArbEntry;
-use serde::Serialize;
-use sm_control::pipeline::{self, Parts, PipelineError, Refused};
-use sm_control::qos_setup::{
+use sa_compiler::pipeline::{self, PipelineError, Refused};
+use sa_compiler::qos_setup::{
     Ground, PortTables, ScopeFit, Scopes, port_tables_with, torus_warnings,
 };
+use sa_compiler::state::Parts;
+use sa_fabric::options::VlArbEntry;
+use serde::Serialize;
 
 use crate::failure::{Failure, Outcome};
 use crate::inputs::{FabricArgs, failure, warn};

@@ -32,6 +32,7 @@ pub mod model;
 pub mod options;
 pub mod outlet;
 pub mod overlay;
+pub mod sa_records;
 pub mod store;
 pub mod subnet;
 pub mod text;

@@ -2,10 +2,14 @@
 
 use std::time::Duration;
 
+use sa_compiler::pipeline::EngineChoice;
+use sa_source::{
+    Ask, LiveSource, OnDifference, RETRIES, Reopening, SaSource, SaTransport, TIMEOUT_MS,
+};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
-use super::{Config, EngineName, FabricSection, PortSection, Source};
+use super::{Config, FabricSection, PortSection, Source};
 
 /// `[fabric.sa]`
 #[derive(Debug, Clone, Deserialize)]
@@ -27,58 +31,10 @@ pub struct FabricSaSection {
     pub poll_ms: u32,
 }
 
-/// What to ask an SA through.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum SaTransport {
-    /// The kernel's user MAD device.
-    Umad {
-        /// Device name; by default the first.
-        device: Option<String>,
-        /// Port number of the device.
-        port: Option<u8>,
-    },
-    /// A client of the fabric simulator.
-    Ibsim {
-        /// Node to attach to.
-        node: String,
-        /// Base name of the simulator's sockets; by default `IBSIM_SOCKNAME`, else `sim`.
-        sockname: Option<String>,
-    },
-}
-
-/// What it means if the SA answers otherwise than a new snapshot.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum OnDifference {
-    /// The snapshot is not published, the one in service stays.
-    #[default]
-    Refuse,
-    /// It is published, with a warning.
-    Warn,
-}
-
-/// An SA to read the fabric from.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SaSource {
-    /// What to ask through.
-    pub transport: SaTransport,
-    /// LID of the SA; none: what the SM wrote into the port.
-    pub sa_lid: Option<u16>,
-    /// How long to wait for each try.
-    pub timeout_ms: u32,
-    /// Tries after the first.
-    pub retries: u32,
-}
-
-impl SaSource {
-    /// Over a transport, as patient as by default.
-    pub const fn over(transport: SaTransport) -> Self {
-        Self {
-            transport,
-            sa_lid: None,
-            timeout_ms: TIMEOUT_MS,
-            retries: RETRIES,
-        }
+impl FabricSaSection {
+    /// What reads through `ask`, and compares as this section has it.
+    pub fn live_source(&self, ask: Box<dyn Ask>) -> LiveSource {
+        LiveSource::new(ask, self.samples, self.on_difference)
     }
 }
 
@@ -128,9 +84,17 @@ impl Config {
         })
     }
 
+    /// The SA that `source = "sa"` names, to be read again and again; none for other sources.
+    /// Nothing is opened yet.
+    pub fn live_source(&self) -> Option<LiveSource> {
+        let source = self.sa_source()?;
+        let section = self.fabric.sa.clone().unwrap_or_default();
+        Some(section.live_source(Box::new(Reopening::new(source))))
+    }
+
     /// Errors: nothing to ask through; an engine that makes paths of its own.
     pub(super) fn can_ask(&self) -> Result<(), &'static str> {
-        let is_minhop = self.routing.engine == Some(EngineName::MinHop);
+        let is_minhop = self.routing.engine == Some(EngineChoice::MinHop);
         match (self.fabric.source, self.sa_source()) {
             (Source::Sa, None) => Err(
                 "source = \"sa\": no [[port]] leads to the fabric; give [fabric.sa] a transport, \
@@ -332,9 +296,6 @@ const fn samples() -> u32 {
     SAMPLES
 }
 
-/// A table of 48,000 nodes takes an SA a second or two.
-const TIMEOUT_MS: u32 = 3000;
-const RETRIES: u32 = 2;
 const SAMPLES: u32 = 64;
 const POLL_MS: u32 = 10_000;
 

@@ -4,10 +4,11 @@ use std::net::SocketAddr;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 
+use sa_source::SaSource;
 use serde::Deserialize;
 
 use super::live::transport_of;
-use super::{Config, Mode, Role, SaSource};
+use super::{Config, Mode, Role};
 
 /// `[control]`
 #[derive(Debug, Clone, Deserialize)]

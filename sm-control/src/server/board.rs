@@ -8,14 +8,14 @@ use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use arc_swap::{ArcSwap, ArcSwapOption};
+use sa_compiler::pipeline;
 use sa_fastpath::stats::WorkerStats;
+use sa_local::agent::Counters;
+use sa_local::service::ServiceCounts;
 use sa_snapshot::Snapshot;
 
 use super::ledger::{Entry, Ledger};
 use crate::config::{Config, PortSection, Role};
-use crate::local_service::agent::Counters;
-use crate::local_service::service::ServiceCounts;
-use crate::pipeline;
 
 /// The board.
 #[derive(Debug)]

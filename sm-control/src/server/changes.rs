@@ -3,13 +3,13 @@
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, never};
+use sa_source::When;
 
 use super::board::Standing;
 use super::opensm::Change;
 use super::sources::Fingerprint;
 use super::{HEARTBEAT, Server};
 use crate::config::{OpenSmSection, Source};
-use crate::pipeline::When;
 
 /// A fabric that never lies still is read after so many times of what it should have done.
 const LONGEST_SETTLE: u32 = 20;

@@ -7,13 +7,13 @@ use std::path::Path;
 use sa_fabric::intake::{self, Intake, Kind};
 use sa_fastpath::access::LAST_PUBLIC_KEY;
 use sa_snapshot::Snapshot;
+use sa_source::When;
 use tracing::{info, warn};
 
 use super::Server;
 use super::ring;
 use super::sources::{self, Fingerprint};
 use crate::config::Config;
-use crate::pipeline::When;
 use crate::trial;
 
 impl Server<'_> {

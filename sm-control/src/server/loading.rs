@@ -3,34 +3,46 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use sa_compiler::pipeline::{self, Compiled, Inputs};
 use sa_fabric::display;
+use sa_source::{Difference, LiveSource, SourceError, When};
+use thiserror::Error;
 use tracing::{debug, info, warn};
 
 use super::opensm::Beside;
 use super::sources::{self, Fingerprint};
 use super::{Server, UNSETTLED};
 use crate::config::{Config, Source};
-use crate::live::{Difference, LiveSource};
 use crate::logging::REPORT;
-use crate::pipeline::{self, Compiled, Inputs, PipelineError, When};
 use crate::trial;
+
+/// Why a load puts nothing into service.
+#[derive(Debug, Error)]
+enum LoadError {
+    /// The sources do not make a snapshot to serve.
+    #[error(transparent)]
+    Source(#[from] SourceError),
+    /// Another process has tried it in vain.
+    #[error("{0}")]
+    Trial(String),
+}
 
 /// The running SA that a configuration has the fabric from; none where it is in files.
 pub(super) fn live_source(config: &Config, beside: Option<&Beside>) -> Option<LiveSource> {
     match (config.fabric.source, beside) {
         (Source::OpenSm, Some(beside)) => {
             let section = config.fabric.sa.clone().unwrap_or_default();
-            Some(LiveSource::new(Box::new(beside.ask()), &section))
+            Some(section.live_source(Box::new(beside.ask())))
         }
-        _ => LiveSource::from_config(config),
+        _ => config.live_source(),
     }
 }
 
 /// What a load reads, which was tried by another process where it may take more memory than is
-/// left. Errors: [`PipelineError::Trial`].
-fn tried(config: &Config) -> Result<Inputs, PipelineError> {
-    let seen = trial::attempt(config).map_err(PipelineError::Trial)?;
-    let mut inputs = Inputs::from_config(config);
+/// left. Errors: [`LoadError::Trial`].
+fn tried(config: &Config) -> Result<Inputs, LoadError> {
+    let seen = trial::attempt(config).map_err(LoadError::Trial)?;
+    let mut inputs = config.inputs();
     if let Some(seen) = seen {
         inputs.intake = inputs.intake.expecting(seen);
     }
@@ -69,7 +81,9 @@ impl Server<'_> {
             }
             Err(failure) => {
                 match &failure {
-                    Some(PipelineError::Differs(differences)) => self.differ(differences),
+                    Some(LoadError::Source(SourceError::Differs(differences))) => {
+                        self.differ(differences)
+                    }
                     _ => self.differ(&[]),
                 }
                 let words = failure.map_or_else(|| UNSETTLED.to_owned(), |it| it.to_string());
@@ -96,7 +110,7 @@ impl Server<'_> {
 
     /// Compiles sources that lie still. None where nothing changed. Errors: why not; none where they
     /// do not lie still.
-    fn compile_settled(&mut self, when: When) -> Result<Option<Compiled>, Option<PipelineError>> {
+    fn compile_settled(&mut self, when: When) -> Result<Option<Compiled>, Option<LoadError>> {
         let mut live = self.live.take();
         let seen = Fingerprint::of(self.config);
         let is_as_before = self.tried.as_ref() == Some(&seen);
@@ -117,7 +131,7 @@ impl Server<'_> {
         &self,
         live: Option<&mut LiveSource>,
         when: When,
-    ) -> Result<Option<Compiled>, PipelineError> {
+    ) -> Result<Option<Compiled>, LoadError> {
         let epoch = self.publisher.next_epoch();
         let stamp = pipeline::Stamp {
             epoch: epoch.get(),
@@ -125,14 +139,17 @@ impl Server<'_> {
         };
         let inputs = tried(self.config)?;
         let before = self.accepted.as_deref();
-        let compiled = match live {
-            Some(live) => pipeline::compile_live(&inputs, live, when, stamp, before)?,
-            None => Some(pipeline::compile_after(&inputs, stamp, before)?),
+        let Some(live) = live else {
+            let compiled = pipeline::compile_after(&inputs, stamp, before);
+            let compiled = compiled.map_err(SourceError::from)?;
+            compiled.publishable().map_err(SourceError::from)?;
+            return Ok(Some(compiled));
         };
-        if let Some(compiled) = &compiled {
-            compiled.publishable()?;
+        let compared = sa_source::compile_live(&inputs, live, when, stamp, before)?;
+        if let Some(compared) = &compared {
+            compared.publishable()?;
         }
-        Ok(compiled)
+        Ok(compared.map(|compared| compared.compiled))
     }
 
     /// The fabric is as the snapshot in service says, whoever manages it now.

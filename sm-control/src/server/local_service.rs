@@ -6,23 +6,22 @@ use std::time::Duration;
 
 use sa_fabric::intake::Intake;
 use sa_fastpath::publish::Reader;
+use sa_local::addresses::Addresses;
+use sa_local::agent::{Counted, Reason};
+use sa_local::ports::Sysfs;
+use sa_local::proxy::Proxy;
+use sa_local::replica::Replica;
+use sa_local::service::{Service, ServiceCounts, Setting};
+use sa_local::socket::{Channel, KernelSocket, SocketError};
+use sa_local::watch::{Watch, Ways};
+use sa_local::{Askers, Paths, Services, Wake};
+use sa_source::{Ask, Reopening, SaSource, SaTransport};
 use tracing::{info, warn};
 
 use super::ServerError;
 use super::board::{Board, Local};
 use super::reading::InService;
-use crate::config::{Config, LocalServiceSection, PathsFrom, SaSource, SaTransport};
-use crate::live::{Ask, Reopening};
-use crate::local_service::addresses::Addresses;
-use crate::local_service::agent::{Counted, Reason};
-use crate::local_service::ports::Sysfs;
-use crate::local_service::proxy::Proxy;
-use crate::local_service::replica::Replica;
-use crate::local_service::service::{Service, ServiceCounts, Setting};
-use crate::local_service::socket::{Channel, KernelSocket};
-use crate::local_service::watch::{Watch, Ways};
-use crate::local_service::{Askers, Paths, Services, Wake};
-use crate::pipeline::Inputs;
+use crate::config::{Config, LocalServiceSection, PathsFrom};
 
 /// The service in service. The thread goes before the eyes it sees with.
 pub(super) struct LocalService {
@@ -76,6 +75,17 @@ pub(super) fn check(config: &Config) -> Result<(), String> {
     }
 }
 
+/// How many descriptors the service manager passed. Errors: [`ServerError::LocalService`].
+fn passed_descriptors() -> Result<usize, ServerError> {
+    let passed = sd_notify::listen_fds().map_err(|source| {
+        failed(&SocketError::Os {
+            what: "read what the service manager passed",
+            source,
+        })
+    })?;
+    Ok(passed.len())
+}
+
 /// Starts it where the configuration has it. Errors: [`ServerError::LocalService`].
 pub(super) fn start(
     config: &Config,
@@ -86,7 +96,7 @@ pub(super) fn start(
     let Some(section) = &config.local_service else {
         return Ok(None);
     };
-    let socket = KernelSocket::open().map_err(|error| failed(&error))?;
+    let socket = KernelSocket::open(passed_descriptors()?).map_err(|error| failed(&error))?;
     let setting = Setting {
         timeout_ms: section.timeout_ms,
         own_address: socket.port_id(),
@@ -181,7 +191,7 @@ fn services(config: &Config) -> Services {
     if config.policy.file.is_none() {
         return Services::Each;
     }
-    match crate::pipeline::service_ranges(&Inputs::from_config(config)) {
+    match sa_compiler::pipeline::service_ranges(&config.inputs()) {
         Ok(ranges) => Services::of(ranges.into_iter()),
         Err(problem) => {
             warn!("{problem}; each service id is asked of the SA by itself");

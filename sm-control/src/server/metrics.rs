@@ -14,9 +14,9 @@ use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::Registry;
 use sa_fastpath::answer::{DropReason, PuntReason, Reject};
 use sa_fastpath::stats::StatsSnapshot;
+use sa_local::agent::{Counted, Reason};
 
 use super::board::Board;
-use crate::local_service::agent::{Counted, Reason};
 use crate::logging;
 
 /// The page.

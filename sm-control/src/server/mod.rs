@@ -52,9 +52,10 @@ use thiserror::Error;
 use tracing::{error, info, warn};
 
 use crate::config::{Config, PortSection, Role, Source};
-use crate::live::{AskError, LiveError, LiveSource};
-use crate::pipeline::{self, Compiled, Inputs, Parts, PipelineError};
-use crate::sa_db::{JournalError, Now, SaDatabase};
+use sa_compiler::pipeline::{self, Compiled, PipelineError};
+use sa_compiler::state::Parts;
+use sa_service::sa_db::{JournalError, Now, SaDatabase};
+use sa_source::{AskError, LiveError, LiveSource, SourceError, When, compile_live};
 
 pub use attach::AttachError;
 use board::Board;
@@ -139,8 +140,8 @@ pub fn check_sources(config: &Config) -> Result<(Vec<String>, String), CheckErro
     let (warnings, summary) = match config.fabric.source {
         Source::OpenSm => {
             // It has one daemon at a time to tell the fabric to.
-            let remarks = pipeline::read_but_the_fabric(&Inputs::from_config(config))
-                .map_err(PipelineError::from)?;
+            let remarks = pipeline::read_but_the_fabric(&config.inputs())
+                .map_err(|problem| SourceError::from(PipelineError::from(problem)))?;
             let summary = "the files are good; the fabric, which OpenSM tells, was not read";
             (remarks, summary.to_owned())
         }
@@ -163,7 +164,7 @@ pub fn check_sources(config: &Config) -> Result<(Vec<String>, String), CheckErro
 pub enum CheckError {
     /// The sources do not make one.
     #[error(transparent)]
-    Pipeline(#[from] PipelineError),
+    Source(#[from] SourceError),
     /// Something else cannot be used.
     #[error("{0}")]
     Words(String),
@@ -171,7 +172,7 @@ pub enum CheckError {
 
 /// Compiles what a start or reload would. Errors: what a load would report; there is nothing to
 /// compile here.
-pub fn check(config: &Config) -> Result<Compiled, PipelineError> {
+pub fn check(config: &Config) -> Result<Compiled, SourceError> {
     let elsewhere = match config.fabric.source {
         Source::OpenSm => {
             Some("only the daemon reads it from OpenSM; use the snapshot in its [state] directory")
@@ -185,14 +186,15 @@ pub fn check(config: &Config) -> Result<Compiled, PipelineError> {
     if let Some(what) = elsewhere {
         return Err(LiveError::Ask(AskError::Gone(what.to_owned())).into());
     }
-    let (inputs, stamp) = (Inputs::from_config(config), pipeline::Stamp::default());
-    let asked = LiveSource::from_config(config).map(|mut source| {
-        pipeline::compile_live(&inputs, &mut source, pipeline::When::Always, stamp, None)
-    });
-    let compiled = match asked.transpose()?.flatten() {
-        Some(compiled) => compiled,
-        None => pipeline::compile(&inputs, stamp)?,
-    };
+    let (inputs, stamp) = (config.inputs(), pipeline::Stamp::default());
+    let asked = config
+        .live_source()
+        .map(|mut source| compile_live(&inputs, &mut source, When::Always, stamp, None));
+    if let Some(compared) = asked.transpose()?.flatten() {
+        compared.publishable()?;
+        return Ok(compared.compiled);
+    }
+    let compiled = pipeline::compile(&inputs, stamp)?;
     compiled.publishable()?;
     Ok(compiled)
 }
@@ -477,7 +479,6 @@ impl<'a> Server<'a> {
         let readings = Readings::default();
         let origin = reading::InService {
             readings: readings.clone(),
-            state: Arc::clone(&state),
             muted: doubts.muted(),
         };
         let local = local_service::start(config, reader, origin, &board)?;

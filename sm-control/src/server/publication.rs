@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError};
 use std::time::Instant;
 
+use sa_compiler::pipeline;
+use sa_compiler::state::Parts;
 use sa_fastpath::access::LAST_PUBLIC_KEY;
 use sa_fastpath::publish::EpochId;
 use sa_snapshot::{SharedBytes, Snapshot};
@@ -12,7 +14,6 @@ use tracing::{error, info, warn};
 use super::kept::Mark;
 use super::{STATE_FILE, Server, State};
 use crate::config::{AccessRule, Source};
-use crate::pipeline::{self, Parts};
 
 impl Server<'_> {
     /// Serves the last good snapshot of an earlier run until the sources were read again.

@@ -5,10 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use arc_swap::ArcSwapOption;
-
-use super::{StateInService, state_of};
-use crate::local_service::origin::Origin;
-use crate::pipeline::Parts;
+use sa_local::origin::Origin;
 
 /// A snapshot's.
 struct Reading {
@@ -37,7 +34,6 @@ impl Readings {
 /// What the daemon knows of the snapshot in service.
 pub(super) struct InService {
     pub(super) readings: Readings,
-    pub(super) state: Arc<StateInService>,
     /// It is in doubt.
     pub(super) muted: Arc<AtomicBool>,
 }
@@ -46,9 +42,5 @@ impl Origin for InService {
     fn read_at(&self, epoch: u64) -> Option<Instant> {
         let is_in_doubt = self.muted.load(Ordering::SeqCst);
         self.readings.of(epoch).filter(|_| !is_in_doubt)
-    }
-
-    fn parts(&self, epoch: u64) -> Option<Arc<Parts>> {
-        state_of(&self.state, epoch).map(|state| Arc::clone(&state.parts))
     }
 }

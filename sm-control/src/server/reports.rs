@@ -9,10 +9,9 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
+use sa_service::sa_db::Report;
 use sa_wire::sa::SaMad;
 use sa_wire::umad::Slot;
-
-use crate::sa_db::Report;
 
 /// How long to wait for a response, and how often to send again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,6 +4,7 @@ use core::sync::atomic::Ordering;
 use std::sync::Arc;
 use std::time::Instant;
 
+use sa_compiler::state::Parts;
 use sa_fastpath::publish::Published;
 use sa_snapshot::Snapshot;
 use tracing::{info, warn};
@@ -11,7 +12,6 @@ use tracing::{info, warn};
 use super::board::History;
 use super::control::Refusal;
 use super::{Server, State};
-use crate::pipeline::Parts;
 
 /// A snapshot that was in service, with what it was compiled from.
 pub(super) struct Before {

@@ -7,13 +7,13 @@ use std::time::Duration;
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
 use sa_fastpath::publish::{Published, Reader};
+use sa_source::compare::{Questions, ask_and_compare, service_ids};
+use sa_source::{Ask, AskError, Reopening};
 use tracing::{info, warn};
 
 use super::board::Board;
 use super::{ServerError, StateInService, state_of};
-use crate::compare::{Questions, ask_and_compare, service_ids};
 use crate::config::Config;
-use crate::live::{Ask, AskError, Reopening};
 
 /// The thread; it ends when this goes.
 pub(super) struct Shadow {

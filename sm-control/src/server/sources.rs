@@ -9,8 +9,9 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use sa_compiler::pipeline::torus_conf_beside;
+
 use crate::config::Config;
-use crate::pipeline::torus_conf_beside;
 
 /// How long sources must lie still to be trusted: a writer pauses between pieces for as long as
 /// the scheduler takes its core away.

@@ -14,15 +14,16 @@ use arc_swap::{ArcSwap, ArcSwapOption};
 use crossbeam_channel::{Receiver, Sender, bounded};
 use sa_fabric::display::first_few;
 use sa_fastpath::publish::{Published, Reader};
+use sa_source::{
+    Ask, Difference, LiveError, OnDifference, Probe, Reopening, Sampling, agrees, compare_paths,
+    probes,
+};
 use tracing::{info, warn};
 
 use super::board::Board;
 use super::opensm::{Beside, Change};
 use super::{ServerError, State, StateInService, state_of};
-use crate::config::{Config, FabricSaSection, OnDifference, Source};
-use crate::live::{
-    Ask, Difference, LiveError, Probe, Reopening, Sampling, agrees, compare_paths, probes,
-};
+use crate::config::{Config, FabricSaSection, Source};
 
 /// What is known of the snapshot in service, and of what is to come after it. Every method may be
 /// called by any thread.

@@ -5,10 +5,11 @@ use std::io::{Read, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
+use sa_compiler::pipeline::{self, Inputs, PipelineError, Stamp};
+
 use super::Report;
 use super::memory;
 use crate::config::{Config, Source};
-use crate::pipeline::{self, Inputs, PipelineError, Stamp};
 
 /// As much of an error as is told. Units: characters.
 const MOST_SAID: usize = 16 << 10;
@@ -21,7 +22,7 @@ pub fn run(path: &Path) -> Result<(), Box<dyn std::error::Error>> {
     std::io::stdin().read_to_string(&mut text)?;
     let config = Config::parse_at(path, &text)?;
     let begun = memory::own();
-    let inputs = Inputs::from_config(&config);
+    let inputs = config.inputs();
     let refused = load(&config, &inputs);
     let report = Report {
         seen: inputs

@@ -2,8 +2,8 @@
 
 use sa_fastpath::answer::{Outcome, PuntReason, answer};
 use sa_fastpath::whole::{respond, too_long};
+use sa_service::dispatch::respond_with;
 use sa_wire::umad::Slot;
-use sm_control::dispatch::respond_with;
 
 use super::choices::Choices;
 use super::legal::{Made, judge};

@@ -5,11 +5,11 @@
 
 use std::time::{Duration, Instant};
 
+use kernel_emulator::{Asked, Flavour, Kernel, Next, Outcome, Queue, Sender};
+use sa_local::agent::{Agent, Reason, Records, Replies, Resolver, Verdict};
 use sa_wire::Gid;
 use sa_wire::netlink_ls::{IpResolve, PathFlags, PathUse, Resolve, rfc_v2};
 use sa_wire::path_record::PathRecord;
-use sm_control::local_service::agent::{Agent, Reason, Records, Replies, Resolver, Verdict};
-use sm_control::local_service::kernel::{Asked, Flavour, Kernel, Next, Outcome, Queue, Sender};
 
 use super::choices::Choices;
 

@@ -4,9 +4,9 @@ use std::sync::LazyLock;
 
 use policy::model::ServiceIdEncoding;
 use policy::{Dialect, Echo, ParseOptions};
+use sa_compiler::pipeline::{self, Compiled, Inputs, Stamp};
 use sa_fabric::generate::{TorusSpec, plan};
 use sa_wire::{Lmc, NodeType, Pkey};
-use sm_control::pipeline::{self, Compiled, Inputs, Stamp};
 
 /// A subnet, and what the judge of replies must know of it.
 pub struct World {

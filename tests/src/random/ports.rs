@@ -2,7 +2,7 @@
 
 use policy::ServiceIdEncoding;
 use routing::EndPort;
-use sm_control::pipeline::Parts;
+use sa_compiler::state::Parts;
 
 use crate::rng::Rng;
 

@@ -1,13 +1,13 @@
 //! Requests, mostly sensible, with everything wrong that a client can get wrong.
 
 use policy::ServiceIdEncoding;
+use sa_compiler::state::Parts;
 use sa_wire::mad::method;
 use sa_wire::multipath_record::{MultiPathCompMask, MultiPathRecord};
 use sa_wire::path_record::{FlowWord, NumbPathByte, PathCompMask, PathRecord, SelectedValue};
 use sa_wire::request::{multi_path_request, path_request};
 use sa_wire::umad::Slot;
 use sa_wire::{Gid, Guid, SubnetPrefix};
-use sm_control::pipeline::Parts;
 
 use super::dialects::TCLASSES;
 use super::options::{CLASSES, ELSEWHERE, IDS, KEYS, PREFIXES};

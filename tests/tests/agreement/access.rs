@@ -6,17 +6,17 @@ use std::fmt::Write as _;
 use std::fs;
 use std::sync::LazyLock;
 
+use sa_compiler::pipeline::{self, Compiled, Inputs, Stamp};
 use sa_fabric::generate::{TorusSpec, plan};
 use sa_fastpath::access::Access;
 use sa_fastpath::answer::Outcome;
+use sa_service::dispatch;
 use sa_wire::mad::{Status, method};
 use sa_wire::multipath_record::{MultiPathCompMask, MultiPathRecord};
 use sa_wire::path_record::{NumbPathByte, PathCompMask, PathRecord};
 use sa_wire::sa::{AttributeId, SaMad};
 use sa_wire::umad::Slot;
 use sa_wire::{Gid, SubnetPrefix, request};
-use sm_control::dispatch;
-use sm_control::pipeline::{self, Compiled, Inputs, Stamp};
 
 /// A 3x3 torus with two hosts to a switch. The hosts are by turns in partition 1, in partition 2
 /// and in both; the first, where the SM runs, meets everybody and is left out.

@@ -4,17 +4,16 @@
 use std::fs;
 
 use anyhow::{Context, Result, ensure};
+use sa_compiler::pipeline::{self, Compiled, Inputs, Stamp};
 use sa_fabric::generate::{TorusSpec, plan};
 use sa_fastpath::whole;
+use sa_service::{dispatch, records};
 use sa_wire::mad::{Status, method};
 use sa_wire::records::Layout;
 use sa_wire::request;
 use sa_wire::rmpp::flag;
 use sa_wire::sa::{AttributeId, DATA_OFFSET, SaMad};
 use sa_wire::umad::{MAD_SIZE, Slot};
-use sm_control::dispatch;
-use sm_control::pipeline::{self, Compiled, Inputs, Stamp};
-use sm_control::records;
 
 /// A torus of 5x4x3 with two hosts to a switch.
 fn torus() -> Result<Compiled> {

@@ -5,16 +5,17 @@ use std::fs;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
+use sa_compiler::pipeline::{self, Inputs, Stamp};
+use sa_compiler::state::Parts;
 use sa_fabric::generate::{TorusSpec, plan};
 use sa_fastpath::publish::Publisher;
+use sa_service::dispatch;
 use sa_wire::mad::method;
 use sa_wire::path_record::{PathCompMask, PathRecord, SelectedValue};
 use sa_wire::records::Layout;
 use sa_wire::request;
 use sa_wire::sa::{AttributeId, DATA_OFFSET, SaMad};
 use sa_wire::umad::Slot;
-use sm_control::dispatch;
-use sm_control::pipeline::{self, Inputs, Parts, Stamp};
 
 type Published = Arc<sa_fastpath::publish::Published>;
 

@@ -2,13 +2,13 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
+use sa_compiler::pipeline::{self, Compiled, EngineChoice, Inputs, Stamp};
 use sa_fabric::generate::{TorusSpec, plan};
 use sa_wire::mad::method;
 use sa_wire::multipath_record::{MultiPathCompMask, MultiPathRecord};
 use sa_wire::path_record::{FlowWord, NumbPathByte, PathCompMask, PathRecord, SelectedValue};
 use sa_wire::umad::Slot;
 use sa_wire::{Gid, Guid, Lmc, Mtu, SubnetPrefix, request};
-use sm_control::pipeline::{self, Compiled, EngineChoice, Inputs, Stamp};
 
 const POLICY: &str = include_str!("../../../docs/examples/qos-policy.conf");
 

@@ -10,6 +10,7 @@ use std::thread::ThreadId;
 use std::time::Duration;
 
 use policy::{Dialect, Echo, Ranges, ServiceIdEncoding};
+use sa_compiler::pipeline::{self, Compiled, Stamp};
 use sa_fastpath::access::Access;
 use sa_fastpath::answer::{DropReason, PuntReason, Reject};
 use sa_fastpath::overload::{Limits, Share};
@@ -24,7 +25,6 @@ use sa_rig::counting::counted;
 use sa_snapshot::Snapshot;
 use sa_text::{Span, Spanned};
 use sa_wire::umad::Slot;
-use sm_control::pipeline::{self, Compiled, Stamp};
 
 use super::fabric::{compiled, requests};
 

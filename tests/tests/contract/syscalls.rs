@@ -22,7 +22,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use super::fabric::{compiled, requests};
+use sa_compiler::pipeline::{self, Inputs, Stamp};
 use sa_fastpath::access::Access;
 use sa_fastpath::overload::Limits;
 use sa_fastpath::port::ibsim::{Attachment, Options};
@@ -40,8 +40,9 @@ use sa_snapshot::Snapshot;
 use sa_wire::mad::{MGMT_CLASS_SA, method};
 use sa_wire::umad::Slot;
 use sa_wire::{Lid, request};
-use sm_control::pipeline::{self, Inputs, Stamp};
 use zerocopy::IntoBytes;
+
+use super::fabric::{compiled, requests};
 
 /// What the second process is to do.
 const ROLE: &str = "SAPPHIRE_SYSCALLS";

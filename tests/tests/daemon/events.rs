@@ -10,6 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, ensure};
+use sa_compiler::pipeline::{self, EngineChoice, Inputs, Stamp};
 use sa_fabric::LidOverlay;
 use sa_fabric::formats::subnet_lst;
 use sa_fastpath::port::ibsim::{Attachment, IbsimClient, Options};
@@ -22,7 +23,6 @@ use sa_tests::rng::Rng;
 use sa_tests::skip;
 use sa_wire::path_record::{PathRecord, QosClassSl};
 use sa_wire::{Lid, request};
-use sm_control::pipeline::{self, EngineChoice, Inputs, Stamp};
 
 /// Where the SM is, and with it the daemon, and where clients are. Their switches stay.
 const SM: &str = "H0_0_0_0";

@@ -8,6 +8,9 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
+use kernel_emulator::link::{KernelEnd, pair};
+use kernel_emulator::{Asked, Flavour, Kernel, Outcome};
+use sa_compiler::pipeline::{self, Compiled, Inputs, Stamp};
 use sa_fabric::store;
 use sa_fastpath::whole;
 use sa_rig::wait_for;
@@ -17,9 +20,6 @@ use sa_tests::daemon::PATIENCE;
 use sa_wire::netlink_ls::{PathFlags, PathUse, Resolve};
 use sa_wire::path_record::PathRecord;
 use sa_wire::{Gid, ServiceId, SubnetPrefix};
-use sm_control::local_service::kernel::link::{KernelEnd, pair};
-use sm_control::local_service::kernel::{Asked, Flavour, Kernel, Outcome};
-use sm_control::pipeline::{self, Compiled, Inputs, Stamp};
 
 const FABRIC: &str = "switchguid=0x200000\nSwitch 8 \"S1\"\n[1] \"H1\"[1]\n[2] \"H2\"[1]\n\
                       [3] \"H3\"[1]\n\ncaguid=0x100000\nHca 1 \"H1\"\n[1] \"S1\"[1]\n\n\

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, ensure};
 use sa_tests::cli::check;
 use sm_control::config::{Config, RANGES, Range};
-use sm_control::pipeline::Inputs;
 
 const EXAMPLES: [&str; 2] = ["sapphired-ibsim.toml", "sapphired-umad.toml"];
 
@@ -54,7 +53,7 @@ fn examples_hold_the_defaults() -> Result<()> {
         let bare = parse(&format!("{fabric}[[port]]\n{port}"))?;
         let given = parse(&example(name)?).context(name)?;
         let facts = |config: &Config| {
-            let inputs = Inputs::from_config(config);
+            let inputs = config.inputs();
             format!(
                 "{inputs:?} {:?} {:?} {:?} {:?} {:?}",
                 config.ports, config.workers, config.state, config.sa, config.overload

@@ -14,6 +14,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use sa_compiler::path_json;
+use sa_compiler::pipeline::{self, Compiled, Inputs, OnPolicyError, Stamp};
 use sa_fastpath::whole;
 use sa_tests::cli::sapphire;
 use sa_tests::golden::{entries, existing, golden, name, text};
@@ -24,9 +26,6 @@ use sa_wire::sa::{AttributeId, SaMad};
 use sa_wire::umad::Slot;
 use sa_wire::{Gid, Sl, request};
 use serde_json::Value;
-use sm_control::config::OnPolicyError;
-use sm_control::path_json;
-use sm_control::pipeline::{self, Compiled, Inputs, Stamp};
 
 #[test]
 fn every_recorded_answer_is_ours() {

@@ -10,11 +10,11 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use sa_compiler::export::{self, Psl};
+use sa_compiler::pipeline::{self, Inputs, Stamp};
 use sa_tests::cli::sapphire;
 use sa_tests::golden::{cases, copy_without, entries, existing, golden, name, text};
 use serde_json::Value;
-use sm_control::export::{self, Psl};
-use sm_control::pipeline::{self, Inputs, Stamp};
 
 /// Files that must be the same to the byte.
 const SAME_BYTES: [&str; 4] = [

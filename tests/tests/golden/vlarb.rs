@@ -10,12 +10,12 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use sa_compiler::qos_setup::{Origin, Priority, TorusWarning, torus_warnings};
 use sa_fabric::OpenSmOptions;
 use sa_fabric::options::PortClass;
 use sa_tests::cli::sapphire;
 use sa_tests::golden::{entries, existing, golden, name};
 use serde_json::{Value, json};
-use sm_control::qos_setup::{Origin, Priority, TorusWarning, torus_warnings};
 
 #[test]
 fn tables_are_those_that_opensm_programs() {

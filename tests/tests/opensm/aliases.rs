@@ -16,23 +16,23 @@ use std::fmt::Write;
 use std::fs;
 
 use anyhow::{Context, Result, bail, ensure};
+use sa_compiler::pipeline::Inputs;
 use sa_fabric::formats::net;
 use sa_rig::{Fabric, Process};
+use sa_service::dispatch::respond_with;
+use sa_tests::client::{Client, Question};
+use sa_tests::random::options::{self, Names};
+use sa_tests::rng::Rng;
+use sa_tests::skip;
 use sa_wire::NodeType;
 use sa_wire::mad::method;
 use sa_wire::umad::Slot;
-use sm_control::dispatch::respond_with;
-use sm_control::pipeline::Inputs;
 
 use crate::paths::compare::{Case, Sides, Verdict};
 use crate::paths::site::Site;
 use crate::paths::tally::Tally;
 use crate::paths::world::World;
 use crate::paths::{sites, strange};
-use sa_tests::client::{Client, Question};
-use sa_tests::random::options::{self, Names};
-use sa_tests::rng::Rng;
-use sa_tests::skip;
 
 #[test]
 fn a_tree_with_routers() -> Result<()> {

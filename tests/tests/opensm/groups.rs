@@ -6,6 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
+use sa_compiler::pipeline::{Compiled, Inputs, Stamp, compile};
 use sa_fastpath::whole::respond;
 use sa_rig::Fabric;
 use sa_tests::client::Client;
@@ -15,7 +16,6 @@ use sa_wire::mad::method;
 use sa_wire::path_record::{FlowWord, NumbPathByte, PathCompMask, PathRecord, SelectedValue};
 use sa_wire::request::{parse, path_request};
 use sa_wire::{Gid, Guid, Mlid, SubnetPrefix};
-use sm_control::pipeline::{Compiled, Inputs, Stamp, compile};
 
 /// Two switches, three hosts, a router on both switches, and one behind the second.
 const NET: &str = "\

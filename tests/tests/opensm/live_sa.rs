@@ -8,16 +8,16 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use routing::Engine;
+use sa_compiler::pipeline::{self, Compiled, Inputs, Stamp, compile};
 use sa_fastpath::whole;
 use sa_rig::{Fabric, Torus, wait_for};
+use sa_source::{Ask, LiveSource, PortAsk, SaSource, SaTransport, When, compile_live};
 use sa_tests::cli::sapphire_on;
 use sa_tests::daemon::Daemon;
 use sa_tests::{http, skip};
 use sa_wire::request;
 use serde_json::Value;
-use sm_control::config::{FabricSaSection, SaSource, SaTransport};
-use sm_control::live::{Ask, LiveSource, PortAsk};
-use sm_control::pipeline::{self, Compiled, Inputs, Stamp, When, compile, compile_live};
+use sm_control::config::FabricSaSection;
 
 /// A fabric that OpenSM has set up, and a daemon that serves it from files.
 struct Bed {
@@ -116,8 +116,7 @@ impl Bed {
             node: self.asker.clone(),
             sockname: Some(self.fabric.base().to_owned()),
         }))?;
-        let section = FabricSaSection::default();
-        Ok(LiveSource::new(Box::new(ask), &section))
+        Ok(FabricSaSection::default().live_source(Box::new(ask)))
     }
 
     /// From the SA, with all other inputs the same.
@@ -130,10 +129,11 @@ impl Bed {
         let read = compile_live(&inputs, source, When::Changed, Stamp::default(), None)?;
         let compiled = read.context("a fabric that is new")?;
         compiled.publishable()?;
+        let (compiled, differences) = (compiled.compiled, compiled.differences);
         ensure!(
-            compiled.differences.is_empty() && compiled.parts.programmed.is_empty(),
+            differences.is_empty() && compiled.parts.programmed.is_empty(),
             "{:?} {:?}",
-            compiled.differences,
+            differences,
             compiled.parts.programmed
         );
         Ok(compiled)

@@ -13,10 +13,9 @@ use std::sync::LazyLock;
 
 use proptest::prelude::*;
 use proptest::sample::Index;
+use sa_compiler::export::{self, Psl};
+use sa_compiler::pipeline::{self, Compiled, Inputs, OnPolicyError, Stamp};
 use sa_fabric::generate::{TorusSpec, plan};
-use sm_control::config::OnPolicyError;
-use sm_control::export::{self, Psl};
-use sm_control::pipeline::{self, Compiled, Inputs, Stamp};
 
 /// What to do to a file: where, how many bytes to take out, what to put in.
 pub(crate) type Edit = (Index, usize, Vec<u8>);

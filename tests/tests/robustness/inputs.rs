@@ -14,10 +14,10 @@ use std::path::Path;
 use super::files::{DUMPS, Edit, FILES, WORLD, cases, edited, edits, inputs};
 use proptest::prelude::*;
 use proptest::sample::Index;
+use sa_compiler::pipeline::{self, EngineChoice, Inputs, PipelineError, ReadProblem, Stamp};
 use sa_fabric::LoadError;
 use sa_fastpath::whole;
 use sa_wire::{Gid, request};
-use sm_control::pipeline::{self, EngineChoice, Inputs, PipelineError, ReadProblem, Stamp};
 
 /// Writes the world's files, one or two of them damaged.
 fn write(directory: &Path, names: &[&str], damage: &[(Index, Vec<Edit>)]) {

@@ -15,7 +15,9 @@ use std::collections::BTreeMap;
 use super::files::{WORLD, cases, inputs};
 use proptest::prelude::*;
 use proptest::sample::Index;
+use sa_compiler::pipeline::{self, OnPolicyError};
 use sa_fastpath::whole::{punted, respond, too_long};
+use sa_service::dispatch::respond_with;
 use sa_snapshot::Snapshot;
 use sa_tests::fuzz::asks::{Request, Seen, ask, mad, multi_path_record, path_record, to_mad_input};
 use sa_tests::fuzz::corpus::{Line, programs, requests};
@@ -23,9 +25,6 @@ use sa_tests::fuzz::legal::{Made, judge};
 use sa_tests::fuzz::transfers;
 use sa_tests::rng::Rng;
 use sa_wire::umad::Slot;
-use sm_control::config::OnPolicyError;
-use sm_control::dispatch::respond_with;
-use sm_control::pipeline;
 
 const MADS: &str = include_str!("../../golden/fuzz/mad.txt");
 const PATH_RECORDS: &str = include_str!("../../golden/fuzz/path_record.txt");
@@ -202,7 +201,7 @@ fn the_judge_sees_changed_replies() {
         let Some(reply) = respond_with(snapshot, Some(parts), slot) else {
             continue;
         };
-        let is_state = sm_control::records::serves(sa_wire::sa::AttributeId(u16::from_be_bytes([
+        let is_state = sa_service::records::serves(sa_wire::sa::AttributeId(u16::from_be_bytes([
             slot.mad[16],
             slot.mad[17],
         ])));

@@ -5,9 +5,9 @@ use std::fs;
 use std::path::Path;
 
 use sa_bench::rules::RuleSpec;
+use sa_compiler::pipeline::{self, Compiled, Inputs, Stamp};
 use sa_fabric::generate::{TorusPlan, TorusSpec, plan};
 use sa_snapshot::Snapshot;
-use sm_control::pipeline::{self, Compiled, Inputs, Stamp};
 
 use super::Bench;
 use crate::failure::{Failure, Outcome};

@@ -3,11 +3,11 @@
 use sa_bench::fresh::{Fresh, Passes, by_twin};
 use sa_bench::requests::{Draw, Host};
 use sa_bench::{Expected, Pool, Request};
+use sa_compiler::path_json;
 use sa_fastpath::{affinity, whole};
 use sa_wire::path_record::PathRecord;
 use sa_wire::umad::Slot;
 use sa_wire::{Gid, NodeType};
-use sm_control::path_json;
 
 use super::prepare::Bed;
 use super::run::Settings;

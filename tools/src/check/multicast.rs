@@ -7,11 +7,11 @@ use routing::engine::{torus, torus_proved};
 use routing::proof::{Channel, CreditLoop, DependencyGraph, Judge, MulticastRoute};
 use routing::tables::MulticastTable;
 use routing::{EndPortIx, Peer, Qos, Routes, SwitchIx, Topology, TorusConfig};
+use sa_compiler::state::Parts;
 use sa_fabric::detect::{DumpDir, Input};
 use sa_fabric::formats::multicast::{self, Groups};
 use sa_fabric::intake::{self, Kind};
 use sa_wire::{Mlid, Sl};
-use sm_control::pipeline::Parts;
 
 use super::sls::{self, Sls};
 use crate::failure::{Failure, Outcome};

@@ -2,10 +2,10 @@
 
 use routing::proof::CreditLoop;
 use routing::{EndPortIx, SwitchIx};
+use sa_compiler::state::Parts;
 use sa_fabric::display;
 use sa_fabric::formats::multicast::mlid_name;
 use serde_json::{Value, json};
-use sm_control::pipeline::Parts;
 
 use super::multicast::{ClosedBy, Fault, Multicast, Recorded};
 use super::{Check, Findings};

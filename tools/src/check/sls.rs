@@ -5,11 +5,12 @@ use std::path::Path;
 
 use routing::proof::{Judge, PathSls};
 use routing::{EndPortIx, Topology, Torus, TorusConfig};
+use sa_compiler::pipeline;
+use sa_compiler::state::Parts;
 use sa_fabric::detect::{DumpDir, Input};
 use sa_fabric::formats::psl;
 use sa_fabric::intake::{self, Kind};
 use sa_wire::{Sl, SlVlMask};
-use sm_control::pipeline::{self, Parts};
 
 use crate::failure::{Failure, Outcome};
 use crate::inputs::or_fail;

@@ -4,10 +4,10 @@ use std::time::{Duration, Instant};
 
 use sa_bench::line::{Ends, Line, closed_loop};
 use sa_bench::{ClosedReport, Expected, Generations, Pool, Seen};
+use sa_compiler::pipeline::{Compiled, Timings};
 use sa_fastpath::publish::Publisher;
 use sa_fastpath::stats::WorkerStats;
 use sa_snapshot::Snapshot;
-use sm_control::pipeline::{Compiled, Timings};
 
 use super::damage::Damage;
 use super::load::{BATCH, wait};

@@ -1,7 +1,8 @@
 //! What fails in the demo: a cable, then a switch as well.
 
+use sa_compiler::pipeline::{self, Compiled, Inputs, Stamp};
+use sa_compiler::state::Parts;
 use sa_fabric::generate::{Coordinate, TorusPlan};
-use sm_control::pipeline::{self, Compiled, Inputs, Parts, Stamp};
 
 use crate::failure::{Failure, Outcome};
 use crate::inputs::failure;

@@ -3,11 +3,12 @@
 use std::time::Instant;
 
 use sa_bench::{Expected, Pool, Request};
+use sa_compiler::pipeline::Compiled;
+use sa_compiler::reference::Reply;
+use sa_compiler::state::Parts;
 use sa_wire::multipath_record::{MultiPathCompMask, MultiPathRecord};
 use sa_wire::umad::Slot;
 use sa_wire::{Gid, NodeType, request};
-use sm_control::pipeline::{Compiled, Parts};
-use sm_control::twin::Reply;
 use zerocopy::IntoBytes;
 
 use super::prepare::Prepared;

@@ -5,10 +5,10 @@ use std::fs;
 use std::path::Path;
 use std::time::Instant;
 
+use sa_compiler::pipeline::{self, Compiled, Inputs, Stamp};
 use sa_fabric::generate::{TorusPlan, TorusSpec, plan};
 use sa_fabric::store;
 use sa_snapshot::Snapshot;
-use sm_control::pipeline::{self, Compiled, Inputs, Stamp};
 use tempfile::TempDir;
 
 use super::damage::Damage;

@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::time::Duration;
 
+use sa_local::others::{self, Listener};
 use serde_json::Value;
 use sm_control::config::{Config, ControlSection, PortSection};
-use sm_control::local_service::others::{self, Listener};
 use sm_control::server;
 
 use super::finding::Finding;

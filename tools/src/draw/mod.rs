@@ -19,8 +19,9 @@ use std::path::PathBuf;
 
 use clap::{ArgAction, Args};
 use routing::{Topology, Torus};
+use sa_compiler::pipeline::{self, Compiled, EngineChoice, Inputs, PipelineError, Stamp};
+use sa_compiler::state::Parts;
 use sa_fabric::outlet::{self, Readers};
-use sm_control::pipeline::{self, Compiled, EngineChoice, Inputs, Parts, PipelineError, Stamp};
 
 use self::load::Load;
 use self::path::Path;

@@ -3,9 +3,9 @@
 use routing::placement::{Coordinate, Direction};
 use routing::reference::walk;
 use routing::{EndPortIx, SwitchIx, Torus};
+use sa_compiler::pipeline::Compiled;
 use sa_fastpath::whole;
 use sa_wire::Lid;
-use sm_control::pipeline::Compiled;
 
 use super::scene::{Step, printable};
 use crate::failure::{Failure, Outcome};

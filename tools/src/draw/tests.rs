@@ -3,8 +3,8 @@
 use std::fs;
 
 use routing::placement::{Coordinate, Sign};
+use sa_compiler::pipeline::{self, Compiled, Inputs, PipelineError, Stamp};
 use sa_fabric::generate::{TorusSpec, plan};
-use sm_control::pipeline::{self, Compiled, Inputs, PipelineError, Stamp};
 
 use super::load::Load;
 use super::path::Path;

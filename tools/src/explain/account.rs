@@ -9,12 +9,13 @@ use policy::model::Origin;
 use policy::{Policy, Query, explain};
 use routing::reference::walk;
 use routing::{EndPortIx, SwitchName};
+use sa_compiler::pipeline::Compiled;
+use sa_compiler::state::Parts;
+use sa_compiler::why;
 use sa_fastpath::whole;
 use sa_wire::path_record::PathRecord;
 use sa_wire::{Gid, Mtu, Rate, ServiceId, request};
 use serde_json::{Value, json};
-use sm_control::pipeline::{Compiled, Parts};
-use sm_control::why;
 
 use super::{Pair, service};
 use crate::failure::{Failure, Outcome};

@@ -6,12 +6,13 @@ mod text;
 
 use clap::Args;
 use policy::UlpNames;
+use sa_compiler::pipeline::{self, Inputs, Stamp};
+use sa_compiler::state::Parts;
 use sa_wire::mad::method;
 use sa_wire::path_record::{PathCompMask, PathRecord, QosClassSl};
 use sa_wire::request;
 use sa_wire::umad::Slot;
 use sa_wire::{Gid, Sl};
-use sm_control::pipeline::{self, Inputs, Parts, Stamp};
 
 use crate::failure::{Failure, Outcome};
 use crate::inputs::{FabricArgs, failure, warn};

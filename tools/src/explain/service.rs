@@ -2,9 +2,9 @@
 
 use policy::Policy;
 use policy::services::Service;
+use sa_compiler::state::Parts;
 use sa_wire::ServiceId;
 use serde_json::{Value, json};
-use sm_control::pipeline::Parts;
 
 use super::Pair;
 use crate::failure::Outcome;

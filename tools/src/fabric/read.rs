@@ -6,9 +6,9 @@ use clap::Args;
 use sa_fabric::display;
 use sa_fabric::intake::{self, Kind};
 use sa_fabric::options::OpenSmOptions;
+use sa_fabric::sa_records::{SaFabric, write};
+use sa_source::{LiveError, PortAsk, SaSource, SaTransport, Wants};
 use serde_json::json;
-use sm_control::config::{SaSource, SaTransport};
-use sm_control::live::{Live, LiveError, PortAsk, Wants, write};
 
 use crate::failure::{Failure, Outcome};
 use crate::inputs::{or_fail, warn};
@@ -70,7 +70,7 @@ pub(crate) fn run(verb: &Read) -> Outcome {
     };
     let wants = wants(verb)?;
     let mut ask = PortAsk::open(&source).map_err(unreachable)?;
-    let live = Live::read(&mut ask, &wants).map_err(|error| match error {
+    let live = sa_source::read(&mut ask, &wants).map_err(|error| match error {
         LiveError::Ask(error) => unreachable(error),
         LiveError::Incomplete(_) | LiveError::Unsettled { .. } => {
             Failure::Refused(format!("{}: {error}", live_name(&source)))
@@ -102,7 +102,7 @@ fn wants(verb: &Read) -> Outcome<Wants> {
     })
 }
 
-fn report(verb: &Read, live: &Live, written: &[&str]) -> Outcome {
+fn report(verb: &Read, live: &SaFabric, written: &[&str]) -> Outcome {
     let (records, output) = (live.records(), verb.output.display());
     let switches = records.switches.len();
     let ends = records.nodes.len() - switches;

@@ -1,11 +1,11 @@
 //! Whether an answer is right.
 
+use sa_compiler::path_json;
 use sa_fastpath::whole;
 use sa_snapshot::Snapshot;
 use sa_wire::mad::method;
 use sa_wire::path_record::PathRecord;
 use sa_wire::request;
-use sm_control::path_json;
 use zerocopy::IntoBytes;
 
 use super::pairs::Asked;

@@ -2,12 +2,12 @@
 
 use std::net::IpAddr;
 
+use sa_local::agent::{Agent, Reason, Records, Replies, Resolver, Verdict};
 use sa_wire::netlink_ls::kernel::{Answer, read_answer, read_gid};
 use sa_wire::netlink_ls::{IpResolve, Messages, PathFlags, PathUse, Resolve, flags, kind};
 use sa_wire::path_record::PathRecord;
 use sa_wire::{Gid, SubnetPrefix};
 use serde_json::{Map, Value, json};
-use sm_control::local_service::agent::{Agent, Reason, Records, Replies, Resolver, Verdict};
 
 use super::replay::Played;
 

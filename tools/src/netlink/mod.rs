@@ -8,7 +8,7 @@ mod vector;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
-use sm_control::local_service::kernel::Flavour;
+use kernel_emulator::Flavour;
 
 use crate::failure::Outcome;
 

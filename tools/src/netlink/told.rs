@@ -2,9 +2,9 @@
 
 use std::time::{Duration, Instant};
 
+use kernel_emulator::{Asked, Flavour, Kernel, Next, Queue, Sender};
 use sa_wire::netlink_ls::{DEFAULT_TIMEOUT_MS, Heard, PathUse, Resolve, heard};
 use sa_wire::{Gid, ServiceId};
-use sm_control::local_service::kernel::{Asked, Flavour, Kernel, Next, Queue, Sender};
 
 use super::replay::Played;
 use super::vector::Vector;

@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use policy::{Dialect, ParseOptions, PortFacts};
+use sa_compiler::pipeline::{self, Inputs};
+use sa_compiler::state::Sources;
 use sa_fabric::intake::{self, Kind};
 use sa_fabric::mistaken::{FileKind, mistaken};
-use sm_control::pipeline::{self, Inputs, Sources};
 
 use crate::failure::{Failure, Outcome};
 use crate::inputs::{ReadingArgs, SiteArgs, failure, warn};

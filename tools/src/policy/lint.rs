@@ -3,14 +3,13 @@
 use std::io::{self, Write};
 
 use clap::Args;
-use sa_text::Severity;
-
 use policy::lint::{CATALOGUE, Finding, LintId, Needs};
+use sa_compiler::lint::TablesInForce;
+use sa_compiler::pipeline;
+use sa_compiler::qos_setup::{Ground, ScopeFit, Scopes};
 use sa_fabric::display;
+use sa_text::Severity;
 use serde_json::{Value, json};
-use sm_control::lint::TablesInForce;
-use sm_control::pipeline;
-use sm_control::qos_setup::{Ground, ScopeFit, Scopes};
 
 use super::file::{FileArgs, PolicyFile, Site};
 use crate::failure::{Failure, Outcome};
@@ -97,7 +96,7 @@ fn in_fabric(verb: &Lint, read: &PolicyFile, site: Site) -> Outcome<Vec<Finding>
         let given = scopes.given_sl2vl();
         parts.routes = parts.routes.with_sl2vl(&parts.topology, &given);
     }
-    Ok(sm_control::lint::lint(
+    Ok(sa_compiler::lint::lint(
         &parts,
         &read.policy,
         Some(&read.text),

@@ -6,10 +6,11 @@ use clap::Args;
 use policy::partitions::{MulticastGroup, Partition};
 use policy::{Membership, Partitions as Held};
 use routing::Topology;
+use sa_compiler::pipeline;
+use sa_compiler::state::Sources;
 use sa_fabric::display::first_few;
 use sa_wire::Pkey;
 use serde_json::{Value, json};
-use sm_control::pipeline::{self, Sources};
 
 use crate::failure::Outcome;
 use crate::inputs::{SiteArgs, failure, warn};

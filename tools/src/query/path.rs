@@ -2,12 +2,12 @@
 
 use clap::Args;
 use policy::UlpNames;
+use sa_compiler::path_json;
 use sa_wire::mad::{Status, method};
 use sa_wire::path_record::{PathCompMask, PathRecord};
 use sa_wire::sa::SaMad;
 use sa_wire::{Gid, Guid, ServiceId, SubnetPrefix, request};
 use serde_json::{Value, json};
-use sm_control::path_json;
 
 use super::client::Way;
 use super::components::Components;

@@ -6,10 +6,11 @@ use std::time::{Duration, Instant};
 use routing::Engine;
 use routing::proof::{CreditLoop, DependencyGraph};
 use routing::tables::MulticastTable;
+use sa_compiler::pipeline::{self, Compiled};
+use sa_compiler::state::Parts;
 use sa_fabric::detect::{DumpDir, Input};
 use sa_fabric::formats::multicast::{self, Groups};
 use sa_fabric::intake::{self, Kind};
-use sm_control::pipeline::{self, Compiled, Parts};
 
 use crate::failure::{Failure, Outcome};
 use crate::inputs::or_fail;

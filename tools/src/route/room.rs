@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
+use sa_compiler::export::{self, Estimate};
 use serde_json::{Map, Value, json};
-use sm_control::export::{self, Estimate};
 
 /// What is written without being told to. Units: bytes.
 const MOST: u64 = 4 << 30;

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use policy::Policy;
 use policy::lint::notes::{NoteKind, notes};
+use sa_compiler::qos_setup::{Scopes, refused};
 use sa_text::Severity;
-use sm_control::qos_setup::{Scopes, refused};
 
 use crate::failure::{Failure, Outcome};
 

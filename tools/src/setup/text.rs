@@ -2,12 +2,12 @@
 
 use std::io::{self, Write};
 
-use sa_fabric::options::VlArbEntry;
-use sa_fabric::{NodeIx, PortRef};
-use sm_control::pipeline::Parts;
-use sm_control::qos_setup::{
+use sa_compiler::qos_setup::{
     PortTables, PortUse, Scopes, SlToVlRow, TableSource, port_tables_with,
 };
+use sa_compiler::state::Parts;
+use sa_fabric::options::VlArbEntry;
+use sa_fabric::{NodeIx, PortRef};
 
 /// With the origins of tables where there are scopes.
 pub(super) fn write(

@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 
 use routing::{EndPort, EndPortIx, SwitchIx};
+use sa_compiler::pipeline::Compiled;
+use sa_compiler::state::Parts;
 use sa_fabric::subnet::Subnet;
 use sa_wire::{Guid, NodeType, Sl};
-use sm_control::pipeline::{Compiled, Parts};
 
 /// Most pairs that a list holds.
 const LISTED: usize = 1000;

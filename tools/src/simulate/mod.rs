@@ -3,9 +3,9 @@
 pub(crate) mod compare;
 
 use clap::Args;
+use sa_compiler::pipeline::{self, Compiled, Inputs, Stamp};
 use sa_fabric::display::{self, first_few};
 use serde_json::json;
-use sm_control::pipeline::{self, Compiled, Inputs, Stamp};
 
 use self::compare::Difference;
 use crate::failure::{Failure, Outcome};

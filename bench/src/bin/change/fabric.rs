@@ -4,8 +4,8 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
+use sa_compiler::pipeline::{EngineChoice, Inputs};
 use sa_fabric::generate::{TorusSpec, plan};
-use sm_control::pipeline::{EngineChoice, Inputs};
 
 use crate::Failure;
 

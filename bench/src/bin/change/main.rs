@@ -19,13 +19,13 @@ mod fabric;
 use std::time::{Duration, Instant};
 
 use clap::Parser;
+use fabric::Fabric;
 use sa_bench::clock::process_cpu_time;
+use sa_compiler::pipeline::{self, Inputs, Proof, Stamp, Timings};
+use sa_compiler::state::Parts;
 use sa_fastpath::publish::Publisher;
 use sa_snapshot::SharedBytes;
 use serde_json::json;
-use sm_control::pipeline::{self, Inputs, Parts, Proof, Stamp, Timings};
-
-use fabric::Fabric;
 
 /// As the daemon has it.
 #[global_allocator]

@@ -7,15 +7,14 @@ use policy::{ParseOptions, Partitions};
 use sa_bench::rules::{RuleSpec, facts};
 use sa_bench::synthetic::{torus_model, with_policy};
 use sa_fastpath::publish::{Publisher, Reader};
+use sa_local::addresses::Addresses;
+use sa_local::origin::Origin;
+use sa_local::ports::HostPort;
+use sa_local::replica::Replica;
+use sa_local::watch::Seen;
 use sa_snapshot::{Builder, Snapshot};
 use sa_wire::netlink_ls::{PathUse, Resolve};
 use sa_wire::{Gid, Guid, ServiceId, SubnetPrefix};
-use sm_control::local_service::addresses::Addresses;
-use sm_control::local_service::origin::Origin;
-use sm_control::local_service::ports::HostPort;
-use sm_control::local_service::replica::Replica;
-use sm_control::local_service::watch::Seen;
-use sm_control::pipeline::Parts;
 
 use super::Failure;
 
@@ -120,10 +119,6 @@ struct Unchanged(Instant);
 impl Origin for Unchanged {
     fn read_at(&self, _: u64) -> Option<Instant> {
         Some(self.0)
-    }
-
-    fn parts(&self, _: u64) -> Option<Arc<Parts>> {
-        None
     }
 }
 

@@ -21,14 +21,13 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use clap::Parser;
+use host::Host;
+use kernel_emulator::link::pair;
 use sa_bench::netlink::{Plan, Report, drive, measure};
 use sa_fastpath::affinity;
+use sa_local::service::{Service, Setting};
+use sa_local::{Paths, Wake};
 use serde_json::{Value, json};
-use sm_control::local_service::kernel::link::pair;
-use sm_control::local_service::service::{Service, Setting};
-use sm_control::local_service::{Paths, Wake};
-
-use host::Host;
 
 /// Measures the local service.
 #[derive(Debug, Parser)]

@@ -2,14 +2,14 @@
 
 use std::fs;
 
+use sa_compiler::path_json;
+use sa_compiler::pipeline::{self, Inputs, Stamp};
 use sa_fabric::formats::subnet_lst;
 use sa_fastpath::whole;
 use sa_snapshot::Snapshot;
 use sa_wire::sa::DATA_OFFSET;
 use sa_wire::umad::{MAD_SIZE, Slot};
 use sa_wire::{Gid, Guid, NodeType, SubnetPrefix, request};
-use sm_control::path_json;
-use sm_control::pipeline::{self, Inputs, Stamp};
 
 use crate::fabric::{Fabric, Files};
 use crate::failure::{Failure, Outcome};

@@ -2,11 +2,11 @@
 
 use core::sync::atomic::Ordering;
 
+use sa_compiler::pipeline;
 use sa_fastpath::answer::{DropReason, PuntReason, Reject};
+use sa_local::agent::{Counted, Reason};
 use serde_json::{Map, Value, json};
 
-use crate::local_service::agent::{Counted, Reason};
-use crate::pipeline;
 use crate::server::board::{Board, PortRow};
 
 /// Everything that operators may know.

@@ -9,11 +9,11 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use sa_fastpath::stats::{Counter, WorkerStats};
+use sa_local::service::ServiceCounts;
 use tracing::error;
 
 use super::super::ledger::Ledger;
 use super::super::local_service::LocalService;
-use crate::local_service::service::ServiceCounts;
 
 /// What a thread has done, as a number that grows while it moves.
 type Count = Box<dyn Fn() -> u64 + Send>;

@@ -4,11 +4,10 @@ use core::sync::atomic::Ordering;
 use std::sync::Arc;
 use std::time::Duration;
 
+use sa_source::{Ask, AskError, Reopening, SaSource, SaTransport};
 use sa_wire::umad::{MAD_SIZE, Slot};
 
 use super::{Link, Shared};
-use crate::config::{SaSource, SaTransport};
-use crate::live::{Ask, AskError, Reopening};
 
 /// How long OpenSM may take. While it routes a large fabric it takes longer: then it is asked again.
 const PATIENCE: Duration = Duration::from_secs(3);

@@ -4,7 +4,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use sa_compiler::pipeline;
 use sa_fastpath::port::PortError;
+use sa_service::sa_db::{Now, SaDatabase};
 use sa_wire::mad::method;
 use sa_wire::sa::SaMad;
 use sa_wire::umad::Slot;
@@ -13,8 +15,6 @@ use tracing::{debug, error};
 use super::super::reports::{Patience, Reports};
 use super::super::{AliasesOfClients, State};
 use super::port::Port;
-use crate::pipeline;
-use crate::sa_db::{Now, SaDatabase};
 
 /// The database with what waits for it.
 pub(in crate::server) struct Keeper {

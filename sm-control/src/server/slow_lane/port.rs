@@ -3,15 +3,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use sa_compiler::state::Parts;
 use sa_fastpath::port::{PortError, ReplyPort};
 use sa_fastpath::publish::Published;
 use sa_fastpath::whole;
+use sa_service::dispatch;
 use sa_wire::umad::{MAD_SIZE, Slot};
 use tracing::debug;
 
 use super::super::rmpp::{Begun, Rmpp};
-use crate::dispatch;
-use crate::pipeline::Parts;
 
 /// What answers are made from.
 #[derive(Clone, Copy)]

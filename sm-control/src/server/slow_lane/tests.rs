@@ -6,6 +6,8 @@ use std::fs;
 use std::sync::OnceLock;
 
 use proptest::prelude::*;
+use sa_compiler::pipeline::{self, Compiled, Inputs, Stamp};
+use sa_compiler::state::Parts;
 use sa_fastpath::access::Access;
 use sa_fastpath::port::ring::{RingClient, RingServer, reply_length, ring};
 use sa_fastpath::publish::Publisher;
@@ -13,6 +15,7 @@ use sa_fastpath::punt::punt_queue;
 use sa_fastpath::rmpp::{Allowance, Arrival, Class, Receivers, classify, turn_acknowledgement};
 use sa_fastpath::stats::WorkerStats;
 use sa_fastpath::worker::Worker;
+use sa_service::sa_db::{Now, SaDatabase};
 use sa_snapshot::Snapshot;
 use sa_wire::mad::{Status, method};
 use sa_wire::request;
@@ -21,8 +24,6 @@ use sa_wire::sa::{AttributeId, DATA_OFFSET};
 
 use super::super::AliasesOfClients;
 use super::*;
-use crate::pipeline::{self, Compiled, Inputs, Parts, Stamp};
-use crate::sa_db::{Now, SaDatabase};
 
 /// H1 with the SM, H2, H3 and H4 on a switch.
 const NET: &str = "\

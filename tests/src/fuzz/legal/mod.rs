@@ -7,8 +7,8 @@
 mod paths;
 mod state;
 
+use sa_service::records;
 use sa_wire::umad::Slot;
-use sm_control::records;
 
 use super::wire::{
     CLASS_PORT_INFO, GET, GET_MULTI, GET_TABLE, GET_TRACE, MULTI_PATH, PATH, Rmpp, SERVED_SNAPSHOT,

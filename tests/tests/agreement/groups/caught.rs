@@ -2,10 +2,10 @@
 
 use anyhow::{Result, ensure};
 use proptest::prelude::*;
+use sa_compiler::pipeline::Compiled;
+use sa_service::sa_db::SaDatabase;
 use sa_wire::mad::method;
 use sa_wire::records::{McMemberCompMask as Mask, McMemberRecord};
-use sm_control::pipeline::Compiled;
-use sm_control::sa_db::SaDatabase;
 use zerocopy::FromBytes;
 
 use super::sa::*;

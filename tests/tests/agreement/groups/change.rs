@@ -1,9 +1,9 @@
 //! What a changed fabric and a restart do.
 
 use anyhow::Result;
+use sa_service::sa_db::SaDatabase;
 use sa_wire::mad::method;
 use sa_wire::records::{McMemberCompMask as Mask, join_state};
-use sm_control::sa_db::SaDatabase;
 
 use super::sa::*;
 

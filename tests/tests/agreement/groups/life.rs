@@ -1,11 +1,11 @@
 //! How groups come and go.
 
 use anyhow::{Context, Result};
+use sa_service::sa_db::SaDatabase;
 use sa_wire::mad::method;
 use sa_wire::path_record::{PathCompMask, PathRecord};
 use sa_wire::records::{McMemberCompMask as Mask, McMemberRecord, join_state};
 use sa_wire::sa::{AttributeId, DATA_OFFSET, SaMad};
-use sm_control::sa_db::SaDatabase;
 use zerocopy::{FromBytes, IntoBytes};
 
 use super::sa::*;

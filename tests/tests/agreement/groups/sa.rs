@@ -4,13 +4,13 @@ use std::fs;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
+use sa_compiler::pipeline::{self, Compiled, Inputs, Stamp};
+use sa_service::sa_db::{Now, SaDatabase};
 use sa_wire::mad::{Status, method};
 use sa_wire::records::{McMemberCompMask as Mask, McMemberRecord};
 use sa_wire::sa::{AttributeId, DATA_OFFSET, SaMad};
 use sa_wire::umad::Slot;
 use sa_wire::{Gid, Guid, SubnetPrefix, request};
-use sm_control::pipeline::{self, Compiled, Inputs, Stamp};
-use sm_control::sa_db::{Now, SaDatabase};
 use zerocopy::{FromBytes, IntoBytes};
 
 pub(crate) const NOW: Now = Now {

@@ -1,12 +1,12 @@
 //! What the product must send, going by what the slow twin says, against what it sends.
 
+use sa_compiler::reference::{Reply, Twin};
 use sa_fastpath::answer::{Outcome, answer, answer_all};
 use sa_fastpath::whole::{punted, respond};
 use sa_wire::mad::{Status, method};
 use sa_wire::path_record::{PathCompMask, PathRecord};
 use sa_wire::request::{parse, path_request};
 use sa_wire::umad::Slot;
-use sm_control::twin::{Reply, Twin};
 
 use super::tally::Seen;
 use super::world::World;

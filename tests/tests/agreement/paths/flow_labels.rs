@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use sa_compiler::pipeline::{self, Compiled, Inputs, Stamp};
+use sa_compiler::reference::Reply;
 use sa_fabric::generate::{TorusSpec, plan};
 use sa_fastpath::answer::{Outcome, answer_all};
 use sa_fastpath::whole::respond;
@@ -12,8 +14,6 @@ use sa_wire::request::{multi_path_request, parse, path_request};
 use sa_wire::roce::FlowLabel;
 use sa_wire::umad::Slot;
 use sa_wire::{Gid, Lmc, SubnetPrefix};
-use sm_control::pipeline::{self, Compiled, Inputs, Stamp};
-use sm_control::twin::Reply;
 
 /// By service id: 1 fixed, 2 hash, 3 spread, 4 none by its rule, 5 fixed by its rule in place of
 /// its level's.

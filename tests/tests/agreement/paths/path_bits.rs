@@ -1,13 +1,13 @@
 //! Which LIDs a policy of RFC 0.2 leaves a path, in which order, by both implementations.
 
+use sa_compiler::pipeline::{self, Inputs, Stamp};
+use sa_compiler::reference::Reply;
 use sa_fabric::generate::{TorusSpec, plan};
 use sa_fastpath::whole::respond;
 use sa_wire::mad::method;
 use sa_wire::path_record::{PathCompMask, PathRecord};
 use sa_wire::request::{parse, path_request};
 use sa_wire::{Gid, Lmc, SubnetPrefix};
-use sm_control::pipeline::{self, Inputs, Stamp};
-use sm_control::twin::Reply;
 
 /// Service 22 goes to the second LID of every port, both ways; all else goes anywhere.
 const POLICY: &str = "qos-levels

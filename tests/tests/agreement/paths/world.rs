@@ -3,18 +3,18 @@
 use std::path::Path;
 
 use routing::{GivenSl2Vl, Routes, Topology};
+use sa_compiler::pipeline::{self, Inputs, OnPolicyError, PipelineError, Stamp};
+use sa_compiler::state::Parts;
 use sa_fabric::Node;
 use sa_fabric::formats::net;
 use sa_snapshot::Snapshot;
 use sa_snapshot::model::RateCaps;
-use sa_wire::{DataVls, Lmc, Mtu, NodeType, Rate, SlToVl};
-use sm_control::config::OnPolicyError;
-use sm_control::pipeline::{self, Inputs, Parts, PipelineError, Stamp};
-
-use super::fabrics::{self, FabricFiles};
 use sa_tests::random::dialects;
 use sa_tests::random::options::{self, Names};
 use sa_tests::rng::Rng;
+use sa_wire::{DataVls, Lmc, Mtu, NodeType, Rate, SlToVl};
+
+use super::fabrics::{self, FabricFiles};
 
 /// What a fabric looks like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

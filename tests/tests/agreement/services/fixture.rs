@@ -5,14 +5,15 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use sa_compiler::pipeline::{self, Inputs, Stamp};
+use sa_compiler::state::Parts;
+use sa_service::sa_db::{Now, Report, SaDatabase};
 use sa_tests::rng::Rng;
 use sa_wire::mad::method;
 use sa_wire::records::Layout;
 use sa_wire::sa::{AttributeId, DATA_OFFSET, SaMad};
 use sa_wire::umad::Slot;
 use sa_wire::{Gid, Guid, SubnetPrefix, request};
-use sm_control::pipeline::{self, Inputs, Parts, Stamp};
-use sm_control::sa_db::{Now, Report, SaDatabase};
 
 /// H1 with the SM, H2, H3 and H4 on a switch.
 const NET: &str = "\

@@ -5,10 +5,10 @@ mod fixture;
 mod reports;
 
 use anyhow::Result;
+use sa_service::sa_db::SaDatabase;
 use sa_wire::mad::{Status, method};
 use sa_wire::records::{GuidInfoRecord, InformInfo, InformInfoRecord, Layout, ServiceRecord};
 use sa_wire::sa::AttributeId;
-use sm_control::sa_db::SaDatabase;
 use zerocopy::{FromBytes, FromZeros, IntoBytes};
 
 use fixture::{Fixture, SERVICE_KEY, at, gid_of, mask};

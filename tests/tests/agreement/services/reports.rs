@@ -1,12 +1,12 @@
 //! What subscribers hear.
 
 use anyhow::Result;
+use sa_service::sa_db::Report;
 use sa_wire::Gid;
 use sa_wire::mad::method;
 use sa_wire::notice::Notice;
 use sa_wire::records::{ANY16, ANY24, InformInfo};
 use sa_wire::sa::{AttributeId, SaMad};
-use sm_control::sa_db::Report;
 use zerocopy::{FromBytes, FromZeros, IntoBytes};
 
 use super::fixture::{Fixture, gid_of};

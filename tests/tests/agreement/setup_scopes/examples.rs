@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use sm_control::qos_setup::TableSource;
+use sa_compiler::qos_setup::TableSource;
 
 use super::site::{Applied, Site};
 use sa_tests::golden::{golden, text};

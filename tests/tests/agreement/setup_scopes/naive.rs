@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use policy::ScopePrecedence;
 use proptest::prelude::*;
-use sm_control::qos_setup::TableSource;
+use sa_compiler::qos_setup::TableSource;
 
 use super::site::Site;
 

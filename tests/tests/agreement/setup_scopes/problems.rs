@@ -1,6 +1,6 @@
 //! What is refused or warned about. Source: QoS RFC 0.1 and 0.2, section 9 (numbered 3.1).
 
-use sm_control::qos_setup::{PortUse, ScopeFit, TableSource};
+use sa_compiler::qos_setup::{PortUse, ScopeFit, TableSource};
 
 use super::site::{Applied, NET, Site, text_policy};
 use sa_tests::golden::{golden, text};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use sm_control::qos_setup::TableSource;
+use sa_compiler::qos_setup::TableSource;
 
 use super::site::{NET, Site, text_policy};
 

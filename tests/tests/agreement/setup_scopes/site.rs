@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 
 use policy::ParseOptions;
+use sa_compiler::pipeline::{Inputs, read, route};
+use sa_compiler::qos_setup::{Ground, PortTables, ScopeFit, Scopes, TableSource, port_tables_with};
+use sa_compiler::state::{Parts, Sources};
 use sa_wire::DataVls;
-use sm_control::pipeline::{Inputs, Parts, Sources, read, route};
-use sm_control::qos_setup::{Ground, PortTables, ScopeFit, Scopes, TableSource, port_tables_with};
 
 /// Two switches, the first with an enhanced port 0; a CA with a port on each; a router. Ports 5
 /// and 6 of S1 have no cable.

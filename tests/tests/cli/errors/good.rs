@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::process::Command;
 
+use sa_compiler::export::{self, Psl};
+use sa_compiler::pipeline::{self, Inputs, Stamp};
 use sa_fabric::generate::{TorusSpec, plan};
 use sa_fabric::store;
-use sm_control::export::{self, Psl};
-use sm_control::pipeline::{self, Inputs, Stamp};
 
 use sa_tests::cli::program;
 

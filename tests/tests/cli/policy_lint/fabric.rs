@@ -8,10 +8,11 @@ use std::fmt::Write;
 use policy::lint::Finding;
 use policy::{ParseOptions, parse_as};
 use routing::GivenSl2Vl;
+use sa_compiler::lint::{TablesInForce, lint};
+use sa_compiler::pipeline::{self, Inputs};
+use sa_compiler::state::Parts;
 use sa_fabric::generate::{TorusPlan, TorusSpec, plan};
 use sa_text::Severity;
-use sm_control::lint::{TablesInForce, lint};
-use sm_control::pipeline::{self, Inputs, Parts};
 
 use super::support::ids;
 

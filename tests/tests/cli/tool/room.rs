@@ -4,9 +4,9 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
+use sa_compiler::export::{Export, Packing, Psl};
+use sa_compiler::pipeline::{self, Inputs, Stamp};
 use serde_json::Value;
-use sm_control::export::{Export, Packing, Psl};
-use sm_control::pipeline::{self, Inputs, Stamp};
 
 use super::run::{Ended, READ, run, words};
 use sa_tests::cli::program;

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use anyhow::{Result, ensure};
 use sa_rig::{Fabric, Process};
+use sa_service::sa_db::{Now, SaDatabase};
 use sa_wire::mad::method;
 use sa_wire::sa::{AttributeId, DATA_OFFSET};
-use sm_control::sa_db::{Now, SaDatabase};
 
 use super::requests::Request;
 use crate::records::bench::{Bench, Client};

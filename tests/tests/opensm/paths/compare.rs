@@ -2,12 +2,12 @@
 
 use std::fmt;
 
+use sa_compiler::reference::{Reply, Twin};
+use sa_service::dispatch::respond_with;
 use sa_wire::mad::method;
 use sa_wire::path_record::{PathCompMask, PathRecord};
 use sa_wire::request::{parse, path_request};
 use sa_wire::umad::Slot;
-use sm_control::dispatch::respond_with;
-use sm_control::twin::{Reply, Twin};
 
 use super::world::World;
 use sa_tests::seen::{SEEN, seen};

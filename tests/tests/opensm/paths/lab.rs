@@ -4,13 +4,15 @@ use std::fs;
 use std::thread;
 
 use anyhow::{Context, Result, anyhow};
+use sa_compiler::pipeline::Inputs;
 use sa_rig::{Fabric, Process};
+use sa_service::dispatch::respond_with;
+use sa_tests::client::{Client, Question};
+use sa_tests::rng::Rng;
 use sa_wire::Gid;
 use sa_wire::mad::method;
 use sa_wire::request::path_by_lids;
 use sa_wire::umad::Slot;
-use sm_control::dispatch::respond_with;
-use sm_control::pipeline::Inputs;
 
 use super::compare::{Case, Member, Sides, Verdict};
 use super::site::Site;
@@ -18,8 +20,6 @@ use super::sites::{ODD_SL, wrapped};
 use super::strange;
 use super::tally::Tally;
 use super::world::World;
-use sa_tests::client::{Client, Question};
-use sa_tests::rng::Rng;
 
 pub(crate) struct Lab {
     sides: Sides,

@@ -5,8 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use sm_control::config::OnPolicyError;
-use sm_control::pipeline::Inputs;
+use sa_compiler::pipeline::{Inputs, OnPolicyError};
 
 /// What OpenSM runs with, and what this program is given.
 #[derive(Default)]

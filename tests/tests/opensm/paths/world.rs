@@ -2,8 +2,9 @@
 
 use anyhow::Result;
 use routing::{EndPortIx, GivenSl2Vl, SwitchIx};
+use sa_compiler::pipeline::{self, Inputs, Stamp};
+use sa_compiler::state::Parts;
 use sa_snapshot::Snapshot;
-use sm_control::pipeline::{self, Inputs, Parts, Stamp};
 
 /// A fabric, compiled.
 pub(crate) struct World {

@@ -6,21 +6,22 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
+use sa_compiler::pipeline::{self, Inputs, Stamp};
+use sa_compiler::state::Parts;
 use sa_fastpath::port::ibsim::{Attachment, IbsimClient, Options, Role};
 use sa_fastpath::port::umad::{AskError, ClientPort, Destination, Patience, Reply};
 use sa_rig::{Fabric, Process};
+use sa_service::dispatch;
+use sa_tests::records::Request;
+use sa_tests::seen::{EXPLAINED, RACED};
 use sa_wire::Lid;
 use sa_wire::class_port_info::ClassPortInfo;
 use sa_wire::mad::method;
 use sa_wire::records::Layout;
 use sa_wire::sa::{AttributeId, DATA_OFFSET};
 use sa_wire::umad::Slot;
-use sm_control::dispatch;
-use sm_control::pipeline::{self, Inputs, Parts, Stamp};
 
 use super::site::Site;
-use sa_tests::records::Request;
-use sa_tests::seen::{EXPLAINED, RACED};
 
 /// A fabric as this program sees it, and how it compares with the running OpenSM.
 pub(crate) struct Bench {

@@ -5,13 +5,14 @@ use std::io;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
+use sa_compiler::pipeline::unix_time;
+use sa_compiler::state::Parts;
 use sa_rig::{Fabric, Process, wait_for};
+use sa_service::sa_db::{Now, Report, SaDatabase};
 use sa_wire::mad::method;
 use sa_wire::request;
 use sa_wire::sa::{AttributeId, DATA_OFFSET, SaMad};
 use sa_wire::umad::Slot;
-use sm_control::pipeline::{Parts, unix_time};
-use sm_control::sa_db::{Now, Report, SaDatabase};
 
 use super::random::gid_of;
 use crate::records::bench::{Bench, Client};

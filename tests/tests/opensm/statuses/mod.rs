@@ -15,16 +15,16 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use anyhow::{Context, Result, ensure};
+use sa_compiler::pipeline::Compiled;
 use sa_fastpath::answer::{Outcome, answer};
 use sa_rig::Fabric;
+use sa_service::dispatch::{punted_with, respond_with};
 use sa_tests::client::{Client, Question};
 use sa_tests::seen::seen;
 use sa_tests::skip;
 use sa_wire::mad::method;
 use sa_wire::umad::Slot;
 use site::{H2, H3, Lids};
-use sm_control::dispatch::{punted_with, respond_with};
-use sm_control::pipeline::Compiled;
 use table::{Case, Said, Theirs};
 
 #[test]

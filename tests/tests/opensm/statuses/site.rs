@@ -4,8 +4,8 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use sa_compiler::pipeline::{Compiled, Inputs, Stamp, compile};
 use sa_rig::{Fabric, Process};
-use sm_control::pipeline::{Compiled, Inputs, Stamp, compile};
 
 /// Two switches, four hosts, a router; the SM on the first host.
 const NET: &str = "\

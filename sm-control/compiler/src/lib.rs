@@ -1,0 +1,26 @@
+//! The compiler: from the files of a fabric to a verified snapshot.
+//!
+//! How it works: [`pipeline`] reads every input, has the tables made or taken, proves them, builds
+//! the snapshot, verifies it, and asks the [`reference`] for a sample of paths before anybody else
+//! sees the result. What is known on the way is in [`state`], plain values that outlive the snapshot
+//! and stand behind it.
+//!
+//! Beside it lies all that follows from the same values: tables of a policy's `qos-setup`
+//! ([`qos_setup`]), what is wrong with a policy on this fabric ([`lint`]), why a pair of ports gets
+//! the path it gets ([`why`]), and the dumps that OpenSM would write ([`export`]).
+//!
+//! What it does not do: publish, serve, or ask an SA. A fabric that a running SA told comes in as a
+//! value ([`sa_fabric::sa_records::SaFabric`]).
+
+#![forbid(unsafe_code)]
+
+pub mod beyond;
+pub mod export;
+pub mod lint;
+pub mod path_json;
+pub mod pipeline;
+pub mod prefix_routes;
+pub mod qos_setup;
+pub mod reference;
+pub mod state;
+pub mod why;

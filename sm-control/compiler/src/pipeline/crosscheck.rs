@@ -1,0 +1,60 @@
+//! Sampled pairs asked of the snapshot and of the slow twin before anything is published.
+
+use std::fmt;
+
+use sa_fastpath::whole;
+use sa_snapshot::Snapshot;
+use sa_wire::umad::Slot;
+
+use crate::reference::{Reply, Twin};
+use crate::state::Parts;
+
+/// Pairs asked per compilation.
+const SAMPLES: usize = 512;
+
+/// A request that the compiled tables and the slow twin answer differently.
+#[derive(Debug, Clone)]
+pub struct Mismatch {
+    slid: u16,
+    dlid: u16,
+}
+
+impl fmt::Display for Mismatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "PathRecord from LID {} to LID {}", self.slid, self.dlid)
+    }
+}
+
+/// Asks for the path between ports spread evenly over the fabric. Errors: the first difference.
+pub(super) fn sample(parts: &Parts, snapshot: &Snapshot) -> Result<(), Box<Mismatch>> {
+    let twin = parts.twin();
+    let ends = &parts.topology.end_ports;
+    let count = ends.len();
+    for nth in 0..SAMPLES.min(count * count) {
+        // Strides prime to each other and to most sizes, so that pairs spread.
+        let (from, to) = (
+            ends.get(nth * 7919 % count),
+            ends.get(nth * 104_729 % count),
+        );
+        let (Some(from), Some(to)) = (from, to) else {
+            continue;
+        };
+        let (slid, dlid) = (from.lid.get(), to.lid.get());
+        let request = sa_wire::request::path_by_lids(slid, dlid);
+        if !agrees(&twin, snapshot, &request) {
+            return Err(Box::new(Mismatch { slid, dlid }));
+        }
+    }
+    Ok(())
+}
+
+/// True when both give the same records or the same refusal.
+fn agrees(twin: &Twin<'_>, snapshot: &Snapshot, request: &Slot) -> bool {
+    let fast = whole::respond(snapshot, request).map(|reply| sa_wire::request::parse(&reply));
+    match (twin.respond(request.header.lid.get(), &request.mad), fast) {
+        (None, None) => true,
+        (Some(Reply::Records(slow)), Some(Ok((0, fast)))) => slow == fast,
+        (Some(Reply::Error(status)), Some(Ok((fast, _)))) => status.get() == fast,
+        _ => false,
+    }
+}

@@ -1,0 +1,150 @@
+//! What a compilation reads.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use policy::{Dialect, ParseOptions};
+use sa_fabric::intake::Intake;
+use sa_fabric::sa_records::SaFabric;
+use sa_wire::{DataVls, Lmc, Mtu};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
+
+/// Paths and options; every verb that takes a fabric, and the daemon, ends up with one of these.
+#[derive(Debug, Clone, Default)]
+pub struct Inputs {
+    /// What reads the files.
+    pub intake: Intake,
+    /// Fabric file or directory of dumps.
+    pub fabric: PathBuf,
+    /// What a running SA told, in place of `fabric` and `lids`.
+    pub live: Option<Arc<SaFabric>>,
+    /// `opensm-subnet.lst` to take LIDs from.
+    pub lids: Option<PathBuf>,
+    /// LMC of CA and router ports.
+    pub lmc: Option<Lmc>,
+    /// Node that the SM runs on.
+    pub sm_node: Option<String>,
+    /// `torus-2QoS.conf`, where it is named; see [`Self::torus_conf`].
+    pub torus_conf: Option<PathBuf>,
+    /// QoS policy.
+    pub policy: Option<PathBuf>,
+    /// Dialect of the policy, by default detected.
+    pub dialect: Option<Dialect>,
+    /// How the policy is read and meant, where not as its dialect has it.
+    pub reading: ParseOptions,
+    /// Names that services may be called by, besides the built-in ones.
+    pub ulp_names: Option<PathBuf>,
+    /// Take the SL2VL tables of the policy's `qos-setup` for those in force.
+    pub apply_setup: bool,
+    /// What a broken policy file means.
+    pub on_policy_error: OnPolicyError,
+    /// `partitions.conf`.
+    pub partitions: Option<PathBuf>,
+    /// `opensm.conf`.
+    pub opensm_conf: Option<PathBuf>,
+    /// `prefix-routes.conf`; else what `opensm_conf` names beside itself.
+    pub prefix_routes: Option<PathBuf>,
+    /// `opensm-sa.dump` to take alias GUIDs from.
+    pub aliases: Option<PathBuf>,
+    /// QoS on or off, over `opensm_conf`, without which it is on; with one that does not say it is
+    /// off, as in OpenSM, unless a running SA says otherwise.
+    pub qos: Option<bool>,
+    /// On instead where `opensm_conf` does not say: that OpenSM runs with `-Q`.
+    pub is_q_given: bool,
+    /// Routing engine, by default what the inputs call for.
+    pub engine: EngineChoice,
+    /// MTU capability of ports that the fabric file says nothing about.
+    pub mtu: Option<Mtu>,
+    /// Data VLs of ports that the fabric file says nothing about.
+    pub vl_cap: Option<DataVls>,
+    /// Parts to be taken as failed: SWITCH or SWITCH:PORT. LIDs stay.
+    pub failed: Vec<String>,
+    /// Publish although wired pairs have no path.
+    pub allow_lost_pairs: bool,
+}
+
+/// Engines by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum EngineChoice {
+    /// What the inputs call for.
+    #[default]
+    Auto,
+    /// torus-2QoS.
+    Torus2Qos,
+    /// The same, around any damage that can be proved free of deadlock.
+    TorusProved,
+    /// Shortest paths.
+    MinHop,
+    /// Tables of dumps.
+    Files,
+}
+
+impl<'de> Deserialize<'de> for EngineChoice {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(from)?;
+        Self::from_name(&name).ok_or_else(|| {
+            D::Error::custom(format_args!(
+                "unknown engine `{name}`, expected one of `auto`, `torus-2qos`, `torus-proved`, \
+                 `minhop`, `files`"
+            ))
+        })
+    }
+}
+
+impl EngineChoice {
+    /// True when a torus configuration may decide: nobody named an engine that has no use for one.
+    pub const fn is_open_to_torus(self) -> bool {
+        !matches!(self, Self::MinHop | Self::Files)
+    }
+
+    /// By name, in small or large letters: OpenSM itself writes torus-2QoS. None for any other.
+    pub fn from_name(name: &str) -> Option<Self> {
+        match name.to_ascii_lowercase().as_str() {
+            "auto" => Some(Self::Auto),
+            "torus-2qos" => Some(Self::Torus2Qos),
+            "torus-proved" => Some(Self::TorusProved),
+            "minhop" => Some(Self::MinHop),
+            "files" => Some(Self::Files),
+            _ => None,
+        }
+    }
+}
+
+/// Name of the file beside a fabric that says how its torus lies.
+const TORUS_CONF: &str = "torus-2QoS.conf";
+
+/// Where a torus configuration lies beside a fabric: in the directory given, or in that of the file.
+pub fn torus_conf_beside(fabric: &Path) -> PathBuf {
+    if fabric.is_dir() {
+        fabric.join(TORUS_CONF)
+    } else {
+        fabric.with_file_name(TORUS_CONF)
+    }
+}
+
+/// What a broken policy file means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum OnPolicyError {
+    /// The load fails and the snapshot in service stays.
+    #[default]
+    Fail,
+    /// Served without a policy, as OpenSM does.
+    None,
+}
+
+impl Inputs {
+    /// The torus configuration: the one that is named, else the file beside the fabric, unless an
+    /// engine is named that has no use for it or the fabric is that of a running SA.
+    pub fn torus_conf(&self) -> Option<PathBuf> {
+        if self.torus_conf.is_some() || !self.looks_beside() {
+            return self.torus_conf.clone();
+        }
+        Some(torus_conf_beside(&self.fabric)).filter(|path| path.is_file())
+    }
+
+    const fn looks_beside(&self) -> bool {
+        self.engine.is_open_to_torus() && self.live.is_none()
+    }
+}

@@ -1,0 +1,343 @@
+//! From input files to a verified snapshot, in the order of `docs/architecture.md`, section 5.
+//!
+//! Nothing here publishes: a failure at any step leaves whatever is in service alone.
+
+mod aliases;
+mod crosscheck;
+mod failures;
+mod inputs;
+mod programmed;
+mod proof;
+mod read;
+mod route;
+mod rows;
+mod tables;
+
+use std::fmt::Write;
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use routing::{Engine, Survey};
+use sa_fabric::display::count;
+use sa_fabric::sa_records::SaFabric;
+use sa_snapshot::model::{Model, Provenance};
+use sa_snapshot::{BuildError, Builder, Snapshot};
+use sa_wire::Guid;
+use thiserror::Error;
+
+use crate::qos_setup::{Ground, ScopeFit, Scopes, torus_warnings};
+use crate::state::Parts;
+
+use self::proof::Checked;
+pub use crosscheck::Mismatch;
+pub use inputs::{EngineChoice, Inputs, OnPolicyError, torus_conf_beside};
+pub use proof::{LISTED_PAIRS, Proof, check, judge, path_sls};
+pub use read::{ReadProblem, options, read, read_but_the_fabric, service_ranges, ulp_names};
+pub use route::{Refused, route, route_after};
+pub use rows::subnet_options;
+
+/// What a snapshot is stamped with; zeros where bytes must be reproducible.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Stamp {
+    /// Number of the change.
+    pub epoch: u64,
+    /// Seconds since 1970.
+    pub built_unix: u64,
+}
+
+/// Seconds since 1970.
+pub fn unix_time() -> u64 {
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |since| since.as_secs())
+}
+
+/// How long each step took.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Timings {
+    /// Reading and parsing.
+    pub read: Duration,
+    /// Placement, forwarding tables, multicast tree.
+    pub route: Duration,
+    /// Credit-loop and reachability check.
+    pub check: Duration,
+    /// Compiling policy and path classes, building and verifying the snapshot.
+    pub build: Duration,
+    /// Comparing sampled pairs with the slow twin.
+    pub compare: Duration,
+}
+
+/// A snapshot and what it came from.
+#[derive(Debug)]
+pub struct Compiled {
+    /// What was read and computed.
+    pub parts: Parts,
+    /// The result.
+    pub snapshot: Snapshot,
+    /// What the check of the tables found.
+    pub proof: Proof,
+    /// What an operator should know, one sentence each.
+    pub warnings: Vec<String>,
+    /// What torus-2QoS has to say of VL arbitration and SL2VL options: for those who put the tables
+    /// into service, and of no concern to whoever asks about paths.
+    pub arbitration: Vec<String>,
+    /// What changed in the torus since the routes before, one sentence each.
+    pub changes: Vec<String>,
+    /// How long it took.
+    pub timings: Timings,
+    /// What a running SA told, where the fabric comes from one.
+    pub live: Option<Arc<SaFabric>>,
+    allow_lost_pairs: bool,
+}
+
+/// Why there is no snapshot.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum PipelineError {
+    /// An input cannot be read or parsed.
+    #[error(transparent)]
+    Read(#[from] ReadProblem),
+    /// The engine refuses the fabric.
+    #[error(transparent)]
+    Refused(Box<Refused>),
+    /// The policy does not fit the fabric. Shape: `file:line:column: problem`.
+    #[error("{0}")]
+    Policy(String),
+    /// The paths or tables are more than a snapshot holds.
+    #[error("{0}")]
+    TooLarge(String),
+    /// The snapshot does not build.
+    #[error("snapshot: {0}")]
+    Build(#[from] BuildError),
+    /// The snapshot and the slow twin disagree; a defect, and the reason nothing is published.
+    #[error("the compiled tables and the slow twin disagree, nothing is published: {0}")]
+    CrossCheck(Box<Mismatch>),
+    /// The tables have a credit loop.
+    #[error("the routes have a credit loop, each may wait for the next:\n{0}")]
+    CreditLoop(String),
+    /// Wired pairs have no path.
+    #[error(
+        "{} no path; repair the fabric or its configuration, or allow lost pairs",
+        count(.0, "pair of hosts that is wired together has", "pairs of hosts that are wired together have")
+    )]
+    LostPairs(u64),
+}
+
+impl Compiled {
+    /// Whether it may go into service without being told to. Errors: a credit loop; lost
+    /// pairs. Tables that switches hold already are served whatever
+    /// they are: the SM made them, and silence would mend nothing.
+    pub fn publishable(&self) -> Result<(), PipelineError> {
+        if self.serves_held_tables() {
+            return Ok(());
+        }
+        if let Some(cycle) = &self.proof.credit_loop {
+            let words = cycle.in_words(&self.parts.topology, &self.parts.routes);
+            return Err(PipelineError::CreditLoop(words.trim_end().to_owned()));
+        }
+        match self.proof.reachability.lost_between_hosts {
+            0 => Ok(()),
+            _ if self.allow_lost_pairs || self.parts.refusal.is_some() => Ok(()),
+            lost => Err(PipelineError::LostPairs(lost)),
+        }
+    }
+
+    /// The tables were read from a running fabric and not made.
+    fn serves_held_tables(&self) -> bool {
+        self.live.is_some() && self.parts.routes.engine() == Engine::Files
+    }
+
+    /// One line for logs.
+    pub fn summary(&self) -> String {
+        let info = self.snapshot.info();
+        let mut text = format!(
+            "{}, {}, engine {}, {} ({}), ",
+            count(info.switches, "switch", "switches"),
+            count(info.hosts, "host", "hosts"),
+            self.parts.routes.engine(),
+            count(info.path_classes, "path class", "path classes"),
+            info.encoding
+        );
+        let _ = match info.rules {
+            Some(rules) => write!(text, "{}, ", count(rules, "policy rule", "policy rules")),
+            None => write!(text, "no policy, "),
+        };
+        let Timings {
+            read,
+            route,
+            check,
+            build,
+            compare,
+        } = self.timings;
+        let total = read + route + check + build + compare;
+        let _ = write!(text, "{} bytes, {} ms", info.bytes, total.as_millis());
+        text
+    }
+}
+
+/// Reads, routes, checks, compiles, builds, compares with the slow twin.
+/// Errors: [`PipelineError`]. What the check found is in the result.
+pub fn compile(inputs: &Inputs, stamp: Stamp) -> Result<Compiled, PipelineError> {
+    compile_after(inputs, stamp, None)
+}
+
+/// [`compile`], where `before` holds the last routes that an engine made. If the fabric changed and
+/// it refuses it now, what is left of them is served; else they spare some of the work.
+pub fn compile_after(
+    inputs: &Inputs,
+    stamp: Stamp,
+    before: Option<&Parts>,
+) -> Result<Compiled, PipelineError> {
+    let start = Instant::now();
+    let sources = read(inputs)?;
+    let read = start.elapsed();
+    let mut timings = Timings {
+        read,
+        ..Timings::default()
+    };
+    let mut warnings = sources.warnings.clone();
+    let provenance = sources.provenance.clone();
+    let changes_told = sources.changes_told();
+    let mut parts = route_after(sources, before, &mut timings.route)?;
+    let changes = before.map_or_else(Vec::new, |before| {
+        route::changes(before, &parts, changes_told)
+    });
+    warnings.extend(parts.refusal_in_words());
+    warnings.extend(parts.programmed.iter().cloned());
+    warnings.extend(parts.routes.warnings().iter().map(ToString::to_string));
+    let arbitration = match parts.routes.torus() {
+        Some(_) => vl_arbitration(inputs, &parts),
+        None => Vec::new(),
+    };
+    warnings.extend(setup_remarks(inputs, &parts));
+    let Checked {
+        proof,
+        survey,
+        proven,
+    } = timed(&mut timings.check, || {
+        let before = before.and_then(|before| before.proven.as_ref());
+        proof::check_after(&parts, before)
+    });
+    parts.proven = proven;
+    warnings.extend(proof.management_in_words(&parts));
+    if let Some(cycle) = &proof.multicast_loop {
+        let words = cycle.in_words(&parts.topology, &parts.routes);
+        warnings.push(format!(
+            "unicast and multicast together can close a credit loop (OpenSM's own tables have it \
+             too after such a failure), each may wait for the next:\n{}",
+            words.trim_end()
+        ));
+    }
+    let snapshot = timed(&mut timings.build, || {
+        build_surveyed(&parts, &survey, &parts.aliases, provenance, stamp)
+    })?;
+    timed(&mut timings.compare, || {
+        crosscheck::sample(&parts, &snapshot)
+    })
+    .map_err(PipelineError::CrossCheck)?;
+    let allow_lost_pairs = inputs.allow_lost_pairs;
+    let mut compiled = Compiled {
+        parts,
+        snapshot,
+        proof,
+        warnings,
+        arbitration,
+        changes,
+        timings,
+        live: inputs.live.clone(),
+        allow_lost_pairs,
+    };
+    if compiled.serves_held_tables() {
+        let flaws = programmed::flaws(&compiled);
+        compiled.warnings.extend(flaws);
+    }
+    Ok(compiled)
+}
+
+/// What is wrong with the policy's scopes, where they are to be in force.
+fn setup_remarks(inputs: &Inputs, parts: &Parts) -> Vec<String> {
+    match (&inputs.policy, &parts.policy) {
+        (Some(file), Some(policy)) if inputs.apply_setup => {
+            let scopes = Scopes::new(policy, Ground::of_parts(parts), ScopeFit::Rfc);
+            let said = scopes.remarks(file).into_iter();
+            said.map(|(_, text)| text).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// What torus-2QoS has to say about VL arbitration and SL2VL options; briefly where nobody gave any.
+fn vl_arbitration(inputs: &Inputs, parts: &Parts) -> Vec<String> {
+    let all = torus_warnings(&parts.options);
+    if inputs.opensm_conf.is_none() && !all.is_empty() {
+        let brief = "without opensm.conf VL arbitration is OpenSM's default, which is unfair on a \
+                     torus; `sapphire setup` says what to set";
+        return vec![brief.to_owned()];
+    }
+    all.iter().map(ToString::to_string).collect()
+}
+
+fn timed<T>(place: &mut Duration, work: impl FnOnce() -> T) -> T {
+    let start = Instant::now();
+    let result = work();
+    *place = start.elapsed();
+    result
+}
+
+/// Compiles policy and paths and builds the snapshot. Errors: `Policy`, `TooLarge`, `Build`.
+pub fn build(
+    parts: &Parts,
+    provenance: Vec<String>,
+    stamp: Stamp,
+) -> Result<Snapshot, PipelineError> {
+    build_with_aliases(parts, &parts.aliases, provenance, stamp)
+}
+
+/// [`build`] with other alias GUIDs than those of the parts, each with the GUID of its port; those
+/// of ports that are not there are left out. Where there is a snapshot of the same parts already,
+/// [`Snapshot::with_aliases`] gives the same without compiling. Errors: as [`build`].
+pub fn build_with_aliases(
+    parts: &Parts,
+    aliases: &[(Guid, Guid)],
+    provenance: Vec<String>,
+    stamp: Stamp,
+) -> Result<Snapshot, PipelineError> {
+    let survey = Survey::of(&parts.topology, &parts.routes);
+    build_surveyed(parts, &survey, aliases, provenance, stamp)
+}
+
+/// [`build_with_aliases`] where the columns of the tables have been followed already.
+fn build_surveyed(
+    parts: &Parts,
+    survey: &Survey,
+    aliases: &[(Guid, Guid)],
+    provenance: Vec<String>,
+    stamp: Stamp,
+) -> Result<Snapshot, PipelineError> {
+    let (topology, routes) = (&parts.topology, &parts.routes);
+    let paths = routing::paths::classes::compile_surveyed(topology, routes, parts.qos(), survey)
+        .map_err(|error| PipelineError::TooLarge(error.to_string()))?;
+    let policy = parts
+        .policy
+        .as_ref()
+        .map(|policy| policy::compile(policy, &parts.facts, &parts.partitions))
+        .transpose()
+        .map_err(|error| PipelineError::Policy(format!("QoS policy: {error}")))?;
+    let model = Model {
+        provenance: Provenance {
+            built_unix: stamp.built_unix,
+            epoch: stamp.epoch,
+            engine: parts.routes.engine().to_string(),
+            inputs: provenance,
+        },
+        subnet: rows::subnet(parts),
+        ports: rows::port_rows(parts),
+        partitions: parts.partitions.rows(),
+        paths,
+        policy,
+        groups: rows::group_rows(parts),
+        prefix_routes: rows::prefix_route_rows(parts),
+        aliases: aliases::rows(parts, aliases),
+    };
+    Ok(Builder::build(&model)?)
+}

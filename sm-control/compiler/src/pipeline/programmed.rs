@@ -1,0 +1,175 @@
+//! The engine's tables beside those that the switches hold.
+
+use routing::{NO_PATH, Peer, Refusal, Routes, SwitchIx, Topology};
+use sa_fabric::display::{count, first_few};
+use sa_fabric::sa_records::SaFabric;
+
+use super::Compiled;
+use super::route::{by_engine, in_words};
+use crate::state::{Parts, Sources, Tables};
+
+/// Routes, and why they are not the engine's.
+pub(super) struct Programmed {
+    pub(super) routed: Result<Routes, Refusal>,
+    /// One sentence each; empty where the engine's are what the switches hold.
+    pub(super) notes: Vec<String>,
+}
+
+/// Routes by the engine. Where the switches' own tables were read and are others, or the engine
+/// refuses, those tables are taken as they are: what is answered must be what the switches do.
+pub(super) fn route(sources: &Sources, topology: &Topology, before: Option<&Parts>) -> Programmed {
+    let routed = by_engine(sources, topology, before);
+    let computes = matches!(sources.tables, Tables::Torus { .. });
+    let Some(live) = sources.live.as_deref().filter(|_| computes) else {
+        return Programmed {
+            routed,
+            notes: Vec::new(),
+        };
+    };
+    let notes = match &routed {
+        Ok(routes) => differences(routes, live, topology),
+        Err(refusal) => vec![in_words(refusal, &sources.tables)],
+    };
+    if notes.is_empty() {
+        return Programmed { routed, notes };
+    }
+    let torus = match &routed {
+        Ok(routes) => routes.torus().cloned(),
+        Err(refusal) => refusal.torus.as_deref().cloned(),
+    };
+    let mut notes = notes;
+    notes.push(match &torus {
+        Some(_) => format!("{INSTEAD} torus-2QoS by coordinates, {UNTIL}"),
+        None => format!("{INSTEAD} policy and partitions, {UNTIL}"),
+    });
+    let routed = match torus {
+        Some(torus) => routing::engine::files::route_on_torus(
+            topology,
+            &live.lfts(topology),
+            &live.sl2vl(topology),
+            torus,
+        ),
+        None => as_read(sources, topology),
+    };
+    Programmed { routed, notes }
+}
+
+/// The tables that the switches hold. Errors: they name ports that switches do not have.
+pub(super) fn as_read(sources: &Sources, topology: &Topology) -> Result<Routes, Refusal> {
+    let Some(live) = sources.live.as_deref() else {
+        return routing::engine::files::route(topology, &[], &routing::GivenSl2Vl::default());
+    };
+    routing::engine::files::route(topology, &live.lfts(topology), &live.sl2vl(topology))
+}
+
+/// How the switches' tables differ from those that were made, in words.
+fn differences(routes: &Routes, live: &SaFabric, topology: &Topology) -> Vec<String> {
+    let mut notes = Vec::new();
+    notes.extend(lft_differences(routes, live, topology));
+    notes.extend(sl2vl_differences(routes, live, topology));
+    notes
+}
+
+fn lft_differences(routes: &Routes, live: &SaFabric, topology: &Topology) -> Option<String> {
+    let lids = used_lids(topology);
+    let mut pairs = 0;
+    let mut switches = Vec::new();
+    for switch in topology.switch_ixs() {
+        let made = routes.lft(switch);
+        if live.holds(topology, switch, made) {
+            continue;
+        }
+        let held = &live.lft(topology, switch);
+        let entry = |table: &[u8], lid: u16| {
+            let entry = table.get(usize::from(lid));
+            entry.copied().unwrap_or(NO_PATH)
+        };
+        let differs = |lid: &&u16| entry(made, **lid) != entry(held, **lid);
+        let different: Vec<u16> = lids.iter().filter(differs).copied().collect();
+        if let Some(lid) = different.first() {
+            pairs += different.len();
+            let (ours, theirs) = (port(entry(made, *lid)), port(entry(held, *lid)));
+            switches.push(format!(
+                "{} ({}; LID {lid} by {theirs}, not {ours})",
+                name(topology, switch),
+                count(different.len(), "LID", "LIDs")
+            ));
+        }
+    }
+    (!switches.is_empty()).then(|| {
+        format!(
+            "{} of {} switches forward {pairs} (switch, LID) pairs otherwise than {} would: {}",
+            switches.len(),
+            topology.switches.len(),
+            routes.engine(),
+            first_few(&switches)
+        )
+    })
+}
+
+fn sl2vl_differences(routes: &Routes, live: &SaFabric, topology: &Topology) -> Option<String> {
+    let given = live.sl2vl(topology);
+    let is_used =
+        |switch: SwitchIx, input: u8| input == 0 || topology.peer(switch, input) != Peer::Nothing;
+    let tables = given.switches.iter();
+    let different: Vec<String> = tables
+        .filter(|(switch, input, ..)| is_used(*switch, *input))
+        .filter(|(switch, input, output, held)| routes.sl2vl(*switch, *input, *output) != *held)
+        .map(|(switch, input, output, _)| {
+            format!("{} port {input} to {output}", name(topology, *switch))
+        })
+        .collect();
+    (!different.is_empty()).then(|| {
+        format!(
+            "{} not those of {}: {}",
+            count(different.len(), "SL2VL table is", "SL2VL tables are"),
+            routes.engine(),
+            first_few(&different)
+        )
+    })
+}
+
+/// LIDs that a port owns; what stands behind others in a table is of no consequence.
+fn used_lids(topology: &Topology) -> Vec<u16> {
+    let ends = topology.end_ports.iter();
+    let mut lids: Vec<u16> = ends.flat_map(routing::EndPort::lids).collect();
+    lids.sort_unstable();
+    lids
+}
+
+fn port(entry: u8) -> String {
+    match entry {
+        NO_PATH => "no port".to_owned(),
+        port => format!("port {port}"),
+    }
+}
+
+fn name(topology: &Topology, switch: SwitchIx) -> &str {
+    &topology.switch(switch).description
+}
+
+/// What is served then.
+const INSTEAD: &str =
+    "all pairs are answered by the tables that the switches hold, with the SLs of";
+const UNTIL: &str = "until the engine's tables agree with them";
+
+/// What is wrong with tables that are served because the switches hold them.
+pub(super) fn flaws(compiled: &Compiled) -> Vec<String> {
+    let mut flaws = Vec::new();
+    if let Some(cycle) = &compiled.proof.credit_loop {
+        let words = cycle.in_words(&compiled.parts.topology, &compiled.parts.routes);
+        flaws.push(format!(
+            "the tables that the switches hold have a credit loop on the SLs in use, each may wait \
+             for the next:\n{}",
+            words.trim_end()
+        ));
+    }
+    let lost = compiled.proof.reachability.lost_between_hosts;
+    if lost > 0 {
+        flaws.push(format!(
+            "by the tables that the switches hold {lost} pairs of hosts that are wired together \
+             have no path"
+        ));
+    }
+    flaws
+}

@@ -1,0 +1,242 @@
+//! The proof over finished tables.
+
+use std::sync::Arc;
+
+use routing::proof::{
+    CreditLoop, DependencyGraph, Hosts, Judge, Loops, PathSls, Proven, Reachability,
+    reachability_surveyed,
+};
+use routing::{EndPortIx, Engine, Survey};
+
+use super::rows;
+use crate::state::Parts;
+
+/// What the check of finished tables found.
+#[derive(Debug, Clone)]
+pub struct Proof {
+    /// A shortest credit loop that unicast packets of hosts close; none proves that they cannot
+    /// wait for each other for ever.
+    pub credit_loop: Option<CreditLoop>,
+    /// The same, closed only with packets between ports 0 of switches; no reason to refuse tables.
+    pub management_loop: Option<CreditLoop>,
+    /// A shortest loop that unicast and multicast close together, with groups of everybody on either
+    /// QoS level. Torus-2QoS makes one after some failures; engines without trees make none.
+    pub multicast_loop: Option<CreditLoop>,
+    /// Which pairs have a path.
+    pub reachability: Reachability,
+}
+
+impl Proof {
+    /// What is said of a loop that no packet of a host takes part in.
+    pub fn management_in_words(&self, parts: &Parts) -> Option<String> {
+        let found = self.management_loop.as_ref()?;
+        let words = found.in_words(&parts.topology, &parts.routes);
+        Some(format!(
+            "packets from one switch itself (port 0) to another could close a credit loop; those \
+             of hosts, and of the port with the SM, cannot, so it is no reason to refuse the \
+             routes; each may wait for the next:\n{}",
+            words.trim_end()
+        ))
+    }
+}
+
+/// Lost pairs that a report names.
+pub const LISTED_PAIRS: usize = 1000;
+
+/// Proves the tables as the SA will use them. With torus-2QoS both QoS levels are looked at; with
+/// other engines every SL that policy or partitions hand out.
+pub fn check(parts: &Parts) -> Proof {
+    check_after(parts, None).proof
+}
+
+/// A proof, and what others can make use of.
+pub(super) struct Checked {
+    pub(super) proof: Proof,
+    /// Of the same tables.
+    pub(super) survey: Survey,
+    /// What the proof after the next change can go on from.
+    pub(super) proven: Option<Arc<Proven>>,
+}
+
+/// [`check`], gone on from the proof before where that says enough. The result is the same.
+pub(super) fn check_after(parts: &Parts, before: Option<&Arc<Proven>>) -> Checked {
+    let quick = before.and_then(|before| go_on(parts, before));
+    quick.unwrap_or_else(|| from_nothing(parts))
+}
+
+/// None where the proof has to be made from nothing.
+fn go_on(parts: &Parts, before: &Arc<Proven>) -> Option<Checked> {
+    let (topology, routes) = (&parts.topology, &parts.routes);
+    let (mut graph, survey) = judge(parts, path_sls(parts)).go_on(before)?;
+    graph.add_multicast(topology, &routes.worst_groups(topology));
+    // What closes the circle may be gone.
+    let is_free = !graph.has_loop();
+    is_free.then(|| Checked {
+        proof: Proof {
+            credit_loop: None,
+            management_loop: None,
+            multicast_loop: None,
+            reachability: reachability_surveyed(topology, routes, &survey, LISTED_PAIRS),
+        },
+        survey,
+        proven: Some(Arc::clone(before)),
+    })
+}
+
+fn from_nothing(parts: &Parts) -> Checked {
+    let survey = Survey::of(&parts.topology, &parts.routes);
+    let judge = judge(parts, path_sls(parts));
+    let mut graph = judge.everybody();
+    let loops = judge.loops(&graph, |_| ());
+    let is_free = loops == Loops::default() && parts.is_made_by_changes();
+    let proven = is_free.then(|| judge.keep(&graph, &survey)).flatten();
+    let proof = prove(parts, &judge, &mut graph, loops, &survey);
+    Checked {
+        proven: proven
+            .filter(|_| proof.multicast_loop.is_none())
+            .map(Arc::new),
+        proof,
+        survey,
+    }
+}
+
+/// The proof, from the loops of unicast alone. Adds multicast to the graph.
+fn prove(
+    parts: &Parts,
+    judge: &Judge<'_>,
+    graph: &mut DependencyGraph,
+    loops: Loops,
+    survey: &Survey,
+) -> Proof {
+    let (topology, routes) = (&parts.topology, &parts.routes);
+    let Loops { hosts, management } = loops;
+    let groups = match hosts {
+        None => routes.worst_groups(topology),
+        Some(_) => Vec::new(),
+    };
+    // Nothing new to find without them.
+    let multicast_loop = if groups.is_empty() {
+        None
+    } else {
+        let add = |graph: &mut DependencyGraph| graph.add_multicast(topology, &groups);
+        add(graph);
+        judge.loops(graph, add).hosts
+    };
+    Proof {
+        multicast_loop,
+        credit_loop: hosts,
+        management_loop: management,
+        reachability: reachability_surveyed(topology, routes, survey, LISTED_PAIRS),
+    }
+}
+
+impl Parts {
+    /// True where the engine makes tables from those before, so that most stay as they are.
+    fn is_made_by_changes(&self) -> bool {
+        self.routes.engine() == Engine::Torus2Qos
+    }
+}
+
+/// Whoever judges the tables of a fabric judges them so: packets of hosts decide, and those of the
+/// port with the SM.
+pub fn judge<'a>(parts: &'a Parts, sls: PathSls<'a>) -> Judge<'a> {
+    let sm = u32::try_from(parts.subnet.sm()).map(EndPortIx);
+    Judge {
+        topology: &parts.topology,
+        routes: &parts.routes,
+        sls,
+        hosts: Hosts { sm: sm.ok() },
+    }
+}
+
+/// The SLs that the SA will give to paths.
+pub fn path_sls(parts: &Parts) -> PathSls<'static> {
+    match parts.routes.torus() {
+        Some(_) => PathSls::Engine,
+        None => PathSls::Any(rows::sls_in_use(parts)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use routing::engine::files;
+    use routing::{GivenSl2Vl, NO_PATH, SwitchIx};
+    use sa_wire::{Guid, Lmc};
+
+    use super::*;
+    use crate::pipeline::{EngineChoice, Inputs, Stamp, compile};
+
+    /// Four switches in a ring, each with port 1 to the next and 2 to the one before, and a host of
+    /// many LIDs, so that few of all entries change.
+    const RING: &str = "\
+        switchguid=0x1\nSwitch 4 \"A\"\n[1] \"B\"[2]\n[2] \"D\"[1]\n[3] \"H\"[1]\n\n\
+        switchguid=0x2\nSwitch 4 \"B\"\n[1] \"C\"[2]\n[2] \"A\"[1]\n\n\
+        switchguid=0x3\nSwitch 4 \"C\"\n[1] \"D\"[2]\n[2] \"B\"[1]\n\n\
+        switchguid=0x4\nSwitch 4 \"D\"\n[1] \"A\"[2]\n[2] \"C\"[1]\n\n\
+        caguid=0x10\nHca 1 \"H\"\n[1] \"A\"[3]\n";
+
+    fn ring() -> Parts {
+        let directory = tempfile::tempdir().unwrap();
+        let inputs = Inputs {
+            fabric: directory.path().join("net"),
+            engine: EngineChoice::MinHop,
+            lmc: Some(Lmc::new(7).unwrap()),
+            ..Inputs::default()
+        };
+        std::fs::write(&inputs.fabric, RING).unwrap();
+        compile(&inputs, Stamp::default()).unwrap().parts
+    }
+
+    /// Sends to the opposite switch through the next one from these switches, from the others the
+    /// other way round.
+    fn send(parts: &mut Parts, around: [bool; 4]) {
+        let topology = &parts.topology;
+        let number = |guid: Guid| usize::try_from(guid.get() - 1).unwrap();
+        let table = |from: SwitchIx| {
+            let mut table = vec![NO_PATH; usize::from(topology.max_lid()) + 1];
+            let here = number(topology.switch(from).guid);
+            for end in &topology.end_ports {
+                let (switch, port) = end.attached.unwrap();
+                let there = number(topology.switch(switch).guid);
+                let entry = match (there + 4 - here) % 4 {
+                    0 => port,
+                    1 => 1,
+                    2 if end.port_number == 0 && around[here] => 1,
+                    _ => 2,
+                };
+                end.lids().for_each(|lid| table[usize::from(lid)] = entry);
+            }
+            table
+        };
+        let tables: Vec<_> = topology.switch_ixs().map(table).collect();
+        parts.routes = files::route(topology, &tables, &GivenSl2Vl::default()).unwrap();
+    }
+
+    fn keep(parts: &Parts) -> Arc<Proven> {
+        let judge = judge(parts, path_sls(parts));
+        let survey = Survey::of(&parts.topology, &parts.routes);
+        Arc::new(judge.keep(&judge.everybody(), &survey).unwrap())
+    }
+
+    /// Three of four turns before, and three now: what is left from before and what is new would
+    /// close a circle that is not there.
+    #[test]
+    fn where_going_on_finds_a_circle_the_proof_is_made_from_nothing() {
+        let mut parts = ring();
+        send(&mut parts, [true, true, true, false]);
+        let before = keep(&parts);
+        assert!(go_on(&parts, &before).is_some());
+        send(&mut parts, [false, true, true, true]);
+        let (mut graph, _) = judge(&parts, path_sls(&parts)).go_on(&before).unwrap();
+        assert!(graph.has_loop());
+        let proof = check_after(&parts, Some(&before)).proof;
+        assert_eq!((&proof.credit_loop, &proof.management_loop), (&None, &None));
+        assert_eq!(proof.reachability.lost, 0);
+        // And with all four there is one, which nobody must miss.
+        send(&mut parts, [true; 4]);
+        (graph, _) = judge(&parts, path_sls(&parts)).go_on(&before).unwrap();
+        assert!(graph.has_loop());
+        let proof = check_after(&parts, Some(&before)).proof;
+        assert!(proof.management_loop.is_some());
+    }
+}

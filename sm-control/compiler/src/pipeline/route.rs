@@ -1,0 +1,207 @@
+//! From read sources to routes.
+
+use std::fmt::Write;
+use std::time::{Duration, Instant};
+
+use routing::engine::{torus, torus_proved};
+use routing::tables::survivors;
+use routing::{Qos, Refusal, Routes, Topology};
+use sa_fabric::display;
+use thiserror::Error;
+
+use super::PipelineError;
+use super::programmed::{self, Programmed};
+use crate::qos_setup::{Ground, ScopeFit, Scopes};
+use crate::state::{Parts, Sources, StandingRefusal, Tables};
+
+/// A fabric that the engine refuses.
+#[derive(Debug, Error)]
+#[error("{words}")]
+pub struct Refused {
+    /// Why, and the placement where there is one.
+    pub refusal: Refusal,
+    /// The reasons, with their places in the configuration.
+    pub words: String,
+    /// The fabric that the refusal speaks of.
+    pub topology: Topology,
+}
+
+/// A refusal for people. Shape: one line, then a line per reason: `file:line:column: error[code]:
+/// reason` where the configuration is what the fabric contradicts, without the place elsewhere; as
+/// many as people read.
+pub(super) fn in_words(refusal: &Refusal, tables: &Tables) -> String {
+    let reasons = refusal.reasons.iter().map(|reason| {
+        let mut text = String::new();
+        if let Tables::Torus { config, path, .. } = tables
+            && let Some(at) = reason.place(config)
+        {
+            let _ = write!(text, "{}:{}:{}: ", path.display(), at.line, at.column);
+        }
+        let _ = write!(text, "error[{}]: {reason}", reason.code());
+        text
+    });
+    let mut text = format!("{} refuses to route this fabric", refusal.engine);
+    for line in display::at_most(reasons, "reason", "reasons") {
+        text.push_str("\n  ");
+        text.push_str(&line);
+    }
+    text
+}
+
+/// Routes the fabric by the engine that the inputs call for. Errors: `Refused`.
+pub fn route(sources: Sources) -> Result<Parts, PipelineError> {
+    route_after(sources, None, &mut Duration::default())
+}
+
+/// [`route`], where `before` holds the last routes that an engine made: if it refuses the fabric
+/// now, what is left of them stands in. `spent` is set to the time of the engine alone.
+pub fn route_after(
+    sources: Sources,
+    before: Option<&Parts>,
+    spent: &mut Duration,
+) -> Result<Parts, PipelineError> {
+    let topology = sources.subnet.topology(&sources.options);
+    let start = Instant::now();
+    let Programmed { routed, notes } = programmed::route(&sources, &topology, before);
+    let routed = match sources.apply_setup {
+        true => routed.map(|routes| sources.with_setup(&topology, routes)),
+        false => routed,
+    };
+    *spent = start.elapsed();
+    let (routes, refusal) = match (routed, before) {
+        (Ok(routes), _) => (routes, None),
+        (Err(refusal), Some(before)) if has_failed(before, &refusal, &topology) => {
+            let left = survivors(&before.topology, &before.routes, &topology);
+            let words = in_words(&refusal, &sources.tables);
+            (left, Some(Box::new(StandingRefusal { refusal, words })))
+        }
+        (Err(refusal), _) => {
+            return Err(PipelineError::Refused(Box::new(Refused {
+                words: in_words(&refusal, &sources.tables),
+                refusal,
+                topology,
+            })));
+        }
+    };
+    let Sources {
+        subnet,
+        options,
+        partitions,
+        policy,
+        beyond,
+        aliases,
+        live,
+        ..
+    } = sources;
+    let facts = subnet.port_facts();
+    let ends = subnet.end_ports().iter();
+    let rate_caps = ends
+        .map(|port| subnet.fabric().rate_caps(port.at))
+        .collect();
+    Ok(Parts {
+        subnet,
+        options,
+        topology,
+        routes,
+        facts,
+        partitions,
+        policy,
+        rate_caps,
+        beyond,
+        aliases,
+        refusal,
+        programmed: notes,
+        live,
+        proven: None,
+    })
+}
+
+pub(super) fn by_engine(
+    sources: &Sources,
+    topology: &Topology,
+    before: Option<&Parts>,
+) -> Result<Routes, Refusal> {
+    let qos = if sources.options.qos {
+        Qos::On
+    } else {
+        Qos::Off
+    };
+    let before = before.map(|before| torus::Before {
+        topology: &before.topology,
+        routes: &before.routes,
+    });
+    match &sources.tables {
+        Tables::Torus {
+            config,
+            proved: false,
+            ..
+        } => match before {
+            Some(before) => torus::reroute(topology, config, qos, before),
+            None => torus::route(topology, config, qos),
+        },
+        Tables::Torus {
+            config,
+            proved: true,
+            ..
+        } => torus_proved::route(topology, config, qos),
+        Tables::MinHop => Ok(routing::engine::minhop::route(topology)),
+        Tables::Files { lfts, sl2vl } => routing::engine::files::route(topology, lfts, sl2vl),
+        Tables::Live => programmed::as_read(sources, topology),
+    }
+}
+
+/// True when it is the fabric that changed: a configuration that fits it no more is an error like
+/// any other, and so is another engine that will not have it.
+fn has_failed(before: &Parts, refusal: &Refusal, topology: &Topology) -> bool {
+    before.routes.engine() == refusal.engine && before.topology != *topology
+}
+
+/// What changed in the torus. `most`: as many differences as are told (max_changes).
+pub(super) fn changes(before: &Parts, after: &Parts, most: u32) -> Vec<String> {
+    let (Some(was), Some(is)) = (before.routes.torus(), after.routes.torus()) else {
+        return Vec::new();
+    };
+    let found = torus::changes((&before.topology, was), (&after.topology, is), most);
+    let mut told: Vec<String> = found.listed.iter().map(ToString::to_string).collect();
+    if found.is_cut {
+        told.push(format!(
+            "there may be more changes in the torus; max_changes is {most}"
+        ));
+    }
+    told
+}
+
+impl Sources {
+    /// Routes as they are once somebody programmed the SL2VL tables of the policy's `qos-setup`,
+    /// which OpenSM does not: which SLs a path carries then follows from these.
+    #[must_use]
+    pub fn with_setup(&self, topology: &Topology, routes: Routes) -> Routes {
+        let Some(policy) = &self.policy else {
+            return routes;
+        };
+        let ports = self.subnet.port_facts();
+        let ground = Ground::of_sources(self, &ports);
+        let scopes = Scopes::new(policy, ground, ScopeFit::Rfc);
+        routes.with_sl2vl(topology, &scopes.given_sl2vl())
+    }
+
+    /// How many changes of the torus are told.
+    pub(super) fn changes_told(&self) -> u32 {
+        match &self.tables {
+            Tables::Torus { config, .. } => config.max_changes,
+            _ => 0,
+        }
+    }
+}
+
+impl Parts {
+    /// What is served when the engine refuses.
+    pub(super) fn refusal_in_words(&self) -> Option<String> {
+        let refusal = self.refusal.as_ref()?;
+        Some(format!(
+            "{}\nThe switches keep the tables they have: pairs whose paths pass no failed \
+             part keep their answers, the others get none",
+            refusal.words
+        ))
+    }
+}

@@ -1,0 +1,128 @@
+//! What the snapshot says of ports and subnet.
+
+use policy::partitions::MulticastGroup;
+use routing::EndPortIx;
+use routing::paths::classes::port_edges;
+use sa_fabric::options::OpenSmOptions;
+use sa_snapshot::model::{GroupRow, PortRow, PrefixRouteRow, Subnet};
+use sa_wire::{Lid, Mlid, Pkey, SlVlMask};
+
+use crate::prefix_routes::PrefixRoute;
+use crate::state::Parts;
+
+/// Options of the subnet that answers depend on.
+pub fn subnet_options(options: &OpenSmOptions) -> Subnet {
+    Subnet {
+        prefix: options.subnet_prefix,
+        qos: options.qos,
+        packet_life: options.subnet_timeout,
+        resp_time: options.resp_time(),
+        max_rate_code: options.max_rate_code(),
+        sa_key: options.sa_key,
+        allow_both_pkeys: options.allow_both_pkeys,
+        rate_limit: options.rate_limit(),
+        sm_lid: None,
+    }
+}
+
+/// The same with what the fabric says.
+pub(super) fn subnet(parts: &Parts) -> Subnet {
+    Subnet {
+        sm_lid: sm_lid(parts),
+        ..subnet_options(&parts.options)
+    }
+}
+
+/// Of the port that the SM runs on, where paths know that port.
+fn sm_lid(parts: &Parts) -> Option<Lid> {
+    let sm = parts.subnet.end_ports().get(parts.subnet.sm())?.lid;
+    let mut ports = parts.topology.end_ports.iter();
+    ports.any(|port| port.lid == sm).then_some(sm)
+}
+
+/// One row per end port. Shape: as the topology's end ports.
+pub(super) fn port_rows(parts: &Parts) -> Vec<PortRow> {
+    let edges = port_edges(&parts.topology, &parts.routes, parts.qos());
+    let ends = parts
+        .topology
+        .end_ports
+        .iter()
+        .zip(edges)
+        .zip(&parts.rate_caps)
+        .enumerate();
+    ends.map(|(ix, ((end, edge), caps))| PortRow {
+        guid: end.guid,
+        node_type: end.node_type,
+        lid: end.lid,
+        lmc: end.lmc,
+        switch: end.attached.map(|(switch, _)| switch.0),
+        own: edge.own,
+        edge: edge.edge,
+        sl_out: edge.sl_out,
+        sl_in: edge.sl_in,
+        rate_caps: *caps,
+        pkeys: parts.partitions.pkey_table(ix),
+        coordinate: parts.routes.coordinate(end_ix(ix)).map(|at| at.0),
+    })
+    .collect()
+}
+
+fn end_ix(ix: usize) -> EndPortIx {
+    EndPortIx(u32::try_from(ix).unwrap_or(u32::MAX))
+}
+
+/// The SLs that the SA may hand out: those of levels with a policy, of partitions without and for
+/// levels that give none.
+pub(super) fn sls_in_use(parts: &Parts) -> SlVlMask {
+    let bit = |sl: u8| if sl < 16 { 1u16 << sl } else { 0 };
+    let levels = parts.policy.iter().flat_map(|policy| &policy.levels);
+    let given = levels
+        .clone()
+        .filter_map(|level| level.sl)
+        .fold(0, |sls, sl| sls | bit(*sl));
+    let by_levels = parts.policy.is_some() && levels.into_iter().all(|level| level.sl.is_some());
+    if by_levels {
+        return SlVlMask(given);
+    }
+    let partitions = parts.partitions.list();
+    let sls = partitions
+        .iter()
+        .fold(1, |sls, held| sls | bit(held.sl.get()));
+    SlVlMask(given | sls)
+}
+
+/// Multicast groups as the snapshot takes them.
+pub(super) fn group_rows(parts: &Parts) -> Vec<GroupRow> {
+    let groups = parts.partitions.multicast_groups();
+    let numbered = groups.iter().zip(&parts.beyond.mlids);
+    let row = |(group, mlid): (&MulticastGroup, &Mlid)| {
+        Some(GroupRow {
+            mgid: group.mgid,
+            mlid: *mlid,
+            pkey: Pkey::new(group.base | Pkey::FULL_BIT).ok()?,
+            q_key: group.q_key,
+            mtu: group.mtu,
+            rate: group.rate,
+            packet_life: parts.options.subnet_timeout & 0x3f,
+            sl: group.sl,
+            tclass: group.tclass,
+            flow_label: group.flow_label,
+            hop_limit: group.hop_limit,
+            scope: group.scope,
+        })
+    };
+    numbered.filter_map(row).collect()
+}
+
+/// Ways to other subnets as the snapshot takes them.
+pub(super) fn prefix_route_rows(parts: &Parts) -> Vec<PrefixRouteRow> {
+    let routes = parts.beyond.prefix_routes.iter();
+    let row = |route: &PrefixRoute| PrefixRouteRow {
+        prefix: route.prefix,
+        router: parts
+            .beyond
+            .router(&parts.topology, route)
+            .map(EndPortIx::index),
+    };
+    routes.map(row).collect()
+}

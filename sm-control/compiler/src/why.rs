@@ -1,0 +1,259 @@
+//! Why a pair of ports gets no PathRecord: the first step of an answer that fails, for people.
+//!
+//! Goes by the parts that the slow twin goes by, in the order of OpenSM's
+//! `osm_sa_path_record.c` (`pr_rcv_get_path_parms`).
+
+use std::collections::BTreeSet;
+
+use policy::Ranges;
+use policy::model::Level;
+use routing::reference::{Walk, walk};
+use routing::{EndPortIx, SwitchName};
+use sa_wire::Sl;
+
+use crate::state::Parts;
+
+/// A step that fails, and what would have passed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Obstacle {
+    /// Which.
+    pub step: Step,
+    /// What is found there, in a sentence.
+    pub found: String,
+    /// What would have passed, or what to do.
+    pub remedy: String,
+}
+
+/// The steps of an answer that can fail when the request sets no further conditions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Step {
+    /// The ports share no partition.
+    Partition,
+    /// No route, or none that any SL survives.
+    Route,
+    /// The way drops the level's SL.
+    LevelSl,
+    /// The level's path bits leave no LID of the destination.
+    PathBits,
+    /// No P_Key that request, level and ports agree on.
+    Pkey,
+    /// The way drops the SL of the partition.
+    PartitionSl,
+}
+
+impl Step {
+    /// In a few words.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Partition => "shared partition",
+            Self::Route => "route",
+            Self::LevelSl => "SL of the level",
+            Self::PathBits => "path bits of the level",
+            Self::Pkey => "P_Key",
+            Self::PartitionSl => "SL of the partition",
+        }
+    }
+}
+
+/// The first step at which paths from `source` to `destination` fail, of all paths that of the
+/// first LID; none where there is a path. `level` is what the policy gives them, `pkey` what the
+/// request names.
+pub fn obstacle(
+    parts: &Parts,
+    (source, destination): (EndPortIx, EndPortIx),
+    pkey: Option<u16>,
+    level: Option<&Level>,
+) -> Option<Obstacle> {
+    let pair = Pair {
+        parts,
+        source,
+        destination,
+        level: level.filter(|_| parts.options.qos),
+    };
+    pair.obstacle(pkey)
+}
+
+struct Pair<'a> {
+    parts: &'a Parts,
+    source: EndPortIx,
+    destination: EndPortIx,
+    level: Option<&'a Level>,
+}
+
+impl Pair<'_> {
+    fn obstacle(&self, pkey: Option<u16>) -> Option<Obstacle> {
+        let shared = self.shared_bases();
+        if shared.is_empty() && self.source != self.destination {
+            return self.fails(
+                Step::Partition,
+                "the ports share no partition in which one of them is a full member",
+                "make both members of one in partitions.conf",
+            );
+        }
+        let mut first = None;
+        for lid in self.parts.topology.end_port(self.destination).lids() {
+            let obstacle = self.to_lid(lid, pkey, &shared)?;
+            // That a LID is not for this level says little while another one is.
+            let says_more = first
+                .as_ref()
+                .is_none_or(|first: &Obstacle| first.step == Step::PathBits);
+            if says_more {
+                first = Some(obstacle);
+            }
+        }
+        first
+    }
+
+    /// What stands in the way to one LID.
+    fn to_lid(&self, lid: u16, pkey: Option<u16>, shared: &BTreeSet<u16>) -> Option<Obstacle> {
+        let (topology, routes) = (&self.parts.topology, &self.parts.routes);
+        let walked = match walk(topology, routes, self.parts.qos(), self.source, lid) {
+            Ok(walked) => walked,
+            Err(why) => {
+                let why = why.in_words(topology);
+                return self.fails(Step::Route, why, "`sapphire check` tells what is missing");
+            }
+        };
+        let level_sl = self.level.and_then(|level| level.sl).map(|sl| *sl);
+        if let Some(sl) = level_sl
+            && let Some(obstacle) = self.dropped(Step::LevelSl, sl, &walked)
+        {
+            return Some(obstacle);
+        }
+        self.path_bits(lid)
+            .or_else(|| self.pkey(pkey, shared))
+            .or_else(|| match level_sl {
+                Some(_) => None,
+                None => self.dropped(Step::PartitionSl, self.partition_sl(pkey, shared), &walked),
+            })
+    }
+
+    fn fails(
+        &self,
+        step: Step,
+        found: impl Into<String>,
+        remedy: impl Into<String>,
+    ) -> Option<Obstacle> {
+        Some(Obstacle {
+            step,
+            found: found.into(),
+            remedy: remedy.into(),
+        })
+    }
+
+    fn dropped(&self, step: Step, sl: u8, walked: &Walk) -> Option<Obstacle> {
+        let Ok(known) = Sl::new(sl) else {
+            let found = format!("there is no SL {sl}");
+            return self.fails(step, found, "give an SL from 0 to 15");
+        };
+        if walked.carried.carries(known) {
+            return None;
+        }
+        let carried = Sl::ALL.iter().filter(|sl| walked.carried.carries(**sl));
+        let carried: Vec<String> = carried.map(|sl| sl.get().to_string()).collect();
+        let found = format!(
+            "SL {sl} leads to VL 15 {}",
+            self.where_dropped(known, walked)
+        );
+        let remedy = format!("of all SLs the path carries {}", carried.join(", "));
+        self.fails(step, found, remedy)
+    }
+
+    /// The first place that drops an SL.
+    fn where_dropped(&self, sl: Sl, walked: &Walk) -> String {
+        let routes = &self.parts.routes;
+        if !routes.end_port_sl2vl(self.source).carried().carries(sl) {
+            return String::from("at the source port");
+        }
+        let drops = |hop: &&routing::reference::Hop| {
+            let table = routes.sl2vl(hop.switch, hop.input, hop.output);
+            !table.carried().carries(sl)
+        };
+        walked.hops.iter().find(drops).map_or_else(
+            || String::from("on the way"),
+            |hop| {
+                let switch = SwitchName::new(&self.parts.topology, hop.switch, None);
+                format!("at {switch} from port {} to port {}", hop.input, hop.output)
+            },
+        )
+    }
+
+    fn path_bits(&self, lid: u16) -> Option<Obstacle> {
+        let counts = |policy: &policy::Policy| policy.dialect.is_rfc();
+        self.parts.policy.as_ref().filter(|policy| counts(policy))?;
+        let allowed = self.level?.path_bits.as_ref()?;
+        let port = self.parts.topology.end_port(self.destination);
+        if allowed.contains(u64::from(lid - port.lid.get())) {
+            return None;
+        }
+        let lids = port.lmc.lids();
+        self.fails(
+            Step::PathBits,
+            format!("none of the {lids} LIDs of the destination has the level's path bits"),
+            format!("with this LMC path bits go from 0 to {}", lids - 1),
+        )
+    }
+
+    fn pkey(&self, asked: Option<u16>, shared: &BTreeSet<u16>) -> Option<Obstacle> {
+        let in_level = |base: u16| match self.level_pkeys() {
+            Some(pkeys) => pkeys.contains(base.into()),
+            None => true,
+        };
+        let fits = |base: &u16| in_level(*base);
+        let usable: Vec<String> = shared
+            .iter()
+            .filter(|base| fits(base))
+            .map(|base| format!("0x{base:04x}"))
+            .collect();
+        let found = match asked.map(|pkey| pkey & 0x7fff) {
+            Some(base) if !shared.contains(&base) => {
+                format!("the ports do not share P_Key 0x{base:04x}")
+            }
+            Some(base) if !in_level(base) => format!("the level leaves out P_Key 0x{base:04x}"),
+            None if usable.is_empty() => String::from("the ports share none of the level's P_Keys"),
+            _ => return None,
+        };
+        let remedy = match usable.is_empty() {
+            true => String::from("no P_Key would have passed"),
+            false => format!("passing: {}", usable.join(", ")),
+        };
+        self.fails(Step::Pkey, found, remedy)
+    }
+
+    fn level_pkeys(&self) -> Option<&Ranges> {
+        let pkeys = self.level?.pkeys.as_ref()?;
+        Some(&pkeys.value).filter(|pkeys| !pkeys.is_empty())
+    }
+
+    /// The SL of the partition that an answer would name: the one asked for, else the first of the
+    /// level's, else the first shared in the order of OpenSM's maps.
+    fn partition_sl(&self, asked: Option<u16>, shared: &BTreeSet<u16>) -> u8 {
+        let least = |pkeys: &Ranges| {
+            let mut bases = shared.iter().copied();
+            bases.find(|base| pkeys.contains((*base).into()))
+        };
+        let first = || shared.iter().copied().min_by_key(|base| base.swap_bytes());
+        let base = asked
+            .map(|pkey| pkey & 0x7fff)
+            .or_else(|| self.level_pkeys().and_then(least))
+            .or_else(first);
+        let partition = base.and_then(|base| self.parts.partitions.by_base(base));
+        partition.map_or(0, |partition| partition.sl.get())
+    }
+
+    /// Bases of partitions that both ports are in, one of them as a full member.
+    fn shared_bases(&self) -> BTreeSet<u16> {
+        let table = |port: EndPortIx| self.parts.partitions.pkey_table(port.index());
+        let others = table(self.destination);
+        let mut shared = BTreeSet::new();
+        for mine in table(self.source) {
+            let meets = |theirs: &sa_wire::Pkey| {
+                theirs.base() == mine.base() && (theirs.is_full() || mine.is_full())
+            };
+            if others.iter().any(meets) {
+                shared.insert(mine.base());
+            }
+        }
+        shared
+    }
+}

@@ -1,0 +1,155 @@
+//! A fabric that an SA told, as the files that OpenSM dumps.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use routing::{NO_PATH, Peer, Topology};
+use sa_wire::{NodeType, SlToVl};
+use thiserror::Error;
+
+use super::{partitions, tables};
+use crate::formats::{lfts, sl2vl, subnet_lst};
+use crate::options::OpenSmOptions;
+use crate::outlet::{Folder, Out, Readers, WriteError};
+use crate::sa_records::SaFabric;
+use crate::subnet::{Subnet, SubnetError, SubnetOptions};
+
+/// Files that cannot be written.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum FilesError {
+    /// One of them, or their directory.
+    #[error(transparent)]
+    Write(#[from] WriteError),
+    /// The fabric gives no subnet.
+    #[error(transparent)]
+    Subnet(#[from] SubnetError),
+}
+
+/// Writes `opensm-subnet.lst` and `opensm-lfts.dump`; `opensm-sl2vl.dump` with QoS,
+/// `opensm-sa.dump` with the alias GUIDs where there are some, and `partitions.conf` where the SA
+/// shows P_Key tables. The directory is made when missing. Gives the names of the files.
+///
+/// What these formats have no place for is lost: MTU and VLs of ports, LMC, enhanced ports 0.
+/// Errors: [`FilesError`].
+pub fn write(live: &SaFabric, directory: &Path) -> Result<Vec<&'static str>, FilesError> {
+    let subnet = Subnet::new(live.fabric().clone(), &live.subnet_options())?;
+    let topology = subnet.topology(&OpenSmOptions::default());
+    let folder = Folder::make(directory)?;
+    let mut written = Vec::new();
+    let mut put = |name: &'static str, write: &dyn Fn(&mut Out) -> io::Result<()>| {
+        written.push(name);
+        folder.write_with(name, Readers::All, write)
+    };
+    put("opensm-subnet.lst", &|out| subnet_lst::write(out, &subnet))?;
+    put("opensm-lfts.dump", &|out| write_lfts(out, live, &topology))?;
+    if !live.records().sl2vl.is_empty() {
+        put("opensm-sl2vl.dump", &|out| {
+            write_sl2vl(out, live, &topology)
+        })?;
+    }
+    if !live.records().guids.is_empty() {
+        put("opensm-sa.dump", &|out| write_aliases(out, live, &topology))?;
+    }
+    if let Some(keys) = live.pkeys() {
+        put("partitions.conf", &|out| {
+            out.write_all(partitions::in_words(&keys).as_bytes())
+        })?;
+    }
+    Ok(written)
+}
+
+impl SaFabric {
+    /// How the SM sees the fabric.
+    pub fn subnet_options(&self) -> SubnetOptions<'static> {
+        SubnetOptions {
+            lmc: Some(self.lmc()),
+            lmc_esp0: self.lmc_esp0(),
+            ..SubnetOptions::default()
+        }
+    }
+}
+
+fn write_lfts(out: &mut impl Write, live: &SaFabric, topology: &Topology) -> io::Result<()> {
+    let tables = live.lfts(topology);
+    let headings = topology.switches.iter().map(|switch| lfts::Heading {
+        lid: topology.end_port(switch.port0).lid,
+        guid: switch.guid,
+        description: &switch.description,
+        ports: u8::try_from(switch.ports.len().saturating_sub(1)).unwrap_or(u8::MAX),
+    });
+    let mut owners = vec![None; usize::from(topology.max_lid()) + 1];
+    for end in &topology.end_ports {
+        for lid in end.lids() {
+            if let Some(owner) = owners.get_mut(usize::from(lid)) {
+                *owner = Some(lfts::Owner {
+                    node_type: end.node_type,
+                    guid: end.guid,
+                    description: &end.description,
+                });
+            }
+        }
+    }
+    let owner = |lid: u16| owners.get(usize::from(lid)).copied().flatten();
+    lfts::write(out, headings, topology.max_lid(), owner, |place, lid| {
+        let entry = tables
+            .get(place)
+            .and_then(|table| table.get(usize::from(lid)));
+        entry.copied().unwrap_or(NO_PATH)
+    })
+}
+
+fn write_sl2vl(out: &mut impl Write, live: &SaFabric, topology: &Topology) -> io::Result<()> {
+    let sections: Vec<_> = topology
+        .end_ports
+        .iter()
+        .map(|end| {
+            let switch = end.attached.filter(|_| end.node_type == NodeType::Switch);
+            let ports = switch.map_or(&[][..], |(switch, _)| &topology.switch(switch).ports);
+            let cabled = (0u8..=u8::MAX).zip(ports);
+            let cabled = cabled.filter(|(_, port)| port.peer != Peer::Nothing);
+            sl2vl::Section {
+                node_type: end.node_type,
+                guid: end.guid,
+                lid: end.lid,
+                description: &end.description,
+                ports: u8::try_from(ports.len().saturating_sub(1)).unwrap_or(u8::MAX),
+                cabled: cabled.map(|(number, _)| number).collect(),
+            }
+        })
+        .collect();
+    let records = live.records().sl2vl.iter();
+    let by_port: std::collections::HashMap<(u16, u8, u8), SlToVl> = records
+        .map(|record| {
+            let key = (record.lid.get(), record.input, record.output);
+            (key, tables::unpacked(record.vls))
+        })
+        .collect();
+    let lids: Vec<u16> = sections.iter().map(|section| section.lid.get()).collect();
+    sl2vl::write(out, sections, |place, input, output| {
+        let lid = lids.get(place).copied().unwrap_or(0);
+        let found = by_port.get(&(lid, input, output));
+        found.copied().unwrap_or(SlToVl([0; 16]))
+    })
+}
+
+fn write_aliases(out: &mut impl Write, live: &SaFabric, topology: &Topology) -> io::Result<()> {
+    for block in &live.records().guids {
+        let mut ends = topology.end_ports.iter();
+        let Some(end) = ends.find(|end| end.lid.get() == block.lid.get()) else {
+            continue;
+        };
+        write!(
+            out,
+            "GUIDInfo Record: base_guid=0x{:016x} lid=0x{:04x} block_num=0x{:x}",
+            end.guid.get(),
+            block.lid,
+            block.block
+        )?;
+        for (place, guid) in block.guids.iter().enumerate() {
+            write!(out, " guid{place}=0x{:016x}", guid.get())?;
+        }
+        writeln!(out, "\n")?;
+    }
+    Ok(())
+}

@@ -1,0 +1,173 @@
+//! A fabric as the records of an SA tell it: the one format that is no file.
+//!
+//! [`SaFabric::from_records`] puts [`Records`] together when they describe a whole fabric, free of
+//! contradictions as any [`Fabric`]. What the compiler and the records of a slow lane need to know
+//! beyond that (forwarding tables, SL2VL tables, P_Keys, aliases) is read off the same records.
+//!
+//! What it does not do: ask an SA. Whoever does hands the records in.
+
+mod assemble;
+mod change;
+mod files;
+mod partitions;
+mod records;
+mod tables;
+
+use sa_wire::records::{PortInfoRecord, SwitchInfoRecord};
+use sa_wire::{Guid, Lmc, SubnetPrefix};
+use thiserror::Error;
+
+use self::assemble::{Assembled, assemble};
+use crate::Fabric;
+
+pub use files::{FilesError, write};
+pub use partitions::{disagreement, given_partitions, has_both};
+pub use records::Records;
+
+/// Records that are those of a part of a fabric only. What is missing, in words.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error(
+    "the records do not describe a whole fabric: {0}; is the SM at work, or does this port share \
+     no partition with some of it?"
+)]
+pub struct Incomplete(pub String);
+
+/// A fabric that an SA told.
+#[derive(Debug, Clone)]
+pub struct SaFabric {
+    records: Records,
+    assembled: Assembled,
+    notes: Vec<String>,
+    whom: String,
+}
+
+impl SaFabric {
+    /// A fabric out of records of the SA `whom`. Errors: [`Incomplete`].
+    pub fn from_records(records: Records, whom: String) -> Result<Self, Incomplete> {
+        let mut assembled = assemble(&records)?;
+        let notes = core::mem::take(&mut assembled.notes);
+        Ok(Self {
+            records,
+            assembled,
+            notes,
+            whom,
+        })
+    }
+
+    /// The same with notes of whoever read it, before its own.
+    #[must_use]
+    pub fn with_notes(self, mut notes: Vec<String>) -> Self {
+        notes.extend(self.notes);
+        Self { notes, ..self }
+    }
+
+    /// The records themselves.
+    pub const fn records(&self) -> &Records {
+        &self.records
+    }
+
+    /// Nodes, ports, cables, LIDs.
+    pub const fn fabric(&self) -> &Fabric {
+        &self.assembled.fabric
+    }
+
+    /// LMC of CA and router ports.
+    pub const fn lmc(&self) -> Lmc {
+        self.assembled.lmc
+    }
+
+    /// Enhanced ports 0 have the LMC too.
+    pub const fn lmc_esp0(&self) -> bool {
+        self.assembled.lmc_esp0
+    }
+
+    /// Whether the SM uses QoS.
+    pub const fn qos(&self) -> bool {
+        self.records.qos
+    }
+
+    /// The GID prefix of the SM's port.
+    pub fn prefix(&self) -> Option<SubnetPrefix> {
+        let lid = self
+            .fabric()
+            .sm()
+            .and_then(|at| self.fabric().port(at).lid)?;
+        let mut ports = self.records.ports.iter();
+        let port = ports.find(|port| port.base_lid.get() == lid.get())?;
+        Some(SubnetPrefix(port.gid_prefix.get()))
+    }
+
+    /// What the SA says of a port. Shape: the first LID of the port, of a switch's that of port 0.
+    pub fn port_info(&self, lid: u16, port: u8) -> Option<&PortInfoRecord> {
+        let ports = &self.records.ports;
+        let place = ports.binary_search_by_key(&(lid, port), |it| (it.lid.get(), it.port_num));
+        ports.get(place.ok()?)
+    }
+
+    /// What the SA says of a switch.
+    pub fn switch_info(&self, lid: u16) -> Option<&SwitchInfoRecord> {
+        let switches = &self.records.switches;
+        let place = switches.binary_search_by_key(&lid, |it| it.lid.get());
+        switches.get(place.ok()?)
+    }
+
+    /// The P_Key table of an end port, each key in its place. None where the SA does not show it.
+    pub fn pkey_table(&self, lid: u16, port: u8) -> Option<Vec<u16>> {
+        let blocks = self.records.pkeys.as_ref()?.iter();
+        let own = blocks.filter(|block| (block.lid.get(), block.port) == (lid, port));
+        let mut table = Vec::new();
+        for block in own {
+            let first = usize::from(block.block.get()) * block.pkeys.len();
+            table.resize(first.max(table.len()), 0);
+            table.extend(block.pkeys.iter().map(|key| key.get()));
+        }
+        (!table.is_empty()).then_some(table)
+    }
+
+    /// What an operator should know.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    /// Who told it.
+    pub fn whom(&self) -> &str {
+        &self.whom
+    }
+
+    /// Alias GUIDs, each with the GUID of its port. Shape: ascending.
+    pub fn aliases(&self) -> Vec<(Guid, Guid)> {
+        let ports = self.fabric().nodes().iter().flat_map(|node| &node.ports);
+        let owners: std::collections::HashMap<u16, Guid> = ports
+            .filter_map(|port| Some((port.lid?.get(), port.guid?)))
+            .collect();
+        let mut aliases = Vec::new();
+        for block in &self.records.guids {
+            let Some(owner) = owners.get(&block.lid.get()) else {
+                continue;
+            };
+            let own = usize::from(block.block == 0);
+            let guids = block.guids.iter().skip(own);
+            let guids = guids.filter_map(|guid| Guid::new(guid.get()).ok());
+            aliases.extend(guids.map(|alias| (alias, *owner)));
+        }
+        aliases.sort_unstable();
+        aliases
+    }
+
+    /// What the fabric was compiled from, for a snapshot's list of inputs.
+    pub fn provenance(&self) -> String {
+        format!("fabric SA xxh3:{:016x}", self.records.digest())
+    }
+
+    /// What changed since `before`, one sentence each; none where nothing did.
+    pub fn changes_since(&self, before: &Self) -> Vec<String> {
+        change::in_words(before, self)
+    }
+}
+
+impl PartialEq for SaFabric {
+    /// Equal records are an unchanged fabric.
+    fn eq(&self, other: &Self) -> bool {
+        self.records == other.records
+    }
+}

@@ -1,0 +1,76 @@
+//! What an SA says of its fabric, as it says it.
+
+use std::collections::BTreeMap;
+
+use sa_wire::records::{
+    GuidInfoRecord, LinearForwardingTableRecord, LinkRecord, NodeRecord, PKeyTableRecord,
+    PortInfoRecord, SlToVlRecord, SwitchInfoRecord,
+};
+use xxhash_rust::xxh3::Xxh3;
+use zerocopy::IntoBytes;
+
+/// The records of a fabric. Shape: each kind in the order of LIDs and ports, whatever the order
+/// they came in; what counters and keys hold is left out, so that equal records mean an unchanged
+/// fabric.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Records {
+    /// The SM uses QoS.
+    pub qos: bool,
+    /// One for each switch, CA port and router port.
+    pub nodes: Vec<NodeRecord>,
+    /// One for each port, those of switches included.
+    pub ports: Vec<PortInfoRecord>,
+    /// Each cable from both ends.
+    pub links: Vec<LinkRecord>,
+    /// One for each switch.
+    pub switches: Vec<SwitchInfoRecord>,
+    /// Forwarding tables by LID of the switch.
+    pub lfts: BTreeMap<u16, Vec<LinearForwardingTableRecord>>,
+    /// With QoS: of all ports.
+    pub sl2vl: Vec<SlToVlRecord>,
+    /// Of end ports; none where the SA does not show them.
+    pub pkeys: Option<Vec<PKeyTableRecord>>,
+    /// Alias GUIDs among them.
+    pub guids: Vec<GuidInfoRecord>,
+}
+
+impl Records {
+    /// Puts each kind into its order.
+    pub fn sort(&mut self) {
+        self.nodes
+            .sort_by_key(|node| (node.lid.get(), node.port_guid.get()));
+        self.ports
+            .sort_by_key(|port| (port.lid.get(), port.port_num));
+        self.links.sort_by_key(|link| {
+            let to = (link.to_lid.get(), link.to_port);
+            (link.from_lid.get(), link.from_port, to)
+        });
+        self.switches.sort_by_key(|switch| switch.lid.get());
+        self.sl2vl
+            .sort_by_key(|table| (table.lid.get(), table.input, table.output));
+        if let Some(pkeys) = &mut self.pkeys {
+            pkeys.sort_by_key(|table| (table.lid.get(), table.port, table.block.get()));
+        }
+        self.guids
+            .sort_by_key(|table| (table.lid.get(), table.block));
+    }
+
+    /// A number that tells states of a fabric apart.
+    pub fn digest(&self) -> u64 {
+        let mut digest = Xxh3::new();
+        digest.update(&[u8::from(self.qos), u8::from(self.pkeys.is_some())]);
+        let mut add = |bytes: &[u8]| {
+            digest.update(&bytes.len().to_le_bytes());
+            digest.update(bytes);
+        };
+        add(self.nodes.as_bytes());
+        add(self.ports.as_bytes());
+        add(self.links.as_bytes());
+        add(self.switches.as_bytes());
+        self.lfts.values().for_each(|table| add(table.as_bytes()));
+        add(self.sl2vl.as_bytes());
+        add(self.pkeys.as_deref().unwrap_or_default().as_bytes());
+        add(self.guids.as_bytes());
+        digest.digest()
+    }
+}

@@ -1,0 +1,39 @@
+//! What an SA answers from, asked of it.
+
+use sa_source::{Ask, AskError, next_transaction};
+use sa_wire::mad::{MadHeader, Status, method};
+use sa_wire::request::request;
+use sa_wire::sa::{AttributeId, DATA_OFFSET, SaMad};
+use sa_wire::served::ServedSnapshot;
+use sa_wire::umad::MAD_SIZE;
+use zerocopy::FromBytes;
+
+/// The snapshot that an SA serves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Served {
+    /// Over all its bytes but the SA's key.
+    pub digest: u64,
+}
+
+/// Asks. None where the SA is of another make. Errors: [`AskError`].
+pub(super) fn ask(sa: &mut dyn Ask) -> Result<Option<Served>, AskError> {
+    let mut slot = request(sa.lid(), method::GET, AttributeId::SERVED_SNAPSHOT, 0, &[]);
+    stamp(&mut slot.mad);
+    let reply = sa.ask(&slot.mad)?;
+    let (header, _) = MadHeader::ref_from_prefix(&reply)
+        .map_err(|_| AskError::Unanswered("what came back is no MAD".to_owned()))?;
+    if header.status.get() != Status::OK.get() {
+        return Ok(None);
+    }
+    let data = reply.get(DATA_OFFSET..).unwrap_or_default();
+    let served = ServedSnapshot::read_from_prefix(data).ok();
+    Ok(served.map(|(served, _)| Served {
+        digest: served.digest.get(),
+    }))
+}
+
+/// Gives a request a transaction of its own.
+pub(super) fn stamp(mad: &mut [u8; MAD_SIZE]) {
+    let place = SaMad::from_bytes_mut(mad);
+    place.mad.transaction_id = u64::from(next_transaction()).into();
+}

@@ -1,0 +1,49 @@
+//! Which of the SA's parts replies to a request: the snapshot alone, or the records of the fabric's
+//! state too, where what the snapshot was compiled from is at hand.
+
+use std::sync::Arc;
+
+use sa_compiler::state::Parts;
+use sa_fastpath::publish::Published;
+use sa_fastpath::whole::{self, Streamed};
+use sa_snapshot::Snapshot;
+use sa_wire::mad::method;
+use sa_wire::sa::{AttributeId, SaMad};
+use sa_wire::umad::Slot;
+
+use crate::records;
+
+/// [`whole::respond`], with records of the fabric's state where there are the parts that the
+/// snapshot was compiled from.
+pub fn respond_with(snapshot: &Snapshot, parts: Option<&Parts>, request: &Slot) -> Option<Vec<u8>> {
+    whole::respond_or(snapshot, request, || punted_with(snapshot, parts, request))
+}
+
+/// [`whole::punted`], with records as [`respond_with`].
+pub fn punted_with(snapshot: &Snapshot, parts: Option<&Parts>, request: &Slot) -> Option<Vec<u8>> {
+    let mad = SaMad::from_bytes(&request.mad);
+    let is_record = records::serves(mad.attribute_id()) && whole::is_answerable(snapshot, mad);
+    match parts.filter(|_| is_record) {
+        Some(parts) => records::respond(parts, request),
+        None => whole::punted(snapshot, request),
+    }
+}
+
+/// The reply to a request for a long table; none where [`punted_with`] is to answer, because the
+/// reply is short or something else.
+pub fn stream(
+    published: &Arc<Published>,
+    parts: Option<&Arc<Parts>>,
+    request: &Slot,
+) -> Option<Streamed> {
+    let mad = SaMad::from_bytes(&request.mad);
+    let is_table =
+        mad.mad.method == method::GET_TABLE && whole::is_answerable(&published.snapshot, mad);
+    if !is_table {
+        return None;
+    }
+    if mad.attribute_id() == AttributeId::PATH_RECORD {
+        return whole::paths(published, request);
+    }
+    whole::table(records::Stream::new(Arc::clone(parts?), request)?, mad)
+}

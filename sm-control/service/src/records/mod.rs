@@ -1,0 +1,155 @@
+//! Records of the fabric's state: nodes, ports, links, forwarding tables, VLs, P_Keys, GUIDs, the
+//! SM; answered as OpenSM answers them.
+//!
+//! They are made from the files and tables that a snapshot is compiled from, one by one while they
+//! are asked for, and are a *model* of the fabric: what the SM has set up once the fabric has
+//! settled, not what ports and counters say at the moment. What a device alone knows (capability
+//! masks, lease periods, table sizes) is in `device`: the values of the simulator ibsim, with
+//! which the records equal OpenSM's there.
+//!
+//! What a record is compared by differs between attributes, and follows OpenSM's `osm_sa_*.c` each
+//! time, also in what it ignores.
+
+mod device;
+mod guids;
+mod link;
+mod node;
+mod out;
+mod pkeys;
+mod port_info;
+mod query;
+mod sm_info;
+mod stream;
+mod switch;
+mod view;
+mod vls;
+
+use core::ops::ControlFlow;
+
+use sa_fastpath::answer::{finish_empty_table, finish_error};
+use sa_fastpath::whole::{succeed, succeed_with_table};
+use sa_wire::mad::{Status, method};
+use sa_wire::records::Layout;
+use sa_wire::rmpp::{RmppHeader, flag};
+use sa_wire::sa::{AttributeId, DATA_OFFSET, DATA_SIZE, SaMad};
+use sa_wire::umad::Slot;
+use zerocopy::IntoBytes;
+
+use self::out::{Out, Reason};
+use sa_compiler::state::Parts;
+
+pub(crate) use self::guids::{Tables as GuidTables, guid_cap};
+pub(crate) use self::query::Query;
+pub(crate) use self::stream::Stream;
+pub(crate) use self::view::View;
+
+/// True for the attributes that [`respond`] answers.
+pub fn serves(attribute: AttributeId) -> bool {
+    walk_of(attribute).is_some()
+}
+
+/// The whole reply to a request for records of the fabric's state; none when it gets no reply: it
+/// is of another attribute, its key is wrong, or nobody owns its source LID.
+///
+/// Shape: 256 bytes for a refusal, else 56 header bytes and any number of records; more than one
+/// MAD holds is to be segmented by the transport. Pure: the same request of the same parts gets the
+/// same bytes. Statuses: "method/attribute combination not supported" for all but Get and
+/// GetTable; "request invalid" for P_Key tables without the key; "no records" and "too many
+/// records" for Get; "no resources" for more than [`MAX_BYTES`]. Source: OpenSM `osm_sa.c`.
+pub fn respond(parts: &Parts, request: &Slot) -> Option<Vec<u8>> {
+    let mut slot = *request;
+    let mad = SaMad::from_bytes_mut(&mut slot.mad);
+    let walk = walk_of(mad.attribute_id())?;
+    let layout = Layout::of(mad.attribute_id())?;
+    let key = mad.sa.sm_key.get();
+    if key != 0 && key != parts.options.sa_key {
+        return None;
+    }
+    if !matches!(mad.mad.method, method::GET | method::GET_TABLE) {
+        return Some(refuse(mad, Status::METHOD_ATTRIBUTE_NOT_SUPPORTED));
+    }
+    let is_secret = mad.attribute_id() == AttributeId::PKEY_TABLE_RECORD;
+    if is_secret && key != parts.options.sa_key {
+        return Some(refuse(mad, Status::REQ_INVALID));
+    }
+    let view = View::new(parts, request.header.lid.get())?;
+    let is_get = mad.mad.method == method::GET;
+    let mut out = Out::new(if is_get { 1 } else { usize::MAX });
+    let _ = walk(&view, &Query::new(mad), &mut out);
+    match out.finish() {
+        Err(Reason::Silence) => None,
+        Err(Reason::TooLong) => Some(refuse(mad, Status::NO_RESOURCES)),
+        Err(Reason::TooMany) => Some(refuse(mad, Status::TOO_MANY_RECORDS)),
+        Ok(records) if records.is_empty() && is_get => Some(refuse(mad, Status::NO_RECORDS)),
+        Ok(records) => Some(reply(mad, layout.stride, &records)),
+    }
+}
+
+/// The GUIDInfoRecords that a request wants, with alias GUIDs. Errors: the status of the refusal.
+pub(crate) fn guid_infos(
+    view: &View<'_>,
+    query: &Query<'_>,
+    is_get: bool,
+    tables: &GuidTables<'_>,
+) -> Result<Vec<u8>, Status> {
+    let mut out = Out::new(if is_get { 1 } else { usize::MAX });
+    let _ = guids::walk_with(view, query, tables, &mut out);
+    out.finish().map_err(|reason| match reason {
+        Reason::TooMany => Status::TOO_MANY_RECORDS,
+        Reason::TooLong | Reason::Silence => Status::NO_RESOURCES,
+    })
+}
+
+/// Puts the records that a request wants; ends early when they are enough.
+type Walk = fn(&View<'_>, &Query<'_>, &mut Out) -> ControlFlow<()>;
+
+fn walk_of(attribute: AttributeId) -> Option<Walk> {
+    Some(match attribute {
+        AttributeId::NODE_RECORD => node::walk,
+        AttributeId::PORT_INFO_RECORD => port_info::walk,
+        AttributeId::SL_TO_VL_RECORD => vls::sl_to_vl,
+        AttributeId::SWITCH_INFO_RECORD => switch::switch_info,
+        AttributeId::LINEAR_FORWARDING_TABLE_RECORD => switch::linear_forwarding,
+        AttributeId::MULTICAST_FORWARDING_TABLE_RECORD => switch::multicast_forwarding,
+        AttributeId::SM_INFO_RECORD => sm_info::walk,
+        AttributeId::LINK_RECORD => link::walk,
+        AttributeId::GUID_INFO_RECORD => guids::walk,
+        AttributeId::PKEY_TABLE_RECORD => pkeys::walk,
+        AttributeId::VL_ARBITRATION_RECORD => vls::vl_arbitration,
+        _ => return None,
+    })
+}
+
+/// The reply with these records. Shape: a table that fits one MAD is marked as a whole RMPP
+/// transfer; of a longer one the transport sees to that.
+pub(crate) fn reply(mad: &mut SaMad, stride: u16, records: &[u8]) -> Vec<u8> {
+    if records.is_empty() {
+        let length = finish_empty_table(mad);
+        return take(mad, length.into());
+    }
+    if mad.mad.method != method::GET_TABLE {
+        succeed(mad, stride);
+    } else {
+        succeed_with_table(mad, stride);
+        if let Ok(length) = u32::try_from(records.len())
+            && records.len() <= DATA_SIZE
+        {
+            mad.rmpp = RmppHeader::data(flag::SINGLE, 1, SA_HEADER + length);
+        }
+    }
+    let mut reply = take(mad, DATA_OFFSET);
+    reply.extend_from_slice(records);
+    reply
+}
+
+pub(crate) fn refuse(mad: &mut SaMad, status: Status) -> Vec<u8> {
+    let length = finish_error(mad, status);
+    take(mad, length.into())
+}
+
+fn take(mad: &SaMad, length: usize) -> Vec<u8> {
+    mad.as_bytes().get(..length).unwrap_or_default().to_vec()
+}
+
+/// In each segment, the SA header counts as payload. Units: bytes.
+const SA_HEADER: u32 = 20;

@@ -1,0 +1,234 @@
+//! The fabric as records show it: nodes in OpenSM's order, ports, and who may see them.
+
+use core::ops::Range;
+
+use routing::SwitchIx;
+use sa_compiler::state::Parts;
+use sa_fabric::sa_records::SaFabric;
+use sa_fabric::subnet::EndPort;
+use sa_fabric::{Fabric, Node, NodeIx, PortRef};
+use sa_wire::{Guid, NodeType, Pkey};
+
+use super::device;
+
+/// The parts, seen by one requester.
+pub(crate) struct View<'a> {
+    pub(crate) parts: &'a Parts,
+    pub(crate) requester: PortRef,
+    window: Range<usize>,
+    keys: Vec<Pkey>,
+}
+
+impl<'a> View<'a> {
+    /// None when nobody owns the requester's LID.
+    pub(crate) fn new(parts: &'a Parts, requester_lid: u16) -> Option<Self> {
+        let index = parts.subnet.by_lid(requester_lid)?;
+        let requester = parts.subnet.end_ports().get(index)?.at;
+        let mut view = Self {
+            parts,
+            requester,
+            window: 0..usize::MAX,
+            keys: Vec::new(),
+        };
+        view.keys = view.keys_of(requester);
+        Some(view)
+    }
+
+    /// What a running SA told of its devices, where the fabric comes from one.
+    pub(super) fn told(&self) -> Option<&'a SaFabric> {
+        self.parts.live.as_deref()
+    }
+
+    pub(crate) const fn fabric(&self) -> &'a Fabric {
+        self.parts.subnet.fabric()
+    }
+
+    pub(crate) fn node(&self, node: NodeIx) -> &'a Node {
+        self.fabric().node(node)
+    }
+
+    pub(crate) fn is_switch(&self, node: NodeIx) -> bool {
+        self.node(node).kind == NodeType::Switch
+    }
+
+    /// The nodes in sight, in the order of node GUIDs.
+    fn nodes(&self) -> &'a [NodeIx] {
+        self.in_window(self.parts.subnet.nodes())
+    }
+
+    /// Makes this a view of a part of the subnet: where no LID is named, walks go over these nodes,
+    /// end ports or switches, by their place in the order of GUIDs, and not over all.
+    pub(crate) const fn look_at(&mut self, window: Range<usize>) {
+        self.window = window;
+    }
+
+    fn in_window<T>(&self, all: &'a [T]) -> &'a [T] {
+        let end = self.window.end.min(all.len());
+        all.get(self.window.start..end).unwrap_or_default()
+    }
+
+    /// The node that owns a LID, else all, in the order of node GUIDs.
+    pub(crate) fn nodes_by_lid(&self, lid: Option<u64>) -> Vec<NodeIx> {
+        match lid {
+            Some(lid) => self
+                .end_by_lid(lid)
+                .map(|end| end.at.node)
+                .into_iter()
+                .collect(),
+            None => self.nodes().to_vec(),
+        }
+    }
+
+    /// The end port that owns a LID, else all, in the order of port GUIDs.
+    pub(crate) fn ends_by_lid(&self, lid: Option<u64>) -> &'a [EndPort] {
+        let ends = self.parts.subnet.end_ports();
+        let Some(lid) = lid else {
+            return self.in_window(ends);
+        };
+        let index = u16::try_from(lid)
+            .ok()
+            .and_then(|lid| self.parts.subnet.by_lid(lid));
+        index.map_or(&[], |index| ends.get(index..=index).unwrap_or_default())
+    }
+
+    /// The switch that owns a LID, else all, in the order of node GUIDs.
+    pub(crate) fn switches_by_lid(&self, lid: Option<u64>) -> Vec<NodeIx> {
+        match lid {
+            Some(_) => {
+                let mut nodes = self.nodes_by_lid(lid);
+                nodes.retain(|node| self.is_switch(*node));
+                nodes
+            }
+            None => self.in_window(self.parts.subnet.switches()).to_vec(),
+        }
+    }
+
+    pub(crate) fn end_by_lid(&self, lid: u64) -> Option<&'a EndPort> {
+        self.ends_by_lid(Some(lid)).first()
+    }
+
+    /// The end port of a port; on a switch, port 0.
+    pub(crate) fn end(&self, at: PortRef) -> Option<&'a EndPort> {
+        let index = self.parts.subnet.by_port(at)?;
+        self.parts.subnet.end_ports().get(index)
+    }
+
+    /// The ports of a node that the SM knows: all of a switch, those that it reached of others.
+    pub(crate) fn ports(&self, node: NodeIx) -> impl Iterator<Item = PortRef> + use<'_, 'a> {
+        let last = self.node(node).port_count();
+        let all = (0..=last).map(move |port| PortRef { node, port });
+        all.filter(|at| self.knows(*at))
+    }
+
+    /// True for ports that the SM knows.
+    pub(crate) fn knows(&self, at: PortRef) -> bool {
+        self.parts.subnet.knows(at)
+    }
+
+    /// The far end of a port's cable, if the link is up and the SM knows both ends.
+    pub(crate) fn peer(&self, at: PortRef) -> Option<PortRef> {
+        self.parts.subnet.peer(at)
+    }
+
+    /// The index that routing gives a switch.
+    pub(crate) fn switch(&self, node: NodeIx) -> Option<SwitchIx> {
+        let end = self.end(PortRef { node, port: 0 })?;
+        let index = self.parts.subnet.by_guid(end.guid)?;
+        let end = self.parts.topology.end_ports.get(index)?;
+        end.attached.map(|(switch, _)| switch)
+    }
+
+    /// Port GUID of a port; on a switch, that of port 0 for all.
+    pub(crate) fn guid(&self, at: PortRef) -> Option<Guid> {
+        self.end(at).map(|end| end.guid)
+    }
+
+    /// True when the requester and a port have a partition in common.
+    pub(crate) fn shows(&self, at: PortRef) -> bool {
+        at == self.requester || share(&self.keys, &self.keys_of(at))
+    }
+
+    /// The P_Keys of the requester.
+    pub(crate) fn own_keys(&self) -> Vec<Pkey> {
+        self.keys.clone()
+    }
+
+    /// True when the requester has a partition in common with a port that has these P_Keys.
+    pub(crate) fn shares(&self, keys: &[Pkey]) -> bool {
+        share(&self.keys, keys)
+    }
+
+    /// True when two ports have a partition in common.
+    pub(crate) fn related(&self, one: PortRef, other: PortRef) -> bool {
+        one == other || share(&self.keys_of(one), &self.keys_of(other))
+    }
+
+    /// The P_Key table of a port, with OpenSM's places. Shape: 0 where there is none; empty for
+    /// ports that the SM gives none.
+    ///
+    /// An external port of a switch has the keys of the CA or router behind it, and between
+    /// switches the one of a device that nobody has set up.
+    pub(crate) fn pkey_table(&self, at: PortRef) -> Vec<u16> {
+        let is_external = self.is_switch(at.node) && at.port != 0;
+        if !is_external {
+            return self.end_table(at);
+        }
+        match self.peer(at) {
+            None => Vec::new(),
+            Some(peer) if self.is_switch(peer.node) => vec![Pkey::DEFAULT_FULL.get()],
+            Some(peer) => self.peer_table(peer),
+        }
+    }
+
+    /// The table that the port has; where nobody has read it, the default P_Key has the first
+    /// place, and the others follow.
+    fn end_table(&self, at: PortRef) -> Vec<u16> {
+        let lid = self.end(at).map_or(0, |end| end.lid.get());
+        if let Some(table) = self.told().and_then(|live| live.pkey_table(lid, at.port)) {
+            return table;
+        }
+        let both = self.parts.options.allow_both_pkeys;
+        let is_default = |key: Pkey| match both {
+            true => key == Pkey::DEFAULT_FULL,
+            false => key.base() == Pkey::DEFAULT_FULL.base(),
+        };
+        let room = usize::from(device::partition_cap(self.node(at.node).kind));
+        let index = self.parts.subnet.by_port(at);
+        let keys = index.map_or_else(Vec::new, |index| self.parts.partitions.pkey_table(index));
+        let mut table = vec![0];
+        for key in keys {
+            if is_default(key) {
+                if let Some(first) = table.first_mut() {
+                    *first = key.get();
+                }
+            } else if table.len() < room {
+                table.push(key.get());
+            }
+        }
+        table
+    }
+
+    /// Without gaps, and of a P_Key that the port has both ways the full one.
+    fn peer_table(&self, peer: PortRef) -> Vec<u16> {
+        let mut table = self.end_table(peer);
+        let all = table.clone();
+        let is_doubled =
+            |key: u16| key & Pkey::FULL_BIT == 0 && all.contains(&(key | Pkey::FULL_BIT));
+        table.retain(|key| key & !Pkey::FULL_BIT != 0 && !is_doubled(*key));
+        table.truncate(device::ENFORCEMENT_CAP.into());
+        table
+    }
+
+    fn keys_of(&self, at: PortRef) -> Vec<Pkey> {
+        let table = self.pkey_table(at).into_iter();
+        table.filter_map(|raw| Pkey::new(raw).ok()).collect()
+    }
+}
+
+/// Ports without P_Keys share with everybody; others need a partition of which one is a full
+/// member. Source: OpenSM `osm_pkey.c`, `osm_physp_share_pkey`.
+fn share(one: &[Pkey], other: &[Pkey]) -> bool {
+    let fit = |a: &Pkey, b: &Pkey| a.base() == b.base() && (a.is_full() || b.is_full());
+    let has_none = one.is_empty() || other.is_empty();
+    has_none || one.iter().any(|a| other.iter().any(|b| fit(a, b)))
+}

@@ -1,0 +1,114 @@
+//! Multicast groups and their members. Source: OpenSM `osm_sa_mcmember_record.c`,
+//! `osm_multicast.c`.
+
+mod fabric;
+mod group;
+mod join;
+mod leave;
+mod make;
+mod mgid;
+mod path;
+mod port;
+mod query;
+mod request;
+mod saved;
+
+use std::collections::BTreeMap;
+
+use sa_wire::Pkey;
+use sa_wire::mad::{Status, method};
+use sa_wire::path_record::PathRecord;
+use sa_wire::records::McMemberRecord;
+use zerocopy::{FromBytes, IntoBytes};
+
+use self::group::Group;
+use self::request::Request;
+use super::aliases::Aliases;
+use super::{Answer, Asked, Effects, Journal, is_request};
+use sa_compiler::state::Parts;
+use sa_fastpath::whole::MAX_BYTES;
+
+pub(super) use self::path::is_path_to_group;
+
+/// Address of a group. Shape: as on the wire, whose order is that of tables.
+type Mgid = [u8; 16];
+
+/// All groups of the subnet.
+#[derive(Debug, Default)]
+pub(super) struct Groups {
+    all: BTreeMap<Mgid, Group>,
+    /// Goes into the next MGID that is made up.
+    next_mgid: u32,
+}
+
+impl Groups {
+    /// Groups that clients made, and members. Those of groups of `partitions.conf` wait for
+    /// [`Self::fabric_changed`].
+    pub(super) fn restore(journal: &Journal) -> Self {
+        saved::restore(journal)
+    }
+
+    /// True for a request for the path to a group of a partition that the requester is not in.
+    pub(super) fn hides(&self, asked: &Asked<'_>) -> bool {
+        let wanted = PathRecord::ref_from_prefix(&asked.mad.data);
+        let group = wanted.ok().and_then(|(path, _)| self.all.get(&path.dgid));
+        let is_held = |pkey: u16| {
+            let own = asked.view.pkey_table(asked.view.requester);
+            own.iter().any(|key| (key ^ pkey) & !Pkey::FULL_BIT == 0)
+        };
+        group.is_some_and(|group| !is_held(group.record.pkey.get()))
+    }
+
+    pub(super) fn respond(
+        &mut self,
+        asked: &Asked<'_>,
+        aliases: &Aliases,
+        effects: &mut Effects<'_>,
+    ) -> Answer {
+        let asks = asked.mad.mad.method;
+        if !is_request(asks) {
+            return Answer::Silence;
+        }
+        if !matches!(
+            asks,
+            method::GET | method::GET_TABLE | method::SET | method::DELETE
+        ) {
+            return Answer::Refusal(Status::METHOD_ATTRIBUTE_NOT_SUPPORTED);
+        }
+        let request = match Request::decode(asked) {
+            Ok(request) => request,
+            Err(status) => return Answer::Refusal(status),
+        };
+        match asks {
+            method::SET => one(self.join(asked, aliases, &request, effects)),
+            method::DELETE => one(self.leave(asked, &request, effects)),
+            _ => match self.query(asked, &request) {
+                records if records.len() > MAX_BYTES => Answer::Refusal(Status::NO_RESOURCES),
+                records => Answer::Records(records),
+            },
+        }
+    }
+
+    /// The path to a group, asked for as [`is_path_to_group`] has it.
+    pub(super) fn path(&self, asked: &Asked<'_>) -> Answer {
+        path::answer(self, asked)
+    }
+
+    /// Takes the groups of `partitions.conf` anew, and lets go of members whose ports are gone.
+    pub(super) fn fabric_changed(&mut self, parts: &Parts, effects: &mut Effects<'_>) {
+        fabric::settle(self, parts, effects);
+    }
+
+    /// True when a port is a member of some group by this GUID.
+    pub(super) fn has_member(&self, guid: u64) -> bool {
+        let mut groups = self.all.values();
+        groups.any(|group| group.member(guid).is_some())
+    }
+}
+
+fn one(result: Result<McMemberRecord, Status>) -> Answer {
+    match result {
+        Ok(record) => Answer::Records(record.as_bytes().to_vec()),
+        Err(status) => Answer::Refusal(status),
+    }
+}

@@ -1,0 +1,258 @@
+//! Who wants to hear of what (InformInfo), and what they are told (Report). Source: OpenSM
+//! `osm_sa_informinfo.c`, `osm_inform.c`.
+
+mod entry;
+mod report;
+
+use std::collections::{BTreeMap, HashMap};
+
+use sa_compiler::state::Parts;
+use sa_wire::mad::{Status, method};
+use sa_wire::notice::trap;
+use sa_wire::records::{ANY16, InformInfo, InformInfoRecord};
+use sa_wire::sa::AttributeId;
+use sa_wire::{Gid, Guid};
+use zerocopy::{FromBytes, FromZeros, IntoBytes};
+
+use self::entry::{Address, Subscription};
+use super::journal::Kind;
+use super::{Answer, Asked, Effects, Event, Journal, Report, is_request};
+use crate::records::{Query, View};
+
+/// Subscriptions that there may be at a time; one more is refused with "no resources".
+const MOST: usize = 1 << 16;
+
+/// All subscriptions of the subnet.
+#[derive(Debug, Default)]
+pub(super) struct Subscriptions {
+    /// By number, the newest last.
+    entries: BTreeMap<u64, Subscription>,
+    /// Numbers of those of each subscriber, the newest last.
+    numbers: HashMap<Address, Vec<u64>>,
+    next: u64,
+}
+
+impl Subscriptions {
+    pub(super) fn restore(journal: &Journal) -> Self {
+        let mut all = Self::default();
+        for (key, value) in journal.entries(Kind::Subscription) {
+            let number = key.first_chunk().copied().map(u64::from_be_bytes);
+            if let (Some(number), Some(entry)) = (number, Subscription::read(value)) {
+                all.put(number, entry);
+            }
+        }
+        all
+    }
+
+    /// How many a LID has.
+    pub(super) fn held_for(&self, lid: u16) -> usize {
+        let all = self.entries.values();
+        all.filter(|entry| entry.to.lid.get() == lid).count()
+    }
+
+    pub(super) fn respond(&mut self, asked: &Asked<'_>, effects: &mut Effects<'_>) -> Answer {
+        let is_record = asked.mad.attribute_id() == AttributeId::INFORM_INFO_RECORD;
+        match asked.mad.mad.method {
+            method::GET | method::GET_TABLE if is_record => self.find(asked),
+            method::SET if !is_record => self.set(asked, effects.journal),
+            other if is_request(other) => Answer::Refusal(Status::METHOD_ATTRIBUTE_NOT_SUPPORTED),
+            _ => Answer::Silence,
+        }
+    }
+
+    /// Those of ports that are gone end.
+    pub(super) fn fabric_changed(&mut self, parts: &Parts, effects: &mut Effects<'_>) {
+        let is_gone = |entry: &Subscription| entry.port_in(parts).is_none();
+        let all = self.entries.iter();
+        let gone = all.filter(|(_, entry)| is_gone(entry));
+        let gone: Vec<u64> = gone.map(|(number, _)| *number).collect();
+        for number in gone {
+            self.remove(number, effects.journal);
+        }
+    }
+
+    /// What subscribers are to hear of these events. One who asked for certain LIDs, and may not
+    /// hear of one of their ports, is subscribed no longer.
+    pub(super) fn reports(
+        &mut self,
+        events: &[Event],
+        parts: &Parts,
+        journal: &mut Journal,
+    ) -> Vec<Report> {
+        if events.is_empty() || self.entries.is_empty() {
+            return Vec::new();
+        }
+        let all = self.entries.iter().rev();
+        let mut listeners: Vec<_> = all
+            .filter_map(|(number, entry)| Some((*number, entry, entry.seen_from(parts)?)))
+            .collect();
+        let mut reports = Vec::new();
+        let mut ended = Vec::new();
+        for event in events {
+            let notice = report::notice(event, parts);
+            listeners.retain(|(number, entry, view)| {
+                let wants = report::wants(&entry.info, &notice);
+                let may = wants && report::may_hear(event, view);
+                if may {
+                    reports.push(report::report(entry, &notice));
+                }
+                let ends = wants && !may && report::ends_by(event, &entry.info, parts);
+                if ends {
+                    ended.push(*number);
+                }
+                !ends
+            });
+        }
+        drop(listeners);
+        for number in ended {
+            self.remove(number, journal);
+        }
+        reports
+    }
+
+    /// The newest first. Only SubscriberGID and Enum are asked.
+    fn find(&self, asked: &Asked<'_>) -> Answer {
+        let query = Query::new(asked.mad);
+        let counts = ["subscriber_gid", "subscriber_enum"];
+        let mut found = Vec::new();
+        for entry in self.entries.values().rev() {
+            let mut record = InformInfoRecord {
+                subscriber_gid: entry.gid.0,
+                number: 0.into(),
+                reserved: [0; 6],
+                info: entry.info,
+                padding: 0.into(),
+            };
+            let is_it = query.agrees(record.as_bytes(), |field| counts.contains(&field.name));
+            let at = entry.port_in(asked.parts);
+            if !is_it || !at.is_some_and(|at| asked.view.shows(at)) {
+                continue;
+            }
+            if !asked.is_trusted {
+                record.info.set_qpn(0);
+            }
+            found.extend_from_slice(record.as_bytes());
+        }
+        Answer::Records(found)
+    }
+
+    fn set(&mut self, asked: &Asked<'_>, journal: &mut Journal) -> Answer {
+        let wanted = InformInfo::read_from_prefix(&asked.mad.data)
+            .map_or_else(|_| InformInfo::new_zeroed(), |(info, _)| info);
+        let Some(guid) = asked.view.guid(asked.view.requester) else {
+            return Answer::Refusal(Status::REQ_INVALID);
+        };
+        let may_not = !asked.is_trusted && is_about_keys(&wanted);
+        if wanted.subscribe > 1 || may_not {
+            return Answer::Refusal(Status::REQ_INVALID);
+        }
+        let mut entry = Subscription {
+            gid: Gid::unicast(asked.parts.options.subnet_prefix, guid),
+            port: asked.port,
+            to: asked.request.header,
+            info: wanted,
+        };
+        let done = if wanted.subscribe == 1 {
+            entry.info.set_qpn(asked.request.header.qpn.get());
+            self.subscribe(asked, entry, journal)
+        } else {
+            let known = self.known(&entry).ok_or(Status::REQ_INVALID);
+            known.map(|number| self.remove(number, journal))
+        };
+        match done {
+            Ok(()) => Answer::Data(wanted.as_bytes().to_vec()),
+            Err(status) => {
+                let told = InformInfo {
+                    subscribe: 0,
+                    ..wanted
+                };
+                Answer::Altered(status, told.as_bytes().to_vec())
+            }
+        }
+    }
+
+    fn subscribe(
+        &mut self,
+        asked: &Asked<'_>,
+        entry: Subscription,
+        journal: &mut Journal,
+    ) -> Result<(), Status> {
+        let known = self.known(&entry);
+        if !has_access(&asked.view, &entry.info) {
+            return Err(Status::REQ_INVALID);
+        }
+        if known.is_none() && self.entries.len() >= MOST {
+            return Err(Status::NO_RESOURCES);
+        }
+        let number = known.unwrap_or(self.next);
+        let key = number.to_be_bytes();
+        journal.put(Kind::Subscription, &key, &entry.written());
+        self.put(number, entry);
+        Ok(())
+    }
+
+    /// The number of the newest of the same subscriber that asks for the same.
+    fn known(&self, entry: &Subscription) -> Option<u64> {
+        let numbers = self.numbers.get(&entry.address())?.iter().rev();
+        let is_it = |number: &&u64| {
+            let old = self.entries.get(number);
+            old.is_some_and(|old| old.is_replaced_by(&entry.info))
+        };
+        numbers.copied().find(|number| is_it(&number))
+    }
+
+    /// In the place of the one with the same number.
+    fn put(&mut self, number: u64, entry: Subscription) {
+        self.next = self.next.max(number + 1);
+        let address = entry.address();
+        if self.entries.insert(number, entry).is_none() {
+            self.numbers.entry(address).or_default().push(number);
+        }
+    }
+
+    fn remove(&mut self, number: u64, journal: &mut Journal) {
+        let Some(entry) = self.entries.remove(&number) else {
+            return;
+        };
+        let address = entry.address();
+        if let Some(numbers) = self.numbers.get_mut(&address) {
+            numbers.retain(|other| *other != number);
+            if numbers.is_empty() {
+                self.numbers.remove(&address);
+            }
+        }
+        journal.delete(Kind::Subscription, &number.to_be_bytes());
+    }
+}
+
+/// Traps about violations of keys are for those who have the SA's.
+fn is_about_keys(info: &InformInfo) -> bool {
+    let about_keys = trap::BAD_MKEY..=trap::BAD_SWITCH_PKEY;
+    info.is_generic != 0 && about_keys.contains(&info.trap_number.get())
+}
+
+/// True when the requester shares partitions with all that it wants to hear of.
+fn has_access(view: &View<'_>, info: &InformInfo) -> bool {
+    let ends = view.parts.subnet.end_ports();
+    if info.gid != [0; 16] {
+        let guid = Guid::new(Gid(info.gid).interface_id()).ok();
+        let at = guid.and_then(|guid| view.parts.subnet.by_guid(guid));
+        let at = at.and_then(|index| ends.get(index));
+        return at.is_some_and(|end| view.shows(end.at));
+    }
+    let first = info.lid_range_begin.get();
+    if first == ANY16 {
+        return true;
+    }
+    let last_lid = ends.iter().map(|end| end.lid.get() + (end.lmc.lids() - 1));
+    let last_lid = last_lid.max().unwrap_or(0);
+    let last = match info.lid_range_end.get() {
+        0 => first,
+        end => end.min(last_lid),
+    };
+    if first > last_lid {
+        return false;
+    }
+    let mut asked = (first..=last).filter_map(|lid| view.end_by_lid(lid.into()));
+    asked.all(|end| view.shows(end.at))
+}

@@ -1,0 +1,91 @@
+//! A subscription, in memory and in the journal.
+
+use sa_compiler::state::Parts;
+use sa_fabric::PortRef;
+use sa_wire::records::InformInfo;
+use sa_wire::umad::UmadHeader;
+use sa_wire::{Gid, Guid};
+use zerocopy::{FromBytes, IntoBytes};
+
+use crate::records::View;
+
+#[derive(Debug, Clone)]
+pub(super) struct Subscription {
+    /// SubscriberGID.
+    pub(super) gid: Gid,
+    /// Number of the port that it came by.
+    pub(super) port: usize,
+    /// Where it came from.
+    pub(super) to: UmadHeader,
+    pub(super) info: InformInfo,
+}
+
+/// What tells subscribers apart: where the request came from.
+///
+/// Shape: LID, path bits, QPN, P_Key index, SL, and of a request with a GRH what that says.
+pub(super) type Address = (u16, u8, u32, u16, u8, Option<([u8; 16], u8, u8, u32)>);
+
+impl Subscription {
+    pub(super) fn address(&self) -> Address {
+        let to = &self.to;
+        let route = (to.gid, to.hop_limit, to.traffic_class, to.flow_label.get());
+        (
+            to.lid.get(),
+            to.path_bits,
+            to.qpn.get(),
+            to.pkey_index,
+            to.sl,
+            (to.grh_present != 0).then_some(route),
+        )
+    }
+
+    /// True when the same subscriber, asking so, means this subscription. As in OpenSM, who asks
+    /// by LIDs may hit one that was asked for by GID.
+    pub(super) fn is_replaced_by(&self, wanted: &InformInfo) -> bool {
+        let own = &self.info;
+        let same_sources = match wanted.gid == [0; 16] {
+            false => own.gid == wanted.gid,
+            true => {
+                own.lid_range_begin == wanted.lid_range_begin
+                    && own.lid_range_end == wanted.lid_range_end
+            }
+        };
+        same_sources
+            && own.trap_type == wanted.trap_type
+            && own.is_generic == wanted.is_generic
+            && own.trap_number == wanted.trap_number
+            && own.qpn_and_resp_time == wanted.qpn_and_resp_time
+            && own.producer_type == wanted.producer_type
+    }
+
+    /// The subscriber's port, if it is there.
+    pub(super) fn port_in(&self, parts: &Parts) -> Option<PortRef> {
+        let guid = Guid::new(self.gid.interface_id()).ok()?;
+        let index = parts.subnet.by_guid(guid)?;
+        parts.subnet.end_ports().get(index).map(|end| end.at)
+    }
+
+    /// The fabric by the eyes of whoever has the LID that reports go to.
+    pub(super) fn seen_from<'a>(&self, parts: &'a Parts) -> Option<View<'a>> {
+        View::new(parts, self.to.lid.get())
+    }
+
+    /// Shape: GID, port, address in the kernel's layout, InformInfo.
+    pub(super) fn written(&self) -> Vec<u8> {
+        let port = u64::try_from(self.port).unwrap_or(u64::MAX);
+        let (port, to) = (port.to_be_bytes(), self.to.as_bytes());
+        [&self.gid.0[..], &port, to, self.info.as_bytes()].concat()
+    }
+
+    pub(super) fn read(value: &[u8]) -> Option<Self> {
+        let (gid, rest) = value.split_first_chunk()?;
+        let (port, rest) = rest.split_first_chunk()?;
+        let (to, rest) = UmadHeader::read_from_prefix(rest).ok()?;
+        Some(Self {
+            gid: Gid(*gid),
+            port: usize::try_from(u64::from_be_bytes(*port)).ok()?,
+            to,
+            info: InformInfo::read_from_bytes(rest).ok()?,
+        })
+    }
+}

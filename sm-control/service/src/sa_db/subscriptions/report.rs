@@ -1,0 +1,95 @@
+//! What a subscriber is told, and whether. Source: OpenSM `osm_inform.c`.
+
+use sa_compiler::state::Parts;
+use sa_wire::mad::{BASE_VERSION, MGMT_CLASS_SA, SA_CLASS_VERSION, method};
+use sa_wire::notice::{Notice, trap};
+use sa_wire::records::{ANY16, ANY24, InformInfo};
+use sa_wire::sa::{AttributeId, SaMad};
+use sa_wire::umad::{MAD_SIZE, QP1_QKEY};
+use sa_wire::{Gid, Guid};
+use zerocopy::IntoBytes;
+
+use super::super::access::Holder;
+use super::entry::Subscription;
+use super::{Event, Report};
+use crate::records::View;
+
+/// The trap that an event is. The SM is its issuer.
+pub(super) fn notice(event: &Event, parts: &Parts) -> Notice {
+    let prefix = parts.options.subnet_prefix;
+    let port = |guid: &Guid| Gid::unicast(prefix, *guid);
+    let (number, subject) = match event {
+        Event::PortIn(guid) => (trap::GID_IN_SERVICE, port(guid)),
+        Event::PortOut { guid, .. } => (trap::GID_OUT_OF_SERVICE, port(guid)),
+        Event::GroupMade { mgid, .. } => (trap::MGID_CREATED, *mgid),
+        Event::GroupGone { mgid, .. } => (trap::MGID_DESTROYED, *mgid),
+    };
+    let sm = parts.subnet.end_ports().get(parts.subnet.sm());
+    let (lid, gid) = sm.map_or((0, Gid([0; 16])), |sm| (sm.lid.get(), port(&sm.guid)));
+    Notice::about_gid(number, lid, gid, subject)
+}
+
+/// True when a subscription asks for such traps.
+pub(super) fn wants(info: &InformInfo, notice: &Notice) -> bool {
+    let any = |wanted: u16, is: u16| wanted == ANY16 || wanted == is;
+    let issuer = notice.issuer_lid.get();
+    let is_source = match info.gid == [0; 16] {
+        false => info.gid == notice.issuer_gid,
+        true => {
+            let (first, last) = (info.lid_range_begin.get(), info.lid_range_end.get());
+            first == ANY16 || (first..=last).contains(&issuer)
+        }
+    };
+    is_source
+        && (info.is_generic != 0) == notice.is_generic()
+        && any(info.trap_type.get(), notice.notice_type().into())
+        && any(info.trap_number.get(), notice.trap_number.get())
+        && (info.producer_type == ANY24 || info.producer_type == notice.producer_type)
+}
+
+/// True when the subscriber shares a partition with the port, or holds the group's P_Key.
+pub(super) fn may_hear(event: &Event, subscriber: &View<'_>) -> bool {
+    match event {
+        Event::PortIn(guid) => {
+            let index = subscriber.parts.subnet.by_guid(*guid);
+            let ends = subscriber.parts.subnet.end_ports();
+            let end = index.and_then(|index| ends.get(index));
+            end.is_some_and(|end| subscriber.shows(end.at))
+        }
+        Event::PortOut { keys, .. } => subscriber.shares(keys),
+        Event::GroupMade { base, .. } | Event::GroupGone { base, .. } => {
+            Holder::new(subscriber, subscriber.requester).has(*base)
+        }
+    }
+}
+
+/// True when a subscription ends because its subscriber may not hear of a port.
+pub(super) fn ends_by(event: &Event, info: &InformInfo, parts: &Parts) -> bool {
+    let is_there = match event {
+        Event::PortIn(guid) => parts.subnet.by_guid(*guid).is_some(),
+        Event::PortOut { .. } => true,
+        Event::GroupMade { .. } | Event::GroupGone { .. } => false,
+    };
+    is_there && info.lid_range_begin.get() != ANY16
+}
+
+pub(super) fn report(to: &Subscription, notice: &Notice) -> Report {
+    let mut bytes = Box::new([0; MAD_SIZE]);
+    let mad = SaMad::from_bytes_mut(&mut bytes);
+    mad.mad.base_version = BASE_VERSION;
+    mad.mad.mgmt_class = MGMT_CLASS_SA;
+    mad.mad.class_version = SA_CLASS_VERSION;
+    mad.mad.method = method::REPORT;
+    mad.mad.attribute_id = AttributeId::NOTICE.get().into();
+    for (place, byte) in mad.data.iter_mut().zip(notice.as_bytes()) {
+        *place = *byte;
+    }
+    let mut header = to.to;
+    header.status = 0;
+    header.qkey = QP1_QKEY.into();
+    Report {
+        port: to.port,
+        to: header,
+        mad: bytes,
+    }
+}

@@ -1,0 +1,358 @@
+//! Which paths an SA is asked for, to see whether it goes by the same policy as a snapshot.
+//!
+//! Pairs at random show differences that many paths have. A rule may be about one pair, so every
+//! rule and every partition has requests of its own, and what tells two policies apart is asked
+//! for in so many words.
+
+use std::collections::HashMap;
+
+use policy::diff;
+use policy::model::{GroupIx, Rule};
+use policy::{GroupResolver, Policy, Query};
+use sa_compiler::state::Parts;
+use sa_fabric::Subnet;
+use sa_wire::mad::method;
+use sa_wire::path_record::{PathCompMask, PathRecord, QosClassSl};
+use sa_wire::umad::Slot;
+use sa_wire::{Sl, request};
+
+/// How many paths are asked for, and which.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sampling {
+    /// Pairs at random; 0: nothing at all is asked.
+    pub pairs: u32,
+    /// Another number gives other pairs.
+    pub seed: u64,
+}
+
+/// A request for a path by LIDs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Probe {
+    /// Source.
+    pub slid: u16,
+    /// Destination.
+    pub dlid: u16,
+    /// 12 bits.
+    pub qos_class: Option<u16>,
+    /// 64 bits.
+    pub service_id: Option<u64>,
+    /// With its membership bit.
+    pub pkey: Option<u16>,
+    /// 8 bits.
+    pub tclass: Option<u8>,
+}
+
+/// Of the rules, whatever they are: so many requests at most.
+const MOST: usize = 2048;
+
+/// Pairs of ports for each rule.
+const PAIRS: usize = 4;
+
+/// Pairs looked at for one that no rule before takes. Units: pairs.
+const TRIES: usize = 24;
+
+impl Probe {
+    /// From one LID to another, with no more.
+    pub const fn pair(slid: u16, dlid: u16) -> Self {
+        Self {
+            slid,
+            dlid,
+            qos_class: None,
+            service_id: None,
+            pkey: None,
+            tclass: None,
+        }
+    }
+
+    fn of(subnet: &Subnet, query: &Query) -> Option<Self> {
+        let ends = subnet.end_ports();
+        Some(Self {
+            slid: ends.get(query.source)?.lid.get(),
+            dlid: ends.get(query.destination)?.lid.get(),
+            qos_class: query.qos_class,
+            service_id: query.service_id,
+            pkey: query.pkey,
+            tclass: query.tclass,
+        })
+    }
+
+    /// As `requester` asks.
+    pub fn request(&self, requester: u16) -> Slot {
+        let qos_class = self.qos_class.unwrap_or(0);
+        let record = PathRecord {
+            slid: self.slid.into(),
+            dlid: self.dlid.into(),
+            qos_class_sl: QosClassSl::new(qos_class, Sl::from_low_bits(0)),
+            service_id: self.service_id.unwrap_or(0).into(),
+            pkey: self.pkey.unwrap_or(0).into(),
+            tclass: self.tclass.unwrap_or(0),
+            ..PathRecord::default()
+        };
+        let optional = [
+            (self.qos_class.is_some(), PathCompMask::QOS_CLASS),
+            (self.service_id.is_some(), PathCompMask::SERVICE_ID),
+            (self.pkey.is_some(), PathCompMask::PKEY),
+            (self.tclass.is_some(), PathCompMask::TCLASS),
+        ];
+        let mask = optional
+            .into_iter()
+            .filter(|(is_asked, _)| *is_asked)
+            .fold(PathCompMask::SLID | PathCompMask::DLID, |mask, (_, bit)| {
+                mask | bit
+            });
+        request::path_request(requester, method::GET, mask, &record)
+    }
+
+    /// What it asks for besides the pair, for people; empty where nothing.
+    pub fn in_words(&self) -> String {
+        let fields = [
+            self.qos_class.map(|class| format!("QoS class {class}")),
+            self.service_id.map(|id| format!("service id {id:#x}")),
+            self.pkey.map(|pkey| format!("P_Key {pkey:#06x}")),
+            self.tclass.map(|tclass| format!("traffic class {tclass}")),
+        ];
+        let fields: Vec<String> = fields.into_iter().flatten().collect();
+        fields.join(", ")
+    }
+}
+
+/// What to ask for a snapshot of these parts: what tells its policy from each of `others` first,
+/// then a few requests for every rule of each and for every partition, then pairs at random.
+pub fn probes(parts: &Parts, others: &[&Policy], sampling: Sampling) -> Vec<Probe> {
+    if sampling.pairs == 0 {
+        return Vec::new();
+    }
+    let mut dice = Dice(sampling.seed);
+    let own = parts.policy.as_ref();
+    let mut all = Vec::new();
+    for other in others {
+        all.extend(own.into_iter().flat_map(|own| telling(parts, own, other)));
+    }
+    let mut by_rules = by_partitions(parts);
+    for policy in others.iter().copied().chain(own) {
+        by_rules.extend(by_rules_of(parts, policy, &mut dice));
+    }
+    // A part of very many, another one each time.
+    while by_rules.len() > MOST {
+        let place = dice.below(by_rules.len());
+        by_rules.swap_remove(place);
+    }
+    all.extend(by_rules);
+    let pairs = (0..sampling.pairs).filter_map(|_| random_pair(&parts.subnet, &mut dice));
+    all.extend(pairs.map(|(slid, dlid)| Probe::pair(slid, dlid)));
+    all
+}
+
+/// One request for each kind of difference between two policies.
+pub fn telling(parts: &Parts, own: &Policy, other: &Policy) -> Vec<Probe> {
+    if own == other {
+        return Vec::new();
+    }
+    let found = diff::answers(other, own, &parts.facts, &parts.partitions);
+    // A policy that does not fit this fabric tells nothing here.
+    let transitions = found.map_or_else(|_| Vec::new(), |found| found.transitions);
+    let queries = transitions.iter().map(|change| change.example.query);
+    queries
+        .filter_map(|query| Probe::of(&parts.subnet, &query))
+        .collect()
+}
+
+/// The first and the last two members of each partition, by its P_Key.
+fn by_partitions(parts: &Parts) -> Vec<Probe> {
+    let count = parts.facts.len();
+    let mut all = Vec::new();
+    for (place, partition) in parts.partitions.list().iter().enumerate() {
+        let is_in = |port: &usize| parts.partitions.membership(*port, place).is_some();
+        let first: Vec<usize> = (0..count).filter(is_in).take(2).collect();
+        let last: Vec<usize> = (0..count).rev().filter(is_in).take(2).collect();
+        for ends in [first, last] {
+            if let [source, destination] = ends.as_slice() {
+                let query = Query {
+                    source: *source,
+                    destination: *destination,
+                    pkey: Some(partition.base | FULL),
+                    ..Query::default()
+                };
+                all.extend(Probe::of(&parts.subnet, &query));
+            }
+        }
+    }
+    all.truncate(MOST / 4);
+    all
+}
+
+/// The bit of a P_Key that says full member.
+const FULL: u16 = 0x8000;
+
+fn by_rules_of(parts: &Parts, policy: &Policy, dice: &mut Dice) -> Vec<Probe> {
+    let resolver = GroupResolver::new(&parts.facts, &parts.partitions);
+    let mut members: HashMap<GroupIx, Vec<usize>> = HashMap::new();
+    for rule in &policy.rules {
+        for group in rule.source.iter().chain(&rule.destination) {
+            members.entry(group.value).or_insert_with(|| {
+                let found = resolver.members(policy.group(group.value));
+                found.unwrap_or_default()
+            });
+        }
+    }
+    let ground = Ground {
+        policy,
+        members,
+        ports: parts.facts.len(),
+    };
+    // With very many rules each is looked at, but not whether those before it leave it anything.
+    let judges = policy.rules.len() <= MOST / 2;
+    let rules = policy.rules.iter().enumerate();
+    let queries = rules.flat_map(|(place, rule)| ground.queries(place, rule, judges, dice));
+    let probes = queries.filter_map(|query| Probe::of(&parts.subnet, &query));
+    probes.collect()
+}
+
+/// A policy in a fabric.
+struct Ground<'a> {
+    policy: &'a Policy,
+    /// Shape: ascending.
+    members: HashMap<GroupIx, Vec<usize>>,
+    ports: usize,
+}
+
+impl Ground<'_> {
+    /// Requests that this rule decides, as far as some were found.
+    fn queries(&self, place: usize, rule: &Rule, judges: bool, dice: &mut Dice) -> Vec<Query> {
+        let (sources, destinations) = (self.ends(&rule.source), self.ends(&rule.destination));
+        let (Some(sources), Some(destinations)) = (sources, destinations) else {
+            return Vec::new();
+        };
+        let mut found: Vec<Query> = Vec::new();
+        for nth in 0..TRIES {
+            // The first and the last of each, then any.
+            let end = |dice: &mut Dice, ends: &Ends| match nth {
+                0 => ends.get(0),
+                1 => ends.get(ends.count().saturating_sub(1)),
+                _ => ends.get(dice.below(ends.count())),
+            };
+            let pair = end(dice, &sources).zip(end(dice, &destinations));
+            let Some((source, destination)) = pair.filter(|(one, other)| one != other) else {
+                continue;
+            };
+            let query = fields(rule, source, destination);
+            let is_taken = judges && self.is_taken_before(place, &query);
+            if !is_taken && !found.contains(&query) {
+                found.push(query);
+            }
+            if found.len() == PAIRS {
+                break;
+            }
+        }
+        found
+    }
+
+    fn ends(&self, groups: &[sa_text::Spanned<GroupIx>]) -> Option<Ends> {
+        if groups.is_empty() {
+            return Some(Ends::All(self.ports)).filter(|_| self.ports > 0);
+        }
+        let groups = groups
+            .iter()
+            .filter_map(|group| self.members.get(&group.value));
+        let mut all: Vec<usize> = groups.flatten().copied().collect();
+        all.sort_unstable();
+        all.dedup();
+        (!all.is_empty()).then_some(Ends::These(all))
+    }
+
+    fn is_taken_before(&self, place: usize, query: &Query) -> bool {
+        let rules = self.policy.rules.iter().take(place);
+        let mut rules = rules.filter(|rule| fits(rule, query));
+        rules.any(|rule| {
+            self.is_in(&rule.source, query.source)
+                && self.is_in(&rule.destination, query.destination)
+        })
+    }
+
+    fn is_in(&self, groups: &[sa_text::Spanned<GroupIx>], port: usize) -> bool {
+        let mut members = groups
+            .iter()
+            .filter_map(|group| self.members.get(&group.value));
+        groups.is_empty() || members.any(|members| members.binary_search(&port).is_ok())
+    }
+}
+
+/// The ports that a rule can be about.
+enum Ends {
+    All(usize),
+    These(Vec<usize>),
+}
+
+impl Ends {
+    fn count(&self) -> usize {
+        match self {
+            Self::All(count) => *count,
+            Self::These(ends) => ends.len(),
+        }
+    }
+
+    fn get(&self, place: usize) -> Option<usize> {
+        match self {
+            Self::All(count) => (place < *count).then_some(place),
+            Self::These(ends) => ends.get(place).copied(),
+        }
+    }
+}
+
+/// What a rule asks for, each at its least value.
+fn fields(rule: &Rule, source: usize, destination: usize) -> Query {
+    let least = |ranges: &Option<sa_text::Spanned<policy::Ranges>>| {
+        let ranges = ranges.as_ref()?;
+        ranges.value.pairs().first().map(|(low, _)| *low)
+    };
+    let short = |value: u64| u16::try_from(value).ok();
+    Query {
+        source,
+        destination,
+        qos_class: least(&rule.qos_class).and_then(short),
+        service_id: least(&rule.service_id),
+        pkey: least(&rule.pkey).and_then(short).map(|base| base | FULL),
+        tclass: least(&rule.tclass).and_then(|value| u8::try_from(value).ok()),
+        source_named: true,
+        destination_named: true,
+    }
+}
+
+/// Whether a rule holds for the fields of a request.
+fn fits(rule: &Rule, query: &Query) -> bool {
+    let asked = [
+        (&rule.qos_class, query.qos_class.map(u64::from)),
+        (&rule.service_id, query.service_id),
+        (&rule.pkey, query.pkey.map(|pkey| u64::from(pkey & !FULL))),
+        (&rule.tclass, query.tclass.map(u64::from)),
+    ];
+    asked.into_iter().all(|(ranges, value)| {
+        let ranges = ranges.as_ref();
+        ranges.is_none_or(|ranges| value.is_some_and(|value| ranges.value.contains(value)))
+    })
+}
+
+/// Any two LIDs of the ports' ranges.
+fn random_pair(subnet: &Subnet, dice: &mut Dice) -> Option<(u16, u16)> {
+    let ends = subnet.end_ports();
+    let mut lid = || {
+        let end = ends.get(dice.below(ends.len()))?;
+        let offset = dice.below(end.lmc.lids().into());
+        end.lids().nth(offset)
+    };
+    Some((lid()?, lid()?))
+}
+
+/// SplitMix64: good enough to pick pairs.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, most: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        let folded = usize::try_from((mixed ^ mixed >> 31) >> 32).unwrap_or(0);
+        folded.checked_rem(most).unwrap_or(0)
+    }
+}

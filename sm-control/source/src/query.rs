@@ -1,0 +1,177 @@
+//! Single questions to an SA, and what their answers say.
+
+use core::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use sa_wire::mad::{Status, method, response_method};
+use sa_wire::request;
+use sa_wire::sa::{AttributeId, DATA_OFFSET, SaMad, record_stride};
+use sa_wire::umad::MAD_SIZE;
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+
+use super::{Ask, AskError, LiveError};
+
+/// Asks one question after the other.
+pub(super) struct Querier<'a> {
+    ask: &'a mut dyn Ask,
+}
+
+/// The last transaction. No two questions of a process have the same, so that what comes late is
+/// never taken for the answer to another one.
+static LAST: AtomicU32 = AtomicU32::new(0);
+
+/// A transaction that no other question of this process has.
+pub fn next_transaction() -> u32 {
+    LAST.fetch_add(1, Ordering::Relaxed).wrapping_add(1)
+}
+
+impl<'a> Querier<'a> {
+    pub(super) fn new(ask: &'a mut dyn Ask) -> Self {
+        Self { ask }
+    }
+
+    pub(super) fn whom(&self) -> String {
+        self.ask.whom()
+    }
+
+    /// All records that agree with a component mask.
+    ///
+    /// Errors: no answer; a refusal (but "no records" is an empty table); records that are cut off.
+    pub(super) fn table<T: Record>(&mut self, wanted: &Wanted<'_>) -> Result<Vec<T>, LiveError> {
+        let reply = self.reply(method::GET_TABLE, wanted)?;
+        match status(&reply) {
+            0 => records(wanted.attribute, &reply),
+            code if code == Status::NO_RECORDS.get() => Ok(Vec::new()),
+            code => Err(refused(wanted.attribute, code)),
+        }
+    }
+
+    /// The one record. Errors: as [`Self::table`]; there is none.
+    pub(super) fn get<T: Record>(&mut self, wanted: &Wanted<'_>) -> Result<T, LiveError> {
+        let reply = self.reply(method::GET, wanted)?;
+        match status(&reply) {
+            0 => {
+                let data = reply.get(DATA_OFFSET..).unwrap_or_default();
+                let record = T::read_from_prefix(data).map(|(record, _)| record);
+                record.map_err(|_| LiveError::CutOff(wanted.attribute))
+            }
+            code => Err(refused(wanted.attribute, code)),
+        }
+    }
+
+    /// Asks again where the SA says that it is busy.
+    fn reply(&mut self, asked: u8, wanted: &Wanted<'_>) -> Result<Vec<u8>, LiveError> {
+        let mut slot = request::request(
+            self.ask.lid(),
+            asked,
+            wanted.attribute,
+            wanted.mask,
+            wanted.record,
+        );
+        let mad = SaMad::from_bytes_mut(&mut slot.mad);
+        mad.sa.sm_key = wanted.key.into();
+        let mut pauses = 0..BUSY_PAUSES;
+        loop {
+            let reply = self.raw(&mut slot.mad)?;
+            let is_busy = status(&reply) == Status::BUSY.get();
+            if !(is_busy && pauses.next().is_some()) {
+                return checked(asked, wanted.attribute, reply);
+            }
+            thread::sleep(BUSY_PAUSE);
+        }
+    }
+
+    /// The reply to any request, which gets a transaction of its own.
+    pub(super) fn raw(&mut self, mad: &mut [u8; MAD_SIZE]) -> Result<Vec<u8>, AskError> {
+        let transaction = next_transaction();
+        let place = SaMad::from_bytes_mut(mad);
+        place.mad.transaction_id = u64::from(transaction).into();
+        self.ask.ask(mad)
+    }
+}
+
+/// A record as it lies on the wire.
+pub(super) trait Record: FromBytes + IntoBytes + Immutable + KnownLayout {}
+
+impl<T: FromBytes + IntoBytes + Immutable + KnownLayout> Record for T {}
+
+/// What is asked for.
+pub(super) struct Wanted<'a> {
+    pub(super) attribute: AttributeId,
+    /// The SA's key, 0 for none.
+    pub(super) key: u64,
+    /// Components that count.
+    pub(super) mask: u64,
+    /// The record that they are of.
+    pub(super) record: &'a [u8],
+}
+
+impl<'a> Wanted<'a> {
+    /// All records of a kind.
+    pub(super) const fn all(attribute: AttributeId) -> Self {
+        Self {
+            attribute,
+            key: 0,
+            mask: 0,
+            record: &[],
+        }
+    }
+
+    /// Those that agree with `record` in some components.
+    pub(super) const fn like(attribute: AttributeId, mask: u64, record: &'a [u8]) -> Self {
+        Self {
+            attribute,
+            key: 0,
+            mask,
+            record,
+        }
+    }
+}
+
+/// Errors: not the reply to such a request.
+fn checked(asked: u8, attribute: AttributeId, reply: Vec<u8>) -> Result<Vec<u8>, LiveError> {
+    let has_headers = reply.len() >= DATA_OFFSET || status(&reply) != 0;
+    let is_reply = reply.get(3) == Some(&response_method(asked));
+    let is_of = be16(&reply, 16) == attribute.get();
+    if has_headers && is_reply && is_of {
+        Ok(reply)
+    } else {
+        Err(LiveError::NoReply(attribute))
+    }
+}
+
+fn records<T: Record>(attribute: AttributeId, reply: &[u8]) -> Result<Vec<T>, LiveError> {
+    let stride = record_stride(be16(reply, 44));
+    let data = reply.get(DATA_OFFSET..).unwrap_or_default();
+    if stride == 0 || data.is_empty() {
+        return Ok(Vec::new());
+    }
+    let chunks = data.chunks_exact(stride);
+    if stride < size_of::<T>() || !chunks.remainder().is_empty() {
+        return Err(LiveError::CutOff(attribute));
+    }
+    let read = chunks.map(|bytes| T::read_from_prefix(bytes).map(|(record, _)| record));
+    read.collect::<Result<_, _>>()
+        .map_err(|_| LiveError::CutOff(attribute))
+}
+
+pub(super) fn status(reply: &[u8]) -> u16 {
+    be16(reply, 4)
+}
+
+fn be16(bytes: &[u8], at: usize) -> u16 {
+    let word = bytes.get(at..).and_then(<[u8]>::first_chunk);
+    word.map_or(0, |word| u16::from_be_bytes(*word))
+}
+
+const fn refused(attribute: AttributeId, code: u16) -> LiveError {
+    LiveError::Refused {
+        attribute,
+        status: code,
+    }
+}
+
+/// How often and how long to wait for a busy SA.
+const BUSY_PAUSES: u32 = 20;
+const BUSY_PAUSE: Duration = Duration::from_millis(100);

@@ -1,0 +1,183 @@
+//! Asking an SA for all that it says of its fabric.
+
+use sa_fabric::sa_records::Records;
+use sa_wire::NodeType;
+use sa_wire::class_port_info::{CapabilityMask2, ClassPortInfo};
+use sa_wire::records::{
+    GuidInfoRecord, LinearForwardingTableRecord, PKeyTableRecord, PortInfoRecord, SlToVlRecord,
+};
+use sa_wire::sa::AttributeId;
+use zerocopy::IntoBytes;
+
+use super::query::{Querier, Record, Wanted};
+use super::{AskError, LiveError, Wants};
+
+/// Asks for everything. What refuses only what can be done without is noted in `notes`.
+/// Errors: the first answer that is none.
+pub(super) fn read(
+    querier: &mut Querier<'_>,
+    wants: &Wants,
+    notes: &mut Vec<String>,
+) -> Result<Records, LiveError> {
+    let class: ClassPortInfo = querier.get(&Wanted::all(AttributeId::CLASS_PORT_INFO))?;
+    let mut records = heads(querier)?;
+    records.qos = class.capability_mask2().has_all(CapabilityMask2::QOS);
+    records.ports = ports(querier)?;
+    let wants_sl2vl = wants.qos.unwrap_or(records.qos);
+    for switch in records.switches.clone() {
+        let lid = switch.lid.get();
+        records.lfts.insert(lid, lft(querier, lid)?);
+    }
+    for lid in node_lids(&records) {
+        if wants_sl2vl {
+            records.sl2vl.extend(sl2vl(querier, lid)?);
+        }
+    }
+    records.pkeys = pkeys(querier, &records, wants.sa_key, notes)?;
+    records.guids = guids(querier)?;
+    records.sort();
+    Ok(records)
+}
+
+/// What tells one fabric from another: nodes, cables, switches.
+fn heads(querier: &mut Querier<'_>) -> Result<Records, LiveError> {
+    let mut heads = Records {
+        nodes: querier.table(&Wanted::all(AttributeId::NODE_RECORD))?,
+        links: querier.table(&Wanted::all(AttributeId::LINK_RECORD))?,
+        switches: querier.table(&Wanted::all(AttributeId::SWITCH_INFO_RECORD))?,
+        ..Records::default()
+    };
+    for switch in &mut heads.switches {
+        // A switch counts state changes of its ports here, and the SM resets that.
+        switch.life_time_and_change &= !PORT_STATE_CHANGE;
+    }
+    heads.sort();
+    Ok(heads)
+}
+
+/// True when nodes, cables and switches are still those that were read.
+pub(super) fn still_hold(records: &Records, querier: &mut Querier<'_>) -> Result<bool, LiveError> {
+    let now = heads(querier)?;
+    let same_nodes = now.nodes == records.nodes && now.links == records.links;
+    Ok(same_nodes && now.switches == records.switches)
+}
+
+/// LIDs of end ports, ascending, each once.
+fn node_lids(records: &Records) -> Vec<u16> {
+    let mut lids: Vec<u16> = records.nodes.iter().map(|node| node.lid.get()).collect();
+    lids.sort_unstable();
+    lids.dedup();
+    lids
+}
+
+fn ports(querier: &mut Querier<'_>) -> Result<Vec<PortInfoRecord>, LiveError> {
+    // Speeds as they are, not as old clients want them.
+    let wanted = PortInfoRecord {
+        options: PortInfoRecord::ORIGINAL_SPEEDS,
+        ..PortInfoRecord::default()
+    };
+    let (attribute, options) = (AttributeId::PORT_INFO_RECORD, 1 << 2);
+    let mut ports: Vec<PortInfoRecord> =
+        querier.table(&Wanted::like(attribute, options, wanted.as_bytes()))?;
+    for port in &mut ports {
+        *port = PortInfoRecord {
+            options: 0,
+            m_key: 0.into(),
+            diag_code: 0.into(),
+            m_key_violations: 0.into(),
+            p_key_violations: 0.into(),
+            q_key_violations: 0.into(),
+            link_round_trip_latency: 0.into(),
+            max_credit_hint: 0.into(),
+            ..*port
+        };
+    }
+    Ok(ports)
+}
+
+fn lft(querier: &mut Querier<'_>, lid: u16) -> Result<Vec<LinearForwardingTableRecord>, LiveError> {
+    let attribute = AttributeId::LINEAR_FORWARDING_TABLE_RECORD;
+    let mut blocks: Vec<LinearForwardingTableRecord> = of_lid(querier, attribute, lid)?;
+    blocks.sort_by_key(|block| block.block.get());
+    Ok(blocks)
+}
+
+fn sl2vl(querier: &mut Querier<'_>, lid: u16) -> Result<Vec<SlToVlRecord>, LiveError> {
+    of_lid(querier, AttributeId::SL_TO_VL_RECORD, lid)
+}
+
+/// The records of the node with a LID: one switch at a time, as an SA makes the whole of a reply in
+/// memory before it sends any of it.
+fn of_lid<T: Record>(
+    querier: &mut Querier<'_>,
+    attribute: AttributeId,
+    lid: u16,
+) -> Result<Vec<T>, LiveError> {
+    querier.table(&Wanted::like(attribute, 1, &lid.to_be_bytes()))
+}
+
+/// P_Key tables of end ports. None, with a note, where the key is not that of the SA.
+fn pkeys(
+    querier: &mut Querier<'_>,
+    records: &Records,
+    key: u64,
+    notes: &mut Vec<String>,
+) -> Result<Option<Vec<PKeyTableRecord>>, LiveError> {
+    let mut all = Vec::new();
+    for node in &records.nodes {
+        // Of a switch the table of port 0; on others the filter does not count.
+        let wanted = PKeyTableRecord {
+            lid: node.lid,
+            block: 0.into(),
+            port: 0,
+            reserved: [0; 3],
+            pkeys: [0.into(); 32],
+        };
+        let is_switch = node.node_type == NodeType::Switch as u8;
+        let wanted = Wanted {
+            key,
+            ..Wanted::like(
+                AttributeId::PKEY_TABLE_RECORD,
+                if is_switch { 0b101 } else { 1 },
+                wanted.as_bytes(),
+            )
+        };
+        match querier.table::<PKeyTableRecord>(&wanted) {
+            Ok(tables) => all.extend(tables),
+            // An SA drops what comes with a wrong key; the first table decides.
+            Err(error) if all.is_empty() && may_be_the_key(&error) => {
+                notes.push(format!(
+                    "{} does not show P_Key tables ({error}); set sa_key in opensm.conf to that of \
+                     the SM. Until then partitions are those of the partition file alone",
+                    querier.whom()
+                ));
+                return Ok(None);
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(Some(all))
+}
+
+const fn may_be_the_key(error: &LiveError) -> bool {
+    let refused = matches!(error, LiveError::Refused { .. });
+    refused || matches!(error, LiveError::Ask(AskError::Unanswered(_)))
+}
+
+/// Blocks that hold more than a port's own GUID.
+fn guids(querier: &mut Querier<'_>) -> Result<Vec<GuidInfoRecord>, LiveError> {
+    let wanted = Wanted::all(AttributeId::GUID_INFO_RECORD);
+    let all: Vec<GuidInfoRecord> = match querier.table(&wanted) {
+        // Optional; an SA that does not know it has no aliases.
+        Err(LiveError::Refused { .. }) => return Ok(Vec::new()),
+        other => other?,
+    };
+    let holds_alias = |block: &GuidInfoRecord| {
+        let own = usize::from(block.block == 0);
+        block.guids.iter().skip(own).any(|guid| guid.get() != 0)
+    };
+    Ok(all.into_iter().filter(holds_alias).collect())
+}
+
+/// SwitchInfo: PortStateChange.
+const PORT_STATE_CHANGE: u8 = 1 << 2;

@@ -1,0 +1,132 @@
+//! A fabric that is read again and again.
+
+use std::sync::Arc;
+
+use policy::Policy;
+use sa_compiler::state::Parts;
+use sa_fabric::sa_records::SaFabric;
+use sa_snapshot::Snapshot;
+
+use super::paths::{Difference, compare_paths};
+use super::probes::{Sampling, probes};
+use super::{Ask, LiveError, OnDifference, Wants};
+
+/// An SA to read from, and what it told last.
+pub struct LiveSource {
+    ask: Box<dyn Ask>,
+    last: Option<Arc<SaFabric>>,
+    samples: u32,
+    on_difference: OnDifference,
+    /// Policies that were compared last, the newest at the end: the SA may go by any of them.
+    policies: Vec<Policy>,
+}
+
+/// Policies that are remembered.
+const POLICIES: usize = 4;
+
+/// What came of a reading.
+#[derive(Debug, Clone)]
+pub enum Reading {
+    /// Everything is as it was.
+    Unchanged(Arc<SaFabric>),
+    /// It is another fabric than before, or the first.
+    Changed {
+        /// The fabric now.
+        live: Arc<SaFabric>,
+        /// What changed, one sentence each; none for the first.
+        changes: Vec<String>,
+    },
+}
+
+impl Reading {
+    /// The fabric as it is now.
+    pub const fn live(&self) -> &Arc<SaFabric> {
+        match self {
+            Self::Unchanged(live) | Self::Changed { live, .. } => live,
+        }
+    }
+}
+
+impl LiveSource {
+    /// Reads through `ask`, and compares so many sampled pairs with each new snapshot.
+    pub fn new(ask: Box<dyn Ask>, samples: u32, on_difference: OnDifference) -> Self {
+        Self {
+            ask,
+            last: None,
+            samples,
+            on_difference,
+            policies: Vec::new(),
+        }
+    }
+
+    /// Reads everything and compares it with the last reading that was taken (see
+    /// [`Self::accept`]). Nodes, ports and links come in one table each, forwarding and SL2VL
+    /// tables switch by switch: an SA tells nobody which of them changed. Errors: as
+    /// [`super::read`].
+    pub fn read(&mut self, wants: &Wants) -> Result<Reading, LiveError> {
+        let live = Arc::new(super::read(&mut *self.ask, wants)?);
+        Ok(match &self.last {
+            Some(last) if *last == live => Reading::Unchanged(Arc::clone(last)),
+            Some(last) => Reading::Changed {
+                changes: live.changes_since(last),
+                live,
+            },
+            None => Reading::Changed {
+                changes: Vec::new(),
+                live,
+            },
+        })
+    }
+
+    /// Takes a reading as what later ones are compared with: it has been put into service.
+    pub fn accept(&mut self, live: Arc<SaFabric>) {
+        self.last = Some(live);
+    }
+
+    /// The last reading that was taken.
+    pub const fn last(&self) -> Option<&Arc<SaFabric>> {
+        self.last.as_ref()
+    }
+
+    /// Sampled paths that the SA answers otherwise than a snapshot of these parts. They are chosen
+    /// so that the policies that were compared before are told from this one; another seed gives
+    /// others. Errors: as [`compare_paths`].
+    pub fn compare_paths(
+        &mut self,
+        parts: &Parts,
+        snapshot: &Snapshot,
+        seed: u64,
+    ) -> Result<Vec<Difference>, LiveError> {
+        let sampling = Sampling {
+            pairs: self.samples,
+            seed,
+        };
+        let others: Vec<&Policy> = self.policies.iter().collect();
+        let probes = probes(parts, &others, sampling);
+        if let Some(policy) = &parts.policy {
+            self.policies.retain(|known| known != policy);
+            self.policies.push(policy.clone());
+            let excess = self.policies.len().saturating_sub(POLICIES);
+            self.policies.drain(..excess);
+        }
+        compare_paths(&mut *self.ask, &parts.subnet, snapshot, &probes)
+    }
+
+    /// What it means if there are some.
+    pub const fn on_difference(&self) -> OnDifference {
+        self.on_difference
+    }
+
+    /// Who is asked, for people.
+    pub fn whom(&self) -> String {
+        self.ask.whom()
+    }
+}
+
+impl core::fmt::Debug for LiveSource {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("LiveSource")
+            .field("whom", &self.ask.whom())
+            .finish_non_exhaustive()
+    }
+}
