@@ -7,7 +7,10 @@
 #![forbid(unsafe_code)]
 
 pub mod arguments;
+pub mod checks;
 pub mod config;
+#[cfg(feature = "daemon")]
 pub mod logging;
+#[cfg(feature = "daemon")]
 pub mod server;
 pub mod trial;

@@ -9,7 +9,7 @@ use clap::Parser;
 use sa_fabric::display;
 use sm_control::arguments::Arguments;
 use sm_control::config::{Config, LogSection};
-use sm_control::{logging, server, trial};
+use sm_control::{checks, logging, server, trial};
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -60,16 +60,16 @@ fn show(words: &clap::Error) -> ExitCode {
 
 fn run(arguments: &Arguments, config: &Config) -> Result<(), Box<dyn std::error::Error>> {
     if arguments.check {
-        let mut remarks = server::check_workers(config)?;
+        let mut remarks = checks::check_workers(config)?;
         server::check_descriptors(config)?;
-        server::check_rings(config)?;
-        server::check_control(config)?;
+        checks::check_rings(config)?;
+        checks::check_control(config)?;
         if !arguments.files_only {
             remarks.extend(server::check_start(config)?);
         }
         // What takes too much memory is said, not met.
         trial::attempt(config)?;
-        let (warnings, summary) = server::check_sources(config)?;
+        let (warnings, summary) = checks::check_sources(config)?;
         let told = display::told(&warnings);
         for warning in remarks.iter().chain(&told) {
             tracing::warn!(target: logging::REPORT, "{warning}");

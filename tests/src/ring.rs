@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use sa_rig::{Scratch, wait_for};
+use sm_control::checks;
 use sm_control::config::Config;
-use sm_control::server;
 
 use crate::cli::{answers, program, sapphire_in};
 
@@ -263,7 +263,7 @@ impl Bed {
 
     /// LID and GID of every port.
     pub fn hosts(&self) -> Result<Vec<(u16, [u8; 16])>> {
-        let compiled = server::check(&Config::read(&self.config())?)?;
+        let compiled = checks::check(&Config::read(&self.config())?)?;
         let ports = compiled.parts.subnet.end_ports();
         let gid = |guid: u64| {
             let mut gid = [0xfe, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
@@ -278,7 +278,7 @@ impl Bed {
 
     /// Of the port that the SM runs on.
     pub fn sm_lid(&self) -> Result<u16> {
-        let compiled = server::check(&Config::read(&self.config())?)?;
+        let compiled = checks::check(&Config::read(&self.config())?)?;
         let subnet = &compiled.parts.subnet;
         let port = subnet.end_ports().get(subnet.sm());
         Ok(port.context("an SM")?.lid.get())

@@ -10,8 +10,8 @@ use sa_snapshot::Snapshot;
 use sa_source::SourceError;
 use sa_source::compare::{Difference, Questions, Tally, ask_and_compare, service_ids};
 use serde_json::json;
+use sm_control::checks;
 use sm_control::config::Config;
-use sm_control::server;
 
 use crate::failure::{Failure, Outcome};
 use crate::inputs::{PolicyArgs, SiteArgs, failure, open_snapshot, or_fail, warn};
@@ -134,7 +134,7 @@ impl Compare {
         }
         let compiled = match (&self.config, &self.fabric) {
             (Some(path), _) => {
-                let compiled = server::check(&or_fail(Config::read(path))?);
+                let compiled = checks::check(&or_fail(Config::read(path))?);
                 compiled.map_err(|error| match error {
                     SourceError::Compile(error) => failure(error),
                     other => Failure::failed(other),

@@ -1,6 +1,8 @@
-//! What a configuration names for the compiler.
+//! What a configuration names for the compiler, and the files that this comes to.
 
-use sa_compiler::pipeline::Inputs;
+use std::path::{Path, PathBuf};
+
+use sa_compiler::pipeline::{Inputs, torus_conf_beside};
 use sa_fabric::intake::Intake;
 use sa_wire::Lmc;
 
@@ -37,4 +39,49 @@ impl Config {
             allow_lost_pairs: routing.allow_lost_pairs,
         }
     }
+
+    /// The files that a load reads.
+    pub(crate) fn input_files(&self) -> Vec<PathBuf> {
+        let policy = [&self.policy.file, &self.policy.ulp_names];
+        let policy = policy.into_iter().flatten().cloned();
+        policy.chain(self.files_but_policy()).collect()
+    }
+
+    /// Those but for the policy's.
+    pub(crate) fn files_but_policy(&self) -> Vec<PathBuf> {
+        let (fabric, routing) = (&self.fabric, &self.routing);
+        let files = [
+            &fabric.lids,
+            &fabric.aliases,
+            &fabric.opensm_conf,
+            &fabric.prefix_routes,
+            &self.partitions.file,
+        ];
+        let files = files.into_iter().flatten().cloned();
+        // It is used where it lies there and none is named.
+        let torus_conf = routing.torus_conf.clone();
+        let torus_conf = torus_conf.unwrap_or_else(|| torus_conf_beside(&fabric.path));
+        let dumps = dumps(&fabric.path);
+        files.chain([torus_conf]).chain(dumps).collect()
+    }
 }
+
+/// The fabric file, or the files of a directory of dumps.
+fn dumps(path: &Path) -> Vec<PathBuf> {
+    if !path.is_dir() {
+        return vec![path.to_owned()];
+    }
+    // Named, because other files of OpenSM's directory, such as its log, never lie still.
+    let names = DUMPS
+        .iter()
+        .flat_map(|name| [(*name).to_owned(), format!("{name}.xz")]);
+    names.map(|name| path.join(name)).collect()
+}
+
+/// What is read of a directory of dumps.
+const DUMPS: [&str; 4] = [
+    "opensm-subnet.lst",
+    "net",
+    "opensm-lfts.dump",
+    "opensm-sl2vl.dump",
+];

@@ -19,8 +19,8 @@ use tracing::{error, info, warn};
 use super::attended::{Announce, Attended, Out, Site};
 use super::ledger::Ledger;
 use super::opensm::{Gate, Link};
-use super::placement::Placement;
 use super::ring;
+use crate::checks::placement::Placement;
 use crate::config::{IoUring, PortSection, RingSection, Role};
 
 /// A port that cannot be attached.

@@ -4,9 +4,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 use std::time::Duration;
 
-use sa_fabric::intake::Intake;
 use sa_fastpath::publish::Reader;
-use sa_local::addresses::Addresses;
 use sa_local::agent::{Counted, Reason};
 use sa_local::ports::Sysfs;
 use sa_local::proxy::Proxy;
@@ -21,6 +19,7 @@ use tracing::{info, warn};
 use super::ServerError;
 use super::board::{Board, Local};
 use super::reading::InService;
+use crate::checks::local_service::addresses;
 use crate::config::{Config, LocalServiceSection, PathsFrom};
 
 /// The service in service. The thread goes before the eyes it sees with.
@@ -64,14 +63,6 @@ impl LocalService {
                 refused.join(" ")
             }
         );
-    }
-}
-
-/// Whether the files that `[local_service]` names can be used. Errors: in words.
-pub(super) fn check(config: &Config) -> Result<(), String> {
-    match &config.local_service {
-        None => Ok(()),
-        Some(section) => addresses(config, section).map(drop),
     }
 }
 
@@ -172,18 +163,6 @@ fn ways(budget: Duration) -> Ways {
             ..SaSource::over(transport)
         }))
     })
-}
-
-fn addresses(config: &Config, section: &LocalServiceSection) -> Result<Addresses, String> {
-    let Some(path) = &section.addresses else {
-        return Ok(Addresses::default());
-    };
-    let intake = Intake::new(config.limits);
-    let addresses = Addresses::read(&intake, path).map_err(|error| error.to_string())?;
-    if addresses.is_empty() {
-        warn!("{}: no address, IP_RESOLVE is refused", path.display());
-    }
-    Ok(addresses)
 }
 
 /// What the policy tells apart, where the SA's policy is at hand.

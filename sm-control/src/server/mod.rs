@@ -20,7 +20,6 @@ mod loading;
 mod local_service;
 mod metrics;
 mod opensm;
-mod placement;
 mod publication;
 mod reading;
 mod reconfigured;
@@ -51,11 +50,13 @@ use signal_hook::consts::{SIGHUP, SIGUSR1};
 use thiserror::Error;
 use tracing::{error, info, warn};
 
+use crate::checks::CheckError;
+use crate::checks::placement::Placement;
 use crate::config::{Config, PortSection, Role, Source};
-use sa_compiler::pipeline::{self, Compiled, PipelineError};
+use sa_compiler::pipeline;
 use sa_compiler::state::Parts;
 use sa_service::sa_db::{JournalError, Now, SaDatabase};
-use sa_source::{AskError, LiveError, LiveSource, SourceError, When, compile_live};
+use sa_source::LiveSource;
 
 pub use attach::AttachError;
 use board::Board;
@@ -64,12 +65,9 @@ use house::{House, Pulse, Rings};
 use kept::{Earlier, Shelf};
 use ledger::Ledger;
 use opensm::Beside;
-pub use placement::PlacementError;
 use reading::Readings;
-pub use ring::RingSectionError;
 use rollback::Past;
 use sources::Fingerprint;
-pub(crate) use sources::input_files;
 use vigil::Doubts;
 
 /// How often the main thread frees old snapshots and, until the sources were read once, looks
@@ -131,91 +129,6 @@ pub enum ServerError {
     /// Every worker lost its port.
     #[error("every port is gone; see the messages above")]
     PortsGone,
-}
-
-/// Validates everything a start or reload would read, but for what only a running daemon can ask.
-/// Gives what an operator should know, one sentence each, and what the sources come to. Errors: what
-/// a load would report.
-pub fn check_sources(config: &Config) -> Result<(Vec<String>, String), CheckError> {
-    let (warnings, summary) = match config.fabric.source {
-        Source::OpenSm => {
-            // It has one daemon at a time to tell the fabric to.
-            let remarks = pipeline::read_but_the_fabric(&config.inputs())
-                .map_err(|problem| SourceError::from(PipelineError::from(problem)))?;
-            let summary = "the files are good; the fabric, which OpenSM tells, was not read";
-            (remarks, summary.to_owned())
-        }
-        Source::Files | Source::Sa => {
-            let compiled = check(config)?;
-            ring::check_answers(config, &compiled.snapshot).map_err(CheckError::Words)?;
-            let summary = compiled.summary();
-            ([compiled.warnings, compiled.arbitration].concat(), summary)
-        }
-        Source::Snapshot => copy::check(config).map_err(CheckError::Words)?,
-        Source::None => (Vec::new(), "there is no fabric to read".to_owned()),
-    };
-    local_service::check(config).map_err(CheckError::Words)?;
-    Ok((warnings, summary))
-}
-
-/// A configuration that no snapshot comes of.
-#[derive(Debug, Error)]
-#[non_exhaustive]
-pub enum CheckError {
-    /// The sources do not make one.
-    #[error(transparent)]
-    Source(#[from] SourceError),
-    /// Something else cannot be used.
-    #[error("{0}")]
-    Words(String),
-}
-
-/// Compiles what a start or reload would. Errors: what a load would report; there is nothing to
-/// compile here.
-pub fn check(config: &Config) -> Result<Compiled, SourceError> {
-    let elsewhere = match config.fabric.source {
-        Source::OpenSm => {
-            Some("only the daemon reads it from OpenSM; use the snapshot in its [state] directory")
-        }
-        Source::Snapshot => {
-            Some("source = \"snapshot\" was compiled elsewhere; use the file itself")
-        }
-        Source::None => Some("source = \"none\": there is no fabric"),
-        Source::Files | Source::Sa => None,
-    };
-    if let Some(what) = elsewhere {
-        return Err(LiveError::Ask(AskError::Gone(what.to_owned())).into());
-    }
-    let (inputs, stamp) = (config.inputs(), pipeline::Stamp::default());
-    let asked = config
-        .live_source()
-        .map(|mut source| compile_live(&inputs, &mut source, When::Always, stamp, None));
-    if let Some(compared) = asked.transpose()?.flatten() {
-        compared.publishable()?;
-        return Ok(compared.compiled);
-    }
-    let compiled = pipeline::compile(&inputs, stamp)?;
-    compiled.publishable()?;
-    Ok(compiled)
-}
-
-/// Whether this machine can do what `[workers]` says. Gives what an operator should know of it, one
-/// sentence each. Errors: [`PlacementError`].
-pub fn check_workers(config: &Config) -> Result<Vec<String>, PlacementError> {
-    placement::check(config)
-}
-
-/// Whether this machine can do what `[[port]]` says of rings. Errors: [`RingSectionError`].
-pub fn check_rings(config: &Config) -> Result<(), RingSectionError> {
-    ring::check(config)
-}
-
-/// Whether this machine can do what `[control]` says. Errors: [`ServerError::Admin`].
-pub fn check_control(config: &Config) -> Result<(), ServerError> {
-    let section = config.control.as_ref();
-    section
-        .map_or(Ok(()), control::check)
-        .map_err(ServerError::Admin)
 }
 
 /// Whether this process may have as many file descriptors as it may need. Errors:
@@ -410,7 +323,7 @@ impl<'a> Server<'a> {
         let (mut gates, mut rings) = (Vec::new(), Vec::new());
         let doubts = Arc::<Doubts>::default();
         let beside = opensm::start(config, &doubts)?.map(Arc::new);
-        let mut placement = placement::Placement::new(config);
+        let mut placement = Placement::new(config);
         placement.complain(&config.ports);
         // A shadow asks there, and answers nobody.
         let served = config

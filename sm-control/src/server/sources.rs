@@ -6,10 +6,8 @@
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
-
-use sa_compiler::pipeline::torus_conf_beside;
 
 use crate::config::Config;
 
@@ -52,7 +50,7 @@ pub(super) struct State {
 impl Fingerprint {
     /// Of the files that a load reads, as they are now.
     pub(super) fn of(config: &Config) -> Self {
-        let others = others(config);
+        let others = config.files_but_policy();
         Self {
             policy: policy(config),
             others: others.iter().map(|path| state(path)).collect(),
@@ -65,31 +63,6 @@ impl Fingerprint {
     }
 }
 
-/// The files that a load reads.
-pub(crate) fn input_files(config: &Config) -> Vec<PathBuf> {
-    let policy = [&config.policy.file, &config.policy.ulp_names];
-    let policy = policy.into_iter().flatten().cloned();
-    policy.chain(others(config)).collect()
-}
-
-/// Those but for the policy's.
-fn others(config: &Config) -> Vec<PathBuf> {
-    let (fabric, routing) = (&config.fabric, &config.routing);
-    let files = [
-        &fabric.lids,
-        &fabric.aliases,
-        &fabric.opensm_conf,
-        &fabric.prefix_routes,
-        &config.partitions.file,
-    ];
-    let files = files.into_iter().flatten().cloned();
-    // It is used where it lies there and none is named.
-    let torus_conf = routing.torus_conf.clone();
-    let torus_conf = torus_conf.unwrap_or_else(|| torus_conf_beside(&fabric.path));
-    let dumps = dumps(&fabric.path);
-    files.chain([torus_conf]).chain(dumps).collect()
-}
-
 /// The policy file, and that of the names in it; none where there is none.
 pub(super) type Policy = [Option<State>; 2];
 
@@ -97,18 +70,6 @@ pub(super) type Policy = [Option<State>; 2];
 pub(super) fn policy(config: &Config) -> Policy {
     let files = [&config.policy.file, &config.policy.ulp_names];
     files.map(|file| file.as_deref().and_then(state))
-}
-
-/// The fabric file, or the files of a directory of dumps.
-fn dumps(path: &Path) -> Vec<PathBuf> {
-    if !path.is_dir() {
-        return vec![path.to_owned()];
-    }
-    // Named, because other files of OpenSM's directory, such as its log, never lie still.
-    let names = DUMPS
-        .iter()
-        .flat_map(|name| [(*name).to_owned(), format!("{name}.xz")]);
-    names.map(|name| path.join(name)).collect()
 }
 
 fn state(path: &Path) -> Option<State> {
@@ -119,14 +80,6 @@ fn state(path: &Path) -> Option<State> {
         changed: (facts.ctime(), facts.ctime_nsec()),
     })
 }
-
-/// What is read of a directory of dumps.
-const DUMPS: [&str; 4] = [
-    "opensm-subnet.lst",
-    "net",
-    "opensm-lfts.dump",
-    "opensm-sl2vl.dump",
-];
 
 #[cfg(test)]
 mod tests {

@@ -17,7 +17,6 @@ use serde::{Deserialize, Serialize};
 
 use self::memory::{Room, Taken};
 use crate::config::{Config, Source};
-use crate::server::input_files;
 use sa_fabric::intake::{self, Seen};
 
 pub use child::run;
@@ -85,7 +84,8 @@ const fn most_taken(size: u64) -> u64 {
 
 /// Of all files, decompressed; what is not there or cannot be read has none. Units: bytes.
 fn size_of_inputs(config: &Config) -> u64 {
-    input_files(config)
+    config
+        .input_files()
         .iter()
         .map(|path| intake::size(path))
         .sum()

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use sa_local::others::{self, Listener};
 use serde_json::Value;
+use sm_control::checks;
 use sm_control::config::{Config, ControlSection, PortSection};
-use sm_control::server;
 
 use super::finding::Finding;
 use crate::control;
@@ -49,17 +49,17 @@ pub(super) fn look(config: &Config, findings: &mut Vec<Finding>) {
 
 fn sections(config: &Config) -> Vec<Finding> {
     let mut all = Vec::new();
-    match server::check_workers(config) {
+    match checks::check_workers(config) {
         Ok(remarks) => {
             let remarks = remarks.into_iter();
             all.extend(remarks.map(|remark| Finding::warning("config", remark, CORRECT)));
         }
         Err(error) => all.push(Finding::problem("config", error.to_string(), CORRECT)),
     }
-    if let Err(error) = server::check_rings(config) {
+    if let Err(error) = checks::check_rings(config) {
         all.push(Finding::problem("config", error.to_string(), CORRECT));
     }
-    if let Err(error) = server::check_control(config) {
+    if let Err(error) = checks::check_control(config) {
         all.push(Finding::problem("config", error.to_string(), CORRECT));
     }
     all
@@ -67,7 +67,7 @@ fn sections(config: &Config) -> Vec<Finding> {
 
 /// As `sapphired --check`.
 fn sources(config: &Config) -> Finding {
-    let checked = server::check_sources(config);
+    let checked = checks::check_sources(config);
     match checked {
         Ok((_, summary)) => Finding::ok("config", format!("the sources give: {summary}")),
         Err(error) => Finding::problem(

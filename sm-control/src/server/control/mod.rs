@@ -20,7 +20,7 @@ use tracing::warn;
 
 use super::admin::{Seats, rest};
 use super::board::Board;
-pub(super) use socket::{Socket, check};
+pub(super) use socket::Socket;
 
 /// Connections at a time of those who may only ask; the oldest go for newer ones.
 const ASKERS: usize = 64;

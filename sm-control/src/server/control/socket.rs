@@ -9,12 +9,9 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags};
 use sa_fabric::outlet::{Folder, unforeseen};
-use sa_fastpath::port::ring;
 
+use crate::checks::control_socket::{check, group};
 use crate::config::ControlSection;
-
-/// Bytes of the path of a socket.
-const LONGEST: usize = 107;
 
 /// The name, which goes when this does.
 #[derive(Debug)]
@@ -22,27 +19,6 @@ pub(in crate::server) struct Socket {
     path: PathBuf,
     /// Another daemon's must stay.
     inode: (u64, u64),
-}
-
-/// Whether the socket can be there. Errors: in words, why not.
-pub(in crate::server) fn check(section: &ControlSection) -> Result<(), String> {
-    let said = |problem: String| format!("[control] {}: {problem}", section.path.display());
-    if section.path.as_os_str().len() > LONGEST {
-        return Err(said(format!(
-            "the path of a socket has at most {LONGEST} bytes"
-        )));
-    }
-    let directory = directory(&section.path);
-    match directory.metadata() {
-        Err(error) => Err(said(format!(
-            "{}: {error}; make this directory",
-            directory.display()
-        ))),
-        Ok(about) if !about.is_dir() => {
-            Err(said(format!("{} is no directory", directory.display())))
-        }
-        Ok(_) => group(section).map(drop).map_err(said),
-    }
 }
 
 impl Socket {
@@ -64,10 +40,6 @@ impl Drop for Socket {
             let _ = fs::remove_file(&self.path);
         }
     }
-}
-
-fn group(section: &ControlSection) -> Result<Option<u32>, String> {
-    section.group.as_deref().map(ring::group_id).transpose()
 }
 
 /// Errors: in words, what is in the way.
@@ -192,13 +164,6 @@ fn is_workshop(name: &str) -> bool {
 fn inode(path: &Path) -> io::Result<(u64, u64)> {
     let about = fs::symlink_metadata(path)?;
     Ok((about.dev(), about.ino()))
-}
-
-fn directory(path: &Path) -> &Path {
-    match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    }
 }
 
 #[cfg(test)]

@@ -23,8 +23,8 @@ use sa_snapshot::{SharedBytes, Snapshot};
 use tracing::{info, warn};
 
 use super::board::{Board, Kept};
-use super::copy;
 use super::{JOURNAL_FILE, STATE_FILE, ServerError};
+use crate::checks::copy::trusted;
 use crate::config::Config;
 use sa_fabric::outlet::Folder;
 use sa_fabric::store::{self, StoreError};
@@ -217,7 +217,7 @@ fn about_file(file: &File) -> Result<u64, String> {
     if !about.is_file() {
         return Err("is no file".to_owned());
     }
-    copy::trusted(&about)?;
+    trusted(&about)?;
     Ok(about.len())
 }
 

@@ -1,4 +1,11 @@
 //! Which core each worker runs on.
+#![cfg_attr(
+    not(feature = "daemon"),
+    allow(
+        dead_code,
+        reason = "a check needs the plan, and only the daemon follows it"
+    )
+)]
 
 use std::fmt::Write;
 
@@ -59,7 +66,7 @@ pub enum PlacementError {
 }
 
 /// Hands out cores.
-pub(super) struct Placement<'a> {
+pub(crate) struct Placement<'a> {
     workers: &'a WorkersSection,
     machine: Machine,
     /// By cores that are configured, and those handed out.
@@ -76,7 +83,7 @@ struct Machine {
 
 /// Whether this machine can do what `[workers]` says. Gives what an operator should know of it, one
 /// sentence each. Errors: [`PlacementError`].
-pub(super) fn check(config: &Config) -> Result<Vec<String>, PlacementError> {
+pub(crate) fn check(config: &Config) -> Result<Vec<String>, PlacementError> {
     let placement = Placement::new(config);
     match placement.refusal() {
         Some(refusal) => Err(refusal),
@@ -86,7 +93,7 @@ pub(super) fn check(config: &Config) -> Result<Vec<String>, PlacementError> {
 
 impl<'a> Placement<'a> {
     /// For the ports of a configuration.
-    pub(super) fn new(config: &'a Config) -> Self {
+    pub(crate) fn new(config: &'a Config) -> Self {
         let machine = Machine {
             topology: Topology::read(),
             ours: affinity::cores(),
@@ -105,7 +112,7 @@ impl<'a> Placement<'a> {
 
     /// What is wrong and what is remarkable, for the log of a start: an error there would leave a
     /// fabric without answers because a machine changed.
-    pub(super) fn complain(&self, ports: &[PortSection]) {
+    pub(crate) fn complain(&self, ports: &[PortSection]) {
         if let Some(refusal) = self.refusal() {
             warn!("{refusal}");
         }
@@ -115,7 +122,7 @@ impl<'a> Placement<'a> {
     }
 
     /// The core of a port, by its number and, where it has one, the name of its device. None: any.
-    pub(super) fn core(&mut self, number: usize, device: Option<&str>) -> Option<usize> {
+    pub(crate) fn core(&mut self, number: usize, device: Option<&str>) -> Option<usize> {
         if let Some(core) = self.workers.cores.get(number) {
             return Some(*core);
         }

@@ -1,0 +1,109 @@
+//! What can be said of a configuration without running it.
+//!
+//! `sapphired --check` and `sapphire doctor` ask the same questions here: do the files make a snapshot
+//! that may be served, can workers, rings and sockets be where they are to be. Each check is the one
+//! that a start makes, by the same function, so that neither program promises what the daemon then
+//! refuses.
+//!
+//! Nothing here serves: no thread, no socket and no device is opened. What only an attempt can show
+//! is tried by the daemon (`server::check_start`).
+
+pub(crate) mod control_socket;
+pub(crate) mod copy;
+pub(crate) mod local_service;
+pub(crate) mod placement;
+pub(crate) mod rings;
+
+use sa_compiler::pipeline::{self, Compiled, PipelineError};
+use sa_source::{AskError, LiveError, SourceError, When, compile_live};
+use thiserror::Error;
+
+use crate::config::{Config, Source};
+
+pub use placement::PlacementError;
+pub use rings::RingSectionError;
+
+/// Validates everything a start or reload would read, but for what only a running daemon can ask.
+/// Gives what an operator should know, one sentence each, and what the sources come to. Errors: what
+/// a load would report.
+pub fn check_sources(config: &Config) -> Result<(Vec<String>, String), CheckError> {
+    let (warnings, summary) = match config.fabric.source {
+        Source::OpenSm => {
+            // It has one daemon at a time to tell the fabric to.
+            let remarks = pipeline::read_but_the_fabric(&config.inputs())
+                .map_err(|problem| SourceError::from(PipelineError::from(problem)))?;
+            let summary = "the files are good; the fabric, which OpenSM tells, was not read";
+            (remarks, summary.to_owned())
+        }
+        Source::Files | Source::Sa => {
+            let compiled = check(config)?;
+            rings::check_answers(config, &compiled.snapshot).map_err(CheckError::Words)?;
+            let summary = compiled.summary();
+            ([compiled.warnings, compiled.arbitration].concat(), summary)
+        }
+        Source::Snapshot => copy::check(config).map_err(CheckError::Words)?,
+        Source::None => (Vec::new(), "there is no fabric to read".to_owned()),
+    };
+    local_service::check(config).map_err(CheckError::Words)?;
+    Ok((warnings, summary))
+}
+
+/// A configuration that no snapshot comes of.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum CheckError {
+    /// The sources do not make one.
+    #[error(transparent)]
+    Source(#[from] SourceError),
+    /// Something else cannot be used.
+    #[error("{0}")]
+    Words(String),
+}
+
+/// Compiles what a start or reload would. Errors: what a load would report; there is nothing to
+/// compile here.
+pub fn check(config: &Config) -> Result<Compiled, SourceError> {
+    let elsewhere = match config.fabric.source {
+        Source::OpenSm => {
+            Some("only the daemon reads it from OpenSM; use the snapshot in its [state] directory")
+        }
+        Source::Snapshot => {
+            Some("source = \"snapshot\" was compiled elsewhere; use the file itself")
+        }
+        Source::None => Some("source = \"none\": there is no fabric"),
+        Source::Files | Source::Sa => None,
+    };
+    if let Some(what) = elsewhere {
+        return Err(LiveError::Ask(AskError::Gone(what.to_owned())).into());
+    }
+    let (inputs, stamp) = (config.inputs(), pipeline::Stamp::default());
+    let asked = config
+        .live_source()
+        .map(|mut source| compile_live(&inputs, &mut source, When::Always, stamp, None));
+    if let Some(compared) = asked.transpose()?.flatten() {
+        compared.publishable()?;
+        return Ok(compared.compiled);
+    }
+    let compiled = pipeline::compile(&inputs, stamp)?;
+    compiled.publishable()?;
+    Ok(compiled)
+}
+
+/// Whether this machine can do what `[workers]` says. Gives what an operator should know of it, one
+/// sentence each. Errors: [`PlacementError`].
+pub fn check_workers(config: &Config) -> Result<Vec<String>, PlacementError> {
+    placement::check(config)
+}
+
+/// Whether this machine can do what `[[port]]` says of rings. Errors: [`RingSectionError`].
+pub fn check_rings(config: &Config) -> Result<(), RingSectionError> {
+    rings::check(config)
+}
+
+/// Whether this machine can do what `[control]` says. Errors: [`CheckError::Words`].
+pub fn check_control(config: &Config) -> Result<(), CheckError> {
+    let section = config.control.as_ref();
+    section
+        .map_or(Ok(()), control_socket::check)
+        .map_err(CheckError::Words)
+}
