@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
 
+use policy::model::criterion::Field;
 use policy::{
     ParseOptions, Partitions, Policy, PortFacts, Problem, Query, compile, interpret, parse,
 };
@@ -153,9 +154,22 @@ fn query(policy: &Policy, dice: &mut Dice) -> Query {
         Some(value.min(limit - 1))
     };
     let narrow = |value: u64| u16::try_from(value).unwrap();
-    let qos_class = near(rule.qos_class.as_ref().map(|asked| &asked.value), 4096);
-    let pkey = near(rule.pkey.as_ref().map(|asked| &asked.value), 0x8000);
-    let service_id = near(rule.service_id.as_ref().map(|asked| &asked.value), 1 << 20);
+    let qos_class = near(
+        rule.fields[Field::QosClass]
+            .as_ref()
+            .map(|asked| &asked.value),
+        4096,
+    );
+    let pkey = near(
+        rule.fields[Field::Pkey].as_ref().map(|asked| &asked.value),
+        0x8000,
+    );
+    let service_id = near(
+        rule.fields[Field::ServiceId]
+            .as_ref()
+            .map(|asked| &asked.value),
+        1 << 20,
+    );
     Query {
         source: usize::try_from(dice.below(PORTS)).unwrap(),
         destination: usize::try_from(dice.below(PORTS)).unwrap(),

@@ -4,6 +4,7 @@
 
 mod written;
 
+use policy::model::criterion::Field;
 use policy::model::{Origin, RuleOrigin, Selector, Setup, Sl2VlScope, VlArbScope};
 use policy::{
     Dialect, Loss, LossKind, ParseOptions, Policy, Ranges, ScopePrecedence, convert, parse_as,
@@ -34,9 +35,9 @@ impl Said {
         let rfc = to.is_rfc();
         let xml = to == Dialect::Rfc01Xml;
         let sayable = |rule: &&policy::model::Rule| {
-            !(rfc && rule.pkey.is_some()
-                || xml && rule.qos_class.is_some()
-                || !xml && rule.tclass.is_some())
+            !(rfc && rule.fields[Field::Pkey].is_some()
+                || xml && rule.fields[Field::QosClass].is_some()
+                || !xml && rule.fields[Field::TClass].is_some())
         };
         let text = |text: &Option<Spanned<String>>| {
             // OpenSM has no double quotes inside a description.
@@ -83,10 +84,10 @@ impl Said {
                         text(&rule.purpose),
                         groups(&rule.source),
                         groups(&rule.destination),
-                        ranges(&rule.qos_class),
-                        ranges(&rule.tclass),
-                        ranges(&rule.service_id),
-                        ranges(&rule.pkey),
+                        ranges(&rule.fields[Field::QosClass]),
+                        ranges(&rule.fields[Field::TClass]),
+                        ranges(&rule.fields[Field::ServiceId]),
+                        ranges(&rule.fields[Field::Pkey]),
                         rule.level.value.0,
                     )
                 })

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
 
+use policy::model::criterion::Field;
 use policy::model::{LevelIx, LevelKey, NodeTypes, Origin, Selector, Skipped};
 use policy::{Dialect, Echo, Error, ParseOptions, Policy, Problem, ScopePrecedence, parse_as};
 use sa_text::Severity;
@@ -280,10 +281,13 @@ fn numbers_are_not_octal() {
     let policy = rule("qos-class: 010, 30-20\nservice-id: 0X1F\nqos-level-sn: 01").unwrap();
     let rule = &policy.rules[0];
     assert_eq!(
-        rule.qos_class.as_ref().unwrap().pairs(),
+        rule.fields[Field::QosClass].as_ref().unwrap().pairs(),
         [(10, 10), (20, 30)]
     );
-    assert_eq!(rule.service_id.as_ref().unwrap().pairs(), [(31, 31)]);
+    assert_eq!(
+        rule.fields[Field::ServiceId].as_ref().unwrap().pairs(),
+        [(31, 31)]
+    );
     let warnings: Vec<_> = told(&policy).iter().map(|told| (told.1, told.2)).collect();
     assert_eq!(warnings, [(12, 12), (12, 17), (14, 15)]);
 }
@@ -293,7 +297,7 @@ fn classes_that_no_request_names_are_errors() {
     let policy = rule("qos-class: 7, 4096\nqos-level-sn: 1").unwrap();
     assert_eq!(told(&policy)[0].0, Severity::Error);
     let over = rule("service-id: 99999999999999999999\nqos-level-sn: 1").unwrap();
-    let ids = over.rules[0].service_id.as_ref().unwrap();
+    let ids = over.rules[0].fields[Field::ServiceId].as_ref().unwrap();
     assert_eq!(ids.pairs(), [(u64::MAX, u64::MAX)]);
     assert_eq!(told(&over)[0].0, Severity::Error);
 }

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
 
+use policy::model::criterion::Field;
 use policy::model::{LevelIx, LevelKey, Origin, Selector};
 use policy::{
     Dialect, Error, ParseOptions, Policy, Problem, Query, ServiceIdEncoding, compile, explain,
@@ -234,14 +235,20 @@ fn service_and_service_id_are_the_same() {
          <match-level>2</match-level></qos-match-rule>",
     )
     .unwrap();
-    let ids = policy.rules[0].service_id.as_ref().unwrap();
+    let ids = policy.rules[0].fields[Field::ServiceId].as_ref().unwrap();
     assert_eq!(ids.pairs(), [(5, 6), (22, 22), (4719, 4719)]);
     let policy = rules(
         "<qos-match-rule><qos-tclass>1</qos-tclass><tclass>3-2</tclass>\
          <match-level>2</match-level></qos-match-rule>",
     )
     .unwrap();
-    assert_eq!(policy.rules[0].tclass.as_ref().unwrap().pairs(), [(1, 3)]);
+    assert_eq!(
+        policy.rules[0].fields[Field::TClass]
+            .as_ref()
+            .unwrap()
+            .pairs(),
+        [(1, 3)]
+    );
 }
 
 #[test]

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
 
 use policy::lint::{FabricView, LintId, lint};
+use policy::model::criterion::Field;
 use policy::{
     Dialect, Error, ParseOptions, PartitionOptions, Partitions, PartitionsConfig, Policy, Problem,
     UlpNames, convert, parse_as,
@@ -50,7 +51,7 @@ fn rule(dialect: Dialect, keyword: &str, value: &str) -> Result<Policy, Error> {
 }
 
 fn ids(policy: &Policy) -> Vec<(u64, u64)> {
-    let ids = policy.rules[0].service_id.as_ref().unwrap();
+    let ids = policy.rules[0].fields[Field::ServiceId].as_ref().unwrap();
     ids.pairs().to_vec()
 }
 
@@ -113,10 +114,10 @@ fn ulp_expands_in_every_dialect() {
         }
         let ipoib = rule(dialect, "ulp", "ipoib pkey 0x8123").unwrap();
         assert_eq!(
-            ipoib.rules[0].pkey.as_ref().unwrap().pairs(),
+            ipoib.rules[0].fields[Field::Pkey].as_ref().unwrap().pairs(),
             [(0x123, 0x123)]
         );
-        assert!(ipoib.rules[0].service_id.is_none());
+        assert!(ipoib.rules[0].fields[Field::ServiceId].is_none());
         assert_eq!(ipoib.extensions[0].value, "ulp");
     }
 }
@@ -156,7 +157,11 @@ fn lines_of_qos_ulps_take_names() {
         .map(|rule| {
             let level = policy.level(rule.level.value);
             (
-                rule.service_id.as_ref().unwrap().pairs().to_vec(),
+                rule.fields[Field::ServiceId]
+                    .as_ref()
+                    .unwrap()
+                    .pairs()
+                    .to_vec(),
                 level.sl.unwrap().value,
             )
         })

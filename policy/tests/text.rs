@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
 
 use policy::lint::notes::{NoteKind, fabric_notes, notes};
+use policy::model::criterion::Field;
 use policy::model::{LevelIx, NodeTypes, RuleOrigin, Selector};
 use policy::{Error, ParseOptions, Partitions, Policy, PortFacts, Problem, parse};
 use sa_wire::{Guid, NodeType};
@@ -44,7 +45,11 @@ fn group(entries: &str) -> Result<Policy, Error> {
 
 fn classes(entries: &str) -> Vec<(u64, u64)> {
     let policy = rule(&format!("{entries}\nqos-level-name: L1")).unwrap();
-    policy.rules[0].qos_class.as_ref().unwrap().pairs().to_vec()
+    policy.rules[0].fields[Field::QosClass]
+        .as_ref()
+        .unwrap()
+        .pairs()
+        .to_vec()
 }
 
 #[test]
@@ -71,7 +76,11 @@ fn ranges_are_swapped_and_merged_over_keywords() {
 #[test]
 fn pkeys_lose_their_membership_before_ranges_are_ordered() {
     let policy = rule("pkey: 0x7000-0x8123, 0xffff\nqos-level-name: L1").unwrap();
-    let pairs = policy.rules[0].pkey.as_ref().unwrap().pairs().to_vec();
+    let pairs = policy.rules[0].fields[Field::Pkey]
+        .as_ref()
+        .unwrap()
+        .pairs()
+        .to_vec();
     assert_eq!(pairs, [(0x123, 0x7000), (0x7fff, 0x7fff)]);
 }
 
@@ -327,7 +336,13 @@ qos-match-rules\nqos-match-rule\nqos-level-name: L1\nend-qos-match-rule\nend-qos
         .iter()
         .map(|rule| *policy.level(rule.level.value).sl.unwrap());
     assert!(sls.eq(1..=14));
-    let ids = |at: usize| ulps[at].service_id.as_ref().unwrap().pairs().to_vec();
+    let ids = |at: usize| {
+        ulps[at].fields[Field::ServiceId]
+            .as_ref()
+            .unwrap()
+            .pairs()
+            .to_vec()
+    };
     assert_eq!(ids(0), [(0x10000, 0x1ffff)]);
     assert_eq!(
         ids(1),
@@ -337,7 +352,13 @@ qos-match-rules\nqos-match-rule\nqos-level-name: L1\nend-qos-match-rule\nend-qos
     assert_eq!(ids(3), [(0x106_0000 + 25000, 0x106_0000 + 25000)]);
     assert_eq!(ids(4), [(0x106_0cbc, 0x106_0cbc)]);
     assert_eq!(ids(5), [(0x106_0000 + 900, 0x106_0000 + 900)]);
-    let bases = |at: usize| ulps[at].pkey.as_ref().unwrap().pairs().to_vec();
+    let bases = |at: usize| {
+        ulps[at].fields[Field::Pkey]
+            .as_ref()
+            .unwrap()
+            .pairs()
+            .to_vec()
+    };
     assert_eq!((bases(6), bases(7)), (vec![(0x7fff, 0x7fff)], vec![(1, 1)]));
     assert_eq!(ulps[7].origin, RuleOrigin::Ulp { ipoib: true });
     assert_eq!(bases(9), [(0xabc, 0xabc)]);

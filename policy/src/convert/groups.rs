@@ -4,8 +4,9 @@ use sa_text::{Span, Spanned};
 use sa_wire::NodeType;
 
 use super::names::{clean, clean_text};
-use super::script::{Block, Form, listed};
+use super::script::{Block, listed};
 use super::{LossKind, Writer};
+use crate::model::criterion::Notation;
 use crate::model::dialect::Dialect;
 use crate::model::{Group, NodeTypes, Origin, PortName, Selector};
 
@@ -31,7 +32,7 @@ impl Writer<'_> {
             let span = selector.span;
             match &selector.value {
                 Selector::Guids(guids) => {
-                    block.plain("port-guid", listed(guids, Form::Hexadecimal));
+                    block.plain("port-guid", listed(guids, Notation::Hexadecimal));
                 }
                 Selector::PortName(name) => self.port_name(&mut block, name, span),
                 Selector::Partition(name) => {
@@ -43,7 +44,7 @@ impl Writer<'_> {
                     block.names("partition", vec![partition]);
                 }
                 Selector::Pkeys(bases) if self.to == Dialect::OpenSm => {
-                    block.plain("pkey", listed(bases, Form::Hexadecimal));
+                    block.plain("pkey", listed(bases, Notation::Hexadecimal));
                 }
                 Selector::Pkeys(_) => {
                     let name = &group.name.value;

@@ -3,9 +3,10 @@
 use sa_text::{Span, Spanned};
 
 use super::names::LevelName;
-use super::script::{Block, Form};
+use super::script::Block;
 use super::{LossKind, Writer};
 use crate::model::Level;
+use crate::model::criterion::Notation;
 use crate::model::dialect::Dialect;
 use sa_snapshot::model::FlowLabels;
 
@@ -88,7 +89,7 @@ impl Writer<'_> {
 
     fn path_bits(&mut self, block: &mut Block, level: &Level) {
         let Some(bits) = &level.path_bits else { return };
-        block.ranges("path-bits", Some(bits), Form::Decimal);
+        block.ranges("path-bits", Some(bits), Notation::Decimal);
         if self.to == Dialect::OpenSm && self.is_foreign() {
             let words = "OpenSM reads path-bits and does not act upon them";
             self.lose(bits.span, LossKind::WithoutEffect, words);
@@ -98,7 +99,7 @@ impl Writer<'_> {
     fn pkeys(&mut self, block: &mut Block, level: &Level) {
         let Some(bases) = &level.pkeys else { return };
         match self.to {
-            Dialect::OpenSm => block.ranges("pkey", Some(bases), Form::Hexadecimal),
+            Dialect::OpenSm => block.ranges("pkey", Some(bases), Notation::Hexadecimal),
             _ => self.left_out(bases.span, level, "pkey"),
         }
     }

@@ -2,10 +2,10 @@
 
 use sa_text::Spanned;
 
-use super::script::{Block, Form};
+use super::script::Block;
 use super::{LossKind, Writer};
+use crate::model::criterion::Field;
 use crate::model::dialect::Dialect;
-use crate::model::ranges::Ranges;
 use crate::model::{GroupIx, Rule, RuleOrigin, index};
 
 impl Writer<'_> {
@@ -31,15 +31,11 @@ impl Writer<'_> {
     }
 
     /// A criterion that the dialect does not have.
-    const fn unsayable(&self, rule: &Rule) -> Option<&'static str> {
-        let is_opensm = matches!(self.to, Dialect::OpenSm);
-        let is_xml = matches!(self.to, Dialect::Rfc01Xml);
-        match (&rule.pkey, &rule.qos_class, &rule.tclass) {
-            (Some(_), _, _) if !is_opensm => Some("P_Key"),
-            (_, Some(_), _) if is_xml => Some("QoS class"),
-            (_, _, Some(_)) if !is_xml => Some("traffic class"),
-            _ => None,
-        }
+    fn unsayable(&self, rule: &Rule) -> Option<&'static str> {
+        let fields = Field::ALL.into_iter().rev();
+        let mut unsayable = fields
+            .filter(|field| rule.fields[*field].is_some() && field.keyword(self.to).is_none());
+        unsayable.next().map(Field::name)
     }
 
     /// Without its criterion a rule would hold where it must not.
@@ -61,11 +57,11 @@ impl Writer<'_> {
         self.purpose(&mut block, rule.purpose.as_ref());
         block.names("source", self.group_names(&rule.source));
         block.names("destination", self.group_names(&rule.destination));
-        block.ranges("qos-class", ranges(&rule.qos_class), Form::Decimal);
-        block.ranges("tclass", ranges(&rule.tclass), Form::Decimal);
-        let service = if is_xml { "service" } else { "service-id" };
-        block.ranges(service, ranges(&rule.service_id), Form::Hexadecimal);
-        block.ranges("pkey", ranges(&rule.pkey), Form::Hexadecimal);
+        for field in Field::ALL {
+            if let Some(keyword) = field.keyword(self.to) {
+                block.ranges(keyword, rule.wanted(field), field.notation());
+            }
+        }
         self.level_reference(&mut block, usize::from(rule.level.0));
         self.flow_label(&mut block, rule.flow_label);
         block
@@ -88,8 +84,4 @@ impl Writer<'_> {
             Dialect::Rfc01Xml => block.plain("match-level", level.sn.unwrap_or(0)),
         }
     }
-}
-
-fn ranges(of: &Option<Spanned<Ranges>>) -> Option<&Ranges> {
-    of.as_ref().map(|ranges| &ranges.value)
 }

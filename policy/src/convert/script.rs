@@ -1,5 +1,6 @@
 //! A file to be written, the same for all dialects but for its words.
 
+use crate::model::criterion::Notation;
 use crate::model::ranges::Ranges;
 
 /// A block with a word that opens it.
@@ -63,7 +64,7 @@ impl Block {
     }
 
     /// Nothing for no numbers.
-    pub(super) fn ranges(&mut self, word: &'static str, numbers: Option<&Ranges>, form: Form) {
+    pub(super) fn ranges(&mut self, word: &'static str, numbers: Option<&Ranges>, form: Notation) {
         if let Some(numbers) = numbers.filter(|numbers| !numbers.is_empty()) {
             self.plain(word, listed(numbers, form));
         }
@@ -79,18 +80,11 @@ impl Block {
     }
 }
 
-/// How numbers are written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
-    Decimal,
-    Hexadecimal,
-}
-
 /// Numbers and ranges with commas between.
-pub(super) fn listed(numbers: &Ranges, form: Form) -> String {
+pub(super) fn listed(numbers: &Ranges, form: Notation) -> String {
     let number = |value: u64| match form {
-        Form::Decimal => value.to_string(),
-        Form::Hexadecimal => format!("{value:#x}"),
+        Notation::Decimal => value.to_string(),
+        Notation::Hexadecimal => format!("{value:#x}"),
     };
     let range = |(low, high): &(u64, u64)| match low == high {
         true => number(*low),

@@ -2,8 +2,9 @@
 
 use sa_text::{Span, Spanned};
 
-use super::script::{Block, Form, listed};
+use super::script::{Block, listed};
 use super::{LossKind, Writer};
+use crate::model::criterion::Notation;
 use crate::model::dialect::Dialect;
 use crate::model::ranges::Ranges;
 use crate::model::semantics::Semantics;
@@ -112,7 +113,7 @@ impl Writer<'_> {
         };
         match ports.pairs() == [any] || Setup::is_any_port(ports) && self.to == Dialect::OpenSm {
             true => block.plain(word, "*"),
-            false => block.plain(word, listed(ports, Form::Decimal)),
+            false => block.plain(word, listed(ports, Notation::Decimal)),
         }
     }
 }

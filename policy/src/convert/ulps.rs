@@ -3,7 +3,8 @@
 use sa_text::Spanned;
 
 use super::Writer;
-use super::script::{Block, Form, Part, listed};
+use super::script::{Block, Part, listed};
+use crate::model::criterion::{Field, Notation};
 use crate::model::{GroupIx, Origin, Rule, RuleOrigin, Selector};
 
 impl Writer<'_> {
@@ -25,12 +26,12 @@ impl Writer<'_> {
     }
 
     fn criterion(&self, rule: &Rule, ipoib: bool) -> String {
-        if let Some(ids) = &rule.service_id {
-            return format!("any, service-id {}", listed(ids, Form::Hexadecimal));
+        if let Some(ids) = rule.wanted(Field::ServiceId) {
+            return format!("any, service-id {}", listed(ids, Notation::Hexadecimal));
         }
-        if let Some(bases) = &rule.pkey {
+        if let Some(bases) = rule.wanted(Field::Pkey) {
             let ulp = if ipoib { "ipoib" } else { "any" };
-            return format!("{ulp}, pkey {}", listed(bases, Form::Hexadecimal));
+            return format!("{ulp}, pkey {}", listed(bases, Notation::Hexadecimal));
         }
         let (word, groups) = match (rule.source.is_empty(), rule.destination.is_empty()) {
             (false, false) => ("source-target-port-guid", &rule.source),
@@ -45,7 +46,7 @@ impl Writer<'_> {
         let selectors = groups.flat_map(|group| &group.selectors);
         let guids: Vec<String> = selectors
             .filter_map(|selector| match &selector.value {
-                Selector::Guids(guids) => Some(listed(guids, Form::Hexadecimal)),
+                Selector::Guids(guids) => Some(listed(guids, Notation::Hexadecimal)),
                 _ => None,
             })
             .collect();

@@ -2,13 +2,15 @@
 
 use sa_text::Spanned;
 
+use crate::model::criterion::Field;
 use crate::model::ranges::Ranges;
+use crate::services::Criteria;
+
+/// What keywords of one name gave so far. Shape: inclusive, as written.
+pub(crate) type Pairs = Option<Spanned<Vec<(u64, u64)>>>;
 
 /// Adds to what an earlier keyword of the same name gave.
-pub(crate) fn append(
-    slot: &mut Option<Spanned<Vec<(u64, u64)>>>,
-    mut more: Spanned<Vec<(u64, u64)>>,
-) {
+pub(crate) fn append(slot: &mut Pairs, mut more: Spanned<Vec<(u64, u64)>>) {
     match slot {
         Some(pairs) => {
             pairs.value.append(&mut more.value);
@@ -21,4 +23,14 @@ pub(crate) fn append(
 /// What all keywords of one name gave together.
 pub(crate) fn to_ranges(pairs: Spanned<Vec<(u64, u64)>>) -> Spanned<Ranges> {
     Spanned::new(Ranges::new(pairs.value), pairs.span)
+}
+
+impl Criteria {
+    /// The field that services by name stand for, and its numbers.
+    pub(crate) fn in_field(self) -> (Field, Vec<(u64, u64)>) {
+        match self {
+            Self::ServiceIds(ids) => (Field::ServiceId, ids),
+            Self::Pkeys(bases) => (Field::Pkey, bases),
+        }
+    }
 }

@@ -6,7 +6,7 @@ use super::kinds::{PortKinds, RuleSet, Satisfied, ValueKind, port_kinds, value_k
 use super::offer_with;
 use crate::error::Error;
 use crate::facts::PortFacts;
-use crate::matching::interpret::Query;
+use crate::model::criterion::{ByField, Field, Query};
 use crate::model::{LevelIx, Policy, Rule, RuleIx};
 use crate::partitions::Partitions;
 use sa_snapshot::model::FlowLabels;
@@ -157,131 +157,90 @@ struct Request {
     rules: Satisfied,
 }
 
-/// Kinds of values by field.
-struct Fields {
-    qos_class: Vec<ValueKind>,
-    tclass: Vec<ValueKind>,
-    service_id: Vec<ValueKind>,
-    pkey: Vec<ValueKind>,
-}
+/// Kinds of values by field. Shape: those of a field that is not named first, never empty.
+struct Fields(ByField<Vec<ValueKind>>);
 
-fn qos_class(rule: &Rule) -> Option<&crate::Ranges> {
-    rule.qos_class.as_ref().map(|ranges| &ranges.value)
-}
-
-fn tclass(rule: &Rule) -> Option<&crate::Ranges> {
-    rule.tclass.as_ref().map(|ranges| &ranges.value)
-}
-
-fn service_id(rule: &Rule) -> Option<&crate::Ranges> {
-    rule.service_id.as_ref().map(|ranges| &ranges.value)
-}
-
-fn pkey(rule: &Rule) -> Option<&crate::Ranges> {
-    rule.pkey.as_ref().map(|ranges| &ranges.value)
-}
+/// A kind for each field.
+type Kinds<'a> = ByField<&'a ValueKind>;
 
 impl Fields {
     fn new(policies: (&Policy, &Policy)) -> Self {
-        Self {
-            qos_class: value_kinds(policies, qos_class, 0xfff),
-            tclass: value_kinds(policies, tclass, 0xff),
-            service_id: value_kinds(policies, service_id, u64::MAX),
-            pkey: value_kinds(policies, pkey, 0x7fff),
-        }
+        Self(ByField::from_fn(|field| value_kinds(policies, field)))
     }
 
     /// How many combinations there are; none when they are countless.
     fn product(&self) -> Option<usize> {
-        let lengths = [&self.qos_class, &self.tclass, &self.service_id, &self.pkey];
-        lengths
-            .iter()
-            .try_fold(1, |product: usize, kinds| product.checked_mul(kinds.len()))
+        let mut kinds = self.0.iter();
+        kinds.try_fold(1, |product: usize, kinds| product.checked_mul(kinds.len()))
     }
 
     /// All combinations.
     fn all(&self) -> Vec<Request> {
-        let mut requests = Vec::new();
-        for class in &self.qos_class {
-            for tclass in &self.tclass {
-                for service in &self.service_id {
-                    requests.extend(
-                        self.pkey
-                            .iter()
-                            .map(|pkey| request([class, tclass, service, pkey])),
-                    );
-                }
-            }
+        let mut all = vec![self.absent()];
+        for field in Field::ALL {
+            all = all
+                .into_iter()
+                .flat_map(|kinds| self.each(field, kinds))
+                .collect();
         }
-        requests
+        all.iter().map(request).collect()
+    }
+
+    /// Combinations that differ in one field.
+    fn each<'a>(&'a self, field: Field, kinds: Kinds<'a>) -> impl Iterator<Item = Kinds<'a>> {
+        self.0[field].iter().map(move |kind| {
+            let mut kinds = kinds;
+            kinds[field] = kind;
+            kinds
+        })
     }
 
     /// Requests without fields, those with one, and what each rule asks for.
     fn telling(&self, (old, new): (&Policy, &Policy)) -> Vec<Request> {
-        let [class, tclass, service, pkey] = self.absent();
-        let mut requests = vec![request([class, tclass, service, pkey])];
-        let rest = |kinds: &'_ [ValueKind]| kinds[1..].to_vec();
-        for kind in rest(&self.qos_class) {
-            requests.push(request([&kind, tclass, service, pkey]));
-        }
-        for kind in rest(&self.tclass) {
-            requests.push(request([class, &kind, service, pkey]));
-        }
-        for kind in rest(&self.service_id) {
-            requests.push(request([class, tclass, &kind, pkey]));
-        }
-        for kind in rest(&self.pkey) {
-            requests.push(request([class, tclass, service, &kind]));
+        let mut requests = vec![request(&self.absent())];
+        for field in Field::ALL {
+            let named = self.each(field, self.absent()).skip(1);
+            requests.extend(named.map(|kinds| request(&kinds)));
         }
         let rules = old.rules.iter().chain(&new.rules);
         requests.extend(rules.map(|rule| self.asked_by(rule)));
         requests
     }
 
-    fn absent(&self) -> [&ValueKind; 4] {
-        [
-            &self.qos_class[0],
-            &self.tclass[0],
-            &self.service_id[0],
-            &self.pkey[0],
-        ]
+    /// No field is named.
+    fn absent(&self) -> Kinds<'_> {
+        ByField::from_fn(|field| &self.0[field][0])
     }
 
     /// The request with the least value of each of the rule's criteria, and nothing else.
     fn asked_by(&self, rule: &Rule) -> Request {
-        let pick = |kinds: &'_ [ValueKind], ranges: Option<&crate::Ranges>| {
-            let wanted = |kind: &&ValueKind| match (ranges, kind.value) {
+        let pick = |field: Field| {
+            let kinds = &self.0[field];
+            let wanted = |kind: &&ValueKind| match (rule.wanted(field), kind.value) {
                 (None, value) => value.is_none(),
                 (Some(ranges), Some(value)) => ranges.contains(value),
                 (Some(_), None) => false,
             };
-            kinds.iter().find(wanted).unwrap_or(&kinds[0]).clone()
+            kinds.iter().find(wanted).unwrap_or(&kinds[0])
         };
-        let kinds = [
-            pick(&self.qos_class, qos_class(rule)),
-            pick(&self.tclass, tclass(rule)),
-            pick(&self.service_id, service_id(rule)),
-            pick(&self.pkey, pkey(rule)),
-        ];
-        request(kinds.each_ref())
+        request(&ByField::from_fn(pick))
     }
 }
 
-fn request([class, tclass, service, pkey]: [&ValueKind; 4]) -> Request {
-    let narrow = |value: u64| u16::try_from(value).unwrap_or(u16::MAX);
-    let rules = class.rules.and(&tclass.rules);
-    Request {
-        query: Query {
-            qos_class: class.value.map(narrow),
-            tclass: tclass.value.and_then(|value| u8::try_from(value).ok()),
-            service_id: service.value,
-            pkey: pkey.value.map(narrow),
-            source_named: true,
-            destination_named: true,
-            ..Query::default()
-        },
-        rules: rules.and(&service.rules).and(&pkey.rules),
+fn request(kinds: &Kinds<'_>) -> Request {
+    let mut query = Query {
+        source_named: true,
+        destination_named: true,
+        ..Query::default()
+    };
+    let [first, others @ ..] = Field::ALL;
+    first.ask(&mut query, kinds[first].value);
+    let mut rules = kinds[first].rules.clone();
+    for field in others {
+        field.ask(&mut query, kinds[field].value);
+        rules = rules.and(&kinds[field].rules);
     }
+    Request { query, rules }
 }
 
 /// A level, and the flow labels of who gets it.

@@ -7,6 +7,7 @@ use sa_text::Spanned;
 use crate::error::Error;
 use crate::facts::PortFacts;
 use crate::matching::groups::GroupResolver;
+use crate::model::criterion::Field;
 use crate::model::ranges::Ranges;
 use crate::model::{GroupIx, Policy, Rule};
 use crate::partitions::Partitions;
@@ -54,17 +55,15 @@ pub(super) struct ValueKind {
 }
 
 /// All kinds of one field. Shape: first that of requests without it.
-pub(super) fn value_kinds(
-    policies: (&Policy, &Policy),
-    ranges_of: impl Fn(&Rule) -> Option<&Ranges>,
-    last: u64,
-) -> Vec<ValueKind> {
+pub(super) fn value_kinds(policies: (&Policy, &Policy), field: Field) -> Vec<ValueKind> {
     let rules = || policies.0.rules.iter().chain(&policies.1.rules);
-    let pairs = rules().filter_map(&ranges_of).flat_map(Ranges::pairs);
+    let pairs = rules()
+        .filter_map(|rule| rule.wanted(field))
+        .flat_map(Ranges::pairs);
     let mut turns: Vec<u64> = pairs
         .flat_map(|(low, high)| [Some(*low), high.checked_add(1)])
         .flatten()
-        .filter(|turn| *turn <= last)
+        .filter(|turn| *turn <= field.last())
         .collect();
     // 0 last: as an example any other number says more.
     turns.sort_unstable();
@@ -73,7 +72,7 @@ pub(super) fn value_kinds(
     let mut kinds: HashMap<Satisfied, usize> = HashMap::new();
     let mut list = Vec::new();
     for value in std::iter::once(None).chain(turns.into_iter().map(Some)) {
-        let holds = |rule: &Rule| match (ranges_of(rule), value) {
+        let holds = |rule: &Rule| match (rule.wanted(field), value) {
             (None, _) => true,
             (Some(ranges), Some(value)) => ranges.contains(value),
             (Some(_), None) => false,

@@ -4,6 +4,7 @@ use sa_text::{Span, Spanned};
 
 use crate::error::{Error, Problem};
 use crate::link::diagnostics::Diagnostics;
+use crate::model::criterion::ByField;
 use crate::model::limits::{MAX_LEVELS, MAX_RANGES, MAX_RULES};
 use crate::model::ranges::Ranges;
 use crate::model::{Group, Level, ReservedSl, RuleOrigin, Setup};
@@ -33,10 +34,7 @@ pub(crate) struct DraftRule {
     pub(crate) purpose: Option<Spanned<String>>,
     pub(crate) source: Vec<DraftGroup>,
     pub(crate) destination: Vec<DraftGroup>,
-    pub(crate) qos_class: Option<Spanned<Ranges>>,
-    pub(crate) tclass: Option<Spanned<Ranges>>,
-    pub(crate) service_id: Option<Spanned<Ranges>>,
-    pub(crate) pkey: Option<Spanned<Ranges>>,
+    pub(crate) fields: ByField<Option<Spanned<Ranges>>>,
     pub(crate) level: DraftLevel,
     pub(crate) flow_label: Option<Spanned<FlowLabels>>,
     pub(crate) origin: RuleOrigin,
@@ -104,9 +102,8 @@ impl Draft {
 impl DraftRule {
     /// How many number ranges its criteria have.
     fn range_count(&self) -> usize {
-        let criteria = [&self.qos_class, &self.tclass, &self.service_id, &self.pkey];
-        criteria
-            .into_iter()
+        self.fields
+            .iter()
             .flatten()
             .map(|ranges| ranges.pairs().len())
             .sum()

@@ -8,6 +8,7 @@ use sa_text::Span;
 use sa_wire::Guid;
 
 use crate::facts::{PortFacts, first_words, printed_name};
+use crate::model::criterion::Field;
 use crate::model::dialect::Dialect;
 use crate::model::{Level, Origin, Policy, Selector};
 use crate::partitions::Partitions;
@@ -78,7 +79,7 @@ pub fn notes(policy: &Policy) -> Vec<Note> {
     for classes in policy
         .rules
         .iter()
-        .filter_map(|rule| rule.qos_class.as_ref())
+        .filter_map(|rule| rule.fields[Field::QosClass].as_ref())
     {
         let last = classes.pairs().last().map_or(0, |(_, high)| *high);
         if last > 0xfff {
@@ -237,7 +238,11 @@ fn missing_pkeys(policy: &Policy, partitions: &Partitions, notes: &mut Vec<Note>
         .map(|partition| partition.base)
         .collect();
     known.sort_unstable();
-    for bases in policy.rules.iter().filter_map(|rule| rule.pkey.as_ref()) {
+    for bases in policy
+        .rules
+        .iter()
+        .filter_map(|rule| rule.fields[Field::Pkey].as_ref())
+    {
         for (low, high) in bases.pairs() {
             let missing = (*low..=*high)
                 .filter_map(|base| u16::try_from(base).ok())

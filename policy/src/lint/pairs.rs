@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use crate::lint::Analysis;
 use crate::lint::bits::Bits;
-use crate::lint::rules::values::{FIELDS, wanted};
+use crate::model::criterion::{ByField, Field};
+use crate::model::ranges::Ranges;
 use crate::partitions::{Membership, Partitions};
 
 /// Ports that rules do not tell apart and that belong to the same partitions.
@@ -90,13 +91,14 @@ impl HeldSets {
 }
 
 /// Rules whose numbers fit a request with these.
-pub(super) fn satisfied(analysis: &Analysis<'_>, values: &[Option<u64>; FIELDS]) -> Bits {
+pub(super) fn satisfied(analysis: &Analysis<'_>, values: &ByField<Option<u64>>) -> Bits {
     let rules = &analysis.policy.rules;
     let mut set = Bits::none(rules.len());
     for (at, rule) in rules.iter().enumerate() {
-        let mut pairs = wanted(rule).into_iter().zip(values);
-        let fits = pairs.all(|(wanted, value)| {
-            wanted.is_none_or(|ranges| value.is_some_and(|value| ranges.contains(value)))
+        let mut fields = Field::ALL.into_iter();
+        let fits = fields.all(|field| {
+            let holds = |ranges: &Ranges| values[field].is_some_and(|value| ranges.contains(value));
+            rule.wanted(field).is_none_or(holds)
         });
         // One that nothing gets to makes no difference.
         if fits && analysis.lives[at].may_be_alive() {

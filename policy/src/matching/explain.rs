@@ -3,7 +3,8 @@
 use std::fmt;
 
 use crate::facts::PortFacts;
-use crate::matching::interpret::{Chosen, Criterion, Judge, Query};
+use crate::matching::interpret::{Chosen, Judge};
+use crate::model::criterion::{Criterion, Query};
 use crate::model::{GroupIx, Policy, RuleIx};
 use crate::partitions::Partitions;
 
@@ -108,10 +109,7 @@ impl Judge<'_> {
             Criterion::Source if required && !query.source_named => None,
             Criterion::Destination if required && !query.destination_named => None,
             Criterion::Source | Criterion::Destination => return Reason::NotInGroups,
-            Criterion::QosClass => query.qos_class.map(u64::from),
-            Criterion::TClass => query.tclass.map(u64::from),
-            Criterion::ServiceId => query.service_id,
-            Criterion::Pkey => query.pkey.map(u64::from),
+            Criterion::Field(field) => field.asked(query),
         };
         named.map_or(Reason::Absent, Reason::Other)
     }

@@ -1,35 +1,14 @@
 //! What a policy says about one query, rule by rule as written: the slow twin of the compiled
 //! tables. It looks up groups on its own.
 
-use std::fmt;
-
 use sa_text::Spanned;
 use sa_wire::NodeType;
 
 use crate::facts::{PortFacts, first_words, printed_name};
+use crate::model::criterion::{Criterion, Field, Query};
+use crate::model::ranges::Ranges;
 use crate::model::{GroupIx, LevelIx, Policy, PortName, Rule, RuleIx, Selector};
 use crate::partitions::Partitions;
-
-/// What a request is about. A field that its component mask leaves out is `None`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Query {
-    /// Index of the source port.
-    pub source: usize,
-    /// Index of the destination port.
-    pub destination: usize,
-    /// 12 bits.
-    pub qos_class: Option<u16>,
-    /// 64 bits; present when both mask bits are.
-    pub service_id: Option<u64>,
-    /// As requested; the membership bit does not matter.
-    pub pkey: Option<u16>,
-    /// 8 bits.
-    pub tclass: Option<u8>,
-    /// The request names its source by GID or LID.
-    pub source_named: bool,
-    /// The request names its destination by GID or LID.
-    pub destination_named: bool,
-}
 
 /// What a query gets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,23 +17,6 @@ pub struct Chosen {
     pub rule: Option<RuleIx>,
     /// The level.
     pub level: LevelIx,
-}
-
-/// One thing that a rule can ask for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Criterion {
-    /// `source`.
-    Source,
-    /// `destination`.
-    Destination,
-    /// `qos-class`.
-    QosClass,
-    /// `tclass`.
-    TClass,
-    /// `service-id`.
-    ServiceId,
-    /// `pkey`.
-    Pkey,
 }
 
 /// The first rule that holds for `query`, and its level.
@@ -108,33 +70,13 @@ impl Judge<'_> {
         ) {
             return Some(Criterion::Destination);
         }
-        if let Some(classes) = &rule.qos_class
-            && !query
-                .qos_class
-                .is_some_and(|class| classes.contains(class.into()))
-        {
-            return Some(Criterion::QosClass);
-        }
-        if let Some(classes) = &rule.tclass
-            && !query
-                .tclass
-                .is_some_and(|class| classes.contains(class.into()))
-        {
-            return Some(Criterion::TClass);
-        }
-        if let Some(ids) = &rule.service_id
-            && !query.service_id.is_some_and(|id| ids.contains(id))
-        {
-            return Some(Criterion::ServiceId);
-        }
-        if let Some(bases) = &rule.pkey
-            && !query
-                .pkey
-                .is_some_and(|pkey| bases.contains(u64::from(pkey & 0x7fff)))
-        {
-            return Some(Criterion::Pkey);
-        }
-        None
+        let mut fields = Field::ALL.into_iter();
+        let failing = fields.find(|field| {
+            let asked = field.matched(query);
+            let fits = |wanted: &Ranges| asked.is_some_and(|number| wanted.contains(number));
+            !rule.wanted(*field).is_none_or(fits)
+        });
+        failing.map(Criterion::Field)
     }
 
     /// True when the rule wants none of the groups or the port is in one of them, and the request
@@ -198,18 +140,5 @@ impl Judge<'_> {
         name.words()
             .is_some_and(|words| first_words(&description) == Some(words))
             && (any_number || u32::from(port.port_number) == name.port)
-    }
-}
-
-impl fmt::Display for Criterion {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Source => "source",
-            Self::Destination => "destination",
-            Self::QosClass => "QoS class",
-            Self::TClass => "traffic class",
-            Self::ServiceId => "service id",
-            Self::Pkey => "P_Key",
-        })
     }
 }

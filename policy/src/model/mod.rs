@@ -3,6 +3,7 @@
 //! Index spaces: [`GroupIx`] is a place in [`Policy::groups`], [`LevelIx`] in
 //! [`Policy::levels`], [`RuleIx`] in [`Policy::rules`].
 
+pub mod criterion;
 pub mod dialect;
 pub mod limits;
 pub mod options;
@@ -21,6 +22,7 @@ use sa_text::{Diagnostic, Span, Spanned};
 use sa_wire::{Mtu, NodeType, Rate};
 
 use crate::services::UlpNames;
+use criterion::{ByField, Field};
 use ranges::Ranges;
 
 /// A policy whose references have been found: every index is in range.
@@ -282,14 +284,8 @@ pub struct Rule {
     pub source: Vec<Spanned<GroupIx>>,
     /// The destination is in one of these; empty for any destination.
     pub destination: Vec<Spanned<GroupIx>>,
-    /// The request names a QoS class of these.
-    pub qos_class: Option<Spanned<Ranges>>,
-    /// The request names a traffic class of these; RFC 0.1 only.
-    pub tclass: Option<Spanned<Ranges>>,
-    /// The request names a service id of these.
-    pub service_id: Option<Spanned<Ranges>>,
-    /// The request names a P_Key with one of these bases.
-    pub pkey: Option<Spanned<Ranges>>,
+    /// The request names one of these numbers; none for any request, one that names no number included.
+    pub fields: ByField<Option<Spanned<Ranges>>>,
     /// The level it gives.
     pub level: Spanned<LevelIx>,
     /// Flow labels of its paths, in place of its level's; an extension of this product.
@@ -298,6 +294,13 @@ pub struct Rule {
     pub origin: RuleOrigin,
     /// The whole block.
     pub span: Span,
+}
+
+impl Rule {
+    /// The numbers that it wants of a field; none where it does not ask.
+    pub fn wanted(&self, field: Field) -> Option<&Ranges> {
+        self.fields[field].as_ref().map(|ranges| &ranges.value)
+    }
 }
 
 /// Where a rule comes from.

@@ -7,6 +7,7 @@
 use std::collections::HashMap;
 
 use policy::diff;
+use policy::model::criterion::Field;
 use policy::model::{GroupIx, Rule};
 use policy::{GroupResolver, Policy, Query};
 use sa_compiler::state::Parts;
@@ -309,10 +310,12 @@ fn fields(rule: &Rule, source: usize, destination: usize) -> Query {
     Query {
         source,
         destination,
-        qos_class: least(&rule.qos_class).and_then(short),
-        service_id: least(&rule.service_id),
-        pkey: least(&rule.pkey).and_then(short).map(|base| base | FULL),
-        tclass: least(&rule.tclass).and_then(|value| u8::try_from(value).ok()),
+        qos_class: least(&rule.fields[Field::QosClass]).and_then(short),
+        service_id: least(&rule.fields[Field::ServiceId]),
+        pkey: least(&rule.fields[Field::Pkey])
+            .and_then(short)
+            .map(|base| base | FULL),
+        tclass: least(&rule.fields[Field::TClass]).and_then(|value| u8::try_from(value).ok()),
         source_named: true,
         destination_named: true,
     }
@@ -321,10 +324,16 @@ fn fields(rule: &Rule, source: usize, destination: usize) -> Query {
 /// Whether a rule holds for the fields of a request.
 fn fits(rule: &Rule, query: &Query) -> bool {
     let asked = [
-        (&rule.qos_class, query.qos_class.map(u64::from)),
-        (&rule.service_id, query.service_id),
-        (&rule.pkey, query.pkey.map(|pkey| u64::from(pkey & !FULL))),
-        (&rule.tclass, query.tclass.map(u64::from)),
+        (
+            &rule.fields[Field::QosClass],
+            query.qos_class.map(u64::from),
+        ),
+        (&rule.fields[Field::ServiceId], query.service_id),
+        (
+            &rule.fields[Field::Pkey],
+            query.pkey.map(|pkey| u64::from(pkey & !FULL)),
+        ),
+        (&rule.fields[Field::TClass], query.tclass.map(u64::from)),
     ];
     asked.into_iter().all(|(ranges, value)| {
         let ranges = ranges.as_ref();

@@ -1,5 +1,6 @@
 //! What policies of the RFCs say and OpenSM's do not, put into a policy that was read.
 
+use policy::model::criterion::Field;
 use policy::model::{Level, Rule};
 use policy::{Dialect, Echo, Policy, Ranges, ServiceIdEncoding};
 use sa_snapshot::model::FlowLabels;
@@ -73,7 +74,7 @@ fn ask_tclass(rng: &mut Rng, rule: &mut Rule) {
         1 => Ranges::new([range, (single, single)]),
         _ => Ranges::single(single),
     };
-    rule.tclass = Some(somewhere(ranges));
+    rule.fields[Field::TClass] = Some(somewhere(ranges));
 }
 
 const fn somewhere<T>(value: T) -> Spanned<T> {

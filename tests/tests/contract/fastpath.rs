@@ -9,6 +9,7 @@ use std::sync::{Arc, Barrier, Mutex};
 use std::thread::ThreadId;
 use std::time::Duration;
 
+use policy::model::criterion::Field;
 use policy::{Dialect, Echo, Ranges, ServiceIdEncoding};
 use sa_compiler::pipeline::{self, Compiled, Stamp};
 use sa_fastpath::access::Access;
@@ -51,7 +52,7 @@ fn beyond_opensm(mut compiled: Compiled, encoding: ServiceIdEncoding) -> Compile
         }
     }
     for rule in &mut policy.rules {
-        rule.tclass = Some(Spanned::new(Ranges::single(7), here));
+        rule.fields[Field::TClass] = Some(Spanned::new(Ranges::single(7), here));
     }
     compiled.snapshot = pipeline::build(&compiled.parts, Vec::new(), Stamp::default()).unwrap();
     assert!(!compiled.snapshot.is_plain());

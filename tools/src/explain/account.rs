@@ -4,8 +4,8 @@ use std::path::Path;
 
 use policy::diff::offer_with;
 use policy::matching::explain::Missed;
-use policy::matching::interpret::Criterion;
 use policy::model::Origin;
+use policy::model::criterion::{Criterion, Field};
 use policy::{Policy, Query, explain};
 use routing::reference::walk;
 use routing::{EndPortIx, SwitchName};
@@ -153,7 +153,7 @@ fn rules(parts: &Parts, policy: &Policy, pair: &Pair, file: Option<&Path>) -> Va
 /// Why a rule does not hold, with the name of a service id.
 fn why_not(missed: &Missed, pair: &Pair) -> String {
     match (missed.criterion, pair.service_id) {
-        (Criterion::ServiceId, Some(id)) => {
+        (Criterion::Field(Field::ServiceId), Some(id)) => {
             let name = pair.names.describe(ServiceId(id));
             format!("{missed} ({name})")
         }

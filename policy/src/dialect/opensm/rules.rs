@@ -4,10 +4,11 @@ use sa_text::{Span, Spanned};
 
 use super::cursor::{Cursor, set_once};
 use super::token::{Block, Key, Kind};
-use crate::dialect::pairs::{append, to_ranges};
+use crate::dialect::pairs::{Pairs, append, to_ranges};
 use crate::error::{Error, Problem};
 use crate::link::draft::{Draft, DraftGroup, DraftLevel, DraftRule};
 use crate::model::RuleOrigin;
+use crate::model::criterion::{ByField, Field};
 use crate::services::Criteria;
 use sa_snapshot::model::FlowLabels;
 
@@ -31,21 +32,15 @@ struct Entries {
     purpose: Option<Spanned<String>>,
     source: Vec<DraftGroup>,
     destination: Vec<DraftGroup>,
-    qos_class: Option<Spanned<Vec<(u64, u64)>>>,
-    service_id: Option<Spanned<Vec<(u64, u64)>>>,
-    pkey: Option<Spanned<Vec<(u64, u64)>>>,
+    fields: ByField<Pairs>,
     level: Option<Spanned<String>>,
     flow_label: Option<Spanned<FlowLabels>>,
 }
 
 impl Entries {
     fn add(&mut self, criteria: Spanned<Criteria>) {
-        match criteria.value {
-            Criteria::ServiceIds(ids) => {
-                append(&mut self.service_id, Spanned::new(ids, criteria.span));
-            }
-            Criteria::Pkeys(bases) => append(&mut self.pkey, Spanned::new(bases, criteria.span)),
-        }
+        let (field, pairs) = criteria.value.in_field();
+        append(&mut self.fields[field], Spanned::new(pairs, criteria.span));
     }
 }
 
@@ -79,10 +74,7 @@ fn rule(cursor: &mut Cursor<'_>, start: Span) -> Result<DraftRule, Error> {
         purpose: entries.purpose,
         source: entries.source,
         destination: entries.destination,
-        qos_class: entries.qos_class.map(to_ranges),
-        tclass: None,
-        service_id: entries.service_id.map(to_ranges),
-        pkey: entries.pkey.map(to_ranges),
+        fields: entries.fields.map(|pairs| pairs.map(to_ranges)),
         flow_label: entries.flow_label,
         origin: RuleOrigin::Written,
         span: start.to(end),
@@ -120,9 +112,12 @@ fn entry(cursor: &mut Cursor<'_>, entries: &mut Entries, key: Key) -> Result<(),
         }
         Key::Source => entries.source.extend(groups(cursor)?),
         Key::Destination => entries.destination.extend(groups(cursor)?),
-        Key::QosClass => append(&mut entries.qos_class, cursor.pairs()?),
-        Key::ServiceId => append(&mut entries.service_id, cursor.service_pairs()?),
-        _ => append(&mut entries.pkey, cursor.pkey_pairs()?),
+        Key::QosClass => append(&mut entries.fields[Field::QosClass], cursor.pairs()?),
+        Key::ServiceId => append(
+            &mut entries.fields[Field::ServiceId],
+            cursor.service_pairs()?,
+        ),
+        _ => append(&mut entries.fields[Field::Pkey], cursor.pkey_pairs()?),
     }
     Ok(())
 }

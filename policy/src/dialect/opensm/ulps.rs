@@ -7,6 +7,7 @@ use super::token::{Block, Kind, Ulp};
 use crate::error::Error;
 use crate::link::draft::{Draft, DraftGroup, DraftLevel, DraftRule};
 use crate::model::RuleOrigin;
+use crate::model::criterion::{ByField, Field};
 use crate::model::ranges::Ranges;
 use crate::services::Criteria;
 
@@ -52,11 +53,8 @@ fn named(
 ) -> Result<(), Error> {
     cursor.expect(Kind::Colon, "':' and the SL")?;
     let mut rule = empty(Ulp::AnyServiceId, start);
-    let numbers = |pairs| Some(Spanned::new(Ranges::new(pairs), criteria.span));
-    match criteria.value {
-        Criteria::ServiceIds(ids) => rule.service_id = numbers(ids),
-        Criteria::Pkeys(bases) => rule.pkey = numbers(bases),
-    }
+    let (field, pairs) = criteria.value.in_field();
+    rule.fields[field] = Some(Spanned::new(Ranges::new(pairs), criteria.span));
     finish(cursor, draft, rule)
 }
 
@@ -74,10 +72,7 @@ fn empty(ulp: Ulp, start: Span) -> DraftRule {
         purpose: None,
         source: Vec::new(),
         destination: Vec::new(),
-        qos_class: None,
-        tclass: None,
-        service_id: None,
-        pkey: None,
+        fields: ByField::default(),
         level: DraftLevel::Sl(Spanned::new(0, start)),
         flow_label: None,
         origin: RuleOrigin::Ulp {
@@ -98,15 +93,19 @@ fn criteria(cursor: &mut Cursor<'_>, rule: &mut DraftRule, ulp: Ulp) -> Result<(
     let fixed = |low, high| Some(Spanned::new(Ranges::new([(low, high)]), start));
     match ulp {
         Ulp::Default => {}
-        Ulp::Sdp => rule.service_id = fixed(SDP_PORTS, SDP_PORTS + 0xffff),
-        Ulp::Rds => rule.service_id = fixed(RDS, RDS),
-        Ulp::Iser => rule.service_id = fixed(ISER, ISER),
-        Ulp::Ipoib => rule.pkey = fixed(DEFAULT_PKEY, DEFAULT_PKEY),
-        Ulp::SdpPort => rule.service_id = Some(port_ids(cursor, SDP_PORTS)?),
-        Ulp::RdsPort | Ulp::IserPort => rule.service_id = Some(port_ids(cursor, TCP_PORTS)?),
-        Ulp::AnyServiceId => rule.service_id = Some(listed(cursor, Cursor::service_ranges)?),
+        Ulp::Sdp => rule.fields[Field::ServiceId] = fixed(SDP_PORTS, SDP_PORTS + 0xffff),
+        Ulp::Rds => rule.fields[Field::ServiceId] = fixed(RDS, RDS),
+        Ulp::Iser => rule.fields[Field::ServiceId] = fixed(ISER, ISER),
+        Ulp::Ipoib => rule.fields[Field::Pkey] = fixed(DEFAULT_PKEY, DEFAULT_PKEY),
+        Ulp::SdpPort => rule.fields[Field::ServiceId] = Some(port_ids(cursor, SDP_PORTS)?),
+        Ulp::RdsPort | Ulp::IserPort => {
+            rule.fields[Field::ServiceId] = Some(port_ids(cursor, TCP_PORTS)?)
+        }
+        Ulp::AnyServiceId => {
+            rule.fields[Field::ServiceId] = Some(listed(cursor, Cursor::service_ranges)?)
+        }
         Ulp::AnyPkey | Ulp::IpoibPkey => {
-            rule.pkey = Some(listed(cursor, Cursor::pkey_ranges)?);
+            rule.fields[Field::Pkey] = Some(listed(cursor, Cursor::pkey_ranges)?);
         }
         Ulp::AnyTarget | Ulp::SrpTarget => {
             rule.destination

@@ -3,18 +3,16 @@
 use sa_text::Spanned;
 
 use super::Node;
-use super::build::{append, to_ranges};
 use super::tags::Tag;
 use super::value::Value;
 use super::values::Reader;
+use crate::dialect::pairs::{Pairs, append, to_ranges};
 use crate::error::{Error, Problem};
 use crate::link::draft::{DraftGroup, DraftLevel, DraftRule};
 use crate::model::RuleOrigin;
+use crate::model::criterion::{ByField, Field};
 use crate::model::dialect::Dialect;
 use crate::model::ranges::Ranges;
-use crate::services::Criteria;
-
-type Pairs = Option<Spanned<Vec<(u64, u64)>>>;
 
 /// Reads a rule; `last_sn` is that of the rule before.
 ///
@@ -26,20 +24,23 @@ pub(super) fn rule(
 ) -> Result<DraftRule, Error> {
     let (mut purpose, mut level, mut flow_label) = (None, None, None);
     let (mut source, mut destination) = (Vec::new(), Vec::new());
-    let [mut class, mut tclass, mut service, mut pkey]: [Pairs; 4] = [const { None }; 4];
+    let mut fields: ByField<Pairs> = ByField::default();
     for (entry, value) in block.entries()? {
         match entry.tag {
             Tag::Sn => sn(reader, value, last_sn)?,
             Tag::Use => purpose = reader.description(value)?,
             Tag::Source => source.extend(groups(reader, value)?),
             Tag::Destination => destination.extend(groups(reader, value)?),
-            Tag::ServiceId => append(&mut service, reader.service_pairs(value)?),
-            Tag::Ulp => match reader.ulp(entry, value)? {
-                (Criteria::ServiceIds(ids), span) => append(&mut service, Spanned::new(ids, span)),
-                (Criteria::Pkeys(bases), span) => append(&mut pkey, Spanned::new(bases, span)),
-            },
-            Tag::QosClass => append(&mut class, reader.pairs(value)?),
-            Tag::TClass => append(&mut tclass, reader.pairs(value)?),
+            Tag::ServiceId => {
+                append(&mut fields[Field::ServiceId], reader.service_pairs(value)?);
+            }
+            Tag::Ulp => {
+                let (criteria, span) = reader.ulp(entry, value)?;
+                let (field, pairs) = criteria.in_field();
+                append(&mut fields[field], Spanned::new(pairs, span));
+            }
+            Tag::QosClass => append(&mut fields[Field::QosClass], reader.pairs(value)?),
+            Tag::TClass => append(&mut fields[Field::TClass], reader.pairs(value)?),
             Tag::FlowLabel => flow_label = Some(reader.flow_labels(entry, value)?),
             tag => {
                 if level.is_some() {
@@ -53,17 +54,15 @@ pub(super) fn rule(
             }
         }
     }
-    let (qos_class, tclass) = (class.map(to_ranges), tclass.map(to_ranges));
-    check(reader, qos_class.as_ref(), "QoS class", 4095);
-    check(reader, tclass.as_ref(), "traffic class", 255);
+    let fields = fields.map(|pairs| pairs.map(to_ranges));
+    for field in Field::ALL {
+        check(reader, fields[field].as_ref(), field);
+    }
     Ok(DraftRule {
         purpose,
         source,
         destination,
-        qos_class,
-        tclass,
-        service_id: service.map(to_ranges),
-        pkey: pkey.map(to_ranges),
+        fields,
         level: level.ok_or_else(|| missing_level(reader.dialect, block))?,
         flow_label,
         origin: RuleOrigin::Written,
@@ -111,13 +110,10 @@ fn level_of(reader: &mut Reader<'_>, tag: Tag, value: &Value<'_>) -> Result<Draf
     })
 }
 
-fn check(
-    reader: &mut Reader<'_>,
-    numbers: Option<&Spanned<Ranges>>,
-    what: &'static str,
-    most: u64,
-) {
+/// Remarks on numbers that no request can name.
+fn check(reader: &mut Reader<'_>, numbers: Option<&Spanned<Ranges>>, field: Field) {
     let Some(numbers) = numbers else { return };
+    let (what, most) = (field.name(), field.last());
     if let Some((_, last)) = numbers.pairs().last().filter(|(_, last)| *last > most) {
         reader.diagnostics.error(
             numbers.span,

@@ -8,8 +8,8 @@ use crate::lint::bits::Bits;
 use crate::lint::finding::{Finding, LintId};
 use crate::lint::pairs::{HeldSets, Kind, kinds, satisfied};
 use crate::lint::rules::shadow::Life;
-use crate::lint::rules::values::FIELDS;
 use crate::lint::{Analysis, Fabric};
+use crate::model::criterion::{ByField, Field};
 
 /// For every rule: pairs that get it, with the numbers of a request that gets to it, and another
 /// SL on the way back.
@@ -47,7 +47,7 @@ const BUDGET: usize = 1 << 28;
 
 /// Numbers that requests name, and the rules that are to be looked at with them.
 struct Request {
-    values: [Option<u64>; FIELDS],
+    values: ByField<Option<u64>>,
     /// Rules that fit by their numbers.
     fitting: Bits,
     rules: Vec<usize>,
@@ -170,8 +170,8 @@ impl<'a> Tally<'a> {
 }
 
 /// The numbers that a request names.
-fn in_words(values: &[Option<u64>; FIELDS]) -> String {
-    let [class, tclass, id, pkey] = values;
+fn in_words(values: &ByField<Option<u64>>) -> String {
+    let [class, tclass, id, pkey] = Field::ALL.map(|field| values[field]);
     let mut words = Vec::new();
     words.extend(id.map(|id| format!("Service-ID 0x{id:016x}")));
     words.extend(class.map(|class| format!("QoS class {class}")));

@@ -10,6 +10,7 @@ use sa_wire::NodeType;
 use crate::lint::finding::{Finding, LintId};
 use crate::lint::pairs::{HeldSets, kinds, satisfied};
 use crate::lint::{Analysis, Fabric};
+use crate::model::criterion::{ByField, Field};
 use crate::model::{Level, LevelIx, RuleIx};
 use crate::partitions::{MulticastGroup, Partition};
 
@@ -40,7 +41,9 @@ fn levels_for(
 ) -> BTreeMap<LevelIx, Option<RuleIx>> {
     let partitions = fabric.view.partitions;
     let base = partitions.list()[place].base;
-    let rules = satisfied(analysis, &[None, None, None, Some(base.into())]);
+    let mut values = ByField::default();
+    values[Field::Pkey] = Some(base.into());
+    let rules = satisfied(analysis, &values);
     let is_member = |port: usize| {
         // IPoIB runs on hosts.
         fabric.view.ports[port].node_type != NodeType::Switch

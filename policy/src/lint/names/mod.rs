@@ -6,6 +6,7 @@ pub(in crate::lint) mod numbers;
 use sa_text::Span;
 
 use crate::lint::finding::{Finding, LintId};
+use crate::model::criterion::Field;
 use crate::model::dialect::Dialect;
 use crate::model::{Origin, Policy, Selector};
 
@@ -103,7 +104,11 @@ fn rfc_only(policy: &Policy) -> Vec<Finding> {
             note(level.span, sentence.into(), "add a level named 'default'");
         }
     }
-    for classes in policy.rules.iter().filter_map(|rule| rule.tclass.as_ref()) {
+    for classes in policy
+        .rules
+        .iter()
+        .filter_map(|rule| rule.fields[Field::TClass].as_ref())
+    {
         let sentence = "OpenSM has no rules by traffic class";
         note(
             classes.span,

@@ -4,6 +4,7 @@ use sa_text::Spanned;
 use sa_wire::ServiceId;
 
 use crate::lint::finding::{Finding, LintId};
+use crate::model::criterion::Field;
 use crate::model::ranges::Ranges;
 use crate::model::{Policy, RuleOrigin};
 
@@ -11,21 +12,24 @@ use crate::model::{Policy, RuleOrigin};
 pub(in crate::lint) fn findings(policy: &Policy) -> Vec<Finding> {
     let mut found = Vec::new();
     for rule in &policy.rules {
-        if let (Some(ids), Some(pkey)) = (&rule.service_id, &rule.pkey) {
+        if let (Some(ids), Some(pkey)) = (&rule.fields[Field::ServiceId], &rule.fields[Field::Pkey])
+        {
             let sentence = "this rule holds only for requests that name both a Service-ID and a \
                             P_Key; IPoIB names no Service-ID, and other ULPs may name no P_Key";
             let remedy = "ask for one of the two, or write a rule for each";
             let finding = Finding::new(LintId::MASK_BIT, pkey.span, sentence, remedy);
             found.push(finding.and(ids.span, "the Service-IDs"));
         }
-        if let (Some(classes), Some(tclass)) = (&rule.qos_class, &rule.tclass) {
+        if let (Some(classes), Some(tclass)) =
+            (&rule.fields[Field::QosClass], &rule.fields[Field::TClass])
+        {
             let sentence = "this rule holds only for requests that name both a QoS class and a \
                             traffic class, which RDMA CM never does";
             let remedy = "ask for one of the two, or write a rule for each";
             let finding = Finding::new(LintId::MASK_BIT, tclass.span, sentence, remedy);
             found.push(finding.and(classes.span, "the QoS classes"));
         }
-        if let Some(ids) = &rule.service_id {
+        if let Some(ids) = &rule.fields[Field::ServiceId] {
             found.extend(ipoib_ids(ids));
             found.extend(wild_ids(policy, ids));
             if rule.origin == RuleOrigin::Written {

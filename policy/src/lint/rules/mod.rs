@@ -11,6 +11,7 @@ use sa_text::{Severity, Spanned};
 use crate::lint::Analysis;
 use crate::lint::finding::{Finding, LintId};
 use crate::lint::rules::shadow::{Hopeless, Life};
+use crate::model::criterion::Field;
 use crate::model::{GroupIx, LevelIx, LevelKey, Origin, Policy, Rule, RuleIx};
 use crate::partitions::Membership;
 
@@ -92,21 +93,23 @@ fn is_same(one: &Rule, other: &Rule) -> bool {
     };
     groups(&one.source) == groups(&other.source)
         && groups(&one.destination) == groups(&other.destination)
-        && values::wanted(one) == values::wanted(other)
+        && Field::ALL
+            .iter()
+            .all(|field| one.wanted(*field) == other.wanted(*field))
 }
 
 fn hopeless(rule: &Rule, why: Hopeless) -> Finding {
+    let of_no_port = |end| (format!("no port is in its {end} groups"), FILL.to_owned());
     let (sentence, remedy) = match why {
-        Hopeless::Source => ("no port is in its source groups", FILL),
-        Hopeless::Destination => ("no port is in its destination groups", FILL),
-        Hopeless::QosClass => (
-            "all its QoS classes are over 4095",
-            "choose QoS classes from 0 to 4095",
-        ),
-        Hopeless::TClass => (
-            "all its traffic classes are over 255",
-            "choose traffic classes from 0 to 255",
-        ),
+        Hopeless::Source => of_no_port("source"),
+        Hopeless::Destination => of_no_port("destination"),
+        Hopeless::Field(field) => {
+            let (plural, last) = (field.name().to_owned() + "es", field.last());
+            (
+                format!("all its {plural} are over {last}"),
+                format!("choose {plural} from 0 to {last}"),
+            )
+        }
     };
     let sentence = format!("no request can match this rule: {sentence}");
     Finding::new(LintId::NEVER_MATCHES, rule.span, sentence, remedy)
@@ -190,7 +193,7 @@ pub(in crate::lint) fn contradictions(analysis: &Analysis<'_>) -> Vec<Finding> {
     let best = best_memberships(analysis);
     let mut found = Vec::new();
     for (rule, life) in policy.rules.iter().zip(&analysis.lives) {
-        let (Some(bases), true) = (&rule.pkey, life.may_be_alive()) else {
+        let (Some(bases), true) = (&rule.fields[Field::Pkey], life.may_be_alive()) else {
             continue;
         };
         let best_of = |groups: &[Spanned<GroupIx>], partition: usize| {

@@ -10,7 +10,8 @@ use std::collections::HashSet;
 
 use crate::lint::bits::Bits;
 use crate::lint::classes::{End, Ends};
-use crate::lint::rules::values::{FIELDS, LAST, cut, is_within, kinds, overlap, wanted};
+use crate::lint::rules::values::{cut, is_within, kinds, overlap};
+use crate::model::criterion::{ByField, Field};
 use crate::model::{Policy, Rule, RuleIx};
 
 /// What becomes of a rule.
@@ -33,10 +34,8 @@ pub enum Hopeless {
     Source,
     /// No port is in its destination groups.
     Destination,
-    /// All its QoS classes are too large.
-    QosClass,
-    /// All its traffic classes are too large.
-    TClass,
+    /// All its numbers for this field are too large.
+    Field(Field),
 }
 
 /// A request that gets to a rule.
@@ -46,8 +45,8 @@ pub struct Witness {
     pub source: usize,
     /// Class of the destination.
     pub destination: usize,
-    /// QoS class, traffic class, Service-ID and P_Key; none is not named.
-    pub values: [Option<u64>; FIELDS],
+    /// The numbers that it names.
+    pub values: ByField<Option<u64>>,
 }
 
 impl Life {
@@ -85,7 +84,7 @@ pub(in crate::lint) fn lives(policy: &Policy, ends: &Ends, budget: u64) -> Vec<L
 
 /// A bit for each field that a rule asks for.
 fn fields_of(rule: &Rule) -> u8 {
-    let asked = wanted(rule).into_iter().enumerate();
+    let asked = rule.fields.iter().enumerate();
     asked.fold(0, |bits, (field, ranges)| {
         bits | u8::from(ranges.is_some()) << field
     })
@@ -105,7 +104,7 @@ struct Judge<'a> {
 type Choice = (Bits, u64);
 
 /// Dimensions: source, destination, then the fields.
-const DIMENSIONS: usize = 2 + FIELDS;
+const DIMENSIONS: usize = 2 + Field::COUNT;
 
 /// The choice taken in each dimension; 0 where there is none to take.
 type Picks = [u64; DIMENSIONS];
@@ -132,18 +131,16 @@ impl Judge<'_> {
     }
 
     fn hopeless(&self, rule: usize) -> Option<Hopeless> {
-        let is_out = |field: usize| {
-            let ranges = wanted(&self.rules[rule])[field];
-            ranges.is_some_and(|ranges| cut(ranges, LAST[field]).next().is_none())
+        let is_out = |field: &Field| {
+            let ranges = self.rules[rule].wanted(*field);
+            ranges.is_some_and(|ranges| cut(ranges, field.last()).next().is_none())
         };
         if self.ends.source.classes[rule].is_empty() {
             Some(Hopeless::Source)
         } else if self.ends.destination.classes[rule].is_empty() {
             Some(Hopeless::Destination)
-        } else if is_out(0) {
-            Some(Hopeless::QosClass)
         } else {
-            is_out(1).then_some(Hopeless::TClass)
+            Field::ALL.into_iter().find(is_out).map(Hopeless::Field)
         }
     }
 
@@ -170,28 +167,23 @@ impl Judge<'_> {
 
     /// The fields that both ask for have numbers in common.
     fn overlaps(&self, earlier: usize, rule: usize) -> bool {
-        let pairs = wanted(&self.rules[earlier])
-            .into_iter()
-            .zip(wanted(&self.rules[rule]));
-        pairs
-            .zip(LAST)
-            .all(|((earlier, own), last)| match (earlier, own) {
-                (Some(earlier), Some(own)) => overlap(earlier, own, last),
-                _ => true,
-            })
+        let [earlier, own] = [earlier, rule].map(|at| &self.rules[at]);
+        let mut fields = Field::ALL.into_iter();
+        fields.all(|field| match (earlier.wanted(field), own.wanted(field)) {
+            (Some(earlier), Some(own)) => overlap(earlier, own, field.last()),
+            _ => true,
+        })
     }
 
     /// True when an earlier rule holds wherever this one does.
     fn covers(&self, earlier: usize, rule: usize) -> bool {
         let within = |end: &End| end.classes[rule].is_within(&end.classes[earlier]);
-        let pairs = wanted(&self.rules[earlier])
-            .into_iter()
-            .zip(wanted(&self.rules[rule]));
-        let mut fields = pairs.zip(LAST);
+        let [other, own] = [earlier, rule].map(|at| &self.rules[at]);
+        let mut fields = Field::ALL.into_iter();
         within(&self.ends.source)
             && within(&self.ends.destination)
-            && fields.all(|((earlier, own), last)| match (earlier, own) {
-                (Some(earlier), Some(own)) => is_within(own, earlier, last),
+            && fields.all(|field| match (other.wanted(field), own.wanted(field)) {
+                (Some(other), Some(own)) => is_within(own, other, field.last()),
                 (None, _) => true,
                 (Some(_), None) => false,
             })
@@ -219,11 +211,11 @@ impl Judge<'_> {
             });
             choices.push((dimension, self.least(kinds.collect())?));
         }
-        for (field, own) in wanted(&self.rules[rule]).into_iter().enumerate() {
-            if let Some(own) = own {
+        for field in Field::ALL {
+            if let Some(own) = self.rules[rule].wanted(field) {
                 let kinds = kinds(self.rules, field, own, rivals);
                 self.spend(kinds.len() * rivals.words())?;
-                choices.push((2 + field, self.least(kinds)?));
+                choices.push((2 + field as usize, self.least(kinds)?));
             }
         }
         choices.sort_by_key(|(_, choices)| choices.len());
@@ -274,10 +266,9 @@ impl Judge<'_> {
     fn witness(&self, rule: usize, picks: &Picks) -> Witness {
         let class = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
         let [source, destination, numbers @ ..] = *picks;
-        let mut values = numbers.map(Some);
-        for (value, wanted) in values.iter_mut().zip(wanted(&self.rules[rule])) {
-            *value = value.filter(|_| wanted.is_some());
-        }
+        let asked = &self.rules[rule].fields;
+        let values =
+            ByField::from_fn(|field| asked[field].as_ref().map(|_| numbers[field as usize]));
         Witness {
             source: class(source),
             destination: class(destination),

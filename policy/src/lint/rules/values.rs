@@ -1,20 +1,9 @@
-//! The fields of a request that hold numbers.
+//! Numbers that rules want of a field, compared.
 
 use crate::lint::bits::Bits;
 use crate::model::Rule;
+use crate::model::criterion::Field;
 use crate::model::ranges::Ranges;
-
-/// QoS class, traffic class, Service-ID and P_Key, in this order everywhere.
-pub(in crate::lint) const FIELDS: usize = 4;
-
-/// The largest number of each field.
-pub(in crate::lint) const LAST: [u64; FIELDS] = [0xfff, 0xff, u64::MAX, 0x7fff];
-
-/// What a rule wants of each field; none for anything or nothing.
-pub(in crate::lint) fn wanted(rule: &Rule) -> [Option<&Ranges>; FIELDS] {
-    [&rule.qos_class, &rule.tclass, &rule.service_id, &rule.pkey]
-        .map(|ranges| ranges.as_ref().map(|ranges| &ranges.value))
-}
 
 /// The ranges cut to what the field holds.
 pub(in crate::lint) fn cut(ranges: &Ranges, last: u64) -> impl Iterator<Item = (u64, u64)> + '_ {
@@ -54,15 +43,15 @@ fn parts_within(ranges: &Ranges, (low, high): (u64, u64)) -> impl Iterator<Item 
 /// Shape: `others` are the rules in question.
 pub(in crate::lint) fn kinds(
     rules: &[Rule],
-    field: usize,
+    field: Field,
     own: &Ranges,
     others: &Bits,
 ) -> Vec<(Bits, u64)> {
-    let last = LAST[field];
+    let last = field.last();
     let mut always = others.clone();
     let mut ranges = Vec::new();
     for other in others.iter() {
-        if let Some(wanted) = wanted(&rules[other])[field] {
+        if let Some(wanted) = rules[other].wanted(field) {
             always.remove(other);
             ranges.push((other, wanted));
         }

@@ -10,19 +10,12 @@ use sa_snapshot::model::{PolicySemantics, PolicyTables, QosLevelRow, RuleRow, Un
 use crate::error::{Error, Problem};
 use crate::facts::PortFacts;
 use crate::matching::groups::GroupResolver;
-use crate::model::ranges::Ranges;
+use crate::model::criterion::Field;
 use crate::model::semantics::{Echo, ServiceIdEncoding};
 use crate::model::{Level, Policy, Rule, RuleIx, RuleOrigin};
 use crate::partitions::Partitions;
 use ends::EndClasses;
 use sa_snapshot::model::FlowLabels;
-
-/// QoS classes have 12 bits.
-const QOS_CLASSES: usize = 1 << 12;
-/// P_Key bases have 15 bits.
-const PKEY_BASES: usize = 1 << 15;
-/// Traffic classes have 8 bits.
-const TCLASSES: usize = 1 << 8;
 
 /// The match tables of a policy in a fabric.
 ///
@@ -54,10 +47,10 @@ pub fn compile(
         },
         source: source.named,
         destination: destination.named,
-        qos_class: values::array("QoS class", rules, qos_class, QOS_CLASSES)?,
-        tclass: values::array("traffic class", rules, tclass, TCLASSES)?,
-        pkey: values::array("P_Key", rules, pkey, PKEY_BASES)?,
-        service_id: values::intervals("service id", rules, service_id)?,
+        qos_class: values::array(rules, Field::QosClass)?,
+        tclass: values::array(rules, Field::TClass)?,
+        pkey: values::array(rules, Field::Pkey)?,
+        service_id: values::intervals(rules, Field::ServiceId)?,
         flow_labels: flow_labels(policy),
         semantics: semantics(policy),
     })
@@ -86,7 +79,9 @@ pub fn check(policy: &Policy, ports: &[PortFacts], partitions: &Partitions) -> R
 
 fn check_ipoib(policy: &Policy, partitions: &Partitions) -> Result<(), Error> {
     for rule in &policy.rules {
-        if let (RuleOrigin::Ulp { ipoib: true }, Some(bases)) = (rule.origin, &rule.pkey) {
+        if let (RuleOrigin::Ulp { ipoib: true }, Some(bases)) =
+            (rule.origin, rule.wanted(Field::Pkey))
+        {
             for base in bases.pairs().iter().flat_map(|(low, high)| *low..=*high) {
                 let base = u16::try_from(base).unwrap_or(u16::MAX);
                 let problem = ipoib_problem(base, partitions);
@@ -106,22 +101,6 @@ fn ipoib_problem(base: u16, partitions: &Partitions) -> Option<Problem> {
         }),
         Some(_) => None,
     }
-}
-
-fn qos_class(rule: &Rule) -> Option<&Ranges> {
-    rule.qos_class.as_ref().map(|classes| &classes.value)
-}
-
-fn tclass(rule: &Rule) -> Option<&Ranges> {
-    rule.tclass.as_ref().map(|classes| &classes.value)
-}
-
-fn pkey(rule: &Rule) -> Option<&Ranges> {
-    rule.pkey.as_ref().map(|bases| &bases.value)
-}
-
-fn service_id(rule: &Rule) -> Option<&Ranges> {
-    rule.service_id.as_ref().map(|ids| &ids.value)
 }
 
 fn semantics(policy: &Policy) -> PolicySemantics {

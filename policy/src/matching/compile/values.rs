@@ -5,18 +5,13 @@ use sa_snapshot::model::{Dimension, ServiceIntervals};
 use super::sets::{Interner, RuleSet, empty_set, insert, remove};
 use crate::error::Error;
 use crate::model::Rule;
+use crate::model::criterion::Field;
 use crate::model::ranges::Ranges;
 
-type RangesOf = fn(&Rule) -> Option<&Ranges>;
-
-/// A class for each number below `values`, and behind them one for "not named".
-pub(super) fn array(
-    name: &'static str,
-    rules: &[Rule],
-    ranges_of: RangesOf,
-    values: usize,
-) -> Result<Dimension<Vec<u16>>, Error> {
-    let classes = Classes::sweep(name, rules, ranges_of, values as u64 - 1)?;
+/// A class for each number of the field, and behind them one for "not named".
+pub(super) fn array(rules: &[Rule], field: Field) -> Result<Dimension<Vec<u16>>, Error> {
+    let classes = Classes::sweep(rules, field)?;
+    let values = usize::try_from(field.last()).map_or(usize::MAX, |last| last.saturating_add(1));
     let mut map = Vec::with_capacity(values + 1);
     let starts = classes
         .starts
@@ -36,11 +31,10 @@ pub(super) fn array(
 
 /// A class for each interval of all 64-bit numbers, and one for "not named".
 pub(super) fn intervals(
-    name: &'static str,
     rules: &[Rule],
-    ranges_of: RangesOf,
+    field: Field,
 ) -> Result<Dimension<ServiceIntervals>, Error> {
-    let classes = Classes::sweep(name, rules, ranges_of, u64::MAX)?;
+    let classes = Classes::sweep(rules, field)?;
     Ok(Dimension {
         map: ServiceIntervals {
             starts: classes.starts,
@@ -70,24 +64,19 @@ struct Turn {
 }
 
 impl Classes {
-    /// Goes from 0 to `last` and keeps the set of rules that hold.
-    fn sweep(
-        name: &'static str,
-        rules: &[Rule],
-        ranges_of: RangesOf,
-        last: u64,
-    ) -> Result<Self, Error> {
-        let mut interner = Interner::new(name);
+    /// Goes over all numbers of a field and keeps the set of rules that hold.
+    fn sweep(rules: &[Rule], field: Field) -> Result<Self, Error> {
+        let mut interner = Interner::new(field.name());
         let mut holding = empty_set(rules.len());
         for (at, _) in rules
             .iter()
             .enumerate()
-            .filter(|(_, rule)| ranges_of(rule).is_none())
+            .filter(|(_, rule)| rule.wanted(field).is_none())
         {
             insert(&mut holding, at);
         }
         let absent = interner.class(&holding)?;
-        let turns = turns(rules, ranges_of, last);
+        let turns = turns(rules, field);
         let (mut starts, mut classes) = (Vec::new(), Vec::new());
         if turns.first().is_none_or(|turn| turn.at > 0) {
             starts.push(0);
@@ -116,10 +105,11 @@ impl Classes {
 }
 
 /// Ascending. A rule's ranges are apart, so that it never ceases and begins at one number.
-fn turns(rules: &[Rule], ranges_of: RangesOf, last: u64) -> Vec<Turn> {
+fn turns(rules: &[Rule], field: Field) -> Vec<Turn> {
+    let last = field.last();
     let mut turns = Vec::new();
-    for (rule, ranges) in rules.iter().enumerate() {
-        let pairs = ranges_of(ranges).map_or(&[][..], Ranges::pairs).iter();
+    for (rule, wanting) in rules.iter().enumerate() {
+        let pairs = wanting.wanted(field).map_or(&[][..], Ranges::pairs).iter();
         for (low, high) in pairs.filter(|(low, _)| *low <= last) {
             turns.push(Turn {
                 at: *low,

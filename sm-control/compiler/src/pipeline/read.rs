@@ -5,6 +5,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use policy::lint::notes::NoteKind;
+use policy::model::criterion::Field;
 use policy::{
     Dialect, ParseOptions, PartitionOptions, Partitions, PartitionsConfig, Policy, UlpNames,
 };
@@ -150,7 +151,7 @@ pub fn service_ranges(inputs: &Inputs) -> Result<Vec<(u64, u64)>, ReadProblem> {
     let policy = policy::parse_as(&text, dialect, &reading);
     let policy = policy.map_err(|error| policy_error(path, &error))?;
     let rules = policy.rules.iter();
-    let named = rules.filter_map(|rule| rule.service_id.as_ref());
+    let named = rules.filter_map(|rule| rule.fields[Field::ServiceId].as_ref());
     Ok(named
         .flat_map(|named| named.value.pairs())
         .copied()

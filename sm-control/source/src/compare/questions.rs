@@ -1,6 +1,7 @@
 //! What is asked: random pairs, as clients ask for them.
 
 use policy::Policy;
+use policy::model::criterion::Field;
 use sa_snapshot::Snapshot;
 use sa_wire::path_record::{NumbPathByte, PathCompMask, PathRecord};
 use sa_wire::umad::Slot;
@@ -135,7 +136,7 @@ fn with_service_id(source: End, destination: End, id: u64) -> (Slot, String) {
 /// Service ids at the edges of what the rules of a policy name.
 pub fn service_ids(policy: Option<&Policy>) -> Vec<u64> {
     let rules = policy.into_iter().flat_map(|policy| &policy.rules);
-    let ranges = rules.filter_map(|rule| rule.service_id.as_ref());
+    let ranges = rules.filter_map(|rule| rule.fields[Field::ServiceId].as_ref());
     let mut all: Vec<u64> = ranges
         .flat_map(|ranges| ranges.value.pairs())
         .flat_map(|(low, high)| [*low, *high])

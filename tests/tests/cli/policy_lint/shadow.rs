@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use policy::lint::{Analysis, FabricView, Life, LintId, lint};
 use policy::model::RuleIx;
+use policy::model::criterion::Field;
 use policy::{ParseOptions, Partitions, Policy, PortFacts, Query, interpret, parse};
 use proptest::prelude::*;
 
@@ -181,7 +182,7 @@ proptest! {
                     prop_assert!(!chosen(&alone, &ports, &partitions).contains(&last));
                 }
                 Life::Alive(witness) => {
-                    let [class, _, id, pkey] = witness.values;
+                    let [class, _, id, pkey] = Field::ALL.map(|field| witness.values[field]);
                     let query = Query {
                         source: analysis.classes().ports(witness.source)[0],
                         destination: analysis.classes().ports(witness.destination)[0],

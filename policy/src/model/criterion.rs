@@ -1,0 +1,266 @@
+//! What rules match on besides the ends of a path: one table of the fields of a request that hold numbers.
+//!
+//! A [`Field`] is a line of the table: what it is called, what each dialect calls it, how large its numbers get,
+//! how they are written, and where a [`Query`] has it. Rules hold their wishes by field ([`ByField`]), so that
+//! parsing, conversion, interpreter, compiler, diff and lint go over [`Field::ALL`] and do not name fields. A new
+//! field is a variant, a line here, its keyword where a parser wants one, and its table in the snapshot, which
+//! `matching::compile` fills.
+//!
+//! Source and destination are no fields: they name groups of ports, which only a fabric gives a meaning.
+
+use std::fmt;
+use std::ops::{Index, IndexMut};
+
+use super::dialect::Dialect;
+
+/// What a request is about. A field that its component mask leaves out is `None`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Query {
+    /// Index of the source port.
+    pub source: usize,
+    /// Index of the destination port.
+    pub destination: usize,
+    /// 12 bits.
+    pub qos_class: Option<u16>,
+    /// 64 bits; present when both mask bits are.
+    pub service_id: Option<u64>,
+    /// As requested; the membership bit does not matter.
+    pub pkey: Option<u16>,
+    /// 8 bits.
+    pub tclass: Option<u8>,
+    /// The request names its source by GID or LID.
+    pub source_named: bool,
+    /// The request names its destination by GID or LID.
+    pub destination_named: bool,
+}
+
+/// A field of a request that rules match on by number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Field {
+    /// QoS class of a PathRecord.
+    QosClass,
+    /// Traffic class of its GRH; OpenSM's dialect has no word for it.
+    TClass,
+    /// Service id, all 64 bits.
+    ServiceId,
+    /// P_Key, without its membership bit.
+    Pkey,
+}
+
+/// What is known of a field.
+struct Row {
+    /// For people.
+    name: &'static str,
+    /// The largest number.
+    last: u64,
+    /// The bits that rules look at.
+    significant: u64,
+    notation: Notation,
+    /// In OpenSM's dialect, RFC 0.2 and RFC 0.1; none where it cannot be said.
+    keywords: [Option<&'static str>; 3],
+    asked: fn(&Query) -> Option<u64>,
+    ask: fn(&mut Query, Option<u64>),
+}
+
+/// How numbers are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Notation {
+    /// `4095`
+    Decimal,
+    /// `0x7fff`
+    Hexadecimal,
+}
+
+/// By [`Field`].
+const ROWS: [Row; Field::COUNT] = [
+    Row {
+        name: "QoS class",
+        last: 0xfff,
+        significant: u64::MAX,
+        notation: Notation::Decimal,
+        keywords: [Some("qos-class"), Some("qos-class"), None],
+        asked: |query| query.qos_class.map(u64::from),
+        ask: |query, class| query.qos_class = class.map(low_16),
+    },
+    Row {
+        name: "traffic class",
+        last: 0xff,
+        significant: u64::MAX,
+        notation: Notation::Decimal,
+        keywords: [None, None, Some("tclass")],
+        asked: |query| query.tclass.map(u64::from),
+        ask: |query, class| query.tclass = class.and_then(|class| u8::try_from(class).ok()),
+    },
+    Row {
+        name: "service id",
+        last: u64::MAX,
+        significant: u64::MAX,
+        notation: Notation::Hexadecimal,
+        keywords: [Some("service-id"), Some("service-id"), Some("service")],
+        asked: |query| query.service_id,
+        ask: |query, id| query.service_id = id,
+    },
+    Row {
+        name: "P_Key",
+        last: 0x7fff,
+        significant: 0x7fff,
+        notation: Notation::Hexadecimal,
+        keywords: [Some("pkey"), None, None],
+        asked: |query| query.pkey.map(u64::from),
+        ask: |query, pkey| query.pkey = pkey.map(low_16),
+    },
+];
+
+fn low_16(number: u64) -> u16 {
+    u16::try_from(number).unwrap_or(u16::MAX)
+}
+
+impl Field {
+    /// How many there are.
+    pub const COUNT: usize = 4;
+
+    /// Every field, in the order in which OpenSM checks them.
+    pub const ALL: [Self; Self::COUNT] =
+        [Self::QosClass, Self::TClass, Self::ServiceId, Self::Pkey];
+
+    const fn row(self) -> &'static Row {
+        &ROWS[self as usize]
+    }
+
+    /// Its name for people.
+    pub const fn name(self) -> &'static str {
+        self.row().name
+    }
+
+    /// The largest number that a request can name; that of rules for P_Keys is the largest base.
+    pub const fn last(self) -> u64 {
+        self.row().last
+    }
+
+    /// How its numbers are written in policies.
+    pub const fn notation(self) -> Notation {
+        self.row().notation
+    }
+
+    /// The keyword of rules; none where the dialect cannot say it.
+    pub const fn keyword(self, dialect: Dialect) -> Option<&'static str> {
+        let [opensm, text, xml] = self.row().keywords;
+        match dialect {
+            Dialect::OpenSm => opensm,
+            Dialect::Rfc02Text => text,
+            Dialect::Rfc01Xml => xml,
+        }
+    }
+
+    /// The number as a request names it.
+    pub fn asked(self, query: &Query) -> Option<u64> {
+        (self.row().asked)(query)
+    }
+
+    /// What rules see of that.
+    pub fn matched(self, query: &Query) -> Option<u64> {
+        let number = self.asked(query)?;
+        Some(number & self.row().significant)
+    }
+
+    /// Has a request name this number, or none.
+    pub fn ask(self, query: &mut Query, number: Option<u64>) {
+        (self.row().ask)(query, number);
+    }
+}
+
+/// A value for each field.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct ByField<T>([T; Field::COUNT]);
+
+impl<T> ByField<T> {
+    /// What `value` gives for each.
+    pub fn from_fn(value: impl FnMut(Field) -> T) -> Self {
+        Self(Field::ALL.map(value))
+    }
+
+    /// The values in the order of [`Field::ALL`].
+    pub fn iter(&self) -> impl Iterator<Item = &T> {
+        self.0.iter()
+    }
+
+    /// What `change` makes of each value.
+    pub fn map<U>(self, change: impl FnMut(T) -> U) -> ByField<U> {
+        ByField(self.0.map(change))
+    }
+}
+
+impl<T> Index<Field> for ByField<T> {
+    type Output = T;
+
+    fn index(&self, field: Field) -> &T {
+        &self.0[field as usize]
+    }
+}
+
+impl<T> IndexMut<Field> for ByField<T> {
+    fn index_mut(&mut self, field: Field) -> &mut T {
+        &mut self.0[field as usize]
+    }
+}
+
+/// One thing that a rule can ask for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Criterion {
+    /// The source is in one of some groups.
+    Source,
+    /// The destination is in one of some groups.
+    Destination,
+    /// The request names one of some numbers.
+    Field(Field),
+}
+
+impl fmt::Display for Criterion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Source => "source",
+            Self::Destination => "destination",
+            Self::Field(field) => field.name(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_query_holds_what_it_is_given() {
+        for field in Field::ALL {
+            let mut query = Query::default();
+            assert_eq!(field.asked(&query), None);
+            field.ask(&mut query, Some(field.last()));
+            assert_eq!(field.matched(&query), Some(field.last()));
+            let others = Field::ALL.into_iter().filter(|other| *other != field);
+            assert!(
+                others
+                    .into_iter()
+                    .all(|other| other.asked(&query).is_none())
+            );
+        }
+    }
+
+    #[test]
+    fn the_membership_bit_is_no_part_of_a_criterion() {
+        let pkey = Some(0x8001);
+        let query = Query {
+            pkey,
+            ..Query::default()
+        };
+        assert_eq!(Field::Pkey.asked(&query), Some(0x8001));
+        assert_eq!(Field::Pkey.matched(&query), Some(1));
+    }
+
+    #[test]
+    fn every_field_can_be_said_somewhere() {
+        for field in Field::ALL {
+            let said = |dialect| field.keyword(dialect).is_some();
+            assert!(Dialect::ALL.into_iter().any(said), "{}", field.name());
+        }
+    }
+}
