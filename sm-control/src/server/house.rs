@@ -12,14 +12,14 @@ use crossbeam_channel::bounded;
 use tracing::{error, warn};
 
 use super::ServerError;
-use super::admin::Admin;
-use super::board::Board;
-use super::counters;
 use super::local_service::LocalService;
 use super::opensm::{Beside, Gate};
-use super::ring;
 use super::shadow::Shadow;
 use super::vigil::Doubts;
+use crate::server::operators::admin::Admin;
+use crate::server::operators::board::Board;
+use crate::server::operators::counters;
+use crate::server::ports::ring;
 
 pub(super) use pulse::Pulse;
 

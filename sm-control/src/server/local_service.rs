@@ -17,10 +17,10 @@ use sa_source::{Ask, Reopening, SaSource, SaTransport};
 use tracing::{info, warn};
 
 use super::ServerError;
-use super::board::{Board, Local};
-use super::reading::InService;
 use crate::checks::local_service::addresses;
 use crate::config::{Config, LocalServiceSection, PathsFrom};
+use crate::server::operators::board::{Board, Local};
+use crate::server::reload::reading::InService;
 
 /// The service in service. The thread goes before the eyes it sees with.
 pub(super) struct LocalService {

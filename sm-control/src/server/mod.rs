@@ -3,34 +3,16 @@
 //! Before the first successful load the workers take requests, drop and count them, as an SM in
 //! standby does; clients try again.
 
-mod admin;
-mod attach;
-mod attended;
-mod board;
-mod changes;
-mod control;
-mod copy;
-mod counters;
-mod descriptors;
 mod house;
-mod http;
 mod kept;
-mod ledger;
-mod loading;
 mod local_service;
-mod metrics;
 mod opensm;
-mod publication;
-mod reading;
-mod reconfigured;
-mod reports;
-mod ring;
-mod rmpp;
-mod rollback;
+mod operators;
+mod ports;
+mod reload;
 mod shadow;
 mod signals;
 mod slow_lane;
-mod sources;
 mod tries;
 mod vigil;
 
@@ -58,16 +40,19 @@ use sa_compiler::state::Parts;
 use sa_service::sa_db::{JournalError, Now, SaDatabase};
 use sa_source::LiveSource;
 
-pub use attach::AttachError;
-use board::Board;
-use control::Command;
+use self::operators::admin;
+use self::ports::{attach, descriptors};
+use self::reload::{changes, loading, reading, reconfigured, sources};
 use house::{House, Pulse, Rings};
 use kept::{Earlier, Shelf};
-use ledger::Ledger;
 use opensm::Beside;
-use reading::Readings;
-use rollback::Past;
-use sources::Fingerprint;
+use operators::board::Board;
+use operators::control::Command;
+use operators::ledger::Ledger;
+pub use ports::attach::AttachError;
+use reload::reading::Readings;
+use reload::rollback::Past;
+use reload::sources::Fingerprint;
 use vigil::Doubts;
 
 /// How often the main thread frees old snapshots and, until the sources were read once, looks

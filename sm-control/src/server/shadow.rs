@@ -11,9 +11,9 @@ use sa_source::compare::{Questions, ask_and_compare, service_ids};
 use sa_source::{Ask, AskError, Reopening};
 use tracing::{info, warn};
 
-use super::board::Board;
 use super::{ServerError, StateInService, state_of};
 use crate::config::Config;
+use crate::server::operators::board::Board;
 
 /// The thread; it ends when this goes.
 pub(super) struct Shadow {

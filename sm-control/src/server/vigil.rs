@@ -20,10 +20,10 @@ use sa_source::{
 };
 use tracing::{info, warn};
 
-use super::board::Board;
 use super::opensm::{Beside, Change};
 use super::{ServerError, State, StateInService, state_of};
 use crate::config::{Config, FabricSaSection, Source};
+use crate::server::operators::board::Board;
 
 /// What is known of the snapshot in service, and of what is to come after it. Every method may be
 /// called by any thread.

@@ -12,8 +12,8 @@ use sa_fastpath::stats::{Counter, WorkerStats};
 use sa_local::service::ServiceCounts;
 use tracing::error;
 
-use super::super::ledger::Ledger;
 use super::super::local_service::LocalService;
+use crate::server::operators::ledger::Ledger;
 
 /// What a thread has done, as a number that grows while it moves.
 type Count = Box<dyn Fn() -> u64 + Send>;

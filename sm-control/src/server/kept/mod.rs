@@ -22,10 +22,10 @@ use rustix::fs::OFlags;
 use sa_snapshot::{SharedBytes, Snapshot};
 use tracing::{info, warn};
 
-use super::board::{Board, Kept};
 use super::{JOURNAL_FILE, STATE_FILE, ServerError};
 use crate::checks::copy::trusted;
 use crate::config::Config;
+use crate::server::operators::board::{Board, Kept};
 use sa_fabric::outlet::Folder;
 use sa_fabric::store::{self, StoreError};
 

@@ -11,7 +11,7 @@ use tracing::{info, warn};
 
 use super::mark::Mark;
 use crate::server::STATE_FILE;
-use crate::server::board::{Board, Kept};
+use crate::server::operators::board::{Board, Kept};
 
 /// Pause before the second try; it doubles from there.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);

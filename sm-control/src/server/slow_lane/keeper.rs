@@ -12,9 +12,9 @@ use sa_wire::sa::SaMad;
 use sa_wire::umad::Slot;
 use tracing::{debug, error};
 
-use super::super::reports::{Patience, Reports};
 use super::super::{AliasesOfClients, State};
 use super::port::Port;
+use crate::server::slow_lane::reports::{Patience, Reports};
 
 /// The database with what waits for it.
 pub(in crate::server) struct Keeper {

@@ -3,6 +3,8 @@
 mod keeper;
 mod owner;
 mod port;
+pub(in crate::server) mod reports;
+pub(in crate::server) mod rmpp;
 mod rules;
 mod shares;
 mod turns;
@@ -25,8 +27,8 @@ use self::port::{Asked, Port, Sources};
 use self::rules::GivenUp;
 use self::shares::Shares;
 use self::turns::Backlog;
-use super::rmpp::Rmpp;
 use super::{ServerError, State, StateInService, state_of};
+use crate::server::slow_lane::rmpp::Rmpp;
 use sa_fastpath::whole;
 
 pub(super) use self::keeper::Keeper;

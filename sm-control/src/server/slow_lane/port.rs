@@ -11,7 +11,7 @@ use sa_service::dispatch;
 use sa_wire::umad::{MAD_SIZE, Slot};
 use tracing::debug;
 
-use super::super::rmpp::{Begun, Rmpp};
+use crate::server::slow_lane::rmpp::{Begun, Rmpp};
 
 /// What answers are made from.
 #[derive(Clone, Copy)]

@@ -20,7 +20,7 @@ const ATTEMPTS: u32 = 20;
 
 /// What `read` makes of sources that look the same before and after, at least [`QUIET`] apart, and
 /// how they looked. None when they changed in each of [`ATTEMPTS`].
-pub(super) fn settled<S: PartialEq, T>(
+pub(in crate::server) fn settled<S: PartialEq, T>(
     look: impl Fn() -> S,
     mut read: impl FnMut() -> T,
 ) -> Option<(S, T)> {
@@ -34,14 +34,14 @@ pub(super) fn settled<S: PartialEq, T>(
 
 /// What tells one state of the source files from another.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Fingerprint {
+pub(in crate::server) struct Fingerprint {
     policy: Policy,
     others: Vec<Option<State>>,
 }
 
 /// The change time instead of the modification time: no program can set it back.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct State {
+pub(in crate::server) struct State {
     inode: u64,
     size: u64,
     changed: (i64, i64),
@@ -49,7 +49,7 @@ pub(super) struct State {
 
 impl Fingerprint {
     /// Of the files that a load reads, as they are now.
-    pub(super) fn of(config: &Config) -> Self {
+    pub(in crate::server) fn of(config: &Config) -> Self {
         let others = config.files_but_policy();
         Self {
             policy: policy(config),
@@ -58,16 +58,16 @@ impl Fingerprint {
     }
 
     /// What of it tells states of the policy apart.
-    pub(super) const fn policy(&self) -> &Policy {
+    pub(in crate::server) const fn policy(&self) -> &Policy {
         &self.policy
     }
 }
 
 /// The policy file, and that of the names in it; none where there is none.
-pub(super) type Policy = [Option<State>; 2];
+pub(in crate::server) type Policy = [Option<State>; 2];
 
 /// The policy's files as they are now.
-pub(super) fn policy(config: &Config) -> Policy {
+pub(in crate::server) fn policy(config: &Config) -> Policy {
     let files = [&config.policy.file, &config.policy.ulp_names];
     files.map(|file| file.as_deref().and_then(state))
 }

@@ -5,11 +5,11 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::{Receiver, never};
 use sa_source::When;
 
-use super::board::Standing;
-use super::opensm::Change;
 use super::sources::Fingerprint;
-use super::{HEARTBEAT, Server};
 use crate::config::{OpenSmSection, Source};
+use crate::server::opensm::Change;
+use crate::server::operators::board::Standing;
+use crate::server::{HEARTBEAT, Server};
 
 /// A fabric that never lies still is read after so many times of what it should have done.
 const LONGEST_SETTLE: u32 = 20;
@@ -25,7 +25,7 @@ const MOST_DOUBLINGS: u32 = 4;
 
 /// A reading of the sources that is to come.
 #[derive(Debug)]
-pub(super) struct Due {
+pub(in crate::server) struct Due {
     /// When.
     at: Instant,
     /// At the latest.
@@ -38,14 +38,14 @@ pub(super) struct Due {
 
 impl Server<'_> {
     /// Where changes are told.
-    pub(super) fn changes(&self) -> Receiver<Change> {
+    pub(in crate::server) fn changes(&self) -> Receiver<Change> {
         let beside = self.beside.as_ref().map(|beside| &beside.changes);
         let changes = beside.or(self.vigil.as_ref());
         changes.map_or_else(never, Receiver::clone)
     }
 
     /// How long the main thread may wait for something to happen.
-    pub(super) fn patience(&self) -> Duration {
+    pub(in crate::server) fn patience(&self) -> Duration {
         let left = |due: &Due| due.at.saturating_duration_since(Instant::now());
         let look = if self.config.fabric.watch {
             WATCH
@@ -58,7 +58,7 @@ impl Server<'_> {
     }
 
     /// The sources are to be read soon.
-    pub(super) fn note(&mut self, change: &Change) {
+    pub(in crate::server) fn note(&mut self, change: &Change) {
         let settle = match change {
             Change::Invalid(_) | Change::Differs | Change::Agrees => Duration::ZERO,
             Change::Trap(_) | Change::Programmed | Change::Returned => self.settle_time(),
@@ -83,7 +83,7 @@ impl Server<'_> {
     }
 
     /// Reads the sources when that is due, and when they have not been looked at for long.
-    pub(super) fn follow_changes(&mut self) {
+    pub(in crate::server) fn follow_changes(&mut self) {
         if !self.can_load() {
             // What is due waits for OpenSM.
             return;
@@ -103,12 +103,12 @@ impl Server<'_> {
             return;
         }
         if self.last_failure != failure {
-            super::say("reload failed");
+            crate::server::say("reload failed");
         }
         if self.due.is_none() && self.live.is_some() && !self.differs {
             // OpenSM may have been in the middle of it, or be away. Where it answers otherwise, the
             // vigil says when it does not any more.
-            if cause != super::RETRY {
+            if cause != crate::server::RETRY {
                 self.retries = 0;
             }
             let at = Instant::now() + RETRY * (1 << self.retries.min(MOST_DOUBLINGS));
@@ -116,7 +116,7 @@ impl Server<'_> {
             self.due = Some(Due {
                 at,
                 latest: at,
-                cause: super::RETRY.to_owned(),
+                cause: crate::server::RETRY.to_owned(),
                 anyway,
             });
         }
@@ -132,7 +132,7 @@ impl Server<'_> {
         }
         // What is due is late on purpose where the one before failed.
         let is_stale = self.due.is_none() && self.looked.elapsed() >= self.config.poll()?;
-        (is_stale && self.loaded).then(|| (super::REGULAR.to_owned(), false))
+        (is_stale && self.loaded).then(|| (crate::server::REGULAR.to_owned(), false))
     }
 
     /// Files that look as when they were read last hold nothing new.
@@ -144,12 +144,12 @@ impl Server<'_> {
     /// Whether files that a compilation of a running SA's fabric reads are others than at the last
     /// attempt. They are looked at whether they are watched or not: nothing of them is published that
     /// the SA does not agree with.
-    pub(super) fn files_beside_changed(&self) -> bool {
+    pub(in crate::server) fn files_beside_changed(&self) -> bool {
         self.live.is_some() && self.tried != Some(Fingerprint::of(self.config))
     }
 
     /// What operators see of the OpenSM beside.
-    pub(super) fn write_up(&self) {
+    pub(in crate::server) fn write_up(&self) {
         self.doubts.hold(self.is_held());
         let Some(beside) = &self.beside else {
             return;

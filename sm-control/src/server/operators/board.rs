@@ -19,14 +19,14 @@ use crate::config::{Config, PortSection, Role};
 
 /// The board.
 #[derive(Debug)]
-pub(super) struct Board {
-    pub(super) role: String,
-    pub(super) is_shadow: bool,
-    pub(super) source: String,
+pub(in crate::server) struct Board {
+    pub(in crate::server) role: String,
+    pub(in crate::server) is_shadow: bool,
+    pub(in crate::server) source: String,
     /// None without one.
-    pub(super) state_directory: Option<String>,
-    pub(super) ports: Vec<PortRow>,
-    pub(super) counts: Counts,
+    pub(in crate::server) state_directory: Option<String>,
+    pub(in crate::server) ports: Vec<PortRow>,
+    pub(in crate::server) counts: Counts,
     started: Instant,
     service: ArcSwapOption<InService>,
     failure: ArcSwapOption<LastFailure>,
@@ -41,18 +41,18 @@ pub(super) struct Board {
 
 /// The local service's.
 #[derive(Debug)]
-pub(super) struct Local {
-    pub(super) counters: Arc<Counters>,
-    pub(super) counts: Arc<ServiceCounts>,
+pub(in crate::server) struct Local {
+    pub(in crate::server) counters: Arc<Counters>,
+    pub(in crate::server) counts: Arc<ServiceCounts>,
 }
 
 /// A `[[port]]`.
 #[derive(Debug)]
-pub(super) struct PortRow {
-    pub(super) transport: &'static str,
+pub(in crate::server) struct PortRow {
+    pub(in crate::server) transport: &'static str,
     /// Such as a device, or the path of a socket.
-    pub(super) place: String,
-    pub(super) stats: Arc<WorkerStats>,
+    pub(in crate::server) place: String,
+    pub(in crate::server) stats: Arc<WorkerStats>,
     ledger: Arc<Ledger>,
     is_served: AtomicBool,
     /// Why some of those who ask there get no answer; none: all do.
@@ -61,60 +61,60 @@ pub(super) struct PortRow {
 
 /// What happened since the start.
 #[derive(Debug, Default)]
-pub(super) struct Counts {
-    pub(super) loads: AtomicU64,
-    pub(super) failed_loads: AtomicU64,
-    pub(super) rollbacks: AtomicU64,
-    pub(super) control: AtomicU64,
-    pub(super) control_refused: AtomicU64,
-    pub(super) connections_cut: AtomicU64,
-    pub(super) shadow_asked: AtomicU64,
-    pub(super) shadow_answered: AtomicU64,
-    pub(super) shadow_different: AtomicU64,
+pub(in crate::server) struct Counts {
+    pub(in crate::server) loads: AtomicU64,
+    pub(in crate::server) failed_loads: AtomicU64,
+    pub(in crate::server) rollbacks: AtomicU64,
+    pub(in crate::server) control: AtomicU64,
+    pub(in crate::server) control_refused: AtomicU64,
+    pub(in crate::server) connections_cut: AtomicU64,
+    pub(in crate::server) shadow_asked: AtomicU64,
+    pub(in crate::server) shadow_answered: AtomicU64,
+    pub(in crate::server) shadow_different: AtomicU64,
 }
 
 /// The snapshot in service.
 #[derive(Debug, Clone)]
-pub(super) struct InService {
-    pub(super) epoch: u64,
+pub(in crate::server) struct InService {
+    pub(in crate::server) epoch: u64,
     /// When it was compiled. Units: seconds since 1970.
-    pub(super) built_unix: u64,
-    pub(super) bytes: usize,
-    pub(super) digest: u64,
-    pub(super) engine: String,
-    pub(super) switches: usize,
-    pub(super) hosts: usize,
-    pub(super) rules: Option<u32>,
+    pub(in crate::server) built_unix: u64,
+    pub(in crate::server) bytes: usize,
+    pub(in crate::server) digest: u64,
+    pub(in crate::server) engine: String,
+    pub(in crate::server) switches: usize,
+    pub(in crate::server) hosts: usize,
+    pub(in crate::server) rules: Option<u32>,
 }
 
 /// The last load that failed.
 #[derive(Debug, Clone)]
-pub(super) struct LastFailure {
-    pub(super) what: String,
+pub(in crate::server) struct LastFailure {
+    pub(in crate::server) what: String,
     /// What asked for the load.
-    pub(super) cause: String,
+    pub(in crate::server) cause: String,
     /// Units: seconds since 1970.
-    pub(super) unix: u64,
+    pub(in crate::server) unix: u64,
 }
 
 /// What a rollback has to do with what is in service.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct History {
+pub(in crate::server) struct History {
     /// Epoch that a rollback would return to.
-    pub(super) previous: Option<u64>,
+    pub(in crate::server) previous: Option<u64>,
     /// Epoch that a rollback has returned to; automatic reloads wait.
-    pub(super) held: Option<u64>,
+    pub(in crate::server) held: Option<u64>,
 }
 
 /// What the state directory has.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Kept {
+pub(in crate::server) struct Kept {
     /// Epoch of the snapshot in it.
-    pub(super) stored: Option<u64>,
+    pub(in crate::server) stored: Option<u64>,
     /// Why it does not have what is in service.
-    pub(super) problem: Option<String>,
+    pub(in crate::server) problem: Option<String>,
     /// Writes that failed.
-    pub(super) failures: u64,
+    pub(in crate::server) failures: u64,
 }
 
 /// How this daemon stands to the SM: what only the main thread knows of others.
@@ -122,16 +122,19 @@ pub(super) struct Kept {
 /// The point where more can be told to operators: whoever knows it calls [`Board::stand`], and
 /// `status`, `/ready` and the metrics show it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Standing {
+pub(in crate::server) struct Standing {
     /// Why requests are not answered though there is a snapshot; none: they are.
-    pub(super) passive: Option<String>,
+    pub(in crate::server) passive: Option<String>,
     /// Name and value, such as `("opensm", "MASTER")`.
-    pub(super) facts: Vec<(&'static str, String)>,
+    pub(in crate::server) facts: Vec<(&'static str, String)>,
 }
 
 impl Board {
     /// For the ports of a configuration. Shape: `counts` in the order of the ports.
-    pub(super) fn new(config: &Config, counts: Vec<(Arc<WorkerStats>, Arc<Ledger>)>) -> Arc<Self> {
+    pub(in crate::server) fn new(
+        config: &Config,
+        counts: Vec<(Arc<WorkerStats>, Arc<Ledger>)>,
+    ) -> Arc<Self> {
         let ports = config.ports.iter().zip(counts);
         Arc::new(Self {
             role: format!("{:?}", config.sa.role).to_lowercase(),
@@ -160,7 +163,7 @@ impl Board {
     }
 
     /// A snapshot is in service under this epoch.
-    pub(super) fn published(&self, epoch: u64, snapshot: &Snapshot) {
+    pub(in crate::server) fn published(&self, epoch: u64, snapshot: &Snapshot) {
         let info = snapshot.info();
         let engine = info.provenance.lines().next().unwrap_or_default();
         let engine = engine.strip_prefix("engine ").unwrap_or(engine);
@@ -177,14 +180,14 @@ impl Board {
     }
 
     /// The sources were read, and what they say is in service.
-    pub(super) fn loaded(&self) {
+    pub(in crate::server) fn loaded(&self) {
         self.counts.loads.fetch_add(1, Ordering::Relaxed);
         self.failure.store(None);
         self.has_read_sources.store(true, Ordering::Relaxed);
     }
 
     /// A load failed. `is_new`: not as the one before, without any change since.
-    pub(super) fn failed(&self, what: &str, cause: &str, is_new: bool) {
+    pub(in crate::server) fn failed(&self, what: &str, cause: &str, is_new: bool) {
         self.counts
             .failed_loads
             .fetch_add(u64::from(is_new), Ordering::Relaxed);
@@ -196,85 +199,85 @@ impl Board {
     }
 
     /// Which ports are served. Shape: in their order.
-    pub(super) fn served(&self, are_served: impl Iterator<Item = bool>) {
+    pub(in crate::server) fn served(&self, are_served: impl Iterator<Item = bool>) {
         for (port, is_served) in self.ports.iter().zip(are_served) {
             port.is_served.store(is_served, Ordering::Relaxed);
         }
     }
 
     /// Why some who ask at a port get no answer from the snapshot in service; none: all do.
-    pub(super) fn mute(&self, port: usize, why: Option<String>) {
+    pub(in crate::server) fn mute(&self, port: usize, why: Option<String>) {
         if let Some(port) = self.ports.get(port) {
             port.muted.store(why.map(Arc::new));
         }
     }
 
     /// Why some requests get no answer, though there is a snapshot.
-    pub(super) fn muted(&self) -> Option<Arc<String>> {
+    pub(in crate::server) fn muted(&self) -> Option<Arc<String>> {
         self.ports.iter().find_map(|port| port.muted.load_full())
     }
 
     /// This host's kernel is answered from now on.
-    pub(super) fn serves_the_kernel(&self, local: Local) {
+    pub(in crate::server) fn serves_the_kernel(&self, local: Local) {
         let _ = self.local.set(local);
     }
 
     /// What its kernel was answered; none without a local service.
-    pub(super) fn local(&self) -> Option<&Local> {
+    pub(in crate::server) fn local(&self) -> Option<&Local> {
         self.local.get()
     }
 
     /// What may be rolled back.
-    pub(super) fn remember(&self, history: History) {
+    pub(in crate::server) fn remember(&self, history: History) {
         self.history.store(Arc::new(history));
     }
 
     /// What outlives a restart.
-    pub(super) fn keep(&self, kept: Kept) {
+    pub(in crate::server) fn keep(&self, kept: Kept) {
         self.kept.store(Arc::new(kept));
     }
 
-    pub(super) fn kept(&self) -> Arc<Kept> {
+    pub(in crate::server) fn kept(&self) -> Arc<Kept> {
         self.kept.load_full()
     }
 
     /// What differs between the configuration file and what is in force; none: nothing.
-    pub(super) fn reconfigure(&self, difference: Option<String>) {
+    pub(in crate::server) fn reconfigure(&self, difference: Option<String>) {
         self.reconfigured.store(difference.map(Arc::new));
     }
 
-    pub(super) fn reconfigured(&self) -> Option<Arc<String>> {
+    pub(in crate::server) fn reconfigured(&self) -> Option<Arc<String>> {
         self.reconfigured.load_full()
     }
 
     /// How the daemon stands to the SM from now on.
-    pub(super) fn stand(&self, standing: Standing) {
+    pub(in crate::server) fn stand(&self, standing: Standing) {
         self.standing.store(Arc::new(standing));
     }
 
     /// Why what is in service is in doubt from now on; none where it is not.
-    pub(super) fn doubt(&self, why: Option<Arc<String>>) {
+    pub(in crate::server) fn doubt(&self, why: Option<Arc<String>>) {
         self.doubt.store(why);
     }
 
-    pub(super) fn service(&self) -> Option<Arc<InService>> {
+    pub(in crate::server) fn service(&self) -> Option<Arc<InService>> {
         self.service.load_full()
     }
 
-    pub(super) fn failure(&self) -> Option<Arc<LastFailure>> {
+    pub(in crate::server) fn failure(&self) -> Option<Arc<LastFailure>> {
         self.failure.load_full()
     }
 
-    pub(super) fn standing(&self) -> Arc<Standing> {
+    pub(in crate::server) fn standing(&self) -> Arc<Standing> {
         self.standing.load_full()
     }
 
-    pub(super) fn history(&self) -> Arc<History> {
+    pub(in crate::server) fn history(&self) -> Arc<History> {
         self.history.load_full()
     }
 
     /// Why nobody is answered; none where somebody is.
-    pub(super) fn passive(&self) -> Option<String> {
+    pub(in crate::server) fn passive(&self) -> Option<String> {
         let shadow = "role = \"shadow\": it compares, and answers nobody";
         match self.is_shadow {
             true => Some(shadow.to_owned()),
@@ -283,12 +286,12 @@ impl Board {
     }
 
     /// Units: seconds.
-    pub(super) fn uptime(&self) -> u64 {
+    pub(in crate::server) fn uptime(&self) -> u64 {
         self.started.elapsed().as_secs()
     }
 
     /// Errors: why this daemon should be asked nothing now.
-    pub(super) fn readiness(&self) -> Result<(), String> {
+    pub(in crate::server) fn readiness(&self) -> Result<(), String> {
         if let Some(port) = self.ports.iter().position(|port| !port.is_served()) {
             return Err(format!("port {port} is not served any more; see the log"));
         }
@@ -332,7 +335,7 @@ impl Board {
     }
 
     /// Errors: what is dead of this process.
-    pub(super) fn health(&self) -> Result<(), String> {
+    pub(in crate::server) fn health(&self) -> Result<(), String> {
         let dead = self.ports.iter().enumerate();
         let dead: Vec<String> = dead
             .filter(|(_, port)| !port.is_served())
@@ -350,25 +353,25 @@ impl Board {
 }
 
 impl Local {
-    pub(super) fn is_served(&self) -> bool {
+    pub(in crate::server) fn is_served(&self) -> bool {
         self.counts.is_served.load(Ordering::Relaxed)
     }
 }
 
 impl PortRow {
     /// What its handles have counted, and whether it is attached.
-    pub(super) fn entry(&self) -> Entry {
+    pub(in crate::server) fn entry(&self) -> Entry {
         self.ledger.entry()
     }
 
-    pub(super) fn is_served(&self) -> bool {
+    pub(in crate::server) fn is_served(&self) -> bool {
         self.is_served.load(Ordering::Relaxed)
     }
 }
 
 impl InService {
     /// Since it was compiled. Units: seconds.
-    pub(super) fn age(&self) -> u64 {
+    pub(in crate::server) fn age(&self) -> u64 {
         pipeline::unix_time().saturating_sub(self.built_unix)
     }
 }

@@ -14,11 +14,11 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::sync::oneshot;
 use tracing::info;
 
-use super::ServerError;
 use super::board::Board;
 use super::control::{self, Command, Desk};
 use super::http;
 use crate::config::Config;
+use crate::server::ServerError;
 
 /// Commands that may wait for the main thread.
 const WAITING: usize = 4;
@@ -28,7 +28,7 @@ const REST: Duration = Duration::from_millis(100);
 
 /// The thread; it ends when this goes.
 #[derive(Default)]
-pub(super) struct Admin {
+pub(in crate::server) struct Admin {
     thread: Option<JoinHandle<()>>,
     stop: Option<oneshot::Sender<()>>,
     /// Whoever waits for commands must not find that none can come.
@@ -39,7 +39,7 @@ pub(super) struct Admin {
 
 /// Listens where the configuration says, and gives where commands come in: nowhere without a
 /// section for them. Errors: [`ServerError::Admin`].
-pub(super) fn start(
+pub(in crate::server) fn start(
     config: &Config,
     board: &Arc<Board>,
 ) -> Result<(Admin, Receiver<Command>), ServerError> {
@@ -119,25 +119,25 @@ impl Drop for Admin {
 }
 
 /// A moment's pause.
-pub(super) async fn rest() {
+pub(in crate::server) async fn rest() {
     tokio::time::sleep(REST).await;
 }
 
 /// Connections at a time. When there is no room the oldest has to go: whoever is quick is gone
 /// anyway, so those that only sit there can keep nobody out.
-pub(super) struct Seats {
+pub(in crate::server) struct Seats {
     taken: VecDeque<tokio::task::JoinHandle<()>>,
     most: usize,
 }
 
 impl Seats {
-    pub(super) const fn new(most: usize) -> Self {
+    pub(in crate::server) const fn new(most: usize) -> Self {
         let taken = VecDeque::new();
         Self { taken, most }
     }
 
     /// Serves a connection. Who has to go is counted in `cut`.
-    pub(super) fn admit(
+    pub(in crate::server) fn admit(
         &mut self,
         connection: impl Future<Output = ()> + Send + 'static,
         cut: &AtomicU64,

@@ -20,20 +20,20 @@ use super::board::Board;
 use crate::logging;
 
 /// The page.
-pub(super) struct Metrics(Registry);
+pub(in crate::server) struct Metrics(Registry);
 
 impl Metrics {
-    pub(super) const CONTENT_TYPE: &'static str =
+    pub(in crate::server) const CONTENT_TYPE: &'static str =
         "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-    pub(super) fn new(board: Arc<Board>) -> Self {
+    pub(in crate::server) fn new(board: Arc<Board>) -> Self {
         let mut registry = Registry::with_prefix("sapphire");
         registry.register_collector(Box::new(OfBoard(board)));
         Self(registry)
     }
 
     /// Everything, as it is now.
-    pub(super) fn text(&self) -> Result<String, fmt::Error> {
+    pub(in crate::server) fn text(&self) -> Result<String, fmt::Error> {
         let mut page = String::new();
         text::encode(&mut page, &self.0)?;
         Ok(page)

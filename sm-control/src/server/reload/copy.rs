@@ -4,19 +4,19 @@ use sa_snapshot::Snapshot;
 use sa_source::When;
 use tracing::{info, warn};
 
-use super::Server;
 use super::sources::{self, Fingerprint};
 use crate::checks::copy::{read, secret, summary};
+use crate::server::Server;
 
 impl Server<'_> {
     /// Reads the file and puts it into service; on failure the snapshot in service stays.
-    pub(super) fn load_copy(&mut self, when: When, cause: &str) -> bool {
+    pub(in crate::server) fn load_copy(&mut self, when: When, cause: &str) -> bool {
         let config = self.config;
         let look = || Fingerprint::of(config);
         let settled = sources::settled(look, || read(config));
         let (tried, snapshot) = settled.unzip();
         self.tried = tried;
-        let snapshot = snapshot.unwrap_or_else(|| Err(super::UNSETTLED.to_owned()));
+        let snapshot = snapshot.unwrap_or_else(|| Err(crate::server::UNSETTLED.to_owned()));
         match snapshot {
             Ok(snapshot) => {
                 if when == When::Always || self.is_new(&snapshot) {

@@ -9,12 +9,12 @@ use sa_fastpath::publish::Published;
 use sa_snapshot::Snapshot;
 use tracing::{info, warn};
 
-use super::board::History;
-use super::control::Refusal;
-use super::{Server, State};
+use crate::server::operators::board::History;
+use crate::server::operators::control::Refusal;
+use crate::server::{Server, State};
 
 /// A snapshot that was in service, with what it was compiled from.
-pub(super) struct Before {
+pub(in crate::server) struct Before {
     published: Arc<Published>,
     parts: Arc<Parts>,
     read_at: Instant,
@@ -22,7 +22,7 @@ pub(super) struct Before {
 
 /// What a rollback returns to, and what holds it.
 #[derive(Default)]
-pub(super) struct Past {
+pub(in crate::server) struct Past {
     before: Option<Before>,
     /// Epoch in service since a rollback.
     held: Option<u64>,
@@ -30,18 +30,18 @@ pub(super) struct Past {
 
 impl Server<'_> {
     /// Whether a rollback holds: what reloads by itself must wait for an operator's reload.
-    pub(super) const fn is_held(&self) -> bool {
+    pub(in crate::server) const fn is_held(&self) -> bool {
         self.past.held.is_some()
     }
 
     /// Holds what goes into service next.
-    pub(super) fn hold(&mut self) {
+    pub(in crate::server) fn hold(&mut self) {
         self.past.held = Some(self.publisher.next_epoch().get());
     }
 
     /// To be called before a snapshot of the sources goes into service: the one in service becomes
     /// the one before, unless they say the same.
-    pub(super) fn pass_on(&mut self, next: &Snapshot) {
+    pub(in crate::server) fn pass_on(&mut self, next: &Snapshot) {
         if self.past.held.take().is_some() {
             info!("the rollback ends: the sources are in service again");
         }
@@ -58,7 +58,7 @@ impl Server<'_> {
 
     /// Puts the snapshot before into service, under a new epoch; the one in service becomes the one
     /// before. Gives both epochs, old content first. Errors: there is none.
-    pub(super) fn roll_back(&mut self) -> Result<(u64, u64), Refusal> {
+    pub(in crate::server) fn roll_back(&mut self) -> Result<(u64, u64), Refusal> {
         let before = self.past.before.as_ref();
         let before = before.ok_or_else(|| Refusal::failed(NO_WAY_BACK))?;
         let (returned, parts) = (Arc::clone(&before.published), Arc::clone(&before.parts));
@@ -82,7 +82,7 @@ impl Server<'_> {
     }
 
     /// Writes up what may be rolled back.
-    pub(super) fn remember(&self) {
+    pub(in crate::server) fn remember(&self) {
         let before = self.past.before.as_ref();
         self.board.remember(History {
             previous: before.map(|before| before.published.epoch.get()),

@@ -5,8 +5,8 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use sa_fastpath::port::ring;
 use tracing::info;
 
-use super::{control, http};
 use crate::config::{Config, PortSection};
+use crate::server::operators::{control, http};
 
 /// For the daemon's own work: its streams and threads, what a load reads and writes.
 const RESERVE: u64 = 96;
@@ -36,7 +36,7 @@ fn count(number: usize) -> u64 {
 
 /// Whether this process may have as many descriptors as the configuration may need. Errors: in
 /// words, with the remedy.
-pub(super) fn check(config: &Config) -> Result<(), String> {
+pub(in crate::server) fn check(config: &Config) -> Result<(), String> {
     judge(needed(config), getrlimit(Resource::Nofile).maximum)
 }
 
@@ -53,7 +53,7 @@ fn judge(needed: u64, most: Option<u64>) -> Result<(), String> {
 }
 
 /// Takes as many as may be needed. Errors: as [`check`]; the system does not give them.
-pub(super) fn raise(config: &Config) -> Result<(), String> {
+pub(in crate::server) fn raise(config: &Config) -> Result<(), String> {
     check(config)?;
     let needed = needed(config);
     let limit = getrlimit(Resource::Nofile);

@@ -16,12 +16,12 @@ use sa_wire::mad::method;
 use thiserror::Error;
 use tracing::{error, info, warn};
 
-use super::attended::{Announce, Attended, Out, Site};
-use super::ledger::Ledger;
-use super::opensm::{Gate, Link};
 use super::ring;
 use crate::checks::placement::Placement;
 use crate::config::{IoUring, PortSection, RingSection, Role};
+use crate::server::opensm::{Gate, Link};
+use crate::server::operators::ledger::Ledger;
+use crate::server::ports::supervised::{Announce, Attended, Out, Site};
 
 /// A port that cannot be attached.
 #[derive(Debug, Error)]
@@ -33,40 +33,40 @@ pub struct AttachError {
 }
 
 /// What a worker needs beside its port.
-pub(super) struct Seat {
-    pub(super) number: usize,
+pub(in crate::server) struct Seat {
+    pub(in crate::server) number: usize,
     /// Set when the port is attached: where it belongs may depend on its device.
-    pub(super) core: Option<usize>,
-    pub(super) idle: Idle,
-    pub(super) reader: Reader,
-    pub(super) punt: PuntSender,
-    pub(super) stats: Arc<WorkerStats>,
-    pub(super) ledger: Arc<Ledger>,
-    pub(super) stop: Arc<AtomicBool>,
-    pub(super) access: Access,
-    pub(super) limits: Limits,
-    pub(super) role: Role,
+    pub(in crate::server) core: Option<usize>,
+    pub(in crate::server) idle: Idle,
+    pub(in crate::server) reader: Reader,
+    pub(in crate::server) punt: PuntSender,
+    pub(in crate::server) stats: Arc<WorkerStats>,
+    pub(in crate::server) ledger: Arc<Ledger>,
+    pub(in crate::server) stop: Arc<AtomicBool>,
+    pub(in crate::server) access: Access,
+    pub(in crate::server) limits: Limits,
+    pub(in crate::server) role: Role,
     /// For ports on an OpenSM's device; none where no OpenSM shares them.
-    pub(super) gate: Option<Arc<Gate>>,
+    pub(in crate::server) gate: Option<Arc<Gate>>,
     /// Who lends such a port its methods.
-    pub(super) lender: Option<Arc<Link>>,
+    pub(in crate::server) lender: Option<Arc<Link>>,
     /// Nobody is answered while this holds.
-    pub(super) muted: Arc<AtomicBool>,
+    pub(in crate::server) muted: Arc<AtomicBool>,
 }
 
 /// A port in service.
-pub(super) struct Attached {
-    pub(super) worker: JoinHandle<()>,
+pub(in crate::server) struct Attached {
+    pub(in crate::server) worker: JoinHandle<()>,
     /// The slow lane's way out.
-    pub(super) reply: Box<dyn ReplyPort>,
+    pub(in crate::server) reply: Box<dyn ReplyPort>,
     /// Kept for as long as the port is served.
-    pub(super) ring: Option<ring::Service>,
+    pub(in crate::server) ring: Option<ring::Service>,
     /// To be shut when the server stops.
-    pub(super) gate: Option<Arc<Gate>>,
+    pub(in crate::server) gate: Option<Arc<Gate>>,
 }
 
 /// Attaches the port and starts its worker. Errors: [`AttachError`].
-pub(super) fn attach(
+pub(in crate::server) fn attach(
     section: &PortSection,
     mut seat: Seat,
     placement: &mut Placement<'_>,
@@ -120,7 +120,7 @@ fn methods(role: Role) -> Vec<u8> {
     methods
 }
 
-pub(super) type Failure = Box<dyn std::error::Error + Send + Sync>;
+pub(in crate::server) type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 /// Attaches at once, so that what is wrong with the simulator is said at the start.
 fn attach_ibsim(
@@ -312,7 +312,7 @@ fn start<P: MadPort>(
 }
 
 /// Keeps the calling thread on its core, and says where it runs.
-pub(super) fn settle(port: usize, core: Option<usize>) {
+pub(in crate::server) fn settle(port: usize, core: Option<usize>) {
     match core {
         Some(core) if affinity::pin(core) => info!(port, core, "the worker has its core"),
         Some(core) => warn!(

@@ -15,7 +15,7 @@ use sa_wire::umad::{MAD_SIZE, Slot, UmadHeader};
 use zerocopy::FromBytes;
 
 /// The transfers of one port.
-pub(super) struct Rmpp {
+pub(in crate::server) struct Rmpp {
     senders: Senders<Box<dyn Source + Send>>,
     receivers: Receivers,
     out: Box<Slot>,
@@ -23,7 +23,7 @@ pub(super) struct Rmpp {
 
 /// How a long reply goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Begun {
+pub(in crate::server) enum Begun {
     Yes,
     /// No room for another transfer now.
     Busy,
@@ -32,7 +32,7 @@ pub(super) enum Begun {
 }
 
 impl Rmpp {
-    pub(super) fn new() -> Self {
+    pub(in crate::server) fn new() -> Self {
         Self {
             senders: Senders::new(SenderLimits::default()),
             receivers: Receivers::new(REQUESTS, Allowance::for_messages_of(REQUEST)),
@@ -41,7 +41,7 @@ impl Rmpp {
     }
 
     /// Takes a packet that is RMPP's and gives the request that it completes, as one MAD.
-    pub(super) fn receive(
+    pub(in crate::server) fn receive(
         &mut self,
         packet: &Slot,
         now: Duration,
@@ -66,12 +66,17 @@ impl Rmpp {
     }
 
     /// True when the answer to this very request is under way already.
-    pub(super) fn resume(&mut self, request: &Slot) -> bool {
+    pub(in crate::server) fn resume(&mut self, request: &Slot) -> bool {
         self.senders.resume(request)
     }
 
     /// Begins to send a reply. Shape: 56 header bytes, then all records.
-    pub(super) fn begin(&mut self, request: &Slot, reply: Vec<u8>, now: Duration) -> Begun {
+    pub(in crate::server) fn begin(
+        &mut self,
+        request: &Slot,
+        reply: Vec<u8>,
+        now: Duration,
+    ) -> Begun {
         let mut head = [0; MAD_SIZE];
         for (place, byte) in head.iter_mut().zip(reply.iter().take(DATA_OFFSET)) {
             *place = *byte;
@@ -84,7 +89,12 @@ impl Rmpp {
     }
 
     /// Begins to send a reply that is made meanwhile.
-    pub(super) fn begin_stream(&mut self, request: &Slot, reply: Streamed, now: Duration) -> Begun {
+    pub(in crate::server) fn begin_stream(
+        &mut self,
+        request: &Slot,
+        reply: Streamed,
+        now: Duration,
+    ) -> Begun {
         let Streamed { head, records } = reply;
         match self.senders.start(request, &head, records, now) {
             Ok(()) => Begun::Yes,
@@ -94,7 +104,7 @@ impl Rmpp {
     }
 
     /// Sends what is due, a burst at most. False when nothing was.
-    pub(super) fn pump(
+    pub(in crate::server) fn pump(
         &mut self,
         now: Duration,
         port: &mut dyn ReplyPort,
@@ -112,7 +122,7 @@ impl Rmpp {
     }
 
     /// How transfers ended so far.
-    pub(super) const fn tally(&self) -> Tally {
+    pub(in crate::server) const fn tally(&self) -> Tally {
         self.senders.tally()
     }
 }

@@ -7,7 +7,7 @@ use sa_fastpath::port::umad::{PortCounters, PortStats};
 
 /// Of one port. A port that is attached again has new handles; what the old ones counted stays.
 #[derive(Debug, Default)]
-pub(super) struct Ledger {
+pub(in crate::server) struct Ledger {
     pages: Mutex<Pages>,
     /// At the port, while it is not served.
     looks: AtomicU64,
@@ -23,18 +23,18 @@ struct Pages {
 
 /// A ledger at one time.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Entry {
+pub(in crate::server) struct Entry {
     /// None where the transport hides nothing.
-    pub(super) counters: Option<PortCounters>,
+    pub(in crate::server) counters: Option<PortCounters>,
     /// How often the port was attached.
-    pub(super) attachments: u64,
+    pub(in crate::server) attachments: u64,
     /// Why it is not attached, though it should be.
-    pub(super) away: Option<String>,
+    pub(in crate::server) away: Option<String>,
 }
 
 impl Ledger {
     /// The port is attached, and these are its handles.
-    pub(super) fn attached(&self, handles: impl IntoIterator<Item = Arc<PortStats>>) {
+    pub(in crate::server) fn attached(&self, handles: impl IntoIterator<Item = Arc<PortStats>>) {
         self.with(|pages| {
             for handle in pages.now.drain(..) {
                 pages.before += handle.snapshot();
@@ -46,21 +46,21 @@ impl Ledger {
     }
 
     /// The port's thread is about to look whether it can be served.
-    pub(super) fn look(&self) {
+    pub(in crate::server) fn look(&self) {
         self.looks.fetch_add(1, Ordering::Relaxed);
     }
 
     /// How often it did.
-    pub(super) fn looks(&self) -> u64 {
+    pub(in crate::server) fn looks(&self) -> u64 {
         self.looks.load(Ordering::Relaxed)
     }
 
     /// What the port was attached to is gone.
-    pub(super) fn lost(&self, why: &str) {
+    pub(in crate::server) fn lost(&self, why: &str) {
         self.with(|pages| pages.away = Some(why.to_owned()));
     }
 
-    pub(super) fn entry(&self) -> Entry {
+    pub(in crate::server) fn entry(&self) -> Entry {
         self.with(|pages| {
             let mut sum = pages.before;
             for handle in &pages.now {

@@ -9,11 +9,11 @@ use sa_source::{Difference, LiveSource, SourceError, When};
 use thiserror::Error;
 use tracing::{debug, info, warn};
 
-use super::opensm::Beside;
 use super::sources::{self, Fingerprint};
-use super::{Server, UNSETTLED};
 use crate::config::{Config, Source};
 use crate::logging::REPORT;
+use crate::server::opensm::Beside;
+use crate::server::{Server, UNSETTLED};
 use crate::trial;
 
 /// Why a load puts nothing into service.
@@ -28,7 +28,10 @@ enum LoadError {
 }
 
 /// The running SA that a configuration has the fabric from; none where it is in files.
-pub(super) fn live_source(config: &Config, beside: Option<&Beside>) -> Option<LiveSource> {
+pub(in crate::server) fn live_source(
+    config: &Config,
+    beside: Option<&Beside>,
+) -> Option<LiveSource> {
     match (config.fabric.source, beside) {
         (Source::OpenSm, Some(beside)) => {
             let section = config.fabric.sa.clone().unwrap_or_default();
@@ -51,12 +54,12 @@ fn tried(config: &Config) -> Result<Inputs, LoadError> {
 
 impl Server<'_> {
     /// Compiles and publishes; on failure the snapshot in service stays.
-    pub(super) fn load(&mut self, cause: &str) -> bool {
+    pub(in crate::server) fn load(&mut self, cause: &str) -> bool {
         self.load_when(When::Always, cause)
     }
 
     /// The same, or nothing where a running SA tells what it told before.
-    pub(super) fn load_when(&mut self, when: When, cause: &str) -> bool {
+    pub(in crate::server) fn load_when(&mut self, when: When, cause: &str) -> bool {
         self.looked = Instant::now();
         if self.config.fabric.source == Source::Snapshot {
             return self.load_copy(when, cause);
@@ -100,7 +103,7 @@ impl Server<'_> {
     }
 
     /// False while there is nothing to read the fabric from.
-    pub(super) fn can_load(&self) -> bool {
+    pub(in crate::server) fn can_load(&self) -> bool {
         match self.config.fabric.source {
             Source::OpenSm => self.beside.as_deref().is_some_and(Beside::can_ask),
             Source::None => false,

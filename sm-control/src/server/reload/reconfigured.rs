@@ -3,11 +3,11 @@
 
 use tracing::{info, warn};
 
-use super::board::Board;
 use crate::config::{Config, Written};
+use crate::server::operators::board::Board;
 
 /// Reads the file again and says what differs from the configuration in force; comments do not.
-pub(super) fn look(config: &Config, board: &Board) {
+pub(in crate::server) fn look(config: &Config, board: &Board) {
     if config.written.path.as_os_str().is_empty() {
         return;
     }

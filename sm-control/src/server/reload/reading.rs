@@ -15,16 +15,16 @@ struct Reading {
 
 /// The newest, which is there before its snapshot is.
 #[derive(Clone, Default)]
-pub(super) struct Readings(Arc<ArcSwapOption<Reading>>);
+pub(in crate::server) struct Readings(Arc<ArcSwapOption<Reading>>);
 
 impl Readings {
     /// Of the snapshot of that epoch.
-    pub(super) fn began(&self, epoch: u64, at: Instant) {
+    pub(in crate::server) fn began(&self, epoch: u64, at: Instant) {
         self.0.store(Some(Arc::new(Reading { epoch, at })));
     }
 
     /// None where another snapshot is in service.
-    pub(super) fn of(&self, epoch: u64) -> Option<Instant> {
+    pub(in crate::server) fn of(&self, epoch: u64) -> Option<Instant> {
         let reading = self.0.load();
         let its = reading.as_ref().filter(|reading| reading.epoch == epoch);
         its.map(|reading| reading.at)
@@ -32,10 +32,10 @@ impl Readings {
 }
 
 /// What the daemon knows of the snapshot in service.
-pub(super) struct InService {
-    pub(super) readings: Readings,
+pub(in crate::server) struct InService {
+    pub(in crate::server) readings: Readings,
     /// It is in doubt.
-    pub(super) muted: Arc<AtomicBool>,
+    pub(in crate::server) muted: Arc<AtomicBool>,
 }
 
 impl Origin for InService {

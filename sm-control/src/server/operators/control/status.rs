@@ -7,7 +7,7 @@ use sa_fastpath::answer::{DropReason, PuntReason, Reject};
 use sa_local::agent::{Counted, Reason};
 use serde_json::{Map, Value, json};
 
-use crate::server::board::{Board, PortRow};
+use crate::server::operators::board::{Board, PortRow};
 
 /// Everything that operators may know.
 pub(super) fn of(board: &Board) -> Value {

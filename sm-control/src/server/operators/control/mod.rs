@@ -20,7 +20,7 @@ use tracing::warn;
 
 use super::admin::{Seats, rest};
 use super::board::Board;
-pub(super) use socket::Socket;
+pub(in crate::server) use socket::Socket;
 
 /// Connections at a time of those who may only ask; the oldest go for newer ones.
 const ASKERS: usize = 64;
@@ -29,19 +29,19 @@ const ASKERS: usize = 64;
 const COMMANDERS: usize = 16;
 
 /// All of them.
-pub(super) const CONNECTIONS: usize = ASKERS + COMMANDERS;
+pub(in crate::server) const CONNECTIONS: usize = ASKERS + COMMANDERS;
 
 /// What the main thread is to do, and where the answer goes.
-pub(super) struct Command {
-    pub(super) order: Order,
+pub(in crate::server) struct Command {
+    pub(in crate::server) order: Order,
     /// Process and user that ask.
-    pub(super) by: Peer,
-    pub(super) reply: oneshot::Sender<Result<Value, Refusal>>,
+    pub(in crate::server) by: Peer,
+    pub(in crate::server) reply: oneshot::Sender<Result<Value, Refusal>>,
 }
 
 /// What can be ordered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Order {
+pub(in crate::server) enum Order {
     /// Read the sources again.
     Reload,
     /// Return to the snapshot before.
@@ -50,17 +50,17 @@ pub(super) enum Order {
 
 /// Who is at the other end, as the kernel says it.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Peer {
+pub(in crate::server) struct Peer {
     /// 0 where it cannot be known.
-    pub(super) pid: i32,
-    pub(super) uid: u32,
+    pub(in crate::server) pid: i32,
+    pub(in crate::server) uid: u32,
     /// It is root or the daemon's own user.
     may_command: bool,
 }
 
 /// Why a request is not done.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Refusal {
+pub(in crate::server) struct Refusal {
     /// For programs.
     code: &'static str,
     /// For people.
@@ -74,7 +74,7 @@ impl Refusal {
     }
 
     /// It was tried, and failed.
-    pub(super) fn failed(words: impl Into<String>) -> Self {
+    pub(in crate::server) fn failed(words: impl Into<String>) -> Self {
         Self::new("failed", words)
     }
 }
@@ -94,7 +94,7 @@ fn in_json(answer: Result<Value, Refusal>) -> Value {
 }
 
 /// What connections share.
-pub(super) struct Desk {
+pub(in crate::server) struct Desk {
     board: Arc<Board>,
     commands: Sender<Command>,
     /// The daemon's user.
@@ -103,7 +103,10 @@ pub(super) struct Desk {
 
 impl Desk {
     /// Commands go to `commands`. Errors: the system's, when it does not say who we are.
-    pub(super) fn new(board: Arc<Board>, commands: Sender<Command>) -> std::io::Result<Self> {
+    pub(in crate::server) fn new(
+        board: Arc<Board>,
+        commands: Sender<Command>,
+    ) -> std::io::Result<Self> {
         let (ours, _other) = UnixStream::pair()?;
         let own_uid = ours.peer_cred()?.uid();
         Ok(Self {
@@ -126,7 +129,7 @@ impl Desk {
 }
 
 /// Takes connections for ever. Errors: the listener cannot be used.
-pub(super) fn serve(
+pub(in crate::server) fn serve(
     listener: StdListener,
     desk: Desk,
 ) -> std::io::Result<impl Future<Output = ()>> {

@@ -15,17 +15,17 @@ use sa_wire::umad::Slot;
 
 /// How long to wait for a response, and how often to send again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Patience {
+pub(in crate::server) struct Patience {
     /// Of each try: OpenSM's `transaction_timeout`.
-    pub(super) timeout: Duration,
+    pub(in crate::server) timeout: Duration,
     /// Tries after the first: OpenSM's `transaction_retries`.
-    pub(super) retries: u32,
+    pub(in crate::server) retries: u32,
 }
 
 impl Patience {
     /// As OpenSM with this `transaction_timeout` and its default of `transaction_retries`.
     /// Units: milliseconds.
-    pub(super) fn opensm(transaction_timeout: u32) -> Self {
+    pub(in crate::server) fn opensm(transaction_timeout: u32) -> Self {
         Self {
             timeout: Duration::from_millis(transaction_timeout.max(1).into()),
             retries: 3,
@@ -35,18 +35,18 @@ impl Patience {
 
 /// What became of Reports so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Tally {
+pub(in crate::server) struct Tally {
     /// Got a response.
-    pub(super) acknowledged: u64,
+    pub(in crate::server) acknowledged: u64,
     /// Got none.
-    pub(super) given_up: u64,
+    pub(in crate::server) given_up: u64,
     /// Never sent: too many were waiting.
-    pub(super) dropped: u64,
+    pub(in crate::server) dropped: u64,
 }
 
 /// Reports on their way.
 #[derive(Debug)]
-pub(super) struct Reports {
+pub(in crate::server) struct Reports {
     patience: Patience,
     /// Not sent yet, in order, and whether the transport repeats.
     queue: VecDeque<(Report, bool)>,
@@ -68,7 +68,7 @@ struct Waiting {
 }
 
 impl Reports {
-    pub(super) const fn new(patience: Patience) -> Self {
+    pub(in crate::server) const fn new(patience: Patience) -> Self {
         Self {
             patience,
             queue: VecDeque::new(),
@@ -84,12 +84,12 @@ impl Reports {
     }
 
     /// From the next Report on.
-    pub(super) const fn set_patience(&mut self, patience: Patience) {
+    pub(in crate::server) const fn set_patience(&mut self, patience: Patience) {
         self.patience = patience;
     }
 
     /// Takes a Report; `repeats` tells whether its port's transport sends again by itself.
-    pub(super) fn push(&mut self, report: Report, repeats: bool) {
+    pub(in crate::server) fn push(&mut self, report: Report, repeats: bool) {
         if self.queue.len() < QUEUE {
             self.queue.push_back((report, repeats));
         } else {
@@ -98,7 +98,7 @@ impl Reports {
     }
 
     /// Ends the Report that this is the response to. False when there is none.
-    pub(super) fn acknowledge(&mut self, response: &Slot) -> bool {
+    pub(in crate::server) fn acknowledge(&mut self, response: &Slot) -> bool {
         let transaction = SaMad::from_bytes(&response.mad).mad.transaction_id.get();
         let Some(waiting) = self.waiting.remove(&low_half(transaction)) else {
             return false;
@@ -110,7 +110,7 @@ impl Reports {
 
     /// The next MAD to send and the number of the port that it leaves by, if one is due. To be
     /// asked until there is none.
-    pub(super) fn due(&mut self, now: Duration) -> Option<(usize, Slot)> {
+    pub(in crate::server) fn due(&mut self, now: Duration) -> Option<(usize, Slot)> {
         while let Some((due, transaction)) = self.alarms.first().copied()
             && due <= now
         {
@@ -123,7 +123,7 @@ impl Reports {
     }
 
     /// What became of Reports so far.
-    pub(super) const fn tally(&self) -> Tally {
+    pub(in crate::server) const fn tally(&self) -> Tally {
         self.tally
     }
 

@@ -26,7 +26,7 @@ use super::metrics::Metrics;
 use crate::config::HttpSection;
 
 /// Connections at a time; the oldest go for newer ones.
-pub(super) const CONNECTIONS: usize = 128;
+pub(in crate::server) const CONNECTIONS: usize = 128;
 
 /// How long the head of a request may take.
 const HEAD: Duration = Duration::from_secs(5);
@@ -41,7 +41,7 @@ const HEAD_BYTES: usize = 8192;
 const HEADERS: usize = 64;
 
 /// Listens. Errors: in words.
-pub(super) fn listen(section: &HttpSection) -> Result<StdListener, String> {
+pub(in crate::server) fn listen(section: &HttpSection) -> Result<StdListener, String> {
     let listener = StdListener::bind(section.listen)
         .map_err(|error| format!("[http] listen = \"{}\": {error}", section.listen))?;
     let address = listener.local_addr().unwrap_or(section.listen);
@@ -57,7 +57,7 @@ fn warn_of_remotes(address: SocketAddr) {
 }
 
 /// Takes connections for ever. Errors: the listener cannot be used.
-pub(super) fn serve(
+pub(in crate::server) fn serve(
     listener: StdListener,
     board: Arc<Board>,
 ) -> std::io::Result<impl Future<Output = ()>> {

@@ -14,7 +14,7 @@ use crate::checks::rings::{group, requester};
 use crate::config::RingSection;
 
 /// A socket in service.
-pub(super) struct Service {
+pub(in crate::server) struct Service {
     keeper: Option<JoinHandle<()>>,
     stop: Arc<AtomicBool>,
     wake: UnixStream,
@@ -26,7 +26,7 @@ pub(super) struct Service {
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 /// Listens. Errors: in words.
-pub(super) fn open(
+pub(in crate::server) fn open(
     number: usize,
     section: &RingSection,
 ) -> Result<(ClientRings, LateReplies, Service), Failure> {
@@ -64,13 +64,13 @@ pub(super) fn open(
 
 impl Service {
     /// The number of its port.
-    pub(super) const fn port(&self) -> usize {
+    pub(in crate::server) const fn port(&self) -> usize {
         self.number
     }
 
     /// Takes the LID of requests that do not say theirs from a snapshot. Gives why they get no
     /// answer, where they do not.
-    pub(super) fn follow(&self, snapshot: &Snapshot) -> Option<String> {
+    pub(in crate::server) fn follow(&self, snapshot: &Snapshot) -> Option<String> {
         let lid = requester(self.number, &self.section, snapshot);
         self.own_lid.set(*lid.as_ref().unwrap_or(&0));
         lid.err()

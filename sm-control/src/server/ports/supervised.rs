@@ -13,8 +13,8 @@ use sa_wire::umad::Slot;
 use tracing::{error, info, warn};
 
 use super::attach::{Failure, Seat, settle};
-use super::ledger::Ledger;
-use super::opensm::{Gate, Leased};
+use crate::server::opensm::{Gate, Leased};
+use crate::server::operators::ledger::Ledger;
 
 /// Longest wait for the gate: in between, old snapshots are let go of.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -23,7 +23,7 @@ const PAUSE: Duration = Duration::from_millis(50);
 const LONG_PAUSE: Duration = Duration::from_millis(100);
 
 /// What a port is attached to.
-pub(super) trait Site {
+pub(in crate::server) trait Site {
     /// Such as a device, for people.
     fn name(&self) -> String;
 
@@ -53,7 +53,7 @@ impl Site for Attachment {
 
 /// The slow lane's way out, while there is one.
 #[derive(Clone)]
-pub(super) struct Out {
+pub(in crate::server) struct Out {
     now: Arc<Mutex<Option<Box<dyn ReplyPort>>>>,
     /// The transport itself cuts long replies into segments, and repeats Reports.
     segments: bool,
@@ -63,7 +63,7 @@ pub(super) struct Out {
 
 impl Out {
     /// `segments`: what is assumed of the transport while there is none.
-    pub(super) fn new(segments: bool, gate: Arc<Gate>) -> Self {
+    pub(in crate::server) fn new(segments: bool, gate: Arc<Gate>) -> Self {
         Self {
             now: Arc::default(),
             segments,
@@ -71,7 +71,7 @@ impl Out {
         }
     }
 
-    pub(super) fn set(&self, reply: Option<Box<dyn ReplyPort>>) {
+    pub(in crate::server) fn set(&self, reply: Option<Box<dyn ReplyPort>>) {
         *self.now.lock().unwrap_or_else(PoisonError::into_inner) = reply;
     }
 
@@ -106,22 +106,22 @@ impl ReplyPort for Out {
 }
 
 /// How the port is opened and served.
-pub(super) struct Attended<S, P> {
-    pub(super) open: Box<dyn Fn() -> Result<S, Failure> + Send>,
-    pub(super) serve: fn(&S) -> Result<P, Failure>,
+pub(in crate::server) struct Attended<S, P> {
+    pub(in crate::server) open: Box<dyn Fn() -> Result<S, Failure> + Send>,
+    pub(in crate::server) serve: fn(&S) -> Result<P, Failure>,
     /// What says that an SM is there, for as long as it is held.
-    pub(super) announce: Option<Announce<S>>,
-    pub(super) gate: Arc<Gate>,
-    pub(super) out: Out,
-    pub(super) ledger: Arc<Ledger>,
+    pub(in crate::server) announce: Option<Announce<S>>,
+    pub(in crate::server) gate: Arc<Gate>,
+    pub(in crate::server) out: Out,
+    pub(in crate::server) ledger: Arc<Ledger>,
 }
 
 /// Sets IsSM until the flag is dropped.
-pub(super) type Announce<S> = fn(&S) -> Result<SmFlag, Failure>;
+pub(in crate::server) type Announce<S> = fn(&S) -> Result<SmFlag, Failure>;
 
 impl<S: Site, P: MadPort> Attended<S, P> {
     /// Serves until the server stops. `first`: opened already.
-    pub(super) fn run(&self, mut first: Option<S>, mut seat: Seat) {
+    pub(in crate::server) fn run(&self, mut first: Option<S>, mut seat: Seat) {
         settle(seat.number, seat.core);
         let (stop, number) = (Arc::clone(&seat.stop), seat.number);
         // What was said last of a port that is away.

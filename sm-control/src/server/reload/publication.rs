@@ -11,13 +11,13 @@ use sa_fastpath::publish::EpochId;
 use sa_snapshot::{SharedBytes, Snapshot};
 use tracing::{error, info, warn};
 
-use super::kept::Mark;
-use super::{STATE_FILE, Server, State};
 use crate::config::{AccessRule, Source};
+use crate::server::kept::Mark;
+use crate::server::{STATE_FILE, Server, State};
 
 impl Server<'_> {
     /// Serves the last good snapshot of an earlier run until the sources were read again.
-    pub(super) fn warm_start(&mut self) {
+    pub(in crate::server) fn warm_start(&mut self) {
         let Some(snapshot) = self.earlier.snapshot.take() else {
             return;
         };
@@ -39,7 +39,7 @@ impl Server<'_> {
     }
 
     /// Puts a snapshot into service, with what it was compiled from, and when that was read.
-    pub(super) fn publish(
+    pub(in crate::server) fn publish(
         &mut self,
         parts: Arc<Parts>,
         snapshot: Snapshot,
@@ -53,7 +53,7 @@ impl Server<'_> {
     }
 
     /// The same of one that came from elsewhere; `file` is to be kept for a restart.
-    pub(super) fn put_into_service(
+    pub(in crate::server) fn put_into_service(
         &mut self,
         snapshot: Snapshot,
         file: Option<SharedBytes>,
@@ -91,7 +91,7 @@ impl Server<'_> {
     }
 
     /// A snapshot that has the alias GUIDs of the files, with those that clients have set besides.
-    pub(super) fn with_aliases_of_clients(
+    pub(in crate::server) fn with_aliases_of_clients(
         &mut self,
         parts: &Parts,
         snapshot: Snapshot,
@@ -106,7 +106,7 @@ impl Server<'_> {
     }
 
     /// Publishes the snapshot in service again when clients have changed alias GUIDs.
-    pub(super) fn follow_aliases(&mut self) {
+    pub(in crate::server) fn follow_aliases(&mut self) {
         if self.served_aliases == self.aliases.load_full() {
             return;
         }
@@ -129,7 +129,11 @@ impl Server<'_> {
 
     /// What was in service before as the next one: with the alias GUIDs of now, and as old as it
     /// is. None as [`Self::with_all_aliases`].
-    pub(super) fn renewed(&mut self, parts: &Parts, snapshot: &Snapshot) -> Option<Snapshot> {
+    pub(in crate::server) fn renewed(
+        &mut self,
+        parts: &Parts,
+        snapshot: &Snapshot,
+    ) -> Option<Snapshot> {
         self.served_aliases = self.aliases.load_full();
         let built = snapshot.info().built_unix;
         self.with_all_aliases(parts, snapshot, built)
@@ -160,7 +164,7 @@ impl Server<'_> {
     }
 
     /// Says so when the SA key is no secret.
-    pub(super) fn judge_key(&self, key: u64) {
+    pub(in crate::server) fn judge_key(&self, key: u64) {
         if key > LAST_PUBLIC_KEY {
             return;
         }

@@ -10,7 +10,7 @@ use crate::logging::REPORT;
 
 /// One line per worker, one for its port where that counts, and one with the times of batches where
 /// those are sampled.
-pub(super) fn log(board: &Board) {
+pub(in crate::server) fn log(board: &Board) {
     for (port, row) in board.ports.iter().enumerate() {
         let stats = &row.stats;
         let now = stats.snapshot();
