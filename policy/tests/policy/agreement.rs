@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
 
-mod written;
+use crate::written;
 
 use policy::model::{LevelIx, RuleIx};
 use policy::{

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
 
-mod written;
+use crate::written;
 
 use policy::model::criterion::Field;
 use policy::model::{Origin, RuleOrigin, Selector, Setup, Sl2VlScope, VlArbScope};
@@ -283,7 +283,7 @@ fn losses(text: &str, from: Dialect, to: Dialect) -> Vec<(u32, LossKind, String)
 
 #[test]
 fn what_opensm_cannot_say_is_told() {
-    let text = include_str!("../../tests/golden/policy-rfc/rfc-0.1-example.xml");
+    let text = include_str!("../../../tests/golden/policy-rfc/rfc-0.1-example.xml");
     let losses = losses(text, Dialect::Rfc01Xml, Dialect::OpenSm);
     let has = |line, kind, words: &str| {
         let found = losses
@@ -318,7 +318,7 @@ fn what_the_rfcs_cannot_say_is_told() {
 
 #[test]
 fn how_a_policy_is_meant_is_told() {
-    let text = include_str!("../../tests/golden/policy-rfc/rfc-0.2-example.conf");
+    let text = include_str!("../../../tests/golden/policy-rfc/rfc-0.2-example.conf");
     let policy = read(text, Dialect::Rfc02Text);
     let meaning = |to| {
         let losses = convert(&policy, to).losses.into_iter();

@@ -2,8 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
 
-mod common;
-mod written;
+use crate::common;
+use crate::written;
 
 use std::fs;
 use std::sync::LazyLock;
@@ -23,8 +23,8 @@ static POLICIES: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
 });
 
 const EXAMPLES: [&[u8]; 2] = [
-    include_bytes!("../../tests/golden/policy-rfc/rfc-0.1-example.xml"),
-    include_bytes!("../../tests/golden/policy-rfc/rfc-0.2-example.conf"),
+    include_bytes!("../../../tests/golden/policy-rfc/rfc-0.1-example.xml"),
+    include_bytes!("../../../tests/golden/policy-rfc/rfc-0.2-example.conf"),
 ];
 
 const PARTITIONS: &str = "Default=0x7fff, ipoib, sl=0 : ALL=full, SELF=full;

@@ -1,7 +1,7 @@
 //! The credit-loop check: recorded tables of OpenSM, planted loops, random tori.
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
-mod common;
+use crate::common;
 
 use std::collections::{BTreeSet, HashMap};
 

@@ -1,7 +1,7 @@
 //! minhop and files: what they promise, and what they refuse; the plain walk.
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
-mod common;
+use crate::common;
 
 use std::collections::{BTreeMap, VecDeque};
 

@@ -1,7 +1,7 @@
 //! torus-2QoS against the tables that OpenSM made for the same fabrics, entry for entry.
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
-mod common;
+use crate::common;
 
 use std::collections::BTreeMap;
 use std::fmt::Write;

@@ -2,7 +2,7 @@
 //! run makes, SLs stay, and the repaired fabric has the tables of the healthy one.
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
-mod common;
+use crate::common;
 
 use std::collections::BTreeMap;
 

@@ -1,7 +1,7 @@
 //! The tables of minhop against its rule, done the plain way.
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
-mod common;
+use crate::common;
 
 use common::build::FabricBuilder;
 use common::generate::{Random, TorusSpec, random_graph};

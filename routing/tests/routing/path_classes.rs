@@ -6,7 +6,7 @@
     reason = "helpers of tests fail the test"
 )]
 
-mod common;
+use crate::common;
 
 use common::generate::{Random, TorusSpec, random_graph, random_torus, vary};
 use common::trees::{cut, fat_tree};

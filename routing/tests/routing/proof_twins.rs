@@ -2,7 +2,7 @@
 //! for through every channel. The same dependencies must be counted, and the same loops found.
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
-mod common;
+use crate::common;
 
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 

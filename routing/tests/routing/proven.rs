@@ -2,7 +2,7 @@
 //! pairs, the same path classes, and never a dependency less.
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
-mod common;
+use crate::common;
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,7 +1,7 @@
 //! What is left when an engine refuses: old answers for pairs that lost nothing on their way.
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
-mod common;
+use crate::common;
 
 use std::collections::BTreeMap;
 

@@ -1,7 +1,7 @@
 //! The engine torus-proved: whatever it routes is proved by the check, which knows nothing of it.
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
-mod common;
+use crate::common;
 
 use common::generate::{Random, TorusSpec, random_torus};
 use proptest::prelude::*;

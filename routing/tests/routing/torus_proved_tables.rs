@@ -2,7 +2,7 @@
 //! laid one by one, from every source, in one sorted graph: a slow way, but plain.
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
-mod common;
+use crate::common;
 
 use std::time::Instant;
 

@@ -1,7 +1,7 @@
 //! torus-2QoS refuses with every reason, in words; and what it accepts with warnings.
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
-mod common;
+use crate::common;
 
 use common::generate::TorusSpec;
 use routing::engine::torus;

@@ -1,7 +1,5 @@
 //! Reads the recorded policy corpus: fabrics, scenarios and OpenSM's answers.
 
-#![allow(dead_code, unreachable_pub, reason = "each test uses a part")]
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Read;
@@ -15,20 +13,20 @@ use sa_wire::{Guid, NodeType};
 use serde_json::Value;
 
 /// The recorded corpus.
-pub fn corpus() -> PathBuf {
+pub(crate) fn corpus() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/golden/policy")
 }
 
 /// A recorded scenario.
-pub struct Scenario {
-    pub name: String,
-    pub directory: PathBuf,
-    pub about: Value,
-    pub ports: Vec<PortFacts>,
+pub(crate) struct Scenario {
+    pub(crate) name: String,
+    pub(crate) directory: PathBuf,
+    pub(crate) about: Value,
+    pub(crate) ports: Vec<PortFacts>,
 }
 
 /// All of them, by name.
-pub fn scenarios() -> Vec<Scenario> {
+pub(crate) fn scenarios() -> Vec<Scenario> {
     let entries = fs::read_dir(corpus().join("scenarios")).unwrap();
     let mut directories: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
     directories.sort();
@@ -48,16 +46,16 @@ impl Scenario {
         }
     }
 
-    pub fn qos(&self) -> bool {
+    pub(crate) fn qos(&self) -> bool {
         self.about["qos_enabled"].as_bool().unwrap()
     }
 
     /// A routing engine that chooses SLs.
-    pub fn has_engine(&self) -> bool {
+    pub(crate) fn has_engine(&self) -> bool {
         !self.about["extra_options"].as_array().unwrap().is_empty()
     }
 
-    pub fn partitions(&self) -> Partitions {
+    pub(crate) fn partitions(&self) -> Partitions {
         let text = fs::read_to_string(self.directory.join("partitions.conf")).unwrap();
         let options = fs::read_to_string(self.directory.join("opensm.conf")).unwrap();
         let options = PartitionOptions {
@@ -72,7 +70,7 @@ impl Scenario {
     }
 
     /// Steps that name a policy: its number, and whether OpenSM took it.
-    pub fn steps(&self) -> Vec<(usize, PathBuf, bool)> {
+    pub(crate) fn steps(&self) -> Vec<(usize, PathBuf, bool)> {
         let steps = self.about["steps"].as_array().unwrap().iter().enumerate();
         let named = steps.filter_map(|(number, step)| {
             let file = self.directory.join(step["policy"].as_str()?);
@@ -82,7 +80,7 @@ impl Scenario {
     }
 
     /// Recorded queries and answers.
-    pub fn cases(&self) -> Vec<Value> {
+    pub(crate) fn cases(&self) -> Vec<Value> {
         let packed = fs::File::open(self.directory.join("cases.jsonl.xz")).unwrap();
         let mut text = String::new();
         XzReader::new(packed, true)
@@ -95,7 +93,11 @@ impl Scenario {
 }
 
 /// Reads and checks a policy as a server would.
-pub fn load(file: &Path, ports: &[PortFacts], partitions: &Partitions) -> Result<Policy, Error> {
+pub(crate) fn load(
+    file: &Path,
+    ports: &[PortFacts],
+    partitions: &Partitions,
+) -> Result<Policy, Error> {
     let bytes = fs::read(file).unwrap();
     let policy = policy::parse(&sa_text::decode(&bytes), &ParseOptions::default())?;
     policy::check(&policy, ports, partitions)?;

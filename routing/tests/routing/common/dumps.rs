@@ -8,7 +8,7 @@ use sa_wire::SlToVl;
 use super::build::FabricBuilder;
 
 /// opensm-subnet.lst.
-pub fn read_subnet_list(text: &str, fabric: &mut FabricBuilder) {
+pub(crate) fn read_subnet_list(text: &str, fabric: &mut FabricBuilder) {
     for line in text.lines().filter(|line| line.starts_with('{')) {
         let mut sides = line.split("} {");
         let near = node(sides.next().unwrap(), fabric);
@@ -47,7 +47,7 @@ fn node(text: &str, fabric: &mut FabricBuilder) -> (u64, u8) {
 }
 
 /// An ibsim net file.
-pub fn read_net(text: &str, fabric: &mut FabricBuilder) {
+pub(crate) fn read_net(text: &str, fabric: &mut FabricBuilder) {
     let mut guids: BTreeMap<String, u64> = BTreeMap::new();
     let mut cables = Vec::new();
     let mut guid = 0;
@@ -87,7 +87,7 @@ pub fn read_net(text: &str, fabric: &mut FabricBuilder) {
 }
 
 /// opensm-lfts.dump: by switch index, a table by LID, 0xff where there is no entry.
-pub fn read_lfts(text: &str, topology: &Topology) -> Vec<Vec<u8>> {
+pub(crate) fn read_lfts(text: &str, topology: &Topology) -> Vec<Vec<u8>> {
     let by_guid = switches_by_guid(topology);
     let mut tables = vec![vec![0xff; usize::from(topology.max_lid()) + 1]; topology.switches.len()];
     let mut switch = None;
@@ -106,13 +106,13 @@ pub fn read_lfts(text: &str, topology: &Topology) -> Vec<Vec<u8>> {
 
 /// Tables of opensm-sl2vl.dump.
 #[derive(Default)]
-pub struct Sl2VlDump {
-    pub switches: Vec<(SwitchIx, u8, u8, SlToVl)>,
-    pub end_ports: Vec<(EndPortIx, SlToVl)>,
+pub(crate) struct Sl2VlDump {
+    pub(crate) switches: Vec<(SwitchIx, u8, u8, SlToVl)>,
+    pub(crate) end_ports: Vec<(EndPortIx, SlToVl)>,
 }
 
 /// opensm-sl2vl.dump.
-pub fn read_sl2vl(text: &str, topology: &Topology) -> Sl2VlDump {
+pub(crate) fn read_sl2vl(text: &str, topology: &Topology) -> Sl2VlDump {
     let by_guid = switches_by_guid(topology);
     let ends: BTreeMap<u64, EndPortIx> = topology
         .end_port_ixs()
@@ -149,7 +149,7 @@ pub fn read_sl2vl(text: &str, topology: &Topology) -> Sl2VlDump {
 }
 
 /// psl: source node GUID, DLID, SL; no SL where the SA refused.
-pub fn read_psl(text: &str) -> Vec<(u64, u16, Option<u8>)> {
+pub(crate) fn read_psl(text: &str) -> Vec<(u64, u16, Option<u8>)> {
     let row = |line: &str| {
         let mut words = line.split(' ');
         let guid = u64::from_str_radix(words.next().unwrap().trim_start_matches("0x"), 16).unwrap();
@@ -160,7 +160,7 @@ pub fn read_psl(text: &str) -> Vec<(u64, u16, Option<u8>)> {
 }
 
 /// opensm.mcfdbs: (switch GUID, MLID) to ports.
-pub fn read_mcfdbs(text: &str) -> BTreeMap<(u64, u16), Vec<u8>> {
+pub(crate) fn read_mcfdbs(text: &str) -> BTreeMap<(u64, u16), Vec<u8>> {
     let mut tables = BTreeMap::new();
     let mut guid = 0;
     for line in text.lines() {
@@ -177,7 +177,7 @@ pub fn read_mcfdbs(text: &str) -> BTreeMap<(u64, u16), Vec<u8>> {
 }
 
 /// mcgroups.txt: MLID, SL, members' port GUIDs.
-pub fn read_groups(text: &str) -> Vec<(u16, u8, Vec<u64>)> {
+pub(crate) fn read_groups(text: &str) -> Vec<(u16, u8, Vec<u64>)> {
     let hex = |text: &str| u64::from_str_radix(text.trim_start_matches("0x"), 16).unwrap();
     let row = |line: &str| {
         let mut words = line.split_whitespace();

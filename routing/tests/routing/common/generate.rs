@@ -10,10 +10,10 @@ use sa_wire::{Mtu, RateRank, SlToVl};
 use super::build::FabricBuilder;
 
 /// Pseudo-random numbers (splitmix64): the same for the same seed on every machine.
-pub struct Random(pub u64);
+pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
-    pub fn next(&mut self) -> u64 {
+    pub(crate) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -21,11 +21,11 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    pub fn below(&mut self, limit: u64) -> u64 {
+    pub(crate) fn below(&mut self, limit: u64) -> u64 {
         self.next() % limit
     }
 
-    pub fn shuffle<T>(&mut self, items: &mut [T]) {
+    pub(crate) fn shuffle<T>(&mut self, items: &mut [T]) {
         for i in (1..items.len()).rev() {
             let j = usize::try_from(self.below(i as u64 + 1)).unwrap();
             items.swap(i, j);
@@ -35,27 +35,27 @@ impl Random {
 
 /// A torus as it was built, before anything fails.
 #[derive(Debug, Clone)]
-pub struct TorusSpec {
-    pub radix: [u8; 3],
-    pub mesh: [bool; 3],
+pub(crate) struct TorusSpec {
+    pub(crate) radix: [u8; 3],
+    pub(crate) mesh: [bool; 3],
     /// Parallel cables by axis.
-    pub parallel: [u8; 3],
-    pub hosts: u8,
-    pub ports: u8,
+    pub(crate) parallel: [u8; 3],
+    pub(crate) hosts: u8,
+    pub(crate) ports: u8,
     /// Place of the seed switch.
-    pub origin: [u8; 3],
+    pub(crate) origin: [u8; 3],
     /// Random port numbers, if any.
-    pub shuffle: Option<u64>,
-    pub missing_switches: Vec<[u8; 3]>,
+    pub(crate) shuffle: Option<u64>,
+    pub(crate) missing_switches: Vec<[u8; 3]>,
     /// Place, axis, and which of the parallel cables in the plus direction (none: all).
-    pub missing_cables: Vec<([u8; 3], usize, Option<u8>)>,
-    pub lmc: u8,
-    pub op_vls: u8,
-    pub port_order: Vec<u8>,
+    pub(crate) missing_cables: Vec<([u8; 3], usize, Option<u8>)>,
+    pub(crate) lmc: u8,
+    pub(crate) op_vls: u8,
+    pub(crate) port_order: Vec<u8>,
 }
 
 impl TorusSpec {
-    pub fn new(radix: [u8; 3]) -> Self {
+    pub(crate) fn new(radix: [u8; 3]) -> Self {
         Self {
             radix,
             mesh: [false; 3],
@@ -72,29 +72,29 @@ impl TorusSpec {
         }
     }
 
-    pub fn is_open(&self, axis: usize) -> bool {
+    pub(crate) fn is_open(&self, axis: usize) -> bool {
         self.mesh[axis] || self.radix[axis] == 2
     }
 
-    pub fn guid(&self, at: [u8; 3]) -> u64 {
+    pub(crate) fn guid(&self, at: [u8; 3]) -> u64 {
         let [x, y, z] = at.map(u64::from);
         let [w, d, _] = self.radix.map(u64::from);
         0x20_0000 + x + w * (y + d * z)
     }
 
-    pub fn places(&self) -> Vec<[u8; 3]> {
+    pub(crate) fn places(&self) -> Vec<[u8; 3]> {
         let [w, d, h] = self.radix;
         (0..h)
             .flat_map(|z| (0..d).flat_map(move |y| (0..w).map(move |x| [x, y, z])))
             .collect()
     }
 
-    pub fn is_missing(&self, at: [u8; 3]) -> bool {
+    pub(crate) fn is_missing(&self, at: [u8; 3]) -> bool {
         self.missing_switches.contains(&at)
     }
 
     /// The neighbour in the plus direction; none at an open end.
-    pub fn next(&self, mut at: [u8; 3], axis: usize) -> Option<[u8; 3]> {
+    pub(crate) fn next(&self, mut at: [u8; 3], axis: usize) -> Option<[u8; 3]> {
         if self.radix[axis] == 1 || (self.is_open(axis) && at[axis] + 1 == self.radix[axis]) {
             return None;
         }
@@ -103,7 +103,7 @@ impl TorusSpec {
     }
 
     /// torus-2QoS.conf, with the datelines at coordinate 0 of the places.
-    pub fn config_text(&self) -> String {
+    pub(crate) fn config_text(&self) -> String {
         let mut text = String::from("torus");
         for axis in 0..3 {
             let suffix = if self.mesh[axis] { "m" } else { "" };
@@ -150,11 +150,11 @@ impl TorusSpec {
         text
     }
 
-    pub fn config(&self) -> TorusConfig {
+    pub(crate) fn config(&self) -> TorusConfig {
         TorusConfig::parse(&self.config_text()).unwrap()
     }
 
-    pub fn fabric(&self) -> FabricBuilder {
+    pub(crate) fn fabric(&self) -> FabricBuilder {
         let mut random = Random(self.shuffle.unwrap_or(0));
         let mut fabric = FabricBuilder {
             lmc: self.lmc,
@@ -210,13 +210,13 @@ impl TorusSpec {
         fabric
     }
 
-    pub fn topology(&self) -> Topology {
+    pub(crate) fn topology(&self) -> Topology {
         self.fabric().build()
     }
 }
 
 /// A random torus: some shape, parallel cables, ports, seed and a little damage.
-pub fn random_torus(seed: u64, most_switches: u32) -> TorusSpec {
+pub(crate) fn random_torus(seed: u64, most_switches: u32) -> TorusSpec {
     let mut random = Random(seed);
     let mut spec = loop {
         let radix = [0; 3].map(|_: u8| {
@@ -291,7 +291,7 @@ fn damage(spec: &mut TorusSpec, random: &mut Random) {
 
 /// An irregular fabric: some switches, cables at random, hosts here and there, links of different
 /// speed, and, with `drops`, SL2VL tables that drop some SLs.
-pub fn random_graph(seed: u64, drops: bool) -> FabricBuilder {
+pub(crate) fn random_graph(seed: u64, drops: bool) -> FabricBuilder {
     let mut random = Random(seed);
     let mut fabric = FabricBuilder {
         op_vls: 4,
@@ -340,7 +340,7 @@ fn join(
 }
 
 /// Gives ports different MTUs, rates and tables.
-pub fn vary(fabric: &mut FabricBuilder, random: &mut Random, drops: bool) {
+pub(crate) fn vary(fabric: &mut FabricBuilder, random: &mut Random, drops: bool) {
     let varied = random.below(3);
     let ports: Vec<(u64, u8)> = fabric
         .nodes

@@ -1,16 +1,10 @@
 //! Reads fabrics and recorded tables of real OpenSM runs. For tests only: it trusts its files.
 #![allow(clippy::unwrap_used, reason = "an unexpected file fails the test")]
-#![allow(
-    dead_code,
-    unreachable_pub,
-    missing_docs,
-    reason = "every test uses a part of it"
-)]
 
-pub mod build;
-pub mod dumps;
-pub mod generate;
-pub mod trees;
+pub(crate) mod build;
+pub(crate) mod dumps;
+pub(crate) mod generate;
+pub(crate) mod trees;
 
 use std::io::Read;
 use std::path::PathBuf;
@@ -20,13 +14,13 @@ use routing::{Topology, TorusConfig};
 use self::build::FabricBuilder;
 
 /// A case of the torus corpus.
-pub struct Case {
-    pub name: String,
+pub(crate) struct Case {
+    pub(crate) name: String,
     directory: PathBuf,
 }
 
 /// All cases, or those whose name begins with one of `prefixes`.
-pub fn cases() -> Vec<Case> {
+pub(crate) fn cases() -> Vec<Case> {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../tests/golden/torus");
     let entries = std::fs::read_dir(root)
         .unwrap()
@@ -48,15 +42,15 @@ pub fn cases() -> Vec<Case> {
 }
 
 impl Case {
-    pub fn is_up(&self) -> bool {
+    pub(crate) fn is_up(&self) -> bool {
         self.text("CASE.txt").contains("result: up")
     }
 
-    pub fn has(&self, file: &str) -> bool {
+    pub(crate) fn has(&self, file: &str) -> bool {
         self.directory.join(file).exists()
     }
 
-    pub fn text(&self, file: &str) -> String {
+    pub(crate) fn text(&self, file: &str) -> String {
         let path = self.directory.join(file);
         let bytes = std::fs::read(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
         if file.ends_with(".xz") {
@@ -70,12 +64,12 @@ impl Case {
         }
     }
 
-    pub fn config(&self) -> TorusConfig {
+    pub(crate) fn config(&self) -> TorusConfig {
         TorusConfig::parse(&self.text("torus-2QoS.conf")).unwrap()
     }
 
     /// The fabric with the LIDs that OpenSM gave, or with any LIDs where it refused.
-    pub fn topology(&self) -> Topology {
+    pub(crate) fn topology(&self) -> Topology {
         let lmc = u8::from(self.text("CASE.txt").contains("-l 1"));
         let mut fabric = FabricBuilder {
             lmc,

@@ -5,7 +5,7 @@ use super::generate::Random;
 
 /// A fat tree of switches with `k` ports, three levels, whole. `shuffle` deals GUIDs, and with
 /// them the order of switches and LIDs, at random.
-pub fn fat_tree(k: u8, lmc: u8, shuffle: Option<u64>) -> FabricBuilder {
+pub(crate) fn fat_tree(k: u8, lmc: u8, shuffle: Option<u64>) -> FabricBuilder {
     let half = k / 2;
     let mut fabric = FabricBuilder {
         op_vls: 4,
@@ -37,7 +37,7 @@ pub fn fat_tree(k: u8, lmc: u8, shuffle: Option<u64>) -> FabricBuilder {
 }
 
 /// Takes out some cables, of switches and of hosts.
-pub fn cut(fabric: &mut FabricBuilder, cables: usize, random: &mut Random) {
+pub(crate) fn cut(fabric: &mut FabricBuilder, cables: usize, random: &mut Random) {
     for _ in 0..cables {
         let ends: Vec<_> = fabric.cables.keys().copied().collect();
         if !ends.is_empty() {
@@ -49,7 +49,7 @@ pub fn cut(fabric: &mut FabricBuilder, cables: usize, random: &mut Random) {
 
 /// Switches of up to 250 ports, many cables in parallel, islands, cables of a switch to itself,
 /// hosts of up to 4 LIDs.
-pub fn wide_graph(seed: u64) -> FabricBuilder {
+pub(crate) fn wide_graph(seed: u64) -> FabricBuilder {
     let mut random = Random(seed);
     let mut fabric = FabricBuilder {
         op_vls: 4,

@@ -1,0 +1,16 @@
+//! Engines, tables and the proof: against OpenSM's recorded tables, against written rules, and against
+//! twins that follow single packets.
+
+mod check;
+mod common;
+mod engines;
+mod golden_torus;
+mod incremental;
+mod minhop;
+mod path_classes;
+mod proof_twins;
+mod proven;
+mod survivors;
+mod torus_proved;
+mod torus_proved_tables;
+mod torus_refusals;
