@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, BenchmarkId, Criterion, criterion_group, criterion_main};
-use routing::engine::torus::Before;
+use routing::engine::Before;
 use routing::engine::{torus, torus_proved};
 use routing::paths::classes;
 use routing::proof::{DependencyGraph, PathSls, reachability};

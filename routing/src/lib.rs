@@ -14,6 +14,7 @@
 mod bits;
 pub mod engine;
 pub mod error;
+mod kind;
 mod parallel;
 pub mod paths;
 pub mod placement;
@@ -25,7 +26,8 @@ pub mod topology;
 
 pub use engine::torus::TorusConfig;
 pub use error::{Reason, Refusal, SwitchName, Warning};
+pub use kind::{EngineKind, UnknownEngine};
 pub use paths::survey::Survey;
 pub use placement::Torus;
-pub use tables::{Engine, GivenSl2Vl, Lft, NO_PATH, Qos, Routes};
+pub use tables::{GivenSl2Vl, Lft, NO_PATH, Qos, Routes};
 pub use topology::{EndPort, EndPortIx, LidMap, Peer, Switch, SwitchIx, SwitchPort, Topology};

@@ -16,7 +16,8 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use policy::{Dialect, Echo, ParseOptions, ScopePrecedence, ServiceIdEncoding};
-use sa_compiler::pipeline::{EngineChoice, OnPolicyError};
+use routing::EngineKind;
+use sa_compiler::pipeline::OnPolicyError;
 use sa_fastpath::access::Access;
 use sa_fastpath::overload::{Limits, Share};
 use sa_fastpath::worker::Idle;
@@ -150,9 +151,9 @@ impl Source {
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RoutingSection {
-    /// torus-2qos, torus-proved, minhop or files, in small or large letters; by default what the
-    /// inputs call for.
-    pub engine: Option<EngineChoice>,
+    /// An engine by name, in small or large letters; none for "auto": what the inputs call for.
+    #[serde(default, deserialize_with = "engine")]
+    pub engine: Option<EngineKind>,
     /// `torus-2QoS.conf`.
     pub torus_conf: Option<PathBuf>,
     /// Publish although wired pairs have no path.
@@ -568,6 +569,21 @@ where
     word.parse().map(Some).map_err(D::Error::custom)
 }
 
+/// An engine by name, or what the inputs call for.
+fn engine<'de, D: Deserializer<'de>>(from: D) -> Result<Option<EngineKind>, D::Error> {
+    let name = String::deserialize(from)?;
+    if name.eq_ignore_ascii_case("auto") {
+        return Ok(None);
+    }
+    name.parse().map(Some).map_err(|unknown| {
+        let names = EngineKind::ALL.map(|kind| format!("`{}`", kind.name()));
+        D::Error::custom(format_args!(
+            "{unknown}, expected one of `auto`, {}",
+            names.join(", ")
+        ))
+    })
+}
+
 /// A configuration that cannot be used.
 #[derive(Debug, Error)]
 #[non_exhaustive]
@@ -620,7 +636,8 @@ impl Config {
             return Err(At::new(document.end(), missing));
         }
         let blamed = |section, key| move |problem| At::new(document.place(section, key), problem);
-        config.can_ask().map_err(blamed("fabric", "source"))?;
+        let not_asked = |problem: String| At::new(document.place("fabric", "source"), problem);
+        config.can_ask().map_err(not_asked)?;
         config
             .can_serve_locally()
             .map_err(blamed("fabric", "source"))?;

@@ -8,8 +8,9 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use multicast::{ClosedBy, Multicast, Recorded};
+use routing::EngineKind;
 use routing::proof::{CreditLoop, Loops, Reachability, reachability};
-use sa_compiler::pipeline::{self, EngineChoice, Inputs, LISTED_PAIRS};
+use sa_compiler::pipeline::{self, Inputs, LISTED_PAIRS};
 use sa_compiler::state::Parts;
 use sa_fabric::detect::DumpDir;
 use sa_fabric::display;
@@ -85,7 +86,7 @@ fn find(verb: &Check) -> Outcome<Findings> {
     }
     let inputs = Inputs {
         fabric: verb.directory.clone(),
-        engine: EngineChoice::Files,
+        engine: Some(EngineKind::Files),
         ..Inputs::default()
     };
     let sources = or_fail(pipeline::read(&inputs))?;

@@ -2,9 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use policy::{Dialect, Echo, ParseOptions, ScopePrecedence, ServiceIdEncoding};
-use sa_compiler::pipeline::{EngineChoice, Inputs, OnPolicyError, PipelineError};
+use routing::EngineKind;
+use sa_compiler::pipeline::{Inputs, OnPolicyError, PipelineError};
 use sa_fabric::mistaken::{FileKind, mistaken};
 use sa_fabric::{display, intake, store};
 use sa_snapshot::Snapshot;
@@ -68,8 +70,8 @@ pub(crate) struct SiteArgs {
     no_qos: bool,
     /// Routing engine; by default torus-2qos with a torus configuration, files with a directory that
     /// holds forwarding tables, else minhop
-    #[arg(long, requires = "fabric", value_enum, ignore_case = true, default_value_t = Engine::Auto)]
-    engine: Engine,
+    #[arg(long, requires = "fabric", value_parser = engine(), ignore_case = true, default_value = "auto")]
+    engine: Choice,
     /// MTU in bytes of ports that the fabric file says nothing about [default: ibsim's, 2048]
     #[arg(long, requires = "fabric", value_name = "BYTES", value_parser = mtu)]
     mtu: Option<Mtu>,
@@ -172,18 +174,16 @@ enum OnError {
     None,
 }
 
-/// Engines by name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Engine {
-    Auto,
-    #[value(name = "torus-2qos")]
-    Torus2Qos,
-    #[value(name = "torus-proved")]
-    TorusProved,
-    #[value(name = "minhop")]
-    MinHop,
-    Files,
+/// Engines by name, for an option; none for "auto".
+fn engine() -> impl TypedValueParser<Value = Choice> {
+    let names = EngineKind::ALL.map(EngineKind::name);
+    let names = ["auto"].into_iter().chain(names);
+    PossibleValuesParser::new(names).map(|name| Choice(name.parse().ok()))
 }
+
+/// An engine; none for what the inputs call for.
+#[derive(Debug, Clone, Copy)]
+struct Choice(Option<EngineKind>);
 
 fn mtu(text: &str) -> Result<Mtu, String> {
     let bytes: u32 = text
@@ -238,13 +238,7 @@ impl SiteArgs {
                 (false, false) => None,
             },
             is_q_given: true,
-            engine: match self.engine {
-                Engine::Auto => EngineChoice::Auto,
-                Engine::Torus2Qos => EngineChoice::Torus2Qos,
-                Engine::TorusProved => EngineChoice::TorusProved,
-                Engine::MinHop => EngineChoice::MinHop,
-                Engine::Files => EngineChoice::Files,
-            },
+            engine: self.engine.0,
             mtu: self.mtu,
             vl_cap: self.vlcap,
             failed: self.fail.clone(),
@@ -258,7 +252,7 @@ impl SiteArgs {
 pub(crate) fn failure(error: PipelineError) -> Failure {
     match error {
         PipelineError::Read(problem) => match problem {
-            sa_compiler::pipeline::ReadProblem::Options(text) => Failure::Usage(text.to_owned()),
+            sa_compiler::pipeline::ReadProblem::Options(text) => Failure::Usage(text.into_owned()),
             other => Failure::failed(other),
         },
         PipelineError::Refused(_) | PipelineError::CreditLoop(_) | PipelineError::LostPairs(_) => {

@@ -3,7 +3,7 @@
 //! The rule, per switch and by itself: LIDs are taken in ascending order; each leaves by a port
 //! that lies on a shortest path to the destination's switch; among those by the one that has the
 //! fewest LIDs of hosts so far; among equals by the lowest number. LIDs of switches do not count:
-//! they see management traffic only. Credit loops are possible, which `check` finds.
+//! they see management traffic only. Credit loops are possible, which `proof` finds.
 //!
 //! The ports on shortest paths are worked out once per destination switch, not per LID, and
 //! destination switches with the same ones share a `rounds::Round`, which knows the next port.
@@ -11,12 +11,28 @@
 mod rounds;
 
 use self::rounds::{MOST_CABLES, Rounds};
+use super::{Engine, Needs, Request};
+use crate::error::Refusal;
+use crate::kind::EngineKind;
 use crate::shortest::destinations::{Destination, destinations};
 use crate::shortest::distances::Distances;
 use crate::shortest::{self, Shortest};
 use crate::tables::sl2vl::Sl2Vl;
-use crate::tables::{Engine, Lft, NO_PATH, Routes};
+use crate::tables::{EngineFacts, Lft, NO_PATH, Routes};
 use crate::topology::{SwitchIx, Topology, count32};
+
+/// The engine minhop.
+pub(super) struct MinHop;
+
+impl Engine for MinHop {
+    fn needs(&self) -> Needs {
+        Needs::Nothing
+    }
+
+    fn route(&self, request: &Request<'_>) -> Result<Routes, Refusal> {
+        Ok(route(request.topology))
+    }
+}
 
 /// Routes any fabric. LIDs that cannot be reached stay without entry.
 pub fn route(topology: &Topology) -> Routes {
@@ -25,7 +41,19 @@ pub fn route(topology: &Topology) -> Routes {
         65..=128 => tables::<2>(topology),
         _ => tables::<4>(topology),
     };
-    Routes::new(topology, Engine::MinHop, lft, Sl2Vl::configured(topology))
+    let facts = EngineFacts {
+        keeps_configured_sl2vl: true,
+        ..EngineFacts::default()
+    };
+    Routes {
+        facts,
+        ..Routes::new(
+            topology,
+            EngineKind::MinHop,
+            lft,
+            Sl2Vl::configured(topology),
+        )
+    }
 }
 
 /// Forwarding tables where no switch has more than 64 times `WORDS` cables.

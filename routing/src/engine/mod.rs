@@ -1,6 +1,113 @@
 //! The routing engines: each makes the tables of a fabric.
+//!
+//! An engine is a type behind the trait [`Engine`]; [`by_kind`] is the one list of them. It takes
+//! plain values (the topology, and the [`EngineInput`] that it says it needs) and returns
+//! [`Routes`]: tables, and in [`crate::tables::EngineFacts`] what else is to be known about them.
+//! Callers choose by [`EngineKind`], read what [`Engine::needs`] tells them to read, and know
+//! nothing of the engine itself. So a new engine is its own file, a variant of [`EngineKind`] and a
+//! line here.
+//!
+//! Each engine also has plain functions, for callers that want that one engine. No engine proves
+//! its own tables: that is what [`crate::proof`] is for, which shares nothing with them.
 
 pub mod files;
 pub mod minhop;
 pub mod torus;
 pub mod torus_proved;
+
+use self::torus::TorusConfig;
+use crate::error::{Reason, Refusal};
+use crate::kind::EngineKind;
+use crate::tables::{GivenSl2Vl, Qos, Routes};
+use crate::topology::Topology;
+
+/// A routing engine.
+pub trait Engine: Sync {
+    /// What it needs besides the fabric.
+    fn needs(&self) -> Needs;
+
+    /// Routes a fabric.
+    /// Errors: every reason why it cannot be; an input of another kind than [`Self::needs`].
+    fn route(&self, request: &Request<'_>) -> Result<Routes, Refusal>;
+
+    /// True where it makes tables from those before, so that most stay as they are when the fabric
+    /// changes a little.
+    fn is_incremental(&self) -> bool {
+        false
+    }
+}
+
+/// What an engine needs besides the fabric.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Needs {
+    /// Nothing: it makes paths of its own in any fabric.
+    Nothing,
+    /// A `torus-2QoS.conf`.
+    TorusConf,
+    /// The tables of all switches.
+    Tables,
+}
+
+/// What an engine is given besides the fabric.
+#[derive(Debug, Clone, Copy)]
+pub enum EngineInput<'a> {
+    /// For [`Needs::Nothing`].
+    Nothing,
+    /// For [`Needs::TorusConf`].
+    TorusConf(&'a TorusConfig),
+    /// For [`Needs::Tables`], see [`files::route`].
+    Tables {
+        /// Shape: by switch index, then by LID.
+        lfts: &'a [Vec<u8>],
+        /// Over the configured SL2VL tables.
+        sl2vl: &'a GivenSl2Vl,
+    },
+}
+
+/// A fabric to be routed.
+#[derive(Debug, Clone, Copy)]
+pub struct Request<'a> {
+    /// The fabric.
+    pub topology: &'a Topology,
+    /// Whether the subnet uses QoS.
+    pub qos: Qos,
+    /// As [`Engine::needs`] asks for.
+    pub input: EngineInput<'a>,
+    /// The last routes that an engine made. They save work and change no result.
+    pub before: Option<Before<'a>>,
+}
+
+/// Routes, and the fabric that they were made for.
+#[derive(Debug, Clone, Copy)]
+pub struct Before<'a> {
+    /// The fabric then.
+    pub topology: &'a Topology,
+    /// Its routes.
+    pub routes: &'a Routes,
+}
+
+/// The engine behind a name.
+pub fn by_kind(kind: EngineKind) -> &'static dyn Engine {
+    match kind {
+        EngineKind::Torus2Qos => &torus::Torus2Qos,
+        EngineKind::TorusProved => &torus_proved::TorusProved,
+        EngineKind::MinHop => &minhop::MinHop,
+        EngineKind::Files => &files::Files,
+    }
+}
+
+/// What an engine says that was given an input of another kind than it needs.
+fn wrong_input(engine: EngineKind) -> Refusal {
+    let reason = Reason {
+        code: "wrong-input",
+        text: format!("engine {} was not given what it needs", engine.name()),
+        place: None,
+        opensm_code: None,
+    };
+    Refusal {
+        engine,
+        reasons: vec![reason],
+        warnings: Vec::new(),
+        torus: None,
+    }
+}

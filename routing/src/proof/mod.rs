@@ -30,7 +30,6 @@ use sa_wire::{SlVlMask, Vl};
 
 pub use self::graph::DependencyGraph;
 pub use self::judge::{Hosts, Judge, Loops};
-pub use self::multicast::MulticastRoute;
 pub use self::proven::Proven;
 pub use self::reach::{LostPair, Reachability, reachability, reachability_surveyed};
 use crate::error::SwitchName;

@@ -6,17 +6,8 @@ use sa_wire::Sl;
 
 use super::channels::NO_LINK;
 use super::graph::DependencyGraph;
-use crate::tables::PortSet;
+use crate::tables::{MulticastRoute, PortSet};
 use crate::topology::{EndPortIx, Peer, SwitchIx, Topology};
-
-/// Where the packets of one MLID go, and on which SL.
-#[derive(Debug, Clone)]
-pub struct MulticastRoute {
-    /// The group's SL.
-    pub sl: Sl,
-    /// Ports to which each switch forwards, all but the one a packet came in by.
-    pub switches: Vec<(SwitchIx, PortSet)>,
-}
 
 impl DependencyGraph {
     /// Adds the dependencies of multicast packets that enter anywhere a member is plugged in.

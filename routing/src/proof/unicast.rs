@@ -185,7 +185,7 @@ pub(super) enum Sls<'a> {
 
 impl<'a> Sls<'a> {
     pub(super) fn new(topology: &Topology, routes: &Routes, sls: PathSls<'a>) -> Self {
-        match (sls, routes.torus()) {
+        match (sls, routes.facts().sl_torus()) {
             (PathSls::Engine, Some(torus)) => Self::Torus(TorusClasses::new(topology, torus)),
             (PathSls::Engine, None) => Self::Same(SlVlMask::ALL),
             (PathSls::Any(sls), _) => Self::Same(sls),

@@ -1,7 +1,10 @@
-//! Multicast forwarding tables.
+//! Multicast: where the packets of a group go, and the tree of which groups use parts.
 
-use sa_wire::Mlid;
+mod tree;
 
+use sa_wire::{Mlid, Sl};
+
+pub use self::tree::{Branch, MulticastTree};
 use crate::topology::{EndPortIx, SwitchIx};
 
 /// A set of ports of one switch.
@@ -47,6 +50,15 @@ pub struct MulticastTable {
     /// Ports to which each switch forwards, all but the one a packet came in by. Switches without
     /// ports are left out. In the order of switch indices.
     pub switches: Vec<(SwitchIx, PortSet)>,
-    /// Members that get nothing, since they are outside the torus.
+    /// Members that get nothing, since the tree does not reach them.
     pub left_out: Vec<EndPortIx>,
+}
+
+/// Where the packets of one MLID go, and on which SL.
+#[derive(Debug, Clone)]
+pub struct MulticastRoute {
+    /// The group's SL.
+    pub sl: Sl,
+    /// Ports to which each switch forwards, all but the one a packet came in by.
+    pub switches: Vec<(SwitchIx, PortSet)>,
 }

@@ -1,41 +1,16 @@
-//! What every engine returns.
-
-use std::fmt;
+//! A routed fabric.
 
 use sa_snapshot::model::EngineSl;
 use sa_wire::{Sl, SlToVl};
 
+use super::facts::EngineFacts;
 use super::lft::{Lft, NO_PATH};
+use super::multicast::{MulticastRoute, MulticastTree};
 use super::sl2vl::{GivenSl2Vl, Sl2Vl};
-use crate::engine::torus::MulticastTree;
 use crate::error::Warning;
+use crate::kind::EngineKind;
 use crate::placement::{Coordinate, Torus};
-use crate::proof::MulticastRoute;
 use crate::topology::{EndPortIx, LidMap, SwitchIx, Topology};
-
-/// A routing engine.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Engine {
-    /// Two QoS levels on a torus or mesh, free of deadlock.
-    Torus2Qos,
-    /// The same, around any damage that can be proved free of deadlock.
-    TorusProved,
-    /// Shortest paths in any fabric.
-    MinHop,
-    /// Tables that something else made.
-    Files,
-}
-
-impl fmt::Display for Engine {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Torus2Qos => "torus-2QoS",
-            Self::TorusProved => "torus-proved",
-            Self::MinHop => "minhop",
-            Self::Files => "files",
-        })
-    }
-}
 
 /// Whether the subnet uses QoS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,11 +24,10 @@ pub enum Qos {
 /// A routed fabric: forwarding tables, SL2VL tables, and the SL of each path.
 #[derive(Debug, Clone)]
 pub struct Routes {
-    pub(crate) engine: Engine,
+    pub(crate) engine: EngineKind,
     pub(crate) lft: Lft,
     pub(crate) sl2vl: Sl2Vl,
-    pub(crate) torus: Option<Torus>,
-    pub(crate) multicast: Option<MulticastTree>,
+    pub(crate) facts: EngineFacts,
     pub(crate) lids: LidMap,
     /// By end port: the switch it is or is plugged into.
     pub(crate) attached: Vec<Option<SwitchIx>>,
@@ -61,7 +35,7 @@ pub struct Routes {
 }
 
 impl Routes {
-    pub(crate) fn new(topology: &Topology, engine: Engine, lft: Lft, sl2vl: Sl2Vl) -> Self {
+    pub(crate) fn new(topology: &Topology, engine: EngineKind, lft: Lft, sl2vl: Sl2Vl) -> Self {
         let ends = topology.end_ports.iter();
         let attached = ends
             .map(|end| end.attached.map(|(switch, _)| switch))
@@ -71,16 +45,15 @@ impl Routes {
             engine,
             lft,
             sl2vl,
-            torus: None,
-            multicast: None,
+            facts: EngineFacts::default(),
             lids,
             attached,
             warnings: Vec::new(),
         }
     }
 
-    /// The same routes with other SL2VL tables on some ports, which must exist; torus-2QoS keeps
-    /// its own, on which its freedom from deadlock rests.
+    /// The same routes with other SL2VL tables on some ports, which must exist. An engine that
+    /// makes such tables keeps its own, on which its freedom from deadlock rests.
     #[must_use]
     pub fn with_sl2vl(self, topology: &Topology, given: &GivenSl2Vl) -> Self {
         let sl2vl = self.sl2vl.overlaid(topology, given);
@@ -88,7 +61,7 @@ impl Routes {
     }
 
     /// The engine that made the tables.
-    pub const fn engine(&self) -> Engine {
+    pub const fn engine(&self) -> EngineKind {
         self.engine
     }
 
@@ -124,11 +97,11 @@ impl Routes {
 
     /// The SL of the path between two LIDs, where `hint` is the SL that the policy chose.
     ///
-    /// torus-2QoS keeps bit 3 of the hint, and gives SL 0 where a LID is unknown or outside the
-    /// torus; the others keep the hint. Links that are down make no difference.
+    /// Where datelines decide, bit 3 of the hint stays, and the SL is 0 where a LID is unknown or
+    /// outside the torus; elsewhere the hint stays. Links that are down make no difference.
     /// Source: OpenSM `osm_torus.c` (`torus_path_sl`).
     pub fn path_sl(&self, hint: Sl, slid: u16, dlid: u16) -> Sl {
-        let Some(torus) = &self.torus else {
+        let Some(torus) = self.facts.sl_torus() else {
             return hint;
         };
         let switch = |lid| self.attached[self.lids.owner(lid)?.index()];
@@ -140,7 +113,7 @@ impl Routes {
 
     /// How the SL of a path is finished, for [`sa_snapshot::model::PathTables`].
     pub fn engine_sl(&self) -> EngineSl {
-        match &self.torus {
+        match self.facts.sl_torus() {
             Some(torus) => EngineSl::Torus {
                 radix: torus.shape().radix,
             },
@@ -148,28 +121,31 @@ impl Routes {
         }
     }
 
-    /// The torus; none for other engines.
+    /// What the engine says besides its tables.
+    pub const fn facts(&self) -> &EngineFacts {
+        &self.facts
+    }
+
+    /// Where the switches are in their torus; none for engines that give them no places.
     pub const fn torus(&self) -> Option<&Torus> {
-        self.torus.as_ref()
+        self.facts.torus.as_ref()
     }
 
     /// The tree of which multicast groups use parts; none for engines that make none.
     pub const fn multicast_tree(&self) -> Option<&MulticastTree> {
-        self.multicast.as_ref()
+        self.facts.multicast.as_ref()
     }
 
     /// The worst groups there can be: everybody is a member, on either QoS level, with an MLID for
     /// every way in which groups share parallel cables out. None without a multicast tree.
     pub fn worst_groups(&self, topology: &Topology) -> Vec<MulticastRoute> {
-        let (Some(tree), Some(torus)) = (&self.multicast, &self.torus) else {
-            return Vec::new();
-        };
-        tree.worst_groups(topology, torus)
+        let tree = self.facts.multicast.as_ref();
+        tree.map_or_else(Vec::new, |tree| tree.worst_groups(topology))
     }
 
     /// Place in the torus of the switch that an end port is or is plugged into.
     pub fn coordinate(&self, end: EndPortIx) -> Option<Coordinate> {
-        self.torus.as_ref()?.coordinate(self.attached[end.index()]?)
+        self.torus()?.coordinate(self.attached[end.index()]?)
     }
 
     /// Who owns which LID.

@@ -2,7 +2,6 @@
 
 use sa_wire::{DataVls, SlToVl, SlVlMask};
 
-use crate::engine::torus::TorusSl2Vl;
 use crate::topology::{EndPortIx, PortNumbers, SwitchIx, Topology};
 
 /// Which SL travels on which VL through every switch.
@@ -20,8 +19,12 @@ pub(crate) struct Sl2Vl {
 enum Origin {
     /// The options' tables, all input ports alike.
     Configured,
-    /// Made by torus-2QoS.
-    Torus(TorusSl2Vl),
+    /// Made by the engine.
+    ByKind {
+        tables: Sl2VlByKind,
+        /// By port number: VLs in operation.
+        operational: Vec<DataVls>,
+    },
     /// Read from elsewhere.
     Given {
         /// By switch: which of `tables` each (input, output) has, 0 for the configured one; empty
@@ -30,6 +33,19 @@ enum Origin {
         /// Entry 0 is not used.
         tables: Vec<SlToVl>,
     },
+}
+
+/// Tables of an engine that tells a few kinds of ports apart, and gives all ports of two kinds the
+/// same table.
+#[derive(Debug, Clone)]
+pub(crate) struct Sl2VlByKind {
+    /// By port number: its kind.
+    pub(crate) kinds: Vec<u8>,
+    /// Before they are cut to the VLs in operation. Shape: by kind of the input port, then by kind
+    /// of the output port.
+    pub(crate) tables: Vec<Vec<SlToVl>>,
+    /// Of CA and router ports, before it is cut.
+    pub(crate) end_ports: SlToVl,
 }
 
 /// SL2VL tables read from elsewhere, as devices hold them.
@@ -56,15 +72,17 @@ impl Sl2Vl {
         }
     }
 
-    /// What torus-2QoS asks for.
-    pub(crate) fn torus(topology: &Topology, torus: TorusSl2Vl) -> Self {
+    /// What an engine asks for.
+    pub(crate) fn by_kind(topology: &Topology, tables: Sl2VlByKind) -> Self {
         let ends = topology.end_ports.iter();
-        let end_ports = ends
-            .map(|port| masked(torus.end_port(), port.operational_vls))
-            .collect();
+        let end_ports = ends.map(|port| masked(tables.end_ports, port.operational_vls));
+        let ports = topology.switches.iter().flat_map(|switch| &switch.ports);
         Self {
-            end_ports,
-            origin: Origin::Torus(torus),
+            end_ports: end_ports.collect(),
+            origin: Origin::ByKind {
+                tables,
+                operational: ports.map(|port| port.operational_vls).collect(),
+            },
             ..Self::configured(topology)
         }
     }
@@ -74,11 +92,11 @@ impl Sl2Vl {
         Self::configured(topology).overlaid(topology, given)
     }
 
-    /// These tables with some from elsewhere over them; torus-2QoS lets none of its own go. All
+    /// These tables with some from elsewhere over them; an engine lets none of its own go. All
     /// ports must exist.
     pub(crate) fn overlaid(mut self, topology: &Topology, given: &GivenSl2Vl) -> Self {
         let (mut places, mut tables) = match self.origin {
-            Origin::Torus(_) => return self,
+            Origin::ByKind { .. } => return self,
             Origin::Configured => (
                 vec![Vec::new(); topology.switches.len()],
                 vec![SlToVl([0; 16])],
@@ -103,7 +121,14 @@ impl Sl2Vl {
         let number = self.ports.of(switch, output);
         match &self.origin {
             Origin::Configured => self.configured[number],
-            Origin::Torus(torus) => torus.switch(self.ports.of(switch, input), number),
+            Origin::ByKind {
+                tables,
+                operational,
+            } => {
+                let kind = |number: usize| usize::from(tables.kinds[number]);
+                let table = tables.tables[kind(self.ports.of(switch, input))][kind(number)];
+                masked(table, operational[number])
+            }
             Origin::Given { places, tables } => {
                 let place = &places[switch.index()];
                 let count = self
@@ -122,7 +147,7 @@ impl Sl2Vl {
     pub(crate) fn drops_nothing(&self) -> bool {
         let carries_all = |table: &SlToVl| table.carried() == SlVlMask::ALL;
         match &self.origin {
-            Origin::Torus(_) => true,
+            Origin::ByKind { tables, .. } => tables.tables.iter().flatten().all(carries_all),
             Origin::Configured => self.configured.iter().all(carries_all),
             Origin::Given { tables, .. } => self.configured.iter().chain(tables).all(carries_all),
         }

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use sa_wire::Guid;
 
 use crate::tables::sl2vl::{GivenSl2Vl, Sl2Vl};
-use crate::tables::{Lft, NO_PATH, Routes};
+use crate::tables::{EngineFacts, Lft, NO_PATH, Routes};
 use crate::topology::{EndPortIx, LidMap, Peer, SwitchIx, Topology};
 
 /// What is left of `routes`, made for `before`, in the fabric `after`.
@@ -31,11 +31,16 @@ pub fn survivors(before: &Topology, routes: &Routes, after: &Topology) -> Routes
         }
     }
     let sl2vl = Sl2Vl::given(after, &left.sl2vl(before, routes, after));
+    let torus = routes.torus().map(|torus| {
+        let new = |old: SwitchIx| left.new.get(old.index()).copied().flatten();
+        torus.survivors(after.switches.len(), new)
+    });
     Routes {
-        torus: routes.torus.as_ref().map(|torus| {
-            let new = |old: SwitchIx| left.new.get(old.index()).copied().flatten();
-            torus.survivors(after.switches.len(), new)
-        }),
+        facts: EngineFacts {
+            torus,
+            multicast: None,
+            ..*routes.facts()
+        },
         ..Routes::new(after, routes.engine(), lft, sl2vl)
     }
 }

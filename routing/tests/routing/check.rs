@@ -12,12 +12,12 @@ use common::{Case, cases, dumps};
 use proptest::prelude::*;
 use routing::engine::{files, minhop, torus};
 use routing::proof::{
-    Channel, DependencyGraph, Hosts, Judge, Loops, LostPair, MulticastRoute, PathSls, Reachability,
-    reachability, unicast_loop,
+    Channel, DependencyGraph, Hosts, Judge, Loops, LostPair, PathSls, Reachability, reachability,
+    unicast_loop,
 };
 use routing::reference::walk;
-use routing::tables::PortSet;
-use routing::{EndPortIx, Engine, GivenSl2Vl, NO_PATH, Peer, Qos, Routes, SwitchIx, Topology};
+use routing::tables::{MulticastRoute, PortSet};
+use routing::{EndPortIx, EngineKind, GivenSl2Vl, NO_PATH, Peer, Qos, Routes, SwitchIx, Topology};
 use sa_wire::{Sl, SlToVl, SlVlMask};
 
 /// What the dumps of a case say, whoever made them.
@@ -29,7 +29,7 @@ fn dumped(case: &Case, topology: &Topology) -> Routes {
         end_ports: sl2vl.end_ports,
     };
     let routes = files::route(topology, &lfts, &given).unwrap();
-    assert_eq!(routes.engine(), Engine::Files);
+    assert_eq!(routes.engine(), EngineKind::Files);
     routes
 }
 

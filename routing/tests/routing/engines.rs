@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use routing::engine::torus::recognise;
 use routing::engine::{files, minhop};
 use routing::reference::{Hop, NoPath, walk};
-use routing::{EndPortIx, Engine, GivenSl2Vl, NO_PATH, Qos, SwitchIx, Topology};
+use routing::{EndPortIx, EngineKind, GivenSl2Vl, NO_PATH, Qos, SwitchIx, Topology};
 use sa_snapshot::model::EngineSl;
 use sa_wire::{Sl, SlToVl, SlVlMask};
 
@@ -112,7 +112,7 @@ fn bundle() -> Topology {
 fn minhop_spreads_hosts_evenly_over_parallel_cables() {
     let topology = bundle();
     let routes = minhop::route(&topology);
-    assert_eq!(routes.engine(), Engine::MinHop);
+    assert_eq!(routes.engine(), EngineKind::MinHop);
     assert_eq!(routes.engine_sl(), EngineSl::Keep);
     let left = topology
         .switch_ixs()

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use common::generate::{Random, TorusSpec, random_torus};
 use proptest::prelude::*;
-use routing::engine::torus::{self, Before};
+use routing::engine::{Before, torus};
 use routing::proof::{PathSls, reachability, unicast_loop};
 use routing::{Qos, Routes, Topology};
 use sa_wire::{Guid, Sl};

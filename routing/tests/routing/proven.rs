@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use common::build::FabricBuilder;
 use common::generate::{Random, TorusSpec, random_graph};
 use common::trees::{cut, fat_tree};
-use routing::engine::torus::{self, Before};
+use routing::engine::{Before, torus};
 use routing::engine::{files, minhop};
 use routing::paths::classes::{compile, compile_surveyed};
 use routing::proof::{

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use policy::{Partitions, Policy, PortFacts};
 use routing::proof::Proven;
-use routing::{GivenSl2Vl, Qos, Refusal, Routes, Topology, TorusConfig};
+use routing::{EngineKind, GivenSl2Vl, Qos, Refusal, Routes, Topology, TorusConfig};
 use sa_fabric::options::OpenSmOptions;
 use sa_fabric::sa_records::SaFabric;
 use sa_fabric::subnet::Subnet;
@@ -28,7 +28,7 @@ pub struct Sources {
     /// Options of the SM.
     pub options: OpenSmOptions,
     /// What the engine needs.
-    pub tables: Tables,
+    pub routing: Routing,
     /// Partitions.
     pub partitions: Partitions,
     /// Policy in force.
@@ -49,27 +49,44 @@ pub struct Sources {
 
 /// What makes the forwarding tables.
 #[derive(Debug)]
-pub enum Tables {
-    /// torus-2QoS.
-    Torus {
-        /// Its configuration.
+pub struct Routing {
+    /// The engine.
+    pub engine: EngineKind,
+    /// What it is given.
+    pub given: Given,
+}
+
+/// What an engine is given besides the fabric.
+#[derive(Debug)]
+pub enum Given {
+    /// It needs nothing.
+    Nothing,
+    /// `torus-2QoS.conf`.
+    TorusConf {
+        /// What it says.
         config: TorusConfig,
-        /// By torus-proved rather than torus-2QoS.
-        proved: bool,
         /// The file.
         path: PathBuf,
     },
-    /// Shortest paths.
-    MinHop,
-    /// Given tables.
-    Files {
+    /// Tables that were dumped.
+    Tables {
         /// By switch, then by LID.
         lfts: Vec<Vec<u8>>,
         /// SL2VL tables, where there are any.
         sl2vl: GivenSl2Vl,
     },
-    /// Those that the switches hold, by the records of a running SA.
+    /// The tables that the switches hold, by the records of a running SA.
     Live,
+}
+
+impl Routing {
+    /// The configuration of the torus, where there is one.
+    pub const fn torus_conf(&self) -> Option<&TorusConfig> {
+        match &self.given {
+            Given::TorusConf { config, .. } => Some(config),
+            _ => None,
+        }
+    }
 }
 
 /// Everything that was read and computed on the way to a snapshot.

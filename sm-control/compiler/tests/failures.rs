@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use sa_compiler::pipeline::{Compiled, EngineChoice, Inputs, PipelineError, Stamp, compile_after};
+use routing::EngineKind;
+use sa_compiler::pipeline::{Compiled, Inputs, PipelineError, Stamp, compile_after};
 use sa_fabric::generate::{TorusSpec, plan};
 use sa_fastpath::whole;
 use sa_wire::{SlToVl, request};
@@ -101,7 +102,7 @@ fn a_refusal_leaves_survivors_their_answers() {
 fn torus_proved_serves_them_all() {
     let (_directory, inputs) = files("");
     let inputs = Inputs {
-        engine: EngineChoice::TorusProved,
+        engine: Some(EngineKind::TorusProved),
         ..inputs
     };
     let before = answers(&compiled(&inputs, None));
@@ -142,7 +143,7 @@ fn parts_must_exist() {
     assert!(words("nobody").contains("SWITCH:PORT"));
     let files = Inputs {
         torus_conf: None,
-        engine: EngineChoice::MinHop,
+        engine: Some(EngineKind::MinHop),
         ..inputs.clone()
     };
     let error = compile_after(&failed(&files, &["1,1,1"]), Stamp::default(), None);

@@ -32,7 +32,7 @@ impl Config {
             aliases: fabric.aliases.clone(),
             qos: fabric.qos,
             is_q_given: false,
-            engine: routing.engine.unwrap_or_default(),
+            engine: routing.engine,
             mtu: None,
             vl_cap: None,
             failed: Vec::new(),

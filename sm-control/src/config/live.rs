@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use sa_compiler::pipeline::EngineChoice;
 use sa_source::{
     Ask, LiveSource, OnDifference, RETRIES, Reopening, SaSource, SaTransport, TIMEOUT_MS,
 };
@@ -93,23 +92,32 @@ impl Config {
     }
 
     /// Errors: nothing to ask through; an engine that makes paths of its own.
-    pub(super) fn can_ask(&self) -> Result<(), &'static str> {
-        let is_minhop = self.routing.engine == Some(EngineChoice::MinHop);
-        match (self.fabric.source, self.sa_source()) {
-            (Source::Sa, None) => Err(
+    pub(super) fn can_ask(&self) -> Result<(), String> {
+        let own_paths = self.routing.engine.filter(|engine| {
+            let engine = routing::engine::by_kind(*engine);
+            engine.needs() == routing::engine::Needs::Nothing
+        });
+        let contradiction = match (self.fabric.source, self.sa_source()) {
+            (Source::Sa, None) => {
                 "source = \"sa\": no [[port]] leads to the fabric; give [fabric.sa] a transport, \
-                 \"umad\" or \"ibsim\"",
-            ),
-            (Source::OpenSm, _) if self.opensm.is_none() => Err(
+                 \"umad\" or \"ibsim\""
+            }
+            (Source::OpenSm, _) if self.opensm.is_none() => {
                 "source = \"opensm\": an [opensm] section says where its socket is; add one, an \
-                 empty one will do",
-            ),
-            _ if self.fabric.source.is_live() && is_minhop => Err(
-                "[routing] engine = \"minhop\" contradicts this source: paths are those that the \
-                 SM made; remove it",
-            ),
-            _ => Ok(()),
-        }
+                 empty one will do"
+            }
+            _ => match own_paths.filter(|_| self.fabric.source.is_live()) {
+                Some(engine) => {
+                    return Err(format!(
+                        "[routing] engine = \"{}\" contradicts this source: paths are those that \
+                         the SM made; remove it",
+                        engine.name()
+                    ));
+                }
+                None => return Ok(()),
+            },
+        };
+        Err(contradiction.to_owned())
     }
 }
 

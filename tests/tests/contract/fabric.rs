@@ -2,7 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
-use sa_compiler::pipeline::{self, Compiled, EngineChoice, Inputs, Stamp};
+use routing::EngineKind;
+use sa_compiler::pipeline::{self, Compiled, Inputs, Stamp};
 use sa_fabric::generate::{TorusSpec, plan};
 use sa_wire::mad::method;
 use sa_wire::multipath_record::{MultiPathCompMask, MultiPathRecord};
@@ -24,7 +25,7 @@ pub(crate) fn compiled() -> Compiled {
 /// reply is the same.
 pub(crate) fn compiled_otherwise() -> Compiled {
     compiled_with(|inputs| {
-        inputs.engine = EngineChoice::MinHop;
+        inputs.engine = Some(EngineKind::MinHop);
         inputs.torus_conf = None;
         inputs.policy = None;
         inputs.mtu = Mtu::from_bytes(1024);

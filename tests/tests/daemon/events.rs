@@ -10,7 +10,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, ensure};
-use sa_compiler::pipeline::{self, EngineChoice, Inputs, Stamp};
+use routing::EngineKind;
+use sa_compiler::pipeline::{self, Inputs, Stamp};
 use sa_fabric::LidOverlay;
 use sa_fabric::formats::subnet_lst;
 use sa_fastpath::port::ibsim::{Attachment, IbsimClient, Options};
@@ -255,7 +256,7 @@ impl Bed {
     fn programmed(&self) -> Result<Snapshot> {
         let inputs = Inputs {
             fabric: self.fabric.dir().to_owned(),
-            engine: EngineChoice::Files,
+            engine: Some(EngineKind::Files),
             allow_lost_pairs: true,
             ..Inputs::default()
         };

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use routing::Engine;
+use routing::EngineKind;
 use sa_compiler::pipeline::{self, Compiled, Inputs, Stamp, compile};
 use sa_fastpath::whole;
 use sa_rig::{Fabric, Torus, wait_for};
@@ -191,7 +191,7 @@ fn a_torus_read_from_an_sa_is_that_from_files_byte_for_byte() -> Result<()> {
     let files = compile(&bed.inputs, Stamp::default())?;
     let mut source = bed.source()?;
     let live = bed.read(&mut source)?;
-    ensure!(live.parts.routes.engine() == Engine::Torus2Qos);
+    ensure!(live.parts.routes.engine() == EngineKind::Torus2Qos);
     ensure!(live.parts.topology == files.parts.topology);
     ensure!(bytes(&live)? == bytes(&files)?);
 
@@ -216,7 +216,7 @@ fn a_tree_read_from_an_sa_is_that_from_dumps() -> Result<()> {
     let bed = Bed::tree()?;
     let files = compile(&bed.inputs, Stamp::default())?;
     let live = bed.read(&mut bed.source()?)?;
-    ensure!(live.parts.routes.engine() == Engine::Files);
+    ensure!(live.parts.routes.engine() == EngineKind::Files);
     for switch in live.parts.topology.switch_ixs() {
         ensure!(live.parts.routes.lft(switch) == files.parts.routes.lft(switch));
     }

@@ -14,7 +14,8 @@ use std::path::Path;
 use super::files::{DUMPS, Edit, FILES, WORLD, cases, edited, edits, inputs};
 use proptest::prelude::*;
 use proptest::sample::Index;
-use sa_compiler::pipeline::{self, EngineChoice, Inputs, PipelineError, ReadProblem, Stamp};
+use routing::EngineKind;
+use sa_compiler::pipeline::{self, Inputs, PipelineError, ReadProblem, Stamp};
 use sa_fabric::LoadError;
 use sa_fastpath::whole;
 use sa_wire::{Gid, request};
@@ -118,7 +119,7 @@ proptest! {
     fn damaged_dumps_never_break_the_pipeline(damage in damage()) {
         let directory = tempfile::tempdir().unwrap();
         write(directory.path(), &DUMPS, &damage);
-        let engine = EngineChoice::Files;
+        let engine = Some(EngineKind::Files);
         let fabric = directory.path().to_owned();
         survive(&Inputs { fabric, engine, ..Inputs::default() });
     }
@@ -149,7 +150,7 @@ fn a_host_that_nobody_reaches_is_answered_as_the_twin_does() {
     std::fs::write(&path, format!("{before}of switch Lid 6 {kept}{rest}")).unwrap();
     let inputs = Inputs {
         fabric: directory.path().to_owned(),
-        engine: EngineChoice::Files,
+        engine: Some(EngineKind::Files),
         ..Inputs::default()
     };
     let compiled = pipeline::compile(&inputs, Stamp::default()).unwrap();

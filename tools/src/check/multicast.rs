@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use routing::engine::{torus, torus_proved};
-use routing::proof::{Channel, CreditLoop, DependencyGraph, Judge, MulticastRoute};
+use routing::proof::{Channel, CreditLoop, DependencyGraph, Judge};
+use routing::tables::MulticastRoute;
 use routing::tables::MulticastTable;
 use routing::{EndPortIx, Peer, Qos, Routes, SwitchIx, Topology, TorusConfig};
 use sa_compiler::state::Parts;

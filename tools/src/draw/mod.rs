@@ -19,7 +19,7 @@ use std::path::PathBuf;
 
 use clap::{ArgAction, Args};
 use routing::{Topology, Torus};
-use sa_compiler::pipeline::{self, Compiled, EngineChoice, Inputs, PipelineError, Stamp};
+use sa_compiler::pipeline::{self, Compiled, Inputs, PipelineError, Stamp};
 use sa_compiler::state::Parts;
 use sa_fabric::outlet::{self, Readers};
 
@@ -106,7 +106,7 @@ fn draw(verb: &Draw) -> Outcome<Drawing> {
 
 /// Only torus-2QoS knows where switches are.
 fn check_is_torus(inputs: &Inputs) -> Outcome {
-    if matches!(inputs.engine, EngineChoice::MinHop | EngineChoice::Files) {
+    if !inputs.is_open_to_torus() {
         return Err(no_places(
             "this engine knows no coordinates; leave --engine out",
         ));

@@ -1,7 +1,7 @@
 //! What there is to see of a torus, without saying how it looks.
 
-use routing::engine::torus::MulticastTree;
 use routing::placement::{Axis, Coordinate, Direction, Shape, Sign};
+use routing::tables::MulticastTree;
 use routing::{SwitchIx, Topology, Torus};
 
 use super::load::Load;
@@ -170,11 +170,15 @@ impl Step {
 impl Tree {
     /// The tree of a torus.
     pub(crate) fn of(tree: &MulticastTree, torus: &Torus) -> Self {
-        let branches = tree.branches(torus).filter_map(|(switch, direction)| {
-            let from = torus.coordinate(switch)?;
-            Some(Step { from, direction })
+        let branches = tree.branches().iter().filter_map(|branch| {
+            let placed = torus.placed(branch.from)?;
+            let mut all = Direction::ALL.into_iter();
+            Some(Step {
+                from: placed.at,
+                direction: all.find(|it| placed.ports(*it) == branch.ports)?,
+            })
         });
-        let root = torus.coordinate(tree.root(torus));
+        let root = torus.coordinate(tree.root());
         Self {
             root: root.unwrap_or(Coordinate([0; 3])),
             branches: branches.collect(),

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use routing::Engine;
+use routing::engine::{self, Needs};
 use routing::proof::{CreditLoop, DependencyGraph};
 use routing::tables::MulticastTable;
 use sa_compiler::pipeline::{self, Compiled};
@@ -106,8 +106,8 @@ fn tables(groups: Option<&Groups>, fabric: &Path, parts: &Parts) -> Outcome<Vec<
         return Ok(tables.unwrap_or_default());
     }
     let engine = routes.engine();
-    let dumped = match engine {
-        Engine::Files => or_fail(or_fail(DumpDir::open(fabric))?.read("opensm.mcfdbs"))?,
+    let dumped = match engine::by_kind(engine).needs() {
+        Needs::Tables => or_fail(or_fail(DumpDir::open(fabric))?.read("opensm.mcfdbs"))?,
         _ => None,
     };
     match (dumped, groups) {

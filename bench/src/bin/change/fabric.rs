@@ -4,7 +4,8 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
-use sa_compiler::pipeline::{EngineChoice, Inputs};
+use routing::EngineKind;
+use sa_compiler::pipeline::Inputs;
 use sa_fabric::generate::{TorusSpec, plan};
 
 use crate::Failure;
@@ -70,7 +71,7 @@ fn torus(name: &str, size: [u8; 3], hosts: u8, directory: &Path) -> Result<Fabri
 fn fat_tree(name: &str, ports: u8, directory: &Path) -> Result<Fabric, Failure> {
     let inputs = Inputs {
         fabric: directory.join("net"),
-        engine: EngineChoice::MinHop,
+        engine: Some(EngineKind::MinHop),
         ..Inputs::default()
     };
     fs::write(&inputs.fabric, fat_tree_net(ports))?;

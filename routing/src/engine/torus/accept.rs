@@ -1,7 +1,9 @@
 //! Whether a placed torus, with what is missing, can be routed without deadlock.
 //! Source: OpenSM `osm_torus.c` (`routable_torus`).
 
-use crate::error::{Reason, SwitchName, Warning};
+use crate::engine::torus::reason::TorusReason;
+use crate::engine::torus::warning::TorusWarning;
+use crate::error::SwitchName;
 use crate::placement::Torus;
 use crate::placement::{Axis, Coordinate, Direction};
 use crate::topology::Topology;
@@ -10,8 +12,8 @@ use crate::topology::Topology;
 pub(in crate::engine) fn judge(
     topology: &Topology,
     torus: &Torus,
-    warnings: &mut Vec<Warning>,
-) -> Vec<Reason> {
+    warnings: &mut Vec<TorusWarning>,
+) -> Vec<TorusReason> {
     report_missing(topology, torus, warnings);
     let mut reasons = Vec::new();
     for axis in Axis::ALL {
@@ -19,7 +21,7 @@ pub(in crate::engine) fn judge(
     }
     let places: Vec<_> = torus.empty_places().collect();
     if !are_routable(torus, &places) {
-        reasons.push(Reason::MissingSwitches {
+        reasons.push(TorusReason::MissingSwitches {
             shape: torus.shape(),
             places,
         });
@@ -46,14 +48,14 @@ fn are_routable(torus: &Torus, places: &[Coordinate]) -> bool {
 
 /// The switches of a ring that lack a neighbour, on each side, must be one at most: then the ring
 /// is whole, or a line.
-fn judge_rings(torus: &Torus, axis: Axis, reasons: &mut Vec<Reason>) {
+fn judge_rings(torus: &Torus, axis: Axis, reasons: &mut Vec<TorusReason>) {
     let starts = torus.shape().coordinates().filter(|at| at.on(axis) == 0);
     for through in starts {
         let lacking = |direction| lacking_on_ring(torus, through, direction);
         let (minus, gaps) = (lacking(axis.minus()), lacking(axis.plus()));
         if minus.len() != gaps.len() {
             let (minus, plus) = (minus.len(), gaps.len());
-            reasons.push(Reason::RingStrange {
+            reasons.push(TorusReason::RingStrange {
                 axis,
                 through,
                 minus,
@@ -61,7 +63,7 @@ fn judge_rings(torus: &Torus, axis: Axis, reasons: &mut Vec<Reason>) {
             });
         }
         if minus.len() > 1 {
-            reasons.push(Reason::RingDisjoint {
+            reasons.push(TorusReason::RingDisjoint {
                 axis,
                 through,
                 gaps,
@@ -79,11 +81,11 @@ fn lacking_on_ring(torus: &Torus, through: Coordinate, direction: Direction) -> 
         .collect()
 }
 
-fn report_missing(topology: &Topology, torus: &Torus, warnings: &mut Vec<Warning>) {
+fn report_missing(topology: &Topology, torus: &Torus, warnings: &mut Vec<TorusWarning>) {
     let shape = torus.shape();
     for at in shape.coordinates() {
         let Some(placed) = torus.at(at) else {
-            warnings.push(Warning::SwitchMissing { at });
+            warnings.push(TorusWarning::SwitchMissing { at });
             continue;
         };
         for direction in Direction::ALL {
@@ -96,7 +98,7 @@ fn report_missing(topology: &Topology, torus: &Torus, warnings: &mut Vec<Warning
             let is_open_end = shape.is_mesh(direction.axis) && at.on(direction.axis) == end;
             if radix > 1 && !is_open_end && placed.ports(direction).is_empty() {
                 let switch = SwitchName::new(topology, placed.switch, Some(at));
-                warnings.push(Warning::LinkMissing { switch, direction });
+                warnings.push(TorusWarning::LinkMissing { switch, direction });
             }
         }
     }

@@ -8,21 +8,14 @@
 use super::config::TorusConfig;
 use super::lft::{self, Destination};
 use super::next_hop::Ways;
+use crate::engine::Before;
+use crate::kind::EngineKind;
 use crate::parallel;
 use crate::placement::{PlacedSwitch, PoolIx, Torus};
-use crate::tables::{Engine, Lft, NO_PATH, Routes};
+use crate::tables::{Lft, NO_PATH, Routes};
 use crate::topology::{SwitchIx, Topology, count32};
 use sa_wire::Guid;
 use std::collections::HashMap;
-
-/// Routes that torus-2QoS made, and the fabric it made them for.
-#[derive(Debug, Clone, Copy)]
-pub struct Before<'a> {
-    /// The fabric then.
-    pub topology: &'a Topology,
-    /// Its routes.
-    pub routes: &'a Routes,
-}
 
 /// Tables of all switches, as [`lft::build_partly`] gives them.
 pub(super) fn build(
@@ -161,7 +154,8 @@ impl<'a> Old<'a> {
         let Before { topology, routes } = before;
         let old = routes.torus()?;
         // Without a tree they are not what the engine made, but what was left of it.
-        let is_whole = routes.engine() == Engine::Torus2Qos && routes.multicast_tree().is_some();
+        let is_whole =
+            routes.engine() == EngineKind::Torus2Qos && routes.multicast_tree().is_some();
         let switches = topology.switch_ixs();
         (is_whole && old.shape() == torus.shape()).then(|| Self {
             topology,

@@ -1,9 +1,11 @@
 //! Forwarding tables.
 
 use super::config::TorusConfig;
-use super::incremental::{self, Before};
+use super::incremental;
 use super::next_hop::{NO_WAY, Ways};
-use crate::error::{Reason, SwitchName};
+use crate::engine::Before;
+use crate::engine::torus::reason::TorusReason;
+use crate::error::SwitchName;
 use crate::placement::Coordinate;
 use crate::placement::{LOCAL_GROUP, PlacedSwitch, PoolIx, Torus};
 use crate::tables::{Lft, NO_PATH};
@@ -16,7 +18,7 @@ pub(super) fn build(
     torus: &Torus,
     config: &TorusConfig,
     before: Option<Before<'_>>,
-) -> Result<Lft, Reason> {
+) -> Result<Lft, TorusReason> {
     let (lft, lost) = match before {
         Some(before) => incremental::build(topology, torus, config, before),
         None => build_partly(topology, torus, config),
@@ -277,11 +279,11 @@ pub(in crate::engine) fn change(
     }
 }
 
-fn no_routes(topology: &Topology, torus: &Torus, lost: &[Lost]) -> Reason {
+fn no_routes(topology: &Topology, torus: &Torus, lost: &[Lost]) -> TorusReason {
     const EXAMPLES: usize = 8;
     let name = |switch| SwitchName::new(topology, switch, torus.coordinate(switch));
     let pair = |(from, to): &Lost| (name(*from), name(torus.get(*to).switch));
-    Reason::NoRoutes {
+    TorusReason::NoRoutes {
         count: lost.len() as u64,
         examples: lost.iter().take(EXAMPLES).map(pair).collect(),
     }

@@ -9,11 +9,14 @@ pub(super) mod discover;
 mod fingerprint;
 mod incremental;
 pub(super) mod lft;
-pub(super) mod multicast;
 pub(super) mod next_hop;
+pub(super) mod reason;
 mod recognise;
 pub(super) mod sl2vl;
+pub(super) mod text;
+pub(super) mod tree;
 pub(super) mod verify;
+pub(super) mod warning;
 
 pub use self::changes::{Change, Changes, FarEnd, changes};
 pub use self::config::{
@@ -21,16 +24,38 @@ pub use self::config::{
     SeedLink, TorusConfig,
 };
 use self::discover::Strays;
-pub use self::incremental::Before;
-pub use self::multicast::MulticastTree;
+use self::reason::TorusReason;
 pub use self::recognise::{Grid, recognise};
-pub(crate) use self::sl2vl::TorusSl2Vl;
+use self::tree::TorusTree;
 use self::verify::LeastVls;
-use crate::error::{Reason, Refusal, Warning};
+use self::warning::TorusWarning;
+use super::{Before, Engine, EngineInput, Needs, Request, wrong_input};
+use crate::error::{Refusal, Warning};
+use crate::kind::EngineKind;
 use crate::placement::Torus;
 use crate::tables::sl2vl::Sl2Vl;
-use crate::tables::{Engine, Qos, Routes};
+use crate::tables::{EngineFacts, Lft, PathSlRule, Qos, Routes};
 use crate::topology::Topology;
+
+/// The engine torus-2QoS.
+pub(super) struct Torus2Qos;
+
+impl Engine for Torus2Qos {
+    fn needs(&self) -> Needs {
+        Needs::TorusConf
+    }
+
+    fn route(&self, request: &Request<'_>) -> Result<Routes, Refusal> {
+        let EngineInput::TorusConf(config) = request.input else {
+            return Err(wrong_input(EngineKind::Torus2Qos));
+        };
+        route_from(request.topology, config, request.qos, request.before)
+    }
+
+    fn is_incremental(&self) -> bool {
+        true
+    }
+}
 
 /// Routes a torus.
 /// Errors: every reason why it cannot be; the refusal holds the placement when that was complete.
@@ -55,48 +80,139 @@ fn route_from(
     qos: Qos,
     before: Option<Before<'_>>,
 ) -> Result<Routes, Refusal> {
+    let routed = route_typed(topology, config, qos, before);
+    routed.map_err(|refused| refused.into_refusal(EngineKind::Torus2Qos, config))
+}
+
+fn route_typed(
+    topology: &Topology,
+    config: &TorusConfig,
+    qos: Qos,
+    before: Option<Before<'_>>,
+) -> Result<Routes, Refused> {
     if qos == Qos::Off {
-        return Err(refusal(vec![Reason::QosOff], Vec::new()));
+        return Err(TorusReason::QosOff.into());
     }
-    let (torus, mut warnings, vls) = find(topology, config, Strays::Leave)?;
+    let Found {
+        torus,
+        vls,
+        mut warnings,
+    } = find(topology, config, Strays::Leave)?;
     let mut reasons = accept::judge(topology, &torus, &mut warnings);
     if reasons.is_empty() {
         match (
             lft::build(topology, &torus, config, before),
-            MulticastTree::of(topology, &torus),
+            TorusTree::build(topology, &torus),
         ) {
             (Ok(lft), Ok(tree)) => {
-                let sl2vl = Sl2Vl::torus(topology, TorusSl2Vl::new(topology, &torus, vls));
-                let routes = Routes::new(topology, Engine::Torus2Qos, lft, sl2vl);
-                let (torus, multicast) = (Some(torus), Some(tree));
-                return Ok(Routes {
-                    torus,
-                    multicast,
-                    warnings,
-                    ..routes
-                });
+                let routes = routes(topology, EngineKind::Torus2Qos, torus, vls, lft);
+                return Ok(routes.with_tree(Some(&tree)).with_warnings(warnings));
             }
             (lft, tree) => reasons.extend(lft.err().into_iter().chain(tree.err())),
         }
     }
-    Err(Refusal {
-        torus: Some(Box::new(torus)),
-        ..refusal(reasons, warnings)
+    Err(Refused {
+        reasons,
+        warnings,
+        torus: Some(torus),
     })
+}
+
+/// Routes of these tables on a torus, without multicast.
+pub(super) fn routes(
+    topology: &Topology,
+    engine: EngineKind,
+    torus: Torus,
+    vls: LeastVls,
+    lft: Lft,
+) -> Routes {
+    let tables = sl2vl::tables(topology, &torus, vls);
+    let sl2vl = Sl2Vl::by_kind(topology, tables);
+    let facts = EngineFacts {
+        path_sl: PathSlRule::Datelines,
+        torus: Some(torus),
+        ..EngineFacts::default()
+    };
+    Routes {
+        facts,
+        ..Routes::new(topology, engine, lft, sl2vl)
+    }
+}
+
+impl Routes {
+    /// With the multicast tree of its torus.
+    pub(super) fn with_tree(mut self, tree: Option<&TorusTree>) -> Self {
+        let torus = self.facts.torus.as_ref();
+        self.facts.multicast = tree.zip(torus).map(|(tree, torus)| tree.to_value(torus));
+        self
+    }
+
+    /// With what was noticed on the way.
+    pub(super) fn with_warnings(mut self, warnings: Vec<TorusWarning>) -> Self {
+        self.warnings = warnings.into_iter().map(Warning::from).collect();
+        self
+    }
 }
 
 /// Finds the place of every switch, without asking whether the result can be routed. Enough for
 /// the SLs of paths ([`Torus::path_sl`]).
 pub fn place(topology: &Topology, config: &TorusConfig) -> Result<(Torus, Vec<Warning>), Refusal> {
-    let (torus, warnings, _) = find(topology, config, Strays::Leave)?;
-    Ok((torus, warnings))
+    let found = find(topology, config, Strays::Leave);
+    let found = found.map_err(|refused| refused.into_refusal(EngineKind::Torus2Qos, config))?;
+    Ok(found.into_place())
+}
+
+/// Where the switches are.
+pub(super) struct Found {
+    pub(super) torus: Torus,
+    pub(super) vls: LeastVls,
+    pub(super) warnings: Vec<TorusWarning>,
+}
+
+impl Found {
+    /// As callers of [`place`] get it.
+    pub(super) fn into_place(self) -> (Torus, Vec<Warning>) {
+        let warnings = self.warnings.into_iter().map(Warning::from);
+        (self.torus, warnings.collect())
+    }
+}
+
+/// Why a torus is not routed.
+pub(super) struct Refused {
+    pub(super) reasons: Vec<TorusReason>,
+    warnings: Vec<TorusWarning>,
+    /// The placement, when it was complete.
+    torus: Option<Torus>,
+}
+
+impl Refused {
+    /// As callers of any engine get it.
+    pub(super) fn into_refusal(self, engine: EngineKind, config: &TorusConfig) -> Refusal {
+        let reasons = self.reasons.into_iter();
+        Refusal {
+            engine,
+            reasons: reasons.map(|reason| reason.into_reason(config)).collect(),
+            warnings: self.warnings.into_iter().map(Warning::from).collect(),
+            torus: self.torus.map(Box::new),
+        }
+    }
+}
+
+impl From<TorusReason> for Refused {
+    fn from(reason: TorusReason) -> Self {
+        Self {
+            reasons: vec![reason],
+            warnings: Vec::new(),
+            torus: None,
+        }
+    }
 }
 
 pub(super) fn find(
     topology: &Topology,
     config: &TorusConfig,
     strays: Strays,
-) -> Result<(Torus, Vec<Warning>, LeastVls), Refusal> {
+) -> Result<Found, Refused> {
     let mut warnings = Vec::new();
     let setup = verify::verify(topology, config, strays, &mut warnings);
     let placed = setup.and_then(|setup| {
@@ -104,11 +220,15 @@ pub(super) fn find(
         Ok((torus, setup.vls))
     });
     match placed {
-        Ok((torus, vls)) => Ok((torus, warnings, vls)),
-        Err(reasons) => Err(refusal(reasons, warnings)),
+        Ok((torus, vls)) => Ok(Found {
+            torus,
+            vls,
+            warnings,
+        }),
+        Err(reasons) => Err(Refused {
+            reasons,
+            warnings,
+            torus: None,
+        }),
     }
-}
-
-pub(super) fn refusal(reasons: Vec<Reason>, warnings: Vec<Warning>) -> Refusal {
-    Refusal::new(Engine::Torus2Qos, reasons, warnings)
 }

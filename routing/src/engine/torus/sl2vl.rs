@@ -5,71 +5,49 @@
 //! bit 0 is the QoS level.
 //! Source: OpenSM `osm_torus.c` (`sl2vl_entry`).
 
-use sa_wire::{DataVls, SlToVl};
+use sa_wire::SlToVl;
 
 use super::verify::LeastVls;
 use crate::placement::Torus;
-use crate::tables::sl2vl::masked;
+use crate::tables::sl2vl::Sl2VlByKind;
 use crate::topology::{PortNumbers, Topology};
 
-/// Tables of all switches, made from little.
-#[derive(Debug, Clone)]
-pub(crate) struct TorusSl2Vl {
-    /// By port number: the axis of its group, or `NO_AXIS`.
-    axes: Vec<u8>,
-    /// By port number: VLs in operation.
-    operational: Vec<DataVls>,
-    /// By switch of the port: it is in the torus.
-    inside: Vec<bool>,
-    vls: LeastVls,
-}
-
-/// Axis of local ports.
+/// Kind of local ports. Those between switches have the number of their axis.
 pub(in crate::engine) const NO_AXIS: u8 = 3;
 
-impl TorusSl2Vl {
-    pub(in crate::engine) fn new(topology: &Topology, torus: &Torus, vls: LeastVls) -> Self {
-        let numbers = PortNumbers::new(topology);
-        let mut axes = vec![NO_AXIS; numbers.total()];
-        let mut inside = vec![false; numbers.total()];
-        for placed in torus.switches() {
-            let groups = (0..).zip(&placed.groups[..6]);
-            for (axis, ports) in groups.map(|(group, ports): (u8, _)| (group / 2, ports)) {
-                for port in ports {
-                    axes[numbers.of(placed.switch, *port)] = axis;
-                }
+/// Kind of the ports of switches outside the torus.
+const OUTSIDE: u8 = 4;
+
+/// The tables of all ports.
+pub(in crate::engine) fn tables(topology: &Topology, torus: &Torus, vls: LeastVls) -> Sl2VlByKind {
+    let end_ports = level_only(vls.end_ports);
+    let table = |input, output| match (input, output) {
+        (OUTSIDE, _) | (_, OUTSIDE) => end_ports,
+        (input, output) => between(input, output, vls.between_switches),
+    };
+    let row = |input| (0..=OUTSIDE).map(|output| table(input, output)).collect();
+    Sl2VlByKind {
+        kinds: kinds(topology, torus),
+        tables: (0..=OUTSIDE).map(row).collect(),
+        end_ports,
+    }
+}
+
+/// The kind of every port. Shape: by port number.
+fn kinds(topology: &Topology, torus: &Torus) -> Vec<u8> {
+    let numbers = PortNumbers::new(topology);
+    let mut kinds = vec![OUTSIDE; numbers.total()];
+    for placed in torus.switches() {
+        let ports = topology.switch(placed.switch).ports.len();
+        kinds[numbers.of(placed.switch, 0)..][..ports].fill(NO_AXIS);
+        let groups = (0..).zip(&placed.groups[..6]);
+        for (axis, ports) in groups.map(|(group, ports): (u8, _)| (group / 2, ports)) {
+            for port in ports {
+                kinds[numbers.of(placed.switch, *port)] = axis;
             }
-            let ports = topology.switch(placed.switch).ports.len();
-            inside[numbers.of(placed.switch, 0)..][..ports].fill(true);
-        }
-        let ports = topology.switches.iter().flat_map(|switch| &switch.ports);
-        let operational = ports.map(|port| port.operational_vls).collect();
-        Self {
-            axes,
-            operational,
-            inside,
-            vls,
         }
     }
-
-    /// Between two ports of a switch, by port number, cut to the VLs in operation.
-    pub(crate) fn switch(&self, input: usize, output: usize) -> SlToVl {
-        let table = if self.inside[output] {
-            between(
-                self.axes[input],
-                self.axes[output],
-                self.vls.between_switches,
-            )
-        } else {
-            self.end_port()
-        };
-        masked(table, self.operational[output])
-    }
-
-    /// Of CA and router ports, and of switches outside the torus.
-    pub(crate) fn end_port(&self) -> SlToVl {
-        level_only(self.vls.end_ports)
-    }
+    kinds
 }
 
 /// The table between two ports by their axes, with the fewest data VLs between switches. Ports of no

@@ -4,7 +4,10 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::config::{Seed, SeedLink, TorusConfig};
 use super::discover::Strays;
-use crate::error::{AbsentSeedSwitch, Reason, SeedNeed, SwitchName, Warning};
+use crate::engine::torus::reason::{SeedNeed, TorusReason};
+use crate::engine::torus::text::AbsentSeedSwitch;
+use crate::engine::torus::warning::TorusWarning;
+use crate::error::SwitchName;
 use crate::placement::{Axis, Direction, Shape};
 use crate::topology::{Peer, SwitchIx, Topology};
 
@@ -34,8 +37,8 @@ pub(super) fn verify(
     topology: &Topology,
     config: &TorusConfig,
     strays: Strays,
-    warnings: &mut Vec<Warning>,
-) -> Result<Setup, Vec<Reason>> {
+    warnings: &mut Vec<TorusWarning>,
+) -> Result<Setup, Vec<TorusReason>> {
     let mut reasons = Vec::new();
     let shape = shape(config, &mut reasons);
     let vls = check_vls(topology, &mut reasons, warnings);
@@ -48,12 +51,12 @@ pub(super) fn verify(
         shape.and_then(|shape| choose_seed(config, shape, &switches, &mut reasons, warnings));
     let mut missing = Vec::new();
     let seed = match reasons.as_mut_slice() {
-        [Reason::NoUsableSeed { absent }] if strays == Strays::Place => {
+        [TorusReason::NoUsableSeed { absent }] if strays == Strays::Place => {
             let seed = fullest_seed(config, absent);
             missing = std::mem::take(absent);
             reasons.clear();
             let absent = missing.clone();
-            warnings.push(Warning::PartialSeed { seed, absent });
+            warnings.push(TorusWarning::PartialSeed { seed, absent });
             Some(seed)
         }
         _ => seed,
@@ -70,7 +73,7 @@ pub(super) fn verify(
     }
 }
 
-fn shape(config: &TorusConfig, reasons: &mut Vec<Reason>) -> Option<Shape> {
+fn shape(config: &TorusConfig, reasons: &mut Vec<TorusReason>) -> Option<Shape> {
     let mut radix = [0; 3];
     let mut missing = Vec::new();
     for axis in Axis::ALL {
@@ -78,14 +81,14 @@ fn shape(config: &TorusConfig, reasons: &mut Vec<Reason>) -> Option<Shape> {
         match u8::try_from(wanted) {
             Ok(0) => missing.push(axis),
             Ok(fits) => radix[axis.index()] = fits,
-            Err(_) => reasons.push(Reason::RadixTooLarge {
+            Err(_) => reasons.push(TorusReason::RadixTooLarge {
                 axis,
                 radix: wanted,
             }),
         }
     }
     if !missing.is_empty() {
-        reasons.push(Reason::RadixMissing { axes: missing });
+        reasons.push(TorusReason::RadixMissing { axes: missing });
     }
     radix.iter().all(|radix| *radix > 0).then_some(Shape {
         radix,
@@ -95,8 +98,8 @@ fn shape(config: &TorusConfig, reasons: &mut Vec<Reason>) -> Option<Shape> {
 
 fn check_vls(
     topology: &Topology,
-    reasons: &mut Vec<Reason>,
-    warnings: &mut Vec<Warning>,
+    reasons: &mut Vec<TorusReason>,
+    warnings: &mut Vec<TorusWarning>,
 ) -> LeastVls {
     let between = topology.switch_ixs().flat_map(|ix| {
         let ports = (0..=u8::MAX).zip(&topology.switch(ix).ports);
@@ -106,23 +109,23 @@ fn check_vls(
     let least = between.min_by_key(|(vls, ..)| *vls);
     if let Some((have, switch, port)) = least.filter(|(vls, ..)| *vls < 2) {
         let switch = SwitchName::new(topology, switch, None);
-        reasons.push(Reason::TooFewVls { switch, port, have });
+        reasons.push(TorusReason::TooFewVls { switch, port, have });
     }
     let between_switches = least.map_or(MOST_DATA_VLS, |(vls, ..)| vls);
     let ends = topology.end_ports.iter().map(|end| end.data_vls.get());
     let end_ports = ends.min().unwrap_or(MOST_DATA_VLS);
     if between_switches < 4 {
-        warnings.push(Warning::NoFailedSwitchSupport {
+        warnings.push(TorusWarning::NoFailedSwitchSupport {
             have: between_switches,
         });
     }
     if between_switches < 8 {
-        warnings.push(Warning::OneLevelBetweenSwitches {
+        warnings.push(TorusWarning::OneLevelBetweenSwitches {
             have: between_switches,
         });
     }
     if end_ports < 2 {
-        warnings.push(Warning::OneLevelAtEndPorts { have: end_ports });
+        warnings.push(TorusWarning::OneLevelAtEndPorts { have: end_ports });
     }
     LeastVls {
         between_switches,
@@ -135,7 +138,7 @@ const MOST_DATA_VLS: u8 = 15;
 
 /// As many entries of the order as a switch has ports must name ports that it has. Holds for all
 /// switches, also for those that find no place.
-fn check_port_order(topology: &Topology, config: &TorusConfig, reasons: &mut Vec<Reason>) {
+fn check_port_order(topology: &Topology, config: &TorusConfig, reasons: &mut Vec<TorusReason>) {
     if config.port_order.is_empty() {
         return;
     }
@@ -152,7 +155,7 @@ fn check_port_order(topology: &Topology, config: &TorusConfig, reasons: &mut Vec
     reasons.extend(
         lacking
             .into_iter()
-            .map(|((port, ports), switches)| Reason::PortOrder {
+            .map(|((port, ports), switches)| TorusReason::PortOrder {
                 switch: SwitchName::new(topology, switches[0], None),
                 others: switches.len() - 1,
                 ports,
@@ -167,8 +170,8 @@ fn choose_seed(
     config: &TorusConfig,
     shape: Shape,
     switches: &HashMap<u64, SwitchIx>,
-    reasons: &mut Vec<Reason>,
-    warnings: &mut Vec<Warning>,
+    reasons: &mut Vec<TorusReason>,
+    warnings: &mut Vec<TorusWarning>,
 ) -> Option<usize> {
     let none = [Seed::default()];
     let seeds = if config.seeds.is_empty() {
@@ -190,8 +193,8 @@ fn choose_seed(
         }
     }
     match chosen {
-        None if reasons.len() == faults => reasons.push(Reason::NoUsableSeed { absent }),
-        Some(seed) if seed > 0 => warnings.push(Warning::BackupSeed { seed, absent }),
+        None if reasons.len() == faults => reasons.push(TorusReason::NoUsableSeed { absent }),
+        Some(seed) if seed > 0 => warnings.push(TorusWarning::BackupSeed { seed, absent }),
         _ => {}
     }
     chosen
@@ -203,13 +206,13 @@ fn fullest_seed(config: &TorusConfig, absent: &[AbsentSeedSwitch]) -> usize {
     (0..config.seeds.len()).min_by_key(lacks).unwrap_or(0)
 }
 
-fn check_seed(number: usize, seed: &Seed, shape: Shape, reasons: &mut Vec<Reason>) {
+fn check_seed(number: usize, seed: &Seed, shape: Shape, reasons: &mut Vec<TorusReason>) {
     for axis in Axis::ALL
         .into_iter()
         .filter(|axis| shape.radix_of(*axis) > 1)
     {
         let lacks = |direction: Direction| seed.link(direction).is_none();
-        let missing = |need| Reason::SeedLinkMissing {
+        let missing = |need| TorusReason::SeedLinkMissing {
             seed: number,
             line: seed.line,
             axis,
@@ -249,13 +252,13 @@ fn compare(
     seed: &Seed,
     first: Direction,
     second: Direction,
-    reasons: &mut Vec<Reason>,
+    reasons: &mut Vec<TorusReason>,
 ) {
     let (Some(a), Some(b)) = (seed.link(first), seed.link(second)) else {
         return;
     };
     if a.common != b.common {
-        reasons.push(Reason::SeedSwitchesDiffer {
+        reasons.push(TorusReason::SeedSwitchesDiffer {
             seed: number,
             line: b.line,
             first,

@@ -20,16 +20,34 @@ mod usual;
 #[cfg(test)]
 mod tests;
 
-use super::torus::multicast::MulticastTree;
-use super::torus::sl2vl::TorusSl2Vl;
-use super::torus::verify::LeastVls;
-use super::torus::{TorusConfig, accept, lft, refusal};
-use crate::error::{Reason, Refusal, Warning};
+use super::torus::lft;
+use super::torus::reason::TorusReason;
+use super::torus::tree::TorusTree;
+use super::torus::warning::TorusWarning;
+use super::torus::{Found, Refused, TorusConfig, accept, routes};
+use super::{Engine, EngineInput, Needs, Request, wrong_input};
+use crate::error::{Refusal, Warning};
+use crate::kind::EngineKind;
 use crate::placement::Torus;
 use crate::proof::{DependencyGraph, PathSls};
-use crate::tables::sl2vl::Sl2Vl;
-use crate::tables::{Engine, Qos, Routes};
+use crate::tables::{Qos, Routes};
 use crate::topology::Topology;
+
+/// The engine torus-proved.
+pub(super) struct TorusProved;
+
+impl Engine for TorusProved {
+    fn needs(&self) -> Needs {
+        Needs::TorusConf
+    }
+
+    fn route(&self, request: &Request<'_>) -> Result<Routes, Refusal> {
+        match request.input {
+            EngineInput::TorusConf(config) => route(request.topology, config, request.qos),
+            _ => Err(wrong_input(EngineKind::TorusProved)),
+        }
+    }
+}
 
 /// Routes a torus also around damage that torus-2QoS refuses: every way that can be proved free of
 /// deadlock without changing the SL of a path. What torus-2QoS routes without a flaw comes out as
@@ -39,54 +57,67 @@ use crate::topology::Topology;
 /// to be given up.
 /// Errors: what [`super::torus::route`] refuses for other reasons than damage.
 pub fn route(topology: &Topology, config: &TorusConfig, qos: Qos) -> Result<Routes, Refusal> {
-    let refused = |refusal| Refusal {
-        engine: Engine::TorusProved,
-        ..refusal
-    };
+    let routed = route_typed(topology, config, qos);
+    routed.map_err(|refused| refused.into_refusal(EngineKind::TorusProved, config))
+}
+
+fn route_typed(topology: &Topology, config: &TorusConfig, qos: Qos) -> Result<Routes, Refused> {
     if qos == Qos::Off {
-        return Err(refused(refusal(vec![Reason::QosOff], Vec::new())));
+        return Err(TorusReason::QosOff.into());
     }
-    let (torus, mut warnings, vls) =
-        substitute::find_with_remains(topology, config).map_err(refused)?;
+    let Found {
+        torus,
+        vls,
+        mut warnings,
+    } = substitute::find_with_remains(topology, config)?;
     let noticed = warnings.len();
     let reasons = accept::judge(topology, &torus, &mut warnings);
     let is_whole = warnings.len() == noticed && reasons.is_empty();
     let (lft, lost) = lft::build_partly(topology, &torus, config);
-    let tree = MulticastTree::of(topology, &torus).ok();
-    let sl2vl = Sl2Vl::torus(topology, TorusSl2Vl::new(topology, &torus, vls));
-    let mut routes = Routes {
-        torus: Some(torus),
-        multicast: tree,
-        ..Routes::new(topology, Engine::TorusProved, lft, sl2vl)
+    let tree = TorusTree::build(topology, &torus).ok();
+    let usual = Usual {
+        is_accepted: reasons.is_empty() && lost.is_empty() && tree.is_some(),
+        vls: vls.between_switches,
+        tree,
     };
-    let is_usable = reasons.is_empty() && lost.is_empty() && routes.multicast.is_some();
-    if !(is_usable && is_whole) {
-        warnings.extend(reasons.into_iter().map(Warning::BeyondTorus2Qos));
-        mend(topology, config, vls, is_usable, &mut routes, &mut warnings);
+    let routes = routes(topology, EngineKind::TorusProved, torus, vls, lft);
+    let mut routes = routes.with_tree(usual.tree.as_ref());
+    if !(usual.is_accepted && is_whole) {
+        warnings.extend(reasons.into_iter().map(TorusWarning::BeyondTorus2Qos));
+        routes = mend(topology, config, routes, &usual, &mut warnings);
     }
-    Ok(Routes { warnings, ..routes })
+    Ok(routes.with_warnings(warnings))
 }
 
-/// Replaces what is not free of deadlock in the routes of a damaged torus. `is_usable`: torus-2QoS
-/// would route it.
+/// What torus-2QoS would do.
+struct Usual {
+    /// It would route the fabric.
+    is_accepted: bool,
+    /// The fewest data VLs between switches.
+    vls: u8,
+    tree: Option<TorusTree>,
+}
+
+/// Replaces what is not free of deadlock in the routes of a damaged torus.
 fn mend(
     topology: &Topology,
     config: &TorusConfig,
-    vls: LeastVls,
-    is_usable: bool,
-    routes: &mut Routes,
-    warnings: &mut Vec<Warning>,
-) {
-    let Some(torus) = &routes.torus else { return };
-    let plan = plan::plan(torus, vls.between_switches, routes.multicast.as_ref());
-    let is_usual = plan.changes.is_empty() && plan.tree == routes.multicast;
+    mut routes: Routes,
+    usual: &Usual,
+    warnings: &mut Vec<TorusWarning>,
+) -> Routes {
+    let Some(torus) = &routes.facts.torus else {
+        return routes;
+    };
+    let plan = plan::plan(torus, usual.vls, usual.tree.as_ref());
+    let is_usual = plan.changes.is_empty() && plan.tree == usual.tree;
     // The plan takes parallel cables for one, the check does not.
-    if is_usual || (is_usable && is_proved(topology, routes)) {
-        return;
+    if is_usual || (usual.is_accepted && is_proved(topology, &routes)) {
+        return routes;
     }
     lft::change(&mut routes.lft, topology, torus, config, &plan.changes);
-    plan::report(topology, torus, &plan, routes.multicast.as_ref(), warnings);
-    routes.multicast = plan.tree;
+    plan::report(topology, torus, &plan, usual.tree.as_ref(), warnings);
+    routes.with_tree(plan.tree.as_ref())
 }
 
 /// True when unicast and multicast close no circle.
@@ -97,9 +128,10 @@ fn is_proved(topology: &Topology, routes: &Routes) -> bool {
     graph.shortest_loop().is_none()
 }
 
-/// [`super::torus::place`] as [`route`] does it: also what torus-2QoS leaves outside, and with what is left
-/// of a seed. Nothing that [`super::torus::place`] places comes out elsewhere.
+/// [`super::torus::place`] as [`route`] does it: also what torus-2QoS leaves outside, and with what
+/// is left of a seed. Nothing that [`super::torus::place`] places comes out elsewhere.
 pub fn place(topology: &Topology, config: &TorusConfig) -> Result<(Torus, Vec<Warning>), Refusal> {
-    let (torus, warnings, _) = substitute::find_with_remains(topology, config)?;
-    Ok((torus, warnings))
+    let found = substitute::find_with_remains(topology, config);
+    let found = found.map_err(|refused| refused.into_refusal(EngineKind::Torus2Qos, config))?;
+    Ok(found.into_place())
 }

@@ -13,8 +13,9 @@ use super::tree::{self, Bundle};
 use super::unicast::Layer;
 use super::usual::{self, Columns, Usual};
 use crate::engine::torus::lft::Changes;
-use crate::engine::torus::multicast::MulticastTree;
-use crate::error::{SwitchName, Warning};
+use crate::engine::torus::tree::TorusTree;
+use crate::engine::torus::warning::TorusWarning;
+use crate::error::SwitchName;
 use crate::placement::{Coordinate, PoolIx, Torus};
 use crate::topology::{Topology, count32};
 
@@ -23,7 +24,7 @@ pub(super) struct Plan {
     /// What differs from the unicast routes of torus-2QoS.
     pub(super) changes: Changes,
     /// None when no tree was found that closes no circle.
-    pub(super) tree: Option<MulticastTree>,
+    pub(super) tree: Option<TorusTree>,
 }
 
 /// What the search goes by.
@@ -37,13 +38,13 @@ pub(super) struct Ground<'a> {
     pub(super) columns: Vec<Columns>,
     /// Into how many pieces the cables join the switches.
     pub(super) pieces: usize,
-    pub(super) usual_tree: Option<&'a MulticastTree>,
+    pub(super) usual_tree: Option<&'a TorusTree>,
 }
 
 /// Plans routes for what is there, the best of several attempts: as few pairs lost as possible,
 /// then with a multicast tree, then as few changes as possible. `vls` is the fewest data VLs
 /// between switches; `usual_tree` the tree that torus-2QoS would use.
-pub(super) fn plan(torus: &Torus, vls: u8, usual_tree: Option<&MulticastTree>) -> Plan {
+pub(super) fn plan(torus: &Torus, vls: u8, usual_tree: Option<&TorusTree>) -> Plan {
     let ground = Ground::new(torus, vls, usual_tree);
     let usual = Usual::all(&ground);
     if let Some(plan) = ground.usual_plan(&usual) {
@@ -95,7 +96,7 @@ fn promote(order: &mut [PoolIx], changes: &Changes) {
 }
 
 impl<'a> Ground<'a> {
-    pub(super) fn new(torus: &'a Torus, vls: u8, usual_tree: Option<&'a MulticastTree>) -> Self {
+    pub(super) fn new(torus: &'a Torus, vls: u8, usual_tree: Option<&'a TorusTree>) -> Self {
         let neighbours = Neighbours::new(torus);
         Self {
             torus,
@@ -192,18 +193,15 @@ impl Ground<'_> {
 
     /// The usual tree; or as much of it as closes no circle, then bundles around a switch, which is
     /// the root if the usual tree has none.
-    fn tree(&self, graph: &mut Graph<'_>, center: Option<PoolIx>) -> Option<MulticastTree> {
+    fn tree(&self, graph: &mut Graph<'_>, center: Option<PoolIx>) -> Option<TorusTree> {
         let usual = self.usual_tree.iter();
         let mut order: Vec<Bundle> = usual.flat_map(|tree| tree.bundles(self.torus)).collect();
         if let Some(center) = center {
             order.extend(tree::around(self, center));
         }
         let groups = tree::span(self, graph, &order)?;
-        let root = self
-            .usual_tree
-            .map(MulticastTree::root_in_pool)
-            .or(center)?;
-        Some(MulticastTree::spanned(self.torus, root, &groups))
+        let root = self.usual_tree.map(TorusTree::root).or(center)?;
+        Some(TorusTree::spanned(self.torus, root, &groups))
     }
 
     /// Switches to try a tree around, evenly spread.
@@ -220,8 +218,8 @@ pub(super) fn report(
     topology: &Topology,
     torus: &Torus,
     plan: &Plan,
-    usual: Option<&MulticastTree>,
-    warnings: &mut Vec<Warning>,
+    usual: Option<&TorusTree>,
+    warnings: &mut Vec<TorusWarning>,
 ) {
     const EXAMPLES: usize = 8;
     let name = |ix: PoolIx| {
@@ -231,29 +229,29 @@ pub(super) fn report(
     let Changes { rerouted, lost } = &plan.changes;
     if !rerouted.is_empty() {
         let some = rerouted.iter().take(EXAMPLES);
-        warnings.push(Warning::Rerouted {
+        warnings.push(TorusWarning::Rerouted {
             count: rerouted.len(),
             examples: some.map(|(to, from, _)| (name(*from), name(*to))).collect(),
         });
     }
     if !lost.is_empty() {
         let some = lost.iter().take(EXAMPLES);
-        warnings.push(Warning::PairsLost {
+        warnings.push(TorusWarning::PairsLost {
             count: lost.len(),
             examples: some.map(|(to, from)| (name(*from), name(*to))).collect(),
         });
     }
     let Some(tree) = &plan.tree else {
-        warnings.push(Warning::NoTree);
+        warnings.push(TorusWarning::NoTree);
         return;
     };
     if usual != Some(tree) {
-        let root = name(tree.root_in_pool());
-        warnings.push(Warning::OtherTree { root });
+        let root = name(tree.root());
+        warnings.push(TorusWarning::OtherTree { root });
     }
     let outside = torus.pool_ixs().filter(|ix| !tree.holds(*ix));
     let switches: Vec<_> = outside.map(name).collect();
     if !switches.is_empty() {
-        warnings.push(Warning::OutsideTree { switches });
+        warnings.push(TorusWarning::OutsideTree { switches });
     }
 }

@@ -5,11 +5,9 @@
 //! the right one lets every switch find its place.
 
 use crate::engine::torus::discover::Strays;
-use crate::engine::torus::verify::LeastVls;
-use crate::engine::torus::{TorusConfig, find};
-use crate::error::{Reason, Refusal, Warning};
-use crate::placement::Torus;
-use crate::placement::{Axis, Direction};
+use crate::engine::torus::reason::TorusReason;
+use crate::engine::torus::{Found, Refused, TorusConfig, find};
+use crate::placement::{Axis, Direction, Torus};
 use crate::topology::{SwitchIx, Topology};
 
 /// Finds the torus with the first seed that lets it, if no seed is whole.
@@ -17,9 +15,9 @@ use crate::topology::{SwitchIx, Topology};
 pub(super) fn find_with_remains(
     topology: &Topology,
     config: &TorusConfig,
-) -> Result<(Torus, Vec<Warning>, LeastVls), Refusal> {
-    let refusal = match find(topology, config, Strays::Place) {
-        Err(refusal) if lacks_seed(&refusal) => refusal,
+) -> Result<Found, Refused> {
+    let refused = match find(topology, config, Strays::Place) {
+        Err(refused) if lacks_seed(&refused) => refused,
         other => return other,
     };
     for number in 0..config.seeds.len() {
@@ -31,25 +29,25 @@ pub(super) fn find_with_remains(
             return Ok(only);
         }
     }
-    Err(refusal)
+    Err(refused)
 }
 
-fn lacks_seed(refusal: &Refusal) -> bool {
-    matches!(refusal.reasons.as_slice(), [Reason::NoUsableSeed { .. }])
+fn lacks_seed(refused: &Refused) -> bool {
+    matches!(
+        refused.reasons.as_slice(),
+        [TorusReason::NoUsableSeed { .. }]
+    )
 }
 
 /// The placement on which all agree that succeeded.
-fn agreed(
-    topology: &Topology,
-    found: Vec<(Torus, Vec<Warning>, LeastVls)>,
-) -> Option<(Torus, Vec<Warning>, LeastVls)> {
+fn agreed(topology: &Topology, found: Vec<Found>) -> Option<Found> {
     let mut found = found.into_iter();
     let first = found.next()?;
     let is_same = |torus: &Torus| {
         let mut all = topology.switch_ixs();
-        all.all(|ix| torus.coordinate(ix) == first.0.coordinate(ix))
+        all.all(|ix| torus.coordinate(ix) == first.torus.coordinate(ix))
     };
-    found.all(|(torus, ..)| is_same(&torus)).then_some(first)
+    found.all(|other| is_same(&other.torus)).then_some(first)
 }
 
 /// One seed alone, with every choice of neighbours the other way.

@@ -3,8 +3,7 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::rc::Rc;
 
-use super::MulticastRoute;
-use crate::tables::PortSet;
+use crate::tables::{MulticastRoute, PortSet};
 use crate::topology::{EndPortIx, PortNumbers, SwitchIx, Topology};
 
 /// What becomes of a group's packets, wherever a member sends them.

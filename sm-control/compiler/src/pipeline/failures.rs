@@ -13,7 +13,7 @@ use sa_fabric::subnet::{Subnet, SubnetOptions};
 use sa_wire::{Guid, NodeType};
 
 use super::ReadProblem;
-use crate::state::Tables;
+use crate::state::Routing;
 
 /// The subnet after some parts failed: SWITCH or SWITCH:PORT, where a switch is a name, 0xGUID or
 /// x,y,z. LIDs stay, and so does the SM unless it is cut off itself.
@@ -21,13 +21,13 @@ use crate::state::Tables;
 pub(super) fn apply(
     healthy: &Subnet,
     options: &OpenSmOptions,
-    tables: &Tables,
+    routing: &Routing,
     names: &[String],
 ) -> Result<Subnet, ReadProblem> {
     let resolver = Resolver {
         subnet: healthy,
         torus: OnceCell::new(),
-        place: &|| torus(healthy, options, tables),
+        place: &|| torus(healthy, options, routing),
     };
     let parts = names.iter().map(|name| resolver.part(name));
     let parts: Vec<Failed> = parts.collect::<Result<_, _>>()?;
@@ -71,10 +71,8 @@ fn standby(healthy: &Subnet, fabric: &Fabric) -> Option<Guid> {
 }
 
 /// Coordinates, where the fabric has any.
-fn torus(subnet: &Subnet, options: &OpenSmOptions, tables: &Tables) -> Option<(Topology, Torus)> {
-    let Tables::Torus { config, .. } = tables else {
-        return None;
-    };
+fn torus(subnet: &Subnet, options: &OpenSmOptions, routing: &Routing) -> Option<(Topology, Torus)> {
+    let config = routing.torus_conf()?;
     let topology = subnet.topology(options);
     let (torus, _) = torus::place(&topology, config).ok()?;
     Some((topology, torus))

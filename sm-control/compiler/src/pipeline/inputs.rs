@@ -4,11 +4,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use policy::{Dialect, ParseOptions};
+use routing::EngineKind;
+use routing::engine::{self, Needs};
 use sa_fabric::intake::Intake;
 use sa_fabric::sa_records::SaFabric;
 use sa_wire::{DataVls, Lmc, Mtu};
-use serde::de::Error as _;
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
 
 /// Paths and options; every verb that takes a fabric, and the daemon, ends up with one of these.
 #[derive(Debug, Clone, Default)]
@@ -52,8 +53,8 @@ pub struct Inputs {
     pub qos: Option<bool>,
     /// On instead where `opensm_conf` does not say: that OpenSM runs with `-Q`.
     pub is_q_given: bool,
-    /// Routing engine, by default what the inputs call for.
-    pub engine: EngineChoice,
+    /// Routing engine; none for what the inputs call for.
+    pub engine: Option<EngineKind>,
     /// MTU capability of ports that the fabric file says nothing about.
     pub mtu: Option<Mtu>,
     /// Data VLs of ports that the fabric file says nothing about.
@@ -62,53 +63,6 @@ pub struct Inputs {
     pub failed: Vec<String>,
     /// Publish although wired pairs have no path.
     pub allow_lost_pairs: bool,
-}
-
-/// Engines by name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum EngineChoice {
-    /// What the inputs call for.
-    #[default]
-    Auto,
-    /// torus-2QoS.
-    Torus2Qos,
-    /// The same, around any damage that can be proved free of deadlock.
-    TorusProved,
-    /// Shortest paths.
-    MinHop,
-    /// Tables of dumps.
-    Files,
-}
-
-impl<'de> Deserialize<'de> for EngineChoice {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        let name = String::deserialize(from)?;
-        Self::from_name(&name).ok_or_else(|| {
-            D::Error::custom(format_args!(
-                "unknown engine `{name}`, expected one of `auto`, `torus-2qos`, `torus-proved`, \
-                 `minhop`, `files`"
-            ))
-        })
-    }
-}
-
-impl EngineChoice {
-    /// True when a torus configuration may decide: nobody named an engine that has no use for one.
-    pub const fn is_open_to_torus(self) -> bool {
-        !matches!(self, Self::MinHop | Self::Files)
-    }
-
-    /// By name, in small or large letters: OpenSM itself writes torus-2QoS. None for any other.
-    pub fn from_name(name: &str) -> Option<Self> {
-        match name.to_ascii_lowercase().as_str() {
-            "auto" => Some(Self::Auto),
-            "torus-2qos" => Some(Self::Torus2Qos),
-            "torus-proved" => Some(Self::TorusProved),
-            "minhop" => Some(Self::MinHop),
-            "files" => Some(Self::Files),
-            _ => None,
-        }
-    }
 }
 
 /// Name of the file beside a fabric that says how its torus lies.
@@ -144,7 +98,13 @@ impl Inputs {
         Some(torus_conf_beside(&self.fabric)).filter(|path| path.is_file())
     }
 
-    const fn looks_beside(&self) -> bool {
-        self.engine.is_open_to_torus() && self.live.is_none()
+    fn looks_beside(&self) -> bool {
+        self.is_open_to_torus() && self.live.is_none()
+    }
+
+    /// True when a torus configuration may decide: nobody named an engine that has no use for one.
+    pub fn is_open_to_torus(&self) -> bool {
+        let needs = self.engine.map(|kind| engine::by_kind(kind).needs());
+        needs.is_none_or(|needs| needs == Needs::TorusConf)
     }
 }

@@ -17,7 +17,7 @@ use std::fmt::Write;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use routing::{Engine, Survey};
+use routing::{EngineKind, Survey};
 use sa_fabric::display::count;
 use sa_fabric::sa_records::SaFabric;
 use sa_snapshot::model::{Model, Provenance};
@@ -30,7 +30,7 @@ use crate::state::Parts;
 
 use self::proof::Checked;
 pub use crosscheck::Mismatch;
-pub use inputs::{EngineChoice, Inputs, OnPolicyError, torus_conf_beside};
+pub use inputs::{Inputs, OnPolicyError, torus_conf_beside};
 pub use proof::{LISTED_PAIRS, Proof, check, judge, path_sls};
 pub use read::{ReadProblem, options, read, read_but_the_fabric, service_ranges, ulp_names};
 pub use route::{Refused, route, route_after};
@@ -144,7 +144,7 @@ impl Compiled {
 
     /// The tables were read from a running fabric and not made.
     fn serves_held_tables(&self) -> bool {
-        self.live.is_some() && self.parts.routes.engine() == Engine::Files
+        self.live.is_some() && self.parts.routes.engine() == EngineKind::Files
     }
 
     /// One line for logs.

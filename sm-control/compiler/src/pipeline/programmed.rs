@@ -6,7 +6,7 @@ use sa_fabric::sa_records::SaFabric;
 
 use super::Compiled;
 use super::route::{by_engine, in_words};
-use crate::state::{Parts, Sources, Tables};
+use crate::state::{Parts, Sources};
 
 /// Routes, and why they are not the engine's.
 pub(super) struct Programmed {
@@ -19,7 +19,7 @@ pub(super) struct Programmed {
 /// refuses, those tables are taken as they are: what is answered must be what the switches do.
 pub(super) fn route(sources: &Sources, topology: &Topology, before: Option<&Parts>) -> Programmed {
     let routed = by_engine(sources, topology, before);
-    let computes = matches!(sources.tables, Tables::Torus { .. });
+    let computes = sources.routing.torus_conf().is_some();
     let Some(live) = sources.live.as_deref().filter(|_| computes) else {
         return Programmed {
             routed,
@@ -28,7 +28,7 @@ pub(super) fn route(sources: &Sources, topology: &Topology, before: Option<&Part
     };
     let notes = match &routed {
         Ok(routes) => differences(routes, live, topology),
-        Err(refusal) => vec![in_words(refusal, &sources.tables)],
+        Err(refusal) => vec![in_words(refusal, &sources.routing)],
     };
     if notes.is_empty() {
         return Programmed { routed, notes };

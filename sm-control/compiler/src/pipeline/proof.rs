@@ -6,7 +6,7 @@ use routing::proof::{
     CreditLoop, DependencyGraph, Hosts, Judge, Loops, PathSls, Proven, Reachability,
     reachability_surveyed,
 };
-use routing::{EndPortIx, Engine, Survey};
+use routing::{EndPortIx, Survey};
 
 use super::rows;
 use crate::state::Parts;
@@ -133,7 +133,7 @@ fn prove(
 impl Parts {
     /// True where the engine makes tables from those before, so that most stay as they are.
     fn is_made_by_changes(&self) -> bool {
-        self.routes.engine() == Engine::Torus2Qos
+        routing::engine::by_kind(self.routes.engine()).is_incremental()
     }
 }
 
@@ -160,11 +160,11 @@ pub fn path_sls(parts: &Parts) -> PathSls<'static> {
 #[cfg(test)]
 mod tests {
     use routing::engine::files;
-    use routing::{GivenSl2Vl, NO_PATH, SwitchIx};
+    use routing::{EngineKind, GivenSl2Vl, NO_PATH, SwitchIx};
     use sa_wire::{Guid, Lmc};
 
     use super::*;
-    use crate::pipeline::{EngineChoice, Inputs, Stamp, compile};
+    use crate::pipeline::{Inputs, Stamp, compile};
 
     /// Four switches in a ring, each with port 1 to the next and 2 to the one before, and a host of
     /// many LIDs, so that few of all entries change.
@@ -179,7 +179,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let inputs = Inputs {
             fabric: directory.path().join("net"),
-            engine: EngineChoice::MinHop,
+            engine: Some(EngineKind::MinHop),
             lmc: Some(Lmc::new(7).unwrap()),
             ..Inputs::default()
         };

@@ -1,5 +1,6 @@
 //! Reading every input before anything is computed from it.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -9,7 +10,8 @@ use policy::model::criterion::Field;
 use policy::{
     Dialect, ParseOptions, PartitionOptions, Partitions, PartitionsConfig, Policy, UlpNames,
 };
-use routing::{Topology, TorusConfig};
+use routing::engine::{self, Needs};
+use routing::{EngineKind, Topology, TorusConfig};
 use sa_fabric::detect::{DumpDir, LoadError, Loaded, load_by, load_lids_by};
 use sa_fabric::display::{at_most, first_few};
 use sa_fabric::intake::{Intake, Kind};
@@ -21,10 +23,10 @@ use sa_fabric::subnet::{Subnet, SubnetError, SubnetOptions};
 use sa_wire::{Guid, Mlid};
 use thiserror::Error;
 
-use super::{EngineChoice, Inputs, OnPolicyError, aliases, failures, tables};
+use super::{Inputs, OnPolicyError, aliases, failures, tables};
 use crate::beyond::{self, Beyond};
 use crate::prefix_routes::{self, PrefixRoute};
-use crate::state::{Sources, Tables};
+use crate::state::{Given, Routing, Sources};
 
 /// An input that cannot be read or parsed.
 #[derive(Debug, Error)]
@@ -53,7 +55,7 @@ pub enum ReadProblem {
     Text(String),
     /// Contradicting options.
     #[error("{0}")]
-    Options(&'static str),
+    Options(Cow<'static, str>),
 }
 
 /// Reads all inputs. Errors: the first [`ReadProblem`].
@@ -62,8 +64,8 @@ pub fn read(inputs: &Inputs) -> Result<Sources, ReadProblem> {
     let options = reader.opensm_conf(inputs)?;
     let (fabric, dumps) = reader.fabric(inputs)?;
     let subnet = reader.subnet(inputs, &options, fabric)?;
-    let tables = reader.tables(inputs, &options, &subnet, dumps.as_ref())?;
-    let subnet = reader.damaged(inputs, &options, &tables, subnet)?;
+    let routing = reader.routing(inputs, &options, &subnet, dumps.as_ref())?;
+    let subnet = reader.damaged(inputs, &options, &routing, subnet)?;
     let (partitions, mlids) = reader.partitions(inputs, &options, &subnet)?;
     let policy = reader.policy(inputs, &options, &subnet, &partitions)?;
     let beyond = Beyond {
@@ -80,7 +82,7 @@ pub fn read(inputs: &Inputs) -> Result<Sources, ReadProblem> {
     Ok(Sources {
         subnet,
         options,
-        tables,
+        routing,
         partitions,
         policy,
         beyond,
@@ -102,7 +104,7 @@ fn remark_on_torus(found: Option<&Path>, topology: impl Fn() -> Topology) -> Opt
             found.display()
         )),
         None => {
-            let grid = routing::engine::torus::recognise(&topology())?;
+            let grid = engine::torus::recognise(&topology())?;
             Some(format!(
                 "the switches form a {grid}, and no torus configuration is given: paths have no \
                  SLs that keep them from waiting for each other, where torus-2QoS gives them; \
@@ -111,6 +113,17 @@ fn remark_on_torus(found: Option<&Path>, topology: impl Fn() -> Topology) -> Opt
             ))
         }
     }
+}
+
+/// The tables of a directory of dumps.
+fn given_tables(subnet: &Subnet, dumps: Option<&DumpDir>) -> Result<Given, ReadProblem> {
+    let Some(dumps) = dumps else {
+        return Err(ReadProblem::Options(
+            "engine files needs a directory of OpenSM dumps as the fabric".into(),
+        ));
+    };
+    let (lfts, sl2vl) = tables::read(dumps, subnet)?;
+    Ok(Given::Tables { lfts, sl2vl })
 }
 
 /// Reads what lies in files beside a fabric that only a running SM tells. Returns what an operator
@@ -393,18 +406,19 @@ impl Reader {
         &mut self,
         inputs: &Inputs,
         options: &OpenSmOptions,
-        tables: &Tables,
+        routing: &Routing,
         subnet: Subnet,
     ) -> Result<Subnet, ReadProblem> {
         if inputs.failed.is_empty() {
             return Ok(subnet);
         }
-        if matches!(tables, Tables::Files { .. }) || inputs.live.is_some() {
+        if matches!(routing.given, Given::Tables { .. }) || inputs.live.is_some() {
             return Err(ReadProblem::Options(
-                "engine files has no answer to failures: its tables are given; choose another engine",
+                "engine files has no answer to failures: its tables are given; choose another engine"
+                    .into(),
             ));
         }
-        let damaged = failures::apply(&subnet, options, tables, &inputs.failed)?;
+        let damaged = failures::apply(&subnet, options, routing, &inputs.failed)?;
         let cut_off = subnet.cut_off(&damaged);
         let cut_off: Vec<String> = cut_off.map(|node| node.name().to_owned()).collect();
         if !cut_off.is_empty() {
@@ -446,53 +460,53 @@ impl Reader {
         }));
     }
 
-    fn tables(
+    /// The engine and what it needs.
+    fn routing(
         &mut self,
         inputs: &Inputs,
         options: &OpenSmOptions,
         subnet: &Subnet,
         dumps: Option<&DumpDir>,
-    ) -> Result<Tables, ReadProblem> {
-        let has_tables = |dumps: &DumpDir| tables::present(dumps);
+    ) -> Result<Routing, ReadProblem> {
         let is_live = inputs.live.is_some();
         let torus_conf = inputs.torus_conf();
-        if inputs.torus_conf.is_none() && inputs.engine.is_open_to_torus() {
+        if inputs.torus_conf.is_none() && inputs.is_open_to_torus() {
             let topology = || subnet.topology(options);
             let remark = remark_on_torus(torus_conf.as_deref(), topology);
             self.warnings.extend(remark);
         }
-        match (inputs.engine, &torus_conf, dumps) {
-            (EngineChoice::Torus2Qos | EngineChoice::TorusProved, None, _) => {
-                Err(ReadProblem::Options(
-                    "engines torus-2qos and torus-proved need a torus configuration, and no \
-                     torus-2QoS.conf lies beside the fabric; give --torus-conf (torus_conf in \
-                     [routing])",
-                ))
+        let engine = inputs.engine.unwrap_or_else(|| match (&torus_conf, dumps) {
+            (Some(_), _) => EngineKind::Torus2Qos,
+            (None, _) if is_live => EngineKind::Files,
+            (None, Some(dumps)) if tables::present(dumps) => EngineKind::Files,
+            (None, _) => EngineKind::MinHop,
+        });
+        let given = match engine::by_kind(engine).needs() {
+            Needs::TorusConf => self.given_torus(torus_conf)?,
+            Needs::Tables if is_live => Given::Live,
+            Needs::Tables => given_tables(subnet, dumps)?,
+            Needs::Nothing if is_live => {
+                return Err(ReadProblem::Options(Cow::Owned(format!(
+                    "engine {} makes paths of its own; those of a running SA are the SM's",
+                    engine.name()
+                ))));
             }
-            (EngineChoice::Auto | EngineChoice::Torus2Qos, Some(path), _) => Ok(Tables::Torus {
-                config: self.torus_conf(path)?,
-                proved: false,
-                path: path.clone(),
-            }),
-            (EngineChoice::TorusProved, Some(path), _) => Ok(Tables::Torus {
-                config: self.torus_conf(path)?,
-                proved: true,
-                path: path.clone(),
-            }),
-            (EngineChoice::MinHop, _, _) if is_live => Err(ReadProblem::Options(
-                "engine minhop makes paths of its own; those of a running SA are the SM's",
-            )),
-            (EngineChoice::Auto | EngineChoice::Files, _, _) if is_live => Ok(Tables::Live),
-            (EngineChoice::MinHop, _, _) => Ok(Tables::MinHop),
-            (EngineChoice::Files, _, Some(dumps)) => self.dumped_tables(subnet, dumps),
-            (EngineChoice::Files, _, None) => Err(ReadProblem::Options(
-                "engine files needs a directory of OpenSM dumps as the fabric",
-            )),
-            (EngineChoice::Auto, None, Some(dumps)) if has_tables(dumps) => {
-                self.dumped_tables(subnet, dumps)
-            }
-            (EngineChoice::Auto, None, _) => Ok(Tables::MinHop),
-        }
+            Needs::Nothing => Given::Nothing,
+        };
+        Ok(Routing { engine, given })
+    }
+
+    fn given_torus(&mut self, path: Option<PathBuf>) -> Result<Given, ReadProblem> {
+        let Some(path) = path else {
+            return Err(ReadProblem::Options(
+                "engines torus-2qos and torus-proved need a torus configuration, and no \
+                 torus-2QoS.conf lies beside the fabric; give --torus-conf (torus_conf in \
+                 [routing])"
+                    .into(),
+            ));
+        };
+        let config = self.torus_conf(&path)?;
+        Ok(Given::TorusConf { config, path })
     }
 
     fn torus_conf(&mut self, path: &Path) -> Result<TorusConfig, ReadProblem> {
@@ -508,11 +522,6 @@ impl Reader {
         self.warnings
             .extend(remarks.map(|remark| format!("{}:{remark}", path.display())));
         Ok(config)
-    }
-
-    fn dumped_tables(&mut self, subnet: &Subnet, dumps: &DumpDir) -> Result<Tables, ReadProblem> {
-        let (lfts, sl2vl) = tables::read(dumps, subnet)?;
-        Ok(Tables::Files { lfts, sl2vl })
     }
 
     /// Partitions, and the LIDs of their multicast groups.

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::time::{Duration, Instant};
 
-use routing::engine::{torus, torus_proved};
+use routing::engine::{self, Before, EngineInput, Request, torus};
 use routing::tables::survivors;
 use routing::{Qos, Refusal, Routes, Topology};
 use sa_fabric::display;
@@ -11,8 +11,9 @@ use thiserror::Error;
 
 use super::PipelineError;
 use super::programmed::{self, Programmed};
+
 use crate::qos_setup::{Ground, ScopeFit, Scopes};
-use crate::state::{Parts, Sources, StandingRefusal, Tables};
+use crate::state::{Given, Parts, Routing, Sources, StandingRefusal};
 
 /// A fabric that the engine refuses.
 #[derive(Debug, Error)]
@@ -29,11 +30,11 @@ pub struct Refused {
 /// A refusal for people. Shape: one line, then a line per reason: `file:line:column: error[code]:
 /// reason` where the configuration is what the fabric contradicts, without the place elsewhere; as
 /// many as people read.
-pub(super) fn in_words(refusal: &Refusal, tables: &Tables) -> String {
+pub(super) fn in_words(refusal: &Refusal, routing: &Routing) -> String {
     let reasons = refusal.reasons.iter().map(|reason| {
         let mut text = String::new();
-        if let Tables::Torus { config, path, .. } = tables
-            && let Some(at) = reason.place(config)
+        if let Given::TorusConf { path, .. } = &routing.given
+            && let Some(at) = reason.place()
         {
             let _ = write!(text, "{}:{}:{}: ", path.display(), at.line, at.column);
         }
@@ -72,12 +73,12 @@ pub fn route_after(
         (Ok(routes), _) => (routes, None),
         (Err(refusal), Some(before)) if has_failed(before, &refusal, &topology) => {
             let left = survivors(&before.topology, &before.routes, &topology);
-            let words = in_words(&refusal, &sources.tables);
+            let words = in_words(&refusal, &sources.routing);
             (left, Some(Box::new(StandingRefusal { refusal, words })))
         }
         (Err(refusal), _) => {
             return Err(PipelineError::Refused(Box::new(Refused {
-                words: in_words(&refusal, &sources.tables),
+                words: in_words(&refusal, &sources.routing),
                 refusal,
                 topology,
             })));
@@ -126,28 +127,23 @@ pub(super) fn by_engine(
     } else {
         Qos::Off
     };
-    let before = before.map(|before| torus::Before {
+    let Routing { engine, given } = &sources.routing;
+    let input = match given {
+        Given::Nothing => EngineInput::Nothing,
+        Given::TorusConf { config, .. } => EngineInput::TorusConf(config),
+        Given::Tables { lfts, sl2vl } => EngineInput::Tables { lfts, sl2vl },
+        Given::Live => return programmed::as_read(sources, topology),
+    };
+    let before = before.map(|before| Before {
         topology: &before.topology,
         routes: &before.routes,
     });
-    match &sources.tables {
-        Tables::Torus {
-            config,
-            proved: false,
-            ..
-        } => match before {
-            Some(before) => torus::reroute(topology, config, qos, before),
-            None => torus::route(topology, config, qos),
-        },
-        Tables::Torus {
-            config,
-            proved: true,
-            ..
-        } => torus_proved::route(topology, config, qos),
-        Tables::MinHop => Ok(routing::engine::minhop::route(topology)),
-        Tables::Files { lfts, sl2vl } => routing::engine::files::route(topology, lfts, sl2vl),
-        Tables::Live => programmed::as_read(sources, topology),
-    }
+    engine::by_kind(*engine).route(&Request {
+        topology,
+        qos,
+        input,
+        before,
+    })
 }
 
 /// True when it is the fabric that changed: a configuration that fits it no more is an error like
@@ -187,10 +183,8 @@ impl Sources {
 
     /// How many changes of the torus are told.
     pub(super) fn changes_told(&self) -> u32 {
-        match &self.tables {
-            Tables::Torus { config, .. } => config.max_changes,
-            _ => 0,
-        }
+        let config = self.routing.torus_conf();
+        config.map_or(0, |config| config.max_changes)
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use routing::proof::MulticastRoute;
+use routing::tables::MulticastRoute;
 use routing::tables::{MulticastTable, PortSet};
 use routing::{EndPortIx, Peer, Routes, SwitchIx, Topology};
 use sa_text::Position;
@@ -105,10 +105,10 @@ impl Groups {
 
     /// Its tables as the engine of the routes makes them, by MLID; none when it makes no tree.
     pub fn tables(&self, topology: &Topology, routes: &Routes) -> Option<Vec<MulticastTable>> {
-        let (tree, torus) = (routes.multicast_tree()?, routes.torus()?);
+        let tree = routes.multicast_tree()?;
         let tables = self.by_mlid.iter().map(|(mlid, membership)| {
             let members: Vec<EndPortIx> = membership.members.iter().copied().collect();
-            tree.table(topology, torus, *mlid, &members)
+            tree.table(topology, *mlid, &members)
         });
         Some(tables.collect())
     }

@@ -3,7 +3,7 @@
 
 use core::ops::ControlFlow;
 
-use routing::{EndPortIx, Engine, SwitchIx};
+use routing::{EndPortIx, SwitchIx};
 use sa_compiler::qos_setup::{PortTables, TablesByEnd};
 use sa_fabric::PortRef;
 use sa_fabric::options::{PortClass, VlArbEntry, fit_sl2vl};
@@ -80,7 +80,8 @@ fn switch_table(view: &View<'_>, end: &EndPort, input: u8, output: u8) -> Option
 fn sl2vl(view: &View<'_>, at: PortRef, switch: SwitchIx, input: u8) -> SlToVl {
     let parts = view.parts;
     let table = parts.routes.sl2vl(switch, input, at.port);
-    let is_configured = parts.routes.engine() == Engine::MinHop && at.port == 0 && input != 0;
+    let keeps_configured = parts.routes.facts().keeps_configured_sl2vl;
+    let is_configured = keeps_configured && at.port == 0 && input != 0;
     let ports = &parts.topology.switch(switch).ports;
     let own = ports.first().map(|port| port.configured_sl2vl);
     if is_configured && own == Some(table) {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use routing::Engine;
+use routing::EngineKind;
 use sa_compiler::pipeline::{self, Inputs, Stamp};
 use sa_wire::mad::Status;
 use sa_wire::sa::{AttributeId, DATA_OFFSET};
@@ -251,7 +251,7 @@ fn tables_that_differ_from_the_engines_are_served_as_they_are() {
     let inputs = site.without_fabric();
     let compiled = compile_live(&inputs, &mut source, When::Changed, Stamp::default(), None);
     let compiled = compiled.unwrap().unwrap().compiled;
-    assert_eq!(compiled.parts.routes.engine(), Engine::Files);
+    assert_eq!(compiled.parts.routes.engine(), EngineKind::Files);
     assert_eq!(compiled.parts.routes.lft(first)[dlid], 1);
     let said = compiled.parts.programmed.join("\n");
     assert!(

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use routing::Engine;
+use routing::EngineKind;
 use sa_compiler::pipeline::{self, Compiled, Inputs, Stamp};
 use sa_fabric::sa_records::write;
 use sa_fastpath::whole;
@@ -58,7 +58,7 @@ fn a_torus_from_an_sa_is_that_from_files() {
     );
     let live = compared.compiled;
     assert_eq!(live.parts.topology, files.parts.topology);
-    assert_eq!(live.parts.routes.engine(), Engine::Torus2Qos);
+    assert_eq!(live.parts.routes.engine(), EngineKind::Torus2Qos);
     assert!(
         live.parts.programmed.is_empty(),
         "{:?}",
@@ -76,7 +76,7 @@ fn a_tree_from_an_sa_answers_as_that_from_files() {
     let files = site.compiled();
     let live = from_sa(&site.without_fabric(), Fake::of(&files));
     assert_eq!(live.parts.topology, files.parts.topology);
-    assert_eq!(live.parts.routes.engine(), Engine::Files);
+    assert_eq!(live.parts.routes.engine(), EngineKind::Files);
     for switch in live.parts.topology.switch_ixs() {
         assert_eq!(
             live.parts.routes.lft(switch),
@@ -306,7 +306,7 @@ fn files_of_a_read_fabric_are_read_back() {
         ..Inputs::default()
     };
     let back = pipeline::compile(&inputs, Stamp::default()).unwrap();
-    assert_eq!(back.parts.routes.engine(), Engine::Files);
+    assert_eq!(back.parts.routes.engine(), EngineKind::Files);
     for switch in back.parts.topology.switch_ixs() {
         assert_eq!(
             back.parts.routes.lft(switch),

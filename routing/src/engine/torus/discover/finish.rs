@@ -1,12 +1,13 @@
 //! What comes when all switches have their places: local ports, and what is left over.
 
 use super::Discovery;
-use crate::error::{Reason, Warning};
+use crate::engine::torus::reason::TorusReason;
+use crate::engine::torus::warning::TorusWarning;
 use crate::placement::LOCAL_GROUP;
 
 impl Discovery<'_> {
     /// Fills the local groups. Errors: switches in two places, too many local ports.
-    pub(super) fn place_local_ports(&mut self) -> Result<(), Vec<Reason>> {
+    pub(super) fn place_local_ports(&mut self) -> Result<(), Vec<TorusReason>> {
         let mut reasons = Vec::new();
         for at in self.shape.coordinates() {
             let Some(ix) = self.torus.pool_at(at) else {
@@ -18,7 +19,7 @@ impl Discovery<'_> {
                 .coordinate(switch)
                 .is_some_and(|first| first != at)
             {
-                reasons.push(Reason::PlacedTwice {
+                reasons.push(TorusReason::PlacedTwice {
                     switch: self.name(switch),
                     again: at,
                 });
@@ -28,7 +29,7 @@ impl Discovery<'_> {
             let ports: Vec<_> = std::iter::once(0).chain(hosts).collect();
             if ports.len() > usize::try_from(self.limit).unwrap_or(usize::MAX) {
                 let (switch, ports) = (self.name(switch), ports.len());
-                reasons.push(Reason::GroupFull {
+                reasons.push(TorusReason::GroupFull {
                     switch,
                     ports,
                     limit: self.limit,
@@ -49,7 +50,7 @@ impl Discovery<'_> {
         for switch in self.topology.switch_ixs() {
             for end in self.cables.unplaced(switch).collect::<Vec<_>>() {
                 if (switch, end.port) < (end.far, end.far_port) {
-                    self.warnings.push(Warning::CableOutside {
+                    self.warnings.push(TorusWarning::CableOutside {
                         from: self.name(switch),
                         from_port: end.port,
                         to: self.name(end.far),
@@ -61,7 +62,7 @@ impl Discovery<'_> {
         for switch in self.topology.switch_ixs() {
             if self.torus.placed(switch).is_none() {
                 let hosts = self.topology.hosts(switch).count();
-                self.warnings.push(Warning::SwitchOutside {
+                self.warnings.push(TorusWarning::SwitchOutside {
                     switch: self.name(switch),
                     hosts,
                 });
@@ -75,7 +76,7 @@ impl Discovery<'_> {
         {
             let (description, port) = (end.description.clone(), end.port_number);
             self.warnings
-                .push(Warning::HostOutside { description, port });
+                .push(TorusWarning::HostOutside { description, port });
         }
     }
 }

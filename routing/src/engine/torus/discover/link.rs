@@ -1,7 +1,7 @@
 //! Giving cables their place between neighbours.
 
 use super::{CORNERS, Discovery};
-use crate::error::Warning;
+use crate::engine::torus::warning::TorusWarning;
 use crate::placement::PoolIx;
 use crate::placement::{Axis, Coordinate, Direction};
 
@@ -95,7 +95,7 @@ impl Discovery<'_> {
 
     fn report_full(&mut self, from: PoolIx, to: PoolIx) {
         let [from, to] = [from, to].map(|ix| self.name(self.torus.get(ix).switch));
-        let warning = Warning::CablesLeftOut {
+        let warning = TorusWarning::CablesLeftOut {
             from,
             to,
             limit: self.limit,

@@ -17,7 +17,9 @@ pub(in crate::engine) use self::strays::Strays;
 use super::config::TorusConfig;
 use super::fingerprint::{self, Attempt, Offset, Search};
 use super::verify::Setup;
-use crate::error::{Reason, SwitchName, Warning};
+use crate::engine::torus::reason::TorusReason;
+use crate::engine::torus::warning::TorusWarning;
+use crate::error::SwitchName;
 use crate::placement::Torus;
 use crate::placement::{Axis, Coordinate, Shape};
 use crate::topology::{SwitchIx, Topology};
@@ -31,8 +33,8 @@ pub(super) fn discover(
     config: &TorusConfig,
     setup: &Setup,
     strays: Strays,
-    warnings: &mut Vec<Warning>,
-) -> Result<Torus, Vec<Reason>> {
+    warnings: &mut Vec<TorusWarning>,
+) -> Result<Torus, Vec<TorusReason>> {
     let mut search = Discovery {
         topology,
         cables: Cables::new(topology),
@@ -64,13 +66,13 @@ struct Discovery<'a> {
     strays: Strays,
     /// Places of seed switches that are not in the fabric.
     vacant: BTreeSet<Coordinate>,
-    warnings: &'a mut Vec<Warning>,
+    warnings: &'a mut Vec<TorusWarning>,
 }
 
 impl Discovery<'_> {
-    fn place_seed(&mut self, config: &TorusConfig, setup: &Setup) -> Result<(), Vec<Reason>> {
+    fn place_seed(&mut self, config: &TorusConfig, setup: &Setup) -> Result<(), Vec<TorusReason>> {
         let Some(seed) = config.seeds.get(setup.seed) else {
-            return Err(vec![Reason::NoSeed]);
+            return Err(vec![TorusReason::NoSeed]);
         };
         let origin = Coordinate([0; 3]);
         let base = self
@@ -86,7 +88,7 @@ impl Discovery<'_> {
                 if switch.is_none() && self.strays == Strays::Place {
                     self.vacant.insert(at);
                 } else if !self.put(at, switch) {
-                    reasons.push(Reason::SeedPlacement {
+                    reasons.push(TorusReason::SeedPlacement {
                         direction,
                         guid,
                         line: link.line,
@@ -95,7 +97,7 @@ impl Discovery<'_> {
             }
         }
         if is_empty {
-            reasons.push(Reason::NoSeed);
+            reasons.push(TorusReason::NoSeed);
         }
         if reasons.is_empty() {
             Ok(())

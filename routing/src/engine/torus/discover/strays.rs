@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Discovery;
+use crate::engine::torus::reason::TorusReason;
 use crate::engine::torus::verify::Setup;
-use crate::error::{Reason, Warning};
+use crate::engine::torus::warning::TorusWarning;
 use crate::placement::{Coordinate, Direction, Sign};
 use crate::topology::SwitchIx;
 
@@ -25,7 +26,7 @@ impl Discovery<'_> {
         while let Some((at, switch)) = self.next_stray() {
             self.put(at, Some(switch));
             let switch = self.name(switch);
-            self.warnings.push(Warning::StrayPlaced { switch });
+            self.warnings.push(TorusWarning::StrayPlaced { switch });
             self.place_all();
         }
     }
@@ -45,13 +46,13 @@ impl Discovery<'_> {
 
     /// What is left of a seed may be too little to begin with, or may be no failure but a wrong
     /// GUID: nothing may stay outside then.
-    pub(super) fn refuse_remains_of_a_seed(&self, setup: &Setup) -> Result<(), Vec<Reason>> {
+    pub(super) fn refuse_remains_of_a_seed(&self, setup: &Setup) -> Result<(), Vec<TorusReason>> {
         let mut all = self.topology.switch_ixs();
         if self.vacant.is_empty() || all.all(|switch| self.torus.coordinate(switch).is_some()) {
             return Ok(());
         }
         let absent = setup.absent.clone();
-        Err(vec![Reason::NoUsableSeed { absent }])
+        Err(vec![TorusReason::NoUsableSeed { absent }])
     }
 
     /// The only empty place beside all neighbours of a switch outside the torus.

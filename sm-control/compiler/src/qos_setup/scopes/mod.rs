@@ -20,7 +20,7 @@ use routing::{EndPortIx, GivenSl2Vl, SwitchIx};
 use sa_text::{Diagnostic, Severity, Span};
 use sa_wire::{DataVls, SlToVl};
 
-use crate::state::{Parts, Sources, Tables};
+use crate::state::{Parts, Sources};
 use sa_fabric::{OpenSmOptions, PortRef, Subnet};
 
 pub use finding::{Finding, FindingKind, ScopeKind};
@@ -74,7 +74,7 @@ impl<'a> Ground<'a> {
             options: &sources.options,
             partitions: &sources.partitions,
             ports,
-            is_torus: matches!(sources.tables, Tables::Torus { .. }),
+            is_torus: sources.routing.torus_conf().is_some(),
         }
     }
 }

@@ -1,10 +1,31 @@
 //! Tables that something else made: OpenSM's dumps, or what a sweep read from the switches.
 
-use crate::error::{Reason, Refusal, SwitchName, Warning};
+mod reason;
+
+use self::reason::{FilesReason, above_max_lid};
+use super::{Engine, EngineInput, Needs, Request, wrong_input};
+use crate::error::{Reason, Refusal, SwitchName};
+use crate::kind::EngineKind;
 use crate::placement::Torus;
 use crate::tables::sl2vl::{GivenSl2Vl, Sl2Vl};
-use crate::tables::{Engine, Lft, NO_PATH, Routes};
+use crate::tables::{EngineFacts, Lft, NO_PATH, PathSlRule, Routes};
 use crate::topology::{SwitchIx, Topology};
+
+/// The engine files.
+pub(super) struct Files;
+
+impl Engine for Files {
+    fn needs(&self) -> Needs {
+        Needs::Tables
+    }
+
+    fn route(&self, request: &Request<'_>) -> Result<Routes, Refusal> {
+        match request.input {
+            EngineInput::Tables { lfts, sl2vl } => route(request.topology, lfts, sl2vl),
+            _ => Err(wrong_input(EngineKind::Files)),
+        }
+    }
+}
 
 /// Takes over forwarding tables, and SL2VL tables where there are any; elsewhere the configured
 /// SL2VL tables hold.
@@ -17,7 +38,7 @@ pub fn route(topology: &Topology, lfts: &[Vec<u8>], sl2vl: &GivenSl2Vl) -> Resul
     let mut reasons = Vec::new();
     let (given, switches) = (lfts.len(), topology.switches.len());
     if given != switches {
-        reasons.push(Reason::TableCount { given, switches });
+        reasons.push(FilesReason::TableCount { given, switches });
     }
     let max_lid = topology.max_lid();
     for (switch, table) in topology.switch_ixs().zip(lfts) {
@@ -29,11 +50,7 @@ pub fn route(topology: &Topology, lfts: &[Vec<u8>], sl2vl: &GivenSl2Vl) -> Resul
         let count = above.count();
         if count > 0 {
             let switch = SwitchName::new(topology, switch, None);
-            warnings.push(Warning::EntriesAboveMaxLid {
-                switch,
-                count,
-                max_lid,
-            });
+            warnings.push(above_max_lid(&switch, count, max_lid));
         }
     }
     reasons.extend(
@@ -42,7 +59,7 @@ pub fn route(topology: &Topology, lfts: &[Vec<u8>], sl2vl: &GivenSl2Vl) -> Resul
             .iter()
             .filter_map(|(switch, input, output, _)| {
                 let ports = topology.switch(*switch).ports.len() - 1;
-                (usize::from(*input.max(output)) > ports).then(|| Reason::Sl2VlOutOfRange {
+                (usize::from(*input.max(output)) > ports).then(|| FilesReason::Sl2VlOutOfRange {
                     switch: SwitchName::new(topology, *switch, None),
                     input: *input,
                     output: *output,
@@ -51,11 +68,16 @@ pub fn route(topology: &Topology, lfts: &[Vec<u8>], sl2vl: &GivenSl2Vl) -> Resul
             }),
     );
     if !reasons.is_empty() {
-        return Err(Refusal::new(Engine::Files, reasons, warnings));
+        return Err(Refusal {
+            engine: EngineKind::Files,
+            reasons: reasons.iter().map(Reason::from).collect(),
+            warnings,
+            torus: None,
+        });
     }
     let lft = copied(topology, lfts, max_lid);
     let sl2vl = Sl2Vl::given(topology, sl2vl);
-    let routes = Routes::new(topology, Engine::Files, lft, sl2vl);
+    let routes = Routes::new(topology, EngineKind::Files, lft, sl2vl);
     Ok(Routes { warnings, ..routes })
 }
 
@@ -68,17 +90,21 @@ pub fn route_on_torus(
     sl2vl: &GivenSl2Vl,
     torus: Torus,
 ) -> Result<Routes, Refusal> {
-    let torus = Some(torus);
-    route(topology, lfts, sl2vl).map(|routes| Routes { torus, ..routes })
+    let facts = EngineFacts {
+        path_sl: PathSlRule::Datelines,
+        torus: Some(torus),
+        ..EngineFacts::default()
+    };
+    route(topology, lfts, sl2vl).map(|routes| Routes { facts, ..routes })
 }
 
 /// The first entry that names a port which the switch lacks.
-fn wrong_port(topology: &Topology, switch: SwitchIx, table: &[u8]) -> Option<Reason> {
+fn wrong_port(topology: &Topology, switch: SwitchIx, table: &[u8]) -> Option<FilesReason> {
     let ports = topology.switch(switch).ports.len() - 1;
     let wrong = |port: u8| port != NO_PATH && usize::from(port) > ports;
     let (lid, port) = (0..=u16::MAX).zip(table).find(|(_, port)| wrong(**port))?;
     let switch = SwitchName::new(topology, switch, None);
-    Some(Reason::PortOutOfRange {
+    Some(FilesReason::PortOutOfRange {
         switch,
         lid,
         port: *port,

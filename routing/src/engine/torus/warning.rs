@@ -1,12 +1,13 @@
-//! What is odd about a fabric that is routed all the same.
+//! What torus-2QoS finds odd about a fabric that it routes all the same.
 
-use super::{AbsentSeedSwitch, Reason, SwitchName, absent_switches, list, pairs};
+use super::reason::TorusReason;
+use super::text::{AbsentSeedSwitch, absent_switches, list, pairs};
+use crate::error::{SwitchName, Warning};
 use crate::placement::{Coordinate, Direction};
 
 /// Something that does not stop an engine.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum Warning {
+pub(in crate::engine) enum TorusWarning {
     /// Enough VLs for a whole torus only.
     #[error(
         "with {have} data VLs between switches the torus cannot be routed free of deadlock \
@@ -119,7 +120,7 @@ pub enum Warning {
     },
     /// Damage that torus-2QoS would refuse.
     #[error("torus-2QoS would refuse this fabric: {0}")]
-    BeyondTorus2Qos(Reason),
+    BeyondTorus2Qos(TorusReason),
     /// Ways that differ from those of torus-2QoS.
     #[error(
         "{count} pairs of switches are routed other than by torus-2QoS, which has no way for them \
@@ -166,24 +167,11 @@ pub enum Warning {
         /// The switches.
         switches: Vec<SwitchName>,
     },
-    /// Table entries for LIDs above the largest in use.
-    #[error(
-        "the forwarding table of {switch} has {count} entries for LIDs above {max_lid}, the \
-        largest in use; they are ignored"
-    )]
-    EntriesAboveMaxLid {
-        /// The switch.
-        switch: SwitchName,
-        /// How many.
-        count: usize,
-        /// Largest LID in use.
-        max_lid: u16,
-    },
 }
 
-impl Warning {
+impl TorusWarning {
     /// A short name that does not change.
-    pub const fn code(&self) -> &'static str {
+    const fn code(&self) -> &'static str {
         match self {
             Self::NoFailedSwitchSupport { .. } => "no-failed-switch-support",
             Self::OneLevelBetweenSwitches { .. } => "one-level-between-switches",
@@ -203,7 +191,15 @@ impl Warning {
             Self::OtherTree { .. } => "other-tree",
             Self::NoTree => "no-tree",
             Self::OutsideTree { .. } => "outside-tree",
-            Self::EntriesAboveMaxLid { .. } => "entries-above-max-lid",
+        }
+    }
+}
+
+impl From<TorusWarning> for Warning {
+    fn from(warning: TorusWarning) -> Self {
+        Self {
+            code: warning.code(),
+            text: warning.to_string(),
         }
     }
 }

@@ -4,18 +4,16 @@
 //! whole: branches run along x, then y, then z, and cross a dateline only on broken rings.
 //! Source: OpenSM `osm_torus.c` (`torus_master_stree`, `torus_mcast_stree`).
 
-use sa_wire::{Mlid, Sl};
-
-use crate::error::{Reason, SwitchName};
+use crate::engine::torus::reason::TorusReason;
+use crate::error::SwitchName;
 use crate::placement::{Axis, Coordinate, Direction, Shape};
 use crate::placement::{PoolIx, Torus};
-use crate::proof::MulticastRoute;
-use crate::tables::{MulticastTable, PortSet};
-use crate::topology::{EndPortIx, Peer, SwitchIx, Topology};
+use crate::tables::{Branch, MulticastTree};
+use crate::topology::Topology;
 
-/// The spanning tree of a torus.
+/// The spanning tree of a torus, while it is made.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct MulticastTree {
+pub(in crate::engine) struct TorusTree {
     root: PoolIx,
     /// By pool index: hangs below another switch.
     hangs: Vec<bool>,
@@ -23,12 +21,15 @@ pub struct MulticastTree {
     down: Vec<u8>,
 }
 
-impl MulticastTree {
+impl TorusTree {
     /// Builds the tree.
-    /// Errors: [`Reason::NoMulticastRoot`], [`Reason::NotInMulticastTree`].
-    pub fn of(topology: &Topology, torus: &Torus) -> Result<Self, Reason> {
+    /// Errors: [`TorusReason::NoMulticastRoot`], [`TorusReason::NotInMulticastTree`].
+    pub(in crate::engine) fn build(
+        topology: &Topology,
+        torus: &Torus,
+    ) -> Result<Self, TorusReason> {
         let Some(root) = root(torus) else {
-            return Err(Reason::NoMulticastRoot {
+            return Err(TorusReason::NoMulticastRoot {
                 missing: torus.empty_places().collect(),
             });
         };
@@ -48,7 +49,7 @@ impl MulticastTree {
         if switches.is_empty() {
             Ok(tree)
         } else {
-            Err(Reason::NotInMulticastTree { switches })
+            Err(TorusReason::NotInMulticastTree { switches })
         }
     }
 
@@ -79,34 +80,13 @@ impl MulticastTree {
     }
 
     /// The switch at the root.
-    pub fn root(&self, torus: &Torus) -> SwitchIx {
-        torus.get(self.root).switch
-    }
-
-    pub(in crate::engine) const fn root_in_pool(&self) -> PoolIx {
+    pub(in crate::engine) const fn root(&self) -> PoolIx {
         self.root
     }
 
     /// True when the switch is the root or hangs below it.
     pub(in crate::engine) fn holds(&self, switch: PoolIx) -> bool {
         switch == self.root || self.hangs[switch as usize]
-    }
-
-    /// Every step away from the root: a switch and the direction of a neighbour below it.
-    pub fn branches<'t>(
-        &'t self,
-        torus: &'t Torus,
-    ) -> impl Iterator<Item = (SwitchIx, Direction)> + 't {
-        torus
-            .switches()
-            .iter()
-            .zip(&self.down)
-            .flat_map(|(placed, down)| {
-                let down = Direction::ALL
-                    .into_iter()
-                    .filter(|it| *down >> it.group() & 1 == 1);
-                down.map(|direction| (placed.switch, direction))
-            })
     }
 
     /// Every bundle of cables in the tree: a switch and the group to a switch below it.
@@ -121,105 +101,26 @@ impl MulticastTree {
         })
     }
 
-    /// The part of the tree that reaches the members of a group, or of all groups that share an
-    /// MLID. Branches without members are left out, as are members outside the tree; the way from
-    /// the root down stays.
-    pub fn table(
-        &self,
-        topology: &Topology,
-        torus: &Torus,
-        mlid: Mlid,
-        members: &[EndPortIx],
-    ) -> MulticastTable {
-        let mut ports = vec![PortSet::default(); torus.switches().len()];
-        let mut left_out = Vec::new();
-        for member in members {
-            let attached = topology.end_port(*member).attached;
-            let place = attached.and_then(|(switch, port)| Some((torus.pool_of(switch)?, port)));
-            match place.filter(|(ix, _)| self.holds(*ix)) {
-                Some((ix, port)) => ports[ix as usize].insert(port),
-                None => left_out.push(*member),
-            }
-        }
-        self.reach(topology, torus, mlid, self.root, &mut ports);
-        let named = torus
-            .pool_ixs()
-            .zip(ports)
-            .filter(|(_, ports)| !ports.is_empty());
-        let mut switches: Vec<_> = named
-            .map(|(ix, ports)| (torus.get(ix).switch, ports))
-            .collect();
-        switches.sort_by_key(|(switch, _)| *switch);
-        MulticastTable {
-            mlid,
-            switches,
-            left_out,
-        }
+    /// As a value that stands without the torus. Branches in the order of placement.
+    pub(in crate::engine) fn to_value(&self, torus: &Torus) -> MulticastTree {
+        let branches = torus.pool_ixs().flat_map(|ix| self.branches(torus, ix));
+        MulticastTree::new(torus.get(self.root).switch, branches)
     }
 
-    /// Groups of everybody: see [`crate::Routes::worst_groups`].
-    pub(crate) fn worst_groups(&self, topology: &Topology, torus: &Torus) -> Vec<MulticastRoute> {
-        let members: Vec<EndPortIx> = topology.end_port_ixs().collect();
-        let first = Mlid::MIN.get();
-        let mlids = (first..first + self.sharings(torus)).filter_map(|mlid| Mlid::new(mlid).ok());
-        let groups = mlids.flat_map(|mlid| {
-            let table = self.table(topology, torus, mlid, &members);
-            [0, 8].map(|sl| MulticastRoute {
-                sl: Sl::from_low_bits(sl),
-                switches: table.switches.clone(),
-            })
-        });
-        groups.collect()
-    }
-
-    /// In how many ways MLIDs share the cables of bundles out; no more than some.
-    fn sharings(&self, torus: &Torus) -> u16 {
-        const MOST: u16 = 60;
-        let cables = self.branches(torus).map(|(switch, direction)| {
-            let placed = torus.placed(switch);
-            placed.map_or(1, |placed| placed.ports(direction).len())
-        });
-        let ways = cables.fold(1_u16, |ways, cables| {
-            let cables = u16::try_from(cables).unwrap_or(MOST).max(1);
-            let common = (1..=ways.min(cables))
-                .rev()
-                .find(|it| ways % it == 0 && cables % it == 0);
-            (ways / common.unwrap_or(1)).saturating_mul(cables)
-        });
-        ways.min(MOST)
-    }
-
-    /// Adds the cables to the subtrees below a switch that have members. True when there is any
-    /// member at or below it. No deeper than the ways in the torus are long.
-    fn reach(
-        &self,
-        topology: &Topology,
-        torus: &Torus,
-        mlid: Mlid,
-        from: PoolIx,
-        ports: &mut [PortSet],
-    ) -> bool {
+    /// The steps away from the root at one switch.
+    fn branches<'t>(&'t self, torus: &'t Torus, from: PoolIx) -> impl Iterator<Item = Branch> + 't {
         let placed = torus.get(from);
         let down = self.down[from as usize];
-        for direction in Direction::ALL
-            .into_iter()
-            .filter(|it| down >> it.group() & 1 == 1)
-        {
-            let Some(next) = torus.neighbour(from, direction) else {
-                continue;
-            };
-            if next == self.root || !self.reach(topology, torus, mlid, next, ports) {
-                continue;
-            }
-            // Parallel cables share the groups out.
-            let cables = placed.ports(direction);
-            let port = cables[usize::from(mlid.get()) % cables.len()];
-            ports[from as usize].insert(port);
-            if let Peer::Switch { port, .. } = topology.peer(placed.switch, port) {
-                ports[next as usize].insert(port);
-            }
-        }
-        !ports[from as usize].is_empty()
+        let directions = Direction::ALL.into_iter();
+        let directions = directions.filter(move |it| down >> it.group() & 1 == 1);
+        directions.filter_map(move |direction| {
+            let next = torus.neighbour(from, direction)?;
+            Some(Branch {
+                from: placed.switch,
+                to: torus.get(next).switch,
+                ports: placed.ports(direction).to_vec(),
+            })
+        })
     }
 
     fn grow(&mut self, torus: &Torus) {

@@ -1,15 +1,15 @@
-//! Why a fabric is refused.
+//! Why torus-2QoS refuses a fabric.
 
 use sa_text::Position;
 
-use super::{AbsentSeedSwitch, SwitchName, absent_switches, list, pairs};
-
-use crate::engine::torus::TorusConfig;
+use super::config::TorusConfig;
+use super::text::{AbsentSeedSwitch, absent_switches, list, pairs};
+use crate::error::{Reason, SwitchName};
 use crate::placement::{Axis, Coordinate, Direction, Shape};
 
 /// Which links a seed lacks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SeedNeed {
+pub(in crate::engine) enum SeedNeed {
     /// A link in either direction, since the axis exists.
     Either,
     /// This direction, since a closed ring of four switches needs both.
@@ -18,8 +18,7 @@ pub enum SeedNeed {
 
 /// Why a fabric is refused. The text says what to do.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum Reason {
+pub(in crate::engine) enum TorusReason {
     /// The subnet runs without QoS.
     #[error(
         "torus-2QoS needs QoS, which is off; without it paths cannot use the VLs that keep \
@@ -238,52 +237,21 @@ pub enum Reason {
         /// The switches.
         switches: Vec<SwitchName>,
     },
-    /// The tables do not match the fabric's switches.
-    #[error(
-        "{given} forwarding tables for {switches} switches. Take tables and topology from \
-        the same sweep"
-    )]
-    TableCount {
-        /// Tables.
-        given: usize,
-        /// Switches.
-        switches: usize,
-    },
-    /// A forwarding entry names a port that the switch lacks.
-    #[error(
-        "the forwarding table of {switch} sends LID {lid} to port {port}, but it has only \
-        {ports} ports. Take tables and topology from the same sweep"
-    )]
-    PortOutOfRange {
-        /// The switch.
-        switch: SwitchName,
-        /// The destination.
-        lid: u16,
-        /// The port.
-        port: u8,
-        /// How many ports it has.
-        ports: usize,
-    },
-    /// An SL2VL table names a port that the switch lacks.
-    #[error(
-        "an SL2VL table of {switch} is for input port {input} and output port {output}, but \
-        it has only {ports} ports. Take tables and topology from the same sweep"
-    )]
-    Sl2VlOutOfRange {
-        /// The switch.
-        switch: SwitchName,
-        /// Input port.
-        input: u8,
-        /// Output port.
-        output: u8,
-        /// How many ports it has.
-        ports: usize,
-    },
 }
 
-impl Reason {
+impl TorusReason {
+    /// As the callers of all engines get it.
+    pub(in crate::engine) fn into_reason(self, config: &TorusConfig) -> Reason {
+        Reason {
+            code: self.code(),
+            text: self.to_string(),
+            place: self.place(config),
+            opensm_code: self.opensm_code(),
+        }
+    }
+
     /// A short name that does not change.
-    pub const fn code(&self) -> &'static str {
+    const fn code(&self) -> &'static str {
         match self {
             Self::QosOff => "qos-off",
             Self::RadixMissing { .. } => "radix-missing",
@@ -303,15 +271,12 @@ impl Reason {
             Self::NoRoutes { .. } => "no-routes",
             Self::NoMulticastRoot { .. } => "no-multicast-root",
             Self::NotInMulticastTree { .. } => "not-in-multicast-tree",
-            Self::TableCount { .. } => "table-count",
-            Self::PortOutOfRange { .. } => "port-out-of-range",
-            Self::Sl2VlOutOfRange { .. } => "sl2vl-out-of-range",
         }
     }
 
     /// Where the configuration says what the fabric contradicts; none when it is no matter of the
     /// configuration.
-    pub fn place(&self, config: &TorusConfig) -> Option<Position> {
+    fn place(&self, config: &TorusConfig) -> Option<Position> {
         let places = &config.places;
         let link = |line: u32| {
             let column = places.links.get(&line).copied()?;
@@ -340,7 +305,7 @@ impl Reason {
     }
 
     /// The error that OpenSM logs in this case; none when it says nothing or has no such case.
-    pub fn opensm_code(&self) -> Option<&'static str> {
+    fn opensm_code(&self) -> Option<&'static str> {
         Some(match self {
             Self::QosOff => "4E44",
             Self::RadixMissing { .. } => "4E20",
@@ -365,12 +330,9 @@ impl Reason {
             Self::RingDisjoint { axis, .. } => ["4E33", "4E35", "4E37"][axis.index()],
             Self::NoRoutes { .. } => "4E39",
             Self::NotInMulticastTree { .. } => "4E43",
-            Self::RadixTooLarge { .. }
-            | Self::NoSeed
-            | Self::NoMulticastRoot { .. }
-            | Self::TableCount { .. }
-            | Self::PortOutOfRange { .. }
-            | Self::Sl2VlOutOfRange { .. } => return None,
+            Self::RadixTooLarge { .. } | Self::NoSeed | Self::NoMulticastRoot { .. } => {
+                return None;
+            }
         })
     }
 }

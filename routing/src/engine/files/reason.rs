@@ -1,0 +1,76 @@
+//! What is wrong with given tables.
+
+use crate::error::{Reason, SwitchName, Warning};
+
+/// Why given tables are refused.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum FilesReason {
+    /// The tables do not match the fabric's switches.
+    #[error(
+        "{given} forwarding tables for {switches} switches. Take tables and topology from \
+        the same sweep"
+    )]
+    TableCount {
+        /// Tables.
+        given: usize,
+        /// Switches.
+        switches: usize,
+    },
+    /// A forwarding entry names a port that the switch lacks.
+    #[error(
+        "the forwarding table of {switch} sends LID {lid} to port {port}, but it has only \
+        {ports} ports. Take tables and topology from the same sweep"
+    )]
+    PortOutOfRange {
+        /// The switch.
+        switch: SwitchName,
+        /// The destination.
+        lid: u16,
+        /// The port.
+        port: u8,
+        /// How many ports it has.
+        ports: usize,
+    },
+    /// An SL2VL table names a port that the switch lacks.
+    #[error(
+        "an SL2VL table of {switch} is for input port {input} and output port {output}, but \
+        it has only {ports} ports. Take tables and topology from the same sweep"
+    )]
+    Sl2VlOutOfRange {
+        /// The switch.
+        switch: SwitchName,
+        /// Input port.
+        input: u8,
+        /// Output port.
+        output: u8,
+        /// How many ports it has.
+        ports: usize,
+    },
+}
+
+impl From<&FilesReason> for Reason {
+    fn from(reason: &FilesReason) -> Self {
+        let code = match reason {
+            FilesReason::TableCount { .. } => "table-count",
+            FilesReason::PortOutOfRange { .. } => "port-out-of-range",
+            FilesReason::Sl2VlOutOfRange { .. } => "sl2vl-out-of-range",
+        };
+        Self {
+            code,
+            text: reason.to_string(),
+            place: None,
+            opensm_code: None,
+        }
+    }
+}
+
+/// Table entries for LIDs above the largest in use.
+pub(super) fn above_max_lid(switch: &SwitchName, count: usize, max_lid: u16) -> Warning {
+    Warning {
+        code: "entries-above-max-lid",
+        text: format!(
+            "the forwarding table of {switch} has {count} entries for LIDs above {max_lid}, the \
+            largest in use; they are ignored"
+        ),
+    }
+}

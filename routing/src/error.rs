@@ -1,0 +1,125 @@
+//! Why a fabric is not routed, and what is odd about one that is.
+//!
+//! Plain values, the same for all engines: a code that programs may rely on, and a sentence for
+//! people. What an engine can say lies with the engine, as an enum with the facts of each case, so
+//! that a new engine changes nothing here.
+
+use std::fmt;
+
+use sa_text::Position;
+use sa_wire::Guid;
+
+use crate::kind::EngineKind;
+use crate::placement::{Coordinate, Torus};
+use crate::topology::{SwitchIx, Topology};
+
+/// A fabric that an engine will not route. Nothing of it is routed then.
+#[derive(Debug, Clone)]
+pub struct Refusal {
+    /// The engine.
+    pub engine: EngineKind,
+    /// Every reason found. Never empty.
+    pub reasons: Vec<Reason>,
+    /// What was noticed on the way.
+    pub warnings: Vec<Warning>,
+    /// Where the switches are, when that was known before the refusal.
+    pub torus: Option<Box<Torus>>,
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} refuses to route this fabric", self.engine)?;
+        for reason in &self.reasons {
+            write!(f, "\n  error[{}]: {reason}", reason.code())?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Refusal {}
+
+/// Why a fabric is refused. Its text says what to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reason {
+    pub(crate) code: &'static str,
+    pub(crate) text: String,
+    pub(crate) place: Option<Position>,
+    pub(crate) opensm_code: Option<&'static str>,
+}
+
+impl Reason {
+    /// A short name that does not change.
+    pub const fn code(&self) -> &'static str {
+        self.code
+    }
+
+    /// Where the engine's configuration says what the fabric contradicts; none when it is no
+    /// matter of the configuration.
+    pub const fn place(&self) -> Option<Position> {
+        self.place
+    }
+
+    /// The error that OpenSM logs in this case; none when it says nothing or has no such case.
+    pub const fn opensm_code(&self) -> Option<&'static str> {
+        self.opensm_code
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+/// Something that does not stop an engine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Warning {
+    pub(crate) code: &'static str,
+    pub(crate) text: String,
+}
+
+impl Warning {
+    /// A short name that does not change.
+    pub const fn code(&self) -> &'static str {
+        self.code
+    }
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+/// A switch, as messages name it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SwitchName {
+    /// Node GUID.
+    pub guid: Guid,
+    /// NodeDescription.
+    pub description: String,
+    /// Its place in the torus, when it has one.
+    pub at: Option<Coordinate>,
+}
+
+impl SwitchName {
+    /// Its name as `at` places it.
+    pub fn new(topology: &Topology, switch: SwitchIx, at: Option<Coordinate>) -> Self {
+        let switch = topology.switch(switch);
+        Self {
+            guid: switch.guid,
+            description: switch.description.clone(),
+            at,
+        }
+    }
+}
+
+impl fmt::Display for SwitchName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "switch \"{}\" ({}", self.description, self.guid)?;
+        match self.at {
+            Some(at) => write!(f, " at {at})"),
+            None => write!(f, ")"),
+        }
+    }
+}
