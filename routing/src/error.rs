@@ -16,7 +16,7 @@ use crate::topology::{SwitchIx, Topology};
 /// A fabric that an engine will not route. Nothing of it is routed then.
 #[derive(Debug, Clone)]
 pub struct Refusal {
-    /// The engine.
+    /// The engine that refused.
     pub engine: EngineKind,
     /// Every reason found. Never empty.
     pub reasons: Vec<Reason>,

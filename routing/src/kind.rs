@@ -5,7 +5,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// A routing engine.
+/// A routing engine by name; [`crate::engine::by_kind`] gives the engine itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum EngineKind {
     /// Two QoS levels on a torus or mesh, free of deadlock.

@@ -1,11 +1,11 @@
 //! Routing engines and the proofs over their tables. Pure: a [`Topology`] in, tables out.
 //!
-//! - [`engine::torus::route`], [`engine::minhop::route`] and [`engine::files::route`] give [`Routes`]: forwarding tables,
-//!   SL2VL tables, the SL of each path. They refuse with every reason ([`Refusal`]).
+//! - [`engine`] makes [`Routes`]: forwarding tables, SL2VL tables, the SL of each path. Engines are
+//!   chosen by [`EngineKind`] and refuse with every reason ([`Refusal`]).
 //! - [`proof`] proves, over any [`Routes`], that there is no credit loop and that every pair is
 //!   reached. It shares nothing with the engines.
 //! - [`paths::classes::compile`] turns paths into the tables that queries are answered from;
-//!   [`reference::walk`] is the slow way to the same facts, to compare with.
+//!   [`mod@reference`] is the slow way to the same facts, to compare with.
 //!
 //! Equal input gives equal output; work is split over the cores without showing in results.
 

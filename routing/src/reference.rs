@@ -25,7 +25,7 @@ pub struct Walk {
 /// A switch on the way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Hop {
-    /// Which.
+    /// The switch whose table is looked at.
     pub switch: SwitchIx,
     /// Where packets come in; 0 for the source itself.
     pub input: u8,
@@ -70,7 +70,7 @@ pub enum NoPath {
         /// The destination.
         lid: u16,
     },
-    /// More switches than OpenSM allows, or a circle.
+    /// More switches than OpenSM allows, or a cycle.
     #[error("the path to LID {0} has more than {MOST_HOPS} hops or runs in a circle")]
     TooManyHops(u16),
     /// No SL is left.

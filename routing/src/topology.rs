@@ -38,14 +38,14 @@ pub struct Topology {
     pub end_ports: Vec<EndPort>,
 }
 
-/// A switch.
+/// A switch with its ports, as far as routes depend on it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Switch {
     /// Node GUID.
     pub guid: Guid,
     /// NodeDescription.
     pub description: String,
-    /// Its port 0.
+    /// Its management port, which is an end port with LIDs of its own.
     pub port0: EndPortIx,
     /// Shape: index = port number, 0 to the number of ports; index 0 has no cable.
     pub ports: Vec<SwitchPort>,
@@ -73,7 +73,7 @@ pub enum Peer {
     Nothing,
     /// Another switch (or the same one).
     Switch {
-        /// Which.
+        /// Index of that switch.
         switch: SwitchIx,
         /// Its port number.
         port: u8,
@@ -95,7 +95,7 @@ pub struct EndPort {
     pub description: String,
     /// Port number on its node; 0 for a switch.
     pub port_number: u8,
-    /// First LID.
+    /// The first of its LIDs.
     pub lid: Lid,
     /// It owns 2^lmc LIDs.
     pub lmc: Lmc,
@@ -242,7 +242,7 @@ impl PortNumbers {
     }
 
     /// The number of a port that exists.
-    pub(crate) fn of(&self, switch: SwitchIx, port: u8) -> usize {
+    pub(crate) fn number(&self, switch: SwitchIx, port: u8) -> usize {
         self.first[switch.0 as usize] as usize + usize::from(port)
     }
 }

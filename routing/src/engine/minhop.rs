@@ -58,7 +58,7 @@ pub fn route(topology: &Topology) -> Routes {
 
 /// Forwarding tables where no switch has more than 64 times `WORDS` cables.
 fn tables<const WORDS: usize>(topology: &Topology) -> Lft {
-    let distances = Distances::of(topology);
+    let distances = Distances::measure(topology);
     let destinations = destinations(topology);
     let stride = usize::from(topology.max_lid()) + 1;
     let fill = |first, rows: &mut [u8]| {

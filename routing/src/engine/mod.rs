@@ -21,7 +21,7 @@ use crate::kind::EngineKind;
 use crate::tables::{GivenSl2Vl, Qos, Routes};
 use crate::topology::Topology;
 
-/// A routing engine.
+/// What makes the tables of a fabric. Has no state: routes before are handed in.
 pub trait Engine: Sync {
     /// What it needs besides the fabric.
     fn needs(&self) -> Needs;
@@ -42,7 +42,7 @@ pub trait Engine: Sync {
 pub enum Needs {
     /// Nothing: it makes paths of its own in any fabric.
     Nothing,
-    /// A `torus-2QoS.conf`.
+    /// A `torus-2QoS.conf`, read by [`TorusConfig::parse`].
     TorusConf,
     /// The tables of all switches.
     Tables,
@@ -67,7 +67,7 @@ pub enum EngineInput<'a> {
 /// A fabric to be routed.
 #[derive(Debug, Clone, Copy)]
 pub struct Request<'a> {
-    /// The fabric.
+    /// The fabric as it is now, LIDs assigned.
     pub topology: &'a Topology,
     /// Whether the subnet uses QoS.
     pub qos: Qos,
@@ -80,9 +80,9 @@ pub struct Request<'a> {
 /// Routes, and the fabric that they were made for.
 #[derive(Debug, Clone, Copy)]
 pub struct Before<'a> {
-    /// The fabric then.
+    /// The fabric when they were made.
     pub topology: &'a Topology,
-    /// Its routes.
+    /// What an engine returned for that fabric.
     pub routes: &'a Routes,
 }
 

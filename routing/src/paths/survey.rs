@@ -45,9 +45,9 @@ pub(crate) struct Surveyed {
 }
 
 impl Survey {
-    /// Follows all columns.
-    pub fn of(topology: &Topology, routes: &Routes) -> Self {
-        let shortest = ShortestWays::of(topology, routes);
+    /// Follows the columns of all LIDs, but for those to which all ways are shortest.
+    pub fn from_routes(topology: &Topology, routes: &Routes) -> Self {
+        let shortest = ShortestWays::find(topology, routes);
         let is_known = |lid| shortest.as_ref().is_some_and(|ways| !ways.fail(lid));
         let all = follow_columns(topology, routes, is_known);
         let mut survey = Self {

@@ -5,19 +5,19 @@ use std::fmt;
 /// One of the three axes. In the order in which paths use them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Axis {
-    /// First.
+    /// Paths go along it first.
     X,
-    /// Second.
+    /// Paths go along it after x.
     Y,
-    /// Last.
+    /// Paths go along it last.
     Z,
 }
 
 impl Axis {
-    /// x, y, z.
+    /// All axes in the order in which paths use them.
     pub const ALL: [Self; 3] = [Self::X, Self::Y, Self::Z];
 
-    /// 0, 1, 2.
+    /// Its place in arrays of three.
     pub const fn index(self) -> usize {
         self as usize
     }
@@ -31,7 +31,7 @@ impl Axis {
         }
     }
 
-    /// Towards higher coordinates.
+    /// The direction towards higher coordinates.
     pub const fn plus(self) -> Direction {
         Direction {
             axis: self,
@@ -39,7 +39,7 @@ impl Axis {
         }
     }
 
-    /// Towards lower coordinates.
+    /// The direction towards lower coordinates.
     pub const fn minus(self) -> Direction {
         Direction {
             axis: self,
@@ -66,9 +66,9 @@ pub enum Sign {
 /// A way to leave a switch within the torus.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Direction {
-    /// Along which axis.
+    /// The axis along which it leads.
     pub axis: Axis,
-    /// Which way.
+    /// Up or down that axis.
     pub sign: Sign,
 }
 
@@ -88,7 +88,7 @@ impl Direction {
         2 * (self.axis as u8) + self.sign as u8
     }
 
-    /// The way back.
+    /// The direction that leads back.
     #[must_use]
     pub const fn opposite(self) -> Self {
         let sign = match self.sign {

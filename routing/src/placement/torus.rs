@@ -30,9 +30,9 @@ pub struct Torus {
 /// A switch in its place.
 #[derive(Debug, Clone)]
 pub struct PlacedSwitch {
-    /// Which switch.
+    /// The switch, by its index in the fabric.
     pub switch: SwitchIx,
-    /// Its place.
+    /// Where it is in the torus.
     pub at: Coordinate,
     /// Its ports by group: by [`Direction::group`], then [`LOCAL_GROUP`]. Within a group in the
     /// order that spreading and multicast use.

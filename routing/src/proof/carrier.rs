@@ -2,7 +2,7 @@
 
 use super::graph::DependencyGraph;
 use super::hops::{Hops, LOOK_UP, NO_OUTPUT};
-use super::lanes::{EMPTY, Load, Loads};
+use super::loads::{EMPTY, Load, Loads};
 use crate::topology::{SwitchIx, count32};
 
 /// What moves SLs over one switch.
@@ -118,7 +118,7 @@ impl<'a> Carrier<'a> {
         let table = channels.table(next.from, from.input, next.slot);
         let passed = self.loads.pass(channels, carried, table);
         let turn = from.turns + u32::from(next.slot);
-        self.graph.edges.add(turn, &passed.lanes);
+        self.graph.edges.add(turn, &passed.pairs);
         let place = input + self.states[to as usize].output;
         self.turns[place as usize].note(carried);
         passed.load

@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use sa_wire::{SlToVl, Vl};
 
-use super::fast_hash::FastMap;
 use crate::tables::Routes;
 use crate::topology::{Peer, PortNumbers, SwitchIx, Topology, count32};
+use rustc_hash::FxHashMap;
 
 /// VLs that are told apart per cable.
 pub(super) const VLS: usize = 16;
@@ -114,7 +114,7 @@ impl Channels {
 
     /// The link by which a switch leaves through a port; `NO_LINK` when none does.
     pub(super) fn link(&self, switch: SwitchIx, port: u8) -> u32 {
-        self.link_of[self.numbers.of(switch, port)]
+        self.link_of[self.numbers.number(switch, port)]
     }
 
     /// The link that a forwarding entry of a switch leads to; `NO_LINK` when to none.
@@ -144,7 +144,7 @@ impl Channels {
     }
 
     pub(super) fn slot(&self, switch: SwitchIx, port: u8) -> u8 {
-        self.slot_of[self.numbers.of(switch, port)]
+        self.slot_of[self.numbers.number(switch, port)]
     }
 
     /// Ports in use, by slot.
@@ -177,7 +177,7 @@ impl Channels {
     /// How many ports a switch has, port 0 included.
     pub(super) fn ports(&self, switch: SwitchIx) -> usize {
         let next = SwitchIx(switch.0 + 1);
-        self.numbers.of(next, 0) - self.numbers.of(switch, 0)
+        self.numbers.number(next, 0) - self.numbers.number(switch, 0)
     }
 
     /// How many different tables there are.
@@ -197,7 +197,7 @@ impl Channels {
             }
         }
         for (slot, port) in (0..).zip(&used) {
-            self.slot_of[self.numbers.of(switch, *port)] = slot;
+            self.slot_of[self.numbers.number(switch, *port)] = slot;
         }
         self.slots.push(used);
     }
@@ -205,7 +205,7 @@ impl Channels {
     fn add_links(&mut self, topology: &Topology, switch: SwitchIx) {
         self.first_link.push(count32(self.links.len()));
         for (port, to, far_port) in topology.cables(switch) {
-            self.link_of[self.numbers.of(switch, port)] = count32(self.links.len());
+            self.link_of[self.numbers.number(switch, port)] = count32(self.links.len());
             let input = self.slot(to, far_port);
             let slot = self.slot(switch, port);
             self.links.push(Link {
@@ -220,7 +220,7 @@ impl Channels {
     }
 
     fn add_tables(&mut self, topology: &Topology, routes: &Routes) {
-        let mut known: FastMap<SlToVl, u32> = FastMap::default();
+        let mut known: FxHashMap<SlToVl, u32> = FxHashMap::default();
         // Neighbours in the square mostly have the same.
         let mut last = None;
         // Squares are only made from the second table on.

@@ -1,4 +1,4 @@
-//! A shortest circle in the dependency graph.
+//! A shortest cycle in the dependency graph.
 
 mod closing;
 mod girth;
@@ -8,20 +8,20 @@ use std::collections::VecDeque;
 use self::closing::Closing;
 use super::graph::{DependencyGraph, Node};
 
-/// Channels of a shortest circle, in order; none when there is no circle.
+/// Channels of a shortest cycle, in order; none when there is no cycle.
 pub(super) fn shortest(graph: &DependencyGraph) -> Option<Vec<Node>> {
-    let mut core = Core::of(graph);
+    let mut core = Core::from_graph(graph);
     if core.nodes.is_empty() {
         return None;
     }
-    if let Some(circle) = core.of_length(graph, girth::at_least(graph)) {
-        return Some(circle);
+    if let Some(cycle) = core.of_length(graph, girth::at_least(graph)) {
+        return Some(cycle);
     }
     let mut best: Option<Vec<Node>> = None;
     for node in std::mem::take(&mut core.nodes) {
         let limit = best.as_ref().map_or(usize::MAX, Vec::len);
-        if let Some(circle) = core.circle_through(graph, node, limit) {
-            best = Some(circle);
+        if let Some(cycle) = core.cycle_through(graph, node, limit) {
+            best = Some(cycle);
         }
         // Whatever is found from now on leads around this one.
         core.is_in[node as usize] = false;
@@ -29,12 +29,12 @@ pub(super) fn shortest(graph: &DependencyGraph) -> Option<Vec<Node>> {
     best
 }
 
-/// True when there is a circle.
+/// True when there is a cycle.
 pub(super) fn is_any(graph: &DependencyGraph) -> bool {
     !peel(graph, &mut vec![false; graph.nodes()]).is_empty()
 }
 
-/// What is left of the graph when all that lies on no circle is peeled off.
+/// What is left of the graph when all that lies on no cycle is peeled off.
 struct Core {
     /// Ascending.
     nodes: Vec<Node>,
@@ -45,7 +45,7 @@ struct Core {
 }
 
 impl Core {
-    fn of(graph: &DependencyGraph) -> Self {
+    fn from_graph(graph: &DependencyGraph) -> Self {
         let mut is_in = vec![false; graph.nodes()];
         let nodes = peel(graph, &mut is_in);
         let visits = if nodes.is_empty() { 0 } else { graph.nodes() };
@@ -57,19 +57,19 @@ impl Core {
         }
     }
 
-    /// A circle of so many nodes, where none is shorter: through the lowest node that lies on one.
+    /// A cycle of so many nodes, where none is shorter: through the lowest node that lies on one.
     fn of_length(&mut self, graph: &DependencyGraph, length: usize) -> Option<Vec<Node>> {
         let mut closing = Closing::new(graph, &self.is_in);
         let mut nodes = self.nodes.iter();
-        let first = nodes.position(|node| closing.is_on_circle(*node, length))?;
+        let first = nodes.position(|node| closing.is_on_cycle(*node, length))?;
         for node in &self.nodes[..first] {
             self.is_in[*node as usize] = false;
         }
-        self.circle_through(graph, self.nodes[first], usize::MAX)
+        self.cycle_through(graph, self.nodes[first], usize::MAX)
     }
 
-    /// A shortest circle through a node that is shorter than `limit`. Breadth first.
-    fn circle_through(
+    /// A shortest cycle through a node that is shorter than `limit`. Breadth first.
+    fn cycle_through(
         &mut self,
         graph: &DependencyGraph,
         start: Node,
@@ -133,7 +133,7 @@ fn peel(graph: &DependencyGraph, is_in: &mut [bool]) -> Vec<Node> {
     let left = graph.nodes_on(vls);
     let mut left: Vec<Node> = left.filter(|node| waiting[*node as usize] > 0).collect();
     left.iter().for_each(|node| is_in[*node as usize] = true);
-    // What is left waits for something; tails that lead off the circles go last to first.
+    // What is left waits for something; tails that lead off the cycles go last to first.
     loop {
         let goes_on = |node: &Node| graph.successors(*node).any(|next| is_in[next as usize]);
         let (on, tails): (Vec<Node>, Vec<Node>) = left.into_iter().partition(goes_on);

@@ -3,14 +3,14 @@
 use std::sync::atomic::{AtomicU16, AtomicU64, Ordering};
 
 use super::channels::VLS;
-use super::lanes::Lanes;
+use super::loads::VlPairs;
 
 /// The dependencies of all turns. Many threads may add some at once: bits are only ever set, and
 /// read after all have ended.
 pub(super) enum Edges {
     /// Where packets keep their VL, since all SL2VL tables are alike: a bit per VL. Shape: by turn.
     Straight(Vec<AtomicU16>),
-    /// Shape: [`Lanes`] by turn.
+    /// Shape: [`VlPairs`] by turn.
     Any(Vec<AtomicU64>),
 }
 
@@ -39,21 +39,21 @@ impl Edges {
     pub(super) fn count(&self) -> u64 {
         match self {
             Self::Straight(edges) => edges.iter().map(|vls| bits(get16(vls).into())).sum(),
-            Self::Any(edges) => edges.iter().map(|lanes| bits(get(lanes))).sum(),
+            Self::Any(edges) => edges.iter().map(|pairs| bits(get(pairs))).sum(),
         }
     }
 
     /// Adds those of a turn.
     #[inline]
-    pub(super) fn add(&self, turn: u32, lanes: &Lanes) {
+    pub(super) fn add(&self, turn: u32, pairs: &VlPairs) {
         match self {
-            Self::Straight(_) => self.add_straight(turn, kept(lanes)),
+            Self::Straight(_) => self.add_straight(turn, kept(pairs)),
             Self::Any(edges) => {
                 let place = turn as usize * WORDS;
-                for (edges, lanes) in edges[place..place + WORDS].iter().zip(lanes) {
+                for (edges, pairs) in edges[place..place + WORDS].iter().zip(pairs) {
                     // Nearly always known already; reading keeps the cache line shared.
-                    if get(edges) & lanes != *lanes {
-                        edges.fetch_or(*lanes, Ordering::Relaxed);
+                    if get(edges) & pairs != *pairs {
+                        edges.fetch_or(*pairs, Ordering::Relaxed);
                     }
                 }
             }
@@ -79,7 +79,7 @@ impl Edges {
             Self::Any(edges) => {
                 let place = turn as usize * WORDS;
                 let words = edges[place..place + WORDS].iter();
-                words.for_each(|lanes| lanes.store(0, Ordering::Relaxed));
+                words.for_each(|pairs| pairs.store(0, Ordering::Relaxed));
             }
         }
     }
@@ -95,7 +95,7 @@ impl Edges {
         }
     }
 
-    /// VLs among which there is a shortest circle if there is any, a bit each. Where packets keep
+    /// VLs among which there is a shortest cycle if there is any, a bit each. Where packets keep
     /// their VL and all VLs have the same turns, one stands for all.
     pub(super) fn worth_searching(&self) -> u64 {
         let Self::Straight(edges) = self else {
@@ -122,9 +122,9 @@ impl Clone for Edges {
 }
 
 /// The VLs that wait for the same VL beyond, a bit each.
-fn kept(lanes: &Lanes) -> u16 {
+fn kept(pairs: &VlPairs) -> u16 {
     (0..VLS).fold(0, |kept, vl| {
-        let is_kept = lanes[vl / 4] >> (vl % 4 * VLS + vl) & 1 == 1;
+        let is_kept = pairs[vl / 4] >> (vl % 4 * VLS + vl) & 1 == 1;
         kept | u16::from(is_kept) << vl
     })
 }

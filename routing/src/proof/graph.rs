@@ -55,11 +55,11 @@ impl DependencyGraph {
         self.edges.count()
     }
 
-    /// A shortest circle; none proves that there is no credit loop. Among equally short ones
+    /// A shortest cycle; none proves that there is no credit loop. Among equally short ones
     /// always the same.
     pub fn shortest_loop(&self) -> Option<CreditLoop> {
-        let circle = cycle::shortest(self)?.into_iter();
-        Some(CreditLoop(circle.map(|node| self.channel(node)).collect()))
+        let cycle = cycle::shortest(self)?.into_iter();
+        Some(CreditLoop(cycle.map(|node| self.channel(node)).collect()))
     }
 
     /// All dependencies: channels that may be held while waiting for others, and these.
@@ -80,7 +80,7 @@ impl DependencyGraph {
         }
     }
 
-    /// Whether there is a circle at all.
+    /// Whether there is a cycle at all.
     pub fn has_loop(&self) -> bool {
         cycle::is_any(self)
     }
@@ -111,9 +111,9 @@ impl DependencyGraph {
             let Link { to, input, .. } = self.channels.links[back as usize];
             let before = self.channels.links_from(to).start + u32::from(input);
             let turn = self.channels.links[before as usize].turns + u32::from(slot);
-            let waits = move |lane: &usize| self.edges.beyond(turn, *lane) >> vl & 1 == 1;
-            let lanes = vls.clone().filter(waits);
-            lanes.map(move |lane| before * count32(VLS) + count32(lane))
+            let waits = move |before: &usize| self.edges.beyond(turn, *before) >> vl & 1 == 1;
+            let waiting = vls.clone().filter(waits);
+            waiting.map(move |vl| before * count32(VLS) + count32(vl))
         })
     }
 
@@ -123,8 +123,8 @@ impl DependencyGraph {
         let Link { to, turns, .. } = self.channels.links[link];
         let nexts = self.channels.links_from(to).zip(turns..);
         nexts.flat_map(move |(next, turn)| {
-            let lanes = self.edges.beyond(turn, vl);
-            Bits(lanes).map(move |lane| next * count32(VLS) + lane)
+            let vls = self.edges.beyond(turn, vl);
+            Bits(vls).map(move |vl| next * count32(VLS) + vl)
         })
     }
 }

@@ -35,13 +35,13 @@ pub struct Loops {
 /// Finished tables, and whose packets decide.
 #[derive(Debug, Clone, Copy)]
 pub struct Judge<'a> {
-    /// The fabric.
+    /// The fabric that the routes are for.
     pub topology: &'a Topology,
-    /// Its tables.
+    /// The tables that are judged, whoever made them.
     pub routes: &'a Routes,
     /// SLs of unicast paths.
     pub sls: PathSls<'a>,
-    /// Whose packets decide.
+    /// Whose packets can close a loop that matters.
     pub hosts: Hosts,
 }
 

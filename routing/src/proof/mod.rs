@@ -1,10 +1,16 @@
 //! Proofs over finished tables, whoever made them: no credit loop, every pair reachable.
 //!
 //! A *channel* is a VL of a directed cable between switches. A packet that holds a channel may wait
-//! for the next channel of its path; if such waits never close a circle, no deadlock can come of
+//! for the next channel of its path; if such waits never close a cycle, no deadlock can come of
 //! them. Every cable of a bundle counts by itself. Channels to end ports always drain and are left
 //! out. Uses the forwarding tables, the SL2VL tables and the SLs of paths, and nothing of how they
-//! came about.
+//! came about: a defect of an engine must not hide itself.
+//!
+//! [`DependencyGraph`] takes unicast and multicast and finds a shortest cycle, which is a credit
+//! loop that an operator can be shown. [`Judge`] says whose packets can close it. [`Proven`] goes
+//! on from a proof after a small change, and [`reachability`] counts the pairs without a path. What
+//! is found here is told, not mended.
+//!
 //! Source: Dally and Seitz, Deadlock-Free Message Routing in Multiprocessor Interconnection
 //! Networks, 1987.
 
@@ -12,11 +18,10 @@ mod carrier;
 mod channels;
 mod cycle;
 mod edges;
-mod fast_hash;
 mod graph;
 mod hops;
 mod judge;
-mod lanes;
+mod loads;
 mod multicast;
 mod proven;
 mod reach;
@@ -41,9 +46,9 @@ use crate::topology::{EndPortIx, SwitchIx, Topology};
 pub struct Channel {
     /// The switch that it leaves.
     pub switch: SwitchIx,
-    /// By which port.
+    /// The output port of that switch.
     pub port: u8,
-    /// On which lane.
+    /// The virtual lane of the cable.
     pub vl: Vl,
 }
 
@@ -71,7 +76,7 @@ impl fmt::Debug for PathSls<'_> {
     }
 }
 
-/// A circle of channels, each of which may wait for the next, the last for the first.
+/// A cycle of channels, each of which may wait for the next, the last for the first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CreditLoop(pub Vec<Channel>);
 

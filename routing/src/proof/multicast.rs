@@ -92,11 +92,11 @@ impl<'a> MulticastFlow<'a> {
             let (input, output) = (channels.slot(switch, input), channels.slot(switch, output));
             let mapping = channels.mapping(channels.table(switch, input, output));
             for (vl, _) in mapping.spread(1 << sl.get()) {
-                if let Some((link, lane)) = from {
-                    let mut lanes = [0; 4];
-                    lanes[usize::from(lane / 4)] = 1 << (lane % 4 * 16 + vl);
+                if let Some((link, vl_before)) = from {
+                    let mut pairs = [0; 4];
+                    pairs[usize::from(vl_before / 4)] = 1 << (vl_before % 4 * 16 + vl);
                     let turns = channels.links[link as usize].turns;
-                    self.graph.edges.add(turns + u32::from(output), &lanes);
+                    self.graph.edges.add(turns + u32::from(output), &pairs);
                 }
                 let seen = &mut self.seen[next as usize];
                 if *seen >> vl & 1 == 0 {

@@ -20,15 +20,20 @@ pub struct Reachability {
 /// A pair without a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LostPair {
-    /// From here
+    /// The end port that sends.
     pub source: EndPortIx,
-    /// to this LID.
+    /// The LID that is not reached from there.
     pub lid: u16,
 }
 
 /// Follows the tables from every end port to every LID. Lists up to `most` lost pairs.
 pub fn reachability(topology: &Topology, routes: &Routes, most: usize) -> Reachability {
-    reachability_surveyed(topology, routes, &Survey::of(topology, routes), most)
+    reachability_surveyed(
+        topology,
+        routes,
+        &Survey::from_routes(topology, routes),
+        most,
+    )
 }
 
 /// The same where the columns have been followed already.
@@ -96,7 +101,7 @@ impl<'a> Ends<'a> {
                 Some((switch, _)) => &mut ends.on_switch[switch.index()],
                 None => &mut ends.loose,
             };
-            sources.add(Sources::of(end));
+            sources.add(Sources::for_end_port(end));
         }
         ends
     }
@@ -126,7 +131,7 @@ impl<'a> Ends<'a> {
         if is_lost(to) {
             // A port and itself are no pair.
             lost.all -= 1;
-            lost.hosts -= Sources::of(to).hosts;
+            lost.hosts -= Sources::for_end_port(to).hosts;
         }
         found.lost += lost.all;
         if to.port_number != 0 && to.lid.get() == lid {
@@ -158,7 +163,7 @@ impl<'a> Ends<'a> {
 }
 
 impl Sources {
-    fn of(end: &EndPort) -> Self {
+    fn for_end_port(end: &EndPort) -> Self {
         Self {
             all: 1,
             hosts: u64::from(end.port_number != 0),

@@ -3,9 +3,9 @@
 use sa_wire::{Sl, SlVlMask};
 
 use super::channels::Channels;
-use super::fast_hash::FastMap;
 use crate::placement::{Axis, Torus};
 use crate::topology::{SwitchIx, Topology, count32};
+use rustc_hash::FxHashMap;
 
 /// Where packets enter a switch.
 pub(super) struct Sources {
@@ -34,7 +34,7 @@ impl Sources {
             set_of: Vec::new(),
             sets: vec![Vec::new()],
         };
-        let mut known: FastMap<Vec<u32>, u32> = FastMap::default();
+        let mut known: FxHashMap<Vec<u32>, u32> = FxHashMap::default();
         for switch in topology.switch_ixs() {
             let outputs = 0..u8::try_from(channels.cabled(switch).len()).unwrap_or(u8::MAX);
             let sets = outputs.map(|output| {

@@ -1,6 +1,6 @@
 //! Dependencies of unicast routes.
 //!
-//! To one LID every switch has one way, so the ways form a tree, or run in circles. SLs are carried
+//! To one LID every switch has one way, so the ways form a tree, or run in cycles. SLs are carried
 //! from the leaves towards the LID: per switch the SLs on each VL of the cable it sends on. Each
 //! switch is touched once per LID, however many sources lie behind it. Where all paths have the same
 //! SLs on the same VLs, [`straight`] is the shorter way.
@@ -13,7 +13,7 @@ use super::carrier::{Carrier, State};
 use super::graph::DependencyGraph;
 use super::hops::{Hop, Hops, NO_OUTPUT};
 use super::judge::Hosts;
-use super::lanes::{EMPTY, Load};
+use super::loads::{EMPTY, Load};
 use super::sources::{CLASSES, EMPTY_SET, Sources, TorusClasses};
 use super::{PathSls, straight};
 use crate::parallel;
@@ -266,7 +266,7 @@ impl<'a> Flow<'a> {
         }
         let done = self.carry(column);
         if done < column.len() {
-            self.circle(column);
+            self.cycle(column);
         }
     }
 
@@ -374,7 +374,7 @@ impl<'a> Flow<'a> {
         load
     }
 
-    /// From the leaves inwards. Gives how many switches that reached; the others send in circles.
+    /// From the leaves inwards. Gives how many switches that reached; the others send in cycles.
     fn carry(&mut self, column: &[u8]) -> usize {
         let switches = column.len();
         let (pending, order) = (self.pending.as_mut_slice(), self.order.as_mut_slice());
@@ -400,9 +400,9 @@ impl<'a> Flow<'a> {
         end
     }
 
-    /// Round and round in circles of the forwarding tables.
+    /// Round and round in cycles of the forwarding tables.
     #[cold]
-    fn circle(&mut self, column: &[u8]) {
+    fn cycle(&mut self, column: &[u8]) {
         let switches = (0..).zip(&self.pending[..column.len()]);
         let circling = switches.filter(|(_, pending)| **pending > 0);
         let circling: Vec<u32> = circling.map(|(switch, _)| switch).collect();

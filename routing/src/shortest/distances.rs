@@ -17,7 +17,7 @@ pub(crate) const UNREACHABLE: u8 = u8::MAX;
 const GROUP: usize = 64;
 
 impl Distances {
-    pub(crate) fn of(topology: &Topology) -> Self {
+    pub(crate) fn measure(topology: &Topology) -> Self {
         Self::between(&neighbours(topology))
     }
 

@@ -1,4 +1,9 @@
-//! Which cables of a switch begin a shortest path, by destination switch.
+//! Shortest ways between switches, by the cables alone.
+//!
+//! Breadth-first hops between all pairs ([`distances`]), the LIDs and where they are
+//! ([`destinations`]), and from both which cables of a switch begin a shortest way. The engine
+//! minhop chooses among these; the survey of paths uses them to tell, without following a column,
+//! that all ways to a LID are shortest. Forwarding tables are not looked at here.
 
 pub(crate) mod destinations;
 pub(crate) mod distances;

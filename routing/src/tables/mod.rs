@@ -1,4 +1,16 @@
-//! What every engine returns: forwarding tables, SL to VL tables, multicast tables.
+//! What every engine returns: forwarding tables, SL to VL tables, a multicast tree, and facts.
+//!
+//! [`Routes`] holds them together. The tables are what switches hold: an output port per LID
+//! ([`Lft`]), a VL per SL, input and output port. [`EngineFacts`] is what tables cannot tell: how
+//! the SL of a path is found, where switches are, which tree multicast uses. All are values, so
+//! that proofs, path classes, exports and drawings work for any engine, and one more engine changes
+//! none of them.
+//!
+//! Forwarding tables of one fabric are large, and after most changes nearly all stay as they were:
+//! [`Lft`] shares their memory with the routes before, and only switches with other entries get
+//! tables of their own. [`survivors`] keeps what is left of routes when an engine refuses.
+//!
+//! Nothing here chooses a way or proves one: see [`crate::engine`] and [`crate::proof`].
 
 mod facts;
 mod lft;

@@ -12,7 +12,7 @@ use crate::topology::{EndPortIx, SwitchIx};
 pub struct PortSet([u64; 4]);
 
 impl PortSet {
-    /// Adds a port.
+    /// Adds a port; nothing changes when it is in the set.
     pub const fn insert(&mut self, port: u8) {
         self.0[(port >> 6) as usize] |= 1 << (port & 63);
     }
@@ -45,7 +45,7 @@ impl FromIterator<u8> for PortSet {
 /// Where the packets of one MLID go.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MulticastTable {
-    /// The MLID.
+    /// The MLID that the packets are sent to.
     pub mlid: Mlid,
     /// Ports to which each switch forwards, all but the one a packet came in by. Switches without
     /// ports are left out. In the order of switch indices.
@@ -57,7 +57,7 @@ pub struct MulticastTable {
 /// Where the packets of one MLID go, and on which SL.
 #[derive(Debug, Clone)]
 pub struct MulticastRoute {
-    /// The group's SL.
+    /// The SL that the group record gives its packets.
     pub sl: Sl,
     /// Ports to which each switch forwards, all but the one a packet came in by.
     pub switches: Vec<(SwitchIx, PortSet)>,

@@ -15,7 +15,7 @@ use crate::topology::{EndPortIx, LidMap, SwitchIx, Topology};
 /// Whether the subnet uses QoS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Qos {
-    /// `qos TRUE`.
+    /// `qos TRUE`: SLs, VLs and policy count.
     On,
     /// `qos FALSE`, OpenSM's default.
     Off,
@@ -71,7 +71,7 @@ impl Routes {
         self.lft.table(switch)
     }
 
-    /// All forwarding tables.
+    /// The forwarding tables of all switches, to be shared with later routes.
     pub const fn lfts(&self) -> &Lft {
         &self.lft
     }

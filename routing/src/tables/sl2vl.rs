@@ -118,7 +118,7 @@ impl Sl2Vl {
 
     /// Of a switch, from an input port to an output port.
     pub(crate) fn switch(&self, switch: SwitchIx, input: u8, output: u8) -> SlToVl {
-        let number = self.ports.of(switch, output);
+        let number = self.ports.number(switch, output);
         match &self.origin {
             Origin::Configured => self.configured[number],
             Origin::ByKind {
@@ -126,15 +126,15 @@ impl Sl2Vl {
                 operational,
             } => {
                 let kind = |number: usize| usize::from(tables.kinds[number]);
-                let table = tables.tables[kind(self.ports.of(switch, input))][kind(number)];
+                let table = tables.tables[kind(self.ports.number(switch, input))][kind(number)];
                 masked(table, operational[number])
             }
             Origin::Given { places, tables } => {
                 let place = &places[switch.index()];
                 let count = self
                     .ports
-                    .of(switch, 0)
-                    .abs_diff(self.ports.of(SwitchIx(switch.0 + 1), 0));
+                    .number(switch, 0)
+                    .abs_diff(self.ports.number(SwitchIx(switch.0 + 1), 0));
                 match place.get(usize::from(input) * count + usize::from(output)) {
                     None | Some(0) => self.configured[number],
                     Some(table) => tables[usize::from(*table)],

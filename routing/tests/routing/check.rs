@@ -94,7 +94,7 @@ fn opensms_unicast_tables_have_no_loop() {
     }
 }
 
-/// The flaw of the original: after some failures unicast and multicast together close a circle.
+/// The flaw of the original: after some failures unicast and multicast together close a cycle.
 #[test]
 fn opensms_multicast_closes_loops_where_it_is_known_to() {
     let cyclic = ["s16-5x5x5-swmid", "s18-4x5x4-column", "s35-5x8-swmid"];
@@ -144,9 +144,9 @@ fn opensms_pairs_are_lost_where_the_sa_refused() {
 }
 
 /// Every channel of a loop must lead to the next one's switch.
-fn assert_closed(topology: &Topology, circle: &[Channel]) {
-    let next = circle.iter().cycle().skip(1);
-    for (channel, next) in circle.iter().zip(next) {
+fn assert_closed(topology: &Topology, cycle: &[Channel]) {
+    let next = cycle.iter().cycle().skip(1);
+    for (channel, next) in cycle.iter().zip(next) {
         match topology.peer(channel.switch, channel.port) {
             Peer::Switch { switch, .. } => assert_eq!(switch, next.switch),
             other => panic!("{channel:?} leads to {other:?}"),
@@ -178,10 +178,10 @@ fn a_torus_on_one_vl_has_a_loop_of_a_ring() {
         let routes = torus::route(&topology, &spec.config(), Qos::On).unwrap();
         assert_eq!(unicast_loop(&topology, &routes, PathSls::Engine), None);
         let flat = flattened(&topology, &routes);
-        let circle = unicast_loop(&topology, &flat, PathSls::Engine).unwrap().0;
-        assert_eq!(circle.len(), 5, "the shortest ring");
-        assert!(circle.iter().all(|channel| channel.vl.get() == 0));
-        assert_closed(&topology, &circle);
+        let cycle = unicast_loop(&topology, &flat, PathSls::Engine).unwrap().0;
+        assert_eq!(cycle.len(), 5, "the shortest ring");
+        assert!(cycle.iter().all(|channel| channel.vl.get() == 0));
+        assert_closed(&topology, &cycle);
     }
 }
 
@@ -199,9 +199,9 @@ fn a_large_torus_is_proved_and_its_flat_copy_is_not() {
     assert_eq!(unicast_loop(&topology, &routes, PathSls::Engine), None);
     assert_eq!(reachability(&topology, &routes, 1).lost, 0);
     let flat = flattened(&topology, &routes);
-    let circle = unicast_loop(&topology, &flat, PathSls::Engine).unwrap().0;
-    assert_eq!(circle.len(), 8);
-    assert_closed(&topology, &circle);
+    let cycle = unicast_loop(&topology, &flat, PathSls::Engine).unwrap().0;
+    assert_eq!(cycle.len(), 8);
+    assert_closed(&topology, &cycle);
 }
 
 #[test]
@@ -237,12 +237,12 @@ fn a_ring_that_turns_one_way_has_a_loop_of_four() {
         .collect();
     let routes = files::route(&topology, &lfts, &GivenSl2Vl::default()).unwrap();
     assert_eq!(reachability(&topology, &routes, 1).lost, 0);
-    let circle = unicast_loop(&topology, &routes, PathSls::Any(SlVlMask(1 << 3)))
+    let cycle = unicast_loop(&topology, &routes, PathSls::Any(SlVlMask(1 << 3)))
         .unwrap()
         .0;
-    assert_eq!(circle.len(), 4);
-    assert!(circle.iter().all(|channel| channel.vl.get() == 3));
-    assert_closed(&topology, &circle);
+    assert_eq!(cycle.len(), 4);
+    assert!(cycle.iter().all(|channel| channel.vl.get() == 3));
+    assert_closed(&topology, &cycle);
     // Without paths there are no waits.
     let nobody = |_: EndPortIx, _: u16| SlVlMask(0);
     assert_eq!(
@@ -318,7 +318,7 @@ fn by_own_leaves(topology: &Topology) -> Routes {
 /// Packets from spine to spine turn at leaves, those of hosts never do. With the SM on a spine its
 /// own do.
 #[test]
-fn a_circle_of_packets_between_switches_alone_is_told_apart() {
+fn a_cycle_of_packets_between_switches_alone_is_told_apart() {
     let topology = fat_tree(3, 3);
     let routes = by_own_leaves(&topology);
     assert_eq!(reachability(&topology, &routes, 1).lost, 0);
@@ -394,15 +394,15 @@ fn a_multicast_ring_is_a_loop_on_its_vl() {
             switches,
         }],
     );
-    let circle = graph.shortest_loop().unwrap().0;
-    assert_eq!(circle.len(), 4);
-    assert!(circle.iter().all(|channel| channel.vl.get() == 6));
-    assert_closed(&topology, &circle);
+    let cycle = graph.shortest_loop().unwrap().0;
+    assert_eq!(cycle.len(), 4);
+    assert!(cycle.iter().all(|channel| channel.vl.get() == 6));
+    assert_closed(&topology, &cycle);
 }
 
-/// A forwarding circle is found though nothing ever arrives.
+/// A forwarding cycle is found though nothing ever arrives.
 #[test]
-fn a_forwarding_circle_is_a_loop_and_loses_pairs() {
+fn a_forwarding_cycle_is_a_loop_and_loses_pairs() {
     let spec = TorusSpec {
         mesh: [true; 3],
         ..TorusSpec::new([3, 1, 1])
@@ -422,11 +422,11 @@ fn a_forwarding_circle_is_a_loop_and_loses_pairs() {
         .unwrap();
     lfts[1][usize::from(last.lid.get())] = port;
     let routes = files::route(&topology, &lfts, &GivenSl2Vl::default()).unwrap();
-    let circle = unicast_loop(&topology, &routes, PathSls::Any(SlVlMask(1)))
+    let cycle = unicast_loop(&topology, &routes, PathSls::Any(SlVlMask(1)))
         .unwrap()
         .0;
-    assert_eq!(circle.len(), 2);
-    assert_closed(&topology, &circle);
+    assert_eq!(cycle.len(), 2);
+    assert_closed(&topology, &cycle);
     assert_eq!(reachability(&topology, &routes, 9).lost, 4);
 }
 
@@ -462,7 +462,7 @@ fn plain_edges(
     edges
 }
 
-/// Length of a shortest circle, breadth first from every place.
+/// Length of a shortest cycle, breadth first from every place.
 fn plain_loop(edges: &BTreeSet<(Place, Place)>) -> Option<usize> {
     let from = |start: Place| {
         let mut reached = BTreeSet::new();
@@ -488,7 +488,7 @@ fn plain_loop(edges: &BTreeSet<(Place, Place)>) -> Option<usize> {
     starts.into_iter().filter_map(from).min()
 }
 
-/// The graph against the walks: as many dependencies, and the same shortest circle.
+/// The graph against the walks: as many dependencies, and the same shortest cycle.
 fn assert_same(topology: &Topology, routes: &Routes, sls: PathSls<'_>, numbers: &[u8]) {
     assert_same_by_pair(topology, routes, sls, &|_, _| numbers.to_vec());
 }
@@ -503,16 +503,16 @@ fn assert_same_by_pair(
     graph.add_unicast(topology, routes, sls);
     let edges = plain_edges(topology, routes, numbers);
     assert_eq!(graph.edges(), edges.len() as u64);
-    let circle = graph.shortest_loop();
+    let cycle = graph.shortest_loop();
     assert_eq!(
-        circle.as_ref().map(|circle| circle.0.len()),
+        cycle.as_ref().map(|cycle| cycle.0.len()),
         plain_loop(&edges)
     );
-    if let Some(circle) = circle {
-        assert_closed(topology, &circle.0);
+    if let Some(cycle) = cycle {
+        assert_closed(topology, &cycle.0);
         let place = |channel: &Channel| (channel.switch, channel.port, channel.vl.get());
-        let next = circle.0.iter().cycle().skip(1);
-        for (from, to) in circle.0.iter().zip(next) {
+        let next = cycle.0.iter().cycle().skip(1);
+        for (from, to) in cycle.0.iter().zip(next) {
             assert!(edges.contains(&(place(from), place(to))));
         }
     }
@@ -656,8 +656,8 @@ proptest! {
         let warns = |code| routes.warnings().iter().any(|warning| warning.code() == code);
         // Two VLs are not enough around a failed switch: accepted, with a warning.
         let is_promised = !(warns("no-failed-switch-support") && warns("switch-missing"));
-        let circle = unicast_loop(&topology, &routes, PathSls::Engine);
-        prop_assert!(circle.is_none() || !is_promised, "{:?}", circle);
+        let cycle = unicast_loop(&topology, &routes, PathSls::Engine);
+        prop_assert!(cycle.is_none() || !is_promised, "{:?}", cycle);
         for pair in reachability(&topology, &routes, usize::MAX).listed {
             // Only what has no place may be lost.
             let to = routes.lids().owner(pair.lid).unwrap();

@@ -1,4 +1,4 @@
-//! The proof against its plain way: every path of every pair followed by itself, and circles looked
+//! The proof against its plain way: every path of every pair followed by itself, and cycles looked
 //! for through every channel. The same dependencies must be counted, and the same loops found.
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
@@ -81,7 +81,7 @@ fn plain_path(
     edges
 }
 
-/// A shortest circle: of those equally short the one through the lowest place, and of those the one
+/// A shortest cycle: of those equally short the one through the lowest place, and of those the one
 /// that a search breadth first, lowest places first, finds first. No bound is known to it.
 fn plain_loop(edges: &Edges) -> Option<CreditLoop> {
     let mut nexts: HashMap<Place, Vec<Place>> = HashMap::new();
@@ -93,8 +93,8 @@ fn plain_loop(edges: &Edges) -> Option<CreditLoop> {
     let mut done = HashSet::new();
     for start in starts {
         let limit = best.as_ref().map_or(usize::MAX, Vec::len);
-        if let Some(circle) = circle_through(&nexts, &done, start, limit) {
-            best = Some(circle);
+        if let Some(cycle) = cycle_through(&nexts, &done, start, limit) {
+            best = Some(cycle);
         }
         done.insert(start);
     }
@@ -102,10 +102,10 @@ fn plain_loop(edges: &Edges) -> Option<CreditLoop> {
         let vl = Vl::new(vl).unwrap();
         Channel { switch, port, vl }
     };
-    best.map(|circle| CreditLoop(circle.into_iter().map(channel).collect()))
+    best.map(|cycle| CreditLoop(cycle.into_iter().map(channel).collect()))
 }
 
-fn circle_through(
+fn cycle_through(
     nexts: &HashMap<Place, Vec<Place>>,
     done: &HashSet<Place>,
     start: Place,

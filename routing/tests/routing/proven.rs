@@ -32,8 +32,8 @@ fn judge<'a>(topology: &'a Topology, routes: &'a Routes, sls: PathSls<'a>) -> Ju
 enum Outcome {
     /// It said all.
     WentOn,
-    /// What was there before and what is there now close a circle.
-    Circle,
+    /// What was there before and what is there now close a cycle.
+    Cycle,
     /// There was too much to go on from, or too little.
     FromNothing,
 }
@@ -44,7 +44,7 @@ fn go_on(judge: &Judge<'_>, proven: Option<&Proven>) -> (Outcome, Option<Proven>
     let (topology, routes) = (judge.topology, judge.routes);
     let multicast = routes.worst_groups(topology);
     let mut full = judge.everybody();
-    let survey = Survey::of(topology, routes);
+    let survey = Survey::from_routes(topology, routes);
     let unicast = judge.loops(&full, |_| ());
     let keeps = judge
         .keep(&full, &survey)
@@ -60,7 +60,7 @@ fn go_on(judge: &Judge<'_>, proven: Option<&Proven>) -> (Outcome, Option<Proven>
     graph.add_multicast(topology, &multicast);
     if graph.has_loop() {
         assert!(graph.shortest_loop().is_some());
-        return (Outcome::Circle, keeps);
+        return (Outcome::Cycle, keeps);
     }
     assert_eq!(unicast, Loops::default());
     full.add_multicast(topology, &multicast);
@@ -227,7 +227,7 @@ fn some_tables(topology: &Topology, seed: u64) -> GivenSl2Vl {
     given
 }
 
-/// Any tables: packets get lost, go in circles, lose SLs on the way.
+/// Any tables: packets get lost, go in cycles, lose SLs on the way.
 #[test]
 fn after_changes_of_any_tables_the_proof_is_that_of_a_full_run() {
     let mut went_on = 0;
@@ -246,7 +246,7 @@ fn after_changes_of_any_tables_the_proof_is_that_of_a_full_run() {
             [1, 0x0102, 0xffff][usize::try_from(seed % 3).unwrap()],
         ));
         let first = judge(&topology, &routes, sls);
-        let survey = Survey::of(&topology, &routes);
+        let survey = Survey::from_routes(&topology, &routes);
         let proven = first.keep(&first.everybody(), &survey).unwrap();
         let lids = topology.end_ports.iter();
         fabric.lids = lids.map(|end| (end.guid.get(), end.lid.get())).collect();
@@ -298,9 +298,9 @@ fn ring(around: [bool; 4]) -> (Topology, Routes) {
     (topology, routes)
 }
 
-/// Three of four turns before, three now, all four together: the circle is not there.
+/// Three of four turns before, three now, all four together: the cycle is not there.
 #[test]
-fn a_circle_of_what_was_and_what_is_asks_for_a_proof_from_nothing() {
+fn a_cycle_of_what_was_and_what_is_asks_for_a_proof_from_nothing() {
     let (topology, routes) = ring([true, true, true, false]);
     let sls = PathSls::Any(SlVlMask(1));
     let (_, proven) = go_on(&judge(&topology, &routes, sls), None);
@@ -309,16 +309,16 @@ fn a_circle_of_what_was_and_what_is_asks_for_a_proof_from_nothing() {
     let judge = judge(&topology, &routes, sls);
     assert_eq!(judge.loops(&judge.everybody(), |_| ()), Loops::default());
     let (outcome, next) = go_on(&judge, Some(&proven));
-    assert_eq!(outcome, Outcome::Circle);
+    assert_eq!(outcome, Outcome::Cycle);
     assert!(next.is_some(), "one from nothing can be gone on from");
-    // With all four the circle is real.
+    // With all four the cycle is real.
     let (topology, routes) = ring([true; 4]);
     let judge = Judge {
         topology: &topology,
         routes: &routes,
         ..judge
     };
-    assert_eq!(go_on(&judge, Some(&proven)).0, Outcome::Circle);
+    assert_eq!(go_on(&judge, Some(&proven)).0, Outcome::Cycle);
     assert!(judge.loops(&judge.everybody(), |_| ()).management.is_some());
 }
 
@@ -337,7 +337,9 @@ fn what_is_new_asks_for_a_proof_from_nothing() {
         let routes = minhop::route(&was);
         let first = judge(&was, &routes, PathSls::Any(sls));
         let graph: DependencyGraph = first.everybody();
-        let proven = first.keep(&graph, &Survey::of(&was, &routes)).unwrap();
+        let proven = first
+            .keep(&graph, &Survey::from_routes(&was, &routes))
+            .unwrap();
         // The tables of before, where they lead anywhere still.
         let tables: Vec<_> = was.switch_ixs().map(|ix| routes.lft(ix).to_vec()).collect();
         let routes = files::route(&is, &tables, given).unwrap();
@@ -410,7 +412,7 @@ fn the_longest_path_may_become_shorter() {
     let sls = PathSls::Any(SlVlMask(1));
     let (topology, routes) = long_way(true);
     let first = judge(&topology, &routes, sls);
-    let survey = Survey::of(&topology, &routes);
+    let survey = Survey::from_routes(&topology, &routes);
     let proven = first.keep(&first.everybody(), &survey).unwrap();
     let (topology, routes) = long_way(false);
     let (outcome, _) = go_on(&judge(&topology, &routes, sls), Some(&proven));

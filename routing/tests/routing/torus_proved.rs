@@ -13,7 +13,7 @@ use sa_wire::Sl;
 /// What the independent check says about a routed torus.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Verdict {
-    /// Unicast closes no circle.
+    /// Unicast closes no cycle.
     is_acyclic: bool,
     /// Nor does it with a group of everybody on SL 0 and one on SL 8.
     is_acyclic_with_multicast: bool,
@@ -77,7 +77,7 @@ fn assert_same_sls(spec: &TorusSpec, topology: &Topology, routes: &Routes) {
     }
 }
 
-/// How many pairs of failed switches are routed completely and without any circle, of how many;
+/// How many pairs of failed switches are routed completely and without any cycle, of how many;
 /// `each` takes every n-th pair.
 fn accepted_doubles(radix: [u8; 3], each: usize) -> (usize, usize) {
     let places = TorusSpec::new(radix).places();
@@ -117,10 +117,10 @@ fn all_double_failures_in_cubes_are_routed() {
     assert_eq!(accepted_doubles([5, 5, 5], 1), (7750, 7750));
 }
 
-/// Where torus-2QoS closes a circle with multicast after one switch failure, this does not, and
+/// Where torus-2QoS closes a cycle with multicast after one switch failure, this does not, and
 /// where it does not, this is the same.
 #[test]
-fn one_failed_switch_leaves_no_circle_with_multicast() {
+fn one_failed_switch_leaves_no_cycle_with_multicast() {
     for radix in [[6, 5, 1], [5, 8, 1], [5, 5, 5], [3, 3, 8]] {
         let mut flawed = 0;
         let places = TorusSpec::new(radix).places();

@@ -151,7 +151,7 @@ pub(super) struct Multicast {
 pub(super) struct Fault {
     pub(super) mlid: Mlid,
     /// Switches and ports around which a packet runs without end.
-    pub(super) circle: Vec<(SwitchIx, u8)>,
+    pub(super) cycle: Vec<(SwitchIx, u8)>,
     /// Switches that get one packet by two ways.
     pub(super) twice: Vec<SwitchIx>,
     pub(super) unreached: u64,
@@ -207,7 +207,7 @@ impl Multicast {
         self.unreached += followed.unreached;
         let fault = Fault {
             mlid: table.mlid,
-            circle: followed.circle,
+            cycle: followed.cycle,
             twice: followed.twice.into_iter().collect(),
             unreached: followed.unreached,
             listed: followed.listed,
@@ -221,7 +221,7 @@ impl Multicast {
 impl Fault {
     /// No packet comes back, and none arrives twice.
     pub(super) fn is_tree(&self) -> bool {
-        self.circle.is_empty() && self.twice.is_empty()
+        self.cycle.is_empty() && self.twice.is_empty()
     }
 }
 

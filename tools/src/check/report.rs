@@ -106,7 +106,7 @@ fn print_multicast(parts: &Parts, recorded: &Recorded, multicast: &Multicast) {
 
 fn print_fault(parts: &Parts, fault: &Fault) {
     let mlid = mlid_name(fault.mlid);
-    if !fault.circle.is_empty() {
+    if !fault.cycle.is_empty() {
         outln!("no tree    {mlid}: a packet comes back and runs round without end:");
         circle(parts, fault)
             .iter()
@@ -189,7 +189,7 @@ fn passing(multicast: &Multicast) -> Vec<String> {
 }
 
 fn circle(parts: &Parts, fault: &Fault) -> Vec<String> {
-    let steps = fault.circle.iter();
+    let steps = fault.cycle.iter();
     steps
         .map(|(switch, port)| format!("{} port {port}", switch_name(parts, *switch)))
         .collect()

@@ -1,4 +1,8 @@
 //! Tables that something else made: OpenSM's dumps, or what a sweep read from the switches.
+//!
+//! They are taken as they are and only checked against the fabric (a table per switch, no port that
+//! a switch lacks): what is answered must be what the switches do, be it good or bad. Whether such
+//! tables can deadlock is for [`crate::proof`].
 
 mod reason;
 

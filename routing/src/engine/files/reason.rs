@@ -10,23 +10,15 @@ pub(super) enum FilesReason {
         "{given} forwarding tables for {switches} switches. Take tables and topology from \
         the same sweep"
     )]
-    TableCount {
-        /// Tables.
-        given: usize,
-        /// Switches.
-        switches: usize,
-    },
+    TableCount { given: usize, switches: usize },
     /// A forwarding entry names a port that the switch lacks.
     #[error(
         "the forwarding table of {switch} sends LID {lid} to port {port}, but it has only \
         {ports} ports. Take tables and topology from the same sweep"
     )]
     PortOutOfRange {
-        /// The switch.
         switch: SwitchName,
-        /// The destination.
         lid: u16,
-        /// The port.
         port: u8,
         /// How many ports it has.
         ports: usize,
@@ -37,11 +29,8 @@ pub(super) enum FilesReason {
         it has only {ports} ports. Take tables and topology from the same sweep"
     )]
     Sl2VlOutOfRange {
-        /// The switch.
         switch: SwitchName,
-        /// Input port.
         input: u8,
-        /// Output port.
         output: u8,
         /// How many ports it has.
         ports: usize,

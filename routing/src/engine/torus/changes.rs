@@ -10,48 +10,48 @@ use crate::placement::Torus;
 use crate::placement::{Axis, Coordinate};
 use crate::topology::{Peer, SwitchIx, Topology};
 
-/// A difference.
+/// How a torus differs from the same torus before.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Change {
-    /// Another radix.
+    /// The configuration says another radix.
     Radix {
-        /// Of this axis.
+        /// Axis whose rings are longer or shorter.
         axis: Axis,
-        /// Before.
+        /// Switches around each ring before.
         was: u8,
-        /// Now.
+        /// Switches around each ring now.
         is: u8,
     },
     /// A switch in an empty place.
     Appeared(SwitchName),
-    /// An empty place.
+    /// A place that had this switch is empty.
     Lost(SwitchName),
     /// Another switch in a place.
     Replaced {
-        /// Before.
+        /// The switch that was in the place.
         was: SwitchName,
-        /// Now.
+        /// The switch that is in the place.
         is: SwitchName,
     },
     /// Another number of ports.
     Ports {
-        /// Of this switch.
+        /// The switch with more or fewer ports.
         switch: SwitchName,
-        /// Before.
+        /// Ports that it had.
         was: usize,
-        /// Now.
+        /// Ports that it has.
         is: usize,
     },
     /// A cable that leads elsewhere.
     Cable {
-        /// From this switch
+        /// The switch that the cable leaves.
         switch: SwitchName,
-        /// and port.
+        /// Its port.
         port: u8,
-        /// Before.
+        /// What the cable led to.
         was: FarEnd,
-        /// Now.
+        /// What the cable leads to.
         is: FarEnd,
     },
 }
@@ -59,7 +59,7 @@ pub enum Change {
 /// What a cable leads to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FarEnd {
-    /// Nothing.
+    /// No cable, or no such port.
     Missing,
     /// A switch by node GUID, and its port.
     Switch(Guid, u8),
@@ -70,7 +70,7 @@ pub enum FarEnd {
 /// Differences in the order of places, z outermost.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Changes {
-    /// Those worth telling.
+    /// Those up to the limit, in the order in which they were found.
     pub listed: Vec<Change>,
     /// There may be more: the rest was not looked at.
     pub is_cut: bool,

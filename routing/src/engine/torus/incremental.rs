@@ -39,7 +39,7 @@ pub(super) fn build(
     shared.unwrap_or_else(|| maker.copy())
 }
 
-/// Makes tables.
+/// Makes the tables that have to be made anew.
 struct Maker<'a> {
     topology: &'a Topology,
     torus: &'a Torus,
@@ -140,7 +140,7 @@ impl Maker<'_> {
 /// Not more than one of so many tables lies beside those of the others.
 const MOST_OTHERS: usize = 4;
 
-/// What there was.
+/// The torus before, and its tables.
 struct Old<'a> {
     topology: &'a Topology,
     routes: &'a Routes,

@@ -1,5 +1,16 @@
 //! torus-2QoS: routing a torus or mesh free of deadlock, with two QoS levels, in a way that keeps
 //! the SL of every path when links and switches fail.
+//!
+//! In this order, and each step refuses with every reason that it finds: the configuration is
+//! checked against the fabric (`verify`); every switch gets its place, from a seed outwards by
+//! cycles of four cables (`discover`); what is missing is judged (`accept`); then forwarding tables
+//! (`lft`), SL2VL tables (`sl2vl`) and the multicast tree (`tree`) are made. After a change the
+//! tables before are reused (`incremental`), with the same result as a full run.
+//!
+//! Which cables of a bundle a LID takes, and every tie, follow OpenSM, because switches that OpenSM
+//! programmed must be answered for entry by entry. So does what is refused: whoever runs OpenSM
+//! would get no tables for such a fabric either. [`super::torus_proved`] goes further.
+//!
 //! Source: torus-2QoS(8), torus-2QoS.conf(5), OpenSM `osm_torus.c`.
 
 pub(super) mod accept;

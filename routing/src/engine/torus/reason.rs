@@ -42,7 +42,6 @@ pub(in crate::engine) enum TorusReason {
         the `torus` or `mesh` line"
     )]
     RadixTooLarge {
-        /// Its axis.
         axis: Axis,
         /// As configured.
         radix: u32,
@@ -55,7 +54,6 @@ pub(in crate::engine) enum TorusReason {
     TooFewVls {
         /// A switch with the fewest.
         switch: SwitchName,
-        /// Its port.
         port: u8,
         /// How many it has.
         have: u8,
@@ -76,7 +74,6 @@ pub(in crate::engine) enum TorusReason {
         others: usize,
         /// How many ports it has.
         ports: usize,
-        /// The port.
         port: u32,
     },
     /// A seed lacks a link.
@@ -95,9 +92,7 @@ pub(in crate::engine) enum TorusReason {
         seed: usize,
         /// Its line, 0 when the file has no seed at all.
         line: u32,
-        /// Its axis.
         axis: Axis,
-        /// What is needed.
         need: SeedNeed,
     },
     /// Links of a seed do not start at one switch.
@@ -109,13 +104,9 @@ pub(in crate::engine) enum TorusReason {
         seed: usize,
         /// Line of the second link.
         line: u32,
-        /// One of them.
         first: Direction,
-        /// Where it starts.
         first_guid: u64,
-        /// The other.
         second: Direction,
-        /// Where it starts.
         second_guid: u64,
     },
     /// Every seed names a switch that the fabric lacks.
@@ -132,11 +123,8 @@ pub(in crate::engine) enum TorusReason {
     #[error("switch {guid:#x} of the {direction} seed link (line {line} of torus-2QoS.conf) is not \
         in the fabric. Remove the link: the {} axis has radix 1", direction.axis)]
     SeedPlacement {
-        /// Which link.
         direction: Direction,
-        /// The GUID.
         guid: u64,
-        /// Its line.
         line: u32,
     },
     /// The configuration has no seed, and the torus is a single switch.
@@ -150,7 +138,6 @@ pub(in crate::engine) enum TorusReason {
     PlacedTwice {
         /// The switch and its first place.
         switch: SwitchName,
-        /// Its second place.
         again: Coordinate,
     },
     /// More local ports than a port group takes.
@@ -159,11 +146,9 @@ pub(in crate::engine) enum TorusReason {
         {limit}. Set `portgroup_max_ports {ports}` in torus-2QoS.conf"
     )]
     GroupFull {
-        /// The switch.
         switch: SwitchName,
         /// Port 0 and the ports with a CA or router.
         ports: usize,
-        /// The limit.
         limit: u32,
     },
     /// Missing switches that cannot be routed around without deadlock.
@@ -177,7 +162,6 @@ pub(in crate::engine) enum TorusReason {
     MissingSwitches {
         /// The shape of the torus.
         shape: Shape,
-        /// The empty places.
         places: Vec<Coordinate>,
     },
     /// A ring whose ends do not match.
@@ -185,7 +169,6 @@ pub(in crate::engine) enum TorusReason {
         link and {plus} the +{axis} link. Check its cables and portgroup_max_ports",
         ring(*axis, *through))]
     RingStrange {
-        /// Its axis.
         axis: Axis,
         /// A place on it.
         through: Coordinate,
@@ -199,7 +182,6 @@ pub(in crate::engine) enum TorusReason {
         other within it. Repair all but one of the breaks", ring(*axis, *through), gaps.len(),
         list(gaps))]
     RingDisjoint {
-        /// Its axis.
         axis: Axis,
         /// A place on it.
         through: Coordinate,
@@ -215,7 +197,6 @@ pub(in crate::engine) enum TorusReason {
     NoRoutes {
         /// How many ordered pairs.
         count: u64,
-        /// Some of them.
         examples: Vec<(SwitchName, SwitchName)>,
     },
     /// No switch can be the root of the multicast tree.
@@ -224,19 +205,13 @@ pub(in crate::engine) enum TorusReason {
         switch on its x or y ring. Bring back the switches missing at {}",
         list(missing)
     )]
-    NoMulticastRoot {
-        /// The empty places.
-        missing: Vec<Coordinate>,
-    },
+    NoMulticastRoot { missing: Vec<Coordinate> },
     /// Switches that the multicast tree does not reach.
     #[error(
         "the multicast tree does not reach {}. Repair their links",
         list(switches)
     )]
-    NotInMulticastTree {
-        /// The switches.
-        switches: Vec<SwitchName>,
-    },
+    NotInMulticastTree { switches: Vec<SwitchName> },
 }
 
 impl TorusReason {

@@ -162,7 +162,7 @@ impl Graph {
             }
         }
         (0..count32(self.edges))
-            .map(|edge| classes.of(edge))
+            .map(|edge| classes.class_of(edge))
             .collect()
     }
 
@@ -231,7 +231,7 @@ impl Graph {
 struct Classes(Vec<u32>);
 
 impl Classes {
-    fn of(&mut self, edge: u32) -> u32 {
+    fn class_of(&mut self, edge: u32) -> u32 {
         let mut root = edge;
         while self.0[root as usize] != root {
             let above = self.0[root as usize];
@@ -242,7 +242,7 @@ impl Classes {
     }
 
     fn join(&mut self, one: u32, other: u32) {
-        let (one, other) = (self.of(one), self.of(other));
+        let (one, other) = (self.class_of(one), self.class_of(other));
         self.0[one.max(other) as usize] = one.min(other);
     }
 }

@@ -39,11 +39,11 @@ fn kinds(topology: &Topology, torus: &Torus) -> Vec<u8> {
     let mut kinds = vec![OUTSIDE; numbers.total()];
     for placed in torus.switches() {
         let ports = topology.switch(placed.switch).ports.len();
-        kinds[numbers.of(placed.switch, 0)..][..ports].fill(NO_AXIS);
+        kinds[numbers.number(placed.switch, 0)..][..ports].fill(NO_AXIS);
         let groups = (0..).zip(&placed.groups[..6]);
         for (axis, ports) in groups.map(|(group, ports): (u8, _)| (group / 2, ports)) {
             for port in ports {
-                kinds[numbers.of(placed.switch, *port)] = axis;
+                kinds[numbers.number(placed.switch, *port)] = axis;
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Multicast: one spanning tree of the whole torus, of which every group uses a part.
 //!
-//! Made so that together with unicast it closes no circle of dependencies while the torus is
+//! Made so that together with unicast it closes no cycle of dependencies while the torus is
 //! whole: branches run along x, then y, then z, and cross a dateline only on broken rings.
 //! Source: OpenSM `osm_torus.c` (`torus_master_stree`, `torus_mcast_stree`).
 

@@ -57,11 +57,8 @@ pub(in crate::engine) enum TorusWarning {
         not used"
     )]
     CablesLeftOut {
-        /// One end.
         from: SwitchName,
-        /// The other.
         to: SwitchName,
-        /// The limit.
         limit: u32,
     },
     /// A cable between switches that has no place in the torus.
@@ -70,35 +67,25 @@ pub(in crate::engine) enum TorusWarning {
         torus and is not used"
     )]
     CableOutside {
-        /// One end.
         from: SwitchName,
-        /// Its port.
         from_port: u8,
-        /// The other end.
         to: SwitchName,
-        /// Its port.
         to_port: u8,
     },
     /// A switch that has no place in the torus.
     #[error("{switch} has no place in the torus; neither it nor its {hosts} hosts get routes")]
     SwitchOutside {
-        /// The switch.
         switch: SwitchName,
         /// CA and router ports plugged into it.
         hosts: usize,
     },
     /// An empty place.
     #[error("no switch at {at}")]
-    SwitchMissing {
-        /// The place.
-        at: Coordinate,
-    },
+    SwitchMissing { at: Coordinate },
     /// A switch without a neighbour on one side.
     #[error("{switch} has no {direction} link")]
     LinkMissing {
-        /// The switch.
         switch: SwitchName,
-        /// The side.
         direction: Direction,
     },
     /// A CA or router port that is plugged into no switch.
@@ -106,7 +93,6 @@ pub(in crate::engine) enum TorusWarning {
     HostOutside {
         /// NodeDescription.
         description: String,
-        /// Its port.
         port: u8,
     },
     /// A switch that torus-2QoS leaves outside.
@@ -130,7 +116,6 @@ pub(in crate::engine) enum TorusWarning {
     Rerouted {
         /// How many ordered pairs.
         count: usize,
-        /// Some of them.
         examples: Vec<(SwitchName, SwitchName)>,
     },
     /// Pairs that cannot be routed.
@@ -142,17 +127,13 @@ pub(in crate::engine) enum TorusWarning {
     PairsLost {
         /// How many ordered pairs.
         count: usize,
-        /// Some of them.
         examples: Vec<(SwitchName, SwitchName)>,
     },
     /// Another multicast tree than that of torus-2QoS.
     #[error(
         "the multicast tree is not the one of torus-2QoS, which could deadlock; its root is {root}"
     )]
-    OtherTree {
-        /// The root.
-        root: SwitchName,
-    },
+    OtherTree { root: SwitchName },
     /// No multicast tree.
     #[error(
         "no multicast tree is free of deadlock beside the unicast routes: there is no multicast"
@@ -163,10 +144,7 @@ pub(in crate::engine) enum TorusWarning {
         "the multicast tree does not reach {}. Repair their links",
         list(switches)
     )]
-    OutsideTree {
-        /// The switches.
-        switches: Vec<SwitchName>,
-    },
+    OutsideTree { switches: Vec<SwitchName> },
 }
 
 impl TorusWarning {

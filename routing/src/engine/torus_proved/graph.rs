@@ -1,4 +1,4 @@
-//! Dependencies between channels, kept free of circles while they are added.
+//! Dependencies between channels, kept free of cycles while they are added.
 //!
 //! The cables of a bundle count as one: their tables are alike.
 //! Source: Pearce and Kelly, A Dynamic Topological Sort Algorithm for Directed Acyclic Graphs,
@@ -6,8 +6,8 @@
 
 use std::cmp::Reverse;
 
-use super::lanes::LANES;
 use super::order::Order;
+use super::vls::VLS;
 use crate::placement::Direction;
 use crate::placement::{PoolIx, Torus};
 use crate::topology::count32;
@@ -18,15 +18,15 @@ pub(super) const GROUPS: usize = 6;
 /// No neighbour in a direction.
 pub(super) const NOBODY: PoolIx = PoolIx::MAX;
 
-/// A lane of a bundle of cables: see [`node`].
+/// A vl of a bundle of cables: see [`node`].
 pub(super) type Node = u32;
 
-/// Dependencies of one node: a bit for each group and lane at its end.
+/// Dependencies of one node: a bit for each group and vl at its end.
 pub(super) type Edge = (Node, u32);
 
-/// The channel that leaves a switch by a group on a lane.
-pub(super) fn node(switch: PoolIx, group: u8, lane: usize) -> Node {
-    (switch * 6 + u32::from(group)) * 4 + count32(lane)
+/// The channel that leaves a switch by a group on a vl.
+pub(super) fn node(switch: PoolIx, group: u8, vl: usize) -> Node {
+    (switch * 6 + u32::from(group)) * 4 + count32(vl)
 }
 
 /// Neighbours by switch and group. Shape: 6 per switch.
@@ -49,7 +49,7 @@ impl Neighbours {
     }
 
     /// The groups of a switch that lead somewhere, and where.
-    pub(super) fn of(&self, switch: PoolIx) -> impl Iterator<Item = (u8, PoolIx)> + '_ {
+    pub(super) fn around(&self, switch: PoolIx) -> impl Iterator<Item = (u8, PoolIx)> + '_ {
         (0..6).filter_map(move |group| Some((group, self.get(switch, group)?)))
     }
 
@@ -58,11 +58,11 @@ impl Neighbours {
     }
 }
 
-/// Dependencies, by default without circles.
+/// Dependencies, by default without cycles.
 #[derive(Debug, Clone)]
 pub(super) struct Graph<'a> {
     neighbours: &'a Neighbours,
-    /// By node: the channels behind it, bit 4 x group + lane of the switch where it ends.
+    /// By node: the channels behind it, bit 4 x group + vl of the switch where it ends.
     next: Vec<u32>,
     /// An order along which all dependencies lead. Empty until [`Self::sort`] in a graph that
     /// takes anything.
@@ -78,7 +78,7 @@ pub(super) struct Graph<'a> {
 
 impl<'a> Graph<'a> {
     pub(super) fn new(neighbours: &'a Neighbours) -> Self {
-        let nodes = neighbours.switches() * GROUPS * LANES;
+        let nodes = neighbours.switches() * GROUPS * VLS;
         let order: Vec<Node> = (0..count32(nodes)).collect();
         Self {
             order: Order::new(&order),
@@ -86,9 +86,9 @@ impl<'a> Graph<'a> {
         }
     }
 
-    /// Without dependencies, and taking circles too, until [`Self::sort`].
+    /// Without dependencies, and taking cycles too, until [`Self::sort`].
     pub(super) fn unsorted(neighbours: &'a Neighbours) -> Self {
-        let nodes = neighbours.switches() * GROUPS * LANES;
+        let nodes = neighbours.switches() * GROUPS * VLS;
         Self {
             neighbours,
             next: vec![0; nodes],
@@ -105,7 +105,7 @@ impl<'a> Graph<'a> {
         self.next.len()
     }
 
-    /// The dependencies of a node: a bit for each group and lane at its end.
+    /// The dependencies of a node: a bit for each group and vl at its end.
     pub(super) fn bits(&self, node: Node) -> u32 {
         self.next[node as usize]
     }
@@ -134,7 +134,7 @@ impl<'a> Graph<'a> {
         pairs.for_each(|(mine, theirs)| *mine |= theirs);
     }
 
-    /// Finds an order. False, and the order is that of before, when there is a circle.
+    /// Finds an order. False, and the order is that of before, when there is a cycle.
     pub(super) fn sort(&mut self) -> bool {
         let mut waited_for = vec![0_u8; self.next.len()];
         for node in 0..count32(self.next.len()) {
@@ -160,7 +160,7 @@ impl<'a> Graph<'a> {
     }
 
     /// Takes the order of a graph that has the same dependencies and more, but keeps together the
-    /// nodes of a component: those that other dependencies would join to circles. Components are
+    /// nodes of a component: those that other dependencies would join to cycles. Components are
     /// numbered against the order.
     pub(super) fn sort_like(&mut self, other: &Self, component: &[u32]) {
         let mut order: Vec<Node> = (0..count32(self.next.len())).collect();
@@ -182,8 +182,8 @@ impl<'a> Graph<'a> {
         }
     }
 
-    /// Makes one channel wait for one behind it: a group and lane of the switch where it ends.
-    /// False, and nothing changes, where that closes a circle.
+    /// Makes one channel wait for one behind it: a group and vl of the switch where it ends.
+    /// False, and nothing changes, where that closes a cycle.
     #[inline]
     pub(super) fn add(&mut self, from: Node, to: Node) -> bool {
         let bit = 1 << (to % (6 * 4));
@@ -198,7 +198,7 @@ impl<'a> Graph<'a> {
         true
     }
 
-    /// Adds dependencies. False, and nothing changes, where that closes a circle.
+    /// Adds dependencies. False, and nothing changes, where that closes a cycle.
     pub(super) fn add_all<'e>(&mut self, edges: impl IntoIterator<Item = &'e Edge>) -> bool {
         let is_good = edges.into_iter().all(|edge| {
             let mut bits = self.lacking(*edge);
@@ -221,7 +221,7 @@ impl<'a> Graph<'a> {
     /// As [`Self::add_all`] for a large part of a graph, by a new order instead of a mended one.
     pub(super) fn add_at_once(&mut self, edges: &[Edge]) -> bool {
         let before = self.next.clone();
-        self.take(edges);
+        self.add_unordered(edges);
         let is_good = self.sort();
         if !is_good {
             self.next = before;
@@ -234,8 +234,8 @@ impl<'a> Graph<'a> {
         bits & !self.next[node as usize]
     }
 
-    /// Takes dependencies with circles and all; the order is lost until [`Self::sort`].
-    pub(super) fn take(&mut self, edges: &[Edge]) {
+    /// Takes dependencies with cycles and all; the order is lost until [`Self::sort`].
+    pub(super) fn add_unordered(&mut self, edges: &[Edge]) {
         for (node, bits) in edges {
             self.next[*node as usize] |= bits;
         }

@@ -2,7 +2,7 @@
 
 use super::graph::{Edge, Graph};
 use super::phases::{Parts, Phases};
-use super::plan::Ground;
+use super::plan::Context;
 use super::usual::{Columns, over_columns};
 use crate::placement::PoolIx;
 
@@ -17,9 +17,9 @@ pub(super) struct Lacking {
 
 impl Lacking {
     /// For the destinations with gaps.
-    pub(super) fn new(ground: &Ground<'_>, graph: &Graph<'_>, has_gaps: &[bool]) -> Self {
-        let lists = over_columns(ground, |columns| {
-            let mut phases = Phases::new(ground);
+    pub(super) fn new(context: &Context<'_>, graph: &Graph<'_>, has_gaps: &[bool]) -> Self {
+        let lists = over_columns(context, |columns| {
+            let mut phases = Phases::new(context);
             let lists = columns.iter();
             let lists = lists.map(|columns| columns.lacking(&mut phases, graph, has_gaps));
             lists.collect::<Vec<_>>()
@@ -38,7 +38,7 @@ impl Lacking {
     }
 
     /// What is lacking for one destination.
-    pub(super) fn of(&self, to: PoolIx) -> Option<Parts<'_>> {
+    pub(super) fn for_destination(&self, to: PoolIx) -> Option<Parts<'_>> {
         let (number, own) = self.own[to as usize].as_ref()?;
         Some(Parts {
             shared: &self.shared[*number],

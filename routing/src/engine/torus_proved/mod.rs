@@ -1,12 +1,19 @@
-//! Beyond torus-2QoS: routes around damage that it refuses, and multicast that closes no circle
-//! with unicast.
+//! torus-proved: torus-2QoS where that routes the fabric, and routes around damage that it refuses.
 //!
-//! Coordinates alone decide about SLs, so that they are those of the healthy fabric.
+//! The routes of torus-2QoS are made as far as they go, and stay wherever they close no cycle of
+//! channel dependencies. For what is left, `plan` searches other ways one by one, in a graph that is
+//! kept free of cycles all the time, and a multicast tree in the same graph. Pairs for which there
+//! is no such way are lost, and named. `substitute` finds the torus when every seed has lost a
+//! switch.
+//!
+//! The SL of a path stays that of the whole torus: applications hold it, and only coordinates
+//! decide about it. That is why a way may have to be given up although cables would lead there.
+//! The plan counts parallel cables as one; the check of finished tables ([`crate::proof`]) does not,
+//! and nothing here replaces it.
 
-mod circles;
+mod cycles;
 mod graph;
 mod lacking;
-mod lanes;
 mod order;
 mod phases;
 mod plan;
@@ -16,6 +23,7 @@ mod sweep;
 mod tree;
 mod unicast;
 mod usual;
+mod vls;
 
 #[cfg(test)]
 mod tests;
@@ -120,7 +128,7 @@ fn mend(
     routes.with_tree(plan.tree.as_ref())
 }
 
-/// True when unicast and multicast close no circle.
+/// True when unicast and multicast close no cycle.
 fn is_proved(topology: &Topology, routes: &Routes) -> bool {
     let mut graph = DependencyGraph::new(topology, routes);
     graph.add_unicast(topology, routes, PathSls::Engine);

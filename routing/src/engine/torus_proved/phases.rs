@@ -3,22 +3,22 @@
 //! Ways first go along x, then y, then z. What they do before they turn to z depends on x and y of
 //! the destination alone: it is worked out once for all destinations that share these. Until then
 //! z stays, so that in the last part all that comes to a switch from outside of it crosses the
-//! dateline of z or not as the switch itself does; and on x and y no lane depends on that.
+//! dateline of z or not as the switch itself does; and on x and y no vl depends on that.
 //!
 //! Where damage makes the last part turn back, or leaves a switch without a way, this does not
 //! hold; such columns are told, and worked out by themselves.
 
 use super::graph::Edge;
-use super::lanes::Load;
-use super::plan::Ground;
+use super::plan::Context;
 use super::sweep::{State, Sweep};
+use super::vls::Load;
 use crate::engine::torus::next_hop::NO_WAY;
 use crate::placement::Axis;
 use crate::placement::PoolIx;
 
 /// Usual ways to the destinations that share x and y.
 pub(super) struct Phases<'a> {
-    ground: &'a Ground<'a>,
+    context: &'a Context<'a>,
     sweep: Sweep,
     /// Dependencies before the last part, the same for all the destinations.
     shared: Vec<Edge>,
@@ -40,10 +40,10 @@ pub(super) struct Parts<'p> {
 }
 
 impl<'a> Phases<'a> {
-    pub(super) fn new(ground: &'a Ground<'a>) -> Self {
+    pub(super) fn new(context: &'a Context<'a>) -> Self {
         Self {
-            ground,
-            sweep: Sweep::new(ground.neighbours.switches()),
+            context,
+            sweep: Sweep::new(context.neighbours.switches()),
             shared: Vec::new(),
             is_whole: false,
             last: Vec::new(),
@@ -53,21 +53,21 @@ impl<'a> Phases<'a> {
 
     /// Goes to other destinations: those with this x and y.
     pub(super) fn enter(&mut self, x: u8, y: u8) {
-        let Self { ground, sweep, .. } = self;
+        let Self { context, sweep, .. } = self;
         sweep.clear();
-        ground.steps.fill_without_z(x, y, &mut sweep.groups);
-        sweep.classes.fill_without_z(ground, x, y);
+        context.steps.fill_without_z(x, y, &mut sweep.groups);
+        sweep.classes.fill_without_z(context, x, y);
         self.last.clear();
         let has_group = |ix: &PoolIx| sweep.groups[*ix as usize] != NO_WAY;
         self.last
-            .extend(ground.torus.pool_ixs().filter(|ix| !has_group(ix)));
+            .extend(context.torus.pool_ixs().filter(|ix| !has_group(ix)));
         for switch in &self.last {
             sweep.states[*switch as usize] = State::Laid;
         }
-        sweep.follow(ground, ground.torus.pool_ixs());
+        sweep.follow(context, context.torus.pool_ixs());
         self.is_whole = sweep.left.is_empty();
         self.arriving.clear();
-        sweep.carry(ground, |from, group, to, load| {
+        sweep.carry(context, |from, group, to, load| {
             self.arriving.push((from, group, to, load));
         });
         std::mem::swap(&mut self.shared, &mut sweep.edges);
@@ -86,9 +86,9 @@ impl<'a> Phases<'a> {
         if !self.is_whole {
             return None;
         }
-        let Self { ground, sweep, .. } = self;
-        let z = ground.at(to).on(Axis::Z);
-        let towards = ground.steps.towards(Axis::Z, z);
+        let Self { context, sweep, .. } = self;
+        let z = context.at(to).on(Axis::Z);
+        let towards = context.steps.towards(Axis::Z, z);
         for switch in &self.last {
             let ix = *switch as usize;
             sweep.groups[ix] = towards[ix];
@@ -97,21 +97,21 @@ impl<'a> Phases<'a> {
         }
         sweep.groups[to as usize] = NO_WAY;
         sweep.states[to as usize] = State::Laid;
-        sweep.classes.fill_axis(ground, Axis::Z, z);
+        sweep.classes.fill_axis(context, Axis::Z, z);
         sweep.laid.clear();
         sweep.left.clear();
         sweep.edges.clear();
-        sweep.follow(ground, self.last.iter().copied());
+        sweep.follow(context, self.last.iter().copied());
         if !sweep.left.is_empty() {
             return None;
         }
         for (from, group, next, load) in self.arriving.iter().filter(|it| it.2 != to) {
-            // Class bit 2 for all: four places up in the byte of each lane.
-            let crosses = sweep.classes.on(Axis::Z, ground.at(*next)) != 0;
+            // Class bit 2 for all: four places up in the byte of each vl.
+            let crosses = sweep.classes.on(Axis::Z, context.at(*next)) != 0;
             let load = if crosses { load << 4 } else { *load };
-            sweep.pass_on(ground, (*from, *group), load, *next);
+            sweep.pass_on(context, (*from, *group), load, *next);
         }
-        sweep.carry(ground, |_, _, _, _| ());
+        sweep.carry(context, |_, _, _, _| ());
         Some(Parts {
             shared: &self.shared,
             own: &self.sweep.edges,

@@ -1,17 +1,17 @@
-//! The search for ways and a multicast tree that close no circle.
+//! The search for ways and a multicast tree that close no cycle.
 //!
-//! The ways, lanes and SLs of torus-2QoS stay wherever they close no circle of dependencies. The
-//! other ways are searched for one by one, in a graph that is kept free of circles all the time;
+//! The ways, vls and SLs of torus-2QoS stay wherever they close no cycle of dependencies. The
+//! other ways are searched for one by one, in a graph that is kept free of cycles all the time;
 //! so is the multicast tree. What cannot be routed so is lost, and named.
 
-use super::circles;
+use super::cycles;
 use super::graph::{Graph, Neighbours};
 use super::lacking::Lacking;
-use super::lanes::Lanes;
 use super::steps::Steps;
 use super::tree::{self, Bundle};
 use super::unicast::Layer;
 use super::usual::{self, Columns, Usual};
+use super::vls::PathVls;
 use crate::engine::torus::lft::Changes;
 use crate::engine::torus::tree::TorusTree;
 use crate::engine::torus::warning::TorusWarning;
@@ -23,18 +23,18 @@ use crate::topology::{Topology, count32};
 pub(super) struct Plan {
     /// What differs from the unicast routes of torus-2QoS.
     pub(super) changes: Changes,
-    /// None when no tree was found that closes no circle.
+    /// None when no tree was found that closes no cycle.
     pub(super) tree: Option<TorusTree>,
 }
 
 /// What the search goes by.
-pub(super) struct Ground<'a> {
+pub(super) struct Context<'a> {
     pub(super) torus: &'a Torus,
     pub(super) neighbours: Neighbours,
     /// By switch: its place.
     pub(super) places: Vec<Coordinate>,
     pub(super) steps: Steps,
-    pub(super) lanes: Lanes,
+    pub(super) vls: PathVls,
     pub(super) columns: Vec<Columns>,
     /// Into how many pieces the cables join the switches.
     pub(super) pieces: usize,
@@ -45,16 +45,16 @@ pub(super) struct Ground<'a> {
 /// then with a multicast tree, then as few changes as possible. `vls` is the fewest data VLs
 /// between switches; `usual_tree` the tree that torus-2QoS would use.
 pub(super) fn plan(torus: &Torus, vls: u8, usual_tree: Option<&TorusTree>) -> Plan {
-    let ground = Ground::new(torus, vls, usual_tree);
-    let usual = Usual::all(&ground);
-    if let Some(plan) = ground.usual_plan(&usual) {
+    let context = Context::new(torus, vls, usual_tree);
+    let usual = Usual::all(&context);
+    if let Some(plan) = context.usual_plan(&usual) {
         return plan;
     }
     let mut order: Vec<PoolIx> = torus.pool_ixs().collect();
     let mut best: Option<Plan> = None;
-    let centers = std::iter::once(None).chain(ground.centers().map(Some));
+    let centers = std::iter::once(None).chain(context.centers().map(Some));
     for center in centers {
-        let Some(attempt) = ground.tree_first(center, &usual, &order) else {
+        let Some(attempt) = context.tree_first(center, &usual, &order) else {
             continue;
         };
         if attempt.is_complete() {
@@ -68,7 +68,7 @@ pub(super) fn plan(torus: &Torus, vls: u8, usual_tree: Option<&TorusTree>) -> Pl
             best = Some(attempt);
         }
     }
-    let last = ground.unicast_first(&usual);
+    let last = context.unicast_first(&usual);
     match best {
         Some(best) if best.cost() <= last.cost() => best,
         _ => last,
@@ -95,14 +95,14 @@ fn promote(order: &mut [PoolIx], changes: &Changes) {
     order.sort_by_key(|to| !lost[*to as usize]);
 }
 
-impl<'a> Ground<'a> {
+impl<'a> Context<'a> {
     pub(super) fn new(torus: &'a Torus, vls: u8, usual_tree: Option<&'a TorusTree>) -> Self {
         let neighbours = Neighbours::new(torus);
         Self {
             torus,
             places: torus.switches().iter().map(|placed| placed.at).collect(),
             steps: Steps::new(torus),
-            lanes: Lanes::new(vls),
+            vls: PathVls::new(vls),
             columns: usual::all_columns(torus),
             pieces: tree::pieces(&neighbours),
             usual_tree,
@@ -111,13 +111,13 @@ impl<'a> Ground<'a> {
     }
 }
 
-impl Ground<'_> {
+impl Context<'_> {
     /// Where a switch is.
     pub(super) fn at(&self, switch: PoolIx) -> Coordinate {
         self.places[switch as usize]
     }
 
-    /// Usual ways and usual tree, if they are complete and close no circle.
+    /// Usual ways and usual tree, if they are complete and close no cycle.
     fn usual_plan(&self, usual: &Usual<'_>) -> Option<Plan> {
         if usual.has_gaps.contains(&true) {
             return None;
@@ -157,7 +157,7 @@ impl Ground<'_> {
         Plan { changes, tree }
     }
 
-    /// Lays ways beside what is in a graph. Destinations whose usual ways lie on no circle keep
+    /// Lays ways beside what is in a graph. Destinations whose usual ways lie on no cycle keep
     /// them; the others are laid one by one in the given order.
     fn lay<'g>(
         &'g self,
@@ -167,31 +167,31 @@ impl Ground<'_> {
     ) -> (Graph<'g>, Changes) {
         let mut all = graph.clone();
         all.merge(&usual.graph);
-        let has_gaps = match circles::on_circles(&all) {
+        let has_gaps = match cycles::on_cycles(&all) {
             None => {
                 graph.merge(&usual.graph);
                 graph.sort();
                 usual.has_gaps.clone()
             }
-            Some(mut circles) => {
-                graph.remove_from(&mut circles.edges);
-                let good = Usual::without(self, &circles.edges);
+            Some(mut cycles) => {
+                graph.remove_from(&mut cycles.edges);
+                let good = Usual::without(self, &cycles.edges);
                 graph.merge(&good.graph);
-                all.remove(&circles.edges);
+                all.remove(&cycles.edges);
                 all.sort();
-                graph.sort_like(&all, &circles.component);
+                graph.sort_like(&all, &cycles.component);
                 good.has_gaps
             }
         };
         let lacking = Lacking::new(self, &graph, &has_gaps);
         let mut layer = Layer::new(self, graph);
         for to in order.iter().filter(|to| has_gaps[**to as usize]) {
-            layer.lay(*to, lacking.of(*to));
+            layer.lay(*to, lacking.for_destination(*to));
         }
         layer.finish()
     }
 
-    /// The usual tree; or as much of it as closes no circle, then bundles around a switch, which is
+    /// The usual tree; or as much of it as closes no cycle, then bundles around a switch, which is
     /// the root if the usual tree has none.
     fn tree(&self, graph: &mut Graph<'_>, center: Option<PoolIx>) -> Option<TorusTree> {
         let usual = self.usual_tree.iter();

@@ -2,9 +2,9 @@
 //! carried from the far ends towards the destination, once per switch.
 
 use super::graph::{Edge, node};
-use super::lanes::{LANES, Load, used};
-use super::plan::Ground;
+use super::plan::Context;
 use super::steps;
+use super::vls::{Load, VLS, used};
 use crate::engine::torus::next_hop::NO_WAY;
 use crate::placement::PoolIx;
 use crate::placement::{Axis, Coordinate};
@@ -20,7 +20,7 @@ pub(super) struct Sweep {
     pub(super) loads: Vec<Load>,
     /// Switches whose way gets to an end, each behind the one that it sends to.
     pub(super) laid: Vec<PoolIx>,
-    /// The others.
+    /// Switches that no way reaches the destination from.
     pub(super) left: Vec<PoolIx>,
     /// Dependencies of the ways that get to an end; some may be named twice.
     pub(super) edges: Vec<Edge>,
@@ -50,15 +50,15 @@ impl Sweep {
     }
 
     /// The usual ways to one destination: groups, loads, edges, and which are left.
-    pub(super) fn column(&mut self, ground: &Ground<'_>, to: PoolIx) {
-        let at = ground.at(to);
+    pub(super) fn column(&mut self, context: &Context<'_>, to: PoolIx) {
+        let at = context.at(to);
         self.clear();
-        ground.steps.fill(at, &mut self.groups);
+        context.steps.fill(at, &mut self.groups);
         self.groups[to as usize] = NO_WAY;
         self.states[to as usize] = State::Laid;
-        self.classes.fill(ground, at);
-        self.follow(ground, 0..count32(self.groups.len()));
-        self.carry(ground, |_, _, _, _| ());
+        self.classes.fill(context, at);
+        self.follow(context, 0..count32(self.groups.len()));
+        self.carry(context, |_, _, _, _| ());
     }
 
     pub(super) fn clear(&mut self) {
@@ -72,7 +72,7 @@ impl Sweep {
     /// Finds out which ways get to an end: to a switch that is laid already.
     pub(super) fn follow(
         &mut self,
-        ground: &Ground<'_>,
+        context: &Context<'_>,
         switches: impl IntoIterator<Item = PoolIx>,
     ) {
         for from in switches {
@@ -81,7 +81,7 @@ impl Sweep {
                 self.states[here as usize] = State::Left;
                 self.way.push(here);
                 let group = self.groups[here as usize];
-                here = steps::next(&ground.neighbours, here, group).unwrap_or(here);
+                here = steps::next(&context.neighbours, here, group).unwrap_or(here);
             }
             if self.states[here as usize] == State::Laid {
                 let way = self.way.drain(..).rev();
@@ -99,22 +99,22 @@ impl Sweep {
     /// sends to an end: it, its group, the end, and the load.
     pub(super) fn carry(
         &mut self,
-        ground: &Ground<'_>,
+        context: &Context<'_>,
         mut arrive: impl FnMut(PoolIx, u8, PoolIx, Load),
     ) {
         for index in (0..self.laid.len()).rev() {
             let switch = self.laid[index];
             let group = self.groups[switch as usize];
-            let class = self.classes.of(ground.at(switch));
-            let load = self.loads[switch as usize] | ground.lanes.own(group, class);
+            let class = self.classes.class_from(context.at(switch));
+            let load = self.loads[switch as usize] | context.vls.own(group, class);
             self.loads[switch as usize] = load;
-            let Some(next) = ground.neighbours.get(switch, group) else {
+            let Some(next) = context.neighbours.get(switch, group) else {
                 continue;
             };
             if self.groups[next as usize] == NO_WAY {
                 arrive(switch, group, next, load);
             } else {
-                self.pass_on(ground, (switch, group), load, next);
+                self.pass_on(context, (switch, group), load, next);
             }
         }
     }
@@ -122,19 +122,19 @@ impl Sweep {
     /// What a switch sends by a group goes on at the next one.
     pub(super) fn pass_on(
         &mut self,
-        ground: &Ground<'_>,
+        context: &Context<'_>,
         (switch, group): (PoolIx, u8),
         load: Load,
         next: PoolIx,
     ) {
         let onward = self.groups[next as usize];
-        for lane in 0..LANES {
-            let classes = load >> (8 * lane) & 0xff;
+        for vl in 0..VLS {
+            let classes = load >> (8 * vl) & 0xff;
             if classes != 0 {
-                let leaving = ground.lanes.onward(group, onward, classes);
+                let leaving = context.vls.onward(group, onward, classes);
                 self.loads[next as usize] |= leaving;
-                let bits = used(leaving) << (count32(LANES) * u32::from(onward));
-                self.edges.push((node(switch, group, lane), bits));
+                let bits = used(leaving) << (count32(VLS) * u32::from(onward));
+                self.edges.push((node(switch, group, vl), bits));
             }
         }
     }
@@ -152,21 +152,21 @@ impl Default for Classes {
 
 impl Classes {
     /// For a destination.
-    pub(super) fn fill(&mut self, ground: &Ground<'_>, to: Coordinate) {
+    pub(super) fn fill(&mut self, context: &Context<'_>, to: Coordinate) {
         for axis in Axis::ALL {
-            self.fill_axis(ground, axis, to.on(axis));
+            self.fill_axis(context, axis, to.on(axis));
         }
     }
 
     /// For any destination with this x and y, as if nothing crossed the dateline of z.
-    pub(super) fn fill_without_z(&mut self, ground: &Ground<'_>, x: u8, y: u8) {
-        self.fill_axis(ground, Axis::X, x);
-        self.fill_axis(ground, Axis::Y, y);
+    pub(super) fn fill_without_z(&mut self, context: &Context<'_>, x: u8, y: u8) {
+        self.fill_axis(context, Axis::X, x);
+        self.fill_axis(context, Axis::Y, y);
         self.0[Axis::Z.index()].fill(0);
     }
 
-    pub(super) fn fill_axis(&mut self, ground: &Ground<'_>, axis: Axis, to: u8) {
-        let shape = ground.torus.shape();
+    pub(super) fn fill_axis(&mut self, context: &Context<'_>, axis: Axis, to: u8) {
+        let shape = context.torus.shape();
         let classes = &mut self.0[axis.index()];
         for (from, class) in (0..shape.radix_of(axis)).zip(classes) {
             *class = u8::from(shape.crosses_dateline(axis, from, to)) << axis.index();
@@ -174,7 +174,7 @@ impl Classes {
     }
 
     /// The SL of a path from a place, without its QoS level.
-    pub(super) fn of(&self, from: Coordinate) -> u8 {
+    pub(super) fn class_from(&self, from: Coordinate) -> u8 {
         let [x, y, z] = from.0.map(usize::from);
         self.0[0][x] | self.0[1][y] | self.0[2][z]
     }

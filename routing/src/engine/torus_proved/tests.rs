@@ -4,11 +4,11 @@
 use std::collections::BTreeSet;
 
 use super::graph::{Edge, Graph, Neighbours, Node, node};
-use super::lanes::axis_of;
 use super::phases::{Parts, Phases};
-use super::plan::Ground;
+use super::plan::Context;
 use super::steps;
 use super::sweep::Sweep;
+use super::vls::axis_of;
 use crate::placement::{Axis, Direction, Shape};
 use crate::placement::{PoolIx, Torus};
 use crate::topology::{SwitchIx, count32};
@@ -57,7 +57,7 @@ fn any_torus() -> impl Strategy<Value = Torus> {
     })
 }
 
-/// One dependency: a node, and a group and lane at its end.
+/// One dependency: a node, and a group and vl at its end.
 type Single = (Node, u32);
 
 fn singles<'e>(edges: impl IntoIterator<Item = &'e Edge>) -> BTreeSet<Single> {
@@ -72,10 +72,10 @@ fn singles<'e>(edges: impl IntoIterator<Item = &'e Edge>) -> BTreeSet<Single> {
 
 /// Every source followed by itself, as packets go. What the ways depend on, and the sources that
 /// do not get there.
-fn plain(ground: &Ground<'_>, to: PoolIx) -> (BTreeSet<Single>, Vec<PoolIx>) {
+fn plain(context: &Context<'_>, to: PoolIx) -> (BTreeSet<Single>, Vec<PoolIx>) {
     let (mut edges, mut left) = (BTreeSet::new(), Vec::new());
-    for from in ground.torus.pool_ixs() {
-        match plain_way(ground, from, to) {
+    for from in context.torus.pool_ixs() {
+        match plain_way(context, from, to) {
             Some(way) => edges.extend(way.windows(2).map(|pair| (pair[0], pair[1] % 24))),
             None => left.push(from),
         }
@@ -83,20 +83,24 @@ fn plain(ground: &Ground<'_>, to: PoolIx) -> (BTreeSet<Single>, Vec<PoolIx>) {
     (edges, left)
 }
 
-fn plain_way(ground: &Ground<'_>, from: PoolIx, to: PoolIx) -> Option<Vec<Node>> {
-    let (start, end) = (ground.at(from), ground.at(to));
-    let shape = ground.torus.shape();
+fn plain_way(context: &Context<'_>, from: PoolIx, to: PoolIx) -> Option<Vec<Node>> {
+    let (start, end) = (context.at(from), context.at(to));
+    let shape = context.torus.shape();
     let class = Axis::ALL.into_iter().fold(0, |class, axis| {
         let crosses = shape.crosses_dateline(axis, start.on(axis), end.on(axis));
         class | u8::from(crosses) << axis.index()
     });
     let (mut here, mut input, mut way) = (from, None, Vec::new());
     while here != to {
-        let group = ground.steps.group(here, end);
-        let next = steps::next(&ground.neighbours, here, group)?;
+        let group = context.steps.group(here, end);
+        let next = steps::next(&context.neighbours, here, group)?;
         let axis = axis_of(group);
-        way.push(node(here, group, ground.lanes.of(input, axis, class)));
-        if way.len() > ground.places.len() {
+        way.push(node(
+            here,
+            group,
+            context.vls.leaving_vl(input, axis, class),
+        ));
+        if way.len() > context.places.len() {
             return None;
         }
         (here, input) = (next, Some(axis));
@@ -110,16 +114,16 @@ proptest! {
     /// Classes carried together put on each cable what every source puts there by itself.
     #[test]
     fn classes_go_the_ways_of_their_sources(torus in any_torus(), vls in 1_u8..9) {
-        let ground = Ground::new(&torus, vls, None);
+        let context = Context::new(&torus, vls, None);
         let mut sweep = Sweep::new(torus.switches().len());
-        let mut phases = Phases::new(&ground);
+        let mut phases = Phases::new(&context);
         for to in torus.pool_ixs() {
-            let (edges, left) = plain(&ground, to);
-            sweep.column(&ground, to);
+            let (edges, left) = plain(&context, to);
+            sweep.column(&context, to);
             sweep.left.sort_unstable();
             prop_assert_eq!(&sweep.left, &left);
             prop_assert_eq!(&singles(&sweep.edges), &edges);
-            let [x, y, _] = ground.at(to).0;
+            let [x, y, _] = context.at(to).0;
             phases.enter(x, y);
             if let Some(Parts { shared, own }) = phases.column(to) {
                 prop_assert_eq!(singles(shared.iter().chain(own)), edges);
@@ -128,9 +132,9 @@ proptest! {
         }
     }
 
-    /// Any dependency is taken unless it closes a circle, and none is forgotten or left behind.
+    /// Any dependency is taken unless it closes a cycle, and none is forgotten or left behind.
     #[test]
-    fn only_circles_are_refused(tries in prop::collection::vec(any::<(u32, u32, bool)>(), 600)) {
+    fn only_cycles_are_refused(tries in prop::collection::vec(any::<(u32, u32, bool)>(), 600)) {
         let shape = Shape { radix: [3, 2, 1], mesh: [false; 3] };
         let torus = torus(shape, || 99);
         let neighbours = Neighbours::new(&torus);
@@ -181,10 +185,10 @@ fn most_columns_are_made_of_parts() {
         if number == 63 { 0 } else { 99 }
     });
     let parts = |torus: &Torus| {
-        let ground = Ground::new(torus, 8, None);
-        let mut phases = Phases::new(&ground);
+        let context = Context::new(torus, 8, None);
+        let mut phases = Phases::new(&context);
         let is_parts = |to: &PoolIx| {
-            let [x, y, _] = ground.at(*to).0;
+            let [x, y, _] = context.at(*to).0;
             phases.enter(x, y);
             phases.column(*to).is_some()
         };

@@ -1,4 +1,4 @@
-//! A spanning tree whose packets, going any way along it, close no circle with unicast.
+//! A spanning tree whose packets, going any way along it, close no cycle with unicast.
 //!
 //! Members are assumed everywhere and groups on SL 0 (or 8), as torus-2QoS does.
 
@@ -6,8 +6,8 @@ use std::cmp::Reverse;
 use std::collections::VecDeque;
 
 use super::graph::{Edge, Graph, Neighbours, Node, node};
-use super::lanes::{LANES, axis_of};
-use super::plan::Ground;
+use super::plan::Context;
+use super::vls::{VLS, axis_of};
 use crate::placement::PoolIx;
 
 /// An undirected bundle of cables: a switch and one of its groups.
@@ -15,13 +15,13 @@ pub(super) type Bundle = (PoolIx, u8);
 
 /// A tree while it grows.
 struct Tree<'a> {
-    ground: &'a Ground<'a>,
+    context: &'a Context<'a>,
     /// By switch: groups in the tree, a bit each.
     groups: Vec<u8>,
 }
 
 impl Tree<'_> {
-    /// Adds a bundle. False, and nothing changes, where that closes a circle of dependencies.
+    /// Adds a bundle. False, and nothing changes, where that closes a cycle of dependencies.
     fn add(&mut self, graph: &mut Graph<'_>, bundle: Bundle, far: PoolIx) -> bool {
         self.turn(bundle, far);
         let mut around = [bundle.0, far].into_iter();
@@ -45,7 +45,7 @@ impl Tree<'_> {
     /// The turns of packets all over the tree.
     fn edges(&self) -> Vec<Edge> {
         let mut edges = Vec::new();
-        for switch in self.ground.torus.pool_ixs() {
+        for switch in self.context.torus.pool_ixs() {
             for (group, other) in self.neighbours_of(switch) {
                 self.each_turn_behind((switch, group), other, |from, to| {
                     edges.push((from, 1 << (to % 24)));
@@ -75,14 +75,14 @@ impl Tree<'_> {
         // From a host, and from every other cable of the tree.
         let before = self.groups_of(from).filter(|before| *before != group);
         let inputs = std::iter::once(None).chain(before.map(|before| Some(axis_of(before))));
-        let mut lanes = [false; LANES];
-        inputs.for_each(|input| lanes[self.ground.lanes.of(input, axis, 0)] = true);
-        let mut used = (0..lanes.len()).filter(|lane| lanes[*lane]);
-        used.all(|lane| {
+        let mut vls = [false; VLS];
+        inputs.for_each(|input| vls[self.context.vls.leaving_vl(input, axis, 0)] = true);
+        let mut used = (0..vls.len()).filter(|vl| vls[*vl]);
+        used.all(|vl| {
             let mut onward = self.groups_of(to).filter(|next| *next != group ^ 1);
             onward.all(|next| {
-                let beyond = self.ground.lanes.of(Some(axis), axis_of(next), 0);
-                act(node(from, group, lane), node(to, next, beyond))
+                let beyond = self.context.vls.leaving_vl(Some(axis), axis_of(next), 0);
+                act(node(from, group, vl), node(to, next, beyond))
             })
         })
     }
@@ -90,7 +90,7 @@ impl Tree<'_> {
     /// Groups of a switch in the tree, and where they lead.
     fn neighbours_of(&self, switch: PoolIx) -> impl Iterator<Item = (u8, PoolIx)> + '_ {
         let groups = self.groups_of(switch);
-        groups.filter_map(move |group| Some((group, self.ground.neighbours.get(switch, group)?)))
+        groups.filter_map(move |group| Some((group, self.context.neighbours.get(switch, group)?)))
     }
 
     fn groups_of(&self, switch: PoolIx) -> impl Iterator<Item = u8> + use<> {
@@ -99,43 +99,43 @@ impl Tree<'_> {
     }
 }
 
-/// Adds bundles in the given order, each that joins two parts and closes no circle. By switch: its
+/// Adds bundles in the given order, each that joins two parts and closes no cycle. By switch: its
 /// groups in the tree, a bit each. None when not all is joined that cables join.
 pub(super) fn span(
-    ground: &Ground<'_>,
+    context: &Context<'_>,
     graph: &mut Graph<'_>,
     order: &[Bundle],
 ) -> Option<Vec<u8>> {
-    let free = join(ground, order, |tree, bundle, far| {
+    let free = join(context, order, |tree, bundle, far| {
         tree.turn(bundle, far);
         true
     });
-    // If no circle is closed in the end, none was on the way.
+    // If no cycle is closed in the end, none was on the way.
     let (tree, pieces) = if graph.add_at_once(&free.0.edges()) {
         free
     } else {
-        join(ground, order, |tree, bundle, far| {
+        join(context, order, |tree, bundle, far| {
             tree.add(graph, bundle, far)
         })
     };
-    (pieces == ground.pieces).then_some(tree.groups)
+    (pieces == context.pieces).then_some(tree.groups)
 }
 
 /// A tree of all bundles that join two parts and that `add` does not refuse, and how many parts are
 /// left.
 fn join<'a>(
-    ground: &'a Ground<'a>,
+    context: &'a Context<'a>,
     order: &[Bundle],
     mut add: impl FnMut(&mut Tree<'a>, Bundle, PoolIx) -> bool,
 ) -> (Tree<'a>, usize) {
-    let switches = ground.neighbours.switches();
+    let switches = context.neighbours.switches();
     let mut tree = Tree {
-        ground,
+        context,
         groups: vec![0; switches],
     };
     let mut parts = Parts::new(switches);
     for bundle in order {
-        let Some(far) = ground.neighbours.get(bundle.0, bundle.1) else {
+        let Some(far) = context.neighbours.get(bundle.0, bundle.1) else {
             continue;
         };
         if parts.root(bundle.0) != parts.root(far) && add(&mut tree, *bundle, far) {
@@ -146,11 +146,11 @@ fn join<'a>(
 }
 
 /// All bundles, those near a switch first.
-pub(super) fn around(ground: &Ground<'_>, center: PoolIx) -> Vec<Bundle> {
-    let neighbours = &ground.neighbours;
+pub(super) fn around(context: &Context<'_>, center: PoolIx) -> Vec<Bundle> {
+    let neighbours = &context.neighbours;
     let hops = distances(neighbours, center);
     let plus = [1, 3, 5];
-    let switches = ground.torus.pool_ixs();
+    let switches = context.torus.pool_ixs();
     let all = switches.flat_map(|switch| plus.map(|group| (switch, group)));
     let far = |(switch, group): &Bundle| neighbours.get(*switch, *group);
     let mut all: Vec<Bundle> = all.filter(|bundle| far(bundle).is_some()).collect();
@@ -166,7 +166,7 @@ pub(super) fn around(ground: &Ground<'_>, center: PoolIx) -> Vec<Bundle> {
 pub(super) fn pieces(neighbours: &Neighbours) -> usize {
     let mut parts = Parts::new(neighbours.switches());
     for switch in 0..crate::topology::count32(neighbours.switches()) {
-        for (_, other) in neighbours.of(switch) {
+        for (_, other) in neighbours.around(switch) {
             if parts.root(switch) != parts.root(other) {
                 parts.join(switch, other);
             }
@@ -180,7 +180,7 @@ fn distances(neighbours: &Neighbours, center: PoolIx) -> Vec<u32> {
     hops[center as usize] = 0;
     let mut queue = VecDeque::from([center]);
     while let Some(here) = queue.pop_front() {
-        for (_, next) in neighbours.of(here) {
+        for (_, next) in neighbours.around(here) {
             if hops[next as usize] == u32::MAX {
                 hops[next as usize] = hops[here as usize] + 1;
                 queue.push_back(next);

@@ -1,18 +1,18 @@
-//! Ways to every destination that close no circle.
+//! Ways to every destination that close no cycle.
 //!
 //! To each destination the ways of torus-2QoS are laid first. Where one has no way, or would close
-//! a circle, the switch looks for another neighbour that has one, near ones first. A switch that
+//! a cycle, the switch looks for another neighbour that has one, near ones first. A switch that
 //! finds none loses that destination.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::graph::{Graph, node};
-use super::lanes::{Load, axis_of, load_of};
 use super::phases::Parts;
-use super::plan::Ground;
+use super::plan::Context;
 use super::steps;
 use super::sweep::{State, Sweep};
+use super::vls::{Load, axis_of, load_of};
 use crate::engine::torus::lft::Changes;
 use crate::engine::torus::next_hop::NO_WAY;
 use crate::placement::Coordinate;
@@ -20,7 +20,7 @@ use crate::placement::PoolIx;
 
 /// Lays ways into a graph.
 pub(super) struct Layer<'a> {
-    ground: &'a Ground<'a>,
+    context: &'a Context<'a>,
     graph: Graph<'a>,
     changes: Changes,
     /// The ways to the destination at hand.
@@ -35,10 +35,10 @@ pub(super) struct Layer<'a> {
 type Open = BinaryHeap<Reverse<(u32, PoolIx, u8)>>;
 
 impl<'a> Layer<'a> {
-    pub(super) fn new(ground: &'a Ground<'a>, graph: Graph<'a>) -> Self {
-        let switches = ground.neighbours.switches();
+    pub(super) fn new(context: &'a Context<'a>, graph: Graph<'a>) -> Self {
+        let switches = context.neighbours.switches();
         Self {
-            ground,
+            context,
             graph,
             changes: Changes::default(),
             ways: Sweep::new(switches),
@@ -74,9 +74,9 @@ impl<'a> Layer<'a> {
         }
     }
 
-    /// Lays the usual ways of all sources that have one, if together they close no circle.
+    /// Lays the usual ways of all sources that have one, if together they close no cycle.
     fn lay_together(&mut self, to: PoolIx) {
-        self.ways.column(self.ground, to);
+        self.ways.column(self.context, to);
         if self.graph.add_all(&self.ways.edges) {
             self.ways.left.sort_unstable();
             self.count_hops(to);
@@ -90,7 +90,7 @@ impl<'a> Layer<'a> {
         self.hops[to as usize] = 0;
         for from in &self.ways.laid {
             let group = self.ways.groups[*from as usize];
-            if let Some(next) = self.ground.neighbours.get(*from, group) {
+            if let Some(next) = self.context.neighbours.get(*from, group) {
                 self.hops[*from as usize] = self.hops[next as usize] + 1;
             }
         }
@@ -100,16 +100,16 @@ impl<'a> Layer<'a> {
     }
 
     /// Lays the usual ways of one source after the other. Left are the switches whose way is none
-    /// or closes a circle, and all that send by them.
+    /// or closes a cycle, and all that send by them.
     fn lay_one_by_one(&mut self, to: PoolIx) {
-        let at = self.ground.at(to);
+        let at = self.context.at(to);
         self.ways.clear();
         self.ways.groups.fill(NO_WAY);
-        self.ways.classes.fill(self.ground, at);
+        self.ways.classes.fill(self.context, at);
         self.hops[to as usize] = 0;
         self.ways.states[to as usize] = State::Laid;
         let mut way = Vec::new();
-        for from in self.ground.torus.pool_ixs() {
+        for from in self.context.torus.pool_ixs() {
             let end = self.usual_way(from, at, &mut way);
             let mut is_good = self.ways.states[end as usize] == State::Laid;
             while let Some((switch, step)) = way.pop() {
@@ -130,8 +130,8 @@ impl<'a> Layer<'a> {
         let mut here = from;
         while self.ways.states[here as usize] == State::Unknown {
             self.ways.states[here as usize] = State::Left;
-            let group = self.ground.steps.group(here, to);
-            let next = steps::next(&self.ground.neighbours, here, group);
+            let group = self.context.steps.group(here, to);
+            let next = steps::next(&self.context.neighbours, here, group);
             way.push((here, next.map(|next| (group, next))));
             here = next.unwrap_or(here);
         }
@@ -148,13 +148,13 @@ impl<'a> Layer<'a> {
             if self.ways.groups[switch as usize] != NO_WAY {
                 continue;
             }
-            let Some(next) = self.ground.neighbours.get(switch, group) else {
+            let Some(next) = self.context.neighbours.get(switch, group) else {
                 continue;
             };
             if !self.attach(switch, group, next, to) {
                 continue;
             }
-            for (group, other) in self.ground.neighbours.of(switch) {
+            for (group, other) in self.context.neighbours.around(switch) {
                 if other != to && self.ways.groups[other as usize] == NO_WAY {
                     self.offer_one(other, group ^ 1, switch, &mut open);
                 }
@@ -163,7 +163,7 @@ impl<'a> Layer<'a> {
     }
 
     fn offer(&self, switch: PoolIx, to: PoolIx, open: &mut Open) {
-        for (group, next) in self.ground.neighbours.of(switch) {
+        for (group, next) in self.context.neighbours.around(switch) {
             if next == to || self.ways.groups[next as usize] != NO_WAY {
                 self.offer_one(switch, group, next, open);
             }
@@ -176,7 +176,7 @@ impl<'a> Layer<'a> {
     }
 
     /// Sends a switch's own packets for the destination to a neighbour that has a way. False, and
-    /// nothing changes, where that closes a circle.
+    /// nothing changes, where that closes a cycle.
     fn attach(&mut self, switch: PoolIx, group: u8, next: PoolIx, to: PoolIx) -> bool {
         self.ways.groups[switch as usize] = group;
         if self.follow(switch, to) {
@@ -195,27 +195,27 @@ impl<'a> Layer<'a> {
 
     /// Carries the class of a source along its way, as far as it is new there.
     fn follow(&mut self, from: PoolIx, to: PoolIx) -> bool {
-        let class = self.ways.classes.of(self.ground.at(from));
+        let class = self.ways.classes.class_from(self.context.at(from));
         let (mut here, mut input, mut last) = (from, None, None);
         while here != to {
             let group = self.ways.groups[here as usize];
             let axis = axis_of(group);
-            let lane = self.ground.lanes.of(input, axis, class);
-            let channel = node(here, group, lane);
+            let vl = self.context.vls.leaving_vl(input, axis, class);
+            let channel = node(here, group, vl);
             if let Some(last) = last
                 && !self.graph.add(last, channel)
             {
                 return false;
             }
             let load = &mut self.ways.loads[here as usize];
-            let own = load_of(lane, class);
+            let own = load_of(vl, class);
             if *load & own != 0 {
                 return true;
             }
             self.loaded.push((here, *load));
             *load |= own;
             (input, last) = (Some(axis), Some(channel));
-            let Some(next) = self.ground.neighbours.get(here, group) else {
+            let Some(next) = self.context.neighbours.get(here, group) else {
                 return false;
             };
             here = next;

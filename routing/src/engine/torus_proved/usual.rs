@@ -2,7 +2,7 @@
 
 use super::graph::{Edge, Graph};
 use super::phases::{Parts, Phases};
-use super::plan::Ground;
+use super::plan::Context;
 use super::sweep::Sweep;
 use crate::parallel;
 use crate::placement::Axis;
@@ -45,25 +45,25 @@ pub(super) struct Usual<'a> {
 
 impl<'a> Usual<'a> {
     /// All there are.
-    pub(super) fn all(ground: &'a Ground<'a>) -> Self {
-        Self::new(ground, None)
+    pub(super) fn all(context: &'a Context<'a>) -> Self {
+        Self::new(context, None)
     }
 
     /// Those to destinations without gaps that use none of these dependencies (by node, bits as in
     /// [`Graph`]); all others count as destinations with gaps.
-    pub(super) fn without(ground: &'a Ground<'a>, watched: &[u32]) -> Self {
-        Self::new(ground, Some(watched))
+    pub(super) fn without(context: &'a Context<'a>, watched: &[u32]) -> Self {
+        Self::new(context, Some(watched))
     }
 
-    fn new(ground: &'a Ground<'a>, watched: Option<&[u32]>) -> Self {
-        let passes = over_columns(ground, |columns| {
-            let mut pass = Pass::new(ground, watched);
+    fn new(context: &'a Context<'a>, watched: Option<&[u32]>) -> Self {
+        let passes = over_columns(context, |columns| {
+            let mut pass = Pass::new(context, watched);
             columns.iter().for_each(|columns| pass.add(columns));
             (pass.graph, pass.gaps)
         });
         let mut usual = Self {
-            graph: Graph::unsorted(&ground.neighbours),
-            has_gaps: vec![false; ground.neighbours.switches()],
+            graph: Graph::unsorted(&context.neighbours),
+            has_gaps: vec![false; context.neighbours.switches()],
         };
         for (graph, gaps) in passes {
             usual.graph.merge(&graph);
@@ -76,12 +76,12 @@ impl<'a> Usual<'a> {
 
 /// Works on runs of columns at the same time.
 pub(super) fn over_columns<R: Send>(
-    ground: &Ground<'_>,
+    context: &Context<'_>,
     work: impl Fn(&[Columns]) -> R + Sync,
 ) -> Vec<R> {
-    let switches = ground.neighbours.switches();
-    let (count, effort) = (ground.columns.len(), switches * switches);
-    parallel::over_range(count, effort, |range| work(&ground.columns[range]))
+    let switches = context.neighbours.switches();
+    let (count, effort) = (context.columns.len(), switches * switches);
+    parallel::over_range(count, effort, |range| work(&context.columns[range]))
 }
 
 /// One worker's part.
@@ -89,20 +89,20 @@ struct Pass<'a, 'w> {
     phases: Phases<'a>,
     /// For what has no phases.
     sweep: Sweep,
-    ground: &'a Ground<'a>,
+    context: &'a Context<'a>,
     watched: Option<&'w [u32]>,
     graph: Graph<'a>,
     gaps: Vec<PoolIx>,
 }
 
 impl<'a, 'w> Pass<'a, 'w> {
-    fn new(ground: &'a Ground<'a>, watched: Option<&'w [u32]>) -> Self {
+    fn new(context: &'a Context<'a>, watched: Option<&'w [u32]>) -> Self {
         Self {
-            phases: Phases::new(ground),
-            sweep: Sweep::new(ground.neighbours.switches()),
-            ground,
+            phases: Phases::new(context),
+            sweep: Sweep::new(context.neighbours.switches()),
+            context,
             watched,
-            graph: Graph::unsorted(&ground.neighbours),
+            graph: Graph::unsorted(&context.neighbours),
             gaps: Vec::new(),
         }
     }
@@ -121,21 +121,21 @@ impl<'a, 'w> Pass<'a, 'w> {
                 self.gaps.push(*to);
                 continue;
             }
-            self.graph.take(own);
+            self.graph.add_unordered(own);
             if !std::mem::replace(&mut is_taken, true) {
-                self.graph.take(shared);
+                self.graph.add_unordered(shared);
             }
         }
     }
 
     fn add_whole(&mut self, to: PoolIx) {
-        self.sweep.column(self.ground, to);
+        self.sweep.column(self.context, to);
         let is_good = self.sweep.left.is_empty() && !uses(&self.sweep.edges, self.watched);
         if !is_good {
             self.gaps.push(to);
         }
         if is_good || self.watched.is_none() {
-            self.graph.take(&self.sweep.edges);
+            self.graph.add_unordered(&self.sweep.edges);
         }
     }
 }

@@ -88,7 +88,7 @@ impl Resolver {
         self.way.clear();
         let mut here = from;
         while matches!(self.states[here as usize], State::Unknown) {
-            // Until the way back says more: a circle that comes here again is lost.
+            // Until the way back says more: a cycle that comes here again is lost.
             self.states[here as usize] = State::Lost;
             self.way.push(here);
             match output(target.column[here as usize]).and_then(|port| links.link(here, port)) {

@@ -12,9 +12,9 @@ use crate::topology::{Peer, PortNumbers, SwitchIx, Topology};
 pub(super) struct Packed(u8);
 
 impl Packed {
-    pub(super) const UNLIMITED: Self = Self::of(Capacity::UNLIMITED);
+    pub(super) const UNLIMITED: Self = Self::from_capacity(Capacity::UNLIMITED);
 
-    pub(super) const fn of(capacity: Capacity) -> Self {
+    pub(super) const fn from_capacity(capacity: Capacity) -> Self {
         Self(capacity.mtu.code() << 5 | capacity.rate.get())
     }
 
@@ -77,8 +77,8 @@ impl Links {
                 Some(Link {
                     to: switch.0,
                     input,
-                    capacity: Packed::of(port.capacity.min(far)),
-                    far_capacity: Packed::of(far),
+                    capacity: Packed::from_capacity(port.capacity.min(far)),
+                    far_capacity: Packed::from_capacity(far),
                 })
             }
             _ => None,
@@ -95,7 +95,7 @@ impl Links {
     /// The cable in a port of a switch; none when it leads to no switch.
     #[inline]
     pub(super) fn link(&self, switch: u32, port: u8) -> Option<Link> {
-        self.links[self.numbers.of(SwitchIx(switch), port)]
+        self.links[self.numbers.number(SwitchIx(switch), port)]
     }
 
     /// True when some switch drops some SL.
@@ -127,7 +127,7 @@ impl Links {
 
     /// True when the near end never limits a cable of this switch more than the far end does.
     pub(super) fn near_ends_are_free(&self, switch: SwitchIx) -> bool {
-        let ports = self.numbers.of(switch, 0)..self.numbers.of(SwitchIx(switch.0 + 1), 0);
+        let ports = self.numbers.number(switch, 0)..self.numbers.number(SwitchIx(switch.0 + 1), 0);
         self.links[ports]
             .iter()
             .flatten()

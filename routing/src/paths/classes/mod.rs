@@ -45,7 +45,12 @@ pub fn compile(
     routes: &Routes,
     qos: Qos,
 ) -> Result<PathTables, TooManyClasses> {
-    compile_surveyed(topology, routes, qos, &Survey::of(topology, routes))
+    compile_surveyed(
+        topology,
+        routes,
+        qos,
+        &Survey::from_routes(topology, routes),
+    )
 }
 
 /// The same where the columns have been followed already. Errors: as [`compile`].
@@ -56,7 +61,7 @@ pub fn compile_surveyed(
     survey: &Survey,
 ) -> Result<PathTables, TooManyClasses> {
     let links = Links::new(topology, routes, qos);
-    let reach = Reach::of(topology, survey);
+    let reach = Reach::from_survey(topology, survey);
     match uniform(topology, routes, &links, &reach) {
         Some(tables) => Ok(tables),
         None => dense::compile(topology, routes, &links, &reach),

@@ -13,7 +13,7 @@ pub(super) struct Reach {
 }
 
 impl Reach {
-    pub(super) fn of(topology: &Topology, all: &Survey) -> Self {
+    pub(super) fn from_survey(topology: &Topology, all: &Survey) -> Self {
         let mut reach = Self {
             from: vec![0; topology.switches.len()],
             to: vec![0; all.of_lid.len()],

@@ -95,7 +95,7 @@ impl Far {
     /// The switch that a forwarding entry leads to; the number of switches for hosts, itself, and
     /// nothing.
     #[inline]
-    fn of(&self, switch: usize, entry: u8) -> u32 {
+    fn behind(&self, switch: usize, entry: u8) -> u32 {
         let place = usize::from(entry) * self.switches + switch;
         let far = self.far.get(place).copied();
         far.unwrap_or_else(|| count32(self.switches))
@@ -144,7 +144,7 @@ impl<'a> Follower<'a> {
     fn follow(&mut self, column: &[u8], to: SwitchIx, delivers: bool) -> Reached {
         let entries = column.iter().enumerate();
         for (next, (switch, entry)) in self.next.iter_mut().zip(entries) {
-            *next = self.far.of(switch, *entry);
+            *next = self.far.behind(switch, *entry);
         }
         self.hops.fill(UNKNOWN);
         self.hops[column.len()] = LOST;
@@ -181,7 +181,7 @@ impl<'a> Follower<'a> {
         let mut here = from;
         let mut count = 0;
         while hops[here] == UNKNOWN {
-            // Stays so if this is a circle that comes here again.
+            // Stays so if this is a cycle that comes here again.
             hops[here] = LOST;
             count += 1;
             here = next[here] as usize;

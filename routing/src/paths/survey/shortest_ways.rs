@@ -24,13 +24,13 @@ const SWITCHES: usize = 16;
 
 impl ShortestWays {
     /// None where following columns is as quick.
-    pub(super) fn of(topology: &Topology, routes: &Routes) -> Option<Self> {
+    pub(super) fn find(topology: &Topology, routes: &Routes) -> Option<Self> {
         let destinations = destinations(topology);
         if !columns_differ(topology, routes, &destinations) {
             return None;
         }
         let mut ways = Self {
-            distances: Distances::of(topology),
+            distances: Distances::measure(topology),
             destinations,
             fails: vec![false; routes.lfts().stride()],
         };

@@ -1,4 +1,4 @@
-//! Channels on a circle of few channels, found from both sides: what half of the circle reaches ahead
+//! Channels on a cycle of few channels, found from both sides: what half of the cycle reaches ahead
 //! is little beside all that a search would see.
 
 use crate::proof::graph::{DependencyGraph, Node};
@@ -6,7 +6,7 @@ use crate::proof::graph::{DependencyGraph, Node};
 /// Looks at one channel after the other.
 pub(super) struct Closing<'a> {
     graph: &'a DependencyGraph,
-    /// By node: others lie on no circle.
+    /// By node: others lie on no cycle.
     is_in: &'a [bool],
     /// By node: the last round in which it was met.
     met: Vec<u32>,
@@ -24,7 +24,7 @@ impl<'a> Closing<'a> {
     }
 
     /// Whether a channel waits for itself over so many channels.
-    pub(super) fn is_on_circle(&mut self, node: Node, length: usize) -> bool {
+    pub(super) fn is_on_cycle(&mut self, node: Node, length: usize) -> bool {
         let graph = self.graph;
         let ahead = self.walk(node, length.div_ceil(2), |node| graph.successors(node));
         let behind = self.walk(node, length / 2, |node| graph.predecessors(node));

@@ -1,12 +1,12 @@
-//! How short a circle of channels can be, by the cables alone.
+//! How short a cycle of channels can be, by the cables alone.
 
 use crate::proof::channels::{Channels, Link, VLS};
 use crate::proof::graph::DependencyGraph;
 use crate::topology::SwitchIx;
 
-/// No circle has fewer channels: as many as the shortest circle of cables, up to 4. A packet that
-/// turns back into its cable makes a circle of 2, one that goes round in a cable of a switch to
-/// itself a circle of 1.
+/// No cycle has fewer channels: as many as the shortest cycle of cables, up to 4. A packet that
+/// turns back into its cable makes a cycle of 2, one that goes round in a cable of a switch to
+/// itself a cycle of 1.
 pub(super) fn at_least(graph: &DependencyGraph) -> usize {
     let links = graph.channels.links.as_slice();
     let waits = |link: &Link, slot: u8| {
@@ -29,7 +29,7 @@ pub(super) fn at_least(graph: &DependencyGraph) -> usize {
     }
 }
 
-/// Switches in the shortest circle of cables, no cable twice; 4 stands for more, too. No switch is
+/// Switches in the shortest cycle of cables, no cable twice; 4 stands for more, too. No switch is
 /// cabled to itself.
 fn of_cables(channels: &Channels) -> usize {
     let mut near = Near(vec![None; channels.switches()]);

@@ -10,8 +10,8 @@ use crate::topology::{EndPortIx, PortNumbers, SwitchIx, Topology};
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Followed {
     /// Switches and output ports around which a packet runs without end. Empty in a tree.
-    pub circle: Vec<(SwitchIx, u8)>,
-    /// Switches that get one packet by two ways. Not looked for where there is a circle.
+    pub cycle: Vec<(SwitchIx, u8)>,
+    /// Switches that get one packet by two ways. Not looked for where there is a cycle.
     pub twice: BTreeSet<SwitchIx>,
     /// Ordered pairs of different members.
     pub pairs: u64,
@@ -31,13 +31,13 @@ impl MulticastRoute {
         let map = Map::new(self, topology);
         let others = (members.len() as u64).saturating_sub(1);
         let mut followed = Followed {
-            circle: map.circle(),
+            cycle: map.cycle(),
             pairs: members.len() as u64 * others,
             ..Followed::default()
         };
         let mut areas = Areas::new(&map, &members);
         for member in &members {
-            let area = areas.of(*member);
+            let area = areas.area_of(*member);
             let itself = u64::from(map.delivers(*member));
             let reached = area.as_ref().map_or(0, |area| area.receivers - itself);
             let unreached = others - reached;
@@ -49,7 +49,7 @@ impl MulticastRoute {
                 followed.listed.extend(lost.map(|to| (*member, *to)));
             }
         }
-        if followed.circle.is_empty() {
+        if followed.cycle.is_empty() {
             followed.twice = areas.twice;
         }
         followed
@@ -112,14 +112,14 @@ impl<'a> Map<'a> {
         })
     }
 
-    /// A circle of cables: all that lead nowhere are peeled off, and what is left goes round.
-    fn circle(&self) -> Vec<(SwitchIx, u8)> {
+    /// A cycle of cables: all that lead nowhere are peeled off, and what is left goes round.
+    fn cycle(&self) -> Vec<(SwitchIx, u8)> {
         let (mut onward, mut ended) = (vec![0_u32; self.numbers.total()], Vec::new());
         for switch in self.topology.switch_ixs() {
             for (port, far, input) in self.exits(switch) {
                 let next = self.exits(far).filter(|(output, ..)| *output != input);
                 let count = crate::topology::count32(next.count());
-                onward[self.numbers.of(switch, port)] = count;
+                onward[self.numbers.number(switch, port)] = count;
                 if count == 0 {
                     ended.push((switch, port));
                 }
@@ -128,7 +128,7 @@ impl<'a> Map<'a> {
         while let Some((switch, port)) = ended.pop() {
             for (input, from, output) in self.topology.cables(switch) {
                 if input != port && self.sends(from, output) {
-                    let onward = &mut onward[self.numbers.of(from, output)];
+                    let onward = &mut onward[self.numbers.number(from, output)];
                     *onward -= 1;
                     if *onward == 0 {
                         ended.push((from, output));
@@ -136,7 +136,7 @@ impl<'a> Map<'a> {
                 }
             }
         }
-        self.round(|switch, port| onward[self.numbers.of(switch, port)] > 0)
+        self.round(|switch, port| onward[self.numbers.number(switch, port)] > 0)
     }
 
     /// Walks cables that all lead to another such cable until it meets its own way.
@@ -206,7 +206,7 @@ impl<'a> Areas<'a> {
     }
 
     /// Where a member's packets get to; none when its cable leads to no switch.
-    fn of(&mut self, member: EndPortIx) -> Option<Rc<Area>> {
+    fn area_of(&mut self, member: EndPortIx) -> Option<Rc<Area>> {
         let (switch, _) = self.map.topology.end_port(member).attached?;
         if let Some(area) = &self.known[switch.index()] {
             return Some(Rc::clone(area));
@@ -228,7 +228,7 @@ impl<'a> Areas<'a> {
         let mut queue = VecDeque::from([(start, None)]);
         while let Some((switch, input)) = queue.pop_front() {
             for (port, far, far_port) in self.map.exits(switch) {
-                let seen = &mut self.seen[self.map.numbers.of(switch, port)];
+                let seen = &mut self.seen[self.map.numbers.number(switch, port)];
                 if Some(port) == input || *seen == self.search {
                     continue;
                 }

@@ -2,8 +2,8 @@
 //!
 //! A path that takes the same cables as before, by the same SL2VL tables, on the same SLs, has the
 //! dependencies that it had. So those of the old tables, without what is gone, together with those
-//! of the paths that changed hold all that the new tables have. If they close no circle, the new
-//! tables close none. They may hold more, and close a circle of which some part is not there any
+//! of the paths that changed hold all that the new tables have. If they close no cycle, the new
+//! tables close none. They may hold more, and close a cycle of which some part is not there any
 //! more: then nothing is known, and the proof is made from nothing.
 //!
 //! In the column of a LID paths changed from where an entry changed, and from all switches behind.

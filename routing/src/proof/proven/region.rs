@@ -9,7 +9,7 @@ use crate::paths::survey::News;
 use crate::proof::carrier::{Carrier, State};
 use crate::proof::graph::DependencyGraph;
 use crate::proof::hops::{Hop, NO_OUTPUT};
-use crate::proof::lanes::{EMPTY, Load};
+use crate::proof::loads::{EMPTY, Load};
 use crate::proof::sources::{CLASSES, EMPTY_SET};
 use crate::proof::unicast::Sls;
 use crate::tables::Lft;
@@ -22,7 +22,7 @@ const LIDS: usize = 64;
 const ONE_OF: usize = 8;
 
 /// Follows the paths that changed, adds their dependencies to the graph, and gives from where the
-/// LIDs are reached now. None where there are too many, and where some go in circles.
+/// LIDs are reached now. None where there are too many, and where some go in cycles.
 pub(super) fn follow(
     proven: &Proven,
     graph: &DependencyGraph,
@@ -260,7 +260,7 @@ impl<'a> Region<'a> {
         self.starts[place]
     }
 
-    /// From the leaves inwards. None where packets go in circles.
+    /// From the leaves inwards. None where packets go in cycles.
     fn carry(&mut self, lid: u16) -> Option<()> {
         let (lft, round) = (self.work.lft, self.round);
         let leaves = self.members.iter().copied();

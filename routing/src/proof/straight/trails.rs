@@ -82,7 +82,7 @@ impl Trail<'_> {
         self.is_passed[to.index()] = true;
         for source in sources {
             let mut here = source.index();
-            let mut from = self.nexts.of(here, column);
+            let mut from = self.nexts.next(here, column);
             while !std::mem::replace(&mut self.is_passed[here], true) {
                 let Some(cable) = from else {
                     break;
@@ -91,7 +91,7 @@ impl Trail<'_> {
                 if here == to.index() {
                     break;
                 }
-                from = self.nexts.of(here, column);
+                from = self.nexts.next(here, column);
                 if let Some(next) = from {
                     self.taken.take(cable.turns + next.slot);
                 }
@@ -138,7 +138,7 @@ impl Nexts {
     }
 
     #[inline]
-    fn of(&self, switch: usize, column: &[u8]) -> Option<Next> {
+    fn next(&self, switch: usize, column: &[u8]) -> Option<Next> {
         let next = self
             .nexts
             .get(usize::from(column[switch]) * self.switches + switch);

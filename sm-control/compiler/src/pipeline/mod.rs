@@ -302,7 +302,7 @@ pub fn build_with_aliases(
     provenance: Vec<String>,
     stamp: Stamp,
 ) -> Result<Snapshot, PipelineError> {
-    let survey = Survey::of(&parts.topology, &parts.routes);
+    let survey = Survey::from_routes(&parts.topology, &parts.routes);
     build_surveyed(parts, &survey, aliases, provenance, stamp)
 }
 

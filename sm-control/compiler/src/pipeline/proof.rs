@@ -84,7 +84,7 @@ fn go_on(parts: &Parts, before: &Arc<Proven>) -> Option<Checked> {
 }
 
 fn from_nothing(parts: &Parts) -> Checked {
-    let survey = Survey::of(&parts.topology, &parts.routes);
+    let survey = Survey::from_routes(&parts.topology, &parts.routes);
     let judge = judge(parts, path_sls(parts));
     let mut graph = judge.everybody();
     let loops = judge.loops(&graph, |_| ());
@@ -214,7 +214,7 @@ mod tests {
 
     fn keep(parts: &Parts) -> Arc<Proven> {
         let judge = judge(parts, path_sls(parts));
-        let survey = Survey::of(&parts.topology, &parts.routes);
+        let survey = Survey::from_routes(&parts.topology, &parts.routes);
         Arc::new(judge.keep(&judge.everybody(), &survey).unwrap())
     }
 

@@ -36,7 +36,7 @@ pub struct TorusConfig {
 /// Places of what a fabric may contradict.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Places {
-    /// The radices.
+    /// The numbers of the `torus` or `mesh` line, by axis.
     pub radix: [Option<Position>; 3],
     /// Shape: as [`TorusConfig::port_order`].
     pub port_order: Vec<Position>,

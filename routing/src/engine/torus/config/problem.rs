@@ -39,7 +39,7 @@ impl std::error::Error for ConfigErrors {}
 pub struct ConfigError {
     /// The word that is wrong, or the end of the line where one is missing.
     pub at: Position,
-    /// What is wrong.
+    /// What the reader expected, or why a value will not do.
     pub problem: ConfigProblem,
 }
 
@@ -123,7 +123,7 @@ impl ConfigProblem {
 pub struct ConfigWarning {
     /// The word that is odd, or the beginning of the line where all of it is.
     pub at: Position,
-    /// What is odd.
+    /// What was accepted although it looks like a mistake.
     pub remark: ConfigRemark,
 }
 

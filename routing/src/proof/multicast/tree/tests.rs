@@ -98,23 +98,23 @@ fn a_tree_reaches_its_members() {
 }
 
 #[test]
-fn a_circle_is_found() {
+fn a_cycle_is_found() {
     let topology = fabric(3, &TRIANGLE);
     let ring = group(&[(0, &[1, 2, 3]), (1, &[2, 3]), (2, &[2, 3])]);
     let followed = ring.follow(&topology, &HOSTS[..1], 9);
-    assert_eq!(followed.circle.len(), 3);
+    assert_eq!(followed.cycle.len(), 3);
     let parallel = fabric(2, &[((0, 2), (1, 2)), ((0, 3), (1, 3))]);
     let both = group(&[(0, &[1, 2, 3]), (1, &[1, 2, 3])]);
-    assert_eq!(both.follow(&parallel, &[], 0).circle.len(), 2);
+    assert_eq!(both.follow(&parallel, &[], 0).cycle.len(), 2);
 }
 
 #[test]
-fn two_ways_without_a_circle_are_found() {
+fn two_ways_without_a_cycle_are_found() {
     let topology = fabric(3, &TRIANGLE);
     // From 0 to 2 directly and over 1; 2 sends nothing on.
     let twice = group(&[(0, &[1, 2, 3]), (1, &[2]), (2, &[1])]);
     let followed = twice.follow(&topology, &[HOSTS[0], HOSTS[2]], 9);
-    assert_eq!((followed.circle.len(), followed.unreached), (0, 1));
+    assert_eq!((followed.cycle.len(), followed.unreached), (0, 1));
     assert_eq!(followed.twice, BTreeSet::from([SwitchIx(2)]));
 }
 
@@ -126,7 +126,7 @@ fn following_agrees_with_single_packets() {
         state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
         (state >> 33) % below
     };
-    let (mut circles, mut twice, mut lost) = (0, 0, 0);
+    let (mut cycles, mut twice, mut lost) = (0, 0, 0);
     for _ in 0..3000 {
         let switches = u32::try_from(2 + random(4)).unwrap();
         let mut cables = Vec::new();
@@ -159,17 +159,17 @@ fn following_agrees_with_single_packets() {
             topology: &topology,
             group: &group,
         };
-        assert_eq!(!followed.circle.is_empty(), slow.has_circle());
+        assert_eq!(!followed.cycle.is_empty(), slow.has_cycle());
         let unreached = slow.unreached(&members);
         assert_eq!(followed.unreached, unreached.len() as u64);
         assert_eq!(followed.listed, unreached);
-        circles += usize::from(!followed.circle.is_empty());
+        cycles += usize::from(!followed.cycle.is_empty());
         twice += usize::from(!followed.twice.is_empty());
         lost += usize::from(followed.unreached > 0);
     }
     assert!(
-        circles > 100 && twice > 10 && lost > 100,
-        "{circles} {twice} {lost}"
+        cycles > 100 && twice > 10 && lost > 100,
+        "{cycles} {twice} {lost}"
     );
 }
 
@@ -205,7 +205,7 @@ impl Slow<'_> {
         seen
     }
 
-    fn has_circle(&self) -> bool {
+    fn has_cycle(&self) -> bool {
         let cables = self
             .topology
             .switch_ixs()

@@ -1,20 +1,20 @@
-//! Which dependencies lie on circles.
+//! Which dependencies lie on cycles.
 
 use super::graph::{Graph, Node};
 use crate::topology::count32;
 
-/// What is on circles.
-pub(super) struct Circles {
-    /// By node: dependencies (bits as in [`Graph`]) on some circle.
+/// What is on cycles.
+pub(super) struct Cycles {
+    /// By node: dependencies (bits as in [`Graph`]) on some cycle.
     pub(super) edges: Vec<u32>,
     /// By node: its strongly connected component. Dependencies between components lead to lower
     /// numbers.
     pub(super) component: Vec<u32>,
 }
 
-/// Dependencies on circles. None when there is no circle.
+/// Dependencies on cycles. None when there is no cycle.
 /// Source: Tarjan, Depth-first search and linear graph algorithms, 1972.
-pub(super) fn on_circles(graph: &Graph<'_>) -> Option<Circles> {
+pub(super) fn on_cycles(graph: &Graph<'_>) -> Option<Cycles> {
     let component = Search::new(graph).run();
     let mut edges = vec![0; graph.nodes()];
     let mut is_any = false;
@@ -26,7 +26,7 @@ pub(super) fn on_circles(graph: &Graph<'_>) -> Option<Circles> {
             }
         });
     }
-    is_any.then_some(Circles { edges, component })
+    is_any.then_some(Cycles { edges, component })
 }
 
 const UNSEEN: u32 = u32::MAX;

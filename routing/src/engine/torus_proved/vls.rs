@@ -1,30 +1,30 @@
-//! Which lane a path takes, hop by hop: the tables of torus-2QoS, for sets of paths.
+//! Which vl a path takes, hop by hop: the tables of torus-2QoS, for sets of paths.
 //!
 //! The SL of a path is its *class* here: bits 0 to 2, the datelines that it crosses. The QoS level
-//! repeats everything on lanes of its own (or shares them in the same way), so it is left out.
+//! repeats everything on vls of its own (or shares them in the same way), so it is left out.
 
 use sa_wire::SlToVl;
 
 use crate::engine::torus::sl2vl::{NO_AXIS, between};
 use crate::placement::{Axis, Direction};
 
-/// Lanes of a cable that one QoS level can use.
-pub(super) const LANES: usize = 4;
+/// PathVls of a cable that one QoS level can use.
+pub(super) const VLS: usize = 4;
 
-/// Classes on each lane of a cable: a byte for each lane, the lowest first, in it a bit for each
+/// Classes on each vl of a cable: a byte for each vl, the lowest first, in it a bit for each
 /// class.
 pub(super) type Load = u32;
 
-/// How the tables of a fabric spread classes over lanes.
+/// How the tables of a fabric spread classes over vls.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Lanes {
+pub(super) struct PathVls {
     /// By axis of the input, from a host last, then by axis of the output.
     tables: [[SlToVl; 3]; 4],
-    /// The same, as the classes that leave on each lane.
+    /// The same, as the classes that leave on each vl.
     leaving: [[Load; 3]; 4],
 }
 
-impl Lanes {
+impl PathVls {
     /// With the fewest data VLs between switches.
     pub(super) fn new(vls: u8) -> Self {
         let outputs = |input| [0, 1, 2].map(|output| between(input, output, vls));
@@ -35,9 +35,9 @@ impl Lanes {
         }
     }
 
-    /// The lane on which a class leaves a switch; `input` is the axis it came in on, none from a
+    /// The vl on which a class leaves a switch; `input` is the axis it came in on, none from a
     /// host.
-    pub(super) fn of(&self, input: Option<Axis>, output: Axis, class: u8) -> usize {
+    pub(super) fn leaving_vl(&self, input: Option<Axis>, output: Axis, class: u8) -> usize {
         let input = input.map_or_else(|| usize::from(NO_AXIS), Axis::index);
         usize::from(self.tables[input][output.index()].0[usize::from(class)])
     }
@@ -45,38 +45,38 @@ impl Lanes {
     /// What a switch's own packets of a class put on a group.
     pub(super) fn own(&self, group: u8, class: u8) -> Load {
         let output = axis_of(group).index();
-        on_every_lane(1 << class) & self.leaving[usize::from(NO_AXIS)][output]
+        on_every_vl(1 << class) & self.leaving[usize::from(NO_AXIS)][output]
     }
 
     /// What classes (a bit each) that came by one group put on another one.
     pub(super) fn onward(&self, by: u8, group: u8, classes: u32) -> Load {
         let (input, output) = (axis_of(by).index(), axis_of(group).index());
-        on_every_lane(classes) & self.leaving[input][output]
+        on_every_vl(classes) & self.leaving[input][output]
     }
 }
 
-/// Classes by the lane that a table gives them.
+/// Classes by the vl that a table gives them.
 fn leaving(table: &SlToVl) -> Load {
     const CLASSES: u32 = 8;
     let classes = (0..CLASSES).zip(table.0);
-    classes.fold(0, |load, (class, lane)| {
-        load | 1 << (8 * u32::from(lane) + class)
+    classes.fold(0, |load, (class, vl)| {
+        load | 1 << (8 * u32::from(vl) + class)
     })
 }
 
-fn on_every_lane(classes: u32) -> Load {
+fn on_every_vl(classes: u32) -> Load {
     classes * 0x0101_0101
 }
 
-/// One class on one lane.
-pub(super) fn load_of(lane: usize, class: u8) -> Load {
-    1 << (8 * lane + usize::from(class))
+/// One class on one vl.
+pub(super) fn load_of(vl: usize, class: u8) -> Load {
+    1 << (8 * vl + usize::from(class))
 }
 
-/// Lanes with any class, a bit each.
+/// PathVls with any class, a bit each.
 pub(super) fn used(load: Load) -> u32 {
-    let lanes = load.to_le_bytes().map(|classes| u32::from(classes != 0));
-    lanes[0] | lanes[1] << 1 | lanes[2] << 2 | lanes[3] << 3
+    let vls = load.to_le_bytes().map(|classes| u32::from(classes != 0));
+    vls[0] | vls[1] << 1 | vls[2] << 2 | vls[3] << 3
 }
 
 /// Axis of a group of ports.

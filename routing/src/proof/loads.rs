@@ -4,7 +4,7 @@
 //! numbers, and what becomes of a load in a switch is worked out once.
 
 use super::channels::{Channels, VLS};
-use super::fast_hash::FastMap;
+use rustc_hash::FxHashMap;
 
 /// Number of a load.
 pub(super) type Load = u32;
@@ -13,7 +13,7 @@ pub(super) type Load = u32;
 pub(super) const EMPTY: Load = 0;
 
 /// Dependencies between the VLs of two cables: 16 bits, one per VL beyond, for each VL before.
-pub(super) type Lanes = [u64; 4];
+pub(super) type VlPairs = [u64; 4];
 
 /// What becomes of a load that passes a switch.
 #[derive(Clone, Copy)]
@@ -21,17 +21,17 @@ pub(super) struct Passed {
     /// The load beyond.
     pub(super) load: Load,
     /// Which VLs wait for which.
-    pub(super) lanes: Lanes,
+    pub(super) pairs: VlPairs,
 }
 
 /// Loads by number, and what is known about them.
 pub(super) struct Loads {
     /// By number: the SLs on each VL.
     all: Vec<[u16; VLS]>,
-    numbers: FastMap<[u16; VLS], Load>,
-    passed: FastMap<(Load, u32), Passed>,
-    sums: FastMap<(Load, Load), Load>,
-    started: FastMap<(u32, u16), Load>,
+    numbers: FxHashMap<[u16; VLS], Load>,
+    passed: FxHashMap<(Load, u32), Passed>,
+    sums: FxHashMap<(Load, Load), Load>,
+    started: FxHashMap<(u32, u16), Load>,
     /// How many tables there are.
     tables: usize,
     /// The loads of `passed` for quick use, or `UNKNOWN`. Shape: load by table; of the first loads
@@ -55,10 +55,10 @@ impl Loads {
         let tables = channels.tables();
         let mut loads = Self {
             all: Vec::new(),
-            numbers: FastMap::default(),
-            passed: FastMap::default(),
-            sums: FastMap::default(),
-            started: FastMap::default(),
+            numbers: FxHashMap::default(),
+            passed: FxHashMap::default(),
+            sums: FxHashMap::default(),
+            started: FxHashMap::default(),
             tables,
             beyond: Vec::new(),
             recent: vec![[UNKNOWN; 3]; RECENT],
@@ -123,16 +123,16 @@ impl Loads {
             return *passed;
         }
         let mapping = channels.mapping(table);
-        let (mut beyond, mut lanes) = ([0; VLS], [0; 4]);
+        let (mut beyond, mut pairs) = ([0; VLS], [0; 4]);
         for (vl, sls) in self.all[load as usize].into_iter().enumerate() {
             for (next, sls) in mapping.spread(sls) {
                 beyond[usize::from(next)] |= sls;
-                lanes[vl / 4] |= 1 << (vl % 4 * VLS + usize::from(next));
+                pairs[vl / 4] |= 1 << (vl % 4 * VLS + usize::from(next));
             }
         }
         let passed = Passed {
             load: self.number(beyond),
-            lanes,
+            pairs,
         };
         self.passed.insert((load, table), passed);
         passed
