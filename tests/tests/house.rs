@@ -13,14 +13,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Packages with circles among their top-level modules, and how many modules lie on these.
-const KNOWN_CIRCLES: [(&str, usize); 8] = [
+const KNOWN_CIRCLES: [(&str, usize); 6] = [
     ("sa-fastpath", 3),
     ("sa-fastpath/wire", 4),
     ("sa-fastpath/snapshot", 9),
-    ("sm-control", 8),
     ("sm-control/fabric", 5),
     ("sm-control/split", 2),
-    ("policy", 13),
     ("bench", 4),
 ];
 /// Packages with `#[path]` that leaves them, and how many.
@@ -78,7 +76,7 @@ fn no_path_attribute_leaves_its_package() {
 fn functions_and_files_are_short_and_documented() {
     let mut all = Figures::default();
     println!("package: files, lines p95; function lines median, p95; ‰ documentation, reasons");
-    for package in packages().iter().filter(|it| it.name != "tests") {
+    for package in packages().iter().filter(|it| !it.name.starts_with("tests")) {
         let figures = package.figures();
         println!("{}: {figures}", package.name);
         all.add(figures);

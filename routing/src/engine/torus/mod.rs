@@ -125,7 +125,7 @@ fn route_typed(
     Err(Refused {
         reasons,
         warnings,
-        torus: Some(torus),
+        torus: Some(Box::new(torus)),
     })
 }
 
@@ -193,7 +193,7 @@ pub(super) struct Refused {
     pub(super) reasons: Vec<TorusReason>,
     warnings: Vec<TorusWarning>,
     /// The placement, when it was complete.
-    torus: Option<Torus>,
+    torus: Option<Box<Torus>>,
 }
 
 impl Refused {
@@ -204,7 +204,7 @@ impl Refused {
             engine,
             reasons: reasons.map(|reason| reason.into_reason(config)).collect(),
             warnings: self.warnings.into_iter().map(Warning::from).collect(),
-            torus: self.torus.map(Box::new),
+            torus: self.torus,
         }
     }
 }
