@@ -2,7 +2,7 @@
 //!
 //! What it is: ClassPortInfo, tables longer than one MAD, queries that leave an end open, and the
 //! refusals, all from one snapshot and nothing else. [`respond`] answers everything that can be
-//! answered so; [`stream`] makes long tables while they are sent, for transports that segment by
+//! answered so; [`table`] makes long tables while they are sent, for transports that segment by
 //! themselves.
 //!
 //! How it works: what a worker can answer, [`respond`] has the worker's own function answer, so

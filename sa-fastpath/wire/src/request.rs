@@ -2,7 +2,7 @@
 //!
 //! The one builder and reader of requests: clients, checks, benchmarks and tests all use it. A
 //! [`Slot`] is a request as a port has it, with the address of its requester; what only goes through
-//! a ring is a MAD of [`PATH_REQUEST`] bytes.
+//! a ring is the MAD of it alone.
 
 use zerocopy::{FromBytes, IntoBytes};
 

@@ -1,7 +1,7 @@
 //! The compiler: from the files of a fabric to a verified snapshot.
 //!
 //! How it works: [`pipeline`] reads every input, has the tables made or taken, proves them, builds
-//! the snapshot, verifies it, and asks the [`reference`] for a sample of paths before anybody else
+//! the snapshot, verifies it, and asks the [`mod@reference`] for a sample of paths before anybody else
 //! sees the result. What is known on the way is in [`state`], plain values that outlive the snapshot
 //! and stand behind it.
 //!
