@@ -13,9 +13,9 @@ use criterion::{
     BatchSize, BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main,
 };
 use policy::{ParseOptions, Partitions, PortFacts};
+use sa_answer::{Outcome, answer};
 use sa_bench::memory::answer_in_place;
 use sa_bench::synthetic::{torus_model, with_policy};
-use sa_fastpath::answer::{Outcome, answer};
 use sa_snapshot::model::Model;
 use sa_snapshot::{Builder, Snapshot};
 use sa_wire::umad::Slot;

@@ -8,9 +8,9 @@
 use core::hint::black_box;
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
+use sa_answer::{MultiPathQuery, PathQuery, finish_error, finish_get, finish_table};
 use sa_bench::requests::{Draw, Host, Workload};
 use sa_bench::synthetic::torus_model;
-use sa_fastpath::answer::{MultiPathQuery, PathQuery, finish_error, finish_get, finish_table};
 use sa_snapshot::{Builder, Snapshot};
 use sa_wire::mad::Status;
 use sa_wire::path_record::PathRecord;

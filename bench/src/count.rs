@@ -15,8 +15,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use sa_answer::whole;
 use sa_fabric::store;
-use sa_fastpath::whole;
 use sa_snapshot::{LoadError, Snapshot};
 use sa_wire::umad::{MAD_SIZE, Slot};
 use thiserror::Error;

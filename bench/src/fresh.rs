@@ -4,8 +4,8 @@
 //! again in the same order. Clients do not do it that favour, so each pass has requests that were
 //! never asked before; the same again are for comparison.
 
+use sa_answer::{Outcome, answer};
 use sa_compiler::reference::{Reply, Twin};
-use sa_fastpath::answer::{Outcome, answer};
 use sa_snapshot::Snapshot;
 use sa_wire::mad::DecodeError;
 use sa_wire::umad::Slot;

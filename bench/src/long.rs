@@ -5,9 +5,10 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
+use sa_answer::whole;
+use sa_fastpath::affinity;
 use sa_fastpath::port::ring::{RingClient, reply_length};
 use sa_fastpath::punt::PuntReceiver;
-use sa_fastpath::{affinity, whole};
 use sa_snapshot::Snapshot;
 use sa_wire::umad::Slot;
 

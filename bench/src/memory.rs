@@ -3,8 +3,8 @@
 use core::hint::black_box;
 use std::time::{Duration, Instant};
 
-use sa_fastpath::answer::{Outcome, answer_all};
-use sa_fastpath::whole;
+use sa_answer::whole;
+use sa_answer::{Outcome, answer_all};
 use sa_snapshot::Snapshot;
 use sa_wire::mad::DecodeError;
 use sa_wire::umad::Slot;

@@ -10,7 +10,7 @@ use sa_snapshot::Snapshot;
 use sa_wire::umad::Slot;
 use sa_fabric::{Fabric, OpenSmOptions, ParseError, Subnet, SubnetOptions};
 use sa_fabric::generate::{TorusSpec, plan};
-use sa_fastpath::whole;
+use sa_answer::whole;
 use sa_compiler::pipeline::{Compiled, Inputs, Stamp, self};
 
 /// A 3x3x2 torus with the sample policy and two partitions.

@@ -17,7 +17,7 @@ use sa_wire::mad::method;
 use sa_wire::sa::SaMad;
 use sa_wire::umad::Slot;
 
-use crate::answer::DropReason;
+use sa_answer::DropReason;
 
 /// When to give up what.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

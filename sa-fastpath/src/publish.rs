@@ -52,6 +52,12 @@ pub struct Published<T = Snapshot> {
     pub snapshot: T,
 }
 
+impl<T> AsRef<T> for Published<T> {
+    fn as_ref(&self) -> &T {
+        &self.snapshot
+    }
+}
+
 /// What publisher and readers share.
 struct Shared<T> {
     slot: Slot<Published<T>>,

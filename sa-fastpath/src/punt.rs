@@ -14,7 +14,7 @@ use sa_wire::sa::SaMad;
 use sa_wire::umad::Slot;
 
 use crate::port::ring::place_of;
-use crate::rmpp::is_part;
+use sa_answer::rmpp::is_part;
 
 /// Places in each queue that a ring has for itself.
 pub const OWN_PLACES: usize = 4;

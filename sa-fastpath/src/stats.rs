@@ -4,8 +4,8 @@ use core::sync::atomic::{AtomicU64, Ordering};
 
 use crossbeam_utils::CachePadded;
 
-use crate::answer::{DropReason, Outcome, PuntReason, Reject};
 use crate::sampling::{Sampling, Times};
+use sa_answer::{DropReason, Outcome, PuntReason, Reject};
 
 /// A counter that one thread writes and others read.
 #[derive(Debug, Default)]

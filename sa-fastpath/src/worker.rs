@@ -8,15 +8,20 @@ use sa_wire::mad::{MGMT_CLASS_SA, Status};
 use sa_wire::sa::SaMad;
 use sa_wire::umad::Slot;
 
-use crate::access::Access;
-use crate::answer::{DropReason, Outcome, answer, answer_all, finish_error};
 use crate::overload::{Limits, Overload, Pressure};
 use crate::port::{BACKLOG, BATCH, MadPort, PortError, Verdict};
 use crate::publish::{Published, Reader};
 use crate::punt::PuntSender;
-use crate::rmpp::is_part;
 use crate::sampling::Sampler;
 use crate::stats::WorkerStats;
+use sa_answer::access::Access;
+use sa_answer::rmpp::is_part;
+use sa_answer::{DropReason, Outcome, answer, answer_all, finish_error};
+
+const _: () = assert!(
+    sa_answer::TOGETHER == BATCH,
+    "what a port lends at once is answered at once"
+);
 
 /// One worker: a port, a view of the snapshot, a way to the slow lane, counters.
 pub struct Worker<P> {

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use sa_fastpath::answer::DropReason;
+use sa_answer::DropReason;
 use sa_fastpath::overload::{Limits, Share};
 use sa_fastpath::port::{BACKLOG, BATCH, MadPort, PortError, Verdict};
 use sa_fastpath::publish::Publisher;

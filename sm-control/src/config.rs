@@ -17,8 +17,8 @@ use std::time::Duration;
 
 use policy::{Dialect, Echo, ParseOptions, ScopePrecedence, ServiceIdEncoding};
 use routing::EngineKind;
+use sa_answer::access::Access;
 use sa_compiler::pipeline::OnPolicyError;
-use sa_fastpath::access::Access;
 use sa_fastpath::overload::{Limits, Share};
 use sa_fastpath::worker::Idle;
 use serde::de::{Error as _, Unexpected};

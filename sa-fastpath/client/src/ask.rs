@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use sa_wire::path_record::PathRecord;
 
-use super::layout::{MAD_SIZE, state};
 use super::{Client, Error, request};
+use sa_ring::layout::{MAD_SIZE, state};
 
 /// Looks before a waiting call gives the core to others.
 const SPINS: u32 = 2_000;
@@ -64,7 +64,7 @@ impl Client {
     }
 
     fn send(&mut self, lid: u16, mad: &[u8], deadline: Instant) -> Result<u64, Error> {
-        if !(super::layout::MIN_REQUEST..=MAD_SIZE).contains(&mad.len()) {
+        if !(sa_ring::layout::MIN_REQUEST..=MAD_SIZE).contains(&mad.len()) {
             return Err(Error::Length(mad.len()));
         }
         self.wait_until(deadline, |client| {

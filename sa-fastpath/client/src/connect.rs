@@ -8,10 +8,11 @@ use std::time::{Duration, Instant};
 
 use super::home::Home;
 use super::late::LateReader;
-use super::layout::size_of_ring;
-use super::layout::{HELLO_SIZE, Hello, MAX_SLOTS, MIN_SLOTS, VERSION, WELCOME_MOST, Welcome};
-use super::memory::Memory;
-use super::{Client, Error, packets};
+use super::{Client, Error};
+use sa_ring::Memory;
+use sa_ring::layout::size_of_ring;
+use sa_ring::layout::{HELLO_SIZE, Hello, MAX_SLOTS, MIN_SLOTS, VERSION, WELCOME_MOST, Welcome};
+use sa_ring::packets;
 
 /// How to connect and ask.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -183,19 +184,42 @@ mod tests {
     use std::path::PathBuf;
     use std::thread;
 
-    use super::super::layout::{MAGIC, closed};
-    use super::super::packets::{SEALS, fake};
     use super::super::{WhyClosed, request, state};
     use super::*;
+    use rustix::fs::{MemfdFlags, SealFlags};
+    use sa_ring::layout::{MAGIC, closed};
+    use sa_ring::packets::SEALS;
+
+    /// A daemon that does as it is told.
+    fn listen(path: &Path) -> io::Result<OwnedFd> {
+        let socket = packets::socket()?;
+        rustix::net::bind(&socket, &packets::address(path)?)?;
+        rustix::net::listen(&socket, 4)?;
+        Ok(socket)
+    }
+
+    /// Its next client.
+    fn accept(listener: &OwnedFd) -> io::Result<OwnedFd> {
+        packets::wait(listener.as_fd(), Duration::from_secs(10))?;
+        Ok(rustix::net::accept(listener)?)
+    }
+
+    /// A file without a name, of this size, with these seals.
+    fn memory(size: u64, seals: SealFlags) -> io::Result<OwnedFd> {
+        let file = rustix::fs::memfd_create("fake-ring", MemfdFlags::ALLOW_SEALING)?;
+        rustix::fs::ftruncate(&file, size)?;
+        rustix::fs::fcntl_add_seals(&file, seals)?;
+        Ok(file)
+    }
 
     /// A directory with a daemon that greets as it is told and sends this file.
     fn against(welcome: &[u8], file: Option<OwnedFd>) -> (Result<Client, Error>, OwnedFd) {
         let directory = tempfile::tempdir().unwrap();
         let path: PathBuf = directory.path().join("ring");
-        let listener = fake::listen(&path).unwrap();
+        let listener = listen(&path).unwrap();
         let welcome = welcome.to_vec();
         let daemon = thread::spawn(move || {
-            let socket = fake::accept(&listener).unwrap();
+            let socket = accept(&listener).unwrap();
             let mut hello = [0; 64];
             packets::wait(socket.as_fd(), Duration::from_secs(10)).unwrap();
             let (length, _) = packets::receive(socket.as_fd(), &mut hello)
@@ -226,7 +250,7 @@ mod tests {
 
     fn described(slots: u32) -> OwnedFd {
         let size = size_of_ring(usize::try_from(slots).unwrap()) as u64;
-        let file = fake::memory(size, SEALS).unwrap();
+        let file = memory(size, SEALS).unwrap();
         Memory::map(file.as_fd(), slots)
             .unwrap()
             .header()
@@ -240,16 +264,13 @@ mod tests {
         let size = size_of_ring(4) as u64;
         assert!(against(&ok, Some(described(4))).0.is_ok());
         for (file, words) in [
-            (fake::memory(size, 0), "not sealed"),
-            (fake::memory(size, libc::F_SEAL_GROW), "not sealed"),
-            (fake::memory(size, SEALS), "describes another layout"),
-            (fake::memory(size - 1, SEALS), "bytes are no ring"),
-            (
-                fake::memory(size_of_ring(48) as u64, SEALS),
-                "bytes are no ring",
-            ),
-            (fake::memory(0, SEALS), "0 bytes are no ring"),
-            (fake::memory(1 << 40, SEALS), "bytes are no ring"),
+            (memory(size, SealFlags::empty()), "not sealed"),
+            (memory(size, SealFlags::GROW), "not sealed"),
+            (memory(size, SEALS), "describes another layout"),
+            (memory(size - 1, SEALS), "bytes are no ring"),
+            (memory(size_of_ring(48) as u64, SEALS), "bytes are no ring"),
+            (memory(0, SEALS), "0 bytes are no ring"),
+            (memory(1 << 40, SEALS), "bytes are no ring"),
         ] {
             let said = said(&ok, Some(file.unwrap()));
             assert!(said.contains(words), "{words}: {said}");

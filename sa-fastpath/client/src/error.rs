@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use sa_wire::mad::Status;
 use thiserror::Error;
 
-use super::layout::{VERSION, closed};
+use sa_ring::layout::{VERSION, closed};
 
 /// A client that cannot ask, or got no record.
 #[derive(Debug, Error)]

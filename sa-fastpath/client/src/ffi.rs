@@ -16,8 +16,8 @@ use std::time::Duration;
 use sa_wire::path_record::PathRecord;
 use zerocopy::IntoBytes;
 
-use super::layout::Slot;
 use super::{Client, Error, Options, request, state};
+use sa_ring::layout::Slot;
 
 /// What C holds.
 struct Handle {

@@ -3,8 +3,8 @@
 use core::mem;
 use core::sync::atomic::Ordering;
 
-use super::layout::{LATE_HEADER, LatePart};
-use super::memory::Memory;
+use sa_ring::Memory;
+use sa_ring::layout::{LATE_HEADER, LatePart};
 
 /// A reply that came apart from its slot.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,8 +4,8 @@
 //! See docs/ring.md for what lies where, and `include/sapphire_sa.h` for C.
 //!
 //! ```no_run
-//! # fn main() -> Result<(), crate::Error> {
-//! let mut client = crate::Client::connect("/run/sapphire/ring".as_ref())?;
+//! # fn main() -> Result<(), sa_client::Error> {
+//! let mut client = sa_client::Client::connect("/run/sapphire/ring".as_ref())?;
 //! let path = client.path_record_by_lid(3, 17)?;
 //! println!("SL {}", path.qos_class_sl.sl());
 //! # Ok(())
@@ -26,9 +26,6 @@ mod error;
 mod ffi;
 mod home;
 mod late;
-pub mod layout;
-mod memory;
-mod packets;
 pub mod request;
 
 use core::mem::ManuallyDrop;
@@ -41,12 +38,12 @@ use core::sync::atomic::Ordering;
 pub use connect::Options;
 pub use error::{Error, WhyClosed};
 pub use late::LateReply;
-pub use layout::{Slot, state};
+pub use sa_ring::layout::{Slot, state};
 
 use home::Home;
 use late::LateReader;
-use layout::closed;
-use memory::Memory;
+use sa_ring::layout::closed;
+use sa_ring::{Memory, packets};
 
 /// A ring of one's own at the daemon. Dropping it leaves.
 #[derive(Debug)]

@@ -24,15 +24,6 @@ mod shares;
 mod socket;
 mod spool;
 
-// What both sides of a ring between processes are made of; the client's crate has it, which knows
-// nothing of this one.
-#[path = "../../client/src/layout.rs"]
-pub mod layout;
-#[path = "../../client/src/memory.rs"]
-mod memory;
-#[path = "../../client/src/packets.rs"]
-mod packets;
-
 use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::Arc;

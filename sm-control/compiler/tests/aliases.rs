@@ -5,9 +5,9 @@
 
 use std::path::Path;
 
+use sa_answer::whole::respond;
+use sa_answer::{Outcome, PuntReason, answer};
 use sa_compiler::pipeline::{Compiled, Inputs, Stamp, build_with_aliases, compile};
-use sa_fastpath::answer::{Outcome, PuntReason, answer};
-use sa_fastpath::whole::respond;
 use sa_wire::mad::method;
 use sa_wire::multipath_record::{MultiPathCompMask, MultiPathRecord};
 use sa_wire::path_record::{NumbPathByte, PathCompMask, PathRecord};

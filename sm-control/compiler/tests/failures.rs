@@ -6,9 +6,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use routing::EngineKind;
+use sa_answer::whole;
 use sa_compiler::pipeline::{Compiled, Inputs, PipelineError, Stamp, compile_after};
 use sa_fabric::generate::{TorusSpec, plan};
-use sa_fastpath::whole;
 use sa_wire::{SlToVl, request};
 
 /// A torus of 5 x 5 x 5 with a host per switch, in files.

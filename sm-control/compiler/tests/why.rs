@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 
 use policy::Query;
 use routing::EndPortIx;
+use sa_answer::whole;
 use sa_compiler::pipeline::{Compiled, Inputs, OnPolicyError, Stamp, compile};
 use sa_compiler::why;
-use sa_fastpath::whole;
 use sa_wire::mad::method;
 use sa_wire::path_record::{PathCompMask, PathRecord};
 use sa_wire::{Gid, Lmc, request};

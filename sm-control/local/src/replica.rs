@@ -2,9 +2,9 @@
 
 use std::time::Instant;
 
-use sa_fastpath::answer::{Outcome, answer};
+use sa_answer::whole;
+use sa_answer::{Outcome, answer};
 use sa_fastpath::publish::{Published, Reader};
-use sa_fastpath::whole;
 use sa_wire::Gid;
 use sa_wire::netlink_ls::{IpResolve, Resolve};
 use sa_wire::path_record::PathRecord;

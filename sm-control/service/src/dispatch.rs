@@ -3,9 +3,9 @@
 
 use std::sync::Arc;
 
+use sa_answer::whole::{self, Streamed};
 use sa_compiler::state::Parts;
 use sa_fastpath::publish::Published;
-use sa_fastpath::whole::{self, Streamed};
 use sa_snapshot::Snapshot;
 use sa_wire::mad::method;
 use sa_wire::sa::{AttributeId, SaMad};

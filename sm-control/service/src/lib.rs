@@ -1,7 +1,7 @@
 //! What the SA answers beyond paths, and to whom.
 //!
 //! [`dispatch`] takes a request that no worker answered and finds who replies: the snapshot alone
-//! ([`sa_fastpath::whole`]), or the [`records`] of the fabric's state, walked from what the snapshot
+//! ([`sa_answer::whole`]), or the [`records`] of the fabric's state, walked from what the snapshot
 //! was compiled from. [`sa_db`] keeps what clients set (groups, services, subscriptions, alias
 //! GUIDs) and its journal.
 //!

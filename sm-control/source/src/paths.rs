@@ -2,9 +2,9 @@
 
 use std::fmt;
 
+use sa_answer::whole;
 use sa_compiler::path_json;
 use sa_fabric::Subnet;
-use sa_fastpath::whole;
 use sa_snapshot::Snapshot;
 use sa_wire::path_record::PathRecord;
 use sa_wire::request;

@@ -4,8 +4,8 @@ use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
+use sa_answer::access::LAST_PUBLIC_KEY;
 use sa_fabric::intake::{self, Intake, Kind};
-use sa_fastpath::access::LAST_PUBLIC_KEY;
 use sa_snapshot::Snapshot;
 
 use super::rings;

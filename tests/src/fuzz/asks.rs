@@ -1,7 +1,7 @@
 //! Inputs turned into requests; requests asked in every way there is, and the replies judged.
 
-use sa_fastpath::answer::{Outcome, PuntReason, answer};
-use sa_fastpath::whole::{respond, too_long};
+use sa_answer::whole::{respond, too_long};
+use sa_answer::{Outcome, PuntReason, answer};
 use sa_service::dispatch::respond_with;
 use sa_wire::umad::Slot;
 

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use sa_fastpath::rmpp::{
+use sa_answer::rmpp::{
     Allowance, Arrival, Bytes, Class, Poll, Receivers, SenderLimits, Senders, Timing, classify,
     turn_acknowledgement,
 };

@@ -6,10 +6,10 @@ use std::fmt::Write as _;
 use std::fs;
 use std::sync::LazyLock;
 
+use sa_answer::Outcome;
+use sa_answer::access::Access;
 use sa_compiler::pipeline::{self, Compiled, Inputs, Stamp};
 use sa_fabric::generate::{TorusSpec, plan};
-use sa_fastpath::access::Access;
-use sa_fastpath::answer::Outcome;
 use sa_service::dispatch;
 use sa_wire::mad::{Status, method};
 use sa_wire::multipath_record::{MultiPathCompMask, MultiPathRecord};
@@ -386,6 +386,6 @@ fn without_the_strict_rule_everybody_is_answered() {
         assert_ne!(supported, Status::BUSY, "{}", layout.attribute);
     }
     let mut slot = world.path(0, method::GET, Some(2), Some(3));
-    let outcome = sa_fastpath::answer::answer(&world.compiled.snapshot, &mut slot);
+    let outcome = sa_answer::answer(&world.compiled.snapshot, &mut slot);
     assert!(matches!(outcome, Outcome::Answered(_)), "{outcome:?}");
 }

@@ -4,9 +4,9 @@
 use std::fs;
 
 use anyhow::{Context, Result, ensure};
+use sa_answer::whole;
 use sa_compiler::pipeline::{self, Compiled, Inputs, Stamp};
 use sa_fabric::generate::{TorusSpec, plan};
-use sa_fastpath::whole;
 use sa_service::{dispatch, records};
 use sa_wire::mad::{Status, method};
 use sa_wire::records::Layout;

@@ -11,9 +11,9 @@ use std::time::Duration;
 
 use policy::model::criterion::Field;
 use policy::{Dialect, Echo, Ranges, ServiceIdEncoding};
+use sa_answer::access::Access;
+use sa_answer::{DropReason, PuntReason, Reject};
 use sa_compiler::pipeline::{self, Compiled, Stamp};
-use sa_fastpath::access::Access;
-use sa_fastpath::answer::{DropReason, PuntReason, Reject};
 use sa_fastpath::overload::{Limits, Share};
 use sa_fastpath::port::ring::{RingClient, RingServer, ring};
 use sa_fastpath::port::{BATCH, MadPort, PortError, Verdict};

@@ -10,7 +10,7 @@ use std::thread::yield_now;
 use std::time::{Duration, Instant};
 
 use super::fabric::{compiled, compiled_otherwise, requests};
-use sa_fastpath::answer::{Outcome, answer};
+use sa_answer::{Outcome, answer};
 use sa_fastpath::port::ring::{RingClient, RingServer, reply_length, ring};
 use sa_fastpath::publish::{Publisher, Reader};
 use sa_fastpath::punt::punt_queue;

@@ -22,8 +22,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use sa_answer::access::Access;
 use sa_compiler::pipeline::{self, Inputs, Stamp};
-use sa_fastpath::access::Access;
 use sa_fastpath::overload::Limits;
 use sa_fastpath::port::ibsim::{Attachment, Options};
 use sa_fastpath::port::ring::{RingClient, RingServer, ring};

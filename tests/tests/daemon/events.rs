@@ -11,12 +11,12 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, ensure};
 use routing::EngineKind;
+use sa_answer::whole;
 use sa_compiler::pipeline::{self, Inputs, Stamp};
 use sa_fabric::LidOverlay;
 use sa_fabric::formats::subnet_lst;
 use sa_fastpath::port::ibsim::{Attachment, IbsimClient, Options};
 use sa_fastpath::port::umad::{AskError, ClientPort, Destination, Patience, Reply};
-use sa_fastpath::whole;
 use sa_rig::{Console, Fabric, Process, Torus, wait_for};
 use sa_snapshot::Snapshot;
 use sa_tests::daemon::{Daemon, count};

@@ -14,9 +14,9 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use sa_answer::whole;
 use sa_compiler::path_json;
 use sa_compiler::pipeline::{self, Compiled, Inputs, OnPolicyError, Stamp};
-use sa_fastpath::whole;
 use sa_tests::cli::sapphire;
 use sa_tests::golden::{entries, existing, golden, name, text};
 use sa_wire::mad::{BASE_VERSION, MGMT_CLASS_SA, SA_CLASS_VERSION, method};

@@ -6,8 +6,8 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
+use sa_answer::whole::respond;
 use sa_compiler::pipeline::{Compiled, Inputs, Stamp, compile};
-use sa_fastpath::whole::respond;
 use sa_rig::Fabric;
 use sa_tests::client::Client;
 use sa_tests::rng::Rng;

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use routing::EngineKind;
+use sa_answer::whole;
 use sa_compiler::pipeline::{self, Compiled, Inputs, Stamp, compile};
-use sa_fastpath::whole;
 use sa_rig::{Fabric, Torus, wait_for};
 use sa_source::{Ask, LiveSource, PortAsk, SaSource, SaTransport, When, compile_live};
 use sa_tests::cli::sapphire_on;

@@ -15,9 +15,9 @@ use super::files::{DUMPS, Edit, FILES, WORLD, cases, edited, edits, inputs};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use routing::EngineKind;
+use sa_answer::whole;
 use sa_compiler::pipeline::{self, Inputs, PipelineError, ReadProblem, Stamp};
 use sa_fabric::LoadError;
-use sa_fastpath::whole;
 use sa_wire::{Gid, request};
 
 /// Writes the world's files, one or two of them damaged.

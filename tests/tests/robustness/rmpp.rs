@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use proptest::prelude::*;
-use sa_fastpath::rmpp::{
+use sa_answer::rmpp::{
     Allowance, Arrival, Bytes, Class, Generated, Poll, Receivers, SenderLimits, Senders, Source,
     Timing, acknowledgement, classify,
 };

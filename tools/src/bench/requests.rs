@@ -1,10 +1,11 @@
 //! Requests between hosts drawn at random, and what the slow twin expects.
 
+use sa_answer::whole;
 use sa_bench::fresh::{Fresh, Passes, by_twin};
 use sa_bench::requests::{Draw, Host};
 use sa_bench::{Expected, Pool, Request};
 use sa_compiler::path_json;
-use sa_fastpath::{affinity, whole};
+use sa_fastpath::affinity;
 use sa_wire::path_record::PathRecord;
 use sa_wire::umad::Slot;
 use sa_wire::{Gid, NodeType};

@@ -3,8 +3,8 @@
 use routing::placement::{Coordinate, Direction};
 use routing::reference::walk;
 use routing::{EndPortIx, SwitchIx, Torus};
+use sa_answer::whole;
 use sa_compiler::pipeline::Compiled;
-use sa_fastpath::whole;
 use sa_wire::Lid;
 
 use super::scene::{Step, printable};

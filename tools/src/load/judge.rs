@@ -1,7 +1,7 @@
 //! Whether an answer is right.
 
+use sa_answer::whole;
 use sa_compiler::path_json;
-use sa_fastpath::whole;
 use sa_snapshot::Snapshot;
 use sa_wire::mad::method;
 use sa_wire::path_record::PathRecord;

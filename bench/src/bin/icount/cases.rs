@@ -4,11 +4,11 @@ use std::error::Error;
 use std::mem::offset_of;
 
 use policy::{ParseOptions, Partitions};
+use sa_answer::whole;
 use sa_bench::count::{Case, PASSES};
 use sa_bench::requests::{Draw, Workload, hosts};
 use sa_bench::rules::{RuleSpec, facts};
 use sa_bench::synthetic::{dense, torus_model, with_policy};
-use sa_fastpath::whole;
 use sa_snapshot::model::Model;
 use sa_snapshot::{Builder, Snapshot};
 use sa_wire::path_record::{PathCompMask, PathRecord};

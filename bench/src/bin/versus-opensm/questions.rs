@@ -2,10 +2,10 @@
 
 use std::fs;
 
+use sa_answer::whole;
 use sa_compiler::path_json;
 use sa_compiler::pipeline::{self, Inputs, Stamp};
 use sa_fabric::formats::subnet_lst;
-use sa_fastpath::whole;
 use sa_snapshot::Snapshot;
 use sa_wire::sa::DATA_OFFSET;
 use sa_wire::umad::{MAD_SIZE, Slot};

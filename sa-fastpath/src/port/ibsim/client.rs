@@ -12,7 +12,7 @@ use crate::port::PortError;
 use crate::port::umad::{
     ClientPort, Destination, Patience, Reply, answers_something, fill, low_transaction,
 };
-use crate::rmpp::{Allowance, Arrival, Class, Receivers, classify, turn_acknowledgement};
+use sa_answer::rmpp::{Allowance, Arrival, Class, Receivers, classify, turn_acknowledgement};
 
 /// A client of an SA on the simulated fabric. It does RMPP by itself, as the simulator does not.
 #[derive(Debug)]

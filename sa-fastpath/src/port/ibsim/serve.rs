@@ -9,7 +9,7 @@ use sa_wire::umad::{MAD_SIZE, Slot};
 use super::data::{Data, Sent};
 use crate::port::umad::{Arrival, PortCounters, PortStats, sort};
 use crate::port::{BATCH, MadPort, PortError, ReplyPort, Verdict};
-use crate::rmpp;
+use sa_answer::rmpp;
 
 /// A worker's ibsim port.
 #[derive(Debug)]

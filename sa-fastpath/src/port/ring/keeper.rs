@@ -11,12 +11,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::late::{LateQueue, LateWriter};
-use super::layout::{Hello, MIN_SLOTS, SLOTS_OFFSET, VERSION, Welcome, closed};
-use super::memory::Memory;
-use super::packets;
 use super::rings::{Exchange, Lane, Order};
 use super::shares::{Owner, RingShares, may_keep, who_goes};
 use super::socket::{Credentials, Listener, new_memory, own_user, wait};
+use sa_ring::Memory;
+use sa_ring::layout::{Hello, MIN_SLOTS, SLOTS_OFFSET, VERSION, Welcome, closed};
+use sa_ring::packets;
 
 /// How often it looks whether it shall stop, and whether the worker has cut somebody off.
 const IDLE: Duration = Duration::from_millis(200);
@@ -561,11 +561,11 @@ fn close(memory: &Memory, why: u32) {
 mod tests {
     use std::path::{Path, PathBuf};
 
-    use super::super::layout::HELLO_SIZE;
     use super::super::rings::ClientRings;
     use super::super::{Opened, RingOptions, open};
     use super::*;
     use crate::port::{MadPort, ReplyPort, Verdict};
+    use sa_ring::layout::HELLO_SIZE;
 
     /// Everything in one thread, turn by turn.
     struct Bed {

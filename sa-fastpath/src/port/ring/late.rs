@@ -10,11 +10,11 @@ use std::sync::Arc;
 use crossbeam_queue::ArrayQueue;
 use sa_wire::umad::Slot;
 
-use super::layout::{LATE_HEADER, LATE_SIZE, LATE_UNIT, LatePart};
-use super::memory::Memory;
 use super::rings::{Exchange, origin, place_of};
 use super::spool::Spool;
 use crate::port::{PortError, ReplyPort};
+use sa_ring::Memory;
+use sa_ring::layout::{LATE_HEADER, LATE_SIZE, LATE_UNIT, LatePart};
 
 /// Replies between the two threads.
 const WAITING: usize = 256;

@@ -12,9 +12,9 @@ use crossbeam_queue::ArrayQueue;
 use sa_wire::umad::{MAD_SIZE, Slot, UmadHeader};
 use zerocopy::byteorder::big_endian::U32;
 
-use super::layout::{MIN_REQUEST, state};
-use super::memory::{Memory, SHORT, SLOT_WORDS};
 use crate::port::{MadPort, PortError, Verdict};
+use sa_ring::layout::{MIN_REQUEST, state};
+use sa_ring::{Memory, SHORT, SLOT_WORDS};
 
 /// Requests lent at once. Fewer than [`crate::port::BATCH`]: the copies and what is looked up for
 /// them share the first-level cache, and a batch that is never full never makes the worker ration

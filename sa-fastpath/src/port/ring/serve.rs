@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use super::keeper::{Keeper, Limits};
 use super::late::LateReplies;
-use super::layout::{MAX_SLOTS, MIN_SLOTS};
 use super::rings::{ClientRings, Exchange};
 use super::shares::RingShares;
 use super::socket::{Listener, RingError};
+use sa_ring::layout::{MAX_SLOTS, MIN_SLOTS};
 
 /// How rings are served.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,25 +1,24 @@
 //! The socket where clients get their rings, and the system calls of this side.
-//!
-//! Invariants that the blocks below name:
-//! - *open-fd*: descriptors are borrowed from owners that outlive the call;
-//! - *local*: what the kernel writes to is a local variable of the size that is said;
-//! - *c-string*: a name comes from a `CString`.
-
-#![allow(unsafe_code)]
 
 use core::fmt;
-use std::ffi::CString;
-use std::fs::{File, Metadata};
+use std::fs::Metadata;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::layout::size_of_ring;
-use super::memory::Memory;
-use super::packets;
 use super::place::Place;
+use nix::sys::socket::getsockopt;
+use nix::sys::socket::sockopt::PeerCredentials;
+use nix::unistd::Group;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{MemfdFlags, Mode};
+use rustix::io::Errno;
+use rustix::net::{self, SocketFlags};
+use sa_ring::Memory;
+use sa_ring::layout::size_of_ring;
+use sa_ring::packets;
 
 /// A socket that cannot be served.
 #[derive(Debug)]
@@ -98,8 +97,8 @@ impl Listener {
         make_way(&place)?;
         let socket = packets::socket().map_err(failed("make a socket"))?;
         // Nobody may connect before the group and the mode are right.
-        chmod(socket.as_fd(), 0).map_err(failed("make a socket"))?;
-        bind(socket.as_fd(), &place.entry()).map_err(failed("make the socket"))?;
+        chmod(&socket, 0).map_err(failed("make a socket"))?;
+        bind(&socket, &place.entry()).map_err(failed("make the socket"))?;
         let named = place.hand_over(mode, group);
         if named.is_err() {
             // Only this user and root can have put anything there.
@@ -112,19 +111,16 @@ impl Listener {
             place,
             inode,
         };
-        listen(listener.socket.as_fd()).map_err(failed("listen"))?;
+        let listening = net::listen(&listener.socket, BACKLOG);
+        listening.map_err(|error| failed("listen")(error.into()))?;
         Ok(listener)
     }
 
     /// The next client, if any. Errors: WouldBlock, or the system's.
     pub(super) fn accept(&self) -> io::Result<(OwnedFd, Credentials)> {
-        let flags = libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
-        let none = core::ptr::null_mut();
-        // SAFETY: open-fd; no address is asked for.
-        // WHY: std has no sockets of packets that are connected.
-        let fd = unsafe { libc::accept4(self.socket.as_raw_fd(), none, none.cast(), flags) };
-        let client = packets::owned(fd)?;
-        let credentials = credentials(client.as_fd())?;
+        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+        let client = net::accept_with(&self.socket, flags)?;
+        let credentials = credentials(&client)?;
         Ok((client, credentials))
     }
 
@@ -174,134 +170,75 @@ fn make_way(place: &Place) -> Result<(), RingError> {
     }
 }
 
-fn bind(socket: BorrowedFd<'_>, path: &Path) -> io::Result<()> {
-    let (address, size) = packets::address(path)?;
-    // SAFETY: open-fd; the address is a local of the size that is said.
-    // WHY: std binds only its own sockets.
-    done(unsafe { libc::bind(socket.as_raw_fd(), (&raw const address).cast(), size) })
-}
-
-fn listen(socket: BorrowedFd<'_>) -> io::Result<()> {
-    // SAFETY: open-fd; no pointers.
-    // WHY: as for `bind`.
-    done(unsafe { libc::listen(socket.as_raw_fd(), BACKLOG) })
+fn bind(socket: &OwnedFd, path: &Path) -> io::Result<()> {
+    Ok(net::bind(socket, &packets::address(path)?)?)
 }
 
 /// Clients that may wait to be accepted.
-const BACKLOG: libc::c_int = 128;
+const BACKLOG: i32 = 128;
 
-fn chmod(socket: BorrowedFd<'_>, mode: u32) -> io::Result<()> {
-    // SAFETY: open-fd; no pointers.
-    // WHY: the name is made with the mode of the socket, so that there is no moment before.
-    done(unsafe { libc::fchmod(socket.as_raw_fd(), mode) })
+/// The name is made with the mode of the socket, so that there is no moment before.
+fn chmod(socket: &OwnedFd, mode: u32) -> io::Result<()> {
+    Ok(rustix::fs::fchmod(socket, Mode::from_raw_mode(mode))?)
 }
 
-fn credentials(client: BorrowedFd<'_>) -> io::Result<Credentials> {
-    let mut found = libc::ucred {
-        pid: 0,
-        uid: u32::MAX,
-        gid: u32::MAX,
-    };
-    let mut size = libc::socklen_t::try_from(size_of::<libc::ucred>()).unwrap_or(0);
-    // SAFETY: open-fd, local.
-    // WHY: std does not say who connected.
-    done(unsafe {
-        libc::getsockopt(
-            client.as_raw_fd(),
-            libc::SOL_SOCKET,
-            libc::SO_PEERCRED,
-            (&raw mut found).cast(),
-            &raw mut size,
-        )
-    })?;
+/// By nix: rustix takes a process number of 0, which the kernel gives for clients in a PID namespace
+/// that is not seen from here, for impossible.
+fn credentials(client: &OwnedFd) -> io::Result<Credentials> {
+    let found = getsockopt(client, PeerCredentials)?;
     Ok(Credentials {
-        pid: found.pid,
-        uid: found.uid,
+        pid: found.pid(),
+        uid: found.uid(),
     })
 }
 
 /// The user that this process acts as.
 pub(super) fn own_user() -> u32 {
-    // SAFETY: it cannot fail and has no arguments.
-    // WHY: std has no way to ask.
-    unsafe { libc::geteuid() }
+    rustix::process::geteuid().as_raw()
 }
 
-/// The number of a group. Errors: in words.
+/// The number of a group, wherever the system has its groups from. Errors: in words.
 pub fn group_id(name: &str) -> Result<u32, String> {
-    let unknown = || format!("there is no group {name:?} on this system");
-    let name_c = CString::new(name).map_err(|_| unknown())?;
-    let mut buffer = vec![0; 1 << 16];
-    let mut entry = core::mem::MaybeUninit::<libc::group>::uninit();
-    let mut found = core::ptr::null_mut();
-    // SAFETY: c-string, local; the buffer has the length that is said.
-    // WHY: groups may come from elsewhere than a file.
-    let error = unsafe {
-        libc::getgrnam_r(
-            name_c.as_ptr(),
-            entry.as_mut_ptr(),
-            buffer.as_mut_ptr(),
-            buffer.len(),
-            &raw mut found,
-        )
-    };
-    if error != 0 {
-        let error = io::Error::from_raw_os_error(error);
-        return Err(format!("cannot look up the group {name:?}: {error}"));
+    match Group::from_name(name) {
+        Ok(Some(group)) => Ok(group.gid.as_raw()),
+        Ok(None) => Err(format!("there is no group {name:?} on this system")),
+        Err(error) => {
+            let error = io::Error::from(error);
+            Err(format!("cannot look up the group {name:?}: {error}"))
+        }
     }
-    if found.is_null() {
-        return Err(unknown());
-    }
-    // SAFETY: the call has found the group and filled the entry in.
-    // WHY: as above.
-    Ok(unsafe { entry.assume_init() }.gr_gid)
 }
 
 /// New memory for a ring: this side's view of it, and the file to send. Errors: the system's.
 pub(super) fn new_memory(slots: u32) -> io::Result<(Memory, OwnedFd)> {
-    let flags = libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING;
-    // SAFETY: c-string.
-    // WHY: std makes no files without names.
-    let file = packets::owned(unsafe { libc::memfd_create(c"sapphire-ring".as_ptr(), flags) })?;
-    let file = File::from(file);
-    file.set_len(size_of_ring(usize::try_from(slots).unwrap_or(0)) as u64)?;
-    // SAFETY: open-fd; no pointers.
-    // WHY: a client that cut the file off would make this process fail with SIGBUS.
-    done(unsafe { libc::fcntl(file.as_raw_fd(), libc::F_ADD_SEALS, packets::SEALS) })?;
+    let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+    let file = rustix::fs::memfd_create("sapphire-ring", flags)?;
+    let size = size_of_ring(usize::try_from(slots).unwrap_or(0));
+    rustix::fs::ftruncate(&file, size as u64)?;
+    // A client that cut the file off would make this process fail with SIGBUS.
+    rustix::fs::fcntl_add_seals(&file, packets::SEALS)?;
     let memory = Memory::map(file.as_fd(), slots)?;
     memory.header().describe(slots);
-    Ok((memory, file.into()))
+    Ok((memory, file))
 }
 
 /// Waits until one of the sockets has something. Gives of each whether it has. Errors: the system's.
 pub(super) fn wait(sockets: &[Option<BorrowedFd<'_>>], timeout: Duration) -> io::Result<Vec<bool>> {
-    let mut all: Vec<libc::pollfd> = sockets
-        .iter()
-        .map(|socket| libc::pollfd {
-            // Of -1 nothing is ever said.
-            fd: socket.map_or(-1, |socket| socket.as_raw_fd()),
-            events: libc::POLLIN,
-            revents: 0,
-        })
-        .collect();
-    let count = libc::nfds_t::try_from(all.len()).unwrap_or(0);
-    let milliseconds = i32::try_from(timeout.as_millis()).unwrap_or(i32::MAX);
-    // SAFETY: open-fd; as many elements as are said.
-    // WHY: std waits for one at a time.
-    let found = unsafe { libc::poll(all.as_mut_ptr(), count, milliseconds) };
-    if found < 0 {
-        let error = io::Error::last_os_error();
-        if error.kind() != io::ErrorKind::Interrupted {
-            return Err(error);
+    let (places, some): (Vec<usize>, Vec<_>) = (0..)
+        .zip(sockets)
+        .filter_map(|(place, socket)| Some((place, (*socket)?)))
+        .unzip();
+    let watch = |socket| PollFd::from_borrowed_fd(socket, PollFlags::IN);
+    let mut all: Vec<PollFd<'_>> = some.into_iter().map(watch).collect();
+    let mut has = vec![false; sockets.len()];
+    match poll(&mut all, Timespec::try_from(timeout).ok().as_ref()) {
+        Err(Errno::INTR) => return Ok(has),
+        done => done?,
+    };
+    for (place, one) in places.into_iter().zip(&all) {
+        if let Some(has) = has.get_mut(place) {
+            *has = !one.revents().is_empty();
         }
-        all.iter_mut().for_each(|one| one.revents = 0);
     }
-    Ok(all.iter().map(|one| one.revents != 0).collect())
-}
-
-fn done(result: libc::c_int) -> io::Result<()> {
-    match result {
-        0.. => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    }
+    Ok(has)
 }

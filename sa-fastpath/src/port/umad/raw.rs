@@ -12,7 +12,7 @@ use super::serve::{Sent, judge};
 use super::sys::Read;
 use crate::port::PortError;
 
-/// An agent that segments and acknowledges by itself, with [`crate::rmpp`], both for what it asks
+/// An agent that segments and acknowledges by itself, with [`sa_answer::rmpp`], both for what it asks
 /// and for what it is asked. For judging that against a kernel's; serving and asking have
 /// [`super::UmadPort`] and [`super::UmadClient`].
 #[derive(Debug)]

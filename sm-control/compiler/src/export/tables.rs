@@ -4,8 +4,8 @@ use std::io::{self, Write};
 
 use routing::tables::MulticastTable;
 use routing::{EndPortIx, NO_PATH, Peer, SwitchIx, Topology, Torus};
+use sa_answer::whole;
 use sa_fabric::formats::{fdbs, lfts, multicast, psl, sl2vl, slvl, subnet_lst, torus};
-use sa_fastpath::whole;
 use sa_snapshot::Snapshot;
 use sa_wire::NodeType;
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use sa_fastpath::whole;
+use sa_answer::whole;
 use sa_snapshot::Snapshot;
 use sa_wire::umad::Slot;
 

@@ -1,6 +1,6 @@
 //! The reference for the snapshot of a compiled fabric.
 
-use sa_fastpath::whole::MAX_RECORDS;
+use sa_answer::whole::MAX_RECORDS;
 
 use super::{Twin, TwinInputs, TwinOptions};
 use crate::state::Parts;

@@ -26,8 +26,8 @@ mod vls;
 
 use core::ops::ControlFlow;
 
-use sa_fastpath::answer::{finish_empty_table, finish_error};
-use sa_fastpath::whole::{succeed, succeed_with_table};
+use sa_answer::whole::{succeed, succeed_with_table};
+use sa_answer::{finish_empty_table, finish_error};
 use sa_wire::mad::{Status, method};
 use sa_wire::records::Layout;
 use sa_wire::rmpp::{RmppHeader, flag};
@@ -55,7 +55,7 @@ pub fn serves(attribute: AttributeId) -> bool {
 /// MAD holds is to be segmented by the transport. Pure: the same request of the same parts gets the
 /// same bytes. Statuses: "method/attribute combination not supported" for all but Get and
 /// GetTable; "request invalid" for P_Key tables without the key; "no records" and "too many
-/// records" for Get; "no resources" for more than [`MAX_BYTES`](sa_fastpath::whole::MAX_BYTES). Source: OpenSM `osm_sa.c`.
+/// records" for Get; "no resources" for more than [`MAX_BYTES`](sa_answer::whole::MAX_BYTES). Source: OpenSM `osm_sa.c`.
 pub fn respond(parts: &Parts, request: &Slot) -> Option<Vec<u8>> {
     let mut slot = *request;
     let mad = SaMad::from_bytes_mut(&mut slot.mad);

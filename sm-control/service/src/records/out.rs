@@ -2,7 +2,7 @@
 
 use core::ops::ControlFlow;
 
-use sa_fastpath::whole::MAX_BYTES;
+use sa_answer::whole::MAX_BYTES;
 
 /// The records of a reply so far.
 #[derive(Debug)]

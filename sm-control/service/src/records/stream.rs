@@ -3,8 +3,8 @@
 use core::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
+use sa_answer::whole::Units;
 use sa_compiler::state::Parts;
-use sa_fastpath::whole::Units;
 use sa_wire::records::Layout;
 use sa_wire::sa::{AttributeId, SaMad};
 use sa_wire::umad::Slot;

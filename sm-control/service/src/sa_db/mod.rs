@@ -18,7 +18,7 @@ mod subscriptions;
 use std::path::Path;
 use std::time::Duration;
 
-use sa_fastpath::access::Access;
+use sa_answer::access::Access;
 use sa_wire::Guid;
 use sa_wire::mad::{BASE_VERSION, SA_CLASS_VERSION, Status, method};
 use sa_wire::records::Layout;
@@ -30,8 +30,8 @@ use self::groups::Groups;
 use self::services::Services;
 use self::subscriptions::Subscriptions;
 use crate::records::{self, View};
+use sa_answer::whole::is_request;
 use sa_compiler::state::Parts;
-use sa_fastpath::whole::is_request;
 
 pub use self::event::{Event, Report};
 pub use self::journal::{Journal, JournalError};
@@ -60,7 +60,7 @@ pub struct SaDatabase {
 /// What became of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Responded {
-    /// The whole reply; none when there is to be silence. Shape: as of [`sa_fastpath::whole::respond`].
+    /// The whole reply; none when there is to be silence. Shape: as of [`sa_answer::whole::respond`].
     pub reply: Option<Vec<u8>>,
     /// The state changed, so the reply must wait for [`SaDatabase::commit`].
     pub changed: bool,

@@ -7,7 +7,7 @@ mod questions;
 use sa_snapshot::Snapshot;
 use sa_wire::umad::MAD_SIZE;
 
-use sa_fastpath::whole;
+use sa_answer::whole;
 
 pub use difference::{Difference, FieldDifference};
 pub use questions::{Question, Questions, service_ids};

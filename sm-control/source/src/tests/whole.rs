@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use routing::EngineKind;
+use sa_answer::whole;
 use sa_compiler::pipeline::{self, Compiled, Inputs, Stamp};
 use sa_fabric::sa_records::write;
-use sa_fastpath::whole;
 use sa_service::dispatch;
 use sa_wire::mad::method;
 use sa_wire::records::{Layout, PKeyTableRecord, PortInfoRecord, SwitchInfoRecord};

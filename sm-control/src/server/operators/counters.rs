@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use sa_fastpath::answer::{DropReason, PuntReason, Reject};
+use sa_answer::{DropReason, PuntReason, Reject};
 use tracing::info;
 
 use super::board::Board;

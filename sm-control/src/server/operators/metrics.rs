@@ -12,7 +12,7 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::Registry;
-use sa_fastpath::answer::{DropReason, PuntReason, Reject};
+use sa_answer::{DropReason, PuntReason, Reject};
 use sa_fastpath::stats::StatsSnapshot;
 use sa_local::agent::{Counted, Reason};
 

@@ -4,7 +4,7 @@ use core::sync::atomic::AtomicBool;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use sa_fastpath::access::Access;
+use sa_answer::access::Access;
 use sa_fastpath::affinity;
 use sa_fastpath::overload::Limits;
 use sa_fastpath::port::{MadPort, ReplyPort, ibsim, umad};

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError};
 use std::time::Instant;
 
+use sa_answer::access::LAST_PUBLIC_KEY;
 use sa_compiler::pipeline;
 use sa_compiler::state::Parts;
-use sa_fastpath::access::LAST_PUBLIC_KEY;
 use sa_fastpath::publish::EpochId;
 use sa_snapshot::{SharedBytes, Snapshot};
 use tracing::{error, info, warn};

@@ -14,10 +14,10 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use sa_answer::rmpp::is_part;
 use sa_fastpath::port::{PortError, ReplyPort};
 use sa_fastpath::publish::Reader;
 use sa_fastpath::punt::{PuntReceiver, Punted, Requester};
-use sa_fastpath::rmpp::is_part;
 use sa_fastpath::stats::Counter;
 use sa_wire::sa::SaMad;
 use sa_wire::umad::Slot;
@@ -29,7 +29,7 @@ use self::shares::Shares;
 use self::turns::Backlog;
 use super::{ServerError, State, StateInService, state_of};
 use crate::server::slow_lane::rmpp::Rmpp;
-use sa_fastpath::whole;
+use sa_answer::whole;
 
 pub(super) use self::keeper::Keeper;
 pub(super) use self::owner::Owner;

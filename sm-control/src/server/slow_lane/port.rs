@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use sa_answer::whole;
 use sa_compiler::state::Parts;
 use sa_fastpath::port::{PortError, ReplyPort};
 use sa_fastpath::publish::Published;
-use sa_fastpath::whole;
 use sa_service::dispatch;
 use sa_wire::umad::{MAD_SIZE, Slot};
 use tracing::debug;

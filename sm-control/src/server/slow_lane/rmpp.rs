@@ -3,12 +3,12 @@
 
 use std::time::Duration;
 
-use sa_fastpath::port::{PortError, ReplyPort};
-use sa_fastpath::rmpp::{
+use sa_answer::rmpp::{
     Allowance, Arrival, Bytes, Class, Poll, Receivers, Refused, SenderLimits, Senders, Source,
     Tally, classify,
 };
-use sa_fastpath::whole::Streamed;
+use sa_answer::whole::Streamed;
+use sa_fastpath::port::{PortError, ReplyPort};
 use sa_wire::rmpp::{RmppHeader, flag, packet_type};
 use sa_wire::sa::{DATA_OFFSET, SaMad};
 use sa_wire::umad::{MAD_SIZE, Slot, UmadHeader};
@@ -213,7 +213,7 @@ mod tests {
         assert_eq!(rmpp.begin(&request, reply, now), Begun::Yes);
         let turn = SaMad::from_bytes(&port.0[1].mad);
         let mut packet = last;
-        packet.mad = sa_fastpath::rmpp::turn_acknowledgement(turn, 2);
+        packet.mad = sa_answer::rmpp::turn_acknowledgement(turn, 2);
         assert!(rmpp.receive(&packet, now, &mut port).unwrap().is_none());
         assert!(rmpp.pump(now, &mut port).unwrap());
         let sent: Vec<_> = port.0[2..]

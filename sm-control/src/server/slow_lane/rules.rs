@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use sa_fastpath::access::Access;
+use sa_answer::access::Access;
 
 use crate::config::Config;
 

@@ -6,13 +6,13 @@ use std::fs;
 use std::sync::OnceLock;
 
 use proptest::prelude::*;
+use sa_answer::access::Access;
+use sa_answer::rmpp::{Allowance, Arrival, Class, Receivers, classify, turn_acknowledgement};
 use sa_compiler::pipeline::{self, Compiled, Inputs, Stamp};
 use sa_compiler::state::Parts;
-use sa_fastpath::access::Access;
 use sa_fastpath::port::ring::{RingClient, RingServer, reply_length, ring};
 use sa_fastpath::publish::Publisher;
 use sa_fastpath::punt::punt_queue;
-use sa_fastpath::rmpp::{Allowance, Arrival, Class, Receivers, classify, turn_acknowledgement};
 use sa_fastpath::stats::WorkerStats;
 use sa_fastpath::worker::Worker;
 use sa_service::sa_db::{Now, SaDatabase};

@@ -1,8 +1,8 @@
 //! What the product must send, going by what the slow twin says, against what it sends.
 
+use sa_answer::whole::{punted, respond};
+use sa_answer::{Outcome, answer, answer_all};
 use sa_compiler::reference::{Reply, Twin};
-use sa_fastpath::answer::{Outcome, answer, answer_all};
-use sa_fastpath::whole::{punted, respond};
 use sa_wire::mad::{Status, method};
 use sa_wire::path_record::{PathCompMask, PathRecord};
 use sa_wire::request::{parse, path_request};

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use sa_answer::whole::respond;
+use sa_answer::{Outcome, answer_all};
 use sa_compiler::pipeline::{self, Compiled, Inputs, Stamp};
 use sa_compiler::reference::Reply;
 use sa_fabric::generate::{TorusSpec, plan};
-use sa_fastpath::answer::{Outcome, answer_all};
-use sa_fastpath::whole::respond;
 use sa_wire::mad::method;
 use sa_wire::multipath_record::{MultiPathCompMask, MultiPathRecord};
 use sa_wire::path_record::{FlowWord, NumbPathByte, PathCompMask, PathRecord};

@@ -22,7 +22,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use compare::{Difference, agree_together, compare};
-use sa_fastpath::answer::answer;
+use sa_answer::answer;
 use sa_tests::random::{ports, requests};
 use sa_tests::rng::Rng;
 use sa_wire::umad::Slot;

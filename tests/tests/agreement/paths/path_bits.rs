@@ -1,9 +1,9 @@
 //! Which LIDs a policy of RFC 0.2 leaves a path, in which order, by both implementations.
 
+use sa_answer::whole::respond;
 use sa_compiler::pipeline::{self, Inputs, Stamp};
 use sa_compiler::reference::Reply;
 use sa_fabric::generate::{TorusSpec, plan};
-use sa_fastpath::whole::respond;
 use sa_wire::mad::method;
 use sa_wire::path_record::{PathCompMask, PathRecord};
 use sa_wire::request::{parse, path_request};

@@ -293,7 +293,7 @@ pub(crate) fn mappings_of(pid: u32) -> io::Result<usize> {
 /// Greets as a client of another version. Gives what the daemon says.
 pub(crate) fn greet(ring: &Path, version: u32) -> Result<String> {
     use std::os::unix::ffi::OsStrExt;
-    let mut hello = sa_client::layout::MAGIC.to_ne_bytes().to_vec();
+    let mut hello = sa_ring::layout::MAGIC.to_ne_bytes().to_vec();
     hello.extend(version.to_ne_bytes());
     hello.extend(0_u32.to_ne_bytes());
     let mut answer = [0_u8; 512];

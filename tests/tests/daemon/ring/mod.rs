@@ -99,7 +99,7 @@ fn answers_are_those_of_sapphire_answer_however_long() -> Result<()> {
         long = long.max(reply.len());
     }
     ensure!(
-        long > sa_client::layout::LATE_SIZE,
+        long > sa_ring::layout::LATE_SIZE,
         "the longest has {long} bytes"
     );
     // Root and the daemon's user say who asks; nobody has this LID, and gets no answer.

@@ -15,8 +15,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use anyhow::{Context, Result, ensure};
+use sa_answer::{Outcome, answer};
 use sa_compiler::pipeline::Compiled;
-use sa_fastpath::answer::{Outcome, answer};
 use sa_rig::Fabric;
 use sa_service::dispatch::{punted_with, respond_with};
 use sa_tests::client::{Client, Question};

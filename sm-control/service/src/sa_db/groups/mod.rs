@@ -25,8 +25,8 @@ use self::group::Group;
 use self::request::Request;
 use super::aliases::Aliases;
 use super::{Answer, Asked, Effects, Journal, is_request};
+use sa_answer::whole::MAX_BYTES;
 use sa_compiler::state::Parts;
-use sa_fastpath::whole::MAX_BYTES;
 
 pub(super) use self::path::is_path_to_group;
 

@@ -2,8 +2,8 @@
 //! flow label, which it leaves in its host's byte order.
 
 use policy::model::ServiceIdEncoding;
+use sa_answer::{group_suits, path_to_group};
 use sa_compiler::state::Parts;
-use sa_fastpath::answer::{group_suits, path_to_group};
 use sa_snapshot::GroupRecord;
 use sa_wire::mad::{Status, method};
 use sa_wire::path_record::{PathCompMask, PathRecord};

@@ -2,8 +2,8 @@
 
 use core::sync::atomic::Ordering;
 
+use sa_answer::{DropReason, PuntReason, Reject};
 use sa_compiler::pipeline;
-use sa_fastpath::answer::{DropReason, PuntReason, Reject};
 use sa_local::agent::{Counted, Reason};
 use serde_json::{Map, Value, json};
 

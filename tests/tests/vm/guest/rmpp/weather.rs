@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
+use sa_answer::rmpp::{Class, classify};
 use sa_fastpath::port::umad::RawPort;
-use sa_fastpath::rmpp::{Class, classify};
 use sa_wire::sa::SaMad;
 use sa_wire::umad::Slot;
 

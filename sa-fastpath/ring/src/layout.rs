@@ -1,6 +1,7 @@
-//! The memory that a client and the daemon share, and the words that they exchange before.
+//! Where things lie in the memory that a client and the daemon share, and the words that they
+//! exchange before.
 //!
-//! Both sides compile this very file. docs/ring.md describes it for everybody else; what is said
+//! docs/ring.md describes it for everybody else; what is said
 //! there of a version never changes.
 //!
 //! ```text

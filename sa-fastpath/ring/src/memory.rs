@@ -8,7 +8,6 @@
 //!   time, and every pattern of bytes is one of theirs.
 
 #![allow(unsafe_code)]
-#![allow(dead_code, reason = "each side uses a part")]
 
 #[cfg(target_arch = "x86_64")]
 use core::arch::x86_64::{__m128i, _mm_loadu_si128, _mm_storeu_si128};
@@ -19,17 +18,17 @@ use core::sync::atomic::Ordering::Relaxed;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
-use super::layout::{Header, LATE_SIZE, SLOT_SIZE, SLOTS_OFFSET, Slot, late_offset, size_of_ring};
+use crate::layout::{Header, LATE_SIZE, SLOT_SIZE, SLOTS_OFFSET, Slot, late_offset, size_of_ring};
 
 /// Words of a slot.
-pub(crate) const SLOT_WORDS: usize = SLOT_SIZE / 8;
+pub const SLOT_WORDS: usize = SLOT_SIZE / 8;
 
 /// Of a MAD with one record, what is behind its first word. Units: bytes.
-pub(crate) const SHORT: usize = 112;
+pub const SHORT: usize = 112;
 
 /// A mapped ring.
 #[derive(Debug)]
-pub(crate) struct Memory {
+pub struct Memory {
     base: NonNull<u8>,
     /// A power of two; this side's own copy.
     slots: usize,
@@ -44,7 +43,7 @@ unsafe impl Sync for Memory {}
 impl Memory {
     /// Maps the file. Shape: `slots` a power of two; the file is sealed and has
     /// `size_of_ring(slots)` bytes. Errors: the system's.
-    pub(crate) fn map(file: BorrowedFd<'_>, slots: u32) -> io::Result<Self> {
+    pub fn map(file: BorrowedFd<'_>, slots: u32) -> io::Result<Self> {
         let slots = usize::try_from(slots).unwrap_or(0);
         let access = libc::PROT_READ | libc::PROT_WRITE;
         // All pages at once: a page fault later would come in the middle of a batch.
@@ -70,14 +69,14 @@ impl Memory {
 
     /// Leaves it out of children that are forked from now on: there this value must be forgotten,
     /// not dropped. Errors: the system's.
-    pub(crate) fn keep_from_children(&self) -> io::Result<()> {
+    pub fn keep_from_children(&self) -> io::Result<()> {
         self.advise(0, libc::MADV_DONTFORK)
     }
 
     /// Gives the pages from `offset` on, a multiple of 4096, back to the system, whoever has them
     /// mapped besides. What is there then is zeros, and whoever touches it has it on their account.
     /// Errors: the system's.
-    pub(crate) fn give_back(&self, offset: usize) -> io::Result<()> {
+    pub fn give_back(&self, offset: usize) -> io::Result<()> {
         self.advise(offset, libc::MADV_REMOVE)
     }
 
@@ -98,13 +97,13 @@ impl Memory {
 
     /// How many slots it has.
     #[inline(always)]
-    pub(crate) const fn slots(&self) -> u64 {
+    pub const fn slots(&self) -> u64 {
         self.slots as u64
     }
 
     /// The first page.
     #[inline(always)]
-    pub(crate) const fn header(&self) -> &Header {
+    pub const fn header(&self) -> &Header {
         // SAFETY: mapped (a header is less than a page, and pages are aligned), atomic.
         // WHY: there is no other way to memory that somebody else changes.
         unsafe { self.base.cast::<Header>().as_ref() }
@@ -112,7 +111,7 @@ impl Memory {
 
     /// The slot of a position, as words.
     #[inline(always)]
-    pub(crate) const fn slot(&self, position: u64) -> &[AtomicU64; SLOT_WORDS] {
+    pub const fn slot(&self, position: u64) -> &[AtomicU64; SLOT_WORDS] {
         // SAFETY: mapped, atomic; `index` is less than the number of slots, each of which is as
         // large as the words and aligned as they are.
         // WHY: as for `header`.
@@ -126,7 +125,7 @@ impl Memory {
 
     /// Copies what a Get of a path has behind the first word of its MAD out of a slot.
     #[inline(always)]
-    pub(crate) fn copy_in(&self, position: u64, place: &mut [u8; SHORT]) {
+    pub fn copy_in(&self, position: u64, place: &mut [u8; SHORT]) {
         #[cfg(target_arch = "x86_64")]
         // SAFETY: mapped; the bytes from 16 on of a slot are aligned to 16, and there are more than
         // `SHORT` of them. Volatile reads of whole registers: each byte is read once, whatever
@@ -150,7 +149,7 @@ impl Memory {
 
     /// The way back.
     #[inline(always)]
-    pub(crate) fn copy_out(&self, position: u64, from: &[u8; SHORT]) {
+    pub fn copy_out(&self, position: u64, from: &[u8; SHORT]) {
         #[cfg(target_arch = "x86_64")]
         // SAFETY: as for `copy_in`, with volatile writes.
         // WHY: as for `copy_in`.
@@ -171,7 +170,7 @@ impl Memory {
     }
 
     /// A word of the room for late replies. Units: `at` counts bytes for ever, a multiple of 8.
-    pub(crate) fn late_word(&self, at: u64) -> &AtomicU64 {
+    pub fn late_word(&self, at: u64) -> &AtomicU64 {
         let inside = index(at) & (LATE_SIZE - 8);
         // SAFETY: mapped, atomic; `inside` is a multiple of 8 below `LATE_SIZE`, which is all there
         // is behind `late_offset`.
@@ -186,7 +185,7 @@ impl Memory {
 
     /// Asks for a slot's two first cache lines, to be written.
     #[inline(always)]
-    pub(crate) fn prefetch(&self, position: u64) {
+    pub fn prefetch(&self, position: u64) {
         let slot = self.base.as_ptr().wrapping_add(self.offset(position));
         #[cfg(target_arch = "x86_64")]
         // SAFETY: prefetches touch no memory as far as the program can tell.
@@ -215,7 +214,7 @@ impl Memory {
     /// These positions are this side's until it gives them away, and the other side keeps to that;
     /// the result is lent to nobody else.
     #[expect(clippy::mut_from_ref, reason = "each side holds its own positions")]
-    pub(crate) unsafe fn slots_mut(&self, from: u64, count: u64) -> &mut [Slot] {
+    pub unsafe fn slots_mut(&self, from: u64, count: u64) -> &mut [Slot] {
         let start = index(from) & (self.slots - 1);
         let run = index(count).min(self.slots - start);
         // SAFETY: mapped; `start + run` is at most the number of slots; exclusive by the caller's

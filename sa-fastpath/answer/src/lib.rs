@@ -5,6 +5,9 @@
 //! MultiPathRecord, replies over one MAD, multicast and off-subnet destinations, unnamed ends, ends
 //! with several GUIDs.
 
+#![deny(unsafe_code)]
+
+pub mod access;
 mod aliases;
 mod common;
 mod ends;
@@ -15,11 +18,14 @@ mod multi;
 mod nearly;
 mod origin;
 mod paths;
+mod prefetch;
 mod query;
 mod record;
 mod reject;
 mod reply;
+pub mod rmpp;
 mod select;
+pub mod whole;
 mod wide;
 
 use core::ops::ControlFlow;
@@ -30,8 +36,6 @@ use sa_wire::path_record::PathRecord;
 use sa_wire::sa::{AttributeId, SaMad};
 use sa_wire::umad::Slot;
 
-use crate::rmpp;
-
 pub use common::answer_all;
 pub use group::{group_path, group_suits, is_to_group, path_to_group};
 pub use judge::Parameters;
@@ -41,6 +45,9 @@ pub use query::{Enough, PathQuery};
 pub use reject::{DropReason, PuntReason, Reject};
 pub use reply::{finish_empty_table, finish_error, finish_get, finish_multi, finish_table};
 pub use wide::{End, Ends, find_ends, for_each_wanted_path, paths_of_pair};
+
+/// How many requests are taken together: what a worker takes at once.
+pub const TOGETHER: usize = 64;
 
 /// Records of a table that fit one MAD.
 pub const INLINE_RECORDS: usize = 3;

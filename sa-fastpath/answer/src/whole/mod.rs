@@ -25,7 +25,7 @@ use sa_wire::umad::Slot;
 use sa_wire::{Lid, Sl};
 use zerocopy::IntoBytes;
 
-use crate::answer::{
+use crate::{
     MultiPathQuery, Outcome, PathQuery, Reject, answer, finish_empty_table, finish_error,
     is_multi_path, unanswerable,
 };

@@ -9,7 +9,7 @@ use core::fmt;
 use core::ops::ControlFlow;
 use std::sync::Arc;
 
-use sa_snapshot::PortIx;
+use sa_snapshot::{PortIx, Snapshot};
 use sa_wire::path_record::PathRecord;
 use sa_wire::sa::SaMad;
 use sa_wire::umad::Slot;
@@ -17,9 +17,8 @@ use zerocopy::IntoBytes;
 
 use super::tables::most_records;
 use super::{MAX_BYTES, MAX_RECORDS, succeed_with_table};
-use crate::answer::{Ends, PathQuery, find_ends, is_to_group, paths_of_pair};
-use crate::publish::Published;
 use crate::rmpp::{Generated, Lost, Source};
+use crate::{Ends, PathQuery, find_ends, is_to_group, paths_of_pair};
 
 /// Shorter replies are made at once. Units: bytes.
 const SHORT: usize = 16 * 1024;
@@ -42,11 +41,13 @@ impl fmt::Debug for Streamed {
 
 /// The reply to a GetTable of PathRecords that leaves an end open; none where [`super::punted`] is
 /// to answer, because the reply is short or something else.
-pub fn paths(published: &Arc<Published>, request: &Slot) -> Option<Streamed> {
-    table(
-        Paths::new(published, request)?,
-        SaMad::from_bytes(&request.mad),
-    )
+///
+/// `held`: what keeps the snapshot until the last segment is sent.
+pub fn paths<S>(held: &Arc<S>, request: &Slot) -> Option<Streamed>
+where
+    S: AsRef<Snapshot> + Send + Sync + 'static,
+{
+    table(Paths::new(held, request)?, SaMad::from_bytes(&request.mad))
 }
 
 /// Records by units, such as pairs of ports or nodes, in the order of the reply.
@@ -137,17 +138,17 @@ fn fill<U: Units>(units: &U, from: Note, out: &mut [u8]) -> Result<(), Lost> {
 }
 
 /// PathRecords of a query that leaves an end open.
-struct Paths {
-    published: Arc<Published>,
+struct Paths<S> {
+    held: Arc<S>,
     query: PathQuery,
     requester: PortIx,
     ends: Ends,
 }
 
-impl Paths {
-    fn new(published: &Arc<Published>, request: &Slot) -> Option<Self> {
+impl<S: AsRef<Snapshot>> Paths<S> {
+    fn new(held: &Arc<S>, request: &Slot) -> Option<Self> {
         let mad = SaMad::from_bytes(&request.mad);
-        let snapshot = &published.snapshot;
+        let snapshot = (**held).as_ref();
         let query = PathQuery::from_mad(snapshot, mad).ok()?;
         let ends = match is_to_group(&query) {
             true => return None,
@@ -155,7 +156,7 @@ impl Paths {
         };
         let is_open = ends.source.is_open() || ends.destination.is_open();
         is_open.then_some(Self {
-            published: Arc::clone(published),
+            held: Arc::clone(held),
             query,
             requester: snapshot.port_by_lid(request.header.lid.get())?,
             ends,
@@ -163,9 +164,9 @@ impl Paths {
     }
 }
 
-impl Units for Paths {
+impl<S: AsRef<Snapshot> + Send + Sync + 'static> Units for Paths<S> {
     fn count(&self) -> u64 {
-        self.ends.pairs(&self.published.snapshot)
+        self.ends.pairs((*self.held).as_ref())
     }
 
     fn stride(&self) -> u16 {
@@ -173,7 +174,7 @@ impl Units for Paths {
     }
 
     fn of(&self, unit: u64, sink: &mut dyn FnMut(&[u8]) -> ControlFlow<()>) -> ControlFlow<()> {
-        let snapshot = &self.published.snapshot;
+        let snapshot = (*self.held).as_ref();
         let mut sink = |record: &PathRecord| sink(record.as_bytes());
         paths_of_pair(
             snapshot,

@@ -24,8 +24,7 @@ use super::record::{gid, understood};
 use super::{Outcome, answer, nearly, reply};
 use crate::prefetch::prefetch;
 
-/// How many requests are taken together: what a worker takes at once.
-const TOGETHER: usize = crate::port::BATCH;
+use crate::TOGETHER;
 
 /// First four bytes of a Get of the Subnet Administration.
 pub(super) const GET: [u8; 4] = [BASE_VERSION, MGMT_CLASS_SA, SA_CLASS_VERSION, method::GET];

@@ -10,7 +10,7 @@ use sa_wire::sa::{DATA_OFFSET, SaMad};
 use zerocopy::IntoBytes;
 
 use super::{MAX_BYTES, succeed_with_table};
-use crate::answer::{
+use crate::{
     Ends, INLINE_RECORDS, MultiPathEnds, MultiPathQuery, PathQuery, Reject, find_ends, finish_get,
     finish_table, for_each_multi_path, for_each_wanted_path, group_path, is_to_group,
     paths_of_pair,

@@ -1,0 +1,16 @@
+//! What both sides of a ring are made of: where things lie in the memory that a client and the
+//! daemon share ([`layout`]), the memory itself ([`Memory`]), and the packets by which the two meet
+//! ([`packets`]).
+//!
+//! A ring is slots of 320 bytes, answered in place, and three positions that only grow. What each
+//! side may write and when, and what it may believe of the other, is for the sides: `sa-client` trusts
+//! its daemon, the daemon (`sa-fastpath`, `port/ring`) no client. `docs/ring.md` is the contract
+//! for clients in other languages.
+
+#![deny(unsafe_code)]
+
+pub mod layout;
+mod memory;
+pub mod packets;
+
+pub use memory::{Memory, SHORT, SLOT_WORDS};
