@@ -444,7 +444,7 @@ fn code_of(text: &str) -> String {
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
         let skipped = literal_or_comment(rest);
-        let (taken, left) = rest.split_at(skipped.unwrap_or(first.len_utf8()));
+        let (taken, left) = rest.split_at(skipped.unwrap_or_else(|| first.len_utf8()));
         match skipped {
             Some(_) => code.extend(taken.chars().map(|it| if it == '\n' { '\n' } else { ' ' })),
             None => code.push(first),
