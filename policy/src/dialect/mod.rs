@@ -1,11 +1,11 @@
 //! Reading policies: one parser for each language that they are written in.
 //!
 //! [`parse_as`] takes the parser of the dialect that is asked for, or of the one that the text looks like
-//! ([`detect`]). Each parser fills a draft ([`crate::link::draft`]) with names where a policy has places, and has it
+//! (`detect`). Each parser fills a draft (`crate::link::draft`) with names where a policy has places, and has it
 //! linked: so that all after this module is the same for every dialect. Values that the dialects
 //! share (`reserved-sl`, `flow-label`) are read by one function each.
 //!
-//! The two languages of the RFCs share nearly all of [`rfc`]: the same blocks and entries, once as lines and
+//! The two languages of the RFCs share nearly all of `rfc`: the same blocks and entries, once as lines and
 //! once as elements. Nothing here knows ports or partitions.
 
 pub(crate) mod detect;

@@ -51,7 +51,7 @@ pub enum Reason {
 
 /// Goes through all rules.
 ///
-/// Shape: as for [`crate::matching::interpret()`], whose answer `chosen` is.
+/// Shape: as for [`crate::matching::interpret::interpret`], whose answer `chosen` is.
 pub fn explain(
     policy: &Policy,
     ports: &[PortFacts],

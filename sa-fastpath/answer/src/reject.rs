@@ -63,9 +63,9 @@ pub enum DropReason {
     QueueFull,
     /// Not for requesters without the key; see [`crate::access`].
     Access,
-    /// It waited for so long that its answer would come too late; see [`crate::overload`].
+    /// It waited for so long that its answer would come too late; by `overload` of sa-fastpath.
     Age,
-    /// Its sender has had more than its share while others waited; see [`crate::overload`].
+    /// Its sender has had more than its share while others waited; by `overload` of sa-fastpath.
     Share,
 }
 

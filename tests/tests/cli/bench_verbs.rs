@@ -28,7 +28,7 @@ const SHORT: [&str; 10] = [
     "--repeat",
     "3",
     "--requests",
-    "300",
+    "2000",
     "--instructions",
     "never",
 ];
@@ -70,6 +70,7 @@ fn compile(directory: &Path, output: &str, more: &[&str]) -> Result<()> {
 
 #[test]
 fn every_run_prints_its_figures_and_no_reply_is_wrong() -> Result<()> {
+    let _turn = sa_tests::turn::heavy();
     let scratch = Scratch::new()?;
     let torus = ["--fabric", "torus:3x3x3", "--hosts", "2", "--rules", "50"];
     let in_memory = ["--workload", "gid,lid,table,mpr"];
@@ -179,7 +180,7 @@ fn instructions_are_counted_where_valgrind_is() -> Result<()> {
         "--repeat",
         "1",
         "--requests",
-        "300",
+        "2000",
     ];
     let output = run(scratch.path(), &[&short[..], &options[..]].concat())?;
     let has_valgrind = Command::new("valgrind").arg("--version").output();

@@ -1,7 +1,7 @@
 //! The policy text that OpenSM reads.
 //!
-//! [`lexer`] follows OpenSM's scanner, in which the longest keyword wins wherever it stands; [`cursor`] hands its
-//! tokens to one file for each section, all of which fill a draft that [`crate::link`] completes. A text that is
+//! `lexer` follows OpenSM's scanner, in which the longest keyword wins wherever it stands; `cursor` hands its
+//! tokens to one file for each section, all of which fill a draft that `crate::link` completes. A text that is
 //! refused is looked at once more, since what looks like a language of the RFCs wants another message.
 //! Lexer and grammar are written by hand because OpenSM's are the specification, down to what
 //! letters mean behind which keyword. Whether ports and partitions exist is no matter of this module.
