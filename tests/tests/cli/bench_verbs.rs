@@ -28,7 +28,7 @@ const SHORT: [&str; 10] = [
     "--repeat",
     "3",
     "--requests",
-    "2000",
+    "300",
     "--instructions",
     "never",
 ];
@@ -68,6 +68,22 @@ fn compile(directory: &Path, output: &str, more: &[&str]) -> Result<()> {
     has_status(&made, 0)
 }
 
+/// What a run over the ring prints. Where others keep the cores busy a null record cannot be told from
+/// an empty turn, and its figures are missing: then it is run again.
+fn told_with_nulls(directory: &Path, options: &[&str]) -> Result<Vec<Value>> {
+    let mut all = Vec::new();
+    for _ in 0..10 {
+        let output = bench(directory, options)?;
+        has_status(&output, 0)?;
+        all = lines(&output)?;
+        let short = all.iter().take(2);
+        if short.into_iter().all(|line| line["null_ns"].is_number()) {
+            break;
+        }
+    }
+    Ok(all)
+}
+
 #[test]
 fn every_run_prints_its_figures_and_no_reply_is_wrong() -> Result<()> {
     let _turn = sa_tests::turn::heavy();
@@ -90,9 +106,8 @@ fn every_run_prints_its_figures_and_no_reply_is_wrong() -> Result<()> {
 
     let ring = ["--layer", "ring", "--workload", "gid,lid,table,mpr"];
     let more = ["--batch", "8", "--loads", "20,60"];
-    let output = bench(scratch.path(), &[&torus[..], &ring[..], &more[..]].concat())?;
-    has_status(&output, 0)?;
-    let all = lines(&output)?;
+    let options = [&torus[..], &ring[..], &more[..]].concat();
+    let all = told_with_nulls(scratch.path(), &options)?;
     ensure!(all.len() == 4, "{all:?}");
     for line in &all {
         is_sound(line, "ring")?;
@@ -180,7 +195,7 @@ fn instructions_are_counted_where_valgrind_is() -> Result<()> {
         "--repeat",
         "1",
         "--requests",
-        "2000",
+        "300",
     ];
     let output = run(scratch.path(), &[&short[..], &options[..]].concat())?;
     let has_valgrind = Command::new("valgrind").arg("--version").output();
