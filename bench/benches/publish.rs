@@ -21,12 +21,12 @@ use sa_bench::synthetic::torus_model;
 use sa_compiler::pipeline::{self, Inputs, Stamp};
 use sa_fabric::generate::{TorusSpec, plan};
 use sa_fastpath::affinity;
-use sa_fastpath::port::BATCH;
-use sa_fastpath::port::ring::{RingClient, RingServer, ring};
 use sa_fastpath::publish::{Pretouch, Publisher};
 use sa_fastpath::punt::punt_queue;
 use sa_fastpath::stats::WorkerStats;
 use sa_fastpath::worker::Worker;
+use sa_port::BATCH;
+use sa_port::ring::{RingClient, RingServer, ring};
 use sa_snapshot::{Builder, Snapshot};
 use sa_wire::umad::Slot;
 use sa_wire::{Gid, Guid, SubnetPrefix, request};
@@ -308,7 +308,7 @@ fn build(out: &mut impl Write) -> io::Result<()> {
     Ok(())
 }
 
-fn routed(directory: &Path, rules: usize) -> sa_compiler::state::Parts {
+fn routed(directory: &Path, rules: usize) -> sa_compiler::state::FabricState {
     let plan = plan(&TorusSpec::new([24; 3], 2)).expect("a torus");
     let file = |name: &str| directory.join(name);
     let write = |name: &str, text: String| fs::write(file(name), text).expect("written");

@@ -24,7 +24,6 @@ use sa_fabric::formats::net;
 use sa_fabric::generate::{self, TorusSpec};
 use sa_fabric::model::{Assumed, NodeIx, PortRef};
 use sa_fabric::options::OpenSmOptions;
-use sa_fabric::overlay::LidOverlay;
 use sa_fabric::subnet::{Subnet, SubnetOptions};
 
 /// A fabric as the engine gets it.
@@ -53,7 +52,7 @@ impl Fabric {
     fn without(&self, failed: Failed) -> Topology {
         let mut fabric = self.subnet.fabric().clone();
         fabric.fail(&[failed]);
-        let lids = LidOverlay::of_subnet(&self.subnet);
+        let lids = self.subnet.lids();
         let wanted = SubnetOptions {
             lids: Some(&lids),
             ..SubnetOptions::default()

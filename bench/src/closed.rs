@@ -4,10 +4,10 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use sa_fastpath::port::ring::{RingClient, reply_length};
+use sa_port::ring::{RingClient, reply_length};
 use sa_wire::umad::Slot;
 
-use crate::open::PATIENCE;
+use crate::pace::PATIENCE;
 use crate::pool::{Generations, Pool};
 
 /// The asking side of a ring. Shape: as [`RingClient`]'s.
@@ -181,8 +181,7 @@ impl<'a, C: Asking> ClosedLoop<'a, C> {
         let slots = self.client.claim(self.batch.min(left));
         let count = slots.len();
         for slot in slots {
-            self.pool
-                .write(place(self.sent, self.pool), self.sent, slot);
+            self.pool.write(self.pool.place(self.sent), self.sent, slot);
             self.in_flight.push_back(oldest);
             self.sent += 1;
         }
@@ -204,7 +203,7 @@ impl<'a, C: Asking> ClosedLoop<'a, C> {
         };
         for slot in replies {
             let oldest = self.in_flight.pop_front().unwrap_or(0);
-            let (index, generations) = (place(self.received, self.pool), (oldest, newest));
+            let (index, generations) = (self.pool.place(self.received), (oldest, newest));
             match reply_length(slot) {
                 None if self.pool.may_be_silent(index, generations) => {}
                 None => seen.lost += 1,
@@ -219,12 +218,6 @@ impl<'a, C: Asking> ClosedLoop<'a, C> {
         }
         count
     }
-}
-
-/// Which request of the pool goes out as the n-th.
-pub(crate) fn place(n: u64, pool: &Pool) -> usize {
-    let requests = pool.requests.len().max(1) as u64;
-    usize::try_from(n % requests).unwrap_or(0)
 }
 
 #[cfg(test)]

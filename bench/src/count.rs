@@ -251,7 +251,7 @@ fn io_error(path: &Path, source: io::Error) -> CountError {
     }
 }
 
-/// Parts of the requests, all of which the longer run answers.
+/// FabricState of the requests, all of which the longer run answers.
 pub const PASSES: usize = 3;
 
 /// A requester's LID and a MAD.

@@ -5,7 +5,7 @@
 //! never asked before; the same again are for comparison.
 
 use sa_answer::{Outcome, answer};
-use sa_compiler::reference::{Reply, Twin};
+use sa_compiler::reference::{Reference, Reply};
 use sa_snapshot::Snapshot;
 use sa_wire::mad::DecodeError;
 use sa_wire::umad::Slot;
@@ -66,7 +66,7 @@ impl Fresh<'_> {
 }
 
 /// What the slow twin answers.
-pub fn by_twin(twin: &Twin<'_>, slot: &Slot) -> Expected {
+pub fn by_twin(twin: &Reference<'_>, slot: &Slot) -> Expected {
     match twin.respond(slot.header.lid.get(), &slot.mad) {
         Some(Reply::Records(records)) => Expected::Records(records.as_bytes().to_vec()),
         Some(Reply::Error(status)) => Expected::Error(status.get()),

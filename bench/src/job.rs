@@ -3,14 +3,15 @@
 use std::time::{Duration, Instant};
 
 use sa_fastpath::affinity;
-use sa_fastpath::port::ring::{RingClient, reply_length};
+use sa_port::ring::{RingClient, reply_length};
 use sa_wire::request;
 use sa_wire::umad::Slot;
 
-use crate::line::{Line, LineError};
-use crate::open::PATIENCE;
+use crate::line::Line;
+use crate::pace::PATIENCE;
 use crate::pool::Expected;
 use crate::requests::Host;
+use crate::threads::LineError;
 
 /// The paths that a job asks for.
 ///

@@ -8,7 +8,6 @@
 pub mod clock;
 pub mod closed;
 pub mod count;
-pub mod entropy;
 pub mod floor;
 pub mod fresh;
 pub mod job;
@@ -21,10 +20,12 @@ pub mod netlink;
 pub mod null;
 pub mod null_line;
 pub mod open;
+pub mod pace;
 pub mod pool;
 pub mod requests;
 pub mod rules;
 pub mod synthetic;
+pub mod threads;
 
 pub use closed::{ClosedLoop, ClosedReport, Seen};
 pub use floor::{PauseFloor, measure_pause_floor};

@@ -5,15 +5,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use sa_fastpath::affinity;
-use sa_fastpath::port::PortError;
-use sa_fastpath::port::ring::{RingClient, RingServer, ring};
 use sa_fastpath::publish::Publisher;
 use sa_fastpath::punt::{PuntReceiver, punt_queue};
 use sa_fastpath::stats::{StatsSnapshot, WorkerStats};
-use sa_fastpath::worker::{Idle, Worker};
+use sa_fastpath::worker::Worker;
+use sa_port::ring::{RingClient, RingServer, ring};
 use sa_snapshot::Snapshot;
-use sa_wire::mad::DecodeError;
-use thiserror::Error;
 
 use crate::clock::thread_cpu_time;
 use crate::closed::{ClosedLoop, ClosedReport};
@@ -23,6 +20,7 @@ use crate::null::null_pool;
 use crate::null_line::{Busy, NullLine};
 use crate::open::{OpenLoop, OpenReport};
 use crate::pool::{Generations, Pool};
+use crate::threads::{LineError, SLOTS, idle, on_client_core};
 
 /// A worker behind a ring, and the cores for both ends.
 pub struct Line {
@@ -59,27 +57,6 @@ pub struct LineReport {
     pub null_ns: f64,
     /// Null records that came back otherwise than they were written.
     pub null_wrong: u64,
-}
-
-/// Why nothing was measured.
-#[derive(Debug, Error)]
-#[non_exhaustive]
-pub enum LineError {
-    /// The publisher has no place left for a reader.
-    #[error("no reader place")]
-    NoReader,
-    /// No memory for a histogram.
-    #[error("no memory for a histogram")]
-    NoHistogram,
-    /// A thread panicked.
-    #[error("a thread of the measurement panicked")]
-    Panicked,
-    /// The ring failed.
-    #[error(transparent)]
-    Port(#[from] PortError),
-    /// A request could not be drawn.
-    #[error(transparent)]
-    Draw(#[from] DecodeError),
 }
 
 impl Line {
@@ -193,7 +170,7 @@ impl Line {
     fn pass(&mut self, pool: &Pool, batch: usize) -> Result<(ClosedReport, Duration), LineError> {
         let generations = Generations::default();
         let (seen, cpu) = self.with_worker(|ends| {
-            client_thread(|| {
+            on_client_core(|| {
                 let closed = ClosedLoop::new(ends.client, pool, &generations, batch);
                 closed.once().run(&AtomicBool::new(false))
             })
@@ -209,7 +186,7 @@ impl Line {
         duration: Duration,
     ) -> Result<OpenReport, LineError> {
         let (report, _) = self.with_worker(|ends| {
-            client_thread(|| OpenLoop::new(ends.client, pool, rate).map(|open| open.run(duration)))
+            on_client_core(|| OpenLoop::new(ends.client, pool, rate).map(|open| open.run(duration)))
         })?;
         report?.ok_or(LineError::NoHistogram)
     }
@@ -272,27 +249,3 @@ pub fn closed_loop<T>(
         Ok((report, result))
     })
 }
-
-/// Does `work` on the client's core.
-pub(crate) fn client_thread<T: Send>(work: impl FnOnce() -> T + Send) -> Result<T, LineError> {
-    let core = affinity::cores().first().copied();
-    std::thread::scope(|scope| {
-        let working = scope.spawn(|| {
-            core.map(affinity::pin);
-            work()
-        });
-        working.join().map_err(|_| LineError::Panicked)
-    })
-}
-
-/// With a core for each thread they spin; else they give way to each other.
-fn idle(cores: &[usize], threads: usize) -> Idle {
-    if cores.len() >= threads {
-        Idle::Spin
-    } else {
-        Idle::YieldAfter(10)
-    }
-}
-
-/// Requests that may be in flight.
-pub(crate) const SLOTS: usize = 1024;

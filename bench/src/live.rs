@@ -3,29 +3,12 @@
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::time::{Duration, Instant};
 
-use sa_fastpath::port::PortError;
-use sa_fastpath::port::umad::{ClientPort, Destination, Patience, Reply, low_transaction};
+use sa_port::{ClientPort, Destination, Patience, PortError, Reply, low_transaction};
 use sa_wire::umad::MAD_SIZE;
 use thiserror::Error;
 
 use crate::latency::Latency;
-
-/// How requests follow each other.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Pace {
-    /// So many are always under way: as fast as the SA goes. Latency counts from sending, so that a
-    /// stalled SA stalls the requests that would have shown it.
-    Closed {
-        /// Units: requests.
-        window: usize,
-    },
-    /// Request n is due at start + n / rate, whatever became of those before. Latency counts from
-    /// then, sent late or not.
-    Open {
-        /// Units: requests per second.
-        rate: f64,
-    },
-}
+use crate::pace::{CATCH_UP, Pace, due_after};
 
 /// How to load.
 #[derive(Debug, Clone, Copy)]
@@ -364,16 +347,6 @@ fn transaction(n: u64) -> u32 {
     first.wrapping_add(u32::try_from(n & u64::from(u32::MAX)).unwrap_or(0))
 }
 
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "request numbers stay far below 2^53"
-)]
-fn due_after(n: u64, rate: f64) -> Duration {
-    Duration::from_secs_f64(n as f64 / rate)
-}
-
-/// How long after its end an open loop may still send what was due before.
-pub const CATCH_UP: Duration = Duration::from_millis(100);
 /// Requests sent, or replies taken, before looking at the other side.
 const BURST: usize = 64;
 /// Requests under way in an open loop whose SA does not keep up.

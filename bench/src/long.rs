@@ -7,17 +7,17 @@ use std::time::{Duration, Instant};
 
 use sa_answer::whole;
 use sa_fastpath::affinity;
-use sa_fastpath::port::ring::{RingClient, reply_length};
 use sa_fastpath::punt::PuntReceiver;
+use sa_port::ring::{RingClient, reply_length};
 use sa_snapshot::Snapshot;
 use sa_wire::umad::Slot;
 
 use crate::clock::thread_cpu_time;
-use crate::closed::place;
 use crate::latency::Latency;
-use crate::line::{Line, LineError};
-use crate::open::{PATIENCE, due_after};
+use crate::line::Line;
+use crate::pace::{PATIENCE, due_after};
 use crate::pool::Pool;
+use crate::threads::LineError;
 
 /// How fast to ask.
 #[derive(Debug, Clone, Copy)]
@@ -211,7 +211,7 @@ impl<'a> Asker<'a> {
         let slots = self.client.claim(usize::try_from(wanted).unwrap_or(0));
         let count = slots.len();
         for slot in slots {
-            let index = place(self.sent, self.pool);
+            let index = self.pool.place(self.sent);
             self.pool.write(index, self.sent, slot);
             self.sent += 1;
         }
@@ -231,7 +231,7 @@ impl<'a> Asker<'a> {
         for (slot, place_of) in slots.iter().zip(&mut settled) {
             if reply_length(slot).is_some() {
                 let id = transaction(slot);
-                let index = place(id, self.pool);
+                let index = self.pool.place(id);
                 *place_of = Some((id, self.pool.is_right(index, id, (0, 0), slot)));
             }
         }
@@ -241,7 +241,7 @@ impl<'a> Asker<'a> {
         }
         let mut found = count;
         while let Ok((id, reply)) = self.replies.try_recv() {
-            let index = place(id, self.pool);
+            let index = self.pool.place(id);
             let is_right = self.pool.is_long_reply(index, id, reply.as_deref());
             self.settle(id, is_right);
             found += 1;

@@ -4,14 +4,14 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use sa_fastpath::affinity;
-use sa_fastpath::port::ring::{RingClient, RingServer, ring};
-use sa_fastpath::port::{BATCH, MadPort, PortError, Verdict};
+use sa_port::ring::{RingClient, RingServer, ring};
+use sa_port::{BATCH, MadPort, PortError, Verdict};
 
 use crate::clock::thread_cpu_time;
 use crate::closed::ClosedLoop;
-use crate::line::{LineError, SLOTS, client_thread};
 use crate::null::{REPLY_BYTES, null_records};
 use crate::pool::{Generations, Pool};
+use crate::threads::{LineError, SLOTS, on_client_core};
 
 /// The server, its client, and their cores.
 pub struct NullLine {
@@ -77,7 +77,7 @@ impl NullLine {
     pub(crate) fn pass(&mut self, pool: &Pool, batch: usize) -> Result<Busy, LineError> {
         let generations = Generations::default();
         let (seen, busy) = self.with_server(|client| {
-            client_thread(|| {
+            on_client_core(|| {
                 let closed = ClosedLoop::new(client, pool, &generations, batch);
                 closed.once().run(&AtomicBool::new(false))
             })

@@ -4,9 +4,9 @@
 use std::time::{Duration, Instant};
 
 use hdrhistogram::Histogram;
-use sa_fastpath::port::ring::{RingClient, reply_length};
+use sa_port::ring::{RingClient, reply_length};
 
-use crate::closed::place;
+use crate::pace::{PATIENCE, due_after};
 use crate::pool::Pool;
 
 /// An open loop over one ring.
@@ -41,9 +41,6 @@ impl OpenReport {
         self.latency.value_at_quantile(quantile)
     }
 }
-
-/// How long replies may take after the last request before they count as lost.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Longest latency kept apart. Units: ns.
 const LONGEST: u64 = 60_000_000_000;
@@ -109,8 +106,7 @@ impl<'a> OpenLoop<'a> {
         let slots = self.client.claim(wanted);
         let count = slots.len();
         for slot in slots {
-            self.pool
-                .write(place(self.sent, self.pool), self.sent, slot);
+            self.pool.write(self.pool.place(self.sent), self.sent, slot);
             self.sent += 1;
         }
         if count > 0 {
@@ -126,7 +122,7 @@ impl<'a> OpenLoop<'a> {
         }
         let now = self.start.elapsed();
         for slot in replies {
-            let index = place(self.received, self.pool);
+            let index = self.pool.place(self.received);
             match reply_length(slot) {
                 None => self.report.lost += 1,
                 Some(_) if self.pool.is_right(index, self.received, (0, 0), slot) => {}
@@ -146,20 +142,12 @@ impl<'a> OpenLoop<'a> {
     }
 }
 
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "request numbers stay far below 2^53"
-)]
-pub(crate) fn due_after(n: u64, rate: f64) -> Duration {
-    Duration::from_secs_f64(n as f64 / rate)
-}
-
 #[cfg(test)]
 mod tests {
     use core::sync::atomic::{AtomicBool, Ordering};
 
-    use sa_fastpath::port::ring::ring;
-    use sa_fastpath::port::{BATCH, MadPort, Verdict};
+    use sa_port::ring::ring;
+    use sa_port::{BATCH, MadPort, Verdict};
     use sa_wire::mad::method;
 
     use super::*;

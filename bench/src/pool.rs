@@ -97,6 +97,13 @@ impl Generations {
 }
 
 impl Pool {
+    /// Which request goes out as the n-th: they go round and round.
+    #[inline]
+    pub(crate) fn place(&self, n: u64) -> usize {
+        let requests = self.requests.len().max(1) as u64;
+        usize::try_from(n % requests).unwrap_or(0)
+    }
+
     /// Writes request `index` into a slot, with the transaction id `tid`.
     #[inline]
     pub(crate) fn write(&self, index: usize, tid: u64, slot: &mut Slot) {

@@ -2,7 +2,6 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use sa_fabric::LidOverlay;
 use sa_fabric::formats::{net, subnet_lst};
 
 fuzz_target!(|text: &[u8]| {
@@ -12,5 +11,5 @@ fuzz_target!(|text: &[u8]| {
     if let Some(fabric) = sa_fuzz::placed(text, subnet_lst::parse(text)) {
         sa_fuzz::route(fabric);
     }
-    sa_fuzz::placed(text, LidOverlay::parse(text));
+    sa_fuzz::placed(text, subnet_lst::lids(text));
 });

@@ -1,4 +1,7 @@
 //! What the policy needs to know about a fabric.
+//!
+//! These are facts and no fabric: policies need no cables, LIDs or forwarding tables, so that a policy can be
+//! checked against a list of ports alone. `sa-fabric` makes them of whatever a fabric was read from.
 
 use std::borrow::Cow;
 
@@ -7,13 +10,13 @@ use sa_wire::{Guid, NodeType};
 /// An end port as the policy sees it: a CA or router port, or the port 0 of a switch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PortFacts {
-    /// Port GUID.
+    /// The port's own GUID, which `port-guid` selects by.
     pub guid: Guid,
     /// Node GUID: the ports of one node share it.
     pub node_guid: Guid,
     /// What the node is.
     pub node_type: NodeType,
-    /// NodeDescription.
+    /// NodeDescription as the node gives it: up to 64 bytes, whatever they are.
     pub description: String,
     /// Port number on its node, 0 for a switch.
     pub port_number: u8,

@@ -7,6 +7,47 @@
 //!
 //! `partitions.conf` goes its own way: [`PartitionsConfig::parse`], then [`Partitions::new`].
 
+//! What nobody guesses from the signatures: a policy is meant for a fabric, so that all but parsing takes the ports and
+//! their partitions, by one index. OpenSM's behaviour is the measure, its oddities included; where a policy is likely
+//! not meant so, [`lint`](mod@lint) says it, and nothing else.
+//!
+//! ```
+//! use policy::{ParseOptions, Partitions, PortFacts, Query, compile, interpret, parse};
+//! use sa_wire::{Guid, NodeType};
+//!
+//! let text = "qos-levels\n\
+//!     qos-level\n name: default\n sl: 0\n end-qos-level\n\
+//!     qos-level\n name: storage\n sl: 3\n end-qos-level\n\
+//!     end-qos-levels\n\
+//!     qos-match-rules\n\
+//!     qos-match-rule\n service-id: nfs\n qos-level-name: storage\n end-qos-match-rule\n\
+//!     end-qos-match-rules\n";
+//! let read = parse(text, &ParseOptions::default())?;
+//! let port = |guid, description: &str| PortFacts {
+//!     guid: Guid::new(guid).unwrap(),
+//!     node_guid: Guid::new(guid).unwrap(),
+//!     node_type: NodeType::Ca,
+//!     description: description.into(),
+//!     port_number: 1,
+//!     node_ports: 1,
+//!     is_sm: false,
+//! };
+//! let ports = [port(1, "client HCA-1"), port(2, "server HCA-1")];
+//! let partitions = Partitions::without_file(&ports);
+//! let query = Query {
+//!     source: 0,
+//!     destination: 1,
+//!     service_id: Some(0x0106_4e51), // NFS over RDMA
+//!     ..Query::default()
+//! };
+//! let chosen = interpret(&read, &ports, &partitions, &query);
+//! assert_eq!(read.level(chosen.level).title(), "storage");
+//! // The same for the workers, as tables of a snapshot.
+//! let tables = compile(&read, &ports, &partitions)?;
+//! assert_eq!(tables.rules[0].level, chosen.level.0);
+//! # Ok::<(), policy::Error>(())
+//! ```
+
 #![forbid(unsafe_code)]
 
 pub mod convert;
@@ -21,10 +62,10 @@ pub mod model;
 pub mod partitions;
 pub mod services;
 
-pub use convert::{Converted, Loss, LossKind, convert};
+pub use convert::{Converted, Loss, LossKind, Lost, convert};
 pub use dialect::opensm::parse;
 pub use dialect::parse_as;
-pub use error::{Error, Problem};
+pub use error::{Error, Problem, Remark};
 pub use facts::PortFacts;
 pub use matching::compile::{check, compile};
 pub use matching::explain::{Explanation, explain};

@@ -94,9 +94,9 @@ impl fmt::Display for Warning {
 /// A switch, as messages name it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SwitchName {
-    /// Node GUID.
+    /// Node GUID, which is also that of its port 0.
     pub guid: Guid,
-    /// NodeDescription.
+    /// NodeDescription, as the switch gives it.
     pub description: String,
     /// Its place in the torus, when it has one.
     pub at: Option<Coordinate>,

@@ -8,6 +8,25 @@
 //!   [`mod@reference`] is the slow way to the same facts, to compare with.
 //!
 //! Equal input gives equal output; work is split over the cores without showing in results.
+//!
+//! ```
+//! use routing::engine::{EngineInput, Request, by_kind};
+//! use routing::proof::{PathSls, unicast_loop};
+//! use routing::{EngineKind, Qos, Topology};
+//!
+//! // A real one is made of a fabric's files, or of what an SA says: sa-fabric.
+//! let topology = Topology::default();
+//! let request = Request {
+//!     topology: &topology,
+//!     qos: Qos::On,
+//!     input: EngineInput::Nothing,
+//!     before: None,
+//! };
+//! let routes = by_kind(EngineKind::MinHop).route(&request)?;
+//! // Whoever made the tables: nothing in them can wait for itself.
+//! assert_eq!(unicast_loop(&topology, &routes, PathSls::Engine), None);
+//! # Ok::<(), routing::Refusal>(())
+//! ```
 
 #![forbid(unsafe_code)]
 

@@ -7,17 +7,16 @@
 //! How long a request has waited no transport tells. The time since the queue was last seen empty
 //! is the most it can be, but at a steady load just above what can be done at once a queue is never
 //! empty and nobody waits for long. So before anything is dropped for its age, the port is read far
-//! ahead ([`MadPort::recv_backlog`](crate::port::MadPort::recv_backlog)): if that empties it, what
-//! was read is answered, the newest first.
+//! ahead ([`MadPort::recv_backlog`](sa_port::MadPort::recv_backlog)): if that empties it, what was
+//! read is answered, the newest first.
 
 use std::time::{Duration, Instant};
 
+use sa_answer::DropReason;
 use sa_wire::Lid;
 use sa_wire::mad::method;
 use sa_wire::sa::SaMad;
 use sa_wire::umad::Slot;
-
-use sa_answer::DropReason;
 
 /// When to give up what.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,7 +80,7 @@ pub(crate) enum Pressure {
     Late,
 }
 
-/// Watches one port.
+/// Watches one port: how long its queue has not been empty, and what each sender has left.
 #[derive(Debug)]
 pub struct Overload {
     limits: Limits,
@@ -114,7 +113,7 @@ struct Bucket {
 }
 
 impl Overload {
-    /// Allocates nothing afterwards. `piles_up`: see [`crate::port::MadPort::piles_up`].
+    /// Allocates nothing afterwards. `piles_up`: see [`sa_port::MadPort::piles_up`].
     pub fn new(limits: Limits, piles_up: bool) -> Self {
         let has_shares = limits.gets.is_some() || limits.others.is_some();
         let lids = if has_shares {
@@ -176,6 +175,7 @@ impl Overload {
         Pressure::Late
     }
 
+    /// True when what waits may have waited for too long to be worth an answer.
     fn is_overdue(&self) -> bool {
         let oldest = self.limits.oldest.filter(|_| self.piles_up);
         let waited = self.since.map(|since| self.now.saturating_sub(since));
@@ -214,6 +214,8 @@ impl Overload {
 }
 
 impl Bucket {
+    /// Takes one request off; false when the share is used up. What came back since the last time
+    /// is given first.
     fn take(&mut self, share: Share, now: u32) -> bool {
         let rested = now.wrapping_sub(self.at);
         // Requests a second are thousandths of a request a millisecond.
@@ -368,9 +370,9 @@ mod tests {
 
         fn turn(&mut self, patience: Duration) {
             let most = if self.watch.wants_backlog() {
-                crate::port::BACKLOG
+                sa_port::BACKLOG
             } else {
-                crate::port::BATCH
+                sa_port::BATCH
             };
             let mut taken = Vec::new();
             while taken.len() < most {

@@ -22,5 +22,5 @@ impl Pretouch for Snapshot {
     }
 }
 
-/// Units: bytes.
+/// A cache line: one read brings all of it. Units: bytes.
 const LINE: usize = 64;

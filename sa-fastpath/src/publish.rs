@@ -28,7 +28,7 @@ const NOBODY: u64 = u64::MAX;
 pub struct EpochId(NonZeroU64);
 
 impl EpochId {
-    /// The number.
+    /// The number, from 1.
     pub const fn get(self) -> u64 {
         self.0.get()
     }
@@ -46,9 +46,9 @@ impl core::fmt::Display for EpochId {
 #[derive(Debug)]
 #[repr(align(128))]
 pub struct Published<T = Snapshot> {
-    /// Its number.
+    /// Its number, by which readers say what they hold.
     pub epoch: EpochId,
-    /// Its tables.
+    /// What workers answer from.
     pub snapshot: T,
 }
 
@@ -65,7 +65,8 @@ struct Shared<T> {
     held: [CachePadded<AtomicU64>; MAX_READERS],
 }
 
-/// The single writer.
+/// The single writer. It keeps the last reference to every old snapshot, so that no worker frees
+/// one.
 pub struct Publisher<T = Snapshot> {
     shared: Arc<Shared<T>>,
     current: Option<Arc<Published<T>>>,
@@ -192,6 +193,7 @@ struct Place<T> {
 }
 
 impl<T> Place<T> {
+    /// Says which epoch this reader holds from now on.
     #[inline(always)]
     fn note(&self, epoch: u64) {
         if let Some(held) = self.shared.held.get(self.index)

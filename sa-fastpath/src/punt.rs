@@ -9,12 +9,11 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use crossbeam_queue::ArrayQueue;
+use sa_answer::rmpp::is_part;
+use sa_port::ring::place_of;
 use sa_wire::mad::method;
 use sa_wire::sa::SaMad;
 use sa_wire::umad::Slot;
-
-use crate::port::ring::place_of;
-use sa_answer::rmpp::is_part;
 
 /// Places in each queue that a ring has for itself.
 pub const OWN_PLACES: usize = 4;
@@ -25,7 +24,7 @@ const LIDS: usize = 1 << 16;
 /// How the requesters of a port are told apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Requesters {
-    /// By their LIDs.
+    /// By their LIDs, as on a fabric.
     Lids,
     /// By their rings, of which there are so many at most.
     Rings(usize),
@@ -63,7 +62,7 @@ struct Queue {
     waiting: Box<[Waiting]>,
 }
 
-/// Of one port.
+/// Requests of one port that wait, by requester.
 #[derive(Debug)]
 struct Waiting {
     /// By LID, or by the ring's place.
@@ -72,22 +71,23 @@ struct Waiting {
     by_lid: bool,
 }
 
+/// Both queues, and what waits in them.
 #[derive(Debug)]
 struct Queues {
     /// One record at most, changes, and parts of transfers that are under way.
     short: Queue,
-    /// Tables.
+    /// Tables, which may take long to make.
     long: Queue,
 }
 
-/// Worker's end.
+/// The worker's end of the queues, for one port.
 #[derive(Clone)]
 pub struct PuntSender {
     queues: Arc<Queues>,
     port: usize,
 }
 
-/// Slow lane's end.
+/// The slow lane's end of the queues of all ports.
 #[derive(Clone)]
 pub struct PuntReceiver {
     queues: Arc<Queues>,
@@ -118,6 +118,7 @@ pub fn punt_queue_of(
 }
 
 impl Waiting {
+    /// Counters for all requesters that the port can have, taken now.
     fn new(of: Requesters) -> Self {
         let (count, own_places) = match of {
             Requesters::Lids => (LIDS, 0),
@@ -130,6 +131,7 @@ impl Waiting {
         }
     }
 
+    /// The counter of whoever sent a request; none for what no requester of this port can be.
     fn count(&self, request: &Slot) -> Option<&AtomicUsize> {
         let place = match self.by_lid {
             true => request.header.lid.get(),
@@ -140,6 +142,7 @@ impl Waiting {
 }
 
 impl Queue {
+    /// Room for `most` requests that all share, and for those in places of a ring's own.
     fn new(most: usize, ports: &[Requesters]) -> Self {
         let waiting: Box<[Waiting]> = ports.iter().map(|of| Waiting::new(*of)).collect();
         let own = waiting
@@ -170,12 +173,12 @@ impl Queue {
             return true;
         };
         let before = count.fetch_add(1, Ordering::Relaxed);
-        let Some(beyond) = before.checked_sub(own_places) else {
+        let Some(in_shared) = before.checked_sub(own_places) else {
             return true;
         };
         let shared = self.shared.fetch_add(1, Ordering::Relaxed);
         let shared = if shared > usize::MAX / 2 { 0 } else { shared };
-        if beyond < self.most.saturating_sub(shared) {
+        if in_shared < self.most.saturating_sub(shared) {
             return true;
         }
         self.leave(port, request);
@@ -216,6 +219,7 @@ impl PuntSender {
 }
 
 impl Queues {
+    /// The queue that a request belongs in.
     fn of(&self, request: &Slot) -> &Queue {
         match is_short(request) {
             true => &self.short,

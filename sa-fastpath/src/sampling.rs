@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 #[derive(Debug)]
 pub struct Sampling {
     every: NonZeroU32,
-    /// Shape: [`BUCKETS`].
+    /// Counters by bucket. Shape: [`BUCKETS`] in all.
     buckets: Box<[Line]>,
 }
 
@@ -60,7 +60,7 @@ pub struct Times {
 }
 
 impl Times {
-    /// How many.
+    /// How many batches were timed.
     pub fn count(&self) -> u64 {
         self.counts.iter().sum()
     }
@@ -112,13 +112,14 @@ fn longest(bucket: usize) -> Duration {
 /// Which turns of a worker are timed.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Sampler {
-    /// 0: none.
+    /// Every so many batches one is timed; 0 for none.
     every: u32,
     /// Batches until the next that is.
     left: u32,
 }
 
 impl Sampler {
+    /// The first batch is timed, then one in so many.
     pub(crate) fn new(sampling: Option<&Sampling>) -> Self {
         let every = sampling.map_or(0, |sampling| sampling.every().get());
         Self { every, left: 1 }
@@ -130,6 +131,8 @@ impl Sampler {
         if self.every == 0 { None } else { self.time() }
     }
 
+    /// The time, where this batch is to be timed. Out of line: with sampling off there is only a
+    /// branch.
     #[cold]
     fn time(&self) -> Option<Instant> {
         (self.left <= 1).then(Instant::now)
@@ -143,6 +146,7 @@ impl Sampler {
         }
     }
 
+    /// Notes the time of a batch, and begins to count anew.
     #[cold]
     fn count(&mut self, begun: Option<Instant>, sampling: Option<&Sampling>) {
         match (begun, sampling) {

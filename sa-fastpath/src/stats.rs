@@ -1,39 +1,10 @@
 //! What a worker did: counters with one writer, on cache lines of their own.
 
-use core::sync::atomic::{AtomicU64, Ordering};
-
 use crossbeam_utils::CachePadded;
+use sa_answer::{DropReason, Outcome, PuntReason, Reject};
+use sa_port::Counter;
 
 use crate::sampling::{Sampling, Times};
-use sa_answer::{DropReason, Outcome, PuntReason, Reject};
-
-/// A counter that one thread writes and others read.
-#[derive(Debug, Default)]
-pub struct Counter(AtomicU64);
-
-impl Counter {
-    /// Adds. Only for the owning thread: a plain load and store, no locked instruction.
-    #[inline(always)]
-    pub fn add(&self, amount: u64) {
-        self.0.store(
-            self.0.load(Ordering::Relaxed).wrapping_add(amount),
-            Ordering::Relaxed,
-        );
-    }
-
-    /// Sets. Only for the owning thread.
-    #[inline(always)]
-    pub fn set(&self, value: u64) {
-        if self.0.load(Ordering::Relaxed) != value {
-            self.0.store(value, Ordering::Relaxed);
-        }
-    }
-
-    /// The value, possibly a little old.
-    pub fn get(&self) -> u64 {
-        self.0.load(Ordering::Relaxed)
-    }
-}
 
 /// Counters of one worker.
 #[derive(Debug, Default)]
@@ -42,6 +13,7 @@ pub struct WorkerStats {
     sampling: Option<Sampling>,
 }
 
+/// The counters themselves, on cache lines that nobody else writes.
 #[derive(Debug, Default)]
 struct Inner {
     received: Counter,
@@ -94,7 +66,7 @@ impl WorkerStats {
         self.sampling.as_ref()
     }
 
-    /// Counts one outcome.
+    /// Counts one outcome, by its reason where it has one.
     #[inline(always)]
     pub fn count(&self, outcome: Outcome) {
         let counter = match outcome {

@@ -21,7 +21,7 @@ struct Node {
 }
 
 impl Topology {
-    /// Of this machine.
+    /// What this machine has, read once; empty where Linux says nothing.
     pub fn read() -> Self {
         Self::under(Path::new("/sys"))
     }
@@ -57,7 +57,7 @@ impl Topology {
         &self.online
     }
 
-    /// The nodes' numbers.
+    /// The numbers of the memory nodes, ascending.
     pub fn nodes(&self) -> impl Iterator<Item = u32> {
         self.nodes.iter().map(|node| node.number)
     }
@@ -99,6 +99,7 @@ fn list(path: &Path) -> Option<Vec<usize>> {
     parse(std::fs::read_to_string(path).ok()?.trim())
 }
 
+/// A list of numbers and ranges such as `0-3,8`. None where it is none.
 fn parse(text: &str) -> Option<Vec<usize>> {
     let mut all = Vec::new();
     for part in text.split(',').filter(|part| !part.is_empty()) {

@@ -1,22 +1,34 @@
 //! The loop of a pinned core: take a batch, answer in place, send.
+//!
+//! One turn is: look for a newer snapshot (one comparison of pointers), take what waits at the port, answer
+//! it where it lies, give it back with a verdict each. The whole batch is answered from one snapshot, so that
+//! no reply mixes two. What the engine hands on ([`Outcome::Punt`]) is copied to a bounded queue for the slow
+//! lane; where that is full the request is dropped, as its sender asks again.
+//!
+//! Nothing in a turn allocates, locks, logs or makes a system call but the port's, so that the time of an
+//! answer depends on nothing else. `tests/tests/contract` counts allocations and runs the worker under a filter
+//! of system calls.
+//!
+//! A worker reads no clock unless batches are sampled, the port is overloaded or a request is punted, and it
+//! decides nothing about paths.
 
 use core::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 use std::time::Duration;
 
+use sa_answer::access::Access;
+use sa_answer::rmpp::is_part;
+use sa_answer::{DropReason, Outcome, answer, answer_all, finish_error};
+use sa_port::{BACKLOG, BATCH, MadPort, PortError, Verdict};
 use sa_wire::mad::{MGMT_CLASS_SA, Status};
 use sa_wire::sa::SaMad;
 use sa_wire::umad::Slot;
 
 use crate::overload::{Limits, Overload, Pressure};
-use crate::port::{BACKLOG, BATCH, MadPort, PortError, Verdict};
 use crate::publish::{Published, Reader};
 use crate::punt::PuntSender;
 use crate::sampling::Sampler;
 use crate::stats::WorkerStats;
-use sa_answer::access::Access;
-use sa_answer::rmpp::is_part;
-use sa_answer::{DropReason, Outcome, answer, answer_all, finish_error};
 
 const _: () = assert!(
     sa_answer::TOGETHER == BATCH,
@@ -48,7 +60,7 @@ pub enum Idle {
     SleepAfter {
         /// Empty turns, as in [`Idle::YieldAfter`].
         yields: u32,
-        /// Empty turns.
+        /// Empty turns in a row before it waits in the kernel.
         sleeps: u32,
     },
 }
@@ -100,9 +112,9 @@ impl<P: MadPort> Worker<P> {
     pub fn turn(&mut self) -> Result<usize, PortError> {
         let begun = self.sampler.begin();
         let count = if self.overload.wants_backlog() {
-            self.far_turn()?
+            self.backlog_turn()?
         } else {
-            self.near_turn()?
+            self.batch_turn()?
         };
         if count > 0 {
             self.sampler.end(begun, self.stats.sampling());
@@ -110,8 +122,9 @@ impl<P: MadPort> Worker<P> {
         Ok(count)
     }
 
+    /// A turn of at most [`BATCH`] requests: nearly every turn is one.
     #[inline(always)]
-    fn near_turn(&mut self) -> Result<usize, PortError> {
+    fn batch_turn(&mut self) -> Result<usize, PortError> {
         let published = self.reader.refresh();
         self.stats
             .epoch(published.map_or(0, |published| published.epoch.get()));
@@ -124,17 +137,17 @@ impl<P: MadPort> Worker<P> {
         }
         let pressure = self.overload.judge(count == BATCH);
         let mut verdicts = [Verdict::Silence; BATCH];
-        let mut lane = Lane {
+        let mut turn = Turn {
             published: published.filter(|_| !is_muted(&self.muted)),
             access: self.access,
             punt: &self.punt,
             stats: &self.stats,
         };
         if pressure == Pressure::None {
-            lane.answer_all(slots, &mut verdicts);
+            turn.answer_all(slots, &mut verdicts);
         } else {
             for (slot, verdict) in slots.iter_mut().zip(&mut verdicts) {
-                *verdict = lane.answer_under(&mut self.overload, pressure, slot);
+                *verdict = turn.answer_under(&mut self.overload, pressure, slot);
             }
         }
         let unsent = self.port.send(verdicts.get(..count).unwrap_or_default())?;
@@ -142,25 +155,25 @@ impl<P: MadPort> Worker<P> {
         Ok(count)
     }
 
-    /// A turn that reads far ahead, to tell a queue that is never empty from one whose end is out
-    /// of reach. The newest is answered first: it is what its sender still waits for.
+    /// A turn that reads far ahead. It tells a queue that is never empty from one whose end is out of
+    /// reach. The newest request is answered first, because its sender still waits.
     #[cold]
     #[inline(never)]
-    fn far_turn(&mut self) -> Result<usize, PortError> {
+    fn backlog_turn(&mut self) -> Result<usize, PortError> {
         let published = self.reader.refresh();
         let most = self.port.backlog();
         let slots = self.port.recv_backlog()?;
         let count = slots.len();
         let pressure = self.overload.judge(count >= most);
         let mut verdicts = [Verdict::Silence; BACKLOG];
-        let mut lane = Lane {
+        let mut turn = Turn {
             published: published.filter(|_| !is_muted(&self.muted)),
             access: self.access,
             punt: &self.punt,
             stats: &self.stats,
         };
         for (slot, verdict) in slots.iter_mut().zip(&mut verdicts).rev() {
-            *verdict = lane.answer_under(&mut self.overload, pressure, slot);
+            *verdict = turn.answer_under(&mut self.overload, pressure, slot);
         }
         let unsent = self.port.send(verdicts.get(..count).unwrap_or_default())?;
         self.stats.batch(count as u64, unsent as u64);
@@ -206,6 +219,7 @@ impl<P: MadPort> Worker<P> {
 }
 
 // Relaxed: nothing else is read through the flag.
+/// True while what is in service must not be answered from.
 #[inline(always)]
 fn is_muted(muted: &Option<Arc<AtomicBool>>) -> bool {
     muted
@@ -213,15 +227,15 @@ fn is_muted(muted: &Option<Arc<AtomicBool>>) -> bool {
         .is_some_and(|muted| muted.load(Ordering::Relaxed))
 }
 
-/// What the requests of one turn have in common.
-struct Lane<'a> {
+/// What all requests of one turn share: snapshot, access rules, the way to the slow lane, counters.
+struct Turn<'a> {
     published: Option<&'a Published>,
     access: Access,
     punt: &'a PuntSender,
     stats: &'a WorkerStats,
 }
 
-impl Lane<'_> {
+impl Turn<'_> {
     /// Where everybody may ask for everything, requests are looked at together.
     #[inline(always)]
     fn answer_all(&mut self, slots: &mut [Slot], verdicts: &mut [Verdict]) {
@@ -242,6 +256,7 @@ impl Lane<'_> {
         }
     }
 
+    /// One request by itself, where not everybody may ask for everything, or nothing is published.
     #[inline(always)]
     fn answer(&mut self, slot: &mut Slot) -> Verdict {
         let outcome = match self.published {

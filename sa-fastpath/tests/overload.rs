@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use sa_answer::DropReason;
 use sa_fastpath::overload::{Limits, Share};
-use sa_fastpath::port::{BACKLOG, BATCH, MadPort, PortError, Verdict};
 use sa_fastpath::publish::Publisher;
 use sa_fastpath::punt::punt_queue;
 use sa_fastpath::stats::WorkerStats;
 use sa_fastpath::worker::Worker;
+use sa_port::{BACKLOG, BATCH, MadPort, PortError, Verdict};
 use sa_wire::mad::{MGMT_CLASS_SA, Status, method};
 use sa_wire::sa::SaMad;
 use sa_wire::umad::Slot;

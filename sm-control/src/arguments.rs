@@ -1,4 +1,7 @@
 //! The command line of `sapphired`, where its man page and completions are made from it too.
+//!
+//! The text of `--help` is the documentation comments below; what a key of the configuration means is in
+//! `docs/operating.md`, and no option repeats one.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,23 @@
 //! `sapphired`'s configuration file.
+//!
+//! [`Config`] is the file as values: one field a section, one file of this folder a group of sections.
+//! Parsing refuses everything that a start could not do or that contradicts itself, with line and
+//! column, so that nothing behind it has to ask again; what depends on the machine is for
+//! [`crate::checks`]. A key that is unknown is an error: it is a typing mistake far more often than a
+//! key of a later version. Numbers are held against [`RANGES`] before serde sees them, because serde
+//! loses the place of a number in sections that a key tells apart.
+//!
+//! ```
+//! use sm_control::config::{Config, Source};
+//!
+//! let config = Config::parse("[fabric]\nsource = \"files\"\npath = \"net\"\n\
+//!                             [[port]]\ntransport = \"ibsim\"\nnode = \"H1\"\n")?;
+//! assert_eq!(config.fabric.source, Source::Files);
+//!
+//! let wrong = Config::parse("[fabric]\nsource = \"files\"\npth = \"net\"\n").unwrap_err();
+//! assert_eq!((wrong.at.line, wrong.at.column), (3, 1));
+//! # Ok::<(), sm_control::config::ConfigProblem>(())
+//! ```
 
 mod beside;
 mod document;
@@ -6,34 +25,34 @@ mod inputs;
 mod live;
 mod local_service;
 mod operating;
+mod policy_section;
+mod ports;
+mod problem;
 mod ranges;
+mod sa;
 mod uring;
+mod workers;
 
-use std::fmt;
-use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
-use std::time::Duration;
 
-use policy::{Dialect, Echo, ParseOptions, ScopePrecedence, ServiceIdEncoding};
 use routing::EngineKind;
-use sa_answer::access::Access;
-use sa_compiler::pipeline::OnPolicyError;
-use sa_fastpath::overload::{Limits, Share};
-use sa_fastpath::worker::Idle;
 use serde::de::{Error as _, Unexpected};
 use serde::{Deserialize, Deserializer};
-use thiserror::Error;
 
 use document::{At, Document};
-use sa_fabric::intake::{self, Kind, ReadError, SizeLimits};
+use sa_fabric::intake::{self, Kind, SizeLimits};
 
 pub use beside::OpenSmSection;
-pub use live::FabricSaSection;
-pub use local_service::{LocalServiceSection, PathsFrom};
-pub use operating::{ControlSection, HttpSection, LogFormat, LogSection};
-pub use ranges::{RANGES, Range};
+pub use live::{FabricSaSection, SourceContradiction};
+pub use local_service::{LocalContradiction, LocalServiceSection, PathsFrom};
+pub use operating::{ControlSection, HttpSection, LogFormat, LogSection, ShadowContradiction};
+pub use policy_section::PolicySection;
+pub use ports::{PortSection, RingSection};
+pub use problem::{ConfigError, ConfigProblem, Problem};
+pub use ranges::{NumberProblem, RANGES, Range};
+pub use sa::{AccessRule, OverloadSection, Role, SaSection};
 pub use uring::IoUring;
+pub use workers::{Numa, WorkersSection};
 
 /// A whole configuration. Paths are relative to the file's directory.
 #[derive(Debug, Clone, Deserialize)]
@@ -161,125 +180,12 @@ pub struct RoutingSection {
     pub allow_lost_pairs: bool,
 }
 
-/// `[policy]`
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct PolicySection {
-    /// Policy file; without one, partitions alone decide SLs.
-    pub file: Option<PathBuf>,
-    /// text, xml or opensm; by default detected.
-    #[serde(default, deserialize_with = "word")]
-    pub dialect: Option<Dialect>,
-    /// What a broken policy file means.
-    #[serde(default)]
-    pub on_error: OnPolicyError,
-    /// Look every second whether the policy file changed, and reload when it did.
-    #[serde(default)]
-    pub watch: bool,
-    /// Answer with the SL2VL tables of the policy's `qos-setup`; true where something programs
-    /// them, which OpenSM does not.
-    #[serde(default)]
-    pub apply_setup: bool,
-    /// These four in place of the dialect's own way, see [`policy::Semantics`]: true or false.
-    pub endpoint_mask_required: Option<bool>,
-    /// first or last.
-    #[serde(default, deserialize_with = "word")]
-    pub scope_precedence: Option<ScopePrecedence>,
-    /// standard, legacy-a or legacy-b.
-    #[serde(default, deserialize_with = "word")]
-    pub service_id_encoding: Option<ServiceIdEncoding>,
-    /// none, qos-class or tclass.
-    #[serde(default, deserialize_with = "word")]
-    pub echo: Option<Echo>,
-    /// RFC dialects: a name that no group has means the members of the partition of that name.
-    #[serde(default)]
-    pub partitions_as_groups: bool,
-    /// Names that services may be called by, besides the built-in ones.
-    pub ulp_names: Option<PathBuf>,
-}
-
-impl PolicySection {
-    /// How the file is read.
-    pub fn reading(&self) -> ParseOptions {
-        ParseOptions {
-            endpoint_mask_required: self.endpoint_mask_required,
-            scope_precedence: self.scope_precedence,
-            service_id_encoding: self.service_id_encoding,
-            echo: self.echo,
-            partitions_as_groups: self.partitions_as_groups,
-            ..ParseOptions::default()
-        }
-    }
-}
-
 /// `[partitions]`
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PartitionsSection {
     /// `partitions.conf`; without one, everybody is a full member of the default partition.
     pub file: Option<PathBuf>,
-}
-
-/// `[[port]]`
-#[derive(Debug, Clone, Deserialize)]
-#[serde(tag = "transport", rename_all = "lowercase", deny_unknown_fields)]
-pub enum PortSection {
-    /// A client of the fabric simulator.
-    Ibsim {
-        /// Node to attach to.
-        node: String,
-        /// Base name of the simulator's sockets; by default `IBSIM_SOCKNAME`, else `sim`.
-        sockname: Option<String>,
-        /// Claim to be an SM, which is what brings QP1 requests here.
-        #[serde(default = "yes")]
-        issm: bool,
-    },
-    /// The kernel's user MAD device.
-    Umad {
-        /// Device name, as in `mlx5_0`; by default the first.
-        device: Option<String>,
-        /// Port number of the device.
-        #[serde(default = "one")]
-        port: u8,
-        /// Drive the file by io_uring.
-        #[serde(default)]
-        io_uring: IoUring,
-        /// Set IsSM on the port while this runs. Off beside an SM on the same port, which sets it
-        /// itself and fails where somebody else has; on under the simulator's preload library,
-        /// where it is what brings QP1 requests here.
-        #[serde(default)]
-        announce_sm: bool,
-    },
-    /// Memory shared with processes of this node.
-    Ring(RingSection),
-}
-
-/// A `[[port]]` of `transport = "ring"`.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct RingSection {
-    /// The Unix socket where clients connect.
-    pub path: PathBuf,
-    /// Who may: the mode of the socket.
-    #[serde(default)]
-    pub mode: Mode,
-    /// Group of the socket; absent: the daemon's.
-    pub group: Option<String>,
-    /// Requests that a client may have in flight; rounded up to a power of two.
-    #[serde(default = "ring_slots")]
-    pub slots: u32,
-    /// Clients at a time.
-    #[serde(default = "ring_clients")]
-    pub clients: u16,
-    /// The most of one user, but for root and the daemon's own; absent: as many as are left for
-    /// others.
-    pub clients_per_user: Option<u16>,
-    /// Late replies that all users together may leave unread, and as much again for root and the
-    /// daemon's user. Units: MiB.
-    #[serde(default = "ring_late")]
-    pub late_mib: u16,
-    /// LID that requests come from that do not say it, or may not; absent: the SM's.
-    pub lid: Option<u16>,
 }
 
 /// Permissions of a file, written as in `"0660"`.
@@ -303,270 +209,12 @@ impl<'de> Deserialize<'de> for Mode {
     }
 }
 
-/// `[workers]`
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct WorkersSection {
-    /// Cores to pin workers to, one per port in order; fewer or none: as `numa` says.
-    #[serde(default)]
-    pub cores: Vec<usize>,
-    /// Where those run that no core is named for.
-    #[serde(default)]
-    pub numa: Numa,
-    /// Empty turns after which a worker yields its core; absent: it never does.
-    pub yield_after: Option<u32>,
-    /// Empty turns after which a worker waits in the kernel for the next request; absent: it never
-    /// does.
-    pub sleep_after: Option<u32>,
-    /// Of so many batches one is timed; absent: none.
-    pub sample_every: Option<NonZeroU32>,
-    /// Requests that may wait for the slow lane.
-    #[serde(default = "punt_capacity")]
-    pub punt_queue: usize,
-}
-
-impl Default for WorkersSection {
-    fn default() -> Self {
-        Self {
-            cores: Vec::new(),
-            numa: Numa::Off,
-            yield_after: None,
-            sleep_after: None,
-            sample_every: None,
-            punt_queue: punt_capacity(),
-        }
-    }
-}
-
-impl WorkersSection {
-    /// What workers do when nothing waits.
-    pub fn idle(&self) -> Idle {
-        match (self.yield_after, self.sleep_after) {
-            (None, None) => Idle::Spin,
-            (Some(yields), None) => Idle::YieldAfter(yields),
-            (yields, Some(sleeps)) => Idle::SleepAfter {
-                yields: yields.unwrap_or(sleeps),
-                sleeps,
-            },
-        }
-    }
-}
-
-/// Where workers run that no core is named for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Numa {
-    /// On any core, wherever the kernel puts them.
-    #[default]
-    Off,
-    /// Each on a core near its port's device.
-    Local,
-    /// Each on a core of this node.
-    Node(u32),
-}
-
-impl<'de> Deserialize<'de> for Numa {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        from.deserialize_any(NumaVisitor)
-    }
-}
-
-/// Takes a word or a number.
-struct NumaVisitor;
-
-impl serde::de::Visitor<'_> for NumaVisitor {
-    type Value = Numa;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("\"off\", \"local\" or the number of a NUMA node")
-    }
-
-    fn visit_str<E: serde::de::Error>(self, word: &str) -> Result<Numa, E> {
-        match word {
-            "off" => Ok(Numa::Off),
-            "local" => Ok(Numa::Local),
-            _ => Err(E::invalid_value(Unexpected::Str(word), &self)),
-        }
-    }
-
-    fn visit_i64<E: serde::de::Error>(self, number: i64) -> Result<Numa, E> {
-        let node = u32::try_from(number);
-        node.map(Numa::Node)
-            .map_err(|_| E::invalid_value(Unexpected::Signed(number), &self))
-    }
-
-    fn visit_u64<E: serde::de::Error>(self, number: u64) -> Result<Numa, E> {
-        let node = u32::try_from(number);
-        node.map(Numa::Node)
-            .map_err(|_| E::invalid_value(Unexpected::Unsigned(number), &self))
-    }
-}
-
 /// `[state]`
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StateSection {
     /// Where the last good snapshot is kept for a warm start; absent: nowhere.
     pub directory: Option<PathBuf>,
-}
-
-/// `[sa]`
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct SaSection {
-    /// Whose the state is that clients set.
-    #[serde(default)]
-    pub role: Role,
-    /// Who may ask for what.
-    #[serde(default)]
-    pub access: AccessRule,
-    /// In the role of a shadow: questions to the SA that answers.
-    #[serde(default = "operating::shadow_pairs")]
-    pub shadow_pairs_per_minute: NonZeroU32,
-}
-
-impl Default for SaSection {
-    fn default() -> Self {
-        Self {
-            role: Role::default(),
-            access: AccessRule::default(),
-            shadow_pairs_per_minute: operating::shadow_pairs(),
-        }
-    }
-}
-
-/// Who may ask for what.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum AccessRule {
-    /// Everybody for everything, as at OpenSM.
-    #[default]
-    OpenSm,
-    /// Without the key, clients for themselves; see [`Access::Strict`].
-    Strict,
-}
-
-impl From<AccessRule> for Access {
-    fn from(rule: AccessRule) -> Self {
-        match rule {
-            AccessRule::OpenSm => Self::OpenSm,
-            AccessRule::Strict => Self::Strict,
-        }
-    }
-}
-
-/// `[overload]`
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct OverloadSection {
-    /// A request that has waited for longer gets no answer; 0: any does. Units: ms.
-    pub oldest_ms: u32,
-    /// The same for what the slow lane answers.
-    pub oldest_table_ms: u32,
-    /// What one LID may ask by Get while others wait; 0: anything. Units: requests per second,
-    /// and as many at once.
-    pub gets_per_lid: u32,
-    /// What it may ask by other methods.
-    pub tables_per_lid: u32,
-    /// Time of the slow lane that one LID may take while others wait; 0: any. Units: ms per
-    /// second.
-    pub slow_ms_per_lid: u32,
-    /// Requests given up get status "busy", not silence.
-    pub busy_reply: bool,
-}
-
-impl Default for OverloadSection {
-    fn default() -> Self {
-        Self {
-            oldest_ms: 134,
-            oldest_table_ms: 1000,
-            gets_per_lid: 20_000,
-            tables_per_lid: 1000,
-            slow_ms_per_lid: 250,
-            busy_reply: false,
-        }
-    }
-}
-
-impl OverloadSection {
-    /// Those of workers.
-    pub fn limits(&self) -> Limits {
-        let share = |number: u32| {
-            (number != 0).then_some(Share {
-                per_second: number,
-                burst: number,
-            })
-        };
-        Limits {
-            oldest: milliseconds(self.oldest_ms),
-            gets: share(self.gets_per_lid),
-            others: share(self.tables_per_lid),
-            busy_reply: self.busy_reply,
-        }
-    }
-
-    /// Time of the slow lane per second that one LID may take; none: any.
-    pub fn slow_time(&self) -> Option<Duration> {
-        milliseconds(self.slow_ms_per_lid)
-    }
-
-    /// How long a request may wait for the slow lane; none: any time.
-    pub fn oldest_table(&self) -> Option<Duration> {
-        milliseconds(self.oldest_table_ms)
-    }
-}
-
-fn milliseconds(number: u32) -> Option<Duration> {
-    (number != 0).then(|| Duration::from_millis(number.into()))
-}
-
-/// Whose the state is that clients set: memberships of multicast groups, services, subscriptions,
-/// alias GUIDs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Role {
-    /// Another SM's. Requests for it are refused.
-    #[default]
-    Reader,
-    /// This SA's, for tests of clients: joins are granted, though nothing programs multicast
-    /// forwarding tables.
-    Test,
-    /// As a reader, but it answers nobody: it asks the SA that does, through the first `[[port]]`,
-    /// and compares.
-    Shadow,
-}
-
-const fn yes() -> bool {
-    true
-}
-
-const fn one() -> u8 {
-    1
-}
-
-const fn ring_slots() -> u32 {
-    1024
-}
-
-const fn ring_clients() -> u16 {
-    64
-}
-
-const fn ring_late() -> u16 {
-    32
-}
-
-const fn punt_capacity() -> usize {
-    1024
-}
-
-/// One of the words that the policy crate knows.
-fn word<'de, T, D>(from: D) -> Result<Option<T>, D::Error>
-where
-    T: FromStr<Err: fmt::Display>,
-    D: Deserializer<'de>,
-{
-    let word = String::deserialize(from)?;
-    word.parse().map(Some).map_err(D::Error::custom)
 }
 
 /// An engine by name, or what the inputs call for.
@@ -584,23 +232,6 @@ fn engine<'de, D: Deserializer<'de>>(from: D) -> Result<Option<EngineKind>, D::E
     })
 }
 
-/// A configuration that cannot be used.
-#[derive(Debug, Error)]
-#[non_exhaustive]
-pub enum ConfigError {
-    /// The file cannot be read.
-    #[error(transparent)]
-    Read(#[from] ReadError),
-    /// It is not what was expected.
-    #[error("{}:{message}", path.display())]
-    Parse {
-        /// Which file.
-        path: PathBuf,
-        /// Shape: as of [`Config::parse`].
-        message: String,
-    },
-}
-
 impl Config {
     /// Reads and parses. Errors: [`ConfigError`].
     pub fn read(path: &Path) -> Result<Self, ConfigError> {
@@ -610,9 +241,9 @@ impl Config {
 
     /// Parses the text of this file. Errors: [`ConfigError::Parse`].
     pub fn parse_at(path: &Path, text: &str) -> Result<Self, ConfigError> {
-        let mut config = Self::parse(text).map_err(|message| ConfigError::Parse {
+        let mut config = Self::parse(text).map_err(|source| ConfigError::Parse {
             path: path.into(),
-            message,
+            source,
         })?;
         config.resolve(path.parent().unwrap_or_else(|| Path::new("")));
         config.written = Written {
@@ -622,26 +253,26 @@ impl Config {
         Ok(config)
     }
 
-    /// Parses. Errors: `line:column: what was found and what was expected`.
-    pub fn parse(text: &str) -> Result<Self, String> {
+    /// Parses. Errors: [`ConfigProblem`], the first.
+    pub fn parse(text: &str) -> Result<Self, ConfigProblem> {
         let document = Document::parse(text)?;
-        Self::of(&document).map_err(|at| document.say(&at))
+        Self::from_document(&document).map_err(|at| document.problem(at))
     }
 
-    fn of(document: &Document<'_>) -> Result<Self, At> {
+    fn from_document(document: &Document<'_>) -> Result<Self, At> {
         ranges::check(document)?;
         let config = document.read()?;
         if config.ports.is_empty() && config.local_service.is_none() {
-            let missing = "no [[port]] section: say where requests come from";
-            return Err(At::new(document.end(), missing));
+            return Err(At::new(document.end(), Problem::NoPort));
         }
-        let blamed = |section, key| move |problem| At::new(document.place(section, key), problem);
-        let not_asked = |problem: String| At::new(document.place("fabric", "source"), problem);
-        config.can_ask().map_err(not_asked)?;
+        let source = document.place("fabric", "source");
+        config.can_ask().map_err(|why| At::new(source, why))?;
         config
             .can_serve_locally()
-            .map_err(blamed("fabric", "source"))?;
-        config.can_shadow().map_err(blamed("sa", "role"))?;
+            .map_err(|why| At::new(source, why))?;
+        config
+            .can_shadow()
+            .map_err(|why| At::new(document.place("sa", "role"), why))?;
         Ok(config)
     }
 
@@ -667,11 +298,8 @@ impl Config {
             [section.addresses.as_mut(), class]
         });
         let local = local.into_iter().flatten();
-        let rings = self.ports.iter_mut().filter_map(|port| match port {
-            PortSection::Ring(ring) => Some(&mut ring.path),
-            PortSection::Ibsim { .. } | PortSection::Umad { .. } => None,
-        });
-        for path in paths.into_iter().chain(local).flatten().chain(rings) {
+        let sockets = self.ports.iter_mut().filter_map(PortSection::socket_mut);
+        for path in paths.into_iter().chain(local).flatten().chain(sockets) {
             *path = base.join(&path);
         }
     }
@@ -679,7 +307,18 @@ impl Config {
 
 #[cfg(test)]
 mod tests {
+    use std::num::NonZeroU32;
+
+    use policy::{Dialect, Echo, ScopePrecedence, ServiceIdEncoding};
+    use sa_answer::access::Access;
+    use sa_fastpath::overload::Limits;
+    use sa_fastpath::worker::Idle;
+
     use super::*;
+
+    fn said(text: &str) -> String {
+        Config::parse(text).unwrap_err().to_string()
+    }
 
     const MINIMAL: &str = r#"
         [fabric]
@@ -703,13 +342,13 @@ mod tests {
     #[test]
     fn an_unknown_key_is_refused_with_its_place() {
         let text = MINIMAL.replace("path = \"net\"", "path = \"net\"\n pth = \"x\"");
-        let error = Config::parse(&text).unwrap_err();
+        let error = said(&text);
         assert!(
             error.starts_with("5:2: unknown field `pth`, expected one of"),
             "{error}"
         );
         let text = MINIMAL.replace("node = \"H1\"", "node = \"H1\"\nnodes = 2");
-        let error = Config::parse(&text).unwrap_err();
+        let error = said(&text);
         assert!(
             error.starts_with("8:1: unknown field `nodes`, expected one of"),
             "{error}"
@@ -719,7 +358,7 @@ mod tests {
     #[test]
     fn an_impossible_lmc_is_refused_with_its_place() {
         let text = MINIMAL.replace("path = \"net\"", "path = \"net\"\nlmc = 8");
-        let error = Config::parse(&text).unwrap_err();
+        let error = said(&text);
         assert_eq!(
             error,
             "5:7: invalid value: integer `8`, expected 0 to 7, an LMC"
@@ -742,7 +381,7 @@ mod tests {
         assert_eq!(way.scope_precedence, ScopePrecedence::First);
         assert_eq!(way.service_id_encoding, ServiceIdEncoding::LegacyB);
         assert_eq!(way.echo, Echo::None);
-        let error = Config::parse(&format!("[policy]\necho = \"all\"\n{MINIMAL}")).unwrap_err();
+        let error = said(&format!("[policy]\necho = \"all\"\n{MINIMAL}"));
         assert_eq!(
             error,
             "2:8: there is no echo \"all\"; choose one of none, qos-class, tclass"
@@ -764,13 +403,13 @@ mod tests {
         let (yields, sleeps) = (4, 9);
         assert_eq!(some.idle(), Idle::SleepAfter { yields, sleeps });
         assert_eq!(some.numa, Numa::Node(1));
-        let wrong = workers("numa = \"near\"").unwrap_err();
+        let wrong = workers("numa = \"near\"").unwrap_err().to_string();
         assert_eq!(
             wrong,
             "2:8: invalid value: string \"near\", expected \"off\", \"local\" or the number of a \
              NUMA node"
         );
-        let wrong = workers("sample_every = 0").unwrap_err();
+        let wrong = workers("sample_every = 0").unwrap_err().to_string();
         assert!(
             wrong.starts_with("2:16: invalid value: integer `0`"),
             "{wrong}"
@@ -812,7 +451,7 @@ mod tests {
             ("lid = 0", "the LID of a port"),
             ("sloots = 1", "unknown field `sloots`"),
         ] {
-            let error = ring(wrong).unwrap_err();
+            let error = ring(wrong).unwrap_err().to_string();
             assert!(error.contains(expected), "{wrong}: {error}");
         }
     }
@@ -830,14 +469,14 @@ mod tests {
         let limits = config.overload.limits();
         assert!(limits.oldest.is_none() && limits.gets.is_none() && limits.busy_reply);
         assert_eq!(limits.others.map(|share| share.per_second), Some(1000));
-        let error = Config::parse(&format!("[sa]\naccess = \"lax\"\n{MINIMAL}")).unwrap_err();
+        let error = said(&format!("[sa]\naccess = \"lax\"\n{MINIMAL}"));
         assert!(error.starts_with("2:10: unknown variant `lax`"), "{error}");
     }
 
     #[test]
     fn a_file_without_ports_is_refused() {
         let text = MINIMAL.split("[[port]]").next().unwrap();
-        let error = Config::parse(text).unwrap_err();
+        let error = said(text);
         assert!(error.starts_with("5:9: no [[port]] section"), "{error}");
     }
 }

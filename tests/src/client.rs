@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
-use sa_fastpath::port::ibsim::{Attachment, IbsimClient, Options};
-use sa_fastpath::port::umad::{ClientPort, Destination, Patience, Reply};
+use sa_port::ibsim::{Attachment, IbsimClient, Options};
+use sa_port::{ClientPort, Destination, Patience, Reply};
 use sa_rig::Fabric;
 use sa_wire::Lid;
 use sa_wire::umad::Slot;

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use clap::Args;
 use sa_compiler::path_json;
 use sa_compiler::pipeline::{self, Stamp};
-use sa_compiler::state::Parts;
+use sa_compiler::state::FabricState;
 use sa_service::dispatch;
 use sa_snapshot::Snapshot;
 use sa_wire::mad::{BASE_VERSION, MGMT_CLASS_SA, SA_CLASS_VERSION, method};
@@ -73,7 +73,7 @@ pub(crate) fn run(verb: &Answer) -> Outcome {
             warn(&compiled.warnings);
             (compiled.snapshot, Some(compiled.parts))
         }
-        (None, None) => return Err(Failure::Usage("give --fabric or --snapshot".to_owned())),
+        (None, None) => return Err(Failure::usage("give --fabric or --snapshot".to_owned())),
     };
     let answerer = Answerer { snapshot, parts };
     for (number, line) in (1..).zip(std::io::stdin().lock().lines()) {
@@ -88,7 +88,7 @@ pub(crate) fn run(verb: &Answer) -> Outcome {
             Ok(answer) => json::print(&answer)?,
             Err(what) => {
                 let words = format!("standard input, line {number}: {what}");
-                return Err(json::line_failed(verb.json, Failure::Failed(words)));
+                return Err(json::line_failed(verb.json, Failure::failed(words)));
             }
         }
     }
@@ -98,7 +98,7 @@ pub(crate) fn run(verb: &Answer) -> Outcome {
 struct Answerer {
     snapshot: Snapshot,
     /// What the snapshot was compiled from; none where it was read.
-    parts: Option<Parts>,
+    parts: Option<FabricState>,
 }
 
 impl Answerer {

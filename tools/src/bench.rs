@@ -253,7 +253,7 @@ fn one(bed: &prepare::Bed, pool: &sa_bench::Pool, settings: &run::Settings, json
 fn is_whole(lost: u64) -> Outcome {
     match lost {
         0 => Ok(()),
-        _ => Err(Failure::Failed(format!(
+        _ => Err(Failure::failed(format!(
             "{} lost",
             display::count(lost, "reply was", "replies were")
         ))),
@@ -264,10 +264,10 @@ fn is_whole(lost: u64) -> Outcome {
 fn judge(wrong: u64, requests: usize, first: Option<String>) -> Outcome {
     match (wrong, first) {
         (0, _) => Ok(()),
-        (_, Some(first)) => Err(Failure::Refused(format!(
+        (_, Some(first)) => Err(Failure::refused(format!(
             "void: {wrong} of {requests} replies differ from the slow twin's, nothing was timed\n{first}"
         ))),
-        (_, None) => Err(Failure::Refused(format!(
+        (_, None) => Err(Failure::refused(format!(
             "void: {wrong} replies under load differ from the slow twin's"
         ))),
     }
@@ -288,7 +288,7 @@ impl Bench {
             };
             for layer in layers {
                 if *workload == Workload::JobStart && *layer == Layer::Memory {
-                    return Err(Failure::Usage(
+                    return Err(Failure::usage(
                         "--workload job-start: a job's client and the worker run side by side; \
                          give --layer ring, or none"
                             .to_owned(),
@@ -336,13 +336,14 @@ const HOT: u32 = 2048;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::failure::FailureKind;
 
     #[test]
     fn one_wrong_reply_under_load_voids_a_run() {
         assert!(judge(0, 300, None).is_ok());
-        let Err(Failure::Refused(said)) = judge(1, 300, None) else {
-            panic!("one wrong reply");
-        };
+        let failure = judge(1, 300, None).unwrap_err();
+        assert_eq!(failure.kind, FailureKind::Refused);
+        let said = failure.text();
         assert!(said.starts_with("void: 1 replies under load"), "{said}");
     }
 }

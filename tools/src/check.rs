@@ -11,7 +11,7 @@ use multicast::{ClosedBy, Multicast, Recorded};
 use routing::EngineKind;
 use routing::proof::{CreditLoop, Loops, Reachability, reachability};
 use sa_compiler::pipeline::{self, Inputs, LISTED_PAIRS};
-use sa_compiler::state::Parts;
+use sa_compiler::state::FabricState;
 use sa_fabric::detect::DumpDir;
 use sa_fabric::display;
 use sls::Sls;
@@ -54,7 +54,7 @@ enum Members {
 
 /// Everything that was found.
 struct Findings {
-    parts: Parts,
+    parts: FabricState,
     sls: Sls,
     /// Of unicast.
     loops: Loops,
@@ -72,7 +72,7 @@ pub(crate) fn run(verb: &Check) -> Outcome {
     if problems.is_empty() {
         Ok(())
     } else {
-        Err(Failure::Refused(problems.join("; ")))
+        Err(Failure::refused(problems.join("; ")))
     }
 }
 
@@ -82,7 +82,7 @@ fn find(verb: &Check) -> Outcome<Findings> {
     let torus_conf = torus_conf.or_else(|| beside.filter(|path| path.is_file()));
     if verb.members == Members::Everywhere && torus_conf.is_none() {
         let text = "--members everywhere needs --torus-conf, which gives the tree of such a group";
-        return Err(Failure::Usage(text.to_owned()));
+        return Err(Failure::usage(text.to_owned()));
     }
     let inputs = Inputs {
         fabric: verb.directory.clone(),

@@ -5,18 +5,19 @@ use std::time::Duration;
 
 use clap::Args;
 use sa_compiler::pipeline::{self, Compiled, Stamp};
-use sa_fastpath::port::umad::Patience;
+use sa_port::Patience;
 use sa_snapshot::Snapshot;
-use sa_source::SourceError;
 use sa_source::compare::{Difference, Questions, Tally, ask_and_compare, service_ids};
+use sa_source::{Ask, Client, SourceError};
+use sa_wire::umad::MAD_SIZE;
 use serde_json::json;
 use sm_control::checks;
 use sm_control::config::Config;
 
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Failure, FailureKind, Outcome};
 use crate::inputs::{PolicyArgs, SiteArgs, failure, open_snapshot, or_fail, warn};
 use crate::json;
-use crate::reach::Client;
+use crate::reach;
 
 #[derive(Debug, Args)]
 pub(crate) struct Compare {
@@ -83,17 +84,17 @@ struct Ours {
 
 pub(crate) fn run(verb: &Compare) -> Outcome {
     let ours = verb.ours()?;
-    let mut client = Client::open(&verb.sa, verb.sa_lid)?;
+    let mut client = reach::open(&verb.sa, verb.sa_lid, verb.patience())?;
     let mut ids = ours.service_ids.clone();
     ids.extend(&verb.service_id);
-    let requester = requester(client.lid, &ours)?;
+    let requester = requester(client.lid(), &ours)?;
     let questions = Questions::new(&ours.snapshot, requester, ids, verb.seed);
     let mut questions = questions
         .ok_or_else(|| Failure::failed("the snapshot has no CA or router port to ask about"))?;
     let mut tally = Tally::default();
     for _ in 0..verb.pairs {
         let question = questions.next_question();
-        let asked = ask_and_compare(&ours.snapshot, &question, |mad| verb.ask(&mut client, mad))?;
+        let asked = ask_and_compare(&ours.snapshot, &question, |mad| answer(&mut client, mad))?;
         tally.count(&asked);
         if let Some(difference) = asked.difference.filter(|_| tally.different <= verb.show) {
             verb.print(&difference)?;
@@ -116,7 +117,7 @@ fn requester(client: u16, ours: &Ours) -> Outcome<u16> {
     }
     match ours.snapshot.port_by_lid(client) {
         Some(_) => Ok(client),
-        None => Err(Failure::Refused(format!(
+        None => Err(Failure::refused(format!(
             "the port that asks has LID {client}, which the snapshot does not know: it is of \
              another fabric, or of another time"
         ))),
@@ -146,23 +147,17 @@ impl Compare {
             }
             (None, None) => {
                 let words = "give --snapshot, --config or --fabric".to_owned();
-                return Err(Failure::Usage(words));
+                return Err(Failure::usage(words));
             }
         };
         warn(&compiled.warnings);
         Ok(of(compiled))
     }
 
-    /// None when nobody answers in time.
-    fn ask(&self, client: &mut Client, mad: &[u8]) -> Outcome<Option<Vec<u8>>> {
-        let patience = Patience {
+    fn patience(&self) -> Patience {
+        Patience {
             timeout: Duration::from_millis(self.timeout),
             retries: self.retries,
-        };
-        match client.ask(mad, patience) {
-            Ok(reply) => Ok(Some(reply)),
-            Err(Failure::Unreachable(_)) => Ok(None),
-            Err(other) => Err(other),
         }
     }
 
@@ -189,18 +184,27 @@ impl Compare {
         let whom = client.whom();
         if answered == 0 {
             let words = format!("{whom} has answered none of {asked} questions");
-            return Err(Failure::Unreachable(words));
+            return Err(Failure::unreachable(words));
         }
         if !self.json {
             outln!("{asked} asked of {whom}, {answered} answered, {different} different");
         }
         match different {
             0 => Ok(()),
-            _ => Err(Failure::Refused(format!(
+            _ => Err(Failure::refused(format!(
                 "{different} of {asked} answers {} not what the snapshot has",
                 if different == 1 { "is" } else { "are" }
             ))),
         }
+    }
+}
+
+/// None when nobody answers in time.
+fn answer(client: &mut Client, mad: &[u8; MAD_SIZE]) -> Outcome<Option<Vec<u8>>> {
+    match reach::ask(client, mad) {
+        Ok(reply) => Ok(Some(reply)),
+        Err(failure) if failure.kind == FailureKind::Unreachable => Ok(None),
+        Err(other) => Err(other),
     }
 }
 

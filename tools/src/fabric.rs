@@ -101,7 +101,7 @@ pub(crate) fn run(verb: &Fabric) -> Outcome {
 }
 
 fn write_torus(verb: &Torus) -> Outcome {
-    let plan = plan(&spec(verb)).map_err(|error| Failure::Usage(error.to_string()))?;
+    let plan = plan(&spec(verb)).map_err(|error| Failure::usage(error.to_string()))?;
     let folder = or_fail(Folder::make(&verb.output))?;
     put(&folder, "net", &plan.net())?;
     put(&folder, "torus-2QoS.conf", &plan.torus_conf())?;

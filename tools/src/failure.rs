@@ -1,51 +1,140 @@
-//! How a verb fails, and the exit status that says so.
+//! How a verb fails: the exit status that says so, and the place where something is wrong.
+//!
+//! A failure is made from an error, whose type knows its place ([`Cause`]), or from a sentence. No
+//! place is read out of a text: what programs get as `file`, `line` and `column` is what the
+//! reader of the file knew.
 
 use std::fmt;
-use std::path::Path;
+use std::io;
+use std::path::PathBuf;
 
+use sa_bench::count::CountError;
+use sa_bench::memory::MemoryError;
+use sa_bench::threads::LineError;
+use sa_compiler::export::ExportError;
+use sa_compiler::pipeline::{PipelineError, ReadProblem};
+use sa_fabric::generate::GenerateError;
+use sa_fabric::intake::ReadError;
+use sa_fabric::mistaken::Mistaken;
+use sa_fabric::multicast::TableError;
+use sa_fabric::outlet::WriteError;
+use sa_fabric::sa_records::FilesError;
+use sa_fabric::store::StoreError;
+use sa_fabric::{LoadError, LookupError};
+use sa_source::SourceError;
+use sa_text::{Location, Position};
+use sa_wire::mad::DecodeError;
+use sa_wire::request::TooShort;
 use serde_json::{Value, json};
+use sm_control::config::ConfigError;
 
 /// What a verb ends with.
 pub(crate) type Outcome<T = ()> = Result<T, Failure>;
 
 /// A verb that did not do what was asked.
 #[derive(Debug)]
-pub(crate) enum Failure {
+pub(crate) struct Failure {
+    pub(crate) kind: FailureKind,
+    text: String,
+    location: Option<Location>,
+}
+
+/// In which way it failed, which is its exit status.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FailureKind {
     /// A file cannot be read or parsed, or the work failed: exit 1.
-    Failed(String),
+    Failed,
     /// Options that clap cannot judge: exit 2.
-    Usage(String),
+    Usage,
     /// Inputs understood, but the route is refused or problems were found: exit 3.
-    Refused(String),
+    Refused,
     /// Nobody answered: exit 4.
-    Unreachable(String),
+    Unreachable,
+}
+
+/// What a failure is made from.
+pub(crate) trait Cause: fmt::Display {
+    /// The file that it is about, and the place in it; none for what no file says.
+    fn location(&self) -> Option<Location> {
+        None
+    }
 }
 
 impl Failure {
     /// Exit status of wrong usage.
     pub(crate) const USAGE: u8 = 2;
 
-    /// The exit status.
-    pub(crate) const fn exit_code(&self) -> u8 {
-        match self {
-            Self::Failed(_) => 1,
-            Self::Usage(_) => Self::USAGE,
-            Self::Refused(_) => 3,
-            Self::Unreachable(_) => 4,
+    const fn new(kind: FailureKind, text: String) -> Self {
+        Self {
+            kind,
+            text,
+            location: None,
         }
     }
 
-    /// A failure of the work itself.
-    pub(crate) fn failed(error: impl fmt::Display) -> Self {
-        Self::Failed(error.to_string())
+    /// A failure of the work itself: exit 1.
+    pub(crate) fn failed(cause: impl Cause) -> Self {
+        let failure = Self::new(FailureKind::Failed, cause.to_string());
+        Self {
+            location: cause.location(),
+            ..failure
+        }
     }
 
-    fn text(&self) -> &str {
-        let (Self::Failed(text)
-        | Self::Usage(text)
-        | Self::Refused(text)
-        | Self::Unreachable(text)) = self;
-        text
+    /// The same about a file. Shape: the text begins with its name.
+    pub(crate) fn failed_in(file: impl Into<PathBuf>, what: impl fmt::Display) -> Self {
+        let location = Location::file(file);
+        let text = format!("{location}: {what}");
+        Self::failed(text).about(location)
+    }
+
+    /// The same about a place in a file. Shape: the text begins with `file:line:column`.
+    pub(crate) fn failed_at(
+        file: impl Into<PathBuf>,
+        at: Position,
+        what: impl fmt::Display,
+    ) -> Self {
+        let location = Location::new(file, at);
+        let text = format!("{location}: {what}");
+        Self::failed(text).about(location)
+    }
+
+    /// Wrong usage that clap cannot judge: exit 2.
+    pub(crate) fn usage(text: impl Into<String>) -> Self {
+        Self::new(FailureKind::Usage, text.into())
+    }
+
+    /// Inputs understood, but something is refused or problems were found: exit 3.
+    pub(crate) fn refused(text: impl Into<String>) -> Self {
+        Self::new(FailureKind::Refused, text.into())
+    }
+
+    /// Nobody answered: exit 4.
+    pub(crate) fn unreachable(text: impl Into<String>) -> Self {
+        Self::new(FailureKind::Unreachable, text.into())
+    }
+
+    /// The same failure, which is about this file or place.
+    pub(crate) fn about(self, location: Location) -> Self {
+        Self {
+            location: Some(location),
+            ..self
+        }
+    }
+
+    /// The exit status.
+    pub(crate) const fn exit_code(&self) -> u8 {
+        match self.kind {
+            FailureKind::Failed => 1,
+            FailureKind::Usage => Self::USAGE,
+            FailureKind::Refused => 3,
+            FailureKind::Unreachable => 4,
+        }
+    }
+
+    /// What is wrong, and what to do about it.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
     }
 
     /// For programs. Shape: an object with one member, `error`; in it `message`, `exit_code`,
@@ -58,13 +147,14 @@ impl Failure {
 
     /// The same member in an answer that says more.
     pub(crate) fn put_into(&self, answer: &mut Value) {
-        let place = place(self.text());
+        let location = self.location.as_ref();
+        let at = location.and_then(|location| location.at);
         let error = json!({
-            "message": self.text(),
+            "message": self.text,
             "exit_code": self.exit_code(),
-            "file": place.file,
-            "line": place.line,
-            "column": place.column,
+            "file": location.map(|location| location.file.display().to_string()),
+            "line": at.map(|at| at.line),
+            "column": at.map(|at| at.column),
         });
         if let Some(fields) = answer.as_object_mut() {
             fields.insert("error".to_owned(), error);
@@ -72,50 +162,99 @@ impl Failure {
     }
 }
 
-/// Where something is wrong.
-#[derive(Debug, Default, PartialEq, Eq)]
-struct Place<'a> {
-    file: Option<&'a str>,
-    line: Option<u32>,
-    column: Option<u32>,
-}
-
-/// The place that an error begins with: every error about a text begins with `file:line:column: `,
-/// one about a file as a whole with `file: `.
-fn place(text: &str) -> Place<'_> {
-    let first = text.lines().next().unwrap_or_default();
-    let ends = first.match_indices(": ");
-    let heads = ends.map(|(end, _)| &first[..end]);
-    for head in heads {
-        let mut parts = head.rsplitn(3, ':');
-        let mut number = || parts.next().and_then(|digits| digits.parse().ok());
-        if let (column @ Some(_), line @ Some(_), Some(file)) = (number(), number(), parts.next()) {
-            return Place {
-                file: Some(file),
-                line,
-                column,
-            };
-        }
-        if is_a_file(head) {
-            let file = Some(head);
-            return Place {
-                file,
-                ..Place::default()
-            };
-        }
-    }
-    Place::default()
-}
-
-/// Named on the command line, in a directory that was, or there.
-fn is_a_file(head: &str) -> bool {
-    let mut given = std::env::args_os().skip(1);
-    given.any(|word| Path::new(head).starts_with(&word)) || Path::new(head).is_file()
-}
-
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "sapphire: {}", self.text())
+        write!(f, "sapphire: {}", self.text)
+    }
+}
+
+impl Cause for &str {}
+impl Cause for String {}
+impl Cause for io::Error {}
+impl Cause for serde_json::Error {}
+impl Cause for sa_snapshot::LoadError {}
+impl Cause for LookupError {}
+impl Cause for DecodeError {}
+impl Cause for TooShort {}
+impl Cause for GenerateError {}
+impl Cause for CountError {}
+impl Cause for LineError {}
+impl Cause for MemoryError {}
+impl Cause for sa_bench::live::LiveError {}
+impl Cause for sa_source::SaReadError {}
+
+impl Cause for ReadError {
+    fn location(&self) -> Option<Location> {
+        Some(Location::file(self.path()))
+    }
+}
+
+impl Cause for WriteError {
+    fn location(&self) -> Option<Location> {
+        Some(Location::file(self.path()))
+    }
+}
+
+impl Cause for StoreError {
+    fn location(&self) -> Option<Location> {
+        Some(Location::file(self.path()))
+    }
+}
+
+impl Cause for Mistaken {
+    fn location(&self) -> Option<Location> {
+        Some(Location::file(&self.path))
+    }
+}
+
+impl Cause for LoadError {
+    fn location(&self) -> Option<Location> {
+        Some(self.location())
+    }
+}
+
+impl Cause for TableError {
+    fn location(&self) -> Option<Location> {
+        Some(self.location())
+    }
+}
+
+impl Cause for FilesError {
+    fn location(&self) -> Option<Location> {
+        match self {
+            Self::Write(problem) => Cause::location(problem),
+            _ => None,
+        }
+    }
+}
+
+impl Cause for ReadProblem {
+    fn location(&self) -> Option<Location> {
+        self.location()
+    }
+}
+
+impl Cause for PipelineError {
+    fn location(&self) -> Option<Location> {
+        self.location()
+    }
+}
+
+impl Cause for ExportError {
+    fn location(&self) -> Option<Location> {
+        Some(Location::file(self.path()))
+    }
+}
+
+impl Cause for ConfigError {
+    fn location(&self) -> Option<Location> {
+        Some(self.location())
+    }
+}
+
+impl Cause for SourceError {
+    fn location(&self) -> Option<Location> {
+        self.location()
     }
 }
 
@@ -124,20 +263,35 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_place_is_found_where_there_is_one() {
-        let at = |file, line, column| Place {
-            file: Some(file),
-            line: Some(line),
-            column: Some(column),
-        };
-        assert_eq!(place("a/b.conf:3:14: error: no"), at("a/b.conf", 3, 14));
-        assert_eq!(place("a: b:3:14: expected x"), at("a: b", 3, 14));
-        let file = std::env::current_exe().unwrap();
-        let file = file.to_str().unwrap();
-        let whole = format!("{file}: cannot be read: it is long");
-        assert_eq!(place(&whole).file, Some(file));
-        for text in ["", "give --fabric", "LID 3: no such port", "1:2: x"] {
-            assert_eq!(place(text), Place::default(), "{text}");
+    fn the_place_is_what_the_reader_knew() {
+        let path = "a: b.conf";
+        let failure = Failure::failed_at(
+            path,
+            Position {
+                line: 3,
+                column: 14,
+            },
+            "expected x",
+        );
+        assert_eq!(failure.text(), "a: b.conf:3:14: expected x");
+        let error = &failure.in_json()["error"];
+        assert_eq!(error["file"], path);
+        assert_eq!((&error["line"], &error["column"]), (&json!(3), &json!(14)));
+        let whole = Failure::failed_in(path, "cannot be read");
+        let error = &whole.in_json()["error"];
+        assert_eq!(
+            (&error["file"], &error["line"]),
+            (&json!(path), &Value::Null)
+        );
+    }
+
+    #[test]
+    fn a_sentence_that_looks_like_a_place_is_none() {
+        for text in ["", "LID 3: no such port", "1:2: x", "src/main.rs:3:14: no"] {
+            assert_eq!(
+                Failure::failed(text).in_json()["error"]["file"],
+                Value::Null
+            );
         }
     }
 }

@@ -10,9 +10,10 @@ use sa_compiler::pipeline::{Inputs, OnPolicyError, PipelineError};
 use sa_fabric::mistaken::{FileKind, mistaken};
 use sa_fabric::{display, intake, store};
 use sa_snapshot::Snapshot;
+use sa_text::Remark;
 use sa_wire::{DataVls, Lmc, Mtu};
 
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Cause, Failure, Outcome};
 use crate::services;
 
 /// Fabric, routing, policy.
@@ -252,18 +253,20 @@ impl SiteArgs {
 pub(crate) fn failure(error: PipelineError) -> Failure {
     match error {
         PipelineError::Read(problem) => match problem {
-            sa_compiler::pipeline::ReadProblem::Options(text) => Failure::Usage(text.into_owned()),
+            sa_compiler::pipeline::ReadProblem::Options(problem) => {
+                Failure::usage(problem.to_string())
+            }
             other => Failure::failed(other),
         },
-        PipelineError::Refused(_) | PipelineError::CreditLoop(_) | PipelineError::LostPairs(_) => {
-            Failure::Refused(error.to_string())
-        }
+        PipelineError::Refused(_)
+        | PipelineError::CreditLoop { .. }
+        | PipelineError::LostPairs(_) => Failure::refused(error.to_string()),
         other => Failure::failed(other),
     }
 }
 
 /// Prints warnings to standard error, as many as people read.
-pub(crate) fn warn(warnings: &[String]) {
+pub(crate) fn warn(warnings: &[Remark]) {
     for warning in display::told(warnings) {
         errln!("warning: {warning}");
     }
@@ -272,18 +275,17 @@ pub(crate) fn warn(warnings: &[String]) {
 /// Maps a snapshot file. Errors: it cannot be read; it is damaged; it is another file.
 pub(crate) fn open_snapshot(path: &Path) -> Outcome<Snapshot> {
     store::open(path).map_err(|error| {
-        let words = intake::head(path, 1 << 16).ok().and_then(|head| {
+        let other = intake::head(path, 1 << 16).ok().and_then(|head| {
             // What is damaged looks like anything; only what is clearly another file is called so.
-            let kind = FileKind::of(&head)?;
+            let kind = FileKind::recognise(&head)?;
             let is_other = !matches!(kind, FileKind::Binary | FileKind::Empty);
-            let words = mistaken(path, &head, FileKind::Snapshot);
-            words.filter(|_| is_other)
+            mistaken(path, &head, FileKind::Snapshot).filter(|_| is_other)
         });
-        words.map_or_else(|| Failure::failed(error), Failure::Failed)
+        other.map_or_else(|| Failure::failed(error), Failure::failed)
     })
 }
 
 /// A value or exit 1.
-pub(crate) fn or_fail<T, E: std::fmt::Display>(result: Result<T, E>) -> Outcome<T> {
+pub(crate) fn or_fail<T, E: Cause>(result: Result<T, E>) -> Outcome<T> {
     result.map_err(Failure::failed)
 }

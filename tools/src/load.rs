@@ -13,14 +13,16 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use sa_bench::live::{LiveError, LiveOptions, LiveReport, Pace, load};
+use sa_bench::live::{LiveError, LiveOptions, LiveReport, load};
 use sa_bench::measure_pause_floor;
-use sa_fastpath::port::umad::{ClientPort, Destination, Patience};
+use sa_bench::pace::Pace;
+use sa_port::{ClientPort, Destination, Patience};
+use sa_source::{Ask, Client, Way};
 
 use crate::bench;
 use crate::failure::{Failure, Outcome};
 use crate::inputs::open_snapshot;
-use crate::reach::{Client, Way};
+use crate::reach;
 
 use judge::Judge;
 use pairs::Asked;
@@ -103,7 +105,7 @@ fn prefix(text: &str) -> Result<u64, String> {
 
 /// Asks one of the questions, again if need be: a load on nobody tells nothing.
 /// Errors: nobody answers.
-fn probe(client: &mut Client, asked: &[Asked], patience: Patience) -> Outcome {
+fn probe(client: &mut Client, asked: &[Asked]) -> Outcome {
     let Some(first) = asked.first() else {
         return Err(Failure::failed("no pairs of hosts to ask about"));
     };
@@ -111,22 +113,22 @@ fn probe(client: &mut Client, asked: &[Asked], patience: Patience) -> Outcome {
     if let Some(place) = mad.get_mut(12..16) {
         place.copy_from_slice(&std::process::id().to_be_bytes());
     }
-    client.ask(&mad, patience).map(drop)
+    reach::ask(client, &mad).map(drop)
 }
 
 pub(crate) fn run(verb: &Load) -> Outcome {
     let expected = verb.expect.as_deref().map(open_snapshot).transpose()?;
-    let mut client = Client::open(&verb.via, verb.sa_lid)?;
+    let mut client = reach::open(&verb.via, verb.sa_lid, verb.patience())?;
     let hosts = match &verb.lids {
         Some(file) => pairs::from_file(file, verb.gid_prefix)?,
-        None => pairs::from_sa(&mut client, verb.gid_prefix, verb.patience())?,
+        None => pairs::from_sa(&mut client, verb.gid_prefix)?,
     };
-    let asked = pairs::draw(verb, client.lid, &hosts);
-    probe(&mut client, &asked, verb.patience())?;
+    let asked = pairs::draw(verb, client.lid(), &hosts);
+    probe(&mut client, &asked)?;
     let judge = Judge::new(&asked, expected.as_ref());
     let spinning = Duration::from_secs_f64(verb.seconds).min(Duration::from_secs(1));
     let before = measure_pause_floor(spinning);
-    let report = match &mut client.way {
+    let report = match client.way_mut() {
         Way::Fabric { port, to } => through_fabric(verb, port.as_mut(), *to, &asked, &judge)?,
         Way::Ring(client) => ring::load(verb, client, &asked, &judge)?,
     };
@@ -143,7 +145,7 @@ fn through_fabric(
     judge: &Judge<'_>,
 ) -> Outcome<LiveReport> {
     if verb.window > MOST_UNDER_WAY {
-        return Err(Failure::Usage(format!(
+        return Err(Failure::usage(format!(
             "--window {}: at most {MOST_UNDER_WAY} but over a ring",
             verb.window
         )));
@@ -159,7 +161,7 @@ fn through_fabric(
         judge.problem(nth, mad)
     });
     report.map_err(|error| match error {
-        LiveError::Port(cause) => Failure::Unreachable(cause.to_string()),
+        LiveError::Port(cause) => Failure::unreachable(cause.to_string()),
         other => Failure::failed(other),
     })
 }
@@ -170,13 +172,13 @@ const MOST_UNDER_WAY: u32 = 4096;
 /// Errors: wrong answers; none at all.
 fn void(report: &LiveReport) -> Outcome {
     if let Some(first) = &report.first_wrong {
-        return Err(Failure::Refused(format!(
+        return Err(Failure::refused(format!(
             "void: {} of {} answers are wrong\nthe first: {first}",
             report.wrong, report.answered
         )));
     }
     match report.answered {
-        0 => Err(Failure::Unreachable(format!(
+        0 => Err(Failure::unreachable(format!(
             "none of {} requests was answered in time",
             report.sent
         ))),

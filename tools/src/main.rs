@@ -193,7 +193,7 @@ fn usage(error: &clap::Error) -> ExitCode {
     }
     let mut words_given = std::env::args_os().take_while(|word| word != "--");
     if words_given.any(|word| word == OsStr::new("--json")) {
-        json::print_failure(&Failure::Usage(words.trim_end().to_owned()));
+        json::print_failure(&Failure::usage(words.trim_end().to_owned()));
     }
     err!("{words}");
     output::end(Failure::USAGE)

@@ -30,7 +30,7 @@ pub(crate) enum Query {
     /// Ask the I/O units of SRP targets for the service ids of their controllers
     SrpTargets(Box<srp::SrpTargets>),
     #[command(flatten)]
-    Record(record::Record),
+    Record(Box<record::Record>),
 }
 
 fn number<T: TryFrom<u64>>(text: &str) -> Result<T, String> {
@@ -45,7 +45,7 @@ fn number<T: TryFrom<u64>>(text: &str) -> Result<T, String> {
 /// Prints what the SA said, as JSON or by `text`. Errors: it refuses, or has no such record.
 fn told(answer: Value, status: Status, as_json: bool, text: impl FnOnce()) -> Outcome {
     let refused = (status != Status::OK)
-        .then(|| Failure::Failed(format!("the SA refuses the request: status {status}")));
+        .then(|| Failure::failed(format!("the SA refuses the request: status {status}")));
     if as_json {
         let mut answer = answer;
         if let Some(failure) = &refused {
@@ -67,6 +67,6 @@ pub(crate) fn run(verb: &Query) -> Outcome {
         Query::Mpr(mpr) => multi_path::run(mpr),
         Query::Services(services) => services::run(services),
         Query::SrpTargets(targets) => srp::run(targets),
-        Query::Record(record) => record::run(record),
+        Query::Record(record) => record.run(),
     }
 }

@@ -11,8 +11,8 @@ use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 use multicast::Multicast;
 use sa_compiler::export::{self, Estimate, Export, Packing, Psl, Table};
-use sa_compiler::pipeline::{self, Compiled, PipelineError, Stamp};
-use sa_compiler::state::Parts;
+use sa_compiler::pipeline::{self, Compiled, PipelineError, Stamp, remarks_of_engine};
+use sa_compiler::state::FabricState;
 use serde_json::json;
 
 use crate::failure::{Failure, Outcome};
@@ -130,7 +130,7 @@ fn write(
     );
     let estimate = export.estimate();
     if let Some(why) = room::lacks(directory, &estimate).filter(|_| !verb.force) {
-        let failure = Failure::Refused(why);
+        let failure = Failure::refused(why);
         if verb.json {
             let mut answer = json!({"estimate": room::in_json(&estimate)});
             failure.put_into(&mut answer);
@@ -148,9 +148,8 @@ fn refuse(verb: &Route, refused: &pipeline::Refused) -> Outcome {
     if let (Some(directory), Some(torus)) = (&verb.out, torus) {
         or_fail(export::placement(directory, &refused.topology, torus))?;
     }
-    let warnings = refused.refusal.warnings.iter();
-    warn(&warnings.map(ToString::to_string).collect::<Vec<_>>());
-    Err(Failure::Refused(refused.to_string()))
+    warn(&remarks_of_engine(&refused.refusal.warnings));
+    Err(Failure::refused(refused.to_string()))
 }
 
 fn report(
@@ -234,7 +233,7 @@ const fn has_multicast_cycle(compiled: &Compiled, multicast: &Multicast) -> bool
 
 /// What OpenSM comes up with is a success, unless strict. The loops themselves were shown.
 fn judge(verb: &Route, compiled: &Compiled, multicast: &Multicast) -> Outcome {
-    if let Err(error @ PipelineError::CreditLoop(_)) = compiled.publishable() {
+    if let Err(error @ PipelineError::CreditLoop { .. }) = compiled.publishable() {
         if verb.strict {
             return Err(failure(error));
         }
@@ -245,10 +244,10 @@ fn judge(verb: &Route, compiled: &Compiled, multicast: &Multicast) -> Outcome {
     }
     if compiled.proof.management_loop.is_some() {
         let text = "packets between ports 0 of switches can close a credit loop";
-        return Err(Failure::Refused(text.to_owned()));
+        return Err(Failure::refused(text.to_owned()));
     }
     match compiled.proof.reachability.lost_between_hosts {
-        0 if has_multicast_cycle(compiled, multicast) => Err(Failure::Refused(
+        0 if has_multicast_cycle(compiled, multicast) => Err(Failure::refused(
             "unicast and multicast together can close a credit loop".to_owned(),
         )),
         0 => Ok(()),
@@ -257,7 +256,7 @@ fn judge(verb: &Route, compiled: &Compiled, multicast: &Multicast) -> Outcome {
 }
 
 /// How long it takes to make the SL2VL tables of all switches. Units: ms.
-fn sl2vl_ms(parts: &Parts) -> f64 {
+fn sl2vl_ms(parts: &FabricState) -> f64 {
     let start = Instant::now();
     std::hint::black_box(export::sl2vl_tables(parts).count());
     start.elapsed().as_secs_f64() * 1e3

@@ -17,15 +17,13 @@ pub(crate) fn names(file: Option<&Path>) -> Outcome<UlpNames> {
     let Some(path) = file else {
         return Ok(names);
     };
-    let shown = path.display();
     let bytes = intake::read_or_pipe(Kind::Policy, path).map_err(Failure::failed)?;
     let extended = names.extend(&sa_text::decode(&bytes));
     extended.map_err(|error| {
-        let (line, column) = (error.line(), error.column());
         let advice = error.help().map(|help| format!(" ({help})"));
         let advice = advice.unwrap_or_default();
         let message = error.message();
-        Failure::Failed(format!("{shown}:{line}:{column}: {message}{advice}"))
+        Failure::failed_at(path, error.span.start, format!("{message}{advice}"))
     })
 }
 
@@ -34,7 +32,7 @@ pub(crate) fn service(names: &UlpNames, word: &str) -> Outcome<Service> {
     names.service(word).map_err(|error| {
         let advice = error.problem.advice();
         let advice = advice.map(|advice| format!(" ({advice})"));
-        Failure::Usage(format!(
+        Failure::usage(format!(
             "--service {word:?}: {error}{}",
             advice.unwrap_or_default()
         ))

@@ -6,12 +6,13 @@ mod text;
 use std::io::{self, Write};
 
 use clap::{Args, ValueEnum};
-use sa_compiler::pipeline::{self, PipelineError, Refused};
+use sa_compiler::pipeline::{self, PipelineError, Refused, remarks_of_engine};
 use sa_compiler::qos_setup::{
-    Ground, PortTables, ScopeFit, Scopes, port_tables_with, torus_warnings,
+    PortTables, ScopeFit, Scopes, SetupContext, TorusWarning, port_tables_with, torus_warnings,
 };
-use sa_compiler::state::Parts;
+use sa_compiler::state::FabricState;
 use sa_fabric::options::VlArbEntry;
+use sa_text::Remark;
 use serde::Serialize;
 
 use crate::failure::{Failure, Outcome};
@@ -69,7 +70,7 @@ pub(crate) fn run(verb: &Setup) -> Outcome {
     let (file, policy) = (inputs.policy.as_deref(), parts.policy.as_ref());
     let scopes = fit
         .zip(policy)
-        .map(|(fit, policy)| Scopes::new(policy, Ground::of_parts(&parts), fit));
+        .map(|(fit, policy)| Scopes::new(policy, SetupContext::from_state(&parts), fit));
     let mut remarks = Vec::new();
     match (&scopes, file) {
         (Some(scopes), Some(file)) => {
@@ -89,23 +90,22 @@ pub(crate) fn run(verb: &Setup) -> Outcome {
 
 /// No routes, no tables.
 fn refuse(refused: &Refused) -> Outcome {
-    let warnings = refused.refusal.warnings.iter();
-    warn(&warnings.map(ToString::to_string).collect::<Vec<_>>());
-    Err(Failure::Refused(refused.to_string()))
+    warn(&remarks_of_engine(&refused.refusal.warnings));
+    Err(Failure::refused(refused.to_string()))
 }
 
-fn warnings(parts: &Parts) -> Vec<String> {
+fn warnings(parts: &FabricState) -> Vec<Remark> {
     let mut all = Vec::new();
     if !parts.options.qos {
-        all.push("QoS is off: no port gets tables".to_owned());
+        all.push(Remark::warning(
+            "qos-off",
+            "QoS is off: no port gets tables",
+        ));
     }
-    all.extend(parts.routes.warnings().iter().map(ToString::to_string));
+    all.extend(remarks_of_engine(parts.routes.warnings()));
     if parts.routes.torus().is_some() {
-        all.extend(
-            torus_warnings(&parts.options)
-                .iter()
-                .map(ToString::to_string),
-        );
+        let options = torus_warnings(&parts.options);
+        all.extend(options.iter().map(TorusWarning::remark));
     }
     all
 }
@@ -129,7 +129,7 @@ struct Row {
     vl: [u8; 16],
 }
 
-fn lines(out: &mut impl Write, parts: &Parts, scopes: Option<&Scopes<'_>>) -> io::Result<()> {
+fn lines(out: &mut impl Write, parts: &FabricState, scopes: Option<&Scopes<'_>>) -> io::Result<()> {
     for port in port_tables_with(parts, scopes) {
         serde_json::to_writer(&mut *out, &line(parts, &port))?;
         writeln!(out)?;
@@ -137,7 +137,7 @@ fn lines(out: &mut impl Write, parts: &Parts, scopes: Option<&Scopes<'_>>) -> io
     Ok(())
 }
 
-fn line<'a>(parts: &'a Parts, port: &PortTables) -> Line<'a> {
+fn line<'a>(parts: &'a FabricState, port: &PortTables) -> Line<'a> {
     let rows = port.sl2vl.iter().map(|row| Row {
         r#in: row.input,
         out: row.output,

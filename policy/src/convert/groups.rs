@@ -5,7 +5,7 @@ use sa_wire::NodeType;
 
 use super::names::{clean, clean_text};
 use super::script::{Block, listed};
-use super::{LossKind, Writer};
+use super::{Lost, Writer};
 use crate::model::criterion::Notation;
 use crate::model::dialect::Dialect;
 use crate::model::{Group, NodeTypes, Origin, PortName, Selector};
@@ -24,6 +24,8 @@ impl Writer<'_> {
         section.unless_empty()
     }
 
+    /// A group under the name that it has in the new file. P_Keys as selectors are OpenSM's alone; the RFCs
+    /// have partitions by name for that.
     fn group(&mut self, group: &Group, name: String) -> Block {
         let mut block = Block::new("port-group");
         block.name("name", name);
@@ -38,8 +40,7 @@ impl Writer<'_> {
                 Selector::Partition(name) => {
                     let partition = clean(self.to, name);
                     if partition != *name {
-                        let words = format!("partition {name:?} is written {partition:?}");
-                        self.lose(span, LossKind::Changed, words);
+                        self.rewritten(span, "partition", (name, &partition));
                     }
                     block.names("partition", vec![partition]);
                 }
@@ -47,9 +48,8 @@ impl Writer<'_> {
                     block.plain("pkey", listed(bases, Notation::Hexadecimal));
                 }
                 Selector::Pkeys(_) => {
-                    let name = &group.name.value;
-                    let words = format!("P_Keys of group {name:?} are left out: use a partition");
-                    self.lose(span, LossKind::LeftOut, words);
+                    let group = group.name.value.clone();
+                    self.lose(span, Lost::GroupPkeys { group });
                 }
                 Selector::NodeTypes(types) => block.plain("node-type", node_types(*types)),
                 Selector::SelfPort => block.plain("node-type", "SELF"),
@@ -58,23 +58,21 @@ impl Writer<'_> {
         block
     }
 
+    /// A port by its node. `a/b/P1` is a node called `a/b` to OpenSM, and to the RFCs also host `a` with CA
+    /// `b`, which no spelling avoids: the change of meaning is told.
     fn port_name(&mut self, block: &mut Block, name: &PortName, span: Span) {
         let written = format!("{}/P{}", name.node, name.port);
         let cleaned = clean(self.to, &written);
         if cleaned != written {
-            let words = format!("port name {written:?} is written {cleaned:?}");
-            self.lose(span, LossKind::Changed, words);
+            self.rewritten(span, "port name", (&written, &cleaned));
         }
         let by_words = PortName {
             by_words: true,
             ..name.clone()
         };
         if by_words.words().is_some() && name.by_words != self.to.is_rfc() {
-            let words = match self.to.is_rfc() {
-                true => format!("{cleaned:?} means host and CA where no node is called so"),
-                false => format!("{cleaned:?} means a node of that whole description in OpenSM"),
-            };
-            self.lose(span, LossKind::Changed, words);
+            let (name, is_rfc) = (cleaned.clone(), self.to.is_rfc());
+            self.lose(span, Lost::PortName { name, is_rfc });
         }
         match self.to {
             Dialect::Rfc01Xml => block.name("port-name", cleaned),
@@ -82,18 +80,24 @@ impl Writer<'_> {
         }
     }
 
+    /// A name with characters that the dialect does not have is written in others.
+    fn rewritten(&mut self, span: Span, what: &'static str, (had, gets): (&str, &str)) {
+        let (had, gets) = (String::from(had), String::from(gets));
+        self.lose(span, Lost::Rewritten { what, had, gets });
+    }
+
     /// `use`, where there is one.
     pub(super) fn purpose(&mut self, block: &mut Block, purpose: Option<&Spanned<String>>) {
         let Some(purpose) = purpose else { return };
         let text = clean_text(self.to, purpose);
         if text != purpose.value {
-            let words = "characters of this description are replaced";
-            self.lose(purpose.span, LossKind::Changed, words);
+            self.lose(purpose.span, Lost::Description);
         }
         block.text("use", text);
     }
 }
 
+/// The words of both families: `ALL`, or single types with commas between.
 fn node_types(types: NodeTypes) -> String {
     if types == NodeTypes::ALL {
         return String::from("ALL");

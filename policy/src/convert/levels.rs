@@ -4,14 +4,15 @@ use sa_text::{Span, Spanned};
 
 use super::names::LevelName;
 use super::script::Block;
-use super::{LossKind, Writer};
+use super::{Lost, Writer};
 use crate::model::Level;
 use crate::model::criterion::Notation;
 use crate::model::dialect::Dialect;
 use sa_snapshot::model::FlowLabels;
 
 impl Writer<'_> {
-    /// The section.
+    /// The section, without the levels that the dialect has anyway. `reserved-sl` is left out: it tells this
+    /// product only, and no other reads it.
     pub(super) fn levels(&mut self) -> Option<Block> {
         let mut section = Block::new("qos-levels");
         let policy = self.policy;
@@ -23,12 +24,14 @@ impl Writer<'_> {
         }
         self.names.levels = names;
         for reserved in &policy.reserved_sls {
-            let words = format!("reserved-sl for {} is left out", reserved.name);
-            self.lose(reserved.span, LossKind::LeftOut, words);
+            let name = reserved.name.clone();
+            self.lose(reserved.span, Lost::ReservedSl { name });
         }
         section.unless_empty()
     }
 
+    /// One level, its entries in the order of OpenSM's manual. RFC 0.1 knows levels by `sn`, the others by
+    /// name or position.
     fn level(&mut self, level: &Level, name: &LevelName) -> Block {
         let mut block = Block::new("qos-level");
         if let Some(sn) = name.sn.filter(|_| self.to == Dialect::Rfc01Xml) {
@@ -53,21 +56,20 @@ impl Writer<'_> {
         block
     }
 
+    /// OpenSM refuses a level without SL, where the RFCs leave the choice to the partition.
     fn sl(&mut self, block: &mut Block, level: &Level) {
         match level.sl {
             Some(sl) => block.plain("sl", *sl),
             None if self.to == Dialect::OpenSm => {
-                let words = format!(
-                    "{} has no SL, so that partitions choose; OpenSM wants one: SL 0 is written",
-                    level.title()
-                );
-                self.lose(level.span, LossKind::Changed, words);
+                let title = level.title();
+                self.lose(level.span, Lost::NoSl { level: title });
                 block.plain("sl", 0);
             }
             None => {}
         }
     }
 
+    /// Only RFC 0.1 has traffic classes of levels.
     fn tclass(&mut self, block: &mut Block, level: &Level) {
         let Some(tclass) = level.tclass else { return };
         match self.to {
@@ -76,6 +78,7 @@ impl Writer<'_> {
         }
     }
 
+    /// RFC 0.1 has none; OpenSM takes any byte, the RFC the six bits that there are.
     fn packet_life(&mut self, block: &mut Block, level: &Level) {
         let Some(life) = level.packet_life else {
             return;
@@ -87,15 +90,16 @@ impl Writer<'_> {
         }
     }
 
+    /// All dialects have the word, and OpenSM does nothing with it.
     fn path_bits(&mut self, block: &mut Block, level: &Level) {
         let Some(bits) = &level.path_bits else { return };
         block.ranges("path-bits", Some(bits), Notation::Decimal);
         if self.to == Dialect::OpenSm && self.is_foreign() {
-            let words = "OpenSM reads path-bits and does not act upon them";
-            self.lose(bits.span, LossKind::WithoutEffect, words);
+            self.lose(bits.span, Lost::PathBits);
         }
     }
 
+    /// P_Keys of a level limit which partition its paths may use; the RFCs cannot say that.
     fn pkeys(&mut self, block: &mut Block, level: &Level) {
         let Some(bases) = &level.pkeys else { return };
         match self.to {
@@ -109,13 +113,13 @@ impl Writer<'_> {
         let Some(labels) = labels else { return };
         block.plain("flow-label", *labels);
         if self.to == Dialect::OpenSm && self.is_foreign() {
-            let words = "flow-label is read by this product only: OpenSM refuses the file";
-            self.lose(labels.span, LossKind::WithoutEffect, words);
+            self.lose(labels.span, Lost::FlowLabel);
         }
     }
 
-    fn left_out(&mut self, span: Span, level: &Level, what: &str) {
-        let words = format!("{what} of {} is left out", level.title());
-        self.lose(span, LossKind::LeftOut, words);
+    /// An entry that the dialect has no word for.
+    fn left_out(&mut self, span: Span, level: &Level, what: &'static str) {
+        let level = level.title();
+        self.lose(span, Lost::LevelEntry { what, level });
     }
 }

@@ -1,7 +1,20 @@
 //! Writes a policy in another dialect, or anew in its own, and tells what is lost.
+//!
+//! The way: names first (`names`), because every reference to a group or level needs them; then one file for
+//! each section, which fills blocks and entries (`script`) that are the same for all dialects but for their
+//! words; then one renderer (`render`), which knows lines, elements and quotes. Whatever a section cannot say
+//! becomes a loss (`loss`) at the place of what is lost.
+//!
+//! Why so: the three dialects have the same sections, so that a writer for each dialect would be the same
+//! code three times. Conversion is judged by reading the result back: tests compare both policies field by
+//! field, and nothing more may be lost the second time.
+//!
+//! It does not convert `opensm.conf` or `partitions.conf`, and does not keep comments or the order of
+//! sections.
 
 mod groups;
 mod levels;
+mod loss;
 mod names;
 mod render;
 mod rules;
@@ -9,13 +22,12 @@ mod script;
 mod setup;
 mod ulps;
 
-use std::fmt;
-
 use sa_text::Span;
 
 use crate::model::Policy;
 use crate::model::dialect::Dialect;
 use crate::model::semantics::Semantics;
+pub use loss::{Loss, LossKind, Lost};
 use names::Names;
 use script::Block;
 
@@ -26,53 +38,6 @@ pub struct Converted {
     pub text: String,
     /// What it does not say. Shape: in the order of the file that was converted.
     pub losses: Vec<Loss>,
-}
-
-/// Something that the other dialect cannot say, or not with effect.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Loss {
-    /// Where it stands in the file that was converted.
-    pub span: Span,
-    /// What became of it.
-    pub kind: LossKind,
-    /// The same in a sentence.
-    pub words: String,
-}
-
-/// What became of something.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum LossKind {
-    /// It is not in the new file.
-    LeftOut,
-    /// The new file says something else.
-    Changed,
-    /// The new file says it, but who reads the dialect does not act upon it.
-    WithoutEffect,
-    /// No file says it: the dialects differ in how all of a policy is meant.
-    Meaning,
-}
-
-impl LossKind {
-    /// Its name for machines.
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::LeftOut => "left-out",
-            Self::Changed => "changed",
-            Self::WithoutEffect => "without-effect",
-            Self::Meaning => "meaning",
-        }
-    }
-}
-
-impl fmt::Display for Loss {
-    /// Shape: `line:column: words`.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{}:{}: {}",
-            self.span.start.line, self.span.start.column, self.words
-        )
-    }
 }
 
 /// Writes a policy in this dialect.
@@ -91,6 +56,7 @@ pub fn convert(policy: &Policy, to: Dialect) -> Converted {
     writer.meaning();
     let sections = writer.sections();
     let mut losses = writer.losses;
+    // Found section by section; operators read them beside their file.
     losses.sort_by_key(|loss| loss.span.offset);
     Converted {
         text: render::render(to, &sections),
@@ -107,6 +73,7 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
+    /// In the order in which OpenSM's own example has them; those with nothing in them are left out.
     fn sections(&mut self) -> Vec<Block> {
         let mut sections = Vec::new();
         if self.to == Dialect::OpenSm {
@@ -124,30 +91,24 @@ impl Writer<'_> {
         self.policy.dialect != self.to
     }
 
-    fn lose(&mut self, span: Span, kind: LossKind, words: impl Into<String>) {
-        let words = words.into();
-        self.losses.push(Loss { span, kind, words });
+    /// Notes a loss at the place of what is lost.
+    fn lose(&mut self, span: Span, what: Lost) {
+        self.losses.push(Loss { span, what });
     }
 
     /// What the file means as a whole is said by options of whoever reads it.
     fn meaning(&mut self) {
-        let (had, gets) = (self.policy.semantics, Semantics::of(self.to));
-        let mut changes = Vec::new();
+        let (had, gets, to) = (self.policy.semantics, Semantics::of(self.to), self.to);
         if had.echo != gets.echo {
-            changes.push(format!("{}; read as {}, {}", had.echo, self.to, gets.echo));
+            let (had, gets) = (had.echo, gets.echo);
+            self.lose(Span::START, Lost::Echo { had, gets, to });
         }
         if had.service_id_encoding != gets.service_id_encoding {
             let (had, gets) = (had.service_id_encoding, gets.service_id_encoding);
-            changes.push(format!("{had}; read as {}, {gets}", self.to));
+            self.lose(Span::START, Lost::Encoding { had, gets, to });
         }
         if had.endpoint_mask_required {
-            changes.push(String::from(
-                "rules with source or destination hold only for requests that name that end, \
-                 which the file does not say",
-            ));
-        }
-        for words in changes {
-            self.lose(Span::START, LossKind::Meaning, words);
+            self.lose(Span::START, Lost::EndpointMask);
         }
     }
 }

@@ -1,11 +1,15 @@
 //! What groups and levels are called in the other dialect.
+//!
+//! Names have to differ where rules refer to them, without regard to letter case, and have to be free of what
+//! the dialect reads otherwise: quotes, line ends, in RFC 0.2 what begins a comment. A name is kept wherever
+//! that is possible; one that is taken gets a number behind it.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
 use sa_text::Span;
 
-use super::{Loss, LossKind};
+use super::{Loss, Lost};
 use crate::model::dialect::Dialect;
 use crate::model::limits::MAX_NAME_BYTES;
 use crate::model::{Level, LevelKey, Origin, Policy};
@@ -30,6 +34,7 @@ pub(super) struct LevelName {
 }
 
 impl Names {
+    /// Names everything once, before any section is written. Names that change are told as losses.
     pub(super) fn new(policy: &Policy, to: Dialect, losses: &mut Vec<Loss>) -> Self {
         let mut known = HashMap::new();
         for (at, group) in policy.groups.iter().enumerate() {
@@ -54,6 +59,8 @@ impl Names {
     }
 }
 
+/// By place in the policy. Of written groups with one name rules mean the first, so that the others may keep
+/// the name.
 fn group_names(
     policy: &Policy,
     to: Dialect,
@@ -67,9 +74,10 @@ fn group_names(
         // A group that nothing can refer to stays behind the one that has its name.
         let first = known.get(&group.name.to_ascii_lowercase());
         let is_hidden = group.origin != Origin::Ulp && first.is_some_and(|first| *first != at);
-        let name = match is_hidden {
-            true => cleaned,
-            false => unique(&mut taken, cleaned),
+        let name = if is_hidden {
+            cleaned
+        } else {
+            unique(&mut taken, cleaned)
         };
         if name != group.name.value && group.origin != Origin::Ulp {
             losses.push(renamed("group", &group.name, &name, group.name.span));
@@ -79,6 +87,8 @@ fn group_names(
     names
 }
 
+/// By place in the policy. The name `default` is kept free for the level that applies when no rule does,
+/// except in RFC 0.1, where `sn` 0 says so.
 fn level_names(policy: &Policy, to: Dialect, losses: &mut Vec<Loss>) -> Vec<LevelName> {
     let default = usize::from(policy.default_level.0);
     let mut taken = Taken::new();
@@ -139,9 +149,10 @@ fn text_name(
     }
     let name = clean(Dialect::Rfc02Text, level.key.name()?);
     let is_hidden = policy.dialect != Dialect::Rfc01Xml;
-    match name.eq_ignore_ascii_case(DEFAULT) && !is_hidden {
-        true => Some(unique(taken, name)),
-        false => Some(name),
+    if name.eq_ignore_ascii_case(DEFAULT) && !is_hidden {
+        Some(unique(taken, name))
+    } else {
+        Some(name)
     }
 }
 
@@ -162,6 +173,7 @@ fn default_name(policy: &Policy, level: &Level, to: Dialect) -> String {
     }
 }
 
+/// RFC 0.1's number of a level: its own, or its position from 1, so that 0 stays the default's.
 const fn sn(policy: &Policy, level: &Level, at: usize) -> Option<u64> {
     match (policy.dialect, &level.key.value) {
         (_, LevelKey::Sn { sn, .. }) => Some(*sn),
@@ -170,6 +182,7 @@ const fn sn(policy: &Policy, level: &Level, at: usize) -> Option<u64> {
     }
 }
 
+/// Tells of a level that was written under another name; made ones had none that anybody wrote.
 fn note_level_name(level: &Level, name: Option<&str>, losses: &mut Vec<Loss>) {
     let is_own = level.origin == Origin::Written;
     if let (Some(had), Some(gets), true) = (level.key.name(), name, is_own)
@@ -179,12 +192,11 @@ fn note_level_name(level: &Level, name: Option<&str>, losses: &mut Vec<Loss>) {
     }
 }
 
-fn renamed(what: &str, had: &str, gets: &str, span: Span) -> Loss {
-    Loss {
-        span,
-        kind: LossKind::Changed,
-        words: format!("{what} {had:?} is called {gets:?}"),
-    }
+/// The loss of a name.
+fn renamed(what: &'static str, had: &str, gets: &str, span: Span) -> Loss {
+    let (had, gets) = (String::from(had), String::from(gets));
+    let what = Lost::Renamed { what, had, gets };
+    Loss { span, what }
 }
 
 /// Names that are given, in lower case, and the number to try next with each.
@@ -215,9 +227,10 @@ fn shortened(name: &str) -> &str {
     let longest = MAX_NAME_BYTES - 21;
     let boundaries = name.char_indices().map(|(at, _)| at);
     let end = boundaries.take_while(|at| *at <= longest).last();
-    match name.len() > longest {
-        true => &name[..end.unwrap_or(0)],
-        false => name,
+    if name.len() > longest {
+        &name[..end.unwrap_or(0)]
+    } else {
+        name
     }
 }
 
@@ -231,9 +244,10 @@ pub(super) fn clean(to: Dialect, name: &str) -> String {
     };
     let plain = plain.trim_matches([' ', '\t', '\n', '\x0b', '\x0c', '\r']);
     let no_quote = to == Dialect::OpenSm || needs_quotes(to, plain);
-    match no_quote && plain.contains('"') {
-        true => plain.replace('"', "'"),
-        false => String::from(plain),
+    if no_quote && plain.contains('"') {
+        plain.replace('"', "'")
+    } else {
+        String::from(plain)
     }
 }
 

@@ -1,4 +1,7 @@
 //! From blocks and entries to text.
+//!
+//! Lines of OpenSM and RFC 0.2 are alike: `word: value`, blocks closed by `end-word`. RFC 0.1 has elements,
+//! whose text needs three characters escaped. Each level of nesting is four blanks deep.
 
 use std::fmt::Write;
 
@@ -6,7 +9,7 @@ use super::names::needs_quotes;
 use super::script::{Block, Entry, Part};
 use crate::model::dialect::Dialect;
 
-/// The file.
+/// The sections as a file of the dialect.
 pub(super) fn render(to: Dialect, sections: &[Block]) -> String {
     let mut out = String::new();
     match to {
@@ -29,6 +32,7 @@ pub(super) fn render(to: Dialect, sections: &[Block]) -> String {
     out
 }
 
+/// A block as lines, with its inner blocks.
 fn lines(out: &mut String, to: Dialect, depth: usize, block: &Block) {
     line(out, depth, block.word);
     for part in &block.parts {
@@ -43,15 +47,18 @@ fn lines(out: &mut String, to: Dialect, depth: usize, block: &Block) {
     line(out, depth, &format!("end-{}", block.word));
 }
 
+/// One line of plain text.
 fn line(out: &mut String, depth: usize, text: &str) {
     push(out, depth, format_args!("{text}"));
 }
 
+/// One line, indented, without a string of its own for what is formatted.
 fn push(out: &mut String, depth: usize, text: std::fmt::Arguments<'_>) {
     // Writing to a string cannot fail.
     let _ = writeln!(out, "{:indent$}{text}", "", indent = depth * 4);
 }
 
+/// The value of an entry, quoted where it would be read as something else.
 fn written(to: Dialect, entry: &Entry) -> String {
     match entry {
         Entry::Plain(text) => text.clone(),
@@ -72,13 +79,16 @@ fn written(to: Dialect, entry: &Entry) -> String {
     }
 }
 
+/// Quotes only where they are needed, so that files stay as people write them.
 fn quoted(to: Dialect, name: &str) -> String {
-    match needs_quotes(to, name) {
-        true => format!("\"{name}\""),
-        false => String::from(name),
+    if needs_quotes(to, name) {
+        format!("\"{name}\"")
+    } else {
+        String::from(name)
     }
 }
 
+/// A block as an element. Lines of `qos-ulps` do not occur: RFC 0.1 gets rules instead.
 fn xml(out: &mut String, depth: usize, block: &Block) {
     push(out, depth, format_args!("<{}>", block.word));
     for part in &block.parts {
@@ -97,6 +107,7 @@ fn xml(out: &mut String, depth: usize, block: &Block) {
     push(out, depth, format_args!("</{}>", block.word));
 }
 
+/// Line ends are written as numbers, because plain ones become blanks when the file is read.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for character in text.chars() {

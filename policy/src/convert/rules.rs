@@ -3,7 +3,7 @@
 use sa_text::Spanned;
 
 use super::script::Block;
-use super::{LossKind, Writer};
+use super::{Lost, Writer};
 use crate::model::criterion::Field;
 use crate::model::dialect::Dialect;
 use crate::model::{GroupIx, Rule, RuleOrigin, index};
@@ -39,15 +39,12 @@ impl Writer<'_> {
     }
 
     /// Without its criterion a rule would hold where it must not.
-    fn leave_out(&mut self, rule: &Rule, criterion: &str) {
-        let title = self.policy.level(*rule.level).title();
-        let words = format!(
-            "the rule that gives {title:?} by {criterion} is left out: later rules or the default \
-             get its requests"
-        );
-        self.lose(rule.span, LossKind::LeftOut, words);
+    fn leave_out(&mut self, rule: &Rule, criterion: &'static str) {
+        let level = self.policy.level(*rule.level).title();
+        self.lose(rule.span, Lost::Rule { level, criterion });
     }
 
+    /// A rule, every criterion of which the dialect can say. Shape: `number` from 1, RFC 0.1's order label.
     fn rule(&mut self, rule: &Rule, number: usize) -> Block {
         let mut block = Block::new("qos-match-rule");
         let is_xml = self.to == Dialect::Rfc01Xml;
@@ -67,11 +64,13 @@ impl Writer<'_> {
         block
     }
 
+    /// Names as the new file has them.
     fn group_names(&self, groups: &[Spanned<GroupIx>]) -> Vec<String> {
         let name = |group: &Spanned<GroupIx>| self.names.groups.get(index(group.0)).cloned();
         groups.iter().filter_map(name).collect()
     }
 
+    /// OpenSM refers to levels by name, RFC 0.2 by position, RFC 0.1 by number.
     fn level_reference(&self, block: &mut Block, at: usize) {
         let Some(level) = self.names.levels.get(at) else {
             return;

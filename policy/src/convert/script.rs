@@ -24,15 +24,16 @@ pub(super) enum Part {
 pub(super) enum Entry {
     /// Numbers, ranges, words of the language.
     Plain(String),
-    /// A description.
+    /// A description: free text up to the end of its line or element.
     Text(String),
-    /// A name.
+    /// A name, quoted where the dialect needs it.
     Name(String),
     /// Names in a list.
     Names(Vec<String>),
 }
 
 impl Block {
+    /// A block with nothing in it.
     pub(super) const fn new(word: &'static str) -> Self {
         Self {
             word,
@@ -40,6 +41,7 @@ impl Block {
         }
     }
 
+    /// An entry that needs no quotes in any dialect.
     pub(super) fn plain(&mut self, word: &'static str, value: impl ToString) {
         let value = Entry::Plain(value.to_string());
         self.parts.push(Part::Entry(word, value));
@@ -52,6 +54,7 @@ impl Block {
         }
     }
 
+    /// An entry with one name, which the renderer quotes where needed.
     pub(super) fn name(&mut self, word: &'static str, name: String) {
         self.parts.push(Part::Entry(word, Entry::Name(name)));
     }
@@ -70,6 +73,7 @@ impl Block {
         }
     }
 
+    /// A block inside this one.
     pub(super) fn block(&mut self, block: Self) {
         self.parts.push(Part::Block(block));
     }
@@ -86,9 +90,12 @@ pub(super) fn listed(numbers: &Ranges, form: Notation) -> String {
         Notation::Decimal => value.to_string(),
         Notation::Hexadecimal => format!("{value:#x}"),
     };
-    let range = |(low, high): &(u64, u64)| match low == high {
-        true => number(*low),
-        false => format!("{}-{}", number(*low), number(*high)),
+    let range = |(low, high): &(u64, u64)| {
+        if low == high {
+            number(*low)
+        } else {
+            format!("{}-{}", number(*low), number(*high))
+        }
     };
     let ranges: Vec<String> = numbers.pairs().iter().map(range).collect();
     ranges.join(",")

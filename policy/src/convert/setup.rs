@@ -3,7 +3,7 @@
 use sa_text::{Span, Spanned};
 
 use super::script::{Block, listed};
-use super::{LossKind, Writer};
+use super::{Lost, Writer};
 use crate::model::criterion::Notation;
 use crate::model::dialect::Dialect;
 use crate::model::ranges::Ranges;
@@ -11,10 +11,11 @@ use crate::model::semantics::Semantics;
 use crate::model::{Setup, Sl2VlScope, VlArbScope};
 
 impl Writer<'_> {
-    /// The section.
+    /// The section. Scopes stand the other way round where the other scope counts in the new dialect.
     pub(super) fn setup(&mut self) -> Option<Block> {
         let setup = &self.policy.setup;
         let mut section = Block::new("qos-setup");
+        // Where the last scope counts instead of the first, the same scopes have to stand in the other order.
         let turned =
             self.policy.semantics.scope_precedence != Semantics::of(self.to).scope_precedence;
         let mut vlarb = Block::new("vlarb-tables");
@@ -37,17 +38,16 @@ impl Writer<'_> {
         let section = section.unless_empty()?;
         if self.to == Dialect::OpenSm && self.is_foreign() {
             let span = setup.spans.first().copied().unwrap_or(Span::START);
-            let words = "OpenSM reads qos-setup and does not act upon it";
-            self.lose(span, LossKind::WithoutEffect, words);
+            self.lose(span, Lost::Setup);
         }
         Some(section)
     }
 
+    /// None, with a loss, where the scope is for some output ports, which RFC 0.1 alone can say.
     fn vlarb_scope(&mut self, scope: &VlArbScope) -> Option<Block> {
         let is_xml = self.to == Dialect::Rfc01Xml;
         if !is_xml && !Setup::is_any_port(&scope.to) {
-            let words = "the vlarb-scope is left out: it is for some output ports only";
-            self.lose(scope.span, LossKind::LeftOut, words);
+            self.lose(scope.span, Lost::VlArbScope);
             return None;
         }
         let mut block = Block::new("vlarb-scope");
@@ -64,10 +64,10 @@ impl Writer<'_> {
         Some(block)
     }
 
+    /// None, with a loss, where the dialect lacks words for its ports.
     fn sl2vl_scope(&mut self, scope: &Sl2VlScope) -> Option<Block> {
         if let Some(why) = self.unsayable_scope(scope) {
-            let words = format!("the sl2vl-scope is left out: {why}");
-            self.lose(scope.span, LossKind::LeftOut, words);
+            self.lose(scope.span, Lost::Sl2VlScope { why });
             return None;
         }
         let mut block = Block::new("sl2vl-scope");
@@ -82,6 +82,7 @@ impl Writer<'_> {
         Some(block)
     }
 
+    /// What the dialect lacks: RFC 0.1 the one-sided neighbours, OpenSM the port numbers from 128 on.
     fn unsayable_scope(&self, scope: &Sl2VlScope) -> Option<&'static str> {
         let one_sided = !scope.across_to.is_empty() || !scope.across_from.is_empty();
         let is_over = |ports: &Ranges| {
@@ -97,12 +98,15 @@ impl Writer<'_> {
         }
     }
 
+    /// Groups as the new file calls them. A name that no group has is written as it is: the scope has no
+    /// effect then, here as there.
     fn scope_groups(&mut self, block: &mut Block, word: &'static str, names: &[Spanned<String>]) {
         let written = names.iter().map(|name| self.names.of_scope(self.to, name));
         let written: Vec<String> = written.collect();
         block.names(word, written);
     }
 
+    /// Port numbers; an asterisk for what means any port in the dialect that was read.
     fn ports(&self, block: &mut Block, word: &'static str, ports: &Ranges) {
         if ports.is_empty() {
             return;
@@ -111,21 +115,24 @@ impl Writer<'_> {
             Dialect::OpenSm => (0, 127),
             _ => Setup::ANY_PORT,
         };
-        match ports.pairs() == [any] || Setup::is_any_port(ports) && self.to == Dialect::OpenSm {
-            true => block.plain(word, "*"),
-            false => block.plain(word, listed(ports, Notation::Decimal)),
+        if ports.pairs() == [any] || Setup::is_any_port(ports) && self.to == Dialect::OpenSm {
+            block.plain(word, "*")
+        } else {
+            block.plain(word, listed(ports, Notation::Decimal))
         }
     }
 }
 
 /// As they are, or the last first.
 fn in_order<T>(scopes: &[T], turned: bool) -> Box<dyn Iterator<Item = &T> + '_> {
-    match turned {
-        true => Box::new(scopes.iter().rev()),
-        false => Box::new(scopes.iter()),
+    if turned {
+        Box::new(scopes.iter().rev())
+    } else {
+        Box::new(scopes.iter())
     }
 }
 
+/// `VL:weight` with commas between, as all dialects have it.
 fn weights(block: &mut Block, word: &'static str, weights: &[(u64, u64)]) {
     if !weights.is_empty() {
         let pairs: Vec<String> = weights.iter().map(|(vl, w)| format!("{vl}:{w}")).collect();

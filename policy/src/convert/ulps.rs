@@ -25,6 +25,8 @@ impl Writer<'_> {
         section.unless_empty()
     }
 
+    /// What stands before the colon. The words `any, ..` take every value that the shorthands (`sdp`, `rds`)
+    /// stand for, and OpenSM reads both alike.
     fn criterion(&self, rule: &Rule, ipoib: bool) -> String {
         if let Some(ids) = rule.wanted(Field::ServiceId) {
             return format!("any, service-id {}", listed(ids, Notation::Hexadecimal));
@@ -41,6 +43,7 @@ impl Writer<'_> {
         format!("any, {word} {}", self.guids(groups))
     }
 
+    /// Port GUIDs of the groups that such a line made.
     fn guids(&self, groups: &[Spanned<GroupIx>]) -> String {
         let groups = groups.iter().map(|group| self.policy.group(group.value));
         let selectors = groups.flat_map(|group| &group.selectors);

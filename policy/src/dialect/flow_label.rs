@@ -10,7 +10,9 @@ use crate::error::{Error, Problem};
 
 /// What a value has to be.
 const EXPECTED: &str = "none, fixed N, hash or spread K";
+/// Advice for a label that is out of range.
 const LABEL: &str = "flow labels have 20 bits, and 0 stands for no label; `none` gives none";
+/// Advice for a number of labels that is out of range.
 const COUNT: &str = "give each pair of ports 2 labels or more; no request can name more than 127 \
      paths";
 
@@ -55,11 +57,12 @@ struct Value<'a> {
     /// What stands behind the word.
     number: &'a str,
     whole: Span,
-    /// Where that stands.
+    /// Where the number stands, or where it is missing.
     at: Span,
 }
 
 impl Value<'_> {
+    /// Points at the number where the word is right, else at the whole value.
     fn unexpected(&self) -> Error {
         let (found, at) = match (self.word, self.number) {
             ("fixed" | "spread", "") => (String::from("end of the value"), self.at),
@@ -69,6 +72,7 @@ impl Value<'_> {
         Error::new(at, Problem::Unexpected { found }).expecting(EXPECTED)
     }
 
+    /// The number behind the word. Errors: none, more than a number, or one out of range.
     fn number(
         &self,
         least: u32,
@@ -101,6 +105,7 @@ impl Value<'_> {
     }
 }
 
+/// As messages quote it: 40 characters at most, so that a hostile value does not fill a screen.
 fn shown(text: &str) -> String {
     format!("'{}'", text.chars().take(40).collect::<String>())
 }

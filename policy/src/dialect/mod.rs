@@ -33,6 +33,7 @@ pub fn parse_as(
     dialect: Option<Dialect>,
     options: &ParseOptions,
 ) -> Result<Policy, Error> {
+    // Detected only where nobody says: a broken file must not become another language by accident.
     match dialect.unwrap_or_else(|| Dialect::detect(text)) {
         Dialect::OpenSm => opensm::parse(text, options),
         Dialect::Rfc02Text => rfc::parse_text(text, options),

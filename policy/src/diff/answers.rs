@@ -40,14 +40,14 @@ pub struct Transition {
     pub labels: (FlowLabels, FlowLabels),
     /// Ordered pairs of ports to which it happens for some request.
     pub pairs: u64,
-    /// One of them.
+    /// A pair to which it happens, and a request that shows it.
     pub example: Example,
 }
 
 /// A request that gets another level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Example {
-    /// Ports and fields.
+    /// The ports of the pair, and the numbers that the request names.
     pub query: Query,
     /// The old rule; none for the default level.
     pub old: Option<RuleIx>,
@@ -72,6 +72,7 @@ pub fn answers(
     let destinations = port_kinds(policies, ports, partitions, |rule| &rule.destination)?;
     let pairs = PairKinds::new(&sources, &destinations);
     let fields = Fields::new(policies);
+    // Work is counted in words of rule sets, which is what takes the time.
     let words = old.rules.len().div_ceil(64) + new.rules.len().div_ceil(64) + 1;
     let most = MOST_STEPS / words / pairs.counts.len().max(1);
     let (requests, complete) = match fields.product() {
@@ -109,11 +110,13 @@ struct PairKinds {
 struct PairKind {
     /// Ordered pairs of different ports.
     count: u64,
-    /// One of them.
+    /// A pair whose two ports differ: source and destination.
     example: (usize, usize),
 }
 
 impl PairKinds {
+    /// Counts pairs without going over them: products of the numbers of ports, less the ports that would be
+    /// paired with themselves.
     fn new(sources: &PortKinds, destinations: &PortKinds) -> Self {
         let mut both: HashMap<(usize, usize), u64> = HashMap::new();
         for kinds in sources.of.iter().zip(&destinations.of) {
@@ -134,6 +137,7 @@ impl PairKinds {
     }
 }
 
+/// Shape: by kind, ports ascending.
 fn ports_by_kind(kinds: &PortKinds) -> Vec<Vec<usize>> {
     let mut ports = vec![Vec::new(); kinds.rules.len()];
     for (port, kind) in kinds.of.iter().enumerate() {
@@ -164,6 +168,7 @@ struct Fields(ByField<Vec<ValueKind>>);
 type Kinds<'a> = ByField<&'a ValueKind>;
 
 impl Fields {
+    /// The kinds of numbers that either policy tells apart.
     fn new(policies: (&Policy, &Policy)) -> Self {
         Self(ByField::from_fn(|field| value_kinds(policies, field)))
     }
@@ -174,7 +179,7 @@ impl Fields {
         kinds.try_fold(1, |product: usize, kinds| product.checked_mul(kinds.len()))
     }
 
-    /// All combinations.
+    /// All combinations. Shape: as many as [`Self::product`] says.
     fn all(&self) -> Vec<Request> {
         let mut all = vec![self.absent()];
         for field in Field::ALL {
@@ -227,6 +232,7 @@ impl Fields {
     }
 }
 
+/// A request that names one number of each kind, and the rules that its numbers satisfy in both policies.
 fn request(kinds: &Kinds<'_>) -> Request {
     let mut query = Query {
         source_named: true,
@@ -256,6 +262,7 @@ struct Changes<'a> {
 }
 
 impl<'a> Changes<'a> {
+    /// Words of all levels are made once: they are compared for every kind of request.
     fn new(policies: (&'a Policy, &'a Policy)) -> Self {
         let offers = |policy: &Policy| {
             let levels = policy.levels.iter();
@@ -271,6 +278,8 @@ impl<'a> Changes<'a> {
         }
     }
 
+    /// All kinds of requests for the pairs of one kind. A pair counts once for each change of level, however
+    /// many requests show it.
     fn look_at(&mut self, pair: &PairKind, ends: &Satisfied, requests: &[Request]) {
         let mut seen = Vec::new();
         for request in requests {
@@ -304,6 +313,7 @@ impl<'a> Changes<'a> {
         }
     }
 
+    /// True where both policies give the same in the end, under whatever name.
     fn is_the_same(&self, ((old, old_labels), (new, new_labels)): (Got, Got)) -> bool {
         let offers = (
             &self.offers.0[usize::from(old.0)],
@@ -312,6 +322,8 @@ impl<'a> Changes<'a> {
         offers.0 == offers.1 && old_labels == new_labels
     }
 
+    /// The most frequent first; equal ones in the order of their levels, so that reports are the same each
+    /// time.
     fn into_transitions(self) -> Vec<Transition> {
         let mut list: Vec<Transition> = self.transitions.into_values().collect();
         list.sort_by_key(|transition| std::cmp::Reverse(transition.pairs));
@@ -327,6 +339,7 @@ fn first_of_both(one: &RuleSet, other: &RuleSet) -> Option<RuleIx> {
     u16::try_from(rule).ok().map(RuleIx)
 }
 
+/// What a rule gives; without one, the default.
 fn got(policy: &Policy, rule: Option<RuleIx>) -> Got {
     let level = rule.map_or(policy.default_level, |rule| policy.rule(rule).level.value);
     (level, policy.flow_labels(rule, level))

@@ -24,7 +24,7 @@ pub(super) struct Satisfied {
 }
 
 impl Satisfied {
-    /// What both satisfy.
+    /// The rules that both satisfy: a request gets what all its values leave.
     pub(super) fn and(&self, other: &Self) -> Self {
         let both = |one: &RuleSet, other: &RuleSet| {
             let words = one.iter().zip(other);
@@ -65,6 +65,8 @@ pub(super) fn value_kinds(policies: (&Policy, &Policy), field: Field) -> Vec<Val
         .flatten()
         .filter(|turn| *turn <= field.last())
         .collect();
+    // A turn is a number from which on a range begins to hold, or has ceased to: between two turns all are
+    // alike.
     // 0 last: as an example any other number says more.
     turns.sort_unstable();
     turns.dedup();
@@ -92,9 +94,9 @@ pub(super) fn value_kinds(policies: (&Policy, &Policy), field: Field) -> Vec<Val
 /// Ports that satisfy the same rules as one end of a path.
 #[derive(Debug, Clone)]
 pub(super) struct PortKinds {
-    /// By port.
+    /// By port: which kind it is of.
     pub(super) of: Vec<usize>,
-    /// By kind.
+    /// By kind: the rules whose groups at this end hold ports of the kind.
     pub(super) rules: Vec<Satisfied>,
 }
 

@@ -14,9 +14,9 @@ pub struct LevelChange {
     pub name: String,
     /// What happens to it.
     pub fate: Fate,
-    /// What it gave.
+    /// What it gave, as [`offer`] says it; none for a level that is new.
     pub old: Option<String>,
-    /// What it gives.
+    /// What it gives, as [`offer`] says it; none for a level that goes.
     pub new: Option<String>,
 }
 
@@ -37,6 +37,7 @@ pub fn level_changes(old: &Policy, new: &Policy) -> Vec<LevelChange> {
     changes.filter(|change| change.old != change.new).collect()
 }
 
+/// By title in small letters; of equal ones the first, as rules see them.
 fn by_name(policy: &Policy) -> BTreeMap<String, &Level> {
     let mut levels = BTreeMap::new();
     for level in &policy.levels {
@@ -83,14 +84,21 @@ pub fn offer_with(level: &Level, labels: FlowLabels) -> String {
     words
 }
 
+/// Ranges with commas between, P_Keys with all their digits.
 fn listed(pairs: &[(u64, u64)], hexadecimal: bool) -> String {
-    let number = |value: u64| match hexadecimal {
-        true => format!("0x{value:04x}"),
-        false => value.to_string(),
+    let number = |value: u64| {
+        if hexadecimal {
+            format!("0x{value:04x}")
+        } else {
+            value.to_string()
+        }
     };
-    let ranges = pairs.iter().map(|(low, high)| match low == high {
-        true => number(*low),
-        false => format!("{}-{}", number(*low), number(*high)),
+    let ranges = pairs.iter().map(|(low, high)| {
+        if low == high {
+            number(*low)
+        } else {
+            format!("{}-{}", number(*low), number(*high))
+        }
     });
     ranges.collect::<Vec<_>>().join(",")
 }

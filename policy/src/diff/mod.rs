@@ -1,5 +1,13 @@
 //! What another policy would change in one fabric: levels, members of groups, and which pairs of
 //! ports get another level for which requests.
+//!
+//! The comparison is exact and needs no requests to be tried one by one: ports that no rule of either policy
+//! tells apart are one kind, and so are numbers of a field (`kinds`). All combinations of kinds are gone
+//! through (`answers`) as long as there are not too many; beyond that those that say most are, and the counts
+//! are lower bounds.
+//!
+//! Levels are compared by what they give, in words ([`offer`]): a level that is renamed and gives the same is
+//! no change of answers. Set-up of the fabric is not compared here.
 
 mod answers;
 mod kinds;
@@ -19,7 +27,7 @@ pub use levels::{LevelChange, level_changes, offer, offer_with};
 /// How the members of a group change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GroupChange {
-    /// Its name.
+    /// Its name in small letters, as names are compared.
     pub name: String,
     /// What happens to the group itself.
     pub fate: Fate,
@@ -41,7 +49,7 @@ pub enum Fate {
 }
 
 impl Fate {
-    /// In one word.
+    /// The word of reports and of JSON documents.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Added => "added",

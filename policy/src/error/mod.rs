@@ -2,25 +2,28 @@
 //!
 //! An [`Error`] is the first thing in a file that leaves no reading: a [`Problem`] with its place. Problems
 //! are values with the words of the file in them; sentences and advice are made from them here, so that every
-//! program says the same. It is below everything else in this crate. Remarks about files that are accepted are
-//! [`sa_text::Diagnostic`].
+//! program says the same. It is below everything else in this crate. A [`Remark`] is about a part of a policy
+//! that is accepted.
 
 use sa_text::{BadText, MAX_FILE_BYTES, Span};
 use thiserror::Error as ThisError;
 
 mod problem;
+mod remark;
 mod service;
 
 pub use problem::Problem;
+pub use remark::Remark;
+pub(crate) use remark::{VLARB_SCOPE, partition_hint};
 pub use service::{UlpError, UlpProblem};
 
 /// Why a file is refused. Whoever shows it adds the file's name.
 #[derive(Debug, Clone, PartialEq, Eq, ThisError)]
 #[error("{}: {problem}", span.start)]
 pub struct Error {
-    /// Where.
+    /// What is wrong: the first character that leaves no reading, or the whole of what contradicts something.
     pub span: Span,
-    /// What.
+    /// What is wrong there, as a value.
     pub problem: Problem,
     /// What would have been right here, for syntax errors.
     pub expected: Option<&'static str>,
@@ -61,19 +64,19 @@ impl Error {
         self
     }
 
-    /// Adds advice.
+    /// Adds advice, which goes before that of the problem.
     #[must_use]
     pub fn hinting(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
-    /// From 1.
+    /// The line where the problem begins. Units: from 1.
     pub const fn line(&self) -> u32 {
         self.span.start.line
     }
 
-    /// From 1.
+    /// The character in its line where the problem begins. Units: characters, from 1.
     pub const fn column(&self) -> u32 {
         self.span.start.column
     }

@@ -4,7 +4,8 @@ use thiserror::Error;
 
 use super::UlpProblem;
 
-/// What is wrong.
+/// What leaves no reading of a file, or contradicts the fabric. The first of them refuses the whole file, as
+/// with OpenSM.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum Problem {
@@ -17,7 +18,7 @@ pub enum Problem {
     /// The file is in another dialect than the one it is to be read in.
     #[error("this is a policy in the {dialect} dialect")]
     UnsupportedDialect {
-        /// Its name.
+        /// The name of that dialect, for people.
         dialect: &'static str,
     },
     /// A byte that text files do not have.
@@ -36,27 +37,27 @@ pub enum Problem {
     /// A name or text that is too long.
     #[error("{what} of {length} bytes or more is longer than {limit}")]
     TooLong {
-        /// What it is.
+        /// A name, a description, a line.
         what: &'static str,
-        /// Units: bytes.
+        /// How long it is at least. Units: bytes.
         length: usize,
-        /// Units: bytes.
+        /// How long it may be. Units: bytes.
         limit: usize,
     },
     /// A keyword that a block has once only.
     #[error("{block} has more than one `{keyword}`")]
     Repeated {
-        /// Which keyword.
+        /// The keyword that came a second time.
         keyword: &'static str,
-        /// In which block.
+        /// The block that has it, by its keyword.
         block: &'static str,
     },
     /// A block lacks something.
     #[error("{block} has no {what}")]
     Missing {
-        /// What it lacks.
+        /// The keyword, or the keywords, of which it needs one.
         what: &'static str,
-        /// Which block.
+        /// The block, by its keyword.
         block: &'static str,
     },
     /// A number outside its range.
@@ -64,11 +65,11 @@ pub enum Problem {
     OutOfRange {
         /// What the number is.
         what: &'static str,
-        /// The number.
+        /// The number as it was read.
         value: u64,
-        /// Least allowed.
+        /// The smallest that is allowed.
         least: u64,
-        /// Most allowed.
+        /// The largest that is allowed.
         most: u64,
     },
     /// An SL to VL table of another length than 16.
@@ -80,22 +81,22 @@ pub enum Problem {
     /// A port name without a port.
     #[error("'{name}' is no port name")]
     PortNameForm {
-        /// As written.
+        /// The name as the file has it.
         name: String,
     },
     /// A port name with a number that no port has.
     #[error("'{name}': there is no port number after the P, or it is 0")]
     PortNameNumber {
-        /// As written.
+        /// The name as the file has it.
         name: String,
     },
-    /// No default level.
+    /// OpenSM's dialect needs a default level, and the file has none.
     #[error("no level is named 'default'")]
     NoDefaultLevel,
     /// A rule refers to a level that does not exist.
     #[error("there is no qos-level '{name}'")]
     UnknownLevel {
-        /// As written.
+        /// The name as the file has it.
         name: String,
     },
     /// A rule refers to a level by a place where there is none.
@@ -109,37 +110,37 @@ pub enum Problem {
     /// A rule refers to a level by a number that no level has.
     #[error("no qos-level has sn {sn}")]
     UnknownSn {
-        /// As written.
+        /// The number as the file has it.
         sn: u64,
     },
     /// XML that is refused because it could make the file mean anything.
     #[error("{what} is not read here")]
     RefusedMarkup {
-        /// What it is.
+        /// A name, a description, a line.
         what: &'static str,
     },
     /// A reference to an entity that is none of XML's own.
     #[error("'{text}' is no character")]
     Entity {
-        /// As written.
+        /// The word as the file has it.
         text: String,
     },
     /// An element or block that is not closed.
     #[error("{what} is not closed")]
     NotClosed {
-        /// What is open.
+        /// The block or element, as the file opens it.
         what: String,
     },
     /// A rule refers to a port group that does not exist.
     #[error("there is no port-group '{name}'")]
     UnknownGroup {
-        /// As written.
+        /// The name as the file has it.
         name: String,
     },
     /// A port name whose node exists, but not with this port.
     #[error("node '{node}' has no port {port}")]
     NoSuchPort {
-        /// The node's name.
+        /// NodeDescription of the node that was named.
         node: String,
         /// The number asked for.
         port: u32,
@@ -147,13 +148,13 @@ pub enum Problem {
     /// An `ipoib` rule for a partition that does not exist.
     #[error("an ipoib rule names P_Key 0x{base:04x}, but there is no such partition")]
     IpoibPartition {
-        /// The partition's base.
+        /// P_Key of the partition, without its membership bit.
         base: u16,
     },
     /// An `ipoib` rule for a partition that IPoIB cannot use.
     #[error("an ipoib rule names P_Key 0x{base:04x}, whose partition has {full} full members")]
     IpoibMembers {
-        /// The partition's base.
+        /// P_Key of the partition, without its membership bit.
         base: u16,
         /// How many ports are full members.
         full: usize,
@@ -164,7 +165,7 @@ pub enum Problem {
     /// More different values of one criterion than the match tables can hold.
     #[error("the rules tell more than {limit} kinds of {dimension} apart")]
     TooManyClasses {
-        /// Which criterion.
+        /// The criterion, as people call it.
         dimension: &'static str,
         /// How many kinds there may be.
         limit: usize,
@@ -181,19 +182,19 @@ pub enum Problem {
     /// partitions.conf: the P_Key is no number.
     #[error("'{text}' is no P_Key")]
     PartitionKey {
-        /// As written.
+        /// The word as the file has it.
         text: String,
     },
     /// partitions.conf: the member is neither a GUID nor a word for many ports.
     #[error("'{text}' is no port GUID")]
     Member {
-        /// As written.
+        /// The word as the file has it.
         text: String,
     },
     /// partitions.conf: the multicast group's address is none.
     #[error("'{text}' is no multicast GID")]
     MulticastGid {
-        /// As written.
+        /// The word as the file has it.
         text: String,
     },
     /// partitions.conf: all P_Keys are taken.

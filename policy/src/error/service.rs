@@ -1,4 +1,7 @@
 //! What can be wrong with a service by name.
+//!
+//! Names of services are read in policies, on command lines and in files of names, so that these errors count
+//! bytes of the text they were given, and whoever knows the file makes places of them.
 
 use sa_text::Span;
 use thiserror::Error as ThisError;
@@ -11,20 +14,20 @@ use super::{Error, Problem};
 pub struct UlpError {
     /// Units: bytes before it.
     pub at: usize,
-    /// Units: bytes.
+    /// How much of the text is wrong. Units: bytes.
     pub length: usize,
-    /// What.
+    /// What is wrong there.
     pub problem: UlpProblem,
 }
 
-/// What is wrong.
+/// Why a text names no service, or none that a rule could match.
 #[derive(Debug, Clone, PartialEq, Eq, ThisError)]
 #[non_exhaustive]
 pub enum UlpProblem {
     /// A name that is not in the table.
     #[error("no service is called '{name}'")]
     Unknown {
-        /// As written.
+        /// The word as it was written.
         name: String,
         /// What was likely meant.
         nearest: Option<String>,
@@ -32,9 +35,9 @@ pub enum UlpProblem {
     /// Something else was expected.
     #[error("expected {expected}, found {found}")]
     Unexpected {
-        /// What.
+        /// What would have been right here.
         expected: &'static str,
-        /// What stands there.
+        /// What stands there, as messages quote it.
         found: String,
     },
     /// A number outside its range.
@@ -42,15 +45,15 @@ pub enum UlpProblem {
     OutOfRange {
         /// What the number is.
         what: &'static str,
-        /// The number.
+        /// The number as it was read.
         value: u64,
-        /// Most allowed.
+        /// The largest that is allowed.
         most: u64,
     },
     /// Ports, P_Keys or queue pairs for a name that has none.
     #[error("'{name}' takes no {what}")]
     Takes {
-        /// The name.
+        /// The name as the table of names has it, or as it was written.
         name: String,
         /// What it was given.
         what: &'static str,
@@ -58,13 +61,13 @@ pub enum UlpProblem {
     /// A ULP whose ids are each target's own.
     #[error("service ids of '{name}' are chosen by each target")]
     Target {
-        /// The name.
+        /// The name as the table of names has it, or as it was written.
         name: String,
     },
     /// A ULP whose requests name nothing.
     #[error("'{name}' names nothing that a rule could match")]
     Silent {
-        /// The name.
+        /// The name as the table of names has it, or as it was written.
         name: String,
     },
     /// Names that one request never has together.
@@ -73,21 +76,21 @@ pub enum UlpProblem {
     /// IPoIB, where a service id is expected.
     #[error("'{name}' has no service id: its requests name the P_Key of its partition")]
     NoId {
-        /// The name.
+        /// The name as the table of names has it, or as it was written.
         name: String,
     },
     /// Many ids where one is wanted.
     #[error("'{name}' stands for {count} service ids")]
     Many {
-        /// The name.
+        /// The name as the table of names has it, or as it was written.
         name: String,
-        /// How many.
+        /// How many ids the text stands for.
         count: u64,
     },
     /// File of names: a name that the file has twice.
     #[error("'{name}' is defined twice in this file")]
     Twice {
-        /// The name.
+        /// The name as the table of names has it, or as it was written.
         name: String,
     },
 }

@@ -1,37 +1,26 @@
 //! What is wrong with parts of a policy that is accepted as a whole.
 
-use std::borrow::Cow;
+use sa_text::{Span, Spanned};
 
-use sa_text::{Diagnostic, Severity, Span};
+use crate::error::Remark;
 
-/// Diagnostics of one file.
+/// Remarks about one file.
 #[derive(Debug, Default)]
 pub(crate) struct Diagnostics {
-    list: Vec<Diagnostic>,
+    list: Vec<Spanned<Remark>>,
 }
 
 /// Enough for people; a hostile file must not fill memory with remarks.
 const MOST: usize = 1000;
 
 impl Diagnostics {
-    /// Adds a warning.
-    pub(crate) fn warn(
-        &mut self,
-        span: Span,
-        text: impl Into<String>,
-        remedy: impl Into<Cow<'static, str>>,
-    ) {
-        self.add(Severity::Warning, span, text.into(), remedy.into());
-    }
-
-    /// Adds an error.
-    pub(crate) fn error(
-        &mut self,
-        span: Span,
-        text: impl Into<String>,
-        remedy: impl Into<Cow<'static, str>>,
-    ) {
-        self.add(Severity::Error, span, text.into(), remedy.into());
+    /// Adds a remark, unless there are very many.
+    pub(crate) fn add(&mut self, span: Span, remark: Remark) {
+        match self.list.len() {
+            ..MOST => self.list.push(Spanned::new(remark, span)),
+            MOST => self.list.push(Spanned::new(Remark::More, span)),
+            _ => {}
+        }
     }
 
     /// True when more is only counted as more.
@@ -39,28 +28,9 @@ impl Diagnostics {
         self.list.len() >= MOST
     }
 
-    fn add(&mut self, severity: Severity, place: Span, text: String, remedy: Cow<'static, str>) {
-        let (message, help) = match self.list.len() {
-            ..MOST => (text, vec![remedy]),
-            MOST => (
-                String::from("there is more like this, which is not listed"),
-                Vec::new(),
-            ),
-            _ => return,
-        };
-        self.list.push(Diagnostic {
-            code: None,
-            severity,
-            place: Some(place),
-            message,
-            help,
-        });
-    }
-
     /// All of them in the order of the file.
-    pub(crate) fn into_list(mut self) -> Vec<Diagnostic> {
-        self.list
-            .sort_by_key(|remark| remark.place.map(|span| span.offset));
+    pub(crate) fn into_list(mut self) -> Vec<Spanned<Remark>> {
+        self.list.sort_by_key(|remark| remark.span.offset);
         self.list
     }
 }
@@ -77,11 +47,15 @@ mod tests {
                 offset,
                 ..Span::START
             };
-            diagnostics.warn(span, "odd", "make it even");
+            diagnostics.add(span, Remark::BareAmpersand);
         }
         let list = diagnostics.into_list();
         assert_eq!(list.len(), MOST + 1);
-        assert!(list.is_sorted_by_key(|remark| remark.place.map(|span| span.offset)));
-        assert_eq!(list[5].to_string(), "1:1: odd (make it even)");
+        assert!(list.is_sorted_by_key(|remark| remark.span.offset));
+        assert!(list.iter().any(|remark| remark.value == Remark::More));
+        assert_eq!(
+            Remark::diagnostic(&list[5]).to_string(),
+            "1:1: a bare '&' is taken as it is (write &amp;)"
+        );
     }
 }

@@ -10,7 +10,7 @@ use crate::model::ranges::Ranges;
 use crate::model::{Group, Level, ReservedSl, RuleOrigin, Setup};
 use sa_snapshot::model::FlowLabels;
 
-/// What a file says.
+/// What a file says: sections put together, references still by name. Shape: in the order of the file.
 #[derive(Debug, Default)]
 pub(crate) struct Draft {
     pub(crate) groups: Vec<Group>,

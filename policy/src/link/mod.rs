@@ -1,4 +1,13 @@
 //! Finds what rules refer to. Source: OpenSM `osm_qos_policy_validate`.
+//!
+//! Parsers leave names where a policy has places (`draft`). Linking finds what they mean: levels by name,
+//! position or `sn`, groups by name without regard to letter case, the default level. What `qos-ulps` says in
+//! shorthand becomes levels, groups and rules like any others, behind all that are written. After this
+//! nothing refers to a name any more.
+//!
+//! Why here and not in the parsers: all three dialects refer alike, and the first of equal names counts in
+//! each. What an unknown group in `qos-setup` means differs from one in a rule: there the scope is skipped
+//! (`setup`), here the file is refused.
 
 pub(crate) mod diagnostics;
 pub(crate) mod draft;
@@ -8,7 +17,7 @@ use std::collections::HashMap;
 
 use sa_text::{Span, Spanned};
 
-use crate::error::{Error, Problem};
+use crate::error::{Error, Problem, Remark, partition_hint};
 use crate::link::diagnostics::Diagnostics;
 use crate::link::draft::{Draft, DraftGroup, DraftLevel, DraftRule};
 use crate::model::dialect::Dialect;
@@ -66,13 +75,15 @@ pub(crate) fn link(
         rules,
         default_level,
         setup,
-        diagnostics: diagnostics.into_list(),
+        remarks: diagnostics.into_list(),
         reserved_sls,
         extensions,
         ulp_names: options.ulp_names.clone(),
     })
 }
 
+/// What has been linked so far, and indexes of it by name. Made levels and groups are added behind the
+/// written ones, so that places of these do not move.
 struct Linker {
     levels: Vec<Level>,
     groups: Vec<Group>,
@@ -96,6 +107,7 @@ fn first_by_name<'a>(names: impl Iterator<Item = Option<&'a str>>) -> HashMap<St
     places
 }
 
+/// Places by RFC 0.1's number; of equal ones the first counts, and the others are told.
 fn first_by_sn(levels: &[Level], diagnostics: &mut Diagnostics) -> HashMap<u64, usize> {
     let mut places = HashMap::new();
     for (at, level) in levels.iter().enumerate() {
@@ -105,11 +117,7 @@ fn first_by_sn(levels: &[Level], diagnostics: &mut Diagnostics) -> HashMap<u64, 
         let first = *places.entry(sn).or_insert(at);
         if first != at {
             let line = levels[first].span.start.line;
-            diagnostics.error(
-                level.key.span,
-                format!("sn {sn} is that of the level on line {line}, which rules mean by it"),
-                "give every level a number of its own",
-            );
+            diagnostics.add(level.key.span, Remark::SameSn { sn, line });
         }
     }
     places
@@ -135,11 +143,7 @@ impl Linker {
         if let (Some(by_sn), Some(by_name)) = (by_sn, by_name)
             && by_sn != by_name
         {
-            diagnostics.warn(
-                self.levels[by_name].key.span,
-                "the level with sn 0 is the default, not this one by its name",
-                "call the other one 'default'",
-            );
+            diagnostics.add(self.levels[by_name].key.span, Remark::TwoDefaults);
         }
         match by_sn.or(by_name) {
             Some(at) => level_ix(at),
@@ -154,19 +158,18 @@ impl Linker {
                 continue;
             };
             if self.levels_by_name.get(&name.to_ascii_lowercase()) != Some(&at) {
-                diagnostics.warn(
-                    level.key.span,
-                    format!("level {name:?} was defined before, and qos-level-name means that"),
-                    "give it another name, or refer to it by qos-level-sn",
-                );
+                let name = String::from(name);
+                diagnostics.add(level.key.span, Remark::SameName { name });
             }
         }
     }
 
+    /// A level that a line of `qos-ulps` makes. Its name is OpenSM's, which shows it in its own dumps.
     fn add_ulp_level(&mut self, name: String, sl: Spanned<u8>) -> LevelIx {
         self.add_level(LevelKey::Name(name), Some(sl), Origin::Ulp)
     }
 
+    /// A level that nobody wrote as such.
     fn add_level(&mut self, key: LevelKey, sl: Option<Spanned<u8>>, origin: Origin) -> LevelIx {
         let span = sl.map_or(Span::START, |sl| sl.span);
         self.levels.push(Level {
@@ -176,6 +179,7 @@ impl Linker {
         level_ix(self.levels.len() - 1)
     }
 
+    /// Errors: a level or group that does not exist.
     fn rule(&mut self, draft: DraftRule) -> Result<Rule, Error> {
         let level = self.level(draft.level)?;
         let ends = [
@@ -195,6 +199,7 @@ impl Linker {
         })
     }
 
+    /// The level that a rule gives. Errors: there is none of that name or number.
     fn level(&mut self, draft: DraftLevel) -> Result<Spanned<LevelIx>, Error> {
         let (found, problem, span) = match draft {
             DraftLevel::Sl(sl) => return Ok(Spanned::new(self.level_of_sl(sl), sl.span)),
@@ -226,6 +231,7 @@ impl Linker {
         }
     }
 
+    /// Lines of `qos-ulps` with one SL share a level.
     fn level_of_sl(&mut self, sl: Spanned<u8>) -> LevelIx {
         let slot = usize::from(sl.value & 0xf);
         let known = self.level_by_sl[slot];
@@ -235,6 +241,7 @@ impl Linker {
         at
     }
 
+    /// The groups of one end. Shape: `made` is what a group of GUIDs is called that `qos-ulps` makes for it.
     fn ends(
         &mut self,
         drafts: Vec<DraftGroup>,
@@ -246,17 +253,18 @@ impl Linker {
             .collect()
     }
 
+    /// A group by name, or one made of the GUIDs that a line lists. Errors: no such group; the hint names the
+    /// group that holds the partition of that name, the commonest slip.
     fn end(&mut self, draft: DraftGroup, made: &'static str) -> Result<Spanned<GroupIx>, Error> {
         match draft {
             DraftGroup::Named(name) => match self.group(&name) {
                 Some(at) => Ok(Spanned::new(group_ix(at), name.span)),
                 None => {
-                    let hint = partition_hint(&self.groups, &name.value);
+                    let hint = holder(&self.groups, &name.value).map(partition_hint);
                     let problem = Problem::UnknownGroup { name: name.value };
-                    let error = Error::new(name.span, problem);
-                    Err(match hint {
-                        Some(hint) => error.hinting(hint),
-                        None => error,
+                    Err(Error {
+                        hint,
+                        ..Error::new(name.span, problem)
                     })
                 }
             },
@@ -270,6 +278,7 @@ impl Linker {
         }
     }
 
+    /// Place of a group, which is made of a partition first where that is allowed.
     fn group(&mut self, name: &Spanned<String>) -> Option<usize> {
         let key = name.to_ascii_lowercase();
         let known = self.groups_by_name.get(&key).copied();
@@ -282,6 +291,7 @@ impl Linker {
         Some(at)
     }
 
+    /// A group with one selector that nobody wrote as a group.
     fn add_group(
         &mut self,
         name: Spanned<String>,
@@ -309,18 +319,15 @@ impl Linker {
     }
 }
 
-/// A group that holds the partition of this name is likely what was meant.
-pub(crate) fn partition_hint(groups: &[Group], name: &str) -> Option<String> {
+/// The group that holds the partition of this name, which is likely what was meant.
+pub(crate) fn holder<'a>(groups: &'a [Group], name: &str) -> Option<&'a str> {
     let holds = |group: &&Group| {
         group.selectors.iter().any(
             |selector| matches!(&selector.value, Selector::Partition(partition) if partition == name),
         )
     };
     let group = groups.iter().find(holds)?;
-    Some(format!(
-        "a partition is called so; the group that holds it is '{}'",
-        group.name.value
-    ))
+    Some(&group.name.value)
 }
 
 /// The name of the level that applies when no rule does.

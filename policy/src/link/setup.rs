@@ -1,11 +1,16 @@
 //! Scopes of `qos-setup` that have no effect.
+//!
+//! A scope with a wrong number or an unknown group is skipped whole, and others go on: that is what OpenSM
+//! would do if it acted upon them, and a part of a scope might do harm. In OpenSM's dialect nothing is told
+//! here; lint does.
 
 use std::collections::HashSet;
 
 use sa_text::{Span, Spanned};
 
 use super::diagnostics::Diagnostics;
-use super::partition_hint;
+use super::holder;
+use crate::error::Remark;
 use crate::model::Group;
 use crate::model::ranges::Ranges;
 use crate::model::setup::{Setup, Skipped, Sl2VlScope, VlArbScope};
@@ -26,6 +31,7 @@ pub(crate) fn check(setup: &mut Setup, groups: &[Group], diagnostics: Option<&mu
     }
 }
 
+/// What is known of groups, and where remarks go; nowhere for OpenSM's dialect.
 struct Checker<'a> {
     known: HashSet<String>,
     groups: &'a [Group],
@@ -33,6 +39,7 @@ struct Checker<'a> {
 }
 
 impl Checker<'_> {
+    /// Why VL arbitration of a scope has no effect, if it has none.
     fn vlarb(&mut self, scope: &VlArbScope) -> Option<Skipped> {
         let pairs = || scope.high.iter().chain(&scope.low);
         let over = [
@@ -52,6 +59,7 @@ impl Checker<'_> {
             .or_else(|| self.unknown_group(names))
     }
 
+    /// Why an SL to VL mapping has no effect, if it has none. Its table was checked when it was read.
     fn sl2vl(&mut self, scope: &Sl2VlScope) -> Option<Skipped> {
         let ports = [&scope.from, &scope.to].map(|ports| last_over(ports, LAST_PORT));
         let limits = [("port number", LAST_PORT); 2];
@@ -59,6 +67,7 @@ impl Checker<'_> {
             .or_else(|| self.unknown_group(scope.group_names()))
     }
 
+    /// Every number that is too large is told, not only the first.
     fn out_of_range(
         &mut self,
         span: Span,
@@ -69,16 +78,13 @@ impl Checker<'_> {
             let Some(value) = value else { continue };
             skipped = Some(Skipped::OutOfRange);
             if let Some(diagnostics) = &mut self.diagnostics {
-                diagnostics.error(
-                    span,
-                    format!("{what} {value} is not within 0 to {most}; the scope is skipped"),
-                    "correct the number",
-                );
+                diagnostics.add(span, Remark::ScopeRange { what, value, most });
             }
         }
         skipped
     }
 
+    /// Every group that does not exist is told, not only the first.
     fn unknown_group<'a>(
         &mut self,
         names: impl Iterator<Item = &'a Spanned<String>>,
@@ -90,14 +96,14 @@ impl Checker<'_> {
             }
             skipped = Some(Skipped::UnknownGroup);
             if let Some(diagnostics) = &mut self.diagnostics {
+                // What is not listed need not be looked for either.
                 let look = !diagnostics.is_full();
-                let hint = look.then(|| partition_hint(self.groups, name)).flatten();
-                let text = format!(
-                    "there is no port-group '{}'; the scope is skipped",
-                    name.value
-                );
-                let remedy = hint.unwrap_or_else(|| String::from("define it in port-groups"));
-                diagnostics.error(name.span, text, remedy);
+                let found = look.then(|| holder(self.groups, name)).flatten();
+                let remark = Remark::UnknownGroup {
+                    name: name.value.clone(),
+                    holder: found.map(String::from),
+                };
+                diagnostics.add(name.span, remark);
             }
         }
         skipped

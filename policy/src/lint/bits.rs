@@ -17,6 +17,7 @@ impl Bits {
         all
     }
 
+    /// Shape: `number` below the count that the set was made for, as for all that follow.
     pub(super) fn insert(&mut self, number: usize) {
         self.0[number / 64] |= 1 << (number % 64);
     }
@@ -33,15 +34,18 @@ impl Bits {
         self.0.iter().all(|word| *word == 0)
     }
 
+    /// True when some number is in both.
     pub(super) fn meets(&self, other: &Self) -> bool {
         self.0.iter().zip(&other.0).any(|(one, two)| one & two != 0)
     }
 
+    /// True when the other set has every number of this one.
     pub(super) fn is_within(&self, other: &Self) -> bool {
         let mut pairs = self.0.iter().zip(&other.0);
         pairs.all(|(one, two)| one & !two == 0)
     }
 
+    /// The numbers that are in both.
     #[must_use]
     pub(super) fn and(&self, other: &Self) -> Self {
         let pairs = self.0.iter().zip(&other.0);
@@ -55,11 +59,12 @@ impl Bits {
         }
     }
 
+    /// How many numbers there are.
     pub(super) fn count(&self) -> u32 {
         self.0.iter().map(|word| word.count_ones()).sum()
     }
 
-    /// Ascending.
+    /// The numbers in the set. Shape: ascending.
     pub(super) fn iter(&self) -> impl Iterator<Item = usize> + '_ {
         self.0.iter().enumerate().flat_map(|(at, word)| {
             let mut left = *word;

@@ -1,4 +1,7 @@
 //! Every check: its number, how bad what it finds is, what it is about.
+//!
+//! Numbers are for ever: scripts filter findings by them, so that a check that goes leaves a gap. Tens group
+//! the subjects: form, rules, groups, SLs and VLs, torus, paths, OpenSM.
 
 use sa_text::Severity;
 
@@ -7,11 +10,11 @@ use crate::lint::finding::LintId;
 /// An entry of the catalogue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Check {
-    /// Its number.
+    /// The number that findings carry and that command lines select by.
     pub id: LintId,
     /// How bad a finding usually is.
     pub severity: Severity,
-    /// What it finds.
+    /// What it finds, in one phrase.
     pub meaning: &'static str,
     /// What it has to know.
     pub needs: Needs,

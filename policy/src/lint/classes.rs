@@ -1,4 +1,8 @@
 //! Kinds of ports that rules can tell apart.
+//!
+//! A policy sees a port only through the groups that it is in. Ports in the same groups are one class, so
+//! that checks go over classes instead of over tens of thousands of ports; without a fabric the classes are
+//! what can occur in any.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -67,6 +71,7 @@ impl PortClasses {
         classes
     }
 
+    /// No classes yet.
     fn empty(policy: &Policy) -> Self {
         Self {
             of_port: Vec::new(),
@@ -77,6 +82,7 @@ impl PortClasses {
         }
     }
 
+    /// Adds the class of ports in these groups. Shape: `groups` ascending.
     fn push(&mut self, groups: Vec<u32>) {
         let class = self.groups.len();
         if groups.is_empty() {
@@ -135,13 +141,14 @@ impl PortClasses {
 /// Which rules hold for which classes at one end.
 #[derive(Debug)]
 pub(super) struct End {
-    /// By rule: classes.
+    /// By rule: the classes of ports for which it holds at this end.
     pub(super) classes: Vec<Bits>,
-    /// By class: rules.
+    /// By class: the rules that hold for its ports at this end.
     pub(super) rules: Vec<Bits>,
 }
 
 impl End {
+    /// Shape: `groups_of` gives the groups that a rule wants at this end.
     pub(super) fn new(
         policy: &Policy,
         classes: &PortClasses,
@@ -163,7 +170,7 @@ impl End {
     }
 }
 
-/// Both ends.
+/// Which rules hold for which classes, at both ends of a path.
 #[derive(Debug)]
 pub(super) struct Ends {
     pub(super) source: End,
@@ -173,6 +180,7 @@ pub(super) struct Ends {
 }
 
 impl Ends {
+    /// Looks at every rule once for each end.
     pub(super) fn new(policy: &Policy, classes: &PortClasses) -> Self {
         Self {
             source: End::new(policy, classes, |rule| &rule.source),

@@ -1,4 +1,7 @@
 //! What a lint check finds.
+//!
+//! A finding is a check's number with a sentence and a remedy. Programs go by the number; the sentence is for
+//! people and may be reworded.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -51,9 +54,9 @@ impl FromStr for LintId {
 /// A remark about a policy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
-    /// Which check.
+    /// The check that found it.
     pub id: LintId,
-    /// How bad.
+    /// The check's own severity, unless the case is milder or worse.
     pub severity: Severity,
     /// Where in the policy; none for what lies outside it.
     pub span: Option<Span>,
@@ -68,9 +71,9 @@ pub struct Finding {
 /// A place that has to do with a finding.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Related {
-    /// Where.
+    /// The place, in the same policy.
     pub span: Span,
-    /// In which way.
+    /// What it has to do with the finding.
     pub label: String,
 }
 
@@ -92,7 +95,7 @@ impl Finding {
         }
     }
 
-    /// With another severity.
+    /// With another severity than the check usually has.
     #[must_use]
     pub const fn with(mut self, severity: Severity) -> Self {
         self.severity = severity;
@@ -159,6 +162,7 @@ pub(super) fn finished(mut found: Vec<Finding>) -> Vec<Finding> {
 /// Remarks of one check that are only good to know.
 const MOST_INFOS: usize = 20;
 
+/// Keeps the first few of what is only good to know, and says how many more there are.
 fn shorten(found: &mut Vec<Finding>, infos: usize) {
     let mut left = MOST_INFOS;
     let id = found.first().map(|it| it.id);

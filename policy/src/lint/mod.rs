@@ -2,6 +2,17 @@
 //!
 //! [`lint()`] makes all checks that a policy, and ports and partitions where they are known, are
 //! enough for. Rules that no request gets to are found exactly, not by trying.
+//!
+//! Some checks see one part of the policy (`names`, `setup`, parts of `rules`), and need no more than the
+//! file. Others ask what rules leave to each other: `rules::shadow` decides for every rule whether some
+//! request gets to it, and gives a request that does, from which further checks go on (`levels`). What
+//! parsers and the linker remarked already joins under its number (`remarks`, `notes`).
+//!
+//! Work is bounded: a policy can be written whose rules overlap so that deciding takes exponential time. Each
+//! analysis has a budget of steps, and what is left open is said as a finding.
+//!
+//! Lint never refuses anything, and changes nothing: what a policy means is for [`crate::matching`]. Checks
+//! that need routes or VLs are `sa-compiler`'s; they use the same numbers.
 
 mod bits;
 mod catalogue;
@@ -36,7 +47,7 @@ use classes::Ends;
 /// What is known of a fabric.
 #[derive(Debug, Clone, Copy)]
 pub struct FabricView<'a> {
-    /// End ports.
+    /// The end ports of the fabric, by index.
     pub ports: &'a [PortFacts],
     /// Shape: belongs to the same `ports`.
     pub partitions: &'a Partitions,
@@ -46,7 +57,7 @@ pub struct FabricView<'a> {
 }
 
 impl FabricView<'_> {
-    /// All four.
+    /// All four bits of an SL: engines that take it as it is.
     pub const ALL_BITS: u8 = 0xf;
     /// torus-2QoS keeps bit 3.
     pub const TORUS_BITS: u8 = 0x8;
@@ -89,11 +100,12 @@ impl Fabric<'_> {
 }
 
 impl<'a> Analysis<'a> {
-    /// Judges every rule.
+    /// Judges every rule, first for any fabric, then for this one where it is known.
     pub fn new(policy: &'a Policy, fabric: Option<FabricView<'a>>) -> Self {
         Self::within(policy, fabric, rules::shadow::BUDGET)
     }
 
+    /// With so many steps for judging. Units: words of rule sets.
     fn within(policy: &'a Policy, fabric: Option<FabricView<'a>>, budget: u64) -> Self {
         let classes = PortClasses::any_fabric(policy);
         let ends = Ends::new(policy, &classes);
@@ -187,7 +199,7 @@ impl<'a> Analysis<'a> {
             found.extend(names::numbers::findings(policy, text));
             found.extend(names::blanks(policy, text));
         }
-        found.extend(policy.diagnostics.iter().map(remarks::of_diagnostic));
+        found.extend(policy.remarks.iter().map(remarks::from_parser));
         if !policy.dialect.is_rfc() {
             found.extend(notes::notes(policy).iter().map(remarks::of_note));
             found.extend(names::path_bits(policy));
@@ -212,6 +224,7 @@ impl<'a> Analysis<'a> {
         finding::finished(found)
     }
 
+    /// What the checks find that need ports and partitions.
     fn in_fabric(&self, fabric: &Fabric<'_>) -> Vec<Finding> {
         let FabricView {
             ports, partitions, ..

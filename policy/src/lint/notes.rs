@@ -1,4 +1,7 @@
 //! What is legal in a policy but has no effect, or not the likely intended one.
+//!
+//! Notes are older than lint's numbers and are what every verb that reads a policy warns of: the compiler
+//! prints them at each load. Lint shows them under their numbers.
 
 use std::fmt;
 
@@ -16,13 +19,13 @@ use crate::partitions::Partitions;
 /// A remark about a policy that is accepted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Note {
-    /// Where.
+    /// The entry that is remarkable.
     pub span: Span,
-    /// What.
+    /// What is remarkable about it.
     pub kind: NoteKind,
 }
 
-/// What is remarkable.
+/// What has no effect, or another one than it seems.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NoteKind {
@@ -53,11 +56,11 @@ pub enum NoteKind {
     EmptyGroup(String),
     /// Ports that are in no group that is written, in one remark.
     Ungrouped {
-        /// How many.
+        /// How many ports are in no group.
         ports: usize,
-        /// Of how many.
+        /// How many ports the fabric has.
         of: usize,
-        /// The first few.
+        /// The first few of them, by node and port.
         examples: Vec<String>,
     },
 }
@@ -119,10 +122,12 @@ pub fn fabric_notes(policy: &Policy, ports: &[PortFacts], partitions: &Partition
     notes
 }
 
+/// Puts both together.
 const fn note(span: Span, kind: NoteKind) -> Note {
     Note { span, kind }
 }
 
+/// What OpenSM takes although no path can have it.
 fn level_notes(level: &Level, notes: &mut Vec<Note>) {
     if let Some(sl) = level.sl.filter(|sl| **sl > 15) {
         notes.push(note(sl.span, NoteKind::SlOutOfRange(*sl)));
@@ -135,6 +140,8 @@ fn level_notes(level: &Level, notes: &mut Vec<Note>) {
     }
 }
 
+/// Names that an earlier level or group has. In RFC 0.2 rules can still mean levels by number, which its
+/// parser tells.
 fn duplicate_notes(policy: &Policy, notes: &mut Vec<Note>) {
     let mut seen = HashSet::new();
     for level in policy
@@ -182,6 +189,7 @@ fn missing_guids(policy: &Policy, ports: &[PortFacts], notes: &mut Vec<Note>) {
 
 /// RFC 0.1 and 0.2, section 9: nodes that are found but in no group. Said where there are groups.
 fn ungrouped(policy: &Policy, ports: &[PortFacts], partitions: &Partitions, notes: &mut Vec<Note>) {
+    /// Ports that a remark names.
     const SHOWN: usize = 3;
     let written = || {
         let groups = policy.groups.iter();
@@ -211,6 +219,7 @@ fn ungrouped(policy: &Policy, ports: &[PortFacts], partitions: &Partitions, note
     }
 }
 
+/// Groups that select no port of this fabric.
 fn empty_groups(
     policy: &Policy,
     ports: &[PortFacts],
@@ -231,6 +240,7 @@ fn empty_groups(
     }
 }
 
+/// The first P_Key of each range that no partition has.
 fn missing_pkeys(policy: &Policy, partitions: &Partitions, notes: &mut Vec<Note>) {
     let mut known: Vec<u16> = partitions
         .list()

@@ -1,10 +1,13 @@
 //! Which rule each pair of ports gets, for requests of one kind.
+//!
+//! Beside [`super::classes`], which knows any request, this looks at requests of one kind: with their numbers
+//! fixed, ports that the remaining rules do not tell apart are one kind, fewer than there are classes.
 
 use std::collections::HashMap;
 
 use crate::lint::Analysis;
 use crate::lint::bits::Bits;
-use crate::model::criterion::{ByField, Field};
+use crate::model::criterion::{Field, Numbers};
 use crate::model::ranges::Ranges;
 use crate::partitions::{Membership, Partitions};
 
@@ -16,7 +19,7 @@ pub(super) struct Kind {
     destination: Bits,
     /// Which set of partitions.
     pub(super) held: usize,
-    /// Never empty.
+    /// The ports of this kind. Shape: ascending, never empty.
     pub(super) ports: Vec<usize>,
 }
 
@@ -29,9 +32,10 @@ impl Kind {
     /// How many ordered pairs of different ports there are.
     pub(super) fn pairs(&self, to: &Self) -> u64 {
         let count = |kind: &Self| u64::try_from(kind.ports.len()).unwrap_or(u64::MAX);
-        let others = match std::ptr::eq(self, to) {
-            true => count(to) - 1,
-            false => count(to),
+        let others = if std::ptr::eq(self, to) {
+            count(to) - 1
+        } else {
+            count(to)
         };
         count(self).saturating_mul(others)
     }
@@ -91,7 +95,7 @@ impl HeldSets {
 }
 
 /// Rules whose numbers fit a request with these.
-pub(super) fn satisfied(analysis: &Analysis<'_>, values: &ByField<Option<u64>>) -> Bits {
+pub(super) fn satisfied(analysis: &Analysis<'_>, values: &Numbers) -> Bits {
     let rules = &analysis.policy.rules;
     let mut set = Bits::none(rules.len());
     for (at, rule) in rules.iter().enumerate() {

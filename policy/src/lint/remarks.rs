@@ -2,48 +2,33 @@
 
 use std::borrow::Cow;
 
-use sa_text::Diagnostic;
+use sa_text::Spanned;
 
-use crate::error::{Error, Problem};
+use crate::error::{Error, Problem, Remark};
 use crate::lint::finding::{Finding, LintId};
 use crate::lint::notes::{Note, NoteKind};
 
 /// A remark of a parser.
-pub(super) fn of_diagnostic(diagnostic: &Diagnostic) -> Finding {
-    let id = id_of_text(&diagnostic.message);
-    let remedy = diagnostic.help.first().cloned();
+pub(super) fn from_parser(remark: &Spanned<Remark>) -> Finding {
+    let Spanned { value, span } = remark;
+    let remedy = value.remedy();
     let remedy = remedy.unwrap_or(Cow::Borrowed("mend what is listed first"));
-    Finding::new(id, diagnostic.place, diagnostic.message.clone(), remedy).with(diagnostic.severity)
+    Finding::new(id_of_remark(value), *span, value.to_string(), remedy).with(value.severity())
 }
 
-/// Parsers have words for what they find, no numbers.
-fn id_of_text(text: &str) -> LintId {
-    const KINDS: [(LintId, &[&str]); 5] = [
-        (LintId::OCTAL, &["not as octal"]),
-        (LintId::PATH_BITS, &["path bits"]),
-        (LintId::REFERENCE, &["there is no port-group"]),
-        (
-            LintId::LEVEL_UNREACHABLE,
-            &["is that of the level on", "was defined before"],
-        ),
-        (
-            LintId::RANGE,
-            &[
-                "there is no SL",
-                "there is no VL",
-                "there is no MTU code",
-                "there is no rate code",
-                "is over",
-                "is not within",
-                "more than 64 bits",
-                "the other SLs get VL 0",
-                "the scope is skipped",
-            ],
-        ),
-    ];
-    let fits = |words: &&[&str]| words.iter().any(|word| text.contains(word));
-    let found = KINDS.iter().find(|(_, words)| fits(words));
-    found.map_or(LintId::FORM, |(id, _)| *id)
+/// The number of a remark, by its kind. Odd but harmless forms share one.
+const fn id_of_remark(remark: &Remark) -> LintId {
+    match remark {
+        Remark::LeadingZero(_) => LintId::OCTAL,
+        Remark::PathBits(_) => LintId::PATH_BITS,
+        Remark::UnknownGroup { .. } => LintId::REFERENCE,
+        Remark::SameSn { .. } | Remark::SameName { .. } => LintId::LEVEL_UNREACHABLE,
+        Remark::NoRequest { .. } | Remark::LevelValue { .. } | Remark::TooLarge => LintId::RANGE,
+        Remark::NoSuchSl(_) | Remark::NoSuchMtu(_) | Remark::NoSuchRate(_) => LintId::RANGE,
+        Remark::NoSuchVl(_) | Remark::ScopeRange { .. } => LintId::RANGE,
+        Remark::LongTable { .. } | Remark::ShortTable { .. } => LintId::RANGE,
+        _ => LintId::FORM,
+    }
 }
 
 /// The number of what makes a file be refused; none for plain mistakes of form.

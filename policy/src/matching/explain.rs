@@ -11,7 +11,7 @@ use crate::partitions::Partitions;
 /// The way to a level.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Explanation {
-    /// Rule and level.
+    /// The rule that holds first, and its level; what [`crate::interpret()`] says.
     pub chosen: Chosen,
     /// Line of the rule from 1; none for the default level.
     pub line: Option<u32>,
@@ -28,13 +28,13 @@ pub struct Explanation {
 /// A rule that does not hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Missed {
-    /// Which.
+    /// The rule that does not hold.
     pub rule: RuleIx,
     /// Its line from 1.
     pub line: u32,
     /// The first of its criteria that fails.
     pub criterion: Criterion,
-    /// In which way.
+    /// Why that criterion fails.
     pub reason: Reason,
 }
 
@@ -95,6 +95,7 @@ pub fn explain(
     explanation
 }
 
+/// Ascending. Members are looked up one by one, which is slow and shares nothing with the compiler.
 fn groups_of(judge: &Judge<'_>, port: usize) -> Vec<GroupIx> {
     let all = (0..).map(GroupIx).zip(&judge.policy.groups);
     all.map(|(at, _)| at)
@@ -103,6 +104,7 @@ fn groups_of(judge: &Judge<'_>, port: usize) -> Vec<GroupIx> {
 }
 
 impl Judge<'_> {
+    /// Why a criterion that failed did: the request does not name it, or names something else.
     fn reason(&self, criterion: Criterion, query: &Query) -> Reason {
         let required = self.policy.semantics.endpoint_mask_required;
         let named = match criterion {

@@ -1,4 +1,8 @@
 //! Which ports are in a group. Source: OpenSM `osm_qos_parser_y.y`, `osm_qos_policy.c`.
+//!
+//! Groups are resolved for all ports at once, by indexes over GUIDs and names: a policy may have thousands of
+//! groups, and a fabric tens of thousands of ports. Names follow OpenSM's own maps, down to which of two
+//! nodes with one name is meant.
 
 use std::collections::HashMap;
 
@@ -55,6 +59,7 @@ impl<'a> GroupResolver<'a> {
         Ok(members)
     }
 
+    /// The ports that one selector selects; some may be selected already.
     fn add_selected(
         &self,
         selector: &Spanned<Selector>,
@@ -79,6 +84,7 @@ impl<'a> GroupResolver<'a> {
         Ok(())
     }
 
+    /// Ports for which this holds. Shape: ascending.
     fn where_port(&self, wanted: impl Fn(&PortFacts) -> bool) -> impl Iterator<Item = usize> {
         self.ports
             .iter()
@@ -96,6 +102,7 @@ impl<'a> GroupResolver<'a> {
         })
     }
 
+    /// Members, full or limited, of some of these partitions. Shape: ascending.
     fn in_partitions(&self, partitions: &[usize]) -> impl Iterator<Item = usize> {
         let mut wanted = vec![false; self.partitions.list().len()];
         for partition in partitions {
@@ -137,6 +144,7 @@ impl<'a> GroupResolver<'a> {
     }
 }
 
+/// By the first two words of the node's name, which the RFCs take for host and CA.
 fn ports_by_words(ports: &[PortFacts]) -> HashMap<(String, String), Vec<usize>> {
     let mut by_words: HashMap<_, Vec<usize>> = HashMap::new();
     for (at, port) in ports.iter().enumerate() {

@@ -1,5 +1,9 @@
 //! What a policy says about one query, rule by rule as written: the slow twin of the compiled
 //! tables. It looks up groups on its own.
+//!
+//! It is as simple as the description of a policy: rule by rule, criterion by criterion. Nothing is prepared
+//! or kept, so that there is nothing to get out of step; whoever wants speed compiles. Property tests and
+//! the load generator hold the compiled tables against it.
 
 use sa_text::Spanned;
 use sa_wire::NodeType;
@@ -15,7 +19,7 @@ use crate::partitions::Partitions;
 pub struct Chosen {
     /// The first rule that holds; none when the default level applies.
     pub rule: Option<RuleIx>,
-    /// The level.
+    /// The level that the rule gives, or the default.
     pub level: LevelIx,
 }
 
@@ -94,6 +98,7 @@ impl Judge<'_> {
             .any(|selector| self.selects(&selector.value, port))
     }
 
+    /// True when one selector selects the port.
     fn selects(&self, selector: &Selector, at: usize) -> bool {
         let port = &self.ports[at];
         match selector {
@@ -133,6 +138,7 @@ impl Judge<'_> {
         port.node_guid == meant && (any_number || u32::from(port.port_number) == name.port)
     }
 
+    /// The RFCs' reading of a name as host and CA.
     fn begins_with_words(&self, at: usize, name: &PortName) -> bool {
         let port = &self.ports[at];
         let any_number = port.node_type == NodeType::Switch;

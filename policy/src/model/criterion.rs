@@ -1,15 +1,19 @@
 //! What rules match on besides the ends of a path: one table of the fields of a request that hold numbers.
 //!
 //! A [`Field`] is a line of the table: what it is called, what each dialect calls it, how large its numbers get,
-//! how they are written, and where a [`Query`] has it. Rules hold their wishes by field ([`ByField`]), so that
-//! parsing, conversion, interpreter, compiler, diff and lint go over [`Field::ALL`] and do not name fields. A new
-//! field is a variant, a line here, its keyword where a parser wants one, and its table in the snapshot, which
-//! `matching::compile` fills.
+//! how they are written, and where a [`Query`] and a PathRecord have it. Rules hold their wishes by field
+//! ([`ByField`]), so that parsing, conversion, interpreter, compiler, diff, lint, probes and tools go over
+//! [`Field::ALL`] and do not name fields. A new field is a variant, a line here, a word in the parsers, and its
+//! line in the snapshot's own table (`sa_snapshot::RareField`).
 //!
 //! Source and destination are no fields: they name groups of ports, which only a fabric gives a meaning.
 
 use std::fmt;
 use std::ops::{Index, IndexMut};
+
+use sa_snapshot::RareField;
+use sa_wire::path_component::PathComponent;
+use sa_wire::path_record::{PathCompMask, PathRecord};
 
 use super::dialect::Dialect;
 
@@ -20,13 +24,13 @@ pub struct Query {
     pub source: usize,
     /// Index of the destination port.
     pub destination: usize,
-    /// 12 bits.
+    /// QoSClass, 12 bits.
     pub qos_class: Option<u16>,
     /// 64 bits; present when both mask bits are.
     pub service_id: Option<u64>,
     /// As requested; the membership bit does not matter.
     pub pkey: Option<u16>,
-    /// 8 bits.
+    /// TClass of the packets' GRH, 8 bits.
     pub tclass: Option<u8>,
     /// The request names its source by GID or LID.
     pub source_named: bool,
@@ -49,15 +53,20 @@ pub enum Field {
 
 /// What is known of a field.
 struct Row {
-    /// For people.
+    /// For people, within a sentence.
     name: &'static str,
-    /// The largest number.
+    /// Before a number, for people.
+    short: &'static str,
+    /// In documents for programs.
+    key: &'static str,
+    /// The largest number that a request has room for.
     last: u64,
     /// The bits that rules look at.
     significant: u64,
     notation: Notation,
     /// In OpenSM's dialect, RFC 0.2 and RFC 0.1; none where it cannot be said.
     keywords: [Option<&'static str>; 3],
+    component: PathComponent,
     asked: fn(&Query) -> Option<u64>,
     ask: fn(&mut Query, Option<u64>),
 }
@@ -65,52 +74,65 @@ struct Row {
 /// How numbers are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Notation {
-    /// `4095`
+    /// Decimal: `4095`.
     Decimal,
-    /// `0x7fff`
+    /// Hexadecimal: `0x7fff`.
     Hexadecimal,
 }
 
-/// By [`Field`].
+/// The table. Shape: by [`Field`].
 const ROWS: [Row; Field::COUNT] = [
     Row {
         name: "QoS class",
+        short: "QoS class",
+        key: "qos_class",
         last: 0xfff,
         significant: u64::MAX,
         notation: Notation::Decimal,
         keywords: [Some("qos-class"), Some("qos-class"), None],
+        component: PathComponent::QosClass,
         asked: |query| query.qos_class.map(u64::from),
         ask: |query, class| query.qos_class = class.map(low_16),
     },
     Row {
         name: "traffic class",
+        short: "TClass",
+        key: "tclass",
         last: 0xff,
         significant: u64::MAX,
         notation: Notation::Decimal,
         keywords: [None, None, Some("tclass")],
+        component: PathComponent::TClass,
         asked: |query| query.tclass.map(u64::from),
         ask: |query, class| query.tclass = class.and_then(|class| u8::try_from(class).ok()),
     },
     Row {
         name: "service id",
+        short: "service id",
+        key: "service_id",
         last: u64::MAX,
         significant: u64::MAX,
         notation: Notation::Hexadecimal,
         keywords: [Some("service-id"), Some("service-id"), Some("service")],
+        component: PathComponent::ServiceId,
         asked: |query| query.service_id,
         ask: |query, id| query.service_id = id,
     },
     Row {
         name: "P_Key",
+        short: "P_Key",
+        key: "pkey",
         last: 0x7fff,
         significant: 0x7fff,
         notation: Notation::Hexadecimal,
         keywords: [Some("pkey"), None, None],
+        component: PathComponent::Pkey,
         asked: |query| query.pkey.map(u64::from),
         ask: |query, pkey| query.pkey = pkey.map(low_16),
     },
 ];
 
+/// Numbers of such fields are bounded before; a larger one stays the largest.
 fn low_16(number: u64) -> u16 {
     u16::try_from(number).unwrap_or(u16::MAX)
 }
@@ -123,6 +145,7 @@ impl Field {
     pub const ALL: [Self; Self::COUNT] =
         [Self::QosClass, Self::TClass, Self::ServiceId, Self::Pkey];
 
+    /// Its line of the table.
     const fn row(self) -> &'static Row {
         &ROWS[self as usize]
     }
@@ -135,6 +158,18 @@ impl Field {
     /// The largest number that a request can name; that of rules for P_Keys is the largest base.
     pub const fn last(self) -> u64 {
         self.row().last
+    }
+
+    /// Its name in documents for programs: `qos_class`.
+    pub const fn key(self) -> &'static str {
+        self.row().key
+    }
+
+    /// The field that the snapshot has in its table of rare ones.
+    pub const fn from_rare(rare: RareField) -> Self {
+        match rare {
+            RareField::TClass => Self::TClass,
+        }
     }
 
     /// How its numbers are written in policies.
@@ -166,6 +201,72 @@ impl Field {
     /// Has a request name this number, or none.
     pub fn ask(self, query: &mut Query, number: Option<u64>) {
         (self.row().ask)(query, number);
+    }
+
+    /// The field and a number of it, for people: `QoS class 7`, `P_Key 0x7fff`.
+    pub const fn with(self, number: u64) -> Numbered {
+        Numbered {
+            field: self,
+            number,
+        }
+    }
+}
+
+/// A field and a number of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Numbered {
+    field: Field,
+    number: u64,
+}
+
+impl fmt::Display for Numbered {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { field, number } = self;
+        let short = field.row().short;
+        match (field, field.notation()) {
+            // P_Keys are always written with all their digits.
+            (Field::Pkey, _) => write!(f, "{short} 0x{number:04x}"),
+            (_, Notation::Decimal) => write!(f, "{short} {number}"),
+            (_, Notation::Hexadecimal) => write!(f, "{short} 0x{number:x}"),
+        }
+    }
+}
+
+/// The numbers that a request names.
+pub type Numbers = ByField<Option<u64>>;
+
+impl Query {
+    /// The numbers that it names.
+    pub fn numbers(&self) -> Numbers {
+        ByField::from_fn(|field| field.asked(self))
+    }
+
+    /// The same with these numbers and no others.
+    #[must_use]
+    pub fn with_numbers(mut self, numbers: &Numbers) -> Self {
+        for field in Field::ALL {
+            field.ask(&mut self, numbers[field]);
+        }
+        self
+    }
+}
+
+impl Numbers {
+    /// Writes them into a request. Gives the bits that they have in its component mask.
+    pub fn write(&self, record: &mut PathRecord) -> PathCompMask {
+        let mut mask = PathCompMask::default();
+        for (field, number) in self.named() {
+            let component = field.row().component;
+            component.set(record, number);
+            mask = mask.union(component.mask());
+        }
+        mask
+    }
+
+    /// The fields that are named, with their numbers.
+    pub fn named(&self) -> impl Iterator<Item = (Field, u64)> {
+        let fields = Field::ALL.into_iter();
+        fields.filter_map(|field| Some((field, self[field]?)))
     }
 }
 

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
-/// A policy language.
+/// A language that policies are written in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Dialect {
@@ -18,7 +18,7 @@ pub enum Dialect {
 }
 
 impl Dialect {
-    /// All of them.
+    /// All of them, in the order in which messages list them.
     pub const ALL: [Self; 3] = [Self::OpenSm, Self::Rfc02Text, Self::Rfc01Xml];
 
     /// Its name on command lines, which [`Self::from_str`] reads.
@@ -55,11 +55,11 @@ impl fmt::Display for Dialect {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("there is no {what} {word:?}; choose one of {choices}")]
 pub struct UnknownWord {
-    /// Of what.
+    /// What the word should have chosen.
     pub what: &'static str,
-    /// As given.
+    /// The word as it was given.
     pub word: String,
-    /// What there is.
+    /// The words that there are, with commas between.
     pub choices: String,
 }
 

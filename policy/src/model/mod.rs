@@ -2,6 +2,12 @@
 //!
 //! Index spaces: [`GroupIx`] is a place in [`Policy::groups`], [`LevelIx`] in
 //! [`Policy::levels`], [`RuleIx`] in [`Policy::rules`].
+//!
+//! Every dialect is parsed and linked to this: rules in their order, levels, groups by description, and how
+//! all of it is meant ([`Semantics`]). Places in the file stay with each part, so that every later message
+//! can point at it. Nothing here knows a fabric: groups are descriptions of ports, not ports.
+//!
+//! [`criterion`] is the table of what rules can ask for; [`limits`] bounds what a file may hold.
 
 pub mod criterion;
 pub mod dialect;
@@ -21,6 +27,7 @@ use sa_snapshot::model::FlowLabels;
 use sa_text::{Diagnostic, Span, Spanned};
 use sa_wire::{Mtu, NodeType, Rate};
 
+use crate::error::Remark;
 use crate::services::UlpNames;
 use criterion::{ByField, Field};
 use ranges::Ranges;
@@ -43,7 +50,7 @@ pub struct Policy {
     /// Fabric set-up; answers do not depend on it.
     pub setup: Setup,
     /// What is wrong with parts of it. Shape: in the order of the file; none in OpenSM's dialect.
-    pub diagnostics: Vec<Diagnostic>,
+    pub remarks: Vec<Spanned<Remark>>,
     /// SLs that no level may give.
     pub reserved_sls: Vec<ReservedSl>,
     /// What neither OpenSM nor the RFCs have, by its keyword. Shape: in the order of the file.
@@ -59,7 +66,7 @@ pub struct ReservedSl {
     pub sls: Ranges,
     /// For what. Shape: lower case.
     pub name: String,
-    /// The values.
+    /// Where its SLs stand.
     pub span: Span,
 }
 
@@ -78,7 +85,7 @@ pub struct RuleIx(pub u16);
 /// Where a part of the policy comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
-    /// Written as such.
+    /// A block of the file.
     Written,
     /// Made of a line in `qos-ulps`; rules cannot refer to its name.
     Ulp,
@@ -98,14 +105,14 @@ pub struct Group {
     pub selectors: Vec<Spanned<Selector>>,
     /// Where it comes from.
     pub origin: Origin,
-    /// The whole block.
+    /// The whole block, from its opening to its closing word.
     pub span: Span,
 }
 
 /// One way to be a member of a group.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Selector {
-    /// Port GUIDs.
+    /// Ports by their GUIDs, singly or in ranges.
     Guids(Ranges),
     /// A port by its node's description.
     PortName(PortName),
@@ -147,7 +154,7 @@ impl NodeTypes {
     /// CA, switch and router.
     pub const ALL: Self = Self(0b1110);
 
-    /// One type.
+    /// The set with this type alone.
     pub const fn only(node_type: NodeType) -> Self {
         Self(1 << node_type as u8)
     }
@@ -181,9 +188,9 @@ pub struct Level {
     /// Service level; 16 and more is none that a path could have (OpenSM keeps 8 bits). None, in
     /// the RFCs only: the partition's, as without policy.
     pub sl: Option<Spanned<u8>>,
-    /// Largest MTU.
+    /// Paths get no larger MTU, whatever their links could do.
     pub mtu_limit: Option<Spanned<Mtu>>,
-    /// Fastest rate.
+    /// Paths get no faster rate, whatever their links could do.
     pub rate_limit: Option<Spanned<Rate>>,
     /// Packet life time; 8 bits kept, not checked, as in OpenSM.
     pub packet_life: Option<Spanned<u8>>,
@@ -198,7 +205,7 @@ pub struct Level {
     pub flow_label: Option<Spanned<FlowLabels>>,
     /// Where it comes from.
     pub origin: Origin,
-    /// The whole block.
+    /// The whole block, from its opening to its closing word.
     pub span: Span,
 }
 
@@ -212,7 +219,7 @@ pub enum LevelKey {
     Position(u32),
     /// RFC 0.1: a number of the author's choice; of equal ones the first counts.
     Sn {
-        /// The number.
+        /// The number by which rules refer to it.
         sn: u64,
         /// A name, which says that it is the default level if it is `default`.
         name: Option<String>,
@@ -292,7 +299,7 @@ pub struct Rule {
     pub flow_label: Option<Spanned<FlowLabels>>,
     /// Where it comes from.
     pub origin: RuleOrigin,
-    /// The whole block.
+    /// The whole block, from its opening to its closing word.
     pub span: Span,
 }
 
@@ -316,6 +323,11 @@ pub enum RuleOrigin {
 }
 
 impl Policy {
+    /// What is wrong with parts of it, as compilers say it. Shape: as [`Self::remarks`].
+    pub fn diagnostics(&self) -> Vec<Diagnostic> {
+        self.remarks.iter().map(Remark::diagnostic).collect()
+    }
+
     /// The group at this place.
     pub fn group(&self, at: GroupIx) -> &Group {
         &self.groups[index(at.0)]

@@ -11,11 +11,11 @@ pub struct ParseOptions {
     pub max_rate_code: u8,
     /// In place of the dialect's own, as are the next ones.
     pub endpoint_mask_required: Option<bool>,
-    /// See [`Semantics::scope_precedence`].
+    /// Which of several scopes counts, see [`Semantics::scope_precedence`].
     pub scope_precedence: Option<ScopePrecedence>,
-    /// See [`Semantics::service_id_encoding`].
+    /// Where requests have their service id, see [`Semantics::service_id_encoding`].
     pub service_id_encoding: Option<ServiceIdEncoding>,
-    /// See [`Semantics::echo`].
+    /// What comes back in answers, see [`Semantics::echo`].
     pub echo: Option<Echo>,
     /// RFC dialects: a name that no group has means the members of the partition of that name.
     pub partitions_as_groups: bool,

@@ -20,7 +20,7 @@ impl Ranges {
         Self(merged)
     }
 
-    /// One number.
+    /// The set of one number.
     pub fn single(value: u64) -> Self {
         Self(vec![(value, value)])
     }
@@ -31,7 +31,7 @@ impl Ranges {
         after > 0 && self.0[after - 1].1 >= value
     }
 
-    /// The ranges, ascending.
+    /// The ranges, inclusive. Shape: ascending, neither overlapping nor adjacent.
     pub fn pairs(&self) -> &[(u64, u64)] {
         &self.0
     }

@@ -1,4 +1,8 @@
 //! Where the dialects differ in meaning rather than in form.
+//!
+//! OpenSM and the two RFCs read the same words differently in four points. Each is a choice of its own, with
+//! the dialect's way as its default, so that an operator can have a file of one RFC meant as another program
+//! means it.
 
 use std::fmt;
 use std::str::FromStr;
@@ -61,7 +65,7 @@ pub enum ScopePrecedence {
 }
 
 impl ScopePrecedence {
-    /// All of them.
+    /// All of them, in the order of their words in messages.
     pub const ALL: [Self; 2] = [Self::First, Self::Last];
 
     /// Its name on command lines.
@@ -99,7 +103,7 @@ pub enum ServiceIdEncoding {
 }
 
 impl ServiceIdEncoding {
-    /// All of them.
+    /// All of them, in the order of their words in messages.
     pub const ALL: [Self; 3] = [Self::Standard, Self::LegacyA, Self::LegacyB];
 
     /// Its name on command lines.
@@ -142,7 +146,7 @@ pub enum Echo {
 }
 
 impl Echo {
-    /// All of them.
+    /// All of them, in the order of their words in messages.
     pub const ALL: [Self; 3] = [Self::None, Self::QosClass, Self::TClass];
 
     /// Its name on command lines.

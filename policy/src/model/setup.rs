@@ -1,24 +1,28 @@
 //! What `qos-setup` says, and which of its scopes can have an effect.
+//!
+//! `qos-setup` says how ports should be programmed: VL arbitration and SL to VL tables by scopes. OpenSM
+//! reads and ignores it, and answers of the SA do not depend on it; `sa-compiler` shows the tables that would
+//! follow, and takes them for what ports do where an operator says so.
 
 use sa_text::{Span, Spanned};
 
 use crate::model::ranges::Ranges;
 
-/// What `qos-setup` says.
+/// What the sections `qos-setup` of a file say together.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Setup {
-    /// VL arbitration.
+    /// Scopes of VL arbitration, in the order of the file.
     pub vlarb: Vec<VlArbScope>,
     /// SL to VL mapping.
     pub sl2vl: Vec<Sl2VlScope>,
-    /// The sections.
+    /// Where the sections stand: remarks inside them belong to set-up.
     pub spans: Vec<Span>,
 }
 
 /// VL arbitration of some ports.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VlArbScope {
-    /// Names of groups.
+    /// Names of groups whose ports are meant.
     pub groups: Vec<Spanned<String>>,
     /// Names of groups whose far ends are meant.
     pub across: Vec<Spanned<String>>,
@@ -32,7 +36,7 @@ pub struct VlArbScope {
     pub high_limit: Option<u64>,
     /// Why it has no effect, if it has none.
     pub skipped: Option<Skipped>,
-    /// The whole block.
+    /// The whole block, from its opening to its closing word.
     pub span: Span,
 }
 
@@ -55,7 +59,7 @@ impl VlArbScope {
 /// SL to VL mapping of some ports.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sl2VlScope {
-    /// Names of groups.
+    /// Names of groups whose ports are meant.
     pub groups: Vec<Spanned<String>>,
     /// Names of groups whose far ends send or receive.
     pub across: Vec<Spanned<String>>,
@@ -67,11 +71,11 @@ pub struct Sl2VlScope {
     pub from: Ranges,
     /// Output ports; empty for any, as is an asterisk ([`Setup::ANY_PORT`]).
     pub to: Ranges,
-    /// VL by SL.
+    /// VL by SL, 16 entries, each up to 15.
     pub table: [u8; 16],
     /// Why it has no effect, if it has none.
     pub skipped: Option<Skipped>,
-    /// The whole block.
+    /// The whole block, from its opening to its closing word.
     pub span: Span,
 }
 
@@ -105,7 +109,7 @@ impl Setup {
 }
 
 impl Sl2VlScope {
-    /// Names of groups.
+    /// All names of groups in the scope, in whatever part of it.
     pub fn group_names(&self) -> impl Iterator<Item = &Spanned<String>> {
         let across = self.across.iter().chain(&self.across_from);
         self.groups.iter().chain(across).chain(&self.across_to)

@@ -44,7 +44,7 @@ pub struct Statement {
     pub flags: GroupFlags,
     /// Members and groups in order.
     pub items: Vec<Spanned<Item>>,
-    /// The definition.
+    /// The definition: what stands before the colon.
     pub span: Span,
 }
 
@@ -53,12 +53,12 @@ pub struct Statement {
 pub enum Item {
     /// Ports that belong to the partition.
     Member {
-        /// Which.
+        /// The ports that are meant.
         who: Who,
-        /// How.
+        /// Full, limited or both members.
         membership: Membership,
     },
-    /// A multicast group.
+    /// A multicast group that the SM makes by itself.
     Group {
         /// As written; its scope is replaced.
         mgid: Gid,
@@ -68,25 +68,25 @@ pub enum Item {
     },
 }
 
-/// Which ports.
+/// Ports by a word for many, or one by its GUID.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Who {
-    /// Every end port.
+    /// Every end port of the fabric.
     All,
     /// Every end port of such nodes.
     Type(NodeType),
     /// The port that the SM runs on.
     SelfPort,
-    /// One port.
+    /// The port with this GUID, if the fabric has it.
     Port(Guid),
 }
 
 /// Something that has no effect, or not the likely intended one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Notice {
-    /// Where.
+    /// The word that is passed over.
     pub span: Span,
-    /// What.
+    /// Why it is passed over.
     pub kind: NoticeKind,
 }
 

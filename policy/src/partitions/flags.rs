@@ -1,4 +1,8 @@
 //! Flags of partitions and multicast groups. Source: OpenSM `parse_group_flag`.
+//!
+//! OpenSM takes any beginning of a keyword for the keyword, tries them in a fixed order, and reads numbers by
+//! `strtoul`, so that `s=5` is a scope and `mtu=x` is 0. This follows it to the letter: partitions decide who
+//! may talk to whom.
 
 use sa_text::Number;
 use sa_wire::Sl;
@@ -6,17 +10,17 @@ use sa_wire::Sl;
 /// Parameters of multicast groups as written; what is no valid value makes no group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GroupFlags {
-    /// MTU code.
+    /// MTU code; what is none makes no group.
     pub mtu: u32,
-    /// Rate code.
+    /// Rate code; what is none makes no group.
     pub rate: u32,
-    /// Service level.
+    /// Service level of the groups, and of the partition in a definition.
     pub sl: Option<Sl>,
     /// Bit n for scope n; none for link-local.
     pub scopes: u16,
     /// Queue key; 0 for the default.
     pub q_key: u32,
-    /// Traffic class.
+    /// Traffic class of the groups.
     pub tclass: u8,
     /// Flow label, 20 bits.
     pub flow_label: u32,
@@ -75,12 +79,14 @@ impl GroupFlags {
         }
     }
 
+    /// Scopes add up: a group is made for each.
     fn add_scope(&mut self, value: Option<&str>) -> Outcome {
         let scope = value.map(low_bits).filter(|scope| (1..=15).contains(scope));
         let scopes = scope.map(|scope| self.scopes | 1 << scope);
         store(&mut self.scopes, scopes)
     }
 
+    /// An SL over 15 leaves the one before.
     fn set_sl(&mut self, value: Option<&str>) -> Outcome {
         let sl = checked_number(value, 15).and_then(|sl| u8::try_from(sl).ok());
         let sl = sl.and_then(|sl| Sl::new(sl).ok());
@@ -88,6 +94,7 @@ impl GroupFlags {
     }
 }
 
+/// Keeps what was before where there is no value.
 fn store<T>(slot: &mut T, value: Option<T>) -> Outcome {
     match value {
         Some(value) => {

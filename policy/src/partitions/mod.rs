@@ -4,6 +4,14 @@
 //! router ports, port 0 of switches). On a switch's external ports OpenSM writes the table of the
 //! CA or router behind the link, for enforcement only; ports between switches get none. Answers
 //! of the SA depend on end ports alone.
+//!
+//! The way: `parse` reads the file to a [`PartitionsConfig`] as OpenSM does, line by line and with all its
+//! leniency; [`Partitions::new`] applies the statements to the ports of a fabric in their order, so that
+//! later ones replace earlier ones; `multicast` makes the groups that the SM would make.
+//!
+//! Everything here is about what OpenSM 3.3 does with the file, because the ports are programmed by it: where
+//! its reader is odd, this is odd in the same way. Whether two ports may talk is decided in the snapshot,
+//! from the P_Key tables that come out of this.
 
 mod config;
 mod flags;
@@ -41,7 +49,7 @@ pub enum Membership {
     Limited,
     /// Talks to all members.
     Full,
-    /// Has both P_Keys.
+    /// Has the P_Keys of both memberships, and talks to all members.
     Both,
 }
 
@@ -52,7 +60,7 @@ pub struct Partition {
     pub name: String,
     /// P_Key without the membership bit, 1 to 0x7fff.
     pub base: u16,
-    /// Its service level.
+    /// Its service level, which paths have where no policy says another.
     pub sl: Sl,
     /// How many ports are full members, those that are both included.
     pub full_members: usize,
@@ -188,6 +196,7 @@ struct Roll<'a> {
 }
 
 impl<'a> Roll<'a> {
+    /// Nobody belongs to anything yet.
     fn new(
         config: &'a PartitionsConfig,
         ports: &'a [PortFacts],
@@ -219,6 +228,7 @@ impl<'a> Roll<'a> {
         }
     }
 
+    /// Adds the members of a statement, and sets the SL of its partition.
     fn apply(&mut self, statement: &Statement) {
         let place = usize::from(statement.partition);
         // A later statement resets the SL even when it does not mention one.
@@ -253,6 +263,7 @@ impl<'a> Roll<'a> {
         }
     }
 
+    /// Makes members of all ports for which this holds.
     fn add_where(&mut self, partition: u16, how: Membership, wanted: impl Fn(&PortFacts) -> bool) {
         let chosen = self
             .ports
@@ -301,6 +312,7 @@ impl<'a> Roll<'a> {
         counts
     }
 
+    /// A partition that has members.
     fn partition(&self, place: usize, limited_members: usize, full_members: usize) -> Partition {
         let definition = &self.config.partitions[place];
         Partition {

@@ -1,5 +1,9 @@
 //! Multicast groups that partitions create. Source: OpenSM `osm_prtn_config.c`,
 //! `osm_sa_mcmember_record.c`.
+//!
+//! OpenSM makes an IPv4 broadcast group for each partition with `ipoib`, and the groups that are listed with
+//! an address. IP groups only exist beside the broadcast group of their partition; addresses have the
+//! partition's P_Key in them, which is filled in.
 
 use sa_wire::{Gid, Mtu, Pkey, Rate, Sl};
 
@@ -10,21 +14,21 @@ use super::flags::GroupFlags;
 /// A multicast group as the SM creates it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MulticastGroup {
-    /// Its address.
+    /// Its address, with scope and, for IP, the P_Key in it.
     pub mgid: Gid,
     /// Base of its partition; the group's P_Key has the full-membership bit.
     pub base: u16,
-    /// Packet size.
+    /// MTU of its packets.
     pub mtu: Mtu,
-    /// Speed.
+    /// Rate that members have to keep up with.
     pub rate: Rate,
-    /// Service level.
+    /// Service level of its packets.
     pub sl: Sl,
-    /// Queue key.
+    /// Q_Key that its packets carry.
     pub q_key: u32,
-    /// Traffic class.
+    /// Traffic class of its packets.
     pub tclass: u8,
-    /// Flow label.
+    /// Flow label of its packets, 20 bits.
     pub flow_label: u32,
     /// Scope, 2 for link-local.
     pub scope: u8,
@@ -70,13 +74,18 @@ pub(super) fn default_broadcast() -> MulticastGroup {
     }
 }
 
+/// 10 Gb/s: four lanes of SDR, which OpenSM takes where nothing is said.
 const RATE_10: Rate = match Rate::from_code(3) {
     Ok(rate) => rate,
     Err(_) => Rate::SDR_1X,
 };
+/// What OpenSM gives the groups of IP; IPoIB needs one and the same.
 const IPOIB_Q_KEY: u32 = 0x0b1b;
+/// The scope of groups that stay in their subnet.
 const LINK_LOCAL: u8 = 2;
+/// Signature in the addresses of IPv4's groups.
 const IPV4: u16 = 0x401b;
+/// Signature in the addresses of IPv6's groups.
 const IPV6: u16 = 0x601b;
 /// Addresses that an SA gives out.
 const SA_ASSIGNED: u16 = 0xa01b;
@@ -98,10 +107,12 @@ fn broadcast_flags(statement: &Statement) -> GroupFlags {
     }
 }
 
+/// 0 asks for IPoIB's own.
 const fn default_q_key(given: u32) -> u32 {
     if given == 0 { IPOIB_Q_KEY } else { given }
 }
 
+/// Groups made so far: whether another is made depends on them.
 struct Maker {
     made: Vec<MulticastGroup>,
 }
@@ -130,6 +141,7 @@ impl Maker {
         }
     }
 
+    /// True when a group has this address.
     fn exists(&self, mgid: &Gid) -> bool {
         self.made.iter().any(|group| group.mgid == *mgid)
     }
@@ -180,10 +192,12 @@ fn group(mgid: Gid, base: u16, sl: Sl, scope: u8, flags: &GroupFlags) -> Option<
     })
 }
 
+/// Which protocol the address belongs to.
 const fn signature(mgid: &Gid) -> u16 {
     u16::from_be_bytes([mgid.0[2], mgid.0[3]])
 }
 
+/// True for addresses of IPv4 and IPv6.
 const fn is_ip(mgid: &Gid) -> bool {
     matches!(signature(mgid), IPV4 | IPV6)
 }

@@ -1,4 +1,8 @@
 //! Reads `partitions.conf` line by line.
+//!
+//! OpenSM reads a line into a buffer, cuts it at `#` and `;` and goes on with what is left, so that one line
+//! may hold several statements and one statement several lines. What its reader does beyond its buffer is
+//! refused here, see [`PartitionsConfig::parse`].
 
 use std::collections::HashMap;
 
@@ -12,6 +16,7 @@ use super::piece::Piece;
 use super::words::{cut, membership, multicast_gid, no_definition, parse_base, who};
 use crate::error::{Error, Problem};
 
+/// Errors: the first thing that OpenSM would drop the file for.
 pub(super) fn parse(text: &str) -> Result<PartitionsConfig, Error> {
     check_length(text)?;
     let mut reader = Reader::new();
@@ -21,18 +26,20 @@ pub(super) fn parse(text: &str) -> Result<PartitionsConfig, Error> {
         reader.line(Piece::line(content, next))?;
         next = next.piece(line, line.len()..line.len());
     }
-    match reader.config.statements.is_empty() {
-        true => Err(Error::new(Span::START, Problem::NoStatement)),
-        false => Ok(reader.config),
+    if reader.config.statements.is_empty() {
+        Err(Error::new(Span::START, Problem::NoStatement))
+    } else {
+        Ok(reader.config)
     }
 }
 
 /// OpenSM reads lines into a buffer; what is longer goes on as if it were the next line.
 const MAX_LINE_BYTES: usize = 4093;
 
+/// What was read, and the statement that is not at its end.
 struct Reader {
     config: PartitionsConfig,
-    /// Places by base.
+    /// By base: place of the partition in the configuration.
     places: HashMap<u16, u16>,
     /// Of partitions with one name the first in the order of the SM's map: its key there.
     first_by_name: HashMap<String, u16>,
@@ -42,6 +49,7 @@ struct Reader {
 }
 
 impl Reader {
+    /// The default partition is there before anything is read.
     fn new() -> Self {
         let mut reader = Self {
             config: PartitionsConfig {
@@ -59,6 +67,7 @@ impl Reader {
         reader
     }
 
+    /// One line, which may end statements and begin others.
     fn line(&mut self, line: Piece<'_>) -> Result<(), Error> {
         let length = line.text.len();
         if length > MAX_LINE_BYTES {
@@ -126,6 +135,7 @@ impl Reader {
         Ok(default)
     }
 
+    /// A flag of a definition. What is unknown is passed over, as in OpenSM, and noted.
     fn flag(&mut self, flag: Piece<'_>, statement: &mut Statement, default: &mut Membership) {
         let (name, value) = flag.assignment();
         let value = value.map(|value| value.text);
@@ -152,6 +162,7 @@ impl Reader {
         self.note_flag(flag, name.text, outcome);
     }
 
+    /// Notes a flag that has no effect.
     fn note_flag(&mut self, flag: Piece<'_>, name: &str, outcome: Outcome) {
         let name = String::from(name);
         match outcome {
@@ -161,6 +172,7 @@ impl Reader {
         }
     }
 
+    /// Notes what is passed over.
     fn note(&mut self, at: Piece<'_>, kind: NoticeKind) {
         let span = at.trimmed().span();
         self.config.notices.push(Notice { span, kind });
@@ -187,12 +199,15 @@ impl Reader {
         Ok(self.place(name, base))
     }
 
+    /// OpenSM finds a partition by name in the order of its map of keys, so that of two with one name the one
+    /// with the lesser key counts.
     fn place_by_name(&self, name: &str) -> Option<u16> {
         self.places
             .get(&self.first_by_name.get(name)?.swap_bytes())
             .copied()
     }
 
+    /// The next base that nobody has; none when all are taken.
     fn generate(&mut self) -> Option<u16> {
         let base =
             (self.last_generated + 1..0x7fff).find(|base| !self.places.contains_key(base))?;
@@ -219,6 +234,7 @@ impl Reader {
         place
     }
 
+    /// Members and groups. Shape: `ends` when a semicolon follows.
     fn items(&mut self, items: Piece<'_>, ends: bool) -> Result<(), Error> {
         let mut rest = Some(items);
         while let Some(items) = rest {
@@ -233,12 +249,14 @@ impl Reader {
         Ok(())
     }
 
+    /// Adds to the statement that is open.
     fn add(&mut self, at: Span, item: Item) {
         if let Some(statement) = self.config.statements.last_mut() {
             statement.items.push(Spanned::new(item, at));
         }
     }
 
+    /// Ports by word or GUID, with a membership of their own or the statement's.
     fn member(&mut self, name: Piece<'_>, how: Option<Piece<'_>>) -> Result<(), Error> {
         if "NONE".starts_with(name.text) {
             return Ok(());

@@ -25,6 +25,7 @@ impl<'a> Piece<'a> {
         Self { text, ..self }
     }
 
+    /// Without blanks and tabs at its ends; other white space counts as text, as in OpenSM.
     pub(super) fn trimmed(self) -> Self {
         self.with(self.text.trim_matches([' ', '\t']))
     }
@@ -43,11 +44,13 @@ impl<'a> Piece<'a> {
         (name.trimmed(), value.map(Self::trimmed))
     }
 
+    /// Where it stands. A piece is always a part of its line, so that their addresses tell.
     pub(super) fn span(self) -> Span {
         let from = self.text.as_ptr().addr() - self.line.as_ptr().addr();
         self.start.piece(self.line, from..from + self.text.len())
     }
 
+    /// An error at this place.
     pub(super) fn refuse(self, problem: Problem) -> Error {
         Error::new(self.span(), problem)
     }

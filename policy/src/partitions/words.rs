@@ -22,11 +22,13 @@ pub(super) fn cut(name: &str) -> &str {
         .unwrap_or(name)
 }
 
+/// Text that belongs to no statement. Carriage returns are the commonest cause.
 pub(super) fn no_definition(part: Piece<'_>) -> Error {
     let error = part.trimmed().refuse(Problem::NoDefinition);
-    match part.text.contains('\r') {
-        true => error.hinting("convert the line ends to Unix's: carriage returns count as text"),
-        false => error,
+    if part.text.contains('\r') {
+        error.hinting("convert the line ends to Unix's: carriage returns count as text")
+    } else {
+        error
     }
 }
 
@@ -79,6 +81,7 @@ pub(super) fn who(name: Piece<'_>) -> Result<Who, Error> {
     }
 }
 
+/// An address in IPv6's notation; none unless it begins with `ff`.
 pub(super) fn multicast_gid(text: &str) -> Option<Gid> {
     let gid = Gid(text.parse::<Ipv6Addr>().ok()?.octets());
     gid.is_multicast().then_some(gid)

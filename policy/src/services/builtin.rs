@@ -11,6 +11,7 @@ type Row = (
     Requests,
 );
 
+/// What the requests of a ULP look like.
 enum Requests {
     Space(PortSpace),
     /// Ports of the TCP port space, the usual one first.
@@ -121,6 +122,7 @@ pub(super) fn entries() -> Vec<Ulp> {
     TABLE.iter().map(entry).collect()
 }
 
+/// A row as the table of names has it.
 fn entry((name, aliases, title, requests): &Row) -> Ulp {
     Ulp {
         name: (*name).to_owned(),
@@ -137,6 +139,7 @@ fn entry((name, aliases, title, requests): &Row) -> Ulp {
     }
 }
 
+/// Ids of RDMA CM's TCP ports, which most ULPs listen on.
 fn of_ports(ports: &[u16]) -> Meaning {
     let ids = ports.iter().map(|port| PortSpace::Tcp.service_id(*port).0);
     Meaning::Ids {

@@ -75,6 +75,7 @@ impl UlpNames {
         }
     }
 
+    /// One name with its numbers. What numbers a name takes depends on what its requests look like.
     fn item(&self, scan: &mut Scan<'_>) -> Result<Criteria, UlpError> {
         let (ulp, at, length) = self.named(scan)?;
         let given = given(scan)?;
@@ -135,6 +136,7 @@ impl UlpNames {
     }
 }
 
+/// What a list of names begins with, as messages say it.
 const NAME: &str = "the name of a service, such as nfs or tcp";
 
 /// What numbers behind a name are.
@@ -158,17 +160,20 @@ fn given(scan: &mut Scan<'_>) -> Result<Option<What>, UlpError> {
     } else {
         return Ok(None);
     };
-    match scan.is_at_number() {
-        true => Ok(Some(what)),
-        false => Err(scan.unexpected("a number")),
+    if scan.is_at_number() {
+        Ok(Some(what))
+    } else {
+        Err(scan.unexpected("a number"))
     }
 }
 
+/// Ids of the port numbers that follow.
 fn of_ports(scan: &mut Scan<'_>, space: PortSpace) -> Result<Criteria, UlpError> {
     let ports = scan.ranges("port", 0xffff)?;
     Ok(shifted(&ports, space.range().0))
 }
 
+/// Ids are numbers behind the code of their space.
 fn shifted(numbers: &[(u64, u64)], by: u64) -> Criteria {
     let ids = numbers.iter().map(|(low, high)| (by + low, by + high));
     Criteria::ServiceIds(ids.collect())

@@ -40,6 +40,7 @@ impl UlpNames {
     }
 }
 
+/// One line. Errors: a name that the file has already; anything that is not as [`UlpNames::extend`] says.
 fn entry(line: &str, before: &[Ulp]) -> Result<Ulp, UlpError> {
     let mut scan = Scan::new(line);
     let mut names: Vec<String> = Vec::new();
@@ -76,6 +77,7 @@ fn entry(line: &str, before: &[Ulp]) -> Result<Ulp, UlpError> {
     })
 }
 
+/// The ids behind the equals sign.
 fn meaning(scan: &mut Scan<'_>) -> Result<Meaning, UlpError> {
     let kinds = [
         ("sdp", Some(PortSpace::Sdp)),
@@ -104,6 +106,7 @@ fn meaning(scan: &mut Scan<'_>) -> Result<Meaning, UlpError> {
 
 /// What stands between quotes at the end of the line.
 fn title(scan: &mut Scan<'_>) -> Result<Option<String>, UlpError> {
+    /// What may follow the ids, as messages say it.
     const EXPECTED: &str = "',' and another number, a title between quotes, or the end of the line";
     if scan.is_at_end() {
         return Ok(None);

@@ -6,6 +6,11 @@
 //!
 //! Source: Linux `include/rdma/rdma_cm.h`, `include/rdma/ib_cm.h`, OpenSM `osm_qos_policy.h`;
 //! `docs/ulps.md` says where each number was found.
+//!
+//! Why a table of our own: policies match 64-bit numbers that nobody can read, and OpenSM knows five names.
+//! Names are an extension of the policy languages, and every tool that shows an id shows its name.
+//!
+//! It knows no fabric: which SRP targets there are, and what ids they chose, is for tools that ask them.
 
 mod builtin;
 mod criteria;

@@ -85,7 +85,7 @@ impl Ulp {
         self.all_names().any(|own| own.eq_ignore_ascii_case(name))
     }
 
-    /// Name and aliases.
+    /// Name and aliases, the name first.
     pub fn all_names(&self) -> impl Iterator<Item = &str> {
         let aliases = self.aliases.iter().map(String::as_str);
         std::iter::once(self.name.as_str()).chain(aliases)

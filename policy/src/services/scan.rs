@@ -10,6 +10,7 @@ pub(crate) struct Scan<'a> {
 }
 
 impl<'a> Scan<'a> {
+    /// At the beginning of a text.
     pub(crate) const fn new(text: &'a str) -> Self {
         Self { text, at: 0 }
     }
@@ -20,6 +21,7 @@ impl<'a> Scan<'a> {
         self.at
     }
 
+    /// True when nothing but blanks is left.
     pub(crate) fn is_at_end(&mut self) -> bool {
         self.place() == self.text.len()
     }
@@ -121,7 +123,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// What is left.
+    /// What has not been read, blanks before it included.
     pub(crate) fn rest(&self) -> &'a str {
         &self.text[self.at..]
     }

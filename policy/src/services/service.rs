@@ -9,7 +9,7 @@ use crate::error::{UlpError, UlpProblem};
 /// What a request for a path names when it is for this service.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Service {
-    /// This id.
+    /// A service id, with both bits of the component mask.
     Id(ServiceId),
     /// The P_Key of its partition, and no id.
     Partition {
@@ -29,9 +29,10 @@ impl UlpNames {
         let mut scan = Scan::new(text);
         if scan.is_at_number() {
             let (id, last) = scan.range("service id", u64::MAX)?;
-            return match scan.is_at_end() && id == last {
-                true => Ok(Service::Id(ServiceId(id))),
-                false => Err(scan.unexpected("one service id, or the name of a service")),
+            return if scan.is_at_end() && id == last {
+                Ok(Service::Id(ServiceId(id)))
+            } else {
+                Err(scan.unexpected("one service id, or the name of a service"))
             };
         }
         let name = text.trim();
@@ -51,6 +52,7 @@ impl UlpNames {
         self.one(text)
     }
 
+    /// A name with numbers. Errors: it stands for many ids, of which a request can name one.
     fn one(&self, text: &str) -> Result<Service, UlpError> {
         use super::criteria::Criteria;
         let (is_id, found) = match self.criteria(text)? {

@@ -7,20 +7,20 @@ use sa_wire::ServiceId;
 /// A port space of the RDMA CM. Its ids are the space's code, then the port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum PortSpace {
-    /// Sockets Direct Protocol.
+    /// Sockets Direct Protocol, which left the kernel.
     Sdp,
     /// Datagrams to IPoIB's multicast groups.
     Ipoib,
     /// Reliable connections; most ULPs.
     Tcp,
-    /// Datagrams.
+    /// Datagrams of the RDMA CM.
     Udp,
     /// Ids of the program's own choice; those it does not choose are of this form.
     Ib,
 }
 
 impl PortSpace {
-    /// All of them.
+    /// All of them, by ascending code.
     pub const ALL: [Self; 5] = [Self::Sdp, Self::Ipoib, Self::Tcp, Self::Udp, Self::Ib];
 
     /// The number that the RDMA CM has for it. Source: Linux `enum rdma_ucm_port_space`; SDP's
@@ -65,6 +65,7 @@ impl PortSpace {
         space.map(|space| (space, port))
     }
 
+    /// The id of port 0.
     fn first(self) -> u64 {
         u64::from(self.code()) << 16
     }
@@ -81,7 +82,7 @@ impl fmt::Display for PortSpace {
 pub enum Assigner {
     /// The InfiniBand Trade Association: 0x00.
     Ibta,
-    /// Another organisation: 0x01.
+    /// An organisation that has its own identifier behind the first byte: 0x01.
     External,
     /// The host itself: 0x02. Source: Linux `IB_CM_ASSIGN_SERVICE_ID`.
     Local,

@@ -234,7 +234,7 @@ fn evaluate(tables: &PolicyTables, query: &Query) -> Chosen {
     let sets = [
         &tables.source.sets[usize::from(source)],
         &tables.destination.sets[usize::from(destination)],
-        &tables.tclass.sets[usize::from(tables.tclass.map[tclass])],
+        &tables.rare[0].sets[usize::from(tables.rare[0].map[tclass])],
         &tables.qos_class.sets[usize::from(tables.qos_class.map[class])],
         &tables.pkey.sets[usize::from(tables.pkey.map[base])],
         &tables.service_id.sets[usize::from(service_class)],
@@ -298,9 +298,9 @@ fn check_shape(tables: &PolicyTables, ports: usize) {
         (0, service.classes.len())
     );
     assert!(service.starts.is_sorted_by(|one, next| one < next));
-    assert_eq!(tables.tclass.map.len(), 257);
+    assert_eq!(tables.rare[0].map.len(), 257);
     let maps = [
-        (&tables.tclass.map, &tables.tclass.sets),
+        (&tables.rare[0].map, &tables.rare[0].sets),
         (&tables.source.map, &tables.source.sets),
         (&tables.destination.map, &tables.destination.sets),
         (&tables.qos_class.map, &tables.qos_class.sets),

@@ -7,7 +7,7 @@ use crate::written;
 use policy::model::criterion::Field;
 use policy::model::{Origin, RuleOrigin, Selector, Setup, Sl2VlScope, VlArbScope};
 use policy::{
-    Dialect, Loss, LossKind, ParseOptions, Policy, Ranges, ScopePrecedence, convert, parse_as,
+    Dialect, Loss, LossKind, Lost, ParseOptions, Policy, Ranges, ScopePrecedence, convert, parse_as,
 };
 use proptest::prelude::*;
 use sa_text::Spanned;
@@ -208,7 +208,7 @@ fn visible(losses: &[Loss]) -> Vec<&Loss> {
     let harmless = [LossKind::Meaning, LossKind::WithoutEffect];
     losses
         .iter()
-        .filter(|loss| !harmless.contains(&loss.kind))
+        .filter(|loss| !harmless.contains(&loss.what.kind()))
         .collect()
 }
 
@@ -276,8 +276,14 @@ fn losses(text: &str, from: Dialect, to: Dialect) -> Vec<(u32, LossKind, String)
     let converted = convert(&read(text, from), to);
     let losses = converted.losses.into_iter();
     losses
-        .filter(|loss| loss.kind != LossKind::Meaning)
-        .map(|loss| (loss.span.start.line, loss.kind, loss.words))
+        .map(|loss| {
+            (
+                loss.span.start.line,
+                loss.what.kind(),
+                loss.what.to_string(),
+            )
+        })
+        .filter(|(_, kind, _)| *kind != LossKind::Meaning)
         .collect()
 }
 
@@ -322,8 +328,10 @@ fn how_a_policy_is_meant_is_told() {
     let policy = read(text, Dialect::Rfc02Text);
     let meaning = |to| {
         let losses = convert(&policy, to).losses.into_iter();
-        let meaning = losses.filter(|loss| loss.kind == LossKind::Meaning);
-        meaning.map(|loss| loss.words).collect::<Vec<_>>()
+        let meaning = losses.filter(|loss| loss.what.kind() == LossKind::Meaning);
+        meaning
+            .map(|loss| loss.what.to_string())
+            .collect::<Vec<_>>()
     };
     assert_eq!(meaning(Dialect::Rfc02Text), Vec::<String>::new());
     assert_eq!(
@@ -357,6 +365,6 @@ fn names_that_cannot_be_said_are_changed_and_stay_apart() {
     let changed = converted
         .losses
         .iter()
-        .filter(|loss| loss.words.contains("is called"));
+        .filter(|loss| matches!(loss.what, Lost::Renamed { .. }));
     assert_eq!(changed.count(), 4, "{:#?}", converted.losses);
 }

@@ -5,8 +5,8 @@
 use policy::diff::{answers, offer};
 use policy::model::{LevelIx, RuleIx};
 use policy::{
-    Dialect, LossKind, ParseOptions, PartitionOptions, Partitions, PartitionsConfig, Policy,
-    PortFacts, compile, convert, parse_as,
+    Dialect, Lost, ParseOptions, PartitionOptions, Partitions, PartitionsConfig, Policy, PortFacts,
+    compile, convert, parse_as,
 };
 use sa_snapshot::model::FlowLabels;
 use sa_wire::roce::FlowLabel;
@@ -244,9 +244,10 @@ fn conversions_keep_it_and_warn_of_opensm() {
             if again.rules.len() == policy.rules.len() {
                 assert_eq!(labels(&again), labels(&policy), "{from} to {to}");
             }
-            let warns = converted.losses.iter().any(|loss| {
-                loss.kind == LossKind::WithoutEffect && loss.words.contains("flow-label")
-            });
+            let warns = converted
+                .losses
+                .iter()
+                .any(|loss| loss.what == Lost::FlowLabel);
             assert_eq!(warns, to == Dialect::OpenSm && from != to, "{from} to {to}");
         }
     }

@@ -58,7 +58,7 @@ fn read_as(bytes: &[u8], dialect: Option<Dialect>) {
 fn check_policy(text: &str, policy: &Policy) {
     let partitions = Partitions::without_file(&[]);
     let _ = compile(policy, &[], &partitions).map_err(|error| check_place(text, &error));
-    for diagnostic in &policy.diagnostics {
+    for diagnostic in policy.diagnostics() {
         check_span(text, diagnostic.place.unwrap());
         assert!(!diagnostic.message.is_empty());
     }

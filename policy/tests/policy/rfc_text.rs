@@ -43,14 +43,15 @@ fn setup(tables: &str, scope: &str, entries: &str) -> Policy {
     .unwrap()
 }
 
-fn told(policy: &Policy) -> Vec<(Severity, u32, u32, &str)> {
-    let told = policy.diagnostics.iter();
+/// Words are leaked, so that tests can name them.
+fn told(policy: &Policy) -> Vec<(Severity, u32, u32, &'static str)> {
+    let told = policy.diagnostics().into_iter();
     told.map(|d| {
         (
             d.severity,
             d.place.unwrap().start.line,
             d.place.unwrap().start.column,
-            d.message.as_str(),
+            &*d.message.leak(),
         )
     })
     .collect()
@@ -175,7 +176,7 @@ fn comments_stand_on_their_own_lines() {
 fn line_ends_and_marks_do_not_matter() {
     let policy = read(&format!("\u{feff}{}", LEVELS.replace('\n', "\r\n"))).unwrap();
     assert_eq!(policy.levels.len(), 3);
-    assert!(policy.diagnostics.is_empty());
+    assert!(policy.remarks.is_empty());
 }
 
 #[test]
@@ -267,7 +268,7 @@ fn numbers_outside_their_range_concern_their_level() {
     let text = "qos-levels\nqos-level\nrate-limit: 24\nend-qos-level\nend-qos-levels";
     let policy = parse_as(text, None, &newer).unwrap();
     assert_eq!(
-        (policy.dialect, policy.diagnostics.len()),
+        (policy.dialect, policy.remarks.len()),
         (Dialect::Rfc02Text, 0)
     );
 }
@@ -340,12 +341,12 @@ fn tables_are_padded_and_scopes_skipped() {
         assert_eq!(told(&policy)[0].0, Severity::Error, "{entries}");
     }
     let policy = table(&format!("group: Part1\nsl2vl-table: {every}"));
-    let hint = policy.diagnostics[0].help.first().unwrap();
+    let hint = policy.remarks[0].value.remedy().unwrap();
     assert!(hint.contains("'g'"), "{hint}");
     let vlarb = |entries: &str| setup("vlarb-tables", "vlarb-scope", entries);
     let policy = vlarb("group: g\nacross: g\nvlarb-high: 0:1, 1:2\nvlarb-low: 14:255");
     assert_eq!(policy.setup.vlarb[0].high, [(0, 1), (1, 2)]);
-    assert!(policy.diagnostics.is_empty());
+    assert!(policy.remarks.is_empty());
     for bad in ["vlarb-high: 15:1", "vlarb-low: 0:256", "vl-high-limit: 256"] {
         let policy = vlarb(&format!("group: g\n{bad}"));
         assert_eq!(

@@ -44,9 +44,10 @@ fn setup(tables: &str) -> Result<Policy, Error> {
     ))
 }
 
-fn told(policy: &Policy) -> Vec<(Severity, &str)> {
-    let told = policy.diagnostics.iter();
-    told.map(|d| (d.severity, d.message.as_str())).collect()
+/// Words are leaked, so that tests can name them.
+fn told(policy: &Policy) -> Vec<(Severity, &'static str)> {
+    let told = policy.diagnostics().into_iter();
+    told.map(|d| (d.severity, &*d.message.leak())).collect()
 }
 
 fn warns(policy: &Policy, words: &str) {
@@ -70,7 +71,7 @@ fn a_wrong_closing_name_closes_an_entry() {
     let policy = level("<sn>1</sn><mtu_limit>1</mtl_limit><sl>2</sl>").unwrap();
     assert_eq!(policy.levels[0].mtu_limit.unwrap().code(), 1);
     assert_eq!(policy.levels[0].sl.unwrap().value, 2);
-    let warning = &policy.diagnostics[1];
+    let warning = &policy.diagnostics()[1];
     assert_eq!(warning.message, "</mtl_limit> is taken for </mtu-limit>");
     let start = warning.place.unwrap().start;
     assert_eq!((start.line, start.column), (1, 58));
@@ -107,7 +108,7 @@ fn comments_may_open_with_typographic_dashes() {
     assert!(
         sections("<!-- plain --><!---->")
             .unwrap()
-            .diagnostics
+            .remarks
             .is_empty()
     );
     let error = sections("\n <!-- open").unwrap_err();
@@ -124,7 +125,7 @@ fn text_may_hold_what_is_no_tag() {
         policy.groups[0].purpose.as_ref().unwrap().value,
         "7-9 or 11>"
     );
-    assert!(policy.diagnostics.is_empty());
+    assert!(policy.remarks.is_empty());
     let policy = group("<name>R & D</name>").unwrap();
     assert_eq!(policy.groups[0].name.value, "R & D");
     warns(&policy, "'&'");
@@ -208,7 +209,7 @@ fn short_tables_are_padded() {
     let policy = table(fifteen);
     assert_eq!(policy.setup.sl2vl[0].table[13..], [13, 14, 0]);
     warns(&policy, "RFC 0.1 leaves open");
-    assert!(table(&format!("{fifteen},15")).diagnostics.is_empty());
+    assert!(table(&format!("{fifteen},15")).remarks.is_empty());
     let policy = table(&format!("{fifteen},15,0"));
     assert!(policy.setup.sl2vl.is_empty());
     assert_eq!(told(&policy)[0].0, Severity::Error);
@@ -309,7 +310,7 @@ fn rules_go_by_their_order_in_the_file() {
     let rule = |sn: u32| {
         format!("<qos-match-rule><sn>{sn}</sn><match-level>2</match-level></qos-match-rule>")
     };
-    assert!(rules(&(rule(1) + &rule(2))).unwrap().diagnostics.is_empty());
+    assert!(rules(&(rule(1) + &rule(2))).unwrap().remarks.is_empty());
     warns(&rules(&(rule(2) + &rule(1))).unwrap(), "order in the file");
     warns(&rules(&(rule(2) + &rule(2))).unwrap(), "order in the file");
 }

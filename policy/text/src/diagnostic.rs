@@ -24,7 +24,7 @@ pub struct Diagnostic {
 /// How much a diagnostic matters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
-    /// Worth to know.
+    /// Good to know; nothing has to be done.
     Info,
     /// Unusual, or likely not what was meant; but what it means is clear.
     Warning,

@@ -46,7 +46,9 @@ impl fmt::Display for Excerpt {
 
 /// The line and its mark. Lines may be long: what is far from the place is left out.
 fn excerpt(line: &str, span: Span) -> (String, String) {
+    /// Characters that are shown before the marked piece of a long line.
     const BEFORE: usize = 60;
+    /// Characters of a line that are shown.
     const SHOWN: usize = 96;
     let wide = |number: u32| usize::try_from(number).unwrap_or(usize::MAX);
     let characters: Vec<char> = line.chars().collect();

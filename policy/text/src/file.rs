@@ -1,4 +1,7 @@
 //! From the bytes of a file to a text that a parser can take.
+//!
+//! Files that operators write come in any encoding: what is not UTF-8 is taken for Latin-1, which any bytes
+//! are, so that a comment with an umlaut refuses no policy. Size is bounded before anything is parsed.
 
 use std::borrow::Cow;
 
@@ -15,7 +18,7 @@ pub enum BadText {
     /// It has more than [`MAX_FILE_BYTES`].
     #[error("{length} bytes are more than the {MAX_FILE_BYTES} that one file may have")]
     TooLong {
-        /// Units: bytes.
+        /// How long it is. Units: bytes.
         length: usize,
     },
     /// A byte that text files do not have.

@@ -1,4 +1,7 @@
 //! Line and column of any byte of one text, asked for many times.
+//!
+//! Parsers that read out of order ask for places byte by byte. Counting from the beginning each time would
+//! take quadratic time in a hostile file; a mark every few hundred bytes bounds it.
 
 use std::ops::Range;
 
@@ -12,6 +15,7 @@ pub struct LineIndex<'a> {
     marks: Vec<Position>,
 }
 
+/// Distance of marks. Units: bytes.
 const STEP: usize = 256;
 
 impl<'a> LineIndex<'a> {

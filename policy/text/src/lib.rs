@@ -4,7 +4,8 @@
 //! own, and gives each error and remark a [`Position`] or a [`Span`]. Columns count characters, so
 //! that an editor jumps to the right one whatever stands before it; offsets count bytes, so that a
 //! program can slice the text. A [`Diagnostic`] is such a remark ready for people, and the only
-//! thing here that draws a source line with a mark.
+//! thing here that draws a source line with a mark. A [`Remark`] is about inputs of many files and
+//! has its [`Location`] with it.
 //!
 //! The crate is apart from `policy` because the readers of fabric files and of torus-2QoS.conf need the
 //! same and must not depend on policies. It knows no file format, and reads no files.
@@ -36,6 +37,7 @@ mod lines;
 mod nearest;
 mod number;
 mod place;
+mod remark;
 
 pub use diagnostic::{Diagnostic, Severity};
 pub use file::{BadText, MAX_FILE_BYTES, check_file, check_length, decode, decode_lossy};
@@ -44,3 +46,4 @@ pub use lines::{Line, end_of, lines};
 pub use nearest::nearest;
 pub use number::Number;
 pub use place::{Position, Span, Spanned};
+pub use remark::{Location, Remark};

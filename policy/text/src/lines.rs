@@ -5,7 +5,7 @@ use crate::place::Position;
 /// A line, without its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Line<'a> {
-    /// From 1.
+    /// Its number in the text, from 1.
     pub number: u32,
     /// Without line feed and carriage return.
     pub text: &'a str,

@@ -1,4 +1,6 @@
 //! Which name was likely meant.
+//!
+//! A wrong name is mostly a slip of the fingers, and the message that names the right one saves a search.
 
 /// The first of the names that differ least from `wrong`, if it does in no more places than
 /// `forgiven` says for it. Letter case of `wrong` does not matter; a place is a character put in, taken out

@@ -82,6 +82,7 @@ const fn radix(text: &[u8]) -> (u32, usize) {
     }
 }
 
+/// What an `unsigned int` keeps of it.
 fn low_32(value: u64) -> u32 {
     u32::try_from(value & u64::from(u32::MAX)).unwrap_or(u32::MAX)
 }

@@ -1,4 +1,7 @@
 //! Places in a text.
+//!
+//! A [`Position`] is for people, a [`Span`] for programs too: it knows the bytes, so that the text can be
+//! sliced. Columns count characters whatever file format is read, because that is what editors jump to.
 
 use std::fmt;
 use std::ops::{Deref, Range};
@@ -56,7 +59,7 @@ pub struct Span {
     pub start: Position,
     /// Units: bytes of the decoded text before it.
     pub offset: u32,
-    /// Units: bytes.
+    /// How long the piece is. Units: bytes.
     pub length: u32,
 }
 
@@ -104,7 +107,7 @@ pub struct Spanned<T> {
 }
 
 impl<T> Spanned<T> {
-    /// Puts both together.
+    /// A value with the place that it was read from.
     pub const fn new(value: T, span: Span) -> Self {
         Self { value, span }
     }

@@ -21,7 +21,7 @@ use crate::tables::sl2vl::Sl2Vl;
 use crate::tables::{EngineFacts, Lft, NO_PATH, Routes};
 use crate::topology::{SwitchIx, Topology, count32};
 
-/// The engine minhop.
+/// Shortest paths, spread evenly; see the module.
 pub(super) struct MinHop;
 
 impl Engine for MinHop {
@@ -79,6 +79,7 @@ struct Spread<'a, const WORDS: usize> {
 }
 
 impl<'a, const WORDS: usize> Spread<'a, WORDS> {
+    /// Reused from switch to switch, so that nothing is allocated for each.
     fn new(topology: &'a Topology, distances: &'a Distances) -> Self {
         Self {
             topology,

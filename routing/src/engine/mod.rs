@@ -51,9 +51,9 @@ pub enum Needs {
 /// What an engine is given besides the fabric.
 #[derive(Debug, Clone, Copy)]
 pub enum EngineInput<'a> {
-    /// For [`Needs::Nothing`].
+    /// For [`Needs::Nothing`]: the topology is enough.
     Nothing,
-    /// For [`Needs::TorusConf`].
+    /// For [`Needs::TorusConf`]: size, seeds and datelines of the torus.
     TorusConf(&'a TorusConfig),
     /// For [`Needs::Tables`], see [`files::route`].
     Tables {

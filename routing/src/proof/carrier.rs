@@ -1,4 +1,8 @@
 //! One step of following a column: the SLs of a switch pass the next one.
+//!
+//! This is the innermost loop of the proof of irregular fabrics: it runs once for each LID and each switch.
+//! So a turn is one word, states lie by switch, and what a load becomes behind a table is worked out once and
+//! then looked up.
 
 use super::graph::DependencyGraph;
 use super::hops::{Hops, LOOK_UP, NO_OUTPUT};
@@ -9,7 +13,7 @@ use crate::topology::{SwitchIx, count32};
 pub(super) struct Carrier<'a> {
     graph: &'a DependencyGraph,
     pub(super) loads: Loads,
-    /// By place.
+    /// By place of a turn, see [`Hops::tables`].
     turns: Vec<Turn>,
     /// By switch, and one more that stands for no switch.
     pub(super) states: Vec<State>,
@@ -21,6 +25,7 @@ pub(super) struct Carrier<'a> {
 struct Turn(u64);
 
 impl Turn {
+    /// A turn of which no dependency is known.
     const fn unseen(table: u16) -> Self {
         Self(table as u64)
     }
@@ -36,6 +41,7 @@ impl Turn {
         }
     }
 
+    /// The dependencies of this load are known from now on, if it is one of the first.
     const fn note(&mut self, load: Load) {
         if load < Self::LOADS && self.0 & 0xffff != LOOK_UP as u64 {
             self.0 |= 1 << (16 + load);
@@ -49,7 +55,7 @@ impl Turn {
 /// A switch on the way to the LID at hand.
 #[derive(Clone, Copy)]
 pub(super) struct State {
-    /// As in [`Hop`].
+    /// Its next hop, as [`Hop`](super::hops::Hop) has it.
     pub(super) to: u32,
     pub(super) input: u32,
     pub(super) output: u32,
@@ -58,6 +64,7 @@ pub(super) struct State {
 }
 
 impl<'a> Carrier<'a> {
+    /// For a fabric of so many switches, with no SL anywhere.
     pub(super) fn new(graph: &'a DependencyGraph, hops: &Hops, switches: usize) -> Self {
         let nowhere = State {
             to: count32(switches),

@@ -1,4 +1,8 @@
 //! Numbers for cables, and SL2VL tables by small numbers.
+//!
+//! The proof goes over billions of steps, so that what they need lies in flat tables by small numbers: ports
+//! by slot, cables by link, SL2VL tables by number. Fabrics whose switches all have one table, which is the
+//! common case, need no squares of numbers at all.
 
 use std::ops::Range;
 
@@ -38,7 +42,7 @@ pub(super) struct Channels {
     pub(super) links: Vec<Link>,
     /// By port number: number of the link that leaves by it, or `NO_LINK`.
     link_of: Vec<u32>,
-    /// By port number.
+    /// By port number: its slot.
     slot_of: Vec<u8>,
     /// By switch: ports in use.
     slots: Vec<Vec<u8>>,
@@ -61,6 +65,7 @@ pub(super) struct Channels {
 pub(super) struct Mapping(Vec<(u8, u16)>);
 
 impl Mapping {
+    /// Turns the table round: which SLs share a VL.
     fn new(table: SlToVl) -> Self {
         let mut sls = [0_u16; VLS];
         for (sl, vl) in table.0.iter().enumerate() {
@@ -80,6 +85,7 @@ impl Mapping {
 }
 
 impl Channels {
+    /// Numbers everything once. Cost: all pairs of ports of each switch, where tables differ.
     pub(super) fn new(topology: &Topology, routes: &Routes) -> Self {
         let numbers = PortNumbers::new(topology);
         let mut channels = Self {
@@ -119,9 +125,10 @@ impl Channels {
 
     /// The link that a forwarding entry of a switch leads to; `NO_LINK` when to none.
     pub(super) fn next_link(&self, switch: SwitchIx, entry: u8) -> u32 {
-        match self.cabled(switch).contains(&entry) {
-            true => self.link(switch, entry),
-            false => NO_LINK,
+        if self.cabled(switch).contains(&entry) {
+            self.link(switch, entry)
+        } else {
+            NO_LINK
         }
     }
 
@@ -143,6 +150,7 @@ impl Channels {
         links.map(|link| self.links[link as usize].to)
     }
 
+    /// The slot of a port in use.
     pub(super) fn slot(&self, switch: SwitchIx, port: u8) -> u8 {
         self.slot_of[self.numbers.number(switch, port)]
     }
@@ -165,6 +173,7 @@ impl Channels {
         table.copied().unwrap_or(0)
     }
 
+    /// The table of a number, by VL.
     pub(super) fn mapping(&self, table: u32) -> &Mapping {
         &self.tables[table as usize]
     }
@@ -185,6 +194,7 @@ impl Channels {
         self.tables.len()
     }
 
+    /// Numbers the ports of a switch: cables to switches first, as only those make channels.
     fn add_slots(&mut self, topology: &Topology, switch: SwitchIx) {
         let mut used: Vec<u8> = topology.cables(switch).map(|(port, ..)| port).collect();
         self.cables
@@ -202,6 +212,7 @@ impl Channels {
         self.slots.push(used);
     }
 
+    /// Numbers the cables that leave a switch. Shape: all slots are known.
     fn add_links(&mut self, topology: &Topology, switch: SwitchIx) {
         self.first_link.push(count32(self.links.len()));
         for (port, to, far_port) in topology.cables(switch) {
@@ -219,6 +230,7 @@ impl Channels {
         }
     }
 
+    /// Numbers SL2VL tables in the order in which they turn up.
     fn add_tables(&mut self, topology: &Topology, routes: &Routes) {
         let mut known: FxHashMap<SlToVl, u32> = FxHashMap::default();
         // Neighbours in the square mostly have the same.
@@ -250,6 +262,7 @@ impl Channels {
         }
     }
 
+    /// Numbers the turns from each cable into the cables behind it.
     fn add_turns(&mut self) {
         for link in &mut self.links {
             link.turns = count32(self.turns);

@@ -1,4 +1,8 @@
 //! A shortest cycle in the dependency graph.
+//!
+//! First all that lies on no cycle is peeled off, which mostly leaves nothing. Then the length that the
+//! cables allow at least is looked for, because nearly every credit loop has it; only if there is none that
+//! short every node is searched from. Operators get a shortest one, since it is the easiest to understand.
 
 mod closing;
 mod girth;
@@ -36,7 +40,7 @@ pub(super) fn is_any(graph: &DependencyGraph) -> bool {
 
 /// What is left of the graph when all that lies on no cycle is peeled off.
 struct Core {
-    /// Ascending.
+    /// The channels that are left. Shape: ascending.
     nodes: Vec<Node>,
     is_in: Vec<bool>,
     /// By node: the search that visited it last, and from where.
@@ -45,6 +49,7 @@ struct Core {
 }
 
 impl Core {
+    /// Peels, and keeps room for searches only where something is left.
     fn from_graph(graph: &DependencyGraph) -> Self {
         let mut is_in = vec![false; graph.nodes()];
         let nodes = peel(graph, &mut is_in);
@@ -95,6 +100,7 @@ impl Core {
         None
     }
 
+    /// The nodes of the cycle from `start` on. Shape: `node` was the last that the search looked at.
     fn way_back(&self, start: Node, mut node: Node) -> Vec<Node> {
         let mut way = vec![node];
         while node != start {

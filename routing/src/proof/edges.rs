@@ -1,4 +1,7 @@
 //! Which VLs of a cable wait for which VLs of the next one, by turn.
+//!
+//! Two forms, since memory bounds what can be proved: where packets keep their VL a turn has 16 bits, else
+//! 256. Bits are set by many threads at once without order between them; nobody reads before all have ended.
 
 use std::sync::atomic::{AtomicU16, AtomicU64, Ordering};
 
@@ -14,7 +17,7 @@ pub(super) enum Edges {
     Any(Vec<AtomicU64>),
 }
 
-/// Words per turn.
+/// Words per turn: a bit for each pair of VLs.
 const WORDS: usize = 4;
 
 impl Edges {
@@ -24,7 +27,7 @@ impl Edges {
         Self::Straight(none.take(turns).collect())
     }
 
-    /// No dependencies.
+    /// No dependencies, of packets that may change their VL at any switch.
     pub(super) fn any(turns: usize) -> Self {
         let none = std::iter::repeat_with(AtomicU64::default);
         Self::Any(none.take(turns * WORDS).collect())
@@ -129,14 +132,17 @@ fn kept(pairs: &VlPairs) -> u16 {
     })
 }
 
+/// Without order: see [`Edges`].
 fn get(edges: &AtomicU64) -> u64 {
     edges.load(Ordering::Relaxed)
 }
 
+/// Without order: see [`Edges`].
 fn get16(edges: &AtomicU16) -> u16 {
     edges.load(Ordering::Relaxed)
 }
 
+/// How many bits are set.
 fn bits(word: u64) -> u64 {
     u64::from(word.count_ones())
 }

@@ -1,4 +1,8 @@
 //! The graph of dependencies between channels.
+//!
+//! Nodes are channels: a VL of a directed cable between switches. An edge says that a packet may hold the one
+//! and wait for the other. Edges are kept by turn, from a cable into the next one, so that the graph is as
+//! large as the fabric and not as the number of its paths.
 
 use std::sync::Arc;
 
@@ -23,7 +27,7 @@ pub struct DependencyGraph {
 pub(super) type Node = u32;
 
 impl DependencyGraph {
-    /// Without dependencies.
+    /// The channels of a fabric, none of which waits for another.
     pub fn new(topology: &Topology, routes: &Routes) -> Self {
         Self::over(Arc::new(Channels::new(topology, routes)))
     }
@@ -37,7 +41,7 @@ impl DependencyGraph {
         }
     }
 
-    /// Without dependencies.
+    /// The same over channels that are numbered already.
     pub(super) fn over(channels: Arc<Channels>) -> Self {
         let edges = match channels.tables() {
             0 | 1 => Edges::straight(channels.turns()),
@@ -70,6 +74,7 @@ impl DependencyGraph {
         })
     }
 
+    /// The channel of a number.
     fn channel(&self, node: Node) -> Channel {
         let link = self.channels.links[node as usize / VLS];
         let vl = Vl::new(u8::try_from(node as usize % VLS).unwrap_or(0)).unwrap_or_default();

@@ -17,7 +17,7 @@ pub(super) struct Hop {
     pub(super) set: u32,
 }
 
-/// No cable.
+/// The output of a hop that leads nowhere.
 pub(super) const NO_OUTPUT: u32 = u32::MAX;
 
 /// All hops of a fabric.
@@ -34,6 +34,7 @@ pub(super) struct Hops {
 pub(super) const LOOK_UP: u16 = u16::MAX;
 
 impl Hops {
+    /// Lays out all hops. Cost: memory for every port number that is in use somewhere, times the switches.
     pub(super) fn new(channels: &Channels, sources: &Sources, switches: usize) -> Self {
         let all = (0..count32(switches)).map(SwitchIx);
         let ports = all
@@ -66,6 +67,7 @@ impl Hops {
         &self.tables
     }
 
+    /// The hops from a switch, and the tables of the turns into its cables.
     fn add(&mut self, channels: &Channels, sources: &Sources, places: &Places, switch: SwitchIx) {
         for (output, port) in (0..).zip(channels.cabled(switch)) {
             let link = channels.link(switch, *port);
@@ -91,6 +93,7 @@ impl Hops {
     }
 }
 
+/// A hop that leads nowhere.
 const fn no_hop(switches: usize) -> Hop {
     #[expect(
         clippy::cast_possible_truncation,
@@ -146,10 +149,12 @@ impl Places {
         }
     }
 
+    /// What the input slot adds to the place of a turn.
     fn input(&self, switch: SwitchIx, slot: u8) -> u32 {
         self.first[switch.index()] + u32::from(slot) * self.by_input[switch.index()]
     }
 
+    /// What the output slot adds to the place of a turn.
     fn output(&self, slot: u8) -> u32 {
         u32::from(slot) * self.by_output
     }

@@ -18,7 +18,7 @@ pub(super) type VlPairs = [u64; 4];
 /// What becomes of a load that passes a switch.
 #[derive(Clone, Copy)]
 pub(super) struct Passed {
-    /// The load beyond.
+    /// The load on the cable that the packets leave by.
     pub(super) load: Load,
     /// Which VLs wait for which.
     pub(super) pairs: VlPairs,
@@ -44,13 +44,14 @@ pub(super) struct Loads {
 /// A load not worked out yet.
 const UNKNOWN: Load = Load::MAX;
 
-/// Entries of `beyond`.
+/// Entries of `beyond` at most: 4 MiB.
 const MOST_BEYOND: usize = 1 << 20;
 
 /// Entries of `recent`, a power of two.
 const RECENT: usize = 1 << 10;
 
 impl Loads {
+    /// Only the empty load has a number.
     pub(super) fn new(channels: &Channels) -> Self {
         let tables = channels.tables();
         let mut loads = Self {
@@ -106,6 +107,7 @@ impl Loads {
         }
     }
 
+    /// The slow way of [`Self::beyond`], which remembers what it found.
     #[cold]
     fn work_out(&mut self, channels: &Channels, load: Load, table: u32, place: usize) -> Load {
         let beyond = self.pass(channels, load, table).load;
@@ -154,6 +156,7 @@ impl Loads {
         }
     }
 
+    /// The slow way of [`Self::sum`], which remembers what it found.
     #[cold]
     fn add(&mut self, a: Load, b: Load, place: usize) -> Load {
         let pair = (a.min(b), a.max(b));
@@ -172,6 +175,7 @@ impl Loads {
         sum
     }
 
+    /// The number of a load, the next one where it is new.
     fn number(&mut self, load: [u16; VLS]) -> Load {
         let next = crate::topology::count32(self.all.len());
         let number = *self.numbers.entry(load).or_insert(next);

@@ -1,4 +1,8 @@
 //! Dependencies of multicast trees.
+//!
+//! Packets of a group are followed from every port where they may enter, as switches copy them: to all ports
+//! of the group but the one they came by. Nothing assumes that the ports make a tree; a group whose ports
+//! close a ring is followed round it.
 
 mod tree;
 
@@ -30,6 +34,7 @@ impl DependencyGraph {
     }
 }
 
+/// Follows one group after the other.
 struct MulticastFlow<'a> {
     graph: &'a DependencyGraph,
     topology: &'a Topology,
@@ -42,6 +47,7 @@ struct MulticastFlow<'a> {
 }
 
 impl<'a> MulticastFlow<'a> {
+    /// No group at hand.
     fn new(graph: &'a DependencyGraph, topology: &'a Topology) -> Self {
         Self {
             graph,
@@ -52,6 +58,7 @@ impl<'a> MulticastFlow<'a> {
         }
     }
 
+    /// Follows the packets that members and these senders send.
     fn add(&mut self, group: &MulticastRoute, senders: &[EndPortIx]) {
         self.ports.fill(PortSet::default());
         self.seen.fill(0);

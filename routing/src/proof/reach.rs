@@ -1,4 +1,8 @@
 //! Which pairs of end ports the forwarding tables connect.
+//!
+//! Pairs are counted, not walked: all LIDs whose columns are the same have the same lost sources, so what is
+//! counted is end ports by switch, once for each column. Single pairs are looked at only to list a few of
+//! those that are lost.
 
 use crate::paths::survey::{Survey, Surveyed};
 use crate::tables::Routes;
@@ -76,6 +80,7 @@ struct Sources {
 }
 
 impl Sources {
+    /// Adds other end ports to these.
     fn add(&mut self, other: Self) {
         self.all += other.all;
         self.hosts += other.hosts;
@@ -90,6 +95,7 @@ struct Arrival<'a> {
 }
 
 impl<'a> Ends<'a> {
+    /// Counts the end ports of a fabric, switch by switch.
     fn new(topology: &'a Topology) -> Self {
         let mut ends = Self {
             topology,
@@ -108,9 +114,10 @@ impl<'a> Ends<'a> {
 
     /// End ports from which packets to the LIDs of a column do not arrive.
     fn lost(&self, column: &Surveyed) -> Sources {
-        match column.reached.is_everywhere {
-            true => self.loose,
-            false => self.missing(|switch| column.arrives(switch)),
+        if column.reached.is_everywhere {
+            self.loose
+        } else {
+            self.missing(|switch| column.arrives(switch))
         }
     }
 
@@ -140,6 +147,7 @@ impl<'a> Ends<'a> {
         if lost.all == 0 || found.listed.len() == most {
             return;
         }
+        // Seldom reached: most fabrics have no lost pairs, and lists are short.
         let sources = self.topology.end_port_ixs();
         let sources =
             sources.filter(|source| *source != owner && is_lost(self.topology.end_port(*source)));
@@ -147,6 +155,7 @@ impl<'a> Ends<'a> {
         found.listed.extend(listed.take(most - found.listed.len()));
     }
 
+    /// Every end port there is: those of a LID to which no column leads.
     fn all(&self) -> Sources {
         self.missing(|_| false)
     }
@@ -163,6 +172,7 @@ impl<'a> Ends<'a> {
 }
 
 impl Sources {
+    /// One end port, counted. Port 0 of a switch is no host.
     fn for_end_port(end: &EndPort) -> Self {
         Self {
             all: 1,

@@ -1,4 +1,8 @@
 //! Where packets enter the fabric, and with which SLs.
+//!
+//! A source has no channel that it comes from. What it puts on its first cable depends on its SLs and the
+//! SL2VL table from its port to that cable, and few of these tables differ. So sources of a switch are held
+//! as sets of tables: what a set puts on a cable is worked out once and serves all switches.
 
 use sa_wire::{Sl, SlVlMask};
 
@@ -95,12 +99,14 @@ pub(super) struct TorusClasses {
     crossing: [Vec<[u8; 256]>; 3],
 }
 
+/// Bit of a class: one of the two switches is not in the torus.
 const OUTSIDE: u8 = 8;
 
 /// How many classes there may be.
 pub(super) const CLASSES: usize = 16;
 
 impl TorusClasses {
+    /// Works the datelines out for every pair of positions on an axis.
     pub(super) fn new(topology: &Topology, torus: &Torus) -> Self {
         let place = |switch| match torus.coordinate(switch) {
             Some(at) => [at.on(Axis::X), at.on(Axis::Y), at.on(Axis::Z), 0],

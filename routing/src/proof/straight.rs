@@ -31,6 +31,7 @@ pub(super) fn add(
     paths: Paths<'_>,
 ) {
     let channels = &graph.channels;
+    // A fabric without turns: one switch, or none.
     if channels.tables() == 0 {
         return;
     }
@@ -55,6 +56,7 @@ struct Lids {
 }
 
 impl Lids {
+    /// Sorts the LIDs that end ports on switches have.
     fn new(channels: &Channels, topology: &Topology, routes: &Routes, paths: Paths<'_>) -> Self {
         let mut lids = Self {
             by_rows: Vec::new(),
@@ -78,6 +80,7 @@ impl Lids {
         lids
     }
 
+    /// Makes the last run longer, or begins one.
     fn add_to_rows(&mut self, lid: usize) {
         match self.by_rows.last_mut() {
             Some(run) if run.end == lid && !lid.is_multiple_of(rows::LIDS) => run.end += 1,
@@ -90,15 +93,18 @@ impl Lids {
 struct Turns(Vec<u64>);
 
 impl Turns {
+    /// No turn taken.
     fn none(channels: &Channels) -> Self {
         Self(vec![0; channels.turns().div_ceil(64)])
     }
 
+    /// Notes that a packet takes a turn.
     #[inline]
     fn take(&mut self, turn: u32) {
         self.0[turn as usize / 64] |= 1 << (turn % 64);
     }
 
+    /// The turns taken, ascending.
     fn all(&self) -> impl Iterator<Item = u32> + '_ {
         let words = (0..).map(|word| word * 64).zip(&self.0);
         words.flat_map(|(first, word)| Bits(*word).map(move |bit| first + bit))

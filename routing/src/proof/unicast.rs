@@ -4,6 +4,10 @@
 //! from the leaves towards the LID: per switch the SLs on each VL of the cable it sends on. Each
 //! switch is touched once per LID, however many sources lie behind it. Where all paths have the same
 //! SLs on the same VLs, [`straight`] is the shorter way.
+//!
+//! Switches that send in a cycle have no leaves: they go round until nothing new is carried, which comes to
+//! an end since SLs on a VL only get more. Columns that are the same, with the same switch at their end, are
+//! done once, unless SLs go by LID.
 
 use std::sync::Arc;
 
@@ -184,6 +188,7 @@ pub(super) enum Sls<'a> {
 }
 
 impl<'a> Sls<'a> {
+    /// Settles what the engine itself gives, so that nobody asks again path by path.
     pub(super) fn new(topology: &Topology, routes: &Routes, sls: PathSls<'a>) -> Self {
         match (sls, routes.facts().sl_torus()) {
             (PathSls::Engine, Some(torus)) => Self::Torus(TorusClasses::new(topology, torus)),
@@ -221,6 +226,7 @@ struct Flow<'a> {
 const UNKNOWN: Load = Load::MAX;
 
 impl<'a> Flow<'a> {
+    /// A thread's own state, before the first LID.
     fn new(work: &'a Work<'a>) -> Self {
         let switches = work.topology.switches.len();
         let mut flow = Self {
@@ -245,6 +251,7 @@ impl<'a> Flow<'a> {
 
     /// Adds the dependencies of all paths to a LID.
     fn add(&mut self, lid: u16, to: SwitchIx, column: &[u8]) {
+        // Loads are numbered and never dropped one by one.
         if self.carrier.loads.are_many() {
             self.carrier.forget(self.work.hops);
             self.reset_starts();
@@ -293,6 +300,8 @@ impl<'a> Flow<'a> {
         self.prepare_with(column, to, |_, _, _| UNKNOWN, start);
     }
 
+    /// Sets up the states of all switches for a column. `known` gives what the sources of a switch put on
+    /// their cable where that is known, `start` works it out.
     #[inline]
     fn prepare_with(
         &mut self,

@@ -17,12 +17,15 @@ use sa_wire::umad::Slot;
 use zerocopy::FromBytes;
 
 /// Who may ask for what.
+/// It is looked at before anything is answered, and says yes or no: what it refuses gets no reply,
+/// so that nobody learns from an error what there is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Access {
     /// Everybody for everything; the key opens P_Key tables and what is personal.
     #[default]
     OpenSm,
-    /// Without the key, clients for themselves; see the module.
+    /// Requesters without the SA's key may ask about themselves only: for paths of which one end is
+    /// theirs, for their own memberships and services; see the module.
     Strict,
 }
 
@@ -42,10 +45,12 @@ impl Access {
 /// Keys up to this one are known to everybody: 0 is none, 1 is the default.
 pub const LAST_PUBLIC_KEY: u64 = 1;
 
+/// Out of line, so that where everybody may ask for everything a worker pays for one comparison.
 #[cold]
 #[inline(never)]
 fn admits_strictly(snapshot: &Snapshot, request: &mut Slot) -> bool {
     let requester_lid = request.header.lid.get();
+    // The SA's own key opens everything, unless it is one that everybody knows.
     let mad = SaMad::from_bytes_mut(&mut request.mad);
     let (key, own) = (mad.sa.sm_key.get(), snapshot.subnet().sa_key);
     if key == own && own > LAST_PUBLIC_KEY {
@@ -69,6 +74,7 @@ fn admits_strictly(snapshot: &Snapshot, request: &mut Slot) -> bool {
     asked.is_for_itself()
 }
 
+/// A request, who asks it, and the snapshot that says what belongs to whom.
 struct Asked<'a> {
     snapshot: &'a Snapshot,
     requester: PortIx,
@@ -76,6 +82,7 @@ struct Asked<'a> {
 }
 
 impl Asked<'_> {
+    /// Whether the request is one that clients need for themselves, and is about the requester.
     fn is_for_itself(&self) -> bool {
         const GET: u8 = method::GET;
         const SET: u8 = method::SET;
@@ -136,6 +143,7 @@ impl Asked<'_> {
         group.is_none_or(|group| held.iter().any(|key| (key ^ group.pkey) & BASE == 0))
     }
 
+    /// The requester is among the ends, and shares a partition with all others that are known here.
     fn multi_path(&self) -> bool {
         let mask = MultiPathCompMask(self.mad.sa.component_mask.get());
         let Ok(request) = MultiPathRequest::parse(&self.mad.data) else {
@@ -156,31 +164,36 @@ impl Asked<'_> {
         takes_part
     }
 
+    /// True when one of the ends is the requester's.
     fn takes_part(&self, ends: &[Option<PortIx>]) -> bool {
         let mut ends = ends.iter().flatten();
         ends.any(|end| *end == self.requester)
     }
 
+    /// The port with this GID, by its own GUID or an alias.
     fn by_gid(&self, gid: Gid) -> Option<PortIx> {
         let named = self.snapshot.named_port(gid.interface_id());
         named.map(|named| named.port)
     }
 
+    /// True when the request names one of these components of an MCMemberRecord.
     const fn names(&self, components: McMemberCompMask) -> bool {
         McMemberCompMask(self.mad.sa.component_mask.get()).has(components)
     }
 
+    /// Who is to join or leave. Shape: wire bytes; none for a request that is cut off.
     fn member_port_gid(&self) -> Option<[u8; 16]> {
         let record = McMemberRecord::ref_from_prefix(&self.mad.data).ok();
         record.map(|(record, _)| record.port_gid)
     }
 
+    /// Who offers the service. Shape: wire bytes; none for a request that is cut off.
     fn service_gid(&self) -> Option<[u8; 16]> {
         let record = ServiceRecord::ref_from_prefix(&self.mad.data).ok();
         record.map(|(record, _)| record.gid)
     }
 
-    /// The GID is the requester's.
+    /// True when the GID, if there is one, is the requester's own or one of its aliases.
     fn is_own(&self, gid: Option<[u8; 16]>) -> bool {
         gid.is_some_and(|gid| self.by_gid(Gid(gid)) == Some(self.requester))
     }

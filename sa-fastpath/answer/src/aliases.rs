@@ -1,5 +1,5 @@
 //! Requests that are about alias GUIDs, told from the others before anything else is asked. What
-//! they get is the slow lane's business, see [`super::wide`].
+//! they get is the slow lane's business, see `path::open_ends`.
 
 use sa_snapshot::Snapshot;
 use sa_wire::Gid;
@@ -9,7 +9,7 @@ use sa_wire::sa::{AttributeId, SaMad};
 use sa_wire::umad::Slot;
 use zerocopy::FromBytes;
 
-use super::unanswerable;
+use crate::unanswerable;
 
 /// True when an end of a PathRecord request is named by an alias, or by the LID alone of a port
 /// that has some and gets a record for each. Out of line, to leave subnets without aliases

@@ -13,7 +13,7 @@ pub(crate) fn prefetch(line: *const u8) {
     unsafe { _mm_prefetch::<_MM_HINT_T0>(line.cast()) }
 }
 
-/// The same.
+/// Nothing: other targets have no hint that the standard library offers.
 #[cfg(not(target_arch = "x86_64"))]
 #[inline(always)]
 pub(crate) const fn prefetch(_line: *const u8) {}

@@ -2,19 +2,23 @@
 
 use sa_wire::mad::Status;
 
-/// An error reply.
+/// Why a request gets an error reply.
+///
+/// Each is one MAD status and one label of a metric. The order is fixed: the discriminant is the
+/// place among the counters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Reject {
-    /// Malformed or contradictory.
+    /// Malformed, or its components contradict each other.
     RequestInvalid,
-    /// Well formed, but nothing matches.
+    /// Well formed, but nothing matches; a table says so by being empty.
     NoRecords,
-    /// Components that must come together did not.
+    /// Components that must come together did not: half a service id, or GID counts that are
+    /// missing.
     InsufficientComponents,
     /// A GID that is nobody's, where that is an error.
     InvalidGid,
-    /// A method that the attribute does not have.
+    /// A method that the attribute does not have, such as a Get of MultiPathRecord.
     Unsupported,
 }
 
@@ -43,23 +47,26 @@ impl Reject {
     }
 }
 
-/// A request that gets no reply.
+/// Why a request gets no reply at all.
+///
+/// Silence is the answer to what is no request for this SA, so that two SAs never answer each
+/// other, and to what nobody may learn from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum DropReason {
-    /// No snapshot yet.
+    /// No snapshot is in service yet.
     NotReady,
-    /// Not of the Subnet Administration class.
+    /// Not of the Subnet Administration class: another agent's business.
     Class,
-    /// It is a response, but not to a Report.
+    /// It is a response, but not to a Report of this SA.
     Response,
-    /// No request, but a part of an RMPP transfer.
+    /// It is no request, but a part of an RMPP transfer, which only the transfer's owner can use.
     Rmpp,
-    /// Its SM_Key is neither 0 nor ours.
+    /// Its SM_Key is neither 0 nor ours: an error would tell who guesses keys that this is an SA.
     Key,
-    /// Its source LID belongs to nobody.
+    /// Its source LID belongs to nobody, so nobody could get the answer.
     Requester,
-    /// The slow lane's queue is full.
+    /// The slow lane's queue has no room for more of this requester; it will ask again.
     QueueFull,
     /// Not for requesters without the key; see [`crate::access`].
     Access,
@@ -88,7 +95,10 @@ impl DropReason {
     ];
 }
 
-/// A request for the slow lane.
+/// Why a request is the slow lane's.
+///
+/// None of these is an error: a worker does what is asked often and takes a bounded time, the slow
+/// lane everything else.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum PuntReason {
@@ -97,13 +107,13 @@ pub enum PuntReason {
     Attribute,
     /// An end that is neither named by GID nor by LID.
     UnnamedEnd,
-    /// A multicast or off-subnet destination.
-    FarDestination,
-    /// More records than one MAD holds.
+    /// A multicast group, or a destination in another subnet.
+    OffSubnet,
+    /// More records than one MAD holds, or surely more: a table has to be segmented.
     LongTable,
     /// A part of an RMPP transfer: an acknowledgement, STOP, ABORT, or a segment of a long request.
     Rmpp,
-    /// The response to a Report of this SA.
+    /// The response to a Report of this SA: a subscriber has got it.
     Report,
     /// An end by an alias GUID, or by the LID of a port that has some.
     Alias,
@@ -117,7 +127,7 @@ impl PuntReason {
     pub const ALL: [(Self, &'static str); Self::COUNT] = [
         (Self::Attribute, "attribute"),
         (Self::UnnamedEnd, "unnamed_end"),
-        (Self::FarDestination, "far_destination"),
+        (Self::OffSubnet, "far_destination"),
         (Self::LongTable, "long_table"),
         (Self::Rmpp, "rmpp"),
         (Self::Report, "report"),

@@ -10,9 +10,12 @@ use sa_wire::sa::{AttributeId, DATA_OFFSET, SaMad, attribute_offset};
 use sa_wire::umad::MAD_SIZE;
 use zerocopy::IntoBytes;
 
-/// Units: 8 bytes.
+/// Records of a table that fit one MAD: three of 64 bytes in 200.
+pub const INLINE_RECORDS: usize = 3;
+
+/// From one PathRecord to the next. Units: 8 bytes.
 const STRIDE: u16 = attribute_offset(64);
-/// MAD bytes of a GetResp.
+/// MAD bytes of a GetResp with one PathRecord: what nearly every reply has.
 pub(super) const GET_BYTES: u16 = header_bytes() + 64;
 /// Units: bytes; in each segment, the SA header counts as payload.
 const SA_HEADER: u32 = 20;
@@ -44,7 +47,7 @@ pub(super) fn finish_one_in_place(mad: &mut SaMad, is_table: bool) -> u16 {
     GET_BYTES
 }
 
-/// A GetTableResp with at most [`super::INLINE_RECORDS`] records in one segment. Returns the MAD
+/// A GetTableResp with at most [`INLINE_RECORDS`] records in one segment. Returns the MAD
 /// bytes in use.
 #[inline(always)]
 pub fn finish_table(mad: &mut SaMad, records: &[PathRecord]) -> u16 {
@@ -58,7 +61,7 @@ pub fn finish_table(mad: &mut SaMad, records: &[PathRecord]) -> u16 {
     length
 }
 
-/// A GetMultiResp with at most [`super::INLINE_RECORDS`] records in one segment. They are
+/// A GetMultiResp with at most [`INLINE_RECORDS`] records in one segment. They are
 /// PathRecords, and the attribute says so. Returns the MAD bytes in use.
 pub fn finish_multi(mad: &mut SaMad, records: &[PathRecord]) -> u16 {
     mad.mad.attribute_id = AttributeId::PATH_RECORD.get().into();
@@ -91,6 +94,8 @@ pub fn finish_error(mad: &mut SaMad, status: Status) -> u16 {
     u16::try_from(MAD_SIZE).unwrap_or(u16::MAX)
 }
 
+/// What every reply has: the response's method, a status, and no key, which would tell it to
+/// everybody who sees the reply.
 #[inline(always)]
 fn begin(mad: &mut SaMad, status: Status) {
     mad.mad.method = response_method(mad.mad.method);
@@ -98,7 +103,8 @@ fn begin(mad: &mut SaMad, status: Status) {
     mad.sa.sm_key = 0.into();
 }
 
-/// Writes the records. Returns the MAD bytes in use.
+/// Writes the records behind the headers. Returns the MAD bytes in use; records that do not fit are
+/// left out, which no caller asks for.
 #[inline(always)]
 fn put(mad: &mut SaMad, records: &[PathRecord]) -> u16 {
     let bytes = records.as_bytes();
@@ -108,13 +114,15 @@ fn put(mad: &mut SaMad, records: &[PathRecord]) -> u16 {
     header_bytes() + u16::try_from(bytes.len()).unwrap_or(0)
 }
 
-/// Marks the reply as a whole RMPP transfer.
+/// Marks the reply as a whole RMPP transfer of one segment: without the mark a requester takes the
+/// padding of its MAD for records.
 #[inline(always)]
 fn single_segment(mad: &mut SaMad, length: u16) {
     let payload = SA_HEADER + u32::from(length - header_bytes());
     mad.rmpp = RmppHeader::data(flag::SINGLE, 1, payload);
 }
 
+/// Bytes of a MAD before its data, as a length.
 const fn header_bytes() -> u16 {
     #[expect(clippy::cast_possible_truncation, reason = "56")]
     const BYTES: u16 = DATA_OFFSET as u16;

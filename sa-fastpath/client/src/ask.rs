@@ -11,7 +11,7 @@ use sa_ring::layout::{MAD_SIZE, state};
 const SPINS: u32 = 2_000;
 /// After that long it sleeps between looks.
 const AWAKE: Duration = Duration::from_micros(500);
-/// So long.
+/// How long it sleeps between two looks then.
 const NAP: Duration = Duration::from_micros(50);
 
 impl Client {
@@ -25,9 +25,12 @@ impl Client {
         self.one_path(request::path_by_lids(slid, dlid))
     }
 
+    /// Sends a Get(PathRecord) with a transaction of its own and takes the record out of its reply.
     fn one_path(&mut self, mut mad: [u8; request::PATH_REQUEST]) -> Result<PathRecord, Error> {
         self.transaction += 1;
         request::set_transaction(&mut mad, self.transaction);
+        // LID 0: the daemon takes its own port for the requester, which is right for whoever asks
+        // on this node.
         let reply = self.ask(0, &mad)?;
         request::path_of(&reply)
     }
@@ -63,7 +66,11 @@ impl Client {
         }
     }
 
+    /// Puts a request into the ring, once there is a slot for it. Gives its position. Errors: it is
+    /// no MAD; no slot came free in time.
     fn send(&mut self, lid: u16, mad: &[u8], deadline: Instant) -> Result<u64, Error> {
+        // Told apart from "no answer", which is what the daemon's silence about such a request
+        // would look like.
         if !(sa_ring::layout::MIN_REQUEST..=MAD_SIZE).contains(&mad.len()) {
             return Err(Error::Length(mad.len()));
         }

@@ -133,6 +133,7 @@ fn greet(socket: &OwnedFd, path: &Path, options: Options) -> Result<OwnedFd, Err
     file.ok_or_else(no_daemon)
 }
 
+/// The daemon's greeting, with the file of the ring; none when it closes or says nothing in time.
 fn answer(
     socket: &OwnedFd,
     buffer: &mut [u8],

@@ -16,15 +16,15 @@ pub enum Error {
     /// Nobody listens there, or this user may not.
     #[error("cannot connect to the daemon at {}: {source}", path.display())]
     Connect {
-        /// The socket.
+        /// The socket that was to be connected to.
         path: PathBuf,
-        /// Why not.
+        /// Why not, as the system says it.
         source: io::Error,
     },
     /// What listens there is no daemon, or one that does not answer.
     #[error("what listens at {} does not greet as the daemon does", path.display())]
     NoDaemon {
-        /// The socket.
+        /// The socket that somebody else listens at.
         path: PathBuf,
     },
     /// The daemon speaks another version.
@@ -33,23 +33,23 @@ pub enum Error {
          library that came with the daemon", path.display()
     )]
     Version {
-        /// The socket.
+        /// The socket of that daemon.
         path: PathBuf,
-        /// The daemon's.
+        /// The version that the daemon has.
         daemon: u32,
     },
     /// The daemon does not want this client.
     #[error("the daemon at {} refuses: {words}", path.display())]
     Refused {
-        /// The socket.
+        /// The socket of that daemon.
         path: PathBuf,
-        /// Why.
+        /// Why, in the daemon's words.
         words: String,
     },
     /// The memory that came is not what it must be.
     #[error("the daemon at {} sent memory that cannot be used: {problem}", path.display())]
     Memory {
-        /// The socket.
+        /// The socket of that daemon.
         path: PathBuf,
         /// What is wrong with it.
         problem: String,
@@ -92,7 +92,7 @@ pub enum Error {
 pub enum WhyClosed {
     /// It ended in order.
     Ended,
-    /// It is gone.
+    /// It is gone without a word: it was killed, or the machine was short of memory.
     Gone,
     /// This client has written positions that cannot be.
     BadPosition,

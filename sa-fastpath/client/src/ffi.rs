@@ -19,7 +19,7 @@ use zerocopy::IntoBytes;
 use super::{Client, Error, Options, request, state};
 use sa_ring::layout::Slot;
 
-/// What C holds.
+/// What C holds: the client, and what its last calls left for the caller to look at.
 struct Handle {
     client: Client,
     error: CString,
@@ -347,6 +347,7 @@ unsafe extern "C" fn sa_slot_path(slot: *const Slot, path: *mut SaPath) -> c_int
     }
 }
 
+/// A request of the client's own in a slot, with this transaction.
 fn fill(slot: &mut Slot, transaction: u64, mut mad: [u8; request::PATH_REQUEST]) {
     request::set_transaction(&mut mad, transaction);
     slot.put(0, &mad);
@@ -389,6 +390,7 @@ unsafe fn put(record: &PathRecord, path: *mut SaPath) -> c_int {
 }
 
 impl SaPath {
+    /// The fields of a path in host order, as the header file has them.
     fn of(record: &PathRecord) -> Self {
         let mut whole = [0; 64];
         whole.copy_from_slice(record.as_bytes());
@@ -412,10 +414,12 @@ impl SaPath {
     }
 }
 
+/// The error's text for `sa_client_error`.
 fn words(error: &Error) -> CString {
     CString::new(error.to_string()).unwrap_or_default()
 }
 
+/// The number of an error; the header file has a name for each.
 const fn code(error: &Error) -> c_int {
     match error {
         Error::Connect { .. } | Error::NoDaemon { .. } => -1,

@@ -61,6 +61,7 @@ impl Home {
         is_marked && self.pid.is_none_or(|pid| pid == std::process::id())
     }
 
+    /// The word in the page that children find empty.
     #[inline(always)]
     const fn mark(&self) -> &AtomicU32 {
         // SAFETY: page; pages are aligned, and any bytes are a number.

@@ -18,13 +18,14 @@ pub struct LateReply {
 /// How far they were read.
 #[derive(Debug, Default)]
 pub(crate) struct LateReader {
-    /// Units: bytes.
+    /// What was read since the connection began. Units: bytes.
     read: u64,
     /// What there is of the next one.
     begun: Vec<u8>,
 }
 
 impl LateReader {
+    /// The next reply that is whole; none while its last part is missing.
     pub(crate) fn next(&mut self, memory: &Memory) -> Option<LateReply> {
         let header = memory.header();
         // Pairs with the daemon's `Release` store: this side sees the parts.
@@ -47,6 +48,8 @@ impl LateReader {
         None
     }
 
+    /// Adds a part's bytes to what there is of its reply. Room for all of it is made by its first
+    /// part.
     fn take(&mut self, memory: &Memory, part: LatePart) {
         if part.offset == 0 {
             self.begun.clear();
@@ -66,6 +69,7 @@ impl LateReader {
     }
 }
 
+/// A word of the room for late replies. Units: `at` counts bytes since the beginning.
 fn word(memory: &Memory, at: u64) -> u64 {
     memory.late_word(at).load(Ordering::Relaxed)
 }

@@ -10,7 +10,7 @@ use zerocopy::FromBytes;
 
 use super::Error;
 
-/// Units: bytes.
+/// A Get(PathRecord), as short as it can be. Units: bytes.
 pub const PATH_REQUEST: usize = DATA_OFFSET + PathRecord::SIZE;
 
 /// Get(PathRecord) by GIDs for one reversible path.

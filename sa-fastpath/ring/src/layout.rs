@@ -61,9 +61,9 @@ pub mod state {
 
 /// Why the daemon is done with a client.
 pub mod closed {
-    /// It is not.
+    /// The daemon is not done: the client is served.
     pub const OPEN: u32 = 0;
-    /// It ends.
+    /// The daemon ends; it may be back soon.
     pub const ENDED: u32 = 1;
     /// `PRODUCED` was more than a ring ahead of `SERVED`.
     pub const BAD_POSITION: u32 = 2;
@@ -76,9 +76,9 @@ pub mod closed {
 /// The first page of the memory.
 #[repr(C)]
 pub struct Header {
-    /// [`MAGIC`].
+    /// Always [`MAGIC`]: what is mapped is a ring.
     pub magic: AtomicU64,
-    /// [`VERSION`].
+    /// Always [`VERSION`]: both sides know this layout.
     pub version: AtomicU32,
     /// How many, a power of two.
     pub slots: AtomicU32,
@@ -129,6 +129,7 @@ impl Header {
             && self.size.load(Relaxed) == size
     }
 
+    /// The fields that [`described`] gives values for, in its order.
     const fn fields(&self) -> [&AtomicU32; 6] {
         [
             &self.version,
@@ -163,13 +164,13 @@ pub struct Slot {
     pub length: u16,
     /// Who asks; 0: the daemon's own port. The daemon heeds it from root and its own user.
     pub lid: u16,
-    /// One of [`state`].
+    /// One of [`state`]: whose turn it is, and what came of the request.
     pub state: u8,
-    /// Zero.
+    /// Zero, for what later versions may say.
     pub reserved: [u8; 3],
     /// The MAD; of a request, what is beyond its length counts as zeros.
     pub mad: [u8; MAD_SIZE],
-    /// Not used.
+    /// Not used: slots are whole pairs of cache lines.
     pub padding: [u8; SLOT_SIZE - MAD_SIZE - 8],
 }
 
@@ -206,7 +207,7 @@ impl Slot {
 /// What a client says first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Hello {
-    /// The client's [`VERSION`].
+    /// The [`VERSION`] that the client knows.
     pub version: u32,
     /// Slots it would like; 0: as many as the daemon has to give.
     pub slots: u32,
@@ -215,17 +216,17 @@ pub struct Hello {
 /// What the daemon says then; with it comes the memory, unless it refuses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Welcome {
-    /// The daemon's [`VERSION`].
+    /// The [`VERSION`] that the daemon knows.
     pub version: u32,
     /// Why not; empty: welcome.
     pub refusal: String,
 }
 
-/// Units: bytes.
+/// Length of a client's greeting. Units: bytes.
 pub const HELLO_SIZE: usize = 16;
 /// Without the words of a refusal. Units: bytes.
 pub const WELCOME_SIZE: usize = 16;
-/// Both. Units: bytes.
+/// The longest greeting of a daemon, words included. Units: bytes.
 pub const WELCOME_MOST: usize = 512;
 
 impl Hello {
@@ -293,7 +294,7 @@ pub struct LatePart {
     pub total: u32,
     /// Where these bytes belong in it. Parts of a reply follow each other.
     pub offset: u32,
-    /// These bytes.
+    /// How many bytes follow this header. Units: bytes.
     pub length: u32,
 }
 
@@ -307,6 +308,7 @@ impl LatePart {
 
     /// From words of memory.
     pub const fn of_words(words: [u64; LATE_HEADER / 8]) -> Self {
+        /// The lower half of a word.
         #[expect(clippy::cast_possible_truncation, reason = "the lower half")]
         const fn low(word: u64) -> u32 {
             word as u32
@@ -327,17 +329,20 @@ impl LatePart {
     }
 }
 
+/// Writes bytes where they belong.
 fn put(bytes: &mut [u8], at: usize, value: &[u8]) {
     for (place, byte) in bytes.iter_mut().skip(at).zip(value) {
         *place = *byte;
     }
 }
 
+/// A number at a place, none behind the end.
 fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
     let bytes = bytes.get(at..)?.first_chunk()?;
     Some(u32::from_ne_bytes(*bytes))
 }
 
+/// A number at a place, none behind the end.
 fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
     let bytes = bytes.get(at..)?.first_chunk()?;
     Some(u64::from_ne_bytes(*bytes))

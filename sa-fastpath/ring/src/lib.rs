@@ -4,8 +4,18 @@
 //!
 //! A ring is slots of 320 bytes, answered in place, and three positions that only grow. What each
 //! side may write and when, and what it may believe of the other, is for the sides: `sa-client` trusts
-//! its daemon, the daemon (`sa-fastpath`, `port/ring`) no client. `docs/ring.md` is the contract
+//! its daemon, the daemon (`sa-port`, `ring`) no client. `docs/ring.md` is the contract
 //! for clients in other languages.
+//!
+//! ```
+//! use sa_ring::layout::{Hello, VERSION, late_offset, size_of_ring};
+//!
+//! // What a client says first, and what the daemon reads of it.
+//! let hello = Hello { version: VERSION, slots: 64 };
+//! assert_eq!(Hello::parse(&hello.bytes()), Some(hello));
+//! // What it gets: a page that describes the ring, the slots, and room for late replies.
+//! assert!(late_offset(64) < size_of_ring(64));
+//! ```
 
 #![deny(unsafe_code)]
 

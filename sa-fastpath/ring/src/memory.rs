@@ -26,7 +26,7 @@ pub const SLOT_WORDS: usize = SLOT_SIZE / 8;
 /// Of a MAD with one record, what is behind its first word. Units: bytes.
 pub const SHORT: usize = 112;
 
-/// A mapped ring.
+/// A mapped ring: the memory of one client, from either side.
 #[derive(Debug)]
 pub struct Memory {
     base: NonNull<u8>,
@@ -101,7 +101,7 @@ impl Memory {
         self.slots as u64
     }
 
-    /// The first page.
+    /// The first page: what describes the ring, and the positions of both sides.
     #[inline(always)]
     pub const fn header(&self) -> &Header {
         // SAFETY: mapped (a header is less than a page, and pages are aligned), atomic.
@@ -147,7 +147,7 @@ impl Memory {
         }
     }
 
-    /// The way back.
+    /// Copies a reply of the same length into a slot, the other way round than [`Self::copy_in`].
     #[inline(always)]
     pub fn copy_out(&self, position: u64, from: &[u8; SHORT]) {
         #[cfg(target_arch = "x86_64")]
@@ -203,6 +203,7 @@ impl Memory {
         let _ = slot;
     }
 
+    /// Where the slot of a position lies; positions go round. Units: bytes.
     #[inline(always)]
     const fn offset(&self, position: u64) -> usize {
         SLOTS_OFFSET + (index(position) & (self.slots - 1)) * SLOT_SIZE
@@ -235,7 +236,7 @@ impl Drop for Memory {
     }
 }
 
-/// Positions, of which only the lower bits count.
+/// A position as an index, of which only the lower bits count: more than any memory has.
 #[inline(always)]
 #[expect(
     clippy::cast_possible_truncation,

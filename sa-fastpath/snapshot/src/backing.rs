@@ -7,14 +7,14 @@
 
 use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout};
 
-use crate::layout::ALIGN;
+use crate::format::layout::ALIGN;
 
-/// A cache line.
+/// A cache line, so that an allocation of these is aligned as sections must be.
 #[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C, align(64))]
 pub(crate) struct Line([u8; ALIGN]);
 
-/// Immutable bytes.
+/// Immutable bytes, by where they were taken from.
 pub(crate) enum Backing {
     /// Of the allocator. Whole lines; the snapshot's length is a multiple of a line.
     Owned(Box<[Line]>),
@@ -64,7 +64,7 @@ impl Backing {
         map.make_read_only().map(Self::Sealed)
     }
 
-    /// All bytes.
+    /// All bytes, up to the end of the last line.
     pub(crate) fn bytes(&self) -> &[u8] {
         match self {
             Self::Owned(lines) => lines.as_bytes(),

@@ -12,15 +12,15 @@ pub enum BuildError {
     /// Two end ports claim one LID, or a range leaves the unicast LIDs.
     #[error("LID {lid} of port 0x{guid:016x} is taken or outside 1 to 49151")]
     Lid {
-        /// The LID.
+        /// The LID that is taken, or no unicast LID.
         lid: u32,
-        /// The later port.
+        /// GUID of the later of the two ports, host order.
         guid: u64,
     },
     /// A table is longer than its index type counts.
     #[error("{what}: {count} are more than {limit}")]
     TooMany {
-        /// Which table.
+        /// Which table is too long.
         what: &'static str,
         /// How many there are.
         count: usize,
@@ -36,7 +36,7 @@ pub enum BuildError {
     /// A part of the model contradicts another.
     #[error("{what} is inconsistent with the rest of the model")]
     Inconsistent {
-        /// Which part.
+        /// Which part of the model.
         what: &'static str,
     },
     /// What was laid out did not verify; a defect of the builder, never published.
@@ -51,9 +51,9 @@ pub enum LoadError {
     /// Shorter than its header says, or than a header.
     #[error("truncated: {have} bytes of {need}")]
     Truncated {
-        /// Bytes present.
+        /// Bytes that are there.
         have: u64,
-        /// Bytes needed.
+        /// Bytes that the header asks for, or that a header has.
         need: u64,
     },
     /// Bytes follow the end.
@@ -68,9 +68,9 @@ pub enum LoadError {
     /// Written by another version.
     #[error("format version {found}, this program reads {expected}; compile the snapshot again")]
     Version {
-        /// In the file.
+        /// The version in the file.
         found: u32,
-        /// Ours.
+        /// The version that this program reads and writes.
         expected: u32,
     },
     /// The digest does not match: the file was damaged.
@@ -82,9 +82,9 @@ pub enum LoadError {
     /// A section contradicts itself or another.
     #[error("section {section}: {what}")]
     Section {
-        /// Which.
+        /// Which section, by its name in the format.
         section: &'static str,
-        /// What is wrong.
+        /// What is wrong with it.
         what: &'static str,
     },
     /// The file could not be read, or there is no memory for it.

@@ -7,8 +7,9 @@
 use core::array;
 use core::ops::Range;
 
-use crate::records::{ClassRecord, PolicyRecord, RuleWordRecord, criterion, semantics};
-use crate::snapshot::Sections;
+use crate::format::Sections;
+use crate::format::policy_records::{ClassRecord, PolicyRecord, RuleWordRecord, criterion};
+use crate::format::rare_fields::{RareClasses, RareField};
 
 /// Words that are looked at together.
 const STEP: usize = 4;
@@ -23,11 +24,11 @@ struct Rows<'a> {
     qos_class: &'a [u64],
     pkey: &'a [u64],
     service: &'a [u64],
-    /// None where the policy asks for no traffic class.
-    tclass: Option<&'a [u64]>,
+    /// By [`RareField`]; none where the policy does not ask for it.
+    rare: [Option<&'a [u64]>; RareField::COUNT],
 }
 
-impl Rows<'_> {
+impl<'a> Rows<'a> {
     /// The rules of this word that are in all sets.
     #[inline(always)]
     fn common(&self, word: usize) -> u64 {
@@ -37,29 +38,28 @@ impl Rows<'_> {
             & of(self.qos_class)
             & of(self.pkey)
             & of(self.service);
-        self.tclass.map_or(hits, |tclass| hits & of(tclass))
+        let with = |hits, row: &Option<&[u64]>| row.map_or(hits, |row| hits & of(row));
+        self.rare.iter().fold(hits, with)
     }
 
     /// Some words of all sets.
     #[inline(always)]
     fn within(&self, words: Range<usize>) -> Option<Self> {
+        let part = |row: &'a [u64]| row.get(words.clone()).unwrap_or_default();
         Some(Self {
+            rare: self.rare.map(|row| row.map(part)),
             source: self.source.get(words.clone())?,
             destination: self.destination.get(words.clone())?,
             qos_class: self.qos_class.get(words.clone())?,
             pkey: self.pkey.get(words.clone())?,
             service: self.service.get(words.clone())?,
-            tclass: match self.tclass {
-                Some(tclass) => Some(tclass.get(words)?),
-                None => None,
-            },
         })
     }
 
     /// The first place that is in all sets.
     #[inline(always)]
     fn first(&self) -> Option<usize> {
-        if self.tclass.is_none() {
+        if self.rare.iter().all(Option::is_none) {
             return self.first_common();
         }
         let mut words = (0..self.source.len()).map(|word| (word, self.common(word)));
@@ -67,8 +67,8 @@ impl Rows<'_> {
         Some(word * 64 + bit(hits))
     }
 
-    /// The first place that is in all sets but that of the traffic class. Several words in one
-    /// step, which the compiler turns to vector instructions.
+    /// The first place that is in all sets but those of rare fields. Several words in one step,
+    /// which the compiler turns to vector instructions.
     #[inline(always)]
     fn first_common(&self) -> Option<usize> {
         let (a, a_rest) = self.source.as_chunks::<STEP>();
@@ -114,20 +114,30 @@ fn first_of_step(hits: &[u64; STEP]) -> Option<usize> {
 impl Sections {
     /// The place of the first rule that holds; the number of rules when none does.
     ///
-    /// Shape: `classes` by dimension; `tclass` where the policy asks for one.
+    /// Shape: `classes` by dimension; `rare` as [`Self::rare_classes`] gives them.
     #[inline(always)]
     pub(crate) fn first_rule(
         &self,
         policy: &PolicyRecord,
         classes: [u16; 5],
-        tclass: Option<u16>,
+        rare: RareClasses,
     ) -> u32 {
         let found = if self.rule_order.is_empty() {
-            self.first_scanned(policy, classes, tclass)
+            self.first_scanned(policy, classes, rare)
         } else {
-            self.first_indexed(policy, classes, tclass)
+            self.first_indexed(policy, classes, rare)
         };
         found.unwrap_or(policy.rules)
+    }
+
+    /// The classes of the numbers that a request names. Shape: both by [`RareField`].
+    #[inline(always)]
+    pub(crate) fn rare_classes(&self, numbers: &[Option<u16>; RareField::COUNT]) -> RareClasses {
+        RareField::ALL.map(|field| {
+            let of_none = field.values();
+            let at = numbers[field as usize].unwrap_or(of_none);
+            self.rare[field as usize].map.get(usize::from(at)).copied()
+        })
     }
 
     /// Every set has a guard bit behind the last rule.
@@ -136,26 +146,27 @@ impl Sections {
         &self,
         policy: &PolicyRecord,
         classes: [u16; 5],
-        tclass: Option<u16>,
+        rare: RareClasses,
     ) -> Option<u32> {
-        let rows = self.rows(policy, classes.map(u32::from), tclass.map(u32::from))?;
+        let rare = rare.map(|class| class.map(u32::from));
+        let rows = self.rows(policy, classes.map(u32::from), rare)?;
         rows.first().and_then(|place| u32::try_from(place).ok())
     }
 
     /// True where service ids alone have lists, no scanned rule asks for one, all other rows go by
-    /// class, and few rules are scanned, so that [`crate::by_service`] tells the first rule.
+    /// class, and few rules are scanned, so that `policy::by_service` tells the first rule.
     pub(crate) fn is_by_service(&self, policy: &PolicyRecord) -> bool {
-        let [a, b, c, d, service, end] = policy.class_starts;
+        let [a, b, c, d, service, rare @ ..] = policy.class_starts;
         let by_class = |start: u32, end: u32| {
             let classes = self.policy_classes.get(index(start)..index(end));
             let mut numbered = (0u32..).zip(classes.unwrap_or_default());
             numbered.all(|(class, record)| record.row == class)
         };
         let others = by_class(a, b) && by_class(b, c) && by_class(c, d) && by_class(d, service);
-        let services = match policy.semantics & semantics::ASKS_TCLASS {
-            0 => self.policy_classes.get(index(service)..),
-            _ => self.policy_classes.get(index(service)..index(end)),
-        };
+        // Those of rare fields that no rule asks for are 0.
+        let end = rare.into_iter().find(|start| *start != 0);
+        let end = end.map_or(self.policy_classes.len(), index);
+        let services = self.policy_classes.get(index(service)..end);
         let one_row = services.is_some_and(|classes| classes.iter().all(|class| class.row == 0));
         let places = self.rule_order.chunks(64).zip(self.service_sets.iter());
         let holds_all = places.into_iter().all(|(places, word)| {
@@ -168,14 +179,16 @@ impl Sections {
         !self.rule_order.is_empty() && by_lists && others && one_row && holds_all && is_short
     }
 
+    /// By the index: rules for ends alone, then the scanned ones, then the lists of the request's
+    /// classes. Each part is passed over where nothing in it can come before the best so far.
     #[inline(never)]
     fn first_indexed(
         &self,
         policy: &PolicyRecord,
         classes: [u16; 5],
-        tclass: Option<u16>,
+        rare: RareClasses,
     ) -> Option<u32> {
-        let [a, b, c, d, e, f] = policy.class_starts;
+        let [a, b, c, d, e, starts @ ..] = policy.class_starts;
         let [source, destination, qos_class, pkey, service] = classes;
         let records = [
             self.class(a, source)?,
@@ -184,13 +197,17 @@ impl Sections {
             self.class(d, pkey)?,
             self.class(e, service)?,
         ];
-        let by_tclass = tclass.and_then(|class| self.class(f, class));
+        let of_field = |at: usize| self.class(starts[at], rare[at]?);
+        let by_rare: [_; RareField::COUNT] = array::from_fn(of_field);
         let sets = records.map(|record| record.row);
-        let rows = self.rows(policy, sets, by_tclass.map(|record| record.row))?;
+        let rare = by_rare.map(|record| record.map(|record| record.row));
+        let rows = self.rows(policy, sets, rare)?;
         let mut best = self.first_by_ends(policy, (source, destination), &rows)?;
         if policy.scanned_words != policy.ends_words {
             best = self.first_of_rest(policy, &rows, best)?;
         }
+        // The dimension that requests name most often comes first, so that later lists are cut off
+        // early.
         let [source, destination, qos_class, pkey, service] = records;
         let holds = |at: usize| policy.lists >> at & 1 == 1;
         if holds(criterion::SERVICE) {
@@ -208,12 +225,13 @@ impl Sections {
         if holds(criterion::SOURCE) {
             best = self.first_in_list(source, &rows, best);
         }
-        if let Some(record) = by_tclass {
-            best = self.first_in_list(record, &rows, best);
-        }
-        Some(best)
+        let first = |best, record: &Option<&ClassRecord>| {
+            record.map_or(best, |record| self.first_in_list(record, &rows, best))
+        };
+        Some(by_rare.iter().fold(best, first))
     }
 
+    /// The record of a class, `start` being where its dimension begins.
     #[inline(always)]
     fn class(&self, start: u32, class: u16) -> Option<&ClassRecord> {
         self.policy_classes.get(index(start) + usize::from(class))
@@ -288,30 +306,39 @@ impl Sections {
         if hits == 0 { u32::MAX } else { rule }
     }
 
+    /// The rule at a place of the sets, more than any for a place without one.
     #[inline(always)]
     fn rule_at(&self, place: usize) -> u32 {
         let rule = self.rule_order.get(place);
         rule.map_or(u32::MAX, |rule| u32::from(*rule))
     }
 
+    /// The rule sets of these classes; none where a class is not of the policy.
     #[inline(always)]
-    fn rows(&self, policy: &PolicyRecord, at: [u32; 5], tclass: Option<u32>) -> Option<Rows<'_>> {
+    fn rows(
+        &self,
+        policy: &PolicyRecord,
+        at: [u32; 5],
+        rare: [Option<u32>; RareField::COUNT],
+    ) -> Option<Rows<'_>> {
         let words = index(policy.words);
         let [source, destination, qos_class, pkey, service] = at;
+        let of_field = |nth: usize| {
+            let sets = &self.rare[nth].sets;
+            rare[nth].map(|at| row(sets, at, words).unwrap_or_default())
+        };
         Some(Rows {
             source: row(&self.source_sets, source, words)?,
             destination: row(&self.destination_sets, destination, words)?,
             qos_class: row(&self.qos_class_sets, qos_class, words)?,
             pkey: row(&self.pkey_rule_sets, pkey, words)?,
             service: row(&self.service_sets, service, words)?,
-            tclass: match tclass {
-                Some(tclass) => Some(row(&self.tclass_sets, tclass, words)?),
-                None => None,
-            },
+            rare: array::from_fn(of_field),
         })
     }
 }
 
+/// One set of a section.
 #[inline(always)]
 fn row(sets: &[u64], at: u32, words: usize) -> Option<&[u64]> {
     let start = index(at) * words;
@@ -340,11 +367,13 @@ fn first_common(one: &[u64], other: &[u64]) -> Option<usize> {
     None
 }
 
+/// The lowest bit that is set.
 #[inline(always)]
 const fn bit(hits: u64) -> usize {
     hits.trailing_zeros() as usize
 }
 
+/// A number of the file as an index; more than any table has where it is none.
 #[inline(always)]
 fn index(value: u32) -> usize {
     usize::try_from(value).unwrap_or(usize::MAX)

@@ -15,10 +15,10 @@ const MULTIPLIERS: [u64; 8] = [
     0xa076_1d64_78bd_642f,
 ];
 
-/// The smallest table; keeps the shift below 64.
+/// The smallest table. It keeps the shift below 64, where shifting would be undefined.
 const MIN_PLACES: usize = 16;
 
-/// A finished index.
+/// A finished index: the table, and how places are found in it.
 pub(crate) struct GuidIndex {
     pub(crate) places: Vec<u16>,
     pub(crate) multiplier: u64,

@@ -5,8 +5,8 @@ use core::ops::Range;
 
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
-use crate::layout::{DIGEST_FROM, MAGIC, sections_start};
-use crate::records::SubnetRecord;
+use crate::format::layout::{DIGEST_FROM, MAGIC, sections_start};
+use crate::format::records::SubnetRecord;
 
 /// The input that the key is in: so is what a digest over it lets others find out.
 const OPTIONS: &str = "opensm.conf ";

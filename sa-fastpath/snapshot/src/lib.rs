@@ -1,52 +1,95 @@
 //! The immutable block that the slow path builds and the fast path answers from.
 //!
-//! The memory layout is the file format: [`Builder`] lays a [`model::Model`] out, [`Snapshot`]
-//! exists only over bytes that [`verify`](Snapshot::from_bytes) accepted, and lookups follow
-//! offsets without searching for anything that depends only on fabric or policy. The format is
-//! described in `docs/snapshot-format.md`.
+//! The memory layout is the file format (`format`): [`Builder`] lays a [`model::Model`] out (`build`), [`Snapshot`]
+//! exists only over bytes that [`Snapshot::from_bytes`] accepted (`verify`), and lookups (`read`, `policy`) follow
+//! offsets without searching for anything that depends only on fabric or policy; `derived` has what is worked out once
+//! when a snapshot is taken up. `docs/snapshot-format.md` describes the format.
 //!
-//! `unsafe` lives in `section` (typed slices over verified bytes).
+//! ```
+//! use sa_snapshot::Builder;
+//! use sa_snapshot::model::{
+//!     Capacity, EngineSl, Model, Pairs, PathClass, PathTables, PortRow, Provenance, RateCaps, Subnet,
+//! };
+//! use sa_wire::{Guid, Lid, Lmc, NodeType, Pkey, SlVlMask, VocabularyError};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! // Two hosts on one switch.
+//! let host = |number: u16| -> Result<PortRow, VocabularyError> {
+//!     Ok(PortRow {
+//!         guid: Guid::new(number.into())?,
+//!         node_type: NodeType::Ca,
+//!         lid: Lid::new(number)?,
+//!         lmc: Lmc::new(0)?,
+//!         switch: Some(0),
+//!         own: Capacity::UNLIMITED,
+//!         edge: Capacity::UNLIMITED,
+//!         sl_out: SlVlMask::ALL,
+//!         sl_in: SlVlMask::ALL,
+//!         rate_caps: RateCaps::default(),
+//!         pkeys: vec![Pkey::new(0xffff)?],
+//!         coordinate: None,
+//!     })
+//! };
+//! let class = PathClass { capacity: Capacity::UNLIMITED, carried: SlVlMask::ALL, hops: 1 };
+//! let snapshot = Builder::build(&Model {
+//!     provenance: Provenance::default(),
+//!     subnet: Subnet::default(),
+//!     ports: vec![host(1)?, host(2)?],
+//!     partitions: Vec::new(),
+//!     paths: PathTables {
+//!         engine_sl: EngineSl::Keep,
+//!         // Class 0 is "no path".
+//!         classes: vec![class; 2],
+//!         rows: vec![1; 2],
+//!         columns: vec![vec![1]; 2],
+//!         pairs: Pairs::Uniform { within: 1, across: 1 },
+//!     },
+//!     policy: None,
+//!     groups: Vec::new(),
+//!     prefix_routes: Vec::new(),
+//!     aliases: Vec::new(),
+//! })?;
+//!
+//! let (from, to) = (snapshot.port_by_lid(1).ok_or("LID 1")?, snapshot.port_by_lid(2).ok_or("LID 2")?);
+//! let path = snapshot.path(from, to, 2).ok_or("no path")?;
+//! assert_eq!((path.hops, snapshot.shared_pkey(from, to)), (1, 0xffff));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! `unsafe` lives in `format::section` (typed slices over verified bytes).
 
 #![deny(unsafe_code)]
 
-mod aliases;
 mod backing;
 mod build;
-mod by_service;
+mod derived;
 mod error;
-mod far;
 mod first_rule;
 mod flow_labels;
+mod format;
 mod guid_index;
 mod keyless;
-mod layout;
-mod levels_from;
-mod lookup;
 pub mod model;
-mod pair_bits;
 mod pkeys;
-mod policy_match;
-mod quick;
-mod records;
-mod section;
-mod service_index;
-mod snapshot;
+mod policy;
+mod read;
 mod verify;
 
-pub use aliases::NamedPort;
 pub use build::Builder;
-pub use by_service::ByService;
+pub use derived::{PackedLevel, PairBits};
 pub use error::{BuildError, LoadError};
 pub use flow_labels::FlowLabels;
-pub use layout::{FORMAT_VERSION, MAGIC};
-pub use levels_from::LevelsFrom;
-pub use lookup::{PathCapacity, PathClassIx, PathParameters};
-pub use pair_bits::PairBits;
-pub use policy_match::{AskedClasses, MatchInput, Matched, RareInput, RequestClasses};
-pub use quick::QuickLevel;
-pub use records::{
-    GroupRecord, LevelRecord, PathClassRecord, PkeyRangeRecord, PortIx, PortRecord, SubnetRecord,
-    level_flags, port_flags,
+pub use format::layout::{FORMAT_VERSION, MAGIC};
+pub use format::policy_records::{LevelRecord, PkeyRangeRecord, level_flags};
+pub use format::rare_fields::RareField;
+pub use format::records::{
+    GroupRecord, PathClassRecord, PortIx, PortRecord, SubnetRecord, port_flags,
 };
-pub use snapshot::{SharedBytes, Snapshot, SnapshotInfo};
+pub use policy::{
+    AskedClasses, ByService, LevelsFrom, MatchInput, Matched, RareInput, RequestClasses,
+};
+pub use read::{
+    NamedPort, PathCapacity, PathClassIx, PathParameters, SharedBytes, Snapshot, SnapshotInfo,
+};
 pub use verify::MAX_EPOCH;

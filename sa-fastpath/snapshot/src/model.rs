@@ -58,7 +58,7 @@ pub struct Subnet {
     /// Packet life time of a path that no level limits, 0 to 63. Units: exponent, see
     /// `PacketLifeTime`.
     pub packet_life: u8,
-    /// ClassPortInfo.RespTimeValue.
+    /// ClassPortInfo.RespTimeValue: how soon the SA answers. Units: exponent of 4.096 us, below 32.
     pub resp_time: u8,
     /// The largest rate code accepted in requests (OpenSM 3.3.23: 22).
     pub max_rate_code: u8,
@@ -129,7 +129,7 @@ impl Default for Subnet {
 /// MTU and rate of a port or the least of several.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Capacity {
-    /// Packet size.
+    /// The largest packets.
     pub mtu: Mtu,
     /// Speed, by place in the order of rates.
     pub rate: RateRank,
@@ -155,14 +155,14 @@ impl Capacity {
     }
 }
 
-/// One end port.
+/// One end port: what answers say of it and judge it by.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PortRow {
     /// Port GUID (switch: node GUID).
     pub guid: Guid,
     /// What the node is.
     pub node_type: NodeType,
-    /// First LID.
+    /// The first of its LIDs.
     pub lid: Lid,
     /// It owns 2^lmc LIDs.
     pub lmc: Lmc,
@@ -190,15 +190,15 @@ pub struct PortRow {
 pub struct RateCaps {
     /// Extended link speeds (FDR and faster).
     pub extended_speeds: bool,
-    /// 2x link width.
+    /// 2x link width; see [`port_flags::WIDTH_2X`](crate::port_flags::WIDTH_2X).
     pub width_2x: bool,
-    /// HDR.
+    /// HDR links; see [`port_flags::HDR`](crate::port_flags::HDR).
     pub hdr: bool,
-    /// NDR.
+    /// NDR links; see [`port_flags::NDR`](crate::port_flags::NDR).
     pub ndr: bool,
 }
 
-/// A partition.
+/// A partition, as far as answers depend on it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PartitionRow {
     /// Base, 1 to 0x7fff.
@@ -207,30 +207,30 @@ pub struct PartitionRow {
     pub sl: u8,
 }
 
-/// A multicast group.
+/// A multicast group that the SM has made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GroupRow {
-    /// Its address.
+    /// Its address, which requests name as DGID.
     pub mgid: Gid,
-    /// Its LID.
+    /// Its LID, which answers give as DLID.
     pub mlid: Mlid,
     /// P_Key, with the membership bit.
     pub pkey: Pkey,
-    /// Queue key.
+    /// Queue key of packets to the group.
     pub q_key: u32,
-    /// Packet size.
+    /// The largest packets to the group.
     pub mtu: Mtu,
-    /// Speed.
+    /// The rate of the group.
     pub rate: Rate,
     /// Packet life time, 6 bits.
     pub packet_life: u8,
-    /// Service level.
+    /// Service level of packets to the group.
     pub sl: Sl,
-    /// Traffic class.
+    /// Traffic class of packets to the group.
     pub tclass: u8,
     /// Flow label, 20 bits.
     pub flow_label: u32,
-    /// Hop limit.
+    /// Hop limit of packets to the group.
     pub hop_limit: u8,
     /// Scope as its records have it, 4 bits.
     pub scope: u8,
@@ -297,14 +297,14 @@ pub enum Pairs {
     Uniform {
         /// Class when both ends are on one switch.
         within: u16,
-        /// Class otherwise.
+        /// Class when the ends are on two switches.
         across: u16,
     },
     /// `table[(row - 1) * columns + column - 1]`, 0 for no path.
     Dense {
-        /// How many columns.
+        /// How many columns each row has.
         columns: u32,
-        /// Row by row.
+        /// Classes, row by row.
         table: Vec<u16>,
     },
 }
@@ -332,12 +332,12 @@ pub struct PolicyTables {
     pub unnamed: UnnamedEnds,
     /// By QoS class 0 to 4095; index 4096 when the request names none.
     pub qos_class: Dimension<Vec<u16>>,
-    /// By traffic class 0 to 255; index 256 when the request names none.
-    pub tclass: Dimension<Vec<u16>>,
     /// By P_Key base 0 to 0x7fff; index 0x8000 when the request names none.
     pub pkey: Dimension<Vec<u16>>,
     /// By service id interval.
     pub service_id: Dimension<ServiceIntervals>,
+    /// By [`crate::RareField`]: class by number, and behind them that of a request that names none.
+    pub rare: Vec<Dimension<Vec<u16>>>,
     /// By rule, behind them those of the default; empty where no answer carries a flow label.
     pub flow_labels: Vec<FlowLabels>,
     /// How requests are read and what of them comes back.
@@ -367,9 +367,9 @@ pub enum Echo {
     /// Neither: both come back 0.
     #[default]
     None,
-    /// The QoS class.
+    /// The QoS class comes back, the traffic class as 0.
     QosClass,
-    /// The traffic class.
+    /// The traffic class comes back, the QoS class as 0.
     TClass,
 }
 
@@ -385,7 +385,7 @@ pub struct UnnamedEnds {
 /// One criterion: a map from values to classes, and the rules that hold for each class.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Dimension<M> {
-    /// Value to class.
+    /// From a value, or an end port, to its class.
     pub map: M,
     /// By class: the rules whose criterion this class satisfies, rules without this criterion
     /// included. Shape: bit n of word n / 64 for rule n; all sets have as many words as needed
@@ -404,17 +404,17 @@ pub struct ServiceIntervals {
     pub absent: u16,
 }
 
-/// A QoS level.
+/// A QoS level: limits of a path, and what a path under it is given.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QosLevelRow {
-    /// Name for people.
+    /// Its name in the policy file, for people.
     pub name: String,
     /// The SL it gives. 16 and more is no SL: no path gets it (OpenSM keeps 8 bits). None: chosen
     /// as if no policy were in force, which is the partition's.
     pub sl: Option<u8>,
-    /// Largest MTU code.
+    /// No path under it has a larger MTU; none for no limit.
     pub mtu_limit: Option<Mtu>,
-    /// Fastest rate.
+    /// No path under it is faster; none for no limit.
     pub rate_limit: Option<RateRank>,
     /// Packet life time it gives; 8 bits, unchecked as OpenSM's.
     pub packet_life: Option<u8>,

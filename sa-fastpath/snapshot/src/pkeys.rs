@@ -4,6 +4,7 @@
 
 use sa_wire::Pkey;
 
+// Everything but the membership bit.
 const BASE: u16 = 0x7fff;
 
 /// Order of keys in a set. With `both`, keys of one base with different membership are different
@@ -91,7 +92,7 @@ pub(crate) fn share(source: &[u16], destination: &[u16], key: u16, both: bool) -
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Membership {
-    /// Nothing.
+    /// No member at all.
     None = 0,
     Limited = 1,
     Full = 2,

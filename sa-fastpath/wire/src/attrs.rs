@@ -9,7 +9,7 @@ use crate::error::VocabularyError;
 pub struct Sl(u8);
 
 impl Sl {
-    /// All sixteen, ascending.
+    /// All sixteen SLs, ascending from 0.
     pub const ALL: [Self; 16] = {
         let mut all = [Self(0); 16];
         let mut sl = 0u8;
@@ -34,7 +34,7 @@ impl Sl {
         Self(byte & 0x0f)
     }
 
-    /// The number.
+    /// The number, 0 to 15.
     pub const fn get(self) -> u8 {
         self.0
     }
@@ -63,7 +63,7 @@ impl Vl {
         }
     }
 
-    /// The number.
+    /// The number, 0 to 14, or 15 for VL15 of management.
     pub const fn get(self) -> u8 {
         self.0
     }
@@ -87,7 +87,7 @@ impl DataVls {
         }
     }
 
-    /// The count.
+    /// How many data VLs, 1 to 15.
     pub const fn get(self) -> u8 {
         self.0
     }
@@ -115,7 +115,7 @@ impl SlToVl {
 pub struct SlVlMask(pub u16);
 
 impl SlVlMask {
-    /// Every SL.
+    /// Every SL: nothing is dropped.
     pub const ALL: Self = Self(0xffff);
 
     /// True when the path carries this SL.
@@ -137,7 +137,7 @@ pub struct Mtu(u8);
 impl Mtu {
     /// 2048 bytes, ibsim's default.
     pub const M2048: Self = Self(4);
-    /// 4096 bytes.
+    /// 4096 bytes, the largest.
     pub const M4096: Self = Self(5);
 
     /// Errors: [`VocabularyError::Mtu`].
@@ -161,12 +161,12 @@ impl Mtu {
         }
     }
 
-    /// The code.
+    /// The code as on the wire, 1 to 5.
     pub const fn code(self) -> u8 {
         self.0
     }
 
-    /// Units: bytes.
+    /// The payload that this code stands for. Units: bytes.
     pub const fn bytes(self) -> u32 {
         128 << self.0
     }
@@ -297,7 +297,7 @@ impl PacketLifeTime {
         }
     }
 
-    /// The exponent n.
+    /// The exponent n of 4.096 us times 2^n, 0 to 63.
     pub const fn get(self) -> u8 {
         self.0
     }

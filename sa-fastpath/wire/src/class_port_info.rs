@@ -26,11 +26,11 @@ use crate::umad::QP1_QKEY;
 )]
 #[repr(C)]
 pub struct ClassPortInfo {
-    /// Base version.
+    /// Base version of MADs, 1.
     pub base_version: u8,
-    /// Class version.
+    /// Class version, 2 for Subnet Administration.
     pub class_version: u8,
-    /// Raw [`CapabilityMask`].
+    /// Raw [`CapabilityMask`]: what the class can do.
     pub capability_mask: U16,
     /// CapabilityMask2 (bits 31 to 5) and RespTimeValue (4 to 0).
     pub capability_mask2_response_time: U32,
@@ -46,13 +46,13 @@ pub struct ClassPortInfo {
     pub redirect_qp: U32,
     /// The Q_Key to ask with.
     pub redirect_qkey: U32,
-    /// Where traps go.
+    /// TrapGID: where traps of the class go.
     pub trap_gid: [u8; 16],
     /// TrapTC (31 to 24), SL (23 to 20), FlowLabel (19 to 0).
     pub trap_tclass_sl_flow: U32,
-    /// Where traps go.
+    /// LID that belongs to `trap_gid`.
     pub trap_lid: U16,
-    /// Where traps go.
+    /// P_Key that belongs to `trap_gid`.
     pub trap_pkey: U16,
     /// TrapHopLimit (31 to 24), TrapQP (23 to 0).
     pub trap_hop_limit_qp: U32,
@@ -61,7 +61,7 @@ pub struct ClassPortInfo {
 }
 
 impl ClassPortInfo {
-    /// Units: bytes.
+    /// Length in the attribute data. Units: bytes.
     pub const SIZE: usize = size_of::<Self>();
 
     /// What the Subnet Administrator answers: asked on QP 1 of this port, sends no traps.
@@ -107,7 +107,7 @@ impl ClassPortInfo {
     }
 }
 
-/// CapabilityMask, 16 bits.
+/// ClassPortInfo.CapabilityMask, 16 bits; bits 8 to 15 are the class's own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct CapabilityMask(pub u16);
 
@@ -118,11 +118,11 @@ impl CapabilityMask {
     pub const GET_SET_NOTICE: Self = Self(1 << 1);
     /// Optional records; not claimed, though many are answered.
     pub const OPTIONAL_RECORDS: Self = Self(1 << 8);
-    /// UD multicast groups.
+    /// IsUDMulticastSupported: joins of groups for unreliable datagrams.
     pub const UD_MULTICAST: Self = Self(1 << 9);
-    /// MultiPathRecord.
+    /// IsMultiPathRecordSupported: GetMulti of MultiPathRecord.
     pub const MULTI_PATH: Self = Self(1 << 10);
-    /// Reinitialisation; not claimed.
+    /// IsReinitSupported: reinitialisation; not claimed.
     pub const REINIT: Self = Self(1 << 11);
     /// Matching single bits of PortInfo.CapabilityMask.
     pub const PORT_INFO_CAPABILITY_MATCH: Self = Self(1 << 13);
@@ -172,13 +172,13 @@ impl CapabilityMask2 {
     pub const MULTICAST_TOP: Self = Self(1 << 3);
     /// Hierarchy records; not claimed.
     pub const HIERARCHY: Self = Self(1 << 4);
-    /// Alias GUIDs.
+    /// Alias GUIDs can be set by GUIDInfoRecord.
     pub const ALIAS_GUIDS: Self = Self(1 << 5);
     /// The whole of PortInfoRecord.
     pub const FULL_PORT_INFO: Self = Self(1 << 6);
-    /// Extended link speeds.
+    /// PortInfo of ports tells extended link speeds (FDR and faster).
     pub const EXTENDED_SPEEDS: Self = Self(1 << 7);
-    /// ServiceRecords for multicast.
+    /// ServiceRecords may name multicast GIDs.
     pub const MULTICAST_SERVICE_RECORDS: Self = Self(1 << 8);
     /// Matching single bits of PortInfo.CapabilityMask2.
     pub const PORT_INFO_CAPABILITY2_MATCH: Self = Self(1 << 10);
@@ -248,7 +248,7 @@ impl ResponseTime {
         Self(value)
     }
 
-    /// The exponent n.
+    /// The exponent n of 4.096 us times 2^n, 0 to 31.
     pub const fn get(self) -> u8 {
         self.0
     }

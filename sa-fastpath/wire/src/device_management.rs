@@ -14,7 +14,7 @@ use crate::umad::MAD_SIZE;
 
 /// Management class of device management.
 pub const MGMT_CLASS_DEVICE: u8 = 0x06;
-/// Its class version.
+/// Class version of device management.
 pub const DEVICE_CLASS_VERSION: u8 = 1;
 /// Status of a request for a slot whose controller does not answer, or that holds none.
 pub const NO_CONTROLLER: u16 = 0x0100;
@@ -24,26 +24,26 @@ pub const IS_DEVICE_MANAGEMENT_SUPPORTED: u32 = 1 << 19;
 /// What can be asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Attribute {
-    /// [`IoUnitInfo`].
+    /// [`IoUnitInfo`]: how many slots the unit has, and which are taken.
     UnitInfo,
     /// [`ControllerProfile`] of the controller in a slot, from 1.
     ControllerProfile {
-        /// The slot.
+        /// The slot of the controller, from 1.
         slot: u8,
     },
     /// [`ServiceEntry`]s of a controller: those from `first` to `last`, four at most.
     ServiceEntries {
-        /// The slot.
+        /// The slot of the controller, from 1.
         slot: u8,
-        /// From 0.
+        /// The first entry asked for, from 0.
         first: u8,
-        /// Inclusive.
+        /// The last entry asked for, inclusive; at most three after the first.
         last: u8,
     },
 }
 
 impl Attribute {
-    /// Its number.
+    /// The attribute's number as in a MAD header.
     pub const fn id(self) -> u16 {
         match self {
             Self::UnitInfo => 0x0010,
@@ -72,7 +72,7 @@ pub struct DeviceMad {
     pub mad: MadHeader,
     /// Nothing in this version of the class.
     pub reserved: [u8; 40],
-    /// The attribute.
+    /// The attribute, zeros behind it. Shape: what a device management MAD has room for.
     pub data: [u8; 192],
 }
 
@@ -107,7 +107,7 @@ impl DeviceMad {
     }
 }
 
-/// IOUnitInfo.
+/// IOUnitInfo: the unit as a whole.
 #[derive(Debug, Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
 #[repr(C)]
 pub struct IoUnitInfo {
@@ -124,9 +124,9 @@ pub struct IoUnitInfo {
 /// What a slot of an I/O unit holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SlotState {
-    /// No controller.
+    /// The slot exists and holds no controller.
     Empty,
-    /// A controller.
+    /// The slot holds a controller.
     Installed,
     /// The unit has no such slot.
     Missing,
@@ -151,23 +151,23 @@ impl IoUnitInfo {
     }
 }
 
-/// IOControllerProfile.
+/// IOControllerProfile: one controller.
 #[derive(Debug, Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
 #[repr(C)]
 pub struct ControllerProfile {
-    /// The controller's GUID.
+    /// The controller's GUID, unique worldwide.
     pub guid: U64,
     /// Vendor in the upper 24 bits.
     pub vendor: U32,
     /// The vendor's number for the kind of controller.
     pub device: U32,
-    /// Its version.
+    /// Version of the device, the vendor's own count.
     pub device_version: U16,
-    /// Nothing.
+    /// Not used by the specification.
     pub reserved: U16,
     /// Vendor of the enclosure in the upper 24 bits.
     pub subsystem_vendor: U32,
-    /// The enclosure.
+    /// Which enclosure the controller is part of, by its vendor's number.
     pub subsystem: U32,
     /// 0xff00 or 0x0100 for SRP targets.
     pub io_class: U16,
@@ -175,13 +175,13 @@ pub struct ControllerProfile {
     pub io_subclass: U16,
     /// 0x0108 for SRP targets.
     pub protocol: U16,
-    /// The protocol's own.
+    /// Version of the protocol, as the protocol's owner counts.
     pub protocol_version: U16,
-    /// Nothing.
+    /// Not used by the specification.
     pub reserved2: U32,
-    /// Deepest send queue.
+    /// Deepest send queue that the controller has.
     pub send_depth: U16,
-    /// Nothing.
+    /// Not used by the specification.
     pub reserved3: u8,
     /// RDMA reads at once.
     pub rdma_read_depth: u8,
@@ -191,11 +191,11 @@ pub struct ControllerProfile {
     pub rdma_size: U32,
     /// What the controller may do with memory.
     pub operations: u8,
-    /// Nothing.
+    /// Not used by the specification.
     pub reserved4: u8,
     /// How many service entries it has.
     pub service_entries: u8,
-    /// Nothing.
+    /// Not used by the specification.
     pub reserved5: [u8; 9],
     /// UTF-8, zeros behind it.
     pub id_string: [u8; 64],
@@ -234,7 +234,7 @@ impl ServiceEntry {
         text(&self.name)
     }
 
-    /// True for SRP's.
+    /// True for the I/O class and protocol of SRP targets.
     pub fn is_srp(&self) -> bool {
         self.name.starts_with(SRP_SERVICE_PREFIX)
     }

@@ -71,7 +71,7 @@ impl Lmc {
         }
     }
 
-    /// The exponent.
+    /// The exponent, 0 to 7: a port owns 2^LMC LIDs.
     pub const fn get(self) -> u8 {
         self.0
     }
@@ -149,7 +149,7 @@ impl Gid {
         self.0[0] == 0xfe && self.0[1] & 0xc0 == 0x80
     }
 
-    /// The upper half.
+    /// The upper half: which subnet.
     pub const fn prefix(&self) -> SubnetPrefix {
         SubnetPrefix((u128::from_be_bytes(self.0) >> 64) as u64)
     }
@@ -190,7 +190,7 @@ impl Pkey {
         }
     }
 
-    /// All 16 bits.
+    /// All 16 bits, membership included.
     pub const fn get(self) -> u16 {
         self.0
     }
@@ -230,11 +230,11 @@ pub struct TransactionId(pub u64);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum NodeType {
-    /// Channel adapter.
+    /// A channel adapter: a host or a storage target.
     Ca = 1,
-    /// Switch.
+    /// A switch, whose one end port is its port 0.
     Switch = 2,
-    /// Router.
+    /// A router to other subnets.
     Router = 3,
 }
 

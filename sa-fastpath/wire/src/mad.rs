@@ -33,23 +33,24 @@ pub const SA_CLASS_VERSION: u8 = 2;
 )]
 #[repr(C)]
 pub struct MadHeader {
-    /// [`BASE_VERSION`].
+    /// Always [`BASE_VERSION`]; others are no MADs of InfiniBand.
     pub base_version: u8,
     /// [`MGMT_CLASS_SA`] for what this crate describes.
     pub mgmt_class: u8,
-    /// [`SA_CLASS_VERSION`].
+    /// [`SA_CLASS_VERSION`] for class Subnet Administration.
     pub class_version: u8,
-    /// One of [`method`].
+    /// One of [`method`]; the topmost bit marks a response.
     pub method: u8,
     /// Raw [`Status`]; 0 in requests.
     pub status: U16,
     /// Unused by Subnet Administration; echoed.
     pub class_specific: U16,
-    /// The requester's; echoed.
+    /// The requester's number for the exchange; echoed. Its upper half belongs to the kernel of
+    /// umad.
     pub transaction_id: U64,
-    /// Raw [`crate::sa::AttributeId`].
+    /// Raw [`crate::sa::AttributeId`]: what the request is about.
     pub attribute_id: U16,
-    /// Echoed.
+    /// Echoed, whatever it holds.
     pub reserved: U16,
     /// Only PortInfoRecord gives it a meaning (bit 31); echoed.
     pub attribute_modifier: U32,
@@ -85,29 +86,29 @@ pub mod method {
     pub const RESPONSE_BIT: u8 = 0x80;
     /// SubnAdmGet: one record or an error.
     pub const GET: u8 = 0x01;
-    /// SubnAdmSet.
+    /// SubnAdmSet: joins a group, registers a service, subscribes.
     pub const SET: u8 = 0x02;
     /// SubnAdmReport, from the SA to a subscriber.
     pub const REPORT: u8 = 0x06;
     /// SubnAdmGetTable: any number of records.
     pub const GET_TABLE: u8 = 0x12;
-    /// SubnAdmGetTraceTable.
+    /// SubnAdmGetTraceTable, for paths hop by hop.
     pub const GET_TRACE_TABLE: u8 = 0x13;
-    /// SubnAdmGetMulti, for MultiPathRecord.
+    /// SubnAdmGetMulti, for MultiPathRecord; its request is under RMPP.
     pub const GET_MULTI: u8 = 0x14;
-    /// SubnAdmDelete.
+    /// SubnAdmDelete: leaves a group, removes a service.
     pub const DELETE: u8 = 0x15;
     /// SubnAdmGetResp, the response to Get and to Set.
     pub const GET_RESP: u8 = 0x81;
-    /// SubnAdmReportResp.
+    /// SubnAdmReportResp: a subscriber has got a Report.
     pub const REPORT_RESP: u8 = 0x86;
-    /// SubnAdmGetTableResp.
+    /// SubnAdmGetTableResp: any number of records, under RMPP.
     pub const GET_TABLE_RESP: u8 = 0x92;
-    /// SubnAdmGetTraceTableResp.
+    /// SubnAdmGetTraceTableResp, under RMPP.
     pub const GET_TRACE_TABLE_RESP: u8 = 0x93;
-    /// SubnAdmGetMultiResp.
+    /// SubnAdmGetMultiResp, under RMPP.
     pub const GET_MULTI_RESP: u8 = 0x94;
-    /// SubnAdmDeleteResp.
+    /// SubnAdmDeleteResp: echoes what was deleted.
     pub const DELETE_RESP: u8 = 0x95;
 }
 
@@ -124,35 +125,35 @@ pub const fn response_method(request: u8) -> u8 {
 pub struct Status(pub u16);
 
 impl Status {
-    /// Success.
+    /// Success: the reply holds what was asked for.
     pub const OK: Self = Self(0x0000);
-    /// Busy: try again.
+    /// Busy: ask again later.
     pub const BUSY: Self = Self(0x0001);
     /// Ask elsewhere; the data is a ClassPortInfo.
     pub const REDIRECT: Self = Self(0x0002);
     /// Bad base or class version.
     pub const BAD_VERSION: Self = Self(0x0004);
-    /// Method not supported.
+    /// The class has no such method.
     pub const METHOD_NOT_SUPPORTED: Self = Self(0x0008);
     /// Method not supported for this attribute.
     pub const METHOD_ATTRIBUTE_NOT_SUPPORTED: Self = Self(0x000c);
     /// A field or the attribute modifier is invalid.
     pub const INVALID_FIELD: Self = Self(0x001c);
-    /// ERR_NO_RESOURCES.
+    /// ERR_NO_RESOURCES: what there is does not suffice for this answer.
     pub const NO_RESOURCES: Self = Self(0x0100);
-    /// ERR_REQ_INVALID.
+    /// ERR_REQ_INVALID: the request contradicts itself or names values that there are not.
     pub const REQ_INVALID: Self = Self(0x0200);
-    /// ERR_NO_RECORDS.
+    /// ERR_NO_RECORDS: nothing fits; only a Get is told so, a table is empty.
     pub const NO_RECORDS: Self = Self(0x0300);
-    /// ERR_TOO_MANY_RECORDS.
+    /// ERR_TOO_MANY_RECORDS: several fit a Get that must have one.
     pub const TOO_MANY_RECORDS: Self = Self(0x0400);
-    /// ERR_REQ_INVALID_GID.
+    /// ERR_REQ_INVALID_GID: a GID that names nobody here.
     pub const REQ_INVALID_GID: Self = Self(0x0500);
-    /// ERR_REQ_INSUFFICIENT_COMPONENTS.
+    /// ERR_REQ_INSUFFICIENT_COMPONENTS: a component that is required is not in the mask.
     pub const REQ_INSUFFICIENT_COMPONENTS: Self = Self(0x0600);
-    /// ERR_REQ_DENIED.
+    /// ERR_REQ_DENIED: the requester may not, or the subnet cannot grant it.
     pub const REQ_DENIED: Self = Self(0x0700);
-    /// ERR_REQ_PRIORITY_SUGGESTED.
+    /// ERR_REQ_PRIORITY_SUGGESTED: granted at another priority than asked for.
     pub const PRIORITY_SUGGESTED: Self = Self(0x0800);
 
     /// The number, host order.
@@ -198,9 +199,9 @@ pub enum DecodeError {
     /// Fewer bytes than the layout has.
     #[error("{have} bytes, but the layout needs {need}")]
     TooShort {
-        /// Units: bytes.
+        /// Bytes that were given.
         have: usize,
-        /// Units: bytes.
+        /// Bytes that the layout takes.
         need: usize,
     },
     /// SGIDCount or DGIDCount is not in the component mask. OpenSM answers
@@ -217,8 +218,13 @@ pub enum DecodeError {
         present: usize,
     },
     /// More GIDs than a request may carry.
-    #[error("{0} GIDs are over the limit of {max}", max = crate::multipath_record::MAX_GIDS)]
-    TooManyGids(usize),
+    #[error("{count} GIDs are over the limit of {most}")]
+    TooManyGids {
+        /// Sources and destinations together.
+        count: usize,
+        /// As many as fit one segment.
+        most: usize,
+    },
 }
 
 const _: () = assert!(size_of::<MadHeader>() == 24);

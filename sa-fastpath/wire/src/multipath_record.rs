@@ -32,15 +32,15 @@ pub const MAX_GIDS: usize = 11;
 )]
 #[repr(C)]
 pub struct MultiPathRecord {
-    /// RawTraffic, FlowLabel, HopLimit.
+    /// RawTraffic, FlowLabel, HopLimit in one word.
     pub flow: FlowWord,
-    /// TClass.
+    /// TClass, for policies that ask for it.
     pub tclass: u8,
-    /// Reversible, NumbPath.
+    /// Reversible and NumbPath, the most paths wanted in all.
     pub numb_path: NumbPathByte,
-    /// P_Key, raw.
+    /// P_Key, raw: counts only where its component is in the mask.
     pub pkey: U16,
-    /// QoSClass, SL.
+    /// QoSClass (12 bits) and SL (4 bits).
     pub qos_class_sl: QosClassSl,
     /// MTU and its selector.
     pub mtu: SelectedValue,
@@ -61,7 +61,7 @@ pub struct MultiPathRecord {
 }
 
 impl MultiPathRecord {
-    /// Units: bytes.
+    /// The fixed part, before the GIDs. Units: bytes.
     pub const SIZE: usize = size_of::<Self>();
 
     /// IndependenceSelector, 0 to 3.
@@ -111,7 +111,7 @@ impl MultiPathRecord {
 /// A request as received: the fixed part, and the bytes behind it, which may be any number.
 #[derive(Debug, Clone, Copy)]
 pub struct MultiPathRequest<'a> {
-    /// The fixed part.
+    /// The fixed part of the request, in place.
     pub record: &'a MultiPathRecord,
     tail: &'a [u8],
 }
@@ -159,9 +159,9 @@ impl<'a> MultiPathRequest<'a> {
 /// The GIDs of a request, [`MAX_GIDS`] at most; duplicates are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GidLists<'a> {
-    /// Sources, possibly none.
+    /// Sources in the order of the request, possibly none. Shape: wire bytes.
     pub sgids: &'a [[u8; 16]],
-    /// Destinations, possibly none.
+    /// Destinations in the order of the request, possibly none. Shape: wire bytes.
     pub dgids: &'a [[u8; 16]],
 }
 
@@ -181,7 +181,10 @@ pub fn encode(
         u8::try_from(dgids.len()),
         total <= MAX_GIDS,
     ) else {
-        return Err(DecodeError::TooManyGids(total));
+        return Err(DecodeError::TooManyGids {
+            count: total,
+            most: MAX_GIDS,
+        });
     };
     let need = MultiPathRecord::SIZE + total * 16;
     let have = out.len();
@@ -210,43 +213,43 @@ pub fn encode(
 pub struct MultiPathCompMask(pub u64);
 
 impl MultiPathCompMask {
-    /// RawTraffic.
+    /// RawTraffic: packets without P_Key.
     pub const RAW_TRAFFIC: Self = Self(1);
-    /// FlowLabel.
+    /// FlowLabel of a global route header.
     pub const FLOW_LABEL: Self = Self(1 << 2);
-    /// HopLimit.
+    /// HopLimit of a global route header.
     pub const HOP_LIMIT: Self = Self(1 << 3);
-    /// TClass.
+    /// TClass of a global route header.
     pub const TCLASS: Self = Self(1 << 4);
-    /// Reversible.
+    /// Reversible: only paths that work both ways.
     pub const REVERSIBLE: Self = Self(1 << 5);
-    /// NumbPath.
+    /// NumbPath: at most so many paths in all.
     pub const NUMB_PATH: Self = Self(1 << 6);
-    /// P_Key.
+    /// P_Key that both ends must share.
     pub const PKEY: Self = Self(1 << 7);
-    /// QoSClass.
+    /// QoSClass that rules of a policy match.
     pub const QOS_CLASS: Self = Self(1 << 8);
-    /// SL.
+    /// SL that each path must have.
     pub const SL: Self = Self(1 << 9);
-    /// MTU selector.
+    /// Selector of the MTU; counts together with it.
     pub const MTU_SELECTOR: Self = Self(1 << 10);
-    /// MTU.
+    /// MTU to compare with.
     pub const MTU: Self = Self(1 << 11);
-    /// Rate selector.
+    /// Selector of the rate; counts together with it.
     pub const RATE_SELECTOR: Self = Self(1 << 12);
-    /// Rate.
+    /// Rate to compare with.
     pub const RATE: Self = Self(1 << 13);
-    /// PacketLifeTime selector.
+    /// Selector of the packet life time; counts together with it.
     pub const PACKET_LIFE_SELECTOR: Self = Self(1 << 14);
-    /// PacketLifeTime.
+    /// Packet life time to compare with.
     pub const PACKET_LIFE: Self = Self(1 << 15);
     /// The upper 8 bits of ServiceID.
     pub const SERVICE_ID_MSB: Self = Self(1 << 16);
-    /// IndependenceSelector.
+    /// IndependenceSelector: paths that share no links; not heeded here.
     pub const INDEPENDENCE_SELECTOR: Self = Self(1 << 17);
-    /// SGIDCount; required.
+    /// SGIDCount; a request without it is refused.
     pub const SGID_COUNT: Self = Self(1 << 19);
-    /// DGIDCount; required.
+    /// DGIDCount; a request without it is refused.
     pub const DGID_COUNT: Self = Self(1 << 20);
     /// The lower 56 bits of ServiceID.
     pub const SERVICE_ID_LSB: Self = Self(1 << 21);

@@ -30,23 +30,23 @@ use crate::ids::{Gid, ServiceId};
 pub struct PathRecord {
     /// ServiceID; two bits of the component mask, see [`PathCompMask::SERVICE_ID`].
     pub service_id: U64,
-    /// DGID.
+    /// DGID, where the path ends. Shape: wire bytes.
     pub dgid: [u8; 16],
-    /// SGID.
+    /// SGID, where the path starts. Shape: wire bytes.
     pub sgid: [u8; 16],
-    /// DLID, raw.
+    /// DLID, raw: a base LID or any other of the port's.
     pub dlid: U16,
-    /// SLID, raw.
+    /// SLID, raw: a base LID or any other of the port's.
     pub slid: U16,
-    /// RawTraffic, FlowLabel, HopLimit.
+    /// RawTraffic, FlowLabel, HopLimit in one word.
     pub flow: FlowWord,
-    /// TClass.
+    /// TClass of a global route header.
     pub tclass: u8,
-    /// Reversible, NumbPath.
+    /// Reversible and, in requests, NumbPath.
     pub numb_path: NumbPathByte,
-    /// P_Key, raw.
+    /// P_Key, raw, with the membership bit.
     pub pkey: U16,
-    /// QoSClass, SL.
+    /// QoSClass (12 bits) and SL (4 bits).
     pub qos_class_sl: QosClassSl,
     /// MTU and its selector.
     pub mtu: SelectedValue,
@@ -56,12 +56,12 @@ pub struct PathRecord {
     pub packet_life: SelectedValue,
     /// Preference; 0 is best.
     pub preference: u8,
-    /// Zero in answers.
+    /// Zero in answers; in requests it does not count.
     pub reserved: [u8; 6],
 }
 
 impl PathRecord {
-    /// Units: bytes.
+    /// Length in the attribute data, without padding. Units: bytes.
     pub const SIZE: usize = size_of::<Self>();
 
     /// DGID as a type.
@@ -110,17 +110,17 @@ impl FlowWord {
         Self(U32::new(self.0.get() | 1 << 31))
     }
 
-    /// RawTraffic.
+    /// RawTraffic: packets without P_Key.
     pub const fn raw_traffic(self) -> bool {
         self.0.get() >> 31 == 1
     }
 
-    /// FlowLabel, 20 bits.
+    /// FlowLabel of a global route header, 20 bits.
     pub const fn flow_label(self) -> u32 {
         self.0.get() >> 8 & 0x000f_ffff
     }
 
-    /// HopLimit.
+    /// HopLimit of a global route header; more than 1 leaves the subnet.
     pub const fn hop_limit(self) -> u8 {
         let [.., hop_limit] = self.0.to_bytes();
         hop_limit
@@ -159,7 +159,7 @@ impl NumbPathByte {
         Self(self.0 | 0x80)
     }
 
-    /// Reversible.
+    /// Reversible: the same path works the other way.
     pub const fn reversible(self) -> bool {
         self.0 & 0x80 != 0
     }
@@ -199,7 +199,7 @@ impl QosClassSl {
         self.0.get() >> 4
     }
 
-    /// SL.
+    /// SL, the low four bits.
     pub const fn sl(self) -> Sl {
         let [_, low] = self.0.to_bytes();
         Sl::from_low_bits(low)
@@ -234,7 +234,7 @@ impl SelectedValue {
         Self(exactly(value))
     }
 
-    /// The selector.
+    /// The selector, the upper two bits.
     pub const fn selector(self) -> Selector {
         Selector::from_byte(self.0)
     }
@@ -255,43 +255,43 @@ impl PathCompMask {
     pub const SERVICE_ID_MSB: Self = Self(1);
     /// The lower 56 bits of ServiceID.
     pub const SERVICE_ID_LSB: Self = Self(1 << 1);
-    /// DGID.
+    /// DGID: the destination by GID.
     pub const DGID: Self = Self(1 << 2);
-    /// SGID.
+    /// SGID: the source by GID.
     pub const SGID: Self = Self(1 << 3);
-    /// DLID.
+    /// DLID: the destination by LID.
     pub const DLID: Self = Self(1 << 4);
-    /// SLID.
+    /// SLID: the source by LID.
     pub const SLID: Self = Self(1 << 5);
-    /// RawTraffic.
+    /// RawTraffic: packets without P_Key.
     pub const RAW_TRAFFIC: Self = Self(1 << 6);
-    /// FlowLabel.
+    /// FlowLabel of a global route header.
     pub const FLOW_LABEL: Self = Self(1 << 8);
-    /// HopLimit.
+    /// HopLimit of a global route header.
     pub const HOP_LIMIT: Self = Self(1 << 9);
-    /// TClass.
+    /// TClass of a global route header.
     pub const TCLASS: Self = Self(1 << 10);
-    /// Reversible.
+    /// Reversible: only paths that work both ways.
     pub const REVERSIBLE: Self = Self(1 << 11);
-    /// NumbPath.
+    /// NumbPath: at most so many records of a table.
     pub const NUMB_PATH: Self = Self(1 << 12);
-    /// P_Key.
+    /// P_Key that both ends must share.
     pub const PKEY: Self = Self(1 << 13);
-    /// QoSClass.
+    /// QoSClass that rules of a policy match.
     pub const QOS_CLASS: Self = Self(1 << 14);
-    /// SL.
+    /// SL that the path must have.
     pub const SL: Self = Self(1 << 15);
-    /// MTU selector.
+    /// Selector of the MTU; counts together with it.
     pub const MTU_SELECTOR: Self = Self(1 << 16);
-    /// MTU.
+    /// MTU to compare with.
     pub const MTU: Self = Self(1 << 17);
-    /// Rate selector.
+    /// Selector of the rate; counts together with it.
     pub const RATE_SELECTOR: Self = Self(1 << 18);
-    /// Rate.
+    /// Rate to compare with.
     pub const RATE: Self = Self(1 << 19);
-    /// PacketLifeTime selector.
+    /// Selector of the packet life time; counts together with it.
     pub const PACKET_LIFE_SELECTOR: Self = Self(1 << 20);
-    /// PacketLifeTime.
+    /// Packet life time to compare with.
     pub const PACKET_LIFE: Self = Self(1 << 21);
 
     /// Both halves of ServiceID; one without the other is an error.

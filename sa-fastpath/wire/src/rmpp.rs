@@ -5,8 +5,6 @@
 use zerocopy::byteorder::big_endian::U32;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
-use crate::sa::{DATA_SIZE, SaHeader};
-
 /// The only RMPP version there is.
 pub const RMPP_VERSION: u8 = 1;
 /// RRespTime of "no response time given".
@@ -32,11 +30,11 @@ pub const SEGMENT_PAYLOAD: u32 = 220;
 pub struct RmppHeader {
     /// [`RMPP_VERSION`], or 0 when RMPP is not in use.
     pub version: u8,
-    /// One of [`packet_type`].
+    /// One of [`packet_type`]; says what the last two words mean.
     pub packet_type: u8,
     /// RRespTime (bits 7 to 3) and [`flag`]s (bits 2 to 0).
     pub response_time_flags: u8,
-    /// One of [`status`].
+    /// One of [`status`]; counts in STOP and ABORT.
     pub status: u8,
     /// SegmentNumber of DATA (from 1) and ACK; 0 in STOP and ABORT.
     pub segment_number: U32,
@@ -67,7 +65,7 @@ impl RmppHeader {
         }
     }
 
-    /// The flags alone.
+    /// The three [`flag`]s, without RRespTime.
     pub const fn flags(&self) -> u8 {
         self.response_time_flags & flag::MASK
     }
@@ -93,13 +91,13 @@ impl RmppHeader {
     }
 }
 
-/// Flags of [`RmppHeader::flags`].
+/// Flags of a packet, the low three bits; see [`RmppHeader::flags`].
 pub mod flag {
     /// RMPP is in use.
     pub const ACTIVE: u8 = 0x01;
-    /// First segment.
+    /// First segment of a transfer; its PayloadLength counts all data.
     pub const FIRST: u8 = 0x02;
-    /// Last segment.
+    /// Last segment of a transfer; its PayloadLength counts its own data.
     pub const LAST: u8 = 0x04;
     /// All three: a reply of one segment.
     pub const SINGLE: u8 = ACTIVE | FIRST | LAST;
@@ -107,13 +105,13 @@ pub mod flag {
     pub const MASK: u8 = 0x07;
 }
 
-/// Values of [`RmppHeader::packet_type`].
+/// Values of [`RmppHeader::packet_type`]: what a packet of a transfer is for.
 pub mod packet_type {
     /// Not an RMPP packet.
     pub const NONE: u8 = 0;
-    /// A segment.
+    /// A segment of the message.
     pub const DATA: u8 = 1;
-    /// An acknowledgement.
+    /// An acknowledgement, which opens the sender's window further.
     pub const ACK: u8 = 2;
     /// The receiver is out of resources.
     pub const STOP: u8 = 3;
@@ -121,11 +119,11 @@ pub mod packet_type {
     pub const ABORT: u8 = 4;
 }
 
-/// Values of [`RmppHeader::status`].
+/// Values of [`RmppHeader::status`]: why a transfer is given up.
 pub mod status {
-    /// No error.
+    /// No error; everything but STOP and ABORT.
     pub const SUCCESS: u8 = 0;
-    /// STOP: resources exhausted.
+    /// STOP: the receiver's resources are exhausted.
     pub const RESOURCES_EXHAUSTED: u8 = 1;
     /// ABORT: the whole transfer took too long.
     pub const TIME_TOO_LONG: u8 = 118;
@@ -133,19 +131,19 @@ pub mod status {
     pub const BAD_LENGTH: u8 = 119;
     /// ABORT: First flag and SegmentNumber disagree.
     pub const BAD_SEGMENT: u8 = 120;
-    /// ABORT: bad RMPPType.
+    /// ABORT: an RMPPType that there is not.
     pub const BAD_TYPE: u8 = 121;
     /// ABORT: NewWindowLast too small.
     pub const WINDOW_TOO_SMALL: u8 = 122;
     /// ABORT: SegmentNumber too big.
     pub const SEGMENT_TOO_BIG: u8 = 123;
-    /// ABORT: illegal RMPPStatus.
+    /// ABORT: an RMPPStatus that there is not.
     pub const BAD_STATUS: u8 = 124;
-    /// ABORT: unsupported RMPPVersion.
+    /// ABORT: an RMPPVersion other than 1.
     pub const UNSUPPORTED_VERSION: u8 = 125;
     /// ABORT: too many retries.
     pub const TOO_MANY_RETRIES: u8 = 126;
-    /// ABORT: unspecified.
+    /// ABORT: for a reason that has no number.
     pub const UNSPECIFIED: u8 = 127;
 }
 
@@ -182,7 +180,6 @@ pub const fn payload_lengths(data_len: u32) -> Option<PayloadLengths> {
 }
 
 /// Record bytes of one segment. Units: bytes.
-const SEGMENT_DATA: u32 = 200;
+pub(crate) const SEGMENT_DATA: u32 = 200;
 
 const _: () = assert!(size_of::<RmppHeader>() == 12);
-const _: () = assert!(DATA_SIZE == 200 && size_of::<SaHeader>() == 20);

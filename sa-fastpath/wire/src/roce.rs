@@ -22,7 +22,7 @@ pub struct FlowLabel(u32);
 impl FlowLabel {
     /// No label: a driver then computes one from the QPNs, or uses a fixed port.
     pub const UNSET: Self = Self(0);
-    /// The largest.
+    /// The largest label: 20 bits, all set.
     pub const MAX: Self = Self(0xf_ffff);
 
     /// Checks the range. Errors: [`RoceError::FlowLabel`].
@@ -66,7 +66,7 @@ impl fmt::Display for FlowLabel {
 pub struct Qpn(u32);
 
 impl Qpn {
-    /// The largest.
+    /// The largest: 24 bits, all set.
     pub const MAX: Self = Self(0xff_ffff);
 
     /// Checks the range. Errors: [`RoceError::Qpn`].
@@ -154,7 +154,7 @@ pub enum RoceError {
     /// More than 24 bits.
     #[error("QPN {0:#x} does not fit into 24 bits (0 to 0xffffff)")]
     Qpn(u32),
-    /// Below 0xc000.
+    /// A port below 0xc000, which RoCE never uses as a source.
     #[error("UDP source port {0} is not one that a flow label gives (49152 to 65535)")]
     SourcePort(u16),
 }

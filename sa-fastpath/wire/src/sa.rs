@@ -8,7 +8,7 @@ use zerocopy::byteorder::big_endian::{U16, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use crate::mad::MadHeader;
-use crate::rmpp::RmppHeader;
+use crate::rmpp::{RmppHeader, SEGMENT_DATA, SEGMENT_PAYLOAD};
 use crate::umad::MAD_SIZE;
 
 /// Where the RMPP header starts. Units: bytes.
@@ -41,7 +41,7 @@ pub struct SaHeader {
     /// Distance of two records, 0 when there are none; see [`attribute_offset`].
     /// Units: 8 bytes.
     pub attribute_offset: U16,
-    /// Echoed.
+    /// Not used; echoed.
     pub reserved: U16,
     /// Which components of the attribute data count; bit 0 is the least significant.
     pub component_mask: U64,
@@ -198,6 +198,9 @@ pub const fn record_stride(attribute_offset: u16) -> usize {
 }
 
 const _: () = assert!(size_of::<SaHeader>() == 20);
+// A segment's payload is an SA header and the data of one MAD.
+const _: () = assert!(DATA_SIZE == SEGMENT_DATA as usize);
+const _: () = assert!(DATA_SIZE + size_of::<SaHeader>() == SEGMENT_PAYLOAD as usize);
 const _: () = assert!(size_of::<SaMad>() == MAD_SIZE);
 const _: () = assert!(core::mem::offset_of!(SaMad, rmpp) == RMPP_OFFSET);
 const _: () = assert!(core::mem::offset_of!(SaMad, sa) == SA_OFFSET);

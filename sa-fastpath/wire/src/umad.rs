@@ -30,7 +30,7 @@ pub struct UmadHeader {
     pub qpn: BeU32,
     /// The remote Q_Key; only for sending.
     pub qkey: BeU32,
-    /// The remote LID.
+    /// The remote LID: who asked, or whom the packet goes to.
     pub lid: BeU16,
     /// Service level of the packet.
     pub sl: u8,
@@ -38,19 +38,19 @@ pub struct UmadHeader {
     pub path_bits: u8,
     /// 1 when the fields from `gid_index` to `flow_label` count.
     pub grh_present: u8,
-    /// Our GID's index.
+    /// Index of our GID in the port's table.
     pub gid_index: u8,
-    /// GRH hop limit.
+    /// Hop limit of the GRH.
     pub hop_limit: u8,
-    /// GRH traffic class.
+    /// Traffic class of the GRH.
     pub traffic_class: u8,
-    /// The remote GID.
+    /// The remote GID; counts only with a GRH.
     pub gid: [u8; 16],
-    /// GRH flow label.
+    /// Flow label of the GRH.
     pub flow_label: BeU32,
     /// P_Key table index of the packet.
     pub pkey_index: u16,
-    /// Zero.
+    /// Zero, for the kernel.
     pub reserved: [u8; 6],
 }
 
@@ -60,12 +60,12 @@ pub struct UmadHeader {
 pub struct Slot {
     /// Where it came from.
     pub header: UmadHeader,
-    /// The MAD.
+    /// The MAD; of a shorter one, the rest is zero.
     pub mad: [u8; MAD_SIZE],
 }
 
 impl Slot {
-    /// All zero.
+    /// A slot with nothing in it, all zero.
     pub const EMPTY: Self = Self {
         header: UmadHeader {
             agent: 0,

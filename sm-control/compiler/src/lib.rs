@@ -14,9 +14,9 @@
 
 #![forbid(unsafe_code)]
 
-pub mod beyond;
 pub mod export;
 pub mod lint;
+pub mod off_subnet;
 pub mod path_json;
 pub mod pipeline;
 pub mod prefix_routes;

@@ -1,7 +1,7 @@
 //! What is known of a fabric between reading and answering.
 //!
-//! [`Sources`] is everything as it was read, before anything is computed; [`Parts`] adds what
-//! routing, policy and partitions came to. A snapshot is built from [`Parts`] alone, and the records
+//! [`Sources`] is everything as it was read, before anything is computed; [`FabricState`] adds what
+//! routing, policy and partitions came to. A snapshot is built from [`FabricState`] alone, and the records
 //! of the fabric's state are answered from the same, so that both tell of one epoch.
 //!
 //! Plain values: nothing here reads a file or decides anything.
@@ -16,9 +16,10 @@ use sa_fabric::options::OpenSmOptions;
 use sa_fabric::sa_records::SaFabric;
 use sa_fabric::subnet::Subnet;
 use sa_snapshot::model::RateCaps;
+use sa_text::Remark;
 use sa_wire::Guid;
 
-use crate::beyond::Beyond;
+use crate::off_subnet::OffSubnet;
 
 /// Everything read and parsed; LIDs are assigned.
 #[derive(Debug)]
@@ -34,17 +35,17 @@ pub struct Sources {
     /// Policy in force.
     pub policy: Option<Policy>,
     /// Multicast groups and routers.
-    pub beyond: Beyond,
+    pub off_subnet: OffSubnet,
     /// Second GUIDs of ports, each with the GUID of its port.
     pub aliases: Vec<(Guid, Guid)>,
     /// Take the SL2VL tables of the policy's `qos-setup` for those in force.
     pub apply_setup: bool,
     /// What a running SA told, where the fabric comes from one.
-    pub live: Option<Arc<SaFabric>>,
+    pub from_sa: Option<Arc<SaFabric>>,
     /// One line per input: role, name, digest.
     pub provenance: Vec<String>,
     /// What an operator should know.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Remark>,
 }
 
 /// What makes the forwarding tables.
@@ -76,7 +77,7 @@ pub enum Given {
         sl2vl: GivenSl2Vl,
     },
     /// The tables that the switches hold, by the records of a running SA.
-    Live,
+    HeldTables,
 }
 
 impl Routing {
@@ -91,7 +92,7 @@ impl Routing {
 
 /// Everything that was read and computed on the way to a snapshot.
 #[derive(Debug)]
-pub struct Parts {
+pub struct FabricState {
     /// Nodes, LIDs, names.
     pub subnet: Subnet,
     /// Options of the SM.
@@ -109,7 +110,7 @@ pub struct Parts {
     /// What newer rates need. Shape: as the topology's end ports.
     pub rate_caps: Vec<RateCaps>,
     /// Multicast groups and routers.
-    pub beyond: Beyond,
+    pub off_subnet: OffSubnet,
     /// Second GUIDs of ports, each with the GUID of its port.
     pub aliases: Vec<(Guid, Guid)>,
     /// Why the engine refuses the fabric as it is. The routes are then what is left of the last
@@ -117,14 +118,14 @@ pub struct Parts {
     pub refusal: Option<Box<StandingRefusal>>,
     /// How the tables that the switches hold differ from those that the engine makes; the routes
     /// are then those of the switches. Empty where they agree, and where none were read.
-    pub programmed: Vec<String>,
+    pub programmed: Vec<Remark>,
     /// What a running SA told, where the fabric comes from one.
-    pub live: Option<Arc<SaFabric>>,
+    pub from_sa: Option<Arc<SaFabric>>,
     /// What the proof after the next change can go on from.
     pub proven: Option<Arc<Proven>>,
 }
 
-impl Parts {
+impl FabricState {
     /// Whether the subnet uses QoS.
     pub const fn qos(&self) -> Qos {
         if self.options.qos { Qos::On } else { Qos::Off }

@@ -1,6 +1,6 @@
 //! Why a pair of ports gets no PathRecord: the first step of an answer that fails, for people.
 //!
-//! Goes by the parts that the slow twin goes by, in the order of OpenSM's
+//! Goes by the parts that the reference goes by, in the order of OpenSM's
 //! `osm_sa_path_record.c` (`pr_rcv_get_path_parms`).
 
 use std::collections::BTreeSet;
@@ -11,7 +11,7 @@ use routing::reference::{Walk, walk};
 use routing::{EndPortIx, SwitchName};
 use sa_wire::Sl;
 
-use crate::state::Parts;
+use crate::state::FabricState;
 
 /// A step that fails, and what would have passed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,7 +59,7 @@ impl Step {
 /// first LID; none where there is a path. `level` is what the policy gives them, `pkey` what the
 /// request names.
 pub fn obstacle(
-    parts: &Parts,
+    parts: &FabricState,
     (source, destination): (EndPortIx, EndPortIx),
     pkey: Option<u16>,
     level: Option<&Level>,
@@ -74,7 +74,7 @@ pub fn obstacle(
 }
 
 struct Pair<'a> {
-    parts: &'a Parts,
+    parts: &'a FabricState,
     source: EndPortIx,
     destination: EndPortIx,
     level: Option<&'a Level>,

@@ -323,8 +323,12 @@ fn what_the_file_says_wrong_has_a_place() {
     let place = |line: u32, column: u32| format!("{}:{line}:{column}: ", file.display());
     let stranger = block(0x99, 0, [0x99, 0x55, 0, 0, 0, 0, 0, 0]);
     let warnings = compiled(directory.path(), &stranger).unwrap().warnings;
-    let warning = place(1, 30) + "0x0000000000000099 is no port of the fabric";
-    assert!(warnings.iter().any(|said| said.starts_with(&warning)));
+    let warning = place(1, 30) + "0x0000000000000099 is not a port of the fabric";
+    assert!(
+        warnings
+            .iter()
+            .any(|said| said.to_string().starts_with(&warning))
+    );
     let own = said(&block(H1, 0, [H1, H2, 0, 0, 0, 0, 0, 0]));
     let expected = place(1, 105) + "0x0000000000100002 is the GUID of a port";
     assert!(own.starts_with(&expected), "{own}");

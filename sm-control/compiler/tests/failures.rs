@@ -9,6 +9,7 @@ use routing::EngineKind;
 use sa_answer::whole;
 use sa_compiler::pipeline::{Compiled, Inputs, PipelineError, Stamp, compile_after};
 use sa_fabric::generate::{TorusSpec, plan};
+use sa_text::Remark;
 use sa_wire::{SlToVl, request};
 
 /// A torus of 5 x 5 x 5 with a host per switch, in files.
@@ -82,7 +83,7 @@ fn a_refusal_leaves_survivors_their_answers() {
         damaged
             .warnings
             .iter()
-            .any(|it| it.contains("error[missing-switches]"))
+            .any(|it| it.message.contains("error[missing-switches]"))
     );
     let after = answers(&damaged);
     let lost = after.values().filter(|answer| answer.is_err()).count();
@@ -157,7 +158,7 @@ struct Made {
     sl2vl: Vec<SlToVl>,
     proof: String,
     snapshot: Vec<u8>,
-    warnings: Vec<String>,
+    warnings: Vec<Remark>,
 }
 
 fn everything(compiled: &Compiled) -> Made {
@@ -178,7 +179,7 @@ fn everything(compiled: &Compiled) -> Made {
     }
 }
 
-/// Parts fail and come back one by one: cables, cables of hosts, switches.
+/// FabricState fail and come back one by one: cables, cables of hosts, switches.
 #[test]
 fn after_every_change_all_is_as_from_nothing() {
     let (_directory, inputs) = files("");

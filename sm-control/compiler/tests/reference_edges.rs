@@ -1,4 +1,4 @@
-//! What the recorded cases leave open about the slow twin: senders, keys, order, LMC, limits.
+//! What the recorded cases leave open about the reference: senders, keys, order, LMC, limits.
 //! The expectations are OpenSM's behaviour, but for the limit on tables.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
@@ -9,8 +9,8 @@ use std::time::Instant;
 use policy::{PartitionOptions, Partitions, PartitionsConfig, PortFacts};
 use routing::engine::{minhop, torus};
 use routing::{EndPortIx, Qos, Routes, Topology, TorusConfig};
-use sa_compiler::beyond::Beyond;
-use sa_compiler::reference::{Reply, Twin, TwinInputs, TwinOptions};
+use sa_compiler::off_subnet::OffSubnet;
+use sa_compiler::reference::{Reference, ReferenceInputs, ReferenceOptions, Reply};
 use sa_fabric::formats::net;
 use sa_fabric::generate::{TorusSpec, plan};
 use sa_fabric::{Fabric, Loaded, OpenSmOptions, Subnet, SubnetOptions, load};
@@ -35,9 +35,9 @@ const H3: u64 = 0x10_0031;
 #[test]
 fn silence_is_for_strangers_and_wrong_keys() {
     let world = World::tree(0);
-    let twin = world.twin(TwinOptions {
+    let reference = world.reference(ReferenceOptions {
         sa_key: 5,
-        ..TwinOptions::default()
+        ..ReferenceOptions::default()
     });
     let ask = |lid, key: u64, rate: u8| {
         let mut mad = request(GET, SGID | DGID | RATE, |data| {
@@ -45,7 +45,7 @@ fn silence_is_for_strangers_and_wrong_keys() {
             data[55] = 0xc0 | rate;
         });
         mad[36..44].copy_from_slice(&key.to_be_bytes());
-        twin.respond(lid, &mad)
+        reference.respond(lid, &mad)
     };
     assert!(matches!(ask(1, 0, 2), Some(Reply::Records(_))));
     assert!(matches!(ask(1, 5, 2), Some(Reply::Records(_))));
@@ -62,11 +62,11 @@ fn silence_is_for_strangers_and_wrong_keys() {
 #[test]
 fn only_paths_are_judged() {
     let world = World::tree(0);
-    let twin = world.twin(TwinOptions::default());
+    let reference = world.reference(ReferenceOptions::default());
     let changed = |at: usize, byte| {
         let mut mad = request(GET, SGID | DGID, |data| ends(data, H1, H3));
         mad[at] = byte;
-        twin.respond(1, &mad)
+        reference.respond(1, &mad)
     };
     let elsewhere = [(3, 0x02), (3, 0x81), (17, 0x11), (1, 0x81), (2, 1), (0, 2)];
     for (at, byte) in elsewhere {
@@ -83,13 +83,13 @@ fn only_paths_are_judged() {
 #[test]
 fn what_does_not_exist_counts_before_what_contradicts() {
     let world = World::tree(0);
-    let twin = world.twin(TwinOptions::default());
+    let reference = world.reference(ReferenceOptions::default());
     let ask = |mask, dgid| {
         let mad = request(GET, mask, |data| {
             ends(data, H1, dgid);
             data[43] = 5;
         });
-        twin.respond(1, &mad)
+        reference.respond(1, &mad)
     };
     assert_eq!(
         ask(SGID | SLID | DGID, H3),
@@ -104,8 +104,8 @@ fn what_does_not_exist_counts_before_what_contradicts() {
 #[test]
 fn wildcards_go_by_byte_swapped_guids_destination_first() {
     let world = World::tree(0);
-    let twin = world.twin(TwinOptions::default());
-    let records = records(twin.respond(1, &request(GET_TABLE, 0, |_| ())));
+    let reference = world.reference(ReferenceOptions::default());
+    let records = records(reference.respond(1, &request(GET_TABLE, 0, |_| ())));
     let guid = |gid: [u8; 16]| u64::from_be_bytes(gid[8..].try_into().unwrap()).swap_bytes();
     let pairs: Vec<_> = records
         .iter()
@@ -114,21 +114,24 @@ fn wildcards_go_by_byte_swapped_guids_destination_first() {
     assert_eq!(pairs.len(), 81);
     assert!(pairs.is_sorted());
     let half = request(GET_TABLE, DLID, |data| data[41] = 1);
-    assert_eq!(twin.respond(1, &half).map(|reply| count(&reply)), Some(9));
-    let first = twin.respond(1, &request(GET, 0, |_| ()));
+    assert_eq!(
+        reference.respond(1, &half).map(|reply| count(&reply)),
+        Some(9)
+    );
+    let first = reference.respond(1, &request(GET, 0, |_| ()));
     assert_eq!(first, Some(Reply::Records(vec![records[0]])));
 }
 
 #[test]
 fn lids_pair_up_and_numb_path_counts_per_pair() {
     let world = World::tree(1);
-    let twin = world.twin(TwinOptions::default());
+    let reference = world.reference(ReferenceOptions::default());
     let ask = |mask, numb_path: u8| {
         let mad = request(GET_TABLE, mask, |data| {
             ends(data, H1, H3);
             data[49] = numb_path;
         });
-        let records = records(twin.respond(2, &mad));
+        let records = records(reference.respond(2, &mad));
         let lids = |record: &PathRecord| (record.slid.get(), record.dlid.get(), record.preference);
         records.iter().map(lids).collect::<Vec<_>>()
     };
@@ -145,11 +148,11 @@ fn lids_pair_up_and_numb_path_counts_per_pair() {
 fn tables_have_a_limit_and_get_has_none() {
     let world = World::tree(0);
     let limited = |most_records, method| {
-        let twin = world.twin(TwinOptions {
+        let reference = world.reference(ReferenceOptions {
             most_records,
-            ..TwinOptions::default()
+            ..ReferenceOptions::default()
         });
-        twin.respond(1, &request(method, 0, |_| ())).unwrap()
+        reference.respond(1, &request(method, 0, |_| ())).unwrap()
     };
     assert_eq!(count(&limited(81, GET_TABLE)), 81);
     assert_eq!(limited(80, GET_TABLE), Reply::Error(Status::NO_RESOURCES));
@@ -159,11 +162,11 @@ fn tables_have_a_limit_and_get_has_none() {
 #[test]
 fn groups_and_other_subnets_have_no_records() {
     let world = World::tree(0);
-    let twin = world.twin(TwinOptions::default());
+    let reference = world.reference(ReferenceOptions::default());
     for start in [[0xff, 0x12], [0xfe, 0xc0]] {
         let ask = |method| {
             let mad = request(method, DGID, |data| data[8..10].copy_from_slice(&start));
-            twin.respond(1, &mad)
+            reference.respond(1, &mad)
         };
         assert_eq!(ask(GET), Some(Reply::Error(Status::NO_RECORDS)));
         assert_eq!(ask(GET_TABLE), Some(Reply::Records(Vec::new())));
@@ -173,9 +176,9 @@ fn groups_and_other_subnets_have_no_records() {
 #[test]
 fn every_pair_of_a_large_torus_has_a_path() {
     let world = World::torus([8, 8, 8], 2);
-    let twin = world.twin(TwinOptions {
+    let reference = world.reference(ReferenceOptions {
         qos: Qos::On,
-        ..TwinOptions::default()
+        ..ReferenceOptions::default()
     });
     let count = u32::try_from(world.topology.end_ports.len()).unwrap();
     let guid = |nth: u32| world.topology.end_port(EndPortIx(nth % count)).guid.get();
@@ -186,7 +189,7 @@ fn every_pair_of_a_large_torus_has_a_path() {
             guid(nth.wrapping_mul(104_729)),
         );
         let mad = request(GET, SGID | DGID, |data| ends(data, source, destination));
-        assert_eq!(records(twin.respond(1, &mad)).len(), 1);
+        assert_eq!(records(reference.respond(1, &mad)).len(), 1);
     }
     println!("65536 requests, {count} end ports: {:?}", begin.elapsed());
 }
@@ -198,7 +201,7 @@ struct World {
     ports: Vec<PortFacts>,
     partitions: Partitions,
     rate_caps: Vec<RateCaps>,
-    beyond: Beyond,
+    off_subnet: OffSubnet,
 }
 
 impl World {
@@ -246,23 +249,23 @@ impl World {
             routes: route(&topology),
             partitions: Partitions::new(&config, &ports, PartitionOptions::default()),
             rate_caps: caps.collect(),
-            beyond: Beyond::default(),
+            off_subnet: OffSubnet::default(),
             topology,
             ports,
         }
     }
 
-    fn twin(&self, options: TwinOptions) -> Twin<'_> {
-        let inputs = TwinInputs {
+    fn reference(&self, options: ReferenceOptions) -> Reference<'_> {
+        let inputs = ReferenceInputs {
             topology: &self.topology,
             routes: &self.routes,
             policy: None,
             ports: &self.ports,
             partitions: &self.partitions,
             rate_caps: &self.rate_caps,
-            beyond: &self.beyond,
+            off_subnet: &self.off_subnet,
         };
-        Twin::new(inputs, options)
+        Reference::new(inputs, options)
     }
 }
 

@@ -1,4 +1,4 @@
-//! The slow twin against what OpenSM 3.3.23 answered in golden/policy.
+//! The reference against what OpenSM 3.3.23 answered in golden/policy.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use policy::{ParseOptions, PartitionOptions, Partitions, PartitionsConfig, Policy, PortFacts};
 use routing::engine::{minhop, torus};
 use routing::{Qos, Routes, Topology, TorusConfig};
-use sa_compiler::beyond::Beyond;
-use sa_compiler::reference::{Reply, Twin, TwinInputs, TwinOptions};
+use sa_compiler::off_subnet::OffSubnet;
+use sa_compiler::reference::{Reference, ReferenceInputs, ReferenceOptions, Reply};
 use sa_fabric::{self, Loaded, OpenSmOptions, Subnet, SubnetOptions};
 use sa_snapshot::model::RateCaps;
 use sa_wire::Sl;
@@ -17,10 +17,10 @@ use sa_wire::mad::Status;
 use sa_wire::path_record::{FlowWord, NumbPathByte, PathRecord, QosClassSl, SelectedValue};
 use serde_json::Value;
 
-/// Cases that the twin answers otherwise on purpose, with the reason.
+/// Cases that the reference answers otherwise on purpose, with the reason.
 const WAIVED: [(&str, &str); 2] = [("reload/2/s1", LEAK), ("reload/2/k1", LEAK)];
 
-/// The twin is given one policy at a time.
+/// The reference is given one policy at a time.
 const LEAK: &str = "OpenSM puts rules of the file that it refused before in front of the next";
 
 #[test]
@@ -31,14 +31,14 @@ fn every_recorded_path_record_is_answered_alike() {
         let cases = cases(&directory);
         for (step, about) in (0..).zip(scenario.about["steps"].as_array().unwrap()) {
             let policy = scenario.policy(about);
-            let twin = scenario.twin(policy.as_ref());
+            let reference = scenario.reference(policy.as_ref());
             let of_step = |case: &&Value| case["step"].as_u64().unwrap_or(0) == step;
             for case in cases
                 .iter()
                 .filter(of_step)
                 .filter(|case| case["query"]["attr"] == "pr")
             {
-                tally.add(&scenario, &twin, case);
+                tally.add(&scenario, &reference, case);
             }
         }
     }
@@ -60,11 +60,11 @@ struct Tally {
 }
 
 impl Tally {
-    fn add(&mut self, scenario: &Scenario, twin: &Twin<'_>, case: &Value) {
+    fn add(&mut self, scenario: &Scenario, reference: &Reference<'_>, case: &Value) {
         self.asked += 1;
         let id = case["id"].as_str().unwrap();
         let expected = Expected::of(case);
-        let reply = twin.respond(scenario.lid_of(&case["from"]), &request(case));
+        let reply = reference.respond(scenario.lid_of(&case["from"]), &request(case));
         if expected.is_met_by(reply.as_ref()) {
             self.equal += 1;
             return;
@@ -90,8 +90,8 @@ struct Scenario {
     ports: Vec<PortFacts>,
     partitions: Partitions,
     rate_caps: Vec<RateCaps>,
-    beyond: Beyond,
-    options: TwinOptions,
+    off_subnet: OffSubnet,
+    options: ReferenceOptions,
 }
 
 impl Scenario {
@@ -123,16 +123,16 @@ impl Scenario {
         Self {
             directory: directory.to_owned(),
             rate_caps: caps.collect(),
-            beyond: Beyond::default(),
+            off_subnet: OffSubnet::default(),
             partitions: Partitions::new(&config, &ports, of_partitions),
-            options: TwinOptions {
+            options: ReferenceOptions {
                 prefix: options.subnet_prefix,
                 qos,
                 packet_life: options.subnet_timeout,
                 max_rate_code: options.max_rate_code(),
                 sa_key: options.sa_key,
                 allow_both_pkeys: options.allow_both_pkeys,
-                ..TwinOptions::default()
+                ..ReferenceOptions::default()
             },
             about,
             topology,
@@ -150,17 +150,17 @@ impl Scenario {
         Some(policy)
     }
 
-    fn twin<'a>(&'a self, policy: Option<&'a Policy>) -> Twin<'a> {
-        let inputs = TwinInputs {
+    fn reference<'a>(&'a self, policy: Option<&'a Policy>) -> Reference<'a> {
+        let inputs = ReferenceInputs {
             topology: &self.topology,
             routes: &self.routes,
             policy,
             ports: &self.ports,
             partitions: &self.partitions,
             rate_caps: &self.rate_caps,
-            beyond: &self.beyond,
+            off_subnet: &self.off_subnet,
         };
-        Twin::new(inputs, self.options)
+        Reference::new(inputs, self.options)
     }
 
     fn lid_of(&self, node: &Value) -> u16 {

@@ -1,4 +1,12 @@
 //! Collects what a file says and refuses contradictions, so that a [`Fabric`] has none.
+//!
+//! A reader tells the [`Builder`] what each line says, in the order of the file, with the line's
+//! place. What contradicts an earlier line is refused at once, and the error names both places.
+//! What can only be judged at the end (does the far end confirm the cable, do LID ranges overlap)
+//! waits for [`Builder::finish`].
+//!
+//! Why not check the finished fabric: by then nobody knows which line said what, and "these two
+//! differ" without a line is of little use in a file of a million lines.
 
 use std::collections::HashMap;
 
@@ -8,7 +16,7 @@ use sa_wire::{Guid, Lid, Lmc, NodeType};
 use super::error::{Note, ParseError, Problem};
 use super::model::{Assumed, Fabric, Node, NodeIx, Port, PortRef, Source};
 
-/// A fabric in the making.
+/// A fabric in the making, with the places that errors name.
 pub(super) struct Builder {
     nodes: Vec<Node>,
     /// Shape: as `nodes`; where each was defined.
@@ -22,13 +30,14 @@ pub(super) struct Builder {
     sm: Option<(Position, PortRef)>,
 }
 
-/// What one end of a cable says.
+/// What one end of a cable says. A cable is whole when both its halves name each other.
 #[derive(Clone, Copy)]
 struct Half {
     at: Position,
     to: PortRef,
 }
 
+/// LIDs of one port, and the line that gives them.
 struct LidRange {
     at: Position,
     owner: PortRef,
@@ -151,6 +160,7 @@ impl Builder {
         from: PortRef,
         to: PortRef,
     ) -> Result<(), ParseError> {
+        // The far end may come later in the file, so only this end is judged here.
         if let Some(half) = self.halves.insert(from, Half { at, to }) {
             let node = self.node(from.node).name().to_owned();
             let problem = Problem::PortTwice {
@@ -202,6 +212,8 @@ impl Builder {
             return Err(ParseError::new(end, Problem::Empty));
         }
         self.check_lids()?;
+        // Cables come in after all nodes and in the order of the file, so that the first line that is
+        // wrong is the one that is told.
         for from in core::mem::take(&mut self.cables) {
             let to = self.confirmed(from)?;
             self.port_mut(from).peer = to;
@@ -235,6 +247,7 @@ impl Builder {
     fn check_lids(&self) -> Result<(), ParseError> {
         let mut owners: HashMap<u16, &LidRange> = HashMap::new();
         for range in &self.lids {
+            // A file without LMCs claims one LID per port; ranges are judged once the LMC is inferred.
             let lids = range.lmc.unwrap_or_default().lids();
             for lid in (range.first.get()..=u16::MAX).take(lids.into()) {
                 if let Some(other) = owners.insert(lid, range) {

@@ -1,8 +1,12 @@
 //! A fabric without some of its parts: what would be if they failed.
+//!
+//! Only cables go. Nodes and ports stay where they are, so that indices, references and LIDs of the
+//! healthy fabric still mean the same, and two states can be compared port by port. Which ports the
+//! SM still reaches shows when a [`Subnet`](crate::Subnet) is made of what is left.
 
 use super::model::{Fabric, NodeIx, PortRef};
 
-/// A part that fails.
+/// A part that fails, as `--fail` names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Failed {
     /// A node with all its cables.
@@ -28,6 +32,7 @@ impl Fabric {
 
     fn unplug(&mut self, at: PortRef) {
         let peer = self.port(at).peer;
+        // From both ends, or the fabric would have a cable that one end does not know.
         for end in peer.into_iter().chain([at]) {
             let ports = self
                 .nodes

@@ -2,18 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
-use sa_text::lines;
+use sa_snapshot::MAGIC as SNAPSHOT_MAGIC;
+use sa_text::{Location, lines};
 use thiserror::Error;
 
 use super::error::ParseError;
-use super::mistaken::{FileKind, mistaken};
+use super::mistaken::{FileKind, Mistaken, mistaken};
 use super::model::Fabric;
 use super::overlay::LidOverlay;
 use crate::formats::{net, subnet_lst};
 use crate::intake::{self, Intake, Kind as For, ReadError};
-
-/// First bytes of a snapshot file.
-pub const SNAPSHOT_MAGIC: &[u8; 8] = b"SAPHSNAP";
 
 /// What a path holds.
 #[derive(Debug, Clone)]
@@ -72,9 +70,9 @@ pub enum LoadError {
         /// Where and what.
         source: ParseError,
     },
-    /// Another kind of file. Shape: `file: sentence`.
-    #[error("{0}")]
-    Mistaken(String),
+    /// Another kind of file.
+    #[error(transparent)]
+    Mistaken(#[from] Mistaken),
     /// Nothing that is known.
     #[error("{}: not a fabric file (expected an ibsim net file, the output of ibnetdiscover, \
         opensm-subnet.lst or a snapshot); it starts with {start:?}", path.display())]
@@ -90,6 +88,18 @@ pub enum LoadError {
         /// The directory.
         path: PathBuf,
     },
+}
+
+impl LoadError {
+    /// The file that is wrong, and the place in it where there is one.
+    pub fn location(&self) -> Location {
+        match self {
+            Self::Read(problem) => Location::file(problem.path()),
+            Self::Parse { path, source } => Location::new(path, source.at),
+            Self::Mistaken(other) => Location::file(&other.path),
+            Self::Unrecognised { path, .. } | Self::NoTopology { path } => Location::file(path),
+        }
+    }
 }
 
 /// Loads a fabric file, a directory of dumps, or recognises a snapshot. Errors: [`LoadError`].
@@ -113,7 +123,7 @@ pub fn load_by(intake: &Intake, path: &Path) -> Result<Loaded, LoadError> {
         bytes: intake.read(For::Fabric, &path)?,
         path,
     };
-    if input.bytes.starts_with(SNAPSHOT_MAGIC) {
+    if input.bytes.starts_with(&SNAPSHOT_MAGIC) {
         let unpacked = Some(input.bytes);
         return Ok(Loaded::Snapshot(SnapshotFile {
             path: input.path,
@@ -134,7 +144,7 @@ pub fn load_lids_by(intake: &Intake, path: &Path) -> Result<LidOverlay, LoadErro
         path: path.to_owned(),
         bytes: intake.read(For::Fabric, path)?,
     };
-    LidOverlay::parse(&input.bytes).map_err(|source| input.refused_as(FileKind::SubnetList, source))
+    subnet_lst::lids(&input.bytes).map_err(|source| input.refused_as(FileKind::SubnetList, source))
 }
 
 impl Input {
@@ -145,8 +155,8 @@ impl Input {
             Some(Kind::Net) => net::parse(&self.bytes),
             Some(Kind::SubnetList) => subnet_lst::parse(&self.bytes),
             None => {
-                if let Some(words) = mistaken(&self.path, &self.bytes, FileKind::Net) {
-                    return Err(LoadError::Mistaken(words));
+                if let Some(other) = mistaken(&self.path, &self.bytes, FileKind::Net) {
+                    return Err(other.into());
                 }
                 let start = self
                     .bytes
@@ -172,8 +182,8 @@ impl Input {
 
     /// An error in this file, or that it is another than it was to be.
     fn refused_as(&self, wanted: FileKind, source: ParseError) -> LoadError {
-        let words = mistaken(&self.path, &self.bytes, wanted);
-        words.map_or_else(|| self.refused(source), LoadError::Mistaken)
+        let other = mistaken(&self.path, &self.bytes, wanted);
+        other.map_or_else(|| self.refused(source), LoadError::Mistaken)
     }
 }
 

@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::fmt::Display;
 
+use sa_text::Remark;
+
 /// Lines of one message, or messages of one occasion, that people are shown.
 pub const SHOWN: usize = 20;
 
@@ -41,9 +43,9 @@ pub fn at_most(lines: impl IntoIterator<Item = String>, one: &str, many: &str) -
 ///
 /// Hundreds of one kind must not hide the one of another, so each kind gets its share.
 /// Shape: at most [`SHOWN`] of them and one line.
-pub fn told(remarks: &[String]) -> Vec<String> {
+pub fn told(remarks: &[Remark]) -> Vec<String> {
     if remarks.len() <= SHOWN {
-        return remarks.to_vec();
+        return remarks.iter().map(Remark::to_string).collect();
     }
     // The nth of its kind goes into the nth round.
     let mut seen: HashMap<String, usize> = HashMap::new();
@@ -58,8 +60,8 @@ pub fn told(remarks: &[String]) -> Vec<String> {
     order.sort_unstable();
     let mut chosen: Vec<usize> = order.into_iter().take(SHOWN).map(|(_, nth)| nth).collect();
     chosen.sort_unstable();
-    let chosen = chosen.iter().filter_map(|nth| remarks.get(*nth).cloned());
-    let mut told: Vec<String> = chosen.collect();
+    let chosen = chosen.iter().filter_map(|nth| remarks.get(*nth));
+    let mut told: Vec<String> = chosen.map(Remark::to_string).collect();
     told.push(match remarks.len() - SHOWN {
         1 => "and 1 more warning like these".to_owned(),
         more => format!("and {more} more warnings like these"),
@@ -67,9 +69,13 @@ pub fn told(remarks: &[String]) -> Vec<String> {
     told
 }
 
-/// What remarks of one kind have in common: the plain words of their first line.
-fn kind(remark: &str) -> String {
-    let first = remark.lines().next().unwrap_or_default();
+/// What remarks of one kind have in common: their code. Remarks of a policy's parser have none yet;
+/// of those the plain words of the first line.
+fn kind(remark: &Remark) -> String {
+    if let Some(code) = &remark.code {
+        return code.to_string();
+    }
+    let first = remark.message.lines().next().unwrap_or_default();
     let is_plain = |word: &&str| word.chars().all(|c| c.is_ascii_lowercase());
     let plain: Vec<&str> = first.split_whitespace().filter(is_plain).collect();
     plain.join(" ")
@@ -101,18 +107,21 @@ mod tests {
 
     #[test]
     fn many_of_one_kind_do_not_hide_one_of_another() {
-        let mut all: Vec<String> = (0..8000)
-            .map(|nth| format!("the LID file has no LID for H{nth}, which was given one"))
+        let without = |nth| format!("the LID file has no LID for H{nth}; one was assigned");
+        let mut all: Vec<Remark> = (0..8000)
+            .map(|nth| Remark::warning("lid-missing", without(nth)))
             .collect();
-        all.insert(5000, "QoS is off here, and on there".to_owned());
-        all.push("the last is another".to_owned());
+        let qos = "QoS is off here, and on there";
+        all.insert(5000, Remark::warning("qos-differs", qos));
+        all.push(Remark::warning("other", "the last is another"));
         let told = told(&all);
         assert_eq!(told.len(), SHOWN + 1);
         for one in ["QoS is off here, and on there", "the last is another"] {
             assert!(told.iter().any(|it| it == one), "{told:?}");
         }
         assert_eq!(told[SHOWN], "and 7982 more warnings like these");
-        assert!(told[0].contains("H0,"));
-        assert_eq!(super::told(&all[..20]), all[..20]);
+        assert!(told[0].contains("H0;"));
+        let few: Vec<String> = all[..20].iter().map(Remark::to_string).collect();
+        assert_eq!(super::told(&all[..20]), few);
     }
 }

@@ -1,8 +1,9 @@
 //! Why a fabric file is refused, and what was odd about one that is accepted.
 
 use core::fmt;
+use std::path::Path;
 
-use sa_text::Position;
+use sa_text::{Position, Remark};
 use sa_wire::Guid;
 use thiserror::Error;
 
@@ -192,9 +193,10 @@ pub struct Note {
     pub what: Oddity,
 }
 
-impl fmt::Display for Note {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.at, self.what)
+impl Note {
+    /// The note as a remark about its file.
+    pub fn remark(&self, file: &Path) -> Remark {
+        Remark::warning(self.what.code(), self.what.to_string()).at(file, self.at)
     }
 }
 
@@ -232,4 +234,22 @@ pub enum Oddity {
     /// opensm.conf: not one VL for each SL.
     #[error("{0} VLs for 16 SLs; missing ones are VL 0, excess ones are dropped")]
     SlToVlCount(usize),
+}
+
+impl Oddity {
+    /// A short name that does not change.
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::NotUtf8 => "not-utf8",
+            Self::Width(_) => "link-width-unknown",
+            Self::Speed(_) => "link-speed-unknown",
+            Self::UnknownRate(_) => "link-rate-unknown",
+            Self::NoBlankLine => "blank-line-missing",
+            Self::Ignored(_) => "line-ignored",
+            Self::VlArbEntry(_) => "vlarb-entry",
+            Self::VlArbCount(_) => "vlarb-count",
+            Self::SlToVlEntry(_) => "sl2vl-entry",
+            Self::SlToVlCount(_) => "sl2vl-count",
+        }
+    }
 }

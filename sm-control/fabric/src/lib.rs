@@ -29,6 +29,7 @@ pub mod lids;
 pub mod link;
 pub mod mistaken;
 pub mod model;
+pub mod multicast;
 pub mod options;
 pub mod outlet;
 pub mod overlay;

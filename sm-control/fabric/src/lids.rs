@@ -5,20 +5,24 @@
 //! is aligned to its number of LIDs and nobody before it took it. The others get the lowest free
 //! range; only ranges of several LIDs are aligned, and what alignment leaves out stays unused.
 //! Source: OpenSM `osm_lid_mgr.c`.
+//!
+//! Why OpenSM's way is followed to the number: a net file of a simulated fabric gives no LIDs, and
+//! what is compiled from it is compared with what OpenSM answers there. In a running fabric the
+//! LIDs are given, by a file or an SA, and this only checks that they can be kept.
 
 use sa_wire::{Lid, Lmc};
 use thiserror::Error;
 
-/// A port that needs LIDs.
+/// A port that needs LIDs: one that the SM found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Claim {
     /// The LID that it has already.
     pub known: Option<Lid>,
-    /// It gets 2^lmc LIDs.
+    /// It gets 2^lmc LIDs, the first of them a multiple of that.
     pub lmc: Lmc,
 }
 
-/// More ports than LIDs.
+/// More ports than LIDs: LIDs 1 to 0xbfff are all there are for unicast.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("the subnet needs more than the 49151 unicast LIDs there are; use a smaller LMC")]
 pub struct OutOfLids;
@@ -37,17 +41,18 @@ pub fn assign(claims: &[Claim], sm: usize) -> Result<Vec<Lid>, OutOfLids> {
     Ok(lids.into_iter().flatten().collect())
 }
 
-/// LIDs in use and LIDs to give away.
+/// LIDs in use and LIDs to give away. OpenSM keeps two tables of its own for the same.
 struct Pool {
     /// Index = LID.
     used: Vec<bool>,
-    /// Inclusive, ascending.
+    /// Gaps between LIDs that somebody claims. Shape: first and last, both included, ascending.
     free: Vec<(u16, u16)>,
 }
 
 impl Pool {
     fn new(claims: &[Claim]) -> Self {
         let last = Lid::MAX.get();
+        // What a port claims is never given to another one, even if in the end it cannot keep it.
         let mut claimed = vec![false; usize::from(last) + 1];
         for claim in claims {
             for lid in claim.kept() {
@@ -86,6 +91,7 @@ impl Pool {
     /// The lowest free range; what lies before it in the same gap is lost.
     fn lowest(&mut self, count: u16) -> Result<Lid, OutOfLids> {
         for gap in &mut self.free {
+            // As OpenSM does it: what alignment passes over is not looked at again, also for one LID.
             let first = gap.0.next_multiple_of(count);
             if first <= gap.1 && gap.1 - first >= count - 1 {
                 gap.0 = first + count;
@@ -140,6 +146,7 @@ pub fn infer_lmc(claims: &[Claim], sm: usize) -> Lmc {
         .rfind(|lmc| fits(claims, *lmc))
         .unwrap_or_default();
     let fresh = |lmc: &Lmc| {
+        // As if the subnet had never been up: what comes out is compared with what the file has.
         let unknown: Vec<_> = claims
             .iter()
             .map(|claim| Claim {

@@ -1,10 +1,14 @@
 //! Link width and speed, and the rate they give.
+//!
+//! An SA reports one rate per path, a code from the specification's list; a link has a width and a
+//! speed. The table in [`Link::rate`] is OpenSM's, with its oddities: several pairs of width and
+//! speed share a code, FDR10 is told as QDR, and what OpenSM does not know counts as the slowest.
 
 use core::fmt;
 
 use sa_wire::Rate;
 
-/// Lanes of a link.
+/// How many lanes a link has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LinkWidth {
     /// OpenSM printed `??`.
@@ -22,7 +26,7 @@ pub enum LinkWidth {
 }
 
 impl LinkWidth {
-    /// As OpenSM prints it (`PHY=`).
+    /// The name in `opensm-subnet.lst` (`PHY=`).
     pub const fn name(self) -> &'static str {
         match self {
             Self::Unknown => "??",
@@ -55,7 +59,7 @@ impl fmt::Display for LinkWidth {
     }
 }
 
-/// Signalling of one lane.
+/// How fast each lane signals. Units in the variants: Gb/s of one lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LinkSpeed {
     /// OpenSM printed `??`.
@@ -91,7 +95,7 @@ impl LinkSpeed {
         Self::Ndr,
     ];
 
-    /// As OpenSM prints it (`SPD=`). OpenSM itself prints `??` for NDR.
+    /// The name in `opensm-subnet.lst` (`SPD=`). OpenSM itself prints `??` for NDR.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Unknown => "??",
@@ -118,7 +122,7 @@ impl fmt::Display for LinkSpeed {
     }
 }
 
-/// What a link runs at.
+/// What a link runs at once both ends have agreed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Link {
     /// Lanes.

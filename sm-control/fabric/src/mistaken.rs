@@ -1,9 +1,10 @@
 //! What a file looks like, for whoever gave it in the place of another.
 
 use core::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use super::detect::SNAPSHOT_MAGIC;
+use sa_snapshot::MAGIC as SNAPSHOT_MAGIC;
+
 use crate::formats::{net, subnet_lst};
 
 /// Files that are given to our programs.
@@ -41,7 +42,7 @@ pub enum FileKind {
 
 impl FileKind {
     /// By the first lines that mean something. None where nothing is typical.
-    pub fn of(bytes: &[u8]) -> Option<Self> {
+    pub fn recognise(bytes: &[u8]) -> Option<Self> {
         const LOOKED_AT: usize = 1 << 16;
         // Some twice: as they are, and read as Latin-1 by a reader of texts.
         const PACKED: [(&[u8], &str, &str); 6] = [
@@ -52,7 +53,7 @@ impl FileKind {
             ("(\u{b5}/\u{fd}".as_bytes(), "zstd", "unzstd"),
             (b"PK\x03\x04", "zip", "unzip"),
         ];
-        if bytes.starts_with(SNAPSHOT_MAGIC) {
+        if bytes.starts_with(&SNAPSHOT_MAGIC) {
             return Some(Self::Snapshot);
         }
         for (magic, how, remedy) in PACKED {
@@ -193,30 +194,53 @@ impl fmt::Display for FileKind {
     }
 }
 
-/// What is to be said of a file that cannot be what is wanted. Shape: `file: sentence`. None where
-/// it may be that, or looks like nothing known.
-pub fn mistaken(path: &Path, bytes: &[u8], wanted: FileKind) -> Option<String> {
-    let kind = FileKind::of(bytes)?;
-    if kind == wanted || kind.is_fabric() && wanted == FileKind::Net {
-        return None;
-    }
-    let path = path.display();
-    Some(match (kind, kind.place()) {
-        (FileKind::Packed(how, remedy), _) => format!(
-            "{path}: this is packed by {how}; unpack it first ({remedy}), or pack it with xz, which \
-             is read as it is"
-        ),
-        // Every option has its default, as for OpenSM.
-        (FileKind::Empty, _) if wanted == FileKind::OpenSmConf => return None,
-        (FileKind::Empty, _) => format!("{path}: the file is empty; expected {wanted}"),
-        (FileKind::Snapshot, _) if wanted == FileKind::Net => format!(
-            "{path}: this is a snapshot, which holds no forwarding tables to work from; give the \
-             fabric file it was compiled from"
-        ),
-        (_, Some(place)) => {
-            format!("{path}: this looks like {kind}, not like {wanted}; give it as {place}")
+/// A file that was given in the place of another.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}: {}", path.display(), self.sentence())]
+pub struct Mistaken {
+    /// The file.
+    pub path: PathBuf,
+    /// What it looks like.
+    pub kind: FileKind,
+    /// What was expected where it was given.
+    pub wanted: FileKind,
+}
+
+impl Mistaken {
+    /// What it is and what to do about it, without the file's name.
+    pub fn sentence(&self) -> String {
+        let Self { kind, wanted, .. } = self;
+        match (kind, kind.place()) {
+            (FileKind::Packed(how, remedy), _) => format!(
+                "this is packed by {how}; unpack it first ({remedy}), or pack it with xz, which is \
+                 read as it is"
+            ),
+            (FileKind::Empty, _) => format!("the file is empty; expected {wanted}"),
+            (FileKind::Snapshot, _) if *wanted == FileKind::Net => {
+                "this is a snapshot, which holds no forwarding tables to work from; give the \
+                 fabric file it was compiled from"
+                    .to_owned()
+            }
+            (_, Some(place)) => {
+                format!("this looks like {kind}, not like {wanted}; give it as {place}")
+            }
+            (_, None) => format!("this looks like {kind}, not like {wanted}"),
         }
-        (_, None) => format!("{path}: this looks like {kind}, not like {wanted}"),
+    }
+}
+
+/// That a file cannot be what is wanted. None where it may be that, or looks like nothing known.
+pub fn mistaken(path: &Path, bytes: &[u8], wanted: FileKind) -> Option<Mistaken> {
+    let kind = FileKind::recognise(bytes)?;
+    // Either file of a fabric may stand for the other; of an opensm.conf every option has its
+    // default, as for OpenSM.
+    let is_fine = kind == wanted
+        || kind.is_fabric() && wanted == FileKind::Net
+        || kind == FileKind::Empty && wanted == FileKind::OpenSmConf;
+    (!is_fine).then(|| Mistaken {
+        path: path.to_owned(),
+        kind,
+        wanted,
     })
 }
 
@@ -243,16 +267,18 @@ mod tests {
             (" \n\n", FileKind::Empty),
             ("a\0b", FileKind::Binary),
         ] {
-            assert_eq!(FileKind::of(text.as_bytes()), Some(kind), "{text:?}");
+            assert_eq!(FileKind::recognise(text.as_bytes()), Some(kind), "{text:?}");
         }
-        let gzip = FileKind::of(&[0x1f, 0x8b, 8, 0]);
+        let gzip = FileKind::recognise(&[0x1f, 0x8b, 8, 0]);
         assert_eq!(gzip, Some(FileKind::Packed("gzip", "gunzip")));
-        assert_eq!(FileKind::of(b"hello\n# only\n"), None);
+        assert_eq!(FileKind::recognise(b"hello\n# only\n"), None);
     }
 
     #[test]
     fn the_remedy_is_in_the_users_terms() {
-        let said = |text: &str, wanted| mistaken(Path::new("f"), text.as_bytes(), wanted);
+        let said = |text: &str, wanted| {
+            mistaken(Path::new("f"), text.as_bytes(), wanted).map(|it| it.to_string())
+        };
         assert_eq!(
             said("qos-levels\n", FileKind::Net).unwrap(),
             "f: this looks like a QoS policy, not like a fabric file; give it as --policy, or file \

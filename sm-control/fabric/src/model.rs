@@ -1,4 +1,16 @@
-//! A fabric as a file describes it: nodes, ports, cables.
+//! A fabric as a file or an SA describes it: nodes, ports, cables.
+//!
+//! A [`Fabric`] is what all readers end with, whatever they read, and it is free of contradictions:
+//! both ends of a cable agree, no GUID and no LID is given twice, every reference leads somewhere.
+//! Code that has one never checks these again, and may index by [`NodeIx`] and [`PortRef`].
+//!
+//! What a source does not say stays open (`None`) here, because sources differ in that: a net file
+//! says nothing of MTUs, `opensm-subnet.lst` nothing of the LMC. What is assumed instead is kept
+//! apart, in [`Assumed`], so that an option of the command line can change it afterwards. Questions
+//! such as [`Fabric::mtu_cap`] put the two together.
+//!
+//! What is not here: which ports the SM can reach and which LIDs they get. That depends on where
+//! the SM runs, and is the matter of [`Subnet`](crate::Subnet).
 
 use sa_snapshot::model::{Capacity, RateCaps};
 use sa_wire::{DataVls, Guid, Lid, Lmc, Mtu, NodeType};
@@ -6,7 +18,8 @@ use sa_wire::{DataVls, Guid, Lid, Lmc, Mtu, NodeType};
 use super::error::Note;
 use super::link::{Link, LinkSpeed};
 
-/// Index into [`Fabric::nodes`].
+/// A node of a fabric. Shape: index into [`Fabric::nodes`], which keeps the order of the file.
+/// One fabric's index means nothing in another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NodeIx(pub u32);
 
@@ -22,12 +35,12 @@ impl NodeIx {
     }
 }
 
-/// A port of a node.
+/// A port of a node, be it there or not cabled: the number alone is not checked here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PortRef {
-    /// Which node.
+    /// The node that has it.
     pub node: NodeIx,
-    /// Port number.
+    /// Its number: 0 is the management port of a switch, CAs and routers count from 1.
     pub port: u8,
 }
 
@@ -108,26 +121,26 @@ pub struct VlArbCaps {
     pub high: u8,
 }
 
-/// A node.
+/// A CA, a switch or a router, with its ports.
 #[derive(Debug, Clone)]
 pub struct Node {
-    /// CA, switch or router.
+    /// What NodeInfo.NodeType says.
     pub kind: NodeType,
-    /// Node GUID.
+    /// Node GUID, which no other node has. Two ports of a CA have one node GUID and two port GUIDs.
     pub guid: Guid,
-    /// SystemImageGUID.
+    /// SystemImageGUID: the same for all nodes of one chassis, else the node GUID.
     pub system_guid: Guid,
-    /// NodeDescription.
+    /// NodeDescription, at most 64 bytes on the wire; several nodes may have the same.
     pub description: String,
     /// The node's id in a net file, module prefix included.
     pub id: Option<String>,
     /// NodeInfo.VendorID, 24 bits.
     pub vendor_id: u32,
-    /// NodeInfo.DeviceID.
+    /// NodeInfo.DeviceID, which the vendor gives. It decides whether OpenSM asks for FDR10.
     pub device_id: u16,
-    /// NodeInfo.Revision.
+    /// NodeInfo.Revision, which the vendor gives. Nothing here depends on it.
     pub revision: u32,
-    /// A switch with enhanced port 0.
+    /// A switch with enhanced port 0, which can have an LMC, P_Keys and VLs like a port of a CA.
     pub enhanced_port0: bool,
     /// Shape: index = port number, 0 to the number of ports. Index 0 is the management port of a
     /// switch and unused on other nodes.
@@ -146,42 +159,42 @@ impl Node {
     }
 }
 
-/// A port.
+/// What is known of a port. A port that nobody described has the defaults: no cable, no link.
 #[derive(Debug, Clone, Default)]
 pub struct Port {
     /// Port GUID: of CA and router ports where known, and of a switch's port 0.
     pub guid: Option<Guid>,
-    /// The far end of its cable.
+    /// The far end of its cable; none without one. That end names this port.
     pub peer: Option<PortRef>,
     /// What the link runs at; none when the file does not say.
     pub link: Option<Link>,
-    /// State of the link.
+    /// State of the link. A cable may be there and its link down.
     pub state: LinkState,
-    /// MTU capability where the file says it.
+    /// MTU capability (PortInfo.MTUCap) where the source says it.
     pub mtu_cap: Option<Mtu>,
-    /// VLCap where the file says it.
+    /// Data VLs that it can operate (PortInfo.VLCap) where the source says it.
     pub vl_cap: Option<DataVls>,
-    /// VL arbitration entries where the source says it.
+    /// How many entries its VL arbitration tables have, where the source says it.
     pub vl_arb: Option<VlArbCaps>,
     /// Base LID where the file says it (a switch's: on port 0).
     pub lid: Option<Lid>,
-    /// LMC where the file says it.
+    /// LMC where the file says it; it owns 2^LMC LIDs from `lid` on.
     pub lmc: Option<Lmc>,
     /// What clamps its rates, where the source says it.
     pub rate_caps: Option<RateCaps>,
 }
 
-/// State of a link.
+/// State of a link, PortInfo.PortState. Only active links carry packets of hosts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum LinkState {
-    /// No link.
+    /// No link, or a port that is switched off.
     #[default]
     Down,
-    /// Trained, not configured.
+    /// Trained, not configured by the SM yet.
     Init,
     /// Configured, not yet in use.
     Armed,
-    /// In use.
+    /// Configured and in use.
     Active,
 }
 
@@ -258,7 +271,7 @@ impl Fabric {
         self.assumed = assumed;
     }
 
-    /// MTU capability of a port.
+    /// MTU capability of a port, as stated, else as assumed. A path has the least of its links.
     pub fn mtu_cap(&self, at: PortRef) -> Mtu {
         let assumed = if self.is_port0(at) {
             self.assumed.port0_mtu
@@ -268,12 +281,12 @@ impl Fabric {
         self.port(at).mtu_cap.unwrap_or(assumed)
     }
 
-    /// What a port's link runs at.
+    /// What a port's link runs at; where the source is silent, 4x SDR as in ibsim.
     pub fn link(&self, at: PortRef) -> Link {
         self.port(at).link.unwrap_or(Link::DEFAULT)
     }
 
-    /// MTU capability and rate of a port.
+    /// MTU capability and rate of a port, which are what limits the paths through it.
     pub fn capacity(&self, at: PortRef) -> Capacity {
         Capacity {
             mtu: self.mtu_cap(at),
@@ -281,12 +294,13 @@ impl Fabric {
         }
     }
 
-    /// Data VLs that a port can operate (VLCap).
+    /// Data VLs that a port can operate (VLCap), as stated, else as assumed. How many it operates
+    /// depends on the far end too: [`Subnet::operational_vls`](crate::Subnet::operational_vls).
     pub fn vl_cap(&self, at: PortRef) -> DataVls {
         self.port(at).vl_cap.unwrap_or(self.assumed.vls)
     }
 
-    /// Entries of a port's VL arbitration tables.
+    /// Entries of a port's VL arbitration tables, as stated, else as assumed.
     pub fn vl_arb(&self, at: PortRef) -> VlArbCaps {
         self.port(at).vl_arb.unwrap_or(self.assumed.vl_arb)
     }

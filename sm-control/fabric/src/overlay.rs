@@ -1,15 +1,17 @@
 //! LIDs from an `opensm-subnet.lst`, to be laid over a fabric that came from another file.
+//!
+//! The fabric of a net file or of ibnetdiscover has cables but often no LIDs, or old ones; the SM's
+//! own list has the LIDs that are in force. Only GUIDs tie the two together: names differ, and the
+//! order of ports too. A plain value, without a look at files, so that the subnet can take it and
+//! give one out.
 
 use std::collections::HashMap;
 
 use sa_wire::{Guid, Lid};
 
-use super::error::ParseError;
-use super::model::Fabric;
-use super::subnet::Subnet;
-use crate::formats::subnet_lst;
+use crate::model::Fabric;
 
-/// LIDs by port GUID.
+/// LIDs by port GUID, and which port the SM ran on.
 #[derive(Debug, Clone)]
 pub struct LidOverlay {
     lids: HashMap<Guid, Lid>,
@@ -17,38 +19,29 @@ pub struct LidOverlay {
 }
 
 impl LidOverlay {
-    /// Reads an `opensm-subnet.lst`. Errors: as [`subnet_lst::parse`].
-    pub fn parse(bytes: &[u8]) -> Result<Self, ParseError> {
-        subnet_lst::parse(bytes).map(|fabric| Self::of(&fabric))
+    /// LIDs by port GUID, and the GUID of the port that the SM runs on, where that is known.
+    pub fn new(lids: impl IntoIterator<Item = (Guid, Lid)>, sm: Option<Guid>) -> Self {
+        Self {
+            lids: lids.into_iter().collect(),
+            sm,
+        }
     }
 
-    /// The LIDs that a fabric file gives.
-    pub fn of(fabric: &Fabric) -> Self {
+    /// The LIDs that a fabric gives; ports without GUID or LID are left out.
+    pub fn from_fabric(fabric: &Fabric) -> Self {
         let ports = fabric.nodes().iter().flat_map(|node| &node.ports);
-        Self {
-            lids: ports
-                .filter_map(|port| Some((port.guid?, port.lid?)))
-                .collect(),
-            sm: fabric.sm().and_then(|at| fabric.port(at).guid),
-        }
+        let with_lid = ports.filter_map(|port| Some((port.guid?, port.lid?)));
+        let sm = fabric.sm().and_then(|at| fabric.port(at).guid);
+        Self::new(with_lid, sm)
     }
 
-    /// The LIDs of a subnet.
-    pub fn of_subnet(subnet: &Subnet) -> Self {
-        let ports = subnet.end_ports();
-        Self {
-            lids: ports.iter().map(|port| (port.guid, port.lid)).collect(),
-            sm: ports.get(subnet.sm()).map(|port| port.guid),
-        }
-    }
-
-    /// The same LIDs, and nobody knows where the SM runs.
+    /// The same LIDs without the place of the SM: for a fabric in which that port is cut off.
     #[must_use]
     pub fn without_sm(self) -> Self {
         Self { sm: None, ..self }
     }
 
-    /// The LID of a port.
+    /// The base LID of a port; none for a port that the file does not list.
     pub fn lid(&self, guid: Guid) -> Option<Lid> {
         self.lids.get(&guid).copied()
     }
@@ -68,7 +61,7 @@ impl LidOverlay {
         self.lids.is_empty()
     }
 
-    /// The port that the SM ran on.
+    /// The GUID of the port that the SM ran on; none where the file does not mark one.
     pub const fn sm(&self) -> Option<Guid> {
         self.sm
     }

@@ -29,6 +29,17 @@ pub enum StoreError {
     },
 }
 
+impl StoreError {
+    /// The snapshot file.
+    pub fn path(&self) -> &Path {
+        match self {
+            Self::Read(problem) => problem.path(),
+            Self::Write(problem) => problem.path(),
+            Self::Load { path, .. } => path,
+        }
+    }
+}
+
 /// Writes a snapshot, for its owner alone where there is a key inside. Errors: [`StoreError`]; what
 /// was there stays then.
 pub fn write(path: &Path, snapshot: &Snapshot) -> Result<(), StoreError> {

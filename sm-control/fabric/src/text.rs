@@ -1,4 +1,9 @@
 //! Reading lines of text with a position at hand.
+//!
+//! The readers of all line-oriented formats work with a [`Cursor`]: take what is expected, or say
+//! what was expected and what stands there instead. An error is made where the cursor stands, so
+//! that no reader has to keep lines and columns itself. There is no backtracking but by copying a
+//! cursor, which is two words.
 
 use sa_text::{Line, Number, Position};
 
@@ -14,7 +19,8 @@ pub fn decode<'a>(bytes: &'a [u8], notes: &mut Vec<Note>) -> std::borrow::Cow<'a
     text
 }
 
-/// A place in a line, moving right.
+/// A place in a line, moving right. A copy stays where it is: readers keep one for the error that
+/// belongs at the beginning of a word.
 #[derive(Debug, Clone, Copy)]
 pub struct Cursor<'a> {
     line: Line<'a>,
@@ -22,17 +28,17 @@ pub struct Cursor<'a> {
 }
 
 impl<'a> Cursor<'a> {
-    /// At the start of a line.
+    /// A cursor at the first character of a line.
     pub const fn new(line: Line<'a>) -> Self {
         Self { line, offset: 0 }
     }
 
-    /// What is left of the line.
+    /// What is left of the line, without its end.
     pub fn rest(&self) -> &'a str {
         self.line.text.get(self.offset..).unwrap_or("")
     }
 
-    /// Where it stands.
+    /// Where it stands. Units of columns: characters, as in every message.
     pub fn at(&self) -> Position {
         self.line.at(self.offset)
     }
@@ -42,7 +48,7 @@ impl<'a> Cursor<'a> {
         Self::new(self.line)
     }
 
-    /// "Expected this", here.
+    /// The error that something else was due here; what stands here is put into it, shortened.
     pub fn expected(&self, expected: &'static str) -> ParseError {
         let found = Found::at(self.rest());
         ParseError::new(self.at(), Problem::Expected { expected, found })
@@ -56,13 +62,13 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Skips spaces and tabs.
+    /// Skips blanks of any kind.
     pub fn skip_blanks(&mut self) {
         let rest = self.rest();
         self.advance(rest.len() - rest.trim_start().len());
     }
 
-    /// Takes this text if it is next.
+    /// Takes this text if it is next, and says whether it was.
     pub fn accept(&mut self, literal: &str) -> bool {
         let found = self.rest().starts_with(literal);
         if found {
@@ -101,12 +107,13 @@ impl<'a> Cursor<'a> {
         self.take_while(|c| !c.is_whitespace())
     }
 
-    /// Takes decimal digits as a number.
+    /// Takes decimal digits as a number. Errors: there is none, or it takes more than 64 bits; `what`
+    /// is what was expected.
     pub fn decimal(&mut self, what: &'static str) -> Result<u64, ParseError> {
         self.digits(what, 10)
     }
 
-    /// Takes hexadecimal digits, without prefix, as a number.
+    /// Takes hexadecimal digits, without prefix, as a number. Errors: as [`Self::decimal`].
     pub fn hex(&mut self, what: &'static str) -> Result<u64, ParseError> {
         self.digits(what, 16)
     }

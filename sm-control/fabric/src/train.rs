@@ -1,4 +1,11 @@
 //! What the two ends of a simulated cable agree on.
+//!
+//! A net file says what each port of a cable may run at; the SM sees what the link came up with. On
+//! hardware the two ends negotiate. ibsim imitates that roughly, and OpenSM's Set(PortInfo) changes
+//! it once more, so the outcome depends on the order in which OpenSM programs the ports. This
+//! follows what was observed, because rates of paths are compared with OpenSM over ibsim.
+//!
+//! Output of ibnetdiscover and records of an SA say what a link runs at; nothing is worked out then.
 
 use super::link::{Link, LinkSpeed, LinkWidth};
 
@@ -25,18 +32,18 @@ impl Enabled {
     };
 }
 
-/// One end of a simulated cable.
+/// One end of a simulated cable, with what decides its part in the outcome.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct End {
     /// What it may run at.
     pub(crate) enabled: Enabled,
-    /// It is a switch's.
+    /// It is a switch's: OpenSM programs switches after CAs and routers, and sets less on them.
     pub(crate) is_switch: bool,
-    /// Place in OpenSM's order of programming.
+    /// Place in OpenSM's order of programming. Shape: GUID in map order, port number.
     pub(crate) order: (u64, u8),
 }
 
-/// What two ends can never agree on.
+/// What two ends can never agree on; such a cable is an error in the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Disagreement {
     Width,

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use sa_fastpath::port::umad::{PortState, leading_number};
+use sa_port::umad::{PortState, leading_number};
 use sa_wire::Gid;
 use sa_wire::netlink_ls::Resolve;
 

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use sa_answer::whole::{self, Streamed};
-use sa_compiler::state::Parts;
+use sa_compiler::state::FabricState;
 use sa_fastpath::publish::Published;
 use sa_snapshot::Snapshot;
 use sa_wire::mad::method;
@@ -15,12 +15,20 @@ use crate::records;
 
 /// [`whole::respond`], with records of the fabric's state where there are the parts that the
 /// snapshot was compiled from.
-pub fn respond_with(snapshot: &Snapshot, parts: Option<&Parts>, request: &Slot) -> Option<Vec<u8>> {
+pub fn respond_with(
+    snapshot: &Snapshot,
+    parts: Option<&FabricState>,
+    request: &Slot,
+) -> Option<Vec<u8>> {
     whole::respond_or(snapshot, request, || punted_with(snapshot, parts, request))
 }
 
 /// [`whole::punted`], with records as [`respond_with`].
-pub fn punted_with(snapshot: &Snapshot, parts: Option<&Parts>, request: &Slot) -> Option<Vec<u8>> {
+pub fn punted_with(
+    snapshot: &Snapshot,
+    parts: Option<&FabricState>,
+    request: &Slot,
+) -> Option<Vec<u8>> {
     let mad = SaMad::from_bytes(&request.mad);
     let is_record = records::serves(mad.attribute_id()) && whole::is_answerable(snapshot, mad);
     match parts.filter(|_| is_record) {
@@ -33,7 +41,7 @@ pub fn punted_with(snapshot: &Snapshot, parts: Option<&Parts>, request: &Slot) -
 /// reply is short or something else.
 pub fn stream(
     published: &Arc<Published>,
-    parts: Option<&Arc<Parts>>,
+    parts: Option<&Arc<FabricState>>,
     request: &Slot,
 ) -> Option<Streamed> {
     let mad = SaMad::from_bytes(&request.mad);

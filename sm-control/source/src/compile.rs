@@ -2,11 +2,12 @@
 
 use sa_compiler::pipeline::options;
 use sa_compiler::pipeline::{Compiled, Inputs, PipelineError, Stamp, compile_after};
-use sa_compiler::state::Parts;
+use sa_compiler::state::FabricState;
 use sa_fabric::display::{count, first_few};
+use sa_text::{Location, Remark};
 use thiserror::Error;
 
-use crate::{Difference, LiveError, LiveSource, OnDifference, Reading, Wants};
+use crate::{Difference, OnDifference, Reading, SaReadError, SaReader, Wants};
 
 /// Whether to compile a fabric that has not changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,10 +27,20 @@ pub enum SourceError {
     Compile(#[from] PipelineError),
     /// The SA gives no fabric.
     #[error("cannot read the fabric: {0}")]
-    SaFabric(#[from] LiveError),
+    SaFabric(#[from] SaReadError),
     /// The SA answers otherwise.
     #[error("{}", differences_in_words(.0))]
     Differs(Vec<Difference>),
+}
+
+impl SourceError {
+    /// The file that is wrong, and the place in it; none where no single file is.
+    pub fn location(&self) -> Option<Location> {
+        match self {
+            Self::Compile(problem) => problem.location(),
+            Self::SaFabric(_) | Self::Differs(_) => None,
+        }
+    }
 }
 
 /// A snapshot of what an SA told, beside the SA's own answers.
@@ -56,7 +67,7 @@ impl Compared {
 fn differences_in_words(all: &[Difference]) -> String {
     let shown: Vec<String> = all.iter().map(ToString::to_string).collect();
     format!(
-        "{} answered otherwise by the SA, nothing is published: {}; give the policy, partitions and \
+        "{} answered differently by the SA, nothing is published: {}; give the policy, partitions and \
          options that the SM uses, or set on_difference = \"warn\"",
         count(all.len(), "sampled path is", "sampled paths are"),
         first_few(&shown)
@@ -64,23 +75,23 @@ fn differences_in_words(all: &[Difference]) -> String {
 }
 
 /// Reads the fabric of a running SA, compiles it, and compares sampled paths with what the SA
-/// answers. None where it is the fabric that was accepted last (see [`LiveSource::accept`], to be
+/// answers. None where it is the fabric that was accepted last (see [`SaReader::accept`], to be
 /// called once the snapshot is in service) and `when` does not want that. `inputs` has all but the
 /// fabric. Errors: [`SourceError`].
-pub fn compile_live(
+pub fn compile_from_sa(
     inputs: &Inputs,
-    source: &mut LiveSource,
+    source: &mut SaReader,
     when: When,
     stamp: Stamp,
-    before: Option<&Parts>,
+    before: Option<&FabricState>,
 ) -> Result<Option<Compared>, SourceError> {
-    let (live, told) = match source.read(&wants(inputs)?)? {
+    let (from_sa, told) = match source.read(&wants(inputs)?)? {
         Reading::Unchanged(_) if when == When::Changed => return Ok(None),
-        Reading::Unchanged(live) => (live, Vec::new()),
-        Reading::Changed { live, changes } => (live, changes),
+        Reading::Unchanged(from_sa) => (from_sa, Vec::new()),
+        Reading::Changed { from_sa, changes } => (from_sa, changes),
     };
     let inputs = Inputs {
-        live: Some(live),
+        from_sa: Some(from_sa),
         ..inputs.clone()
     };
     let mut compiled = compile_after(&inputs, stamp, before)?;
@@ -92,12 +103,15 @@ pub fn compile_live(
     if on_difference == OnDifference::Warn && !differences.is_empty() {
         let shown = differences.iter().map(ToString::to_string);
         let shown: Vec<String> = shown.collect();
-        compiled.warnings.push(format!(
-            "{} sampled paths are answered otherwise by {}: {}",
+        let text = format!(
+            "{} sampled paths are answered differently by {}: {}",
             shown.len(),
             source.whom(),
             first_few(&shown)
-        ));
+        );
+        compiled
+            .warnings
+            .push(Remark::warning("sa-answers-differ", text));
     }
     Ok(Some(Compared {
         compiled,

@@ -2,7 +2,7 @@
 //! before.
 //!
 //! [`read`] asks for all records and gives a [`SaFabric`] only when they describe a whole fabric
-//! that did not change meanwhile. [`LiveSource`] does so again and again, and says what changed.
+//! that did not change meanwhile. [`SaReader`] does so again and again, and says what changed.
 //! The pipeline takes a [`SaFabric`] in place of files; [`compare_paths`] then asks the SA for sampled
 //! paths ([`probes`] chooses them) and compares them with the snapshot.
 //!
@@ -11,7 +11,7 @@
 
 #![forbid(unsafe_code)]
 
-mod ask;
+mod client;
 pub mod compare;
 mod compile;
 mod options;
@@ -31,13 +31,16 @@ use thiserror::Error;
 
 use self::query::Querier;
 
-pub use ask::{Ask, AskError, PortAsk, Reopening};
-pub use compile::{Compared, SourceError, When, compile_live};
-pub use options::{OnDifference, RETRIES, SaSource, SaTransport, TIMEOUT_MS};
+pub use client::{
+    Ask, AskError, Client, RETRIES, Reopening, SaSource, SaTransport, TIMEOUT_MS, TransportError,
+    Way,
+};
+pub use compile::{Compared, SourceError, When, compile_from_sa};
+pub use options::OnDifference;
 pub use paths::{Difference, agrees, compare_paths};
 pub use probes::{Probe, Sampling, probes, telling};
 pub use query::next_transaction;
-pub use source::{LiveSource, Reading};
+pub use source::{Reading, SaReader};
 
 /// What reading needs to know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,7 +64,7 @@ impl Default for Wants {
 /// Why there is no fabric.
 #[derive(Debug, Error)]
 #[non_exhaustive]
-pub enum LiveError {
+pub enum SaReadError {
     /// Nobody answers.
     #[error(transparent)]
     Ask(#[from] AskError),
@@ -83,7 +86,7 @@ pub enum LiveError {
     #[error(transparent)]
     Incomplete(#[from] Incomplete),
     /// Every reading found a fabric on the move.
-    #[error("the fabric did not lie still in {attempts} readings; the last time: {last}")]
+    #[error("the fabric did not settle in {attempts} readings; the last time: {last}")]
     Unsettled {
         /// How often it was read.
         attempts: u32,
@@ -101,23 +104,23 @@ fn in_words(status: u16) -> String {
 ///
 /// Errors: nobody answers; the SA refuses what cannot be done without; the fabric was on the
 /// move in each of a few readings.
-pub fn read(ask: &mut dyn Ask, wants: &Wants) -> Result<SaFabric, LiveError> {
+pub fn read(ask: &mut dyn Ask, wants: &Wants) -> Result<SaFabric, SaReadError> {
     let mut querier = Querier::new(ask);
     let mut last = String::new();
     for _ in 0..ATTEMPTS {
         match read_once(&mut querier, wants) {
-            Ok(Some(live)) => return Ok(live),
+            Ok(Some(from_sa)) => return Ok(from_sa),
             Ok(None) => "nodes, links or switches changed".clone_into(&mut last),
-            Err(LiveError::Incomplete(Incomplete(what))) => last = what,
+            Err(SaReadError::Incomplete(Incomplete(what))) => last = what,
             Err(other) => return Err(other),
         }
     }
     let attempts = ATTEMPTS;
-    Err(LiveError::Unsettled { attempts, last })
+    Err(SaReadError::Unsettled { attempts, last })
 }
 
 /// None where the fabric changed while it was read.
-fn read_once(querier: &mut Querier<'_>, wants: &Wants) -> Result<Option<SaFabric>, LiveError> {
+fn read_once(querier: &mut Querier<'_>, wants: &Wants) -> Result<Option<SaFabric>, SaReadError> {
     let mut notes = Vec::new();
     let records = records::read(querier, wants, &mut notes)?;
     if !records::still_hold(&records, querier)? {

@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::probes::Probe;
 use super::query::Querier;
-use super::{Ask, LiveError};
+use super::{Ask, SaReadError};
 
 /// A pair of LIDs for which the SA and the snapshot have different answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,7 +55,7 @@ pub fn compare_paths(
     subnet: &Subnet,
     snapshot: &Snapshot,
     probes: &[Probe],
-) -> Result<Vec<Difference>, LiveError> {
+) -> Result<Vec<Difference>, SaReadError> {
     let requester = requester(ask, subnet);
     let mut querier = Querier::new(ask);
     let mut differences = Vec::new();
@@ -83,7 +83,7 @@ pub fn agrees(
     ask: &mut dyn Ask,
     subnet: &Subnet,
     differences: &[Difference],
-) -> Result<bool, LiveError> {
+) -> Result<bool, SaReadError> {
     let requester = requester(ask, subnet);
     let mut querier = Querier::new(ask);
     for difference in differences {

@@ -7,15 +7,15 @@
 use std::collections::HashMap;
 
 use policy::diff;
-use policy::model::criterion::Field;
+use policy::model::criterion::{ByField, Field, Numbers};
 use policy::model::{GroupIx, Rule};
-use policy::{GroupResolver, Policy, Query};
-use sa_compiler::state::Parts;
+use policy::{GroupResolver, Policy, Query, Ranges};
+use sa_compiler::state::FabricState;
 use sa_fabric::Subnet;
 use sa_wire::mad::method;
-use sa_wire::path_record::{PathCompMask, PathRecord, QosClassSl};
+use sa_wire::path_record::{PathCompMask, PathRecord};
+use sa_wire::request;
 use sa_wire::umad::Slot;
-use sa_wire::{Sl, request};
 
 /// How many paths are asked for, and which.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,14 +33,8 @@ pub struct Probe {
     pub slid: u16,
     /// Destination.
     pub dlid: u16,
-    /// 12 bits.
-    pub qos_class: Option<u16>,
-    /// 64 bits.
-    pub service_id: Option<u64>,
-    /// With its membership bit.
-    pub pkey: Option<u16>,
-    /// 8 bits.
-    pub tclass: Option<u8>,
+    /// What else the request names; a P_Key with its membership bit.
+    pub numbers: Numbers,
 }
 
 /// Of the rules, whatever they are: so many requests at most.
@@ -54,14 +48,11 @@ const TRIES: usize = 24;
 
 impl Probe {
     /// From one LID to another, with no more.
-    pub const fn pair(slid: u16, dlid: u16) -> Self {
+    pub fn pair(slid: u16, dlid: u16) -> Self {
         Self {
             slid,
             dlid,
-            qos_class: None,
-            service_id: None,
-            pkey: None,
-            tclass: None,
+            numbers: Numbers::default(),
         }
     }
 
@@ -70,56 +61,35 @@ impl Probe {
         Some(Self {
             slid: ends.get(query.source)?.lid.get(),
             dlid: ends.get(query.destination)?.lid.get(),
-            qos_class: query.qos_class,
-            service_id: query.service_id,
-            pkey: query.pkey,
-            tclass: query.tclass,
+            numbers: query.numbers(),
         })
     }
 
     /// As `requester` asks.
     pub fn request(&self, requester: u16) -> Slot {
-        let qos_class = self.qos_class.unwrap_or(0);
-        let record = PathRecord {
+        let mut record = PathRecord {
             slid: self.slid.into(),
             dlid: self.dlid.into(),
-            qos_class_sl: QosClassSl::new(qos_class, Sl::from_low_bits(0)),
-            service_id: self.service_id.unwrap_or(0).into(),
-            pkey: self.pkey.unwrap_or(0).into(),
-            tclass: self.tclass.unwrap_or(0),
             ..PathRecord::default()
         };
-        let optional = [
-            (self.qos_class.is_some(), PathCompMask::QOS_CLASS),
-            (self.service_id.is_some(), PathCompMask::SERVICE_ID),
-            (self.pkey.is_some(), PathCompMask::PKEY),
-            (self.tclass.is_some(), PathCompMask::TCLASS),
-        ];
-        let mask = optional
-            .into_iter()
-            .filter(|(is_asked, _)| *is_asked)
-            .fold(PathCompMask::SLID | PathCompMask::DLID, |mask, (_, bit)| {
-                mask | bit
-            });
+        let named = self.numbers.write(&mut record);
+        let mask = PathCompMask::SLID | PathCompMask::DLID | named;
         request::path_request(requester, method::GET, mask, &record)
     }
 
     /// What it asks for besides the pair, for people; empty where nothing.
     pub fn in_words(&self) -> String {
-        let fields = [
-            self.qos_class.map(|class| format!("QoS class {class}")),
-            self.service_id.map(|id| format!("service id {id:#x}")),
-            self.pkey.map(|pkey| format!("P_Key {pkey:#06x}")),
-            self.tclass.map(|tclass| format!("traffic class {tclass}")),
-        ];
-        let fields: Vec<String> = fields.into_iter().flatten().collect();
-        fields.join(", ")
+        let named = self.numbers.named();
+        let words: Vec<String> = named
+            .map(|(field, number)| field.with(number).to_string())
+            .collect();
+        words.join(", ")
     }
 }
 
 /// What to ask for a snapshot of these parts: what tells its policy from each of `others` first,
 /// then a few requests for every rule of each and for every partition, then pairs at random.
-pub fn probes(parts: &Parts, others: &[&Policy], sampling: Sampling) -> Vec<Probe> {
+pub fn probes(parts: &FabricState, others: &[&Policy], sampling: Sampling) -> Vec<Probe> {
     if sampling.pairs == 0 {
         return Vec::new();
     }
@@ -145,7 +115,7 @@ pub fn probes(parts: &Parts, others: &[&Policy], sampling: Sampling) -> Vec<Prob
 }
 
 /// One request for each kind of difference between two policies.
-pub fn telling(parts: &Parts, own: &Policy, other: &Policy) -> Vec<Probe> {
+pub fn telling(parts: &FabricState, own: &Policy, other: &Policy) -> Vec<Probe> {
     if own == other {
         return Vec::new();
     }
@@ -159,7 +129,7 @@ pub fn telling(parts: &Parts, own: &Policy, other: &Policy) -> Vec<Probe> {
 }
 
 /// The first and the last two members of each partition, by its P_Key.
-fn by_partitions(parts: &Parts) -> Vec<Probe> {
+fn by_partitions(parts: &FabricState) -> Vec<Probe> {
     let count = parts.facts.len();
     let mut all = Vec::new();
     for (place, partition) in parts.partitions.list().iter().enumerate() {
@@ -185,7 +155,7 @@ fn by_partitions(parts: &Parts) -> Vec<Probe> {
 /// The bit of a P_Key that says full member.
 const FULL: u16 = 0x8000;
 
-fn by_rules_of(parts: &Parts, policy: &Policy, dice: &mut Dice) -> Vec<Probe> {
+fn by_rules_of(parts: &FabricState, policy: &Policy, dice: &mut Dice) -> Vec<Probe> {
     let resolver = GroupResolver::new(&parts.facts, &parts.partitions);
     let mut members: HashMap<GroupIx, Vec<usize>> = HashMap::new();
     for rule in &policy.rules {
@@ -196,7 +166,7 @@ fn by_rules_of(parts: &Parts, policy: &Policy, dice: &mut Dice) -> Vec<Probe> {
             });
         }
     }
-    let ground = Ground {
+    let ground = SetupContext {
         policy,
         members,
         ports: parts.facts.len(),
@@ -210,14 +180,14 @@ fn by_rules_of(parts: &Parts, policy: &Policy, dice: &mut Dice) -> Vec<Probe> {
 }
 
 /// A policy in a fabric.
-struct Ground<'a> {
+struct SetupContext<'a> {
     policy: &'a Policy,
     /// Shape: ascending.
     members: HashMap<GroupIx, Vec<usize>>,
     ports: usize,
 }
 
-impl Ground<'_> {
+impl SetupContext<'_> {
     /// Requests that this rule decides, as far as some were found.
     fn queries(&self, place: usize, rule: &Rule, judges: bool, dice: &mut Dice) -> Vec<Query> {
         let (sources, destinations) = (self.ends(&rule.source), self.ends(&rule.destination));
@@ -302,42 +272,31 @@ impl Ends {
 
 /// What a rule asks for, each at its least value.
 fn fields(rule: &Rule, source: usize, destination: usize) -> Query {
-    let least = |ranges: &Option<sa_text::Spanned<policy::Ranges>>| {
-        let ranges = ranges.as_ref()?;
-        ranges.value.pairs().first().map(|(low, _)| *low)
+    // Larger numbers than a request can name are not asked for.
+    let least = |field: Field| {
+        let (low, _) = rule.wanted(field)?.pairs().first()?;
+        (*low <= field.last()).then_some(*low)
     };
-    let short = |value: u64| u16::try_from(value).ok();
-    Query {
+    let query = Query {
         source,
         destination,
-        qos_class: least(&rule.fields[Field::QosClass]).and_then(short),
-        service_id: least(&rule.fields[Field::ServiceId]),
-        pkey: least(&rule.fields[Field::Pkey])
-            .and_then(short)
-            .map(|base| base | FULL),
-        tclass: least(&rule.fields[Field::TClass]).and_then(|value| u8::try_from(value).ok()),
         source_named: true,
         destination_named: true,
-    }
+        ..Query::default()
+    };
+    let query = query.with_numbers(&ByField::from_fn(least));
+    let pkey = query.pkey.map(|base| base | FULL);
+    Query { pkey, ..query }
 }
 
 /// Whether a rule holds for the fields of a request.
 fn fits(rule: &Rule, query: &Query) -> bool {
-    let asked = [
-        (
-            &rule.fields[Field::QosClass],
-            query.qos_class.map(u64::from),
-        ),
-        (&rule.fields[Field::ServiceId], query.service_id),
-        (
-            &rule.fields[Field::Pkey],
-            query.pkey.map(|pkey| u64::from(pkey & !FULL)),
-        ),
-        (&rule.fields[Field::TClass], query.tclass.map(u64::from)),
-    ];
-    asked.into_iter().all(|(ranges, value)| {
-        let ranges = ranges.as_ref();
-        ranges.is_none_or(|ranges| value.is_some_and(|value| ranges.value.contains(value)))
+    Field::ALL.into_iter().all(|field| {
+        let is_asked = |ranges: &Ranges| {
+            let number = field.matched(query);
+            number.is_some_and(|number| ranges.contains(number))
+        };
+        rule.wanted(field).is_none_or(is_asked)
     })
 }
 

@@ -10,7 +10,7 @@ use sa_wire::sa::{AttributeId, DATA_OFFSET, SaMad, record_stride};
 use sa_wire::umad::MAD_SIZE;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-use super::{Ask, AskError, LiveError};
+use super::{Ask, AskError, SaReadError};
 
 /// Asks one question after the other.
 pub(super) struct Querier<'a> {
@@ -38,7 +38,7 @@ impl<'a> Querier<'a> {
     /// All records that agree with a component mask.
     ///
     /// Errors: no answer; a refusal (but "no records" is an empty table); records that are cut off.
-    pub(super) fn table<T: Record>(&mut self, wanted: &Wanted<'_>) -> Result<Vec<T>, LiveError> {
+    pub(super) fn table<T: Record>(&mut self, wanted: &Wanted<'_>) -> Result<Vec<T>, SaReadError> {
         let reply = self.reply(method::GET_TABLE, wanted)?;
         match status(&reply) {
             0 => records(wanted.attribute, &reply),
@@ -48,20 +48,20 @@ impl<'a> Querier<'a> {
     }
 
     /// The one record. Errors: as [`Self::table`]; there is none.
-    pub(super) fn get<T: Record>(&mut self, wanted: &Wanted<'_>) -> Result<T, LiveError> {
+    pub(super) fn get<T: Record>(&mut self, wanted: &Wanted<'_>) -> Result<T, SaReadError> {
         let reply = self.reply(method::GET, wanted)?;
         match status(&reply) {
             0 => {
                 let data = reply.get(DATA_OFFSET..).unwrap_or_default();
                 let record = T::read_from_prefix(data).map(|(record, _)| record);
-                record.map_err(|_| LiveError::CutOff(wanted.attribute))
+                record.map_err(|_| SaReadError::CutOff(wanted.attribute))
             }
             code => Err(refused(wanted.attribute, code)),
         }
     }
 
     /// Asks again where the SA says that it is busy.
-    fn reply(&mut self, asked: u8, wanted: &Wanted<'_>) -> Result<Vec<u8>, LiveError> {
+    fn reply(&mut self, asked: u8, wanted: &Wanted<'_>) -> Result<Vec<u8>, SaReadError> {
         let mut slot = request::request(
             self.ask.lid(),
             asked,
@@ -130,18 +130,18 @@ impl<'a> Wanted<'a> {
 }
 
 /// Errors: not the reply to such a request.
-fn checked(asked: u8, attribute: AttributeId, reply: Vec<u8>) -> Result<Vec<u8>, LiveError> {
+fn checked(asked: u8, attribute: AttributeId, reply: Vec<u8>) -> Result<Vec<u8>, SaReadError> {
     let has_headers = reply.len() >= DATA_OFFSET || status(&reply) != 0;
     let is_reply = reply.get(3) == Some(&response_method(asked));
     let is_of = be16(&reply, 16) == attribute.get();
     if has_headers && is_reply && is_of {
         Ok(reply)
     } else {
-        Err(LiveError::NoReply(attribute))
+        Err(SaReadError::NoReply(attribute))
     }
 }
 
-fn records<T: Record>(attribute: AttributeId, reply: &[u8]) -> Result<Vec<T>, LiveError> {
+fn records<T: Record>(attribute: AttributeId, reply: &[u8]) -> Result<Vec<T>, SaReadError> {
     let stride = record_stride(be16(reply, 44));
     let data = reply.get(DATA_OFFSET..).unwrap_or_default();
     if stride == 0 || data.is_empty() {
@@ -149,11 +149,11 @@ fn records<T: Record>(attribute: AttributeId, reply: &[u8]) -> Result<Vec<T>, Li
     }
     let chunks = data.chunks_exact(stride);
     if stride < size_of::<T>() || !chunks.remainder().is_empty() {
-        return Err(LiveError::CutOff(attribute));
+        return Err(SaReadError::CutOff(attribute));
     }
     let read = chunks.map(|bytes| T::read_from_prefix(bytes).map(|(record, _)| record));
     read.collect::<Result<_, _>>()
-        .map_err(|_| LiveError::CutOff(attribute))
+        .map_err(|_| SaReadError::CutOff(attribute))
 }
 
 pub(super) fn status(reply: &[u8]) -> u16 {
@@ -165,8 +165,8 @@ fn be16(bytes: &[u8], at: usize) -> u16 {
     word.map_or(0, |word| u16::from_be_bytes(*word))
 }
 
-const fn refused(attribute: AttributeId, code: u16) -> LiveError {
-    LiveError::Refused {
+const fn refused(attribute: AttributeId, code: u16) -> SaReadError {
+    SaReadError::Refused {
         attribute,
         status: code,
     }

@@ -1,6 +1,7 @@
 //! Asking an SA for all that it says of its fabric.
 
 use sa_fabric::sa_records::Records;
+use sa_text::Remark;
 use sa_wire::NodeType;
 use sa_wire::class_port_info::{CapabilityMask2, ClassPortInfo};
 use sa_wire::records::{
@@ -10,15 +11,15 @@ use sa_wire::sa::AttributeId;
 use zerocopy::IntoBytes;
 
 use super::query::{Querier, Record, Wanted};
-use super::{AskError, LiveError, Wants};
+use super::{AskError, SaReadError, Wants};
 
 /// Asks for everything. What refuses only what can be done without is noted in `notes`.
 /// Errors: the first answer that is none.
 pub(super) fn read(
     querier: &mut Querier<'_>,
     wants: &Wants,
-    notes: &mut Vec<String>,
-) -> Result<Records, LiveError> {
+    notes: &mut Vec<Remark>,
+) -> Result<Records, SaReadError> {
     let class: ClassPortInfo = querier.get(&Wanted::all(AttributeId::CLASS_PORT_INFO))?;
     let mut records = heads(querier)?;
     records.qos = class.capability_mask2().has_all(CapabilityMask2::QOS);
@@ -40,7 +41,7 @@ pub(super) fn read(
 }
 
 /// What tells one fabric from another: nodes, cables, switches.
-fn heads(querier: &mut Querier<'_>) -> Result<Records, LiveError> {
+fn heads(querier: &mut Querier<'_>) -> Result<Records, SaReadError> {
     let mut heads = Records {
         nodes: querier.table(&Wanted::all(AttributeId::NODE_RECORD))?,
         links: querier.table(&Wanted::all(AttributeId::LINK_RECORD))?,
@@ -56,7 +57,10 @@ fn heads(querier: &mut Querier<'_>) -> Result<Records, LiveError> {
 }
 
 /// True when nodes, cables and switches are still those that were read.
-pub(super) fn still_hold(records: &Records, querier: &mut Querier<'_>) -> Result<bool, LiveError> {
+pub(super) fn still_hold(
+    records: &Records,
+    querier: &mut Querier<'_>,
+) -> Result<bool, SaReadError> {
     let now = heads(querier)?;
     let same_nodes = now.nodes == records.nodes && now.links == records.links;
     Ok(same_nodes && now.switches == records.switches)
@@ -70,7 +74,7 @@ fn node_lids(records: &Records) -> Vec<u16> {
     lids
 }
 
-fn ports(querier: &mut Querier<'_>) -> Result<Vec<PortInfoRecord>, LiveError> {
+fn ports(querier: &mut Querier<'_>) -> Result<Vec<PortInfoRecord>, SaReadError> {
     // Speeds as they are, not as old clients want them.
     let wanted = PortInfoRecord {
         options: PortInfoRecord::ORIGINAL_SPEEDS,
@@ -95,14 +99,17 @@ fn ports(querier: &mut Querier<'_>) -> Result<Vec<PortInfoRecord>, LiveError> {
     Ok(ports)
 }
 
-fn lft(querier: &mut Querier<'_>, lid: u16) -> Result<Vec<LinearForwardingTableRecord>, LiveError> {
+fn lft(
+    querier: &mut Querier<'_>,
+    lid: u16,
+) -> Result<Vec<LinearForwardingTableRecord>, SaReadError> {
     let attribute = AttributeId::LINEAR_FORWARDING_TABLE_RECORD;
     let mut blocks: Vec<LinearForwardingTableRecord> = of_lid(querier, attribute, lid)?;
     blocks.sort_by_key(|block| block.block.get());
     Ok(blocks)
 }
 
-fn sl2vl(querier: &mut Querier<'_>, lid: u16) -> Result<Vec<SlToVlRecord>, LiveError> {
+fn sl2vl(querier: &mut Querier<'_>, lid: u16) -> Result<Vec<SlToVlRecord>, SaReadError> {
     of_lid(querier, AttributeId::SL_TO_VL_RECORD, lid)
 }
 
@@ -112,7 +119,7 @@ fn of_lid<T: Record>(
     querier: &mut Querier<'_>,
     attribute: AttributeId,
     lid: u16,
-) -> Result<Vec<T>, LiveError> {
+) -> Result<Vec<T>, SaReadError> {
     querier.table(&Wanted::like(attribute, 1, &lid.to_be_bytes()))
 }
 
@@ -121,8 +128,8 @@ fn pkeys(
     querier: &mut Querier<'_>,
     records: &Records,
     key: u64,
-    notes: &mut Vec<String>,
-) -> Result<Option<Vec<PKeyTableRecord>>, LiveError> {
+    notes: &mut Vec<Remark>,
+) -> Result<Option<Vec<PKeyTableRecord>>, SaReadError> {
     let mut all = Vec::new();
     for node in &records.nodes {
         // Of a switch the table of port 0; on others the filter does not count.
@@ -146,11 +153,12 @@ fn pkeys(
             Ok(tables) => all.extend(tables),
             // An SA drops what comes with a wrong key; the first table decides.
             Err(error) if all.is_empty() && may_be_the_key(&error) => {
-                notes.push(format!(
+                let text = format!(
                     "{} does not show P_Key tables ({error}); set sa_key in opensm.conf to that of \
                      the SM. Until then partitions are those of the partition file alone",
                     querier.whom()
-                ));
+                );
+                notes.push(Remark::warning("pkeys-not-shown", text));
                 return Ok(None);
             }
             Err(error) => return Err(error),
@@ -159,17 +167,21 @@ fn pkeys(
     Ok(Some(all))
 }
 
-const fn may_be_the_key(error: &LiveError) -> bool {
-    let refused = matches!(error, LiveError::Refused { .. });
-    refused || matches!(error, LiveError::Ask(AskError::Unanswered(_)))
+const fn may_be_the_key(error: &SaReadError) -> bool {
+    let refused = matches!(error, SaReadError::Refused { .. });
+    refused
+        || matches!(
+            error,
+            SaReadError::Ask(AskError::Unanswered(_) | AskError::NoSm)
+        )
 }
 
 /// Blocks that hold more than a port's own GUID.
-fn guids(querier: &mut Querier<'_>) -> Result<Vec<GuidInfoRecord>, LiveError> {
+fn guids(querier: &mut Querier<'_>) -> Result<Vec<GuidInfoRecord>, SaReadError> {
     let wanted = Wanted::all(AttributeId::GUID_INFO_RECORD);
     let all: Vec<GuidInfoRecord> = match querier.table(&wanted) {
         // Optional; an SA that does not know it has no aliases.
-        Err(LiveError::Refused { .. }) => return Ok(Vec::new()),
+        Err(SaReadError::Refused { .. }) => return Ok(Vec::new()),
         other => other?,
     };
     let holds_alias = |block: &GuidInfoRecord| {

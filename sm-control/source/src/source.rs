@@ -3,16 +3,16 @@
 use std::sync::Arc;
 
 use policy::Policy;
-use sa_compiler::state::Parts;
+use sa_compiler::state::FabricState;
 use sa_fabric::sa_records::SaFabric;
 use sa_snapshot::Snapshot;
 
 use super::paths::{Difference, compare_paths};
 use super::probes::{Sampling, probes};
-use super::{Ask, LiveError, OnDifference, Wants};
+use super::{Ask, OnDifference, SaReadError, Wants};
 
 /// An SA to read from, and what it told last.
-pub struct LiveSource {
+pub struct SaReader {
     ask: Box<dyn Ask>,
     last: Option<Arc<SaFabric>>,
     samples: u32,
@@ -32,7 +32,7 @@ pub enum Reading {
     /// It is another fabric than before, or the first.
     Changed {
         /// The fabric now.
-        live: Arc<SaFabric>,
+        from_sa: Arc<SaFabric>,
         /// What changed, one sentence each; none for the first.
         changes: Vec<String>,
     },
@@ -40,14 +40,14 @@ pub enum Reading {
 
 impl Reading {
     /// The fabric as it is now.
-    pub const fn live(&self) -> &Arc<SaFabric> {
+    pub const fn from_sa(&self) -> &Arc<SaFabric> {
         match self {
-            Self::Unchanged(live) | Self::Changed { live, .. } => live,
+            Self::Unchanged(from_sa) | Self::Changed { from_sa, .. } => from_sa,
         }
     }
 }
 
-impl LiveSource {
+impl SaReader {
     /// Reads through `ask`, and compares so many sampled pairs with each new snapshot.
     pub fn new(ask: Box<dyn Ask>, samples: u32, on_difference: OnDifference) -> Self {
         Self {
@@ -63,24 +63,24 @@ impl LiveSource {
     /// [`Self::accept`]). Nodes, ports and links come in one table each, forwarding and SL2VL
     /// tables switch by switch: an SA tells nobody which of them changed. Errors: as
     /// [`super::read`].
-    pub fn read(&mut self, wants: &Wants) -> Result<Reading, LiveError> {
-        let live = Arc::new(super::read(&mut *self.ask, wants)?);
+    pub fn read(&mut self, wants: &Wants) -> Result<Reading, SaReadError> {
+        let from_sa = Arc::new(super::read(&mut *self.ask, wants)?);
         Ok(match &self.last {
-            Some(last) if *last == live => Reading::Unchanged(Arc::clone(last)),
+            Some(last) if *last == from_sa => Reading::Unchanged(Arc::clone(last)),
             Some(last) => Reading::Changed {
-                changes: live.changes_since(last),
-                live,
+                changes: from_sa.changes_since(last),
+                from_sa,
             },
             None => Reading::Changed {
                 changes: Vec::new(),
-                live,
+                from_sa,
             },
         })
     }
 
     /// Takes a reading as what later ones are compared with: it has been put into service.
-    pub fn accept(&mut self, live: Arc<SaFabric>) {
-        self.last = Some(live);
+    pub fn accept(&mut self, from_sa: Arc<SaFabric>) {
+        self.last = Some(from_sa);
     }
 
     /// The last reading that was taken.
@@ -93,10 +93,10 @@ impl LiveSource {
     /// others. Errors: as [`compare_paths`].
     pub fn compare_paths(
         &mut self,
-        parts: &Parts,
+        parts: &FabricState,
         snapshot: &Snapshot,
         seed: u64,
-    ) -> Result<Vec<Difference>, LiveError> {
+    ) -> Result<Vec<Difference>, SaReadError> {
         let sampling = Sampling {
             pairs: self.samples,
             seed,
@@ -123,9 +123,9 @@ impl LiveSource {
     }
 }
 
-impl core::fmt::Debug for LiveSource {
+impl core::fmt::Debug for SaReader {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("LiveSource")
+        f.debug_struct("SaReader")
             .field("whom", &self.ask.whom())
             .finish_non_exhaustive()
     }

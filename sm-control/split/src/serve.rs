@@ -132,12 +132,16 @@ impl<'a, K: Kernel> Server<'a, K> {
                 self.listener = Some(listener);
                 self.said = String::new();
             }
-            Err(why) if why != self.said => {
-                let what = "OpenSM keeps the read methods until sapphired can connect";
-                self.split.kernel().say(&format!("{why} ({what})"));
-                self.said = why;
-            }
-            Err(_) => {}
+            Err(error) => self.say_once(error.to_string()),
+        }
+    }
+
+    /// Each reason once, until there was a socket.
+    fn say_once(&mut self, why: String) {
+        if why != self.said {
+            let what = "OpenSM keeps the read methods until sapphired can connect";
+            self.split.kernel().say(&format!("{why} ({what})"));
+            self.said = why;
         }
     }
 }

@@ -1,11 +1,12 @@
 //! One connection of sapphired's.
 
+use core::fmt;
 use std::io::{ErrorKind, Read, Write};
 use std::os::fd::{BorrowedFd, IntoRawFd, RawFd};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
-use split_protocol::{Carrier, Frame, HEADER_BYTES, MAD_BYTES, VERSION};
+use split_protocol::{Carrier, Frame, HEADER_BYTES, MAD_BYTES, ReceiveError, Strange, VERSION};
 
 use crate::split::{HangUp, Kernel, Split};
 use crate::sys;
@@ -33,7 +34,41 @@ pub(crate) enum Over {
     /// It is to be hung up on, which was said.
     Said,
     /// It is to be hung up on, for this reason.
-    Because(String),
+    Because(Reason),
+}
+
+/// Why a daemon is hung up on.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Reason {
+    /// It has not said Hello for [`PATIENCE`].
+    Silent,
+    /// What it sends has no frames.
+    NoProtocol,
+    /// A frame that there is not.
+    Strange(Strange),
+    /// A frame that it may not send now, or not like this.
+    Senseless,
+    /// It was built from another release.
+    Version(u32),
+    /// No frame has room for what OpenSM has answered to it.
+    LongAnswer,
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Silent => f.write_str("it does not say hello"),
+            Self::NoProtocol => f.write_str("it does not speak the protocol"),
+            Self::Strange(what) => write!(f, "it does not speak this protocol: {what}"),
+            Self::Senseless => f.write_str("it says what makes no sense"),
+            Self::Version(version) => write!(
+                f,
+                "it speaks version {version} of the protocol, this library {VERSION}; install both \
+                 from one release"
+            ),
+            Self::LongAnswer => f.write_str("OpenSM's answer is too long"),
+        }
+    }
 }
 
 /// A daemon says Hello sooner than that.
@@ -69,7 +104,7 @@ impl Session {
     pub(crate) fn check(&self, now: Duration) -> Result<(), Over> {
         match self.greeted || now.saturating_sub(self.since) < PATIENCE {
             true => Ok(()),
-            false => Err(Over::Because("it does not say hello".to_owned())),
+            false => Err(Over::Because(Reason::Silent)),
         }
     }
 }
@@ -119,7 +154,7 @@ impl Session {
         };
         match is_good {
             true => Ok(()),
-            false => Err(Over::Because("it says what makes no sense".to_owned())),
+            false => Err(Over::Because(Reason::Senseless)),
         }
     }
 
@@ -129,10 +164,7 @@ impl Session {
         self.push()?;
         match version == VERSION {
             true => Ok(()),
-            false => Err(Over::Because(format!(
-                "it speaks version {version} of the protocol, this library {VERSION}; install \
-                 both from one release"
-            ))),
+            false => Err(Over::Because(Reason::Version(version))),
         }
     }
 
@@ -155,7 +187,7 @@ impl Session {
             }
             self.sending = frame
                 .bytes()
-                .map_err(|_| Over::Because("OpenSM's answer is too long".to_owned()))?;
+                .map_err(|_| Over::Because(Reason::LongAnswer))?;
             self.sent = 0;
         }
         Ok(())
@@ -202,7 +234,7 @@ fn first(bytes: &[u8]) -> Result<Option<(Frame, usize)>, Over> {
     };
     let length = usize::try_from(u32::from_ne_bytes(*length)).unwrap_or(usize::MAX);
     if length == 0 || length > LONGEST {
-        return Err(Over::Because("it does not speak the protocol".to_owned()));
+        return Err(Over::Because(Reason::NoProtocol));
     }
     let length = length.saturating_add(4);
     let Some(mut whole) = bytes.get(..length) else {
@@ -210,6 +242,8 @@ fn first(bytes: &[u8]) -> Result<Option<(Frame, usize)>, Over> {
     };
     match Frame::receive(&mut whole) {
         Ok(frame) => Ok(Some((frame, length))),
-        Err(error) => Err(Over::Because(error.to_string())),
+        Err(ReceiveError::Strange(what)) => Err(Over::Because(Reason::Strange(what))),
+        // It is there whole.
+        Err(_) => Err(Over::Because(Reason::NoProtocol)),
     }
 }

@@ -1,6 +1,7 @@
 //! The socket where sapphired connects.
 
-use std::fs;
+use core::fmt;
+use std::fs::{self, Metadata};
 use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{
@@ -41,43 +42,100 @@ impl Place {
     }
 
     /// Takes the name. Errors: why not, and what to do.
-    pub(crate) fn listen(&self) -> Result<Listener, String> {
+    pub(crate) fn listen(&self) -> Result<Listener, ListenError> {
         let path = &self.path;
-        let failed = |what: &'static str| {
-            move |error: io::Error| format!("{}: cannot {what}: {error}", path.display())
-        };
         let group = self.group.as_deref().map(group_id).transpose()?;
-        make_directory(path).map_err(failed("make its directory"))?;
+        make_directory(path).map_err(ListenError::cannot("make its directory", path))?;
         make_way(path)?;
         // Of mode 0 until the group is right.
-        let socket = sys::bind(path).map_err(failed("make the socket"))?;
-        // The directory may be another user's, who could put a link there now: only the socket
-        // itself is looked at and changed.
-        let name = fs::OpenOptions::new()
-            .read(true)
-            .custom_flags(libc::O_PATH | libc::O_NOFOLLOW)
-            .open(path)
-            .map_err(failed("look at the socket"))?;
-        let about = name.metadata().map_err(failed("look at the socket"))?;
-        if !about.file_type().is_socket() || about.uid() != sys::own_user() {
-            return Err(format!("{}: somebody has put it there", path.display()));
-        }
-        let itself = format!("/proc/self/fd/{}", name.as_raw_fd());
-        if group.is_some() {
-            chown(&itself, None, group).map_err(failed("give the socket to its group"))?;
-        }
-        let mode = if group.is_some() { 0o660 } else { 0o600 };
-        fs::set_permissions(itself, fs::Permissions::from_mode(mode))
-            .map_err(failed("set the mode of the socket"))?;
+        let socket = sys::bind(path).map_err(ListenError::cannot("make the socket", path))?;
+        let about = self.give_to(group)?;
         socket
             .set_nonblocking(true)
-            .map_err(failed("make the socket"))?;
+            .map_err(ListenError::cannot("make the socket", path))?;
         Ok(Listener {
             socket,
             path: path.clone(),
             inode: (about.dev(), about.ino()),
             for_a_group: group.is_some(),
         })
+    }
+
+    /// Gives the socket under the name its group and mode.
+    fn give_to(&self, group: Option<u32>) -> Result<Metadata, ListenError> {
+        let path = &self.path;
+        let look = "look at the socket";
+        // The directory may be another user's, who could put a link there now: only the socket
+        // itself is looked at and changed.
+        let name = fs::OpenOptions::new()
+            .read(true)
+            .custom_flags(libc::O_PATH | libc::O_NOFOLLOW)
+            .open(path)
+            .map_err(ListenError::cannot(look, path))?;
+        let about = name.metadata().map_err(ListenError::cannot(look, path))?;
+        if !about.file_type().is_socket() || about.uid() != sys::own_user() {
+            return Err(ListenError::Foreign { path: path.clone() });
+        }
+        let itself = format!("/proc/self/fd/{}", name.as_raw_fd());
+        if group.is_some() {
+            let to_group = ListenError::cannot("give the socket to its group", path);
+            chown(&itself, None, group).map_err(to_group)?;
+        }
+        let mode = if group.is_some() { 0o660 } else { 0o600 };
+        fs::set_permissions(itself, fs::Permissions::from_mode(mode))
+            .map_err(ListenError::cannot("set the mode of the socket", path))?;
+        Ok(about)
+    }
+}
+
+/// Why there is no socket.
+#[derive(Debug)]
+pub(crate) enum ListenError {
+    /// The group of [`GROUP_VARIABLE`] is unknown here.
+    NoGroup { group: String },
+    /// The system says no.
+    Cannot {
+        path: PathBuf,
+        what: &'static str,
+        error: io::Error,
+    },
+    /// What has the name cannot be looked at.
+    Name { path: PathBuf, error: io::Error },
+    /// Something else than a socket has the name.
+    NoSocket { path: PathBuf },
+    /// Somebody else than this user has put it there.
+    Foreign { path: PathBuf },
+    /// Another OpenSM has the name.
+    InUse { path: PathBuf },
+}
+
+impl ListenError {
+    fn cannot(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        move |error| Self::Cannot { path, what, error }
+    }
+}
+
+impl fmt::Display for ListenError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoGroup { group } => {
+                write!(f, "{GROUP_VARIABLE}={group}: there is no such group")
+            }
+            Self::Cannot { path, what, error } => {
+                write!(f, "{}: cannot {what}: {error}", path.display())
+            }
+            Self::Name { path, error } => write!(f, "{}: {error}", path.display()),
+            Self::NoSocket { path } => {
+                write!(f, "{}: exists and is no socket; remove it", path.display())
+            }
+            Self::Foreign { path } => write!(f, "{}: somebody has put it there", path.display()),
+            Self::InUse { path } => write!(
+                f,
+                "{}: another OpenSM listens there; give each its own {SOCKET_VARIABLE}",
+                path.display()
+            ),
+        }
     }
 }
 
@@ -115,30 +173,32 @@ fn make_directory(path: &Path) -> io::Result<()> {
 }
 
 /// Removes the name of a socket that nobody listens to. Errors: somebody does; it is no socket.
-fn make_way(path: &Path) -> Result<(), String> {
-    let name = path.display();
+fn make_way(path: &Path) -> Result<(), ListenError> {
+    let name = || path.to_owned();
     match fs::symlink_metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(format!("{name}: {error}")),
+        Err(error) => {
+            let path = name();
+            return Err(ListenError::Name { path, error });
+        }
         Ok(about) if !about.file_type().is_socket() => {
-            return Err(format!("{name}: exists and is no socket; remove it"));
+            return Err(ListenError::NoSocket { path: name() });
         }
         Ok(_) => {}
     }
     match UnixStream::connect(path) {
         Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
-            fs::remove_file(path).map_err(|error| format!("{name}: cannot remove it: {error}"))
+            fs::remove_file(path).map_err(ListenError::cannot("remove it", path))
         }
-        _ => Err(format!(
-            "{name}: another OpenSM listens there; give each its own {SOCKET_VARIABLE}"
-        )),
+        _ => Err(ListenError::InUse { path: name() }),
     }
 }
 
-fn group_id(group: &str) -> Result<u32, String> {
+fn group_id(group: &str) -> Result<u32, ListenError> {
     if let Ok(id) = group.parse() {
         return Ok(id);
     }
-    let unknown = || format!("{GROUP_VARIABLE}={group}: there is no such group");
-    sys::group_id(group).ok_or_else(unknown)
+    sys::group_id(group).ok_or_else(|| ListenError::NoGroup {
+        group: group.to_owned(),
+    })
 }

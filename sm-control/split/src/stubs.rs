@@ -4,8 +4,8 @@
 //! waits in poll, read or write. Rust's frames may not be unwound that way (where panics abort, it
 //! aborts), so while libc waits there are none: a stub asks where a call is to go and jumps there.
 //! Calls that have nothing to do with us go straight on to libc. Of the others, read, write and
-//! close run with cancellation held off, for they do not wait; poll waits in a frame of its own,
-//! between a part before and a part after.
+//! close run with cancellation held off, for they do not wait; poll waits in a frame of its own
+//! (`exports/poll.rs`), between a part before and a part after.
 
 #![allow(unsafe_code)]
 
@@ -13,9 +13,7 @@ use core::arch::naked_asm;
 
 use libc::{c_int, c_void, nfds_t, pollfd, size_t, ssize_t};
 
-use crate::exports::{
-    POLL_BYTES, after_poll, before_poll, where_close, where_poll, where_read, where_write,
-};
+use crate::exports::{where_close, where_poll, where_read, where_write};
 
 /// Asks `$where` with the arguments where to go, and goes there with them.
 #[cfg(target_arch = "x86_64")]
@@ -99,80 +97,4 @@ pub(crate) unsafe extern "C" fn poll(fds: *mut pollfd, count: nfds_t, timeout: c
 #[unsafe(naked)]
 pub(crate) unsafe extern "C" fn close(fd: c_int) -> c_int {
     go!(where_close)
-}
-
-/// A poll of OpenSM's for packets: [`before_poll`], libc's with what that says, [`after_poll`].
-///
-/// # Safety
-/// As of libc's poll.
-#[cfg(target_arch = "x86_64")]
-#[unsafe(naked)]
-pub(crate) unsafe extern "C" fn split_poll(
-    fds: *mut pollfd,
-    count: nfds_t,
-    timeout: c_int,
-) -> c_int {
-    naked_asm!(
-        ".cfi_startproc",
-        // With the return address, a multiple of 16.
-        "sub rsp, {bytes} + 8",
-        ".cfi_adjust_cfa_offset {bytes} + 8",
-        "mov rcx, rsp",
-        "call {before}",
-        "mov rdi, [rsp]",
-        "mov rsi, [rsp + 8]",
-        "mov edx, [rsp + 16]",
-        "call [rsp + 24]",
-        "mov edi, eax",
-        "mov rsi, rsp",
-        "call {after}",
-        "add rsp, {bytes} + 8",
-        ".cfi_adjust_cfa_offset -({bytes} + 8)",
-        "ret",
-        ".cfi_endproc",
-        bytes = const POLL_BYTES,
-        before = sym before_poll,
-        after = sym after_poll,
-    )
-}
-
-/// As above.
-///
-/// # Safety
-/// As above.
-#[cfg(target_arch = "aarch64")]
-#[unsafe(naked)]
-pub(crate) unsafe extern "C" fn split_poll(
-    fds: *mut pollfd,
-    count: nfds_t,
-    timeout: c_int,
-) -> c_int {
-    naked_asm!(
-        ".cfi_startproc",
-        "stp x29, x30, [sp, #-16]!",
-        ".cfi_def_cfa_offset 16",
-        ".cfi_offset x29, -16",
-        ".cfi_offset x30, -8",
-        "sub sp, sp, #{bytes}",
-        ".cfi_adjust_cfa_offset {bytes}",
-        "mov x3, sp",
-        "bl {before}",
-        "ldp x0, x1, [sp]",
-        "ldr w2, [sp, #16]",
-        "ldr x16, [sp, #24]",
-        "blr x16",
-        "mov x1, sp",
-        "bl {after}",
-        "add sp, sp, #{bytes}",
-        ".cfi_adjust_cfa_offset -{bytes}",
-        "ldp x29, x30, [sp], #16",
-        ".cfi_def_cfa_offset 0",
-        ".cfi_restore x29",
-        ".cfi_restore x30",
-        "ret",
-        ".cfi_endproc",
-        bytes = const POLL_BYTES,
-        before = sym before_poll,
-        after = sym after_poll,
-    )
 }

@@ -1,38 +1,101 @@
 //! Whether the control socket can be where a configuration has it.
 
-use std::path::Path;
+use std::io;
+use std::path::{Path, PathBuf};
 
-use sa_fastpath::port::ring;
+use sa_port::ring;
+use thiserror::Error;
 
 use crate::config::ControlSection;
 
-/// Bytes of the path of a socket.
-const LONGEST: usize = 107;
+/// Bytes of the path of a socket: `sun_path` holds 108, the last of which is a NUL.
+pub(super) const LONGEST: usize = 107;
 
-/// Whether the socket can be there. Errors: in words, why not.
-pub(crate) fn check(section: &ControlSection) -> Result<(), String> {
-    let said = |problem: String| format!("[control] {}: {problem}", section.path.display());
-    if section.path.as_os_str().len() > LONGEST {
-        return Err(said(format!(
-            "the path of a socket has at most {LONGEST} bytes"
-        )));
-    }
-    let directory = directory(&section.path);
-    match directory.metadata() {
-        Err(error) => Err(said(format!(
-            "{}: {error}; make this directory",
-            directory.display()
-        ))),
-        Ok(about) if !about.is_dir() => {
-            Err(said(format!("{} is no directory", directory.display())))
+/// A control socket that cannot be made, or not there.
+#[derive(Debug, Error)]
+#[error("[control] {}: {problem}", path.display())]
+pub struct ControlSocketError {
+    /// The socket.
+    pub path: PathBuf,
+    /// Why not.
+    pub problem: ControlSocketProblem,
+}
+
+/// Why a control socket cannot be made.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ControlSocketProblem {
+    /// The path does not fit into the address of a socket.
+    #[error("the path of a socket has at most {LONGEST} bytes")]
+    TooLong,
+    /// Its directory is not there, or cannot be looked at.
+    #[error("{}: {source}; make this directory", directory.display())]
+    Directory {
+        /// Which.
+        directory: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// What should be its directory is none.
+    #[error("{} is no directory", directory.display())]
+    NoDirectory {
+        /// Which.
+        directory: PathBuf,
+    },
+    /// The group is unknown here.
+    #[error("{said}")]
+    Group {
+        /// As the system's user database says it.
+        said: String,
+    },
+    /// Something else has the name.
+    #[error("there is something that is no socket; choose another path")]
+    NoSocket,
+    /// It is served already.
+    #[error("another daemon listens there")]
+    InUse,
+    /// The system says no.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+impl ControlSocketProblem {
+    /// The error of a section.
+    pub(crate) fn at(self, section: &ControlSection) -> ControlSocketError {
+        ControlSocketError {
+            path: section.path.clone(),
+            problem: self,
         }
-        Ok(_) => group(section).map(drop).map_err(said),
     }
 }
 
-/// The group that the section names, by number. Errors: in words, it is unknown here.
-pub(crate) fn group(section: &ControlSection) -> Result<Option<u32>, String> {
-    section.group.as_deref().map(ring::group_id).transpose()
+/// Whether the socket can be there. Errors: [`ControlSocketError`].
+pub(crate) fn check(section: &ControlSection) -> Result<(), ControlSocketError> {
+    judge(section).map_err(|problem| problem.at(section))
+}
+
+fn judge(section: &ControlSection) -> Result<(), ControlSocketProblem> {
+    if section.path.as_os_str().len() > LONGEST {
+        return Err(ControlSocketProblem::TooLong);
+    }
+    let directory = directory(&section.path);
+    let about = directory
+        .metadata()
+        .map_err(|source| ControlSocketProblem::Directory {
+            directory: directory.to_owned(),
+            source,
+        })?;
+    if !about.is_dir() {
+        let directory = directory.to_owned();
+        return Err(ControlSocketProblem::NoDirectory { directory });
+    }
+    group(section).map(drop)
+}
+
+/// The group that the section names, by number. Errors: it is unknown here.
+pub(crate) fn group(section: &ControlSection) -> Result<Option<u32>, ControlSocketProblem> {
+    let group = section.group.as_deref().map(ring::group_id).transpose();
+    group.map_err(|said| ControlSocketProblem::Group { said })
 }
 
 /// Where the socket is to be.

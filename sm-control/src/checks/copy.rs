@@ -2,50 +2,102 @@
 
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use sa_answer::access::LAST_PUBLIC_KEY;
-use sa_fabric::intake::{self, Intake, Kind};
-use sa_snapshot::Snapshot;
+use sa_fabric::intake::{self, Intake, Kind, ReadError};
+use sa_snapshot::{LoadError, Snapshot};
+use sa_text::Remark;
+use thiserror::Error;
 
-use super::rings;
+use super::rings::{self, Unanswered};
 use crate::config::Config;
-use crate::trial;
+use crate::trial::{self, TrialError};
+
+/// A snapshot that was compiled elsewhere and cannot be served.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum CopyError {
+    /// It takes more memory than is left.
+    #[error(transparent)]
+    Trial(#[from] TrialError),
+    /// It cannot be read.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// Others could have written it.
+    #[error("{}: {source}", path.display())]
+    Untrusted {
+        /// Which file.
+        path: PathBuf,
+        /// Who.
+        source: Untrusted,
+    },
+    /// It is no snapshot, or a damaged one.
+    #[error("{}: {source}", path.display())]
+    Damaged {
+        /// Which file.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: LoadError,
+    },
+    /// Clients of a ring get no answer from it.
+    #[error(transparent)]
+    Ring(#[from] Unanswered),
+}
+
+/// A file that others than root and this user may have written: whoever does could send every
+/// connection of this host elsewhere.
+#[derive(Debug, Error, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Untrusted {
+    /// It is another user's.
+    #[error(
+        "the file belongs to user {uid}, who could send every connection of this host elsewhere; \
+         chown it to root or to the user of sapphired"
+    )]
+    Foreign {
+        /// Whose.
+        uid: u32,
+    },
+    /// Its group or everybody may write it.
+    #[error("others than its owner may write the file; chmod go-w it")]
+    Writable,
+}
 
 /// Reads a snapshot file into memory: it may be written over while it serves.
 ///
-/// Errors, in words: it cannot be read, is damaged, or is open to others than root and this user,
-/// who could send every connection of this host elsewhere.
-pub(crate) fn read(config: &Config) -> Result<Snapshot, String> {
+/// Errors: it cannot be read, is damaged, or is open to others than root and this user.
+pub(crate) fn read(config: &Config) -> Result<Snapshot, CopyError> {
     trial::attempt(config)?;
     let path = &config.fabric.path;
-    let at = |problem: &dyn core::fmt::Display| format!("{}: {problem}", path.display());
-    let (file, about) = intake::open(path).map_err(|error| error.to_string())?;
-    trusted(&about).map_err(|problem| at(&problem))?;
-    let bytes = Intake::new(config.limits).read_open(Kind::Snapshot, path, (file, about));
-    let bytes = bytes.map_err(|error| error.to_string())?;
-    Snapshot::from_bytes(&bytes).map_err(|error| at(&error))
+    let (file, about) = intake::open(path)?;
+    trusted(&about).map_err(|source| CopyError::Untrusted {
+        path: path.clone(),
+        source,
+    })?;
+    let bytes = Intake::new(config.limits).read_open(Kind::Snapshot, path, (file, about))?;
+    Snapshot::from_bytes(&bytes).map_err(|source| CopyError::Damaged {
+        path: path.clone(),
+        source,
+    })
 }
 
 /// Errors: others may have written the file.
-pub(crate) fn trusted(about: &Metadata) -> Result<(), String> {
+pub(crate) fn trusted(about: &Metadata) -> Result<(), Untrusted> {
     let own = rustix::process::geteuid().as_raw();
-    if about.uid() != 0 && about.uid() != own {
-        return Err(format!(
-            "the file belongs to user {}, who could send every connection of this host elsewhere; \
-             chown it to root or to the user of sapphired",
-            about.uid()
-        ));
+    let uid = about.uid();
+    if uid != 0 && uid != own {
+        return Err(Untrusted::Foreign { uid });
     }
     if about.mode() & 0o022 != 0 {
-        return Err("others than its owner may write the file; chmod go-w it".to_owned());
+        return Err(Untrusted::Writable);
     }
     Ok(())
 }
 
 /// What a file holds, and what an operator should know of it, for `--check`. Errors: as [`read`];
 /// clients of rings get no answer from it.
-pub(crate) fn check(config: &Config) -> Result<(Vec<String>, String), String> {
+pub(crate) fn check(config: &Config) -> Result<(Vec<Remark>, String), CopyError> {
     let path = &config.fabric.path;
     let snapshot = read(config)?;
     rings::check_answers(config, &snapshot)?;
@@ -54,15 +106,13 @@ pub(crate) fn check(config: &Config) -> Result<(Vec<String>, String), String> {
 }
 
 /// What to say of a key in a copy.
-pub(crate) fn secret(snapshot: &Snapshot, path: &Path) -> Option<String> {
+pub(crate) fn secret(snapshot: &Snapshot, path: &Path) -> Option<Remark> {
     let is_secret = snapshot.subnet().sa_key > LAST_PUBLIC_KEY;
     is_secret.then(|| {
-        format!(
-            "{}: the SA's secret key is inside, which this host does not need; copy what `sapphire \
-             snapshot export --public FILE -o COPY` writes instead, and change sa_key if others have \
-             read this one",
-            path.display()
-        )
+        let text = "the SA's secret key is inside, which this host does not need; copy what \
+                    `sapphire snapshot export --public FILE -o COPY` writes instead, and change \
+                    sa_key if others have read this one";
+        Remark::warning("secret-key-in-copy", text).in_file(path)
     })
 }
 

@@ -15,18 +15,22 @@ pub(crate) mod placement;
 pub(crate) mod rings;
 
 use sa_compiler::pipeline::{self, Compiled, PipelineError};
-use sa_source::{AskError, LiveError, SourceError, When, compile_live};
+use sa_local::addresses::AddressesError;
+use sa_source::{AskError, SaReadError, SourceError, When, compile_from_sa};
+use sa_text::Remark;
 use thiserror::Error;
 
 use crate::config::{Config, Source};
 
+pub use control_socket::{ControlSocketError, ControlSocketProblem};
+pub use copy::{CopyError, Untrusted};
 pub use placement::PlacementError;
-pub use rings::RingSectionError;
+pub use rings::{NoRequester, RingPlaceError, RingSectionError, Unanswered};
 
 /// Validates everything a start or reload would read, but for what only a running daemon can ask.
-/// Gives what an operator should know, one sentence each, and what the sources come to. Errors: what
+/// Gives what an operator should know, and what the sources come to. Errors: what
 /// a load would report.
-pub fn check_sources(config: &Config) -> Result<(Vec<String>, String), CheckError> {
+pub fn check_sources(config: &Config) -> Result<(Vec<Remark>, String), CheckError> {
     let (warnings, summary) = match config.fabric.source {
         Source::OpenSm => {
             // It has one daemon at a time to tell the fabric to.
@@ -37,14 +41,14 @@ pub fn check_sources(config: &Config) -> Result<(Vec<String>, String), CheckErro
         }
         Source::Files | Source::Sa => {
             let compiled = check(config)?;
-            rings::check_answers(config, &compiled.snapshot).map_err(CheckError::Words)?;
+            rings::check_answers(config, &compiled.snapshot)?;
             let summary = compiled.summary();
             ([compiled.warnings, compiled.arbitration].concat(), summary)
         }
-        Source::Snapshot => copy::check(config).map_err(CheckError::Words)?,
+        Source::Snapshot => copy::check(config)?,
         Source::None => (Vec::new(), "there is no fabric to read".to_owned()),
     };
-    local_service::check(config).map_err(CheckError::Words)?;
+    local_service::check(config)?;
     Ok((warnings, summary))
 }
 
@@ -55,9 +59,18 @@ pub enum CheckError {
     /// The sources do not make one.
     #[error(transparent)]
     Source(#[from] SourceError),
-    /// Something else cannot be used.
-    #[error("{0}")]
-    Words(String),
+    /// A snapshot that was compiled elsewhere cannot be served.
+    #[error(transparent)]
+    Copy(#[from] CopyError),
+    /// Clients of a ring would get no answer.
+    #[error(transparent)]
+    Ring(#[from] Unanswered),
+    /// The addresses of `[local_service]` cannot be used.
+    #[error(transparent)]
+    Addresses(#[from] AddressesError),
+    /// The control socket cannot be there.
+    #[error(transparent)]
+    Control(#[from] ControlSocketError),
 }
 
 /// Compiles what a start or reload would. Errors: what a load would report; there is nothing to
@@ -74,12 +87,12 @@ pub fn check(config: &Config) -> Result<Compiled, SourceError> {
         Source::Files | Source::Sa => None,
     };
     if let Some(what) = elsewhere {
-        return Err(LiveError::Ask(AskError::Gone(what.to_owned())).into());
+        return Err(SaReadError::Ask(AskError::Gone(what.to_owned())).into());
     }
     let (inputs, stamp) = (config.inputs(), pipeline::Stamp::default());
     let asked = config
         .live_source()
-        .map(|mut source| compile_live(&inputs, &mut source, When::Always, stamp, None));
+        .map(|mut source| compile_from_sa(&inputs, &mut source, When::Always, stamp, None));
     if let Some(compared) = asked.transpose()?.flatten() {
         compared.publishable()?;
         return Ok(compared.compiled);
@@ -100,10 +113,8 @@ pub fn check_rings(config: &Config) -> Result<(), RingSectionError> {
     rings::check(config)
 }
 
-/// Whether this machine can do what `[control]` says. Errors: [`CheckError::Words`].
+/// Whether this machine can do what `[control]` says. Errors: [`CheckError::Control`].
 pub fn check_control(config: &Config) -> Result<(), CheckError> {
     let section = config.control.as_ref();
-    section
-        .map_or(Ok(()), control_socket::check)
-        .map_err(CheckError::Words)
+    Ok(section.map_or(Ok(()), control_socket::check)?)
 }

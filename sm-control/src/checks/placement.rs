@@ -1,4 +1,9 @@
 //! Which core each worker runs on.
+//!
+//! A worker spins, so where it runs matters: alone on its core, away from the core's sibling, and on the
+//! NUMA node of its HCA, whose memory it reads at every packet. Cores that are named are taken as they
+//! are; for the others a free one is chosen on the node that `numa` says. What the machine cannot do is
+//! an error for `--check`, and at a start a warning: a machine that changed must not silence the SA.
 #![cfg_attr(
     not(feature = "daemon"),
     allow(
@@ -217,7 +222,7 @@ impl<'a> Placement<'a> {
                     ));
                 }
             }
-            let device = ports.get(*port).and_then(device);
+            let device = ports.get(*port).and_then(PortSection::device);
             let near = device.and_then(|device| topology.node_of_device(device));
             if let (Some(near), Some(node)) = (near, topology.node_of(*core))
                 && near != node
@@ -230,14 +235,6 @@ impl<'a> Placement<'a> {
             }
         }
         all
-    }
-}
-
-/// The device that a section names.
-fn device(section: &PortSection) -> Option<&str> {
-    match section {
-        PortSection::Umad { device, .. } => device.as_deref(),
-        _ => None,
     }
 }
 

@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use sa_fastpath::port::ring;
+use sa_port::ring;
 use sa_snapshot::Snapshot;
 use thiserror::Error;
 
-use crate::config::{Config, PortSection, RingSection};
+use super::control_socket::LONGEST;
+use crate::config::{Config, RingSection};
 
 /// A port that clients cannot be served on.
 #[derive(Debug, Error)]
@@ -29,23 +30,35 @@ pub enum RingSectionError {
         /// The socket.
         path: PathBuf,
         /// Why not.
-        problem: String,
+        problem: RingPlaceError,
     },
     /// The group is unknown here.
-    #[error("port {number} (ring): {problem}")]
+    #[error("port {number} (ring): {said}")]
     Group {
         /// Which, from 0.
         number: usize,
-        /// In words.
-        problem: String,
+        /// As the system's user database says it.
+        said: String,
     },
+}
+
+/// Why the socket of a ring cannot be somewhere.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum RingPlaceError {
+    /// The path does not fit into the address of a socket.
+    #[error("the path of a socket has at most {LONGEST} bytes")]
+    TooLong,
+    /// The directory will not do.
+    #[error(transparent)]
+    Ring(#[from] ring::RingError),
 }
 
 /// Whether this machine can do what the sections say. Errors: [`RingSectionError`].
 pub(crate) fn check(config: &Config) -> Result<(), RingSectionError> {
     let mut seen = BTreeSet::new();
     for (number, port) in config.ports.iter().enumerate() {
-        let PortSection::Ring(section) = port else {
+        let Some(section) = port.ring() else {
             continue;
         };
         let path = section.path.clone();
@@ -59,64 +72,79 @@ pub(crate) fn check(config: &Config) -> Result<(), RingSectionError> {
                 problem,
             });
         }
-        group(section).map_err(|problem| RingSectionError::Group { number, problem })?;
+        group(section).map_err(|said| RingSectionError::Group { number, said })?;
     }
     Ok(())
 }
 
-/// Bytes of the path of a socket.
-const LONGEST: usize = 107;
-
-/// Errors: in words, why no socket can be there.
-fn place(path: &Path) -> Result<(), String> {
+/// Errors: why no socket can be there.
+fn place(path: &Path) -> Result<(), RingPlaceError> {
     if path.as_os_str().len() > LONGEST {
-        return Err(format!("the path of a socket has at most {LONGEST} bytes"));
+        return Err(RingPlaceError::TooLong);
     }
-    ring::check_place(path).map_err(|error| error.to_string())
+    Ok(ring::check_place(path)?)
 }
 
-/// Whether all clients of rings would be answered from a snapshot. Errors: in words, who would not.
-pub(crate) fn check_answers(config: &Config, snapshot: &Snapshot) -> Result<(), String> {
+/// Why clients of a ring that do not say their LID, or may not, get no answer from a snapshot.
+#[derive(Debug, Error, Clone, PartialEq, Eq)]
+#[error(
+    "port {number} (ring {}): {why}: clients that do not say their LID, or may not, get no answer",
+    path.display()
+)]
+pub struct Unanswered {
+    /// Which `[[port]]`, from 0.
+    pub number: usize,
+    /// The socket.
+    pub path: PathBuf,
+    /// What the snapshot lacks.
+    pub why: NoRequester,
+}
+
+/// Why there is no LID to take for that of a client.
+#[derive(Debug, Error, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum NoRequester {
+    /// The SM's is not known.
+    #[error("the snapshot does not say the LID of the SM; set `lid` in this [[port]] section")]
+    NoSm,
+    /// The one that is configured is of no port.
+    #[error(
+        "lid = {lid} is of no port of the fabric; set that of a port, or remove it to take the SM's"
+    )]
+    NoPort {
+        /// Which.
+        lid: u16,
+    },
+}
+
+/// Whether all clients of rings would be answered from a snapshot. Errors: the first who would not.
+pub(crate) fn check_answers(config: &Config, snapshot: &Snapshot) -> Result<(), Unanswered> {
     let rings = config.ports.iter().enumerate();
-    let mut muted = rings.filter_map(|(number, port)| match port {
-        PortSection::Ring(section) => requester(number, section, snapshot).err(),
-        PortSection::Ibsim { .. } | PortSection::Umad { .. } => None,
-    });
+    let mut muted =
+        rings.filter_map(|(number, port)| requester(number, port.ring()?, snapshot).err());
     muted.next().map_or(Ok(()), Err)
 }
 
-/// The LID that those ask from who do not say theirs, or may not. Errors: in words, why a snapshot
-/// answers nobody there.
+/// The LID that those ask from who do not say theirs, or may not. Errors: why a snapshot answers
+/// nobody there.
 pub(crate) fn requester(
     number: usize,
     section: &RingSection,
     snapshot: &Snapshot,
-) -> Result<u16, String> {
-    let silent = |why: String| {
-        format!(
-            "port {number} (ring {}): {why}: clients that do not say their LID, or may not, get no \
-             answer",
-            section.path.display()
-        )
+) -> Result<u16, Unanswered> {
+    let lid = match section.lid {
+        None => snapshot.sm_lid().ok_or(NoRequester::NoSm),
+        Some(lid) if snapshot.port_by_lid(lid).is_some() => Ok(lid),
+        Some(lid) => Err(NoRequester::NoPort { lid }),
     };
-    let Some(lid) = section.lid else {
-        return snapshot.sm_lid().ok_or_else(|| {
-            silent(
-                "the snapshot does not say the LID of the SM; set `lid` in this [[port]] section"
-                    .to_owned(),
-            )
-        });
-    };
-    match snapshot.port_by_lid(lid) {
-        Some(_) => Ok(lid),
-        None => Err(silent(format!(
-            "lid = {lid} is of no port of the fabric; set that of a port, or remove it to take the \
-             SM's"
-        ))),
-    }
+    lid.map_err(|why| Unanswered {
+        number,
+        path: section.path.clone(),
+        why,
+    })
 }
 
-/// The group that a section names, by number. Errors: in words, it is unknown here.
+/// The group that a section names, by number. Errors: in the system's words, it is unknown here.
 pub(crate) fn group(section: &RingSection) -> Result<Option<u32>, String> {
     section.group.as_deref().map(ring::group_id).transpose()
 }

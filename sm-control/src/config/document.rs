@@ -1,4 +1,9 @@
 //! A configuration as it is written: where each key stands.
+//!
+//! Serde says what is wrong with a value and, for most, where. For sections that a key tells apart
+//! (`transport`) or that are judged as a whole (`try_from`) it has read the keys into a buffer by then,
+//! and the place is that of the section. [`Document::read`] finds the key in that case by experiment:
+//! the one without which the error goes away is to blame.
 
 use core::ops::Range;
 
@@ -7,19 +12,24 @@ use serde::Deserialize;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue, Deserializer};
 
-use super::Config;
+use super::{Config, ConfigProblem, Problem};
 
 /// What is wrong at a byte of the text.
 #[derive(Debug)]
 pub(super) struct At {
     byte: usize,
-    problem: String,
+    problem: Problem,
 }
 
 impl At {
-    pub(super) fn new(byte: usize, problem: impl Into<String>) -> Self {
+    pub(super) fn new(byte: usize, problem: impl Into<Problem>) -> Self {
         let problem = problem.into();
         Self { byte, problem }
+    }
+
+    fn said(byte: usize, said: &str) -> Self {
+        let said = said.to_owned();
+        Self::new(byte, Problem::Text { said })
     }
 }
 
@@ -53,19 +63,19 @@ struct Leaf {
 
 impl<'t> Document<'t> {
     /// Errors: it is no TOML.
-    pub(super) fn parse(text: &'t str) -> Result<Self, String> {
+    pub(super) fn parse(text: &'t str) -> Result<Self, ConfigProblem> {
         match DeTable::parse(text) {
             Ok(tables) => Ok(Self { text, tables }),
             Err(error) => {
                 let byte = error.span().map_or(0, |span| span.start);
-                Err(said(text, &At::new(byte, error.message().trim_end())))
+                Err(placed(text, At::said(byte, error.message().trim_end())))
             }
         }
     }
 
-    /// `line:column: problem`.
-    pub(super) fn say(&self, at: &At) -> String {
-        said(self.text, at)
+    /// With its line and column.
+    pub(super) fn problem(&self, at: At) -> ConfigProblem {
+        placed(self.text, at)
     }
 
     /// Its end, where something is missing.
@@ -100,7 +110,7 @@ impl<'t> Document<'t> {
                 true => whole.start,
                 false => self.blame(&problem, whole.start).unwrap_or(whole.start),
             };
-            At::new(byte, problem)
+            At::said(byte, &problem)
         })
     }
 
@@ -110,11 +120,8 @@ impl<'t> Document<'t> {
         if problem.starts_with("missing field") {
             return None;
         }
-        let next = self
-            .text
-            .get(header..)?
-            .find("\n[")
-            .map_or_else(|| self.end(), |at| header + at);
+        let next = self.headers().into_iter().filter(|at| *at > header).min();
+        let next = next.unwrap_or_else(|| self.end());
         let (mut needed, mut other, mut section) = (None, None, None);
         for leaf in self.leaves() {
             let start = match problem.contains("unknown field") {
@@ -151,6 +158,15 @@ impl<'t> Document<'t> {
         }
     }
 
+    /// Where the headers of sections begin.
+    fn headers(&self) -> Vec<usize> {
+        let mut all = Vec::new();
+        gather_headers(self.tables.get_ref(), &mut all);
+        // A table in braces is the value of a key.
+        all.retain(|at| self.text.as_bytes().get(*at) == Some(&b'['));
+        all
+    }
+
     /// Every key, those inside a section before its own.
     fn leaves(&self) -> Vec<Leaf> {
         let mut all = Vec::new();
@@ -167,6 +183,21 @@ fn in_value<'d, 't>(value: &'d DeValue<'t>) -> Vec<&'d DeTable<'t>> {
             .filter_map(|value| value.get_ref().as_table())
             .collect(),
         _ => Vec::new(),
+    }
+}
+
+fn gather_headers(table: &DeTable<'_>, all: &mut Vec<usize>) {
+    for value in table.values() {
+        let tables: Vec<&Spanned<DeValue<'_>>> = match value.get_ref() {
+            DeValue::Array(list) => list.iter().collect(),
+            _ => vec![value],
+        };
+        for value in tables {
+            if let DeValue::Table(table) = value.get_ref() {
+                all.push(value.span().start);
+                gather_headers(table, all);
+            }
+        }
     }
 }
 
@@ -217,9 +248,11 @@ fn read(tables: Spanned<DeTable<'_>>) -> Result<Config, Failed> {
     config.map_err(|error| (error.span(), error.message().trim_end().to_owned()))
 }
 
-fn said(text: &str, at: &At) -> String {
-    let Position { line, column } = Position::in_text(text, at.byte);
-    format!("{line}:{column}: {}", at.problem)
+fn placed(text: &str, at: At) -> ConfigProblem {
+    ConfigProblem {
+        at: Position::in_text(text, at.byte),
+        problem: at.problem,
+    }
 }
 
 #[cfg(test)]
@@ -273,7 +306,8 @@ mod tests {
             ),
             (format!("{umad}x = = 1\n"), "6:5: "),
         ] {
-            let error = Config::parse(&format!("{FABRIC}{wrong}")).unwrap_err();
+            let error = Config::parse(&format!("{FABRIC}{wrong}"));
+            let error = error.unwrap_err().to_string();
             assert!(error.starts_with(expected), "{wrong}: {error}");
         }
     }

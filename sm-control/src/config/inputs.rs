@@ -15,7 +15,7 @@ impl Config {
         Inputs {
             intake: Intake::new(self.limits),
             fabric: fabric.path.clone(),
-            live: None,
+            from_sa: None,
             lids: fabric.lids.clone(),
             lmc: fabric.lmc.and_then(|lmc| Lmc::new(lmc).ok()),
             sm_node: fabric.sm_node.clone(),

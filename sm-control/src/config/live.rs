@@ -1,12 +1,17 @@
 //! `[fabric]` of `sapphired`'s configuration where the fabric is read from a running SA.
+//!
+//! Keys that contradict each other are errors, never one winning over the other: a `path` beside
+//! `source = "sa"` is a file that somebody believes to be read.
 
 use std::time::Duration;
 
+use routing::EngineKind;
 use sa_source::{
-    Ask, LiveSource, OnDifference, RETRIES, Reopening, SaSource, SaTransport, TIMEOUT_MS,
+    Ask, OnDifference, RETRIES, Reopening, SaReader, SaSource, SaTransport, TIMEOUT_MS,
 };
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
+use thiserror::Error;
 
 use super::{Config, FabricSection, PortSection, Source};
 
@@ -32,8 +37,8 @@ pub struct FabricSaSection {
 
 impl FabricSaSection {
     /// What reads through `ask`, and compares as this section has it.
-    pub fn live_source(&self, ask: Box<dyn Ask>) -> LiveSource {
-        LiveSource::new(ask, self.samples, self.on_difference)
+    pub fn live_source(&self, ask: Box<dyn Ask>) -> SaReader {
+        SaReader::new(ask, self.samples, self.on_difference)
     }
 }
 
@@ -74,7 +79,7 @@ impl Config {
         }
         let section = self.fabric.sa.clone().unwrap_or_default();
         let ports = self.ports.iter();
-        let first = || ports.filter_map(transport_of).next();
+        let first = || ports.filter_map(PortSection::way_to_fabric).next();
         Some(SaSource {
             transport: section.transport.or_else(first)?,
             sa_lid: section.sa_lid,
@@ -85,54 +90,84 @@ impl Config {
 
     /// The SA that `source = "sa"` names, to be read again and again; none for other sources.
     /// Nothing is opened yet.
-    pub fn live_source(&self) -> Option<LiveSource> {
+    pub fn live_source(&self) -> Option<SaReader> {
         let source = self.sa_source()?;
         let section = self.fabric.sa.clone().unwrap_or_default();
         Some(section.live_source(Box::new(Reopening::new(source))))
     }
 
-    /// Errors: nothing to ask through; an engine that makes paths of its own.
-    pub(super) fn can_ask(&self) -> Result<(), String> {
+    /// Errors: [`SourceContradiction`].
+    pub(super) fn can_ask(&self) -> Result<(), SourceContradiction> {
         let own_paths = self.routing.engine.filter(|engine| {
             let engine = routing::engine::by_kind(*engine);
             engine.needs() == routing::engine::Needs::Nothing
         });
-        let contradiction = match (self.fabric.source, self.sa_source()) {
-            (Source::Sa, None) => {
-                "source = \"sa\": no [[port]] leads to the fabric; give [fabric.sa] a transport, \
-                 \"umad\" or \"ibsim\""
-            }
-            (Source::OpenSm, _) if self.opensm.is_none() => {
-                "source = \"opensm\": an [opensm] section says where its socket is; add one, an \
-                 empty one will do"
-            }
-            _ => match own_paths.filter(|_| self.fabric.source.is_live()) {
-                Some(engine) => {
-                    return Err(format!(
-                        "[routing] engine = \"{}\" contradicts this source: paths are those that \
-                         the SM made; remove it",
-                        engine.name()
-                    ));
-                }
-                None => return Ok(()),
+        match (self.fabric.source, self.sa_source()) {
+            (Source::Sa, None) => Err(SourceContradiction::NoPort),
+            (Source::OpenSm, _) if self.opensm.is_none() => Err(SourceContradiction::NoSocket),
+            (source, _) => match own_paths.filter(|_| source.is_live()) {
+                Some(engine) => Err(SourceContradiction::OwnPaths { engine }),
+                None => Ok(()),
             },
-        };
-        Err(contradiction.to_owned())
+        }
     }
 }
 
-pub(super) fn transport_of(port: &PortSection) -> Option<SaTransport> {
-    match port {
-        PortSection::Umad { device, port, .. } => Some(SaTransport::Umad {
-            device: device.clone(),
-            port: Some(*port),
-        }),
-        PortSection::Ibsim { node, sockname, .. } => Some(SaTransport::Ibsim {
-            node: node.clone(),
-            sockname: sockname.clone(),
-        }),
-        PortSection::Ring(_) => None,
-    }
+/// A fabric that cannot be read as `[fabric]` has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum SourceContradiction {
+    /// Nothing to ask an SA through.
+    #[error(
+        "source = \"sa\": no [[port]] leads to the fabric; give [fabric.sa] a transport, \"umad\" or \
+         \"ibsim\""
+    )]
+    NoPort,
+    /// Nowhere to ask OpenSM.
+    #[error(
+        "source = \"opensm\": an [opensm] section says where its socket is; add one, an empty one \
+         will do"
+    )]
+    NoSocket,
+    /// An engine that makes paths of its own beside an SM that has made them.
+    #[error(
+        "[routing] engine = \"{}\" contradicts this source: paths are those that the SM made; remove it",
+        engine.name()
+    )]
+    OwnPaths {
+        /// Which.
+        engine: EngineKind,
+    },
+}
+
+/// Keys of `[fabric]` and `[fabric.sa]` that contradict each other, or lack one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+enum KeyContradiction {
+    #[error("missing field `path`: {what}")]
+    NoPath { what: &'static str },
+    #[error("[fabric.sa] is for source = \"sa\" or \"opensm\"")]
+    NoSa,
+    #[error("`{key}` contradicts this source, {why}; remove it")]
+    OfFiles {
+        key: &'static str,
+        why: &'static str,
+    },
+    #[error(
+        "`{key}` contradicts source = \"snapshot\", which was compiled with it or without; remove it"
+    )]
+    OfCompilation { key: &'static str },
+    #[error(
+        "[fabric.sa] transport contradicts source = \"opensm\", which is asked through its own \
+         socket; remove it"
+    )]
+    OwnSocket,
+    #[error("missing field `node`: the node of the simulator to attach to")]
+    NoNode,
+    #[error("`{key}` needs transport = \"{transport}\" in the same section")]
+    OnlyFor {
+        key: &'static str,
+        transport: &'static str,
+    },
 }
 
 /// A `[fabric]` whose keys agree.
@@ -143,20 +178,9 @@ pub(super) fn fabric<'de, D: Deserializer<'de>>(from: D) -> Result<FabricSection
 }
 
 impl FabricSection {
-    fn keys_agree(&self) -> Result<(), String> {
+    fn keys_agree(&self) -> Result<(), KeyContradiction> {
         if matches!(self.source, Source::Files | Source::Snapshot) {
-            if self.path.as_os_str().is_empty() {
-                let what = match self.source {
-                    Source::Snapshot => "the snapshot file",
-                    _ => "the fabric file or directory",
-                };
-                return Err(format!("missing field `path`: {what}"));
-            }
-            self.needs_its_keys()?;
-            return match self.sa {
-                Some(_) => Err("[fabric.sa] is for source = \"sa\" or \"opensm\"".to_owned()),
-                None => Ok(()),
-            };
+            return self.file_keys_agree();
         }
         let given = [
             ("path", !self.path.as_os_str().is_empty()),
@@ -164,27 +188,34 @@ impl FabricSection {
             ("sm_node", self.sm_node.is_some()),
             ("lmc", self.lmc.is_some()),
         ];
-        if let Some((key, _)) = given.iter().find(|(_, given)| *given) {
-            return Err(format!(
-                "`{key}` contradicts this source, {}; remove it",
-                self.why()
-            ));
+        if let Some((key, _)) = given.into_iter().find(|(_, given)| *given) {
+            let why = self.why();
+            return Err(KeyContradiction::OfFiles { key, why });
         }
         let has_transport = self.sa.as_ref().is_some_and(|sa| sa.transport.is_some());
         if self.source == Source::OpenSm && has_transport {
-            return Err(
-                "[fabric.sa] transport contradicts source = \"opensm\", which is asked through its \
-                 own socket; remove it"
-                    .to_owned(),
-            );
+            return Err(KeyContradiction::OwnSocket);
         }
         Ok(())
     }
-}
 
-impl FabricSection {
-    /// A snapshot has all that other files would say. Errors: in words.
-    fn needs_its_keys(&self) -> Result<(), String> {
+    fn file_keys_agree(&self) -> Result<(), KeyContradiction> {
+        if self.path.as_os_str().is_empty() {
+            let what = match self.source {
+                Source::Snapshot => "the snapshot file",
+                _ => "the fabric file or directory",
+            };
+            return Err(KeyContradiction::NoPath { what });
+        }
+        self.snapshot_needs_no_files()?;
+        match self.sa {
+            Some(_) => Err(KeyContradiction::NoSa),
+            None => Ok(()),
+        }
+    }
+
+    /// A snapshot has all that other files would say.
+    fn snapshot_needs_no_files(&self) -> Result<(), KeyContradiction> {
         let given = [
             ("lids", self.lids.is_some()),
             ("sm_node", self.sm_node.is_some()),
@@ -194,11 +225,10 @@ impl FabricSection {
             ("aliases", self.aliases.is_some()),
             ("qos", self.qos.is_some()),
         ];
-        match given.iter().find(|(_, given)| *given) {
-            Some((key, _)) if self.source == Source::Snapshot => Err(format!(
-                "`{key}` contradicts source = \"snapshot\", which was compiled with it or without; \
-                 remove it"
-            )),
+        match given.into_iter().find(|(_, given)| *given) {
+            Some((key, _)) if self.source == Source::Snapshot => {
+                Err(KeyContradiction::OfCompilation { key })
+            }
             _ => Ok(()),
         }
     }
@@ -242,42 +272,11 @@ enum Kind {
 }
 
 impl TryFrom<Written> for FabricSaSection {
-    type Error = String;
+    type Error = KeyContradiction;
 
-    fn try_from(written: Written) -> Result<Self, String> {
-        let only_for = |key: &str, kind: &str| {
-            Err(format!(
-                "`{key}` needs transport = \"{kind}\" in the same section"
-            ))
-        };
-        let transport = match (written.transport, written.node) {
-            (Some(Kind::Ibsim), None) => {
-                return Err(
-                    "missing field `node`: the node of the simulator to attach to".to_owned(),
-                );
-            }
-            (Some(Kind::Ibsim), Some(node)) => Some(SaTransport::Ibsim {
-                node,
-                sockname: written.sockname.clone(),
-            }),
-            (_, Some(_)) => return only_for("node", "ibsim"),
-            (Some(Kind::Umad), None) => Some(SaTransport::Umad {
-                device: written.device.clone(),
-                port: written.port,
-            }),
-            (None, None) => None,
-        };
-        let is_umad = written.transport == Some(Kind::Umad);
-        match (&written.device, written.port, &written.sockname) {
-            (Some(_), _, _) if !is_umad => return only_for("device", "umad"),
-            (_, Some(_), _) if !is_umad => return only_for("port", "umad"),
-            (_, _, Some(_)) if written.transport != Some(Kind::Ibsim) => {
-                return only_for("sockname", "ibsim");
-            }
-            _ => {}
-        }
+    fn try_from(written: Written) -> Result<Self, KeyContradiction> {
         Ok(Self {
-            transport,
+            transport: written.transport()?,
             sa_lid: written.sa_lid,
             timeout_ms: written.timeout_ms,
             retries: written.retries,
@@ -286,6 +285,42 @@ impl TryFrom<Written> for FabricSaSection {
             poll_ms: written.poll_ms,
         })
     }
+}
+
+impl Written {
+    fn transport(&self) -> Result<Option<SaTransport>, KeyContradiction> {
+        let transport = match (self.transport, self.node.clone()) {
+            (Some(Kind::Ibsim), None) => return Err(KeyContradiction::NoNode),
+            (Some(Kind::Ibsim), Some(node)) => Some(SaTransport::Ibsim {
+                node,
+                sockname: self.sockname.clone(),
+            }),
+            (_, Some(_)) => return Err(only_for("node", "ibsim")),
+            (Some(Kind::Umad), None) => Some(SaTransport::Umad {
+                device: self.device.clone(),
+                port: self.port,
+            }),
+            (None, None) => None,
+        };
+        self.keys_of_others()?;
+        Ok(transport)
+    }
+
+    /// Errors: a key of another transport than this one.
+    fn keys_of_others(&self) -> Result<(), KeyContradiction> {
+        let is_umad = self.transport == Some(Kind::Umad);
+        let is_ibsim = self.transport == Some(Kind::Ibsim);
+        match (&self.device, self.port, &self.sockname) {
+            (Some(_), _, _) if !is_umad => Err(only_for("device", "umad")),
+            (_, Some(_), _) if !is_umad => Err(only_for("port", "umad")),
+            (_, _, Some(_)) if !is_ibsim => Err(only_for("sockname", "ibsim")),
+            _ => Ok(()),
+        }
+    }
+}
+
+const fn only_for(key: &'static str, transport: &'static str) -> KeyContradiction {
+    KeyContradiction::OnlyFor { key, transport }
 }
 
 const fn timeout_ms() -> u32 {
@@ -310,10 +345,11 @@ const POLL_MS: u32 = 10_000;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::ConfigProblem;
 
     const PORT: &str = "[[port]]\ntransport = \"umad\"\ndevice = \"mlx5_0\"\n";
 
-    fn parse(fabric: &str) -> Result<Config, String> {
+    fn parse(fabric: &str) -> Result<Config, ConfigProblem> {
         Config::parse(&format!("[fabric]\n{fabric}\n{PORT}"))
     }
 
@@ -404,14 +440,14 @@ mod tests {
                 "4:1: unknown field `x`",
             ),
         ] {
-            let error = parse(fabric).map(drop).unwrap_err();
+            let error = parse(fabric).map(drop).unwrap_err().to_string();
             assert!(error.starts_with(expected), "{fabric}: {error}");
         }
         let ring = "[fabric]\nsource = \"sa\"\n[[port]]\ntransport = \"ring\"\npath = \"x\"\n";
-        let error = Config::parse(ring).unwrap_err();
+        let error = Config::parse(ring).unwrap_err().to_string();
         assert!(error.contains("no [[port]] leads to the fabric"), "{error}");
         let minhop = format!("[fabric]\nsource = \"sa\"\n[routing]\nengine = \"minhop\"\n{PORT}");
-        let error = Config::parse(&minhop).unwrap_err();
+        let error = Config::parse(&minhop).unwrap_err().to_string();
         assert!(error.contains("engine = \"minhop\""), "{error}");
     }
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use sa_local::options::{CacheSection, FarSubnet};
 use serde::Deserialize;
+use thiserror::Error;
 
 use super::{Config, Source};
 
@@ -69,24 +70,41 @@ pub enum PathsFrom {
 
 const LOOK: NonZeroU32 = NonZeroU32::new(100).unwrap();
 
+/// Sections that would be without effect, or answer from nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum LocalContradiction {
+    /// There is no fabric, and nobody needs none.
+    #[error(
+        "source = \"none\" is for [local_service] with paths = \"sa\", which needs no snapshot; say \
+         where the fabric is described"
+    )]
+    NoFabric,
+    /// There is no fabric, and a port to answer on.
+    #[error(
+        "source = \"none\": there is nothing to answer with on a [[port]]; remove the ports, or say \
+         where the fabric is described"
+    )]
+    Ports,
+    /// There is no snapshot to compare with the SA's.
+    #[error(
+        "follow_sa compares snapshots, and with source = \"none\" there is none here; remove it: \
+         what the SA said is forgotten when it serves another"
+    )]
+    FollowSa,
+}
+
 impl Config {
-    /// Errors: sections that would be without effect, or answer from nothing.
-    pub(super) fn can_serve_locally(&self) -> Result<(), &'static str> {
+    /// Errors: [`LocalContradiction`].
+    pub(super) fn can_serve_locally(&self) -> Result<(), LocalContradiction> {
         let section = self.local_service.as_ref();
         let from = section.map(|section| section.paths);
         match (self.fabric.source, from) {
-            (Source::None, None | Some(PathsFrom::Snapshot)) => Err(
-                "source = \"none\" is for [local_service] with paths = \"sa\", which needs no \
-                 snapshot; say where the fabric is described",
-            ),
-            (Source::None, _) if !self.ports.is_empty() => Err(
-                "source = \"none\": there is nothing to answer with on a [[port]]; remove the \
-                 ports, or say where the fabric is described",
-            ),
-            (Source::None, _) if section.is_some_and(|section| section.follow_sa) => Err(
-                "follow_sa compares snapshots, and with source = \"none\" there is none here; \
-                 remove it: what the SA said is forgotten when it serves another",
-            ),
+            (Source::None, None | Some(PathsFrom::Snapshot)) => Err(LocalContradiction::NoFabric),
+            (Source::None, _) if !self.ports.is_empty() => Err(LocalContradiction::Ports),
+            (Source::None, _) if section.is_some_and(|section| section.follow_sa) => {
+                Err(LocalContradiction::FollowSa)
+            }
             _ => Ok(()),
         }
     }
@@ -97,10 +115,11 @@ mod tests {
     use sa_wire::SubnetPrefix;
 
     use super::*;
+    use crate::config::ConfigProblem;
 
     const FILES: &str = "[fabric]\nsource = \"files\"\npath = \"net\"\n";
 
-    fn section(text: &str) -> Result<LocalServiceSection, String> {
+    fn section(text: &str) -> Result<LocalServiceSection, ConfigProblem> {
         let config = Config::parse(&format!("{FILES}[local_service]\n{text}"))?;
         Ok(config.local_service.unwrap())
     }
@@ -150,7 +169,7 @@ mod tests {
                 "a subnet prefix such as",
             ),
         ] {
-            let error = section(wrong).unwrap_err();
+            let error = section(wrong).unwrap_err().to_string();
             assert!(error.contains(expected), "{wrong}: {error}");
         }
     }
@@ -180,7 +199,7 @@ mod tests {
                 "`path` contradicts this source",
             ),
         ] {
-            let error = Config::parse(&wrong).unwrap_err();
+            let error = Config::parse(&wrong).unwrap_err().to_string();
             assert!(error.contains(expected), "{wrong}: {error}");
         }
     }

@@ -6,9 +6,9 @@ use std::path::PathBuf;
 
 use sa_source::SaSource;
 use serde::Deserialize;
+use thiserror::Error;
 
-use super::live::transport_of;
-use super::{Config, Mode, Role};
+use super::{Config, Mode, PortSection, Role};
 
 /// `[control]`
 #[derive(Debug, Clone, Deserialize)]
@@ -40,19 +40,23 @@ struct HttpAsWritten {
     allow_remote: bool,
 }
 
-impl TryFrom<HttpAsWritten> for HttpSection {
-    type Error = String;
+/// An address that other machines reach, without a word that they may.
+#[derive(Debug, Error)]
+#[error("listen = \"{listen}\" lets other machines in; use 127.0.0.1, or say allow_remote = true")]
+struct Remote {
+    listen: SocketAddr,
+}
 
-    fn try_from(written: HttpAsWritten) -> Result<Self, String> {
+impl TryFrom<HttpAsWritten> for HttpSection {
+    type Error = Remote;
+
+    fn try_from(written: HttpAsWritten) -> Result<Self, Remote> {
         let HttpAsWritten {
             listen,
             allow_remote,
         } = written;
         if !allow_remote && !listen.ip().is_loopback() {
-            return Err(format!(
-                "listen = \"{listen}\" lets other machines in; use 127.0.0.1, or say allow_remote \
-                 = true"
-            ));
+            return Err(Remote { listen });
         }
         Ok(Self { listen })
     }
@@ -103,29 +107,38 @@ impl Config {
         if self.sa.role != Role::Shadow {
             return None;
         }
-        let transport = self.ports.iter().find_map(transport_of)?;
+        let transport = self.ports.iter().find_map(PortSection::way_to_fabric)?;
         Some(SaSource::over(transport))
     }
 
-    /// Errors: nobody to compare with; a split that would leave requests to nobody.
-    pub(super) fn can_shadow(&self) -> Result<(), &'static str> {
+    /// Errors: [`ShadowContradiction`].
+    pub(super) fn can_shadow(&self) -> Result<(), ShadowContradiction> {
         if self.sa.role != Role::Shadow {
             return Ok(());
         }
         if self.opensm.is_some() {
-            return Err(
-                "role = \"shadow\" answers nobody, so OpenSM must go on answering: remove \
-                 [opensm]",
-            );
+            return Err(ShadowContradiction::BesideOpenSm);
         }
         match self.shadowed() {
             Some(_) => Ok(()),
-            None => Err(
-                "role = \"shadow\" asks the SA through a [[port]] of transport \"umad\" or \
-                 \"ibsim\", and there is none",
-            ),
+            None => Err(ShadowContradiction::NobodyToAsk),
         }
     }
+}
+
+/// A shadow that would have nobody to compare with, or leave requests to nobody.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum ShadowContradiction {
+    /// OpenSM would leave the reads to it.
+    #[error("role = \"shadow\" answers nobody, so OpenSM must go on answering: remove [opensm]")]
+    BesideOpenSm,
+    /// No port leads to an SA.
+    #[error(
+        "role = \"shadow\" asks the SA through a [[port]] of transport \"umad\" or \"ibsim\", and \
+         there is none"
+    )]
+    NobodyToAsk,
 }
 
 #[cfg(test)]
@@ -164,7 +177,7 @@ mod tests {
     fn other_machines_are_let_in_only_when_told_to() {
         for address in ["0.0.0.0:1", "[::]:1", "10.0.0.1:1"] {
             let text = format!("{MINIMAL}[http]\nlisten = \"{address}\"\n");
-            let error = Config::parse(&text).unwrap_err();
+            let error = Config::parse(&text).unwrap_err().to_string();
             assert!(
                 error.starts_with("8:10: ") && error.contains("allow_remote"),
                 "{error}"

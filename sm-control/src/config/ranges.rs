@@ -3,6 +3,7 @@
 
 use core::ops::RangeInclusive;
 
+use thiserror::Error;
 use toml::de::{DeTable, DeValue};
 
 use super::document::{At, Document};
@@ -123,35 +124,72 @@ impl Range {
     }
 
     /// Errors: why the value is none of these.
-    fn check(&self, value: &DeValue<'_>) -> Result<(), String> {
-        let expected = self.words();
+    fn check(&self, value: &DeValue<'_>) -> Result<(), NumberProblem> {
+        let expected = || self.words();
         match value {
             DeValue::Integer(number) => {
                 let parsed = i128::from_str_radix(number.as_str(), number.radix());
-                match parsed.is_ok_and(|parsed| self.numbers.contains(&parsed)) {
-                    true => Ok(()),
-                    false => Err(format!(
-                        "invalid value: integer `{}`, expected {expected}",
-                        number.as_str()
-                    )),
+                if parsed.is_ok_and(|parsed| self.numbers.contains(&parsed)) {
+                    return Ok(());
                 }
+                Err(NumberProblem::Outside {
+                    found: number.as_str().to_owned(),
+                    expected: expected(),
+                })
             }
-            DeValue::Float(number) => {
-                let found = number.as_str();
-                Err(format!(
-                    "invalid type: floating point `{found}`, expected {expected}"
-                ))
-            }
+            DeValue::Float(number) => Err(NumberProblem::Float {
+                found: number.as_str().to_owned(),
+                expected: expected(),
+            }),
             DeValue::String(_) if self.or_word => Ok(()),
-            DeValue::String(word) => Err(format!(
-                "invalid type: string \"{word}\", expected {expected}"
-            )),
-            other => Err(format!(
-                "invalid type: {}, expected {expected}",
-                other.type_str()
-            )),
+            DeValue::String(word) => Err(NumberProblem::Word {
+                found: word.to_string(),
+                expected: expected(),
+            }),
+            other => Err(NumberProblem::Other {
+                found: other.type_str(),
+                expected: expected(),
+            }),
         }
     }
+}
+
+/// A value that is no number, or not one that its key takes. What is expected is as [`Range::words`] has it.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum NumberProblem {
+    /// A number that is too small or too large.
+    #[error("invalid value: integer `{found}`, expected {expected}")]
+    Outside {
+        /// As it is written.
+        found: String,
+        /// What the key takes.
+        expected: String,
+    },
+    /// A number that is none of the integers.
+    #[error("invalid type: floating point `{found}`, expected {expected}")]
+    Float {
+        /// As it is written.
+        found: String,
+        /// What the key takes.
+        expected: String,
+    },
+    /// Text.
+    #[error("invalid type: string \"{found}\", expected {expected}")]
+    Word {
+        /// Without its quotes.
+        found: String,
+        /// What the key takes.
+        expected: String,
+    },
+    /// Something else.
+    #[error("invalid type: {found}, expected {expected}")]
+    Other {
+        /// Its kind.
+        found: &'static str,
+        /// What the key takes.
+        expected: String,
+    },
 }
 
 /// Holds every number against its range. Errors: the first that is outside, with its place.

@@ -1,10 +1,16 @@
 //! The local service of a daemon: what its configuration says, put together.
+//!
+//! The kernel of this host asks its path queries here instead of on the wire (`docs/local-service.md`).
+//! `sa-local` does the work; here it gets the kernel's socket, which a service manager may have opened,
+//! the paths, from the snapshot in service or from the SA of each port, and a place in the status.
 
 use core::sync::atomic::{AtomicU64, Ordering};
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
 use sa_fastpath::publish::Reader;
+use sa_local::addresses::AddressesError;
 use sa_local::agent::{Counted, Reason};
 use sa_local::ports::Sysfs;
 use sa_local::proxy::Proxy;
@@ -14,12 +20,12 @@ use sa_local::socket::{Channel, KernelSocket, SocketError};
 use sa_local::watch::{Watch, Ways};
 use sa_local::{Askers, Paths, Services, Wake};
 use sa_source::{Ask, Reopening, SaSource, SaTransport};
+use thiserror::Error;
 use tracing::{info, warn};
 
-use super::ServerError;
 use crate::checks::local_service::addresses;
 use crate::config::{Config, LocalServiceSection, PathsFrom};
-use crate::server::operators::board::{Board, Local};
+use crate::server::operators::status::{Local, Status};
 use crate::server::reload::reading::InService;
 
 /// The service in service. The thread goes before the eyes it sees with.
@@ -66,49 +72,59 @@ impl LocalService {
     }
 }
 
-/// How many descriptors the service manager passed. Errors: [`ServerError::LocalService`].
-fn passed_descriptors() -> Result<usize, ServerError> {
-    let passed = sd_notify::listen_fds().map_err(|source| {
-        failed(&SocketError::Os {
-            what: "read what the service manager passed",
-            source,
-        })
+/// This host's kernel cannot be served.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum LocalServiceError {
+    /// The kernel's socket cannot be had.
+    #[error("[local_service]: {0}")]
+    Socket(#[from] SocketError),
+    /// The addresses cannot be used.
+    #[error("[local_service]: {0}")]
+    Addresses(#[from] AddressesError),
+    /// A thread or descriptor cannot be had.
+    #[error("[local_service]: {0}")]
+    Io(#[from] io::Error),
+}
+
+/// How many descriptors the service manager passed. Errors: what it said cannot be read.
+fn passed_descriptors() -> Result<usize, SocketError> {
+    let passed = sd_notify::listen_fds().map_err(|source| SocketError::Os {
+        what: "read what the service manager passed",
+        source,
     })?;
     Ok(passed.len())
 }
 
-/// Starts it where the configuration has it. Errors: [`ServerError::LocalService`].
+/// Starts it where the configuration has it. Errors: [`LocalServiceError`].
 pub(super) fn start(
     config: &Config,
     reader: Reader,
     origin: InService,
-    board: &Board,
-) -> Result<Option<LocalService>, ServerError> {
+    status: &Status,
+) -> Result<Option<LocalService>, LocalServiceError> {
     let Some(section) = &config.local_service else {
         return Ok(None);
     };
-    let socket = KernelSocket::open(passed_descriptors()?).map_err(|error| failed(&error))?;
+    let socket = KernelSocket::open(passed_descriptors()?)?;
     let setting = Setting {
         timeout_ms: section.timeout_ms,
         own_address: socket.port_id(),
         is_passed: socket.is_passed(),
         look: section.look(),
     };
-    let started = put_together(config, section, reader, origin, (socket, setting));
-    let started = started.map_err(|what| ServerError::LocalService(what.to_string()))?;
+    let started = put_together(config, section, reader, origin, (socket, setting))?;
     let from = match section.paths {
         PathsFrom::Snapshot => "the snapshot in service",
         PathsFrom::Sa => "the SA and what it said before",
     };
     info!("local service: the kernel's path queries are answered from {from}");
-    board.serves_the_kernel(Local {
+    status.serves_the_kernel(Local {
         counters: Arc::clone(started.service.counters()),
         counts: Arc::clone(started.service.counts()),
     });
     Ok(Some(started))
 }
-
-type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 fn put_together<C: Channel + Send + 'static>(
     config: &Config,
@@ -116,7 +132,7 @@ fn put_together<C: Channel + Send + 'static>(
     reader: Reader,
     origin: InService,
     (socket, setting): (C, Setting),
-) -> Result<LocalService, Failure> {
+) -> Result<LocalService, LocalServiceError> {
     let wake = Wake::new()?;
     let budget = Duration::from_millis(section.cache.budget_ms.get().into());
     let ways = ways(budget);
@@ -177,8 +193,4 @@ fn services(config: &Config) -> Services {
             Services::Each
         }
     }
-}
-
-fn failed(error: &dyn core::fmt::Display) -> ServerError {
-    ServerError::LocalService(error.to_string())
 }

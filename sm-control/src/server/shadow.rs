@@ -1,4 +1,8 @@
 //! `role = "shadow"`: what another SA answers is asked for and compared, and nobody is answered.
+//!
+//! This is how a fabric gets to trust a new SA: it runs beside the old one for days, asks it questions
+//! that cover pairs, partitions and rules in turn, and every difference is logged with both answers.
+//! Questions are spread over a minute evenly, so that the SA that serves hardly notices.
 
 use core::sync::atomic::Ordering;
 use std::sync::Arc;
@@ -8,12 +12,13 @@ use std::time::Duration;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
 use sa_fastpath::publish::{Published, Reader};
 use sa_source::compare::{Questions, ask_and_compare, service_ids};
-use sa_source::{Ask, AskError, Reopening};
+use sa_source::{Ask, Reopening};
 use tracing::{info, warn};
 
-use super::{ServerError, StateInService, state_of};
+use super::ServerError;
+use super::state::{StateInService, state_of};
 use crate::config::Config;
-use crate::server::operators::board::Board;
+use crate::server::operators::status::Status;
 
 /// The thread; it ends when this goes.
 pub(super) struct Shadow {
@@ -26,7 +31,7 @@ pub(super) fn start(
     config: &Config,
     reader: Reader,
     state: &Arc<StateInService>,
-    board: &Arc<Board>,
+    status: &Arc<Status>,
 ) -> Result<Option<Shadow>, ServerError> {
     let Some(source) = config.shadowed() else {
         return Ok(None);
@@ -41,7 +46,7 @@ pub(super) fn start(
         pause: Duration::from_secs(60) / per_minute.get(),
         reader,
         state: Arc::clone(state),
-        board: Arc::clone(board),
+        status: Arc::clone(status),
         questions: None,
     };
     let (stop, stopped) = crossbeam_channel::bounded(0);
@@ -72,7 +77,7 @@ struct Comparer {
     pause: Duration,
     reader: Reader,
     state: Arc<StateInService>,
-    board: Arc<Board>,
+    status: Arc<Status>,
     /// Of the snapshot with this epoch, to this requester.
     questions: Option<(u64, u16, Questions)>,
 }
@@ -92,14 +97,14 @@ impl Comparer {
             return;
         };
         let question = questions.next_question();
-        let counts = &self.board.counts;
+        let counts = &self.status.counts;
         counts.shadow_asked.fetch_add(1, Ordering::Relaxed);
         let asked = ask_and_compare(&published.snapshot, &question, |mad| {
             self.ask.ask(mad).map(Some)
         });
         let asked = match asked {
             Ok(asked) => asked,
-            Err(AskError::Unanswered(why) | AskError::Gone(why)) => {
+            Err(why) => {
                 warn!("shadow: no answer: {why}");
                 return;
             }

@@ -1,4 +1,7 @@
 //! Signals as a channel, so that one thread waits for everything.
+//!
+//! SIGTERM and SIGINT end the daemon, SIGHUP reads all sources, SIGUSR1 logs the counters. Signals of one
+//! kind that come faster than they are taken are one, as the kernel has it.
 
 use crossbeam_channel::Receiver;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};

@@ -1,42 +1,170 @@
 //! What `--check` tries beyond reading files: whatever would end a start, without leaving anything behind and without
 //! getting in the way of a daemon that runs with the same configuration.
+//!
+//! Each try is the smallest thing that fails where the start would: a file made and removed for a
+//! directory, a connection for a socket, a bind for an address, an open for a device. Where something is
+//! in use, who has it decides: a `sapphired` is a remark, since `--check` before its reload is the usual
+//! case, and anything else is an error.
 
+use core::fmt;
 use std::fs::{self, OpenOptions};
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::os::unix::net::UnixDatagram;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rustix::net::{
     AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with, sockopt,
 };
-use sa_fastpath::port::umad;
+use sa_fabric::outlet::WriteError;
+use sa_port::umad;
+use thiserror::Error;
 
-use super::kept;
+use super::state_directory;
 use crate::config::{Config, PortSection, Role};
 
-/// Tries it all. Gives what an operator should know, one sentence each. Errors: in words, the first that would end a
-/// start.
-pub(super) fn all(config: &Config) -> Result<Vec<String>, String> {
+/// What would end a start.
+#[derive(Debug, Error)]
+#[error("{place}{problem}")]
+pub struct StartProblem {
+    /// What of the configuration cannot be.
+    pub place: Place,
+    /// Why not.
+    pub problem: Obstacle,
+}
+
+/// A part of the configuration that a start needs something of the machine for.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Place {
+    /// `[state]` names no directory that can be opened; what is wrong names it.
+    State,
+    /// `[state] directory`.
+    StateDirectory,
+    /// `[control] path`.
+    Control(PathBuf),
+    /// `[http] listen`.
+    Http(SocketAddr),
+    /// A `[[port]]`, from 0, and its socket if it has one.
+    Port(usize, Option<PathBuf>),
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::State => f.write_str("[state] "),
+            Self::StateDirectory => f.write_str("[state] directory: "),
+            Self::Control(path) => write!(f, "[control] {}: ", path.display()),
+            Self::Http(listen) => write!(f, "[http] listen = \"{listen}\": "),
+            Self::Port(number, None) => write!(f, "port {number}: "),
+            Self::Port(number, Some(path)) => write!(f, "port {number}: {}: ", path.display()),
+        }
+    }
+}
+
+/// What is in the way.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum Obstacle {
+    /// A directory cannot be opened.
+    #[error("{0}; make it")]
+    Folder(WriteError),
+    /// A directory is not there.
+    #[error("{}: {source}; make this directory", path.display())]
+    NoDirectory {
+        /// Which.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// Nothing can be made in a directory.
+    #[error("{}: {source}; it must be this user's to write to", path.display())]
+    ReadOnly {
+        /// Which.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// What should be a directory is none.
+    #[error("{} is no directory", path.display())]
+    NotADirectory {
+        /// Which.
+        path: PathBuf,
+    },
+    /// Something else has the name of a socket.
+    #[error("there is something that is no socket; choose another path")]
+    NoSocket,
+    /// Another program serves a socket.
+    #[error("process {process}, which is no sapphired, listens there")]
+    Served {
+        /// Which.
+        process: u32,
+    },
+    /// An address cannot be listened on.
+    #[error("{0}; choose an address and port of this host that are free")]
+    Address(io::Error),
+    /// No simulator runs.
+    #[error("no simulator has the sockets {base:?}; start ibsim first")]
+    NoSimulator {
+        /// First part of their names.
+        base: String,
+    },
+    /// This host's devices cannot be listed.
+    #[error(transparent)]
+    Devices(#[from] umad::UmadError),
+    /// A device has no such port.
+    #[error(
+        "no umad port {}/{port}; this host shows {}",
+        device.as_deref().unwrap_or("any device"),
+        if shown.is_empty() { "none" } else { shown.as_str() }
+    )]
+    NoPort {
+        /// None for any.
+        device: Option<String>,
+        /// From 1.
+        port: u8,
+        /// Those that there are, for people.
+        shown: String,
+    },
+    /// A device file cannot be opened.
+    #[error("{path}: {source}")]
+    Device {
+        /// Which.
+        path: String,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The system says something else.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+impl Place {
+    fn problem(self, problem: Obstacle) -> StartProblem {
+        let place = self;
+        StartProblem { place, problem }
+    }
+}
+
+/// Tries it all. Gives what an operator should know, one sentence each. Errors: the first that would end a start.
+pub(super) fn all(config: &Config) -> Result<Vec<String>, StartProblem> {
     let mut remarks = Vec::new();
     if let Some(directory) = &config.state.directory {
-        remarks.extend(kept::check(directory)?);
-        can_write(directory).map_err(|problem| format!("[state] directory: {problem}"))?;
+        let checked = state_directory::check(directory);
+        remarks.extend(checked.map_err(|error| Place::State.problem(Obstacle::Folder(error)))?);
+        can_write(directory).map_err(|problem| Place::StateDirectory.problem(problem))?;
     }
     if let Some(control) = &config.control {
         let tried = socket(&control.path, SocketType::STREAM);
-        remarks.extend(
-            tried.map_err(|problem| format!("[control] {}: {problem}", control.path.display()))?,
-        );
+        let place = || Place::Control(control.path.clone());
+        remarks.extend(tried.map_err(|problem| place().problem(problem))?);
     }
     if let Some(http) = &config.http {
         let tried = address(http.listen);
-        remarks.extend(
-            tried.map_err(|problem| format!("[http] listen = \"{}\": {problem}", http.listen))?,
-        );
+        remarks.extend(tried.map_err(|problem| Place::Http(http.listen).problem(problem))?);
     }
     if let Some(opensm) = &config.opensm
         && !opensm.socket.exists()
@@ -52,19 +180,20 @@ pub(super) fn all(config: &Config) -> Result<Vec<String>, String> {
         .iter()
         .filter(|_| config.sa.role != Role::Shadow);
     for (number, section) in served.enumerate() {
-        let tried = port(config, section).map_err(|problem| format!("port {number}: {problem}"))?;
+        let socket = match section {
+            PortSection::Ring(ring) => Some(ring.path.clone()),
+            PortSection::Ibsim { .. } | PortSection::Umad { .. } => None,
+        };
+        let tried = port(config, section);
+        let tried = tried.map_err(|problem| Place::Port(number, socket).problem(problem))?;
         remarks.extend(tried.map(|remark| format!("port {number}: {remark}")));
     }
     Ok(remarks)
 }
 
-fn port(config: &Config, section: &PortSection) -> Result<Option<String>, String> {
+fn port(config: &Config, section: &PortSection) -> Result<Option<String>, Obstacle> {
     match section {
-        PortSection::Ring(ring) => {
-            let path = ring.path.display();
-            socket(&ring.path, SocketType::SEQPACKET)
-                .map_err(|problem| format!("{path}: {problem}"))
-        }
+        PortSection::Ring(ring) => socket(&ring.path, SocketType::SEQPACKET),
         PortSection::Ibsim { sockname, .. } => simulator(sockname.as_deref()).map(|()| None),
         PortSection::Umad { device, port, .. } => match hca(device.as_deref(), *port) {
             // It is taken up when it comes.
@@ -76,50 +205,50 @@ fn port(config: &Config, section: &PortSection) -> Result<Option<String>, String
     }
 }
 
-/// Errors: in words, why no file can be made there.
-fn can_write(directory: &Path) -> Result<(), String> {
-    let said = |error: io::Error| match error.kind() {
-        ErrorKind::NotFound => format!("{}: {error}; make this directory", directory.display()),
-        _ => format!(
-            "{}: {error}; it must be this user's to write to",
-            directory.display()
-        ),
+/// Errors: why no file can be made there.
+fn can_write(directory: &Path) -> Result<(), Obstacle> {
+    let path = || directory.to_owned();
+    let said = |source: io::Error| match source.kind() {
+        ErrorKind::NotFound => Obstacle::NoDirectory {
+            path: path(),
+            source,
+        },
+        _ => Obstacle::ReadOnly {
+            path: path(),
+            source,
+        },
     };
     let about = fs::metadata(directory).map_err(said)?;
     if !about.is_dir() {
-        return Err(format!("{} is no directory", directory.display()));
+        return Err(Obstacle::NotADirectory { path: path() });
     }
-    let path = directory.join(format!(".check{}", std::process::id()));
-    let made = OpenOptions::new()
+    let made = directory.join(format!(".check{}", std::process::id()));
+    OpenOptions::new()
         .write(true)
         .create_new(true)
         .mode(0o600)
-        .open(&path);
-    made.map_err(said)?;
-    fs::remove_file(&path).map_err(said)
+        .open(&made)
+        .map_err(said)?;
+    fs::remove_file(&made).map_err(said)
 }
 
-/// Whether a socket can be made; what to say if a daemon of ours has it. Errors: in words, what is in the way.
-fn socket(path: &Path, kind: SocketType) -> Result<Option<String>, String> {
+/// Whether a socket can be made; what to say if a daemon of ours has it. Errors: what is in the way.
+fn socket(path: &Path, kind: SocketType) -> Result<Option<String>, Obstacle> {
     let directory = path
         .parent()
         .filter(|parent| !parent.as_os_str().is_empty());
     can_write(directory.unwrap_or_else(|| Path::new(".")))?;
     match fs::symlink_metadata(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error.to_string()),
-        Ok(about) if !about.file_type().is_socket() => {
-            return Err("there is something that is no socket; choose another path".to_owned());
-        }
+        Err(error) => return Err(error.into()),
+        Ok(about) if !about.file_type().is_socket() => return Err(Obstacle::NoSocket),
         Ok(_) => {}
     }
     match listener(path, kind) {
         // What is left of a daemon that is dead is replaced.
         Err(_) => Ok(None),
         Ok(process) if is_ours(process) => Ok(Some(in_use(&path.display().to_string()))),
-        Ok(process) => Err(format!(
-            "process {process}, which is no sapphired, listens there"
-        )),
+        Ok(process) => Err(Obstacle::Served { process }),
     }
 }
 
@@ -143,15 +272,13 @@ fn in_use(what: &str) -> String {
 }
 
 /// The same for an address of TCP.
-fn address(listen: SocketAddr) -> Result<Option<String>, String> {
+fn address(listen: SocketAddr) -> Result<Option<String>, Obstacle> {
     match TcpListener::bind(listen) {
         Ok(_) => Ok(None),
         Err(error) if error.kind() == ErrorKind::AddrInUse && is_our_page(listen) => {
             Ok(Some(in_use(&listen.to_string())))
         }
-        Err(error) => Err(format!(
-            "{error}; choose an address and port of this host that are free"
-        )),
+        Err(error) => Err(Obstacle::Address(error)),
     }
 }
 
@@ -170,36 +297,33 @@ fn is_our_page(listen: SocketAddr) -> bool {
 
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Whether a simulator runs. Errors: in words, that none does.
-fn simulator(base: Option<&str>) -> Result<(), String> {
-    let options = sa_fastpath::port::ibsim::Options::on("");
-    let base = base.unwrap_or(&options.base);
+/// Whether a simulator runs. Errors: none does.
+fn simulator(base: Option<&str>) -> Result<(), Obstacle> {
+    let options = sa_port::ibsim::Options::on("");
+    let base = base.unwrap_or(&options.base).to_owned();
     // The simulator counts a NUL in.
     let address = std::os::unix::net::SocketAddr::from_abstract_name(format!("{base}:ctl\0"));
     let connected = address.and_then(|address| UnixDatagram::unbound()?.connect_addr(&address));
-    connected.map_err(|_| format!("no simulator has the sockets {base:?}; start ibsim first"))
+    connected.map_err(|_| Obstacle::NoSimulator { base })
 }
 
-/// Whether the port is there and this user may open it. Nothing is registered. Errors: in words, why not.
-fn hca(device: Option<&str>, port: u8) -> Result<(), String> {
-    let all = umad::list().map_err(|error| error.to_string())?;
+/// Whether the port is there and this user may open it. Nothing is registered. Errors: why not.
+fn hca(device: Option<&str>, port: u8) -> Result<(), Obstacle> {
+    let all = umad::list()?;
     let fits = |name: &&umad::PortName| {
         name.port == port && device.is_none_or(|device| device == name.device)
     };
     let Some(found) = all.iter().find(fits) else {
         let shown: Vec<String> = all.iter().map(ToString::to_string).collect();
-        let device = device.unwrap_or("any device");
-        let shown = if shown.is_empty() {
-            "none".to_owned()
-        } else {
-            shown.join(", ")
-        };
-        return Err(format!(
-            "no umad port {device}/{port}; this host shows {shown}"
-        ));
+        return Err(Obstacle::NoPort {
+            device: device.map(ToOwned::to_owned),
+            port,
+            shown: shown.join(", "),
+        });
     };
-    let opened = OpenOptions::new().read(true).write(true).open(found.path());
+    let path = found.path();
+    let opened = OpenOptions::new().read(true).write(true).open(&path);
     opened
         .map(drop)
-        .map_err(|error| format!("{}: {error}", found.path()))
+        .map_err(|source| Obstacle::Device { path, source })
 }

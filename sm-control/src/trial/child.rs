@@ -1,5 +1,9 @@
 //! The process that tries a load: it reads the configuration from standard input, does what the
 //! daemon would, and tells what that took.
+//!
+//! It is the same program, started by `/proc/self/exe`, so it compiles as the daemon does even after the
+//! file on the disk was replaced. It makes itself the first that the kernel kills when memory runs out,
+//! and dies with its parent.
 
 use std::io::{Read, Write};
 use std::os::unix::ffi::OsStrExt;

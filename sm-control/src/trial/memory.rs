@@ -1,5 +1,11 @@
 //! How much memory a process has, and how much it may still take.
+//!
+//! Three limits count: the address space (`RLIMIT_AS`, systemd's `LimitAS=`), the control groups of this
+//! process and those above them (`MemoryMax=`), and what the machine has available. Where one cannot be
+//! read it is taken for none: a trial would be refused for nothing otherwise. Of a group's usage the page
+//! cache that nobody used lately is left out, as the kernel gives that up first.
 
+use core::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -30,13 +36,34 @@ impl Room {
         self.space.min(self.memory)
     }
 
-    /// The least, and whose it is, for people.
-    pub(super) fn narrowest(&self) -> (u64, &'static str) {
+    /// The least, and what bounds it.
+    pub(super) fn narrowest(&self) -> (u64, Limit) {
         match (self.space < self.memory, self.is_grouped) {
-            (true, _) => (self.space, "its address space is limited, RLIMIT_AS"),
-            (false, true) => (self.memory, "the limit of its control group"),
-            (false, false) => (self.memory, "what this machine has available"),
+            (true, _) => (self.space, Limit::AddressSpace),
+            (false, true) => (self.memory, Limit::ControlGroup),
+            (false, false) => (self.memory, Limit::Machine),
         }
+    }
+}
+
+/// What bounds the memory of a process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Limit {
+    /// RLIMIT_AS.
+    AddressSpace,
+    /// A control group that it is in, or one above.
+    ControlGroup,
+    /// What the kernel says is available.
+    Machine,
+}
+
+impl fmt::Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::AddressSpace => "its address space is limited, RLIMIT_AS",
+            Self::ControlGroup => "the limit of its control group",
+            Self::Machine => "what this machine has available",
+        })
     }
 }
 

@@ -14,12 +14,14 @@ use std::thread::{JoinHandle, sleep};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use thiserror::Error;
 
 use self::memory::{Room, Taken};
 use crate::config::{Config, Source};
 use sa_fabric::intake::{self, Seen};
 
 pub use child::run;
+pub use memory::Limit;
 
 /// How often a trial is looked at.
 const LOOK: Duration = Duration::from_millis(5);
@@ -36,6 +38,53 @@ const SMALL: u64 = 64 << 20;
 /// LIDs of unicast, which bound what switches and end ports there can be.
 const MOST_NODES: u64 = 0xc000;
 
+/// Why a load is not to be done.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum TrialError {
+    /// It does not fit into what is left.
+    #[error(
+        "this load takes more memory than is left: {} MiB or more, of {} MiB ({limit}); give \
+         sapphired more, or make its input files smaller",
+        taken >> 20,
+        left >> 20
+    )]
+    TooMuch {
+        /// What it took when it was given up. Units: bytes.
+        taken: u64,
+        /// What there was. Units: bytes.
+        left: u64,
+        /// What bounds that.
+        limit: Limit,
+    },
+    /// Files cannot be read or parsed.
+    #[error("{said}")]
+    Refused {
+        /// As the other process said it.
+        said: String,
+    },
+    /// The other process cannot be had.
+    #[error("cannot try this load in a process of its own: {what}: {source}")]
+    Process {
+        /// What of it.
+        what: &'static str,
+        /// Why not.
+        source: std::io::Error,
+    },
+    /// What it told cannot be read.
+    #[error("cannot try this load in a process of its own: its report: {source}")]
+    Report {
+        /// Why not.
+        source: serde_json::Error,
+    },
+    /// It ended, and not for want of memory.
+    #[error("trying this load in a process of its own failed ({status}); nothing is loaded")]
+    Ended {
+        /// How.
+        status: ExitStatus,
+    },
+}
+
 /// What a trial tells.
 #[derive(Debug, Serialize, Deserialize)]
 struct Report {
@@ -47,8 +96,8 @@ struct Report {
 }
 
 /// Tries a load, unless whatever is in files of their size fits. Gives what the files held; none
-/// where there was no need to try. Errors, in words: why the load is not to be done.
-pub fn attempt(config: &Config) -> Result<Option<Seen>, String> {
+/// where there was no need to try. Errors: [`TrialError`].
+pub fn attempt(config: &Config) -> Result<Option<Seen>, TrialError> {
     let size = size_of_inputs(config);
     let room = memory::room();
     if config.fabric.source == Source::Snapshot {
@@ -59,8 +108,8 @@ pub fn attempt(config: &Config) -> Result<Option<Seen>, String> {
         return Ok(None);
     }
     let report = tried(config, &room)?;
-    if let Some(refused) = report.refused {
-        return Err(refused);
+    if let Some(said) = report.refused {
+        return Err(TrialError::Refused { said });
     }
     fits(&memory::room(), report.taken)?;
     let path = |bytes: Vec<u8>| PathBuf::from(OsString::from_vec(bytes));
@@ -92,7 +141,7 @@ fn size_of_inputs(config: &Config) -> u64 {
 }
 
 /// Errors: it does not fit, with something to spare.
-fn fits(room: &Room, taken: Taken) -> Result<(), String> {
+fn fits(room: &Room, taken: Taken) -> Result<(), TrialError> {
     let with_spare = |bytes: u64| bytes.saturating_add(bytes / 10).saturating_add(SPARE);
     let space = with_spare(taken.space.max(taken.memory));
     if space > room.space || with_spare(taken.memory) > room.memory {
@@ -101,25 +150,18 @@ fn fits(room: &Room, taken: Taken) -> Result<(), String> {
     Ok(())
 }
 
-fn too_much(room: &Room, taken: Taken) -> String {
-    let mib = |bytes: u64| bytes >> 20;
-    let (least, whose) = room.narrowest();
-    format!(
-        "this load takes more memory than is left: {} MiB or more, of {} MiB ({whose}); give \
-         sapphired more, or make its input files smaller",
-        mib(taken.space.max(taken.memory)),
-        mib(least)
-    )
+fn too_much(room: &Room, taken: Taken) -> TrialError {
+    let (left, limit) = room.narrowest();
+    let taken = taken.space.max(taken.memory);
+    TrialError::TooMuch { taken, left, limit }
 }
 
 /// Errors: as [`attempt`].
-fn tried(config: &Config, room: &Room) -> Result<Report, String> {
-    let failed = |what: &str, error: &dyn core::fmt::Display| {
-        format!("cannot try this load in a process of its own: {what}: {error}")
-    };
-    let mut child = start(config).map_err(|error| failed("its start", &error))?;
+fn tried(config: &Config, room: &Room) -> Result<Report, TrialError> {
+    let failed = |what| move |source| TrialError::Process { what, source };
+    let mut child = start(config).map_err(failed("its start"))?;
     // Taken while it is written: a pipe holds less than the longest report.
-    let told = report_of(&mut child).map_err(|error| failed("its report", &error))?;
+    let told = report_of(&mut child).map_err(failed("its report"))?;
     let watched = watch(&mut child, room);
     if watched.is_err() {
         // It may have ended by itself.
@@ -127,12 +169,12 @@ fn tried(config: &Config, room: &Room) -> Result<Report, String> {
     }
     let ended = child.wait();
     let taken = watched?;
-    let status = ended.map_err(|error| failed("its end", &error))?;
+    let status = ended.map_err(failed("its end"))?;
     if !status.success() {
         return Err(ended_badly(status, room, taken));
     }
     let told = told.join().unwrap_or_default();
-    serde_json::from_slice(&told).map_err(|error| failed("its report", &error))
+    serde_json::from_slice(&told).map_err(|source| TrialError::Report { source })
 }
 
 /// Reads what a trial tells, until its end. Errors: no thread can be had.
@@ -177,7 +219,7 @@ fn start(config: &Config) -> std::io::Result<Child> {
 
 /// Waits for its end. Gives what it had taken when it was last looked at: memory alone, as its
 /// address space is limited as ours is, and its report has both. Errors: it takes more than there is.
-fn watch(child: &mut Child, room: &Room) -> Result<Taken, String> {
+fn watch(child: &mut Child, room: &Room) -> Result<Taken, TrialError> {
     let mut taken = Taken::default();
     while child.try_wait().is_ok_and(|ended| ended.is_none()) {
         taken.memory = memory::of(child.id()).memory.max(taken.memory);
@@ -189,12 +231,10 @@ fn watch(child: &mut Child, room: &Room) -> Result<Taken, String> {
     Ok(taken)
 }
 
-fn ended_badly(status: ExitStatus, room: &Room, taken: Taken) -> String {
+fn ended_badly(status: ExitStatus, room: &Room, taken: Taken) -> TrialError {
     match status.signal() {
         // Aborted where an allocation failed, killed by the kernel where memory ran out.
         Some(libc::SIGABRT | libc::SIGKILL | libc::SIGSEGV | libc::SIGBUS) => too_much(room, taken),
-        _ => {
-            format!("trying this load in a process of its own failed ({status}); nothing is loaded")
-        }
+        _ => TrialError::Ended { status },
     }
 }

@@ -1,7 +1,7 @@
 //! Requests, mostly sensible, with everything wrong that a client can get wrong.
 
 use policy::ServiceIdEncoding;
-use sa_compiler::state::Parts;
+use sa_compiler::state::FabricState;
 use sa_wire::mad::method;
 use sa_wire::multipath_record::{MultiPathCompMask, MultiPathRecord};
 use sa_wire::path_record::{FlowWord, NumbPathByte, PathCompMask, PathRecord, SelectedValue};
@@ -15,7 +15,7 @@ use super::ports;
 use crate::rng::Rng;
 
 /// A request and who it claims to come from.
-pub fn request(rng: &mut Rng, parts: &Parts) -> Slot {
+pub fn request(rng: &mut Rng, parts: &FabricState) -> Slot {
     match rng.below(8) {
         0 | 1 => multi(rng, parts),
         2 | 3 => nearly_common(rng, parts),
@@ -25,7 +25,7 @@ pub fn request(rng: &mut Rng, parts: &Parts) -> Slot {
 
 /// A Get or the table of one pair whose ends are named well, with few components: mostly what may be
 /// taken together with others.
-fn nearly_common(rng: &mut Rng, parts: &Parts) -> Slot {
+fn nearly_common(rng: &mut Rng, parts: &FabricState) -> Slot {
     let mut draft = Draft {
         mask: 0,
         record: PathRecord::default(),
@@ -58,7 +58,7 @@ fn mark_as_rmpp(rng: &mut Rng, slot: &mut Slot) {
     }
 }
 
-fn single(rng: &mut Rng, parts: &Parts) -> Slot {
+fn single(rng: &mut Rng, parts: &FabricState) -> Slot {
     let mut draft = Draft {
         mask: 0,
         record: PathRecord::default(),
@@ -80,7 +80,7 @@ fn single(rng: &mut Rng, parts: &Parts) -> Slot {
 }
 
 /// For MultiPathRecord.
-fn multi(rng: &mut Rng, parts: &Parts) -> Slot {
+fn multi(rng: &mut Rng, parts: &FabricState) -> Slot {
     let mut draft = Draft {
         mask: 0,
         record: PathRecord::default(),
@@ -120,7 +120,7 @@ fn multi(rng: &mut Rng, parts: &Parts) -> Slot {
 }
 
 /// A GID that is mostly good.
-fn listed(rng: &mut Rng, parts: &Parts) -> Gid {
+fn listed(rng: &mut Rng, parts: &FabricState) -> Gid {
     let port = ports::any(parts, rng);
     if rng.one_in(9) {
         return Gid(gid(rng, parts, port.guid.get()));
@@ -130,7 +130,7 @@ fn listed(rng: &mut Rng, parts: &Parts) -> Gid {
 }
 
 /// A GUID that the port has, mostly not its own where it has others.
-fn alias_or_own(rng: &mut Rng, parts: &Parts, own: Guid) -> Guid {
+fn alias_or_own(rng: &mut Rng, parts: &FabricState, own: Guid) -> Guid {
     let aliases = parts.aliases.iter();
     let aliases: Vec<_> = aliases.filter(|(_, base)| *base == own).collect();
     if aliases.is_empty() || rng.one_in(3) {
@@ -170,9 +170,9 @@ impl Draft {
     }
 
     /// Both ends, one, or none; by GID, by LID, or by both.
-    fn ends(&mut self, rng: &mut Rng, parts: &Parts) {
+    fn ends(&mut self, rng: &mut Rng, parts: &FabricState) {
         let wide = ports::lids(parts).count();
-        // Every port with every port takes the slow twin long.
+        // Every port with every port takes the reference long.
         let open = match rng.below(20) {
             0 if wide * wide < 3000 => (true, true),
             1 | 2 if wide < 500 => (true, false),
@@ -198,7 +198,7 @@ impl Draft {
             self.say(DLID);
         }
         // Most fabrics have no way to other subnets.
-        let beyond = &parts.beyond;
+        let beyond = &parts.off_subnet;
         let often = if beyond.routers.is_empty() || beyond.prefix_routes.is_empty() {
             80
         } else {
@@ -212,7 +212,7 @@ impl Draft {
     }
 
     /// Both, by names of a port that are its own and mostly agree.
-    fn good_ends(&mut self, rng: &mut Rng, parts: &Parts) {
+    fn good_ends(&mut self, rng: &mut Rng, parts: &FabricState) {
         let prefix = parts.options.subnet_prefix;
         let mut named = |gid_bit: u32, lid_bit: u32| {
             let port = ports::any(parts, rng);
@@ -256,14 +256,14 @@ impl Draft {
     }
 
     /// To another subnet, or to this one by a name that is not its own.
-    fn towards_elsewhere(&mut self, rng: &mut Rng, parts: &Parts) {
+    fn towards_elsewhere(&mut self, rng: &mut Rng, parts: &FabricState) {
         let prefix = SubnetPrefix(rng.pick(&ELSEWHERE));
         self.record.dgid = Gid::unicast(prefix, ports::any(parts, rng).guid).0;
         self.say(DGID);
         match rng.below(4) {
             0 => {}
-            1 if !parts.beyond.routers.is_empty() => {
-                let routers = &parts.beyond.routers;
+            1 if !parts.off_subnet.routers.is_empty() => {
+                let routers = &parts.off_subnet.routers;
                 let router = routers[rng.below(routers.len())];
                 let port = parts.topology.end_port(router);
                 let range = (port.lid.get(), port.lmc.lids());
@@ -275,7 +275,7 @@ impl Draft {
     }
 
     /// To a group, with what it is like, mostly; see [`Self::of_group`].
-    fn towards_group(&mut self, rng: &mut Rng, parts: &Parts) {
+    fn towards_group(&mut self, rng: &mut Rng, parts: &FabricState) {
         let groups = parts.partitions.multicast_groups();
         self.record.dgid = [0xff; 16];
         if !groups.is_empty() {
@@ -294,9 +294,9 @@ impl Draft {
     }
 
     /// The values of the group that is the destination, where there is one.
-    fn of_group(&mut self, rng: &mut Rng, parts: &Parts) {
+    fn of_group(&mut self, rng: &mut Rng, parts: &FabricState) {
         let groups = parts.partitions.multicast_groups().iter();
-        let mut numbered = groups.zip(&parts.beyond.mlids);
+        let mut numbered = groups.zip(&parts.off_subnet.mlids);
         let Some((group, mlid)) = numbered.find(|(group, _)| group.mgid.0 == self.record.dgid)
         else {
             return;
@@ -320,7 +320,12 @@ impl Draft {
         }
     }
 
-    fn end(&self, rng: &mut Rng, parts: &Parts, open: bool) -> (Option<[u8; 16]>, Option<u16>) {
+    fn end(
+        &self,
+        rng: &mut Rng,
+        parts: &FabricState,
+        open: bool,
+    ) -> (Option<[u8; 16]>, Option<u16>) {
         if open {
             return (None, None);
         }
@@ -425,7 +430,7 @@ fn selected(rng: &mut Rng, odd: &[u8], often: usize, usual: (u8, u8)) -> Selecte
 }
 
 /// A GID of the port mostly; else of nobody, of another subnet, or of a group.
-fn gid(rng: &mut Rng, parts: &Parts, guid: u64) -> [u8; 16] {
+fn gid(rng: &mut Rng, parts: &FabricState, guid: u64) -> [u8; 16] {
     let own = parts.options.subnet_prefix.0;
     let prefix = match rng.below(24) {
         0 => rng.pick(&PREFIXES),
@@ -453,7 +458,7 @@ fn gid(rng: &mut Rng, parts: &Parts, guid: u64) -> [u8; 16] {
 }
 
 /// A LID of the port or of any port; an odd one once in `odd`.
-fn lid(rng: &mut Rng, parts: &Parts, port: Option<(u16, u16)>, odd: usize) -> u16 {
+fn lid(rng: &mut Rng, parts: &FabricState, port: Option<(u16, u16)>, odd: usize) -> u16 {
     let (first, count) = port.unwrap_or_else(|| {
         let port = ports::any(parts, rng);
         (port.lid.get(), port.lmc.lids())
@@ -475,7 +480,7 @@ fn lid(rng: &mut Rng, parts: &Parts, port: Option<(u16, u16)>, odd: usize) -> u1
 }
 
 /// Everything before the record, and behind it.
-fn headers(rng: &mut Rng, parts: &Parts, slot: &mut Slot) {
+fn headers(rng: &mut Rng, parts: &FabricState, slot: &mut Slot) {
     let mad = &mut slot.mad;
     mad[8..16].copy_from_slice(&rng.number().to_be_bytes());
     let in_key = ports::service_id_encoding(parts) == Some(ServiceIdEncoding::LegacyA);

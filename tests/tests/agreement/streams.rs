@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
 use sa_compiler::pipeline::{self, Inputs, Stamp};
-use sa_compiler::state::Parts;
+use sa_compiler::state::FabricState;
 use sa_fabric::generate::{TorusSpec, plan};
 use sa_fastpath::publish::Publisher;
 use sa_service::dispatch;
@@ -19,7 +19,7 @@ use sa_wire::umad::Slot;
 
 type Published = Arc<sa_fastpath::publish::Published>;
 
-fn fabric() -> Result<(Published, Arc<Parts>)> {
+fn fabric() -> Result<(Published, Arc<FabricState>)> {
     let plan = plan(&TorusSpec::new([5, 5, 4], 2))?;
     let directory = tempfile::tempdir()?;
     let file = |name: &str| directory.path().join(name);
@@ -56,7 +56,11 @@ fn table(attribute: AttributeId, mask: u64) -> Slot {
 }
 
 /// Compares, and returns how many records there are; none when the table is not streamed.
-fn compare(published: &Published, parts: &Arc<Parts>, request: &Slot) -> Result<Option<usize>> {
+fn compare(
+    published: &Published,
+    parts: &Arc<FabricState>,
+    request: &Slot,
+) -> Result<Option<usize>> {
     let attribute = SaMad::from_bytes(&request.mad).attribute_id();
     let Some(mut streamed) = dispatch::stream(published, Some(parts), request) else {
         return Ok(None);

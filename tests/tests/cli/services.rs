@@ -9,7 +9,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 use policy::lint::lint;
 use policy::{ParseOptions, UlpNames, parse_as};
-use sa_fastpath::port::ibsim::{Attachment, IbsimClient, Options, Role};
+use sa_port::ibsim::{Attachment, IbsimClient, Options, Role};
 use sa_rig::{Fabric, TWO_HOSTS, wait_for};
 use sa_tests::cli::{program, sapphire_on};
 use sa_tests::skip;

@@ -10,11 +10,11 @@ use std::thread::yield_now;
 use std::time::{Duration, Instant};
 
 use super::fabric::{compiled, requests};
-use sa_fastpath::port::umad::{Umad, packet_pair};
 use sa_fastpath::publish::Publisher;
 use sa_fastpath::punt::punt_queue;
 use sa_fastpath::stats::WorkerStats;
 use sa_fastpath::worker::{Idle, LONGEST_SLEEP, Worker};
+use sa_port::umad::{Umad, packet_pair};
 use sa_snapshot::Snapshot;
 use zerocopy::IntoBytes;
 

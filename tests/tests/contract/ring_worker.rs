@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use anyhow::{Result, ensure};
 use sa_client::{Client, Error, request, state};
-use sa_fastpath::port::ring::{Opened, RingOptions, open};
-use sa_fastpath::port::{MadPort, ReplyPort, Verdict};
+use sa_port::ring::{Opened, RingOptions, open};
+use sa_port::{MadPort, ReplyPort, Verdict};
 use sa_rig::counting::{counted, uncounted};
 use sa_rig::{Scratch, wait_for};
 
@@ -34,14 +34,14 @@ fn serving_rings_allocates_nothing_on_the_worker() -> Result<()> {
     let Opened {
         mut port,
         mut replies,
-        keeper,
+        acceptor,
         own_lid,
         wake: _wake,
     } = open(&RingOptions::at(path.clone()))?;
     own_lid.set(1);
     let stop = Arc::new(AtomicBool::new(false));
-    let stop_keeper = Arc::clone(&stop);
-    let keeper = std::thread::spawn(move || keeper.run(&stop_keeper, &mut |_| {}));
+    let stop_acceptor = Arc::clone(&stop);
+    let acceptor = std::thread::spawn(move || acceptor.run(&stop_acceptor, &mut |_| {}));
     let stop_worker = Arc::clone(&stop);
     let mut serve = move || -> Result<u64> {
         let (mut served, mut late) = (0, None);
@@ -105,7 +105,7 @@ fn serving_rings_allocates_nothing_on_the_worker() -> Result<()> {
     }
     stop.store(true, Ordering::Relaxed);
     let (served, calls) = worker.join().map_err(|_| anyhow::anyhow!("a panic"))??;
-    keeper.join().map_err(|_| anyhow::anyhow!("a panic"))?;
+    acceptor.join().map_err(|_| anyhow::anyhow!("a panic"))?;
     ensure!(served >= 5 * 50 * ROUNDS as u64, "{served} served");
     ensure!(
         calls == 0,

@@ -11,11 +11,11 @@ use std::time::{Duration, Instant};
 
 use super::fabric::{compiled, compiled_otherwise, requests};
 use sa_answer::{Outcome, answer};
-use sa_fastpath::port::ring::{RingClient, RingServer, reply_length, ring};
 use sa_fastpath::publish::{Publisher, Reader};
 use sa_fastpath::punt::punt_queue;
 use sa_fastpath::stats::WorkerStats;
 use sa_fastpath::worker::{Idle, Worker};
+use sa_port::ring::{RingClient, RingServer, reply_length, ring};
 use sa_snapshot::Snapshot;
 use sa_wire::mad::method;
 use sa_wire::umad::Slot;

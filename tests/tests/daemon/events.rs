@@ -15,8 +15,8 @@ use sa_answer::whole;
 use sa_compiler::pipeline::{self, Inputs, Stamp};
 use sa_fabric::LidOverlay;
 use sa_fabric::formats::subnet_lst;
-use sa_fastpath::port::ibsim::{Attachment, IbsimClient, Options};
-use sa_fastpath::port::umad::{AskError, ClientPort, Destination, Patience, Reply};
+use sa_port::ibsim::{Attachment, IbsimClient, Options};
+use sa_port::{AskError, ClientPort, Destination, Patience, Reply};
 use sa_rig::{Console, Fabric, Process, Torus, wait_for};
 use sa_snapshot::Snapshot;
 use sa_tests::daemon::{Daemon, count};
@@ -126,7 +126,7 @@ impl Bed {
         let opensm = fabric.opensm(SM, &options)?;
         daemon.next_epoch("ready")?;
         let list = subnet_lst::parse(&fs::read(fabric.dir().join("opensm-subnet.lst"))?)?;
-        let overlay = LidOverlay::of(&list);
+        let overlay = LidOverlay::from_fabric(&list);
         let lids = overlay.guids().filter_map(|guid| overlay.lid(guid));
         let (cables, switches) = parts_that_may_fail(&torus.net)?;
         let mut bed = Self {

@@ -5,8 +5,8 @@ use std::fmt::Write;
 use std::fs;
 
 use anyhow::{Result, ensure};
-use sa_fastpath::port::ibsim::{Attachment, Options};
-use sa_fastpath::port::umad::{ClientPort, Destination, Patience, Reply};
+use sa_port::ibsim::{Attachment, Options};
+use sa_port::{ClientPort, Destination, Patience, Reply};
 use sa_rig::{Fabric, Process, records};
 use sa_tests::cli::sapphire_on;
 use sa_tests::daemon::{Daemon, count};

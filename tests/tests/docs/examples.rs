@@ -142,7 +142,8 @@ fn keys(text: &str, section: &str) -> Result<Vec<String>> {
     let wrong = text.replacen(section, &format!("{section}\nnothing = 0"), 1);
     let error = Config::parse(&wrong)
         .err()
-        .context("an unknown key is refused")?;
+        .context("an unknown key is refused")?
+        .to_string();
     let (_, expected) = error
         .split_once("expected")
         .with_context(|| error.clone())?;
@@ -243,7 +244,8 @@ fn sections() -> Result<Vec<String>> {
 fn accepted(text: &str) -> Result<Vec<String>> {
     let error = Config::parse(text)
         .err()
-        .context("an unknown key is refused")?;
+        .context("an unknown key is refused")?
+        .to_string();
     let (_, expected) = error
         .split_once("expected")
         .with_context(|| error.clone())?;
@@ -283,7 +285,7 @@ fn every_key_that_takes_a_number_has_a_range() -> Result<()> {
             let numbers = [format!("{text}{key} = 1\n"), format!("{text}{key} = [1]\n")];
             let takes = |text: &String| match Config::parse(text) {
                 Ok(_) => true,
-                Err(error) => error.contains("invalid value"),
+                Err(error) => error.to_string().contains("invalid value"),
             };
             // Sections of their own.
             if ["cache", "far_subnet"].contains(&key.as_str()) {
@@ -345,7 +347,8 @@ fn a_number_outside_of_its_range_is_refused_at_its_own_place() -> Result<()> {
             let column = range.key.len() + 4 + if is_list { 4 } else { 0 };
             let error = Config::parse(&text)
                 .err()
-                .with_context(|| format!("accepted:\n{text}"))?;
+                .with_context(|| format!("accepted:\n{text}"))?
+                .to_string();
             ensure!(
                 error.starts_with(&format!("{line}:{column}: ")),
                 "{line}:{column}, not {error}\n{text}"

@@ -33,7 +33,7 @@ fn examples_are_read_as_what_they_are() {
         let dialect: Dialect = word.parse().unwrap();
         assert_eq!(Dialect::detect(&text), dialect, "{text}");
         let policy = parse_as(&text, None, &ParseOptions::default()).unwrap();
-        assert!(policy.diagnostics.is_empty(), "{:?}", policy.diagnostics);
+        assert!(policy.remarks.is_empty(), "{:?}", policy.remarks);
         let errors: Vec<_> = lint(&policy, None, Some(&text))
             .into_iter()
             .filter(|finding| finding.severity != Severity::Info)

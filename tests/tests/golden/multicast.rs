@@ -252,7 +252,7 @@ fn members_that_get_nothing_are_named() {
     let run = route(&case, Some(Path::new(&groups)), out.path(), &[]);
     assert_eq!(run.code, 0);
     for part in [
-        "groups:1: group ff12401bffff000000000000ffffffff (MLID 0xC000) does not reach \
+        "groups:1:1: group ff12401bffff000000000000ffffffff (MLID 0xC000) does not reach \
          0x0000000000000007, 0x0000000000100000: no such port in the fabric; 0x0000000000100000 is \
          the GUID of a node",
         "MLID 0xC000 does not reach H3_1_0_0 (0x0000000000100121): not in the multicast tree of the \

@@ -265,7 +265,7 @@ impl Draft {
     fn towards_group(&mut self, rng: &mut Rng, compiled: &Compiled) {
         self.at_random(rng, 3);
         let groups = compiled.parts.partitions.multicast_groups().iter();
-        let groups: Vec<_> = groups.zip(&compiled.parts.beyond.mlids).collect();
+        let groups: Vec<_> = groups.zip(&compiled.parts.off_subnet.mlids).collect();
         let (group, mlid) = rng.pick(&groups);
         let record = &mut self.record;
         record.dgid = group.mgid.0;

@@ -11,7 +11,7 @@ use routing::EngineKind;
 use sa_answer::whole;
 use sa_compiler::pipeline::{self, Compiled, Inputs, Stamp, compile};
 use sa_rig::{Fabric, Torus, wait_for};
-use sa_source::{Ask, LiveSource, PortAsk, SaSource, SaTransport, When, compile_live};
+use sa_source::{Ask, Client, SaReader, SaSource, SaTransport, When, compile_from_sa};
 use sa_tests::cli::sapphire_on;
 use sa_tests::daemon::Daemon;
 use sa_tests::{http, skip};
@@ -111,22 +111,23 @@ impl Bed {
         Ok(end.lid.get())
     }
 
-    fn source(&self) -> Result<LiveSource> {
-        let ask = PortAsk::open(&SaSource::over(SaTransport::Ibsim {
+    fn source(&self) -> Result<SaReader> {
+        let ask = SaSource::over(SaTransport::Ibsim {
             node: self.asker.clone(),
             sockname: Some(self.fabric.base().to_owned()),
-        }))?;
+        })
+        .open()?;
         Ok(FabricSaSection::default().live_source(Box::new(ask)))
     }
 
     /// From the SA, with all other inputs the same.
-    fn read(&self, source: &mut LiveSource) -> Result<Compiled> {
+    fn read(&self, source: &mut SaReader) -> Result<Compiled> {
         let inputs = Inputs {
             fabric: "".into(),
             lids: None,
             ..self.inputs.clone()
         };
-        let read = compile_live(&inputs, source, When::Changed, Stamp::default(), None)?;
+        let read = compile_from_sa(&inputs, source, When::Changed, Stamp::default(), None)?;
         let compiled = read.context("a fabric that is new")?;
         compiled.publishable()?;
         let (compiled, differences) = (compiled.compiled, compiled.differences);
@@ -196,8 +197,8 @@ fn a_torus_read_from_an_sa_is_that_from_files_byte_for_byte() -> Result<()> {
     ensure!(bytes(&live)? == bytes(&files)?);
 
     // Nothing happened since.
-    source.accept(live.live.context("what was read")?);
-    let again = compile_live(
+    source.accept(live.from_sa.context("what was read")?);
+    let again = compile_from_sa(
         &bed.inputs,
         &mut source,
         When::Changed,
@@ -390,8 +391,8 @@ fn one_pair(sl: u8) -> String {
 
 /// Asks the SM and the daemon the same, and compares.
 struct Judge {
-    sm: PortAsk,
-    daemon: PortAsk,
+    sm: Client,
+    daemon: Client,
     pair: [u16; 2],
     /// What the SM answers, and since when.
     now: (u8, Instant),
@@ -401,7 +402,7 @@ struct Judge {
 impl Judge {
     fn new(fabric: &Fabric) -> Result<Self> {
         let asker = |node: &str, sa_lid| {
-            let ask = PortAsk::open(&SaSource {
+            let source = SaSource {
                 sa_lid,
                 timeout_ms: 300,
                 retries: 0,
@@ -409,8 +410,8 @@ impl Judge {
                     node: node.to_owned(),
                     sockname: Some(fabric.base().to_owned()),
                 })
-            })?;
-            Ok::<_, anyhow::Error>(ask)
+            };
+            Ok::<_, anyhow::Error>(source.open()?)
         };
         let lid = |node: &str| Ok::<_, anyhow::Error>(asker(node, None)?.lid());
         let (server, pair) = (lid("H01")?, [lid("H10")?, lid("H21")?]);
@@ -449,7 +450,7 @@ impl Judge {
     /// The daemon's answer, which is the SM's of now or of a moment ago; none where it is silent.
     fn look(&mut self) -> Result<Option<u8>> {
         let request = request::path_by_lids(self.pair[0], self.pair[1]).mad;
-        let sl = |ask: &mut PortAsk| {
+        let sl = |ask: &mut Client| {
             let reply = ask.ask(&request).ok()?;
             let (_, records) = request::parse(&reply).ok()?;
             Some(records.first()?.qos_class_sl.sl().get())

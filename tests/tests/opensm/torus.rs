@@ -153,7 +153,7 @@ fn start_opensm(fabric: &Fabric, torus: &Torus) -> Result<Process> {
 /// All end ports in the order of their GUIDs.
 fn lids(path: &Path) -> Result<Vec<End>> {
     let fabric = subnet_lst::parse(&fs::read(path)?)?;
-    let overlay = LidOverlay::of(&fabric);
+    let overlay = LidOverlay::from_fabric(&fabric);
     let end = |guid| {
         overlay.lid(guid).map(|lid| End {
             guid: guid.get(),

@@ -68,11 +68,21 @@ fn check(error: &PipelineError) {
         PipelineError::Read(ReadProblem::Fabric(LoadError::Parse { source, .. })) => {
             assert!(source.at.line >= 1 && source.at.column >= 1, "{text}");
         }
-        // A file of another kind has no place where it begins to be that.
-        PipelineError::Read(ReadProblem::Text(text)) => {
-            let is_another = ["this looks like", "this is packed", "the file is empty"];
-            let is_another = is_another.iter().any(|words| text.contains(words));
-            assert!(is_another || has_place(text), "{text}");
+        // A file of another kind has no place where it begins to be that, and neither has a fabric
+        // without an SM.
+        PipelineError::Read(
+            ReadProblem::Fabric(_)
+            | ReadProblem::Subnet { .. }
+            | ReadProblem::IsSnapshot(_)
+            | ReadProblem::NoTables { .. }
+            | ReadProblem::Mistaken(_),
+        ) => assert!(error.location().is_some(), "{text}"),
+        PipelineError::Read(ReadProblem::Options(_) | ReadProblem::FailedPart(_)) => {}
+        PipelineError::Read(_) => {
+            let at = error.location().and_then(|location| location.at);
+            let at = at.unwrap_or_else(|| panic!("no place: {text}"));
+            assert!(at.line >= 1 && at.column >= 1, "{text}");
+            assert!(has_place(&text), "{text}");
         }
         _ => {}
     }

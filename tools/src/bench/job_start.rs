@@ -47,7 +47,7 @@ fn job(bed: &Bed, verb: &Bench) -> Outcome<Job> {
     let hosts = requests::hosts(bed);
     let nodes = usize::try_from(verb.nodes).unwrap_or(usize::MAX);
     if nodes > hosts.len() {
-        return Err(Failure::Usage(format!(
+        return Err(Failure::usage(format!(
             "--nodes {nodes}: the fabric has {} hosts",
             hosts.len()
         )));

@@ -47,7 +47,7 @@ pub(super) fn prepare(verb: &Bench) -> Outcome<Bed> {
 
 fn file(verb: &Bench, name: &str) -> Outcome<Compiled> {
     if verb.hosts.is_some() || verb.rules.is_some() {
-        return Err(Failure::Usage(
+        return Err(Failure::usage(
             "--hosts and --rules are for --fabric torus:XxYxZ and dense:XxYxZ; a fabric file has \
              its own hosts, and --policy names its rules"
                 .to_owned(),
@@ -75,7 +75,7 @@ fn torus(
     paths: Paths,
 ) -> Outcome<(Compiled, Option<RuleSpec>)> {
     let spec = TorusSpec::new(radix(kind, size)?, verb.hosts.unwrap_or(2));
-    let plan = plan(&spec).map_err(|error| Failure::Usage(error.to_string()))?;
+    let plan = plan(&spec).map_err(|error| Failure::usage(error.to_string()))?;
     let directory = or_fail(tempfile::tempdir())?;
     let [net, conf, policy] =
         ["net", "torus-2QoS.conf", "qos-policy.conf"].map(|name| directory.path().join(name));
@@ -87,7 +87,7 @@ fn torus(
     or_fail(fs::write(&conf, plan.torus_conf()))?;
     let mut inputs = verb.policy.apply(verb.site.inputs(&net));
     if inputs.torus_conf.is_some() {
-        return Err(Failure::Usage(
+        return Err(Failure::usage(
             "--torus-conf: a torus:XxYxZ comes with its own; give a fabric file".to_owned(),
         ));
     }
@@ -104,7 +104,7 @@ fn rules(verb: &Bench, has_policy: bool) -> Outcome<Option<RuleSpec>> {
     match verb.rules.unwrap_or(1000) {
         0 => Ok(None),
         _ if has_policy => Ok(None),
-        rules if rules > MOST_RULES => Err(Failure::Usage(format!(
+        rules if rules > MOST_RULES => Err(Failure::usage(format!(
             "--rules: at most {MOST_RULES}, which is what a policy holds"
         ))),
         rules => Ok(Some(RuleSpec {
@@ -159,7 +159,7 @@ fn radix(kind: &str, size: &str) -> Outcome<[u8; 3]> {
     let parts: Option<Vec<u8>> = size.split('x').map(|part| part.parse().ok()).collect();
     let radix = parts.and_then(|parts| <[u8; 3]>::try_from(parts).ok());
     radix.ok_or_else(|| {
-        Failure::Usage(format!(
+        Failure::usage(format!(
             "--fabric {kind}:{size}: expected three sizes, as {kind}:8x8x8"
         ))
     })
@@ -170,7 +170,7 @@ fn compile(inputs: &Inputs) -> Outcome<Compiled> {
     compiled.publishable().map_err(failure)?;
     match &compiled.parts.refusal {
         None => Ok(compiled),
-        Some(refusal) => Err(Failure::Refused(refusal.words.clone())),
+        Some(refusal) => Err(Failure::refused(refusal.words.clone())),
     }
 }
 

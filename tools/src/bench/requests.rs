@@ -51,7 +51,7 @@ pub(super) fn passes<'a>(
     }
     // Other draws than those of the pool.
     let seed = settings.seed ^ NEW;
-    let twin = bed.compiled.parts.twin();
+    let twin = bed.compiled.parts.reference();
     Passes::New(Box::new(Fresh {
         snapshot: &bed.snapshot,
         draw: Draw::new(hosts, bed.rules, seed.max(1)),
@@ -67,7 +67,7 @@ pub(super) fn answered(bed: &Bed, slots: &[Slot]) -> Vec<Expected> {
     std::thread::scope(|scope| {
         let parts = slots.chunks(part).map(|slots| {
             let answering = scope.spawn(move || {
-                let twin = bed.compiled.parts.twin();
+                let twin = bed.compiled.parts.reference();
                 let expected = slots.iter().map(|slot| by_twin(&twin, slot));
                 expected.collect::<Vec<_>>()
             });

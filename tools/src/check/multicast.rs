@@ -8,10 +8,11 @@ use routing::proof::{Channel, CreditLoop, DependencyGraph, Judge};
 use routing::tables::MulticastRoute;
 use routing::tables::MulticastTable;
 use routing::{EndPortIx, Peer, Qos, Routes, SwitchIx, Topology, TorusConfig};
-use sa_compiler::state::Parts;
+use sa_compiler::state::FabricState;
 use sa_fabric::detect::{DumpDir, Input};
-use sa_fabric::formats::multicast::{self, Groups};
 use sa_fabric::intake::{self, Kind};
+use sa_fabric::multicast::{self, Groups};
+use sa_text::Remark;
 use sa_wire::{Mlid, Sl};
 
 use super::sls::{self, Sls};
@@ -49,11 +50,11 @@ impl Recorded {
         let groups = or_fail(groups.transpose())?.unwrap_or_default();
         let Some(tables) = tables else {
             return match file {
-                Some(_) => Err(Failure::Failed(format!(
-                    "{}: holds no opensm.mcfdbs (nor .xz), so there are no tables to check for \
-                     the groups given",
-                    directory.path.display()
-                ))),
+                Some(_) => Err(Failure::failed_in(
+                    &directory.path,
+                    "holds no opensm.mcfdbs (nor .xz), so there are no tables to check for the \
+                     groups given",
+                )),
                 None => Ok(None),
             };
         };
@@ -74,16 +75,16 @@ impl Recorded {
         }))
     }
 
-    /// What an operator should know, a sentence each.
-    pub(super) fn warnings(&self, topology: &Topology) -> Vec<String> {
+    /// What an operator should know.
+    pub(super) fn warnings(&self, topology: &Topology) -> Vec<Remark> {
         let mut warnings = self.groups.warnings.clone();
         let tables: Vec<_> = self.tables.values().cloned().collect();
         let open = multicast::without_cable(topology, &tables);
         if let Some(first) = open.first() {
             let count = open.len();
-            warnings.push(format!(
-                "opensm.mcfdbs: {count} entries name ports without a cable, the first is {first}"
-            ));
+            let text = format!("{count} entries name ports without a cable, the first is {first}");
+            let remark = Remark::warning("table-port-without-cable", text);
+            warnings.push(remark.in_file("opensm.mcfdbs"));
         }
         warnings
     }
@@ -163,7 +164,7 @@ impl Multicast {
     /// Checks each table by itself, then all on top of the unicast paths.
     pub(super) fn check(
         recorded: &Recorded,
-        parts: &Parts,
+        parts: &FabricState,
         judge: Judge<'_>,
         mut unicast: DependencyGraph,
         unicast_loop: Option<&CreditLoop>,
@@ -227,7 +228,7 @@ impl Fault {
 
 /// MLIDs whose packets may wait somewhere on a loop: they are sent by a channel of it and then by
 /// the next one, on its VL.
-fn passing(recorded: &Recorded, parts: &Parts, found: &CreditLoop) -> BTreeSet<Mlid> {
+fn passing(recorded: &Recorded, parts: &FabricState, found: &CreditLoop) -> BTreeSet<Mlid> {
     let channels = &found.0;
     let next = channels.iter().cycle().skip(1);
     let pairs: Vec<_> = channels.iter().zip(next).collect();
@@ -259,7 +260,7 @@ fn passing(recorded: &Recorded, parts: &Parts, found: &CreditLoop) -> BTreeSet<M
 /// Errors: the configuration cannot be read; torus-2QoS refuses the fabric.
 pub(super) fn everywhere(
     torus_conf: &Path,
-    parts: &Parts,
+    parts: &FabricState,
     sls: &Sls,
 ) -> Outcome<Option<CreditLoop>> {
     let topology = &parts.topology;
@@ -275,7 +276,7 @@ pub(super) fn everywhere(
 }
 
 /// Routes with the tree that belongs to the tables at hand: by the engine that made them.
-fn tree_of(parts: &Parts, config: &TorusConfig) -> Outcome<Routes> {
+fn tree_of(parts: &FabricState, config: &TorusConfig) -> Outcome<Routes> {
     let topology = &parts.topology;
     let made_them = |routes: &Routes| {
         let mut all = topology.switch_ixs();
@@ -289,6 +290,6 @@ fn tree_of(parts: &Parts, config: &TorusConfig) -> Outcome<Routes> {
     match (proved, usual) {
         (Ok(proved), _) if made_them(&proved) => Ok(proved),
         (_, Ok(usual)) => Ok(usual),
-        (_, Err(refusal)) => Err(Failure::Refused(refusal.to_string())),
+        (_, Err(refusal)) => Err(Failure::refused(refusal.to_string())),
     }
 }

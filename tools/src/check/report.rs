@@ -2,9 +2,9 @@
 
 use routing::proof::CreditLoop;
 use routing::{EndPortIx, SwitchIx};
-use sa_compiler::state::Parts;
+use sa_compiler::state::FabricState;
 use sa_fabric::display;
-use sa_fabric::formats::multicast::mlid_name;
+use sa_fabric::multicast::mlid_name;
 use serde_json::{Value, json};
 
 use super::multicast::{ClosedBy, Fault, Multicast, Recorded};
@@ -68,7 +68,7 @@ pub(super) fn print(verb: &Check, findings: &Findings) -> Outcome {
     Ok(())
 }
 
-fn print_multicast(parts: &Parts, recorded: &Recorded, multicast: &Multicast) {
+fn print_multicast(parts: &FabricState, recorded: &Recorded, multicast: &Multicast) {
     let count = recorded.tables.len();
     let mlids = display::count(count, "MLID", "MLIDs");
     match &multicast.credit_loop {
@@ -104,7 +104,7 @@ fn print_multicast(parts: &Parts, recorded: &Recorded, multicast: &Multicast) {
     );
 }
 
-fn print_fault(parts: &Parts, fault: &Fault) {
+fn print_fault(parts: &FabricState, fault: &Fault) {
     let mlid = mlid_name(fault.mlid);
     if !fault.cycle.is_empty() {
         outln!("no tree    {mlid}: a packet comes back and runs round without end:");
@@ -149,7 +149,7 @@ fn as_json(findings: &Findings) -> Value {
     })
 }
 
-fn multicast_json(parts: &Parts, recorded: &Recorded, multicast: &Multicast) -> Value {
+fn multicast_json(parts: &FabricState, recorded: &Recorded, multicast: &Multicast) -> Value {
     let found = multicast.credit_loop.as_ref();
     let from = recorded.groups_path.as_ref();
     let faults = multicast.faults.iter();
@@ -166,7 +166,7 @@ fn multicast_json(parts: &Parts, recorded: &Recorded, multicast: &Multicast) -> 
     })
 }
 
-fn fault_json(parts: &Parts, fault: &Fault) -> Value {
+fn fault_json(parts: &FabricState, fault: &Fault) -> Value {
     let twice = fault.twice.iter().map(|switch| switch_name(parts, *switch));
     let listed = fault.listed.iter();
     let listed = listed.map(|(from, to)| [end_name(parts, *from), end_name(parts, *to)]);
@@ -188,28 +188,28 @@ fn passing(multicast: &Multicast) -> Vec<String> {
         .collect()
 }
 
-fn circle(parts: &Parts, fault: &Fault) -> Vec<String> {
+fn circle(parts: &FabricState, fault: &Fault) -> Vec<String> {
     let steps = fault.cycle.iter();
     steps
         .map(|(switch, port)| format!("{} port {port}", switch_name(parts, *switch)))
         .collect()
 }
 
-fn cycle(parts: &Parts, found: Option<&CreditLoop>) -> Vec<String> {
+fn cycle(parts: &FabricState, found: Option<&CreditLoop>) -> Vec<String> {
     let words = found.map(|found| words(parts, found)).unwrap_or_default();
     words.lines().map(str::to_owned).collect()
 }
 
-fn words(parts: &Parts, found: &CreditLoop) -> String {
+fn words(parts: &FabricState, found: &CreditLoop) -> String {
     let words = found.in_words(&parts.topology, &parts.routes);
     words.trim_end().to_owned()
 }
 
-fn switch_name(parts: &Parts, switch: SwitchIx) -> String {
+fn switch_name(parts: &FabricState, switch: SwitchIx) -> String {
     let switch = parts.topology.switch(switch);
     format!("switch {:?} ({})", switch.description, switch.guid)
 }
 
-fn end_name(parts: &Parts, end: EndPortIx) -> &str {
+fn end_name(parts: &FabricState, end: EndPortIx) -> &str {
     &parts.topology.end_port(end).description
 }

@@ -6,10 +6,11 @@ use std::path::Path;
 use routing::proof::{Judge, PathSls};
 use routing::{EndPortIx, Topology, Torus, TorusConfig};
 use sa_compiler::pipeline;
-use sa_compiler::state::Parts;
+use sa_compiler::state::FabricState;
 use sa_fabric::detect::{DumpDir, Input};
 use sa_fabric::formats::psl;
 use sa_fabric::intake::{self, Kind};
+use sa_text::{Location, Position};
 use sa_wire::{Sl, SlVlMask};
 
 use crate::failure::{Failure, Outcome};
@@ -30,7 +31,7 @@ impl Sls {
     pub(super) fn read(
         directory: &DumpDir,
         torus_conf: Option<&Path>,
-        parts: &Parts,
+        parts: &FabricState,
     ) -> Outcome<Self> {
         match (or_fail(directory.read("psl"))?, torus_conf) {
             (Some(input), _) => Self::psl(&input),
@@ -50,7 +51,7 @@ impl Sls {
     }
 
     /// Gives `work` the judge of the tables with these SLs.
-    pub(super) fn judged<T>(&self, parts: &Parts, work: impl FnOnce(Judge<'_>) -> T) -> T {
+    pub(super) fn judged<T>(&self, parts: &FabricState, work: impl FnOnce(Judge<'_>) -> T) -> T {
         match self {
             Self::Psl(recorded) => {
                 let topology = &parts.topology;
@@ -79,10 +80,10 @@ impl Sls {
 }
 
 /// Places switches as a configuration says. Errors: it cannot be read; refused.
-fn place(path: &Path, parts: &Parts) -> Outcome<Torus> {
+fn place(path: &Path, parts: &FabricState) -> Outcome<Torus> {
     // Paths of switches that torus-2QoS leaves outside exist only in tables of torus-proved.
     let placed = routing::engine::torus_proved::place(&parts.topology, &torus_conf(path)?);
-    let (torus, _) = placed.map_err(|refusal| Failure::Refused(refusal.to_string()))?;
+    let (torus, _) = placed.map_err(|refusal| Failure::refused(refusal.to_string()))?;
     Ok(torus)
 }
 
@@ -91,14 +92,15 @@ pub(super) fn torus_conf(path: &Path) -> Outcome<TorusConfig> {
     let text = or_fail(intake::read(Kind::Dump, path))?;
     TorusConfig::parse(&sa_text::decode(&text)).map_err(|errors| {
         let report = errors.report(&path.display().to_string());
-        Failure::Failed(report.trim_end().to_owned())
+        let first = errors.0.first().map_or(Position::START, |error| error.at);
+        Failure::failed(report.trim_end().to_owned()).about(Location::new(path, first))
     })
 }
 
 /// psl names source nodes and base LIDs; the other LIDs of a port have its SL.
 fn recorded_sls(
     topology: &Topology,
-    parts: &Parts,
+    parts: &FabricState,
     recorded: &HashMap<(u64, u16), SlVlMask>,
     source: EndPortIx,
     lid: u16,

@@ -81,7 +81,7 @@ fn said(verb: &Control, mut answer: Value, text: fn(&Value) -> String) -> Outcom
         return Ok(());
     }
     let error = answer.get("error").and_then(Value::as_str);
-    let failure = Failure::Failed(error.unwrap_or("no reason given").to_owned());
+    let failure = Failure::failed(error.unwrap_or("no reason given").to_owned());
     if verb.json {
         failure.put_into(&mut answer);
         json::print(&answer)?;
@@ -108,18 +108,18 @@ fn begin(path: &Path, verb: &'static str, patience: Duration) -> Receiver<io::Re
 
 fn parsed(path: &Path, line: io::Result<String>) -> Outcome<Value> {
     let line = line.map_err(|error| {
-        Failure::Unreachable(format!(
+        Failure::unreachable(format!(
             "no answer from a daemon at {}: {error}; is sapphired running, with [control] path \
              there, and are you let in?",
             path.display()
         ))
     })?;
     serde_json::from_str(&line)
-        .map_err(|error| Failure::Failed(format!("{}: {error}: {line:?}", path.display())))
+        .map_err(|error| Failure::failed_in(path, format!("{error}: {line:?}")))
 }
 
 fn too_slow(path: &Path, patience: Duration) -> Failure {
-    Failure::Unreachable(format!(
+    Failure::unreachable(format!(
         "no answer from the daemon at {} within {} s: it is stopped, hangs or is overloaded; look at \
          the process, or wait longer with --timeout",
         path.display(),

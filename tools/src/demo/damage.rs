@@ -1,7 +1,7 @@
 //! What fails in the demo: a cable, then a switch as well.
 
 use sa_compiler::pipeline::{self, Compiled, Inputs, Stamp};
-use sa_compiler::state::Parts;
+use sa_compiler::state::FabricState;
 use sa_fabric::generate::{Coordinate, TorusPlan};
 
 use crate::failure::{Failure, Outcome};
@@ -48,12 +48,12 @@ impl Damage {
 
     /// Compiles it the way it is done in operation, from the routes in force before.
     /// Errors: the snapshot differs from the one compiled from scratch.
-    pub(super) fn compile_after(&self, before: &Parts) -> Outcome<Compiled> {
+    pub(super) fn compile_after(&self, before: &FabricState) -> Outcome<Compiled> {
         let compiled = compile(&self.inputs, Some(before))?;
         if compiled.snapshot.as_bytes() == self.compiled.snapshot.as_bytes() {
             Ok(compiled)
         } else {
-            Err(Failure::Failed(format!(
+            Err(Failure::failed(format!(
                 "{}: the snapshot re-routed differs from the one routed from scratch",
                 self.what
             )))
@@ -61,15 +61,15 @@ impl Damage {
     }
 }
 
-fn compile(inputs: &Inputs, before: Option<&Parts>) -> Outcome<Compiled> {
+fn compile(inputs: &Inputs, before: Option<&FabricState>) -> Outcome<Compiled> {
     let compiled = pipeline::compile_after(inputs, Stamp::default(), before).map_err(failure)?;
     compiled.publishable().map_err(failure)?;
     match (&compiled.parts.refusal, &compiled.proof.multicast_loop) {
         (None, None) => Ok(compiled),
-        (Some(refusal), _) => Err(Failure::Refused(refusal.words.clone())),
+        (Some(refusal), _) => Err(Failure::refused(refusal.words.clone())),
         (None, Some(cycle)) => {
             let words = cycle.in_words(&compiled.parts.topology, &compiled.parts.routes);
-            Err(Failure::Refused(format!(
+            Err(Failure::refused(format!(
                 "multicast closes a credit loop:\n{}",
                 words.trim_end()
             )))

@@ -13,6 +13,7 @@ mod show;
 use std::time::Duration;
 
 use clap::Args;
+use policy::model::criterion::{Field, Numbers};
 use serde_json::json;
 
 use crate::explain::{self, Pair};
@@ -35,7 +36,7 @@ pub(crate) struct Demo {
 
 pub(crate) fn run(verb: &Demo) -> Outcome {
     if !(0.1..=3600.0).contains(&verb.seconds) {
-        return Err(Failure::Usage("--seconds: expected 0.1 to 3600".to_owned()));
+        return Err(Failure::usage("--seconds: expected 0.1 to 3600".to_owned()));
     }
     let prepared = prepare::prepare(verb.radix)?;
     let results = load::run(&prepared, verb.seconds)?;
@@ -51,7 +52,7 @@ pub(crate) fn run(verb: &Demo) -> Outcome {
 fn judge(results: &load::Results) -> Outcome {
     let (lost, wrong) = (results.lost, results.wrong);
     if lost + wrong > 0 {
-        return Err(Failure::Failed(format!(
+        return Err(Failure::failed(format!(
             "{lost} replies lost, {wrong} wrong"
         )));
     }
@@ -62,7 +63,7 @@ fn judge(results: &load::Results) -> Outcome {
         .find(|it| is_bad(it))
     {
         None => Ok(()),
-        Some(difference) => Err(Failure::Failed(format!(
+        Some(difference) => Err(Failure::failed(format!(
             "after a failure {} wired pairs lost their path and {} changed SL",
             difference.pairs_lost, difference.sl_changes
         ))),
@@ -83,13 +84,12 @@ fn pair(prepared: &prepare::Prepared) -> Pair {
         .hosts
         .get(hosts * 5 / 8)
         .map_or(0, |host| host.guid + 1);
+    let mut numbers = Numbers::default();
+    numbers[Field::ServiceId] = Some(0x0106_4e51);
     Pair {
         source: host(far),
         destination: host(0x10_0001),
-        service_id: Some(0x0106_4e51),
-        qos_class: None,
-        pkey: None,
-        tclass: None,
+        numbers,
         silent: None,
         names: policy::UlpNames::default(),
     }

@@ -5,7 +5,7 @@ use std::time::Instant;
 use sa_bench::{Expected, Pool, Request};
 use sa_compiler::pipeline::Compiled;
 use sa_compiler::reference::Reply;
-use sa_compiler::state::Parts;
+use sa_compiler::state::FabricState;
 use sa_wire::multipath_record::{MultiPathCompMask, MultiPathRecord};
 use sa_wire::umad::Slot;
 use sa_wire::{Gid, NodeType, request};
@@ -58,7 +58,7 @@ impl Pools {
 
 /// By GIDs, by LIDs, and MultiPathRecords from one source to as many destinations as one MAD has
 /// room for in its reply.
-fn draw(parts: &Parts) -> [Vec<Slot>; 3] {
+fn draw(parts: &FabricState) -> [Vec<Slot>; 3] {
     let prefix = parts.options.subnet_prefix;
     let hosts: Vec<(u16, Gid)> = parts
         .topology
@@ -107,7 +107,7 @@ fn pool(requests: &[Slot], states: &[&Compiled]) -> Pool {
 }
 
 fn expected(requests: &[Slot], compiled: &Compiled) -> Vec<Expected> {
-    let twin = compiled.parts.twin();
+    let twin = compiled.parts.reference();
     let answers = requests.iter().map(|slot| {
         match twin.respond(slot.header.lid.get(), &slot.mad) {
             Some(Reply::Records(records)) => Expected::Records(records.as_bytes().to_vec()),

@@ -56,8 +56,8 @@ pub(crate) fn run(verb: &Doctor) -> Outcome {
     }
     match problems {
         0 => Ok(()),
-        1 => Err(Failure::Refused("a problem was found".to_owned())),
-        _ => Err(Failure::Refused(format!("{problems} problems were found"))),
+        1 => Err(Failure::refused("a problem was found".to_owned())),
+        _ => Err(Failure::refused(format!("{problems} problems were found"))),
     }
 }
 

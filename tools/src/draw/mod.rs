@@ -10,7 +10,6 @@ mod scene;
 mod svg;
 mod text;
 mod view;
-pub(crate) mod xml;
 
 #[cfg(test)]
 mod tests;
@@ -19,8 +18,8 @@ use std::path::PathBuf;
 
 use clap::{ArgAction, Args};
 use routing::{Topology, Torus};
-use sa_compiler::pipeline::{self, Compiled, Inputs, PipelineError, Stamp};
-use sa_compiler::state::Parts;
+use sa_compiler::pipeline::{self, Compiled, Inputs, PipelineError, Stamp, remarks_of_engine};
+use sa_compiler::state::FabricState;
 use sa_fabric::outlet::{self, Readers};
 
 use self::load::Load;
@@ -52,7 +51,7 @@ pub(crate) struct Draw {
 
 pub(crate) fn run(verb: &Draw) -> Outcome {
     if verb.text && is_standard_output(verb) {
-        return Err(Failure::Usage(
+        return Err(Failure::usage(
             "--text and -o - both write to standard output; leave one out".to_owned(),
         ));
     }
@@ -60,7 +59,7 @@ pub(crate) fn run(verb: &Draw) -> Outcome {
     let drawing = draw(verb)?;
     emit(verb, &drawing.scene)?;
     drawing.problem.map_or(Ok(()), |why| {
-        Err(Failure::Refused(why.trim_end().to_owned()))
+        Err(Failure::refused(why.trim_end().to_owned()))
     })
 }
 
@@ -76,7 +75,7 @@ fn check_is_svg(verb: &Draw) -> Outcome {
         .any(|other| extension.eq_ignore_ascii_case(other))
     {
         false => Ok(()),
-        true => Err(Failure::Usage(format!(
+        true => Err(Failure::usage(format!(
             "-o: only SVG is written, not {extension}; give a name that ends in .svg, and convert \
              that, as with rsvg-convert"
         ))),
@@ -118,7 +117,7 @@ fn check_is_torus(inputs: &Inputs) -> Outcome {
 }
 
 fn no_places(advice: &str) -> Failure {
-    Failure::Usage(format!(
+    Failure::usage(format!(
         "draw needs the place of every switch in a torus, which a torus configuration tells: \
          {advice}"
     ))
@@ -126,12 +125,12 @@ fn no_places(advice: &str) -> Failure {
 
 /// What the picture is made from; SLs of paths are read from a snapshot.
 enum Routed {
-    Parts(Box<Parts>),
+    Parts(Box<FabricState>),
     Compiled(Box<Compiled>),
 }
 
 impl Routed {
-    fn parts(&self) -> &Parts {
+    fn parts(&self) -> &FabricState {
         match self {
             Self::Parts(parts) => parts,
             Self::Compiled(compiled) => &compiled.parts,
@@ -143,8 +142,7 @@ fn route(inputs: &Inputs) -> Result<Routed, PipelineError> {
     let sources = pipeline::read(inputs)?;
     warn(&sources.warnings);
     let parts = pipeline::route(sources)?;
-    let warnings = parts.routes.warnings().iter();
-    warn(&warnings.map(ToString::to_string).collect::<Vec<_>>());
+    warn(&remarks_of_engine(parts.routes.warnings()));
     Ok(Routed::Parts(Box::new(parts)))
 }
 
@@ -188,10 +186,9 @@ fn paths(verb: &Draw, compiled: &Compiled, torus: &Torus) -> Outcome<Vec<Path>> 
 
 /// The placement alone: there are no paths, no tree and no load to draw.
 fn draw_refused(verb: &Draw, refused: &pipeline::Refused) -> Outcome<Drawing> {
-    let warnings = refused.refusal.warnings.iter();
-    warn(&warnings.map(ToString::to_string).collect::<Vec<_>>());
+    warn(&remarks_of_engine(&refused.refusal.warnings));
     let Some(torus) = refused.refusal.torus.as_deref() else {
-        return Err(Failure::Refused(format!(
+        return Err(Failure::refused(format!(
             "{refused}\nthe switches could not be placed, so there is nothing to draw"
         )));
     };

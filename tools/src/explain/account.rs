@@ -11,7 +11,7 @@ use routing::reference::walk;
 use routing::{EndPortIx, SwitchName};
 use sa_answer::whole;
 use sa_compiler::pipeline::Compiled;
-use sa_compiler::state::Parts;
+use sa_compiler::state::FabricState;
 use sa_compiler::why;
 use sa_wire::path_record::PathRecord;
 use sa_wire::{Gid, Mtu, Rate, ServiceId, request};
@@ -55,7 +55,7 @@ pub(crate) fn account(compiled: &Compiled, pair: &Pair, file: Option<&Path>) -> 
     }))
 }
 
-fn end(parts: &Parts, ix: usize) -> Value {
+fn end(parts: &FabricState, ix: usize) -> Value {
     let name = parts
         .subnet
         .end_ports()
@@ -102,21 +102,19 @@ fn summary(record: &PathRecord) -> Value {
 
 impl Pair {
     fn query(&self) -> Query {
-        Query {
+        let query = Query {
             source: self.source,
             destination: self.destination,
-            qos_class: self.qos_class,
-            service_id: self.service_id,
-            pkey: self.pkey,
-            tclass: self.tclass,
             source_named: true,
             destination_named: true,
-        }
+            ..Query::default()
+        };
+        query.with_numbers(&self.numbers)
     }
 }
 
 /// The rule that gave the level, why each earlier one did not, and which later ones would have.
-fn rules(parts: &Parts, policy: &Policy, pair: &Pair, file: Option<&Path>) -> Value {
+fn rules(parts: &FabricState, policy: &Policy, pair: &Pair, file: Option<&Path>) -> Value {
     let why = explain(policy, &parts.facts, &parts.partitions, &pair.query());
     let missed = why.missed.iter().map(|missed| {
         json!({
@@ -152,7 +150,7 @@ fn rules(parts: &Parts, policy: &Policy, pair: &Pair, file: Option<&Path>) -> Va
 
 /// Why a rule does not hold, with the name of a service id.
 fn why_not(missed: &Missed, pair: &Pair) -> String {
-    match (missed.criterion, pair.service_id) {
+    match (missed.criterion, pair.numbers[Field::ServiceId]) {
         (Criterion::Field(Field::ServiceId), Some(id)) => {
             let name = pair.names.describe(ServiceId(id));
             format!("{missed} ({name})")
@@ -167,13 +165,13 @@ fn purpose(policy: &Policy, rule: policy::model::RuleIx) -> Option<String> {
 }
 
 /// The step that fails, where there is no record.
-fn obstacle(parts: &Parts, pair: &Pair) -> Value {
+fn obstacle(parts: &FabricState, pair: &Pair) -> Value {
     let level = parts.policy.as_ref().map(|policy| {
         let why = explain(policy, &parts.facts, &parts.partitions, &pair.query());
         policy.level(why.chosen.level)
     });
     let ends = (end_ix(pair.source), end_ix(pair.destination));
-    let found = why::obstacle(parts, ends, pair.pkey, level);
+    let found = why::obstacle(parts, ends, pair.query().pkey, level);
     found.map_or(
         Value::Null,
         |found| json!({ "step": found.step.word(), "found": found.found, "remedy": found.remedy }),
@@ -182,7 +180,7 @@ fn obstacle(parts: &Parts, pair: &Pair) -> Value {
 
 /// What a routing engine that chooses SLs made of the SL of level or partition.
 /// What made the routes, and its part in the SL.
-fn engine(parts: &Parts, pair: &Pair, record: Option<&PathRecord>) -> Value {
+fn engine(parts: &FabricState, pair: &Pair, record: Option<&PathRecord>) -> Value {
     let name = parts.routes.engine().to_string();
     let (Some(record), Some(_)) = (record, parts.routes.torus()) else {
         return json!({ "name": name });
@@ -205,7 +203,7 @@ fn engine(parts: &Parts, pair: &Pair, record: Option<&PathRecord>) -> Value {
 }
 
 /// The way packets take, with the VL of each hop.
-fn hops(parts: &Parts, pair: &Pair, dlid: u16, record: Option<&PathRecord>) -> Value {
+fn hops(parts: &FabricState, pair: &Pair, dlid: u16, record: Option<&PathRecord>) -> Value {
     let walked = walk(
         &parts.topology,
         &parts.routes,

@@ -5,14 +5,14 @@ mod service;
 mod text;
 
 use clap::Args;
-use policy::UlpNames;
+use policy::model::criterion::Numbers;
+use policy::{Query, UlpNames};
 use sa_compiler::pipeline::{self, Inputs, Stamp};
-use sa_compiler::state::Parts;
+use sa_compiler::state::FabricState;
 use sa_wire::mad::method;
-use sa_wire::path_record::{PathCompMask, PathRecord, QosClassSl};
-use sa_wire::request;
+use sa_wire::path_record::{PathCompMask, PathRecord};
 use sa_wire::umad::Slot;
-use sa_wire::{Gid, Sl};
+use sa_wire::{Gid, request};
 
 use crate::failure::{Failure, Outcome};
 use crate::inputs::{FabricArgs, failure, warn};
@@ -101,35 +101,37 @@ pub(crate) fn explain(inputs: &Inputs, question: &Question) -> Outcome {
 pub(crate) struct Pair {
     pub(crate) source: usize,
     pub(crate) destination: usize,
-    pub(crate) service_id: Option<u64>,
-    pub(crate) qos_class: Option<u16>,
-    pub(crate) pkey: Option<u16>,
-    pub(crate) tclass: Option<u8>,
+    /// What the request names besides.
+    pub(crate) numbers: Numbers,
     /// A service that names nothing in its requests, if it sends any.
     pub(crate) silent: Option<String>,
     /// What services are called.
     pub(crate) names: UlpNames,
 }
 
-fn find(parts: &Parts, port: Option<&String>) -> Outcome<usize> {
+fn find(parts: &FabricState, port: Option<&String>) -> Outcome<usize> {
     // Clap sees to it that there is one.
-    let port = port.ok_or_else(|| Failure::Usage(String::from("give SRC and DST")))?;
+    let port = port.ok_or_else(|| Failure::usage(String::from("give SRC and DST")))?;
     parts.subnet.find(port).map_err(Failure::failed)
 }
 
 impl Pair {
-    fn new(question: &Question, parts: &Parts, names: UlpNames) -> Outcome<Self> {
+    fn new(question: &Question, parts: &FabricState, names: UlpNames) -> Outcome<Self> {
         let named = match &question.service {
             Some(word) => service::named(&names, word)?,
             None => Named::default(),
         };
-        Ok(Self {
-            source: find(parts, question.src.as_ref().or(question.from.as_ref()))?,
-            destination: find(parts, question.dst.as_ref().or(question.to.as_ref()))?,
+        let asked = Query {
             service_id: question.service_id.or(named.service_id),
             qos_class: question.qos_class,
             pkey: question.pkey.or(named.pkey),
             tclass: question.tclass,
+            ..Query::default()
+        };
+        Ok(Self {
+            source: find(parts, question.src.as_ref().or(question.from.as_ref()))?,
+            destination: find(parts, question.dst.as_ref().or(question.to.as_ref()))?,
+            numbers: asked.numbers(),
             silent: named.silent,
             names,
         })
@@ -138,28 +140,13 @@ impl Pair {
     /// The request as it would come over the wire, asked by the source. The destination's LID is
     /// left open, because the policy may have a say in it.
     fn request(&self, slid: u16, dgid: Gid) -> Slot {
-        let mut mask = PathCompMask::SLID | PathCompMask::DGID;
         let mut record = PathRecord {
             slid: slid.into(),
             dgid: dgid.0,
             ..PathRecord::default()
         };
-        if let Some(service_id) = self.service_id {
-            mask = mask | PathCompMask::SERVICE_ID;
-            record.service_id = service_id.into();
-        }
-        if let Some(class) = self.qos_class {
-            mask = mask | PathCompMask::QOS_CLASS;
-            record.qos_class_sl = QosClassSl::new(class, Sl::default());
-        }
-        if let Some(pkey) = self.pkey {
-            mask = mask | PathCompMask::PKEY;
-            record.pkey = pkey.into();
-        }
-        if let Some(tclass) = self.tclass {
-            mask = mask | PathCompMask::TCLASS;
-            record.tclass = tclass;
-        }
+        let named = self.numbers.write(&mut record);
+        let mask = PathCompMask::SLID | PathCompMask::DGID | named;
         request::path_request(slid, method::GET, mask, &record)
     }
 }

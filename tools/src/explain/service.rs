@@ -1,8 +1,9 @@
 //! The service that is asked about: its name, and for one that does not ask, the SL of its job.
 
 use policy::Policy;
+use policy::model::criterion::Field;
 use policy::services::Service;
-use sa_compiler::state::Parts;
+use sa_compiler::state::FabricState;
 use sa_wire::ServiceId;
 use serde_json::{Value, json};
 
@@ -40,7 +41,7 @@ pub(super) fn named(names: &policy::UlpNames, word: &str) -> Outcome<Named> {
 
 /// The id in the request and its name.
 pub(super) fn asked(pair: &Pair) -> Value {
-    let Some(id) = pair.service_id else {
+    let Some(id) = pair.numbers[Field::ServiceId] else {
         return Value::Null;
     };
     json!({
@@ -51,7 +52,7 @@ pub(super) fn asked(pair: &Pair) -> Value {
 }
 
 /// For a program that is told its SL instead of asking: which SL, and whether that is safe.
-pub(super) fn job(parts: &Parts, pair: &Pair, record_sl: Option<u8>) -> Value {
+pub(super) fn job(parts: &FabricState, pair: &Pair, record_sl: Option<u8>) -> Value {
     let Some(name) = &pair.silent else {
         return Value::Null;
     };

@@ -7,7 +7,7 @@ use sa_fabric::display;
 use sa_fabric::intake::{self, Kind};
 use sa_fabric::options::OpenSmOptions;
 use sa_fabric::sa_records::{SaFabric, write};
-use sa_source::{LiveError, PortAsk, SaSource, SaTransport, Wants};
+use sa_source::{SaReadError, SaSource, SaTransport, TransportError, Wants};
 use serde_json::json;
 
 use crate::failure::{Failure, Outcome};
@@ -40,24 +40,15 @@ pub(crate) struct Read {
     json: bool,
 }
 
+/// Not through a ring: the daemon behind it has its fabric from a source that is better read itself.
 fn transport(text: &str) -> Result<SaTransport, String> {
-    let umad = |device: Option<&str>, port| SaTransport::Umad {
-        device: device.map(str::to_owned),
-        port,
-    };
-    match text.split(':').collect::<Vec<_>>().as_slice() {
-        ["ibsim", node] => Ok(SaTransport::Ibsim {
-            node: (*node).to_owned(),
-            sockname: None,
-        }),
-        ["umad"] => Ok(umad(None, None)),
-        ["umad", device] => Ok(umad(Some(device), None)),
-        ["umad", device, port] => {
-            let port = port.parse();
-            let port = port.map_err(|_| "expected a port number at the end".to_owned())?;
-            Ok(umad(Some(device), Some(port)))
+    let expected = "expected ibsim:NODE, umad, umad:DEVICE or umad:DEVICE:PORT";
+    match text.parse() {
+        Ok(SaTransport::Ring { .. }) | Err(TransportError::NoSocket | TransportError::Unknown) => {
+            Err(expected.to_owned())
         }
-        _ => Err("expected ibsim:NODE, umad, umad:DEVICE or umad:DEVICE:PORT".to_owned()),
+        Err(error @ TransportError::NoPortNumber) => Err(error.to_string()),
+        Ok(transport) => Ok(transport),
     }
 }
 
@@ -69,11 +60,11 @@ pub(crate) fn run(verb: &Read) -> Outcome {
         ..SaSource::over(verb.via.clone())
     };
     let wants = wants(verb)?;
-    let mut ask = PortAsk::open(&source).map_err(unreachable)?;
+    let mut ask = source.open().map_err(unreachable)?;
     let live = sa_source::read(&mut ask, &wants).map_err(|error| match error {
-        LiveError::Ask(error) => unreachable(error),
-        LiveError::Incomplete(_) | LiveError::Unsettled { .. } => {
-            Failure::Refused(format!("{}: {error}", live_name(&source)))
+        SaReadError::Ask(error) => unreachable(error),
+        SaReadError::Incomplete(_) | SaReadError::Unsettled { .. } => {
+            Failure::refused(format!("{}: {error}", live_name(&source)))
         }
         other => Failure::failed(other),
     })?;
@@ -88,14 +79,8 @@ fn wants(verb: &Read) -> Outcome<Wants> {
         return Ok(Wants::default());
     };
     let bytes = or_fail(intake::read(Kind::Options, path))?;
-    let options = OpenSmOptions::parse(&bytes).map_err(|error| {
-        let (line, column) = (error.at.line, error.at.column);
-        Failure::failed(format!(
-            "{}:{line}:{column}: {}",
-            path.display(),
-            error.problem
-        ))
-    })?;
+    let options = OpenSmOptions::parse(&bytes)
+        .map_err(|error| Failure::failed_at(path, error.at, error.problem))?;
     Ok(Wants {
         sa_key: options.sa_key,
         qos: options.qos_given.then_some(options.qos),
@@ -145,5 +130,5 @@ fn live_name(source: &SaSource) -> String {
 }
 
 fn unreachable(error: impl std::fmt::Display) -> Failure {
-    Failure::Unreachable(error.to_string())
+    Failure::unreachable(error.to_string())
 }

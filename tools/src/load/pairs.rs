@@ -4,7 +4,7 @@ use std::path::Path;
 
 use sa_fabric::formats::subnet_lst;
 use sa_fabric::intake::{self, Kind};
-use sa_fastpath::port::umad::Patience;
+use sa_source::Client;
 use sa_wire::mad::method;
 use sa_wire::records::Layout;
 use sa_wire::sa::{AttributeId, DATA_OFFSET, SaMad, record_stride};
@@ -13,7 +13,7 @@ use sa_wire::{Gid, Guid, Lid, NodeType, SubnetPrefix, request};
 
 use super::{Load, Workload};
 use crate::failure::{Failure, Outcome};
-use crate::reach::Client;
+use crate::reach;
 
 /// A port of a host.
 #[derive(Debug, Clone, Copy)]
@@ -57,10 +57,8 @@ impl Asked {
 
 /// The hosts of an `opensm-subnet.lst`. Errors: it cannot be read; it has no hosts with LIDs.
 pub(super) fn from_file(file: &Path, prefix: u64) -> Outcome<Vec<Host>> {
-    let named =
-        |error: &dyn std::fmt::Display| Failure::Failed(format!("{}: {error}", file.display()));
     let bytes = intake::read(Kind::Fabric, file).map_err(Failure::failed)?;
-    let fabric = subnet_lst::parse(&bytes).map_err(|error| named(&error))?;
+    let fabric = subnet_lst::parse(&bytes).map_err(|error| Failure::failed_in(file, error))?;
     let nodes = fabric.nodes().iter();
     let ports = nodes
         .filter(|node| node.kind == NodeType::Ca)
@@ -70,14 +68,14 @@ pub(super) fn from_file(file: &Path, prefix: u64) -> Outcome<Vec<Host>> {
 }
 
 /// The hosts that the SA has NodeRecords of. Errors: nobody answers; the SA has none.
-pub(super) fn from_sa(client: &mut Client, prefix: u64, patience: Patience) -> Outcome<Vec<Host>> {
-    let reply = client.ask(&all_nodes(), patience)?;
+pub(super) fn from_sa(client: &mut Client, prefix: u64) -> Outcome<Vec<Host>> {
+    let reply = reach::ask(client, &all_nodes())?;
     let short = || Failure::failed("the reply with the NodeRecords is shorter than its headers");
     let head = reply.first_chunk::<DATA_OFFSET>().ok_or_else(short)?;
     let [_, _, _, _, high, low, ..] = *head;
     let status = u16::from_be_bytes([high, low]);
     if status != 0 {
-        return Err(Failure::Failed(format!(
+        return Err(Failure::failed(format!(
             "the SA refuses to list its NodeRecords, status {status:#06x}; give the hosts with \
              --lids"
         )));
@@ -125,7 +123,7 @@ fn host(lid: Lid, guid: Guid, prefix: u64) -> Option<Host> {
 
 fn some(hosts: Vec<Host>, place: &str) -> Outcome<Vec<Host>> {
     match hosts.is_empty() {
-        true => Err(Failure::Failed(format!(
+        true => Err(Failure::failed(format!(
             "{place}: no hosts with LIDs to ask about"
         ))),
         false => Ok(hosts),

@@ -5,7 +5,8 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use sa_bench::live::{CATCH_UP, LiveReport, Pace};
+use sa_bench::live::LiveReport;
+use sa_bench::pace::{CATCH_UP, Pace};
 use sa_client::{Client, state};
 use sa_wire::mad::method;
 use sa_wire::sa::DATA_OFFSET;
@@ -50,7 +51,7 @@ pub(super) fn load(
     judge: &Judge<'_>,
 ) -> Outcome<LiveReport> {
     if u64::from(verb.window) > client.slots() {
-        return Err(Failure::Usage(format!(
+        return Err(Failure::usage(format!(
             "--window {}: the ring has {} slots; set slots of the [[port]] in sapphired.toml",
             verb.window,
             client.slots()
@@ -158,7 +159,7 @@ impl RingLoad<'_> {
             empty = 0;
             self.client
                 .check()
-                .map_err(|gone| Failure::Unreachable(gone.to_string()))?;
+                .map_err(|gone| Failure::unreachable(gone.to_string()))?;
             if !is_done && now > moved + self.timeout {
                 break;
             }

@@ -2,12 +2,13 @@
 
 use sa_bench::PauseFloor;
 use sa_bench::live::LiveReport;
+use sa_source::{Ask, Client};
+use sa_wire::Lid;
 use serde_json::{Map, Value, json};
 
 use super::Load;
 use crate::failure::Outcome;
 use crate::json;
-use crate::reach::Client;
 
 /// Prints it.
 pub(super) fn report(
@@ -49,7 +50,7 @@ fn value(
         "loop": if verb.rate.is_some() { "open" } else { "closed" },
         "workload": verb.workload.name(),
         "via": verb.via,
-        "sa_lid": client.sa_lid(),
+        "sa_lid": client.sa_lid().map(Lid::get),
         "rate": verb.rate,
         "window": verb.rate.is_none().then_some(verb.window),
         "seconds": verb.seconds,

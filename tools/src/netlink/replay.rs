@@ -45,7 +45,7 @@ pub(super) fn run(verb: &Replay) -> Outcome {
     }
     let (count, all) = (different.len(), corpus.vectors.len());
     let list = different.join("\n  ");
-    Err(Failure::Refused(format!(
+    Err(Failure::refused(format!(
         "{count} of {all} messages differ:\n  {list}"
     )))
 }

@@ -38,7 +38,7 @@ pub(super) fn play(vector: &Vector, flavour: Flavour) -> Outcome<Played> {
 fn ask(kernel: &mut Kernel<Queue>, query: Resolve<'_>, now: Instant) -> Outcome<u32> {
     match kernel.ask(&query, now) {
         Asked::Waiting(seq) => Ok(seq),
-        other => Err(Failure::Failed(format!(
+        other => Err(Failure::failed(format!(
             "the emulated kernel did not ask: {other:?}"
         ))),
     }
@@ -75,7 +75,7 @@ fn query(vector: &Vector, kind: u8) -> Outcome<Resolve<'static>> {
             qos_class: Some(0x123),
             ..plain
         }),
-        _ => Err(Failure::Failed(format!(
+        _ => Err(Failure::failed(format!(
             "{}: \"pending_query\" is {kind}; known are 0 (UNIDIRECTIONAL), 1 (ALL) and 2 (ALL \
              with service id and QoS class)",
             vector.id

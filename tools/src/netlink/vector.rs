@@ -37,8 +37,7 @@ pub(super) enum Direction {
 impl Corpus {
     pub(super) fn read(path: &Path) -> Outcome<Self> {
         let text = intake::read_text(Kind::Recording, path).map_err(Failure::failed)?;
-        serde_json::from_str(&text)
-            .map_err(|error| Failure::Failed(format!("{}: {error}", path.display())))
+        serde_json::from_str(&text).map_err(|error| Failure::failed_in(path, error))
     }
 }
 
@@ -46,7 +45,7 @@ impl Vector {
     pub(super) fn bytes(&self) -> Outcome<Vec<u8>> {
         let problem = || {
             let Self { id, hex, .. } = self;
-            Failure::Failed(format!(
+            Failure::failed(format!(
                 "{id}: \"hex\" is no even number of hexadecimal digits: {hex}"
             ))
         };

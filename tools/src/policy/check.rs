@@ -7,7 +7,7 @@ use policy::diff::offer;
 use policy::model::Origin;
 use policy::{GroupResolver, Policy};
 use sa_fabric::display;
-use sa_text::{Diagnostic, Severity};
+use sa_text::{Diagnostic, Location, Severity};
 use serde_json::{Value, json};
 
 use super::changes::Changes;
@@ -54,7 +54,7 @@ pub(crate) fn run(verb: &Check) -> Outcome {
     if verb.strict && errors > 0 {
         let errors = display::count(errors, "error", "errors");
         let words = format!("{}: {errors} in single levels or scopes", read.name);
-        return Err(Failure::Refused(words));
+        return Err(Failure::refused(words).about(Location::file(&read.name)));
     }
     Ok(())
 }
@@ -88,7 +88,7 @@ fn remarks(read: &PolicyFile, site: Option<&Site>) -> Vec<Diagnostic> {
         message: note.kind.to_string(),
         help: Vec::new(),
     });
-    let parser = read.policy.diagnostics.iter().cloned();
+    let parser = read.policy.diagnostics().into_iter();
     let mut all: Vec<Diagnostic> = parser.chain(notes).collect();
     all.sort_by_key(|remark| remark.place.map(|place| place.start));
     all

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use policy::{Converted, Dialect, convert};
 use sa_fabric::outlet::{self, Readers};
+use sa_text::Location;
 use serde_json::json;
 
 use super::file;
@@ -41,10 +42,11 @@ pub(crate) fn run(verb: &Convert) -> Outcome {
         tell(&read.name, &converted);
     }
     if verb.strict && !converted.losses.is_empty() {
-        return Err(Failure::Refused(format!(
+        let text = format!(
             "{}: {} cannot say all of it, nothing is written",
             read.name, verb.to
-        )));
+        );
+        return Err(Failure::refused(text).about(Location::file(&read.name)));
     }
     if let Some(path) = &verb.output {
         or_fail(outlet::write(path, Readers::All, converted.text.as_bytes()))?;
@@ -71,7 +73,7 @@ fn tell(name: &str, converted: &Converted) {
             "{name}:{}:{}: warning: {}",
             loss.span.start.line,
             loss.span.start.column,
-            loss.words
+            loss.what
         );
     }
 }
@@ -89,8 +91,8 @@ fn print_json(verb: &Convert, read: &file::PolicyFile, converted: &Converted) ->
         json!({
             "line": loss.span.start.line,
             "column": loss.span.start.column,
-            "kind": loss.kind.word(),
-            "message": loss.words,
+            "kind": loss.what.kind().word(),
+            "message": loss.what.to_string(),
         })
     });
     json::print(&json!({

@@ -16,7 +16,7 @@ pub(crate) struct Explain {
 
 pub(crate) fn run(verb: &Explain) -> Outcome {
     let inputs = verb.file.inputs().ok_or_else(|| {
-        Failure::Usage(String::from(
+        Failure::usage(String::from(
             "which rule decides depends on the ports: give --fabric",
         ))
     })?;

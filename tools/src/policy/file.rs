@@ -107,7 +107,7 @@ pub(super) fn read(
     match parsed {
         Ok(policy) => Ok(PolicyFile { name, text, policy }),
         Err(error) => Err(match mistaken(path, text.as_bytes(), FileKind::Policy) {
-            Some(words) => Failure::Failed(words),
+            Some(other) => Failure::failed(other),
             None => super::source::refused(&name, &text, &error),
         }),
     }

@@ -6,9 +6,9 @@ use clap::Args;
 use policy::lint::{CATALOGUE, Finding, LintId, Needs};
 use sa_compiler::lint::TablesInForce;
 use sa_compiler::pipeline;
-use sa_compiler::qos_setup::{Ground, ScopeFit, Scopes};
+use sa_compiler::qos_setup::{ScopeFit, Scopes, SetupContext};
 use sa_fabric::display;
-use sa_text::Severity;
+use sa_text::{Remark, Severity};
 use serde_json::{Value, json};
 
 use super::file::{FileArgs, PolicyFile, Site};
@@ -49,7 +49,7 @@ pub(crate) fn run(verb: &Lint) -> Outcome {
     }
     match tally.errors {
         0 => Ok(()),
-        _ => Err(Failure::Refused(format!(
+        _ => Err(Failure::refused(format!(
             "{}: {}",
             read.name,
             count(tally.errors, "error")
@@ -82,7 +82,8 @@ impl Lint {
 fn in_fabric(verb: &Lint, read: &PolicyFile, site: Site) -> Outcome<Vec<Finding>> {
     let mut sources = site.sources;
     if !sources.options.qos {
-        warn(&["QoS is off: no policy is in force".to_owned()]);
+        let text = "QoS is off: no policy is in force";
+        warn(&[Remark::warning("qos-off", text)]);
     }
     sources.policy = Some(read.policy.clone());
     let mut parts = pipeline::route(sources).map_err(failure)?;
@@ -92,7 +93,11 @@ fn in_fabric(verb: &Lint, read: &PolicyFile, site: Site) -> Outcome<Vec<Finding>
         false => TablesInForce::OpenSm,
     };
     if tables == TablesInForce::Scopes {
-        let scopes = Scopes::new(&read.policy, Ground::of_parts(&parts), ScopeFit::Rfc);
+        let scopes = Scopes::new(
+            &read.policy,
+            SetupContext::from_state(&parts),
+            ScopeFit::Rfc,
+        );
         let given = scopes.given_sl2vl();
         parts.routes = parts.routes.with_sl2vl(&parts.topology, &given);
     }

@@ -2,7 +2,7 @@
 
 use policy::Error;
 use policy::lint::id_of_error;
-use sa_text::{Diagnostic, Severity};
+use sa_text::{Diagnostic, Location, Severity};
 
 use crate::failure::Failure;
 
@@ -18,5 +18,6 @@ pub(super) fn refused(name: &str, text: &str, error: &Error) -> Failure {
         message: error.message(),
         help: expected.into_iter().chain(help).collect(),
     };
-    Failure::Failed(diagnostic.render(name, text).trim_end().to_owned())
+    let location = Location::new(name, error.span.start);
+    Failure::failed(diagnostic.render(name, text).trim_end().to_owned()).about(location)
 }

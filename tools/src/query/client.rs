@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use clap::Args;
-use sa_fastpath::port::umad::Patience;
+use sa_port::Patience;
+use sa_source::Client;
 use sa_wire::umad::Slot;
 
 use crate::failure::Outcome;
-use crate::reach::Client;
+use crate::reach;
 
 /// What all queries share.
 #[derive(Debug, Args)]
@@ -33,21 +34,21 @@ pub(super) struct Way {
 impl Way {
     /// The reply, headers included. Errors: nobody can be asked, or nobody answers.
     pub(super) fn ask(&self, request: &Slot) -> Outcome<Vec<u8>> {
-        let mut client = Client::open(&self.via, self.sa_lid)?;
+        let mut client = reach::open(&self.via, self.sa_lid, self.patience())?;
         let mut mad = request.mad;
         let transaction = u64::from(std::process::id());
         if let Some(place) = mad.get_mut(8..16) {
             place.copy_from_slice(&transaction.to_be_bytes());
         }
-        client.ask(&mad, self.patience())
+        reach::ask(&mut client, &mad)
     }
 
     /// A handle to ask I/O units with.
     pub(super) fn open_for_devices(&self) -> Outcome<Client> {
-        Client::open_for_devices(&self.via)
+        reach::open_for_devices(&self.via, self.patience())
     }
 
-    pub(super) const fn patience(&self) -> Patience {
+    const fn patience(&self) -> Patience {
         Patience {
             timeout: Duration::from_millis(self.timeout),
             retries: self.retries,

@@ -34,7 +34,7 @@ pub(super) fn run(verb: &Mpr) -> Outcome {
     let (mask, record) = request_record(verb)?;
     let names = verb.components.names()?;
     let slot = request::multi_path_request(0, mask, &record, &verb.sgid, &verb.dgid);
-    let mut slot = slot.map_err(|error| Failure::Usage(error.to_string()))?;
+    let mut slot = slot.map_err(|error| Failure::usage(error.to_string()))?;
     SaMad::from_bytes_mut(&mut slot.mad).sa.sm_key = verb.components.sa_key.unwrap_or(0).into();
     let reply = verb.way.ask(&slot)?;
     let (status, records) = or_fail(request::parse(&reply))?;

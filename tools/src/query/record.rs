@@ -1,8 +1,6 @@
 //! Records of the fabric's state and of what clients set, by saquery's short names.
 
-use core::marker::PhantomData;
-
-use clap::error::Error;
+use clap::error::{Error, ErrorKind};
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, Subcommand};
 use sa_wire::mad::{Status, method};
 use sa_wire::records::{Field, Form, Layout};
@@ -15,85 +13,18 @@ use super::path::gid;
 use super::{number, show};
 use crate::failure::{Failure, Outcome};
 
-/// Which record.
-#[derive(Debug, Subcommand)]
-pub(crate) enum Record {
-    /// Ask for ClassPortInfo, what the SA can do
-    #[command(name = "cpi", alias = "CPI")]
-    ClassPortInfo(Box<Ask<Cpi>>),
-    /// Ask for NodeRecords
-    #[command(name = "nr", alias = "NR")]
-    Node(Box<Ask<Nr>>),
-    /// Ask for PortInfoRecords
-    #[command(name = "pir", alias = "PIR")]
-    PortInfo(Box<Ask<Pir>>),
-    /// Ask for SLtoVLMappingTableRecords
-    #[command(name = "sl2vl", alias = "SL2VL")]
-    SlToVl(Box<Ask<Sl2Vl>>),
-    /// Ask for SwitchInfoRecords
-    #[command(name = "swir", alias = "SWIR")]
-    SwitchInfo(Box<Ask<Swir>>),
-    /// Ask for LinearForwardingTableRecords
-    #[command(name = "lftr", alias = "LFTR")]
-    LinearForwarding(Box<Ask<Lftr>>),
-    /// Ask for MulticastForwardingTableRecords
-    #[command(name = "mftr", alias = "MFTR")]
-    MulticastForwarding(Box<Ask<Mftr>>),
-    /// Ask for SMInfoRecords
-    #[command(name = "smir", alias = "SMIR")]
-    SmInfo(Box<Ask<Smir>>),
-    /// Ask for LinkRecords
-    #[command(name = "lr", alias = "LR")]
-    Link(Box<Ask<Lr>>),
-    /// Ask for GUIDInfoRecords, set or delete alias GUIDs
-    #[command(name = "gir", alias = "GIR")]
-    GuidInfo(Box<Ask<Gir>>),
-    /// Ask for P_KeyTableRecords; needs --sa-key
-    #[command(name = "pktr", alias = "PKTR")]
-    PKeyTable(Box<Ask<Pktr>>),
-    /// Ask for VLArbitrationTableRecords
-    #[command(name = "vlar", alias = "VLAR")]
-    VlArbitration(Box<Ask<Vlar>>),
-    /// Ask for MCMemberRecords; join and leave multicast groups
-    #[command(name = "mcmr", alias = "MCMR")]
-    McMember(Box<Ask<Mcmr>>),
-    /// Ask for ServiceRecords, set or delete one
-    #[command(name = "sr", alias = "SR")]
-    Service(Box<Ask<Sr>>),
-    /// Ask for InformInfoRecords, who wants to hear of what
-    #[command(name = "iir", alias = "IIR")]
-    InformInfo(Box<Ask<Iir>>),
-}
-
-pub(super) fn run(verb: &Record) -> Outcome {
-    match verb {
-        Record::ClassPortInfo(ask) => ask.run(),
-        Record::Node(ask) => ask.run(),
-        Record::PortInfo(ask) => ask.run(),
-        Record::SlToVl(ask) => ask.run(),
-        Record::SwitchInfo(ask) => ask.run(),
-        Record::LinearForwarding(ask) => ask.run(),
-        Record::MulticastForwarding(ask) => ask.run(),
-        Record::SmInfo(ask) => ask.run(),
-        Record::Link(ask) => ask.run(),
-        Record::GuidInfo(ask) => ask.run(),
-        Record::PKeyTable(ask) => ask.run(),
-        Record::VlArbitration(ask) => ask.run(),
-        Record::McMember(ask) => ask.run(),
-        Record::Service(ask) => ask.run(),
-        Record::InformInfo(ask) => ask.run(),
-    }
-}
-
 /// A request for records of one kind: an option for each component that requests can ask for.
+///
+/// There is a subcommand for each of [`Layout::ALL`], by saquery's short name: a record that gets a
+/// layout can be asked for without a line here.
 #[derive(Debug)]
-pub(crate) struct Ask<K> {
+pub(crate) struct Record {
+    layout: Layout,
     way: Way,
     options: Options,
     asked: Asked,
     /// What is asked for, with its component.
     wanted: Vec<(&'static Field, Wanted)>,
-    kind: PhantomData<K>,
 }
 
 /// What is asked of a component.
@@ -131,63 +62,65 @@ struct Options {
     sa_key: Option<u64>,
 }
 
-/// A kind of record.
-pub(crate) trait Kind: core::fmt::Debug {
-    /// Its components.
-    const LAYOUT: Layout;
-    /// Clients may set and delete records of it.
-    const CAN_SET: bool = false;
-}
+/// Records that clients may set and delete.
+const SETTABLE: [AttributeId; 3] = [
+    AttributeId::GUID_INFO_RECORD,
+    AttributeId::MC_MEMBER_RECORD,
+    AttributeId::SERVICE_RECORD,
+];
 
-macro_rules! kinds {
-    ($($name:ident $layout:ident $(can_set $can_set:literal)?),* $(,)?) => {
-        $(
-            #[derive(Debug)]
-            pub(crate) struct $name;
-
-            impl Kind for $name {
-                const LAYOUT: Layout = Layout::$layout;
-                $(const CAN_SET: bool = $can_set;)?
-            }
-        )*
+/// What `--help` says of asking for it.
+fn about(attribute: AttributeId) -> String {
+    let more = match attribute {
+        AttributeId::CLASS_PORT_INFO => ", what the SA can do",
+        AttributeId::GUID_INFO_RECORD => "s, set or delete alias GUIDs",
+        AttributeId::PKEY_TABLE_RECORD => "s; needs --sa-key",
+        AttributeId::MC_MEMBER_RECORD => "s; join and leave multicast groups",
+        AttributeId::SERVICE_RECORD => "s, set or delete one",
+        AttributeId::INFORM_INFO_RECORD => "s, who wants to hear of what",
+        _ => "s",
     };
+    format!("Ask for {attribute}{more}")
 }
 
-kinds!(
-    Cpi CLASS_PORT_INFO,
-    Nr NODE,
-    Pir PORT_INFO,
-    Sl2Vl SL_TO_VL,
-    Swir SWITCH_INFO,
-    Lftr LINEAR_FORWARDING,
-    Mftr MULTICAST_FORWARDING,
-    Smir SM_INFO,
-    Lr LINK,
-    Gir GUID_INFO can_set true,
-    Pktr PKEY_TABLE,
-    Vlar VL_ARBITRATION,
-    Mcmr MC_MEMBER can_set true,
-    Sr SERVICE can_set true,
-    Iir INFORM_INFO,
-);
+/// The layout that a subcommand stands for.
+fn layout_of(name: &str) -> Option<Layout> {
+    let mut all = Layout::ALL.into_iter();
+    all.find(|layout| layout.short.eq_ignore_ascii_case(name))
+}
 
-impl<K: Kind> Args for Ask<K> {
-    fn augment_args(command: Command) -> Command {
-        let mut command = Way::augment_args(Options::augment_args(command));
-        if K::CAN_SET {
-            command = command.arg(
-                flag(SET, "Set a record instead of asking for some")
-                    .conflicts_with_all(["get", DELETE]),
-            );
-            let help = "Delete a record instead of asking for some";
-            command = command.arg(flag(DELETE, help).conflicts_with("get"));
-        }
-        let fields = K::LAYOUT.fields.iter();
-        command.args(fields.filter(|field| field.mask() != 0).map(option))
+fn subcommand(layout: Layout) -> Command {
+    // Clap wants names that stay; there is one for each record, made once.
+    let name: &'static str = layout.short.to_ascii_lowercase().leak();
+    let command = Command::new(name);
+    let mut command = Way::augment_args(Options::augment_args(command));
+    if SETTABLE.contains(&layout.attribute) {
+        command = command.arg(
+            flag(SET, "Set a record instead of asking for some")
+                .conflicts_with_all(["get", DELETE]),
+        );
+        let help = "Delete a record instead of asking for some";
+        command = command.arg(flag(DELETE, help).conflicts_with("get"));
+    }
+    let fields = layout.fields.iter().filter(|field| field.mask() != 0);
+    command
+        .args(fields.map(option))
+        .alias(layout.short)
+        .about(about(layout.attribute))
+        .long_about(None)
+}
+
+impl Subcommand for Record {
+    fn augment_subcommands(command: Command) -> Command {
+        command.subcommands(Layout::ALL.map(subcommand))
     }
 
-    fn augment_args_for_update(command: Command) -> Command {
-        Self::augment_args(command)
+    fn augment_subcommands_for_update(command: Command) -> Command {
+        Self::augment_subcommands(command)
+    }
+
+    fn has_subcommand(name: &str) -> bool {
+        layout_of(name).is_some()
     }
 }
 
@@ -231,8 +164,11 @@ fn option(field: &'static Field) -> Arg {
     arg.value_name("NUMBER").value_parser(fits)
 }
 
-impl<K: Kind> FromArgMatches for Ask<K> {
+impl FromArgMatches for Record {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
+        let missing = || Error::new(ErrorKind::MissingSubcommand);
+        let (name, matches) = matches.subcommand().ok_or_else(missing)?;
+        let layout = layout_of(name).ok_or_else(missing)?;
         let wanted = |field: &'static Field| {
             let wanted = match field.form {
                 Form::Text => Wanted::Text(matches.get_one::<String>(field.name)?.clone()),
@@ -242,17 +178,14 @@ impl<K: Kind> FromArgMatches for Ask<K> {
             };
             Some((field, wanted))
         };
-        let fields = K::LAYOUT.fields.iter();
+        let fields = layout.fields.iter().filter(|field| field.mask() != 0);
         let options = Options::from_arg_matches(matches)?;
         Ok(Self {
+            layout,
             way: Way::from_arg_matches(matches)?,
-            asked: asked::<K>(&options, matches),
+            asked: asked(layout.attribute, &options, matches),
             options,
-            wanted: fields
-                .filter(|field| field.mask() != 0)
-                .filter_map(wanted)
-                .collect(),
-            kind: PhantomData,
+            wanted: fields.filter_map(wanted).collect(),
         })
     }
 
@@ -262,13 +195,13 @@ impl<K: Kind> FromArgMatches for Ask<K> {
     }
 }
 
-fn asked<K: Kind>(options: &Options, matches: &ArgMatches) -> Asked {
-    let has = |name| K::CAN_SET && matches.get_flag(name);
+fn asked(attribute: AttributeId, options: &Options, matches: &ArgMatches) -> Asked {
+    let has = |name| SETTABLE.contains(&attribute) && matches.get_flag(name);
     if has(SET) {
         Asked::Set
     } else if has(DELETE) {
         Asked::Delete
-    } else if options.get || K::LAYOUT.attribute == AttributeId::CLASS_PORT_INFO {
+    } else if options.get || attribute == AttributeId::CLASS_PORT_INFO {
         Asked::Get
     } else {
         Asked::Table
@@ -291,12 +224,13 @@ fn bytes(text: &str, most: usize) -> Result<Vec<u8>, String> {
     fit.ok_or_else(|| format!("expected hexadecimal digits, two to a byte, {most} bytes at most"))
 }
 
-impl<K: Kind> Ask<K> {
-    fn run(&self) -> Outcome {
+impl Record {
+    /// Asks, and prints what comes back.
+    pub(super) fn run(&self) -> Outcome {
         let reply = self.way.ask(&self.request())?;
-        let (status, records) = parse(&K::LAYOUT, &reply)
+        let (status, records) = parse(&self.layout, &reply)
             .ok_or_else(|| Failure::failed("the reply is shorter than its headers"))?;
-        show::print(&K::LAYOUT, status, &records, self.way.json)
+        show::print(&self.layout, status, &records, self.way.json)
     }
 
     fn request(&self) -> Slot {
@@ -306,7 +240,7 @@ impl<K: Kind> Ask<K> {
             Asked::Set => method::SET,
             Asked::Delete => method::DELETE,
         };
-        let mut slot = request::request(0, asked, K::LAYOUT.attribute, 0, &[]);
+        let mut slot = request::request(0, asked, self.layout.attribute, 0, &[]);
         let mad = SaMad::from_bytes_mut(&mut slot.mad);
         mad.mad.attribute_modifier = self.options.modifier.unwrap_or(0).into();
         mad.sa.sm_key = self.options.sa_key.unwrap_or(0).into();

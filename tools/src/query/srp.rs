@@ -8,13 +8,13 @@ use sa_wire::device_management::IS_DEVICE_MANAGEMENT_SUPPORTED;
 use sa_wire::mad::method;
 use sa_wire::records::Layout;
 use sa_wire::sa::{AttributeId, SaMad};
-use sa_wire::{Sl, request};
+use sa_wire::{Lid, Sl, request};
 use survey::{Unit, survey};
-use zerocopy::IntoBytes;
 
 use super::client::Way;
 use super::record;
 use crate::failure::{Failure, Outcome};
+use crate::reach;
 
 #[derive(Debug, Args)]
 pub(crate) struct SrpTargets {
@@ -40,13 +40,14 @@ pub(super) fn run(verb: &SrpTargets) -> Outcome {
     let mut units = Vec::with_capacity(lids.len());
     let mut silent = Vec::new();
     for lid in lids {
-        client.turn_to(lid, verb.sl.map(Sl::from_low_bits))?;
+        let port = Lid::new(lid).map_err(|error| Failure::usage(error.to_string()))?;
+        client.turn_to(port, verb.sl.map(Sl::from_low_bits));
         let mut transaction = u64::from(std::process::id()) << 16;
         let unit = survey(lid, verb.all, &mut |request| {
             let mut request = *request;
             transaction += 1;
             request.mad.transaction_id = transaction.into();
-            client.ask(request.as_bytes(), verb.way.patience())
+            reach::ask(&mut client, zerocopy::transmute_ref!(&request))
         });
         match unit {
             Ok(unit) => units.push(unit),
@@ -95,7 +96,7 @@ fn managed_ports(way: &Way) -> Outcome<Vec<u16>> {
     lids.sort_unstable();
     lids.dedup();
     match lids.is_empty() {
-        true => Err(Failure::Refused(format!(
+        true => Err(Failure::refused(format!(
             "the SA knows no port that answers device management (status {status}); name LIDs to \
              ask others"
         ))),

@@ -1,8 +1,8 @@
 //! What to do about a prediction, in a sentence or two.
 
-use sa_bench::entropy::job::{Fabric, Job, Seeds};
-use sa_bench::entropy::predict::Prediction;
-use sa_bench::entropy::{HashKind, Method};
+use sa_entropy::job::{Fabric, Job, Seeds};
+use sa_entropy::predict::Prediction;
+use sa_entropy::{HashKind, Method};
 use sa_fabric::display;
 
 /// A prediction and what it is compared with.
@@ -46,11 +46,10 @@ pub(super) fn polarised(case: &Case<'_>) -> Vec<usize> {
         .iter()
         .zip(&case.chosen.flows_per_switch)
         .zip(&case.fabric.ways);
-    let is_polarised =
-        |((tier, flows), ways): &((&sa_bench::entropy::one_pair::Balances, &f64), &u32)| {
-            let chance = 1.0 - (1.0 - 1.0 / f64::from(**ways)).powf(**flows);
-            **ways > 1 && tier.used.mean() < 0.6 * chance
-        };
+    let is_polarised = |((tier, flows), ways): &((&sa_entropy::one_pair::Balances, &f64), &u32)| {
+        let chance = 1.0 - (1.0 - 1.0 / f64::from(**ways)).powf(**flows);
+        **ways > 1 && tier.used.mean() < 0.6 * chance
+    };
     let tiers = tiers.enumerate().skip(1);
     tiers
         .filter(|(_, tier)| is_polarised(tier))

@@ -7,7 +7,7 @@ mod pcap;
 use std::path::PathBuf;
 
 use clap::Args;
-use sa_bench::entropy::Address;
+use sa_entropy::Address;
 use sa_fabric::intake::{self, Kind};
 
 use self::findings::{Findings, Way};
@@ -52,17 +52,15 @@ struct Seen {
 }
 
 pub(super) fn run(verb: &Check) -> Outcome {
-    let place = verb.file.display();
     let bytes = intake::read_or_pipe(Kind::Recording, &verb.file).map_err(Failure::failed)?;
     let seen = match pcap::is_capture(&bytes) {
-        true => pcap::read(&bytes).map_err(|error| format!("{place}: {error}")),
-        false => counters::read(&bytes).map_err(|error| format!("{place}:{error}")),
+        true => pcap::read(&bytes).map_err(|error| Failure::failed_in(&verb.file, error)),
+        false => counters::read(&verb.file, &bytes),
     };
-    let seen = seen.map_err(Failure::Failed)?;
+    let seen = seen?;
     if seen.is_empty() {
-        return Err(Failure::Failed(format!(
-            "{place}: no RoCE v2 flow in it (UDP to port 4791)"
-        )));
+        let text = "no RoCE v2 flow in it (UDP to port 4791)";
+        return Err(Failure::failed_in(&verb.file, text));
     }
     let kinds = verb
         .hash
@@ -114,6 +112,6 @@ fn verdict(verb: &Check, findings: &Findings) -> Outcome {
     }
     match reasons.is_empty() {
         true => Ok(()),
-        false => Err(Failure::Refused(reasons.join("; "))),
+        false => Err(Failure::refused(reasons.join("; "))),
     }
 }

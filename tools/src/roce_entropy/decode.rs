@@ -1,7 +1,7 @@
 //! `decode`: from labels, ports, QPNs to each other.
 
 use clap::Args;
-use sa_bench::entropy::method::qpn_label_u32;
+use sa_entropy::method::qpn_label_u32;
 use sa_wire::roce::{
     FlowLabel, Qpn, SourcePort, cm_label_rfc, cm_label_shipped, mixed_label, qpn_label,
 };
@@ -169,7 +169,7 @@ fn verdict(decoded: &Decoded) -> Outcome {
     let asked = decoded.formulas.iter().any(|it| it.applies.is_some());
     let found = decoded.formulas.iter().any(|it| it.applies == Some(true));
     if asked && !found {
-        return Err(Failure::Refused(
+        return Err(Failure::refused(
             "none of the formulas gives this: the label was set by an application, or the stack uses a port of its own".to_owned(),
         ));
     }

@@ -5,11 +5,12 @@ mod hosts;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use sa_bench::entropy::flows::{PortUse, QpnUse};
-use sa_bench::entropy::job::{Fabric, Job, Pattern, Seeds};
-use sa_bench::entropy::predict::MOST_TIERS;
-use sa_bench::entropy::{HashKind, PortTable};
+use sa_entropy::flows::{PortUse, QpnUse};
+use sa_entropy::job::{Fabric, Job, Pattern, Seeds};
+use sa_entropy::predict::MOST_TIERS;
+use sa_entropy::{HashKind, PortTable};
 use sa_fabric::intake::{self, Kind};
+use sa_text::Location;
 
 pub(super) use self::hosts::Host;
 use crate::failure::{Failure, Outcome};
@@ -117,7 +118,7 @@ impl JobArgs {
             service: self.service_port,
         };
         if job.flows() > MOST_FLOWS {
-            return Err(Failure::Usage(format!(
+            return Err(Failure::usage(format!(
                 "{} flows are more than the {MOST_FLOWS} that this can follow: give fewer --hosts or --qps",
                 job.flows()
             )));
@@ -132,14 +133,14 @@ impl FabricArgs {
         let is_wrong = |ways: &u32| !(1..=1024).contains(ways);
         let all: u64 = self.ways.iter().map(|ways| u64::from(*ways)).product();
         if self.ways.iter().any(is_wrong) || self.ways.len() > MOST_TIERS || all > 1 << 20 {
-            return Err(Failure::Usage(format!(
+            return Err(Failure::usage(format!(
                 "--ways: expected 1 to {MOST_TIERS} numbers from 1 to 1024, 2^20 paths at most"
             )));
         }
         let below = self.hosts_per_leaf;
         let hosts_per_leaf = below.unwrap_or_else(|| (job.host_count() / 2).clamp(1, 16));
         if job.host_count() <= hosts_per_leaf {
-            return Err(Failure::Usage(format!(
+            return Err(Failure::usage(format!(
                 "--hosts-per-leaf {hosts_per_leaf}: all {} hosts are below one leaf, where no flow has a choice",
                 job.host_count()
             )));
@@ -162,16 +163,15 @@ impl FabricArgs {
             return Ok(kind);
         }
         let path = PathBuf::from(&self.hash);
-        let text = read_text(&path).map_err(|failure| match failure {
-            Failure::Failed(text) => Failure::Failed(format!(
-                "{text} (--hash takes strong, crc32, xorfold or a file)"
-            )),
-            other => other,
+        let text = read_text(&path).map_err(|failure| {
+            let text = failure.text();
+            let text = format!("{text} (--hash takes strong, crc32, xorfold or a file)");
+            Failure::failed(text).about(Location::file(&path))
         })?;
         let table = PortTable::read(&text);
         table
             .map(HashKind::Table)
-            .map_err(|error| Failure::Failed(format!("{}:{error}", path.display())))
+            .map_err(|error| Failure::failed(format!("{}:{error}", path.display())))
     }
 
     /// As it was given.

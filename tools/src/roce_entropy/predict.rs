@@ -1,9 +1,9 @@
 //! `predict`: how evenly a job's flows will lie.
 
 use clap::Args;
-use sa_bench::entropy::Method;
-use sa_bench::entropy::job::{Fabric, Job, Pattern};
-use sa_bench::entropy::predict::{Prediction, predict};
+use sa_entropy::Method;
+use sa_entropy::job::{Fabric, Job, Pattern};
+use sa_entropy::predict::{Prediction, predict};
 use sa_fabric::display;
 use serde_json::{Value, json};
 
@@ -57,7 +57,7 @@ pub(super) fn run(verb: &Predict) -> Outcome {
         .worst()
         .filter(|_| chosen.flows_per_switch.iter().any(|it| *it > 0.0))
     else {
-        return Err(Failure::Usage(
+        return Err(Failure::usage(
             "no flow leaves its leaf: give fewer --hosts-per-leaf, or another --pattern".to_owned(),
         ));
     };
@@ -94,7 +94,7 @@ pub(super) fn run(verb: &Predict) -> Outcome {
         report.print();
     }
     match verb.fail_above {
-        Some(limit) if worst > limit => Err(Failure::Refused(format!(
+        Some(limit) if worst > limit => Err(Failure::refused(format!(
             "the busiest link carries {worst:.2} times the mean, more than --fail-above {limit}"
         ))),
         _ => Ok(()),
@@ -232,7 +232,7 @@ impl Report<'_> {
     }
 }
 
-fn worst_tier(of: &Prediction) -> Option<&sa_bench::entropy::one_pair::Balances> {
+fn worst_tier(of: &Prediction) -> Option<&sa_entropy::one_pair::Balances> {
     of.worst().and_then(|(tier, _)| of.tiers.get(tier))
 }
 

@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use sa_bench::entropy::method::qpn_label_u32;
+use sa_entropy::method::qpn_label_u32;
+use sa_text::{Location, Position};
 use sa_wire::roce::{FlowLabel, Qpn, cm_label_rfc, cm_label_shipped, qpn_label};
 use serde::Deserialize;
 use serde_json::json;
@@ -44,23 +45,22 @@ pub(super) fn run(verb: &Replay) -> Outcome {
     let place = verb.file.display();
     let text = read_text(&verb.file)?;
     let vectors: Vectors = serde_json::from_str(&text).map_err(|error| {
-        Failure::Failed(format!(
-            "{place}:{}:{}: {error}",
-            error.line(),
-            error.column()
-        ))
+        let number = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+        let at = Position {
+            line: number(error.line()),
+            column: number(error.column()),
+        };
+        Failure::failed_at(&verb.file, at, error)
     })?;
     if vectors.format != 1 {
-        return Err(Failure::Failed(format!(
-            "{place}: expected format 1, found {}",
-            vectors.format
-        )));
+        let text = format!("expected format 1, found {}", vectors.format);
+        return Err(Failure::failed_in(&verb.file, text));
     }
     let mut differing = Vec::new();
     for vector in &vectors.vectors {
-        let replayed = vector
-            .replayed()
-            .map_err(|what| Failure::Failed(format!("{place}: vector {}: {what}", vector.id)))?;
+        let replayed = vector.replayed().map_err(|what| {
+            Failure::failed_in(&verb.file, format!("vector {}: {what}", vector.id))
+        })?;
         outln!(
             "{}",
             json!({"id": vector.id, "flow_label": replayed.flow_label, "sport": replayed.sport})
@@ -73,10 +73,11 @@ pub(super) fn run(verb: &Replay) -> Outcome {
         [] => Ok(()),
         [first, ..] => {
             let all = differing.len();
-            Err(Failure::Refused(format!(
+            let text = format!(
                 "{place}: {all} of {} vectors differ, the first is {first}",
                 vectors.vectors.len()
-            )))
+            );
+            Err(Failure::refused(text).about(Location::file(&verb.file)))
         }
     }
 }

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 use clap::{Args, ValueEnum};
-use sa_bench::entropy::predict::{Planned, plan};
-use sa_bench::entropy::{Address, HashKind, Method};
+use sa_entropy::predict::{Planned, plan};
+use sa_entropy::{Address, HashKind, Method};
 use sa_wire::roce::{FlowLabel, SourcePort, fmix64, set_label};
 use serde_json::json;
 
@@ -65,13 +65,13 @@ pub(super) fn run(verb: &Suggest) -> Outcome {
         }
         Method::Mixed => per_pair(&named, |pair| mixed(pair, named.job.qps)),
         Method::Greedy { .. } if fabric.hash == HashKind::Strong && fabric.known_seed.is_none() => {
-            return Err(Failure::Usage(
+            return Err(Failure::usage(
                 "greedy needs a hash that is known: give --hash crc32, xorfold or a file, or --hash-seed".to_owned(),
             ));
         }
         Method::Greedy { tries } => plan(&named.job, &fabric, tries, verb.job.seed),
         other => {
-            return Err(Failure::Usage(format!(
+            return Err(Failure::usage(format!(
                 "--method {other}: labels are made with assigned, greedy or fmix64; what stacks make themselves needs no table"
             )));
         }
@@ -84,14 +84,14 @@ fn start(verb: &Suggest, method: Method) -> Outcome<Option<SourcePort>> {
         return Ok(None);
     };
     if !matches!(method, Method::Assigned { .. }) {
-        return Err(Failure::Usage(
+        return Err(Failure::usage(
             "--start-label is for --method assigned".to_owned(),
         ));
     }
     let label =
-        FlowLabel::new(raw).map_err(|error| Failure::Usage(format!("--start-label: {error}")))?;
+        FlowLabel::new(raw).map_err(|error| Failure::usage(format!("--start-label: {error}")))?;
     if !label.is_set() {
-        return Err(Failure::Refused(
+        return Err(Failure::refused(
             "--start-label 0: label 0 means that none is set, and a driver then computes its own; give 1 to 0xfffff".to_owned(),
         ));
     }

@@ -7,10 +7,11 @@ use routing::engine::{self, Needs};
 use routing::proof::{CreditLoop, DependencyGraph};
 use routing::tables::MulticastTable;
 use sa_compiler::pipeline::{self, Compiled};
-use sa_compiler::state::Parts;
+use sa_compiler::state::FabricState;
 use sa_fabric::detect::{DumpDir, Input};
-use sa_fabric::formats::multicast::{self, Groups};
 use sa_fabric::intake::{self, Kind};
+use sa_fabric::multicast::{self, Groups};
+use sa_text::Remark;
 
 use crate::failure::{Failure, Outcome};
 use crate::inputs::or_fail;
@@ -24,7 +25,7 @@ pub(super) struct Multicast {
     pub(super) tables: Vec<MulticastTable>,
     /// A loop that unicast and these groups close together.
     pub(super) credit_loop: Option<CreditLoop>,
-    pub(super) warnings: Vec<String>,
+    pub(super) warnings: Vec<Remark>,
     /// How long the check took.
     pub(super) check: Duration,
 }
@@ -60,7 +61,8 @@ impl Multicast {
         let has_no_tree = parts.routes.torus().is_some() && parts.routes.multicast_tree().is_none();
         if has_no_tree && !groups.groups.is_empty() {
             let text = "there is no multicast tree, so the groups given are not forwarded anywhere";
-            self.warnings.push(text.to_owned());
+            self.warnings
+                .push(Remark::warning("no-multicast-tree", text));
         }
         self.warnings
             .extend(multicast::left_out(&parts.topology, &self.tables));
@@ -78,7 +80,8 @@ impl Multicast {
             ),
             (None, _) => return,
         };
-        self.warnings.push(warning);
+        self.warnings
+            .push(Remark::warning("groups-credit-loop", warning));
     }
 
     /// MLIDs that are forwarded anywhere.
@@ -90,7 +93,7 @@ impl Multicast {
     }
 }
 
-fn read(file: &Path, parts: &Parts) -> Outcome<Groups> {
+fn read(file: &Path, parts: &FabricState) -> Outcome<Groups> {
     let input = Input {
         bytes: or_fail(intake::read(Kind::Dump, file))?,
         path: file.to_owned(),
@@ -99,7 +102,11 @@ fn read(file: &Path, parts: &Parts) -> Outcome<Groups> {
 }
 
 /// Errors: groups for an engine that makes no tree and has no recorded tables.
-fn tables(groups: Option<&Groups>, fabric: &Path, parts: &Parts) -> Outcome<Vec<MulticastTable>> {
+fn tables(
+    groups: Option<&Groups>,
+    fabric: &Path,
+    parts: &FabricState,
+) -> Outcome<Vec<MulticastTable>> {
     let (topology, routes) = (&parts.topology, &parts.routes);
     if routes.torus().is_some() {
         let tables = groups.and_then(|groups| groups.tables(topology, routes));
@@ -113,14 +120,18 @@ fn tables(groups: Option<&Groups>, fabric: &Path, parts: &Parts) -> Outcome<Vec<
     match (dumped, groups) {
         (Some(input), _) => or_fail(multicast::recorded(&input, topology)),
         (None, None) => Ok(Vec::new()),
-        (None, Some(_)) => Err(Failure::Usage(format!(
+        (None, Some(_)) => Err(Failure::usage(format!(
             "--groups: engine {engine} makes no multicast tree for them; route with --torus-conf, \
              or use --engine files with a directory that holds opensm.mcfdbs"
         ))),
     }
 }
 
-fn credit_loop(parts: &Parts, groups: &Groups, tables: &[MulticastTable]) -> Option<CreditLoop> {
+fn credit_loop(
+    parts: &FabricState,
+    groups: &Groups,
+    tables: &[MulticastTable],
+) -> Option<CreditLoop> {
     let add = |graph: &mut DependencyGraph| {
         for table in tables {
             let members = groups.members(table.mlid).unwrap_or_default();

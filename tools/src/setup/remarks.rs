@@ -5,43 +5,36 @@ use std::path::Path;
 
 use policy::Policy;
 use policy::lint::notes::{NoteKind, notes};
+use sa_compiler::pipeline::remark_of_note;
 use sa_compiler::qos_setup::{Scopes, refused};
-use sa_text::Severity;
+use sa_text::{Remark, Severity};
 
 use crate::failure::{Failure, Outcome};
 
-/// A sentence, and how bad it is.
-pub(super) type Remark = (Severity, String);
-
 /// What was said on reading the inputs, without what [`of_scopes`] says.
-pub(super) fn of_others(said: &[String], policy: Option<&Policy>, file: &Path) -> Vec<String> {
+pub(super) fn of_others(said: &[Remark], policy: Option<&Policy>, file: &Path) -> Vec<Remark> {
     let Some(policy) = policy else {
         return said.to_vec();
     };
-    let at = |text: &dyn std::fmt::Display| format!("{}:{text}", file.display());
-    let mut left_out: HashSet<String> = refused(policy).map(|remark| at(remark)).collect();
+    let told = refused(policy).map(|told| Remark::from_diagnostic(file, &told));
+    let mut left_out: HashSet<Remark> = told.collect();
     let without_effect = notes(policy).into_iter();
     let without_effect = without_effect.filter(|note| note.kind == NoteKind::SetupWithoutEffect);
-    left_out.extend(without_effect.map(|note| at(&note)));
-    let others = said.iter().filter(|text| !left_out.contains(*text));
+    left_out.extend(without_effect.map(|note| remark_of_note(file, &note)));
+    let others = said.iter().filter(|remark| !left_out.contains(*remark));
     others.cloned().collect()
 }
 
 /// Everything about scopes, in the order of the file.
 pub(super) fn of_scopes(scopes: &Scopes<'_>, file: &Path) -> Vec<Remark> {
     let findings = scopes.findings().iter();
-    findings
-        .map(|finding| {
-            let text = format!("{}:{finding}", file.display());
-            (finding.severity(), text)
-        })
-        .collect()
+    findings.map(|finding| finding.remark(file)).collect()
 }
 
 /// On standard error.
 pub(super) fn tell(remarks: &[Remark]) {
-    for (severity, text) in remarks {
-        errln!("{severity}: {text}");
+    for remark in remarks {
+        errln!("{}: {remark}", remark.severity);
     }
 }
 
@@ -49,10 +42,10 @@ pub(super) fn tell(remarks: &[Remark]) {
 pub(super) fn verdict(remarks: &[Remark]) -> Outcome {
     let errors = remarks
         .iter()
-        .filter(|(severity, _)| *severity == Severity::Error);
+        .filter(|remark| remark.severity == Severity::Error);
     match errors.count() {
         0 => Ok(()),
-        1 => Err(Failure::Refused("the scopes have an error".to_owned())),
-        errors => Err(Failure::Refused(format!("the scopes have {errors} errors"))),
+        1 => Err(Failure::refused("the scopes have an error".to_owned())),
+        errors => Err(Failure::refused(format!("the scopes have {errors} errors"))),
     }
 }

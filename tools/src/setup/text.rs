@@ -5,14 +5,14 @@ use std::io::{self, Write};
 use sa_compiler::qos_setup::{
     PortTables, PortUse, Scopes, SlToVlRow, TableSource, port_tables_with,
 };
-use sa_compiler::state::Parts;
+use sa_compiler::state::FabricState;
 use sa_fabric::options::VlArbEntry;
 use sa_fabric::{NodeIx, PortRef};
 
 /// With the origins of tables where there are scopes.
 pub(super) fn write(
     out: &mut impl Write,
-    parts: &Parts,
+    parts: &FabricState,
     scopes: Option<&Scopes<'_>>,
 ) -> io::Result<()> {
     let mut arbitration: Vec<Arbitration> = Vec::new();
@@ -95,7 +95,7 @@ fn add_mapping(groups: &mut Vec<Mapping>, port: &PortTables, row: &SlToVlRow) {
 
 fn write_arbitration(
     out: &mut impl Write,
-    parts: &Parts,
+    parts: &FabricState,
     groups: &[Arbitration],
     with_source: bool,
 ) -> io::Result<()> {
@@ -153,7 +153,7 @@ fn widths(rows: &[Vec<String>]) -> Vec<usize> {
 
 fn write_mappings(
     out: &mut impl Write,
-    parts: &Parts,
+    parts: &FabricState,
     groups: &[Mapping],
     with_source: bool,
 ) -> io::Result<()> {
@@ -220,7 +220,7 @@ fn entries(table: &[VlArbEntry]) -> String {
 const NAMED: usize = 3;
 
 /// The ports, by node: `S0_0_0 1,2; S1_0_0 1; 7 more nodes`.
-fn names(parts: &Parts, ports: &[PortRef]) -> String {
+fn names(parts: &FabricState, ports: &[PortRef]) -> String {
     let nodes: Vec<_> = ports
         .chunk_by(|one, other| one.node == other.node)
         .collect();

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use routing::{EndPort, EndPortIx, SwitchIx};
 use sa_compiler::pipeline::Compiled;
-use sa_compiler::state::Parts;
+use sa_compiler::state::FabricState;
 use sa_fabric::subnet::Subnet;
 use sa_wire::{Guid, NodeType, Sl};
 
@@ -44,13 +44,13 @@ impl Difference {
     }
 
     /// Pairs of switches first: hosts of a switch share its SLs.
-    fn compare_sls(&mut self, before: &Parts, after: &Parts) {
+    fn compare_sls(&mut self, before: &FabricState, after: &FabricState) {
         let switches = common_switches(before, after);
         let hosts: Vec<Vec<EndPortIx>> = switches
             .iter()
             .map(|(_, new)| after.topology.hosts(*new).map(|(_, end)| end).collect())
             .collect();
-        let sl = |parts: &Parts, from: SwitchIx, to: SwitchIx| {
+        let sl = |parts: &FabricState, from: SwitchIx, to: SwitchIx| {
             let lid = |ix| {
                 let port0 = parts.topology.switch(ix).port0;
                 parts.topology.end_port(port0).lid.get()
@@ -81,7 +81,7 @@ impl Difference {
         }
     }
 
-    fn compare_entries(&mut self, before: &Parts, after: &Parts) {
+    fn compare_entries(&mut self, before: &FabricState, after: &FabricState) {
         let ends = after.topology.end_ports.iter();
         let lids: Vec<usize> = ends.flat_map(EndPort::lids).map(usize::from).collect();
         for (old, new) in common_switches(before, after) {
@@ -95,7 +95,7 @@ impl Difference {
 }
 
 /// Switches that are in both, by their indices.
-fn common_switches(before: &Parts, after: &Parts) -> Vec<(SwitchIx, SwitchIx)> {
+fn common_switches(before: &FabricState, after: &FabricState) -> Vec<(SwitchIx, SwitchIx)> {
     let by_guid: HashMap<Guid, SwitchIx> = before
         .topology
         .switch_ixs()
@@ -125,6 +125,6 @@ pub(crate) fn lost(after: &Compiled) -> Vec<(String, String)> {
     pairs.take(LISTED).collect()
 }
 
-fn name(parts: &Parts, end: EndPortIx) -> String {
+fn name(parts: &FabricState, end: EndPortIx) -> String {
     parts.topology.end_port(end).description.clone()
 }

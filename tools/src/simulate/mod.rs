@@ -5,6 +5,7 @@ pub(crate) mod compare;
 use clap::Args;
 use sa_compiler::pipeline::{self, Compiled, Inputs, Stamp};
 use sa_fabric::display::{self, first_few};
+use sa_text::Remark;
 use serde_json::json;
 
 use self::compare::Difference;
@@ -28,7 +29,7 @@ pub(crate) fn run(verb: &Simulate) -> Outcome {
     let whole = verb.fabric.inputs();
     let failed: Vec<String> = whole.failed.iter().chain(&verb.more).cloned().collect();
     if failed.is_empty() {
-        return Err(Failure::Usage(
+        return Err(Failure::usage(
             "nothing fails: give --fail SWITCH or --fail SWITCH:PORT".to_owned(),
         ));
     }
@@ -42,8 +43,8 @@ pub(crate) fn run(verb: &Simulate) -> Outcome {
     };
     let before = compile(Vec::new(), None)?;
     let after = compile(failed.clone(), Some(&before))?;
-    let is_new = |warning: &&String| !before.warnings.contains(warning);
-    let told: Vec<String> = after.warnings.iter().filter(is_new).cloned().collect();
+    let is_new = |warning: &&Remark| !before.warnings.contains(warning);
+    let told: Vec<Remark> = after.warnings.iter().filter(is_new).cloned().collect();
     warn(&told);
     let difference = Difference::new(&before, &after);
     if verb.json {
@@ -75,7 +76,7 @@ fn judge(after: &Compiled, difference: &Difference) -> Outcome {
     if found.is_empty() {
         Ok(())
     } else {
-        Err(Failure::Refused(found.join("; ")))
+        Err(Failure::refused(found.join("; ")))
     }
 }
 
@@ -162,7 +163,7 @@ fn print_json(failed: &[String], after: &Compiled, difference: &Difference) -> O
         "refused": after.parts.refusal.is_some(),
         "reasons": reasons,
         "changes": after.changes,
-        "warnings": after.warnings,
+        "warnings": after.warnings.iter().map(ToString::to_string).collect::<Vec<_>>(),
         "hosts_cut_off": difference.cut_off,
         "pairs_lost": difference.pairs_lost,
         "lost": lost,

@@ -22,7 +22,7 @@ use clap::Parser;
 use fabric::Fabric;
 use sa_bench::clock::process_cpu_time;
 use sa_compiler::pipeline::{self, Inputs, Proof, Stamp, Timings};
-use sa_compiler::state::Parts;
+use sa_compiler::state::FabricState;
 use sa_fastpath::publish::Publisher;
 use sa_snapshot::SharedBytes;
 use serde_json::json;
@@ -58,7 +58,7 @@ fn main() -> Result<(), Failure> {
 }
 
 /// Lets a cable fail again and again.
-fn fail(fabric: &Fabric, cable: &str, healthy: &Parts, rounds: usize) -> Result<(), Failure> {
+fn fail(fabric: &Fabric, cable: &str, healthy: &FabricState, rounds: usize) -> Result<(), Failure> {
     let inputs = Inputs {
         failed: vec![cable.to_owned()],
         ..fabric.inputs.clone()
@@ -79,7 +79,7 @@ fn fail(fabric: &Fabric, cable: &str, healthy: &Parts, rounds: usize) -> Result<
 
 /// What came of a change.
 struct Changed {
-    parts: Parts,
+    parts: FabricState,
     proof: Proof,
     snapshot: SharedBytes,
 }
@@ -97,7 +97,7 @@ struct Took {
 }
 
 impl Took {
-    fn of(inputs: &Inputs, before: Option<&Parts>) -> Result<(Changed, Self), Failure> {
+    fn of(inputs: &Inputs, before: Option<&FabricState>) -> Result<(Changed, Self), Failure> {
         let reading = process_cpu_time();
         drop(pipeline::read(inputs)?);
         let begun = process_cpu_time();

@@ -6,14 +6,13 @@
 //! ```
 
 mod plots;
-mod svg;
 mod tables;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use sa_bench::entropy::figures::Effort;
+use sa_entropy::figures::Effort;
 
 /// Measures how RoCE v2 flow labels spread flows, from a seed.
 #[derive(Debug, Parser)]

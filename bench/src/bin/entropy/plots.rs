@@ -3,14 +3,13 @@
 use std::path::Path;
 use std::{fs, io};
 
-use sa_bench::entropy::figures::Effort;
-use sa_bench::entropy::flows::ephemeral;
-use sa_bench::entropy::one_pair::{PairOfHosts, spread};
-use sa_bench::entropy::port_use::PortCounts;
-use sa_bench::entropy::{Dice, HashKind, Method};
+use sa_entropy::figures::Effort;
+use sa_entropy::flows::ephemeral;
+use sa_entropy::one_pair::{PairOfHosts, spread};
+use sa_entropy::port_use::PortCounts;
+use sa_entropy::{Dice, HashKind, Method};
+use sa_plot::{Axis, Band, Line, Names, Panel, Picture};
 use sa_wire::roce::{FlowLabel, cm_label_rfc, cm_label_shipped};
-
-use crate::svg::{Axis, Line, Panel, Picture};
 
 /// Writes both. Errors: the folder or a file cannot be written.
 pub(super) fn write(folder: &Path, effort: Effort) -> io::Result<()> {
@@ -28,16 +27,16 @@ fn balance(effort: Effort) -> Picture {
     ];
     let panels = hashes.into_iter().map(|(name, hash)| {
         let mut dice = Dice::new(effort.seed);
-        let lines = CURVES.map(|(name, method)| Line {
-            name: name.to_owned(),
-            points: curve(method, &hash, effort, &mut dice),
-        });
+        let lines =
+            CURVES.map(|(name, method)| Line::new(name, curve(method, &hash, effort, &mut dice)));
         Panel {
             title: name.to_owned(),
-            x: powers(0.25, 16.0),
-            y: powers(1.0, 8.0),
-            band: Some(("random labels, 5 to 95 %", band(&hash, effort, &mut dice))),
-            lines: lines.into(),
+            y: Axis::powers_of_two(1.0, 8.0),
+            band: Some(Band {
+                name: "random labels, 5 to 95 %",
+                edges: band(&hash, effort, &mut dice),
+            }),
+            ..Panel::new(Axis::powers_of_two(0.25, 16.0), lines.into())
         }
     });
     Picture {
@@ -45,7 +44,8 @@ fn balance(effort: Effort) -> Picture {
         panels: panels.collect(),
         x_label: "flows a way",
         y_label: "busiest way / mean",
-        width: 250.0,
+        panel_width: 250.0,
+        names: Names::Below,
     }
 }
 
@@ -77,63 +77,28 @@ fn service_port() -> Picture {
     };
     let line = |name: &str, label: fn(u16, u16) -> FlowLabel| {
         let bits = |service: u16| PortCounts::of(ephemeral().map(|it| label(it, service))).bits();
-        Line {
-            name: name.to_owned(),
-            points: services().map(|it| (f64::from(it), bits(it))).collect(),
-        }
+        let points = services().map(|it| (f64::from(it), bits(it)));
+        Line::new(name, points.collect())
     };
-    let mark = |value: f64| (value, format!("{value}"));
     Picture {
         title: "What the service's port does to the entropy of the source port".to_owned(),
         panels: vec![Panel {
             title: format!(
                 "every {SERVICE_STEP}th service and one between, all 28,232 ephemeral source ports"
             ),
-            x: Axis {
-                is_logarithmic: false,
-                from: 0.0,
-                to: 65536.0,
-                marks: [
-                    0.0, 8192.0, 16384.0, 24576.0, 32768.0, 40960.0, 49152.0, 57344.0, 65536.0,
-                ]
-                .map(mark)
-                .into(),
-            },
-            y: Axis {
-                is_logarithmic: false,
-                from: 7.0,
-                to: 14.0,
-                marks: (7..=14_u8).map(|bits| mark(f64::from(bits))).collect(),
-            },
-            band: None,
-            lines: vec![
-                line("D times S, RFC v2", cm_label_rfc),
-                line("31 S + D, as shipped", cm_label_shipped),
-            ],
+            y: Axis::steps(7.0, 14.0, 1.0),
+            ..Panel::new(
+                Axis::steps(0.0, 65_536.0, 8_192.0),
+                vec![
+                    line("D times S, RFC v2", cm_label_rfc),
+                    line("31 S + D, as shipped", cm_label_shipped),
+                ],
+            )
         }],
         x_label: "destination port D of the CM service",
         y_label: "bits, of 14",
-        width: 760.0,
-    }
-}
-
-fn powers(from: f64, to: f64) -> Axis {
-    let mut marks = Vec::new();
-    let mut value = from;
-    while value <= to {
-        let name = if value < 1.0 {
-            format!("1/{}", 1.0 / value)
-        } else {
-            format!("{value}")
-        };
-        marks.push((value, name));
-        value *= 2.0;
-    }
-    Axis {
-        is_logarithmic: true,
-        from,
-        to,
-        marks,
+        panel_width: 760.0,
+        names: Names::Below,
     }
 }
 

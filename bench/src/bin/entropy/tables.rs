@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 
-use sa_bench::entropy::figures::{self, Effort, Figure, Verdict};
+use sa_entropy::figures::{self, Effort, Figure, Verdict};
 
 /// Prints them, then a summary by table. With `only_off` none that is within 3 %.
 pub(super) fn print(effort: Effort, only_off: bool) -> ExitCode {

@@ -277,7 +277,7 @@ impl Spec {
             snapshot,
             requests,
             is_long: self.workload.is_long(),
-            batch: sa_fastpath::port::BATCH,
+            batch: sa_port::BATCH,
         };
         let units = match self.workload {
             Workload::Table => records,

@@ -2,39 +2,43 @@
 
 use std::time::Duration;
 
-use sa_bench::live::{LiveError, LiveOptions, LiveReport, Pace, load};
-use sa_fastpath::port::ibsim::{self, Attachment, IbsimClient};
-use sa_fastpath::port::umad::{ClientPort, Destination, Patience, Reply};
+use sa_bench::live::{LiveError, LiveOptions, LiveReport, load};
+use sa_bench::pace::Pace;
+use sa_port::{ClientPort, Destination, Patience, Reply};
+use sa_source::{Ask, SaTransport, Way};
 use sa_wire::Lid;
 use sa_wire::umad::MAD_SIZE;
 
 use crate::failure::{Failure, Outcome};
 
-/// A native client of the simulator; none of OpenSM's libraries is in its way.
-pub(crate) struct Client {
-    port: IbsimClient,
-    /// Kept, or the simulator takes the place away.
-    _attachment: Attachment,
-    pub(crate) lid: u16,
-    pub(crate) to: Destination,
-}
+/// A client of the simulator that asks natively; none of OpenSM's libraries is in its way.
+pub(crate) struct Client(sa_source::Client);
 
 impl Client {
     pub(crate) fn attach(base: &str, node: &str) -> Outcome<Self> {
-        let options = ibsim::Options {
-            base: base.to_owned(),
-            ..ibsim::Options::on(node)
+        let transport = SaTransport::Ibsim {
+            node: node.to_owned(),
+            sockname: Some(base.to_owned()),
         };
-        let failed = |error| Failure::of("the client")(error);
-        let mut attachment = Attachment::new(&options).map_err(failed)?;
-        let facts = attachment.port().map_err(failed)?;
-        let sa = Lid::new(facts.sm_lid).map_err(Failure::of("the client knows no SM"))?;
-        Ok(Self {
-            port: attachment.client().map_err(failed)?,
-            _attachment: attachment,
-            lid: facts.lid,
-            to: Destination::sa(sa),
-        })
+        let patience = Patience {
+            timeout: TIMEOUT,
+            retries: 5,
+        };
+        let client = sa_source::Client::open(&transport, None, patience);
+        Ok(Self(client.map_err(Failure::of("the client"))?))
+    }
+
+    /// The LID that requests come from, and that of the SA.
+    pub(crate) fn lids(&self) -> (u16, Option<Lid>) {
+        (self.0.lid(), self.0.sa_lid())
+    }
+
+    /// The simulator's port, and the SA on it.
+    fn port(&mut self) -> Outcome<(&mut dyn ClientPort, Destination)> {
+        match self.0.way_mut() {
+            Way::Fabric { port, to } => Ok((port.as_mut(), *to)),
+            Way::Ring(_) => Err(Failure::Failed("the client is not on the simulator".into())),
+        }
     }
 
     pub(crate) fn load(
@@ -44,13 +48,14 @@ impl Client {
         duration: Duration,
         judge: &mut dyn FnMut(usize, &[u8]) -> Option<String>,
     ) -> Outcome<LiveReport> {
+        let (port, to) = self.port()?;
         let options = LiveOptions {
-            to: self.to,
+            to,
             pace,
             duration,
             timeout: TIMEOUT,
         };
-        load(&mut self.port, requests, &options, judge).map_err(|error| match error {
+        load(port, requests, &options, judge).map_err(|error| match error {
             LiveError::Port(cause) => Failure::Failed(format!("the simulator: {cause}")),
             other => Failure::Failed(other.to_string()),
         })
@@ -58,12 +63,9 @@ impl Client {
 
     /// One request, repeated if need be. Errors: nobody answers.
     pub(crate) fn probe(&mut self, request: &[u8; MAD_SIZE]) -> Outcome {
-        let patience = Patience {
-            timeout: TIMEOUT,
-            retries: 5,
-        };
-        self.port
-            .ask(&self.to, request, patience, &mut Reply::default())
+        self.0
+            .ask(request)
+            .map(drop)
             .map_err(Failure::of("the SA does not answer"))
     }
 
@@ -71,10 +73,11 @@ impl Client {
     /// transaction on.
     pub(crate) fn drain(&mut self) -> Outcome {
         let failed = |error| Failure::of("the simulator")(error);
+        let (port, _) = self.port()?;
         let mut reply = Reply::default();
         loop {
-            while self.port.take(&mut reply).map_err(failed)? {}
-            if !self.port.wait(QUIET).map_err(failed)? {
+            while port.take(&mut reply).map_err(failed)? {}
+            if !port.wait(QUIET).map_err(failed)? {
                 return Ok(());
             }
         }

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use sa_bench::live::Pace;
+use sa_bench::pace::Pace;
 
 use crate::failure::{Failure, Outcome};
 use crate::figures::Sample;

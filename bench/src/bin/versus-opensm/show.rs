@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use sa_bench::live::Pace;
+use sa_bench::pace::Pace;
 use serde_json::{Value, json};
 
 use crate::fabric::Fabric;

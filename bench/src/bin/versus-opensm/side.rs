@@ -3,7 +3,8 @@
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use sa_bench::live::{LiveReport, Pace};
+use sa_bench::live::LiveReport;
+use sa_bench::pace::Pace;
 use sa_wire::umad::MAD_SIZE;
 use tempfile::TempDir;
 
@@ -77,8 +78,8 @@ impl Pair {
     /// differ.
     pub(crate) fn client_lid(&self) -> Outcome<u16> {
         let [one, other] = &self.sides;
-        match one.client.lid == other.client.lid && one.client.to.lid == other.client.to.lid {
-            true => Ok(one.client.lid),
+        match one.client.lids() == other.client.lids() {
+            true => Ok(one.client.lids().0),
             false => Err(Failure::Failed(
                 "the two SMs gave the client or the SA different LIDs".to_owned(),
             )),

@@ -23,6 +23,7 @@ pub(super) struct Cursor<'a> {
 }
 
 impl<'a> Cursor<'a> {
+    /// At the first token of a text.
     pub(super) fn new(text: &'a str, options: &ParseOptions) -> Self {
         let mut lexer = Lexer::new(text);
         let next = lexer.next();
@@ -82,6 +83,8 @@ impl<'a> Cursor<'a> {
         }
     }
 
+    /// What operators most often did wrong where such a token surprises: a byte order mark, carriage returns,
+    /// an unquoted name with a keyword in it.
     fn advice(&self) -> Option<&'static str> {
         let text = self.next.text;
         match self.kind() {
@@ -126,7 +129,7 @@ impl<'a> Cursor<'a> {
         Ok(Spanned::new(String::from(trimmed), span))
     }
 
-    /// A name.
+    /// A name. Errors: another token; longer than names may be.
     pub(super) fn name(&mut self) -> Result<Spanned<String>, Error> {
         self.text(MAX_NAME_BYTES, "a name")
     }
@@ -145,7 +148,7 @@ impl<'a> Cursor<'a> {
         Ok(names)
     }
 
-    /// A number.
+    /// A number, decimal, octal or hexadecimal as C reads it. Errors: another token.
     pub(super) fn number(&mut self) -> Result<Spanned<u64>, Error> {
         let token = self.expect(Kind::Number, "a number")?;
         Ok(Spanned::new(
@@ -161,9 +164,10 @@ impl<'a> Cursor<'a> {
         what: &'static str,
     ) -> Result<Spanned<u64>, Error> {
         let number = self.number()?;
-        match *number <= most {
-            true => Ok(number),
-            false => Err(out_of_range(number, what, 0, most)),
+        if *number <= most {
+            Ok(number)
+        } else {
+            Err(out_of_range(number, what, 0, most))
         }
     }
 
@@ -240,6 +244,7 @@ pub(super) const fn out_of_range(
     Error::new(number.span, problem)
 }
 
+/// A token as messages name it.
 fn describe(token: &Token<'_>) -> String {
     match token.kind {
         Kind::EndOfFile => String::from("end of the file"),
@@ -258,6 +263,7 @@ fn describe(token: &Token<'_>) -> String {
     }
 }
 
+/// Its first 40 characters on one line, as quoted text may be long.
 fn first_line(text: &str) -> String {
     text.lines()
         .next()

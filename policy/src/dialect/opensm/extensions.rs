@@ -86,6 +86,7 @@ impl<'a> Cursor<'a> {
         Ok(Spanned::new(Ranges::new(pairs.value), pairs.span))
     }
 
+    /// A list that mixes numbers and names, each read by its own rules.
     fn services(&mut self, colon: Colon) -> Result<Spanned<Vec<(u64, u64)>>, Error> {
         let mut span = self.span();
         let mut pairs = Vec::new();
@@ -153,6 +154,7 @@ impl<'a> Cursor<'a> {
         Spanned::new(token.text, token.span)
     }
 
+    /// Reads a piece of text by the table of names. Errors: placed in the file.
     fn read<T>(
         &self,
         text: Spanned<&str>,
@@ -164,14 +166,15 @@ impl<'a> Cursor<'a> {
     }
 }
 
+/// What OpenSM's scanner passes over within a line.
 const BLANKS: [char; 2] = [' ', '\t'];
 
 /// What a colon behind the name of a service is.
 #[derive(Clone, Copy)]
 enum Colon {
-    /// Before the port.
+    /// A port number follows it: `tcp:4420`.
     Port,
-    /// Behind the list.
+    /// It ends the list, as in lines of `qos-ulps`.
     End,
 }
 
@@ -195,6 +198,7 @@ impl Colon {
     }
 }
 
+/// An error in a piece of text, at its place in the file.
 fn placed(error: UlpError, text: Spanned<&str>) -> Error {
     let span = text
         .span

@@ -37,9 +37,11 @@ pub(super) fn section(
     Ok(())
 }
 
+/// Advice for a level without name: most such files are in another dialect.
 const NAMELESS: &str = "give it a name that rules can refer to; a policy whose levels have none \
      is in the RFC 0.2 dialect";
 
+/// What a level has said so far. OpenSM takes each entry once, but for lists, which add up.
 #[derive(Default)]
 struct Entries {
     name: Option<Spanned<String>>,
@@ -53,6 +55,7 @@ struct Entries {
     flow_label: Option<Spanned<FlowLabels>>,
 }
 
+/// A level behind the keyword that opens it. Errors: no SL or name, an entry twice, a value that is none.
 fn level(cursor: &mut Cursor<'_>, start: Span, options: &ParseOptions) -> Result<Level, Error> {
     let mut entries = Entries::default();
     loop {
@@ -96,9 +99,11 @@ fn level(cursor: &mut Cursor<'_>, start: Span, options: &ParseOptions) -> Result
     })
 }
 
+/// What may stand in a level, as messages list it.
 const ENTRIES: &str = "name:, use:, sl:, mtu-limit:, rate-limit:, packet-life:, path-bits:, \
      pkey:, flow-label: or end-qos-level";
 
+/// One entry. Errors: a keyword that does not belong into a level, or comes a second time.
 fn entry(
     cursor: &mut Cursor<'_>,
     entries: &mut Entries,
@@ -144,6 +149,7 @@ fn entry(
     }
 }
 
+/// True for the keywords of levels.
 const fn belongs(key: Key) -> bool {
     matches!(
         key,
@@ -157,6 +163,7 @@ fn low_byte(cursor: &mut Cursor<'_>) -> Result<Spanned<u8>, Error> {
     Ok(Spanned::new(number.value.to_le_bytes()[0], number.span))
 }
 
+/// Errors: a code that stands for no MTU, which OpenSM refuses as well.
 fn mtu(cursor: &mut Cursor<'_>) -> Result<Spanned<Mtu>, Error> {
     let number = cursor.number()?;
     let code = u8::try_from(*number)
@@ -169,6 +176,7 @@ fn mtu(cursor: &mut Cursor<'_>) -> Result<Spanned<Mtu>, Error> {
     }
 }
 
+/// Errors: a code over the largest that the emulated release of OpenSM knows, or none at all.
 fn rate(cursor: &mut Cursor<'_>, options: &ParseOptions) -> Result<Spanned<Rate>, Error> {
     let number = cursor.number()?;
     let most = u64::from(options.max_rate_code);

@@ -27,6 +27,8 @@ struct Expecting {
 }
 
 impl Expecting {
+    /// What is expected once this keyword has been seen. Nothing takes an expectation back before the line
+    /// ends.
     const fn after(mut self, key: Key) -> Self {
         match key {
             Key::Use => self.description = true,
@@ -39,6 +41,7 @@ impl Expecting {
         self
     }
 
+    /// True where letters, digits and dashes are pieces of a text.
     const fn text(self) -> bool {
         self.description || self.names
     }
@@ -52,11 +55,15 @@ impl<'a> Lexer<'a> {
             at: 0,
             position: Position::START,
             expecting: Expecting::default(),
+            // Looked up once: searching on from each `#` or quote would take quadratic time in a hostile
+            // file.
             last_newline: text.rfind('\n'),
             last_quote: text.rfind('"'),
         }
     }
 
+    /// The next token, blanks and comments passed over. A `#` begins a comment only if a newline follows
+    /// somewhere, as in OpenSM.
     pub(super) fn next(&mut self) -> Token<'a> {
         loop {
             let Some(first) = self.rest().as_bytes().first().copied() else {
@@ -91,10 +98,12 @@ impl<'a> Lexer<'a> {
         self.take(length, Kind::Text)
     }
 
+    /// What has not been read.
     fn rest(&self) -> &'a str {
         &self.text[self.at..]
     }
 
+    /// A line ends, and with it what its keywords asked for.
     fn end_line(&mut self, length: usize) {
         self.advance(length);
         self.expecting = Expecting::default();
@@ -115,6 +124,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
+    /// A keyword, quoted text, a number or mark, or one character of text.
     fn word(&mut self, first: u8) -> Token<'a> {
         if first.is_ascii_alphabetic()
             && let Some((length, pattern)) = longest_keyword(self.rest().as_bytes())
@@ -139,6 +149,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
+    /// A keyword is text where a description goes on, and a node type only where node types are listed.
     fn keyword(&mut self, length: usize, kind: Kind) -> Token<'a> {
         let kind = match kind {
             Kind::NodeWord(_) if self.expecting.node_types => kind,
@@ -160,6 +171,7 @@ impl<'a> Lexer<'a> {
         token
     }
 
+    /// The next bytes as a token.
     fn take(&mut self, length: usize, kind: Kind) -> Token<'a> {
         let text = &self.rest()[..length];
         let span = Span {
@@ -171,6 +183,7 @@ impl<'a> Lexer<'a> {
         Token { kind, text, span }
     }
 
+    /// Goes on by so many bytes. Units: bytes.
     fn advance(&mut self, length: usize) {
         self.position = self.position.after(&self.rest()[..length]);
         self.at += length;
@@ -182,12 +195,15 @@ fn narrow(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }
 
+/// The longest keyword here, with its length. Flex has the same rule, which is why `qos-level-name` is not
+/// `qos-level` and more.
 fn longest_keyword(rest: &[u8]) -> Option<(usize, &'static Pattern)> {
     let patterns = patterns_with(*rest.first()?).iter();
     let lengths = patterns.filter_map(|p| p.length_in(rest).map(|length| (length, p)));
     lengths.max_by_key(|(length, _)| *length)
 }
 
+/// How long the number here is; the `0x` of a hexadecimal one counts only if a digit follows.
 fn number_length(rest: &str) -> usize {
     let bytes = rest.as_bytes();
     let hex = bytes

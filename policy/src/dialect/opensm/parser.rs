@@ -27,4 +27,5 @@ pub(super) fn parse(text: &str, options: &ParseOptions) -> Result<Draft, Error> 
     }
 }
 
+/// What may stand outside sections, as messages list it.
 const SECTIONS: &str = "a section: qos-ulps, port-groups, qos-setup, qos-levels or qos-match-rules";

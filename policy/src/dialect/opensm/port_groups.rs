@@ -19,6 +19,7 @@ pub(super) fn section(cursor: &mut Cursor<'_>, draft: &mut Draft) -> Result<(), 
     }
 }
 
+/// One group. Errors: no name, an entry twice, a value that is none.
 fn group(cursor: &mut Cursor<'_>) -> Result<Group, Error> {
     let start = cursor
         .expect(Kind::Start(Block::PortGroup), "port-group")?
@@ -53,9 +54,11 @@ fn group(cursor: &mut Cursor<'_>) -> Result<Group, Error> {
     })
 }
 
+/// What may stand in a group, as messages list it.
 const ENTRIES: &str = "name:, use:, port-guid:, port-name:, pkey:, partition:, node-type: \
      or end-port-group";
 
+/// The selectors that one entry gives. Errors: a keyword that does not belong into a group.
 fn selector(cursor: &mut Cursor<'_>, key: Key) -> Result<Vec<Spanned<Selector>>, Error> {
     if !belongs(key) {
         return Err(cursor.unexpected(ENTRIES));
@@ -81,6 +84,7 @@ fn selector(cursor: &mut Cursor<'_>, key: Key) -> Result<Vec<Spanned<Selector>>,
     }
 }
 
+/// True for the keywords that select ports.
 const fn belongs(key: Key) -> bool {
     matches!(
         key,
@@ -119,6 +123,7 @@ fn port_name(name: Spanned<String>) -> Result<Spanned<Selector>, Error> {
     ))
 }
 
+/// Types with commas between. Errors: another word.
 fn node_types(cursor: &mut Cursor<'_>) -> Result<Vec<Spanned<Selector>>, Error> {
     let mut selectors = Vec::new();
     loop {
@@ -134,6 +139,7 @@ fn node_types(cursor: &mut Cursor<'_>) -> Result<Vec<Spanned<Selector>>, Error> 
     }
 }
 
+/// What a word selects; `SELF` is the port that the SM runs on.
 const fn node_selector(word: NodeWord) -> Selector {
     use sa_wire::NodeType;
     match word {

@@ -27,6 +27,7 @@ pub(super) fn section(cursor: &mut Cursor<'_>, draft: &mut Draft) -> Result<(), 
     Ok(())
 }
 
+/// What a rule has said so far. Groups and numbers of one keyword add up; `use`, level and labels come once.
 #[derive(Default)]
 struct Entries {
     purpose: Option<Spanned<String>>,
@@ -38,12 +39,14 @@ struct Entries {
 }
 
 impl Entries {
+    /// Services by name count as numbers of the field that they stand for.
     fn add(&mut self, criteria: Spanned<Criteria>) {
         let (field, pairs) = criteria.value.in_field();
         append(&mut self.fields[field], Spanned::new(pairs, criteria.span));
     }
 }
 
+/// A rule behind the keyword that opens it. Errors: no level, an entry twice, a value that is none.
 fn rule(cursor: &mut Cursor<'_>, start: Span) -> Result<DraftRule, Error> {
     let mut entries = Entries::default();
     loop {
@@ -81,9 +84,11 @@ fn rule(cursor: &mut Cursor<'_>, start: Span) -> Result<DraftRule, Error> {
     })
 }
 
+/// What may stand in a rule, as messages list it.
 const ENTRIES: &str = "use:, qos-class:, source:, destination:, service-id:, ulp:, pkey:, \
      qos-level-name:, flow-label: or end-qos-match-rule";
 
+/// One entry. Errors: a keyword that does not belong into a rule, or comes a second time.
 fn entry(cursor: &mut Cursor<'_>, entries: &mut Entries, key: Key) -> Result<(), Error> {
     const BLOCK: &str = "qos-match-rule";
     let at = cursor.span();
@@ -112,23 +117,33 @@ fn entry(cursor: &mut Cursor<'_>, entries: &mut Entries, key: Key) -> Result<(),
         }
         Key::Source => entries.source.extend(groups(cursor)?),
         Key::Destination => entries.destination.extend(groups(cursor)?),
-        Key::QosClass => append(&mut entries.fields[Field::QosClass], cursor.pairs()?),
-        Key::ServiceId => append(
-            &mut entries.fields[Field::ServiceId],
-            cursor.service_pairs()?,
-        ),
-        _ => append(&mut entries.fields[Field::Pkey], cursor.pkey_pairs()?),
+        _ => {
+            if let Some(field) = key.field() {
+                append(&mut entries.fields[field], pairs(cursor, field)?);
+            }
+        }
     }
     Ok(())
 }
 
+/// Service ids may be ranges of ports behind a port space; P_Keys lose their membership bit.
+fn pairs(cursor: &mut Cursor<'_>, field: Field) -> Result<Spanned<Vec<(u64, u64)>>, Error> {
+    match field {
+        Field::ServiceId => cursor.service_pairs(),
+        Field::Pkey => cursor.pkey_pairs(),
+        _ => cursor.pairs(),
+    }
+}
+
+/// True for the keywords of rules, those of fields by the table.
 const fn belongs(key: Key) -> bool {
     matches!(
         key,
         Key::Use | Key::LevelName | Key::Source | Key::Destination
-    ) || matches!(key, Key::QosClass | Key::ServiceId | Key::Pkey)
+    ) || key.field().is_some()
 }
 
+/// Groups by name; whether they exist is for linking.
 fn groups(cursor: &mut Cursor<'_>) -> Result<impl Iterator<Item = DraftGroup>, Error> {
     Ok(cursor.names()?.into_iter().map(DraftGroup::Named))
 }

@@ -38,6 +38,7 @@ pub(super) fn section(cursor: &mut Cursor<'_>, setup: &mut Setup) -> Result<(), 
     Ok(())
 }
 
+/// VL arbitration of some ports. OpenSM checks no number here, and neither does this. Errors: no group.
 fn vlarb_scope(cursor: &mut Cursor<'_>, start: Span) -> Result<VlArbScope, Error> {
     const ENTRIES: &str =
         "group:, across:, vlarb-high:, vlarb-low:, vl-high-limit: or end-vlarb-scope";
@@ -63,6 +64,7 @@ fn vlarb_scope(cursor: &mut Cursor<'_>, start: Span) -> Result<VlArbScope, Error
     Ok(scope)
 }
 
+/// SL to VL mapping of some ports. Errors: no group, no table, a port or VL out of range.
 fn sl2vl_scope(cursor: &mut Cursor<'_>, start: Span) -> Result<Sl2VlScope, Error> {
     const ENTRIES: &str = "group:, across:, across-from:, across-to:, from:, to:, sl2vl-table: \
          or end-sl2vl-scope";
@@ -117,10 +119,12 @@ fn sl2vl_scope(cursor: &mut Cursor<'_>, start: Span) -> Result<Sl2VlScope, Error
     })
 }
 
+/// A block without something that it needs.
 const fn missing(at: Span, what: &'static str, block: &'static str) -> Error {
     Error::new(at, Problem::Missing { what, block })
 }
 
+/// Names behind a keyword, added to those of an earlier one.
 fn append_names(cursor: &mut Cursor<'_>, names: &mut Vec<Spanned<String>>) -> Result<(), Error> {
     cursor.bump();
     names.append(&mut cursor.names()?);
@@ -165,6 +169,7 @@ fn append_ports(cursor: &mut Cursor<'_>, ports: &mut Ranges) -> Result<(), Error
 /// The largest port number OpenSM takes here.
 const LAST_PORT: u64 = 127;
 
+/// Sixteen VLs by SL. Errors: another number of them; one over 15.
 fn vl_table(cursor: &mut Cursor<'_>) -> Result<[u8; 16], Error> {
     let at = cursor.span();
     let values = cursor.numbers()?;

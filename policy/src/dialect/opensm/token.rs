@@ -1,11 +1,17 @@
 //! The words of OpenSM's policy language.
+//!
+//! The table of keywords is OpenSM's, read from its scanner: which words there are, which have a colon, which
+//! go by any letter case. Keywords are looked up by their first letter, since the scanner tries at every
+//! letter of a file.
 
 use sa_text::Span;
+
+use crate::model::criterion::Field;
 
 /// A word of the language in its place.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Token<'a> {
-    /// What it is.
+    /// What the grammar takes it for.
     pub(super) kind: Kind,
     /// Its text; of quoted text what is between the quotes.
     pub(super) text: &'a str,
@@ -18,7 +24,7 @@ pub(super) struct Token<'a> {
 pub(super) enum Kind {
     /// Opens a section or block.
     Start(Block),
-    /// Closes it.
+    /// Closes a section or block, by its keyword with `end-` before it.
     End(Block),
     /// A keyword with its colon.
     Key(Key),
@@ -85,6 +91,18 @@ pub(super) enum Key {
     LevelName,
 }
 
+impl Key {
+    /// The field of requests whose numbers follow in a rule.
+    pub(super) const fn field(self) -> Option<Field> {
+        Some(match self {
+            Self::QosClass => Field::QosClass,
+            Self::ServiceId => Field::ServiceId,
+            Self::Pkey => Field::Pkey,
+            _ => return None,
+        })
+    }
+}
+
 /// Which kind of traffic a line in `qos-ulps` is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ulp {
@@ -141,11 +159,13 @@ impl Pattern {
     }
 }
 
+/// How many bytes the word takes here; none where something else stands.
 fn word_length(rest: &[u8], word: &str, any_case: bool) -> Option<usize> {
     let head = rest.get(..word.len())?;
-    let equal = match any_case {
-        true => head.eq_ignore_ascii_case(word.as_bytes()),
-        false => head == word.as_bytes(),
+    let equal = if any_case {
+        head.eq_ignore_ascii_case(word.as_bytes())
+    } else {
+        head == word.as_bytes()
     };
     equal.then_some(word.len())
 }
@@ -165,6 +185,7 @@ pub(super) fn blanks_end(rest: &[u8], at: usize) -> usize {
     at + blanks.count()
 }
 
+/// A word without colon.
 const fn plain(word: &'static str, kind: Kind) -> Pattern {
     Pattern {
         word,
@@ -175,6 +196,7 @@ const fn plain(word: &'static str, kind: Kind) -> Pattern {
     }
 }
 
+/// A word with a colon and a value behind it.
 const fn key(word: &'static str, key: Key) -> Pattern {
     Pattern {
         colon: true,
@@ -182,6 +204,7 @@ const fn key(word: &'static str, key: Key) -> Pattern {
     }
 }
 
+/// A node type, in any letter case.
 const fn node(word: &'static str, node: NodeWord) -> Pattern {
     Pattern {
         any_case: true,
@@ -189,6 +212,7 @@ const fn node(word: &'static str, node: NodeWord) -> Pattern {
     }
 }
 
+/// The beginning of a line of `qos-ulps`, in any letter case.
 const fn ulp(word: &'static str, ulp: Ulp) -> Pattern {
     Pattern {
         any_case: true,
@@ -197,6 +221,7 @@ const fn ulp(word: &'static str, ulp: Ulp) -> Pattern {
     }
 }
 
+/// The same with a comma and a second word, which tells what the numbers behind it are.
 const fn ulp_by(word: &'static str, then: &'static str, ulp: Ulp) -> Pattern {
     Pattern {
         any_case: true,

@@ -30,10 +30,12 @@ pub(super) fn section(cursor: &mut Cursor<'_>, draft: &mut Draft) -> Result<(), 
     }
 }
 
+/// What may begin a line, as messages list it.
 const LINES: &str = "default:, any, sdp, rds, iser, srp, ipoib with their colon or \
      ', port-num', ', pkey', ', service-id', ', target-port-guid', ', source-port-guid', \
      ', source-target-port-guid'; or end-qos-ulps";
 
+/// A line by one of OpenSM's own words. Of several `default` lines the last counts.
 fn line(cursor: &mut Cursor<'_>, draft: &mut Draft, ulp: Ulp, start: Span) -> Result<(), Error> {
     if ulp == Ulp::Default {
         draft.ulp_default = Some(sl(cursor)?);
@@ -58,6 +60,7 @@ fn named(
     finish(cursor, draft, rule)
 }
 
+/// The SL behind the colon, which makes the line a rule.
 fn finish(cursor: &mut Cursor<'_>, draft: &mut Draft, mut rule: DraftRule) -> Result<(), Error> {
     let sl = sl(cursor)?;
     rule.level = DraftLevel::Sl(sl);
@@ -67,6 +70,7 @@ fn finish(cursor: &mut Cursor<'_>, draft: &mut Draft, mut rule: DraftRule) -> Re
     Ok(())
 }
 
+/// A rule that asks for nothing yet.
 fn empty(ulp: Ulp, start: Span) -> DraftRule {
     DraftRule {
         purpose: None,
@@ -82,6 +86,7 @@ fn empty(ulp: Ulp, start: Span) -> DraftRule {
     }
 }
 
+/// Errors: an SL over 15; here OpenSM checks it, in levels it does not.
 fn sl(cursor: &mut Cursor<'_>) -> Result<Spanned<u8>, Error> {
     let sl = cursor.number_up_to(15, "SL")?;
     Ok(Spanned::new(sl.value.to_le_bytes()[0], sl.span))
@@ -123,6 +128,7 @@ fn criteria(cursor: &mut Cursor<'_>, rule: &mut DraftRule, ulp: Ulp) -> Result<(
     Ok(())
 }
 
+/// Reads the values of a line.
 type Read<'a> = fn(&mut Cursor<'a>) -> Result<Spanned<Ranges>, Error>;
 
 /// Values and the colon behind them.

@@ -23,6 +23,7 @@ pub(super) struct Builder<'a> {
 }
 
 impl<'a> Builder<'a> {
+    /// A draft with nothing in it, and a reader for values of this dialect.
     pub(super) fn new(places: LineIndex<'a>, dialect: Dialect, options: &ParseOptions) -> Self {
         Self {
             reader: Reader {
@@ -64,12 +65,14 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
+    /// A `port-group`: its members stay descriptions of ports.
     fn group(&mut self, block: &Node<'a>) -> Result<(), Error> {
         let group = groups::group(&mut self.reader, block)?;
         self.draft.groups.push(group);
         Ok(())
     }
 
+    /// A `qos-level`, which knows its position, as rules of RFC 0.2 refer to it.
     fn level(&mut self, block: &Node<'a>) -> Result<(), Error> {
         let position = u32::try_from(self.draft.levels.len() + 1).unwrap_or(u32::MAX);
         let level = levels::level(&mut self.reader, block, position, self.max_rate_code)?;
@@ -77,6 +80,7 @@ impl<'a> Builder<'a> {
         self.draft.check_levels()
     }
 
+    /// A `reserved-sl`, an extension, which stands between levels.
     fn reserved_sl(&mut self, entry: &Node<'a>) -> Result<(), Error> {
         if let Content::Entry(value) = &entry.content {
             let reserved = self.reader.reserved_sl(entry, value)?;
@@ -85,6 +89,7 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
+    /// A `qos-match-rule`, as long as there is room for its numbers.
     fn rule(&mut self, block: &Node<'a>) -> Result<(), Error> {
         let rule = rules::rule(&mut self.reader, block, &mut self.last_sn)?;
         self.draft.check_rule(&rule)?;
@@ -92,6 +97,7 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
+    /// The scopes of one kind of tables.
     fn tables(&mut self, block: &Node<'a>) -> Result<(), Error> {
         for scope in block.parts() {
             match scope.tag {

@@ -65,7 +65,7 @@ impl Reader<'_> {
         reserved_sl::parse(text).map_err(|error| self.placed(error, value, all))
     }
 
-    /// Flow labels.
+    /// What flow labels there are. Errors: another word, a number out of range, extensions not read.
     pub(super) fn flow_labels(
         &mut self,
         entry: &Node<'_>,
@@ -97,6 +97,7 @@ impl Reader<'_> {
         Ok(all)
     }
 
+    /// An error in a piece of a value, at its place in the file.
     fn placed(&self, error: UlpError, value: &Value<'_>, piece: Piece) -> Error {
         let from = piece.from + error.at;
         let place = Piece {

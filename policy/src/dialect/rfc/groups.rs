@@ -85,6 +85,7 @@ fn port_name(name: Spanned<String>) -> Result<Spanned<Selector>, Error> {
     }
 }
 
+/// Types with commas between. Errors: another word.
 fn node_types(reader: &Reader<'_>, value: &Value<'_>) -> Result<Vec<Spanned<Selector>>, Error> {
     let all = Piece {
         from: 0,
@@ -103,6 +104,7 @@ fn node_types(reader: &Reader<'_>, value: &Value<'_>) -> Result<Vec<Spanned<Sele
         .collect()
 }
 
+/// In any letter case; `HCA` is the word of the RFC's example for a CA.
 fn node_type(word: &str) -> Option<Selector> {
     Some(match word.to_ascii_lowercase().as_str() {
         "ca" | "hca" => Selector::NodeTypes(NodeTypes::only(NodeType::Ca)),

@@ -8,7 +8,7 @@ use super::build::{append, to_ranges};
 use super::tags::Tag;
 use super::value::Value;
 use super::values::Reader;
-use crate::error::Error;
+use crate::error::{Error, Remark};
 use crate::model::dialect::Dialect;
 use crate::model::{Level, LevelKey, Origin};
 
@@ -32,8 +32,8 @@ pub(super) fn level(
             Tag::Sl => level.sl = Some(sl(reader, value)?),
             Tag::MtuLimit => level.mtu_limit = mtu(reader, value)?,
             Tag::RateLimit => level.rate_limit = rate(reader, value, max_rate_code)?,
-            Tag::PacketLife => level.packet_life = packet_life(reader, value)?,
-            Tag::TClass => level.tclass = tclass(reader, value)?,
+            Tag::PacketLife => level.packet_life = narrow(reader, value, ("packet-life", 63))?,
+            Tag::TClass => level.tclass = narrow(reader, value, ("tclass", 255))?,
             Tag::FlowLabel => level.flow_label = Some(reader.flow_labels(entry, value)?),
             _ => append(&mut path_bits, reader.pairs(value)?),
         }
@@ -48,6 +48,7 @@ pub(super) fn level(
     Ok(level)
 }
 
+/// What rules call the level: its number goes before its name.
 fn key(sn: Option<Spanned<u64>>, name: Option<Spanned<String>>) -> Option<Spanned<LevelKey>> {
     match (sn, name) {
         (Some(sn), name) => {
@@ -66,32 +67,21 @@ fn key(sn: Option<Spanned<u64>>, name: Option<Spanned<String>>) -> Option<Spanne
 fn sl(reader: &mut Reader<'_>, value: &Value<'_>) -> Result<Spanned<u8>, Error> {
     let number = reader.number(value)?;
     if *number > 15 {
-        reader.diagnostics.error(
-            number.span,
-            format!(
-                "there is no SL {}; queries that get this level find no path",
-                *number
-            ),
-            "choose an SL from 0 to 15",
-        );
+        let remark = Remark::NoSuchSl(*number);
+        reader.diagnostics.add(number.span, remark);
     }
     let kept = u8::try_from(*number).unwrap_or(u8::MAX);
     Ok(Spanned::new(kept, number.span))
 }
 
+/// A code that stands for no MTU limits nothing, and is told.
 fn mtu(reader: &mut Reader<'_>, value: &Value<'_>) -> Result<Option<Spanned<Mtu>>, Error> {
     let number = reader.number(value)?;
     let code = u8::try_from(*number).ok();
     let mtu = code.and_then(|code| Mtu::from_code(code).ok());
     if mtu.is_none() {
-        reader.diagnostics.error(
-            number.span,
-            format!(
-                "there is no MTU code {}; the level has no MTU limit",
-                *number
-            ),
-            "MTU codes are 1 = 256, 2 = 512, 3 = 1024, 4 = 2048, 5 = 4096 bytes",
-        );
+        let remark = Remark::NoSuchMtu(*number);
+        reader.diagnostics.add(number.span, remark);
     }
     Ok(mtu.map(|mtu| Spanned::new(mtu, number.span)))
 }
@@ -105,58 +95,36 @@ fn rate(
     let number = reader.number(value)?;
     let code = u8::try_from(*number).ok().filter(|code| *code <= most);
     let rate = code.and_then(|code| Rate::from_code(code).ok());
-    let text = || {
-        format!(
-            "there is no rate code {}; the level has no rate limit",
-            *number
-        )
-    };
-    let remedy = "rate codes are 2 to 22 in OpenSM 3.3.23 and 2 to 24 in 3.3.24";
-    match (rate, *number) {
-        (Some(_), _) => {}
-        (None, 0 | 1) => reader.diagnostics.warn(number.span, text(), remedy),
-        (None, _) => reader.diagnostics.error(number.span, text(), remedy),
+    if rate.is_none() {
+        let remark = Remark::NoSuchRate(*number);
+        reader.diagnostics.add(number.span, remark);
     }
     Ok(rate.map(|rate| Spanned::new(rate, number.span)))
 }
 
-fn packet_life(reader: &mut Reader<'_>, value: &Value<'_>) -> Result<Option<Spanned<u8>>, Error> {
+/// A number of few bits; a larger one counts as none.
+fn narrow(
+    reader: &mut Reader<'_>,
+    value: &Value<'_>,
+    (what, most): (&'static str, u8),
+) -> Result<Option<Spanned<u8>>, Error> {
     let number = reader.number(value)?;
-    let kept = narrow(*number, 63);
+    let kept = u8::try_from(*number).ok().filter(|kept| *kept <= most);
     if kept.is_none() {
-        reader.diagnostics.error(
-            number.span,
-            format!("packet-life {} is over 63; the level sets none", *number),
-            "choose 0 to 63 for 4.096 microseconds times 2 to that power",
-        );
+        let remark = Remark::LevelValue {
+            what,
+            value: *number,
+            most: most.into(),
+        };
+        reader.diagnostics.add(number.span, remark);
     }
     Ok(kept.map(|kept| Spanned::new(kept, number.span)))
 }
 
-fn tclass(reader: &mut Reader<'_>, value: &Value<'_>) -> Result<Option<Spanned<u8>>, Error> {
-    let number = reader.number(value)?;
-    let kept = narrow(*number, 255);
-    if kept.is_none() {
-        reader.diagnostics.error(
-            number.span,
-            format!("tclass {} is over 255; the level sets none", *number),
-            "choose a traffic class from 0 to 255",
-        );
-    }
-    Ok(kept.map(|kept| Spanned::new(kept, number.span)))
-}
-
-fn narrow(number: u64, most: u8) -> Option<u8> {
-    u8::try_from(number).ok().filter(|kept| *kept <= most)
-}
-
+/// LMC has three bits, so that no port has path bits over 127.
 fn note_path_bits(reader: &mut Reader<'_>, level: &Level) {
     let Some(bits) = &level.path_bits else { return };
     if let Some((_, last)) = bits.pairs().last().filter(|(_, last)| *last > 127) {
-        reader.diagnostics.error(
-            bits.span,
-            format!("path bits {last} are over 127, which no port has"),
-            "name path bits under 2 to the power of the LMC",
-        );
+        reader.diagnostics.add(bits.span, Remark::PathBits(*last));
     }
 }

@@ -16,6 +16,7 @@ pub(super) fn read<'a>(text: &'a str, places: &LineIndex<'_>) -> Tree<'a> {
     blocks.finish(read)
 }
 
+/// Errors: the first line that cannot stand where it stands; a block that is open at the end.
 fn read_into<'a>(blocks: &mut Blocks<'a>, lines: &mut Lines<'a, '_>) -> Result<(), Error> {
     while let Some(line) = lines.next_statement() {
         blocks.count("statements", line.opening)?;
@@ -31,6 +32,7 @@ fn read_into<'a>(blocks: &mut Blocks<'a>, lines: &mut Lines<'a, '_>) -> Result<(
     }
 }
 
+/// Bytes of a byte order mark. Windows editors put one before the first line.
 fn mark_length(text: &str) -> usize {
     const MARK: char = '\u{feff}';
     if text.starts_with(MARK) {
@@ -40,6 +42,7 @@ fn mark_length(text: &str) -> usize {
     }
 }
 
+/// A block that is open at the end of the file.
 fn not_closed(open: &Open<'_>) -> Error {
     let name = open.tag.name();
     let what = format!("'{name}'");
@@ -48,12 +51,14 @@ fn not_closed(open: &Open<'_>) -> Error {
         .hinting(format!("end it with a line 'end-{name}'"))
 }
 
+/// What a line does.
 enum Statement<'a> {
     Open(Tag),
     Close,
     Entry(Node<'a>),
 }
 
+/// What a line means inside this block. A block's word stands alone, an entry's has a colon behind it.
 fn statement<'a>(block: Tag, line: &Line<'a>) -> Result<Statement<'a>, Error> {
     const DIALECT: Dialect = Dialect::Rfc02Text;
     let tag = Tag::find(line.word).filter(|tag| tag.name() == line.word);
@@ -80,11 +85,14 @@ fn statement<'a>(block: Tag, line: &Line<'a>) -> Result<Statement<'a>, Error> {
     }
 }
 
+/// The error for a line that cannot stand here, with the advice that fits: capital letters, a missing colon,
+/// another dialect's word.
 fn unexpected(block: Tag, line: &Line<'_>, tag: Option<Tag>) -> Error {
     let shown: String = line.word.chars().take(40).collect();
-    let found = match shown.starts_with("<") {
-        true => String::from("XML"),
-        false => format!("'{shown}'"),
+    let found = if shown.starts_with("<") {
+        String::from("XML")
+    } else {
+        format!("'{shown}'")
     };
     let error = Error::new(line.opening, Problem::Unexpected { found })
         .expecting(block.expected(Dialect::Rfc02Text));
@@ -118,10 +126,11 @@ struct Line<'a> {
     word: &'a str,
     /// What stands behind the colon, and where that begins. Units: bytes.
     value: Option<(&'a str, usize)>,
-    /// The word.
+    /// Where the word stands; errors about the line point there.
     opening: Span,
 }
 
+/// The lines of a text, those that say nothing left out.
 struct Lines<'a, 'p> {
     text: &'a str,
     at: usize,
@@ -129,10 +138,12 @@ struct Lines<'a, 'p> {
 }
 
 impl<'a, 'p> Lines<'a, 'p> {
+    /// From byte `at` on.
     const fn new(text: &'a str, at: usize, places: &'p LineIndex<'p>) -> Self {
         Self { text, at, places }
     }
 
+    /// None at the end of the text.
     fn next_statement(&mut self) -> Option<Line<'a>> {
         loop {
             let rest = &self.text[self.at..];
@@ -151,6 +162,7 @@ impl<'a, 'p> Lines<'a, 'p> {
         }
     }
 
+    /// Splits at the first colon before a comment.
     fn line(&self, statement: &'a str, from: usize) -> Line<'a> {
         let comment = statement.find('#').unwrap_or(statement.len());
         let (word, value) = match statement.find(':').filter(|colon| *colon < comment) {

@@ -1,4 +1,17 @@
 //! The dialects of the RFCs: two forms of one tree of blocks and entries, read by one builder.
+//!
+//! Both RFCs have the same blocks and entries under nearly the same names (`tags`): RFC 0.2 one statement a
+//! line (`lines`), RFC 0.1 elements (`xml`). Either form becomes a tree of [`Node`]s whose values know where
+//! each of their bytes comes from (`value`); then one builder (`build`) with a file for each section makes a
+//! draft of it.
+//!
+//! Why a tree first: blocks are checked as wholes (an entry twice, one that is missing), and what follows an
+//! error is not looked at, so that the first error of the file is the one that is told. XML is read by hand
+//! because the RFC's own example is not well formed: comments open with typographic dashes, and closing tags
+//! have other names.
+//!
+//! Tolerance ends where a file could be made to mean anything: document types, entities and CDATA are
+//! refused.
 
 mod build;
 mod extensions;
@@ -31,13 +44,14 @@ const MAX_NODES: usize = 1 << 20;
 #[derive(Debug)]
 struct Node<'a> {
     tag: Tag,
-    /// What opens it.
+    /// The keyword or tag that opens it; errors about a lack point there.
     opening: Span,
-    /// All of it.
+    /// All of it, from there to what ends it.
     span: Span,
     content: Content<'a>,
 }
 
+/// What a node holds.
 #[derive(Debug)]
 enum Content<'a> {
     Block(Vec<Node<'a>>),
@@ -48,7 +62,7 @@ enum Content<'a> {
 #[derive(Debug, Default)]
 struct Tree<'a> {
     sections: Vec<Node<'a>>,
-    /// Why not farther.
+    /// Why reading ended before the end of the file.
     error: Option<Error>,
 }
 
@@ -76,6 +90,7 @@ struct Blocks<'a> {
     nodes: usize,
 }
 
+/// A block that has not been closed.
 #[derive(Debug)]
 struct Open<'a> {
     tag: Tag,
@@ -89,6 +104,7 @@ impl<'a> Blocks<'a> {
         self.open.last().map_or(Tag::QosPolicy, |open| open.tag)
     }
 
+    /// Opens a block inside the innermost one.
     fn open(&mut self, tag: Tag, opening: Span) {
         let parts = Vec::new();
         self.open.push(Open {
@@ -98,6 +114,7 @@ impl<'a> Blocks<'a> {
         });
     }
 
+    /// Adds to the innermost block, or to the policy itself.
     fn add(&mut self, node: Node<'a>) {
         match self.open.last_mut() {
             Some(open) => open.parts.push(node),
@@ -105,6 +122,7 @@ impl<'a> Blocks<'a> {
         }
     }
 
+    /// Closes the innermost block; nothing where none is open.
     fn close(&mut self, end: Span) {
         if let Some(closed) = self.open.pop() {
             self.add(Node {

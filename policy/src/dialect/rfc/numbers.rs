@@ -4,12 +4,12 @@ use sa_text::Spanned;
 
 use super::value::{Piece, Value, split};
 use super::values::Reader;
-use crate::error::Error;
+use crate::error::{Error, Remark};
 use crate::model::Setup;
 use crate::model::ranges::Ranges;
 
 impl Reader<'_> {
-    /// A number.
+    /// A number. Errors: anything else, a list too.
     pub(super) fn number(&mut self, value: &Value<'_>) -> Result<Spanned<u64>, Error> {
         let all = self.number_text(value);
         self.number_at(value, all, "a number")
@@ -31,6 +31,7 @@ impl Reader<'_> {
         self.pairs_in(value, all)
     }
 
+    /// Numbers and ranges in a part of the value.
     fn pairs_in(
         &mut self,
         value: &Value<'_>,
@@ -42,6 +43,7 @@ impl Reader<'_> {
         Ok(Spanned::new(pairs, self.span(value, all)))
     }
 
+    /// A number, or two with a dash between. Bounds the other way round are told and kept: ranges order them.
     pub(super) fn range(&mut self, value: &Value<'_>, piece: Piece) -> Result<(u64, u64), Error> {
         const EXPECTED: &str = "a number or a range of numbers as in 7-9";
         let mut ends = split(&value.text, piece, '-');
@@ -55,11 +57,10 @@ impl Reader<'_> {
             None => low,
         };
         if high < low {
-            self.diagnostics.warn(
-                self.span(value, piece),
-                format!("the range is read as {high}-{low}"),
-                "put the smaller number first",
-            );
+            let (low, high) = (high, low);
+            let span = self.span(value, piece);
+            self.diagnostics
+                .add(span, Remark::TurnedRange { low, high });
         }
         Ok((low, high))
     }
@@ -91,6 +92,7 @@ impl Reader<'_> {
         }
     }
 
+    /// A number, and a remark where it is read otherwise than it looks. Errors: what is no number.
     fn number_at(
         &mut self,
         value: &Value<'_>,
@@ -104,16 +106,10 @@ impl Reader<'_> {
         let span = self.span(value, piece);
         match number {
             Written::Plain(_) => {}
-            Written::LeadingZero(number) => self.diagnostics.warn(
-                span,
-                format!("the number is read as {number}, not as octal as OpenSM does"),
-                "leave the zeros at its beginning out",
-            ),
-            Written::TooLarge => self.diagnostics.error(
-                span,
-                format!("the number has more than 64 bits; {} is taken", u64::MAX),
-                "correct the number",
-            ),
+            Written::LeadingZero(number) => {
+                self.diagnostics.add(span, Remark::LeadingZero(number));
+            }
+            Written::TooLarge => self.diagnostics.add(span, Remark::TooLarge),
         }
         Ok(Spanned::new(number.value(), span))
     }
@@ -133,6 +129,7 @@ enum Written {
 }
 
 impl Written {
+    /// The number that is gone on with.
     const fn value(self) -> u64 {
         match self {
             Self::Plain(value) | Self::LeadingZero(value) => value,
@@ -141,6 +138,8 @@ impl Written {
     }
 }
 
+/// None for what is no number. The RFCs say nothing of octal, so that zeros before a decimal number change
+/// nothing.
 fn written_number(text: &str) -> Option<Written> {
     let hex = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"));
     let (digits, radix) = hex.map_or((text, 10), |digits| (digits, 16));

@@ -7,7 +7,7 @@ use super::tags::Tag;
 use super::value::Value;
 use super::values::Reader;
 use crate::dialect::pairs::{Pairs, append, to_ranges};
-use crate::error::{Error, Problem};
+use crate::error::{Error, Problem, Remark};
 use crate::link::draft::{DraftGroup, DraftLevel, DraftRule};
 use crate::model::RuleOrigin;
 use crate::model::criterion::{ByField, Field};
@@ -31,18 +31,17 @@ pub(super) fn rule(
             Tag::Use => purpose = reader.description(value)?,
             Tag::Source => source.extend(groups(reader, value)?),
             Tag::Destination => destination.extend(groups(reader, value)?),
-            Tag::ServiceId => {
-                append(&mut fields[Field::ServiceId], reader.service_pairs(value)?);
-            }
             Tag::Ulp => {
                 let (criteria, span) = reader.ulp(entry, value)?;
                 let (field, pairs) = criteria.in_field();
                 append(&mut fields[field], Spanned::new(pairs, span));
             }
-            Tag::QosClass => append(&mut fields[Field::QosClass], reader.pairs(value)?),
-            Tag::TClass => append(&mut fields[Field::TClass], reader.pairs(value)?),
             Tag::FlowLabel => flow_label = Some(reader.flow_labels(entry, value)?),
             tag => {
+                if let Some(field) = tag.field() {
+                    append(&mut fields[field], pairs(reader, value, field)?);
+                    continue;
+                }
                 if level.is_some() {
                     let problem = Problem::Repeated {
                         keyword: "qos-level-sn or qos-level-name",
@@ -70,6 +69,19 @@ pub(super) fn rule(
     })
 }
 
+/// Service ids may also be named by port space and ports.
+fn pairs(
+    reader: &mut Reader<'_>,
+    value: &Value<'_>,
+    field: Field,
+) -> Result<Spanned<Vec<(u64, u64)>>, Error> {
+    match field {
+        Field::ServiceId => reader.service_pairs(value),
+        _ => reader.pairs(value),
+    }
+}
+
+/// A rule that gives no level.
 const fn missing_level(dialect: Dialect, block: &Node<'_>) -> Error {
     let what = match dialect {
         Dialect::Rfc01Xml => "match-level",
@@ -83,18 +95,13 @@ const fn missing_level(dialect: Dialect, block: &Node<'_>) -> Error {
 fn sn(reader: &mut Reader<'_>, value: &Value<'_>, last: &mut Option<u64>) -> Result<(), Error> {
     let sn = reader.number(value)?;
     if let Some(before) = last.replace(*sn).filter(|before| before >= &*sn) {
-        reader.diagnostics.warn(
-            sn.span,
-            format!(
-                "sn {} follows {before}; rules go by their order in the file",
-                *sn
-            ),
-            "number the rules in ascending order",
-        );
+        let remark = Remark::SnOrder { sn: *sn, before };
+        reader.diagnostics.add(sn.span, remark);
     }
     Ok(())
 }
 
+/// Groups by name; whether they exist is for linking.
 fn groups(
     reader: &mut Reader<'_>,
     value: &Value<'_>,
@@ -102,6 +109,7 @@ fn groups(
     Ok(reader.names(value)?.into_iter().map(DraftGroup::Named))
 }
 
+/// By RFC 0.1's number, RFC 0.2's position, or a name.
 fn level_of(reader: &mut Reader<'_>, tag: Tag, value: &Value<'_>) -> Result<DraftLevel, Error> {
     Ok(match tag {
         Tag::MatchLevel => DraftLevel::Sn(reader.number(value)?),
@@ -113,12 +121,13 @@ fn level_of(reader: &mut Reader<'_>, tag: Tag, value: &Value<'_>) -> Result<Draf
 /// Remarks on numbers that no request can name.
 fn check(reader: &mut Reader<'_>, numbers: Option<&Spanned<Ranges>>, field: Field) {
     let Some(numbers) = numbers else { return };
-    let (what, most) = (field.name(), field.last());
+    let most = field.last();
     if let Some((_, last)) = numbers.pairs().last().filter(|(_, last)| *last > most) {
-        reader.diagnostics.error(
-            numbers.span,
-            format!("{what} {last} is over {most}; no request can name it"),
-            "correct the number",
-        );
+        let remark = Remark::NoRequest {
+            what: field.name(),
+            value: *last,
+            most,
+        };
+        reader.diagnostics.add(numbers.span, remark);
     }
 }

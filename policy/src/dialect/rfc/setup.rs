@@ -6,7 +6,7 @@ use super::Node;
 use super::tags::Tag;
 use super::value::Value;
 use super::values::Reader;
-use crate::error::Error;
+use crate::error::{Error, Remark, VLARB_SCOPE};
 use crate::model::dialect::Dialect;
 use crate::model::ranges::Ranges;
 use crate::model::{Sl2VlScope, VlArbScope};
@@ -29,11 +29,8 @@ pub(super) fn vlarb_scope(
         }
     }
     if scope.groups.is_empty() && scope.across.is_empty() {
-        reader.diagnostics.error(
-            block.opening,
-            "vlarb-scope has no group or across; it is skipped",
-            "name the ports that it is for",
-        );
+        let remark = empty_scope(VLARB_SCOPE, "group or across");
+        reader.diagnostics.add(block.opening, remark);
         return Ok(None);
     }
     Ok(Some(scope))
@@ -69,14 +66,19 @@ pub(super) fn sl2vl_scope(
         }
     }
     let has_group = scope.group_names().next().is_some();
-    let missing = match table {
-        None => "sl2vl-scope has no sl2vl-table; it is skipped",
-        Some(_) if !has_group => "sl2vl-scope has no group or across; it is skipped",
+    let lacks = match table {
+        None => "sl2vl-table",
+        Some(_) if !has_group => "group or across",
         Some(table) => return Ok(table.map(|table| Sl2VlScope { table, ..scope })),
     };
-    let remedy = "name the ports that it is for, and the VL of each SL";
-    reader.diagnostics.error(block.opening, missing, remedy);
+    let remark = empty_scope("sl2vl-scope", lacks);
+    reader.diagnostics.add(block.opening, remark);
     Ok(None)
+}
+
+/// A scope that is skipped because it says too little.
+const fn empty_scope(scope: &'static str, lacks: &'static str) -> Remark {
+    Remark::EmptyScope { scope, lacks }
 }
 
 /// VLs by SL. RFC 0.2 has 0 for those that are missing; RFC 0.1, whose example lacks one, says
@@ -89,27 +91,23 @@ fn vl_table(reader: &mut Reader<'_>, value: &Value<'_>) -> Result<Option<[u8; 16
     };
     let span = first.to(last);
     if let Some(vl) = values.iter().find(|vl| vl.value > 15) {
-        reader.diagnostics.error(
-            vl.span,
-            format!("there is no VL {}; the scope is skipped", vl.value),
-            "choose VLs from 0 to 14, or 15 to drop packets",
-        );
+        let remark = Remark::NoSuchVl(vl.value);
+        reader.diagnostics.add(vl.span, remark);
         return Ok(None);
     }
     let mut table = [0; 16];
-    if values.len() > table.len() {
-        reader.diagnostics.error(
-            span,
-            format!(
-                "sl2vl-table has {} values; the scope is skipped",
-                values.len()
-            ),
-            "give the VL of each SL, 0 to 15",
-        );
+    let found = values.len();
+    if found > table.len() {
+        let remark = Remark::LongTable { values: found };
+        reader.diagnostics.add(span, remark);
         return Ok(None);
     }
-    if values.len() < table.len() {
-        note_padding(reader, values.len(), span);
+    if found < table.len() {
+        let remark = Remark::ShortTable {
+            values: found,
+            is_left_open: reader.dialect == Dialect::Rfc01Xml,
+        };
+        reader.diagnostics.add(span, remark);
     }
     for (entry, vl) in table.iter_mut().zip(&values) {
         *entry = low_byte(vl);
@@ -117,18 +115,7 @@ fn vl_table(reader: &mut Reader<'_>, value: &Value<'_>) -> Result<Option<[u8; 16
     Ok(Some(table))
 }
 
-fn note_padding(reader: &mut Reader<'_>, found: usize, span: sa_text::Span) {
-    let source = match reader.dialect {
-        Dialect::Rfc01Xml => ", which RFC 0.1 leaves open",
-        _ => "",
-    };
-    reader.diagnostics.warn(
-        span,
-        format!("sl2vl-table has {found} values; the other SLs get VL 0{source}"),
-        "give the VL of each SL, 0 to 15",
-    );
-}
-
+/// VLs were checked to be under 16.
 const fn low_byte(number: &Spanned<u64>) -> u8 {
     number.value.to_le_bytes()[0]
 }

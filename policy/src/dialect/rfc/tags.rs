@@ -1,5 +1,6 @@
 //! The words of both RFCs, and what belongs into what.
 
+use crate::model::criterion::Field;
 use crate::model::dialect::Dialect;
 
 /// A block or entry, by whatever name a dialect has for it.
@@ -120,10 +121,20 @@ impl Tag {
         found.map(|(tag, _)| *tag)
     }
 
-    /// Its usual name.
+    /// Its usual name: the first in the table, with dashes.
     pub(crate) fn name(self) -> &'static str {
         let found = NAMES.iter().find(|(tag, _)| *tag == self);
         found.map_or("", |(_, name)| name)
+    }
+
+    /// The field of requests whose numbers follow in a rule.
+    pub(crate) const fn field(self) -> Option<Field> {
+        Some(match self {
+            Self::ServiceId => Field::ServiceId,
+            Self::QosClass => Field::QosClass,
+            Self::TClass => Field::TClass,
+            _ => return None,
+        })
     }
 
     /// True for blocks; others are entries with a value.
@@ -227,12 +238,14 @@ impl Tag {
     }
 }
 
+/// What may stand in a policy.
 const SECTIONS: &[Tag] = &[
     Tag::PortGroups,
     Tag::QosSetup,
     Tag::QosLevels,
     Tag::MatchRules,
 ];
+/// What may stand in a `port-group`.
 const GROUP: &[Tag] = &[
     Tag::Name,
     Tag::Use,
@@ -241,7 +254,9 @@ const GROUP: &[Tag] = &[
     Tag::Partition,
     Tag::NodeType,
 ];
+/// RFC 0.1 has one kind of neighbours.
 const XML_SL2VL: &[Tag] = &[Tag::Group, Tag::Across, Tag::From, Tag::To, Tag::Sl2VlTable];
+/// RFC 0.2 tells neighbours apart by the side that they are on.
 const TEXT_SL2VL: &[Tag] = &[
     Tag::Group,
     Tag::Across,
@@ -251,6 +266,7 @@ const TEXT_SL2VL: &[Tag] = &[
     Tag::To,
     Tag::Sl2VlTable,
 ];
+/// RFC 0.1 has output ports here.
 const XML_VLARB: &[Tag] = &[
     Tag::Group,
     Tag::Across,
@@ -259,6 +275,7 @@ const XML_VLARB: &[Tag] = &[
     Tag::VlArbLow,
     Tag::VlHighLimit,
 ];
+/// RFC 0.2 has none.
 const TEXT_VLARB: &[Tag] = &[
     Tag::Group,
     Tag::Across,
@@ -266,6 +283,7 @@ const TEXT_VLARB: &[Tag] = &[
     Tag::VlArbLow,
     Tag::VlHighLimit,
 ];
+/// RFC 0.1 has numbers and traffic classes, and no packet life time.
 const XML_LEVEL: &[Tag] = &[
     Tag::Sn,
     Tag::Name,
@@ -277,6 +295,7 @@ const XML_LEVEL: &[Tag] = &[
     Tag::PathBits,
     Tag::FlowLabel,
 ];
+/// RFC 0.2 counts levels, so that they need no number.
 const TEXT_LEVEL: &[Tag] = &[
     Tag::Name,
     Tag::Use,
@@ -287,6 +306,7 @@ const TEXT_LEVEL: &[Tag] = &[
     Tag::PathBits,
     Tag::FlowLabel,
 ];
+/// RFC 0.1 matches by traffic class.
 const XML_RULE: &[Tag] = &[
     Tag::Sn,
     Tag::Use,
@@ -298,6 +318,7 @@ const XML_RULE: &[Tag] = &[
     Tag::MatchLevel,
     Tag::FlowLabel,
 ];
+/// RFC 0.2 matches by QoS class.
 const TEXT_RULE: &[Tag] = &[
     Tag::Use,
     Tag::QosClass,

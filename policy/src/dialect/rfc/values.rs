@@ -3,7 +3,7 @@
 use sa_text::{LineIndex, Span, Spanned};
 
 use super::value::{NO_BREAK, Piece, Value};
-use crate::error::{Error, Problem};
+use crate::error::{Error, Problem, Remark};
 use crate::link::diagnostics::Diagnostics;
 use crate::model::dialect::Dialect;
 use crate::model::limits::{MAX_NAME_BYTES, MAX_TEXT_BYTES};
@@ -64,11 +64,7 @@ impl Reader<'_> {
         }
         let name = self.text(value, inner, MAX_NAME_BYTES, "a name")?;
         if name.contains(['\u{2018}', '\u{2019}', '\u{201c}', '\u{201d}']) {
-            self.diagnostics.warn(
-                name.span,
-                "the curly quotes are part of the name",
-                "leave them out, here and where the name is used",
-            );
+            self.diagnostics.add(name.span, Remark::CurlyQuotes);
         }
         Ok(name)
     }
@@ -107,9 +103,10 @@ impl Reader<'_> {
                 to: end,
             }
             .trimmed(text);
-            return match name.from == name.to {
-                true => Err(self.unexpected(value, name, EXPECTED)),
-                false => Ok((name, end)),
+            return if name.from == name.to {
+                Err(self.unexpected(value, name, EXPECTED))
+            } else {
+                Ok((name, end))
             };
         }
         let from = rest.from + 1;
@@ -132,6 +129,7 @@ impl Reader<'_> {
         }
     }
 
+    /// A piece of the value as text. Errors: longer than `limit` bytes.
     fn text(
         &self,
         value: &Value<'_>,
@@ -150,11 +148,8 @@ impl Reader<'_> {
     /// Tells once of blanks that are none in other programs.
     pub(super) fn note_no_break(&mut self, text: &str) {
         if let Some(at) = text.find(NO_BREAK) {
-            self.diagnostics.warn(
-                self.places.span(at..at + NO_BREAK.len_utf8()),
-                "no-break blanks (U+00A0), here and elsewhere, are taken for blanks",
-                "write plain blanks",
-            );
+            let span = self.places.span(at..at + NO_BREAK.len_utf8());
+            self.diagnostics.add(span, Remark::NoBreakBlanks);
         }
     }
 
@@ -189,11 +184,8 @@ impl Reader<'_> {
         let Some(from) = at.filter(|_| self.dialect == Dialect::Rfc02Text) else {
             return Piece { from: 0, to };
         };
-        self.diagnostics.warn(
-            self.span(value, Piece { from, to }),
-            "a comment behind a value is passed over, though RFC 0.2 does not have it",
-            "put it on a line of its own",
-        );
+        let span = self.span(value, Piece { from, to });
+        self.diagnostics.add(span, Remark::CommentBehindValue);
         Piece { from: 0, to: from }.trimmed(&value.text)
     }
 }

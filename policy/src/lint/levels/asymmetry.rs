@@ -1,4 +1,8 @@
 //! Pairs of ports whose two directions get different SLs.
+//!
+//! A connection whose two directions have different SLs is legal and mostly not meant: acknowledgements then
+//! wait behind other traffic. Every request that gets to some rule is looked at in both directions, for all
+//! kinds of ports that may talk at all.
 
 use std::collections::HashMap;
 
@@ -9,7 +13,7 @@ use crate::lint::finding::{Finding, LintId};
 use crate::lint::pairs::{HeldSets, Kind, kinds, satisfied};
 use crate::lint::rules::shadow::Life;
 use crate::lint::{Analysis, Fabric};
-use crate::model::criterion::{ByField, Field};
+use crate::model::criterion::Numbers;
 
 /// For every rule: pairs that get it, with the numbers of a request that gets to it, and another
 /// SL on the way back.
@@ -47,7 +51,7 @@ const BUDGET: usize = 1 << 28;
 
 /// Numbers that requests name, and the rules that are to be looked at with them.
 struct Request {
-    values: ByField<Option<u64>>,
+    values: Numbers,
     /// Rules that fit by their numbers.
     fitting: Bits,
     rules: Vec<usize>,
@@ -81,15 +85,17 @@ struct Found {
     back: Option<usize>,
 }
 
+/// Counts for one kind of request.
 struct Tally<'a> {
     analysis: &'a Analysis<'a>,
     fabric: &'a Fabric<'a>,
     request: &'a Request,
-    /// By rule.
+    /// By rule: what was found of the pairs that it decides.
     found: HashMap<usize, Found>,
 }
 
 impl<'a> Tally<'a> {
+    /// Nothing counted yet.
     fn new(analysis: &'a Analysis<'a>, fabric: &'a Fabric<'a>, request: &'a Request) -> Self {
         Self {
             analysis,
@@ -99,6 +105,7 @@ impl<'a> Tally<'a> {
         }
     }
 
+    /// Counts the pairs of two kinds of ports, if their SLs differ.
     fn add(&mut self, from: &Kind, to: &Kind) {
         let (there, back) = (from.first(to), to.first(from));
         let Some(rule) = there.filter(|_| there != back) else {
@@ -121,16 +128,19 @@ impl<'a> Tally<'a> {
         found.pairs += pairs;
     }
 
+    /// The SL that a rule gives; none where the partition decides.
     fn sl(&self, rule: Option<usize>) -> Option<u8> {
         self.analysis.level_of(rule).sl.map(|sl| *sl)
     }
 
+    /// One finding for each rule that the request gets to.
     fn findings(self) -> Vec<Finding> {
         let rules = self.request.rules.iter();
         let found = rules.filter_map(|rule| Some(self.finding(*rule, *self.found.get(rule)?)));
         found.collect()
     }
 
+    /// How many pairs, with an example and the rule of the way back.
     fn finding(&self, rule: usize, found: Found) -> Finding {
         let Found {
             pairs,
@@ -170,19 +180,19 @@ impl<'a> Tally<'a> {
 }
 
 /// The numbers that a request names.
-fn in_words(values: &ByField<Option<u64>>) -> String {
-    let [class, tclass, id, pkey] = Field::ALL.map(|field| values[field]);
-    let mut words = Vec::new();
-    words.extend(id.map(|id| format!("Service-ID 0x{id:016x}")));
-    words.extend(class.map(|class| format!("QoS class {class}")));
-    words.extend(tclass.map(|tclass| format!("TClass {tclass}")));
-    words.extend(pkey.map(|pkey| format!("P_Key 0x{pkey:04x}")));
-    match words.is_empty() {
-        true => String::new(),
-        false => format!(" with {}", words.join(", ")),
+fn in_words(values: &Numbers) -> String {
+    let named = values.named();
+    let words: Vec<String> = named
+        .map(|(field, number)| field.with(number).to_string())
+        .collect();
+    if words.is_empty() {
+        String::new()
+    } else {
+        format!(" with {}", words.join(", "))
     }
 }
 
+/// Says what was not looked at when there is too much of it.
 fn given_up(analysis: &Analysis<'_>, requests: &[Request]) -> Finding {
     let rules = requests.iter().flat_map(|request| &request.rules);
     let mut rules: Vec<_> = rules.copied().collect();

@@ -1,4 +1,8 @@
 //! What the policy gives requests for a partition, against what the partition itself has.
+//!
+//! IPoIB asks for paths by the P_Key of its partition and takes MTU and SL of the multicast group for
+//! granted. Where the policy gives such requests something else, unicast and multicast of one network
+//! interface differ.
 
 pub(in crate::lint) mod asymmetry;
 pub(in crate::lint) mod reserved;
@@ -70,6 +74,7 @@ fn levels_for(
     levels
 }
 
+/// What is odd about a level that members of a partition get. Shape: `chosen` is a rule that gives it.
 fn of_level(
     analysis: &Analysis<'_>,
     fabric: &Fabric<'_>,
@@ -98,6 +103,7 @@ fn of_level(
     found
 }
 
+/// An SL other than the partition's or that of one of its groups, by the bits that the routing engine keeps.
 fn sl(
     fabric: &Fabric<'_>,
     partition: &Partition,
@@ -150,6 +156,7 @@ fn sl(
     ))
 }
 
+/// An MTU limit under what a group of the partition promises.
 fn mtu(partition: &Partition, level: &Level, groups: &[&MulticastGroup]) -> Option<Finding> {
     let limit = level.mtu_limit?;
     let group = groups.iter().find(|group| group.mtu > *limit)?;

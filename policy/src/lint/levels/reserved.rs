@@ -60,6 +60,7 @@ pub(in crate::lint) fn extensions(policy: &Policy) -> Vec<Finding> {
     found
 }
 
+/// One finding for a keyword, at its first use.
 fn told_once(policy: &Policy, first: Spanned<&'static str>) -> Finding {
     let same = |other: &&Spanned<&str>| other.value == first.value;
     let others = match policy.extensions.iter().filter(same).count() {

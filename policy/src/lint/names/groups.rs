@@ -74,6 +74,7 @@ fn shared(analysis: &Analysis<'_>) -> BTreeMap<(usize, usize), (usize, usize)> {
 struct Given([Vec<BTreeSet<LevelIx>>; 2]);
 
 impl Given {
+    /// Goes over all rules once.
     fn new(policy: &Policy) -> Self {
         let mut given = [(); 2].map(|()| vec![BTreeSet::new(); policy.groups.len()]);
         for rule in &policy.rules {

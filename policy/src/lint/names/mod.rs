@@ -104,17 +104,14 @@ fn rfc_only(policy: &Policy) -> Vec<Finding> {
             note(level.span, sentence.into(), "add a level named 'default'");
         }
     }
-    for classes in policy
-        .rules
-        .iter()
-        .filter_map(|rule| rule.fields[Field::TClass].as_ref())
-    {
-        let sentence = "OpenSM has no rules by traffic class";
-        note(
-            classes.span,
-            sentence.into(),
-            "match by QoS class or Service-ID",
-        );
+    let is_unknown = |field: &Field| field.keyword(Dialect::OpenSm).is_none();
+    for rule in &policy.rules {
+        for field in Field::ALL.into_iter().filter(is_unknown) {
+            if let Some(numbers) = &rule.fields[field] {
+                let sentence = format!("OpenSM has no rules by {}", field.name());
+                note(numbers.span, sentence, "match by QoS class or Service-ID");
+            }
+        }
     }
     for span in &policy.setup.spans {
         let sentence = "OpenSM reads qos-setup and does nothing with it";

@@ -1,4 +1,8 @@
 //! Numbers that OpenSM reads otherwise than they look. The RFC parsers tell of theirs themselves.
+//!
+//! The text is looked at once more, by lines, since the parsed policy no longer knows how numbers were
+//! written. It follows the lexer only as far as it must: comments, quotes, and which keyword's values a line
+//! goes on with.
 
 use sa_text::{Number, Severity, Span};
 
@@ -65,6 +69,7 @@ const NAMES: [&str; 11] = [
 ];
 
 impl Scan {
+    /// One line. Shape: `line` is where it begins.
     fn line(&mut self, content: &str, line: Span, found: &mut Vec<Finding>) {
         if !self.goes_on {
             (self.names, self.pkeys) = (false, false);
@@ -111,6 +116,7 @@ impl Scan {
         has_colon && word == "use"
     }
 
+    /// A number and its place, with a finding when it is octal without looking so.
     fn number(
         &self,
         content: &str,
@@ -154,6 +160,7 @@ impl Scan {
     }
 }
 
+/// True for what a word or number goes on with.
 const fn is_word(character: char) -> bool {
     character.is_ascii_alphanumeric() || character == '_'
 }

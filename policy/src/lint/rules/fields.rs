@@ -57,10 +57,12 @@ fn wild_ids(policy: &Policy, ids: &Spanned<Ranges>) -> Option<Finding> {
     Some(Finding::new(LintId::WILD_ID, ids.span, sentence, remedy))
 }
 
+/// The largest port number, and the widest range that looks like one service.
 const LAST_PORT: u64 = 0xffff;
 
 /// Service-IDs that IPoIB listens on but never asks for paths with.
 fn ipoib_ids(ids: &Spanned<Ranges>) -> Option<Finding> {
+    /// Where IPoIB listens: RDMA CM's datagrams to its groups, and connected mode's queue pairs.
     const SPACES: [(u64, u64); 2] = [
         (0x2_0000, 0x2_ffff),
         (0x1000_0000_0000_0000, 0x1000_0000_00ff_ffff),
@@ -80,6 +82,7 @@ fn ipoib_ids(ids: &Spanned<Ranges>) -> Option<Finding> {
 
 /// Port numbers where a Service-ID would have the port space too.
 fn bare_ports(ids: &Spanned<Ranges>) -> Option<Finding> {
+    /// Where ids of RDMA CM's TCP ports begin.
     const TCP: u64 = 0x106_0000;
     let bare = ids
         .pairs()

@@ -1,4 +1,8 @@
 //! Rules and levels that nothing gets to.
+//!
+//! A rule that nothing gets to is a mistake in most policies, and the commonest one: rules are tried in
+//! order, and an earlier, wider one took its requests. What is found is exact ([`shadow`]): a rule is called
+//! dead only if no request whatever gets to it.
 
 pub(in crate::lint) mod fields;
 pub(in crate::lint) mod shadow;
@@ -34,6 +38,7 @@ pub(in crate::lint) fn dead(analysis: &Analysis<'_>) -> Vec<Finding> {
     found
 }
 
+/// A rule that earlier ones leave nothing to. Shape: `everywhere` where that holds in any fabric.
 fn shadowed(policy: &Policy, rule: &Rule, by: &[RuleIx], everywhere: bool) -> Finding {
     let place = if everywhere { "" } else { "in this fabric " };
     let same_level = by
@@ -56,9 +61,10 @@ fn shadowed(policy: &Policy, rule: &Rule, by: &[RuleIx], everywhere: bool) -> Fi
             lines(policy, several)
         ),
     };
-    let remedy = match same_level {
-        true => "remove it: what stands before gives the same level",
-        false => "move it before the other, ask for less in the other, or remove it",
+    let remedy = if same_level {
+        "remove it: what stands before gives the same level"
+    } else {
+        "move it before the other, ask for less in the other, or remove it"
     };
     let finding = Finding::new(LintId::SHADOWED, rule.span, sentence, remedy);
     by.iter().take(SHOWN).fold(finding, |finding, by| {
@@ -69,10 +75,12 @@ fn shadowed(policy: &Policy, rule: &Rule, by: &[RuleIx], everywhere: bool) -> Fi
 /// Rules that a sentence names.
 const SHOWN: usize = 8;
 
+/// Where a rule begins.
 fn line(policy: &Policy, rule: RuleIx) -> u32 {
     policy.rule(rule).span.start.line
 }
 
+/// The first few lines, and how many more there are.
 fn lines(policy: &Policy, rules: &[RuleIx]) -> String {
     let shown = rules.iter().take(SHOWN);
     let words: Vec<_> = shown.map(|rule| line(policy, *rule).to_string()).collect();
@@ -98,6 +106,7 @@ fn is_same(one: &Rule, other: &Rule) -> bool {
             .all(|field| one.wanted(*field) == other.wanted(*field))
 }
 
+/// A rule that nothing fits whatever stands before it.
 fn hopeless(rule: &Rule, why: Hopeless) -> Finding {
     let of_no_port = |end| (format!("no port is in its {end} groups"), FILL.to_owned());
     let (sentence, remedy) = match why {
@@ -115,8 +124,10 @@ fn hopeless(rule: &Rule, why: Hopeless) -> Finding {
     Finding::new(LintId::NEVER_MATCHES, rule.span, sentence, remedy)
 }
 
+/// Advice for groups without ports.
 const FILL: &str = "correct the members of the groups, or remove the rule";
 
+/// Says how many rules were left open, at the first of them.
 fn undecided(analysis: &Analysis<'_>) -> Option<Finding> {
     let rules = analysis.policy.rules.iter().zip(&analysis.lives);
     let mut open = rules.filter(|(_, life)| **life == Life::Undecided);

@@ -1,8 +1,7 @@
 //! Which rules some request gets to, exactly.
 //!
-//! A request stands for a choice in each of six dimensions: kind of source, kind of destination,
-//! QoS class, traffic class, Service-ID, P_Key; a number may be left out, and then only rules that
-//! do not ask for it hold. A rule is alive when choices that fit it leave no earlier rule: the
+//! A request stands for a choice in each dimension: kind of source, kind of destination, and a number
+//! for each [`Field`]; a number may be left out, and then only rules that do not ask for it hold. A rule is alive when choices that fit it leave no earlier rule: the
 //! sets of earlier rules that the choices fit have nothing in common. Only choices whose set
 //! contains no other choice's set matter, which keeps the numbers small.
 
@@ -11,7 +10,7 @@ use std::collections::HashSet;
 use crate::lint::bits::Bits;
 use crate::lint::classes::{End, Ends};
 use crate::lint::rules::values::{cut, is_within, kinds, overlap};
-use crate::model::criterion::{ByField, Field};
+use crate::model::criterion::{ByField, Field, Numbers};
 use crate::model::{Policy, Rule, RuleIx};
 
 /// What becomes of a rule.
@@ -46,7 +45,7 @@ pub struct Witness {
     /// Class of the destination.
     pub destination: usize,
     /// The numbers that it names.
-    pub values: ByField<Option<u64>>,
+    pub values: Numbers,
 }
 
 impl Life {
@@ -90,6 +89,7 @@ fn fields_of(rule: &Rule) -> u8 {
     })
 }
 
+/// All rules, what is known of them, and how much work is left.
 struct Judge<'a> {
     rules: &'a [Rule],
     ends: &'a Ends,
@@ -110,6 +110,8 @@ const DIMENSIONS: usize = 2 + Field::COUNT;
 type Picks = [u64; DIMENSIONS];
 
 impl Judge<'_> {
+    /// The cheap answers first: no request fits; one earlier rule holds wherever this one does. Only then are
+    /// combinations of choices searched.
     fn life(&mut self, rule: usize) -> Life {
         if let Some(hopeless) = self.hopeless(rule) {
             return Life::Never(hopeless);
@@ -130,6 +132,7 @@ impl Judge<'_> {
         }
     }
 
+    /// Why nothing fits the rule, whatever stands before it.
     fn hopeless(&self, rule: usize) -> Option<Hopeless> {
         let is_out = |field: &Field| {
             let ranges = self.rules[rule].wanted(*field);
@@ -263,6 +266,7 @@ impl Judge<'_> {
         })
     }
 
+    /// The request that the choices stand for. It names no number that the rule does not ask for.
     fn witness(&self, rule: usize, picks: &Picks) -> Witness {
         let class = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
         let [source, destination, numbers @ ..] = *picks;
@@ -285,6 +289,7 @@ impl Judge<'_> {
     }
 }
 
+/// How a search ended.
 enum Found {
     /// These choices fit no rival.
     Gap(Picks),

@@ -16,9 +16,10 @@ pub(in crate::lint) fn cut(ranges: &Ranges, last: u64) -> impl Iterator<Item = (
 
 /// True when some number is in both.
 pub(in crate::lint) fn overlap(one: &Ranges, other: &Ranges, last: u64) -> bool {
-    let (few, many) = match one.pairs().len() <= other.pairs().len() {
-        true => (one, other),
-        false => (other, one),
+    let (few, many) = if one.pairs().len() <= other.pairs().len() {
+        (one, other)
+    } else {
+        (other, one)
     };
     cut(few, last).any(|range| parts_within(many, range).next().is_some())
 }
@@ -74,9 +75,10 @@ pub(in crate::lint) fn kinds(
         }
         for here in turns.chunk_by(|one, other| one.0 == other.0) {
             for (_, holds, rule) in here {
-                match holds {
-                    true => holding.insert(*rule),
-                    false => holding.remove(*rule),
+                if *holds {
+                    holding.insert(*rule)
+                } else {
+                    holding.remove(*rule)
                 }
             }
             kinds.push((holding.clone(), here[0].0));

@@ -1,4 +1,8 @@
 //! VL arbitration in `qos-setup`.
+//!
+//! A weight of 0, or a high-priority table without limit, keeps packets of a VL waiting for ever. Only what
+//! is wrong in the tables themselves is found here: which ports they reach, and which VLs those operate, is
+//! known where there are routes.
 
 use std::collections::BTreeMap;
 
@@ -25,6 +29,7 @@ pub(in crate::lint) fn findings(policy: &Policy) -> Vec<Finding> {
     found
 }
 
+/// Weight by VL; entries of one VL add up, as a port takes them one after the other.
 fn weights(table: &[(u64, u64)]) -> BTreeMap<u64, u64> {
     let mut weights = BTreeMap::new();
     for (vl, weight) in table {
@@ -34,6 +39,7 @@ fn weights(table: &[(u64, u64)]) -> BTreeMap<u64, u64> {
     weights
 }
 
+/// Sentences about VLs that get nothing, or hardly anything.
 fn starved(scope: &VlArbScope) -> Vec<String> {
     let (high, low) = (weights(&scope.high), weights(&scope.low));
     let of = |table: &BTreeMap<u64, u64>, vl: &u64| table.get(vl).copied().unwrap_or(0);
@@ -90,6 +96,7 @@ fn have(vls: &[u64]) -> String {
     }
 }
 
+/// Numbers that OpenSM does not check. The RFC parsers refuse theirs.
 fn out_of_range(scope: &VlArbScope) -> Vec<Finding> {
     let pairs = || scope.high.iter().chain(&scope.low);
     let over = [

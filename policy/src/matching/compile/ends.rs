@@ -91,7 +91,7 @@ impl EndClasses {
 
 /// Classes of one end.
 pub(super) struct EndDimension {
-    /// By port.
+    /// By port: its class at this end.
     pub(super) named: Dimension<Vec<u16>>,
     /// Of an end that the request does not name.
     pub(super) unnamed: u16,
@@ -99,7 +99,7 @@ pub(super) struct EndDimension {
 
 /// Which rules want which groups at one end.
 struct Demands {
-    /// By group.
+    /// By group: the rules that want it.
     rules: Vec<Vec<usize>>,
     /// Groups that a rule wants, as bits.
     used: Vec<u64>,
@@ -108,6 +108,7 @@ struct Demands {
 }
 
 impl Demands {
+    /// Goes over all rules once. Shape: `words` for as many bits as there are groups.
     fn new(
         rules: &[Rule],
         groups: usize,

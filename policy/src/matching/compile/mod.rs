@@ -1,10 +1,20 @@
 //! From a policy to match tables: equivalence classes per criterion, and the set of rules that
 //! each class satisfies.
+//!
+//! For each criterion the values that no rule tells apart become one class, and each class has the set of
+//! rules that it satisfies (`ends` for ports, `values` for numbers, `sets` for the sets). A request is then a
+//! handful of classes, and the first rule that holds is the lowest bit of their sets' intersection: what
+//! `sa_snapshot` lays out and the workers follow.
+//!
+//! Why classes: a policy of thousands of rules tells only some hundreds of values apart, so that tables by
+//! value would be the same over and over. Nothing here depends on routes; what the default level and the
+//! semantics are goes along.
 
 mod ends;
 mod sets;
 mod values;
 
+use sa_snapshot::RareField;
 use sa_snapshot::model::{PolicySemantics, PolicyTables, QosLevelRow, RuleRow, UnnamedEnds};
 
 use crate::error::{Error, Problem};
@@ -48,9 +58,12 @@ pub fn compile(
         source: source.named,
         destination: destination.named,
         qos_class: values::array(rules, Field::QosClass)?,
-        tclass: values::array(rules, Field::TClass)?,
         pkey: values::array(rules, Field::Pkey)?,
         service_id: values::intervals(rules, Field::ServiceId)?,
+        rare: RareField::ALL
+            .into_iter()
+            .map(|rare| values::array(rules, Field::from_rare(rare)))
+            .collect::<Result<_, _>>()?,
         flow_labels: flow_labels(policy),
         semantics: semantics(policy),
     })
@@ -77,6 +90,8 @@ pub fn check(policy: &Policy, ports: &[PortFacts], partitions: &Partitions) -> R
         .try_for_each(|group| resolver.members(group).map(drop))
 }
 
+/// Errors: an `ipoib` line for a partition that does not exist, or that nobody could use. OpenSM refuses the
+/// whole file then.
 fn check_ipoib(policy: &Policy, partitions: &Partitions) -> Result<(), Error> {
     for rule in &policy.rules {
         if let (RuleOrigin::Ulp { ipoib: true }, Some(bases)) =
@@ -92,6 +107,7 @@ fn check_ipoib(policy: &Policy, partitions: &Partitions) -> Result<(), Error> {
     Ok(())
 }
 
+/// Why IPoIB cannot run in the partition of this base.
 fn ipoib_problem(base: u16, partitions: &Partitions) -> Option<Problem> {
     match partitions.by_base(base) {
         None => Some(Problem::IpoibPartition { base }),
@@ -103,6 +119,7 @@ fn ipoib_problem(base: u16, partitions: &Partitions) -> Option<Problem> {
     }
 }
 
+/// How requests are read and answers are filled, in the snapshot's words.
 fn semantics(policy: &Policy) -> PolicySemantics {
     let encoding = policy.semantics.service_id_encoding;
     PolicySemantics {
@@ -125,6 +142,7 @@ fn path_bits(policy: &Policy, level: &Level) -> Option<u128> {
     policy.dialect.is_rfc().then_some(set)
 }
 
+/// A level in the snapshot's words. A traffic class counts only where it comes back at all.
 fn level_row(policy: &Policy, level: &Level) -> QosLevelRow {
     let narrow = |base: u64| u16::try_from(base).unwrap_or(u16::MAX);
     let pkeys = level.pkeys.iter().flat_map(|bases| bases.pairs());
@@ -145,6 +163,7 @@ fn level_row(policy: &Policy, level: &Level) -> QosLevelRow {
     }
 }
 
+/// A rule for people: where it stands and what it gives.
 fn rule_row(rule: &Rule) -> RuleRow {
     RuleRow {
         level: rule.level.0,

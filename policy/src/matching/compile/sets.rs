@@ -1,4 +1,6 @@
 //! Sets of rules, and their numbering.
+//!
+//! Sets are words of 64 bits and not a crate's type: they are handed to the snapshot as they are.
 
 use std::collections::HashMap;
 
@@ -15,7 +17,7 @@ pub(super) fn empty_set(rules: usize) -> RuleSet {
     vec![0; rules.div_ceil(64).max(1)]
 }
 
-/// Adds a rule.
+/// Adds a rule. Shape: `rule` within the set's words.
 pub(super) fn insert(set: &mut [u64], rule: usize) {
     set[rule / 64] |= 1 << (rule % 64);
 }
@@ -35,6 +37,7 @@ pub(super) struct Interner {
 const MAX_CLASSES: usize = 65_535;
 
 impl Interner {
+    /// No classes yet. Shape: `dimension` as errors call it.
     pub(super) fn new(dimension: &'static str) -> Self {
         Self {
             dimension,

@@ -1,4 +1,8 @@
 //! Classes of numbers that requests name.
+//!
+//! A sweep over all numbers of a field, from 0 on: at each number where the range of some rule begins or
+//! ends, the set of rules that hold changes, and so does the class. Cost: the number of ranges times the
+//! words of a set, however wide ranges are.
 
 use sa_snapshot::model::{Dimension, ServiceIntervals};
 
@@ -84,9 +88,10 @@ impl Classes {
         }
         for here in turns.chunk_by(|one, other| one.at == other.at) {
             for turn in here {
-                match turn.holds {
-                    true => insert(&mut holding, turn.rule),
-                    false => remove(&mut holding, turn.rule),
+                if turn.holds {
+                    insert(&mut holding, turn.rule)
+                } else {
+                    remove(&mut holding, turn.rule)
                 }
             }
             let class = interner.class(&holding)?;

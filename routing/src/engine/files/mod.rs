@@ -15,7 +15,7 @@ use crate::tables::sl2vl::{GivenSl2Vl, Sl2Vl};
 use crate::tables::{EngineFacts, Lft, NO_PATH, PathSlRule, Routes};
 use crate::topology::{SwitchIx, Topology};
 
-/// The engine files.
+/// Tables that something else made; see the module.
 pub(super) struct Files;
 
 impl Engine for Files {
@@ -116,6 +116,7 @@ fn wrong_port(topology: &Topology, switch: SwitchIx, table: &[u8]) -> Option<Fil
     })
 }
 
+/// The tables up to the largest LID in use.
 fn copied(topology: &Topology, lfts: &[Vec<u8>], max_lid: u16) -> Lft {
     let mut lft = Lft::empty(topology, max_lid);
     let stride = lft.stride();

@@ -1,4 +1,8 @@
 //! Cables of one switch that take turns.
+//!
+//! Counting LIDs by cable and looking for the least is what minhop spends its time on. Most destinations of a
+//! switch share few sets of cables, so that each set remembers whose turn it is, and a look through all
+//! cables comes once for as many LIDs as the set has cables.
 
 use std::collections::HashMap;
 
@@ -23,6 +27,7 @@ pub(super) struct Round<const WORDS: usize> {
 }
 
 impl<const WORDS: usize> Round<WORDS> {
+    /// All its cables have no LID yet.
     const fn new(all: CableSet<WORDS>) -> Self {
         Self {
             all,
@@ -50,6 +55,7 @@ impl<const WORDS: usize> Round<WORDS> {
         self.left[cable / 64] &= !(1 << (cable % 64));
     }
 
+    /// Finds the cables that have the fewest LIDs now.
     fn look_through(&mut self, used: &[u32; MOST_CABLES]) {
         self.fewest = u32::MAX;
         for cable in shortest::members(self.all) {
@@ -73,10 +79,11 @@ pub(super) struct Rounds<const WORDS: usize> {
     recent: Vec<(CableSet<WORDS>, u32)>,
 }
 
-/// Entries of `recent`.
+/// Entries of `recent`: small enough for the first cache.
 const RECENT: usize = 256;
 
 impl<const WORDS: usize> Rounds<WORDS> {
+    /// Holds nothing until [`Self::reset`].
     pub(super) fn new() -> Self {
         Self {
             all: Vec::new(),
@@ -112,6 +119,7 @@ impl<const WORDS: usize> Rounds<WORDS> {
         &mut self.all[self.of[switch.index()] as usize]
     }
 
+    /// The number of a set, the next one where it is new.
     fn number(&mut self, set: CableSet<WORDS>) -> u32 {
         let next = count32(self.all.len());
         let number = *self.numbers.entry(set).or_insert(next);

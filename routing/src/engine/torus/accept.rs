@@ -1,5 +1,9 @@
 //! Whether a placed torus, with what is missing, can be routed without deadlock.
 //! Source: OpenSM `osm_torus.c` (`routable_torus`).
+//!
+//! A ring with one gap is a line, and packets go the long way round. With two gaps it is two pieces, and no
+//! SL of torus-2QoS leads from one to the other. A missing switch is two gaps on each of its rings at once:
+//! where it is the only one, dimension order turns beside it.
 
 use crate::engine::torus::reason::TorusReason;
 use crate::engine::torus::warning::TorusWarning;
@@ -53,6 +57,7 @@ fn judge_rings(torus: &Torus, axis: Axis, reasons: &mut Vec<TorusReason>) {
     for through in starts {
         let lacking = |direction| lacking_on_ring(torus, through, direction);
         let (minus, gaps) = (lacking(axis.minus()), lacking(axis.plus()));
+        // A cable has two ends: where the counts differ, one side has found no place.
         if minus.len() != gaps.len() {
             let (minus, plus) = (minus.len(), gaps.len());
             reasons.push(TorusReason::RingStrange {
@@ -81,6 +86,7 @@ fn lacking_on_ring(torus: &Torus, through: Coordinate, direction: Direction) -> 
         .collect()
 }
 
+/// Empty places, and switches without a cable where the shape has one.
 fn report_missing(topology: &Topology, torus: &Torus, warnings: &mut Vec<TorusWarning>) {
     let shape = torus.shape();
     for at in shape.coordinates() {

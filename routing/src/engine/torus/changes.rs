@@ -1,5 +1,9 @@
 //! What changed between two placements of a torus, for the operator.
 //! Source: OpenSM `osm_torus.c` (`report_torus_changes`).
+//!
+//! Places are compared, not switches: who pulls a switch and plugs another in is told that it was replaced,
+//! and which cables now lead elsewhere. OpenSM writes the same to its log, so what is listed and where it
+//! stops follow OpenSM.
 
 use std::fmt;
 
@@ -47,7 +51,7 @@ pub enum Change {
     Cable {
         /// The switch that the cable leaves.
         switch: SwitchName,
-        /// Its port.
+        /// The port of the switch that the cable is plugged into.
         port: u8,
         /// What the cable led to.
         was: FarEnd,
@@ -102,6 +106,7 @@ pub fn changes(before: (&Topology, &Torus), after: (&Topology, &Torus), most: u3
     found
 }
 
+/// What differs at one place.
 fn compare(
     before: (&Topology, &Torus),
     after: (&Topology, &Torus),
@@ -125,6 +130,7 @@ fn compare(
     }
 }
 
+/// Cables that lead elsewhere. Both switches may differ: OpenSM compares places, not switches.
 fn compare_ports(
     before: (&Topology, SwitchIx),
     after: (&Topology, SwitchIx),
@@ -155,6 +161,7 @@ fn compare_ports(
     }
 }
 
+/// What a cable leads to, by GUIDs, which mean the same in both fabrics.
 fn far_end((topology, ix): (&Topology, SwitchIx), port: u8) -> FarEnd {
     match topology.peer(ix, port) {
         Peer::Nothing => FarEnd::Missing,
@@ -167,6 +174,7 @@ fn far_end((topology, ix): (&Topology, SwitchIx), port: u8) -> FarEnd {
 }
 
 impl FarEnd {
+    /// The node at the far end, whichever its port.
     const fn node(self) -> Option<Guid> {
         match self {
             Self::Missing => None,

@@ -4,6 +4,11 @@
 //! and 10 when the axis x, y, z exists (radix above 1). Places are written relative to the cube's
 //! lowest corner, one character per axis: `0`, `1`, `2`, and `-` for -1.
 //! Source: OpenSM `osm_torus.c` (`locate_sw` and its cases).
+//!
+//! An ordinary case has three corners of a face and wants the fourth: the switch that closes a cycle of four
+//! cables. Where too few corners are known for that, a perpendicular is looked for: a cable off the known
+//! face whose far end closes cycles with the faces beside it. Patterns that leave more than one answer are
+//! not in the table.
 
 use crate::placement::Axis;
 
@@ -69,6 +74,7 @@ const RANGES: [(u8, u8); 0x800] = {
     ranges
 };
 
+/// Reads the notation of the table below, when this is compiled.
 const fn at(text: &[u8; 3]) -> Offset {
     let mut offset = [0; 3];
     let mut axis = 0;
@@ -85,6 +91,7 @@ const fn at(text: &[u8; 3]) -> Offset {
     offset
 }
 
+/// The fourth corner of a face.
 const fn corner(target: &[u8; 3], from: [&[u8; 3]; 3]) -> Attempt {
     let [a, b, c] = from;
     Attempt {
@@ -93,16 +100,19 @@ const fn corner(target: &[u8; 3], from: [&[u8; 3]; 3]) -> Attempt {
     }
 }
 
+/// A perpendicular in a torus of two dimensions.
 const fn upright_2d(target: &[u8; 3], from: [&[u8; 3]; 3], axis: Axis, guard: &[u8; 3]) -> Attempt {
     let [base, foot, behind] = from;
     upright(target, [base, foot, behind], None, axis, guard)
 }
 
+/// A perpendicular in a torus of three dimensions.
 const fn upright_3d(target: &[u8; 3], from: [&[u8; 3]; 4], axis: Axis, guard: &[u8; 3]) -> Attempt {
     let [base, foot, side, behind] = from;
     upright(target, [base, foot, behind], Some(at(side)), axis, guard)
 }
 
+/// Puts the corners of a perpendicular together.
 const fn upright(
     target: &[u8; 3],
     [base, foot, behind]: [&[u8; 3]; 3],

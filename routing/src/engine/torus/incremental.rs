@@ -4,6 +4,9 @@
 //! destinations. Ways change only for the switches on the rings through what failed or came back.
 //! Where destinations are as before, all other tables stay where they lie in memory; else they are
 //! copied, and in them only LIDs that came, went or moved are looked at.
+//!
+//! Parallel cables are the exception: they take turns over all destinations of a switch, so that one LID more
+//! shifts every entry behind it. Switches that have some are always done anew.
 
 use super::config::TorusConfig;
 use super::lft::{self, Destination};
@@ -68,6 +71,7 @@ impl Maker<'_> {
             let others = switches.filter(|switch| !self.keeps(*switch));
             others.collect::<Vec<_>>()
         });
+        // Tables are only listed here; they are filled below, and not at all where there are too many.
         let others = parts.concat();
         let mut lost = Vec::new();
         let tables = others.iter().map(|switch| {
@@ -101,6 +105,7 @@ impl Maker<'_> {
         }
     }
 
+    /// A switch with its place; none outside the torus.
     fn placed(&self, switch: SwitchIx) -> Option<(&PlacedSwitch, PoolIx)> {
         let placed = self.torus.placed(switch)?;
         Some((placed, self.torus.pool_at(placed.at)?))
@@ -213,6 +218,7 @@ impl Moved {
         Self { gone, new }
     }
 
+    /// True when every LID is where it was.
     fn is_nothing(&self) -> bool {
         self.gone.is_empty() && self.new.is_empty()
     }

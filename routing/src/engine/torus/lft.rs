@@ -1,4 +1,7 @@
 //! Forwarding tables.
+//!
+//! A table is written destination by destination where cables are parallel, because these take turns in that
+//! order, and straight through by LID where none are, which is how most fabrics are cabled and much quicker.
 
 use super::config::TorusConfig;
 use super::incremental;
@@ -105,6 +108,7 @@ pub(super) fn destinations(
         .collect()
 }
 
+/// The LIDs behind a local port; none where nothing with LIDs is plugged in.
 fn end(topology: &Topology, switch: SwitchIx, port: u8) -> Option<End> {
     let owner = match (port, topology.peer(switch, port)) {
         (0, _) => topology.switch(switch).port0,
@@ -127,6 +131,7 @@ struct ByLid {
 }
 
 impl ByLid {
+    /// Looks at every destination once.
     fn new(topology: &Topology, destinations: &[Destination]) -> Self {
         // A switch has a LID, so that there are fewer switches than LIDs.
         let number = |index| u16::try_from(index).unwrap_or(u16::MAX);
@@ -157,6 +162,7 @@ struct Filler<'a> {
 type Lost = (SwitchIx, PoolIx);
 
 impl<'a> Filler<'a> {
+    /// Reused from switch to switch.
     fn new(torus: &'a Torus, destinations: &'a [Destination], by_lid: &'a ByLid) -> Self {
         Self {
             torus,
@@ -167,6 +173,7 @@ impl<'a> Filler<'a> {
         }
     }
 
+    /// Fills the table of a switch. Switches outside the torus have no entries.
     fn fill(&mut self, switch: SwitchIx, row: &mut [u8]) {
         let placed = self.torus.placed(switch);
         let own = placed.and_then(|placed| self.torus.pool_at(placed.at));
@@ -279,7 +286,9 @@ pub(in crate::engine) fn change(
     }
 }
 
+/// The refusal over pairs without a route, with names for a few of them.
 fn no_routes(topology: &Topology, torus: &Torus, lost: &[Lost]) -> TorusReason {
+    /// Pairs that a refusal names.
     const EXAMPLES: usize = 8;
     let name = |switch| SwitchName::new(topology, switch, torus.coordinate(switch));
     let pair = |(from, to): &Lost| (name(*from), name(torus.get(*to).switch));

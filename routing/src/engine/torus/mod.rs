@@ -48,7 +48,7 @@ use crate::tables::sl2vl::Sl2Vl;
 use crate::tables::{EngineFacts, Lft, PathSlRule, Qos, Routes};
 use crate::topology::Topology;
 
-/// The engine torus-2QoS.
+/// OpenSM's torus-2QoS, to the entry; see the module.
 pub(super) struct Torus2Qos;
 
 impl Engine for Torus2Qos {
@@ -85,6 +85,7 @@ pub fn reroute(
     route_from(topology, config, qos, Some(before))
 }
 
+/// Routes, with or without routes from before, and words for callers of any engine.
 fn route_from(
     topology: &Topology,
     config: &TorusConfig,
@@ -95,6 +96,8 @@ fn route_from(
     routed.map_err(|refused| refused.into_refusal(EngineKind::Torus2Qos, config))
 }
 
+/// The same with reasons as this engine has them. The tree and the tables are both tried, so that one refusal
+/// tells all that is wrong.
 fn route_typed(
     topology: &Topology,
     config: &TorusConfig,
@@ -219,6 +222,7 @@ impl From<TorusReason> for Refused {
     }
 }
 
+/// Places every switch. Shape: `strays` says what becomes of switches that fit nowhere.
 pub(super) fn find(
     topology: &Topology,
     config: &TorusConfig,

@@ -15,10 +15,11 @@ pub(in crate::engine) struct Ways {
     along: [[u8; 256]; 3],
 }
 
-/// No group.
+/// In place of a group where there is no way.
 pub(in crate::engine) const NO_WAY: u8 = u8::MAX;
 
 impl Ways {
+    /// Looks along the three rings of a switch, nothing more: a change elsewhere leaves its ways as they are.
     pub(in crate::engine) fn from(torus: &Torus, switch: PoolIx) -> Self {
         let at = torus.get(switch).at;
         let mut along = [[NO_WAY; 256]; 3];
@@ -66,6 +67,7 @@ struct Ring<'t> {
 }
 
 impl Ring<'_> {
+    /// The group for each position on the ring.
     fn fill(&self, groups: &mut [u8; 256]) {
         let shape: Shape = self.torus.shape();
         let (plus, minus) = (self.axis.plus(), self.axis.minus());

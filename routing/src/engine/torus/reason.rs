@@ -43,7 +43,7 @@ pub(in crate::engine) enum TorusReason {
     )]
     RadixTooLarge {
         axis: Axis,
-        /// As configured.
+        /// The radix as the file has it.
         radix: u32,
     },
     /// Fewer than two data VLs between switches.
@@ -315,6 +315,7 @@ impl TorusReason {
 /// Where there is nothing to point at.
 const TOP: Position = Position::START;
 
+/// OpenSM's own code for a seed that lacks a link.
 fn seed_link_code(axis: Axis, need: SeedNeed) -> &'static str {
     match need {
         SeedNeed::Either => ["4E2B", "4E2E", "4E2C"][axis.index()],
@@ -325,6 +326,7 @@ fn seed_link_code(axis: Axis, need: SeedNeed) -> &'static str {
     }
 }
 
+/// The keywords of which a seed needs one.
 fn wanted(need: SeedNeed, axis: Axis) -> String {
     match need {
         SeedNeed::Either => format!("`{axis}p_link` and no `{axis}m_link`"),
@@ -335,6 +337,7 @@ fn wanted(need: SeedNeed, axis: Axis) -> String {
     }
 }
 
+/// Where it stands; nothing where the file has no such line.
 fn in_line(line: u32) -> String {
     if line == 0 {
         String::new()

@@ -112,6 +112,7 @@ impl Graph {
         Some(graph)
     }
 
+    /// Gives every edge a number, the same at both its ends.
     fn number(&mut self) {
         for switch in 0..count32(self.neighbours.len()) {
             for place in 0..self.neighbours[switch as usize].len() {
@@ -181,6 +182,7 @@ impl Graph {
             is_square.then_some((*from_one, from_other))
         });
         match (corners.next(), corners.next(), self.edge(one, other)) {
+            // { => Exactly one square: cables of two axes.
             (Some((from_one, from_other)), None, None) => {
                 classes.join(to_one, from_other);
                 classes.join(to_other, from_one);
@@ -231,6 +233,7 @@ impl Graph {
 struct Classes(Vec<u32>);
 
 impl Classes {
+    /// The least edge that was ever joined to this one's.
     fn class_of(&mut self, edge: u32) -> u32 {
         let mut root = edge;
         while self.0[root as usize] != root {
@@ -241,6 +244,7 @@ impl Classes {
         root
     }
 
+    /// Makes two classes one.
     fn join(&mut self, one: u32, other: u32) {
         let (one, other) = (self.class_of(one), self.class_of(other));
         self.0[one.max(other) as usize] = one.min(other);

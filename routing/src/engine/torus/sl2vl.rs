@@ -72,8 +72,10 @@ pub(in crate::engine) fn between(input: u8, output: u8, vls: u8) -> SlToVl {
     }))
 }
 
+/// VL 1 for the upper level where there are two VLs at all.
 fn level_only(vls: u8) -> SlToVl {
     SlToVl(SLS.map(|sl| if vls >= 2 { sl >> 3 } else { 0 }))
 }
 
+/// Every SL, to make a table of.
 const SLS: [u8; 16] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];

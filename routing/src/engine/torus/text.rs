@@ -18,6 +18,7 @@ pub(in crate::engine) struct AbsentSeedSwitch {
 /// Most items that a message lists.
 const LISTED: usize = 8;
 
+/// The first few, joined, and how many more there are.
 pub(super) fn list<T: fmt::Display>(items: &[T]) -> String {
     let mut text = items
         .iter()
@@ -31,6 +32,7 @@ pub(super) fn list<T: fmt::Display>(items: &[T]) -> String {
     text
 }
 
+/// Pairs of a source and a destination.
 pub(super) fn pairs(examples: &[(SwitchName, SwitchName)]) -> String {
     let texts: Vec<_> = examples
         .iter()
@@ -39,6 +41,7 @@ pub(super) fn pairs(examples: &[(SwitchName, SwitchName)]) -> String {
     list(&texts)
 }
 
+/// GUIDs of seeds that no switch has, each with its line.
 pub(super) fn absent_switches(absent: &[AbsentSeedSwitch]) -> String {
     let name = |it: &AbsentSeedSwitch| {
         format!(

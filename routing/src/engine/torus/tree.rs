@@ -123,6 +123,8 @@ impl TorusTree {
         })
     }
 
+    /// One branch along x through the root, one along y from each switch on it, and one along z from each on
+    /// those.
     fn grow(&mut self, torus: &Torus) {
         let shape = torus.shape();
         self.branch(torus, self.root, Axis::X);
@@ -210,6 +212,7 @@ fn middle_of_plane(torus: &Torus, z: u8) -> Option<PoolIx> {
         .and_then(|at| torus.pool_at(at))
 }
 
+/// True when no place is empty on the x and the y ring through a place.
 fn rings_are_whole(torus: &Torus, shape: Shape, at: Coordinate) -> bool {
     [Axis::X, Axis::Y].into_iter().all(|axis| {
         let mut ring = (0..shape.radix_of(axis)).map(|position| at.with(axis, position));

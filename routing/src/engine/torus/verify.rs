@@ -73,6 +73,7 @@ pub(super) fn verify(
     }
 }
 
+/// The shape as configured, if each axis has a radix that a fabric can have.
 fn shape(config: &TorusConfig, reasons: &mut Vec<TorusReason>) -> Option<Shape> {
     let mut radix = [0; 3];
     let mut missing = Vec::new();
@@ -96,6 +97,7 @@ fn shape(config: &TorusConfig, reasons: &mut Vec<TorusReason>) -> Option<Shape> 
     })
 }
 
+/// The fewest data VLs, between switches and at end ports, and what they rule out.
 fn check_vls(
     topology: &Topology,
     reasons: &mut Vec<TorusReason>,
@@ -206,6 +208,7 @@ fn fullest_seed(config: &TorusConfig, absent: &[AbsentSeedSwitch]) -> usize {
     (0..config.seeds.len()).min_by_key(lacks).unwrap_or(0)
 }
 
+/// Whether a seed has a link on each axis, all of them from one switch.
 fn check_seed(number: usize, seed: &Seed, shape: Shape, reasons: &mut Vec<TorusReason>) {
     for axis in Axis::ALL
         .into_iter()

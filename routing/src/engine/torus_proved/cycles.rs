@@ -1,4 +1,6 @@
 //! Which dependencies lie on cycles.
+//!
+//! Written with a stack of its own: a ring of some thousand channels would be as many calls deep.
 
 use super::graph::{Graph, Node};
 use crate::topology::count32;
@@ -29,8 +31,10 @@ pub(super) fn on_cycles(graph: &Graph<'_>) -> Option<Cycles> {
     is_any.then_some(Cycles { edges, component })
 }
 
+/// Instead of a time, or of a component.
 const UNSEEN: u32 = u32::MAX;
 
+/// A search in depth, under way.
 struct Search<'g, 'a> {
     graph: &'g Graph<'a>,
     /// By node: when it was first seen.
@@ -47,6 +51,7 @@ struct Search<'g, 'a> {
 }
 
 impl<'g, 'a> Search<'g, 'a> {
+    /// Nothing seen yet.
     fn new(graph: &'g Graph<'a>) -> Self {
         let nodes = graph.nodes();
         Self {
@@ -72,6 +77,7 @@ impl<'g, 'a> Search<'g, 'a> {
         self.component
     }
 
+    /// Sees a node for the first time.
     fn enter(&mut self, node: Node) {
         self.seen[node as usize] = self.clock;
         self.low[node as usize] = self.clock;
@@ -80,6 +86,7 @@ impl<'g, 'a> Search<'g, 'a> {
         self.way.push((node, self.graph.bits(node)));
     }
 
+    /// Follows dependencies until the way is back at its start.
     fn descend(&mut self) {
         while let Some((node, bits)) = self.way.last_mut() {
             let node = *node;
@@ -101,6 +108,7 @@ impl<'g, 'a> Search<'g, 'a> {
         }
     }
 
+    /// Goes back from a node; if it is the first of its component, the component is complete.
     fn leave(&mut self, node: Node) {
         let low = self.low[node as usize];
         if let Some((above, _)) = self.way.last() {

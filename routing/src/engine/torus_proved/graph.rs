@@ -3,6 +3,10 @@
 //! The cables of a bundle count as one: their tables are alike.
 //! Source: Pearce and Kelly, A Dynamic Topological Sort Algorithm for Directed Acyclic Graphs,
 //! 2006, with the order as a list: what lies behind the new dependency moves, and nothing else.
+//!
+//! To add a dependency that goes along the order costs nothing; one against it moves the nodes behind it, if
+//! none of these is where it comes from, and is refused else. So a refusal is found by the same search as the
+//! new order, and takes nothing back but its own bits.
 
 use std::cmp::Reverse;
 
@@ -34,6 +38,7 @@ pub(super) fn node(switch: PoolIx, group: u8, vl: usize) -> Node {
 pub(super) struct Neighbours(Vec<PoolIx>);
 
 impl Neighbours {
+    /// Looks at every switch in all six directions.
     pub(super) fn new(torus: &Torus) -> Self {
         let all = torus.pool_ixs().flat_map(|ix| {
             let of = move |direction| torus.neighbour(ix, direction).unwrap_or(NOBODY);
@@ -42,6 +47,7 @@ impl Neighbours {
         Self(all.collect())
     }
 
+    /// The switch that a group of cables leads to.
     #[inline]
     pub(super) fn get(&self, switch: PoolIx, group: u8) -> Option<PoolIx> {
         let there = self.0[switch as usize * GROUPS + usize::from(group)];
@@ -53,6 +59,7 @@ impl Neighbours {
         (0..6).filter_map(move |group| Some((group, self.get(switch, group)?)))
     }
 
+    /// How many switches there are.
     pub(super) fn switches(&self) -> usize {
         self.0.len() / GROUPS
     }
@@ -77,6 +84,7 @@ pub(super) struct Graph<'a> {
 }
 
 impl<'a> Graph<'a> {
+    /// Without dependencies, and never with a cycle.
     pub(super) fn new(neighbours: &'a Neighbours) -> Self {
         let nodes = neighbours.switches() * GROUPS * VLS;
         let order: Vec<Node> = (0..count32(nodes)).collect();
@@ -101,6 +109,7 @@ impl<'a> Graph<'a> {
         }
     }
 
+    /// How many nodes there are.
     pub(super) fn nodes(&self) -> usize {
         self.next.len()
     }
@@ -294,6 +303,7 @@ impl<'a> Graph<'a> {
         true
     }
 
+    /// The switch where a channel ends.
     fn end_of(&self, node: Node) -> Option<PoolIx> {
         let group = u8::try_from(node / 4 % 6).unwrap_or(0);
         self.neighbours.get(node / 24, group)

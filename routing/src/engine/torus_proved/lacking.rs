@@ -47,6 +47,7 @@ impl Lacking {
     }
 }
 
+/// Those of the dependencies that a graph has not, or has in part.
 fn lacking(graph: &Graph<'_>, edges: &[Edge]) -> Vec<Edge> {
     let edges = edges.iter().map(|edge| (edge.0, graph.lacking(*edge)));
     edges.filter(|(_, bits)| *bits != 0).collect()

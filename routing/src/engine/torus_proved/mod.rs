@@ -69,6 +69,7 @@ pub fn route(topology: &Topology, config: &TorusConfig, qos: Qos) -> Result<Rout
     routed.map_err(|refused| refused.into_refusal(EngineKind::TorusProved, config))
 }
 
+/// [`route`], with reasons as torus-2QoS has them.
 fn route_typed(topology: &Topology, config: &TorusConfig, qos: Qos) -> Result<Routes, Refused> {
     if qos == Qos::Off {
         return Err(TorusReason::QosOff.into());
@@ -90,6 +91,7 @@ fn route_typed(topology: &Topology, config: &TorusConfig, qos: Qos) -> Result<Ro
     };
     let routes = routes(topology, EngineKind::TorusProved, torus, vls, lft);
     let mut routes = routes.with_tree(usual.tree.as_ref());
+    // A whole torus needs no proof: the rules of torus-2QoS are one.
     if !(usual.is_accepted && is_whole) {
         warnings.extend(reasons.into_iter().map(TorusWarning::BeyondTorus2Qos));
         routes = mend(topology, config, routes, &usual, &mut warnings);

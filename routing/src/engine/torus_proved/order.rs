@@ -15,6 +15,7 @@ pub(super) struct Order {
     behind: Vec<Node>,
 }
 
+/// No neighbour.
 const NONE: Node = Node::MAX;
 
 /// Room behind a node that has got a new label.
@@ -61,6 +62,7 @@ impl Order {
             beyond => self.labels[beyond as usize],
         };
         let room = (end - start) / (nodes.len() as u64 + 1);
+        // Seldom: each move halves the room at most, and there is room for forty.
         if room == 0 || end > u64::MAX / 2 {
             self.relabel(self.first(to));
         } else {
@@ -70,11 +72,13 @@ impl Order {
         }
     }
 
+    /// Joins the neighbours of a node. It keeps its label until it is put somewhere.
     fn take_out(&mut self, node: Node) {
         let (before, behind) = (self.before[node as usize], self.behind[node as usize]);
         self.join(before, behind);
     }
 
+    /// Makes two nodes neighbours. Either may be [`NONE`].
     fn join(&mut self, one: Node, other: Node) {
         if let Some(behind) = self.behind.get_mut(one as usize) {
             *behind = other;
@@ -84,6 +88,7 @@ impl Order {
         }
     }
 
+    /// The first of all nodes, found from any of them.
     fn first(&self, from: Node) -> Node {
         let mut first = from;
         while self.before[first as usize] != NONE {
@@ -92,6 +97,7 @@ impl Order {
         first
     }
 
+    /// Gives all nodes new labels, with the same room between them.
     fn relabel(&mut self, first: Node) {
         let (mut node, mut label) = (first, 0);
         while node != NONE {

@@ -40,6 +40,7 @@ pub(super) struct Parts<'p> {
 }
 
 impl<'a> Phases<'a> {
+    /// Without destinations, until [`Self::enter`].
     pub(super) fn new(context: &'a Context<'a>) -> Self {
         Self {
             context,

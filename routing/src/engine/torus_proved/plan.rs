@@ -3,6 +3,11 @@
 //! The ways, vls and SLs of torus-2QoS stay wherever they close no cycle of dependencies. The
 //! other ways are searched for one by one, in a graph that is kept free of cycles all the time;
 //! so is the multicast tree. What cannot be routed so is lost, and named.
+//!
+//! What comes first gets the room. Usual ways and usual tree together, where they close no cycle; else the
+//! tree and then the ways, from one centre after the other, since with a tree everybody is reached by
+//! multicast and a way has more choice than a tree; else the ways and then the tree. The best of these is
+//! taken, so that an attempt costs time and nothing else.
 
 use super::cycles;
 use super::graph::{Graph, Neighbours};
@@ -60,6 +65,7 @@ pub(super) fn plan(torus: &Torus, vls: u8, usual_tree: Option<&TorusTree>) -> Pl
         if attempt.is_complete() {
             return attempt;
         }
+        // Who came too late once comes first the next time.
         promote(&mut order, &attempt.changes);
         if best
             .as_ref()
@@ -76,10 +82,12 @@ pub(super) fn plan(torus: &Torus, vls: u8, usual_tree: Option<&TorusTree>) -> Pl
 }
 
 impl Plan {
+    /// Nothing is lost: no other plan is looked for.
     fn is_complete(&self) -> bool {
         self.changes.lost.is_empty() && self.tree.is_some()
     }
 
+    /// What plans are compared by, the worst first.
     fn cost(&self) -> (usize, bool, usize) {
         let Changes { rerouted, lost } = &self.changes;
         (lost.len(), self.tree.is_none(), rerouted.len())
@@ -96,6 +104,7 @@ fn promote(order: &mut [PoolIx], changes: &Changes) {
 }
 
 impl<'a> Context<'a> {
+    /// Works out what all attempts have in common.
     pub(super) fn new(torus: &'a Torus, vls: u8, usual_tree: Option<&'a TorusTree>) -> Self {
         let neighbours = Neighbours::new(torus);
         Self {
@@ -206,6 +215,7 @@ impl Context<'_> {
 
     /// Switches to try a tree around, evenly spread.
     fn centers(&self) -> impl Iterator<Item = PoolIx> + '_ {
+        /// Each takes a run over all destinations.
         const MOST: usize = 16;
         let switches = self.neighbours.switches();
         let count = switches.min(MOST);

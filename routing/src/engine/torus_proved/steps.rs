@@ -13,6 +13,7 @@ pub(super) struct Steps {
 }
 
 impl Steps {
+    /// Looks along all rings once.
     pub(super) fn new(torus: &Torus) -> Self {
         let shape = torus.shape();
         let switches = torus.switches().len();

@@ -32,6 +32,7 @@ pub(super) fn find_with_remains(
     Err(refused)
 }
 
+/// True when nothing is wrong but that every seed has lost a switch.
 fn lacks_seed(refused: &Refused) -> bool {
     matches!(
         refused.reasons.as_slice(),

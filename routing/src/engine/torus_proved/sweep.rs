@@ -28,6 +28,7 @@ pub(super) struct Sweep {
     way: Vec<PoolIx>,
 }
 
+/// How far the way from a switch is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
     Unknown,
@@ -36,6 +37,7 @@ pub(super) enum State {
 }
 
 impl Sweep {
+    /// Without ways.
     pub(super) fn new(switches: usize) -> Self {
         Self {
             groups: vec![NO_WAY; switches],
@@ -61,6 +63,7 @@ impl Sweep {
         self.carry(context, |_, _, _, _| ());
     }
 
+    /// Forgets the destination. Groups and classes stay.
     pub(super) fn clear(&mut self) {
         self.states.fill(State::Unknown);
         self.loads.fill(0);
@@ -165,6 +168,7 @@ impl Classes {
         self.0[Axis::Z.index()].fill(0);
     }
 
+    /// Whether paths cross the dateline of an axis, by where on it they start.
     pub(super) fn fill_axis(&mut self, context: &Context<'_>, axis: Axis, to: u8) {
         let shape = context.torus.shape();
         let classes = &mut self.0[axis.index()];

@@ -1,6 +1,9 @@
 //! A spanning tree whose packets, going any way along it, close no cycle with unicast.
 //!
 //! Members are assumed everywhere and groups on SL 0 (or 8), as torus-2QoS does.
+//!
+//! Bundles are joined first as if nothing could close a cycle, and the whole is tried at once; mostly that is
+//! good. Only where it is not is every bundle tried by itself, which takes an order mended again and again.
 
 use std::cmp::Reverse;
 use std::collections::VecDeque;
@@ -93,6 +96,7 @@ impl Tree<'_> {
         groups.filter_map(move |group| Some((group, self.context.neighbours.get(switch, group)?)))
     }
 
+    /// Groups of a switch in the tree.
     fn groups_of(&self, switch: PoolIx) -> impl Iterator<Item = u8> + use<> {
         let groups = self.groups[switch as usize];
         (0..6).filter(move |group| groups >> group & 1 == 1)
@@ -175,6 +179,7 @@ pub(super) fn pieces(neighbours: &Neighbours) -> usize {
     parts.count
 }
 
+/// By switch: hops from the centre, the most where it is not reached.
 fn distances(neighbours: &Neighbours, center: PoolIx) -> Vec<u32> {
     let mut hops = vec![u32::MAX; neighbours.switches()];
     hops[center as usize] = 0;
@@ -197,6 +202,7 @@ struct Parts {
 }
 
 impl Parts {
+    /// Every switch by itself.
     fn new(switches: usize) -> Self {
         Self {
             above: (0..crate::topology::count32(switches)).collect(),
@@ -204,6 +210,7 @@ impl Parts {
         }
     }
 
+    /// The switch that stands for those it is joined with.
     fn root(&mut self, mut switch: PoolIx) -> PoolIx {
         while self.above[switch as usize] != switch {
             let above = self.above[self.above[switch as usize] as usize];
@@ -213,6 +220,7 @@ impl Parts {
         switch
     }
 
+    /// Makes one of two parts, which are not the same.
     fn join(&mut self, a: PoolIx, b: PoolIx) {
         let (a, b) = (self.root(a), self.root(b));
         self.above[a as usize] = b;

@@ -35,6 +35,7 @@ pub(super) struct Layer<'a> {
 type Open = BinaryHeap<Reverse<(u32, PoolIx, u8)>>;
 
 impl<'a> Layer<'a> {
+    /// Begins beside what is in a graph.
     pub(super) fn new(context: &'a Context<'a>, graph: Graph<'a>) -> Self {
         let switches = context.neighbours.switches();
         Self {
@@ -47,6 +48,7 @@ impl<'a> Layer<'a> {
         }
     }
 
+    /// The graph with all ways in it, and what differs from the usual ones.
     pub(super) fn finish(mut self) -> (Graph<'a>, Changes) {
         self.changes.rerouted.sort_unstable();
         self.changes.lost.sort_unstable();
@@ -156,12 +158,14 @@ impl<'a> Layer<'a> {
             }
             for (group, other) in self.context.neighbours.around(switch) {
                 if other != to && self.ways.groups[other as usize] == NO_WAY {
+                    // Who stood beside it had one neighbour less to go by.
                     self.offer_one(other, group ^ 1, switch, &mut open);
                 }
             }
         }
     }
 
+    /// Lists the neighbours of a switch that have a way.
     fn offer(&self, switch: PoolIx, to: PoolIx, open: &mut Open) {
         for (group, next) in self.context.neighbours.around(switch) {
             if next == to || self.ways.groups[next as usize] != NO_WAY {
@@ -170,6 +174,7 @@ impl<'a> Layer<'a> {
         }
     }
 
+    /// Lists one neighbour, by how long the way over it is.
     fn offer_one(&self, switch: PoolIx, group: u8, next: PoolIx, open: &mut Open) {
         let length = self.hops[next as usize] + 1;
         open.push(Reverse((length, switch, group)));

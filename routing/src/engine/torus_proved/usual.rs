@@ -55,6 +55,7 @@ impl<'a> Usual<'a> {
         Self::new(context, Some(watched))
     }
 
+    /// One pass over all destinations, in parts side by side.
     fn new(context: &'a Context<'a>, watched: Option<&[u32]>) -> Self {
         let passes = over_columns(context, |columns| {
             let mut pass = Pass::new(context, watched);
@@ -96,6 +97,7 @@ struct Pass<'a, 'w> {
 }
 
 impl<'a, 'w> Pass<'a, 'w> {
+    /// A worker's part, empty.
     fn new(context: &'a Context<'a>, watched: Option<&'w [u32]>) -> Self {
         Self {
             phases: Phases::new(context),
@@ -107,6 +109,7 @@ impl<'a, 'w> Pass<'a, 'w> {
         }
     }
 
+    /// Adds the ways to the destinations of one column.
     fn add(&mut self, columns: &Columns) {
         let watched = self.watched;
         self.phases.enter(columns.x, columns.y);
@@ -128,6 +131,7 @@ impl<'a, 'w> Pass<'a, 'w> {
         }
     }
 
+    /// The same for one destination whose ways are not made of parts.
     fn add_whole(&mut self, to: PoolIx) {
         self.sweep.column(self.context, to);
         let is_good = self.sweep.left.is_empty() && !uses(&self.sweep.edges, self.watched);
@@ -140,6 +144,7 @@ impl<'a, 'w> Pass<'a, 'w> {
     }
 }
 
+/// True when some dependency is a watched one.
 fn uses(edges: &[Edge], watched: Option<&[u32]>) -> bool {
     let is_watched = |watched: &[u32]| {
         let mut edges = edges.iter();

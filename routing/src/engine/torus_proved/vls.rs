@@ -57,6 +57,7 @@ impl PathVls {
 
 /// Classes by the vl that a table gives them.
 fn leaving(table: &SlToVl) -> Load {
+    /// As many as three datelines make.
     const CLASSES: u32 = 8;
     let classes = (0..CLASSES).zip(table.0);
     classes.fold(0, |load, (class, vl)| {
@@ -64,6 +65,7 @@ fn leaving(table: &SlToVl) -> Load {
     })
 }
 
+/// The same classes on each vl.
 fn on_every_vl(classes: u32) -> Load {
     classes * 0x0101_0101
 }

@@ -14,6 +14,7 @@ pub(super) struct Closing<'a> {
 }
 
 impl<'a> Closing<'a> {
+    /// Shape: `is_in` by node.
     pub(super) fn new(graph: &'a DependencyGraph, is_in: &'a [bool]) -> Self {
         Self {
             graph,

@@ -1,4 +1,7 @@
 //! How short a cycle of channels can be, by the cables alone.
+//!
+//! A lower bound that costs nothing lets the search for a shortest cycle stop at the first one of that
+//! length, instead of looking at all.
 
 use crate::proof::channels::{Channels, Link, VLS};
 use crate::proof::graph::DependencyGraph;
@@ -54,10 +57,12 @@ fn of_cables(channels: &Channels) -> usize {
 struct Near(Vec<Option<SwitchIx>>);
 
 impl Near {
+    /// True when `far` was noted as a neighbour of `switch`, and of no other since.
     fn has(&self, switch: SwitchIx, far: SwitchIx) -> bool {
         self.0[far.index()] == Some(switch)
     }
 
+    /// Notes a neighbour.
     fn add(&mut self, switch: SwitchIx, far: SwitchIx) {
         self.0[far.index()] = Some(switch);
     }

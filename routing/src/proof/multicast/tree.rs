@@ -1,4 +1,12 @@
 //! Whether the tables of a group are a tree, and which members it connects.
+//!
+//! A switch copies a packet to every port of its mask but the one it came in by. So what matters is not only
+//! which switches the masks connect: one port too many and copies run round for ever, or some switch gets
+//! two. All of it is answered from the masks alone, for every member as the sender.
+//!
+//! In a tree, and in any mask set where each cable is used both ways, who is reached also reaches back: areas
+//! are shared then, and one search does for all members in it. Elsewhere every switch with a member is
+//! searched from.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::rc::Rc;
@@ -49,6 +57,7 @@ impl MulticastRoute {
                 followed.listed.extend(lost.map(|to| (*member, *to)));
             }
         }
+        // In a cycle every switch gets a packet again and again: that says nothing more.
         if followed.cycle.is_empty() {
             followed.twice = areas.twice;
         }
@@ -64,6 +73,7 @@ struct Map<'a> {
 }
 
 impl<'a> Map<'a> {
+    /// The group's masks, by switch; empty where a switch has none.
     fn new(group: &MulticastRoute, topology: &'a Topology) -> Self {
         let mut ports = vec![PortSet::default(); topology.switches.len()];
         for (switch, set) in &group.switches {
@@ -76,6 +86,7 @@ impl<'a> Map<'a> {
         }
     }
 
+    /// True when a switch sends the group out of a port.
     fn sends(&self, switch: SwitchIx, port: u8) -> bool {
         self.ports[switch.index()].contains(port)
     }
@@ -96,6 +107,7 @@ impl<'a> Map<'a> {
         attached.is_some_and(|(switch, port)| self.sends(switch, port))
     }
 
+    /// True when what enters an area is delivered to a member.
     fn reaches(&self, area: &Option<Rc<Area>>, member: EndPortIx) -> bool {
         let attached = self.topology.end_port(member).attached;
         let is_in =
@@ -187,6 +199,7 @@ struct Areas<'a> {
 }
 
 impl<'a> Areas<'a> {
+    /// No areas yet, members counted by switch.
     fn new(map: &'a Map<'a>, members: &[EndPortIx]) -> Self {
         let mut receivers = vec![0; map.ports.len()];
         for member in members.iter().filter(|member| map.delivers(**member)) {

@@ -1,4 +1,7 @@
 //! Entries that lead elsewhere than they did.
+//!
+//! Rows that are shared with the table that was proved are not compared, and those that are not mostly say
+//! the same: a change comes down to a few entries, listed by LID because paths are judged LID by LID.
 
 use super::{Gone, Proven};
 use crate::proof::channels::Channels;
@@ -39,6 +42,7 @@ impl Changed {
         Some(Self::by_lid(&entries, lft.stride()))
     }
 
+    /// Sorts entries by LID, by counting.
     fn by_lid(entries: &[(u16, SwitchIx)], lids: usize) -> Self {
         let mut first = vec![0; lids + 1];
         for (lid, _) in entries {

@@ -1,4 +1,8 @@
 //! Whether a fabric is one that was proved, without some of its cables and hosts.
+//!
+//! What was proved is of use only while it is about the same switches, by the same numbers, with the same SLs
+//! and SL2VL tables. Cables and hosts may be fewer: that takes paths away and sends others elsewhere, which
+//! is what is then looked at. Anything new asks for a full run.
 
 use super::Proven;
 use crate::parallel;
@@ -40,6 +44,7 @@ impl Gone {
         has_same_tables(channels, topology, routes).then_some(gone)
     }
 
+    /// True when a link is gone.
     pub(super) fn has(&self, link: u32) -> bool {
         self.links[link as usize]
     }
@@ -99,6 +104,7 @@ fn has_same_tables(channels: &Channels, topology: &Topology, routes: &Routes) ->
 /// What it takes to look at a table, in elementary steps.
 const TABLE: usize = 16;
 
+/// The same for one switch: all tables from its ports with hosts, its own port and its cables to its cables.
 fn switch_has_same_tables(
     channels: &Channels,
     topology: &Topology,

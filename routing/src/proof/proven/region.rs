@@ -1,4 +1,8 @@
 //! The part of a column that changed: paths over changed entries, followed to their ends.
+//!
+//! Behind a changed entry are all switches that still send to it: their paths changed too, though their
+//! entries did not. Ahead of it are switches whose own paths stayed, but which now carry more. Only the first
+//! put in what their sources send; the second pass on what comes to them.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -94,9 +98,11 @@ struct Region<'a> {
 
 /// No load yet.
 const UNKNOWN: Load = Load::MAX;
+/// No path, instead of a number of hops.
 const LOST: u16 = u16::MAX;
 
 impl<'a> Region<'a> {
+    /// A thread's own state, before the first LID.
     fn new(work: &'a Work<'a>) -> Self {
         let switches = work.graph.channels.switches();
         let mut region = Self {
@@ -115,6 +121,7 @@ impl<'a> Region<'a> {
         region
     }
 
+    /// Without anything known of what sources put on cables.
     fn forget_starts(&mut self) {
         self.starts = vec![UNKNOWN; CLASSES * self.work.proven.sources.sets()];
     }
@@ -148,6 +155,7 @@ impl<'a> Region<'a> {
     /// The switches whose paths changed: those with other entries, and all that send to them.
     fn find_behind(&mut self, lid: u16, to: SwitchIx, switches: &[SwitchIx]) {
         self.members.clear();
+        // Paths end there: nothing goes on to be found behind it.
         self.is_changed[to.index()] = self.round;
         for switch in switches {
             self.note_changed(*switch);
@@ -171,6 +179,7 @@ impl<'a> Region<'a> {
         self.is_changed[to.index()] = 0;
     }
 
+    /// Adds a switch whose path is a changed one, once in a round.
     fn note_changed(&mut self, switch: SwitchIx) {
         let round = &mut self.is_changed[switch.index()];
         if *round != self.round {
@@ -191,9 +200,10 @@ impl<'a> Region<'a> {
         let mut next = 0;
         while let Some(&here) = self.members.get(next) {
             let hop = self.hop(SwitchIx(here), lid);
-            let carried = match next < changed {
-                true => self.start(SwitchIx(here), to, hop),
-                false => EMPTY,
+            let carried = if next < changed {
+                self.start(SwitchIx(here), to, hop)
+            } else {
+                EMPTY
             };
             self.carrier.states[here as usize] = State {
                 to: hop.to,
@@ -237,6 +247,7 @@ impl<'a> Region<'a> {
         }
     }
 
+    /// What a switch's table says now.
     fn entry(&self, switch: SwitchIx, lid: u16) -> u8 {
         self.work.lft.table(switch)[usize::from(lid)]
     }
@@ -320,9 +331,10 @@ impl<'a> Region<'a> {
         let stays = self.is_changed[before.farthest.index()] != self.round;
         // Otherwise another one may be the farthest now.
         let is_as_far = hops + 1 == before.longest;
-        (stays || is_as_far).then_some(match stays {
-            true => before,
-            false => Reached { farthest, ..before },
+        (stays || is_as_far).then_some(if stays {
+            before
+        } else {
+            Reached { farthest, ..before }
         })
     }
 }

@@ -1,4 +1,8 @@
 //! Turns found by reading the forwarding tables once, row by row.
+//!
+//! The quick way, for LIDs that every switch sends to: a packet may then come to a switch by any cable that
+//! leads there, so a turn is taken when an entry names the first cable and the next switch's entry for the
+//! same LID names the second. That reads pairs of rows side by side and follows nothing.
 
 use std::ops::Range;
 
@@ -33,6 +37,7 @@ pub(super) const LIDS: usize = 1 << 13;
 const PORTS: usize = 256;
 
 impl<'a> Rows<'a> {
+    /// Orders the switches and reads nothing yet.
     pub(super) fn new(
         channels: &'a Channels,
         routes: &'a Routes,
@@ -88,6 +93,7 @@ impl<'a> Rows<'a> {
         }
     }
 
+    /// The cables of a switch to others.
     fn links_from(&self, switch: SwitchIx) -> impl Iterator<Item = &'a Link> {
         let links = self.channels.links_from(switch);
         self.channels.links[links.start as usize..links.end as usize].iter()
@@ -106,19 +112,23 @@ fn by_neighbours(channels: &Channels) -> Vec<SwitchIx> {
 struct Seen(Vec<bool>);
 
 impl Seen {
+    /// No pair seen.
     fn new() -> Self {
         Self(vec![false; PORTS * PORTS])
     }
 
+    /// Forgets what was seen behind a port.
     fn forget(&mut self, port: u8) {
         self.0[usize::from(port) * PORTS..][..PORTS].fill(false);
     }
 
+    /// Notes that a LID goes out of `port` here and of `next` there.
     #[inline]
     fn note(&mut self, port: u8, next: u8) {
         self.0[usize::from(port) * PORTS + usize::from(next)] = true;
     }
 
+    /// True when some LID goes out of these two ports.
     fn has(&self, port: u8, next: u8) -> bool {
         self.0[usize::from(port) * PORTS + usize::from(next)]
     }

@@ -1,4 +1,8 @@
 //! Turns found by following paths.
+//!
+//! The sure way, for LIDs that some switches do not send to: only what lies on a path from a source counts,
+//! since an entry that no packet meets takes no turn. Paths to one LID join and never part, so each ends
+//! where another has been.
 
 use super::Turns;
 use crate::parallel;
@@ -17,6 +21,7 @@ pub(super) struct Trails<'a> {
 }
 
 impl<'a> Trails<'a> {
+    /// Finds the switches where packets enter.
     pub(super) fn new(
         channels: &'a Channels,
         topology: &Topology,
@@ -118,6 +123,7 @@ struct Nexts {
 }
 
 impl Nexts {
+    /// Lays the cables out for columns.
     fn new(channels: &Channels) -> Self {
         let switches = channels.switches();
         let ports = channels.links.iter().map(|link| usize::from(link.port) + 1);
@@ -137,6 +143,7 @@ impl Nexts {
         Self { switches, nexts }
     }
 
+    /// The cable that a switch sends on, by its entry in a column.
     #[inline]
     fn next(&self, switch: usize, column: &[u8]) -> Option<Next> {
         let next = self

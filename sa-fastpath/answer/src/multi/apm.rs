@@ -8,12 +8,11 @@
 use sa_snapshot::{NamedPort, PortIx, Snapshot};
 use sa_wire::path_record::PathRecord;
 
-use super::super::PathQuery;
-use super::super::paths::{PREFERRED, Pair};
-use super::super::record::gid;
 use super::towards;
+use crate::PathQuery;
+use crate::path::{PREFERRED, Pair, gid};
 
-/// A path and its length, for choosing between two.
+/// A path and its length, by which the better diagonal is chosen.
 type Found = Option<(PathRecord, u8)>;
 
 /// The paths of the better diagonal, those that exist. Who may see whom is not asked here.
@@ -89,6 +88,8 @@ fn any_path(
     })
 }
 
+/// The path between two LIDs by the rules that the policy needs. Out of line: it is called four
+/// times.
 #[inline(never)]
 fn path(snapshot: &Snapshot, pair: &Pair<'_>, slid: u16, dlid: u16) -> Option<PathRecord> {
     if snapshot.is_plain() {
@@ -111,7 +112,7 @@ fn shortest([first, second]: &[Found; 2]) -> u8 {
     }
 }
 
-/// How many links the path has.
+/// How many links the path has, as OpenSM counts them when it chooses a diagonal.
 fn length(snapshot: &Snapshot, source: PortIx, destination: PortIx, lid: u16) -> u8 {
     if source == destination {
         return 0;

@@ -12,7 +12,7 @@ pub struct TransferId {
     pub lid: u16,
     /// The other end's queue pair.
     pub qpn: u32,
-    /// The requester's transaction.
+    /// The requester's transaction, which both directions carry.
     pub transaction: u64,
     /// The request's method, without the R bit.
     pub method: u8,
@@ -37,7 +37,7 @@ impl TransferId {
     }
 }
 
-/// What a MAD is to RMPP.
+/// What a MAD is to RMPP, which decides who takes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Class {
     /// No RMPP packet: its sender has none, or does not use it here. Programs on the simulator's
@@ -49,7 +49,7 @@ pub enum Class {
     Control,
 }
 
-/// Looks at the RMPP header alone.
+/// Sorts by the RMPP header alone; what a segment holds does not count.
 #[inline]
 pub const fn classify(mad: &SaMad) -> Class {
     let rmpp = &mad.rmpp;
@@ -58,6 +58,7 @@ pub const fn classify(mad: &SaMad) -> Class {
     }
     match rmpp.packet_type {
         packet_type::NONE => Class::Plain,
+        // Some senders set the Active flag and fill in nothing else.
         packet_type::DATA if rmpp.segment_number.get() == 0 && rmpp.flags() == flag::ACTIVE => {
             Class::Plain
         }
@@ -66,7 +67,7 @@ pub const fn classify(mad: &SaMad) -> Class {
     }
 }
 
-/// True for a segment that is a whole message.
+/// True for a segment that is a whole message: it is answered like a request without RMPP.
 #[inline]
 pub const fn is_single(mad: &SaMad) -> bool {
     let rmpp = &mad.rmpp;
@@ -95,7 +96,7 @@ pub fn turn_acknowledgement(ack: &SaMad, window_last: u32) -> [u8; MAD_SIZE] {
     back(ack, control(packet_type::ACK, 0, 0, window_last))
 }
 
-/// STOP or ABORT for the sender of `packet`.
+/// STOP or ABORT for the sender of `packet`, with the reason in its status.
 pub(super) fn refusal(packet: &SaMad, kind: u8, status: u8) -> [u8; MAD_SIZE] {
     back(packet, control(kind, status, 0, 0))
 }

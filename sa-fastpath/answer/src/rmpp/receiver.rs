@@ -10,14 +10,14 @@ use zerocopy::IntoBytes;
 use super::packet::{acknowledgement, refusal};
 use super::{HEADERS, SEGMENT_DATA};
 
-/// What a receiver grants.
+/// What a receiver grants to the sender of a message, and for how long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Allowance {
     /// Segments that a sender may send without an acknowledgement, 1 to 64.
     pub window: u32,
     /// A longer message is stopped. Units: record bytes.
     pub message: usize,
-    /// For the whole transfer.
+    /// The whole transfer may take so long; then it is aborted.
     pub transfer: Duration,
     /// For how long a message that has come is still acknowledged.
     pub linger: Duration,
@@ -49,24 +49,27 @@ pub enum Step {
 }
 
 /// Puts one message together.
+///
+/// It knows neither port nor clock: segments and the time are handed in, packets to send are handed
+/// out. Segments may come in any order within the window, and more than once.
 #[derive(Debug)]
 pub struct Receiver {
     allowance: Allowance,
     /// The headers of segment 1, then the record bytes at their places.
     message: Vec<u8>,
-    /// All segments up to this are here.
+    /// All segments up to this are here, without a gap.
     in_order: u32,
     /// Segments beyond `in_order + 1`: bit n is segment `in_order + 1 + n`.
     ahead: u64,
     window_last: u32,
-    /// Up to where the sender knows what is here.
+    /// Up to where the sender was told what is here; older segments show that it was not heard.
     acknowledged: u32,
     /// Segments of the message: as segment 1 declares, or the last one shows.
     total: Option<u32>,
-    /// As segment 1 declares. Units: bytes of payload; 0 when it does not.
+    /// The length that segment 1 declares. Units: bytes of payload; 0 when it declares none.
     declared: u32,
     is_complete: bool,
-    /// Of the transfer, then of the memory of it.
+    /// When the transfer is given up; once it is complete, when it is forgotten.
     until: Duration,
 }
 
@@ -142,6 +145,7 @@ impl Receiver {
         self.message.capacity()
     }
 
+    /// Takes a segment and says what its sender is told. Errors: the status of an ABORT or STOP.
     fn take(&mut self, mad: &SaMad, now: Duration) -> Result<Told, u8> {
         let rmpp = &mad.rmpp;
         check(rmpp)?;
@@ -150,6 +154,7 @@ impl Receiver {
             // The acknowledgement was lost, or is on its way.
             return Ok(Told::Again);
         }
+        // Beyond the window: the sender has not waited, and will send it again.
         if segment > self.window_last || self.is_here(segment) {
             return Ok(Told::Nothing);
         }
@@ -159,6 +164,7 @@ impl Receiver {
             self.complete(now);
             return Ok(Told::All);
         }
+        // The window is used up, and only an acknowledgement opens it further.
         if self.in_order == self.window_last {
             let step = self.allowance.window.clamp(1, WINDOW);
             self.window_last = self.window_last.saturating_add(step);
@@ -167,6 +173,7 @@ impl Receiver {
         Ok(Told::Nothing)
     }
 
+    /// True for a segment that was taken.
     fn is_here(&self, segment: u32) -> bool {
         segment <= self.in_order || self.ahead & bit(segment - self.in_order - 1) != 0
     }
@@ -178,6 +185,7 @@ impl Receiver {
         if segment == 1 && payload != 0 {
             self.declare(payload)?;
         }
+        // A last segment has at least its SA header, and never more than fits.
         if is_last && !(SA_HEADER..=SEGMENT_PAYLOAD).contains(&payload) {
             return Err(status::BAD_LENGTH);
         }
@@ -203,7 +211,8 @@ impl Receiver {
         Ok(())
     }
 
-    /// Takes the length that segment 1 states.
+    /// Takes the length that segment 1 states. Errors: it contradicts itself, or is more than is
+    /// granted.
     fn declare(&mut self, payload: u32) -> Result<(), u8> {
         let total = payload.div_ceil(SEGMENT_PAYLOAD);
         let of_last = payload - (total - 1) * SEGMENT_PAYLOAD;
@@ -252,17 +261,18 @@ impl Receiver {
         Ok(())
     }
 
+    /// From here on it only answers segments that come again.
     const fn complete(&mut self, now: Duration) {
         self.is_complete = true;
         self.until = now.saturating_add(self.allowance.linger);
     }
 }
 
-/// What the sender is told.
+/// What the sender is told about what is here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Told {
     Nothing,
-    /// What is here.
+    /// What is here so far, again.
     Again,
     /// That all is here, for the first time.
     All,

@@ -12,7 +12,7 @@ use super::{Allowance, Receiver, Step};
 /// What became of a segment. Packets "handed out" are addressed and to be sent.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Arrival {
-    /// Nothing to do.
+    /// Nothing is to be done.
     Quiet,
     /// A packet is handed out.
     Answer,
@@ -22,6 +22,9 @@ pub enum Arrival {
 }
 
 /// Receivers by the transfer that they are for.
+///
+/// There is a fixed number of places, so that no number of senders takes more memory than that; a
+/// sender that finds none is told STOP and may try again.
 #[derive(Debug)]
 pub struct Receivers {
     places: Vec<Place>,
@@ -29,6 +32,7 @@ pub struct Receivers {
     allowance: Allowance,
 }
 
+/// One transfer, and the header of its first segment, which answers are addressed by.
 #[derive(Debug)]
 struct Place {
     id: TransferId,
@@ -53,6 +57,7 @@ impl Receivers {
         let id = TransferId::of(packet);
         out.header = packet.header;
         let known = self.places.iter().position(|place| place.id == id);
+        // A segment in the middle of nothing must not take a place.
         if known.is_none() && mad.rmpp.segment_number.get() != 1 {
             return self.stray(mad, now, out);
         }
@@ -131,6 +136,7 @@ impl Receivers {
 
     /// A place for a new transfer; none when all are taken.
     fn begin(&mut self, id: TransferId, packet: &Slot, now: Duration) -> Option<usize> {
+        // What is complete only answers late segments: it makes room first.
         if self.places.len() >= self.capacity {
             let done = self
                 .places

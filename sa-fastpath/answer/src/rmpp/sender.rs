@@ -12,7 +12,7 @@ use sa_wire::umad::MAD_SIZE;
 use super::packet::{control, stated_response_time};
 use super::{SEGMENT_DATA, Source};
 
-/// How patient a sender is.
+/// How patient a sender is with its receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timing {
     /// For an acknowledgement, unless the receiver states a longer response time.
@@ -38,18 +38,18 @@ impl Default for Timing {
     }
 }
 
-/// What a sender wants.
+/// What a sender wants its caller to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Poll {
     /// The packet handed out is to be sent now. There may be more.
     Send,
     /// Nothing before this time, unless something is received.
     Wait(Duration),
-    /// It is over.
+    /// It is over, this way.
     Ended(End),
 }
 
-/// How a transfer ended.
+/// How a transfer ended; counted in [`Tally`](super::Tally).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
     /// The receiver has acknowledged all of it.
@@ -62,7 +62,12 @@ pub enum End {
     Aborted(u8),
 }
 
-/// Sends one message.
+/// Sends one message. It is asked what to do (`poll`) and told what came (`receive`); it has
+/// neither clock nor port.
+///
+/// The window is the receiver's: segments up to the last that it is ready for go out at once, and
+/// its acknowledgements open it further. Without one, all behind the last acknowledged segment go
+/// out again, a limited number of times.
 #[derive(Debug)]
 pub struct Sender<S> {
     /// The headers; the RMPP header differs from segment to segment.
@@ -71,7 +76,7 @@ pub struct Sender<S> {
     lengths: PayloadLengths,
     timing: Timing,
     state: State,
-    /// All segments up to this have arrived.
+    /// All segments up to this have arrived, as the receiver says.
     acknowledged: u32,
     /// The last segment that the receiver is ready for.
     window_last: u32,
@@ -80,12 +85,13 @@ pub struct Sender<S> {
     /// The last segment ever sent.
     highest_sent: u32,
     retries_left: u32,
-    /// For the next acknowledgement.
+    /// How long the next acknowledgement may take.
     acknowledgement: Duration,
     resend_at: Duration,
     give_up_at: Duration,
 }
 
+/// Where a transfer is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     UnderWay,
@@ -176,7 +182,7 @@ impl<S: Source> Sender<S> {
         self.retries_left = self.timing.retries;
     }
 
-    /// Resends or gives up when it is time.
+    /// Resends, or gives up, when it is time; nothing before.
     fn look_at_clock(&mut self, now: Duration) {
         if now >= self.give_up_at {
             self.state = State::Aborting(status::TIME_TOO_LONG);
@@ -196,6 +202,8 @@ impl<S: Source> Sender<S> {
         }
     }
 
+    /// The next segment of the window. Records are made here, so that a long table is never in
+    /// memory.
     fn send_next(&mut self, now: Duration, out: &mut [u8; MAD_SIZE]) -> Poll {
         let segment = self.next;
         let mut data = [0; SEGMENT_DATA];
@@ -215,7 +223,7 @@ impl<S: Source> Sender<S> {
         Poll::Send
     }
 
-    /// Units: record bytes.
+    /// What a segment carries. Units: record bytes.
     fn data_length(&self, segment: u32) -> usize {
         let length = if segment == self.lengths.segments {
             self.lengths.last - SA_HEADER
@@ -231,6 +239,7 @@ impl<S: Source> Sender<S> {
         self.poll(now, out)
     }
 
+    /// A packet with the message's headers and this RMPP header; zeros behind the data.
     fn put(&self, header: RmppHeader, data: &[u8], out: &mut [u8; MAD_SIZE]) {
         let mad = SaMad::from_bytes_mut(out);
         *mad = self.head;
@@ -241,6 +250,7 @@ impl<S: Source> Sender<S> {
         }
     }
 
+    /// Moves on by an acknowledgement. What cannot be is answered with an ABORT that names it.
     fn acknowledge(&mut self, rmpp: &RmppHeader, now: Duration) -> State {
         let (segment, window_last) = (rmpp.segment_number.get(), rmpp.new_window_last());
         if window_last < segment {
@@ -268,6 +278,8 @@ impl<S: Source> Sender<S> {
         }
     }
 
+    /// A receiver may say how long it takes; it is believed within limits, so that none can hold a
+    /// transfer for ever.
     fn note_response_time(&mut self, rmpp: &RmppHeader) {
         if let Some(stated) = stated_response_time(rmpp) {
             let believed = stated.min(self.timing.longest_response);
@@ -276,6 +288,8 @@ impl<S: Source> Sender<S> {
     }
 }
 
+/// The header of one segment. PayloadLength: of the first all that follows, of the last its own,
+/// else 0.
 fn segment_header(lengths: &PayloadLengths, segment: u32) -> RmppHeader {
     let is_first = segment == 1;
     let is_last = segment == lengths.segments;

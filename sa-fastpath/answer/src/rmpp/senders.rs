@@ -9,16 +9,16 @@ use sa_wire::umad::{MAD_SIZE, Slot, UmadHeader};
 use super::packet::TransferId;
 use super::{End, Poll, Sender, Source, Timing};
 
-/// How much is sent at once.
+/// How much is sent at once, so that requesters that take nothing cost a bounded amount of memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SenderLimits {
-    /// Transfers.
+    /// Transfers at once.
     pub transfers: usize,
     /// Transfers to one LID.
     pub per_lid: usize,
     /// What all sources keep in memory. Units: bytes.
     pub held: usize,
-    /// Of each transfer.
+    /// Patience with the receiver of each transfer.
     pub timing: Timing,
 }
 
@@ -46,7 +46,7 @@ pub enum Refused {
 /// How transfers ended so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Tally {
-    /// All was acknowledged.
+    /// The receiver has acknowledged all of it.
     pub delivered: u64,
     /// The receiver stopped or aborted it.
     pub refused: u64,
@@ -55,15 +55,18 @@ pub struct Tally {
 }
 
 /// Senders by the transfer that they are for.
+///
+/// Transfers take turns, one packet each, so that a long table does not hold up a short one.
 #[derive(Debug)]
 pub struct Senders<S> {
     places: Vec<Place<S>>,
     limits: SenderLimits,
     tally: Tally,
-    /// Whose turn it is.
+    /// The place whose turn it is.
     turn: usize,
 }
 
+/// One transfer, whom it goes to, and the request that it answers.
 #[derive(Debug)]
 struct Place<S> {
     id: TransferId,
@@ -105,6 +108,7 @@ impl<S: Source> Senders<S> {
         source: S,
         now: Duration,
     ) -> Result<(), Refused> {
+        // The requester has forgotten what it asked before, or it would have waited.
         let id = TransferId::of(request);
         self.places.retain(|place| place.id != id);
         let to_lid = self
@@ -191,6 +195,7 @@ impl<S: Source> Senders<S> {
 }
 
 impl Tally {
+    /// Counts how a transfer ended.
     const fn count(&mut self, end: End) {
         match end {
             End::Delivered => self.delivered += 1,

@@ -29,7 +29,7 @@ impl<S: Source + ?Sized> Source for Box<S> {
     }
 }
 
-/// The bytes cannot be had any more.
+/// The bytes cannot be had any more; the transfer is aborted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lost;
 
@@ -41,7 +41,7 @@ impl core::fmt::Display for Lost {
 
 impl core::error::Error for Lost {}
 
-/// Records in memory.
+/// Records that are in memory already.
 #[derive(Debug)]
 pub struct Bytes {
     whole: Vec<u8>,
@@ -82,7 +82,7 @@ impl Source for Bytes {
 #[derive(Debug)]
 pub struct Generated<F> {
     make: F,
-    /// Units: bytes.
+    /// Length of one record. Units: bytes.
     record: usize,
     count: u32,
     /// Number of the first record, and the bytes: the newest chunk first. A window may lie across
@@ -101,10 +101,11 @@ impl<F: FnMut(u32, &mut [u8]) -> Result<(), Lost>> Generated<F> {
         }
     }
 
-    /// The chunk with this record in it.
+    /// The chunk with this record in it, made now where it is not one of the two.
     fn chunk(&mut self, record: u32) -> Result<&[u8], Lost> {
         let first = record - record % CHUNK;
         let is_it = |(start, bytes): &(u32, Vec<u8>)| *start == first && !bytes.is_empty();
+        // The older chunk may be wanted again after a loss.
         let [newest, older] = &mut self.chunks;
         if !is_it(newest) {
             core::mem::swap(newest, older);

@@ -67,6 +67,7 @@ pub fn respond_or(
 /// The SL in the answer to a Get(PathRecord) by LIDs, asked by the source.
 /// Errors: the status of the answer; 0x0300 where there is no record.
 pub fn path_sl(snapshot: &Snapshot, from: Lid, to: Lid) -> Result<Sl, u16> {
+    /// Status in replies without a record.
     const NO_RECORDS: u16 = 0x0300;
     let reply = respond(snapshot, &request::path_by_lids(from.get(), to.get()));
     match reply.map(|reply| request::parse(&reply)) {
@@ -89,6 +90,7 @@ pub fn punted(snapshot: &Snapshot, request: &Slot) -> Option<Vec<u8>> {
     if !is_our_version(mad) {
         return Some(refuse(mad, Status::BAD_VERSION));
     }
+    // Whoever asks: clients ask for it first, to find out what this SA can do.
     if mad.attribute_id() == AttributeId::CLASS_PORT_INFO {
         return Some(class_port_info(snapshot, mad));
     }
@@ -117,6 +119,7 @@ pub fn punted(snapshot: &Snapshot, request: &Slot) -> Option<Vec<u8>> {
     })
 }
 
+/// The reply to a MultiPathRecord request, with however many records that are.
 fn multi_path(snapshot: &Snapshot, mad: &mut SaMad, requester_lid: u16) -> Option<Vec<u8>> {
     let query = match MultiPathQuery::from_mad(snapshot, mad) {
         Ok(query) => query,
@@ -151,6 +154,7 @@ pub fn is_answerable(snapshot: &Snapshot, mad: &SaMad) -> bool {
     unanswerable(snapshot, mad).is_none() && is_request(mad.mad.method) && is_our_version(mad)
 }
 
+/// True for the one version of MADs and of the class.
 fn is_our_version(mad: &SaMad) -> bool {
     (mad.mad.base_version, mad.mad.class_version) == (BASE_VERSION, SA_CLASS_VERSION)
 }
@@ -186,6 +190,7 @@ fn class_port_info(snapshot: &Snapshot, mad: &mut SaMad) -> Vec<u8> {
     single(mad, info.as_bytes())
 }
 
+/// Which snapshot is served, for those who keep a copy of it or of answers.
 fn served_snapshot(snapshot: &Snapshot, mad: &mut SaMad) -> Vec<u8> {
     if mad.mad.method != method::GET {
         return refuse(mad, Status::METHOD_ATTRIBUTE_NOT_SUPPORTED);
@@ -199,7 +204,7 @@ fn served_snapshot(snapshot: &Snapshot, mad: &mut SaMad) -> Vec<u8> {
     single(mad, served.as_bytes())
 }
 
-/// The response to a Get, with one attribute.
+/// The response to a Get with one attribute, such as ClassPortInfo: no offset, no padding.
 fn single(mad: &mut SaMad, attribute: &[u8]) -> Vec<u8> {
     mad.mad.method = response_method(mad.mad.method);
     mad.mad.status = Status::OK.get().into();
@@ -210,11 +215,13 @@ fn single(mad: &mut SaMad, attribute: &[u8]) -> Vec<u8> {
     reply
 }
 
+/// An error reply of one MAD.
 fn refuse(mad: &mut SaMad, status: Status) -> Vec<u8> {
     let length = finish_error(mad, status);
     take(mad, length)
 }
 
+/// The first bytes of a MAD.
 fn take(mad: &SaMad, length: u16) -> Vec<u8> {
     mad.as_bytes()
         .get(..usize::from(length))

@@ -20,16 +20,17 @@ use super::{MAX_BYTES, MAX_RECORDS, succeed_with_table};
 use crate::rmpp::{Generated, Lost, Source};
 use crate::{Ends, PathQuery, find_ends, is_to_group, paths_of_pair};
 
-/// Shorter replies are made at once. Units: bytes.
+/// Shorter replies are made at once: below that, two passes cost more than the memory. Units:
+/// bytes.
 const SHORT: usize = 16 * 1024;
 /// Records from one note to the next: what is made at once.
 const NOTED: u32 = 256;
 
-/// A reply that is made while it is sent.
+/// A reply that is made while it is sent: headers now, records when a segment needs them.
 pub struct Streamed {
-    /// Its headers.
+    /// Its headers, as the first segment has them.
     pub head: SaMad,
-    /// Its records.
+    /// Its records, made when they are sent.
     pub records: Box<dyn Source + Send>,
 }
 
@@ -52,7 +53,7 @@ where
 
 /// Records by units, such as pairs of ports or nodes, in the order of the reply.
 pub trait Units: Send + 'static {
-    /// How many.
+    /// How many units there are.
     fn count(&self) -> u64;
 
     /// Of one record, padding included. Units: bytes.
@@ -62,7 +63,7 @@ pub trait Units: Send + 'static {
     fn of(&self, unit: u64, sink: &mut dyn FnMut(&[u8]) -> ControlFlow<()>) -> ControlFlow<()>;
 }
 
-/// Where a record is.
+/// Where a record is: the unit, and how many of the unit's records come before it.
 #[derive(Debug, Clone, Copy, Default)]
 struct Note {
     unit: u64,
@@ -96,6 +97,7 @@ fn count<U: Units>(units: &U) -> Option<(u32, Vec<Note>)> {
     let most = most_records(units.stride());
     for unit in 0..units.count() {
         let mut skip = 0;
+        // The first pass makes every record and keeps none: time instead of memory.
         let flow = units.of(unit, &mut |_| {
             if usize::try_from(count).is_ok_and(|count| count >= most) {
                 return ControlFlow::Break(());
@@ -114,7 +116,8 @@ fn count<U: Units>(units: &U) -> Option<(u32, Vec<Note>)> {
     Some((count, notes))
 }
 
-/// Fills `out` with the records from a note on.
+/// Fills `out` with the records from a note on. Errors: there are fewer than were counted, so that
+/// the reply is given up.
 fn fill<U: Units>(units: &U, from: Note, out: &mut [u8]) -> Result<(), Lost> {
     let mut places = out.chunks_exact_mut(units.stride().into());
     let mut skip = from.skip;
@@ -137,7 +140,7 @@ fn fill<U: Units>(units: &U, from: Note, out: &mut [u8]) -> Result<(), Lost> {
     if places.len() == 0 { Ok(()) } else { Err(Lost) }
 }
 
-/// PathRecords of a query that leaves an end open.
+/// PathRecords of a query that leaves an end open; its units are pairs of GUIDs.
 struct Paths<S> {
     held: Arc<S>,
     query: PathQuery,

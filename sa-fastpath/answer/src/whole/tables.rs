@@ -27,13 +27,13 @@ pub(super) fn most_records(stride: u16) -> usize {
 /// Records that room is made for at first; 127 at most are wanted.
 const MULTI_PATHS: usize = 32;
 
-/// Why there are no records.
+/// Why there are no records to answer with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Refusal {
     Reject(Reject),
-    /// More than a reply may hold.
+    /// More than a reply may hold, by memory: "no resources".
     TooMany,
-    /// More than the one that was asked for.
+    /// More than the one that a Get asks for: "too many records".
     SeveralForOne,
 }
 

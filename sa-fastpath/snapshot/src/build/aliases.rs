@@ -2,16 +2,16 @@
 
 use zerocopy::IntoBytes;
 
-use super::{Builder, LIDS, count32, file, limit};
+use super::{Builder, count32, file, limit};
+use crate::Snapshot;
 use crate::error::BuildError;
-use crate::layout::{SectionId, parse};
-use crate::records::{AliasRecord, PortRecord, port_flags};
-use crate::snapshot::Snapshot;
+use crate::format::layout::{LIDS, SectionId, parse};
+use crate::format::records::{AliasRecord, PortRecord, port_flags};
 
 /// The sections of aliases.
 pub(super) struct Aliases {
     pub(super) records: Vec<AliasRecord>,
-    /// See `SectionId::AliasesByPort`.
+    /// Places in `records`, by owner; see `SectionId::AliasesByPort`.
     pub(super) by_port: Vec<u32>,
 }
 
@@ -54,6 +54,7 @@ impl Snapshot {
         let named = named.collect::<Result<_, BuildError>>()?;
         let mut ports = self.sections.ports.to_vec();
         let laid_out = lay_out(named, &mut ports)?;
+        // All other sections stay as they are: a change of alias GUIDs must not cost a compilation.
         let mut subnet = self.subnet;
         (subnet.epoch, subnet.built_unix) = (epoch, built_unix);
         for (section, payload) in [
@@ -79,6 +80,8 @@ fn lay_out(named: Vec<([u8; 8], u16)>, ports: &mut [PortRecord]) -> Result<Alias
     let mut records = Vec::with_capacity(named.len());
     for (guid, port) in named {
         let order = u64::from_le_bytes(guid);
+        // Behind the ports that come before it in the order of all GUIDs: so numbers of GUIDs need
+        // no merged table.
         let before = ports.partition_point(|port| u64::from_le_bytes(port.guid) < order);
         let own = ports.get(before).is_some_and(|port| port.guid == guid);
         if own {
@@ -107,6 +110,7 @@ fn lay_out(named: Vec<([u8; 8], u16)>, ports: &mut [PortRecord]) -> Result<Alias
     Ok(Aliases { records, by_port })
 }
 
+/// An alias of a port that the model, or the snapshot, does not have.
 const NO_PORT: BuildError = BuildError::Inconsistent {
     what: "the port of an alias GUID",
 };

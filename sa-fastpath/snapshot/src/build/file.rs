@@ -4,7 +4,7 @@ use zerocopy::IntoBytes;
 
 use super::count32;
 use crate::backing::Backing;
-use crate::layout::{
+use crate::format::layout::{
     BYTE_ORDER_MARK, DIGEST_FROM, FORMAT_VERSION, Header, MAGIC, SectionEntry, SectionId, align_up,
     sections_start,
 };
@@ -42,11 +42,13 @@ pub(super) fn assemble(payloads: &[Vec<u8>]) -> Backing {
                 payload,
             );
         }
+        // The digest covers all that follows it, so it is written last.
         let digest = xxhash_rust::xxh3::xxh3_64(memory.get(DIGEST_FROM..).unwrap_or_default());
         copy(memory, MAGIC.len(), &digest.to_ne_bytes());
     })
 }
 
+/// Writes bytes where they belong; nothing where the memory ends before.
 fn copy(memory: &mut [u8], at: usize, bytes: &[u8]) {
     if let Some(place) = memory.get_mut(at..at.saturating_add(bytes.len())) {
         place.copy_from_slice(bytes);

@@ -5,60 +5,60 @@
 //! whatever the number of rules.
 
 use super::count32;
-use crate::by_service::WIDTHS;
 use crate::first_rule::SHORT_PASS_WORDS;
-use crate::records::{ClassRecord, RuleWordRecord, criterion};
+use crate::format::policy_records::{ClassRecord, RuleWordRecord, criterion};
+use crate::policy::WIDTHS;
 
 /// Up to this many rules, one pass over all of them is faster than an index (measured).
 const SCANNED_RULES: usize = 255;
 
-/// Up to this many rules, a short pass and few kinds of lists are faster than all kinds (measured).
+/// Up to this many rules, a short pass and few kinds of lists are faster than all kinds (measured):
+/// each kind more is a branch in every match.
 const FEW_RULES: usize = 1535;
 
 /// Rules that a short pass may have.
 const SHORT_PASS: usize = SHORT_PASS_WORDS * 64;
 
-/// Table of first rules: entries at most.
+/// Table of first rules: entries at most. Two bytes each, so 2 MiB.
 const PAIRS: usize = 1 << 20;
 
-/// Table of first rules: entries at most where a pass over the rules is short.
+/// Table of first rules: entries at most where a pass over the rules is short: then the table pays
+/// only while it stays in the first caches.
 const FEW_PAIRS: usize = 1 << 13;
 
-/// Table of first rules: words of a short pass.
+/// Table of first rules: up to so many words, a pass is short.
 const PAIR_WORDS: usize = 8;
 
 /// A rule is in the lists of fewer classes than 2 to the power of this.
 const PLANES: usize = 6;
 
-/// How many rules a list may have, steps of.
+/// How many rules a list may have, in steps: lengths are rounded up to one of these.
 const TIERS: [u32; 8] = [1, 2, 4, 8, 16, 32, 64, 128];
 
 /// Lists of ends longer than this are no better than a pass.
 const END_RULES: u32 = 1;
 
 /// Which lists a rule goes to where several are equally short.
-const PREFERENCE: [usize; 6] = [
-    criterion::SERVICE,
-    criterion::QOS_CLASS,
-    criterion::TCLASS,
-    criterion::PKEY,
-    criterion::DESTINATION,
-    criterion::SOURCE,
-];
+fn preference() -> Vec<usize> {
+    let rare = criterion::RARE..criterion::COUNT;
+    let first = [criterion::SERVICE, criterion::QOS_CLASS];
+    let last = [criterion::PKEY, criterion::DESTINATION, criterion::SOURCE];
+    first.into_iter().chain(rare).chain(last).collect()
+}
 
 /// The index of a policy's rules.
 pub(super) struct Index {
     /// Rule by place, the number of rules for none. Shape: 64 places for each word.
     pub(super) order: Vec<u16>,
-    /// See `PolicyRecord::ends_words`.
+    /// Words of rules that ask for ends only; see `PolicyRecord::ends_words`.
     pub(super) ends_words: usize,
-    /// See `PolicyRecord::scanned_words`.
+    /// Words of rules that no list holds; see `PolicyRecord::scanned_words`.
     pub(super) scanned_words: usize,
     /// Words of a rule set.
     pub(super) words: usize,
-    /// By dimension.
+    /// Classes and rule sets of each dimension, by its number.
     pub(super) dimensions: Vec<IndexedDimension>,
-    /// See `PolicyRecord::lists`.
+    /// Which dimensions have lists; see `PolicyRecord::lists`.
     pub(super) lists: u32,
     /// What class records do not hold of the lists, one after another.
     pub(super) rest: Vec<RuleWordRecord>,
@@ -68,7 +68,7 @@ pub(super) struct Index {
 
 /// One dimension of an index.
 pub(super) struct IndexedDimension {
-    /// By class.
+    /// By class: its rule set, and the beginning of its list.
     pub(super) classes: Vec<ClassRecord>,
     /// Distinct rule sets one after another.
     pub(super) rows: Vec<u64>,
@@ -87,7 +87,7 @@ enum Home {
 
 impl Index {
     /// None when a pass over all rules is faster. Shape: the sets of each dimension by class,
-    /// dimensions by their number.
+    /// dimensions by their number, those that no rule asks for empty.
     pub(super) fn new(dimensions: &[&[Vec<u64>]], rules: usize) -> Option<Self> {
         if rules <= SCANNED_RULES {
             return None;
@@ -98,14 +98,14 @@ impl Index {
             .collect();
         let homes = match rules {
             ..=FEW_RULES => few_homes(&criteria, rules),
-            _ => homes(&criteria, rules, &PREFERENCE),
+            _ => homes(&criteria, rules, &preference()),
         };
         let (mut order, ends_words, mut scanned_words) = order(&homes);
         if rules <= FEW_RULES && ends_words == 0 {
             scanned_words = widen(&mut order, scanned_words, rules);
         }
         let words = order.len() / 64;
-        // Mostly a pass anyway.
+        // A scan of more than half of the words gains too little to pay for the lists.
         if scanned_words - ends_words > words / 2 {
             return None;
         }
@@ -133,7 +133,10 @@ impl Index {
         Some(index)
     }
 
+    /// Works out the first rule of those for ends only, for each pair of end classes, where that
+    /// table is not too large for what it saves.
     fn tabulate_pairs(&mut self, rules: usize) {
+        // Two look-ups become one, whatever the number of such rules.
         let [source, destination, ..] = self.dimensions.as_slice() else {
             return;
         };
@@ -174,6 +177,7 @@ impl Index {
 /// By rule, where there are few: lists of as few kinds as leave a short pass, those that take the
 /// most rules first. What asks for ends only is scanned with the rest.
 fn few_homes(criteria: &[Criterion], rules: usize) -> Vec<Home> {
+    let preference = preference();
     let mut chosen: Vec<usize> = Vec::new();
     loop {
         let found = homes(criteria, rules, &chosen);
@@ -187,7 +191,7 @@ fn few_homes(criteria: &[Criterion], rules: usize) -> Vec<Home> {
                 .filter(is_listed)
                 .count()
         };
-        let others = PREFERENCE.iter().filter(|at| !chosen.contains(at));
+        let others = preference.iter().filter(|at| !chosen.contains(at));
         let gains = others.map(|at| (with(*at), *at)).rev();
         // The first in the order of preference among those that gain the most.
         let best = gains.max_by_key(|(listed, _)| *listed);
@@ -201,7 +205,7 @@ fn few_homes(criteria: &[Criterion], rules: usize) -> Vec<Home> {
     }
 }
 
-/// By rule. `preference`: the kinds of lists, as in [`PREFERENCE`].
+/// By rule. `preference`: the kinds of lists, as [`preference`] orders them.
 fn homes(criteria: &[Criterion], rules: usize, preference: &[usize]) -> Vec<Home> {
     // Half as many rules as a scan has words cost about as much as the scan.
     let longest = u32::try_from(rules / 128).unwrap_or(u32::MAX).max(8);
@@ -212,7 +216,7 @@ fn homes(criteria: &[Criterion], rules: usize, preference: &[usize]) -> Vec<Home
             let length = criteria.get(*at)?.list_length(rule)?;
             (length <= most).then_some((length, *at))
         });
-        // The first of the least.
+        // Equally short lists go by preference: what requests name most often comes first.
         match lists.min_by_key(|(length, _)| *length) {
             Some((_, at)) => Home::Lists(at),
             None => {
@@ -243,6 +247,7 @@ fn order(homes: &[Home]) -> (Vec<u16>, usize, usize) {
         order.resize(order.len().next_multiple_of(64), none);
         order.len() / 64
     };
+    // Rules of one home lie together, so that a pass over one home is over whole words.
     order.extend(rules(|home| *home == Home::Ends).map(|(_, rule)| rule));
     let ends = pad(&mut order);
     order.extend(rules(|home| *home == Home::Scan).map(|(_, rule)| rule));
@@ -280,6 +285,7 @@ struct Criterion {
 }
 
 impl Criterion {
+    /// Shape: a set for each class, as many words as all rules need.
     fn new(sets: &[Vec<u64>], rules: usize) -> Self {
         let asking = asking(sets, rules);
         let narrow = narrow(sets, &asking);
@@ -300,6 +306,7 @@ impl Criterion {
     }
 }
 
+/// Rules that ask for this criterion at all: some class does not satisfy them.
 fn asking(sets: &[Vec<u64>], rules: usize) -> Vec<u64> {
     let mut asking = vec![0; rules.div_ceil(64)];
     for set in sets {
@@ -307,6 +314,7 @@ fn asking(sets: &[Vec<u64>], rules: usize) -> Vec<u64> {
             *asking |= !word;
         }
     }
+    // Behind the last rule there is nothing that could ask.
     if let Some(last) = asking.last_mut().filter(|_| !rules.is_multiple_of(64)) {
         *last &= (1 << (rules % 64)) - 1;
     }
@@ -318,6 +326,8 @@ fn narrow(sets: &[Vec<u64>], asking: &[u64]) -> Vec<u64> {
     let mut counters = vec![[0u64; PLANES]; asking.len()];
     let mut narrow = asking.to_vec();
     for set in sets {
+        // Counts in bit planes, 64 rules at a time: a plane for each bit of the counter, so that
+        // classes times rules are never looked at one by one.
         for ((counter, narrow), word) in counters.iter_mut().zip(&mut narrow).zip(set) {
             let mut carry = word & *narrow;
             for plane in counter {
@@ -332,6 +342,7 @@ fn narrow(sets: &[Vec<u64>], asking: &[u64]) -> Vec<u64> {
     narrow
 }
 
+/// By tier: rules that share some class with more narrow rules than the tier allows.
 fn crowded(sets: &[Vec<u64>], narrow: &[u64]) -> [Vec<u64>; TIERS.len()] {
     let mut crowded = core::array::from_fn(|_| vec![0; narrow.len()]);
     for set in sets {
@@ -349,7 +360,7 @@ fn crowded(sets: &[Vec<u64>], narrow: &[u64]) -> [Vec<u64>; TIERS.len()] {
 
 /// How the sets of one dimension are laid out.
 struct Layout {
-    /// Place by rule.
+    /// Place of each rule in the order of the index.
     places: Vec<usize>,
     /// Rules that this dimension's lists hold.
     listed: Vec<u64>,
@@ -360,6 +371,7 @@ struct Layout {
 }
 
 impl Layout {
+    /// Places and lists of one dimension, its number being `at`.
     fn new(homes: &[Home], order: &[u16], sets: &[Vec<u64>], at: usize) -> Self {
         let mut places = vec![0; homes.len()];
         for (place, rule) in order.iter().enumerate() {
@@ -393,8 +405,11 @@ impl Layout {
         }
     }
 
+    /// Class records and distinct rule sets; what a class record has no room for goes to `rest`.
     fn dimension(&self, sets: &[Vec<u64>], rest: &mut Vec<RuleWordRecord>) -> IndexedDimension {
         let keys: Vec<Vec<u64>> = sets.iter().map(|set| and(set, &self.told_apart)).collect();
+        // Where a class's row has the class's own number, `ByService` finds it without reading the
+        // class record.
         let by_class = self.places.len() <= FEW_RULES && self.listed.iter().all(|word| *word == 0);
         let (distinct, row_of) = match by_class {
             true => (
@@ -441,6 +456,7 @@ impl Layout {
                 _ => words.push(RuleWordRecord { bits, word, first }),
             }
         }
+        // Most lists have one word: it lies in the class record, and then nothing else is read.
         rest.extend(words.iter().skip(1));
         words.first().copied()
     }
@@ -473,10 +489,12 @@ fn intern(keys: &[Vec<u64>]) -> (Vec<&Vec<u64>>, Vec<u16>) {
     (distinct, row_of)
 }
 
+/// The members of both sets.
 fn and(one: &[u64], other: &[u64]) -> Vec<u64> {
     one.iter().zip(other).map(|(a, b)| a & b).collect()
 }
 
+/// The places in a set, ascending.
 fn members(set: &[u64]) -> impl Iterator<Item = usize> + '_ {
     set.iter().enumerate().flat_map(|(word, bits)| {
         let bits = core::iter::successors(Some(*bits), |bits| Some(bits & bits.wrapping_sub(1)));
@@ -485,11 +503,13 @@ fn members(set: &[u64]) -> impl Iterator<Item = usize> + '_ {
     })
 }
 
+/// True when a place is in a set.
 fn holds(set: &[u64], bit: usize) -> bool {
     set.get(bit / 64)
         .is_some_and(|word| word >> (bit % 64) & 1 == 1)
 }
 
+/// Puts a place into a set; nothing where the set is too short.
 fn insert(set: &mut [u64], bit: usize) {
     if let Some(word) = set.get_mut(bit / 64) {
         *word |= 1 << (bit % 64);

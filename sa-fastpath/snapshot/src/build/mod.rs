@@ -1,44 +1,43 @@
 //! Lays a [`Model`] out as a snapshot.
+//!
+//! The order of the steps matters in two places only: ports are sorted by GUID before anything
+//! refers to one by its index, and the subnet's record comes last, since it says how the GUID index
+//! and the pair table came out. Sections are gathered one by one; `file` puts them into one piece
+//! of memory, which is then verified like a file from elsewhere.
 
 mod aliases;
-mod far;
 mod file;
 mod index;
+mod off_subnet;
 mod policy;
 
 use sa_wire::{Lid, NodeType, RateRank, SlVlMask};
 use zerocopy::{Immutable, IntoBytes};
 
 use crate::error::BuildError;
-use crate::guid_index;
-use crate::layout::{NARROW_CLASSES, SectionId};
-use crate::lookup::{
-    ENGINE_KEEP, ENGINE_TORUS, PAIRS_DENSE, PAIRS_UNIFORM, REVERSE_PATH, REVERSE_POLICY,
+use crate::format::layout::{LIDS, MATRIX_SETS, NARROW_CLASSES, SectionId};
+use crate::format::records::{
+    ENGINE_KEEP, ENGINE_TORUS, PAIRS_DENSE, PAIRS_UNIFORM, PathClassRecord, PkeySetRecord,
+    PortRecord, RATE_RANKS, REVERSE_PATH, REVERSE_POLICY, SubnetRecord, pack_capacity, pack_place,
+    port_flags,
 };
 use crate::model::{EngineSl, Model, Pairs, PathClass, PathTables, PortRow, RateLimit};
-use crate::pkeys;
-use crate::records::{
-    PathClassRecord, PkeySetRecord, PortRecord, RATE_RANKS, SubnetRecord, pack_capacity,
-    pack_place, port_flags,
-};
-use crate::snapshot::Snapshot;
-
-/// LID table length: every unicast LID, and 0.
-pub(crate) const LIDS: usize = 0xc000;
-
-/// Up to this many distinct P_Key tables, which key two of them share is precomputed.
-pub(crate) const MATRIX_SETS: usize = 1024;
+use crate::{Snapshot, guid_index, pkeys};
 
 /// Builds snapshots. The same model gives the same bytes.
 pub struct Builder<'a> {
     model: &'a Model,
     /// Model index by snapshot index.
     order: Vec<usize>,
+    /// The bytes of each section for each id, filled in any order.
     payloads: Vec<Vec<u8>>,
 }
 
 impl<'a> Builder<'a> {
-    /// Lays out and verifies. Errors: [`BuildError`].
+    /// Lays out and verifies.
+    ///
+    /// The checks are those of a file that is loaded, so that a mistake here shows where the
+    /// snapshot is made. Errors: [`BuildError`].
     pub fn build(model: &'a Model) -> Result<Snapshot, BuildError> {
         let mut order: Vec<usize> = (0..model.ports.len()).collect();
         order.sort_by_key(|ix| model.ports.get(*ix).map(|port| port.guid.map_order()));
@@ -62,6 +61,7 @@ impl<'a> Builder<'a> {
         Ok(Snapshot::from_owned(file::assemble(&builder.payloads))?)
     }
 
+    /// Errors: more ports or classes than indexes count; tables that do not fit the ports.
     fn check_lengths(&self) -> Result<(), BuildError> {
         let ports = self.model.ports.len();
         limit("end ports", ports, LIDS - 1)?;
@@ -82,12 +82,15 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
+    /// The ports of the model in snapshot order, each with its index in the model. That order is
+    /// the order of GUIDs, in which answers list ports.
     fn rows(&self) -> impl Iterator<Item = (usize, &'a PortRow)> + '_ {
         self.order
             .iter()
             .filter_map(|ix| Some((*ix, self.model.ports.get(*ix)?)))
     }
 
+    /// The records of all ports, and their aliases. Errors: a GUID twice.
     fn ports(&mut self) -> Result<(), BuildError> {
         let sets = self.pkey_sets()?;
         let mut records: Vec<PortRecord> = Vec::with_capacity(self.order.len());
@@ -108,8 +111,10 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
+    /// One port's record. Errors: a switch that no index counts.
     fn port_record(&self, ix: usize, row: &PortRow, set: u16) -> Result<PortRecord, BuildError> {
         let qos = self.model.subnet.qos;
+        // With QoS off OpenSM looks at no SL2VL table, so no SL is dropped.
         let mask = |mask: SlVlMask| if qos { mask.0 } else { SlVlMask::ALL.0 };
         let source_row = self.model.paths.rows.get(ix).copied().unwrap_or(0);
         let switch = u16::try_from(row.switch.unwrap_or(0)).map_err(|_| BuildError::TooMany {
@@ -139,9 +144,12 @@ impl<'a> Builder<'a> {
         })
     }
 
+    /// What lookups would otherwise have to work out for each request; see [`port_flags`]. Shape:
+    /// all flags but the LMC, which the caller adds.
     fn flags(&self, ix: usize, row: &PortRow, source_row: u16) -> u16 {
         let reached = self.columns(ix).iter().any(|column| *column != 0);
         let caps = row.rate_caps;
+        // Where the engine has its say, a port outside the torus has no SL of its own.
         let in_torus = self.model.paths.engine_sl == EngineSl::Keep || row.coordinate.is_some();
         let is_source = source_row != 0 && row.node_type != NodeType::Switch;
         [
@@ -163,6 +171,7 @@ impl<'a> Builder<'a> {
         .fold(0, |flags, (_, flag)| flags | flag)
     }
 
+    /// Destination columns of a port's LIDs; empty for a port that the tables do not have.
     fn columns(&self, ix: usize) -> &'a [u16] {
         self.model
             .paths
@@ -175,6 +184,7 @@ impl<'a> Builder<'a> {
     /// Interns P_Key tables. Shape: one set index per port, in snapshot order.
     #[expect(clippy::disallowed_types, reason = "the builder runs on the slow path")]
     fn pkey_sets(&mut self) -> Result<Vec<u16>, BuildError> {
+        // Fabrics have a handful of distinct tables, whatever the number of ports.
         let both = self.model.subnet.allow_both_pkeys;
         let mut known = std::collections::BTreeMap::new();
         let mut sets: Vec<Vec<u16>> = Vec::new();
@@ -192,6 +202,8 @@ impl<'a> Builder<'a> {
         Ok(of_port)
     }
 
+    /// Lays the distinct tables out, and which key each pair of them shares, where there are not
+    /// too many.
     fn put_pkey_sets(&mut self, sets: &[Vec<u16>], both: bool) {
         let mut records = Vec::with_capacity(sets.len());
         let mut values: Vec<u16> = Vec::new();
@@ -204,6 +216,7 @@ impl<'a> Builder<'a> {
         }
         self.put(SectionId::PkeySets, &records);
         self.put(SectionId::PkeyValues, &values);
+        // Above that the matrix would outgrow what it saves; look-ups merge the two tables then.
         if sets.len() <= MATRIX_SETS {
             let pairs = sets.iter().flat_map(|a| sets.iter().map(move |b| (a, b)));
             let matrix: Vec<u16> = pairs
@@ -213,6 +226,8 @@ impl<'a> Builder<'a> {
         }
     }
 
+    /// The table from GUIDs to ports. What was chosen to make its probes short goes into the
+    /// subnet's record, see [`Self::subnet`].
     fn guid_index(&mut self) -> guid_index::GuidIndex {
         let guids: Vec<u64> = self.rows().map(|(_, row)| row.guid.get()).collect();
         let index = guid_index::build(&guids);
@@ -220,8 +235,12 @@ impl<'a> Builder<'a> {
         index
     }
 
-    /// The columns of LIDs are kept for dense pairs, and where some LIDs of a port are reached and
-    /// others not; else a flag of the port says it all.
+    /// The tables from LIDs to ports and to destination columns.
+    ///
+    /// Shape: one entry for each of the 48 Ki unicast LIDs, 0 for a LID of no port. The columns are
+    /// kept for dense pairs, and where some LIDs of a port are reached and others not; else a flag
+    /// of the port says it all. Errors: a LID that two ports have; columns that are not as many as
+    /// LIDs.
     fn lids(&mut self) -> Result<(), BuildError> {
         let dense = matches!(self.model.paths.pairs, Pairs::Dense { .. });
         let uneven =
@@ -248,6 +267,10 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
+    /// Classes of paths, and the class of each pair where pairs are kept one by one.
+    ///
+    /// A pair takes one byte while the classes fit, else two: among dense pairs the table is by far
+    /// the largest section.
     fn paths(&mut self) {
         let paths = &self.model.paths;
         let classes: Vec<PathClassRecord> = (0..)
@@ -260,6 +283,7 @@ impl<'a> Builder<'a> {
                 }
             })
             .collect();
+        // Class 0 means "no path" and is always there, so that an index of nothing needs no check.
         let classes = if classes.is_empty() {
             vec![NO_PATH]
         } else {
@@ -274,6 +298,7 @@ impl<'a> Builder<'a> {
         }
     }
 
+    /// One class; with QoS off it carries every SL.
     fn path_class(&self, class: &PathClass) -> PathClassRecord {
         let carried = if self.model.subnet.qos {
             class.carried
@@ -287,6 +312,8 @@ impl<'a> Builder<'a> {
         }
     }
 
+    /// SLs by P_Key base, where any partition has one but 0. Shape: 32 Ki entries, one for each
+    /// base.
     fn partitions(&mut self) {
         if self
             .model
@@ -294,6 +321,7 @@ impl<'a> Builder<'a> {
             .iter()
             .all(|partition| partition.sl == 0)
         {
+            // No table says that all are 0: look-ups answer 0 outside a table.
             return;
         }
         let mut sls = vec![0u8; 0x8000];
@@ -305,6 +333,7 @@ impl<'a> Builder<'a> {
         self.put(SectionId::PartitionSls, &sls);
     }
 
+    /// What it was made of, as lines of text.
     fn provenance(&mut self) {
         let from = &self.model.provenance;
         let mut text = format!("engine {}\n", from.engine);
@@ -315,6 +344,7 @@ impl<'a> Builder<'a> {
         self.put(SectionId::Provenance, text.as_bytes());
     }
 
+    /// Options and encodings, after everything that they describe.
     fn subnet(&mut self, index: &guid_index::GuidIndex) {
         let (model, options) = (self.model, &self.model.subnet);
         let paths = &model.paths;
@@ -358,10 +388,12 @@ impl<'a> Builder<'a> {
         self.put(SectionId::Subnet, &[record]);
     }
 
+    /// Sets a section of records.
     fn put<T: IntoBytes + Immutable>(&mut self, section: SectionId, elements: &[T]) {
         self.put_bytes(section, elements.as_bytes().to_vec());
     }
 
+    /// Sets a section that is bytes already. Setting one twice keeps the later bytes.
     fn put_bytes(&mut self, section: SectionId, bytes: Vec<u8>) {
         if let Some(payload) = self.payloads.get_mut(section as usize) {
             *payload = bytes;
@@ -369,8 +401,8 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// The table with a byte a pair; none where there are more classes than a byte tells, or one that
-/// is none of these.
+/// The table with a byte a pair; none where the classes do not fit a byte, or where an entry names
+/// a class beyond them, which the checks then refuse.
 fn narrow(table: &[u16], classes: usize) -> Option<Vec<u8>> {
     let greatest = table.iter().fold(0, |most, class| most.max(*class));
     let fits = classes <= NARROW_CLASSES && usize::from(greatest) < NARROW_CLASSES;
@@ -378,6 +410,9 @@ fn narrow(table: &[u16], classes: usize) -> Option<Vec<u8>> {
 }
 
 /// The code of an answer for each rank.
+///
+/// Worked out here once, so that a request only looks up the rank of the slowest part of its path.
+/// Rank 0 is no rate.
 fn rates(limit: RateLimit) -> [u8; RATE_RANKS] {
     let mut rates = [0; RATE_RANKS];
     for (place, rank) in rates.iter_mut().zip(0..) {
@@ -387,12 +422,14 @@ fn rates(limit: RateLimit) -> [u8; RATE_RANKS] {
     rates
 }
 
+/// The class of no path: nothing on it, nothing carried.
 const NO_PATH: PathClassRecord = PathClassRecord {
     capacity: 0,
     hops: 0,
     carried: 0,
 };
 
+/// Gives a LID to a port. Errors: it is taken, or no unicast LID.
 fn take_lid(ports: &mut [u16], lid: usize, entry: u16, row: &PortRow) -> Result<(), BuildError> {
     match ports.get_mut(lid) {
         Some(place) if *place == 0 => {
@@ -406,8 +443,8 @@ fn take_lid(ports: &mut [u16], lid: usize, entry: u16, row: &PortRow) -> Result<
     }
 }
 
-/// Whether the reverse direction of a path has to be looked at for requests that do not ask for
-/// an SL, MTU, rate or life time; see `lookup::REVERSE_PATH` and `REVERSE_POLICY`.
+/// Whether the reverse direction of a path has to be looked at for requests that do not ask for an
+/// SL, MTU, rate or life time; see [`REVERSE_PATH`] and [`REVERSE_POLICY`].
 fn judge_reverse(model: &Model) -> u8 {
     let all = |mask: SlVlMask| !model.subnet.qos || mask == SlVlMask::ALL;
     let drops = !(model
@@ -421,6 +458,7 @@ fn judge_reverse(model: &Model) -> u8 {
             .skip(1)
             .all(|class| all(class.carried)));
     let levels = model.policy.iter().flat_map(|policy| &policy.levels);
+    // Such a level may allow a path and refuse the way back, which has other ends.
     let refuses = levels.into_iter().any(|level| {
         level.sl.is_some_and(|sl| sl > 15) || !level.pkeys.is_empty() || level.path_bits.is_some()
     });
@@ -441,6 +479,7 @@ fn is_symmetric(paths: &PathTables) -> bool {
     even && complete
 }
 
+/// Errors: more than an index type, or a table, counts.
 fn limit(what: &'static str, count: usize, limit: usize) -> Result<(), BuildError> {
     if count > limit {
         Err(BuildError::TooMany { what, count, limit })
@@ -449,6 +488,7 @@ fn limit(what: &'static str, count: usize, limit: usize) -> Result<(), BuildErro
     }
 }
 
+/// More than a 16-bit index counts.
 const fn too_many(what: &'static str, count: usize) -> BuildError {
     BuildError::TooMany {
         what,

@@ -3,13 +3,13 @@
 use super::index::Index;
 use super::{Builder, count32, limit};
 use crate::error::BuildError;
-use crate::layout::SectionId;
-use crate::model::{Dimension, Echo, MAX_RULES, PolicyTables, QosLevelRow};
-use crate::policy_match::{TCLASS_ABSENT, dimension};
-use crate::records::{
-    ClassRecord, LevelRecord, PathBitsRecord, PkeyRangeRecord, PolicyRecord, RuleRecord,
-    level_flags, semantics,
+use crate::format::layout::SectionId;
+use crate::format::policy_records::{
+    ClassRecord, LevelRecord, PathBitsRecord, PkeyRangeRecord, PolicyRecord, RuleRecord, criterion,
+    dimension, level_flags, semantics,
 };
+use crate::format::rare_fields::RareField;
+use crate::model::{Dimension, Echo, MAX_RULES, PolicyTables, QosLevelRow};
 
 impl Builder<'_> {
     /// Lays the policy out. Errors: classes that do not fit the ports.
@@ -18,15 +18,19 @@ impl Builder<'_> {
             return Ok(());
         };
         let ports = self.model.ports.len();
+        // Ports carry their classes, so the maps must name every port.
         if policy.source.map.len() != ports || policy.destination.map.len() != ports {
             return Err(BuildError::Inconsistent {
                 what: "policy classes of ports",
             });
         }
-        if policy.tclass.map.len() != usize::from(TCLASS_ABSENT) + 1 {
-            return Err(BuildError::Inconsistent {
-                what: "traffic classes",
-            });
+        for field in RareField::ALL {
+            let dimension = policy.rare.get(field as usize);
+            let values = dimension.map(|dimension| dimension.map.len());
+            if values != Some(usize::from(field.values()) + 1) {
+                let what = field.classes();
+                return Err(BuildError::Inconsistent { what });
+            }
         }
         limit("rules", policy.rules.len(), MAX_RULES)?;
         self.flow_labels(policy)?;
@@ -38,8 +42,10 @@ impl Builder<'_> {
             None => self.scanned(policy, &dimensions),
             Some(index) => self.indexed(policy, &dimensions, &index),
         }
-        if tells_apart(&policy.tclass, policy.rules.len()) {
-            self.put(SectionId::TclassMap, &policy.tclass.map);
+        // Without a rule that asks for a rare field its whole dimension is left out, and with it one
+        // look-up.
+        for (field, dimension) in asked_rare(policy) {
+            self.put(field.map(), &dimension.map);
         }
         self.put(SectionId::QosClassMap, &policy.qos_class.map);
         self.put(SectionId::PkeyMap, &policy.pkey.map);
@@ -77,6 +83,9 @@ impl Builder<'_> {
         let mut classes: Vec<ClassRecord> = Vec::new();
         let parts = dimensions.iter().zip(&index.dimensions);
         for (start, ((section, _), dimension)) in record.class_starts.iter_mut().zip(parts) {
+            if dimension.classes.is_empty() {
+                continue;
+            }
             *start = count32(classes.len());
             classes.extend_from_slice(&dimension.classes);
             self.put(*section, &dimension.rows);
@@ -88,6 +97,7 @@ impl Builder<'_> {
         self.put(SectionId::FirstRules, &index.first_rules);
     }
 
+    /// Levels, the ranges of P_Keys that they allow, and their names.
     fn levels(&mut self, policy: &PolicyTables) {
         let mut records = Vec::with_capacity(policy.levels.len());
         let mut ranges: Vec<PkeyRangeRecord> = Vec::new();
@@ -99,6 +109,7 @@ impl Builder<'_> {
                 first: *first,
                 last: *last,
             }));
+            // A name is a line of the section, so it must not hold one.
             names.extend(
                 level
                     .name
@@ -131,6 +142,8 @@ impl Builder<'_> {
         Ok(())
     }
 
+    /// Rules and, behind them, a guard with the default level: a match that finds no rule finds the
+    /// guard.
     fn rules(&mut self, policy: &PolicyTables) {
         let guard = RuleRecord {
             line: 0,
@@ -154,7 +167,13 @@ fn gives_flow_labels(policy: &PolicyTables) -> bool {
     policy.flow_labels.iter().any(|labels| labels.are_set())
 }
 
-/// The sets of every dimension that has any, by its number.
+/// The rare fields that some rule asks for.
+fn asked_rare(policy: &PolicyTables) -> impl Iterator<Item = (RareField, &Dimension<Vec<u16>>)> {
+    let rare = RareField::ALL.into_iter().zip(&policy.rare);
+    rare.filter(|(_, dimension)| tells_apart(dimension, policy.rules.len()))
+}
+
+/// The sets of every dimension by its number; none of rare fields that no rule asks for.
 fn dimensions(policy: &PolicyTables) -> Vec<(SectionId, &[Vec<u64>])> {
     let mut dimensions: Vec<(SectionId, &[Vec<u64>])> = vec![
         (SectionId::SourceSets, &policy.source.sets),
@@ -163,12 +182,14 @@ fn dimensions(policy: &PolicyTables) -> Vec<(SectionId, &[Vec<u64>])> {
         (SectionId::PkeySetsOfRules, &policy.pkey.sets),
         (SectionId::ServiceSets, &policy.service_id.sets),
     ];
-    if tells_apart(&policy.tclass, policy.rules.len()) {
-        dimensions.push((SectionId::TclassSets, &policy.tclass.sets));
+    dimensions.extend(RareField::ALL.map(|field| (field.sets(), &[][..])));
+    for (field, dimension) in asked_rare(policy) {
+        dimensions[criterion::RARE + field as usize].1 = &dimension.sets;
     }
     dimensions
 }
 
+/// The record of a level; `pkeys_start` is where its ranges will lie.
 fn level_record(level: &QosLevelRow, pkeys_start: usize) -> LevelRecord {
     let flags = [
         (level.packet_life.is_some(), level_flags::PACKET_LIFE),
@@ -192,10 +213,12 @@ fn level_record(level: &QosLevelRow, pkeys_start: usize) -> LevelRecord {
     }
 }
 
+/// True when some level allows some LIDs of a destination only.
 fn limits_path_bits(policy: &PolicyTables) -> bool {
     policy.levels.iter().any(|level| level.path_bits.is_some())
 }
 
+/// The offsets that a level allows, in two words.
 fn path_bits(level: &QosLevelRow) -> PathBitsRecord {
     let bits = level.path_bits.unwrap_or(u128::MAX);
     let half = |from: u32| u64::try_from(bits >> from & u128::from(u64::MAX)).unwrap_or(0);
@@ -217,12 +240,12 @@ fn tells_apart<M>(criterion: &Dimension<M>, rules: usize) -> bool {
     }
 }
 
+/// What the policy says that OpenSM's dialect cannot; 0 lets answers take the shorter ways.
 fn semantics_bits(policy: &PolicyTables) -> u32 {
     let semantics = &policy.semantics;
-    let asks_tclass = tells_apart(&policy.tclass, policy.rules.len());
+    let asks = asked_rare(policy).fold(0, |bits, (field, _)| bits | field.asks());
     let some = |holds: fn(&QosLevelRow) -> bool| policy.levels.iter().any(holds);
     let bits = [
-        (asks_tclass, semantics::ASKS_TCLASS),
         (some(|level| level.sl.is_none()), semantics::LEVEL_NO_SL),
         (
             some(|level| level.tclass.is_some()),
@@ -238,9 +261,10 @@ fn semantics_bits(policy: &PolicyTables) -> u32 {
     ];
     bits.iter()
         .filter(|(holds, _)| *holds)
-        .fold(0, |bits, (_, bit)| bits | bit)
+        .fold(asks, |bits, (_, bit)| bits | bit)
 }
 
+/// The policy's record without an index: what one has besides is filled in by `indexed`.
 fn policy_record(policy: &PolicyTables, words: usize) -> PolicyRecord {
     let dimensions = [
         (policy.source.sets.len(), dimension::SOURCE),
@@ -261,7 +285,7 @@ fn policy_record(policy: &PolicyTables, words: usize) -> PolicyRecord {
             .filter(|(classes, _)| *classes > 1)
             .fold(0, |bits, (_, bit)| bits | bit),
         semantics: semantics_bits(policy),
-        class_starts: [0; 6],
+        class_starts: [0; criterion::COUNT],
         ends_words: 0,
         scanned_words: 0,
         lists: 0,

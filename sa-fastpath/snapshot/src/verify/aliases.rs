@@ -1,9 +1,10 @@
 //! What must hold of alias GUIDs.
 
 use super::{Checked, check};
-use crate::records::{AliasRecord, port_flags};
-use crate::snapshot::Sections;
+use crate::format::Sections;
+use crate::format::records::{AliasRecord, port_flags};
 
+/// Errors: aliases out of order, twice, of no port, or equal to a port's own GUID.
 pub(super) fn aliases(sections: &Sections) -> Checked {
     const NAME: &str = "alias GUIDs";
     let aliases = &*sections.aliases;
@@ -16,6 +17,8 @@ pub(super) fn aliases(sections: &Sections) -> Checked {
         let order = alias.order();
         let before = ports.partition_point(|port| u64::from_le_bytes(port.guid) < order);
         check(
+            // The place among the ports follows from the GUIDs, and is kept so that numbering needs
+            // no search.
             usize::from(alias.before) == before,
             NAME,
             "out of place among the ports",

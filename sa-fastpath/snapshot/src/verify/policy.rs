@@ -5,10 +5,13 @@ use sa_wire::{Mtu, RateRank};
 use super::rules::{SetCounts, rule_sets};
 use super::{Checked, LONGEST_LIFE, check};
 use crate::flow_labels::FlowLabels;
+use crate::format::policy_records::{
+    LevelRecord, PKEY_ABSENT, PolicyRecord, QOS_CLASS_ABSENT, dimension, level_flags, semantics,
+};
+use crate::format::rare_fields::RareField;
+use crate::format::records::PortRecord;
+use crate::format::{RareSections, Sections};
 use crate::model::MAX_RULES;
-use crate::policy_match::{PKEY_ABSENT, QOS_CLASS_ABSENT, TCLASS_ABSENT, dimension};
-use crate::records::{LevelRecord, PolicyRecord, PortRecord, level_flags, semantics};
-use crate::snapshot::Sections;
 
 /// Errors: tables of a policy that is not there.
 pub(super) fn no_policy(sections: &Sections) -> Checked {
@@ -20,8 +23,6 @@ pub(super) fn no_policy(sections: &Sections) -> Checked {
         && sections.destination_sets.is_empty()
         && sections.qos_class_map.is_empty()
         && sections.qos_class_sets.is_empty()
-        && sections.tclass_map.is_empty()
-        && sections.tclass_sets.is_empty()
         && sections.pkey_map.is_empty()
         && sections.pkey_rule_sets.is_empty()
         && sections.service_starts.is_empty()
@@ -31,8 +32,10 @@ pub(super) fn no_policy(sections: &Sections) -> Checked {
         && sections.policy_classes.is_empty()
         && sections.rule_words.is_empty()
         && sections.first_rules.is_empty()
-        && sections.flow_labels.is_empty();
+        && sections.flow_labels.is_empty()
+        && sections.rare.iter().all(RareSections::are_empty);
     check(empty, "policy", "tables without a policy")?;
+    // A stray class would be an index into tables that are not there.
     let classless = |port: &PortRecord| port.source_class == 0 && port.destination_class == 0;
     check(
         sections.ports.iter().all(classless),
@@ -71,6 +74,7 @@ pub(super) fn policy(sections: &Sections, record: &PolicyRecord) -> Checked {
     maps(sections, record, &sizes)
 }
 
+/// Errors: bits that mean nothing, or that do not agree with the levels.
 fn known_semantics(sections: &Sections, record: &PolicyRecord) -> Checked {
     let dimensions = record.dimensions & !dimension::ALL == 0;
     check(dimensions, "policy", "unknown criterion")?;
@@ -82,6 +86,7 @@ fn known_semantics(sections: &Sections, record: &PolicyRecord) -> Checked {
         (level_flags::TCLASS, semantics::LEVEL_TCLASS),
         (level_flags::NO_SL, semantics::LEVEL_NO_SL),
     ];
+    // Answers choose a shorter way by these bits, so a bit that is missing would change answers.
     let agree = flags.iter().all(|(flag, bit)| {
         let some = sections.levels.iter().any(|level| level.has(*flag));
         some == (record.semantics & bit != 0)
@@ -89,6 +94,8 @@ fn known_semantics(sections: &Sections, record: &PolicyRecord) -> Checked {
     check(agree, "policy", "semantics and levels disagree")
 }
 
+/// Errors: limits that do not exist, ranges out of place, fields that count for nothing and are not
+/// 0.
 fn levels_in_range(sections: &Sections) -> Checked {
     let mut expected = 0u64;
     for level in sections.levels.iter() {
@@ -129,6 +136,7 @@ const fn absent_is_zero(level: &LevelRecord) -> bool {
         && level.reserved[1] == 0
 }
 
+/// Path bits are there for every level, or for none.
 fn path_bits(sections: &Sections, record: &PolicyRecord) -> Checked {
     let expected = match record.semantics & semantics::LEVEL_PATH_BITS {
         0 => 0,
@@ -138,6 +146,7 @@ fn path_bits(sections: &Sections, record: &PolicyRecord) -> Checked {
     check(length, "level path bits", "unexpected length")
 }
 
+/// Flow labels are there for every rule and the default, or for none.
 fn flow_labels(sections: &Sections, record: &PolicyRecord) -> Checked {
     const NAME: &str = "flow labels";
     let words = &*sections.flow_labels;
@@ -152,6 +161,7 @@ fn flow_labels(sections: &Sections, record: &PolicyRecord) -> Checked {
     check(any == some, NAME, "semantics and labels disagree")
 }
 
+/// Every class that a map gives has a rule set.
 fn maps(sections: &Sections, record: &PolicyRecord, sizes: &SetCounts) -> Checked {
     let inside = |map: &[u16], classes: usize| map.iter().all(|c| usize::from(*c) < classes);
     for port in sections.ports.iter() {
@@ -170,16 +180,16 @@ fn maps(sections: &Sections, record: &PolicyRecord, sizes: &SetCounts) -> Checke
         "QoS class map",
         "length or class",
     )?;
-    let tclass = &*sections.tclass_map;
-    let expected = match sizes.tclass {
-        0 => 0,
-        _ => usize::from(TCLASS_ABSENT) + 1,
-    };
-    check(
-        tclass.len() == expected && inside(tclass, sizes.tclass),
-        "traffic class map",
-        "length or class",
-    )?;
+    for (field, rare) in RareField::ALL.into_iter().zip(&sections.rare) {
+        let classes = sizes.rare[field as usize];
+        let expected = match classes {
+            0 => 0,
+            _ => usize::from(field.values()) + 1,
+        };
+        let length = rare.map.len() == expected;
+        let holds = length && inside(&rare.map, classes);
+        check(holds, field.map().name(), "length or class")?;
+    }
     let pkey = &*sections.pkey_map;
     let length = pkey.len() == usize::from(PKEY_ABSENT) + 1;
     check(

@@ -1,41 +1,49 @@
 //! What must hold in rule sets, and in the index of rules where there is one.
+//!
+//! The rules of a policy are matched by bits: a set per value says which rules accept it, and the
+//! lowest bit that is in the sets of all criteria is the rule. Small policies scan such sets in the
+//! order of the rules, up to a guard bit. Large ones have an index: rules in an order of its own,
+//! those that ask for ends only first, then the other rules that are scanned, then those found by
+//! the lists of a class.
 
 use super::{Checked, check};
 use crate::error::LoadError;
-use crate::records::{ClassRecord, PolicyRecord, RuleWordRecord, criterion, semantics};
-use crate::snapshot::Sections;
+use crate::format::Sections;
+use crate::format::policy_records::{ClassRecord, PolicyRecord, RuleWordRecord, criterion};
+use crate::format::rare_fields::RareField;
 
-/// Classes per dimension.
+/// How many classes each dimension has.
 pub(super) struct SetCounts {
     pub(super) source: usize,
     pub(super) destination: usize,
     pub(super) qos_class: usize,
-    /// 0 when no rule asks for one.
-    pub(super) tclass: usize,
     pub(super) pkey: usize,
     pub(super) service: usize,
+    /// By [`RareField`], 0 when no rule asks for it.
+    pub(super) rare: [usize; RareField::COUNT],
 }
 
 /// Rule sets of one dimension.
 type Named<'a> = (&'a [u64], &'static str);
 
-/// Checks sets, lists and order of rules. Errors: the first thing that does not hold.
+/// Checks sets, lists and order of rules. The sets of a rare field that no rule asks for must be
+/// empty, since nobody would read them. Errors: the first thing that does not hold.
 pub(super) fn rule_sets(
     sections: &Sections,
     record: &PolicyRecord,
 ) -> Result<SetCounts, LoadError> {
-    let mut sets: Vec<Named<'_>> = vec![
-        (&sections.source_sets, "source sets"),
-        (&sections.destination_sets, "destination sets"),
-        (&sections.qos_class_sets, "QoS class sets"),
-        (&sections.pkey_rule_sets, "P_Key rule sets"),
-        (&sections.service_sets, "service sets"),
+    let mut sets: Vec<Option<Named<'_>>> = vec![
+        Some((&sections.source_sets, "source sets")),
+        Some((&sections.destination_sets, "destination sets")),
+        Some((&sections.qos_class_sets, "QoS class sets")),
+        Some((&sections.pkey_rule_sets, "P_Key rule sets")),
+        Some((&sections.service_sets, "service sets")),
     ];
-    if record.semantics & semantics::ASKS_TCLASS == 0 {
-        let empty = sections.tclass_sets.is_empty();
-        check(empty, "traffic class sets", "for no rule")?;
-    } else {
-        sets.push((&sections.tclass_sets, "traffic class sets"));
+    for (field, rare) in RareField::ALL.into_iter().zip(&sections.rare) {
+        let name = field.sets().name();
+        let is_asked = record.semantics & field.asks() != 0;
+        check(is_asked || rare.sets.is_empty(), name, "for no rule")?;
+        sets.push(is_asked.then_some((&*rare.sets, name)));
     }
     let counts = match sections.rule_order.is_empty() {
         true => scanned(sections, record, &sets)?,
@@ -48,15 +56,16 @@ pub(super) fn rule_sets(
         qos_class: count(criterion::QOS_CLASS),
         pkey: count(criterion::PKEY),
         service: count(criterion::SERVICE),
-        tclass: count(criterion::TCLASS),
+        rare: core::array::from_fn(|nth| count(criterion::RARE + nth)),
     })
 }
 
-/// All rules in every set. Gives the number of sets by dimension.
+/// Sets without an index: all rules in every set. Gives the number of sets by dimension, 0 for
+/// those that no rule asks for. Errors: [`LoadError::Section`].
 fn scanned(
     sections: &Sections,
     record: &PolicyRecord,
-    sets: &[Named<'_>],
+    sets: &[Option<Named<'_>>],
 ) -> Result<Vec<usize>, LoadError> {
     let (rules, words) = (index(record.rules), index(record.words));
     check(words == rules / 64 + 1, "policy", "words of a rule set")?;
@@ -74,9 +83,13 @@ fn scanned(
     let zero = starts && parts.iter().all(|part| *part == 0);
     check(zero, "policy", "parts of an index that is not there")?;
     let guard = 1u64 << (rules % 64);
-    let count = |(sets, name): &Named<'_>| {
+    let count = |dimension: &Option<Named<'_>>| {
+        let Some((sets, name)) = dimension else {
+            return Ok(0);
+        };
         let guarded = sets.chunks_exact(words).all(|set| {
             let last = set.last().copied().unwrap_or_default();
+            // The guard ends every search, so it must be in every set, and nothing behind it.
             last & guard != 0 && last & !(guard | (guard - 1)) == 0
         });
         check(guarded, name, "guard bit")?;
@@ -85,13 +98,15 @@ fn scanned(
     sets.iter().map(count).collect()
 }
 
+/// Errors: the section is not a whole number of sets. Gives how many there are.
 fn whole_sets(sets: &[u64], words: usize, name: &'static str) -> Result<usize, LoadError> {
     let count = sets.len() / words.max(1);
     let whole = count >= 1 && count * words == sets.len();
     check(whole, name, "unexpected length").map(|()| count)
 }
 
-/// An index of rules.
+/// An index of rules, with the numbers of its record as indexes. Units: `rules` are rules; `words`,
+/// `ends` and `scanned` are words of 64 places, each part within the next.
 struct Index<'a> {
     sections: &'a Sections,
     record: &'a PolicyRecord,
@@ -152,18 +167,22 @@ impl<'a> Index<'a> {
         })
     }
 
-    /// Gives the number of classes by dimension.
-    fn check(&self, sets: &[Named<'a>]) -> Result<Vec<usize>, LoadError> {
+    /// Gives the number of classes by dimension, 0 for those that no rule asks for.
+    fn check(&self, sets: &[Option<Named<'a>>]) -> Result<Vec<usize>, LoadError> {
         let classes = &*self.sections.policy_classes;
-        let starts: Vec<usize> = self.record.class_starts.iter().map(|s| index(*s)).collect();
-        let rest_is_zero = starts.iter().skip(sets.len()).all(|start| *start == 0);
+        let starts = self.record.class_starts.map(index);
+        let mut rest = sets.iter().zip(starts);
+        let rest_is_zero = rest.all(|(asked, start)| asked.is_some() || start == 0);
         check(rest_is_zero, "policy", "classes of nothing")?;
-        let ends = starts.iter().take(sets.len()).skip(1).copied();
+        let dimensions = (0u32..).zip(sets).zip(starts);
+        let asked = dimensions.filter_map(|((at, sets), start)| Some((at, (*sets)?, start)));
+        let ends = asked.clone().skip(1).map(|(_, _, start)| start);
         let ends = ends.chain([classes.len()]);
-        let (mut counts, mut expected, mut begin) = (Vec::new(), 0, 0);
-        for ((at, (sets, name)), (start, end)) in (0u32..).zip(sets).zip(starts.iter().zip(ends)) {
+        let (mut counts, mut expected, mut begin) = (vec![0; sets.len()], 0, 0);
+        let mut known = 0;
+        for ((at, (sets, name), start), end) in asked.zip(ends) {
             check(
-                *start == begin && begin < end,
+                start == begin && begin < end,
                 "policy",
                 "class records out of place",
             )?;
@@ -181,10 +200,11 @@ impl<'a> Index<'a> {
                 "policy",
                 "which dimensions have lists",
             )?;
-            counts.push(of_dimension.len());
+            counts[index(at)] = of_dimension.len();
+            known |= 1 << at;
             begin = end;
         }
-        let unknown = self.record.lists >> sets.len() == 0;
+        let unknown = self.record.lists & !known == 0;
         check(unknown, "policy", "lists of nothing")?;
         let all = expected == self.sections.rule_words.len();
         check(all, "rule lists", "unexpected length")?;
@@ -255,10 +275,11 @@ impl<'a> Index<'a> {
     }
 
     /// The table agrees with the sets.
-    fn first_rules(&self, sets: &[Named<'a>], counts: &[usize]) -> Checked {
+    fn first_rules(&self, sets: &[Option<Named<'a>>], counts: &[usize]) -> Checked {
         const NAME: &str = "first rules";
         let table = &*self.sections.first_rules;
-        let ([source, destination, ..], [sources, destinations, ..]) = (sets, counts) else {
+        let ([Some(source), Some(destination), ..], [sources, destinations, ..]) = (sets, counts)
+        else {
             return check(false, NAME, "no ends");
         };
         let columns = index(self.record.pair_columns);
@@ -294,12 +315,14 @@ impl<'a> Index<'a> {
     }
 }
 
+/// The first place in both sets, none where they share no rule.
 fn first_common(one: &[u64], other: &[u64]) -> Option<usize> {
     let both = one.iter().zip(other).map(|(a, b)| a & b);
     let (word, bits) = both.enumerate().find(|(_, bits)| *bits != 0)?;
     Some(word * 64 + bits.trailing_zeros() as usize)
 }
 
+/// A number of the file as an index; more than any table has where it is none.
 fn index(value: u32) -> usize {
     usize::try_from(value).unwrap_or(usize::MAX)
 }

@@ -127,10 +127,10 @@ fn tables(rules: &[Rule], required: bool) -> PolicyTables {
             map: array(4096, CLASSES),
             sets: sets(rules, CLASSES, |rule| rule.qos_class),
         },
-        tclass: Dimension {
+        rare: vec![Dimension {
             map: array(256, TCLASSES),
             sets: tclass,
-        },
+        }],
         pkey: Dimension {
             map: array(0x8000, KEYS),
             sets: sets(rules, KEYS, |rule| rule.pkey),
@@ -287,7 +287,7 @@ impl Request {
             return matched.rule;
         }
         let rare = RareInput {
-            tclass: named(self.tclass, TCLASSES).map(|class| class.to_le_bytes()[0]),
+            numbers: [named(self.tclass, TCLASSES)],
             names_source: self.named.0,
             names_destination: self.named.1,
         };

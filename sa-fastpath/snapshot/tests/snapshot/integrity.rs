@@ -79,10 +79,6 @@ fn policy(ports: usize) -> PolicyTables {
             map: vec![0; 4097],
             sets: single(&[1]),
         },
-        tclass: Dimension {
-            map: vec![0; 257],
-            sets: single(&[1]),
-        },
         pkey: Dimension {
             map: vec![0; 0x8001],
             sets: single(&[1]),
@@ -95,6 +91,10 @@ fn policy(ports: usize) -> PolicyTables {
             },
             sets: single(&[0, 1]),
         },
+        rare: vec![Dimension {
+            map: vec![0; 257],
+            sets: single(&[1]),
+        }],
         flow_labels: vec![],
         semantics: PolicySemantics::default(),
     }
@@ -106,8 +106,8 @@ fn rfc(mut policy: PolicyTables) -> PolicyTables {
     policy.levels[0].sl = None;
     policy.levels[1].path_bits = Some(1 << 1 | 1 << 100);
     policy.levels[1].tclass = Some(9);
-    policy.tclass.map[7] = 1;
-    policy.tclass.sets = vec![vec![0], vec![1]];
+    policy.rare[0].map[7] = 1;
+    policy.rare[0].sets = vec![vec![0], vec![1]];
     policy.service_id.sets = vec![vec![1], vec![1]];
     policy.flow_labels = vec![FlowLabels::spread(4).unwrap(), FlowLabels::Hash];
     policy.semantics = PolicySemantics {
@@ -388,7 +388,7 @@ fn criteria_that_no_rule_uses_take_no_room() {
     assert_eq!((rfc.echo(), plain.echo()), (Echo::TClass, Echo::None));
     // A rule that holds for no traffic class at all is looked up, though all classes are alike.
     let mut never = model(9, 1, false, true);
-    let tclass = &mut never.policy.as_mut().unwrap().tclass;
+    let tclass = &mut never.policy.as_mut().unwrap().rare[0];
     tclass.sets = vec![vec![0]];
     let never = Builder::build(&never).unwrap();
     assert!(!never.is_plain());
@@ -399,7 +399,7 @@ fn criteria_that_no_rule_uses_take_no_room() {
 fn rare_criteria_decide() {
     let snapshot = Builder::build(&rfc_model(9, 1, false)).unwrap();
     let named = RareInput {
-        tclass: Some(7),
+        numbers: [Some(7)],
         names_source: true,
         names_destination: true,
     };
@@ -416,7 +416,10 @@ fn rare_criteria_decide() {
     assert_eq!(level(end(2), 100, &named), Some(1));
     assert_eq!(level(end(2), 128, &named), None, "no offset is that large");
     for tclass in [None, Some(6), Some(8)] {
-        let other = RareInput { tclass, ..named };
+        let other = RareInput {
+            numbers: [tclass],
+            ..named
+        };
         assert_eq!(level(end(2), 0, &other), Some(0), "{tclass:?}");
     }
     let unnamed = RareInput {
@@ -646,7 +649,7 @@ fn a_life_time_over_63_is_one_that_a_policy_says() {
 #[test]
 fn contradictions_in_the_model_are_named() {
     let mut short = rfc_model(6, 0, false);
-    short.policy.as_mut().unwrap().tclass.map.pop();
+    short.policy.as_mut().unwrap().rare[0].map.pop();
     let error = Builder::build(&short).unwrap_err();
     assert!(error.to_string().contains("traffic class"), "{error}");
     let mut labels = rfc_model(6, 0, false);
@@ -718,7 +721,7 @@ fn exercise(snapshot: &Snapshot) {
                 let matched = snapshot.match_level(*a, *b, &classes);
                 let _ = matched.map(|matched| snapshot.level_pkeys(matched.level).len());
                 let rare = RareInput {
-                    tclass: Some(7),
+                    numbers: [Some(7)],
                     names_source: true,
                     names_destination: false,
                 };

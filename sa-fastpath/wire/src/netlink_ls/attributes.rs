@@ -5,10 +5,10 @@ use thiserror::Error;
 use super::constants::{ATTRIBUTE_TYPE_MASK, MANDATORY};
 use super::message::aligned;
 
-/// nlattr. Units: bytes.
+/// Length and type before each attribute (nlattr). Units: bytes.
 pub(super) const ATTRIBUTE_HEADER_SIZE: usize = 4;
 
-/// One attribute.
+/// One attribute of a message: a type and its bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Attribute<'a> {
     /// nla_type as it lies there, flag bits included.
@@ -39,9 +39,9 @@ pub enum AttributeDamage {
     /// nla_len reaches past the message.
     #[error("nla_len {length} reaches past the message, which has {left} bytes left")]
     LengthTooLarge {
-        /// What it claims.
+        /// The length that the attribute claims. Units: bytes.
         length: u16,
-        /// What is there.
+        /// The bytes that are left of the message. Units: bytes.
         left: usize,
     },
     /// Fewer bytes than a header after the last attribute.

@@ -34,11 +34,11 @@ pub const ATTRIBUTE_TYPE_MASK: u16 = 0x1fff;
 pub mod kind {
     use super::LS_CLIENT;
 
-    /// NLMSG_NOOP.
+    /// NLMSG_NOOP: to be passed over.
     pub const NOOP: u16 = 1;
     /// NLMSG_ERROR: an acknowledgement, or a refusal.
     pub const ERROR: u16 = 2;
-    /// NLMSG_DONE.
+    /// NLMSG_DONE: the end of a message of several parts.
     pub const DONE: u16 = 3;
     /// Types below this one are netlink's own.
     pub const FIRST: u16 = 16;
@@ -61,9 +61,9 @@ pub mod kind {
     }
 }
 
-/// Bits of nlmsg_flags.
+/// Bits of nlmsg_flags, as every netlink message has them.
 pub mod flags {
-    /// NLM_F_REQUEST.
+    /// NLM_F_REQUEST: the sender wants something.
     pub const REQUEST: u16 = 0x0001;
     /// NLM_F_ACK: the receiver confirms with NLMSG_ERROR 0.
     pub const ACK: u16 = 0x0004;
@@ -77,15 +77,15 @@ pub mod attribute {
     pub const PATH_RECORD: u16 = 1;
     /// Host u32 of SET_TIMEOUT. Units: ms.
     pub const TIMEOUT: u16 = 2;
-    /// Host u64.
+    /// ServiceID, a u64 in host order.
     pub const SERVICE_ID: u16 = 3;
-    /// 16 bytes.
+    /// DGID. Shape: 16 wire bytes.
     pub const DGID: u16 = 4;
-    /// 16 bytes.
+    /// SGID. Shape: 16 wire bytes.
     pub const SGID: u16 = 5;
-    /// One byte.
+    /// TClass. Shape: one byte.
     pub const TCLASS: u16 = 6;
-    /// Host u16.
+    /// P_Key, a u16 in host order.
     pub const PKEY: u16 = 7;
     /// Host u16, not shifted.
     pub const QOS_CLASS: u16 = 8;

@@ -9,7 +9,7 @@ use super::question::{IpResolve, Malformed, Question, Resolve};
 /// One message, from an agent's view.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Heard<'a> {
-    /// To be answered.
+    /// A question that the agent is to answer.
     Question(Question<'a>),
     /// A request that cannot be understood: to be refused, so that the kernel asks the SA at once.
     Malformed {
@@ -17,7 +17,7 @@ pub enum Heard<'a> {
         kind: u16,
         /// nlmsg_seq, which the refusal repeats.
         seq: u32,
-        /// What is wrong.
+        /// What is wrong with the message.
         why: Malformed,
     },
     /// The kernel confirms (0) or refuses (negative errno) a message of ours.

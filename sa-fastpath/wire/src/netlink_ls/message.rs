@@ -2,17 +2,17 @@
 
 use thiserror::Error;
 
-/// nlmsghdr. Units: bytes.
+/// What stands before each message (nlmsghdr). Units: bytes.
 pub const HEADER_SIZE: usize = 16;
 
 /// nlmsghdr without its length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Header {
-    /// nlmsg_type.
+    /// nlmsg_type: family and operation, host order.
     pub kind: u16,
-    /// nlmsg_flags.
+    /// nlmsg_flags, see [`flags`](super::flags).
     pub flags: u16,
-    /// nlmsg_seq.
+    /// nlmsg_seq: the kernel's number for the question, echoed in the reply.
     pub seq: u32,
     /// nlmsg_pid, which anybody can write; the socket's address tells who sent.
     pub pid: u32,
@@ -21,7 +21,7 @@ pub struct Header {
 /// One message whose length is right.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Message<'a> {
-    /// What it is.
+    /// Type, flags and number of the message.
     pub header: Header,
     /// What follows the header, without padding.
     pub body: &'a [u8],
@@ -49,7 +49,7 @@ pub struct Messages<'a> {
 }
 
 impl<'a> Messages<'a> {
-    /// Of one datagram.
+    /// The messages of one datagram, first to last.
     pub const fn new(datagram: &'a [u8]) -> Self {
         Self { rest: datagram }
     }

@@ -2,7 +2,7 @@
 //! records before it asks the SA.
 //!
 //! The kernel is the client: it multicasts a RESOLVE to [`GROUP`], and the agent unicasts a reply
-//! with the same type and sequence number. [`heard`] reads what an agent receives, [`reply`] writes
+//! with the same type and sequence number. [`heard()`] reads what an agent receives, [`reply`] writes
 //! what it sends; [`kernel`] is the other side, for emulators; [`rfc_v2`] is the layout of the
 //! proposal, which no kernel speaks.
 //!

@@ -37,15 +37,15 @@ impl PathUse {
 pub struct PathFlags(pub u32);
 
 impl PathFlags {
-    /// Management datagrams.
+    /// Paths for management datagrams.
     pub const GMP: Self = Self(1);
-    /// The primary path.
+    /// The primary path of a connection.
     pub const PRIMARY: Self = Self(1 << 1);
-    /// The alternate path.
+    /// The alternate path of a connection, for automatic path migration.
     pub const ALTERNATE: Self = Self(1 << 2);
-    /// From the asker.
+    /// Paths from the asker to the destination.
     pub const OUTBOUND: Self = Self(1 << 3);
-    /// To the asker.
+    /// Paths from the destination to the asker.
     pub const INBOUND: Self = Self(1 << 4);
     /// The outbound record reversed leads back.
     pub const INBOUND_REVERSE: Self = Self(1 << 5);
@@ -84,23 +84,23 @@ pub struct Resolve<'a> {
     pub device: &'a [u8],
     /// Its port, from 1.
     pub port: u8,
-    /// Directions.
+    /// Which directions and uses the paths are for.
     pub path_use: PathUse,
-    /// ServiceID.
+    /// The service that the connection is for, where the kernel names one.
     pub service_id: Option<ServiceId>,
-    /// DGID.
+    /// The destination, where it is named.
     pub dgid: Option<Gid>,
-    /// SGID.
+    /// The source, where it is named.
     pub sgid: Option<Gid>,
-    /// TClass.
+    /// Traffic class, where it is named.
     pub tclass: Option<u8>,
-    /// P_Key, raw.
+    /// P_Key, raw, where it is named.
     pub pkey: Option<u16>,
     /// QoSClass, not shifted; a MAD has room for its low twelve bits only.
     pub qos_class: Option<u16>,
 }
 
-/// An IP_RESOLVE request.
+/// An IP_RESOLVE request: which GID belongs to an IP address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IpResolve {
     /// nlmsg_seq; the reply has the same. Its own row of numbers, apart from RESOLVE's.
@@ -111,17 +111,17 @@ pub struct IpResolve {
     pub address: IpAddr,
 }
 
-/// A well-formed request.
+/// A request that is well formed and can be answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Question<'a> {
-    /// For a path.
+    /// A question for path records.
     Resolve(Resolve<'a>),
-    /// For a GID.
+    /// A question for the GID of an IP address.
     IpResolve(IpResolve),
 }
 
 impl Question<'_> {
-    /// nlmsg_seq.
+    /// nlmsg_seq, which the reply must carry.
     pub const fn seq(&self) -> u32 {
         match self {
             Self::Resolve(resolve) => resolve.seq,
@@ -152,7 +152,7 @@ pub enum Malformed {
     /// An attribute's payload has another length than its type.
     #[error("attribute {kind} has {length} bytes")]
     Length {
-        /// Its type.
+        /// The attribute's type, which no question has.
         kind: u16,
         /// What it has. Units: bytes.
         length: usize,

@@ -21,7 +21,7 @@ pub struct Field {
 /// How people read a component.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
-    /// A number.
+    /// A number, printed in decimal.
     Decimal,
     /// A number with `0x`.
     Hex,
@@ -29,12 +29,12 @@ pub enum Form {
     Text,
     /// Numbers of so many bits each.
     List {
-        /// Units: bits.
+        /// Width of one element. Units: bits.
         each: u16,
     },
     /// The same with `0x`.
     HexList {
-        /// Units: bits.
+        /// Width of one element. Units: bits.
         each: u16,
     },
     /// Pairs of a VL and a weight.
@@ -115,7 +115,7 @@ impl Field {
         Gid(bytes.copied().unwrap_or_default())
     }
 
-    /// Writes a GID.
+    /// Writes a GID where this component lies; does nothing to a record that is too short.
     pub fn set_gid(&self, record: &mut [u8], gid: Gid) {
         let place = record.get_mut(usize::from(self.start / 8)..);
         for (place, byte) in place.into_iter().flatten().zip(gid.0) {

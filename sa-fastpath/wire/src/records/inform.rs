@@ -18,7 +18,7 @@ pub struct InformInfo {
     pub lid_range_begin: U16,
     /// Last LID of the sources.
     pub lid_range_end: U16,
-    /// Echoed.
+    /// Not used; echoed.
     pub reserved: U16,
     /// IsGeneric: not 0 for generic traps.
     pub is_generic: u8,
@@ -30,7 +30,7 @@ pub struct InformInfo {
     pub trap_number: U16,
     /// QPN in the upper three bytes, RespTimeValue in the lower five bits.
     pub qpn_and_resp_time: U32,
-    /// Echoed.
+    /// Not used; echoed.
     pub reserved2: u8,
     /// ProducerType, or VendorID of vendors' traps; [`ANY24`] is all.
     pub producer_type: [u8; 3],
@@ -51,7 +51,7 @@ impl InformInfo {
 
 /// Any LID, type or trap number.
 pub const ANY16: u16 = 0xffff;
-/// Any producer type.
+/// Producer type "any".
 pub const ANY24: [u8; 3] = [0xff; 3];
 
 /// An InformInfoRecord.
@@ -60,15 +60,15 @@ pub const ANY24: [u8; 3] = [0xff; 3];
 )]
 #[repr(C)]
 pub struct InformInfoRecord {
-    /// SubscriberGID.
+    /// GID of the port that is told.
     pub subscriber_gid: [u8; 16],
-    /// Enum.
+    /// Number of the subscription among those of a subscriber.
     pub number: U16,
-    /// Zero.
+    /// Not used; zero in our records.
     pub reserved: [u8; 6],
-    /// InformInfo.
+    /// What the subscriber wants to hear of.
     pub info: InformInfo,
-    /// Zero.
+    /// Fills the record up to a multiple of 8 bytes.
     pub padding: U32,
 }
 

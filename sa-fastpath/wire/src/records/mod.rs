@@ -30,7 +30,7 @@ use crate::sa::AttributeId;
 /// How a record is laid out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Layout {
-    /// Which record.
+    /// Which record it is, as MAD headers name it.
     pub attribute: AttributeId,
     /// The short name of `saquery`.
     pub short: &'static str,
@@ -41,66 +41,66 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// NodeRecord.
+    /// NodeRecord: one for each end port, with its node.
     pub const NODE: Self = Self::new(AttributeId::NODE_RECORD, "NR", 112, node::FIELDS);
-    /// PortInfoRecord.
+    /// PortInfoRecord: one for each port, switch ports included.
     pub const PORT_INFO: Self =
         Self::new(AttributeId::PORT_INFO_RECORD, "PIR", 72, port_info::FIELDS);
-    /// SLtoVLMappingTableRecord.
+    /// SLtoVLMappingTableRecord: one for each pair of ports of a switch, or port of a CA.
     pub const SL_TO_VL: Self =
         Self::new(AttributeId::SL_TO_VL_RECORD, "SL2VL", 16, ports::SL_TO_VL);
-    /// SwitchInfoRecord.
+    /// SwitchInfoRecord: one for each switch.
     pub const SWITCH_INFO: Self = Self::new(
         AttributeId::SWITCH_INFO_RECORD,
         "SWIR",
         24,
         switch::SWITCH_INFO,
     );
-    /// LinearForwardingTableRecord.
+    /// LinearForwardingTableRecord: 64 LIDs of one switch.
     pub const LINEAR_FORWARDING: Self = Self::new(
         AttributeId::LINEAR_FORWARDING_TABLE_RECORD,
         "LFTR",
         72,
         switch::LINEAR_FORWARDING,
     );
-    /// MulticastForwardingTableRecord.
+    /// MulticastForwardingTableRecord: 32 multicast LIDs and 16 ports of one switch.
     pub const MULTICAST_FORWARDING: Self = Self::new(
         AttributeId::MULTICAST_FORWARDING_TABLE_RECORD,
         "MFTR",
         72,
         switch::MULTICAST_FORWARDING,
     );
-    /// SMInfoRecord.
+    /// SMInfoRecord: one for each SM that is known.
     pub const SM_INFO: Self = Self::new(AttributeId::SM_INFO_RECORD, "SMIR", 32, subnet::SM_INFO);
-    /// LinkRecord.
+    /// LinkRecord: one for each direction of a cable.
     pub const LINK: Self = Self::new(AttributeId::LINK_RECORD, "LR", 8, subnet::LINK);
-    /// GUIDInfoRecord.
+    /// GUIDInfoRecord: eight GUIDs of one port.
     pub const GUID_INFO: Self =
         Self::new(AttributeId::GUID_INFO_RECORD, "GIR", 72, ports::GUID_INFO);
-    /// P_KeyTableRecord.
+    /// P_KeyTableRecord: 32 P_Keys of one port.
     pub const PKEY_TABLE: Self = Self::new(
         AttributeId::PKEY_TABLE_RECORD,
         "PKTR",
         72,
         ports::PKEY_TABLE,
     );
-    /// VLArbitrationTableRecord.
+    /// VLArbitrationTableRecord: 32 entries of one port.
     pub const VL_ARBITRATION: Self = Self::new(
         AttributeId::VL_ARBITRATION_RECORD,
         "VLAR",
         72,
         ports::VL_ARBITRATION,
     );
-    /// MCMemberRecord.
+    /// MCMemberRecord: one for each group, or each member of one.
     pub const MC_MEMBER: Self = Self::new(
         AttributeId::MC_MEMBER_RECORD,
         "MCMR",
         56,
         multicast::MC_MEMBER,
     );
-    /// ServiceRecord.
+    /// ServiceRecord: one for each service that is registered.
     pub const SERVICE: Self = Self::new(AttributeId::SERVICE_RECORD, "SR", 176, service::SERVICE);
-    /// InformInfoRecord.
+    /// InformInfoRecord: one for each subscription.
     pub const INFORM_INFO: Self = Self::new(
         AttributeId::INFORM_INFO_RECORD,
         "IIR",

@@ -28,15 +28,15 @@ pub struct McMemberRecord {
     pub mgid: [u8; 16],
     /// PortGID, of the member.
     pub port_gid: [u8; 16],
-    /// Q_Key.
+    /// Q_Key of the group, which packets to it carry.
     pub q_key: U32,
-    /// MLID, raw.
+    /// MLID, raw: 0xc000 to 0xfffe.
     pub mlid: U16,
     /// MTU and its selector.
     pub mtu: SelectedValue,
-    /// TClass.
+    /// TClass of packets to the group.
     pub tclass: u8,
-    /// P_Key, raw.
+    /// P_Key of the group, raw, with the membership bit.
     pub pkey: U16,
     /// Rate and its selector.
     pub rate: SelectedValue,
@@ -46,16 +46,16 @@ pub struct McMemberRecord {
     pub sl_flow_hop: U32,
     /// Scope (7 to 4), JoinState (3 to 0).
     pub scope_and_state: u8,
-    /// ProxyJoin; see [`Self::PROXY_JOIN`].
+    /// ProxyJoin, one bit; see [`Self::PROXY_JOIN`].
     pub proxy_join: u8,
-    /// Echoed.
+    /// Not used; echoed.
     pub reserved: [u8; 2],
-    /// Echoed.
+    /// Fills the record up to a multiple of 8 bytes; echoed.
     pub padding: [u8; 4],
 }
 
 impl McMemberRecord {
-    /// Units: bytes.
+    /// Length without padding. Units: bytes.
     pub const SIZE: usize = size_of::<Self>();
 
     /// The bit of ProxyJoin: the specification's is the highest of the byte, but OpenSM and its
@@ -72,7 +72,7 @@ impl McMemberRecord {
         Gid(self.port_gid)
     }
 
-    /// Service level.
+    /// Service level of packets to the group, 0 to 15.
     pub const fn sl(&self) -> u8 {
         (self.sl_flow_hop.get() >> 28) as u8
     }
@@ -82,7 +82,7 @@ impl McMemberRecord {
         self.sl_flow_hop.get() >> 8 & 0xf_ffff
     }
 
-    /// Hop limit.
+    /// Hop limit of packets to the group.
     #[expect(
         clippy::cast_possible_truncation,
         reason = "the low byte is what is wanted"
@@ -91,7 +91,7 @@ impl McMemberRecord {
         self.sl_flow_hop.get() as u8
     }
 
-    /// Scope, 4 bits.
+    /// Scope of the group's address, 4 bits: 2 is link-local.
     pub const fn scope(&self) -> u8 {
         self.scope_and_state >> 4
     }
@@ -125,13 +125,13 @@ impl McMemberRecord {
     }
 }
 
-/// Bits of JoinState.
+/// Bits of JoinState: how a port takes part in a group.
 pub mod join_state {
     /// Sends and receives; the group lives as long as there is one.
     pub const FULL: u8 = 1;
     /// Sends and receives, but does not keep the group alive.
     pub const NON_MEMBER: u8 = 2;
-    /// Sends only.
+    /// Sends to the group, gets nothing, and does not keep it alive.
     pub const SEND_ONLY_NON_MEMBER: u8 = 4;
     /// Sends only, and keeps the group alive.
     pub const SEND_ONLY_FULL: u8 = 8;
@@ -142,41 +142,41 @@ pub mod join_state {
 pub struct McMemberCompMask(pub u64);
 
 impl McMemberCompMask {
-    /// MGID.
+    /// MGID: the group's address.
     pub const MGID: Self = Self(1);
-    /// PortGID.
+    /// PortGID: who joins, or is a member.
     pub const PORT_GID: Self = Self(1 << 1);
-    /// Q_Key.
+    /// Q_Key of packets to the group.
     pub const Q_KEY: Self = Self(1 << 2);
-    /// MLID.
+    /// MLID of the group.
     pub const MLID: Self = Self(1 << 3);
-    /// MTUSelector.
+    /// MTUSelector; counts together with the MTU.
     pub const MTU_SELECTOR: Self = Self(1 << 4);
-    /// MTU.
+    /// MTU to compare with.
     pub const MTU: Self = Self(1 << 5);
-    /// TClass.
+    /// TClass of packets to the group.
     pub const TCLASS: Self = Self(1 << 6);
-    /// P_Key.
+    /// P_Key of the group.
     pub const PKEY: Self = Self(1 << 7);
-    /// RateSelector.
+    /// RateSelector; counts together with the rate.
     pub const RATE_SELECTOR: Self = Self(1 << 8);
-    /// Rate.
+    /// Rate to compare with.
     pub const RATE: Self = Self(1 << 9);
-    /// PacketLifeTimeSelector.
+    /// PacketLifeTimeSelector; counts together with the life time.
     pub const PACKET_LIFE_SELECTOR: Self = Self(1 << 10);
-    /// PacketLifeTime.
+    /// PacketLifeTime to compare with.
     pub const PACKET_LIFE: Self = Self(1 << 11);
-    /// SL.
+    /// SL of packets to the group.
     pub const SL: Self = Self(1 << 12);
-    /// FlowLabel.
+    /// FlowLabel of packets to the group.
     pub const FLOW_LABEL: Self = Self(1 << 13);
-    /// HopLimit.
+    /// HopLimit of packets to the group.
     pub const HOP_LIMIT: Self = Self(1 << 14);
-    /// Scope.
+    /// Scope of the group's address.
     pub const SCOPE: Self = Self(1 << 15);
-    /// JoinState.
+    /// JoinState: the kind of membership.
     pub const JOIN_STATE: Self = Self(1 << 16);
-    /// ProxyJoin.
+    /// ProxyJoin: joined by another than the member.
     pub const PROXY_JOIN: Self = Self(1 << 17);
 
     /// MTU with its selector.

@@ -23,31 +23,31 @@ use super::field::Field;
 pub struct PortInfoRecord {
     /// LID of the port; of a switch, of its port 0.
     pub lid: U16,
-    /// Port number.
+    /// Port number of the record, 0 for a switch itself.
     pub port_num: u8,
     /// Options; bit 7: speeds as they are, see [`Self::ORIGINAL_SPEEDS`].
     pub options: u8,
-    /// M_Key.
+    /// M_Key, which an SM's Sets must carry; 0 in our answers.
     pub m_key: U64,
-    /// GidPrefix.
+    /// GidPrefix: the subnet that the port's GIDs are of.
     pub gid_prefix: U64,
-    /// LID.
+    /// LID, the first of the port's 2^LMC.
     pub base_lid: U16,
-    /// MasterSMLID.
+    /// MasterSMLID: where the SM and its SA are.
     pub sm_lid: U16,
-    /// CapabilityMask.
+    /// CapabilityMask of the port, 32 bits.
     pub capability_mask: U32,
-    /// DiagCode.
+    /// DiagCode, the vendor's own.
     pub diag_code: U16,
-    /// M_KeyLeasePeriod.
+    /// M_KeyLeasePeriod. Units: seconds.
     pub m_key_lease_period: U16,
-    /// LocalPortNum.
+    /// LocalPortNum: the port by which this was asked for.
     pub local_port_num: u8,
-    /// LinkWidthEnabled.
+    /// LinkWidthEnabled, a mask of widths.
     pub link_width_enabled: u8,
-    /// LinkWidthSupported.
+    /// LinkWidthSupported, a mask of widths.
     pub link_width_supported: u8,
-    /// LinkWidthActive.
+    /// LinkWidthActive, one of the widths.
     pub link_width_active: u8,
     /// LinkSpeedSupported (7 to 4), PortState (3 to 0).
     pub speed_supported_and_state: u8,
@@ -61,11 +61,11 @@ pub struct PortInfoRecord {
     pub neighbor_mtu_and_sm_sl: u8,
     /// VLCap (7 to 4), InitType (3 to 0).
     pub vl_cap_and_init_type: u8,
-    /// VLHighLimit.
+    /// VLHighLimit: how much high priority may send before low priority gets its turn.
     pub vl_high_limit: u8,
-    /// VLArbitrationHighCap.
+    /// VLArbitrationHighCap: entries of the high-priority table.
     pub vl_arb_high_cap: u8,
-    /// VLArbitrationLowCap.
+    /// VLArbitrationLowCap: entries of the low-priority table.
     pub vl_arb_low_cap: u8,
     /// InitTypeReply (7 to 4), MTUCap (3 to 0).
     pub init_type_reply_and_mtu_cap: u8,
@@ -73,13 +73,13 @@ pub struct PortInfoRecord {
     pub vl_stall_and_hoq_life: u8,
     /// OperationalVLs (7 to 4), partition enforcement in and out, raw filters in and out.
     pub operational_vls_and_enforcement: u8,
-    /// M_KeyViolations.
+    /// M_KeyViolations, counted by the port.
     pub m_key_violations: U16,
-    /// P_KeyViolations.
+    /// P_KeyViolations, counted by the port.
     pub p_key_violations: U16,
-    /// Q_KeyViolations.
+    /// Q_KeyViolations, counted by the port.
     pub q_key_violations: U16,
-    /// GUIDCap.
+    /// GUIDCap: how many GUIDs the port has room for.
     pub guid_cap: u8,
     /// ClientReregister (7), MulticastPKeyTrapSuppression (6, 5), SubnetTimeOut (4 to 0).
     pub subnet_timeout: u8,
@@ -87,17 +87,17 @@ pub struct PortInfoRecord {
     pub response_time: u8,
     /// LocalPhyErrors (7 to 4), OverrunErrors (3 to 0).
     pub error_thresholds: u8,
-    /// MaxCreditHint.
+    /// MaxCreditHint of the port.
     pub max_credit_hint: U16,
     /// LinkRoundTripLatency (23 to 0).
     pub link_round_trip_latency: U32,
-    /// CapabilityMask2.
+    /// CapabilityMask2 of the port.
     pub capability_mask2: U16,
     /// LinkSpeedExtActive (7 to 4), LinkSpeedExtSupported (3 to 0).
     pub ext_speed_active_and_supported: u8,
     /// LinkSpeedExtEnabled (4 to 0).
     pub ext_speed_enabled: u8,
-    /// Zero.
+    /// Fills the record up to a multiple of 8 bytes.
     pub padding: U32,
 }
 

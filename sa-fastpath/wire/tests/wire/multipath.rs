@@ -71,7 +71,10 @@ fn encode_refuses_what_does_not_fit_and_writes_nothing() {
         let refused = encode(&record, &gids[..sources], &gids[..destinations], &mut out);
         assert_eq!(
             refused,
-            Err(DecodeError::TooManyGids(sources + destinations))
+            Err(DecodeError::TooManyGids {
+                count: sources + destinations,
+                most: MAX_GIDS,
+            })
         );
     }
     let refused = encode(&record, &gids[..1], &gids[..1], &mut out[..55]);

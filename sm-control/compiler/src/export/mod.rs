@@ -20,12 +20,19 @@ use sa_wire::NodeType;
 use tables::Contents;
 use thiserror::Error;
 
-use crate::state::Parts;
+use crate::state::FabricState;
 
 /// A dump that could not be written.
 #[derive(Debug, Error)]
 #[error(transparent)]
 pub struct ExportError(#[from] WriteError);
+
+impl ExportError {
+    /// The file or directory that cannot be written.
+    pub fn path(&self) -> &Path {
+        self.0.path()
+    }
+}
 
 /// Up to this many CA ports `psl` is written without being asked for.
 pub const PSL_PORTS: usize = 1000;
@@ -140,7 +147,7 @@ impl<'a> Export<'a> {
     /// These tables, of those that there are; all of them but for a large `psl` where none are
     /// named. `groups`: multicast tables, by ascending MLID.
     pub fn new(
-        (parts, snapshot): (&'a Parts, &'a Snapshot),
+        (parts, snapshot): (&'a FabricState, &'a Snapshot),
         groups: &'a [MulticastTable],
         tables: &[Table],
         psl: Psl,
@@ -196,7 +203,7 @@ impl<'a> Export<'a> {
 /// Errors: [`ExportError`], the first.
 pub fn all(
     directory: &Path,
-    parts: &Parts,
+    parts: &FabricState,
     snapshot: &Snapshot,
     wanted: Psl,
 ) -> Result<(), ExportError> {
@@ -214,7 +221,7 @@ pub fn placement(directory: &Path, topology: &Topology, torus: &Torus) -> Result
 }
 
 /// The SL2VL tables of all switches between cabled ports.
-pub fn sl2vl_tables(parts: &Parts) -> impl Iterator<Item = slvl::Entry> + '_ {
+pub fn sl2vl_tables(parts: &FabricState) -> impl Iterator<Item = slvl::Entry> + '_ {
     let switches = (0u32..).map(SwitchIx);
     tables::sl2vl_of(parts, switches.take(parts.topology.switches.len()))
 }

@@ -5,17 +5,18 @@ use std::io::{self, Write};
 use routing::tables::MulticastTable;
 use routing::{EndPortIx, NO_PATH, Peer, SwitchIx, Topology, Torus};
 use sa_answer::whole;
-use sa_fabric::formats::{fdbs, lfts, multicast, psl, sl2vl, slvl, subnet_lst, torus};
+use sa_fabric::formats::{fdbs, lfts, psl, sl2vl, slvl, subnet_lst, torus};
+use sa_fabric::multicast;
 use sa_snapshot::Snapshot;
 use sa_wire::NodeType;
 
 use super::Table;
-use crate::state::Parts;
+use crate::state::FabricState;
 
 /// What dumps are made of.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Contents<'a> {
-    pub(super) parts: &'a Parts,
+    pub(super) parts: &'a FabricState,
     pub(super) snapshot: &'a Snapshot,
     pub(super) groups: &'a [MulticastTable],
 }
@@ -93,7 +94,7 @@ pub(super) fn write_torus(
     torus::write(out, switches)
 }
 
-fn write_lfts(out: &mut impl Write, parts: &Parts, switches: &[usize]) -> io::Result<()> {
+fn write_lfts(out: &mut impl Write, parts: &FabricState, switches: &[usize]) -> io::Result<()> {
     let topology = &parts.topology;
     let headings = switches.iter().map(|place| {
         let switch = topology.switch(ix(*place));
@@ -119,7 +120,7 @@ fn write_lfts(out: &mut impl Write, parts: &Parts, switches: &[usize]) -> io::Re
 }
 
 /// The forwarding entry of a switch for a LID.
-fn entry(parts: &Parts, switch: SwitchIx, lid: u16) -> u8 {
+fn entry(parts: &FabricState, switch: SwitchIx, lid: u16) -> u8 {
     let table = parts.routes.lft(switch);
     table.get(usize::from(lid)).copied().unwrap_or(NO_PATH)
 }
@@ -129,7 +130,7 @@ fn place(switches: &[usize], nth: usize) -> SwitchIx {
     ix(switches.get(nth).copied().unwrap_or(usize::MAX))
 }
 
-fn write_fdbs(out: &mut impl Write, parts: &Parts, switches: &[usize]) -> io::Result<()> {
+fn write_fdbs(out: &mut impl Write, parts: &FabricState, switches: &[usize]) -> io::Result<()> {
     let topology = &parts.topology;
     let guids = switches
         .iter()
@@ -144,7 +145,7 @@ fn write_fdbs(out: &mut impl Write, parts: &Parts, switches: &[usize]) -> io::Re
 }
 
 /// True for LIDs of CAs and routers that are plugged into the switch.
-fn is_local(parts: &Parts, switch: SwitchIx, lid: u16) -> bool {
+fn is_local(parts: &FabricState, switch: SwitchIx, lid: u16) -> bool {
     let owner = parts
         .routes
         .lids()
@@ -164,7 +165,7 @@ fn cabled(topology: &Topology, switch: SwitchIx) -> Vec<u8> {
         .collect()
 }
 
-fn write_sl2vl(out: &mut impl Write, parts: &Parts, ends: &[usize]) -> io::Result<()> {
+fn write_sl2vl(out: &mut impl Write, parts: &FabricState, ends: &[usize]) -> io::Result<()> {
     let topology = &parts.topology;
     let sections = ends.iter().map(|place| {
         let end = topology.end_port(end_ix(*place));
@@ -197,7 +198,7 @@ fn end_ix(place: usize) -> EndPortIx {
 
 /// The SL2VL tables of some switches between cabled ports.
 pub(super) fn sl2vl_of<'a>(
-    parts: &'a Parts,
+    parts: &'a FabricState,
     switches: impl Iterator<Item = SwitchIx> + 'a,
 ) -> impl Iterator<Item = slvl::Entry> + 'a {
     let topology = &parts.topology;
@@ -224,7 +225,7 @@ pub(super) fn sl2vl_of<'a>(
 /// ports and any.
 fn write_psl(
     out: &mut impl Write,
-    parts: &Parts,
+    parts: &FabricState,
     snapshot: &Snapshot,
     sources: &[usize],
 ) -> io::Result<()> {

@@ -7,7 +7,7 @@ use sa_fabric::options::VlArbEntry;
 use sa_wire::SlToVl;
 
 use super::{Subject, TablesInForce, sl_span};
-use crate::qos_setup::{Ground, PortTables, ScopeFit, Scopes, port_tables_with};
+use crate::qos_setup::{PortTables, ScopeFit, Scopes, SetupContext, port_tables_with};
 
 /// What is wrong at a port. Ordered as it is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -32,8 +32,13 @@ struct Found {
 /// By trouble, ports put together.
 pub(super) fn findings(subject: &Subject<'_>, tables: TablesInForce) -> Vec<Finding> {
     let parts = subject.parts;
-    let scopes = (tables == TablesInForce::Scopes)
-        .then(|| Scopes::new(subject.policy, Ground::of_parts(parts), ScopeFit::Rfc));
+    let scopes = (tables == TablesInForce::Scopes).then(|| {
+        Scopes::new(
+            subject.policy,
+            SetupContext::from_state(parts),
+            ScopeFit::Rfc,
+        )
+    });
     let sls = subject.sls().map(|(_, _, sl)| subject.carried(sl).0);
     let sls = sls.fold(0, |all, sls| all | sls);
     let mut found: BTreeMap<Trouble, Found> = BTreeMap::new();

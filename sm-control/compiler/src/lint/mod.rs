@@ -19,7 +19,7 @@ use sa_text::Span;
 use sa_wire::SlVlMask;
 
 use self::paths::Paths;
-use crate::state::Parts;
+use crate::state::FabricState;
 
 /// Whose SL2VL and VL arbitration tables the ports hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -37,7 +37,7 @@ pub enum TablesInForce {
 /// Shape: `parts` are those of the fabric, whatever policy they hold; `text` is what the policy
 /// was parsed from.
 pub fn lint(
-    parts: &Parts,
+    parts: &FabricState,
     policy: &Policy,
     text: Option<&str>,
     tables: TablesInForce,
@@ -70,7 +70,7 @@ pub fn lint(
 
 /// A policy in a fabric.
 struct Subject<'a> {
-    parts: &'a Parts,
+    parts: &'a FabricState,
     policy: &'a Policy,
     /// Levels that some request may get.
     levels: Vec<LevelIx>,
@@ -78,7 +78,7 @@ struct Subject<'a> {
 }
 
 impl<'a> Subject<'a> {
-    fn new(parts: &'a Parts, policy: &'a Policy, analysis: &Analysis<'_>) -> Self {
+    fn new(parts: &'a FabricState, policy: &'a Policy, analysis: &Analysis<'_>) -> Self {
         Self {
             parts,
             policy,

@@ -7,7 +7,7 @@ use routing::paths::classes::{self, PortEdge, port_edges};
 use sa_snapshot::model::{Pairs, PathTables};
 use sa_wire::SlVlMask;
 
-use crate::state::Parts;
+use crate::state::FabricState;
 
 /// All paths of a fabric.
 pub(super) struct Paths {
@@ -20,7 +20,7 @@ pub(super) struct Paths {
 impl Paths {
     /// None with QoS off, where no SL is dropped, and where there are too many classes to compile,
     /// which every verb that serves them tells.
-    pub(super) fn of(parts: &Parts) -> Option<Self> {
+    pub(super) fn of(parts: &FabricState) -> Option<Self> {
         let (topology, routes, qos) = (&parts.topology, &parts.routes, parts.qos());
         if qos == Qos::Off {
             return None;

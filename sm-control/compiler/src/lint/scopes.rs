@@ -3,7 +3,7 @@
 use policy::lint::{Finding, LintId};
 
 use super::Subject;
-use crate::qos_setup::{FindingKind, Ground, ScopeFit, Scopes};
+use crate::qos_setup::{FindingKind, ScopeFit, Scopes, SetupContext};
 
 /// What is wrong with scopes, with its number in the catalogue. Ports in no group are told for the
 /// whole policy, and what the parser said is told with it.
@@ -12,7 +12,11 @@ pub(super) fn findings(subject: &Subject<'_>) -> Vec<Finding> {
     if policy.setup.spans.is_empty() {
         return Vec::new();
     }
-    let scopes = Scopes::new(policy, Ground::of_parts(subject.parts), ScopeFit::Rfc);
+    let scopes = Scopes::new(
+        policy,
+        SetupContext::from_state(subject.parts),
+        ScopeFit::Rfc,
+    );
     let own = scopes
         .findings()
         .iter()
@@ -27,16 +31,8 @@ pub(super) fn findings(subject: &Subject<'_>) -> Vec<Finding> {
             | FindingKind::UnusedVlWeights { .. } => LintId::TORUS,
             _ => LintId::SCOPE,
         };
-        let severity = finding.severity();
-        let sentence = finding.kind.to_string();
-        // In words it is told as `line:column: what (what to do)`.
-        let words = finding.to_string();
-        let remedy = words.split_once(&sentence).map_or("", |(_, behind)| behind);
-        let remedy = remedy
-            .trim_start_matches(" (")
-            .trim_end_matches(')')
-            .to_owned();
-        Finding::new(id, finding.span, sentence, remedy).with(severity)
+        let (sentence, remedy) = (finding.kind.to_string(), finding.kind.remedy());
+        Finding::new(id, finding.span, sentence, remedy).with(finding.severity())
     };
     own.map(note).collect()
 }

@@ -88,14 +88,8 @@ fn options(options: &OpenSmOptions) -> Vec<Finding> {
             (!warnings.is_empty()).then(|| Finding::new(LintId::TORUS, None, default, remedy));
         return finding.into_iter().collect();
     }
-    let told = warnings.iter().map(|warning| {
-        let text = warning.to_string();
-        // What to do stands behind the last semicolon.
-        let (sentence, remedy) = text
-            .rsplit_once("; ")
-            .unwrap_or((&text, "see torus-2QoS(8)"));
-        Finding::new(LintId::TORUS, None, sentence, remedy.to_owned())
-    });
+    let told = warnings.iter();
+    let told = told.map(|it| Finding::new(LintId::TORUS, None, it.sentence(), it.remedy()));
     let mut found: Vec<_> = told.collect();
     let common = &options.qos_common;
     let plain = [

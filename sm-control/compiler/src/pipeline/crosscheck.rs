@@ -1,4 +1,4 @@
-//! Sampled pairs asked of the snapshot and of the slow twin before anything is published.
+//! Sampled pairs asked of the snapshot and of the reference before anything is published.
 
 use std::fmt;
 
@@ -6,13 +6,13 @@ use sa_answer::whole;
 use sa_snapshot::Snapshot;
 use sa_wire::umad::Slot;
 
-use crate::reference::{Reply, Twin};
-use crate::state::Parts;
+use crate::reference::{Reference, Reply};
+use crate::state::FabricState;
 
 /// Pairs asked per compilation.
 const SAMPLES: usize = 512;
 
-/// A request that the compiled tables and the slow twin answer differently.
+/// A request that the compiled tables and the reference answer differently.
 #[derive(Debug, Clone)]
 pub struct Mismatch {
     slid: u16,
@@ -26,8 +26,8 @@ impl fmt::Display for Mismatch {
 }
 
 /// Asks for the path between ports spread evenly over the fabric. Errors: the first difference.
-pub(super) fn sample(parts: &Parts, snapshot: &Snapshot) -> Result<(), Box<Mismatch>> {
-    let twin = parts.twin();
+pub(super) fn sample(parts: &FabricState, snapshot: &Snapshot) -> Result<(), Box<Mismatch>> {
+    let reference = parts.reference();
     let ends = &parts.topology.end_ports;
     let count = ends.len();
     for nth in 0..SAMPLES.min(count * count) {
@@ -41,7 +41,7 @@ pub(super) fn sample(parts: &Parts, snapshot: &Snapshot) -> Result<(), Box<Misma
         };
         let (slid, dlid) = (from.lid.get(), to.lid.get());
         let request = sa_wire::request::path_by_lids(slid, dlid);
-        if !agrees(&twin, snapshot, &request) {
+        if !agrees(&reference, snapshot, &request) {
             return Err(Box::new(Mismatch { slid, dlid }));
         }
     }
@@ -49,9 +49,12 @@ pub(super) fn sample(parts: &Parts, snapshot: &Snapshot) -> Result<(), Box<Misma
 }
 
 /// True when both give the same records or the same refusal.
-fn agrees(twin: &Twin<'_>, snapshot: &Snapshot, request: &Slot) -> bool {
+fn agrees(reference: &Reference<'_>, snapshot: &Snapshot, request: &Slot) -> bool {
     let fast = whole::respond(snapshot, request).map(|reply| sa_wire::request::parse(&reply));
-    match (twin.respond(request.header.lid.get(), &request.mad), fast) {
+    match (
+        reference.respond(request.header.lid.get(), &request.mad),
+        fast,
+    ) {
         (None, None) => true,
         (Some(Reply::Records(slow)), Some(Ok((0, fast)))) => slow == fast,
         (Some(Reply::Error(status)), Some(Ok((fast, _)))) => status.get() == fast,

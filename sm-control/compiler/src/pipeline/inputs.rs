@@ -19,7 +19,7 @@ pub struct Inputs {
     /// Fabric file or directory of dumps.
     pub fabric: PathBuf,
     /// What a running SA told, in place of `fabric` and `lids`.
-    pub live: Option<Arc<SaFabric>>,
+    pub from_sa: Option<Arc<SaFabric>>,
     /// `opensm-subnet.lst` to take LIDs from.
     pub lids: Option<PathBuf>,
     /// LMC of CA and router ports.
@@ -59,7 +59,7 @@ pub struct Inputs {
     pub mtu: Option<Mtu>,
     /// Data VLs of ports that the fabric file says nothing about.
     pub vl_cap: Option<DataVls>,
-    /// Parts to be taken as failed: SWITCH or SWITCH:PORT. LIDs stay.
+    /// FabricState to be taken as failed: SWITCH or SWITCH:PORT. LIDs stay.
     pub failed: Vec<String>,
     /// Publish although wired pairs have no path.
     pub allow_lost_pairs: bool,
@@ -99,7 +99,7 @@ impl Inputs {
     }
 
     fn looks_beside(&self) -> bool {
-        self.is_open_to_torus() && self.live.is_none()
+        self.is_open_to_torus() && self.from_sa.is_none()
     }
 
     /// True when a torus configuration may decide: nobody named an engine that has no use for one.

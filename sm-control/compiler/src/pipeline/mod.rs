@@ -2,37 +2,39 @@
 //!
 //! Nothing here publishes: a failure at any step leaves whatever is in service alone.
 
-mod aliases;
 mod crosscheck;
-mod failures;
 mod inputs;
 mod programmed;
 mod proof;
 mod read;
 mod route;
 mod rows;
-mod tables;
 
 use std::fmt::Write;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use routing::paths::classes::TooManyClasses;
 use routing::{EngineKind, Survey};
 use sa_fabric::display::count;
 use sa_fabric::sa_records::SaFabric;
 use sa_snapshot::model::{Model, Provenance};
 use sa_snapshot::{BuildError, Builder, Snapshot};
+use sa_text::{Location, Remark};
 use sa_wire::Guid;
 use thiserror::Error;
 
-use crate::qos_setup::{Ground, ScopeFit, Scopes, torus_warnings};
-use crate::state::Parts;
+use crate::qos_setup::{ScopeFit, Scopes, SetupContext, TorusWarning, torus_warnings};
+use crate::state::FabricState;
 
 use self::proof::Checked;
 pub use crosscheck::Mismatch;
 pub use inputs::{Inputs, OnPolicyError, torus_conf_beside};
 pub use proof::{LISTED_PAIRS, Proof, check, judge, path_sls};
-pub use read::{ReadProblem, options, read, read_but_the_fabric, service_ranges, ulp_names};
+pub use read::{
+    FailedPartError, OptionsProblem, ReadProblem, options, read, read_but_the_fabric,
+    remark_of_note, service_ranges, ulp_names,
+};
 pub use route::{Refused, route, route_after};
 pub use rows::subnet_options;
 
@@ -63,7 +65,7 @@ pub struct Timings {
     pub check: Duration,
     /// Compiling policy and path classes, building and verifying the snapshot.
     pub build: Duration,
-    /// Comparing sampled pairs with the slow twin.
+    /// Comparing sampled pairs with the reference.
     pub compare: Duration,
 }
 
@@ -71,22 +73,22 @@ pub struct Timings {
 #[derive(Debug)]
 pub struct Compiled {
     /// What was read and computed.
-    pub parts: Parts,
+    pub parts: FabricState,
     /// The result.
     pub snapshot: Snapshot,
     /// What the check of the tables found.
     pub proof: Proof,
-    /// What an operator should know, one sentence each.
-    pub warnings: Vec<String>,
+    /// What an operator should know, in the order in which it was found.
+    pub warnings: Vec<Remark>,
     /// What torus-2QoS has to say of VL arbitration and SL2VL options: for those who put the tables
     /// into service, and of no concern to whoever asks about paths.
-    pub arbitration: Vec<String>,
+    pub arbitration: Vec<Remark>,
     /// What changed in the torus since the routes before, one sentence each.
     pub changes: Vec<String>,
     /// How long it took.
     pub timings: Timings,
     /// What a running SA told, where the fabric comes from one.
-    pub live: Option<Arc<SaFabric>>,
+    pub from_sa: Option<Arc<SaFabric>>,
     allow_lost_pairs: bool,
 }
 
@@ -100,27 +102,42 @@ pub enum PipelineError {
     /// The engine refuses the fabric.
     #[error(transparent)]
     Refused(Box<Refused>),
-    /// The policy does not fit the fabric. Shape: `file:line:column: problem`.
-    #[error("{0}")]
-    Policy(String),
+    /// The policy does not fit the fabric.
+    #[error("QoS policy: {0}")]
+    Policy(Box<policy::Error>),
     /// The paths or tables are more than a snapshot holds.
-    #[error("{0}")]
-    TooLarge(String),
+    #[error(transparent)]
+    TooLarge(#[from] TooManyClasses),
     /// The snapshot does not build.
     #[error("snapshot: {0}")]
     Build(#[from] BuildError),
-    /// The snapshot and the slow twin disagree; a defect, and the reason nothing is published.
-    #[error("the compiled tables and the slow twin disagree, nothing is published: {0}")]
+    /// The snapshot and the reference disagree; a defect, and the reason nothing is published.
+    #[error(
+        "the compiled tables and the reference implementation disagree, nothing is published: {0}"
+    )]
     CrossCheck(Box<Mismatch>),
     /// The tables have a credit loop.
-    #[error("the routes have a credit loop, each may wait for the next:\n{0}")]
-    CreditLoop(String),
+    #[error("the routes have a credit loop, each may wait for the next:\n{channels}")]
+    CreditLoop {
+        /// The channels of the loop. Shape: a line each.
+        channels: String,
+    },
     /// Wired pairs have no path.
     #[error(
         "{} no path; repair the fabric or its configuration, or allow lost pairs",
         count(.0, "pair of hosts that is wired together has", "pairs of hosts that are wired together have")
     )]
     LostPairs(u64),
+}
+
+impl PipelineError {
+    /// The file that is wrong, and the place in it; none where no single file is.
+    pub fn location(&self) -> Option<Location> {
+        match self {
+            Self::Read(problem) => problem.location(),
+            _ => None,
+        }
+    }
 }
 
 impl Compiled {
@@ -133,7 +150,8 @@ impl Compiled {
         }
         if let Some(cycle) = &self.proof.credit_loop {
             let words = cycle.in_words(&self.parts.topology, &self.parts.routes);
-            return Err(PipelineError::CreditLoop(words.trim_end().to_owned()));
+            let channels = words.trim_end().to_owned();
+            return Err(PipelineError::CreditLoop { channels });
         }
         match self.proof.reachability.lost_between_hosts {
             0 => Ok(()),
@@ -144,7 +162,7 @@ impl Compiled {
 
     /// The tables were read from a running fabric and not made.
     fn serves_held_tables(&self) -> bool {
-        self.live.is_some() && self.parts.routes.engine() == EngineKind::Files
+        self.from_sa.is_some() && self.parts.routes.engine() == EngineKind::Files
     }
 
     /// One line for logs.
@@ -175,7 +193,7 @@ impl Compiled {
     }
 }
 
-/// Reads, routes, checks, compiles, builds, compares with the slow twin.
+/// Reads, routes, checks, compiles, builds, compares with the reference.
 /// Errors: [`PipelineError`]. What the check found is in the result.
 pub fn compile(inputs: &Inputs, stamp: Stamp) -> Result<Compiled, PipelineError> {
     compile_after(inputs, stamp, None)
@@ -186,7 +204,7 @@ pub fn compile(inputs: &Inputs, stamp: Stamp) -> Result<Compiled, PipelineError>
 pub fn compile_after(
     inputs: &Inputs,
     stamp: Stamp,
-    before: Option<&Parts>,
+    before: Option<&FabricState>,
 ) -> Result<Compiled, PipelineError> {
     let start = Instant::now();
     let sources = read(inputs)?;
@@ -202,9 +220,9 @@ pub fn compile_after(
     let changes = before.map_or_else(Vec::new, |before| {
         route::changes(before, &parts, changes_told)
     });
-    warnings.extend(parts.refusal_in_words());
+    warnings.extend(parts.standing_refusal());
     warnings.extend(parts.programmed.iter().cloned());
-    warnings.extend(parts.routes.warnings().iter().map(ToString::to_string));
+    warnings.extend(remarks_of_engine(parts.routes.warnings()));
     let arbitration = match parts.routes.torus() {
         Some(_) => vl_arbitration(inputs, &parts),
         None => Vec::new(),
@@ -219,15 +237,7 @@ pub fn compile_after(
         proof::check_after(&parts, before)
     });
     parts.proven = proven;
-    warnings.extend(proof.management_in_words(&parts));
-    if let Some(cycle) = &proof.multicast_loop {
-        let words = cycle.in_words(&parts.topology, &parts.routes);
-        warnings.push(format!(
-            "unicast and multicast together can close a credit loop (OpenSM's own tables have it \
-             too after such a failure), each may wait for the next:\n{}",
-            words.trim_end()
-        ));
-    }
+    warnings.extend(proof.remarks(&parts));
     let snapshot = timed(&mut timings.build, || {
         build_surveyed(&parts, &survey, &parts.aliases, provenance, stamp)
     })?;
@@ -244,7 +254,7 @@ pub fn compile_after(
         arbitration,
         changes,
         timings,
-        live: inputs.live.clone(),
+        from_sa: inputs.from_sa.clone(),
         allow_lost_pairs,
     };
     if compiled.serves_held_tables() {
@@ -254,27 +264,32 @@ pub fn compile_after(
     Ok(compiled)
 }
 
+/// What an engine says of a fabric that it routes, or refuses.
+pub fn remarks_of_engine(warnings: &[routing::Warning]) -> Vec<Remark> {
+    let remarks = warnings.iter();
+    let remarks = remarks.map(|it| Remark::warning(it.code(), it.to_string()));
+    remarks.collect()
+}
+
 /// What is wrong with the policy's scopes, where they are to be in force.
-fn setup_remarks(inputs: &Inputs, parts: &Parts) -> Vec<String> {
+fn setup_remarks(inputs: &Inputs, parts: &FabricState) -> Vec<Remark> {
     match (&inputs.policy, &parts.policy) {
         (Some(file), Some(policy)) if inputs.apply_setup => {
-            let scopes = Scopes::new(policy, Ground::of_parts(parts), ScopeFit::Rfc);
-            let said = scopes.remarks(file).into_iter();
-            said.map(|(_, text)| text).collect()
+            Scopes::new(policy, SetupContext::from_state(parts), ScopeFit::Rfc).remarks(file)
         }
         _ => Vec::new(),
     }
 }
 
 /// What torus-2QoS has to say about VL arbitration and SL2VL options; briefly where nobody gave any.
-fn vl_arbitration(inputs: &Inputs, parts: &Parts) -> Vec<String> {
+fn vl_arbitration(inputs: &Inputs, parts: &FabricState) -> Vec<Remark> {
     let all = torus_warnings(&parts.options);
     if inputs.opensm_conf.is_none() && !all.is_empty() {
         let brief = "without opensm.conf VL arbitration is OpenSM's default, which is unfair on a \
                      torus; `sapphire setup` says what to set";
-        return vec![brief.to_owned()];
+        return vec![Remark::warning("vl-arbitration-default", brief)];
     }
-    all.iter().map(ToString::to_string).collect()
+    all.iter().map(TorusWarning::remark).collect()
 }
 
 fn timed<T>(place: &mut Duration, work: impl FnOnce() -> T) -> T {
@@ -286,7 +301,7 @@ fn timed<T>(place: &mut Duration, work: impl FnOnce() -> T) -> T {
 
 /// Compiles policy and paths and builds the snapshot. Errors: `Policy`, `TooLarge`, `Build`.
 pub fn build(
-    parts: &Parts,
+    parts: &FabricState,
     provenance: Vec<String>,
     stamp: Stamp,
 ) -> Result<Snapshot, PipelineError> {
@@ -297,7 +312,7 @@ pub fn build(
 /// of ports that are not there are left out. Where there is a snapshot of the same parts already,
 /// [`Snapshot::with_aliases`] gives the same without compiling. Errors: as [`build`].
 pub fn build_with_aliases(
-    parts: &Parts,
+    parts: &FabricState,
     aliases: &[(Guid, Guid)],
     provenance: Vec<String>,
     stamp: Stamp,
@@ -308,21 +323,20 @@ pub fn build_with_aliases(
 
 /// [`build_with_aliases`] where the columns of the tables have been followed already.
 fn build_surveyed(
-    parts: &Parts,
+    parts: &FabricState,
     survey: &Survey,
     aliases: &[(Guid, Guid)],
     provenance: Vec<String>,
     stamp: Stamp,
 ) -> Result<Snapshot, PipelineError> {
     let (topology, routes) = (&parts.topology, &parts.routes);
-    let paths = routing::paths::classes::compile_surveyed(topology, routes, parts.qos(), survey)
-        .map_err(|error| PipelineError::TooLarge(error.to_string()))?;
+    let paths = routing::paths::classes::compile_surveyed(topology, routes, parts.qos(), survey)?;
     let policy = parts
         .policy
         .as_ref()
         .map(|policy| policy::compile(policy, &parts.facts, &parts.partitions))
         .transpose()
-        .map_err(|error| PipelineError::Policy(format!("QoS policy: {error}")))?;
+        .map_err(|error| PipelineError::Policy(Box::new(error)))?;
     let model = Model {
         provenance: Provenance {
             built_unix: stamp.built_unix,
@@ -337,7 +351,7 @@ fn build_surveyed(
         policy,
         groups: rows::group_rows(parts),
         prefix_routes: rows::prefix_route_rows(parts),
-        aliases: aliases::rows(parts, aliases),
+        aliases: rows::alias_rows(parts, aliases),
     };
     Ok(Builder::build(&model)?)
 }

@@ -3,32 +3,40 @@
 use routing::{NO_PATH, Peer, Refusal, Routes, SwitchIx, Topology};
 use sa_fabric::display::{count, first_few};
 use sa_fabric::sa_records::SaFabric;
+use sa_text::Remark;
 
 use super::Compiled;
 use super::route::{by_engine, in_words};
-use crate::state::{Parts, Sources};
+use crate::state::{FabricState, Sources};
 
 /// Routes, and why they are not the engine's.
 pub(super) struct Programmed {
     pub(super) routed: Result<Routes, Refusal>,
-    /// One sentence each; empty where the engine's are what the switches hold.
-    pub(super) notes: Vec<String>,
+    /// Empty where the engine's are what the switches hold.
+    pub(super) notes: Vec<Remark>,
 }
 
 /// Routes by the engine. Where the switches' own tables were read and are others, or the engine
 /// refuses, those tables are taken as they are: what is answered must be what the switches do.
-pub(super) fn route(sources: &Sources, topology: &Topology, before: Option<&Parts>) -> Programmed {
+pub(super) fn route(
+    sources: &Sources,
+    topology: &Topology,
+    before: Option<&FabricState>,
+) -> Programmed {
     let routed = by_engine(sources, topology, before);
     let computes = sources.routing.torus_conf().is_some();
-    let Some(live) = sources.live.as_deref().filter(|_| computes) else {
+    let Some(from_sa) = sources.from_sa.as_deref().filter(|_| computes) else {
         return Programmed {
             routed,
             notes: Vec::new(),
         };
     };
     let notes = match &routed {
-        Ok(routes) => differences(routes, live, topology),
-        Err(refusal) => vec![in_words(refusal, &sources.routing)],
+        Ok(routes) => differences(routes, from_sa, topology),
+        Err(refusal) => {
+            let words = in_words(refusal, &sources.routing);
+            vec![Remark::warning("engine-refuses", words)]
+        }
     };
     if notes.is_empty() {
         return Programmed { routed, notes };
@@ -38,15 +46,17 @@ pub(super) fn route(sources: &Sources, topology: &Topology, before: Option<&Part
         Err(refusal) => refusal.torus.as_deref().cloned(),
     };
     let mut notes = notes;
-    notes.push(match &torus {
-        Some(_) => format!("{INSTEAD} torus-2QoS by coordinates, {UNTIL}"),
-        None => format!("{INSTEAD} policy and partitions, {UNTIL}"),
-    });
+    let sls = match &torus {
+        Some(_) => "torus-2QoS by coordinates",
+        None => "policy and partitions",
+    };
+    let text = format!("{INSTEAD} {sls}, {UNTIL}");
+    notes.push(Remark::warning("switch-tables-served", text));
     let routed = match torus {
         Some(torus) => routing::engine::files::route_on_torus(
             topology,
-            &live.lfts(topology),
-            &live.sl2vl(topology),
+            &from_sa.lfts(topology),
+            &from_sa.sl2vl(topology),
             torus,
         ),
         None => as_read(sources, topology),
@@ -56,30 +66,30 @@ pub(super) fn route(sources: &Sources, topology: &Topology, before: Option<&Part
 
 /// The tables that the switches hold. Errors: they name ports that switches do not have.
 pub(super) fn as_read(sources: &Sources, topology: &Topology) -> Result<Routes, Refusal> {
-    let Some(live) = sources.live.as_deref() else {
+    let Some(from_sa) = sources.from_sa.as_deref() else {
         return routing::engine::files::route(topology, &[], &routing::GivenSl2Vl::default());
     };
-    routing::engine::files::route(topology, &live.lfts(topology), &live.sl2vl(topology))
+    routing::engine::files::route(topology, &from_sa.lfts(topology), &from_sa.sl2vl(topology))
 }
 
 /// How the switches' tables differ from those that were made, in words.
-fn differences(routes: &Routes, live: &SaFabric, topology: &Topology) -> Vec<String> {
+fn differences(routes: &Routes, from_sa: &SaFabric, topology: &Topology) -> Vec<Remark> {
     let mut notes = Vec::new();
-    notes.extend(lft_differences(routes, live, topology));
-    notes.extend(sl2vl_differences(routes, live, topology));
+    notes.extend(lft_differences(routes, from_sa, topology));
+    notes.extend(sl2vl_differences(routes, from_sa, topology));
     notes
 }
 
-fn lft_differences(routes: &Routes, live: &SaFabric, topology: &Topology) -> Option<String> {
+fn lft_differences(routes: &Routes, from_sa: &SaFabric, topology: &Topology) -> Option<Remark> {
     let lids = used_lids(topology);
     let mut pairs = 0;
     let mut switches = Vec::new();
     for switch in topology.switch_ixs() {
         let made = routes.lft(switch);
-        if live.holds(topology, switch, made) {
+        if from_sa.holds(topology, switch, made) {
             continue;
         }
-        let held = &live.lft(topology, switch);
+        let held = &from_sa.lft(topology, switch);
         let entry = |table: &[u8], lid: u16| {
             let entry = table.get(usize::from(lid));
             entry.copied().unwrap_or(NO_PATH)
@@ -97,18 +107,19 @@ fn lft_differences(routes: &Routes, live: &SaFabric, topology: &Topology) -> Opt
         }
     }
     (!switches.is_empty()).then(|| {
-        format!(
-            "{} of {} switches forward {pairs} (switch, LID) pairs otherwise than {} would: {}",
+        let text = format!(
+            "{} of {} switches forward {pairs} (switch, LID) pairs differently from {}: {}",
             switches.len(),
             topology.switches.len(),
             routes.engine(),
             first_few(&switches)
-        )
+        );
+        Remark::warning("lfts-differ", text)
     })
 }
 
-fn sl2vl_differences(routes: &Routes, live: &SaFabric, topology: &Topology) -> Option<String> {
-    let given = live.sl2vl(topology);
+fn sl2vl_differences(routes: &Routes, from_sa: &SaFabric, topology: &Topology) -> Option<Remark> {
+    let given = from_sa.sl2vl(topology);
     let is_used =
         |switch: SwitchIx, input: u8| input == 0 || topology.peer(switch, input) != Peer::Nothing;
     let tables = given.switches.iter();
@@ -120,12 +131,13 @@ fn sl2vl_differences(routes: &Routes, live: &SaFabric, topology: &Topology) -> O
         })
         .collect();
     (!different.is_empty()).then(|| {
-        format!(
+        let text = format!(
             "{} not those of {}: {}",
             count(different.len(), "SL2VL table is", "SL2VL tables are"),
             routes.engine(),
             first_few(&different)
-        )
+        );
+        Remark::warning("sl2vl-differs", text)
     })
 }
 
@@ -154,22 +166,24 @@ const INSTEAD: &str =
 const UNTIL: &str = "until the engine's tables agree with them";
 
 /// What is wrong with tables that are served because the switches hold them.
-pub(super) fn flaws(compiled: &Compiled) -> Vec<String> {
+pub(super) fn flaws(compiled: &Compiled) -> Vec<Remark> {
     let mut flaws = Vec::new();
     if let Some(cycle) = &compiled.proof.credit_loop {
         let words = cycle.in_words(&compiled.parts.topology, &compiled.parts.routes);
-        flaws.push(format!(
+        let text = format!(
             "the tables that the switches hold have a credit loop on the SLs in use, each may wait \
              for the next:\n{}",
             words.trim_end()
-        ));
+        );
+        flaws.push(Remark::warning("held-credit-loop", text));
     }
     let lost = compiled.proof.reachability.lost_between_hosts;
     if lost > 0 {
-        flaws.push(format!(
+        let text = format!(
             "by the tables that the switches hold {lost} pairs of hosts that are wired together \
              have no path"
-        ));
+        );
+        flaws.push(Remark::warning("held-lost-pairs", text));
     }
     flaws
 }

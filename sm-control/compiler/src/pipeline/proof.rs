@@ -7,9 +7,10 @@ use routing::proof::{
     reachability_surveyed,
 };
 use routing::{EndPortIx, Survey};
+use sa_text::Remark;
 
 use super::rows;
-use crate::state::Parts;
+use crate::state::FabricState;
 
 /// What the check of finished tables found.
 #[derive(Debug, Clone)]
@@ -27,16 +28,29 @@ pub struct Proof {
 }
 
 impl Proof {
-    /// What is said of a loop that no packet of a host takes part in.
-    pub fn management_in_words(&self, parts: &Parts) -> Option<String> {
-        let found = self.management_loop.as_ref()?;
-        let words = found.in_words(&parts.topology, &parts.routes);
-        Some(format!(
-            "packets from one switch itself (port 0) to another could close a credit loop; those \
-             of hosts, and of the port with the SM, cannot, so it is no reason to refuse the \
-             routes; each may wait for the next:\n{}",
-            words.trim_end()
-        ))
+    /// What is said of loops that are no reason to refuse the routes: those that no packet of a
+    /// host takes part in, and those that unicast and multicast could close together.
+    pub fn remarks(&self, parts: &FabricState) -> Vec<Remark> {
+        let remark = |found: &CreditLoop, code, sentence: &str| {
+            let channels = found.in_words(&parts.topology, &parts.routes);
+            let text = format!(
+                "{sentence}, each may wait for the next:\n{}",
+                channels.trim_end()
+            );
+            Remark::warning(code, text)
+        };
+        let management = self.management_loop.as_ref().map(|found| {
+            let sentence = "packets from one switch itself (port 0) to another could close a \
+                            credit loop; those of hosts, and of the port with the SM, cannot, so \
+                            it is no reason to refuse the routes";
+            remark(found, "management-loop", sentence)
+        });
+        let multicast = self.multicast_loop.as_ref().map(|found| {
+            let sentence = "unicast and multicast together can close a credit loop (OpenSM's own \
+                            tables have it too after such a failure)";
+            remark(found, "multicast-loop", sentence)
+        });
+        management.into_iter().chain(multicast).collect()
     }
 }
 
@@ -45,7 +59,7 @@ pub const LISTED_PAIRS: usize = 1000;
 
 /// Proves the tables as the SA will use them. With torus-2QoS both QoS levels are looked at; with
 /// other engines every SL that policy or partitions hand out.
-pub fn check(parts: &Parts) -> Proof {
+pub fn check(parts: &FabricState) -> Proof {
     check_after(parts, None).proof
 }
 
@@ -59,13 +73,13 @@ pub(super) struct Checked {
 }
 
 /// [`check`], gone on from the proof before where that says enough. The result is the same.
-pub(super) fn check_after(parts: &Parts, before: Option<&Arc<Proven>>) -> Checked {
+pub(super) fn check_after(parts: &FabricState, before: Option<&Arc<Proven>>) -> Checked {
     let quick = before.and_then(|before| go_on(parts, before));
     quick.unwrap_or_else(|| from_nothing(parts))
 }
 
 /// None where the proof has to be made from nothing.
-fn go_on(parts: &Parts, before: &Arc<Proven>) -> Option<Checked> {
+fn go_on(parts: &FabricState, before: &Arc<Proven>) -> Option<Checked> {
     let (topology, routes) = (&parts.topology, &parts.routes);
     let (mut graph, survey) = judge(parts, path_sls(parts)).go_on(before)?;
     graph.add_multicast(topology, &routes.worst_groups(topology));
@@ -83,7 +97,7 @@ fn go_on(parts: &Parts, before: &Arc<Proven>) -> Option<Checked> {
     })
 }
 
-fn from_nothing(parts: &Parts) -> Checked {
+fn from_nothing(parts: &FabricState) -> Checked {
     let survey = Survey::from_routes(&parts.topology, &parts.routes);
     let judge = judge(parts, path_sls(parts));
     let mut graph = judge.everybody();
@@ -102,7 +116,7 @@ fn from_nothing(parts: &Parts) -> Checked {
 
 /// The proof, from the loops of unicast alone. Adds multicast to the graph.
 fn prove(
-    parts: &Parts,
+    parts: &FabricState,
     judge: &Judge<'_>,
     graph: &mut DependencyGraph,
     loops: Loops,
@@ -130,7 +144,7 @@ fn prove(
     }
 }
 
-impl Parts {
+impl FabricState {
     /// True where the engine makes tables from those before, so that most stay as they are.
     fn is_made_by_changes(&self) -> bool {
         routing::engine::by_kind(self.routes.engine()).is_incremental()
@@ -139,7 +153,7 @@ impl Parts {
 
 /// Whoever judges the tables of a fabric judges them so: packets of hosts decide, and those of the
 /// port with the SM.
-pub fn judge<'a>(parts: &'a Parts, sls: PathSls<'a>) -> Judge<'a> {
+pub fn judge<'a>(parts: &'a FabricState, sls: PathSls<'a>) -> Judge<'a> {
     let sm = u32::try_from(parts.subnet.sm()).map(EndPortIx);
     Judge {
         topology: &parts.topology,
@@ -150,7 +164,7 @@ pub fn judge<'a>(parts: &'a Parts, sls: PathSls<'a>) -> Judge<'a> {
 }
 
 /// The SLs that the SA will give to paths.
-pub fn path_sls(parts: &Parts) -> PathSls<'static> {
+pub fn path_sls(parts: &FabricState) -> PathSls<'static> {
     match parts.routes.torus() {
         Some(_) => PathSls::Engine,
         None => PathSls::Any(rows::sls_in_use(parts)),
@@ -175,7 +189,7 @@ mod tests {
         switchguid=0x4\nSwitch 4 \"D\"\n[1] \"A\"[2]\n[2] \"C\"[1]\n\n\
         caguid=0x10\nHca 1 \"H\"\n[1] \"A\"[3]\n";
 
-    fn ring() -> Parts {
+    fn ring() -> FabricState {
         let directory = tempfile::tempdir().unwrap();
         let inputs = Inputs {
             fabric: directory.path().join("net"),
@@ -189,7 +203,7 @@ mod tests {
 
     /// Sends to the opposite switch through the next one from these switches, from the others the
     /// other way round.
-    fn send(parts: &mut Parts, around: [bool; 4]) {
+    fn send(parts: &mut FabricState, around: [bool; 4]) {
         let topology = &parts.topology;
         let number = |guid: Guid| usize::try_from(guid.get() - 1).unwrap();
         let table = |from: SwitchIx| {
@@ -212,7 +226,7 @@ mod tests {
         parts.routes = files::route(topology, &tables, &GivenSl2Vl::default()).unwrap();
     }
 
-    fn keep(parts: &Parts) -> Arc<Proven> {
+    fn keep(parts: &FabricState) -> Arc<Proven> {
         let judge = judge(parts, path_sls(parts));
         let survey = Survey::from_routes(&parts.topology, &parts.routes);
         Arc::new(judge.keep(&judge.everybody(), &survey).unwrap())

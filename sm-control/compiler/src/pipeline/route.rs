@@ -7,13 +7,14 @@ use routing::engine::{self, Before, EngineInput, Request, torus};
 use routing::tables::survivors;
 use routing::{Qos, Refusal, Routes, Topology};
 use sa_fabric::display;
+use sa_text::{Location, Remark};
 use thiserror::Error;
 
 use super::PipelineError;
 use super::programmed::{self, Programmed};
 
-use crate::qos_setup::{Ground, ScopeFit, Scopes};
-use crate::state::{Given, Parts, Routing, Sources, StandingRefusal};
+use crate::qos_setup::{ScopeFit, Scopes, SetupContext};
+use crate::state::{FabricState, Given, Routing, Sources, StandingRefusal};
 
 /// A fabric that the engine refuses.
 #[derive(Debug, Error)]
@@ -36,7 +37,7 @@ pub(super) fn in_words(refusal: &Refusal, routing: &Routing) -> String {
         if let Given::TorusConf { path, .. } = &routing.given
             && let Some(at) = reason.place()
         {
-            let _ = write!(text, "{}:{}:{}: ", path.display(), at.line, at.column);
+            let _ = write!(text, "{}: ", Location::new(path, at));
         }
         let _ = write!(text, "error[{}]: {reason}", reason.code());
         text
@@ -50,7 +51,7 @@ pub(super) fn in_words(refusal: &Refusal, routing: &Routing) -> String {
 }
 
 /// Routes the fabric by the engine that the inputs call for. Errors: `Refused`.
-pub fn route(sources: Sources) -> Result<Parts, PipelineError> {
+pub fn route(sources: Sources) -> Result<FabricState, PipelineError> {
     route_after(sources, None, &mut Duration::default())
 }
 
@@ -58,9 +59,9 @@ pub fn route(sources: Sources) -> Result<Parts, PipelineError> {
 /// now, what is left of them stands in. `spent` is set to the time of the engine alone.
 pub fn route_after(
     sources: Sources,
-    before: Option<&Parts>,
+    before: Option<&FabricState>,
     spent: &mut Duration,
-) -> Result<Parts, PipelineError> {
+) -> Result<FabricState, PipelineError> {
     let topology = sources.subnet.topology(&sources.options);
     let start = Instant::now();
     let Programmed { routed, notes } = programmed::route(&sources, &topology, before);
@@ -89,9 +90,9 @@ pub fn route_after(
         options,
         partitions,
         policy,
-        beyond,
+        off_subnet,
         aliases,
-        live,
+        from_sa,
         ..
     } = sources;
     let facts = subnet.port_facts();
@@ -99,7 +100,7 @@ pub fn route_after(
     let rate_caps = ends
         .map(|port| subnet.fabric().rate_caps(port.at))
         .collect();
-    Ok(Parts {
+    Ok(FabricState {
         subnet,
         options,
         topology,
@@ -108,11 +109,11 @@ pub fn route_after(
         partitions,
         policy,
         rate_caps,
-        beyond,
+        off_subnet,
         aliases,
         refusal,
         programmed: notes,
-        live,
+        from_sa,
         proven: None,
     })
 }
@@ -120,7 +121,7 @@ pub fn route_after(
 pub(super) fn by_engine(
     sources: &Sources,
     topology: &Topology,
-    before: Option<&Parts>,
+    before: Option<&FabricState>,
 ) -> Result<Routes, Refusal> {
     let qos = if sources.options.qos {
         Qos::On
@@ -132,7 +133,7 @@ pub(super) fn by_engine(
         Given::Nothing => EngineInput::Nothing,
         Given::TorusConf { config, .. } => EngineInput::TorusConf(config),
         Given::Tables { lfts, sl2vl } => EngineInput::Tables { lfts, sl2vl },
-        Given::Live => return programmed::as_read(sources, topology),
+        Given::HeldTables => return programmed::as_read(sources, topology),
     };
     let before = before.map(|before| Before {
         topology: &before.topology,
@@ -148,12 +149,12 @@ pub(super) fn by_engine(
 
 /// True when it is the fabric that changed: a configuration that fits it no more is an error like
 /// any other, and so is another engine that will not have it.
-fn has_failed(before: &Parts, refusal: &Refusal, topology: &Topology) -> bool {
+fn has_failed(before: &FabricState, refusal: &Refusal, topology: &Topology) -> bool {
     before.routes.engine() == refusal.engine && before.topology != *topology
 }
 
 /// What changed in the torus. `most`: as many differences as are told (max_changes).
-pub(super) fn changes(before: &Parts, after: &Parts, most: u32) -> Vec<String> {
+pub(super) fn changes(before: &FabricState, after: &FabricState, most: u32) -> Vec<String> {
     let (Some(was), Some(is)) = (before.routes.torus(), after.routes.torus()) else {
         return Vec::new();
     };
@@ -176,8 +177,8 @@ impl Sources {
             return routes;
         };
         let ports = self.subnet.port_facts();
-        let ground = Ground::of_sources(self, &ports);
-        let scopes = Scopes::new(policy, ground, ScopeFit::Rfc);
+        let context = SetupContext::from_sources(self, &ports);
+        let scopes = Scopes::new(policy, context, ScopeFit::Rfc);
         routes.with_sl2vl(topology, &scopes.given_sl2vl())
     }
 
@@ -188,14 +189,15 @@ impl Sources {
     }
 }
 
-impl Parts {
+impl FabricState {
     /// What is served when the engine refuses.
-    pub(super) fn refusal_in_words(&self) -> Option<String> {
+    pub(super) fn standing_refusal(&self) -> Option<Remark> {
         let refusal = self.refusal.as_ref()?;
-        Some(format!(
+        let text = format!(
             "{}\nThe switches keep the tables they have: pairs whose paths pass no failed \
              part keep their answers, the others get none",
             refusal.words
-        ))
+        );
+        Some(Remark::warning("engine-refuses", text))
     }
 }

@@ -5,10 +5,10 @@ use routing::EndPortIx;
 use routing::paths::classes::port_edges;
 use sa_fabric::options::OpenSmOptions;
 use sa_snapshot::model::{GroupRow, PortRow, PrefixRouteRow, Subnet};
-use sa_wire::{Lid, Mlid, Pkey, SlVlMask};
+use sa_wire::{Guid, Lid, Mlid, Pkey, SlVlMask};
 
 use crate::prefix_routes::PrefixRoute;
-use crate::state::Parts;
+use crate::state::FabricState;
 
 /// Options of the subnet that answers depend on.
 pub fn subnet_options(options: &OpenSmOptions) -> Subnet {
@@ -26,7 +26,7 @@ pub fn subnet_options(options: &OpenSmOptions) -> Subnet {
 }
 
 /// The same with what the fabric says.
-pub(super) fn subnet(parts: &Parts) -> Subnet {
+pub(super) fn subnet(parts: &FabricState) -> Subnet {
     Subnet {
         sm_lid: sm_lid(parts),
         ..subnet_options(&parts.options)
@@ -34,14 +34,20 @@ pub(super) fn subnet(parts: &Parts) -> Subnet {
 }
 
 /// Of the port that the SM runs on, where paths know that port.
-fn sm_lid(parts: &Parts) -> Option<Lid> {
+fn sm_lid(parts: &FabricState) -> Option<Lid> {
     let sm = parts.subnet.end_ports().get(parts.subnet.sm())?.lid;
     let mut ports = parts.topology.end_ports.iter();
     ports.any(|port| port.lid == sm).then_some(sm)
 }
 
+/// Alias GUIDs, each with the end port that has it. Those of ports that are not there are left out.
+pub(super) fn alias_rows(parts: &FabricState, aliases: &[(Guid, Guid)]) -> Vec<(Guid, usize)> {
+    let row = |(alias, base): &(Guid, Guid)| Some((*alias, parts.subnet.by_guid(*base)?));
+    aliases.iter().filter_map(row).collect()
+}
+
 /// One row per end port. Shape: as the topology's end ports.
-pub(super) fn port_rows(parts: &Parts) -> Vec<PortRow> {
+pub(super) fn port_rows(parts: &FabricState) -> Vec<PortRow> {
     let edges = port_edges(&parts.topology, &parts.routes, parts.qos());
     let ends = parts
         .topology
@@ -73,7 +79,7 @@ fn end_ix(ix: usize) -> EndPortIx {
 
 /// The SLs that the SA may hand out: those of levels with a policy, of partitions without and for
 /// levels that give none.
-pub(super) fn sls_in_use(parts: &Parts) -> SlVlMask {
+pub(super) fn sls_in_use(parts: &FabricState) -> SlVlMask {
     let bit = |sl: u8| if sl < 16 { 1u16 << sl } else { 0 };
     let levels = parts.policy.iter().flat_map(|policy| &policy.levels);
     let given = levels
@@ -92,9 +98,9 @@ pub(super) fn sls_in_use(parts: &Parts) -> SlVlMask {
 }
 
 /// Multicast groups as the snapshot takes them.
-pub(super) fn group_rows(parts: &Parts) -> Vec<GroupRow> {
+pub(super) fn group_rows(parts: &FabricState) -> Vec<GroupRow> {
     let groups = parts.partitions.multicast_groups();
-    let numbered = groups.iter().zip(&parts.beyond.mlids);
+    let numbered = groups.iter().zip(&parts.off_subnet.mlids);
     let row = |(group, mlid): (&MulticastGroup, &Mlid)| {
         Some(GroupRow {
             mgid: group.mgid,
@@ -115,12 +121,12 @@ pub(super) fn group_rows(parts: &Parts) -> Vec<GroupRow> {
 }
 
 /// Ways to other subnets as the snapshot takes them.
-pub(super) fn prefix_route_rows(parts: &Parts) -> Vec<PrefixRouteRow> {
-    let routes = parts.beyond.prefix_routes.iter();
+pub(super) fn prefix_route_rows(parts: &FabricState) -> Vec<PrefixRouteRow> {
+    let routes = parts.off_subnet.prefix_routes.iter();
     let row = |route: &PrefixRoute| PrefixRouteRow {
         prefix: route.prefix,
         router: parts
-            .beyond
+            .off_subnet
             .router(&parts.topology, route)
             .map(EndPortIx::index),
     };

@@ -14,7 +14,9 @@ mod tables;
 mod warning;
 
 pub use check::torus_warnings;
-pub use scopes::{Finding, FindingKind, Ground, Places, ScopeFit, ScopeKind, Scopes, refused};
+pub use scopes::{
+    Finding, FindingKind, Places, ScopeFit, ScopeKind, Scopes, SetupContext, refused,
+};
 pub use tables::{
     PortTables, PortUse, SlToVlRow, TableSource, TablesByEnd, port_tables, port_tables_with,
 };

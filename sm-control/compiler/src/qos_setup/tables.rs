@@ -8,7 +8,7 @@ use sa_wire::{DataVls, Guid, NodeType, SlToVl};
 
 use super::blocks::{Change, programmed};
 use super::scopes::Scopes;
-use crate::state::Parts;
+use crate::state::FabricState;
 
 /// What OpenSM programs into a port.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -80,14 +80,14 @@ pub enum PortUse {
 /// They are those of a subnet that has settled. In its first sweep OpenSM goes by the operational
 /// VLs that switch ports had before, and corrects tables in its next heavy sweep.
 /// Source: OpenSM `osm_qos.c`, `osm_qos_setup`.
-pub fn port_tables(parts: &Parts) -> impl Iterator<Item = PortTables> + '_ {
+pub fn port_tables(parts: &FabricState) -> impl Iterator<Item = PortTables> + '_ {
     port_tables_with(parts, None)
 }
 
 /// [`port_tables`], with those of scopes in place of the options' where there are any.
 /// Shape: scopes of the same parts.
 pub fn port_tables_with<'a>(
-    parts: &'a Parts,
+    parts: &'a FabricState,
     scopes: Option<&'a Scopes<'a>>,
 ) -> impl Iterator<Item = PortTables> + 'a {
     let view = View::new(parts, scopes);
@@ -101,7 +101,7 @@ pub struct TablesByEnd<'a>(View<'a>);
 
 impl<'a> TablesByEnd<'a> {
     /// Those of the options and the routing engine.
-    pub fn new(parts: &'a Parts) -> Self {
+    pub fn new(parts: &'a FabricState) -> Self {
         Self(View::new(parts, None))
     }
 
@@ -115,7 +115,7 @@ impl<'a> TablesByEnd<'a> {
 }
 
 struct View<'a> {
-    parts: &'a Parts,
+    parts: &'a FabricState,
     scopes: Option<&'a Scopes<'a>>,
     ca: QosTables,
     port0: QosTables,
@@ -124,7 +124,7 @@ struct View<'a> {
 }
 
 impl<'a> View<'a> {
-    fn new(parts: &'a Parts, scopes: Option<&'a Scopes<'a>>) -> Self {
+    fn new(parts: &'a FabricState, scopes: Option<&'a Scopes<'a>>) -> Self {
         let tables = |class| parts.options.qos_tables(class);
         Self {
             parts,
@@ -138,7 +138,7 @@ impl<'a> View<'a> {
 
     /// What is programmed on behalf of a port GUID.
     fn ports(&self, end: EndPortIx) -> Vec<PortTables> {
-        let Parts {
+        let FabricState {
             topology, subnet, ..
         } = self.parts;
         let port = topology.end_port(end);
@@ -160,7 +160,7 @@ impl<'a> View<'a> {
         place: PortUse,
         class: &QosTables,
     ) -> PortTables {
-        let Parts {
+        let FabricState {
             topology, routes, ..
         } = self.parts;
         let port = topology.end_port(end);

@@ -3,6 +3,7 @@
 use core::fmt;
 
 use sa_fabric::options::PortClass;
+use sa_text::Remark;
 
 use super::check::is_uniform;
 
@@ -83,55 +84,94 @@ impl Priority {
     }
 }
 
-impl fmt::Display for TorusWarning {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl TorusWarning {
+    /// What is wrong, without what to do about it.
+    pub fn sentence(&self) -> String {
         match self {
             Self::FewVls {
                 classes,
                 origin,
                 max_vls,
                 needed,
-            } => write!(
-                f,
-                "{} is {max_vls}, torus-2QoS has a use for {needed} VLs {}; remove it (it limits \
-                 nothing, max_op_vls does) or {}",
+            } => format!(
+                "{} is {max_vls}, torus-2QoS has a use for {needed} VLs {}",
                 InForce(classes, *origin, "max_vls"),
-                Ports(classes),
-                Advice(classes, "max_vls", needed)
+                Ports(classes)
             ),
             Self::UnequalWeights {
                 priority,
                 origin,
                 weights,
-                fair,
-            } => write!(
-                f,
-                "{} is unfair between switches: {}, torus-2QoS needs them equal; {}",
+                ..
+            } => format!(
+                "{} is unfair between switches: {}, torus-2QoS needs them equal",
                 InForce(BETWEEN_SWITCHES, *origin, priority.field()),
-                Unequal(weights),
-                Advice(BETWEEN_SWITCHES, priority.field(), fair)
+                Unequal(weights)
             ),
             Self::UnusedVlWeights {
                 priority,
                 classes,
                 origin,
                 weights: [_, _, weights @ ..],
-                fair,
-            } => write!(
-                f,
-                "{} gives weight to VLs that torus-2QoS does not use {}: VLs 2-7 weigh {}; {}",
+                ..
+            } => format!(
+                "{} gives weight to VLs that torus-2QoS does not use {}: VLs 2-7 weigh {}",
                 InForce(classes, *origin, priority.field()),
                 Ports(classes),
-                list(weights),
-                Advice(classes, priority.field(), fair)
+                list(weights)
             ),
-            Self::SlToVlIgnored { options } => write!(
-                f,
-                "torus-2QoS makes the SL2VL tables of all ports itself, to be free of deadlock; \
-                 remove from opensm.conf what has no effect: {}",
+            Self::SlToVlIgnored { .. } => {
+                "torus-2QoS makes the SL2VL tables of all ports itself, to be free of deadlock"
+                    .to_owned()
+            }
+        }
+    }
+
+    /// What to do about it.
+    pub fn remedy(&self) -> String {
+        match self {
+            Self::FewVls {
+                classes, needed, ..
+            } => format!(
+                "remove it (it limits nothing, max_op_vls does) or {}",
+                Advice(classes, "max_vls", needed)
+            ),
+            Self::UnequalWeights { priority, fair, .. } => {
+                Advice(BETWEEN_SWITCHES, priority.field(), fair).to_string()
+            }
+            Self::UnusedVlWeights {
+                priority,
+                classes,
+                fair,
+                ..
+            } => Advice(classes, priority.field(), fair).to_string(),
+            Self::SlToVlIgnored { options } => format!(
+                "remove from opensm.conf what has no effect: {}",
                 options.join(", ")
             ),
         }
+    }
+
+    /// A short name that does not change.
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::FewVls { .. } => "torus-few-vls",
+            Self::UnequalWeights { .. } => "torus-weights-unequal",
+            Self::UnusedVlWeights { .. } => "torus-weights-unused",
+            Self::SlToVlIgnored { .. } => "torus-sl2vl-ignored",
+        }
+    }
+
+    /// The same as a remark. It concerns options in force, which no file need have given.
+    pub fn remark(&self) -> Remark {
+        Remark::warning(self.code(), self.to_string())
+    }
+}
+
+impl fmt::Display for TorusWarning {
+    /// Shape: `what; what to do`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}; {}", self.sentence(), self.remedy())
     }
 }
 

@@ -5,7 +5,7 @@ use routing::EndPortIx;
 use routing::reference;
 use sa_wire::path_record::PathRecord;
 
-use super::Twin;
+use super::Reference;
 use super::ends::Name;
 use super::request::Request;
 
@@ -24,7 +24,7 @@ struct Alternate {
     links: usize,
 }
 
-impl Twin<'_> {
+impl Reference<'_> {
     pub(super) fn alternates(
         &self,
         request: &Request,

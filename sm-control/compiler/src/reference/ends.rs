@@ -4,7 +4,7 @@ use routing::EndPortIx;
 use sa_wire::Gid;
 use sa_wire::mad::Status;
 
-use super::Twin;
+use super::Reference;
 use super::parameters::Place;
 use super::request::Request;
 
@@ -65,12 +65,15 @@ impl Pass {
 impl Ends {
     /// None when something is named that does not exist, which is no error.
     /// Errors: GID and LID of one end name different ports. What does not exist counts first.
-    pub(super) fn find(twin: &Twin<'_>, request: &Request) -> Result<Option<Self>, Status> {
+    pub(super) fn find(
+        reference: &Reference<'_>,
+        request: &Request,
+    ) -> Result<Option<Self>, Status> {
         let (Some(sgid), Some(slid), Some(dgid), Some(dlid)) = (
-            known(request.sgid, |gid| twin.port_of_gid(gid)),
-            known(request.slid, |lid| twin.port_of_lid(lid)),
-            known(request.dgid, |gid| twin.port_towards(gid)),
-            known(request.dlid, |lid| twin.port_of_lid(lid)),
+            known(request.sgid, |gid| reference.port_of_gid(gid)),
+            known(request.slid, |lid| reference.port_of_lid(lid)),
+            known(request.dgid, |gid| reference.port_towards(gid)),
+            known(request.dlid, |lid| reference.port_of_lid(lid)),
         ) else {
             return Ok(None);
         };
@@ -82,13 +85,16 @@ impl Ends {
 
     /// One go, but for an end that is named by LID alone where nothing is said of the other: then
     /// one for each GUID of its port, and nothing is remembered from one to the next.
-    pub(super) fn passes(&self, twin: &Twin<'_>) -> Vec<Pass> {
+    pub(super) fn passes(&self, reference: &Reference<'_>) -> Vec<Pass> {
         let go = |outer, inner, from_outer| Pass {
             outer,
             inner,
             from_outer,
         };
-        let (sources, destinations) = (twin.names(self.source), twin.names(self.destination));
+        let (sources, destinations) = (
+            reference.names(self.source),
+            reference.names(self.destination),
+        );
         match (self.source, self.destination) {
             (End::ByLid(_), End::Not) => sources
                 .into_iter()
@@ -119,7 +125,7 @@ fn known<T, F>(named: Option<T>, find: impl FnOnce(T) -> Option<F>) -> Option<Op
     named.map_or(Some(None), |name| find(name).map(Some))
 }
 
-impl Twin<'_> {
+impl Reference<'_> {
     /// A port by a GUID.
     pub(super) fn name(&self, guid: u64) -> Option<Name> {
         let port = *self.by_guid.get(&guid)?;
@@ -144,12 +150,12 @@ impl Twin<'_> {
         if self.is_here(gid) {
             return self.port_of_gid(gid);
         }
-        let mut routes = self.inputs.beyond.prefix_routes.iter();
+        let mut routes = self.inputs.off_subnet.prefix_routes.iter();
         let route = routes.find(|route| match route.prefix {
             Some(prefix) => prefix == gid.prefix(),
             None => true,
         })?;
-        let routers = &self.inputs.beyond.routers;
+        let routers = &self.inputs.off_subnet.routers;
         match route.router {
             // One that is not there, or is no router, is no reason to look for another.
             Some(guid) => {

@@ -6,19 +6,19 @@ use sa_wire::sa::SaMad;
 use sa_wire::{Mlid, Pkey};
 use zerocopy::FromBytes;
 
-use super::Twin;
+use super::Reference;
 use super::request::{Data, Method};
 
 /// "Exactly", in the two bits of a selector.
 const EXACTLY: u8 = 0x80;
 
-impl Twin<'_> {
+impl Reference<'_> {
     /// The one record of the group that is asked for, or none.
     pub(super) fn group_records(&self, method: Method, mad: &SaMad) -> Vec<PathRecord> {
         let data = Data::of(mad);
         let asks_for_none = method == Method::GetTable && data.has(12) && data.byte(49) & 0x7f == 0;
         let groups = self.inputs.partitions.multicast_groups();
-        let mut groups = groups.iter().zip(&self.inputs.beyond.mlids);
+        let mut groups = groups.iter().zip(&self.inputs.off_subnet.mlids);
         let found = groups.find(|(group, _)| group.mgid == data.gid(8));
         let wanted = found.filter(|(group, mlid)| !asks_for_none && suits(&data, group, **mlid));
         wanted

@@ -5,13 +5,13 @@ use sa_wire::Gid;
 use sa_wire::path_record::PathRecord;
 use sa_wire::roce::{fmix64, set_label};
 
-use super::Twin;
+use super::Reference;
 use super::ends::Name;
 use super::lids::LidPair;
 use super::parameters::Place;
 use super::request::{Method, Request};
 
-impl Twin<'_> {
+impl Reference<'_> {
     /// What the rule that decides says, or else its level.
     fn labels(&self, request: &Request, from: Place, to: Place) -> FlowLabels {
         let given = self.chosen(request, from, to).and_then(|(policy, chosen)| {

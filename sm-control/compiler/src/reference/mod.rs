@@ -1,4 +1,4 @@
-//! The slow twin: answers PathRecord and MultiPathRecord requests straight from topology, forwarding tables, P_Key
+//! The reference: answers PathRecord and MultiPathRecord requests straight from topology, forwarding tables, P_Key
 //! tables and written policy, as OpenSM does, with nothing precomputed but who is who.
 //!
 //! It exists to be compared with: the compiled snapshot and the workers must give the same
@@ -13,7 +13,7 @@ mod groups;
 mod labels;
 mod lids;
 mod multi;
-mod of_parts;
+mod of_state;
 mod parameters;
 mod pkeys;
 mod rates;
@@ -37,11 +37,11 @@ use self::lids::LidPair;
 use self::parameters::Place;
 use self::pkeys::PkeyTable;
 use self::request::{Method, Request, ServiceIdPlace};
-use crate::beyond::Beyond;
+use crate::off_subnet::OffSubnet;
 
 /// What there is to answer from.
 #[derive(Debug, Clone, Copy)]
-pub struct TwinInputs<'a> {
+pub struct ReferenceInputs<'a> {
     /// The fabric.
     pub topology: &'a Topology,
     /// How it is routed.
@@ -55,12 +55,12 @@ pub struct TwinInputs<'a> {
     /// Shape: as [`Topology::end_ports`].
     pub rate_caps: &'a [RateCaps],
     /// Made for the same `partitions` and `topology`.
-    pub beyond: &'a Beyond,
+    pub off_subnet: &'a OffSubnet,
 }
 
 /// Options of the subnet that answers depend on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TwinOptions {
+pub struct ReferenceOptions {
     /// Upper half of every GID.
     pub prefix: SubnetPrefix,
     /// Whether SLs are checked and the policy is consulted.
@@ -81,7 +81,7 @@ pub struct TwinOptions {
     pub most_records: usize,
 }
 
-impl Default for TwinOptions {
+impl Default for ReferenceOptions {
     /// OpenSM's defaults.
     fn default() -> Self {
         Self {
@@ -107,15 +107,15 @@ pub enum Reply {
     /// the order of the reply.
     Records(Vec<PathRecord>),
     /// Anything but Get and GetTable of PathRecord, and Get, GetTable and GetMulti of
-    /// MultiPathRecord: not for this twin to judge.
+    /// MultiPathRecord: the reference has no answer to it.
     NotMine,
 }
 
 /// Answers requests about one state of one fabric.
 #[derive(Debug)]
-pub struct Twin<'a> {
-    inputs: TwinInputs<'a>,
-    options: TwinOptions,
+pub struct Reference<'a> {
+    inputs: ReferenceInputs<'a>,
+    options: ReferenceOptions,
     /// By every GUID that a port has.
     by_guid: BTreeMap<u64, EndPortIx>,
     by_lid: BTreeMap<u16, EndPortIx>,
@@ -125,9 +125,9 @@ pub struct Twin<'a> {
     pkeys: Vec<PkeyTable>,
 }
 
-impl<'a> Twin<'a> {
+impl<'a> Reference<'a> {
     /// Looks at a fabric. Cost: one pass over the end ports.
-    pub fn new(inputs: TwinInputs<'a>, options: TwinOptions) -> Self {
+    pub fn new(inputs: ReferenceInputs<'a>, options: ReferenceOptions) -> Self {
         let topology = inputs.topology;
         let all = || topology.end_port_ixs();
         let guid = |port: EndPortIx| topology.end_port(port).guid.get();
@@ -138,7 +138,7 @@ impl<'a> Twin<'a> {
                 options.allow_both_pkeys,
             )
         };
-        let mut twin = Self {
+        let mut reference = Self {
             inputs,
             options,
             by_guid: all().map(|port| (guid(port), port)).collect(),
@@ -146,8 +146,8 @@ impl<'a> Twin<'a> {
             in_order: Vec::new(),
             pkeys: all().map(pkeys).collect(),
         };
-        twin.put_in_order();
-        twin
+        reference.put_in_order();
+        reference
     }
 
     /// With second GUIDs of ports, each with the GUID of its port, which they stand for in every

@@ -11,7 +11,7 @@ use sa_wire::sa::{AttributeId, SaMad};
 use super::alternates::Diagonal;
 use super::ends::Name;
 use super::request::{Data, Request};
-use super::{Reply, Twin};
+use super::{Reference, Reply};
 
 /// GIDs of a request, sources and destinations together.
 const MOST_GIDS: u8 = 11;
@@ -34,7 +34,7 @@ struct Lists {
     destinations: Vec<Name>,
 }
 
-impl Twin<'_> {
+impl Reference<'_> {
     /// Of a request for alternate paths, those that were not chosen because they are longer; none
     /// for other requests.
     pub fn longer_alternates(

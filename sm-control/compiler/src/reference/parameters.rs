@@ -1,14 +1,14 @@
 //! What a path from one LID to another is like, if the request can have it.
 
 use policy::model::{Echo, Level};
-use policy::{Chosen, Policy, Query, interpret};
+use policy::{Chosen, Policy, interpret};
 use routing::EndPortIx;
 use routing::reference;
 use sa_wire::{Selector, Sl, SlVlMask};
 
 use super::rates;
 use super::request::{Request, Wanted};
-use super::{Twin, TwinInputs};
+use super::{Reference, ReferenceInputs};
 
 /// One end of a path.
 #[derive(Debug, Clone, Copy)]
@@ -37,7 +37,7 @@ pub(super) struct Parameters {
     pub(super) tclass: u8,
 }
 
-impl Twin<'_> {
+impl Reference<'_> {
     /// None when there is no such path. The order of the steps is OpenSM's.
     pub(super) fn parameters(
         &self,
@@ -45,7 +45,7 @@ impl Twin<'_> {
         from: Place,
         to: Place,
     ) -> Option<Parameters> {
-        let TwinInputs {
+        let ReferenceInputs {
             topology, routes, ..
         } = self.inputs;
         let walk = reference::walk(topology, routes, self.options.qos, from.port, to.lid).ok()?;
@@ -131,16 +131,7 @@ impl Twin<'_> {
         to: Place,
     ) -> Option<(&Policy, Chosen)> {
         let policy = self.policy()?;
-        let query = Query {
-            source: from.port.index(),
-            destination: to.port.index(),
-            qos_class: request.qos_class,
-            service_id: request.service_id,
-            pkey: request.pkey,
-            tclass: request.tclass,
-            source_named: request.sgid.is_some() || request.slid.is_some(),
-            destination_named: request.dgid.is_some() || request.dlid.is_some(),
-        };
+        let query = request.query(from.port.index(), to.port.index());
         let chosen = interpret(policy, self.inputs.ports, self.inputs.partitions, &query);
         Some((policy, chosen))
     }

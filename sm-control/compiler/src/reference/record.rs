@@ -2,7 +2,7 @@
 
 use sa_wire::path_record::{FlowWord, NumbPathByte, PathRecord, QosClassSl, SelectedValue};
 
-use super::Twin;
+use super::Reference;
 use super::parameters::{Parameters, Place};
 use super::rates;
 use super::request::Request;
@@ -10,7 +10,7 @@ use super::request::Request;
 /// "Exactly", in the two bits of a selector.
 const EXACTLY: u8 = 0x80;
 
-impl Twin<'_> {
+impl Reference<'_> {
     /// Nothing of the request comes back but its SGID, a DGID of another subnet and what the parameters kept of it.
     pub(super) fn record(
         &self,

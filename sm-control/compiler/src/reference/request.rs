@@ -1,5 +1,6 @@
 //! A request for paths as its component mask leaves it.
 
+use policy::Query;
 use sa_wire::mad::Status;
 use sa_wire::sa::{DATA_SIZE, SaMad};
 use sa_wire::{Gid, Selector, Sl};
@@ -127,6 +128,20 @@ impl Request {
             rate,
             packet_life: data.wanted(14, 12),
         })
+    }
+
+    /// What a policy's rules ask about a path between these ports. Shape: places of end ports.
+    pub(super) const fn query(&self, source: usize, destination: usize) -> Query {
+        Query {
+            source,
+            destination,
+            qos_class: self.qos_class,
+            service_id: self.service_id,
+            pkey: self.pkey,
+            tclass: self.tclass,
+            source_named: self.sgid.is_some() || self.slid.is_some(),
+            destination_named: self.dgid.is_some() || self.dlid.is_some(),
+        }
     }
 
     /// The same wishes for a path between two ports that are named.

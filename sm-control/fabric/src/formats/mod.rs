@@ -10,7 +10,6 @@ pub mod fdbs;
 pub mod lfts;
 pub mod mcfdbs;
 pub mod mcgroups;
-pub mod multicast;
 pub mod net;
 pub mod psl;
 pub mod sl2vl;

@@ -13,9 +13,16 @@ use crate::build::{Builder, bare_ports, end_port};
 use crate::error::{Found, Note, Oddity, ParseError, Problem};
 use crate::link::{Link, LinkSpeed, LinkWidth};
 use crate::model::{Fabric, LinkState, Node, NodeIx, PortRef, Source};
+use crate::overlay::LidOverlay;
 use crate::text::{Cursor, decode, in_range};
 
 pub use write::write;
+
+/// The LIDs of an `opensm-subnet.lst`, for a fabric that another file describes.
+/// Errors: as [`parse`].
+pub fn lids(bytes: &[u8]) -> Result<LidOverlay, ParseError> {
+    parse(bytes).map(|fabric| LidOverlay::from_fabric(&fabric))
+}
 
 /// Reads `opensm-subnet.lst`. LMC is not in the file; see [`crate::lids::infer_lmc`].
 /// Errors: the first thing that is not understood or contradicts what was said before; a cable

@@ -83,6 +83,21 @@ pub enum ReadError {
     Changed(PathBuf),
 }
 
+impl ReadError {
+    /// The file that cannot be read.
+    pub fn path(&self) -> &Path {
+        match self {
+            Self::Io { path, .. }
+            | Self::NotAFile { path, .. }
+            | Self::Corrupt { path, .. }
+            | Self::LargeDictionary { path }
+            | Self::TooLarge { path, .. }
+            | Self::NotText { path, .. }
+            | Self::Changed(path) => path,
+        }
+    }
+}
+
 fn size_in_words(size: Option<u64>, packed: bool) -> String {
     match (size, packed) {
         (Some(size), false) => format!("has {size} bytes,"),

@@ -63,6 +63,13 @@ impl WriteError {
         }
     }
 
+    /// The file or directory that cannot be written.
+    pub fn path(&self) -> &Path {
+        match self {
+            Self::Io { path, .. } | Self::Odd { path, .. } => path,
+        }
+    }
+
     fn odd(path: &Path, what: &'static str, remedy: &'static str) -> Self {
         Self::Odd {
             path: path.to_owned(),

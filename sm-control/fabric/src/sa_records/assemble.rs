@@ -5,6 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use super::Incomplete;
 use super::records::Records;
 use sa_snapshot::model::RateCaps;
+use sa_text::Remark;
 use sa_wire::records::{NodeRecord, PortInfoRecord, SwitchInfoRecord};
 use sa_wire::{DataVls, Guid, Lid, Lmc, Mtu, NodeType};
 
@@ -22,7 +23,7 @@ pub(super) struct Assembled {
     /// Enhanced ports 0 have it too.
     pub(super) lmc_esp0: bool,
     /// What an operator should know.
-    pub(super) notes: Vec<String>,
+    pub(super) notes: Vec<Remark>,
 }
 
 /// Puts records together. Errors: [`Incomplete`], when what they describe cannot be a
@@ -367,7 +368,7 @@ impl Builder {
     }
 
     /// Ports that are up and lead nowhere.
-    fn loose_ends(&self) -> Vec<String> {
+    fn loose_ends(&self) -> Vec<Remark> {
         let all = (0..).map(NodeIx).zip(&self.nodes);
         let ports = all.flat_map(|(node, facts)| {
             (1..=facts.port_count()).map(move |port| PortRef { node, port })
@@ -378,11 +379,12 @@ impl Builder {
         };
         let names: Vec<String> = ports.filter(is_loose).map(|at| self.name(at)).collect();
         let note = || {
-            format!(
+            let text = format!(
                 "up, but the SA shows no LinkRecord for it: {}; either the far end does not answer \
                  the SM, or this port shares no partition with it",
                 first_few(&names)
-            )
+            );
+            Remark::warning("link-not-shown", text)
         };
         (!names.is_empty()).then(note).into_iter().collect()
     }

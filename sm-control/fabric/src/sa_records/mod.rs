@@ -13,6 +13,7 @@ mod partitions;
 mod records;
 mod tables;
 
+use sa_text::Remark;
 use sa_wire::records::{PortInfoRecord, SwitchInfoRecord};
 use sa_wire::{Guid, Lmc, SubnetPrefix};
 use thiserror::Error;
@@ -37,7 +38,7 @@ pub struct Incomplete(pub String);
 pub struct SaFabric {
     records: Records,
     assembled: Assembled,
-    notes: Vec<String>,
+    notes: Vec<Remark>,
     whom: String,
 }
 
@@ -56,7 +57,7 @@ impl SaFabric {
 
     /// The same with notes of whoever read it, before its own.
     #[must_use]
-    pub fn with_notes(self, mut notes: Vec<String>) -> Self {
+    pub fn with_notes(self, mut notes: Vec<Remark>) -> Self {
         notes.extend(self.notes);
         Self { notes, ..self }
     }
@@ -125,7 +126,7 @@ impl SaFabric {
     }
 
     /// What an operator should know.
-    pub fn notes(&self) -> &[String] {
+    pub fn notes(&self) -> &[Remark] {
         &self.notes
     }
 

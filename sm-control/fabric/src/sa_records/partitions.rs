@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use policy::{Partitions, PartitionsConfig, PortFacts};
+use sa_text::Remark;
 use sa_wire::{Guid, Pkey};
 
 use crate::display::first_few;
@@ -72,18 +73,16 @@ pub(super) fn in_words(keys: &BTreeMap<Guid, BTreeSet<u16>>) -> String {
 }
 
 /// The configuration of `in_words`. None where every port is a full member of the default
-/// partition and of no other, as without a file. Errors: in words; not all that tables can hold can
-/// be said.
+/// partition and of no other, as without a file. Errors: not all that tables can hold can be said;
+/// the place is one of `in_words`.
 pub fn given_partitions(
     keys: &BTreeMap<Guid, BTreeSet<u16>>,
-) -> Result<Option<PartitionsConfig>, String> {
+) -> Result<Option<PartitionsConfig>, policy::Error> {
     let everybody = BTreeSet::from([DEFAULT | FULL]);
     if keys.values().all(|keys| *keys == everybody) {
         return Ok(None);
     }
-    PartitionsConfig::parse(&in_words(keys))
-        .map(Some)
-        .map_err(|error| format!("the P_Key tables give no partitions: {}", error.message()))
+    PartitionsConfig::parse(&in_words(keys)).map(Some)
 }
 
 /// End ports whose tables are not what partitions give them, in words; none where all agree.
@@ -91,7 +90,7 @@ pub fn disagreement(
     keys: &BTreeMap<Guid, BTreeSet<u16>>,
     partitions: &Partitions,
     ports: &[PortFacts],
-) -> Option<String> {
+) -> Option<Remark> {
     let differs = |(index, port): (usize, &PortFacts)| {
         let table = keys.get(&port.guid)?;
         let given: BTreeSet<u16> = partitions
@@ -115,10 +114,11 @@ pub fn disagreement(
     let names: Vec<String> = ports.iter().enumerate().filter_map(differs).collect();
     let count = names.len();
     (count > 0).then(|| {
-        format!(
+        let text = format!(
             "P_Key tables of {count} ports are not what the partitions give them: {}",
             first_few(&names)
-        )
+        );
+        Remark::warning("pkeys-differ", text)
     })
 }
 

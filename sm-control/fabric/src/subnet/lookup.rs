@@ -36,7 +36,7 @@ pub enum LookupError {
         ports: Vec<u8>,
     },
     /// Not a switch.
-    #[error("{0} is no switch")]
+    #[error("{0} is not a switch")]
     NotASwitch(String),
 }
 

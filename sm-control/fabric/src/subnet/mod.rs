@@ -1,4 +1,17 @@
 //! A fabric as the SM at one of its ports sees it: what can be reached, with LIDs.
+//!
+//! The way from a [`Fabric`] to a [`Subnet`] is the SM's first sweep, worked out at once: where the
+//! SM runs (`reach`), what it finds from there through switches (`reach`), which LIDs the found
+//! ports get ([`lids`](crate::lids)), in which order the SM meets nodes (`sweep`). `lookup` is for
+//! people, who name ports by words; `topology` hands routing and policy what they need, in types of
+//! theirs.
+//!
+//! Why the order of everything is OpenSM's, by GUIDs in the order of its maps: LIDs, forwarding
+//! tables, multicast trees and the order of records all follow from it, and all are compared with
+//! OpenSM's.
+//!
+//! Two look-ups are made when they are first asked for, as most verbs never ask: see
+//! [`Subnet::nodes`] and [`Subnet::entry_port`].
 
 mod lookup;
 mod reach;
@@ -15,9 +28,9 @@ use thiserror::Error;
 pub use self::lookup::LookupError;
 use self::lookup::Names;
 use self::reach::{Reached, sm_port};
-use super::lids::{Claim, OutOfLids, assign, infer_lmc};
-use super::model::{Fabric, Node, NodeIx, PortRef, Source};
-use super::overlay::LidOverlay;
+use crate::lids::{Claim, OutOfLids, assign, infer_lmc};
+use crate::model::{Fabric, Node, NodeIx, PortRef, Source};
+use crate::overlay::LidOverlay;
 
 /// What the SM makes of a fabric.
 ///
@@ -42,25 +55,25 @@ pub struct Subnet {
     entries: OnceLock<HashMap<NodeIx, u8>>,
 }
 
-/// Something that has LIDs.
+/// Something that has LIDs: a port of a CA or router, or the port 0 of a switch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EndPort {
-    /// Which port of the fabric.
+    /// The port of the fabric; of a switch its port 0.
     pub at: PortRef,
     /// Port GUID.
     pub guid: Guid,
-    /// First LID.
+    /// Base LID, a multiple of 2^LMC.
     pub lid: Lid,
-    /// It owns 2^lmc LIDs.
+    /// It owns 2^LMC LIDs, from `lid` on.
     pub lmc: Lmc,
 }
 
-/// How to see a fabric.
+/// How to see a fabric: what options of the SM and of the command line say.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SubnetOptions<'a> {
     /// LMC of CA and router ports; none: what the file tells or lets infer, else 0.
     pub lmc: Option<Lmc>,
-    /// Enhanced ports 0 have the LMC too.
+    /// Enhanced ports 0 have the LMC too (option `lmc_esp0` of OpenSM).
     pub lmc_esp0: bool,
     /// LIDs that the fabric file gives are not kept.
     pub reassign_lids: bool,
@@ -89,7 +102,7 @@ pub struct SubnetReport {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum SubnetError {
-    /// A name that does not lead to a node.
+    /// The SM's node is named by something that leads to no node, or to several.
     #[error(transparent)]
     Lookup(#[from] LookupError),
     /// No port has the GUID given for the SM.
@@ -98,10 +111,10 @@ pub enum SubnetError {
     /// The SM's node has no cable.
     #[error("the SM cannot run on {0}: no port of it has a cable")]
     SmNotCabled(String),
-    /// No cable anywhere.
+    /// No cable anywhere, so there is nothing to be the SM of.
     #[error("the fabric has no cabled port that the SM could run on")]
     NoCable,
-    /// Too many ports.
+    /// Too many ports for the LMC.
     #[error(transparent)]
     OutOfLids(#[from] OutOfLids),
     /// The LID file has nothing in common with the fabric.
@@ -148,6 +161,7 @@ impl Subnet {
         sm: PortRef,
         options: &SubnetOptions<'_>,
     ) -> Result<(), SubnetError> {
+        // First with the largest LMC for all that may have one: which it is follows from the claims.
         let most = Lmc::new(7).unwrap_or_default();
         let known: Vec<_> = ports
             .iter()
@@ -266,17 +280,17 @@ impl Subnet {
         self.report.unreachable = missed.map(|(node, _)| node).collect();
     }
 
-    /// The fabric file's content.
+    /// The fabric that it is a view of, unreachable nodes included.
     pub const fn fabric(&self) -> &Fabric {
         &self.fabric
     }
 
-    /// The switches it reaches.
+    /// The switches that the SM reaches. Shape: in the order of node GUIDs.
     pub fn switches(&self) -> &[NodeIx] {
         &self.switches
     }
 
-    /// Everything with a LID.
+    /// Everything with a LID. Shape: in the order of port GUIDs; the index is what look-ups return.
     pub fn end_ports(&self) -> &[EndPort] {
         &self.end_ports
     }
@@ -284,6 +298,13 @@ impl Subnet {
     /// The SM's port. Shape: index into [`Self::end_ports`].
     pub const fn sm(&self) -> usize {
         self.sm
+    }
+
+    /// The LIDs of all end ports, to be laid over another reading of the fabric.
+    pub fn lids(&self) -> LidOverlay {
+        let ports = self.end_ports.iter();
+        let sm = self.end_ports.get(self.sm).map(|port| port.guid);
+        LidOverlay::new(ports.map(|port| (port.guid, port.lid)), sm)
     }
 
     /// The nodes of CA and router ports that another view of the fabric lacks, in the order of port
@@ -296,12 +317,12 @@ impl Subnet {
         gone.map(|port| self.fabric.node(port.at.node))
     }
 
-    /// LMC of CA and router ports.
+    /// LMC of CA and router ports, the same for all.
     pub const fn lmc(&self) -> Lmc {
         self.lmc
     }
 
-    /// What the operator should know.
+    /// What came out otherwise than the files say, for the operator.
     pub const fn report(&self) -> &SubnetReport {
         &self.report
     }

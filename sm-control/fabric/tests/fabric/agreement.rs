@@ -99,7 +99,7 @@ fn the_policy_fabrics_are_numbered_and_trained_as_opensm_did() {
 #[test]
 fn lids_laid_over_a_net_file_are_those_of_the_list() {
     for case in routed_cases() {
-        let overlay = LidOverlay::of(&fabric(&case, "opensm-subnet.lst"));
+        let overlay = LidOverlay::from_fabric(&fabric(&case, "opensm-subnet.lst"));
         let options = SubnetOptions {
             lids: Some(&overlay),
             ..SubnetOptions::default()
@@ -121,7 +121,7 @@ fn lids_laid_over_a_net_file_are_those_of_the_list() {
 fn a_foreign_lid_file_is_refused_and_a_partial_one_reported() {
     let directory = golden("torus");
     let case = |name: &str| Path::new(&directory).join(name);
-    let overlay = LidOverlay::of(&fabric(&case("s10-6x5-swT"), "opensm-subnet.lst"));
+    let overlay = LidOverlay::from_fabric(&fabric(&case("s10-6x5-swT"), "opensm-subnet.lst"));
     let options = SubnetOptions {
         lids: Some(&overlay),
         ..SubnetOptions::default()

@@ -36,16 +36,110 @@ use sa_wire::umad::Slot;
 use zerocopy::IntoBytes;
 
 use self::out::{Out, Reason};
-use sa_compiler::state::Parts;
+use sa_compiler::state::FabricState;
 
 pub(crate) use self::guids::{Tables as GuidTables, guid_cap};
 pub(crate) use self::query::Query;
 pub(crate) use self::stream::Stream;
 pub(crate) use self::view::View;
 
+/// Puts the records that a request wants; ends early when they are enough.
+type Walk = fn(&View<'_>, &Query<'_>, &mut Out) -> ControlFlow<()>;
+
+/// How records of one kind are answered.
+struct Served {
+    attribute: AttributeId,
+    walk: Walk,
+    /// What a table can be made of piece by piece; none for tables that are made as a whole.
+    unit: Option<Unit>,
+    /// The components by which records are found, not compared: the LIDs. Shape: component mask.
+    finders: u64,
+    /// Shown to those alone who know the SA's key.
+    is_secret: bool,
+}
+
+/// Of what each has records of its own in a table, in the order of the table.
+#[derive(Debug, Clone, Copy)]
+enum Unit {
+    Node,
+    EndPort,
+    Switch,
+}
+
+/// All records of the fabric's state: the one place where a new kind is entered.
+const SERVED: [Served; 11] = [
+    Served::by_node(AttributeId::NODE_RECORD, node::walk),
+    Served {
+        finders: LID | 1 << 5,
+        ..Served::by_node(AttributeId::PORT_INFO_RECORD, port_info::walk)
+    },
+    Served::by_end_port(AttributeId::SL_TO_VL_RECORD, vls::sl_to_vl),
+    Served::by_switch(AttributeId::SWITCH_INFO_RECORD, switch::switch_info),
+    Served::by_switch(
+        AttributeId::LINEAR_FORWARDING_TABLE_RECORD,
+        switch::linear_forwarding,
+    ),
+    Served::whole(
+        AttributeId::MULTICAST_FORWARDING_TABLE_RECORD,
+        switch::multicast_forwarding,
+    ),
+    Served::whole(AttributeId::SM_INFO_RECORD, sm_info::walk),
+    Served {
+        finders: LID | 1 << 3,
+        ..Served::by_node(AttributeId::LINK_RECORD, link::walk)
+    },
+    Served::by_node(AttributeId::GUID_INFO_RECORD, guids::walk),
+    Served {
+        is_secret: true,
+        ..Served::by_end_port(AttributeId::PKEY_TABLE_RECORD, pkeys::walk)
+    },
+    Served::by_end_port(AttributeId::VL_ARBITRATION_RECORD, vls::vl_arbitration),
+];
+
+/// The LID, which is the first component of every record.
+const LID: u64 = 1;
+
+impl Served {
+    const fn by_node(attribute: AttributeId, walk: Walk) -> Self {
+        Self {
+            unit: Some(Unit::Node),
+            ..Self::whole(attribute, walk)
+        }
+    }
+
+    const fn by_end_port(attribute: AttributeId, walk: Walk) -> Self {
+        Self {
+            unit: Some(Unit::EndPort),
+            ..Self::whole(attribute, walk)
+        }
+    }
+
+    const fn by_switch(attribute: AttributeId, walk: Walk) -> Self {
+        Self {
+            unit: Some(Unit::Switch),
+            ..Self::whole(attribute, walk)
+        }
+    }
+
+    /// Made as a whole, found by its LID, shown to everybody.
+    const fn whole(attribute: AttributeId, walk: Walk) -> Self {
+        Self {
+            attribute,
+            walk,
+            unit: None,
+            finders: LID,
+            is_secret: false,
+        }
+    }
+
+    fn find(attribute: AttributeId) -> Option<&'static Self> {
+        SERVED.iter().find(|served| served.attribute == attribute)
+    }
+}
+
 /// True for the attributes that [`respond`] answers.
 pub fn serves(attribute: AttributeId) -> bool {
-    walk_of(attribute).is_some()
+    Served::find(attribute).is_some()
 }
 
 /// The whole reply to a request for records of the fabric's state; none when it gets no reply: it
@@ -56,10 +150,10 @@ pub fn serves(attribute: AttributeId) -> bool {
 /// same bytes. Statuses: "method/attribute combination not supported" for all but Get and
 /// GetTable; "request invalid" for P_Key tables without the key; "no records" and "too many
 /// records" for Get; "no resources" for more than [`MAX_BYTES`](sa_answer::whole::MAX_BYTES). Source: OpenSM `osm_sa.c`.
-pub fn respond(parts: &Parts, request: &Slot) -> Option<Vec<u8>> {
+pub fn respond(parts: &FabricState, request: &Slot) -> Option<Vec<u8>> {
     let mut slot = *request;
     let mad = SaMad::from_bytes_mut(&mut slot.mad);
-    let walk = walk_of(mad.attribute_id())?;
+    let served = Served::find(mad.attribute_id())?;
     let layout = Layout::of(mad.attribute_id())?;
     let key = mad.sa.sm_key.get();
     if key != 0 && key != parts.options.sa_key {
@@ -68,14 +162,13 @@ pub fn respond(parts: &Parts, request: &Slot) -> Option<Vec<u8>> {
     if !matches!(mad.mad.method, method::GET | method::GET_TABLE) {
         return Some(refuse(mad, Status::METHOD_ATTRIBUTE_NOT_SUPPORTED));
     }
-    let is_secret = mad.attribute_id() == AttributeId::PKEY_TABLE_RECORD;
-    if is_secret && key != parts.options.sa_key {
+    if served.is_secret && key != parts.options.sa_key {
         return Some(refuse(mad, Status::REQ_INVALID));
     }
     let view = View::new(parts, request.header.lid.get())?;
     let is_get = mad.mad.method == method::GET;
     let mut out = Out::new(if is_get { 1 } else { usize::MAX });
-    let _ = walk(&view, &Query::new(mad), &mut out);
+    let _ = (served.walk)(&view, &Query::new(mad), &mut out);
     match out.finish() {
         Err(Reason::Silence) => None,
         Err(Reason::TooLong) => Some(refuse(mad, Status::NO_RESOURCES)),
@@ -97,26 +190,6 @@ pub(crate) fn guid_infos(
     out.finish().map_err(|reason| match reason {
         Reason::TooMany => Status::TOO_MANY_RECORDS,
         Reason::TooLong | Reason::Silence => Status::NO_RESOURCES,
-    })
-}
-
-/// Puts the records that a request wants; ends early when they are enough.
-type Walk = fn(&View<'_>, &Query<'_>, &mut Out) -> ControlFlow<()>;
-
-fn walk_of(attribute: AttributeId) -> Option<Walk> {
-    Some(match attribute {
-        AttributeId::NODE_RECORD => node::walk,
-        AttributeId::PORT_INFO_RECORD => port_info::walk,
-        AttributeId::SL_TO_VL_RECORD => vls::sl_to_vl,
-        AttributeId::SWITCH_INFO_RECORD => switch::switch_info,
-        AttributeId::LINEAR_FORWARDING_TABLE_RECORD => switch::linear_forwarding,
-        AttributeId::MULTICAST_FORWARDING_TABLE_RECORD => switch::multicast_forwarding,
-        AttributeId::SM_INFO_RECORD => sm_info::walk,
-        AttributeId::LINK_RECORD => link::walk,
-        AttributeId::GUID_INFO_RECORD => guids::walk,
-        AttributeId::PKEY_TABLE_RECORD => pkeys::walk,
-        AttributeId::VL_ARBITRATION_RECORD => vls::vl_arbitration,
-        _ => return None,
     })
 }
 

@@ -107,7 +107,10 @@ fn mask(name: &str) -> u64 {
 /// What a running SA told, else what follows from the files.
 fn record(view: &View<'_>, at: PortRef) -> PortInfoRecord {
     let lid = view.end(at).map_or(0, |end| end.lid.get());
-    if let Some(told) = view.told().and_then(|live| live.port_info(lid, at.port)) {
+    if let Some(told) = view
+        .told()
+        .and_then(|from_sa| from_sa.port_info(lid, at.port))
+    {
         return *told;
     }
     let node = view.node(at.node);

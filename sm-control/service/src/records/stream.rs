@@ -4,17 +4,17 @@ use core::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
 use sa_answer::whole::Units;
-use sa_compiler::state::Parts;
+use sa_compiler::state::FabricState;
 use sa_wire::records::Layout;
-use sa_wire::sa::{AttributeId, SaMad};
+use sa_wire::sa::SaMad;
 use sa_wire::umad::Slot;
 
 use super::out::Out;
-use super::{Query, View, Walk, walk_of};
+use super::{Query, Served, Unit, View, Walk};
 
 /// A request for all records of a kind that agree with it, none of them named by a LID.
 pub(crate) struct Stream {
-    parts: Arc<Parts>,
+    parts: Arc<FabricState>,
     request: Slot,
     walk: Walk,
     stride: u16,
@@ -23,32 +23,25 @@ pub(crate) struct Stream {
 
 impl Stream {
     /// None for other requests, and for those that get no table.
-    pub(crate) fn new(parts: Arc<Parts>, request: &Slot) -> Option<Self> {
+    pub(crate) fn new(parts: Arc<FabricState>, request: &Slot) -> Option<Self> {
         let mad = SaMad::from_bytes(&request.mad);
-        let attribute = mad.attribute_id();
-        let layout = Layout::of(attribute)?;
-        let (subnet, lids) = (&parts.subnet, lid_components(attribute));
-        let count = match attribute {
-            AttributeId::NODE_RECORD
-            | AttributeId::PORT_INFO_RECORD
-            | AttributeId::LINK_RECORD
-            | AttributeId::GUID_INFO_RECORD => subnet.nodes().len(),
-            AttributeId::SL_TO_VL_RECORD
-            | AttributeId::VL_ARBITRATION_RECORD
-            | AttributeId::PKEY_TABLE_RECORD => subnet.end_ports().len(),
-            AttributeId::SWITCH_INFO_RECORD | AttributeId::LINEAR_FORWARDING_TABLE_RECORD => {
-                subnet.switches().len()
-            }
-            _ => return None,
+        let served = Served::find(mad.attribute_id())?;
+        let layout = Layout::of(served.attribute)?;
+        let subnet = &parts.subnet;
+        let count = match served.unit? {
+            Unit::Node => subnet.nodes().len(),
+            Unit::EndPort => subnet.end_ports().len(),
+            Unit::Switch => subnet.switches().len(),
         };
-        let names_lid = mad.sa.component_mask.get() & lids != 0;
-        let is_secret = attribute == AttributeId::PKEY_TABLE_RECORD && mad.sa.sm_key.get() == 0;
-        if names_lid || is_secret {
+        let names_lid = mad.sa.component_mask.get() & served.finders != 0;
+        // A request with a key has been let through, or refused, before.
+        let is_hidden = served.is_secret && mad.sa.sm_key.get() == 0;
+        if names_lid || is_hidden {
             return None;
         }
         View::new(&parts, request.header.lid.get())?;
         Some(Self {
-            walk: walk_of(attribute)?,
+            walk: served.walk,
             stride: layout.stride,
             count,
             request: *request,
@@ -59,15 +52,6 @@ impl Stream {
     fn window(&self, unit: u64) -> Range<usize> {
         let unit = usize::try_from(unit).unwrap_or(usize::MAX);
         unit..unit.saturating_add(1)
-    }
-}
-
-/// The components by which records of a kind are found, not compared.
-const fn lid_components(attribute: AttributeId) -> u64 {
-    match attribute {
-        AttributeId::PORT_INFO_RECORD => 1 | 1 << 5,
-        AttributeId::LINK_RECORD => 1 | 1 << 3,
-        _ => 1,
     }
 }
 

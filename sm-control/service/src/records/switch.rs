@@ -27,7 +27,7 @@ pub(super) fn switch_info(view: &View<'_>, query: &Query<'_>, out: &mut Out) -> 
 fn record(view: &View<'_>, node: NodeIx) -> SwitchInfoRecord {
     let told = view
         .told()
-        .and_then(|live| live.switch_info(lid(view, node)));
+        .and_then(|from_sa| from_sa.switch_info(lid(view, node)));
     if let Some(told) = told {
         return *told;
     }

@@ -3,7 +3,7 @@
 use core::ops::Range;
 
 use routing::SwitchIx;
-use sa_compiler::state::Parts;
+use sa_compiler::state::FabricState;
 use sa_fabric::sa_records::SaFabric;
 use sa_fabric::subnet::EndPort;
 use sa_fabric::{Fabric, Node, NodeIx, PortRef};
@@ -13,7 +13,7 @@ use super::device;
 
 /// The parts, seen by one requester.
 pub(crate) struct View<'a> {
-    pub(crate) parts: &'a Parts,
+    pub(crate) parts: &'a FabricState,
     pub(crate) requester: PortRef,
     window: Range<usize>,
     keys: Vec<Pkey>,
@@ -21,7 +21,7 @@ pub(crate) struct View<'a> {
 
 impl<'a> View<'a> {
     /// None when nobody owns the requester's LID.
-    pub(crate) fn new(parts: &'a Parts, requester_lid: u16) -> Option<Self> {
+    pub(crate) fn new(parts: &'a FabricState, requester_lid: u16) -> Option<Self> {
         let index = parts.subnet.by_lid(requester_lid)?;
         let requester = parts.subnet.end_ports().get(index)?.at;
         let mut view = Self {
@@ -36,7 +36,7 @@ impl<'a> View<'a> {
 
     /// What a running SA told of its devices, where the fabric comes from one.
     pub(super) fn told(&self) -> Option<&'a SaFabric> {
-        self.parts.live.as_deref()
+        self.parts.from_sa.as_deref()
     }
 
     pub(crate) const fn fabric(&self) -> &'a Fabric {
@@ -184,7 +184,10 @@ impl<'a> View<'a> {
     /// place, and the others follow.
     fn end_table(&self, at: PortRef) -> Vec<u16> {
         let lid = self.end(at).map_or(0, |end| end.lid.get());
-        if let Some(table) = self.told().and_then(|live| live.pkey_table(lid, at.port)) {
+        if let Some(table) = self
+            .told()
+            .and_then(|from_sa| from_sa.pkey_table(lid, at.port))
+        {
             return table;
         }
         let both = self.parts.options.allow_both_pkeys;

@@ -4,7 +4,7 @@ mod table;
 
 use std::collections::{BTreeMap, HashMap};
 
-use sa_compiler::state::Parts;
+use sa_compiler::state::FabricState;
 use sa_fabric::PortRef;
 use sa_fabric::subnet::EndPort;
 use sa_wire::Guid;
@@ -60,7 +60,7 @@ impl Aliases {
     }
 
     /// The port that a GUID, its own or an alias, belongs to.
-    pub(super) fn port(&self, parts: &Parts, raw: u64) -> Option<PortRef> {
+    pub(super) fn port(&self, parts: &FabricState, raw: u64) -> Option<PortRef> {
         let guid = Guid::new(raw).ok()?;
         let owner = self.owners.get(&raw).copied();
         let by_guid = |guid| parts.subnet.by_guid(guid);
@@ -89,7 +89,7 @@ impl Aliases {
     }
 
     /// Those of ports that are gone end. What was given to them is given again when they return.
-    pub(super) fn fabric_changed(&mut self, parts: &Parts, effects: &mut Effects<'_>) {
+    pub(super) fn fabric_changed(&mut self, parts: &FabricState, effects: &mut Effects<'_>) {
         let ports = self.tables.keys().copied();
         let gone: Vec<Guid> = ports
             .filter(|port| parts.subnet.by_guid(*port).is_none())
@@ -177,7 +177,7 @@ impl Aliases {
         port: Guid,
         place: usize,
         size: usize,
-        parts: &Parts,
+        parts: &FabricState,
         journal: &mut Journal,
     ) -> u64 {
         let known = self.given.get(&port).map_or(0, |table| table.at(place));

@@ -1,6 +1,6 @@
 //! What happens in a subnet that subscribers may want to hear.
 
-use sa_compiler::state::Parts;
+use sa_compiler::state::FabricState;
 use sa_wire::umad::{MAD_SIZE, UmadHeader};
 use sa_wire::{Gid, Guid, Pkey};
 
@@ -46,7 +46,7 @@ pub struct Report {
 }
 
 /// Ports that came and went between two states of the fabric.
-pub(super) fn of_ports(before: Option<&Parts>, after: &Parts, events: &mut Vec<Event>) {
+pub(super) fn of_ports(before: Option<&FabricState>, after: &FabricState, events: &mut Vec<Event>) {
     let Some(before) = before else {
         return;
     };

@@ -31,7 +31,7 @@ use self::services::Services;
 use self::subscriptions::Subscriptions;
 use crate::records::{self, View};
 use sa_answer::whole::is_request;
-use sa_compiler::state::Parts;
+use sa_compiler::state::FabricState;
 
 pub use self::event::{Event, Report};
 pub use self::journal::{Journal, JournalError};
@@ -68,7 +68,7 @@ pub struct Responded {
 
 /// A request, as the parts of the database see it.
 struct Asked<'a> {
-    parts: &'a Parts,
+    parts: &'a FabricState,
     /// By the requester's eyes.
     view: View<'a>,
     mad: &'a SaMad,
@@ -143,7 +143,13 @@ impl SaDatabase {
 
     /// Answers a request that it [serves](Self::serves). A wrong key and a source LID of nobody get
     /// no reply.
-    pub fn respond(&mut self, parts: &Parts, request: &Slot, port: usize, now: Now) -> Responded {
+    pub fn respond(
+        &mut self,
+        parts: &FabricState,
+        request: &Slot,
+        port: usize,
+        now: Now,
+    ) -> Responded {
         let before = self.journal.changes();
         let reply = self.reply(parts, request, port, now);
         Responded {
@@ -152,7 +158,13 @@ impl SaDatabase {
         }
     }
 
-    fn reply(&mut self, parts: &Parts, request: &Slot, port: usize, now: Now) -> Option<Vec<u8>> {
+    fn reply(
+        &mut self,
+        parts: &FabricState,
+        request: &Slot,
+        port: usize,
+        now: Now,
+    ) -> Option<Vec<u8>> {
         let mad = SaMad::from_bytes(&request.mad);
         let key = mad.sa.sm_key.get();
         if key != 0 && key != parts.options.sa_key {
@@ -210,7 +222,7 @@ impl SaDatabase {
 
     /// Lets go of what the fabric has lost. Called with the parts of every snapshot that comes into
     /// service; `before` are those of the last one.
-    pub fn fabric_changed(&mut self, before: Option<&Parts>, parts: &Parts) {
+    pub fn fabric_changed(&mut self, before: Option<&FabricState>, parts: &FabricState) {
         let mut effects = Effects {
             journal: &mut self.journal,
             events: &mut self.events,
@@ -233,7 +245,7 @@ impl SaDatabase {
 
     /// What subscribers are to hear since the last call. May end subscriptions, so
     /// [`Self::commit`] comes after.
-    pub fn reports(&mut self, parts: &Parts) -> Vec<Report> {
+    pub fn reports(&mut self, parts: &FabricState) -> Vec<Report> {
         let events = core::mem::take(&mut self.events);
         self.subscriptions
             .reports(&events, parts, &mut self.journal)

@@ -6,7 +6,7 @@ mod report;
 
 use std::collections::{BTreeMap, HashMap};
 
-use sa_compiler::state::Parts;
+use sa_compiler::state::FabricState;
 use sa_wire::mad::{Status, method};
 use sa_wire::notice::trap;
 use sa_wire::records::{ANY16, InformInfo, InformInfoRecord};
@@ -61,7 +61,7 @@ impl Subscriptions {
     }
 
     /// Those of ports that are gone end.
-    pub(super) fn fabric_changed(&mut self, parts: &Parts, effects: &mut Effects<'_>) {
+    pub(super) fn fabric_changed(&mut self, parts: &FabricState, effects: &mut Effects<'_>) {
         let is_gone = |entry: &Subscription| entry.port_in(parts).is_none();
         let all = self.entries.iter();
         let gone = all.filter(|(_, entry)| is_gone(entry));
@@ -76,7 +76,7 @@ impl Subscriptions {
     pub(super) fn reports(
         &mut self,
         events: &[Event],
-        parts: &Parts,
+        parts: &FabricState,
         journal: &mut Journal,
     ) -> Vec<Report> {
         if events.is_empty() || self.entries.is_empty() {

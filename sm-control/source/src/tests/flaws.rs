@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use routing::EngineKind;
-use sa_compiler::pipeline::{self, Inputs, Stamp};
+use sa_compiler::pipeline::{self, Compiled, Inputs, Stamp};
 use sa_wire::mad::Status;
 use sa_wire::sa::{AttributeId, DATA_OFFSET};
 
 use super::fake::{Fake, Site};
-use crate::{AskError, LiveError, LiveSource, OnDifference, Wants, When, compile_live, read};
+use crate::{AskError, OnDifference, SaReadError, SaReader, Wants, When, compile_from_sa, read};
 
 const WANTS: Wants = Wants {
     sa_key: 1,
@@ -51,7 +51,7 @@ fn tables_without_some_record_are_no_fabric() {
             records.pop();
         }));
         assert!(
-            error.starts_with("the fabric did not lie still in 5 readings"),
+            error.starts_with("the fabric did not settle in 5 readings"),
             "{error}"
         );
         assert!(error.contains(expected), "{error}");
@@ -150,7 +150,8 @@ fn without_the_key_partitions_come_from_elsewhere() {
         panic!("{:?}", live.notes());
     };
     assert!(
-        note.contains("does not show P_Key tables (silence)"),
+        note.message
+            .contains("does not show P_Key tables (silence)"),
         "{note}"
     );
 }
@@ -171,7 +172,7 @@ fn an_sa_that_says_nothing_is_an_error() {
     }
     let error = read(&mut Dead, &WANTS).unwrap_err();
     assert!(
-        matches!(error, LiveError::Ask(AskError::Gone(_))),
+        matches!(error, SaReadError::Ask(AskError::Gone(_))),
         "{error}"
     );
 }
@@ -217,7 +218,7 @@ fn a_fabric_that_never_lies_still_is_given_up() {
     ));
     assert_eq!(
         error,
-        "the fabric did not lie still in 5 readings; the last time: nodes, links or switches changed"
+        "the fabric did not settle in 5 readings; the last time: nodes, links or switches changed"
     );
 }
 
@@ -247,16 +248,16 @@ fn tables_that_differ_from_the_engines_are_served_as_they_are() {
             block[8 + dlid] = 1;
         }
     });
-    let mut source = LiveSource::new(Box::new(fake), 64, OnDifference::Refuse);
+    let mut source = SaReader::new(Box::new(fake), 64, OnDifference::Refuse);
     let inputs = site.without_fabric();
-    let compiled = compile_live(&inputs, &mut source, When::Changed, Stamp::default(), None);
+    let compiled = compile_from_sa(&inputs, &mut source, When::Changed, Stamp::default(), None);
     let compiled = compiled.unwrap().unwrap().compiled;
     assert_eq!(compiled.parts.routes.engine(), EngineKind::Files);
     assert_eq!(compiled.parts.routes.lft(first)[dlid], 1);
-    let said = compiled.parts.programmed.join("\n");
+    let said = lines(&compiled);
     assert!(
         said.starts_with(
-            "1 of 27 switches forward 1 (switch, LID) pairs otherwise than torus-2QoS"
+            "1 of 27 switches forward 1 (switch, LID) pairs differently from torus-2QoS"
         ),
         "{said}"
     );
@@ -264,6 +265,12 @@ fn tables_that_differ_from_the_engines_are_served_as_they_are() {
         said.contains(&format!("LID {dlid} by port 1, not port")),
         "{said}"
     );
+}
+
+fn lines(compiled: &Compiled) -> String {
+    let remarks = compiled.parts.programmed.iter();
+    let lines: Vec<String> = remarks.map(ToString::to_string).collect();
+    lines.join("\n")
 }
 
 #[test]
@@ -278,16 +285,10 @@ fn sl2vl_tables_that_differ_are_told() {
             record[8] ^= 0x10;
         }
     });
-    let mut source = LiveSource::new(Box::new(fake), 64, OnDifference::Refuse);
+    let mut source = SaReader::new(Box::new(fake), 64, OnDifference::Refuse);
     let inputs = site.without_fabric();
-    let compiled = compile_live(&inputs, &mut source, When::Changed, Stamp::default(), None);
-    let said = compiled
-        .unwrap()
-        .unwrap()
-        .compiled
-        .parts
-        .programmed
-        .join("\n");
+    let compiled = compile_from_sa(&inputs, &mut source, When::Changed, Stamp::default(), None);
+    let said = lines(&compiled.unwrap().unwrap().compiled);
     assert!(
         said.starts_with("27 SL2VL tables are not those of torus-2QoS"),
         "{said}"

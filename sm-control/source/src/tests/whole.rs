@@ -14,15 +14,15 @@ use sa_wire::{Guid, request};
 use zerocopy::{FromBytes, IntoBytes};
 
 use super::fake::{Fake, Site};
-use crate::{Compared, LiveSource, OnDifference, Reading, Wants, When, compile_live, read};
+use crate::{Compared, OnDifference, Reading, SaReader, Wants, When, compile_from_sa, read};
 
 const WANTS: Wants = Wants {
     sa_key: 1,
     qos: None,
 };
 
-fn source(fake: Fake) -> LiveSource {
-    LiveSource::new(Box::new(fake), 64, OnDifference::Refuse)
+fn source(fake: Fake) -> SaReader {
+    SaReader::new(Box::new(fake), 64, OnDifference::Refuse)
 }
 
 fn from_sa(inputs: &Inputs, fake: Fake) -> Compiled {
@@ -30,7 +30,7 @@ fn from_sa(inputs: &Inputs, fake: Fake) -> Compiled {
 }
 
 fn compared(inputs: &Inputs, fake: Fake) -> Compared {
-    let compiled = compile_live(
+    let compiled = compile_from_sa(
         inputs,
         &mut source(fake),
         When::Changed,
@@ -165,7 +165,14 @@ fn records_of_devices_are_as_they_were_read() {
         wanted.iter_mut().for_each(change);
         if kind == AttributeId::PKEY_TABLE_RECORD {
             // Those of switches' external ports are no devices' to tell: nobody reads them.
-            let read = live.live.as_ref().unwrap().records().pkeys.clone().unwrap();
+            let read = live
+                .from_sa
+                .as_ref()
+                .unwrap()
+                .records()
+                .pkeys
+                .clone()
+                .unwrap();
             let answered = table(&live, kind);
             assert!(
                 read.iter()
@@ -195,7 +202,7 @@ fn partitions_are_those_of_the_tables() {
         let table = |compiled: &Compiled| compiled.parts.partitions.pkey_table(port);
         assert_eq!(table(&live), table(&files), "port {port}");
     }
-    let said = |what: &str| live.warnings.iter().any(|warning| warning.contains(what));
+    let said = |what: &str| live.warnings.iter().any(|it| it.message.contains(what));
     assert!(
         said("partitions are those of the P_Key tables"),
         "{:?}",
@@ -212,7 +219,7 @@ fn partitions_are_those_of_the_tables() {
         partitions: Some(other),
         ..site.without_fabric()
     };
-    let compiled = compile_live(
+    let compiled = compile_from_sa(
         &inputs,
         &mut source(Fake::of(&files)),
         When::Changed,
@@ -222,7 +229,7 @@ fn partitions_are_those_of_the_tables() {
     let compiled = compiled.unwrap().unwrap().compiled;
     let told = compiled.warnings.iter();
     let told: Vec<_> = told
-        .filter(|warning| warning.starts_with("P_Key tables of 8 ports"))
+        .filter(|warning| warning.message.starts_with("P_Key tables of 8 ports"))
         .collect();
     assert_eq!(told.len(), 1, "{:?}", compiled.warnings);
 }
@@ -233,13 +240,13 @@ fn an_unchanged_fabric_is_nothing_new() {
     let files = site.compiled();
     let inputs = site.without_fabric();
     let mut source = source(Fake::of(&files));
-    let compile = |source: &mut LiveSource, when| {
-        compile_live(&inputs, source, when, Stamp::default(), None).unwrap()
+    let compile = |source: &mut SaReader, when| {
+        compile_from_sa(&inputs, source, when, Stamp::default(), None).unwrap()
     };
     let first = compile(&mut source, When::Changed).unwrap();
     // Not taken: whoever failed to publish it tries again.
     assert!(compile(&mut source, When::Changed).is_some());
-    source.accept(first.compiled.live.unwrap());
+    source.accept(first.compiled.from_sa.unwrap());
     assert!(compile(&mut source, When::Changed).is_none());
     assert!(compile(&mut source, When::Always).is_some());
 }
@@ -257,7 +264,11 @@ fn what_changed_is_told() {
         then: Some((0, Arc::clone(&before))),
         ..Fake::of(&before)
     });
-    let Reading::Changed { live, changes } = source.read(&WANTS).unwrap() else {
+    let Reading::Changed {
+        from_sa: live,
+        changes,
+    } = source.read(&WANTS).unwrap()
+    else {
         panic!("the first is new");
     };
     assert!(changes.is_empty());
@@ -372,8 +383,8 @@ fn on_difference_decides_whether_it_is_published() {
         ..site.without_fabric()
     };
     let compile = |on_difference| {
-        let mut source = LiveSource::new(Box::new(Fake::of(&served)), 10, on_difference);
-        let compiled = compile_live(&inputs, &mut source, When::Changed, Stamp::default(), None);
+        let mut source = SaReader::new(Box::new(Fake::of(&served)), 10, on_difference);
+        let compiled = compile_from_sa(&inputs, &mut source, When::Changed, Stamp::default(), None);
         compiled.unwrap().unwrap()
     };
     let refused = compile(OnDifference::Refuse);
@@ -386,7 +397,7 @@ fn on_difference_decides_whether_it_is_published() {
         "{shown}"
     );
     let error = refused.publishable().unwrap_err().to_string();
-    let start = format!("{count} sampled paths are answered otherwise");
+    let start = format!("{count} sampled paths are answered differently");
     assert!(error.starts_with(&start), "{error}");
     let warned = compile(OnDifference::Warn);
     assert!(warned.publishable().is_ok());
@@ -395,6 +406,6 @@ fn on_difference_decides_whether_it_is_published() {
             .compiled
             .warnings
             .iter()
-            .any(|warning| warning.starts_with(&start))
+            .any(|warning| warning.message.starts_with(&start))
     );
 }

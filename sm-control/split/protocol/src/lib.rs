@@ -141,8 +141,49 @@ pub enum ReceiveError {
     Io(io::Error),
     /// It was ended between two frames.
     Closed,
-    /// Not of this protocol, in words.
-    Strange(String),
+    /// Not of this protocol.
+    Strange(Strange),
+}
+
+/// Something that this protocol does not have, or not there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Strange {
+    /// No frame is so long. Units: bytes.
+    Length(u32),
+    /// No frame of this kind is so long, or there is no such kind.
+    Kind {
+        /// Its first byte.
+        kind: u8,
+        /// Kind and body. Units: bytes.
+        length: u32,
+    },
+    /// The other side is of another version.
+    Version(u32),
+    /// Something else than the reply to a Hello. Its [`Frame::name`].
+    NoWelcome(&'static str),
+    /// What only the other side may say. Its [`Frame::name`].
+    Unasked(&'static str),
+    /// A [`Frame::Lent`] without its file.
+    NoFile,
+}
+
+impl fmt::Display for Strange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Length(length) => write!(f, "a frame of {length} bytes"),
+            Self::Kind { kind, length } => {
+                write!(f, "a frame of kind {kind} with {length} bytes")
+            }
+            Self::Version(theirs) => write!(
+                f,
+                "its version is {theirs}, ours {VERSION}; update both and restart OpenSM"
+            ),
+            Self::NoWelcome(name) => write!(f, "{name} in place of a welcome"),
+            Self::Unasked(name) => write!(f, "{name} from the wrong side"),
+            Self::NoFile => f.write_str("the read methods came without their file"),
+        }
+    }
 }
 
 impl fmt::Display for ReceiveError {
@@ -181,6 +222,26 @@ mod kind {
 }
 
 impl Frame {
+    /// What it is called in messages; never what it holds, which may be megabytes.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Hello(_) => "Hello",
+            Self::Welcome(_) => "Welcome",
+            Self::Busy => "Busy",
+            Self::Lend => "Lend",
+            Self::Lent(_) => "Lent",
+            Self::Return(_) => "Return",
+            Self::Beat(_) => "Beat",
+            Self::TakeBack => "TakeBack",
+            Self::Reads(_) => "Reads",
+            Self::Request(..) => "Request",
+            Self::Reply(..) => "Reply",
+            Self::Tell(_) => "Tell",
+            Self::Report(_) => "Report",
+            Self::Programmed(_) => "Programmed",
+        }
+    }
+
     /// Writes it whole. Errors: those of the connection; longer than [`LONGEST`].
     pub fn send(&self, to: &mut impl Write) -> io::Result<()> {
         to.write_all(&self.bytes()?)
@@ -265,7 +326,7 @@ impl Frame {
         }
         let length = u32::from_ne_bytes(length);
         if !(1..=LONGEST).contains(&length) {
-            return Err(ReceiveError::Strange(format!("a frame of {length} bytes")));
+            return Err(ReceiveError::Strange(Strange::Length(length)));
         }
         // Grows with what really comes: a length is quickly claimed.
         let mut bytes = Vec::new();
@@ -275,7 +336,7 @@ impl Frame {
         }
         Self::parse(&bytes).ok_or_else(|| {
             let kind = bytes.first().copied().unwrap_or_default();
-            ReceiveError::Strange(format!("a frame of kind {kind} with {length} bytes"))
+            ReceiveError::Strange(Strange::Kind { kind, length })
         })
     }
 

@@ -1,4 +1,9 @@
 //! Whether ports beside an SM may be served.
+//!
+//! Two things keep a worker from answering. *Shut* is an order: the worker leaves its turn and lets go
+//! of the methods, and who shut the gate sees when the last has. *Until* is a lease: the library in
+//! OpenSM takes the methods back from a daemon that stood still, so a worker looks at the clock before
+//! it reads and before it sends. A stopped process cannot be told anything; a clock it finds by itself.
 
 use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};

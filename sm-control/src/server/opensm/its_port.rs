@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use sa_fastpath::port::umad::{self, PortName};
+use sa_port::umad::{self, PortName};
 
 /// From one search of all ports to the next while none fits. A search reads a thousand files, and
 /// would take a core from OpenSM if every look did it.

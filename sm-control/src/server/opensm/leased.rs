@@ -1,10 +1,14 @@
 //! A port whose requests are ours only for as long as this daemon goes on without a break.
+//!
+//! Both looks are needed: without the one before `recv` requests would be taken that are OpenSM's by
+//! now, without the one before `send` those that were read before a break would be answered after it,
+//! when OpenSM may have answered them too. Neither is a system call where the kernel lets processes
+//! read its clock, so the contract of the fast path holds.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use sa_fastpath::port::umad::PortStats;
-use sa_fastpath::port::{BACKLOG, MadPort, PortError, Verdict};
+use sa_port::{BACKLOG, MadPort, PortError, PortStats, Verdict};
 use sa_wire::umad::Slot;
 
 use super::Gate;

@@ -1,4 +1,11 @@
 //! The connection to the preload library in OpenSM.
+//!
+//! A thread connects, reads frames and, when the connection ends, connects again after a pause; it
+//! says each reason once. Everybody else only writes, under one lock. A write that fails in the
+//! middle of a frame ends the connection, as nothing that follows could be understood.
+//!
+//! The file that was lent outlives the connection: when OpenSM dies its clients still come here, and
+//! the OpenSM that is started next is handed the methods that it finds taken ([`Link::hand_on`]).
 
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::collections::BTreeMap;
@@ -13,7 +20,7 @@ use std::time::Duration;
 use crossbeam_channel::{Receiver, Sender, bounded};
 use sa_wire::umad::Slot;
 use split_protocol::{
-    Carrier, Frame, HEADER_BYTES, MAD_BYTES, Packet, Reads, ReceiveError, VERSION, Welcome,
+    Carrier, Frame, HEADER_BYTES, MAD_BYTES, Packet, Reads, ReceiveError, Strange, VERSION, Welcome,
 };
 use tracing::{info, warn};
 use zerocopy::IntoBytes;
@@ -264,14 +271,9 @@ impl Link {
         Frame::Hello(VERSION).send(&mut stream)?;
         let welcome = match Frame::receive(&mut stream)? {
             Frame::Welcome(welcome) if welcome.version == VERSION => welcome,
-            Frame::Welcome(welcome) => {
-                let (its, ours) = (welcome.version, VERSION);
-                let text =
-                    format!("its version is {its}, ours {ours}; update both and restart OpenSM");
-                return Err(ReceiveError::Strange(text));
-            }
+            Frame::Welcome(welcome) => return Err(strange(Strange::Version(welcome.version))),
             Frame::Busy => return Err(io::Error::other("another sapphired is connected").into()),
-            other => return Err(ReceiveError::Strange(format!("{other:?} for a welcome"))),
+            other => return Err(strange(Strange::NoWelcome(other.name()))),
         };
         let mut state = self.state();
         state.sessions += 1;
@@ -297,7 +299,7 @@ impl Link {
             Frame::Reads(reads) => self.note_reads(reads),
             Frame::Lent(agent) => {
                 let file = stream.take_file();
-                let file = file.ok_or_else(|| ReceiveError::Strange("no file came".to_owned()))?;
+                let file = file.ok_or_else(|| strange(Strange::NoFile))?;
                 self.state().lent = Some(Lent { file, agent });
                 self.note_reads(Reads::Lent);
             }
@@ -312,7 +314,7 @@ impl Link {
             // Whoever is to hear of changes has enough to do: it will look at everything.
             Frame::Report(packet) => drop(self.heard.try_send(Heard::Report(Box::new(packet)))),
             Frame::Programmed(_) => drop(self.heard.try_send(Heard::Programmed)),
-            other => return Err(ReceiveError::Strange(format!("{other:?} unasked"))),
+            other => return Err(strange(Strange::Unasked(other.name()))),
         }
         Ok(())
     }
@@ -326,6 +328,10 @@ impl Link {
         // Who judges must not sleep over it.
         drop(self.heard.try_send(Heard::Reads));
     }
+}
+
+const fn strange(what: Strange) -> ReceiveError {
+    ReceiveError::Strange(what)
 }
 
 /// As the library takes it.

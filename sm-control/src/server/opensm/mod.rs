@@ -3,58 +3,51 @@
 //!
 //! OpenSM runs with a preload library (`sm-control/split`); what is said between the two is in
 //! `split-protocol`.
+//!
+//! One thread holds the connection ([`link`]), another looks every 10 ms how things stand: who the
+//! master is by the port's own LIDs ([`its_port`]) and by a ping that only a master answers, whether
+//! the workers turn ([`heartbeat`]), whether what is published is of the fabric as this master knows
+//! it, and whether its answers agree. [`mastership`] judges what was seen, without a clock or a socket
+//! of its own, and gives orders; the order that matters opens or shuts the [`gate`], behind which the
+//! umad port is served.
+//!
+//! The rule behind all of it: a request is answered by exactly one of the two, or by neither for a
+//! moment, after which its sender asks again. It is never answered from a fabric that OpenSM has left
+//! behind. So opening takes every condition at once, and any one that fails shuts the gate.
 
 mod ask;
 mod gate;
+mod heartbeat;
 mod its_port;
 mod leased;
 mod link;
-mod pulse;
-mod standing;
+mod mastership;
 mod subscription;
+mod watch;
 
 use core::fmt;
 use core::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Duration;
 
-use crossbeam_channel::{Receiver, Sender, TryRecvError, bounded};
+use crossbeam_channel::{Receiver, Sender, bounded};
 use sa_fastpath::stats::WorkerStats;
-use sa_wire::mad::method;
-use sa_wire::sa::AttributeId;
-use sa_wire::umad::Slot;
-use split_protocol::{BEAT_LAPSE, Frame, Reads};
-use tracing::{debug, error, info};
+use tracing::error;
 
-use self::standing::{Order, Seen, Standing};
 use super::ServerError;
-use super::vigil::Doubts;
+use super::agreement::Doubts;
 use crate::config::{Config, OpenSmSection, PortSection};
-use sa_wire::request;
+
+use self::heartbeat::Workers;
+use self::watch::{Around, Watch};
 
 pub(super) use self::ask::SocketAsk;
 pub(super) use self::gate::Gate;
-use self::its_port::ItsPort;
 pub(super) use self::leased::Leased;
-use self::link::Heard;
 pub(super) use self::link::{Answer, Link};
-use self::pulse::{Pulse, Workers};
-
-/// How often the standing is looked at.
-const LOOK: Duration = Duration::from_millis(10);
-
-/// How often OpenSM is asked whether it is the master.
-const PING: Duration = Duration::from_millis(500);
-
-/// The same until it was answered once.
-const FIRST_PING: Duration = Duration::from_millis(50);
-
-/// A ping that got no reply in so long gets none.
-const PING_PATIENCE: Duration = Duration::from_secs(2);
 
 /// Why the sources are to be read again.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Change {
     /// Nothing that was published counts any more.
     Invalid(&'static str),
@@ -77,8 +70,8 @@ impl fmt::Display for Change {
             Self::Trap(number) => write!(f, "OpenSM reports trap {number}"),
             Self::Programmed => f.write_str("OpenSM has programmed the fabric"),
             Self::Returned => f.write_str("OpenSM was started again"),
-            Self::Differs => f.write_str("the SM answers otherwise than the snapshot in service"),
-            Self::Agrees => f.write_str("the SM answers as the sources say"),
+            Self::Differs => f.write_str("the SM gives other answers than the snapshot in service"),
+            Self::Agrees => f.write_str("the SM gives the answers that the sources lead to"),
         }
     }
 }
@@ -132,11 +125,9 @@ pub(super) fn start(config: &Config, doubts: &Arc<Doubts>) -> Result<Option<Besi
     let Some(section) = &config.opensm else {
         return Ok(None);
     };
-    let devices = config.ports.iter().filter_map(|port| match port {
-        PortSection::Umad { device, .. } => device.clone(),
-        _ => None,
-    });
-    Beside::start(section, devices.into_iter().next(), doubts).map(Some)
+    let device = config.ports.iter().find_map(PortSection::device);
+    let device = device.map(str::to_owned);
+    Beside::start(section, device, doubts).map(Some)
 }
 
 impl Beside {
@@ -149,21 +140,14 @@ impl Beside {
         let (link, gate) = (Arc::new(link), Arc::new(Gate::shut()));
         let shared = Arc::new(Shared::default());
         let (sender, changes) = bounded(64);
-        let watch = Watch {
+        let around = Around {
             link: Arc::clone(&link),
             gate: Arc::clone(&gate),
             shared: Arc::clone(&shared),
-            port: ItsPort::new(device.clone()),
             changes: sender.clone(),
             doubts: Arc::clone(doubts),
-            heard,
-            standing: Standing::new(section.grace()),
-            pulse: Pulse::default(),
-            ping: None,
-            asked: Duration::ZERO,
-            answered: None,
-            answering: 0,
         };
+        let watch = Watch::new(around, heard, device.clone(), section.grace());
         let running = Arc::clone(&link);
         Ok(Self {
             connection: Mutex::new(Some(spawn("sa-opensm", move || running.run())?)),
@@ -247,7 +231,7 @@ impl Beside {
         match (self.is_master(), self.gate.is_open()) {
             (true, true) => "answering beside the master",
             (true, false) if self.doubts.is_in_doubt() => {
-                "OpenSM is the master, and answers otherwise than the snapshot"
+                "OpenSM is the master, and gives other answers than the snapshot"
             }
             (true, false) => "OpenSM is the master; the fabric is being read",
             (false, _) => "passive: OpenSM here is not the master, or away",
@@ -281,206 +265,4 @@ fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> Result<JoinHandle<(
         what: "start the threads beside OpenSM",
         source,
     })
-}
-
-/// The thread that looks how things stand.
-struct Watch {
-    link: Arc<Link>,
-    gate: Arc<Gate>,
-    shared: Arc<Shared>,
-    port: ItsPort,
-    changes: Sender<Change>,
-    doubts: Arc<Doubts>,
-    heard: Receiver<Heard>,
-    standing: Standing,
-    pulse: Pulse,
-    /// Under way.
-    ping: Option<(u64, Receiver<Answer>)>,
-    asked: Duration,
-    answered: Option<Duration>,
-    /// The session whose OpenSM has answered, and has our subscriptions.
-    answering: u64,
-}
-
-impl Watch {
-    fn run(mut self) {
-        while !self.shared.stop.load(Ordering::SeqCst) {
-            let now = self.gate.now();
-            let seen = self.look(now);
-            for order in self.standing.judge(&seen, now) {
-                self.carry_out(order, now);
-            }
-            self.let_go(&seen);
-            let generation = self.standing.generation();
-            self.shared.generation.store(generation, Ordering::SeqCst);
-            let is_master = self.standing.is_master();
-            self.shared.is_master.store(is_master, Ordering::SeqCst);
-            self.hear();
-        }
-    }
-
-    fn look(&mut self, now: Duration) -> Seen {
-        let opensm = self.link.connected();
-        let umad = opensm.as_ref().map(|opensm| opensm.umad);
-        let lids = self.port.lids(umad, now);
-        let (lid, sm_lid) = lids.unwrap_or_default();
-        self.shared.lid.store(lid, Ordering::SeqCst);
-        self.shared.sm_lid.store(sm_lid, Ordering::SeqCst);
-        if let Some(opensm) = &opensm
-            && self.ping(lid, opensm.session, now)
-            && self.answering != opensm.session
-        {
-            self.subscribe(lid);
-            if self.answering != 0 {
-                self.say(Change::Returned);
-            }
-            self.answering = opensm.session;
-        }
-        let answers = opensm
-            .as_ref()
-            .is_some_and(|it| it.session == self.answering);
-        self.shared.answers.store(answers, Ordering::SeqCst);
-        let ours = (&*self.link, &*self.gate, &self.shared.workers);
-        let is_alive = self.pulse.beat(ours, opensm.as_ref(), now);
-        Seen {
-            opensm,
-            lids,
-            answered: self.answered,
-            published: self.shared.published.load(Ordering::SeqCst).checked_sub(1),
-            is_open: self.gate.is_open(),
-            is_held: self.gate.is_held(),
-            is_in_doubt: self.doubts.is_in_doubt(),
-            is_alive,
-            has_file: self.link.has_lent(),
-        }
-    }
-
-    /// Asks what only a master answers, and notes when it did. True when it just did.
-    fn ping(&mut self, lid: u16, session: u64, now: Duration) -> bool {
-        let (pause, patience) = if self.answering == session {
-            (PING, PING_PATIENCE)
-        } else {
-            // One that is no master yet says nothing at all.
-            (FIRST_PING, FIRST_PING)
-        };
-        let outcome = self.ping.as_ref().map(|(_, answer)| answer.try_recv());
-        let is_answered = matches!(outcome, Some(Ok(_)));
-        if is_answered {
-            self.answered = Some(now);
-        }
-        let is_waiting = matches!(outcome, Some(Err(TryRecvError::Empty)));
-        if is_waiting && now < self.asked + patience {
-            return false;
-        }
-        if let Some((number, _)) = self.ping.take() {
-            self.link.forget(number);
-        }
-        if now >= self.asked + pause {
-            let attribute = AttributeId::CLASS_PORT_INFO;
-            let request = request::request(lid, method::GET, attribute, 0, &[]);
-            let (to, answer) = bounded(1);
-            self.asked = now;
-            let number = self.link.ask(&request, &to);
-            self.ping = number.map(|number| (number, answer));
-        }
-        is_answered
-    }
-
-    fn subscribe(&self, lid: u16) {
-        // Replies go nowhere; a subscription that is not granted is made up for by polling.
-        let (to, _) = bounded(subscription::TRAPS.len());
-        for trap in subscription::TRAPS {
-            self.link.ask(&subscription::subscribe(lid, trap), &to);
-        }
-        debug!("subscribed to OpenSM's reports of changes");
-    }
-
-    /// Waits for OpenSM's library to say something, at most until the next look.
-    fn hear(&self) {
-        let mut next = self.heard.recv_timeout(LOOK).ok();
-        while let Some(heard) = next {
-            match heard {
-                Heard::Reads => return,
-                Heard::Programmed => {
-                    self.doubts.nudge();
-                    self.say(Change::Programmed);
-                }
-                Heard::Report(report) => {
-                    let (trap, response) = subscription::receive(&report);
-                    self.link.tell(&Frame::Tell(response));
-                    if let Some(trap) = trap {
-                        self.say(Change::Trap(trap));
-                    }
-                }
-            }
-            next = self.heard.try_recv().ok();
-        }
-    }
-
-    fn say(&self, change: Change) {
-        // When so many wait, everything will be read again anyway.
-        let _ = self.changes.try_send(change);
-    }
-
-    /// Drops what was lent where it is not used any more.
-    fn let_go(&self, seen: &Seen) {
-        let reads = seen.opensm.as_ref().map(|opensm| opensm.reads);
-        let is_lent = matches!(reads, Some(Reads::Lent | Reads::Refused(_)));
-        if seen.has_file && !is_lent && !self.gate.is_open() && !self.gate.is_held() {
-            self.link.forget_lent();
-        }
-    }
-
-    fn carry_out(&mut self, order: Order, now: Duration) {
-        match order {
-            Order::Open => {
-                self.pulse.begin(now);
-                self.gate.holds_until(now + BEAT_LAPSE);
-                self.gate.set(true);
-                info!("the read methods are ours: answering in OpenSM's place");
-            }
-            Order::Shut(reason) => {
-                self.gate.set(false);
-                info!(reason, "the read methods go back to OpenSM");
-            }
-            Order::Lend => drop(self.link.tell(&Frame::Lend)),
-            Order::HandOn => self.link.hand_on(),
-            Order::TakeBack => {
-                self.link.forget_lent();
-                self.link.tell(&Frame::TakeBack);
-            }
-            Order::Invalidate(reason) => {
-                info!(
-                    reason,
-                    "the fabric is read again before anything is answered"
-                );
-                // Before the change is told, so that who reads because of it counts.
-                let generation = self.standing.generation();
-                self.shared.generation.store(generation, Ordering::SeqCst);
-                self.say(Change::Invalid(reason));
-            }
-        }
-    }
-}
-
-/// What OpenSM alone knows, or is the one to keep: what clients have set.
-pub(super) fn belongs_to_opensm(request: &Slot) -> bool {
-    use sa_wire::path_record::{PathCompMask, PathRecord};
-    use sa_wire::sa::SaMad;
-    use zerocopy::FromBytes;
-    let mad = SaMad::from_bytes(&request.mad);
-    match mad.attribute_id() {
-        AttributeId::MC_MEMBER_RECORD
-        | AttributeId::SERVICE_RECORD
-        | AttributeId::INFORM_INFO_RECORD
-        | AttributeId::GUID_INFO_RECORD
-        | AttributeId::SM_INFO_RECORD => true,
-        AttributeId::PATH_RECORD => {
-            let mask = PathCompMask(mad.sa.component_mask.get());
-            let record = PathRecord::ref_from_prefix(&mad.data);
-            let is_group = record.is_ok_and(|(record, _)| record.dgid().is_multicast());
-            mask.has(PathCompMask::DGID) && is_group
-        }
-        _ => false,
-    }
 }

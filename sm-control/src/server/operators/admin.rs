@@ -1,4 +1,8 @@
 //! The thread where operators are served: control socket and HTTP.
+//!
+//! One thread with an event loop does for both: who asks is a person or a scraper, never a client of the
+//! SA. Connections are bounded: when all places are taken the oldest goes, so that one who connects and
+//! says nothing keeps out neither another nor the daemon's own descriptors.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::collections::VecDeque;
@@ -14,9 +18,10 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::sync::oneshot;
 use tracing::info;
 
-use super::board::Board;
-use super::control::{self, Command, Desk};
+use super::AdminError;
+use super::control::{self, Command, Context};
 use super::http;
+use super::status::Status;
 use crate::config::Config;
 use crate::server::ServerError;
 
@@ -41,19 +46,19 @@ pub(in crate::server) struct Admin {
 /// section for them. Errors: [`ServerError::Admin`].
 pub(in crate::server) fn start(
     config: &Config,
-    board: &Arc<Board>,
+    status: &Arc<Status>,
 ) -> Result<(Admin, Receiver<Command>), ServerError> {
     let (commands, orders) = crossbeam_channel::bounded(WAITING);
     if config.control.is_none() && config.http.is_none() {
         return Ok((Admin::default(), crossbeam_channel::never()));
     }
     let control = config.control.as_ref().map(control::Socket::bind);
-    let (listener, socket) = control.transpose().map_err(ServerError::Admin)?.unzip();
+    let (listener, socket) = control.transpose().map_err(AdminError::from)?.unzip();
     if let Some(section) = &config.control {
         info!(path = %section.path.display(), "listening for sapphire status, reload, rollback");
     }
     let http = config.http.map(|section| http::listen(&section));
-    let http = http.transpose().map_err(ServerError::Admin)?;
+    let http = http.transpose()?;
     let os = |source| ServerError::Os {
         what: "start the admin thread",
         source,
@@ -63,20 +68,20 @@ pub(in crate::server) fn start(
         .enable_time()
         .build()
         .map_err(os)?;
-    let desk = {
+    let context = {
         let _inside = runtime.enter();
-        Desk::new(Arc::clone(board), commands.clone()).map_err(os)?
+        Context::new(Arc::clone(status), commands.clone()).map_err(os)?
     };
     let kept = commands;
     let (stop, stopped) = oneshot::channel();
-    let board = Arc::clone(board);
+    let status = Arc::clone(status);
     let thread = std::thread::Builder::new().name("sa-admin".into());
     let work = move || {
         run(
             &runtime,
-            listener.map(|it| (it, desk)),
+            listener.map(|it| (it, context)),
             http,
-            board,
+            status,
             stopped,
         )
     };
@@ -92,17 +97,17 @@ pub(in crate::server) fn start(
 
 fn run(
     runtime: &Runtime,
-    control: Option<(UnixListener, Desk)>,
+    control: Option<(UnixListener, Context)>,
     http: Option<TcpListener>,
-    board: Arc<Board>,
+    status: Arc<Status>,
     stopped: oneshot::Receiver<()>,
 ) {
     runtime.block_on(async move {
-        if let Some((listener, desk)) = control {
-            drop(control::serve(listener, desk).map(tokio::spawn));
+        if let Some((listener, context)) = control {
+            drop(control::serve(listener, context).map(tokio::spawn));
         }
         if let Some(listener) = http {
-            drop(http::serve(listener, board).map(tokio::spawn));
+            drop(http::serve(listener, status).map(tokio::spawn));
         }
         // Told to, or the other end is gone.
         let _ = stopped.await;
@@ -125,12 +130,12 @@ pub(in crate::server) async fn rest() {
 
 /// Connections at a time. When there is no room the oldest has to go: whoever is quick is gone
 /// anyway, so those that only sit there can keep nobody out.
-pub(in crate::server) struct Seats {
+pub(in crate::server) struct Connections {
     taken: VecDeque<tokio::task::JoinHandle<()>>,
     most: usize,
 }
 
-impl Seats {
+impl Connections {
     pub(in crate::server) const fn new(most: usize) -> Self {
         let taken = VecDeque::new();
         Self { taken, most }

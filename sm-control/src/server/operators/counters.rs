@@ -1,17 +1,17 @@
-//! The counters of workers and ports as log lines.
+//! The counters of workers and ports as log lines: at SIGUSR1, and once at the end.
 
 use std::fmt;
 
 use sa_answer::{DropReason, PuntReason, Reject};
 use tracing::info;
 
-use super::board::Board;
+use super::status::Status;
 use crate::logging::REPORT;
 
 /// One line per worker, one for its port where that counts, and one with the times of batches where
 /// those are sampled.
-pub(in crate::server) fn log(board: &Board) {
-    for (port, row) in board.ports.iter().enumerate() {
+pub(in crate::server) fn log(status: &Status) {
+    for (port, row) in status.ports.iter().enumerate() {
         let stats = &row.stats;
         let now = stats.snapshot();
         let refused = Reasons(Reject::ALL.map(|(_, name)| name), now.refused);
@@ -29,7 +29,7 @@ pub(in crate::server) fn log(board: &Board) {
             unsent = now.unsent,
             "counters"
         );
-        let entry = row.entry();
+        let entry = row.summary();
         if let Some(counters) = entry.counters {
             let (names, counts) = apart(counters.each());
             info!(

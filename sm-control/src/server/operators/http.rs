@@ -20,9 +20,10 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::time::timeout;
 use tracing::{info, warn};
 
-use super::admin::{Seats, rest};
-use super::board::Board;
+use super::AdminError;
+use super::admin::{Connections, rest};
 use super::metrics::Metrics;
+use super::status::Status;
 use crate::config::HttpSection;
 
 /// Connections at a time; the oldest go for newer ones.
@@ -40,10 +41,12 @@ const HEAD_BYTES: usize = 8192;
 /// Header lines of a request.
 const HEADERS: usize = 64;
 
-/// Listens. Errors: in words.
-pub(in crate::server) fn listen(section: &HttpSection) -> Result<StdListener, String> {
-    let listener = StdListener::bind(section.listen)
-        .map_err(|error| format!("[http] listen = \"{}\": {error}", section.listen))?;
+/// Listens. Errors: [`AdminError::Http`].
+pub(in crate::server) fn listen(section: &HttpSection) -> Result<StdListener, AdminError> {
+    let listener = StdListener::bind(section.listen).map_err(|source| AdminError::Http {
+        listen: section.listen,
+        source,
+    })?;
     let address = listener.local_addr().unwrap_or(section.listen);
     info!(%address, "metrics, health and ready are here");
     warn_of_remotes(address);
@@ -59,18 +62,18 @@ fn warn_of_remotes(address: SocketAddr) {
 /// Takes connections for ever. Errors: the listener cannot be used.
 pub(in crate::server) fn serve(
     listener: StdListener,
-    board: Arc<Board>,
+    status: Arc<Status>,
 ) -> std::io::Result<impl Future<Output = ()>> {
     listener.set_nonblocking(true)?;
     let listener = TcpListener::from_std(listener)?;
-    let pages = pages(Arc::clone(&board));
+    let pages = pages(Arc::clone(&status));
     Ok(async move {
-        let mut seats = Seats::new(CONNECTIONS);
+        let mut connections = Connections::new(CONNECTIONS);
         loop {
             match listener.accept().await {
                 Ok((stream, _)) => {
                     let connection = connection(stream, pages.clone());
-                    seats.admit(connection, &board.counts.connections_cut);
+                    connections.admit(connection, &status.counts.connections_cut);
                 }
                 Err(error) => {
                     warn!("[http]: cannot take a connection: {error}");
@@ -98,17 +101,17 @@ async fn connection(stream: TcpStream, pages: Router) {
 /// What the pages show.
 #[derive(Clone)]
 struct Shown {
-    board: Arc<Board>,
+    status: Arc<Status>,
     metrics: Arc<Metrics>,
 }
 
-fn pages(board: Arc<Board>) -> Router {
-    let metrics = Arc::new(Metrics::new(Arc::clone(&board)));
+fn pages(status: Arc<Status>) -> Router {
+    let metrics = Arc::new(Metrics::new(Arc::clone(&status)));
     Router::new()
         .route("/metrics", get(metrics_page))
         .route("/health", get(health_page))
         .route("/ready", get(ready_page))
-        .with_state(Shown { board, metrics })
+        .with_state(Shown { status, metrics })
 }
 
 async fn metrics_page(State(shown): State<Shown>) -> impl IntoResponse {
@@ -119,15 +122,15 @@ async fn metrics_page(State(shown): State<Shown>) -> impl IntoResponse {
 }
 
 async fn health_page(State(shown): State<Shown>) -> impl IntoResponse {
-    verdict(shown.board.health())
+    verdict(shown.status.health())
 }
 
 async fn ready_page(State(shown): State<Shown>) -> impl IntoResponse {
-    verdict(shown.board.readiness())
+    verdict(shown.status.readiness())
 }
 
 /// 200, or 503 and why.
-fn verdict(verdict: Result<(), String>) -> (StatusCode, String) {
+fn verdict<E: core::fmt::Display>(verdict: Result<(), E>) -> (StatusCode, String) {
     match verdict {
         Ok(()) => (StatusCode::OK, "ok\n".to_owned()),
         Err(why) => (StatusCode::SERVICE_UNAVAILABLE, format!("{why}\n")),

@@ -1,16 +1,39 @@
 //! What operators see and order: the control socket, the metrics page, counters in the log.
 //!
-//! [`board`] is the one place where the threads of the daemon write what there is to tell, and from which
+//! [`status`] is the one place where the threads of the daemon write what there is to tell, and from which
 //! [`control`] (answers and orders over a socket), [`http`] with [`metrics`], and [`counters`] (SIGUSR1)
-//! read it; none of them asks a thread. [`ledger`] keeps what each port counted over its lives.
+//! read it; none of them asks a thread. [`port_history`] keeps what each port counted over its lives.
 //! [`admin`] is the thread that both servers run on.
 //!
 //! Orders (reload, rollback) are only passed on: the thread that loads carries them out.
 
 pub(in crate::server) mod admin;
-pub(in crate::server) mod board;
 pub(in crate::server) mod control;
 pub(in crate::server) mod counters;
 pub(in crate::server) mod http;
-pub(in crate::server) mod ledger;
 pub(in crate::server) mod metrics;
+pub(in crate::server) mod port_history;
+pub(in crate::server) mod status;
+
+use std::net::SocketAddr;
+
+use thiserror::Error;
+
+use crate::checks::ControlSocketError;
+
+/// Operators cannot be served.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum AdminError {
+    /// Not over the control socket.
+    #[error(transparent)]
+    Control(#[from] ControlSocketError),
+    /// Not over HTTP.
+    #[error("[http] listen = \"{listen}\": {source}")]
+    Http {
+        /// Where it was to be.
+        listen: SocketAddr,
+        /// Why not.
+        source: std::io::Error,
+    },
+}

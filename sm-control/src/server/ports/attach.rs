@@ -1,4 +1,12 @@
 //! From a `[[port]]` section to a running worker.
+//!
+//! Every transport ends in the same three things ([`Attached`]): a thread that turns a worker, a way out
+//! for the slow lane, and for some a gate or a socket to be shut at the end. What can be found wrong at
+//! the start is said at the start: a simulator or device is opened here once, before the thread, and
+//! handed to it. Beside an OpenSM nothing is opened yet, as the methods are OpenSM's until it lends them.
+//!
+//! A worker pins itself before it makes its port: what a port and a worker keep lies in the memory of
+//! the node where it is touched first.
 
 use core::sync::atomic::AtomicBool;
 use std::sync::Arc;
@@ -7,11 +15,11 @@ use std::thread::JoinHandle;
 use sa_answer::access::Access;
 use sa_fastpath::affinity;
 use sa_fastpath::overload::Limits;
-use sa_fastpath::port::{MadPort, ReplyPort, ibsim, umad};
 use sa_fastpath::publish::Reader;
 use sa_fastpath::punt::PuntSender;
 use sa_fastpath::stats::WorkerStats;
 use sa_fastpath::worker::{Idle, Worker};
+use sa_port::{MadPort, ReplyPort, ibsim, umad};
 use sa_wire::mad::method;
 use thiserror::Error;
 use tracing::{error, info, warn};
@@ -20,8 +28,8 @@ use super::ring;
 use crate::checks::placement::Placement;
 use crate::config::{IoUring, PortSection, RingSection, Role};
 use crate::server::opensm::{Gate, Link};
-use crate::server::operators::ledger::Ledger;
-use crate::server::ports::supervised::{Announce, Attended, Out, Site};
+use crate::server::operators::port_history::PortHistory;
+use crate::server::ports::supervised::{Announce, Attachable, ReplyPath, SupervisedPort};
 
 /// A port that cannot be attached.
 #[derive(Debug, Error)]
@@ -33,7 +41,7 @@ pub struct AttachError {
 }
 
 /// What a worker needs beside its port.
-pub(in crate::server) struct Seat {
+pub(in crate::server) struct WorkerSetup {
     pub(in crate::server) number: usize,
     /// Set when the port is attached: where it belongs may depend on its device.
     pub(in crate::server) core: Option<usize>,
@@ -41,7 +49,7 @@ pub(in crate::server) struct Seat {
     pub(in crate::server) reader: Reader,
     pub(in crate::server) punt: PuntSender,
     pub(in crate::server) stats: Arc<WorkerStats>,
-    pub(in crate::server) ledger: Arc<Ledger>,
+    pub(in crate::server) history: Arc<PortHistory>,
     pub(in crate::server) stop: Arc<AtomicBool>,
     pub(in crate::server) access: Access,
     pub(in crate::server) limits: Limits,
@@ -68,22 +76,19 @@ pub(in crate::server) struct Attached {
 /// Attaches the port and starts its worker. Errors: [`AttachError`].
 pub(in crate::server) fn attach(
     section: &PortSection,
-    mut seat: Seat,
+    mut setup: WorkerSetup,
     placement: &mut Placement<'_>,
 ) -> Result<Attached, AttachError> {
-    let number = seat.number;
+    let number = setup.number;
     if !matches!(section, PortSection::Umad { .. }) {
-        seat.core = placement.core(number, None);
+        setup.core = placement.core(number, None);
     }
-    let (transport, attached) = match section {
+    let attached = match section {
         PortSection::Ibsim {
             node,
             sockname,
             issm,
-        } => (
-            "ibsim",
-            attach_ibsim(node, sockname.as_deref(), *issm, seat),
-        ),
+        } => attach_ibsim(node, sockname.as_deref(), *issm, setup),
         PortSection::Umad {
             device,
             port,
@@ -93,20 +98,19 @@ pub(in crate::server) fn attach(
             let options = umad::Options {
                 device: device.clone(),
                 port: Some(*port),
-                methods: methods(seat.role),
+                methods: methods(setup.role),
             };
             let how = UmadWay {
                 io_uring: *io_uring,
                 announce_sm: *announce_sm,
             };
-            let attached = attach_umad(options, how, seat, placement);
-            ("umad", attached)
+            attach_umad(options, how, setup, placement)
         }
-        PortSection::Ring(section) => ("ring", attach_ring(section, seat)),
+        PortSection::Ring(section) => attach_ring(section, setup),
     };
     attached.map_err(|source| AttachError {
         number,
-        transport,
+        transport: section.transport(),
         source,
     })
 }
@@ -127,7 +131,7 @@ fn attach_ibsim(
     node: &str,
     sockname: Option<&str>,
     issm: bool,
-    seat: Seat,
+    setup: WorkerSetup,
 ) -> Result<Attached, Failure> {
     let mut options = ibsim::Options::on(node);
     if issm {
@@ -138,23 +142,28 @@ fn attach_ibsim(
     }
     let first = ibsim::Attachment::new(&options)?;
     info!(
-        port = seat.number,
+        port = setup.number,
         node = first.node(),
         "attached to the simulator"
     );
     // No SM beside this port asks for it; it is shut when the server stops.
     let gate = Arc::new(Gate::open());
-    let out = Out::new(false, Arc::clone(&gate));
+    let out = ReplyPath::new(false, Arc::clone(&gate));
     out.set(Some(first.replies()?));
     let reply = Box::new(out.clone());
     let shut = Arc::clone(&gate);
-    let way = Way {
+    let way = Reattach {
         open: Box::new(move || Ok(ibsim::Attachment::new(&options)?)),
         announce: None,
         gate,
         out,
     };
-    let worker = attend(way, Some(first), seat, |attachment| Ok(attachment.serve()?))?;
+    let worker = attend(
+        way,
+        Some(first),
+        setup,
+        |attachment| Ok(attachment.serve()?),
+    )?;
     Ok(Attached {
         worker,
         reply,
@@ -163,16 +172,17 @@ fn attach_ibsim(
     })
 }
 
-fn attach_ring(section: &RingSection, seat: Seat) -> Result<Attached, Failure> {
-    let (port, replies, service) = ring::open(seat.number, section)?;
-    let seat = Seat {
+/// Ring ports do not come and go: the memory is ours, so there is nothing to attach again.
+fn attach_ring(section: &RingSection, setup: WorkerSetup) -> Result<Attached, Failure> {
+    let (port, replies, service) = ring::open(setup.number, section)?;
+    let setup = WorkerSetup {
         // Clients are served in turn and what waits is bounded: nobody can crowd others out, and
         // one LID may stand for all of them.
         limits: Limits::NONE,
-        ..seat
+        ..setup
     };
-    seat.ledger.attached(port.stats());
-    let worker = start(move || Ok(port), seat)?;
+    setup.history.attached(port.stats());
+    let worker = start(move || Ok(port), setup)?;
     Ok(Attached {
         worker,
         reply: Box::new(replies),
@@ -193,20 +203,20 @@ struct UmadWay {
 fn attach_umad(
     options: umad::Options,
     how: UmadWay,
-    mut seat: Seat,
+    mut setup: WorkerSetup,
     placement: &mut Placement<'_>,
 ) -> Result<Attached, Failure> {
-    let first = match seat.gate {
+    let first = match setup.gate {
         Some(_) => None,
         None => Some(umad::Umad::open(&options)?),
     };
     let name = first.as_ref().map(|umad| umad.name().device.clone());
     let device = name.or_else(|| options.device.clone());
-    seat.core = placement.core(seat.number, device.as_deref());
-    let gate = seat.gate.clone().unwrap_or_else(|| Arc::new(Gate::open()));
-    let out = Out::new(true, Arc::clone(&gate));
+    setup.core = placement.core(setup.number, device.as_deref());
+    let gate = setup.gate.clone().unwrap_or_else(|| Arc::new(Gate::open()));
+    let out = ReplyPath::new(true, Arc::clone(&gate));
     if let Some(umad) = &first {
-        info!(port = seat.number, device = %umad.name(), "attached to the umad device");
+        info!(port = setup.number, device = %umad.name(), "attached to the umad device");
         if umad.is_simulated() {
             warn!("this is the simulator's stand-in: no RMPP, and 224 of 256 bytes of each MAD");
         }
@@ -216,16 +226,16 @@ fn attach_umad(
     }
     let reply = Box::new(out.clone());
     let shut = Arc::clone(&gate);
-    let lender = seat.lender.take();
-    let way = Way {
+    let lender = setup.lender.take();
+    let way = Reattach {
         open: Box::new(move || open_umad(&options, lender.as_deref())),
         announce: how.announce_sm.then_some(|umad| Ok(umad.announce_sm()?)),
         gate,
         out,
     };
     let worker = match how.io_uring {
-        IoUring::Off => attend(way, first, seat, |umad| Ok(umad.worker()?))?,
-        by => attend_uring(way, by, first, seat)?,
+        IoUring::Off => attend(way, first, setup, |umad| Ok(umad.worker()?))?,
+        by => attend_uring(way, by, first, setup)?,
     };
     Ok(Attached {
         worker,
@@ -257,52 +267,53 @@ fn check_first(umad: &umad::Umad, how: UmadWay) -> Result<(), Failure> {
 }
 
 /// How a port that comes and goes is attached again.
-struct Way<S> {
+struct Reattach<S> {
     open: Box<dyn Fn() -> Result<S, Failure> + Send>,
     announce: Option<Announce<S>>,
     gate: Arc<Gate>,
-    out: Out,
+    out: ReplyPath,
 }
 
-fn attend<S: Site + Send + 'static, P: MadPort + 'static>(
-    way: Way<S>,
+/// Starts the thread that attaches the port, serves it and attaches it again.
+fn attend<S: Attachable + Send + 'static, P: MadPort + 'static>(
+    way: Reattach<S>,
     first: Option<S>,
-    seat: Seat,
+    setup: WorkerSetup,
     serve: fn(&S) -> Result<P, Failure>,
 ) -> Result<JoinHandle<()>, Failure> {
-    let Way {
+    let Reattach {
         open,
         announce,
         gate,
         out,
     } = way;
-    let attended = Attended {
+    let attended = SupervisedPort {
         open,
         serve,
         announce,
         gate,
         out,
-        ledger: Arc::clone(&seat.ledger),
+        history: Arc::clone(&setup.history),
     };
-    let thread = std::thread::Builder::new().name(format!("sa-fp-{}", seat.number));
-    Ok(thread.spawn(move || attended.run(first, seat))?)
+    let thread = std::thread::Builder::new().name(format!("sa-fp-{}", setup.number));
+    Ok(thread.spawn(move || attended.run(first, setup))?)
 }
 
 /// Starts a worker. It pins itself before it makes its port, so that what the port and the worker
 /// keep lies in the memory near its core. Errors: those of `make`; no thread.
 fn start<P: MadPort>(
     make: impl FnOnce() -> Result<P, Failure> + Send + 'static,
-    seat: Seat,
+    setup: WorkerSetup,
 ) -> Result<JoinHandle<()>, Failure> {
     let (made, answer) = crossbeam_channel::bounded(1);
-    let thread = std::thread::Builder::new().name(format!("sa-fp-{}", seat.number));
+    let thread = std::thread::Builder::new().name(format!("sa-fp-{}", setup.number));
     let worker = thread.spawn(move || {
-        settle(seat.number, seat.core);
+        settle(setup.number, setup.core);
         match make() {
             Ok(port) => {
                 // Nobody waits for less.
                 let _ = made.send(Ok(()));
-                serve(port, seat);
+                serve(port, setup);
             }
             Err(failure) => drop(made.send(Err(failure))),
         }
@@ -324,15 +335,15 @@ pub(in crate::server) fn settle(port: usize, core: Option<usize>) {
 }
 
 /// Serves a port until it is told to stop.
-fn serve<P: MadPort>(port: P, seat: Seat) {
-    let Seat {
+fn serve<P: MadPort>(port: P, setup: WorkerSetup) {
+    let WorkerSetup {
         number,
         core: _,
         idle,
         reader,
         punt,
         stats,
-        ledger,
+        history,
         stop,
         access,
         limits,
@@ -340,7 +351,7 @@ fn serve<P: MadPort>(port: P, seat: Seat) {
         gate: _,
         lender: _,
         muted,
-    } = seat;
+    } = setup;
     let worker = Worker::new(port, reader, punt, stats);
     let mut worker = worker
         .with_access(access)
@@ -348,31 +359,31 @@ fn serve<P: MadPort>(port: P, seat: Seat) {
         .muted_by(muted);
     if let Err(error) = worker.run(&stop, idle) {
         error!(port = number, "{error}; this port is not served any more");
-        ledger.lost(&error.to_string());
+        history.lost(&error.to_string());
     }
 }
 
 #[cfg(feature = "uring")]
 fn attend_uring(
-    way: Way<umad::Umad>,
+    way: Reattach<umad::Umad>,
     by: IoUring,
     first: Option<umad::Umad>,
-    seat: Seat,
+    setup: WorkerSetup,
 ) -> Result<JoinHandle<()>, Failure> {
-    use sa_fastpath::port::uring::{Submit, UringPort};
+    use sa_port::uring::{Submit, UringPort};
     let serve: fn(&umad::Umad) -> Result<UringPort, Failure> = match by {
         IoUring::Kernel => |umad| Ok(UringPort::over_umad_by(umad, Submit::Kernel)?),
         IoUring::Worker | IoUring::Off => |umad| Ok(UringPort::over_umad(umad)?),
     };
-    attend(way, first, seat, serve)
+    attend(way, first, setup, serve)
 }
 
 #[cfg(not(feature = "uring"))]
 fn attend_uring(
-    _: Way<umad::Umad>,
+    _: Reattach<umad::Umad>,
     _: IoUring,
     _: Option<umad::Umad>,
-    _: Seat,
+    _: WorkerSetup,
 ) -> Result<JoinHandle<()>, Failure> {
     Err("io_uring = true, but this build lacks the feature `uring`".into())
 }

@@ -1,11 +1,17 @@
 //! File descriptors: as many as the configuration may need, so that full rings do not keep the
 //! daemon from its own files.
+//!
+//! What a configuration may need is bounded and known before the start: clients of rings, connections of
+//! operators, ports. So the limit is raised once, and a configuration that could run out is refused, with
+//! the number to set. Running out later would show as a reload that cannot open its files.
 
+use rustix::io::Errno;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use sa_fastpath::port::ring;
+use sa_port::ring;
+use thiserror::Error;
 use tracing::info;
 
-use crate::config::{Config, PortSection};
+use crate::config::Config;
 use crate::server::operators::{control, http};
 
 /// For the daemon's own work: its streams and threads, what a load reads and writes.
@@ -19,9 +25,9 @@ const LOCAL: u64 = 64;
 
 /// What may be open at a time.
 fn needed(config: &Config) -> u64 {
-    let ports = config.ports.iter().map(|port| match port {
-        PortSection::Ring(ring) => count(ring::descriptors(ring.clients.into())),
-        PortSection::Ibsim { .. } | PortSection::Umad { .. } => PORT,
+    let ports = config.ports.iter().map(|port| match port.ring() {
+        Some(ring) => count(ring::descriptors(ring.clients.into())),
+        None => PORT,
     });
     let control = config.control.as_ref().map(|_| count(control::CONNECTIONS));
     let http = config.http.as_ref().map(|_| count(http::CONNECTIONS));
@@ -34,26 +40,53 @@ fn count(number: usize) -> u64 {
     u64::try_from(number).unwrap_or(u64::MAX)
 }
 
-/// Whether this process may have as many descriptors as the configuration may need. Errors: in
-/// words, with the remedy.
-pub(in crate::server) fn check(config: &Config) -> Result<(), String> {
+/// This process cannot have as many descriptors as the configuration may need.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum DescriptorError {
+    /// It may not have so many.
+    #[error(
+        "this configuration may need {needed} file descriptors at a time, and this process may have \
+         {most}: give it more (LimitNOFILE={needed} in the systemd unit, `ulimit -n {needed}` in a \
+         shell), or lower `clients` of the [[port]] sections of rings"
+    )]
+    TooFew {
+        /// What the configuration may need.
+        needed: u64,
+        /// The hard limit, RLIMIT_NOFILE.
+        most: u64,
+    },
+    /// It may, and the system does not give them.
+    #[error(
+        "the limit of file descriptors stays at {before}, and {needed} may be needed ({source}): set \
+         LimitNOFILE={needed} in the systemd unit"
+    )]
+    NotRaised {
+        /// The soft limit.
+        before: u64,
+        /// What the configuration may need.
+        needed: u64,
+        /// Why not.
+        source: Errno,
+    },
+}
+
+/// Whether this process may have as many descriptors as the configuration may need. Errors:
+/// [`DescriptorError::TooFew`].
+pub(in crate::server) fn check(config: &Config) -> Result<(), DescriptorError> {
     judge(needed(config), getrlimit(Resource::Nofile).maximum)
 }
 
 /// Shape: none of `most` is any number.
-fn judge(needed: u64, most: Option<u64>) -> Result<(), String> {
+const fn judge(needed: u64, most: Option<u64>) -> Result<(), DescriptorError> {
     match most {
-        Some(most) if most < needed => Err(format!(
-            "this configuration may need {needed} file descriptors at a time, and this process may \
-             have {most}: give it more (LimitNOFILE={needed} in the systemd unit, `ulimit -n \
-             {needed}` in a shell), or lower `clients` of the [[port]] sections of rings"
-        )),
+        Some(most) if most < needed => Err(DescriptorError::TooFew { needed, most }),
         _ => Ok(()),
     }
 }
 
-/// Takes as many as may be needed. Errors: as [`check`]; the system does not give them.
-pub(in crate::server) fn raise(config: &Config) -> Result<(), String> {
+/// Takes as many as may be needed. Errors: [`DescriptorError`].
+pub(in crate::server) fn raise(config: &Config) -> Result<(), DescriptorError> {
     check(config)?;
     let needed = needed(config);
     let limit = getrlimit(Resource::Nofile);
@@ -64,11 +97,10 @@ pub(in crate::server) fn raise(config: &Config) -> Result<(), String> {
         current: Some(needed),
         maximum: limit.maximum,
     };
-    setrlimit(Resource::Nofile, raised).map_err(|error| {
-        format!(
-            "the limit of file descriptors stays at {before}, and {needed} may be needed ({error}): \
-             set LimitNOFILE={needed} in the systemd unit"
-        )
+    setrlimit(Resource::Nofile, raised).map_err(|source| DescriptorError::NotRaised {
+        before,
+        needed,
+        source,
     })?;
     info!(before, now = needed, "limit of file descriptors raised");
     Ok(())
@@ -101,9 +133,9 @@ mod tests {
 
     #[test]
     fn too_few_are_refused_with_the_number_that_it_takes() {
-        assert_eq!(judge(1000, Some(1000)), Ok(()));
-        assert_eq!(judge(1000, None), Ok(()));
-        let said = judge(1000, Some(999)).unwrap_err();
+        judge(1000, Some(1000)).unwrap();
+        judge(1000, None).unwrap();
+        let said = judge(1000, Some(999)).unwrap_err().to_string();
         assert!(
             said.contains("LimitNOFILE=1000") && said.contains("`ulimit -n 1000`"),
             "{said}"

@@ -1,4 +1,8 @@
 //! Ports that processes of this node reach through shared memory.
+//!
+//! A socket in the file system is where they connect, and its mode and group say who may. The thread
+//! behind it takes clients in, checks whom the kernel says they are, and gives each a ring; requests
+//! then go by memory alone. A client that breaks the rules of its ring is cut off, and the log says who.
 
 use core::sync::atomic::{AtomicBool, Ordering};
 use std::io::Write;
@@ -6,16 +10,16 @@ use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use sa_fastpath::port::ring::{self, ClientRings, Event, LateReplies, OwnLid, RingOptions};
+use sa_port::ring::{self, ClientRings, Event, LateReplies, OwnLid, RingOptions};
 use sa_snapshot::Snapshot;
 use tracing::{debug, info, warn};
 
-use crate::checks::rings::{group, requester};
+use crate::checks::rings::{Unanswered, group, requester};
 use crate::config::RingSection;
 
 /// A socket in service.
 pub(in crate::server) struct Service {
-    keeper: Option<JoinHandle<()>>,
+    acceptor: Option<JoinHandle<()>>,
     stop: Arc<AtomicBool>,
     wake: UnixStream,
     own_lid: OwnLid,
@@ -42,17 +46,17 @@ pub(in crate::server) fn open(
     let ring::Opened {
         port,
         replies,
-        keeper,
+        acceptor,
         own_lid,
         wake,
     } = ring::open(&options)?;
     let stop = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&stop);
     let thread = std::thread::Builder::new().name(format!("sa-ring-{number}"));
-    let keeper = thread.spawn(move || keeper.run(&flag, &mut |event| log(number, &event)))?;
+    let acceptor = thread.spawn(move || acceptor.run(&flag, &mut |event| log(number, &event)))?;
     info!(port = number, path = %section.path.display(), "listening for clients of rings");
     let service = Service {
-        keeper: Some(keeper),
+        acceptor: Some(acceptor),
         stop,
         wake,
         own_lid,
@@ -70,7 +74,7 @@ impl Service {
 
     /// Takes the LID of requests that do not say theirs from a snapshot. Gives why they get no
     /// answer, where they do not.
-    pub(in crate::server) fn follow(&self, snapshot: &Snapshot) -> Option<String> {
+    pub(in crate::server) fn follow(&self, snapshot: &Snapshot) -> Option<Unanswered> {
         let lid = requester(self.number, &self.section, snapshot);
         self.own_lid.set(*lid.as_ref().unwrap_or(&0));
         lid.err()
@@ -82,8 +86,8 @@ impl Drop for Service {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
         let _ = self.wake.write(&[0]);
-        if let Some(keeper) = self.keeper.take() {
-            let _ = keeper.join();
+        if let Some(acceptor) = self.acceptor.take() {
+            let _ = acceptor.join();
         }
     }
 }

@@ -1,20 +1,25 @@
 //! A port that comes and goes: its device may be removed and return, its simulator end and be
 //! started again, and beside an SM its methods are ours only at times.
+//!
+//! The thread stays, and so do the reader of snapshots and the way to the slow lane: a port that is
+//! back answers at once from what is in service. What is new each time is the device's file and the
+//! worker around it. While there is no port the slow lane's replies have no way out ([`ReplyPath`]) and
+//! are dropped: who asked asks again.
 
 use core::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use sa_fastpath::port::ibsim::Attachment;
-use sa_fastpath::port::umad::{SmFlag, Umad};
-use sa_fastpath::port::{MadPort, PortError, ReplyPort};
 use sa_fastpath::worker::Worker;
+use sa_port::ibsim::Attachment;
+use sa_port::umad::{SmFlag, Umad};
+use sa_port::{MadPort, PortError, ReplyPort};
 use sa_wire::umad::Slot;
 use tracing::{error, info, warn};
 
-use super::attach::{Failure, Seat, settle};
+use super::attach::{Failure, WorkerSetup, settle};
 use crate::server::opensm::{Gate, Leased};
-use crate::server::operators::ledger::Ledger;
+use crate::server::operators::port_history::PortHistory;
 
 /// Longest wait for the gate: in between, old snapshots are let go of.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -23,7 +28,7 @@ const PAUSE: Duration = Duration::from_millis(50);
 const LONG_PAUSE: Duration = Duration::from_millis(100);
 
 /// What a port is attached to.
-pub(in crate::server) trait Site {
+pub(in crate::server) trait Attachable {
     /// Such as a device, for people.
     fn name(&self) -> String;
 
@@ -31,7 +36,7 @@ pub(in crate::server) trait Site {
     fn replies(&self) -> Result<Box<dyn ReplyPort>, Failure>;
 }
 
-impl Site for Umad {
+impl Attachable for Umad {
     fn name(&self) -> String {
         self.name().to_string()
     }
@@ -41,7 +46,7 @@ impl Site for Umad {
     }
 }
 
-impl Site for Attachment {
+impl Attachable for Attachment {
     fn name(&self) -> String {
         self.node().to_owned()
     }
@@ -53,7 +58,7 @@ impl Site for Attachment {
 
 /// The slow lane's way out, while there is one.
 #[derive(Clone)]
-pub(in crate::server) struct Out {
+pub(in crate::server) struct ReplyPath {
     now: Arc<Mutex<Option<Box<dyn ReplyPort>>>>,
     /// The transport itself cuts long replies into segments, and repeats Reports.
     segments: bool,
@@ -61,7 +66,7 @@ pub(in crate::server) struct Out {
     gate: Arc<Gate>,
 }
 
-impl Out {
+impl ReplyPath {
     /// `segments`: what is assumed of the transport while there is none.
     pub(in crate::server) fn new(segments: bool, gate: Arc<Gate>) -> Self {
         Self {
@@ -86,7 +91,7 @@ impl Out {
     }
 }
 
-impl ReplyPort for Out {
+impl ReplyPort for ReplyPath {
     fn reply(&mut self, request: &Slot, reply: &[u8]) -> Result<(), PortError> {
         self.with(|out| out.reply(request, reply))
     }
@@ -106,30 +111,30 @@ impl ReplyPort for Out {
 }
 
 /// How the port is opened and served.
-pub(in crate::server) struct Attended<S, P> {
+pub(in crate::server) struct SupervisedPort<S, P> {
     pub(in crate::server) open: Box<dyn Fn() -> Result<S, Failure> + Send>,
     pub(in crate::server) serve: fn(&S) -> Result<P, Failure>,
     /// What says that an SM is there, for as long as it is held.
     pub(in crate::server) announce: Option<Announce<S>>,
     pub(in crate::server) gate: Arc<Gate>,
-    pub(in crate::server) out: Out,
-    pub(in crate::server) ledger: Arc<Ledger>,
+    pub(in crate::server) out: ReplyPath,
+    pub(in crate::server) history: Arc<PortHistory>,
 }
 
 /// Sets IsSM until the flag is dropped.
 pub(in crate::server) type Announce<S> = fn(&S) -> Result<SmFlag, Failure>;
 
-impl<S: Site, P: MadPort> Attended<S, P> {
+impl<S: Attachable, P: MadPort> SupervisedPort<S, P> {
     /// Serves until the server stops. `first`: opened already.
-    pub(in crate::server) fn run(&self, mut first: Option<S>, mut seat: Seat) {
-        settle(seat.number, seat.core);
-        let (stop, number) = (Arc::clone(&seat.stop), seat.number);
+    pub(in crate::server) fn run(&self, mut first: Option<S>, mut setup: WorkerSetup) {
+        settle(setup.number, setup.core);
+        let (stop, number) = (Arc::clone(&setup.stop), setup.number);
         // What was said last of a port that is away.
         let mut complaint = None;
         while !stop.load(Ordering::Relaxed) {
-            self.ledger.look();
+            self.history.look();
             // An idle reader must not keep an old snapshot from being freed.
-            seat.reader.refresh();
+            setup.reader.refresh();
             let Some(_holding) = self.gate.enter() else {
                 self.gate.wait(PAUSE);
                 continue;
@@ -141,7 +146,7 @@ impl<S: Site, P: MadPort> Attended<S, P> {
                 Ok(attached) => attached,
                 Err(failure) => {
                     let said = failure.to_string();
-                    self.ledger.lost(&said);
+                    self.history.lost(&said);
                     if complaint.as_ref() != Some(&said) {
                         warn!(port = number, "not attached, trying again: {said}");
                         complaint = Some(said);
@@ -153,11 +158,11 @@ impl<S: Site, P: MadPort> Attended<S, P> {
             if complaint.take().is_some() {
                 info!(port = number, to = %site.name(), "attached again");
             }
-            self.ledger
+            self.history
                 .attached(port.stats().into_iter().chain(replies.stats()));
             self.out.set(Some(replies));
-            let (kept, ended) = self.serve_once(port, &site, seat);
-            seat = kept;
+            let (kept, ended) = self.serve_once(port, &site, setup);
+            setup = kept;
             // What still waits for the slow lane has no way out any more; its sender asks again.
             self.out.set(None);
             if let Err(failure) = ended
@@ -165,29 +170,34 @@ impl<S: Site, P: MadPort> Attended<S, P> {
             {
                 let said = failure.to_string();
                 error!(port = number, "{said}; waiting for it to return");
-                self.ledger.lost(&said);
+                self.history.lost(&said);
                 complaint = Some(said);
             }
         }
     }
 
     /// Serves until the gate shuts, or the port is gone.
-    fn serve_once(&self, port: P, site: &S, seat: Seat) -> (Seat, Result<(), PortError>) {
+    fn serve_once(
+        &self,
+        port: P,
+        site: &S,
+        setup: WorkerSetup,
+    ) -> (WorkerSetup, Result<(), PortError>) {
         let flag = self.announce.map(|announce| announce(site)).transpose();
         if let Err(failure) = &flag {
-            warn!(port = seat.number, "IsSM is not announced: {failure}");
+            warn!(port = setup.number, "IsSM is not announced: {failure}");
         }
         let port = Leased::new(port, Arc::clone(&self.gate));
-        let worker = Worker::new(port, seat.reader, seat.punt, Arc::clone(&seat.stats));
-        let worker = worker.with_access(seat.access).with_limits(seat.limits);
-        let mut worker = worker.muted_by(Arc::clone(&seat.muted));
-        let ended = worker.run(self.gate.stop(), seat.idle);
+        let worker = Worker::new(port, setup.reader, setup.punt, Arc::clone(&setup.stats));
+        let worker = worker.with_access(setup.access).with_limits(setup.limits);
+        let mut worker = worker.muted_by(Arc::clone(&setup.muted));
+        let ended = worker.run(self.gate.stop(), setup.idle);
         let (_, reader, punt) = worker.into_parts();
-        let seat = Seat {
+        let setup = WorkerSetup {
             reader,
             punt,
-            ..seat
+            ..setup
         };
-        (seat, ended)
+        (setup, ended)
     }
 }

@@ -1,17 +1,256 @@
 //! One change of the fabric, from the word of it to the snapshot in service.
 //!
-//! [`changes`] waits until something is due: an order, a file, an SA, OpenSM. [`loading`] takes sources
-//! that have settled ([`sources`]) and has them compiled; [`copy`] does so for a snapshot that was compiled
-//! elsewhere. [`publication`] puts the result into service and hands it to what outlives a restart,
-//! [`rollback`] keeps what was in service before, and [`reading`] says when it was read.
+//! ```text
+//!   order, signal, file, SA, OpenSM
+//!        v
+//!   due        Schedule     why, since when, and whether it is worth a reading at all
+//!        v  Due
+//!   settled    Sources      files that stay as they are while they are read; the running SA
+//!        v  Settled
+//!   compiled   Compiler     what another process tries first, sa-compiler, what an SA agrees with
+//!        v  Compiled
+//!   published  Publication  state directory, readings, rings, publisher; aliases, history
+//! ```
 //!
-//! Any failure on the way leaves the snapshot in service alone.
+//! Each step is a function that takes the value of the one before, and what it remembers between two
+//! changes is a type that its file alone writes: no step reaches back into one before it. [`Loader`]
+//! has one of each and carries the value from one to the next, in [`Loader::load`]. At each end
+//! [`report`] says what became of it. A failure at any step leaves the snapshot in service alone.
+//!
+//! One thread does all of this and nothing else: a load may wait for a disk or an SA for as long as
+//! these like, while workers answer and operators ask.
 
-pub(in crate::server) mod changes;
-pub(in crate::server) mod copy;
-pub(in crate::server) mod loading;
-pub(in crate::server) mod publication;
+mod aliases;
+mod compiled;
+mod due;
+mod history;
+mod orders;
+mod published;
 pub(in crate::server) mod reading;
-pub(in crate::server) mod reconfigured;
-pub(in crate::server) mod rollback;
-pub(in crate::server) mod sources;
+mod reconfigured;
+mod report;
+mod settled;
+mod sm;
+
+use std::sync::Arc;
+
+use crossbeam_channel::{Receiver, select};
+use sa_source::SaReader;
+use tracing::info;
+
+use crate::config::{Config, Source};
+use crate::server::operators::control::Command;
+use crate::server::operators::status::Status;
+use crate::server::state_directory::EarlierRun;
+
+use self::compiled::{Compiled, Compiler, LoadError};
+use self::due::{Cause, Due, Schedule, Situation};
+use self::published::Publication;
+use self::report::Report;
+use self::settled::Sources;
+
+pub(in crate::server) use published::Outlets;
+pub(in crate::server) use sm::Sm;
+
+/// The thread that loads.
+pub(in crate::server) struct Loader<'a> {
+    config: &'a Config,
+    status: Arc<Status>,
+    sm: Sm,
+    /// What operators order.
+    commands: Receiver<Command>,
+    schedule: Schedule,
+    sources: Sources,
+    compiler: Compiler,
+    publication: Publication,
+    report: Report<'a>,
+}
+
+/// What came of a load.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Outcome {
+    /// What the sources say is in service.
+    Done,
+    Failed {
+        /// Not with the words of the load before.
+        is_new: bool,
+        /// Because the SA answers otherwise: the comparison with it says when it does not any more.
+        is_difference: bool,
+    },
+}
+
+impl<'a> Loader<'a> {
+    /// `live`: the running SA that tells the fabric; none where it is in files.
+    pub(in crate::server) fn new(
+        config: &'a Config,
+        status: &Arc<Status>,
+        (sm, live): (Sm, Option<SaReader>),
+        commands: Receiver<Command>,
+        outlets: Outlets,
+    ) -> Self {
+        Self {
+            config,
+            sm,
+            commands,
+            schedule: Schedule::new(),
+            sources: Sources::new(live),
+            compiler: Compiler::default(),
+            publication: Publication::new(config, outlets, Arc::clone(status)),
+            report: Report::new(config, Arc::clone(status)),
+            status: Arc::clone(status),
+        }
+    }
+
+    /// Serves what an earlier run left, loads, and goes on until nobody can order a reload any more.
+    pub(in crate::server) fn run(mut self, earlier: EarlierRun, reloads: &Receiver<()>) {
+        if let Some(epoch) = self.publication.warm_start(self.config, earlier) {
+            self.report.serving(epoch);
+        }
+        self.load_first();
+        self.serve(reloads);
+        self.publication.close();
+    }
+
+    fn load_first(&mut self) {
+        if self.publication.is_held() {
+            info!("the sources wait for `sapphire reload` or SIGHUP");
+        } else if self.sm.can_load() {
+            self.load(Due::ordered(Cause::Start));
+        } else if self.config.fabric.source == Source::None {
+            self.report.nothing_to_load();
+        } else {
+            info!("waiting for OpenSM on this host to be the master");
+        }
+    }
+
+    fn serve(&mut self, reloads: &Receiver<()>) {
+        let (changes, commands) = (self.sm.changes(), self.commands.clone());
+        loop {
+            let patience = self.schedule.patience(self.config, self.sm.can_load());
+            select! {
+                recv(reloads) -> order => match order {
+                    Ok(()) => self.reload(Cause::Signal),
+                    Err(_) => return,
+                },
+                recv(changes) -> change => {
+                    if let Ok(change) = change {
+                        self.schedule.note(change, self.config);
+                        // While changes come one after the other there is no heartbeat.
+                        self.follow_changes();
+                    }
+                }
+                recv(commands) -> command => {
+                    if let Ok(command) = command {
+                        self.obey(command);
+                    }
+                }
+                default(patience) => self.heartbeat(),
+            }
+        }
+    }
+
+    fn heartbeat(&mut self) {
+        self.publication.reclaim();
+        self.follow_files();
+        self.follow_changes();
+        self.sm.show(&self.status, self.publication.is_held());
+        self.publication.follow_aliases();
+    }
+
+    /// Reads the sources when files changed that nobody tells of.
+    fn follow_files(&mut self) {
+        if self.publication.is_held() {
+            return;
+        }
+        if !self.publication.is_loaded() {
+            if self.sm.can_load() && self.sources.may_differ(self.config) {
+                self.load(Due::ordered(Cause::Retry));
+            }
+        } else if self.sources.policy_changed(self.config) {
+            self.reload(Cause::Policy);
+        } else if self.sources.files_beside_changed(self.config) {
+            self.reload(Cause::BesideSa);
+        }
+    }
+
+    /// Reads the sources when that is due, and when they have not been looked at for long. What is due
+    /// waits for OpenSM where that is to be asked and cannot be.
+    fn follow_changes(&mut self) {
+        if !self.sm.can_load() {
+            return;
+        }
+        let situation = Situation {
+            is_loaded: self.publication.is_loaded(),
+            is_held: self.publication.is_held(),
+            look_the_same: || self.sources.lie_still(self.config),
+        };
+        let Some(due) = self.schedule.next(self.config, &situation) else {
+            return;
+        };
+        match self.load(due) {
+            Outcome::Done => self.schedule.succeeded(),
+            Outcome::Failed {
+                is_new,
+                is_difference,
+            } => {
+                if is_new {
+                    self.report.reload_failed();
+                }
+                if self.sources.are_told() && !is_difference {
+                    self.schedule.retry(due);
+                }
+            }
+        }
+    }
+
+    /// Loads because somebody, or a file, asks for it.
+    fn reload(&mut self, cause: Cause) {
+        reconfigured::look(self.config, &self.status);
+        if self.load(Due::ordered(cause)) != Outcome::Done {
+            self.report.reload_failed();
+        }
+    }
+
+    /// The walk of one change: due, settled, compiled, published.
+    fn load(&mut self, due: Due) -> Outcome {
+        let read_at = self.schedule.begin();
+        let generation = self.sm.generation();
+        let compiled = match self.compile(due) {
+            Ok(compiled) => compiled,
+            Err(error) => return self.failed(&error, due),
+        };
+        self.sm.disagrees(&[]);
+        self.report.found(&compiled, !self.publication.is_loaded());
+        if let Some(told) = compiled.told() {
+            self.sources.accept(Arc::clone(told));
+        }
+        let summary = compiled.summary();
+        let epoch = self.publication.publish(compiled, read_at);
+        self.report.succeeded(epoch, due.cause, &summary);
+        self.sm.published(generation);
+        Outcome::Done
+    }
+
+    /// What settled sources come to.
+    fn compile(&mut self, due: Due) -> Result<Compiled, LoadError> {
+        let Self {
+            config, compiler, ..
+        } = self;
+        let outlook = self.publication.outlook();
+        let settled = self.sources.settle(config, compiler.when(due), |settled| {
+            compiler.attempt(config, settled, outlook.epoch)
+        });
+        let attempt = settled.unwrap_or_else(|unsettled| Err(unsettled.into()));
+        compiler.judge(attempt, due, outlook)
+    }
+
+    fn failed(&mut self, error: &LoadError, due: Due) -> Outcome {
+        let differences = error.differences();
+        self.sm.disagrees(differences);
+        let in_service = self.publication.epoch();
+        Outcome::Failed {
+            is_new: self.report.failed(error, due.cause, in_service),
+            is_difference: !differences.is_empty(),
+        }
+    }
+}

@@ -1,13 +1,16 @@
 //! A configuration file that is not any more what the daemon was started with: sections are read at
 //! the start alone, and whoever has changed one should hear of it.
+//!
+//! Sections are not applied at a reload because half of them could not be: ports, threads and sockets are
+//! made at the start. Which half would be a rule to remember; that a restart applies them all is none.
 
 use tracing::{info, warn};
 
 use crate::config::{Config, Written};
-use crate::server::operators::board::Board;
+use crate::server::operators::status::Status;
 
 /// Reads the file again and says what differs from the configuration in force; comments do not.
-pub(in crate::server) fn look(config: &Config, board: &Board) {
+pub(in crate::server) fn look(config: &Config, status: &Status) {
     if config.written.path.as_os_str().is_empty() {
         return;
     }
@@ -16,17 +19,17 @@ pub(in crate::server) fn look(config: &Config, board: &Board) {
         Ok(now) if says(&now) == says(config) => None,
         Ok(_) => Some(format!("{path} has changed; restart sapphired to apply it")),
         Err(error) => Some(format!(
-            "a restart would fail: {error}; the configuration in force is that of the start"
+            "a restart would fail: {error}; what the daemon was started with stays in force"
         )),
     };
-    let before = board.reconfigured();
+    let before = status.reconfigured();
     if before.as_deref() != difference.as_ref() {
         match &difference {
             Some(what) => warn!("{what}"),
             None => info!("{path} is again as the daemon was started with"),
         }
     }
-    board.reconfigure(difference);
+    status.reconfigure(difference);
 }
 
 /// Every key and its value; not how it was written.

@@ -1,12 +1,25 @@
 //! The thread that answers what workers give away.
+//!
+//! A worker answers what fits one MAD and needs nothing but the snapshot; everything else it copies to
+//! a bounded queue, from which this thread takes it: tables of many records, records of the fabric,
+//! what clients set, what OpenSM is to be asked for, and RMPP on transports without it. The answers come
+//! from the same functions as a worker's, so no reply depends on who gave it.
+//!
+//! Fairness is decided here, in this order: requesters take turns ([`turns`]), short requests before
+//! tables but not for ever, and who has used up its share of the thread's time waits while others do
+//! ([`shares`]). What has waited for longer than its sender does is dropped, or told "busy".
+//!
+//! One turn sends what is due of transfers under way, takes some requests, and settles: changes that
+//! clients made are on the disk before their replies leave ([`state_store`]). The thread polls, with
+//! pauses that grow while nothing comes: a worker cannot wake it, as that would be a system call.
 
-mod keeper;
-mod owner;
+mod opensm_proxy;
 mod port;
 pub(in crate::server) mod reports;
 pub(in crate::server) mod rmpp;
 mod rules;
 mod shares;
+mod state_store;
 mod turns;
 
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -15,10 +28,9 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use sa_answer::rmpp::is_part;
-use sa_fastpath::port::{PortError, ReplyPort};
 use sa_fastpath::publish::Reader;
 use sa_fastpath::punt::{PuntReceiver, Punted, Requester};
-use sa_fastpath::stats::Counter;
+use sa_port::{Counter, PortError, ReplyPort};
 use sa_wire::sa::SaMad;
 use sa_wire::umad::Slot;
 use tracing::{debug, info, warn};
@@ -27,13 +39,14 @@ use self::port::{Asked, Port, Sources};
 use self::rules::GivenUp;
 use self::shares::Shares;
 use self::turns::Backlog;
-use super::{ServerError, State, StateInService, state_of};
+use super::ServerError;
+use super::state::{State, StateInService, state_of};
 use crate::server::slow_lane::rmpp::Rmpp;
 use sa_answer::whole;
 
-pub(super) use self::keeper::Keeper;
-pub(super) use self::owner::Owner;
+pub(super) use self::opensm_proxy::OpenSmProxy;
 pub(super) use self::rules::Rules;
+pub(super) use self::state_store::StateStore;
 
 /// Pause between looks at an empty queue. Workers cannot wake this thread: that would be a system
 /// call.
@@ -107,20 +120,20 @@ pub(super) struct SlowLane {
     shares: Shares,
     given_up: GivenUp,
     /// If this SA is the one to keep what clients set.
-    keeper: Option<Keeper>,
+    state_store: Option<StateStore>,
     /// If the OpenSM beside it is.
-    owner: Option<Owner>,
+    opensm_proxy: Option<OpenSmProxy>,
     /// The last reply could not be sent; said once until one can.
     failing: bool,
 }
 
 impl SlowLane {
-    /// `replies` are in the order of the ports' numbers.
+    /// For the ports whose ways out are `replies`. Shape: in the order of the ports' numbers.
     pub(super) fn new(
         supply: Supply,
         replies: Vec<Box<dyn ReplyPort>>,
         rules: Rules,
-        (keeper, owner): (Option<Keeper>, Option<Owner>),
+        (state_store, opensm_proxy): (Option<StateStore>, Option<OpenSmProxy>),
     ) -> Self {
         Self {
             backlog: Backlog::new(supply.punted),
@@ -133,8 +146,8 @@ impl SlowLane {
             rules,
             shares: Shares::new(rules.each),
             given_up: GivenUp::default(),
-            keeper,
-            owner,
+            state_store,
+            opensm_proxy,
             failing: false,
         }
     }
@@ -147,6 +160,7 @@ impl SlowLane {
         // freed.
         self.refresh();
         let mut taken = false;
+        // Bounded, so that one commit of the state store covers them all.
         for _ in 0..BATCH {
             let Some((who, punted)) = self.backlog.next() else {
                 break;
@@ -176,8 +190,8 @@ impl SlowLane {
             return;
         }
         self.state = state_of(&self.newest, epoch);
-        if let (Some(keeper), Some(state)) = (&mut self.keeper, &self.state) {
-            keeper.fabric(state);
+        if let (Some(state_store), Some(state)) = (&mut self.state_store, &self.state) {
+            state_store.fabric(state);
         }
     }
 
@@ -202,6 +216,7 @@ impl SlowLane {
         self.shares.charge(who, ended.saturating_sub(begun), ended);
     }
 
+    /// Counts a request that gets no answer, and says "busy" where that is configured.
     fn give_up(&mut self, punted: &Punted, is_late: bool, now: Duration) {
         let count = if is_late {
             &mut self.given_up.late
@@ -225,8 +240,8 @@ impl SlowLane {
         let Punted { port, request, .. } = punted;
         let mad = SaMad::from_bytes(&request.mad);
         if mad.mad.is_response() {
-            if let Some(keeper) = &mut self.keeper {
-                keeper.hear(request);
+            if let Some(state_store) = &mut self.state_store {
+                state_store.hear(request);
             }
             return;
         }
@@ -268,26 +283,28 @@ impl SlowLane {
         admits.then_some(whole)
     }
 
-    /// Gives a request to whose it is.
+    /// Gives a request to whose it is: the state store, OpenSM, or the snapshot with what it was compiled
+    /// from.
     fn answer(&mut self, asked: Asked<'_>, now: Duration) {
         let Asked {
             port: at, request, ..
         } = asked;
-        if let Some(keeper) = &mut self.keeper
-            && Keeper::serves(SaMad::from_bytes(&request.mad))
+        if let Some(state_store) = &mut self.state_store
+            && StateStore::serves(SaMad::from_bytes(&request.mad))
         {
             let port = self.ports.get_mut(at);
             if port.is_some_and(|port| !port.resume(request)) {
-                keeper.answer(at, request, now);
+                state_store.answer(at, request, now);
             }
             return;
         }
-        if let Some(owner) = &mut self.owner
-            && Owner::serves(request)
+        if let Some(opensm_proxy) = &mut self.opensm_proxy
+            && OpenSmProxy::serves(request)
         {
-            owner.ask(at, request, now);
+            opensm_proxy.ask(at, request, now);
             return;
         }
+        // Judged now: it may have been passed on before there was a doubt.
         let is_muted = self.muted.load(Ordering::SeqCst);
         let published = self.reader.refresh_shared().filter(|_| !is_muted);
         let Some(published) = published else {
@@ -301,20 +318,22 @@ impl SlowLane {
         }
     }
 
+    /// Lets state store and OpenSM's proxy send what may leave by now.
     fn settle(&mut self) {
         let now = self.started.elapsed();
         let mut sent = Vec::new();
-        if let Some(keeper) = &mut self.keeper {
-            sent.extend(keeper.settle(&mut self.ports, now));
+        if let Some(state_store) = &mut self.state_store {
+            sent.extend(state_store.settle(&mut self.ports, now));
         }
-        if let Some(owner) = &mut self.owner {
-            sent.extend(owner.settle(&mut self.ports, now));
+        if let Some(opensm_proxy) = &mut self.opensm_proxy {
+            sent.extend(opensm_proxy.settle(&mut self.ports, now));
         }
         for sent in sent {
             self.note(sent);
         }
     }
 
+    /// Sends segments, and repeats what was not acknowledged. False where nothing was due.
     fn send_due(&mut self, now: Duration) -> bool {
         let mut sent = false;
         for at in 0..self.ports.len() {
@@ -327,6 +346,7 @@ impl SlowLane {
         sent
     }
 
+    /// Logs the first reply of a row that could not be sent.
     fn note(&mut self, sent: Result<(), PortError>) {
         match sent {
             Ok(()) => self.failing = false,
@@ -338,9 +358,10 @@ impl SlowLane {
         }
     }
 
+    /// Says at the end what the thread has done.
     fn sum_up(&self) {
-        if let Some(keeper) = &self.keeper {
-            keeper.sum_up();
+        if let Some(state_store) = &self.state_store {
+            state_store.sum_up();
         }
         let GivenUp { late, beyond_share } = self.given_up;
         if late + beyond_share > 0 {

@@ -1,12 +1,16 @@
-//! The way out to one port.
+//! The way out to one port, with RMPP where the transport has none.
+//!
+//! On a device the kernel cuts long replies into segments, and a ring takes them whole; under a simulator
+//! [`Rmpp`] does it. A request that is repeated while its long answer is under way is not answered a second
+//! time: the transfer goes on from where its receiver is.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use sa_answer::whole;
-use sa_compiler::state::Parts;
-use sa_fastpath::port::{PortError, ReplyPort};
+use sa_compiler::state::FabricState;
 use sa_fastpath::publish::Published;
+use sa_port::{PortError, ReplyPort};
 use sa_service::dispatch;
 use sa_wire::umad::{MAD_SIZE, Slot};
 use tracing::debug;
@@ -18,7 +22,7 @@ use crate::server::slow_lane::rmpp::{Begun, Rmpp};
 pub(super) struct Sources<'a> {
     pub(super) published: &'a Arc<Published>,
     /// None until a snapshot was compiled here: one from the state directory comes alone.
-    pub(super) parts: Option<&'a Arc<Parts>>,
+    pub(super) parts: Option<&'a Arc<FabricState>>,
 }
 
 /// A whole request.

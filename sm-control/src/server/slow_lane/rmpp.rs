@@ -1,5 +1,9 @@
 //! RMPP for a port whose transport has none: replies of more than one MAD, and requests of more
 //! than one.
+//!
+//! The protocol is `sa_answer::rmpp`, without clock or port; here it gets both. Transfers are bounded in
+//! number and in what each may hold, and one that nobody acknowledges is aborted, so that a receiver that
+//! went away costs a bounded time.
 
 use std::time::Duration;
 
@@ -8,7 +12,7 @@ use sa_answer::rmpp::{
     Tally, classify,
 };
 use sa_answer::whole::Streamed;
-use sa_fastpath::port::{PortError, ReplyPort};
+use sa_port::{PortError, ReplyPort};
 use sa_wire::rmpp::{RmppHeader, flag, packet_type};
 use sa_wire::sa::{DATA_OFFSET, SaMad};
 use sa_wire::umad::{MAD_SIZE, Slot, UmadHeader};
@@ -24,6 +28,7 @@ pub(in crate::server) struct Rmpp {
 /// How a long reply goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::server) enum Begun {
+    /// Its segments leave from the next turn on.
     Yes,
     /// No room for another transfer now.
     Busy,

@@ -9,6 +9,7 @@ use crate::config::Config;
 /// What the lane goes by.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::server) struct Rules {
+    /// Who may ask for what, for requests that came in segments and that no worker has judged.
     pub(super) access: Access,
     /// A request that has waited for longer is given up.
     pub(super) oldest: Option<Duration>,

@@ -1,5 +1,8 @@
 //! How much of the slow lane's time each LID or ring takes, so that one that asks for much does not
 //! keep the others waiting.
+//!
+//! Time is charged, not requests: a table of a large fabric costs thousands of times what a record does.
+//! What was taken is worked off at the rate that each may take, so a burst is paid for by a pause.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -17,9 +20,12 @@ pub(super) struct Shares {
     taken: HashMap<Requester, Taken>,
 }
 
+/// What one requester owes.
 #[derive(Debug, Clone, Copy, Default)]
 struct Taken {
+    /// Not worked off at [`Self::at`].
     time: Duration,
+    /// When it was charged last, since the lane's start.
     at: Duration,
 }
 

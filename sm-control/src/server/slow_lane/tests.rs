@@ -9,12 +9,12 @@ use proptest::prelude::*;
 use sa_answer::access::Access;
 use sa_answer::rmpp::{Allowance, Arrival, Class, Receivers, classify, turn_acknowledgement};
 use sa_compiler::pipeline::{self, Compiled, Inputs, Stamp};
-use sa_compiler::state::Parts;
-use sa_fastpath::port::ring::{RingClient, RingServer, reply_length, ring};
+use sa_compiler::state::FabricState;
 use sa_fastpath::publish::Publisher;
 use sa_fastpath::punt::punt_queue;
 use sa_fastpath::stats::WorkerStats;
 use sa_fastpath::worker::Worker;
+use sa_port::ring::{RingClient, RingServer, reply_length, ring};
 use sa_service::sa_db::{Now, SaDatabase};
 use sa_snapshot::Snapshot;
 use sa_wire::mad::{Status, method};
@@ -22,7 +22,7 @@ use sa_wire::request;
 use sa_wire::rmpp::{RmppHeader, flag, packet_type};
 use sa_wire::sa::{AttributeId, DATA_OFFSET};
 
-use super::super::AliasesOfClients;
+use super::super::state::AliasesOfClients;
 use super::*;
 
 /// H1 with the SM, H2, H3 and H4 on a switch.
@@ -61,8 +61,8 @@ struct Exchange {
     reply: Option<Vec<u8>>,
 }
 
-fn compiled() -> &'static (Arc<Parts>, Vec<u8>) {
-    static COMPILED: OnceLock<(Arc<Parts>, Vec<u8>)> = OnceLock::new();
+fn compiled() -> &'static (Arc<FabricState>, Vec<u8>) {
+    static COMPILED: OnceLock<(Arc<FabricState>, Vec<u8>)> = OnceLock::new();
     COMPILED.get_or_init(|| {
         let directory = tempfile::tempdir().unwrap();
         let file = |name: &str, text: &str| {
@@ -107,14 +107,19 @@ impl Bed {
             unix: 1_000_000_000,
         };
         let database = SaDatabase::open(None, start).unwrap();
-        let keeper = Keeper::new(database, Arc::<AliasesOfClients>::default());
+        let state_store = StateStore::new(database, Arc::<AliasesOfClients>::default());
         let rules = Rules {
             access: Access::OpenSm,
             oldest: None,
             each: None,
             busy_reply: false,
         };
-        let lane = SlowLane::new(supply, vec![Box::new(replies)], rules, (Some(keeper), None));
+        let lane = SlowLane::new(
+            supply,
+            vec![Box::new(replies)],
+            rules,
+            (Some(state_store), None),
+        );
         let mut bed = Self {
             _publisher: publisher,
             worker,

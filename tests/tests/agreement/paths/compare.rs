@@ -1,8 +1,8 @@
-//! What the product must send, going by what the slow twin says, against what it sends.
+//! What the product must send, going by what the reference says, against what it sends.
 
 use sa_answer::whole::{punted, respond};
 use sa_answer::{Outcome, answer, answer_all};
-use sa_compiler::reference::{Reply, Twin};
+use sa_compiler::reference::{Reference, Reply};
 use sa_wire::mad::{Status, method};
 use sa_wire::path_record::{PathCompMask, PathRecord};
 use sa_wire::request::{parse, path_request};
@@ -19,7 +19,11 @@ pub(crate) struct Difference {
 }
 
 /// Asks both. Errors: the difference.
-pub(crate) fn compare(world: &World, twin: &Twin<'_>, slot: &Slot) -> Result<Seen, Difference> {
+pub(crate) fn compare(
+    world: &World,
+    twin: &Reference<'_>,
+    slot: &Slot,
+) -> Result<Seen, Difference> {
     let slow = twin.respond(slot.header.lid.get(), &slot.mad);
     if slow == Some(Reply::NotMine) {
         return Ok(Seen::Elsewhere);

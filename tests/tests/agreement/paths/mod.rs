@@ -1,4 +1,4 @@
-//! The product answers as the slow twin does: on any fabric, with any policy, to any request,
+//! The product answers as the reference does: on any fabric, with any policy, to any request,
 //! whichever lane it takes; status, silence, and every byte of every record in order.
 //!
 //! `SAPPHIRE_AGREE_SCALE=20` asks twenty times as much; `SAPPHIRE_AGREE_SEED=n` starts elsewhere,
@@ -58,7 +58,7 @@ fn a_thousand_pkey_tables_agree() {
 #[test]
 fn replies_have_a_largest_size() {
     let world = World::new(Recipe::new(&mut Rng::new(4), Kind::ManyLids)).unwrap();
-    let twin = world.parts.twin();
+    let twin = world.parts.reference();
     let ask = |bits| {
         let mask = sa_wire::path_record::PathCompMask(bits);
         let record = sa_wire::path_record::PathRecord {
@@ -181,7 +181,7 @@ fn one(kind: Kind, seed: u64, salt: u64) -> Tally {
     tally.with_policy = usize::from(world.snapshot.has_policy());
     tally.of_rfc = usize::from(!world.snapshot.is_plain());
     tally.of_labels = usize::from(world.snapshot.gives_flow_labels());
-    let twin = world.parts.twin();
+    let twin = world.parts.reference();
     tally.of_common = usize::from(world.snapshot.is_common());
     let together = world.snapshot.is_common() || world.snapshot.is_common_but_for_labels();
     let mut slots = Vec::with_capacity(REQUESTS);
@@ -232,7 +232,7 @@ fn fail(world: &World, slot: &Slot, seed: u64) -> ! {
 }
 
 fn difference(world: &World, slot: &Slot) -> Option<Difference> {
-    compare(world, &world.parts.twin(), slot).err()
+    compare(world, &world.parts.reference(), slot).err()
 }
 
 /// The request without the components that do not matter.

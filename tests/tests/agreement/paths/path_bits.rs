@@ -84,7 +84,10 @@ fn paths(lmc: u8, mask: PathCompMask, (source, destination): (u16, u16)) -> Vec<
     let slot = path_request(from.lid.get(), method::GET_TABLE, mask, &record);
     let reply = respond(&compiled.snapshot, &slot).unwrap();
     let (_, records) = parse(&reply).unwrap();
-    let twin = compiled.parts.twin().respond(from.lid.get(), &slot.mad);
+    let twin = compiled
+        .parts
+        .reference()
+        .respond(from.lid.get(), &slot.mad);
     assert_eq!(twin, Some(Reply::Records(records.clone())));
     let path = |record: &PathRecord| {
         (

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use routing::{GivenSl2Vl, Routes, Topology};
 use sa_compiler::pipeline::{self, Inputs, OnPolicyError, PipelineError, Stamp};
-use sa_compiler::state::Parts;
+use sa_compiler::state::FabricState;
 use sa_fabric::Node;
 use sa_fabric::formats::net;
 use sa_snapshot::Snapshot;
@@ -155,7 +155,7 @@ fn names(net: &str) -> Names {
 /// What is asked.
 pub(crate) struct World {
     pub(crate) recipe: Recipe,
-    pub(crate) parts: Parts,
+    pub(crate) parts: FabricState,
     pub(crate) snapshot: Snapshot,
 }
 
@@ -188,7 +188,7 @@ impl World {
 }
 
 /// Changes what no file can say.
-fn alter(rng: &mut Rng, parts: &mut Parts) {
+fn alter(rng: &mut Rng, parts: &mut FabricState) {
     let often = rng.pick(&[2, 6, 40]);
     change_capacities(rng, &mut parts.topology, often);
     for caps in &mut parts.rate_caps {

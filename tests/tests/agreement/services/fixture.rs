@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use sa_compiler::pipeline::{self, Inputs, Stamp};
-use sa_compiler::state::Parts;
+use sa_compiler::state::FabricState;
 use sa_service::sa_db::{Now, Report, SaDatabase};
 use sa_tests::rng::Rng;
 use sa_wire::mad::method;
@@ -34,7 +34,7 @@ pub(crate) const SERVICE_KEY: [u8; 16] = [3; 16];
 
 pub(crate) struct Fixture {
     directory: tempfile::TempDir,
-    pub(crate) parts: Parts,
+    pub(crate) parts: FabricState,
     pub(crate) database: SaDatabase,
     pub(crate) now: Now,
     /// Of the requester.
@@ -198,7 +198,7 @@ impl Fixture {
     }
 }
 
-fn compile(directory: &tempfile::TempDir, net: &str) -> Result<Parts> {
+fn compile(directory: &tempfile::TempDir, net: &str) -> Result<FabricState> {
     let write = |name: &str, text: &str| {
         let path = directory.path().join(name);
         fs::write(&path, text).map(|()| path)
@@ -222,7 +222,7 @@ fn without(host: &str) -> String {
     lines.join("\n")
 }
 
-fn lid_of(parts: &Parts, guid: u64) -> Result<u16> {
+fn lid_of(parts: &FabricState, guid: u64) -> Result<u16> {
     let index = parts.subnet.by_guid(Guid::new(guid)?).context("a port")?;
     Ok(parts.subnet.end_ports()[index].lid.get())
 }

@@ -4,8 +4,10 @@ use std::collections::BTreeSet;
 
 use policy::ParseOptions;
 use sa_compiler::pipeline::{Inputs, read, route};
-use sa_compiler::qos_setup::{Ground, PortTables, ScopeFit, Scopes, TableSource, port_tables_with};
-use sa_compiler::state::{Parts, Sources};
+use sa_compiler::qos_setup::{
+    PortTables, ScopeFit, Scopes, SetupContext, TableSource, port_tables_with,
+};
+use sa_compiler::state::{FabricState, Sources};
 use sa_wire::DataVls;
 
 /// Two switches, the first with an enhanced port 0; a CA with a port on each; a router. Ports 5
@@ -77,7 +79,7 @@ pub(crate) struct Site<'a> {
 
 /// Everything about scopes in a fabric.
 pub(crate) struct Applied {
-    pub(crate) parts: Parts,
+    pub(crate) parts: FabricState,
     pub(crate) tables: Vec<PortTables>,
     /// Shape: `error: 5:1: what (what to do)`.
     pub(crate) findings: Vec<String>,
@@ -85,7 +87,7 @@ pub(crate) struct Applied {
 
 impl Site<'_> {
     /// Reads and routes.
-    pub(crate) fn parts(&self) -> Parts {
+    pub(crate) fn parts(&self) -> FabricState {
         route(self.sources()).unwrap_or_else(|error| panic!("{error}"))
     }
 
@@ -115,7 +117,7 @@ impl Site<'_> {
     pub(crate) fn apply(&self) -> Applied {
         let parts = self.parts();
         let policy = parts.policy.as_ref().unwrap();
-        let scopes = Scopes::new(policy, Ground::of_parts(&parts), self.fit);
+        let scopes = Scopes::new(policy, SetupContext::from_state(&parts), self.fit);
         let said = scopes.findings().iter();
         let findings: Vec<_> = said
             .map(|finding| format!("{}: {finding}", finding.severity()))

@@ -10,7 +10,7 @@ use policy::{ParseOptions, parse_as};
 use routing::GivenSl2Vl;
 use sa_compiler::lint::{TablesInForce, lint};
 use sa_compiler::pipeline::{self, Inputs};
-use sa_compiler::state::Parts;
+use sa_compiler::state::FabricState;
 use sa_fabric::generate::{TorusPlan, TorusSpec, plan};
 use sa_text::Severity;
 
@@ -32,7 +32,7 @@ pub(crate) struct Site {
 }
 
 /// Takes a host out of the tables of all switches but its own.
-fn unreach(parts: &mut Parts, host: &str) {
+fn unreach(parts: &mut FabricState, host: &str) {
     let topology = &parts.topology;
     let mut ends = topology.end_ports.iter();
     let end = ends.find(|end| end.description == host).unwrap();

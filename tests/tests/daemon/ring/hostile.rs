@@ -56,8 +56,8 @@ impl Harm {
 
     pub(crate) fn is_logged_as(self) -> Option<&'static str> {
         match self {
-            Self::FarAhead | Self::Back => Some("its positions of requests cannot be"),
-            Self::LateAhead => Some("its position of late replies cannot be"),
+            Self::FarAhead | Self::Back => Some("it wrote request positions that are out of range"),
+            Self::LateAhead => Some("it wrote a position of late replies that is out of range"),
             _ => None,
         }
     }

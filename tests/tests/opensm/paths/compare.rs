@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use sa_compiler::reference::{Reply, Twin};
+use sa_compiler::reference::{Reference, Reply};
 use sa_service::dispatch::respond_with;
 use sa_wire::mad::method;
 use sa_wire::path_record::{PathCompMask, PathRecord};
@@ -188,7 +188,7 @@ impl Case<'_> {
                 is_other: has(Row::Alternates),
                 chosen: self.chosen_alternates(),
             };
-            reply = diagonal.reply(&world.parts.twin(), &slot, reply);
+            reply = diagonal.reply(&world.parts.reference(), &slot, reply);
         }
         if has(Row::MembersOfGroups) {
             reply[55] = self.slot.mad[55];
@@ -262,7 +262,7 @@ struct Diagonal {
 
 impl Diagonal {
     /// The reply with those paths, as they are in the twin's world.
-    fn reply(&self, twin: &Twin<'_>, slot: &Slot, mut reply: Vec<u8>) -> Vec<u8> {
+    fn reply(&self, twin: &Reference<'_>, slot: &Slot, mut reply: Vec<u8>) -> Vec<u8> {
         let lid = slot.header.lid.get();
         let Some(Reply::Records(shorter)) = twin.respond(lid, &slot.mad) else {
             return reply;

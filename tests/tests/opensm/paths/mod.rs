@@ -1,7 +1,7 @@
 //! PathRecord and MultiPathRecord: thousands of random requests to a running OpenSM get, byte for
 //! byte, what this program says on the same fabric, but for rows of `docs/deviations.md`.
 //!
-//! The requests are those by which `agree` compares the product with its slow twin, so that the
+//! The requests are those by which `agree` compares the product with its reference, so that the
 //! twin stands between two sides that were asked the same. What does not come through the
 //! simulator is not compared: records behind the first two and a half, how many there are beyond
 //! three, and requests from ports without a client.

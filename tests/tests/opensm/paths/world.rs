@@ -3,12 +3,12 @@
 use anyhow::Result;
 use routing::{EndPortIx, GivenSl2Vl, SwitchIx};
 use sa_compiler::pipeline::{self, Inputs, Stamp};
-use sa_compiler::state::Parts;
+use sa_compiler::state::FabricState;
 use sa_snapshot::Snapshot;
 
 /// A fabric, compiled.
 pub(crate) struct World {
-    pub(crate) parts: Parts,
+    pub(crate) parts: FabricState,
     pub(crate) snapshot: Snapshot,
 }
 

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use sa_compiler::pipeline::{self, Inputs, Stamp};
-use sa_compiler::state::Parts;
-use sa_fastpath::port::ibsim::{Attachment, IbsimClient, Options, Role};
-use sa_fastpath::port::umad::{AskError, ClientPort, Destination, Patience, Reply};
+use sa_compiler::state::FabricState;
+use sa_port::ibsim::{Attachment, IbsimClient, Options, Role};
+use sa_port::{AskError, ClientPort, Destination, Patience, Reply};
 use sa_rig::{Fabric, Process};
 use sa_service::dispatch;
 use sa_tests::records::Request;
@@ -90,7 +90,7 @@ impl Bench {
         Ok((bench, fabric, opensm))
     }
 
-    pub(crate) const fn parts(&self) -> &Parts {
+    pub(crate) const fn parts(&self) -> &FabricState {
         &self.compiled.parts
     }
 

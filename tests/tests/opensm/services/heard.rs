@@ -4,9 +4,8 @@ use std::io;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use sa_fastpath::port::ibsim::{Attachment, IbsimClient, IbsimPort, IbsimReply, Options, Role};
-use sa_fastpath::port::umad::{ClientPort, Destination, Patience, Reply};
-use sa_fastpath::port::{MadPort, ReplyPort, Verdict};
+use sa_port::ibsim::{Attachment, IbsimClient, IbsimPort, IbsimReply, Options, Role};
+use sa_port::{ClientPort, Destination, MadPort, Patience, Reply, ReplyPort, Verdict};
 use sa_rig::{Fabric, wait_for};
 use sa_wire::Lid;
 use sa_wire::mad::method;

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use sa_compiler::pipeline::unix_time;
-use sa_compiler::state::Parts;
+use sa_compiler::state::FabricState;
 use sa_rig::{Fabric, Process, wait_for};
 use sa_service::sa_db::{Now, Report, SaDatabase};
 use sa_wire::mad::method;
@@ -86,7 +86,7 @@ impl Pair {
         Ok((pair, fabric, opensm))
     }
 
-    pub(crate) const fn parts(&self) -> &Parts {
+    pub(crate) const fn parts(&self) -> &FabricState {
         self.bench.parts()
     }
 

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use sa_fastpath::port::umad::{AskError, ClientPort, Destination, Patience, Reply, UmadClient};
+use sa_port::umad::UmadClient;
+use sa_port::{AskError, ClientPort, Destination, Patience, Reply};
 use sa_tests::records::{Request, SA_KEY};
 use sa_wire::mad::method;
 use sa_wire::sa::{AttributeId, DATA_OFFSET, DATA_SIZE, SaMad};

@@ -6,7 +6,7 @@ use std::os::fd::AsRawFd;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use sa_fastpath::port::umad::list;
+use sa_port::umad::list;
 
 /// Prints what the kernel was told of a path to a port of RDMA_PS_TCP, or why it was not.
 pub(super) fn run(from: &str, to: &str, port: u16) -> Result<()> {

@@ -8,10 +8,8 @@ use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
-use sa_fastpath::port::umad::{
-    ClientPort, Destination, Options, Patience, Reply, Umad, UmadClient, UmadError,
-};
-use sa_fastpath::port::{MadPort, ReplyPort, Verdict};
+use sa_port::umad::{Options, Umad, UmadClient, UmadError};
+use sa_port::{ClientPort, Destination, MadPort, Patience, Reply, ReplyPort, Verdict};
 use sa_wire::mad::method;
 use sa_wire::sa::{AttributeId, DATA_OFFSET, SaMad};
 use sa_wire::umad::MAD_SIZE;

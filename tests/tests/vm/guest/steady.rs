@@ -5,7 +5,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use sa_fastpath::port::umad::{AskError, ClientPort, Patience, Reply, UmadClient};
+use sa_port::umad::UmadClient;
+use sa_port::{AskError, ClientPort, Patience, Reply};
 use sa_wire::request;
 use sa_wire::umad::MAD_SIZE;
 

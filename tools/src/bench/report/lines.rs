@@ -17,7 +17,7 @@ impl Lines {
     pub(super) fn read(path: &Path, text: &str) -> Outcome<Self> {
         let read = |(nth, line): (usize, &str)| {
             let value: Value = serde_json::from_str(line).map_err(|error| {
-                Failure::Failed(format!("{}:{}: {error}", path.display(), nth + 1))
+                Failure::failed(format!("{}:{}: {error}", path.display(), nth + 1))
             })?;
             Ok(Line(value))
         };

@@ -33,7 +33,7 @@ pub(super) fn all(extent: Extent) -> Outcome<String> {
             .output();
         let output = or_fail(output)?;
         if !output.status.success() {
-            return Err(Failure::Failed(format!(
+            return Err(Failure::failed(format!(
                 "sapphire bench {options}: {}",
                 output.status
             )));

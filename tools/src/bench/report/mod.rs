@@ -7,7 +7,6 @@
 mod lines;
 mod measure;
 mod page;
-mod plot;
 mod plots;
 
 use std::fs;
@@ -64,8 +63,7 @@ pub(super) fn run(options: &Options) -> Outcome {
 fn render(directory: &Path, lines: &Lines) -> Outcome {
     let page = directory.join("performance.md");
     let rendered = page::with_figures(&read(&page)?, lines);
-    let rendered =
-        rendered.map_err(|what| Failure::Failed(format!("{}: {what}", page.display())))?;
+    let rendered = rendered.map_err(|what| Failure::failed_in(&page, what))?;
     let pictures = directory.join("pictures/performance");
     fs::create_dir_all(&pictures).map_err(|error| cannot(&pictures, &error))?;
     for (name, plot) in plots::all(lines) {
@@ -83,5 +81,5 @@ fn write(path: &Path, text: &str) -> Outcome {
 }
 
 fn cannot(path: &Path, error: &std::io::Error) -> Failure {
-    Failure::Failed(format!("{}: {error}", path.display()))
+    Failure::failed_in(path, error)
 }

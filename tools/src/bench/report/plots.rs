@@ -1,9 +1,60 @@
 //! The plots of the page.
 
+use sa_plot::{Axis, Level, Names, Panel, Picture};
 use serde_json::Value;
 
 use super::lines::{Line, Lines};
-use super::plot::{Plot, Scale, Series};
+
+/// A line with a figure for each place along the x axis; none where nothing was measured.
+struct Series {
+    name: String,
+    figures: Vec<Option<f64>>,
+}
+
+/// A panel of such lines, and how high its y axis reaches.
+struct Plot {
+    title: String,
+    x_label: &'static str,
+    places: Vec<String>,
+    y_label: &'static str,
+    y: fn(&[f64]) -> Axis,
+    series: Vec<Series>,
+    level: Option<Level>,
+}
+
+impl Plot {
+    fn svg(self) -> String {
+        let figures = self.series.iter().flat_map(|series| &series.figures);
+        let level = self.level.iter().map(|level| level.at);
+        let figures: Vec<f64> = figures.copied().flatten().chain(level).collect();
+        let panel = Panel {
+            y: (self.y)(&figures),
+            level: self.level,
+            ..Panel::new(
+                Axis::places(&self.places),
+                self.series.into_iter().map(Series::line).collect(),
+            )
+        };
+        let picture = Picture {
+            title: self.title,
+            x_label: self.x_label,
+            y_label: self.y_label,
+            panels: vec![panel],
+            panel_width: 580.0,
+            names: Names::AtLineEnds,
+        };
+        picture.svg()
+    }
+}
+
+impl Series {
+    fn line(self) -> sa_plot::Line {
+        let places = (0..=u32::MAX).map(f64::from);
+        let points = places.zip(self.figures);
+        let points = points.filter_map(|(place, figure)| Some((place, figure?)));
+        sa_plot::Line::new(self.name, points.collect())
+    }
+}
 
 /// File names and pictures.
 pub(super) fn all(lines: &Lines) -> [(&'static str, String); 4] {
@@ -34,9 +85,9 @@ fn rules(lines: &Lines) -> Plot {
         title: format!("Rate by rules: {}, in memory, one core", of_fabric(&all)),
         x_label: "rules of the policy",
         y_label: "million queries per second of CPU time",
-        y_scale: Scale::Linear,
+        y: Axis::from_zero,
         series: vec![series("GID-GID", "gid"), series("LID-LID", "lid")],
-        mark: None,
+        level: None,
         places,
     }
 }
@@ -77,9 +128,9 @@ fn size(lines: &Lines) -> Plot {
         title: "Rate by size: 2 hosts a switch, 1,000 rules, in memory, one core".to_owned(),
         x_label: "switches of the torus",
         y_label: "million queries per second of CPU time",
-        y_scale: Scale::Linear,
+        y: Axis::from_zero,
         series,
-        mark: None,
+        level: None,
         places,
     }
 }
@@ -98,9 +149,9 @@ fn snapshot(lines: &Lines) -> Plot {
         title: "Snapshot by size and how it holds paths: 2 hosts a switch, 1,000 rules".to_owned(),
         x_label: "switches of the torus",
         y_label: "MiB",
-        y_scale: Scale::Powers,
+        y: Axis::powers_of_ten,
         series,
-        mark: None,
+        level: None,
         places,
     }
 }
@@ -136,9 +187,12 @@ fn load(lines: &Lines) -> Plot {
             .map(|load| percent(load).unwrap_or(0).to_string())
             .collect(),
         y_label: "us since a request was due",
-        y_scale: Scale::Powers,
+        y: Axis::powers_of_ten,
         series: series.into(),
-        mark: pause.map(|ns| ("longest pause".to_owned(), ns / 1e3)),
+        level: pause.map(|ns| Level {
+            name: "longest pause".to_owned(),
+            at: ns / 1e3,
+        }),
     }
 }
 

@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 
 use routing::placement::{Axis, Coordinate};
+use sa_plot::Xml;
 
 use super::super::caption;
 use super::super::layout::{HopLabel, Layout, MARGIN, Point};
 use super::super::scene::{LinkState, Scene};
-use super::super::xml::Xml;
 use super::links::Scale;
 use super::{colours, switches};
 

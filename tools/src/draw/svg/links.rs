@@ -3,12 +3,12 @@
 use std::fmt::Write;
 
 use routing::placement::Shape;
+use sa_plot::Xml;
 
 use super::super::caption::load_of;
 use super::super::layout::{Layout, Segment};
 use super::super::load::Load;
 use super::super::scene::{Link, LinkState, Scene};
-use super::super::xml::Xml;
 use super::colours;
 
 /// Every link of the shape. Those to other planes show only when missing or loaded.

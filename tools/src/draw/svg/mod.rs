@@ -6,11 +6,12 @@ mod links;
 mod overlays;
 mod switches;
 
+use sa_plot::Xml;
+
 use super::caption;
 use super::layout::{Layout, MARGIN, Point};
 use super::scene::Scene;
 use super::view::View;
-use super::xml::Xml;
 
 /// The whole document. Equal scenes give equal bytes.
 pub(crate) fn render(scene: &Scene) -> String {

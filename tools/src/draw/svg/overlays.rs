@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 use std::fmt::Display;
 
+use sa_plot::Xml;
+
 use super::super::layout::{HopLabel, Layout, Point, Segment};
 use super::super::path::{Hop, Path};
 use super::super::scene::{LinkId, Scene, Step};
-use super::super::xml::Xml;
 use super::colours;
 use super::links::data;
 

@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 
 use routing::placement::Coordinate;
+use sa_plot::Xml;
 
 use super::super::layout::{Layout, Point};
 use super::super::scene::{Place, Placed, Scene, counted};
-use super::super::xml::Xml;
 use super::colours;
 
 /// All places.

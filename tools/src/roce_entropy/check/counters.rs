@@ -2,23 +2,36 @@
 
 use std::collections::BTreeMap;
 
+use std::path::Path;
+
+use sa_text::Position;
+
 use super::Seen;
+use crate::failure::{Failure, Outcome};
 
 /// Lines `PORT COUNT`, blanks or a comma between; `#` before comments. Errors: place and what was
 /// expected there.
-pub(super) fn read(bytes: &[u8]) -> Result<Vec<Seen>, String> {
+pub(super) fn read(path: &Path, bytes: &[u8]) -> Outcome<Vec<Seen>> {
     let text = std::str::from_utf8(bytes).map_err(|error| {
-        format!(
-            " expected a capture (pcap) or text, found neither: byte {} is no text",
+        let text = format!(
+            "expected a capture (pcap) or text, found neither: byte {} is no text",
             error.valid_up_to()
-        )
+        );
+        Failure::failed_in(path, text)
     })?;
     let mut lines = BTreeMap::new();
     let mut all = Vec::new();
     for (nth, line) in text.lines().enumerate() {
         let nth = nth + 1;
         let line = line.split('#').next().unwrap_or_default();
-        let column = |word: &str| word.as_ptr().addr() - line.as_ptr().addr() + 1;
+        let wrong = |byte: usize, what: String| {
+            let at = Position {
+                line: u32::try_from(nth).unwrap_or(u32::MAX),
+                ..Position::in_text(line, byte)
+            };
+            Failure::failed_at(path, at, what)
+        };
+        let byte = |word: &str| word.as_ptr().addr() - line.as_ptr().addr();
         let mut words = line
             .split(|it: char| it.is_whitespace() || it == ',')
             .filter(|word| !word.is_empty());
@@ -30,31 +43,23 @@ pub(super) fn read(bytes: &[u8]) -> Result<Vec<Seen>, String> {
             if all.is_empty() && word.eq_ignore_ascii_case("port") {
                 continue;
             }
-            return Err(format!(
-                "{nth}:{}: expected a UDP source port, found `{word}`",
-                column(word)
-            ));
+            let what = format!("expected a UDP source port, found `{word}`");
+            return Err(wrong(byte(word), what));
         };
         let Some(count) = words.next() else {
-            return Err(format!(
-                "{nth}:{}: expected a count after the port",
-                line.trim_end().len() + 1
-            ));
+            let what = "expected a count after the port".to_owned();
+            return Err(wrong(line.trim_end().len(), what));
         };
         let packets = count
             .parse()
-            .map_err(|_| format!("{nth}:{}: expected a count, found `{count}`", column(count)))?;
+            .map_err(|_| wrong(byte(count), format!("expected a count, found `{count}`")))?;
         if let Some(more) = words.next() {
-            return Err(format!(
-                "{nth}:{}: expected the end of the line after PORT COUNT, found `{more}`",
-                column(more)
-            ));
+            let what = format!("expected the end of the line after PORT COUNT, found `{more}`");
+            return Err(wrong(byte(more), what));
         }
         if let Some(before) = lines.insert(port, nth) {
-            return Err(format!(
-                "{nth}:{}: port {port} was given before, on line {before}",
-                column(word)
-            ));
+            let what = format!("port {port} was given before, on line {before}");
+            return Err(wrong(byte(word), what));
         }
         if packets > 0 {
             all.push(Seen {
@@ -74,22 +79,29 @@ mod tests {
 
     #[test]
     fn ports_have_counts() {
-        let seen = read(b"port,count\n49152,7\n# none\n49153 0\n 50000\t2\n").unwrap();
+        let seen = read(
+            Path::new("f"),
+            b"port,count\n49152,7\n# none\n49153 0\n 50000\t2\n",
+        )
+        .unwrap();
         let ports: Vec<(u16, u64)> = seen.iter().map(|it| (it.port, it.packets)).collect();
         assert_eq!(ports, [(49152, 7), (50000, 2)]);
     }
 
     #[test]
     fn mistakes_have_their_place() {
-        let said = |text: &str| read(text.as_bytes()).unwrap_err();
-        assert!(said("49152 1\nx 2").starts_with("2:1: expected a UDP source port"));
-        assert!(said("70000 2").starts_with("1:1: expected a UDP source port"));
-        assert!(said("49152").starts_with("1:6: expected a count"));
-        assert!(said("49152 -1").starts_with("1:7: expected a count"));
-        assert!(said("49152 1 1").starts_with("1:9: expected the end"));
+        let said = |text: &[u8]| {
+            let failure = read(Path::new("f"), text).unwrap_err();
+            failure.text().strip_prefix("f:").unwrap().to_owned()
+        };
+        assert!(said(b"49152 1\nx 2").starts_with("2:1: expected a UDP source port"));
+        assert!(said(b"70000 2").starts_with("1:1: expected a UDP source port"));
+        assert!(said(b"49152").starts_with("1:6: expected a count"));
+        assert!(said(b"49152 -1").starts_with("1:7: expected a count"));
+        assert!(said(b"49152 1 1").starts_with("1:9: expected the end"));
         assert!(
-            said("49152 1\n49152 1").starts_with("2:1: port 49152 was given before, on line 1")
+            said(b"49152 1\n49152 1").starts_with("2:1: port 49152 was given before, on line 1")
         );
-        assert!(read(b"\xff\xfe").unwrap_err().contains("neither"));
+        assert!(said(b"\xff\xfe").contains("neither"));
     }
 }

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use sa_bench::entropy::port_use::PortCounts;
-use sa_bench::entropy::{Address, HashKind, Tuple};
+use sa_entropy::port_use::PortCounts;
+use sa_entropy::{Address, HashKind, Tuple};
 use sa_fabric::display;
 use sa_wire::roce::SourcePort;
 use serde::Serialize;
@@ -292,8 +292,8 @@ const FEW: usize = 16;
 
 #[cfg(test)]
 mod tests {
-    use sa_bench::entropy::one_pair::PairOfHosts;
-    use sa_bench::entropy::{Dice, Method};
+    use sa_entropy::one_pair::PairOfHosts;
+    use sa_entropy::{Dice, Method};
 
     use super::*;
 

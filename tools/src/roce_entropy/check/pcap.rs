@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use sa_bench::entropy::Address;
+use sa_entropy::Address;
 use sa_wire::roce::UDP_DESTINATION_PORT;
 
 use super::Seen;

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::path::Path;
 
-use sa_bench::entropy::Address;
+use sa_entropy::Address;
+use sa_text::Position;
 
 use super::read_text;
 use crate::failure::{Failure, Outcome};
@@ -19,7 +20,7 @@ pub(in crate::roce_entropy) struct Host {
 /// `h0`, `h1` and so on. Errors: not 2 to 65,536.
 pub(super) fn numbered(count: u32) -> Outcome<Vec<Host>> {
     if !(2..=65_536).contains(&count) {
-        return Err(Failure::Usage(format!(
+        return Err(Failure::usage(format!(
             "--hosts {count}: expected 2 to 65536"
         )));
     }
@@ -33,36 +34,37 @@ pub(super) fn numbered(count: u32) -> Outcome<Vec<Host>> {
 /// Errors: the file cannot be read, a line is none of a host, a name comes twice, fewer than two.
 pub(super) fn read(path: &Path) -> Outcome<Vec<Host>> {
     let text = read_text(path).map_err(|failure| {
-        Failure::Failed(
-            format!("--hosts: expected a number or a file: {failure}").replace("sapphire: ", ""),
-        )
+        let text = failure.text();
+        Failure::failed(format!("--hosts: expected a number or a file: {text}"))
     })?;
-    parse(&text).map_err(|what| Failure::Failed(format!("{}:{what}", path.display())))
+    parse(path, &text)
 }
 
-fn parse(text: &str) -> Result<Vec<Host>, String> {
+fn parse(path: &Path, text: &str) -> Outcome<Vec<Host>> {
     let mut hosts = Vec::new();
     let mut lines = BTreeMap::new();
     for (nth, line) in text.lines().enumerate() {
         let line = line.split('#').next().unwrap_or_default();
-        let column = |word: &str| word.as_ptr().addr() - line.as_ptr().addr() + 1;
+        let wrong = |word: &str, what: String| {
+            let byte = word.as_ptr().addr() - line.as_ptr().addr();
+            let at = Position {
+                line: u32::try_from(nth + 1).unwrap_or(u32::MAX),
+                ..Position::in_text(line, byte)
+            };
+            Failure::failed_at(path, at, what)
+        };
         let mut words = line.split_whitespace();
         let Some(name) = words.next() else {
             continue;
         };
-        let nth = nth + 1;
-        if let Some(before) = lines.insert(name, nth) {
-            return Err(format!(
-                "{nth}:{}: host `{name}` was given before, on line {before}",
-                column(name)
-            ));
+        if let Some(before) = lines.insert(name, nth + 1) {
+            let what = format!("host `{name}` was given before, on line {before}");
+            return Err(wrong(name, what));
         }
         let address = match words.next() {
             Some(word) => word.parse().map(octets).map_err(|_| {
-                format!(
-                    "{nth}:{}: expected an IPv4 or IPv6 address, found `{word}`",
-                    column(word)
-                )
+                let what = format!("expected an IPv4 or IPv6 address, found `{word}`");
+                wrong(word, what)
             })?,
             None => name.parse().map_or_else(
                 |_| default_address(u32::try_from(hosts.len()).unwrap_or(u32::MAX)),
@@ -70,10 +72,8 @@ fn parse(text: &str) -> Result<Vec<Host>, String> {
             ),
         };
         if let Some(more) = words.next() {
-            return Err(format!(
-                "{nth}:{}: expected the end of the line after NAME ADDRESS, found `{more}`",
-                column(more)
-            ));
+            let what = format!("expected the end of the line after NAME ADDRESS, found `{more}`");
+            return Err(wrong(more, what));
         }
         hosts.push(Host {
             name: name.to_owned(),
@@ -81,10 +81,11 @@ fn parse(text: &str) -> Result<Vec<Host>, String> {
         });
     }
     match hosts.len() {
-        0 | 1 => Err(format!(
-            " expected at least two hosts, a line `NAME [ADDRESS]` each, found {}",
-            hosts.len()
-        )),
+        0 | 1 => {
+            let count = hosts.len();
+            let text = "expected at least two hosts, a line `NAME [ADDRESS]` each, found";
+            Err(Failure::failed_in(path, format!("{text} {count}")))
+        }
         _ => Ok(hosts),
     }
 }
@@ -106,7 +107,7 @@ mod tests {
 
     #[test]
     fn hosts_have_names_and_addresses() {
-        let hosts = parse("# hosts\na 192.0.2.1\n\n2001:db8::1\nb\n").unwrap();
+        let hosts = parse(Path::new("f"), "# hosts\na 192.0.2.1\n\n2001:db8::1\nb\n").unwrap();
         assert_eq!(hosts.len(), 3);
         assert_eq!(hosts[0].address, Address::V4([192, 0, 2, 1]));
         assert!(matches!(hosts[1].address, Address::V6(_)));
@@ -115,7 +116,10 @@ mod tests {
 
     #[test]
     fn mistakes_have_their_place() {
-        let said = |text: &str| parse(text).unwrap_err();
+        let said = |text: &str| {
+            let failure = parse(Path::new("f"), text).unwrap_err();
+            failure.text().strip_prefix("f:").unwrap().to_owned()
+        };
         assert!(said("a 1.2.3\nb").starts_with("1:3: expected an IPv4"));
         assert!(said("a\n a").starts_with("2:2: host `a` was given before, on line 1"));
         assert!(said("a 10.0.0.1 x\nb").starts_with("1:12: expected the end"));

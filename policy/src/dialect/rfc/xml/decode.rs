@@ -1,10 +1,8 @@
 //! From the text of an element to its value.
 
-use sa_text::Span;
-
 use crate::dialect::rfc::value::{Piece, Value, WHITE};
 use crate::dialect::rfc::values::Reader;
-use crate::error::{Error, Problem};
+use crate::error::{Error, Problem, Remark};
 
 /// Puts the pieces together: entities are decoded, line ends and the white space about them
 /// become one blank. Errors: an entity that is none of XML's own.
@@ -31,6 +29,8 @@ pub(super) fn decode<'a>(
     Ok(decoder.finish())
 }
 
+/// Text so far, and where its bytes come from: a message about a decoded value still points at the right
+/// place of the file.
 struct Decoder<'a> {
     text: &'a str,
     out: String,
@@ -38,6 +38,7 @@ struct Decoder<'a> {
 }
 
 impl<'a> Decoder<'a> {
+    /// Adds the text between two comments.
     fn piece(&mut self, piece: Piece, reader: &mut Reader<'_>) -> Result<(), Error> {
         let mut at = piece.from;
         while at < piece.to {
@@ -87,7 +88,7 @@ impl<'a> Decoder<'a> {
         if !body[name_length..].starts_with(';') {
             if !reader.diagnostics.is_full() {
                 let span = span(1);
-                note_ampersand(reader, span);
+                reader.diagnostics.add(span, Remark::BareAmpersand);
             }
             self.out.push('&');
             return Ok(1);
@@ -127,12 +128,7 @@ impl<'a> Decoder<'a> {
 /// Longer names are none that XML has. Units: bytes.
 const LONGEST: usize = 16;
 
-fn note_ampersand(reader: &mut Reader<'_>, span: Span) {
-    reader
-        .diagnostics
-        .warn(span, "a bare '&' is taken as it is", "write &amp;");
-}
-
+/// The character that a reference stands for; none for entities that a document would have to define.
 fn character(name: &str) -> Option<char> {
     let number = |digits: &str, radix| {
         let is_number = !digits.is_empty() && digits.chars().all(|digit| digit.is_digit(radix));

@@ -2,13 +2,13 @@
 
 use sa_text::Span;
 
-/// A tag.
+/// A tag as it stands, whether its name is one of ours or not.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Markup<'a> {
     Open {
         name: &'a str,
         span: Span,
-        /// `<name/>`.
+        /// True for `<name/>`, which closes itself.
         empty: bool,
     },
     Close {
@@ -29,6 +29,7 @@ pub(super) fn comment_opening(rest: &str) -> Option<(usize, bool)> {
     Some((length, &rest[..length] == "<!--"))
 }
 
+/// Bytes of what stands for a hyphen here.
 fn dash(text: &str) -> Option<usize> {
     const DASHES: [&str; 7] = [
         "-",

@@ -1,4 +1,9 @@
 //! RFC 0.1: elements, read with tolerance for what the RFC's own example has.
+//!
+//! A scanner (`scanner`) goes from tag to tag, a parser here keeps the open blocks, and values are decoded
+//! (`decode`) when their entry closes. What the RFC's example has and XML does not is read and told: a
+//! closing tag with another name closes an entry, an opening tag in place of the closing one closes a block,
+//! `_` counts as `-`.
 
 mod decode;
 mod markup;
@@ -10,7 +15,7 @@ use super::tags::Tag;
 use super::value::Value;
 use super::values::Reader;
 use super::{Blocks, Content, Node, Tree};
-use crate::error::{Error, Problem};
+use crate::error::{Error, Problem, Remark};
 use crate::model::dialect::Dialect;
 use markup::Markup;
 use scanner::Scanner;
@@ -28,6 +33,7 @@ pub(super) fn read<'a>(text: &'a str, reader: &mut Reader<'_>) -> Tree<'a> {
     parser.blocks.finish(read)
 }
 
+/// Where the scanner is, and which blocks are open.
 struct Parser<'a> {
     scanner: Scanner<'a>,
     blocks: Blocks<'a>,
@@ -35,18 +41,18 @@ struct Parser<'a> {
 }
 
 impl<'a> Parser<'a> {
+    /// Errors: no `<qos-policy>`, something behind its end, or an error inside.
     fn document(&mut self, reader: &mut Reader<'_>) -> Result<(), Error> {
         self.scanner.skip_prolog(reader)?;
         if let Some(opening) = self.root(reader)? {
             self.sections(opening, reader)?;
         }
         self.scanner.skip_blanks(reader)?;
-        match self.scanner.is_at_end() {
-            true => Ok(()),
-            false => {
-                let expected = "the end of the file, as </qos-policy> came before";
-                Err(self.scanner.unexpected(reader, expected))
-            }
+        if self.scanner.is_at_end() {
+            Ok(())
+        } else {
+            let expected = "the end of the file, as </qos-policy> came before";
+            Err(self.scanner.unexpected(reader, expected))
         }
     }
 
@@ -96,6 +102,8 @@ impl<'a> Parser<'a> {
         }
     }
 
+    /// An element that opens inside `block`: a block, an entry with its value, or the block's own name in
+    /// place of its end.
     fn opened(
         &mut self,
         reader: &mut Reader<'_>,
@@ -106,11 +114,9 @@ impl<'a> Parser<'a> {
         match Tag::find(name) {
             Some(tag) if tag == block && closes_itself(block, &self.scanner) => {
                 let name = block.name();
-                reader.diagnostics.warn(
-                    span,
-                    format!("<{name}> inside <{name}> is taken for </{name}>"),
-                    format!("write </{name}>"),
-                );
+                reader
+                    .diagnostics
+                    .add(span, Remark::OpeningForClosing { name });
                 self.blocks.close(span);
             }
             Some(tag) if children.contains(&tag) && tag.is_block() => {
@@ -120,9 +126,10 @@ impl<'a> Parser<'a> {
                 }
             }
             Some(tag) if children.contains(&tag) => {
-                let node = match empty {
-                    true => entry(tag, span, span, Value::plain("", end_of(span))),
-                    false => self.entry(reader, tag, span)?,
+                let node = if empty {
+                    entry(tag, span, span, Value::plain("", end_of(span)))
+                } else {
+                    self.entry(reader, tag, span)?
                 };
                 self.blocks.add(node);
             }
@@ -152,12 +159,11 @@ impl<'a> Parser<'a> {
             return Err(not_closed(tag, opening));
         }
         if closes != Some(tag) {
-            let right = tag.name();
-            reader.diagnostics.warn(
-                span,
-                format!("</{name}> is taken for </{right}>"),
-                format!("write </{right}>"),
-            );
+            let remark = Remark::OtherClosing {
+                name: String::from(name),
+                right: tag.name(),
+            };
+            reader.diagnostics.add(span, remark);
         }
         let value = decode::decode(self.scanner.text(), &segments, reader)?;
         Ok(entry(tag, opening, span, value))
@@ -167,11 +173,8 @@ impl<'a> Parser<'a> {
     fn note_underscore(&mut self, reader: &mut Reader<'_>, name: &str, span: Span) {
         if !self.told_underscore && name.contains('_') {
             self.told_underscore = true;
-            reader.diagnostics.warn(
-                span,
-                format!("<{name}> and others with '_' are read as if it were '-'"),
-                "write '-' in all names",
-            );
+            let name = String::from(name);
+            reader.diagnostics.add(span, Remark::Underscores { name });
         }
     }
 }
@@ -193,10 +196,12 @@ fn wrong_closing(block: Tag, opening: Span, name: &str, span: Span) -> Error {
         ))
 }
 
+/// Byte behind the last of a span.
 fn end_of(span: Span) -> usize {
     usize::try_from(span.offset + span.length).unwrap_or(usize::MAX)
 }
 
+/// An entry from its opening to its closing tag.
 const fn entry(tag: Tag, opening: Span, end: Span, value: Value<'_>) -> Node<'_> {
     Node {
         tag,
@@ -206,6 +211,7 @@ const fn entry(tag: Tag, opening: Span, end: Span, value: Value<'_>) -> Node<'_>
     }
 }
 
+/// An element that the file ends in, or that another one ends.
 fn not_closed(tag: Tag, opening: Span) -> Error {
     let name = tag.name();
     let what = format!("<{name}>");
@@ -214,6 +220,7 @@ fn not_closed(tag: Tag, opening: Span) -> Error {
         .hinting(format!("close it with </{name}>"))
 }
 
+/// An element that cannot stand in the block, with the advice that fits.
 fn unknown(block: Tag, name: &str, span: Span, tag: Option<Tag>) -> Error {
     let shown: String = name.chars().take(40).collect();
     let found = format!("<{shown}>");

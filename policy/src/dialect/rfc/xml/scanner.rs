@@ -4,7 +4,7 @@ use super::markup::{Markup, comment_opening, name_length, tag_length};
 use crate::dialect::rfc::tags::Tag;
 use crate::dialect::rfc::value::{Piece, WHITE};
 use crate::dialect::rfc::values::Reader;
-use crate::error::{Error, Problem};
+use crate::error::{Error, Problem, Remark};
 
 /// A place in the text.
 #[derive(Debug, Clone)]
@@ -14,18 +14,22 @@ pub(super) struct Scanner<'a> {
 }
 
 impl<'a> Scanner<'a> {
+    /// At the beginning of a text.
     pub(super) const fn new(text: &'a str) -> Self {
         Self { text, at: 0 }
     }
 
+    /// The whole text, which pieces of values count in.
     pub(super) const fn text(&self) -> &'a str {
         self.text
     }
 
+    /// What has not been read.
     pub(super) fn rest(&self) -> &'a str {
         &self.text[self.at..]
     }
 
+    /// True when nothing is left.
     pub(super) const fn is_at_end(&self) -> bool {
         self.at == self.text.len()
     }
@@ -71,6 +75,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
+    /// White space as the RFC's example has it, no-break blanks included.
     fn skip_white(&mut self) {
         let rest = self.rest();
         self.at += rest.len() - rest.trim_start_matches(WHITE).len();
@@ -85,16 +90,14 @@ impl<'a> Scanner<'a> {
             return Err(self.not_closed(reader, "the comment", "end it with -->"));
         };
         if !plain {
-            reader.diagnostics.warn(
-                reader.places.span(self.at..self.at + opening),
-                "a typographic dash opens this comment",
-                "open comments with <!--",
-            );
+            let span = reader.places.span(self.at..self.at + opening);
+            reader.diagnostics.add(span, Remark::TypographicDash);
         }
         self.at += opening + length + "-->".len();
         Ok(true)
     }
 
+    /// Markup that begins here and does not end.
     fn not_closed(&self, reader: &Reader<'_>, what: &str, hint: &str) -> Error {
         let span = reader.places.span(self.at..self.at + 1);
         let what = String::from(what);
@@ -122,15 +125,13 @@ impl<'a> Scanner<'a> {
         self.at += name_at + name.len() + length;
         let span = reader.places.span(start..self.at);
         if !inside.trim_end_matches('/').is_empty() {
-            reader.diagnostics.warn(
-                span,
-                format!("attributes of <{name}> are passed over"),
-                "RFC 0.1 has none: leave them out",
-            );
+            let name = String::from(name);
+            reader.diagnostics.add(span, Remark::Attributes { name });
         }
-        Ok(match closes {
-            true => Markup::Close { name, span },
-            false => Markup::Open { name, span, empty },
+        Ok(if closes {
+            Markup::Close { name, span }
+        } else {
+            Markup::Open { name, span, empty }
         })
     }
 

@@ -1,4 +1,9 @@
 //! torus-2QoS.conf: the size of the torus, its seeds and datelines.
+//!
+//! Reading follows OpenSM's parser, which is lenient: words behind those that are needed are ignored, numbers
+//! are read by `strtoul`, the last of equal keywords counts. What is accepted so and hardly meant is a
+//! [`ConfigRemark`]; what leaves no size, seed or number is a [`ConfigProblem`] for each bad line. Whether
+//! the values fit a fabric is found out when it is routed, and told with the places kept here.
 
 mod problem;
 mod reader;
@@ -38,7 +43,7 @@ pub struct TorusConfig {
 pub struct Places {
     /// The numbers of the `torus` or `mesh` line, by axis.
     pub radix: [Option<Position>; 3],
-    /// Shape: as [`TorusConfig::port_order`].
+    /// The numbers behind `port_order`. Shape: as [`TorusConfig::port_order`].
     pub port_order: Vec<Position>,
     /// The number behind `portgroup_max_ports`.
     pub portgroup_max_ports: Option<Position>,
@@ -53,7 +58,7 @@ pub struct Places {
 pub struct Seed {
     /// Where coordinate 0 lies as seen from the common switch.
     pub dateline: [i32; 3],
-    /// Links by [`Direction::group`].
+    /// The link in each direction, if it is given. Shape: by [`Direction::group`].
     pub links: [Option<SeedLink>; 6],
     /// Line of its first keyword.
     pub line: u32,

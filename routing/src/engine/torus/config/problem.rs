@@ -60,7 +60,7 @@ pub enum ConfigProblem {
         expected a single `torus` or `mesh` line; delete one of them"
     )]
     SecondSize {
-        /// `torus` or `mesh`.
+        /// The keyword of the second line: `torus` or `mesh`.
         keyword: &'static str,
         /// The line of the first one.
         first: u32,
@@ -71,7 +71,7 @@ pub enum ConfigProblem {
         add what is missing"
     )]
     MissingArguments {
-        /// The keyword.
+        /// The keyword of the line.
         keyword: &'static str,
         /// How many there are.
         found: usize,
@@ -86,7 +86,7 @@ pub enum ConfigProblem {
         not known yet; move it below that line"
     )]
     DatelineBeforeSize {
-        /// Its axis.
+        /// The axis of the dateline.
         axis: Axis,
     },
     /// A dateline further away than the ring is long.
@@ -95,9 +95,9 @@ pub enum ConfigProblem {
         {radix}, both excluded (the {axis} radix is {radix})"
     )]
     DatelineRange {
-        /// Its axis.
+        /// The axis of the dateline.
         axis: Axis,
-        /// The value given.
+        /// The position as the file has it.
         value: i32,
         /// Radix of the axis.
         radix: u32,
@@ -137,15 +137,15 @@ pub enum ConfigRemark {
         number"
     )]
     NotANumber {
-        /// The word.
+        /// The word as the file has it.
         word: String,
     },
     /// Characters after a number are ignored.
     #[error("`{rest}` after the number {value} is ignored")]
     TrailingCharacters {
-        /// The number read.
+        /// The number that counts.
         value: u64,
-        /// What follows it.
+        /// What stands behind it in the same word.
         rest: String,
     },
     /// More words than the keyword needs.
@@ -157,19 +157,19 @@ pub enum ConfigRemark {
     /// port_order lists a port twice.
     #[error("port {port} is already in the port order; the second mention is ignored")]
     DuplicatePort {
-        /// The port.
+        /// The port that is listed a second time.
         port: u32,
     },
     /// port_order lists a number that no port can have.
     #[error("no switch has a port {port}; port numbers end at 254")]
     NoSuchPort {
-        /// The number.
+        /// The number as it was read.
         port: u32,
     },
     /// A keyword that may be given once was given again.
     #[error("`{keyword}` replaces the one in line {first}; delete one of them")]
     Replaced {
-        /// The keyword.
+        /// The keyword of the line.
         keyword: &'static str,
         /// The line that no longer counts.
         first: u32,

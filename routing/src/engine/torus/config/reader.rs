@@ -1,5 +1,9 @@
 //! Reading a torus-2QoS.conf line by line.
 //! Source: OpenSM `osm_torus.c` (`parse_config` and what it calls).
+//!
+//! Lenient and strict just where OpenSM is: a number may have letters behind it, missing arguments are an
+//! error, the last of several lines counts, and a comment begins at the start of a line and nowhere else.
+//! What OpenSM passes over in silence becomes a remark.
 
 use sa_text::{Number, Position};
 
@@ -7,7 +11,9 @@ use super::problem::{ConfigError, ConfigProblem, ConfigRemark, ConfigWarning};
 use super::{KEYWORDS, Places, Seed, SeedLink, TorusConfig};
 use crate::placement::{Axis, Direction};
 
+/// OpenSM's default for ports of a group.
 const DEFAULT_PORTGROUP_MAX_PORTS: u32 = 16;
+/// OpenSM's default for changes that are reported.
 const DEFAULT_MAX_CHANGES: u32 = 32;
 
 /// Reads line after line.
@@ -36,6 +42,7 @@ struct Word<'t> {
 }
 
 impl Word<'_> {
+    /// An error at this word.
     const fn wrong(self, problem: ConfigProblem) -> ConfigError {
         let at = self.at;
         ConfigError { at, problem }
@@ -43,6 +50,7 @@ impl Word<'_> {
 }
 
 impl Reader {
+    /// OpenSM's defaults, and no size.
     pub(super) fn new() -> Self {
         Self {
             config: TorusConfig {
@@ -61,6 +69,7 @@ impl Reader {
         }
     }
 
+    /// Reads a line. A bad one does not keep the others from being read.
     pub(super) fn line(&mut self, line: sa_text::Line<'_>) {
         let mut line = Line { line, next: 0 };
         let Some(keyword) = line.word() else { return };
@@ -72,6 +81,7 @@ impl Reader {
         }
     }
 
+    /// What a line says, by its first word.
     fn keyword(&mut self, line: &mut Line<'_>, keyword: Word<'_>) -> Result<(), ConfigError> {
         match keyword.text {
             "torus" => self.size(line, keyword, "torus")?,
@@ -129,6 +139,7 @@ impl Reader {
         Ok(())
     }
 
+    /// A radix, and whether a letter behind it opens or closes the rings of its axis.
     fn radix(&mut self, axis: usize, word: Word<'_>) {
         let number = Number::read(word.text);
         self.config.places.radix[axis] = Some(word.at);
@@ -149,6 +160,7 @@ impl Reader {
         self.judge_number(word, number, rest);
     }
 
+    /// A link of the seed at hand. A second one in the same direction replaces the first.
     fn link(
         &mut self,
         line: &mut Line<'_>,
@@ -182,6 +194,7 @@ impl Reader {
         Ok(())
     }
 
+    /// Where coordinate 0 lies, as seen from the seed's switch.
     fn dateline(
         &mut self,
         line: &mut Line<'_>,
@@ -213,6 +226,7 @@ impl Reader {
         }
     }
 
+    /// Opens a seed.
     fn push_seed(&mut self, at: Position) {
         self.config.places.seeds.push(at);
         self.config.seeds.push(Seed {
@@ -246,6 +260,7 @@ impl Reader {
         Ok(())
     }
 
+    /// The number behind a keyword of which the last counts. Shape: `slot` by keyword.
     fn count(
         &mut self,
         line: &mut Line<'_>,
@@ -261,6 +276,7 @@ impl Reader {
         Ok(number.unsigned_32())
     }
 
+    /// Remarks that an earlier line no longer counts.
     fn only_once(&mut self, line: &Line<'_>, keyword: &'static str, slot: usize) {
         let start = line.line.at(0);
         if let Some(first) = self.once[slot].replace(start.line) {
@@ -291,6 +307,7 @@ impl Reader {
         }
     }
 
+    /// Remarks on words behind those that were needed, unless they are a comment.
     fn rest_is_ignored(&mut self, line: &mut Line<'_>) {
         if let Some(word) = line.word().filter(|word| !word.text.starts_with('#')) {
             let remark = ConfigRemark::IgnoredArguments {
@@ -300,6 +317,7 @@ impl Reader {
         }
     }
 
+    /// Keeps a remark with its place.
     fn remark(&mut self, at: Position, remark: ConfigRemark) {
         self.config.warnings.push(ConfigWarning { at, remark });
     }
@@ -320,6 +338,7 @@ impl<'t> Line<'t> {
         })
     }
 
+    /// The next word. Errors: the line ends before it, with what is missing.
     fn argument(
         &mut self,
         keyword: &'static str,
@@ -338,11 +357,13 @@ impl<'t> Line<'t> {
     }
 }
 
+/// What a keyword says of a seed.
 enum SeedKeyword {
     Link(Direction, &'static str),
     Dateline(Axis, &'static str),
 }
 
+/// The axis is the keyword's first letter.
 fn seed_keyword(word: &str) -> Option<SeedKeyword> {
     let name = KEYWORDS.into_iter().find(|keyword| *keyword == word)?;
     let axis = Axis::ALL

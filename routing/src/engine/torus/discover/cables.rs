@@ -10,6 +10,7 @@ pub(super) struct Cables {
     pub(super) placed: Vec<bool>,
 }
 
+/// A cable as one of its switches sees it.
 #[derive(Clone, Copy)]
 pub(super) struct CableEnd {
     pub(super) port: u8,
@@ -19,11 +20,13 @@ pub(super) struct CableEnd {
 }
 
 impl Cables {
+    /// Numbers the cables. None has a place yet.
     pub(super) fn new(topology: &Topology) -> Self {
         let mut ends: Vec<Vec<CableEnd>> = vec![Vec::new(); topology.switches.len()];
         let mut count = 0;
         for switch in topology.switch_ixs() {
             for (port, far, far_port) in topology.cables(switch) {
+                // The end that comes first in order gave the cable its number.
                 let is_second_end = (far, far_port) < (switch, port);
                 let known = is_second_end
                     .then(|| ends[far.index()].iter().find(|end| end.port == far_port))

@@ -13,6 +13,8 @@ impl Discovery<'_> {
         others.into_iter().all(|other| self.ring_is_safe(other, at))
     }
 
+    /// True when the ring along an axis cannot be taken for a face: it is none of four, or two of its cables
+    /// are linked.
     fn ring_is_safe(&mut self, axis: Axis, at: Coordinate) -> bool {
         if self.shape.radix_of(axis) != 4 || self.shape.is_mesh(axis) {
             return true;
@@ -88,11 +90,13 @@ impl Discovery<'_> {
         true
     }
 
+    /// True when a group has as many ports as are configured.
     fn is_full(&mut self, switch: PoolIx, group: usize) -> bool {
         let limit = usize::try_from(self.limit).unwrap_or(usize::MAX);
         self.torus.group_mut(switch, group).len() >= limit
     }
 
+    /// Tells of cables that were left out, once for each pair of switches.
     fn report_full(&mut self, from: PoolIx, to: PoolIx) {
         let [from, to] = [from, to].map(|ix| self.name(self.torus.get(ix).switch));
         let warning = TorusWarning::CablesLeftOut {

@@ -56,6 +56,7 @@ pub(super) fn discover(
     Ok(search.torus)
 }
 
+/// A search under way.
 struct Discovery<'a> {
     topology: &'a Topology,
     cables: Cables,
@@ -70,6 +71,7 @@ struct Discovery<'a> {
 }
 
 impl Discovery<'_> {
+    /// Puts the seed's switches where its datelines say.
     fn place_seed(&mut self, config: &TorusConfig, setup: &Setup) -> Result<(), Vec<TorusReason>> {
         let Some(seed) = config.seeds.get(setup.seed) else {
             return Err(vec![TorusReason::NoSeed]);
@@ -106,6 +108,7 @@ impl Discovery<'_> {
         }
     }
 
+    /// Looks at every cube, again and again, while cables find places.
     fn place_all(&mut self) {
         loop {
             let before = self.placed_cables();
@@ -118,6 +121,7 @@ impl Discovery<'_> {
         }
     }
 
+    /// How many cables have their places.
     fn placed_cables(&self) -> usize {
         self.cables.placed.iter().filter(|placed| **placed).count()
     }
@@ -159,6 +163,7 @@ impl Discovery<'_> {
         code
     }
 
+    /// Tries to fill a corner of the cube at `at`. True when it did.
     fn attempt(&mut self, at: Coordinate, attempt: &Attempt) -> bool {
         let found = match attempt.search {
             Search::Corner([a, b, c]) => self.corner(at, a, b, c),
@@ -179,6 +184,7 @@ impl Discovery<'_> {
         self.put(self.shape.offset(at, attempt.target), found)
     }
 
+    /// The fourth corner of a face, where the other three have their switches.
     fn corner(&self, at: Coordinate, a: Offset, b: Offset, c: Offset) -> Option<SwitchIx> {
         let [a, b, c] = [a, b, c].map(|offset| self.switch_at(at, offset));
         self.cables.corner(a?, b?, c?)
@@ -214,10 +220,12 @@ impl Discovery<'_> {
         true
     }
 
+    /// The switch at a corner of the cube.
     fn switch_at(&self, at: Coordinate, offset: Offset) -> Option<SwitchIx> {
         Some(self.torus.at(self.shape.offset(at, offset))?.switch)
     }
 
+    /// A switch for a message.
     fn name(&self, switch: SwitchIx) -> SwitchName {
         SwitchName::new(self.topology, switch, self.torus.coordinate(switch))
     }

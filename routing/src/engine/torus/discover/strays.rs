@@ -1,4 +1,8 @@
 //! Places for switches that no four-cycle of cables reaches any more.
+//!
+//! Where two neighbouring switches fail, the cycles through both are gone, and switches beside them may hang
+//! by cables that no cycle joins. torus-2QoS leaves these outside and everything on them unreachable. They
+//! are placed only where their neighbours leave them one place and nobody else claims it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -76,6 +80,7 @@ impl Discovery<'_> {
             .flatten()
     }
 
+    /// Empty places next to one, but for those of seed switches that are missing.
     fn empty_beside(&self, at: Coordinate) -> BTreeSet<Coordinate> {
         let exists = |direction: &Direction| {
             let radix = self.shape.radix_of(direction.axis);

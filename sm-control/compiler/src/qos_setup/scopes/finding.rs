@@ -1,10 +1,12 @@
 //! What is wrong with scopes in a fabric.
 
+use std::path::Path;
+
 use policy::model::Skipped;
-use sa_text::{Diagnostic, Severity, Span};
+use sa_text::{Diagnostic, Remark, Severity, Span};
 use sa_wire::SlToVl;
 
-use super::words::Places;
+use super::places::Places;
 use crate::qos_setup::warning::Priority;
 
 /// Something wrong with a scope. Whoever shows it adds the file's name.
@@ -129,6 +131,40 @@ impl Finding {
             | FindingKind::UnsupportedVl { .. }
             | FindingKind::TableTooLong { .. } => Severity::Error,
             _ => Severity::Warning,
+        }
+    }
+
+    /// The same as a remark about the policy's file.
+    pub fn remark(&self, file: &Path) -> Remark {
+        if let FindingKind::Refused(told) = &self.kind {
+            return Remark::from_diagnostic(file, told);
+        }
+        let remark = Remark {
+            severity: self.severity(),
+            help: vec![self.kind.remedy().into()],
+            ..Remark::warning(self.kind.code(), self.kind.to_string())
+        };
+        remark.at(file, self.span.start)
+    }
+}
+
+impl FindingKind {
+    /// A short name that does not change.
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Refused(_) => "scope-refused",
+            Self::Skipped { .. } => "scope-skipped",
+            Self::NoTarget(_) => "scope-without-target",
+            Self::Overruled(_) => "scope-overruled",
+            Self::NoSuchPort { .. } => "scope-port-unknown",
+            Self::OneTable { .. } => "scope-one-table",
+            Self::OneVl { .. } => "scope-one-vl",
+            Self::UnsupportedVl { .. } => "scope-vl-unsupported",
+            Self::TableTooLong { .. } => "scope-table-too-long",
+            Self::QuotesUnsupportedVl { .. } => "scope-weight-of-unsupported-vl",
+            Self::TorusMapsSls { .. } => "scope-torus-maps-sls",
+            Self::UnequalWeights { .. } => "scope-weights-unequal",
+            Self::UnusedVlWeights { .. } => "scope-weights-unused",
         }
     }
 }

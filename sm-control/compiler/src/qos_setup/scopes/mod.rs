@@ -5,28 +5,28 @@
 //! decides; where none does, `opensm.conf` does. OpenSM itself reads scopes and ignores them.
 //! Source: QoS RFC 0.1 and 0.2, sections 3 and 9.
 
+mod display;
 mod finding;
+mod places;
 mod port_set;
-mod sentences;
 mod sl2vl;
 mod targets;
 mod vl_arb;
-mod words;
 
 use std::path::Path;
 
 use policy::{Partitions, Policy, PortFacts, ScopePrecedence};
 use routing::{EndPortIx, GivenSl2Vl, SwitchIx};
-use sa_text::{Diagnostic, Severity, Span};
+use sa_text::{Diagnostic, Remark, Severity, Span};
 use sa_wire::{DataVls, SlToVl};
 
-use crate::state::{Parts, Sources};
+use crate::state::{FabricState, Sources};
 use sa_fabric::{OpenSmOptions, PortRef, Subnet};
 
 pub use finding::{Finding, FindingKind, ScopeKind};
+pub use places::Places;
 use port_set::{PortSet, Rectangle};
 use targets::Targets;
-pub use words::Places;
 
 /// How tables of scopes are made fit for a port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -42,7 +42,7 @@ pub enum ScopeFit {
 
 /// The fabric that scopes are applied to.
 #[derive(Clone, Copy)]
-pub struct Ground<'a> {
+pub struct SetupContext<'a> {
     /// Devices and cables.
     pub subnet: &'a Subnet,
     /// Options of the SM.
@@ -55,9 +55,9 @@ pub struct Ground<'a> {
     pub is_torus: bool,
 }
 
-impl<'a> Ground<'a> {
+impl<'a> SetupContext<'a> {
     /// Of a routed fabric.
-    pub fn of_parts(parts: &'a Parts) -> Self {
+    pub fn from_state(parts: &'a FabricState) -> Self {
         Self {
             subnet: &parts.subnet,
             options: &parts.options,
@@ -68,7 +68,7 @@ impl<'a> Ground<'a> {
     }
 
     /// Of a fabric that is to be routed. Shape: `ports` are those of its subnet.
-    pub const fn of_sources(sources: &'a Sources, ports: &'a [PortFacts]) -> Self {
+    pub const fn from_sources(sources: &'a Sources, ports: &'a [PortFacts]) -> Self {
         Self {
             subnet: &sources.subnet,
             options: &sources.options,
@@ -81,7 +81,7 @@ impl<'a> Ground<'a> {
 
 /// The scopes of a policy, applied to a fabric.
 pub struct Scopes<'a> {
-    ground: Ground<'a>,
+    context: SetupContext<'a>,
     policy: &'a Policy,
     fit: ScopeFit,
     /// By end port: scopes in order of precedence, and the tables that each means.
@@ -93,17 +93,17 @@ pub struct Scopes<'a> {
 
 impl<'a> Scopes<'a> {
     /// Finds the ports of every scope, and what is wrong with them.
-    pub fn new(policy: &'a Policy, ground: Ground<'a>, fit: ScopeFit) -> Self {
+    pub fn new(policy: &'a Policy, context: SetupContext<'a>, fit: ScopeFit) -> Self {
         let mut scopes = Self {
-            ground,
+            context,
             policy,
             fit,
-            sl2vl: vec![Vec::new(); ground.ports.len()],
-            vl_arb: vec![Vec::new(); ground.ports.len()],
+            sl2vl: vec![Vec::new(); context.ports.len()],
+            vl_arb: vec![Vec::new(); context.ports.len()],
             findings: Vec::new(),
         };
         scopes.note_refused();
-        let mut targets = Targets::new(ground, policy);
+        let mut targets = Targets::new(context, policy);
         scopes.place_sl2vl(&mut targets);
         scopes.place_vl_arb(&mut targets);
         scopes.judge_sl2vl();
@@ -118,16 +118,11 @@ impl<'a> Scopes<'a> {
         &self.findings
     }
 
-    /// What is wrong, in the words for an operator, without what the parser has said already.
-    /// Shape: `file:line:column: what (what to do)`.
-    pub fn remarks(&self, file: &Path) -> Vec<(Severity, String)> {
+    /// What is wrong, for an operator, without what the parser has said already.
+    pub fn remarks(&self, file: &Path) -> Vec<Remark> {
         let own = self.findings.iter();
         let own = own.filter(|finding| !matches!(finding.kind, FindingKind::Refused(_)));
-        own.map(|finding| {
-            let text = format!("{}:{finding}", file.display());
-            (finding.severity(), text)
-        })
-        .collect()
+        own.map(|finding| finding.remark(file)).collect()
     }
 
     /// True when something is wrong that the RFCs call an error.
@@ -141,7 +136,7 @@ impl<'a> Scopes<'a> {
     /// Shape: `end` is an end port of the subnet, a switch's port 0 standing for all its ports;
     /// CA and router ports have one table, from port 0 to port 0.
     pub fn sl2vl(&self, end: usize, input: u8, output: u8) -> Option<(SlToVl, Span)> {
-        let operational = self.several_vls(self.ground.output(end, output)?)?;
+        let operational = self.several_vls(self.context.output(end, output)?)?;
         let scope = self.sl2vl_scope(end, input, output)?;
         let scope = self.policy.setup.sl2vl.get(scope)?;
         let table = sl2vl::fitted(SlToVl(scope.table), operational, self.fit);
@@ -150,9 +145,9 @@ impl<'a> Scopes<'a> {
 
     /// All SL2VL tables that scopes give, for routes to be walked with.
     pub fn given_sl2vl(&self) -> GivenSl2Vl {
-        let subnet = self.ground.subnet;
+        let subnet = self.context.subnet;
         let mut given = GivenSl2Vl::default();
-        for (end, ix) in (0..self.ground.ports.len()).zip((0..).map(EndPortIx)) {
+        for (end, ix) in (0..self.context.ports.len()).zip((0..).map(EndPortIx)) {
             let own = self.sl2vl(end, 0, 0);
             given.end_ports.extend(own.map(|(table, _)| (ix, table)));
         }
@@ -173,7 +168,11 @@ impl<'a> Scopes<'a> {
         end: usize,
         ix: SwitchIx,
     ) -> impl Iterator<Item = (SwitchIx, u8, u8, SlToVl)> {
-        let last = self.ground.ports.get(end).map_or(0, |port| port.node_ports);
+        let last = self
+            .context
+            .ports
+            .get(end)
+            .map_or(0, |port| port.node_ports);
         (0..=last).flat_map(move |input| {
             (0..=last).filter_map(move |output| {
                 let (table, _) = self.sl2vl(end, input, output)?;
@@ -184,7 +183,10 @@ impl<'a> Scopes<'a> {
 
     /// The VLs of a port with more than one; others are left alone.
     fn several_vls(&self, at: PortRef) -> Option<DataVls> {
-        let vls = self.ground.subnet.operational_vls(at, self.ground.options);
+        let vls = self
+            .context
+            .subnet
+            .operational_vls(at, self.context.options);
         Some(vls).filter(|vls| vls.get() > 1)
     }
 
@@ -205,7 +207,7 @@ impl<'a> Scopes<'a> {
         let policy = self.policy;
         for remark in refused(policy) {
             let place = remark.place.unwrap_or(Span::START);
-            self.find(place, FindingKind::Refused(remark.clone()));
+            self.find(place, FindingKind::Refused(remark));
         }
         if policy.dialect.is_rfc() {
             return;
@@ -224,7 +226,7 @@ impl<'a> Scopes<'a> {
 }
 
 /// What the parser found wrong in `qos-setup`. It is told when the policy is read, too.
-pub fn refused(policy: &Policy) -> impl Iterator<Item = &Diagnostic> {
+pub fn refused(policy: &Policy) -> impl Iterator<Item = Diagnostic> {
     let inside = |span: Span| {
         let mut sections = policy.setup.spans.iter();
         sections.any(|section| {
@@ -232,8 +234,8 @@ pub fn refused(policy: &Policy) -> impl Iterator<Item = &Diagnostic> {
             (section.offset..behind).contains(&span.offset)
         })
     };
-    let errors = policy.diagnostics.iter();
-    errors.filter(move |remark| {
+    let remarks = policy.diagnostics().into_iter();
+    remarks.filter(move |remark| {
         remark.severity == Severity::Error && remark.place.is_some_and(inside)
     })
 }

@@ -9,9 +9,9 @@ use sa_fabric::options::fit_sl2vl;
 use sa_wire::{DataVls, SlToVl};
 
 use super::finding::{FindingKind, ScopeKind};
+use super::places::Places;
 use super::port_set::{PortSet, Rectangle};
 use super::targets::Targets;
-use super::words::Places;
 use super::{ScopeFit, Scopes};
 
 /// A table as a port with this many VLs gets it.
@@ -36,7 +36,7 @@ impl Scopes<'_> {
 
     pub(super) fn place_sl2vl(&mut self, targets: &mut Targets<'_>) {
         let scopes = &self.policy.setup.sl2vl;
-        if self.ground.is_torus {
+        if self.context.is_torus {
             if let Some(first) = scopes.first() {
                 let scopes = scopes.len();
                 self.find(first.span, FindingKind::TorusMapsSls { scopes });
@@ -58,12 +58,12 @@ impl Scopes<'_> {
         let mut left_out = Vec::new();
         let mut has_target = false;
         for end in meant.devices() {
-            let ports = self.ground.ports(end);
+            let ports = self.context.ports(end);
             let tables = meant.tables(end, from.and(ports), to.and(ports));
-            if tables.is_empty() && !self.ground.is_switch(end) {
+            if tables.is_empty() && !self.context.is_switch(end) {
                 left_out.push(end);
             }
-            let mut outputs = self.ground.outputs(end).into_iter();
+            let mut outputs = self.context.outputs(end).into_iter();
             has_target |=
                 outputs.any(|(port, _)| tables.iter().any(|tables| tables.outputs.has(port)));
             if let Some(all) = self.sl2vl.get_mut(end) {
@@ -71,7 +71,7 @@ impl Scopes<'_> {
             }
         }
         if !left_out.is_empty() {
-            let ports = Places::of_ends(self.ground, &left_out);
+            let ports = Places::of_ends(self.context, &left_out);
             self.find(scope.span, FindingKind::OneTable { ports });
         }
         if !has_target {
@@ -104,15 +104,19 @@ impl Scopes<'_> {
         }
         // By number of ports: the switches with so many.
         let mut lacking: BTreeMap<u8, Vec<usize>> = BTreeMap::new();
-        for end in ends.into_iter().filter(|end| self.ground.is_switch(*end)) {
-            let ports = self.ground.ports.get(end).map_or(0, |port| port.node_ports);
+        for end in ends.into_iter().filter(|end| self.context.is_switch(*end)) {
+            let ports = self
+                .context
+                .ports
+                .get(end)
+                .map_or(0, |port| port.node_ports);
             if last > u64::from(ports) {
                 lacking.entry(ports).or_default().push(end);
             }
         }
         for (ports, ends) in lacking {
             let numbers = beyond(listed, ports);
-            let switches = Places::of_ends(self.ground, &ends);
+            let switches = Places::of_ends(self.context, &ends);
             self.find(
                 span,
                 FindingKind::NoSuchPort {
@@ -128,7 +132,7 @@ impl Scopes<'_> {
     pub(super) fn judge_sl2vl(&mut self) {
         let mut seen = Seen::default();
         for end in 0..self.sl2vl.len() {
-            for (output, at) in self.ground.outputs(end) {
+            for (output, at) in self.context.outputs(end) {
                 self.judge_output(end, output, at, &mut seen);
             }
         }
@@ -138,7 +142,7 @@ impl Scopes<'_> {
             let Some(scope) = scopes.get(scope) else {
                 continue;
             };
-            let ports = Places::of_ports(self.ground, &ports);
+            let ports = Places::of_ports(self.context, &ports);
             let (table, operational) = (SlToVl(scope.table), operational.get());
             let kind = FindingKind::UnsupportedVl {
                 table,
@@ -150,7 +154,7 @@ impl Scopes<'_> {
         let kind = ScopeKind::Sl2Vl;
         for (scope, ports) in seen.one_vl {
             if let Some(span) = span(scope) {
-                let ports = Places::of_ports(self.ground, &ports);
+                let ports = Places::of_ports(self.context, &ports);
                 self.find(span, FindingKind::OneVl { scope: kind, ports });
             }
         }
@@ -171,8 +175,12 @@ impl Scopes<'_> {
             return;
         }
         seen.meant.extend(meant);
-        let inputs = match self.ground.is_switch(end) {
-            true => self.ground.ports.get(end).map_or(0, |port| port.node_ports),
+        let inputs = match self.context.is_switch(end) {
+            true => self
+                .context
+                .ports
+                .get(end)
+                .map_or(0, |port| port.node_ports),
             false => 0,
         };
         let winners = (0..=inputs).filter_map(|input| self.sl2vl_scope(end, input, output));

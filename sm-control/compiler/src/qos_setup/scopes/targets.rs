@@ -8,7 +8,7 @@ use sa_fabric::{LinkState, PortRef};
 use sa_text::Spanned;
 use sa_wire::NodeType;
 
-use super::Ground;
+use super::SetupContext;
 use super::port_set::PortSet;
 
 /// Finds the ports that groups stand for.
@@ -16,7 +16,7 @@ use super::port_set::PortSet;
 /// A device is named by its end port: a switch by its port 0, whatever port of it is meant; a CA
 /// or router port stands for itself, and its only table counts as that of port 0.
 pub(super) struct Targets<'a> {
-    ground: Ground<'a>,
+    context: SetupContext<'a>,
     resolver: GroupResolver<'a>,
     policy: &'a Policy,
     /// Members by name in lower case; the first group of a name counts.
@@ -24,10 +24,10 @@ pub(super) struct Targets<'a> {
 }
 
 impl<'a> Targets<'a> {
-    pub(super) fn new(ground: Ground<'a>, policy: &'a Policy) -> Self {
+    pub(super) fn new(context: SetupContext<'a>, policy: &'a Policy) -> Self {
         Self {
-            ground,
-            resolver: GroupResolver::new(ground.ports, ground.partitions),
+            context,
+            resolver: GroupResolver::new(context.ports, context.partitions),
             policy,
             known: HashMap::new(),
         }
@@ -59,14 +59,14 @@ impl<'a> Targets<'a> {
 
     /// The ports at the other ends of the members' cables, by device; of a switch, of all cables.
     pub(super) fn far_ends(&self, members: &[usize]) -> BTreeMap<usize, PortSet> {
-        let subnet = self.ground.subnet;
+        let subnet = self.context.subnet;
         let mut found: BTreeMap<usize, PortSet> = BTreeMap::new();
         let near = members.iter().flat_map(|end| self.cable_ends(*end));
         for far in near.filter_map(|at| subnet.fabric().port(at).peer) {
             let Some(device) = subnet.by_port(far) else {
                 continue;
             };
-            let port = if self.ground.is_switch(device) {
+            let port = if self.context.is_switch(device) {
                 far.port
             } else {
                 0
@@ -78,11 +78,11 @@ impl<'a> Targets<'a> {
     }
 
     fn cable_ends(&self, end: usize) -> impl Iterator<Item = PortRef> + use<'a> {
-        let ground = self.ground;
-        let at = ground.subnet.end_ports().get(end).map(|port| port.at);
+        let context = self.context;
+        let at = context.subnet.end_ports().get(end).map(|port| port.at);
         at.into_iter().flat_map(move |at| {
-            let numbers = match ground.ports.get(end) {
-                Some(facts) if ground.is_switch(end) => 1..=facts.node_ports,
+            let numbers = match context.ports.get(end) {
+                Some(facts) if context.is_switch(end) => 1..=facts.node_ports,
                 _ => at.port..=at.port,
             };
             numbers.map(move |port| PortRef { port, ..at })
@@ -94,7 +94,7 @@ fn can_be_named(group: &&policy::model::Group) -> bool {
     group.origin != Origin::Ulp
 }
 
-impl Ground<'_> {
+impl SetupContext<'_> {
     /// True when the end port is a switch's.
     pub(super) fn is_switch(self, end: usize) -> bool {
         let facts = self.ports.get(end);

@@ -9,9 +9,9 @@ use sa_text::Span;
 use sa_wire::{DataVls, NodeType};
 
 use super::finding::{FindingKind, ScopeKind};
+use super::places::Places;
 use super::port_set::PortSet;
 use super::targets::Targets;
-use super::words::Places;
 use super::{ScopeFit, Scopes};
 use crate::qos_setup::blocks::{Change, programmed};
 use crate::qos_setup::check::is_uniform;
@@ -39,11 +39,11 @@ impl Scopes<'_> {
         output: u8,
         change: Change,
     ) -> Option<ScopedVlArb> {
-        let at = self.ground.output(end, output)?;
+        let at = self.context.output(end, output)?;
         let operational = self.several_vls(at)?;
         let scope = self.vl_arb_scope(end, output)?;
         let scope = self.policy.setup.vlarb.get(scope)?;
-        let caps = self.ground.subnet.fabric().vl_arb(at);
+        let caps = self.context.subnet.fabric().vl_arb(at);
         let table = |pairs: &[(u64, u64)], entries: u8| {
             let table = match self.fit {
                 ScopeFit::Rfc => cut(pairs, entries),
@@ -87,7 +87,7 @@ impl Scopes<'_> {
         let across = targets.members(&scope.across);
         let mut meant = targets.far_ends(&across);
         for end in targets.members(&scope.groups) {
-            meant.insert(end, self.ground.ports(end));
+            meant.insert(end, self.context.ports(end));
         }
         let devices = meant.keys().copied().collect();
         self.find_high_ports(scope.span, "to", &scope.to, devices);
@@ -95,11 +95,11 @@ impl Scopes<'_> {
         let mut has_target = false;
         for (end, ports) in meant {
             // The number of a CA port is none of a switch's output ports.
-            let ports = match self.ground.is_switch(end) {
+            let ports = match self.context.is_switch(end) {
                 true => ports.and(to),
                 false => ports,
             };
-            let mut outputs = self.ground.outputs(end).into_iter();
+            let mut outputs = self.context.outputs(end).into_iter();
             has_target |= outputs.any(|(port, _)| ports.has(port));
             if let Some(all) = self.vl_arb.get_mut(end) {
                 all.push((index, ports));
@@ -114,7 +114,7 @@ impl Scopes<'_> {
     pub(super) fn judge_vl_arb(&mut self) {
         let mut seen = Seen::default();
         for end in 0..self.vl_arb.len() {
-            for (output, at) in self.ground.outputs(end) {
+            for (output, at) in self.context.outputs(end) {
                 let meant = self.vl_arb.get(end).map_or(&[][..], Vec::as_slice);
                 let meant = meant.iter().filter(|(_, outputs)| outputs.has(output));
                 seen.meant.extend(meant.map(|(scope, _)| *scope));
@@ -136,7 +136,7 @@ impl Scopes<'_> {
             add(PortProblem::OneVl);
             return;
         };
-        let caps = self.ground.subnet.fabric().vl_arb(at);
+        let caps = self.context.subnet.fabric().vl_arb(at);
         let tables = [
             (Priority::High, &scope.high, caps.high),
             (Priority::Low, &scope.low, caps.low),
@@ -149,7 +149,7 @@ impl Scopes<'_> {
             if self.fit == ScopeFit::Rfc && pairs.iter().any(is_unsupported) {
                 add(PortProblem::UnsupportedVl(priority, operational));
             }
-            if self.ground.is_torus && !pairs.is_empty() {
+            if self.context.is_torus && !pairs.is_empty() {
                 let kept = cut(pairs, cap);
                 let weights = weights(&kept);
                 let problem = match self.is_between_switches(at) {
@@ -164,7 +164,7 @@ impl Scopes<'_> {
     }
 
     fn is_between_switches(&self, at: PortRef) -> bool {
-        let fabric = self.ground.subnet.fabric();
+        let fabric = self.context.subnet.fabric();
         let is_switch = |at: PortRef| fabric.node(at.node).kind == NodeType::Switch;
         is_switch(at) && fabric.port(at).peer.is_some_and(is_switch)
     }
@@ -176,7 +176,7 @@ impl Scopes<'_> {
             let Some(scope) = scopes.get(scope) else {
                 continue;
             };
-            let ports = Places::of_ports(self.ground, &ports);
+            let ports = Places::of_ports(self.context, &ports);
             let pairs = |priority| match priority {
                 Priority::High => &scope.high,
                 Priority::Low => &scope.low,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use policy::partitions::MulticastGroup;
-use sa_compiler::state::Parts;
+use sa_compiler::state::FabricState;
 use sa_wire::path_record::SelectedValue;
 use sa_wire::records::{McMemberRecord, join_state};
 use sa_wire::{Guid, Mlid, Pkey};
@@ -12,7 +12,7 @@ use super::super::Effects;
 use super::group::Group;
 use super::{Groups, Mgid, saved};
 
-pub(super) fn settle(groups: &mut Groups, parts: &Parts, effects: &mut Effects<'_>) {
+pub(super) fn settle(groups: &mut Groups, parts: &FabricState, effects: &mut Effects<'_>) {
     take_well_known(groups, parts, effects);
     let gone: Vec<(Mgid, u64)> = groups
         .all
@@ -32,11 +32,11 @@ pub(super) fn settle(groups: &mut Groups, parts: &Parts, effects: &mut Effects<'
 }
 
 /// The groups of `partitions.conf` are as that says, whoever is in them.
-fn take_well_known(groups: &mut Groups, parts: &Parts, effects: &mut Effects<'_>) {
+fn take_well_known(groups: &mut Groups, parts: &FabricState, effects: &mut Effects<'_>) {
     let listed = parts.partitions.multicast_groups();
     let listed: BTreeMap<Mgid, McMemberRecord> = listed
         .iter()
-        .zip(&parts.beyond.mlids)
+        .zip(&parts.off_subnet.mlids)
         .map(|(group, mlid)| (group.mgid.0, record(group, *mlid, parts)))
         .collect();
     for (mgid, group) in &mut groups.all {
@@ -73,7 +73,7 @@ fn drop_lost(groups: &mut Groups, effects: &mut Effects<'_>) {
     }
 }
 
-fn record(group: &MulticastGroup, mlid: Mlid, parts: &Parts) -> McMemberRecord {
+fn record(group: &MulticastGroup, mlid: Mlid, parts: &FabricState) -> McMemberRecord {
     let flow = group.flow_label << 8 | u32::from(group.hop_limit);
     McMemberRecord {
         mgid: group.mgid.0,

@@ -26,7 +26,7 @@ use self::request::Request;
 use super::aliases::Aliases;
 use super::{Answer, Asked, Effects, Journal, is_request};
 use sa_answer::whole::MAX_BYTES;
-use sa_compiler::state::Parts;
+use sa_compiler::state::FabricState;
 
 pub(super) use self::path::is_path_to_group;
 
@@ -95,7 +95,7 @@ impl Groups {
     }
 
     /// Takes the groups of `partitions.conf` anew, and lets go of members whose ports are gone.
-    pub(super) fn fabric_changed(&mut self, parts: &Parts, effects: &mut Effects<'_>) {
+    pub(super) fn fabric_changed(&mut self, parts: &FabricState, effects: &mut Effects<'_>) {
         fabric::settle(self, parts, effects);
     }
 

@@ -3,7 +3,7 @@
 
 use policy::model::ServiceIdEncoding;
 use sa_answer::{group_suits, path_to_group};
-use sa_compiler::state::Parts;
+use sa_compiler::state::FabricState;
 use sa_snapshot::GroupRecord;
 use sa_wire::mad::{Status, method};
 use sa_wire::path_record::{PathCompMask, PathRecord};
@@ -44,7 +44,7 @@ pub(super) fn answer(groups: &Groups, asked: &Asked<'_>) -> Answer {
 }
 
 /// Errors: the status for values that no path can have, and for half a service id.
-fn check(parts: &Parts, mask: PathCompMask, record: &PathRecord) -> Result<(), Status> {
+fn check(parts: &FabricState, mask: PathCompMask, record: &PathRecord) -> Result<(), Status> {
     let rates = Rate::SDR_1X.code()..=parts.options.max_rate_code();
     let bad_rate = mask.has_all(PathCompMask::RATE_PAIR) && !rates.contains(&record.rate.value());
     let is_mtu = Mtu::from_code(record.mtu.value()).is_ok();

@@ -1,6 +1,6 @@
 //! A subscription, in memory and in the journal.
 
-use sa_compiler::state::Parts;
+use sa_compiler::state::FabricState;
 use sa_fabric::PortRef;
 use sa_wire::records::InformInfo;
 use sa_wire::umad::UmadHeader;
@@ -59,14 +59,14 @@ impl Subscription {
     }
 
     /// The subscriber's port, if it is there.
-    pub(super) fn port_in(&self, parts: &Parts) -> Option<PortRef> {
+    pub(super) fn port_in(&self, parts: &FabricState) -> Option<PortRef> {
         let guid = Guid::new(self.gid.interface_id()).ok()?;
         let index = parts.subnet.by_guid(guid)?;
         parts.subnet.end_ports().get(index).map(|end| end.at)
     }
 
     /// The fabric by the eyes of whoever has the LID that reports go to.
-    pub(super) fn seen_from<'a>(&self, parts: &'a Parts) -> Option<View<'a>> {
+    pub(super) fn seen_from<'a>(&self, parts: &'a FabricState) -> Option<View<'a>> {
         View::new(parts, self.to.lid.get())
     }
 

@@ -1,6 +1,6 @@
 //! What a subscriber is told, and whether. Source: OpenSM `osm_inform.c`.
 
-use sa_compiler::state::Parts;
+use sa_compiler::state::FabricState;
 use sa_wire::mad::{BASE_VERSION, MGMT_CLASS_SA, SA_CLASS_VERSION, method};
 use sa_wire::notice::{Notice, trap};
 use sa_wire::records::{ANY16, ANY24, InformInfo};
@@ -15,7 +15,7 @@ use super::{Event, Report};
 use crate::records::View;
 
 /// The trap that an event is. The SM is its issuer.
-pub(super) fn notice(event: &Event, parts: &Parts) -> Notice {
+pub(super) fn notice(event: &Event, parts: &FabricState) -> Notice {
     let prefix = parts.options.subnet_prefix;
     let port = |guid: &Guid| Gid::unicast(prefix, *guid);
     let (number, subject) = match event {
@@ -64,7 +64,7 @@ pub(super) fn may_hear(event: &Event, subscriber: &View<'_>) -> bool {
 }
 
 /// True when a subscription ends because its subscriber may not hear of a port.
-pub(super) fn ends_by(event: &Event, info: &InformInfo, parts: &Parts) -> bool {
+pub(super) fn ends_by(event: &Event, info: &InformInfo, parts: &FabricState) -> bool {
     let is_there = match event {
         Event::PortIn(guid) => parts.subnet.by_guid(*guid).is_some(),
         Event::PortOut { .. } => true,

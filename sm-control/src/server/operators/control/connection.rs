@@ -1,4 +1,8 @@
 //! One connection of the control socket.
+//!
+//! Requests of one connection are answered one after the other. A status is answered here, from what is
+//! written up; an order waits for the thread that loads, which may be in the middle of a load, and its
+//! client waits as long. What is read is bounded in bytes and in time before it is parsed.
 
 use core::sync::atomic::Ordering;
 use std::sync::Arc;
@@ -6,13 +10,13 @@ use std::time::Duration;
 
 use crossbeam_channel::TrySendError;
 use serde::Deserialize;
-use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::UnixStream;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
-use super::{Command, Desk, Order, Peer, Refusal, in_json, status};
+use super::status_report::StatusReport;
+use super::{Answer, Command, Context, Order, Peer, Refusal, in_json};
 
 /// Bytes of the longest request; all known ones are much shorter.
 const LONGEST: usize = 4096;
@@ -47,7 +51,7 @@ impl Verb {
 }
 
 /// Answers requests until the client leaves, is silent for too long, or says what is no request.
-pub(super) async fn serve(stream: UnixStream, peer: Peer, desk: Arc<Desk>) {
+pub(super) async fn serve(stream: UnixStream, peer: Peer, context: Arc<Context>) {
     let (input, mut output) = stream.into_split();
     let mut input = BufReader::new(input);
     let mut line = Vec::new();
@@ -62,11 +66,11 @@ pub(super) async fn serve(stream: UnixStream, peer: Peer, desk: Arc<Desk>) {
         let request = parse(&line);
         let is_sane = request.is_ok();
         let answer = match request {
-            Ok(verb) => answer(verb, peer, &desk).await,
+            Ok(verb) => answer(verb, peer, &context).await,
             Err(refusal) => Err(refusal),
         };
-        desk.count(answer.is_ok());
-        let mut reply = in_json(answer).to_string();
+        context.count(answer.is_ok());
+        let mut reply = in_json(answer);
         reply.push('\n');
         let sent = timeout(PATIENCE, output.write_all(reply.as_bytes())).await;
         // After what is no request, nobody knows where the next one begins.
@@ -92,21 +96,22 @@ fn parse(line: &[u8]) -> Result<Verb, Refusal> {
     Ok(request.verb)
 }
 
-async fn answer(verb: Verb, peer: Peer, desk: &Desk) -> Result<Value, Refusal> {
+async fn answer(verb: Verb, peer: Peer, context: &Context) -> Result<Answer, Refusal> {
     let Some(order) = verb.order() else {
-        return Ok(status::of(&desk.board));
+        return Ok(Answer::Status(Box::new(StatusReport::new(&context.status))));
     };
     if !peer.may_command {
         let words = format!(
             "only root and the daemon's user (uid {}) may do this, not uid {}",
-            desk.own_uid, peer.uid
+            context.own_uid, peer.uid
         );
         return Err(Refusal::new("denied", words));
     }
     let (reply, answer) = oneshot::channel();
     let by = peer;
     let command = Command { order, by, reply };
-    desk.commands
+    context
+        .commands
         .try_send(command)
         .map_err(|error| match error {
             TrySendError::Full(_) => {
@@ -118,9 +123,9 @@ async fn answer(verb: Verb, peer: Peer, desk: &Desk) -> Result<Value, Refusal> {
     answer.await.unwrap_or_else(|_| ended())
 }
 
-impl Desk {
+impl Context {
     fn count(&self, is_done: bool) {
-        let counts = &self.board.counts;
+        let counts = &self.status.counts;
         let counter = match is_done {
             true => &counts.control,
             false => &counts.control_refused,

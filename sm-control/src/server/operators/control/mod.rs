@@ -4,23 +4,24 @@
 //! user, as the kernel says who it is that asks.
 
 mod connection;
-mod orders;
 mod socket;
-mod status;
+mod status_report;
 
+use core::fmt;
 use std::future::Future;
 use std::os::unix::net::UnixListener as StdListener;
 use std::sync::Arc;
 
 use crossbeam_channel::Sender;
-use serde_json::{Value, json};
+use serde::Serialize;
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::oneshot;
 use tracing::warn;
 
-use super::admin::{Seats, rest};
-use super::board::Board;
+use super::admin::{Connections, rest};
+use super::status::Status;
 pub(in crate::server) use socket::Socket;
+use status_report::StatusReport;
 
 /// Connections at a time of those who may only ask; the oldest go for newer ones.
 const ASKERS: usize = 64;
@@ -36,7 +37,7 @@ pub(in crate::server) struct Command {
     pub(in crate::server) order: Order,
     /// Process and user that ask.
     pub(in crate::server) by: Peer,
-    pub(in crate::server) reply: oneshot::Sender<Result<Value, Refusal>>,
+    pub(in crate::server) reply: oneshot::Sender<Result<Answer, Refusal>>,
 }
 
 /// What can be ordered.
@@ -46,6 +47,39 @@ pub(in crate::server) enum Order {
     Reload,
     /// Return to the snapshot before.
     Rollback,
+}
+
+impl fmt::Display for Order {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Reload => "sapphire reload",
+            Self::Rollback => "sapphire rollback",
+        })
+    }
+}
+
+/// What is answered to a request that was done. Shape: an object.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+pub(in crate::server) enum Answer {
+    /// To `status`.
+    Status(Box<StatusReport>),
+    /// To `rollback`.
+    RolledBack {
+        /// In service now.
+        epoch: u64,
+        /// Under which this was in service before.
+        content_of_epoch: u64,
+        /// What ends it, for people.
+        held: &'static str,
+        /// What is left of it after a restart, for people.
+        restart: String,
+    },
+    /// To `reload`.
+    Reloaded {
+        /// In service now; none where there never is a snapshot.
+        epoch: Option<u64>,
+    },
 }
 
 /// Who is at the other end, as the kernel says it.
@@ -79,38 +113,54 @@ impl Refusal {
     }
 }
 
-/// What a reply says. Shape: an object.
-fn in_json(answer: Result<Value, Refusal>) -> Value {
-    match answer {
-        Ok(Value::Object(fields)) => {
-            let mut all = serde_json::Map::new();
-            all.insert("ok".to_owned(), Value::Bool(true));
-            all.extend(fields);
-            Value::Object(all)
-        }
-        Ok(other) => json!({"ok": true, "value": other}),
-        Err(Refusal { code, words }) => json!({"ok": false, "code": code, "error": words}),
-    }
+/// A reply. Shape: one object, `ok` first.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Reply {
+    Done {
+        ok: bool,
+        #[serde(flatten)]
+        answer: Answer,
+    },
+    Refused {
+        ok: bool,
+        code: &'static str,
+        error: String,
+    },
+}
+
+/// What a reply says, in one line without its end.
+fn in_json(answer: Result<Answer, Refusal>) -> String {
+    let reply = match answer {
+        Ok(answer) => Reply::Done { ok: true, answer },
+        Err(Refusal { code, words }) => Reply::Refused {
+            ok: false,
+            code,
+            error: words,
+        },
+    };
+    // Maps have strings for keys, and nothing else can fail.
+    serde_json::to_string(&reply).unwrap_or_default()
 }
 
 /// What connections share.
-pub(in crate::server) struct Desk {
-    board: Arc<Board>,
+pub(in crate::server) struct Context {
+    status: Arc<Status>,
     commands: Sender<Command>,
     /// The daemon's user.
     own_uid: u32,
 }
 
-impl Desk {
+impl Context {
     /// Commands go to `commands`. Errors: the system's, when it does not say who we are.
     pub(in crate::server) fn new(
-        board: Arc<Board>,
+        status: Arc<Status>,
         commands: Sender<Command>,
     ) -> std::io::Result<Self> {
         let (ours, _other) = UnixStream::pair()?;
         let own_uid = ours.peer_cred()?.uid();
         Ok(Self {
-            board,
+            status,
             commands,
             own_uid,
         })
@@ -131,24 +181,24 @@ impl Desk {
 /// Takes connections for ever. Errors: the listener cannot be used.
 pub(in crate::server) fn serve(
     listener: StdListener,
-    desk: Desk,
+    context: Context,
 ) -> std::io::Result<impl Future<Output = ()>> {
     listener.set_nonblocking(true)?;
     let listener = UnixListener::from_std(listener)?;
-    let desk = Arc::new(desk);
+    let context = Arc::new(context);
     Ok(async move {
-        let mut askers = Seats::new(ASKERS);
-        let mut commanders = Seats::new(COMMANDERS);
+        let mut askers = Connections::new(ASKERS);
+        let mut commanders = Connections::new(COMMANDERS);
         loop {
             let accepted = listener.accept().await;
-            match accepted.and_then(|(stream, _)| Ok((desk.peer(&stream)?, stream))) {
+            match accepted.and_then(|(stream, _)| Ok((context.peer(&stream)?, stream))) {
                 Ok((peer, stream)) => {
-                    let seats = match peer.may_command {
+                    let connections = match peer.may_command {
                         true => &mut commanders,
                         false => &mut askers,
                     };
-                    let task = connection::serve(stream, peer, Arc::clone(&desk));
-                    seats.admit(task, &desk.board.counts.connections_cut);
+                    let task = connection::serve(stream, peer, Arc::clone(&context));
+                    connections.admit(task, &context.status.counts.connections_cut);
                 }
                 Err(error) => {
                     warn!("control socket: cannot take a connection: {error}");
@@ -165,12 +215,19 @@ mod tests {
 
     #[test]
     fn replies_say_whether_it_was_done() {
-        let done = in_json(Ok(json!({"epoch": 3})));
-        assert_eq!(done.to_string(), r#"{"ok":true,"epoch":3}"#);
+        let done = in_json(Ok(Answer::Reloaded { epoch: Some(3) }));
+        assert_eq!(done, r#"{"ok":true,"epoch":3}"#);
         let not = in_json(Err(Refusal::failed("no")));
+        assert_eq!(not, r#"{"ok":false,"code":"failed","error":"no"}"#);
+        let rolled_back = Answer::RolledBack {
+            epoch: 4,
+            content_of_epoch: 2,
+            held: "h",
+            restart: "r".to_owned(),
+        };
         assert_eq!(
-            not.to_string(),
-            r#"{"ok":false,"code":"failed","error":"no"}"#
+            in_json(Ok(rolled_back)),
+            r#"{"ok":true,"epoch":4,"content_of_epoch":2,"held":"h","restart":"r"}"#
         );
     }
 }

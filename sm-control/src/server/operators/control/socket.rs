@@ -1,4 +1,9 @@
 //! The name of the control socket in the file system.
+//!
+//! Between `bind` and `chmod` anybody could connect, and between a check and a use somebody could put a
+//! link in the place. So the socket is made in a directory of this process alone, gets its owner and mode
+//! there, and is then moved to its name in one step; every path is relative to a directory that is held
+//! open. What a killed daemon left of that is swept at the next start.
 
 use std::fs;
 use std::io;
@@ -10,7 +15,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags};
 use sa_fabric::outlet::{Folder, unforeseen};
 
-use crate::checks::control_socket::{check, group};
+use crate::checks::control_socket::{ControlSocketError, ControlSocketProblem, check, group};
 use crate::config::ControlSection;
 
 /// The name, which goes when this does.
@@ -22,15 +27,17 @@ pub(in crate::server) struct Socket {
 }
 
 impl Socket {
-    /// Listens, with the name of a daemon that is dead if need be. Errors: in words.
+    /// Listens, with the name of a daemon that is dead if need be. Errors: [`ControlSocketError`].
     pub(in crate::server) fn bind(
         section: &ControlSection,
-    ) -> Result<(UnixListener, Self), String> {
+    ) -> Result<(UnixListener, Self), ControlSocketError> {
         check(section)?;
-        let said = |error: String| format!("[control] {}: {error}", section.path.display());
-        let group = group(section).map_err(said)?;
-        make_way(&section.path).map_err(said)?;
-        place(section, group).map_err(|error| said(error.to_string()))
+        let bound = || {
+            let group = group(section)?;
+            make_way(&section.path)?;
+            Ok(place(section, group)?)
+        };
+        bound().map_err(|problem: ControlSocketProblem| problem.at(section))
     }
 }
 
@@ -42,18 +49,17 @@ impl Drop for Socket {
     }
 }
 
-/// Errors: in words, what is in the way.
-fn make_way(path: &Path) -> Result<(), String> {
+/// Errors: what is in the way.
+fn make_way(path: &Path) -> Result<(), ControlSocketProblem> {
     let about = match fs::symlink_metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(error.to_string()),
-        Ok(about) => about,
+        about => about?,
     };
     if !about.file_type().is_socket() {
-        return Err("there is something that is no socket; choose another path".to_owned());
+        return Err(ControlSocketProblem::NoSocket);
     }
     match UnixStream::connect(path) {
-        Ok(_) => Err("another daemon listens there".to_owned()),
+        Ok(_) => Err(ControlSocketProblem::InUse),
         // Nobody does: what is left of a daemon that is dead is replaced.
         Err(_) => Ok(()),
     }
@@ -186,7 +192,7 @@ mod tests {
         let (listener, socket) = Socket::bind(&section).unwrap();
         let mode = fs::metadata(&section.path).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o640);
-        let twice = Socket::bind(&section).unwrap_err();
+        let twice = Socket::bind(&section).unwrap_err().to_string();
         assert!(twice.ends_with("another daemon listens there"), "{twice}");
         drop((listener, socket));
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
@@ -199,7 +205,7 @@ mod tests {
         drop(UnixListener::bind(&section.path).unwrap());
         drop(Socket::bind(&section).unwrap());
         fs::write(&section.path, "precious").unwrap();
-        let error = Socket::bind(&section).unwrap_err();
+        let error = Socket::bind(&section).unwrap_err().to_string();
         assert!(error.contains("no socket"), "{error}");
         assert_eq!(fs::read_to_string(&section.path).unwrap(), "precious");
     }
@@ -232,7 +238,7 @@ mod tests {
         let victim = directory.path().join("victim");
         fs::write(&victim, "precious").unwrap();
         std::os::unix::fs::symlink(&victim, &section.path).unwrap();
-        let error = Socket::bind(&section).unwrap_err();
+        let error = Socket::bind(&section).unwrap_err().to_string();
         assert!(error.contains("no socket"), "{error}");
         let mode = fs::metadata(&victim).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o644);
@@ -240,12 +246,17 @@ mod tests {
 
     #[test]
     fn a_place_that_cannot_be_is_said() {
-        let nowhere = check(&section("/no/such/control".into())).unwrap_err();
+        let nowhere = check(&section("/no/such/control".into()))
+            .unwrap_err()
+            .to_string();
         assert!(nowhere.contains("make this directory"), "{nowhere}");
-        let long = check(&section(format!("/tmp/{}", "x".repeat(300)).into())).unwrap_err();
+        let long = check(&section(format!("/tmp/{}", "x".repeat(300)).into()))
+            .unwrap_err()
+            .to_string();
         assert!(long.contains("107 bytes"), "{long}");
         let mut section = section("/tmp/x".into());
         section.group = Some("nobody-has-this".to_owned());
-        assert!(check(&section).unwrap_err().contains("no group"));
+        let unknown = check(&section).unwrap_err().to_string();
+        assert!(unknown.contains("no group"), "{unknown}");
     }
 }

@@ -4,10 +4,8 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use sa_fastpath::port::umad::{
-    AskError, ClientPort, Destination, Options, Patience, Reply, Umad, UmadClient,
-};
-use sa_fastpath::port::{MadPort, ReplyPort, Verdict};
+use sa_port::umad::{Options, Umad, UmadClient};
+use sa_port::{AskError, ClientPort, Destination, MadPort, Patience, Reply, ReplyPort, Verdict};
 use sa_wire::sa::{DATA_OFFSET, SaMad};
 use sa_wire::umad::MAD_SIZE;
 

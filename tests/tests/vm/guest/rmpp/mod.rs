@@ -9,7 +9,8 @@ mod weather;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use sa_fastpath::port::umad::{Destination, UmadClient};
+use sa_port::Destination;
+use sa_port::umad::UmadClient;
 use sa_wire::Lid;
 use sa_wire::mad::method;
 

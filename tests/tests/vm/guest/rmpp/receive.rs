@@ -4,7 +4,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 use sa_answer::rmpp::{Allowance, Arrival, Class, Receivers, classify, is_part, is_single};
-use sa_fastpath::port::umad::{Destination, Options, RawPort, UmadClient};
+use sa_port::Destination;
+use sa_port::umad::{Options, RawPort, UmadClient};
 use sa_wire::mad::method::RESPONSE_BIT;
 use sa_wire::rmpp::{RmppHeader, flag, packet_type, status};
 use sa_wire::sa::SaMad;

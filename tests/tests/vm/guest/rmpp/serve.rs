@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use sa_answer::rmpp::{
     Class, Generated, Lost, Poll, SenderLimits, Senders, Tally, Timing, classify, is_single,
 };
-use sa_fastpath::port::umad::{Options, RawPort};
+use sa_port::umad::{Options, RawPort};
 use sa_wire::mad::method;
 use sa_wire::sa::SaMad;
 use sa_wire::umad::Slot;

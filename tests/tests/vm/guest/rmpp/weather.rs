@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use sa_answer::rmpp::{Class, classify};
-use sa_fastpath::port::umad::RawPort;
+use sa_port::umad::RawPort;
 use sa_wire::sa::SaMad;
 use sa_wire::umad::Slot;
 

@@ -4,9 +4,8 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
-use sa_fastpath::port::umad::{
-    ClientPort, Destination, Patience, Reply, UmadClient, low_transaction,
-};
+use sa_port::umad::UmadClient;
+use sa_port::{ClientPort, Destination, Patience, Reply, low_transaction};
 use sa_wire::mad::method;
 use sa_wire::path_record::{PathCompMask, PathRecord};
 use sa_wire::request;

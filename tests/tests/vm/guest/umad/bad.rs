@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use anyhow::Result;
-use sa_fastpath::port::umad::{Destination, Options, READ_METHODS, RawPort};
+use sa_port::Destination;
+use sa_port::umad::{Options, READ_METHODS, RawPort};
 use sa_wire::mad::MGMT_CLASS_SA;
 use sa_wire::sa::DATA_OFFSET;
 use sa_wire::umad::{MAD_SIZE, Slot};

@@ -6,7 +6,7 @@ use std::io::Write;
 use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
-use sa_fastpath::port::umad::UmadClient;
+use sa_port::umad::UmadClient;
 
 use super::asker::{flood, path};
 use super::responder::{Way, open, serve};

@@ -5,9 +5,8 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use sa_fastpath::port::umad::{
-    ClientPort, Destination, Patience, Reply, UmadClient, low_transaction,
-};
+use sa_port::umad::UmadClient;
+use sa_port::{ClientPort, Destination, Patience, Reply, low_transaction};
 use sa_wire::mad::method;
 use sa_wire::request;
 use sa_wire::sa::{AttributeId, DATA_OFFSET, SaMad};

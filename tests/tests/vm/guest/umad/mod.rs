@@ -10,7 +10,8 @@ mod removal;
 mod responder;
 
 use anyhow::{Context, Result};
-use sa_fastpath::port::umad::{Destination, UmadClient};
+use sa_port::Destination;
+use sa_port::umad::UmadClient;
 use sa_wire::Lid;
 
 pub(super) use cost::{ask, echo};

@@ -6,7 +6,8 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 
 use anyhow::{Context, Result, ensure};
-use sa_fastpath::port::umad::{Destination, UmadClient};
+use sa_port::Destination;
+use sa_port::umad::UmadClient;
 use sa_wire::umad::{QP1_QKEY, Slot, UmadHeader};
 use zerocopy::IntoBytes;
 

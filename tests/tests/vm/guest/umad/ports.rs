@@ -5,10 +5,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use sa_fastpath::port::ReplyPort;
-use sa_fastpath::port::umad::{
-    ClientPort, Destination, Patience, PortStats, Reply, Trouble, Umad, UmadClient,
-};
+use sa_port::umad::{Trouble, Umad, UmadClient};
+use sa_port::{ClientPort, Destination, Patience, PortStats, Reply, ReplyPort};
 use sa_wire::umad::MAD_SIZE;
 
 use super::super::rmpp::kernel::serve_tables;

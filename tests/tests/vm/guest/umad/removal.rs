@@ -5,10 +5,8 @@ use std::fs::File;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
-use sa_fastpath::port::umad::{
-    ClientPort, Destination, Patience, Reply, Trouble, Umad, UmadClient,
-};
-use sa_fastpath::port::{PortError, ReplyPort};
+use sa_port::umad::{Trouble, Umad, UmadClient};
+use sa_port::{ClientPort, Destination, Patience, PortError, Reply, ReplyPort};
 
 use super::asker::path;
 use super::at;
@@ -86,7 +84,7 @@ fn is_back(device: &str) -> bool {
     let port = UmadClient::open(Some(device), Some(1));
     port.is_ok_and(|port| {
         let state = port.name().state();
-        state.state == sa_fastpath::port::umad::PortState::ACTIVE && state.lid != 0
+        state.state == sa_port::umad::PortState::ACTIVE && state.lid != 0
     })
 }
 

@@ -6,9 +6,9 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use sa_fastpath::port::umad::{Options, PortStats, Umad};
-use sa_fastpath::port::uring::{Submit, UringPort};
-use sa_fastpath::port::{BATCH, MadPort, PortError, Verdict};
+use sa_port::umad::{Options, Umad};
+use sa_port::uring::{Submit, UringPort};
+use sa_port::{BATCH, MadPort, PortError, PortStats, Verdict};
 use sa_wire::mad::response_method;
 use sa_wire::sa::SaMad;
 use sa_wire::umad::Slot;

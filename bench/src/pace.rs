@@ -1,0 +1,40 @@
+//! When requests go out, and how long replies are waited for.
+//!
+//! A closed loop sends as soon as a reply has come; an open loop has a time for each request, whatever became of those
+//! before. What both kinds of loop, over a ring and on a running SA, have in common lies here, so
+//! that their figures mean the same.
+
+use std::time::Duration;
+
+/// How requests follow each other.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Pace {
+    /// So many are always under way: as fast as the SA goes. Latency counts from sending, so that a
+    /// stalled SA stalls the requests that would have shown it.
+    Closed {
+        /// Units: requests.
+        window: usize,
+    },
+    /// Request n is due at start + n / rate, whatever became of those before. Latency counts from
+    /// then, sent late or not.
+    Open {
+        /// Units: requests per second.
+        rate: f64,
+    },
+}
+
+/// When the n-th request of an open loop is due, from 0, since the start. Units: of `rate`, requests
+/// per second.
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "request numbers stay far below 2^53"
+)]
+pub(crate) fn due_after(n: u64, rate: f64) -> Duration {
+    Duration::from_secs_f64(n as f64 / rate)
+}
+
+/// How long replies over a ring may take after the last request before they count as lost.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How long after its end an open loop may still send what was due before.
+pub const CATCH_UP: Duration = Duration::from_millis(100);

@@ -1,0 +1,29 @@
+//! What becomes of a request.
+
+use crate::{DropReason, PuntReason, Reject};
+
+/// What became of a request, and so what the worker does next: send, keep quiet, or hand it on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// The slot holds a reply with a record, or an empty table. Units: MAD bytes.
+    Answered(u16),
+    /// The slot holds a reply with an error status. Units: MAD bytes.
+    Refused(u16, Reject),
+    /// No reply, whoever waits for one.
+    Dropped(DropReason),
+    /// The request is the slow lane's, for this reason; the slot is unchanged.
+    Punt(PuntReason),
+}
+
+/// Why the request is not answered here with a record.
+pub(crate) enum Stop {
+    Reject(Reject),
+    Drop(DropReason),
+    Punt(PuntReason),
+}
+
+impl From<Reject> for Stop {
+    fn from(reject: Reject) -> Self {
+        Self::Reject(reject)
+    }
+}

@@ -1,0 +1,39 @@
+//! Paths between two ports, by the rules that OpenSM grants them by.
+//!
+//! From a request to its records: `query` decodes what is asked, `ends` finds the ports, `judge` decides for one
+//! pair of LIDs in one direction (path class, QoS level, limits, selectors, P_Key, SL, routing engine), `record`
+//! builds the PathRecord, `pair` goes through the LIDs of both ports in OpenSM's order and asks `judge` for the
+//! way back too. `label` has the flow labels that a policy may give.
+//!
+//! Two shorter ways lead to the same records, where the first path that is tried is simply granted: `terms` takes
+//! all of it from tables that the builder prepared, and `origin` does that for many destinations of one source.
+//! Each says so where it cannot tell, and then `judge` does; property tests compare the ways.
+//!
+//! `open_ends` is for requests that leave an end open, or name it by a LID of several GUIDs: the slow lane's. `group` is the path
+//! to a multicast group. Nothing here knows a port or an attribute other than these records.
+
+mod ends;
+mod group;
+mod judge;
+mod label;
+mod open_ends;
+mod origin;
+mod pair;
+mod query;
+mod rate;
+mod record;
+mod select;
+pub(crate) mod terms;
+
+pub(crate) use self::ends::{gid, is_ours, ports};
+pub use self::group::{group_path, group_suits, path_to_group};
+pub use self::judge::Parameters;
+pub(crate) use self::label::Labels;
+pub use self::open_ends::{End, Ends, find_ends, for_each_wanted_path, paths_of_pair};
+pub(crate) use self::origin::Origin;
+pub use self::pair::for_each_path;
+pub(crate) use self::pair::{PREFERRED, Pair, each_different_path, each_further_path};
+pub use self::query::{Enough, PathQuery, is_to_group};
+pub(crate) use self::query::{are_codes, service_id_in_key};
+pub(crate) use self::rate::rate_code;
+pub(crate) use self::select::{Offer, WISHES, Wishes};

@@ -1,0 +1,35 @@
+//! What arrives at a responder: requests, and what is none.
+
+use sa_wire::mad::{MGMT_CLASS_SA, method};
+use sa_wire::sa::SaMad;
+use sa_wire::umad::Slot;
+
+/// What came, and so what a port does with it: only requests are lent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Arrival {
+    Request,
+    /// A reply of ours that failed.
+    Returned,
+    Foreign,
+    Malformed,
+}
+
+/// Requests of class Subnet Administration are lent, RMPP's ACK, STOP and ABORT and responses to
+/// Reports included.
+pub(crate) fn sort(slot: &Slot, mad_len: usize) -> Arrival {
+    let mad = &SaMad::from_bytes(&slot.mad).mad;
+    if slot.header.status != 0 {
+        Arrival::Returned
+    } else if mad_len < MIN_REQUEST {
+        Arrival::Malformed
+    } else if mad.mgmt_class != MGMT_CLASS_SA
+        || (mad.is_response() && mad.method != method::REPORT_RESP)
+    {
+        Arrival::Foreign
+    } else {
+        Arrival::Request
+    }
+}
+
+/// The length of a MAD header; anything shorter cannot even be dropped by class. Units: bytes.
+pub(crate) const MIN_REQUEST: usize = 24;

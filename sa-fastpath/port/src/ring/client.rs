@@ -1,0 +1,123 @@
+//! One client: from its greeting to the end of its ring.
+
+use core::sync::atomic::Ordering;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+use std::time::Instant;
+
+use sa_ring::Memory;
+use sa_ring::layout::{Hello, MIN_SLOTS, VERSION, Welcome};
+use sa_ring::packets;
+
+use super::client_ring::ClientRing;
+use super::event::{Event, Parting, Peer};
+use super::exchange::{Exchange, Order};
+use super::late::LateWriter;
+use super::shares::Owner;
+use super::socket::new_memory;
+
+/// A connection, from its first moment to its last.
+pub(super) struct Client {
+    pub(super) peer: Peer,
+    pub(super) owner: Owner,
+    /// Closed when the client is sent away.
+    pub(super) socket: OwnedFd,
+    pub(super) state: State,
+}
+
+/// How far a client has come.
+pub(super) enum State {
+    Stranger {
+        since: Instant,
+    },
+    Served {
+        memory: Arc<Memory>,
+        late: LateWriter,
+        place: u16,
+    },
+    /// The worker was told to give the ring back.
+    Leaving {
+        why: Parting,
+    },
+    Gone,
+}
+
+/// Slots for who greets like this. Errors: in words for the client.
+pub(super) fn judge(said: &[u8], admitted: Result<(), String>, slots: u32) -> Result<u32, String> {
+    let Some(hello) = Hello::parse(said) else {
+        return Err("this is no greeting of a client of rings".to_owned());
+    };
+    if hello.version != VERSION {
+        return Err(format!(
+            "this daemon has version {VERSION} of the ring, the client {}: use the client library \
+             that came with the daemon",
+            hello.version
+        ));
+    }
+    admitted?;
+    let wanted = if hello.slots == 0 { slots } else { hello.slots };
+    Ok(wanted.clamp(MIN_SLOTS, slots).next_power_of_two())
+}
+
+impl Client {
+    /// Makes a ring, gives it to the client and to the worker. Errors: in words for the client.
+    pub(super) fn welcome(&mut self, slots: u32, exchange: &Exchange) -> Result<Event, String> {
+        let (memory, file) =
+            new_memory(slots).map_err(|error| format!("no memory for a ring: {error}"))?;
+        let memory = Arc::new(memory);
+        let names_lids = self.owner.is_trusted;
+        let place = exchange.free_place();
+        let place = place.ok_or_else(|| "all rings of this socket are taken".to_owned())?;
+        let welcome = Welcome {
+            version: VERSION,
+            refusal: String::new(),
+        };
+        packets::send(self.socket.as_fd(), &welcome.bytes(), Some(file.as_fd()))
+            .map_err(|error| format!("the ring could not be handed over: {error}"))?;
+        let ring = ClientRing::new(self.peer.client, place, Arc::clone(&memory), names_lids);
+        if !exchange.order(Order::Attach(ring)) {
+            return Err("the daemon is busy".to_owned());
+        }
+        exchange.set_place(place, self.peer.client);
+        self.state = State::Served {
+            memory,
+            late: LateWriter::default(),
+            place,
+        };
+        Ok(Event::Arrived {
+            peer: self.peer,
+            slots,
+            names_lids,
+        })
+    }
+
+    /// Tells the client why it gets no ring; says the same for the log.
+    pub(super) fn refuse(&mut self, words: String) -> Event {
+        let welcome = Welcome {
+            version: VERSION,
+            refusal: words.clone(),
+        };
+        // It may be gone.
+        let _ = packets::send(self.socket.as_fd(), &welcome.bytes(), None);
+        self.state = State::Gone;
+        Event::Refused {
+            peer: self.peer,
+            words,
+        }
+    }
+
+    /// Tells the client, and the worker to give the ring back.
+    pub(super) fn send_away(&mut self, exchange: &Exchange, why: Parting) {
+        if let State::Served { memory, place, .. } = &self.state {
+            close(memory, why.code());
+            exchange.set_place(*place, 0);
+            exchange.order(Order::Detach(self.peer.client));
+            self.state = State::Leaving { why };
+        }
+    }
+}
+
+/// Writes one of [`closed`](sa_ring::layout::closed) where the client reads it.
+pub(super) fn close(memory: &Memory, why: u32) {
+    memory.header().closed.0.store(why, Ordering::Release);
+}

@@ -1,0 +1,183 @@
+//! Which umad file belongs to which device port, and what sysfs says about the port.
+
+use std::ffi::CString;
+
+use super::error::UmadError;
+use super::sys::{Access, RawFile, Read};
+
+/// A umad port of this host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PortName {
+    /// The device, such as `mlx5_0`.
+    pub device: String,
+    /// The port number, from 1.
+    pub port: u8,
+    /// The N of `/dev/infiniband/umadN`.
+    pub node: u32,
+}
+
+/// What sysfs says about a port at this moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct PortState {
+    /// The port's base LID, 0 before an SM set it.
+    pub lid: u16,
+    /// Where the SA is.
+    pub sm_lid: u16,
+    /// The SL that reaches it.
+    pub sm_sl: u8,
+    /// The port's logical state; 4 is active.
+    pub state: u8,
+}
+
+impl PortState {
+    /// The logical state that carries data traffic.
+    pub const ACTIVE: u8 = 4;
+}
+
+impl PortName {
+    /// The port of `/dev/infiniband/umadN`, if there is one now. Two small files are read.
+    pub fn of_node(node: u32) -> Option<Self> {
+        read_node(node)
+    }
+
+    /// The device file, `/dev/infiniband/umadN`.
+    pub fn path(&self) -> String {
+        format!("/dev/infiniband/umad{}", self.node)
+    }
+
+    /// Reads the port's attributes; zero where there are none.
+    pub fn state(&self) -> PortState {
+        let number = |name: &str| self.attribute(name).and_then(|text| leading_number(&text));
+        let narrow = |name: &str| number(name).and_then(|value| u8::try_from(value).ok());
+        PortState {
+            lid: number("lid").unwrap_or(0),
+            sm_lid: number("sm_lid").unwrap_or(0),
+            sm_sl: narrow("sm_sl").unwrap_or(0),
+            state: narrow("state").unwrap_or(0),
+        }
+    }
+
+    /// The port's base LID and that of its SM, by two small files. None where there is no such port
+    /// any more.
+    pub fn lids(&self) -> Option<(u16, u16)> {
+        let number = |name: &str| self.attribute(name).map(|text| leading_number(&text));
+        Some((number("lid")?.unwrap_or(0), number("sm_lid")?.unwrap_or(0)))
+    }
+
+    /// False for ports that speak Ethernet (RoCE): no LIDs, no SA.
+    fn is_infiniband(&self) -> bool {
+        self.attribute("link_layer")
+            .is_none_or(|text| text.trim() != "Ethernet")
+    }
+
+    /// The text of a sysfs attribute of the port; none where there is none.
+    fn attribute(&self, name: &str) -> Option<String> {
+        let Self { device, port, .. } = self;
+        read_text(&format!(
+            "/sys/class/infiniband/{device}/ports/{port}/{name}"
+        ))
+        .ok()
+    }
+}
+
+impl core::fmt::Display for PortName {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "{}/{}", self.device, self.port)
+    }
+}
+
+/// The port that fits. Without a device: the first active InfiniBand port, else the first one.
+/// Errors: [`UmadError::NoUmad`], [`UmadError::NoSuchPort`].
+pub(super) fn find(device: Option<&str>, port: Option<u8>) -> Result<PortName, UmadError> {
+    let all = list()?;
+    let fits = |name: &&PortName| {
+        device.map_or_else(|| name.is_infiniband(), |wanted| name.device == wanted)
+            && port.is_none_or(|wanted| name.port == wanted)
+    };
+    let active = |name: &&PortName| name.state().state == PortState::ACTIVE;
+    let found = all
+        .iter()
+        .filter(fits)
+        .find(active)
+        .or_else(|| all.iter().find(fits))
+        .cloned();
+    found.ok_or_else(|| UmadError::NoSuchPort {
+        device: device.map(str::to_owned),
+        port,
+        found: all.iter().map(PortName::to_string).collect(),
+    })
+}
+
+/// Opens the file that sets IsSM while it is open. Errors: [`UmadError::Open`].
+pub(super) fn open_issm(port: &PortName) -> Result<RawFile, UmadError> {
+    open_device(format!("/dev/infiniband/issm{}", port.node))
+}
+
+/// Opens a device file, never to block. Errors: [`UmadError::Open`].
+pub(super) fn open_device(path: String) -> Result<RawFile, UmadError> {
+    let name = CString::new(path.as_str()).map_err(|_| libc::EINVAL);
+    let file = name.and_then(|name| RawFile::open(&name, Access::NonBlocking));
+    file.map_err(|errno| UmadError::Open { path, errno })
+}
+
+/// Every umad port of this host, by node number. Errors: [`UmadError::NoUmad`].
+///
+/// Tries 1,024 names, which takes about a millisecond: for a start, not for a loop.
+pub fn list() -> Result<Vec<PortName>, UmadError> {
+    read_text(&format!("{CLASS}/abi_version")).map_err(|errno| UmadError::NoUmad { errno })?;
+    Ok((0..MAX_NODES).filter_map(read_node).collect())
+}
+
+/// Nodes are probed by name: a directory listing would need calls that the simulator replaces
+/// only in part. Gaps occur (unplugged devices), so all names are tried.
+fn read_node(node: u32) -> Option<PortName> {
+    let device = read_text(&format!("{CLASS}/umad{node}/ibdev")).ok()?;
+    let port = read_text(&format!("{CLASS}/umad{node}/port")).ok()?;
+    Some(PortName {
+        device: device.trim().to_owned(),
+        port: port.trim().parse().ok()?,
+        node,
+    })
+}
+
+/// A small file's text. Errors: the errno.
+fn read_text(path: &str) -> Result<String, i32> {
+    let path = CString::new(path).map_err(|_| libc::EINVAL)?;
+    let file = RawFile::open(&path, Access::ReadOnly)?;
+    let mut buffer = [0u8; 256];
+    match file.read(&mut buffer) {
+        Read::Bytes(bytes) => {
+            let text = buffer.get(..bytes).unwrap_or_default();
+            Ok(String::from_utf8_lossy(text).into_owned())
+        }
+        Read::Nothing | Read::TooSmall => Ok(String::new()),
+        Read::Failed(errno) => Err(errno),
+    }
+}
+
+/// The number that a file of sysfs begins with: `0x1a`, `12` or `4: ACTIVE`.
+pub fn leading_number(text: &str) -> Option<u16> {
+    let word = text.split(|c: char| c == ':' || c.is_whitespace()).next()?;
+    word.strip_prefix("0x").map_or_else(
+        || word.parse().ok(),
+        |hex| u16::from_str_radix(hex, 16).ok(),
+    )
+}
+
+/// Where sysfs has the umad files of this host.
+const CLASS: &str = "/sys/class/infiniband_mad";
+/// `RDMA_MAX_PORTS` of the kernel.
+const MAX_NODES: u32 = 1024;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sysfs_numbers_are_read_in_all_their_forms() {
+        assert_eq!(leading_number("0x1f\n"), Some(0x1f));
+        assert_eq!(leading_number("12\n"), Some(12));
+        assert_eq!(leading_number("4: ACTIVE\n"), Some(4));
+        assert_eq!(leading_number("\n"), None);
+    }
+}

@@ -1,0 +1,90 @@
+//! End ports: by index, GUID, GID and LID. Nothing is searched for that depends only on the fabric.
+
+use crate::Snapshot;
+use crate::format::records::{NO_PORT, PortIx, PortRecord, SubnetRecord};
+
+impl Snapshot {
+    /// Options of the subnet.
+    pub fn subnet(&self) -> &SubnetRecord {
+        &self.subnet
+    }
+
+    /// LID of the port that the SM runs on, where it is known.
+    pub fn sm_lid(&self) -> Option<u16> {
+        (self.subnet.sm_lid != 0).then_some(self.subnet.sm_lid)
+    }
+
+    /// Number of the change that made it.
+    pub fn epoch(&self) -> u64 {
+        self.subnet.epoch
+    }
+
+    /// How many end ports there are.
+    pub fn port_count(&self) -> usize {
+        self.sections.ports.len()
+    }
+
+    /// All end ports, in the order of `Guid::map_order`.
+    pub fn ports(&self) -> impl Iterator<Item = (PortIx, &PortRecord)> {
+        (0u16..)
+            .zip(self.sections.ports.iter())
+            .map(|(ix, port)| (PortIx(ix), port))
+    }
+
+    /// The end port with this place in [`Self::ports`].
+    pub fn nth_port(&self, nth: u64) -> Option<PortIx> {
+        let ix = u16::try_from(nth).ok()?;
+        (usize::from(ix) < self.port_count()).then_some(PortIx(ix))
+    }
+
+    /// The record behind an index.
+    #[inline(always)]
+    pub fn port(&self, ix: PortIx) -> &PortRecord {
+        // An index made by another snapshot names nothing rather than panicking.
+        self.sections
+            .ports
+            .get(usize::from(ix.0))
+            .unwrap_or(&NO_PORT)
+    }
+
+    /// The end port with this GUID (host order).
+    #[inline(always)]
+    pub fn port_by_guid(&self, guid: u64) -> Option<PortIx> {
+        let (ix, _) = self.find_guid(guid.to_be_bytes())?;
+        u16::try_from(ix).ok().map(PortIx)
+    }
+
+    /// See `Sections::find_guid`.
+    #[inline(always)]
+    fn find_guid(&self, guid: [u8; 8]) -> Option<(usize, &PortRecord)> {
+        self.sections.find_guid(&self.subnet, guid)
+    }
+
+    /// The end port that owns this LID; none for LIDs nobody owns, 0 and multicast LIDs.
+    #[inline(always)]
+    pub fn port_by_lid(&self, lid: u16) -> Option<PortIx> {
+        self.sections
+            .lid_ports
+            .get(usize::from(lid))?
+            .checked_sub(1)
+            .map(PortIx)
+    }
+
+    /// The end port with this GID of the subnet. Shape: wire bytes. None for GIDs with another
+    /// prefix too, link-local ones included where that is not the subnet's own.
+    #[inline(always)]
+    pub fn record_by_own_gid(&self, gid: &[u8; 16]) -> Option<&PortRecord> {
+        let (prefix, guid) = gid.split_first_chunk::<8>()?;
+        if u64::from_ne_bytes(*prefix) != self.derived.prefix {
+            return None;
+        }
+        self.find_guid(*guid.first_chunk()?).map(|(_, port)| port)
+    }
+
+    /// The end port that owns this LID, as [`Self::port_by_lid`].
+    #[inline(always)]
+    pub fn record_by_lid(&self, lid: u16) -> Option<&PortRecord> {
+        let entry = usize::from(*self.sections.lid_ports.get(usize::from(lid))?);
+        self.sections.ports.get(entry.wrapping_sub(1))
+    }
+}

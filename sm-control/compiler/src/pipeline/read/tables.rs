@@ -1,0 +1,97 @@
+//! Forwarding and SL2VL tables from a directory of OpenSM dumps.
+
+use routing::{EndPortIx, GivenSl2Vl, SwitchIx};
+use sa_fabric::ParseError;
+use sa_fabric::detect::{DumpDir, Input, LoadError};
+use sa_fabric::formats::{lfts, sl2vl};
+use sa_fabric::subnet::Subnet;
+use sa_wire::{Guid, NodeType};
+
+use super::ReadProblem;
+
+const LFTS: &str = "opensm-lfts.dump";
+const SL2VL: &str = "opensm-sl2vl.dump";
+
+/// True when the directory holds forwarding tables.
+pub(super) fn present(dumps: &DumpDir) -> bool {
+    dumps.holds(LFTS)
+}
+
+/// Tables by switch, in the subnet's order, and SL2VL tables where they were dumped.
+/// Errors: no tables; files that do not parse; switches that the fabric does not have.
+pub(super) fn read(
+    dumps: &DumpDir,
+    subnet: &Subnet,
+) -> Result<(Vec<Vec<u8>>, GivenSl2Vl), ReadProblem> {
+    let input = dumps.read(LFTS)?.ok_or_else(|| {
+        let directory = dumps.path.clone();
+        ReadProblem::NoTables {
+            directory,
+            name: LFTS,
+        }
+    })?;
+    let tables = parsed(&input, lfts::read)?;
+    let max_lid = subnet
+        .end_ports()
+        .iter()
+        .filter_map(|port| port.lids().last())
+        .max();
+    let mut by_switch = vec![Vec::new(); subnet.switches().len()];
+    for table in tables {
+        let place = switch(subnet, table.guid).and_then(|ix| by_switch.get_mut(ix));
+        let place = place.ok_or_else(|| foreign(&input, table.at.line, table.guid))?;
+        *place = table.table(max_lid.unwrap_or(0));
+    }
+    let sl2vl = match dumps.read(SL2VL)? {
+        Some(input) => given_sl2vl(&input, subnet)?,
+        None => GivenSl2Vl::default(),
+    };
+    Ok((by_switch, sl2vl))
+}
+
+fn given_sl2vl(input: &Input, subnet: &Subnet) -> Result<GivenSl2Vl, ReadProblem> {
+    let mut given = GivenSl2Vl::default();
+    for port in parsed(input, sl2vl::read)? {
+        let unknown = || foreign(input, port.at.line, port.guid);
+        if port.node_type == NodeType::Switch {
+            let ix = switch(subnet, port.guid).and_then(|ix| u32::try_from(ix).ok());
+            let ix = SwitchIx(ix.ok_or_else(unknown)?);
+            let rows = port.rows.iter();
+            given
+                .switches
+                .extend(rows.map(|row| (ix, row.input, row.output, row.table)));
+        } else {
+            let ix = subnet
+                .by_guid(port.guid)
+                .and_then(|ix| u32::try_from(ix).ok());
+            let ix = EndPortIx(ix.ok_or_else(unknown)?);
+            given
+                .end_ports
+                .extend(port.rows.iter().map(|row| (ix, row.table)));
+        }
+    }
+    Ok(given)
+}
+
+/// The place of a switch in the subnet.
+fn switch(subnet: &Subnet, guid: Guid) -> Option<usize> {
+    subnet
+        .switches()
+        .iter()
+        .position(|node| subnet.fabric().node(*node).guid == guid)
+}
+
+fn parsed<T>(
+    input: &Input,
+    parse: impl Fn(&[u8]) -> Result<T, ParseError>,
+) -> Result<T, LoadError> {
+    parse(&input.bytes).map_err(|error| input.refused(error))
+}
+
+fn foreign(input: &Input, line: u32, guid: Guid) -> ReadProblem {
+    ReadProblem::ForeignTable {
+        path: input.path.clone(),
+        line,
+        guid,
+    }
+}

@@ -1,0 +1,73 @@
+//! Why a configuration cannot be used, as values with a place.
+
+use std::path::PathBuf;
+
+use sa_fabric::intake::ReadError;
+use sa_text::{Location, Position};
+use thiserror::Error;
+
+use super::{LocalContradiction, NumberProblem, ShadowContradiction, SourceContradiction};
+
+/// A configuration that cannot be used.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ConfigError {
+    /// The file cannot be read.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// It is not what was expected.
+    #[error("{}:{source}", path.display())]
+    Parse {
+        /// Which file.
+        path: PathBuf,
+        /// Where and what.
+        source: ConfigProblem,
+    },
+}
+
+/// What is wrong in the text of a configuration.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{}:{}: {problem}", at.line, at.column)]
+pub struct ConfigProblem {
+    /// The key or value that is to blame; the end of the text where something is missing.
+    pub at: Position,
+    /// What it is.
+    pub problem: Problem,
+}
+
+/// What can be wrong with the text of a configuration.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum Problem {
+    /// It is no TOML, or a section does not take it; as the parser says it.
+    #[error("{said}")]
+    Text {
+        /// What was found, what was expected.
+        said: String,
+    },
+    /// A number that is none, or outside what its key takes.
+    #[error(transparent)]
+    Number(#[from] NumberProblem),
+    /// Nobody could ask.
+    #[error("no [[port]] section: say where requests come from")]
+    NoPort,
+    /// The fabric cannot be read as `[fabric]` has it.
+    #[error(transparent)]
+    Source(#[from] SourceContradiction),
+    /// `[local_service]` would be without effect, or answer from nothing.
+    #[error(transparent)]
+    LocalService(#[from] LocalContradiction),
+    /// A shadow would have nobody to compare with.
+    #[error(transparent)]
+    Shadow(#[from] ShadowContradiction),
+}
+
+impl ConfigError {
+    /// The file, and the place in it where there is one.
+    pub fn location(&self) -> Location {
+        match self {
+            Self::Read(problem) => Location::file(problem.path()),
+            Self::Parse { path, source } => Location::new(path, source.at),
+        }
+    }
+}

@@ -1,0 +1,259 @@
+//! The thread that looks how things stand beside an OpenSM, and does what follows from it.
+//!
+//! Each turn is one look, one judgement and the orders of that: what is seen is gathered into a
+//! [`Seen`], [`Mastership`] says what is to be done, and it is done here, before the next look. In between
+//! the thread sleeps until OpenSM's library says something or the next look is due.
+
+use core::sync::atomic::Ordering;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crossbeam_channel::{Receiver, Sender, TryRecvError, bounded};
+use sa_wire::mad::method;
+use sa_wire::request;
+use sa_wire::sa::AttributeId;
+use split_protocol::{BEAT_LAPSE, Frame, Reads};
+use tracing::{debug, info};
+
+use super::gate::Gate;
+use super::heartbeat::Heartbeat;
+use super::its_port::ItsPort;
+use super::link::{Answer, Heard, Link};
+use super::mastership::{Mastership, Order, Seen};
+use super::{Change, Shared, subscription};
+use crate::server::agreement::Doubts;
+
+/// How often the mastership is looked at.
+const LOOK: Duration = Duration::from_millis(10);
+
+/// How often OpenSM is asked whether it is the master.
+const PING: Duration = Duration::from_millis(500);
+
+/// The same until it was answered once.
+const FIRST_PING: Duration = Duration::from_millis(50);
+
+/// A ping that got no reply in so long gets none.
+const PING_PATIENCE: Duration = Duration::from_secs(2);
+
+/// What the thread shares with the rest of the daemon.
+pub(super) struct Around {
+    pub(super) link: Arc<Link>,
+    pub(super) gate: Arc<Gate>,
+    pub(super) shared: Arc<Shared>,
+    /// Where the thread that loads hears of changes.
+    pub(super) changes: Sender<Change>,
+    pub(super) doubts: Arc<Doubts>,
+}
+
+/// The thread.
+pub(super) struct Watch {
+    link: Arc<Link>,
+    gate: Arc<Gate>,
+    shared: Arc<Shared>,
+    changes: Sender<Change>,
+    doubts: Arc<Doubts>,
+    heard: Receiver<Heard>,
+    port: ItsPort,
+    mastership: Mastership,
+    heartbeat: Heartbeat,
+    /// A ping that is under way: its number, and where its answer comes.
+    ping: Option<(u64, Receiver<Answer>)>,
+    /// When the last ping was sent.
+    asked: Duration,
+    /// When one was answered last.
+    answered: Option<Duration>,
+    /// The session whose OpenSM has answered, and has our subscriptions; 0 for none.
+    answering: u64,
+}
+
+impl Watch {
+    /// `device`: of OpenSM's port, as configured. `grace`: how long to go on without OpenSM.
+    pub(super) fn new(
+        around: Around,
+        heard: Receiver<Heard>,
+        device: Option<String>,
+        grace: Duration,
+    ) -> Self {
+        let Around {
+            link,
+            gate,
+            shared,
+            changes,
+            doubts,
+        } = around;
+        Self {
+            link,
+            gate,
+            shared,
+            changes,
+            doubts,
+            heard,
+            port: ItsPort::new(device),
+            mastership: Mastership::new(grace),
+            heartbeat: Heartbeat::default(),
+            ping: None,
+            asked: Duration::ZERO,
+            answered: None,
+            answering: 0,
+        }
+    }
+
+    pub(super) fn run(mut self) {
+        while !self.shared.stop.load(Ordering::SeqCst) {
+            let now = self.gate.now();
+            let seen = self.look(now);
+            for order in self.mastership.judge(&seen, now) {
+                self.carry_out(order, now);
+            }
+            self.let_go(&seen);
+            let generation = self.mastership.generation();
+            self.shared.generation.store(generation, Ordering::SeqCst);
+            let is_master = self.mastership.is_master();
+            self.shared.is_master.store(is_master, Ordering::SeqCst);
+            self.hear();
+        }
+    }
+
+    fn look(&mut self, now: Duration) -> Seen {
+        let opensm = self.link.connected();
+        let umad = opensm.as_ref().map(|opensm| opensm.umad);
+        let lids = self.port.lids(umad, now);
+        let (lid, sm_lid) = lids.unwrap_or_default();
+        self.shared.lid.store(lid, Ordering::SeqCst);
+        self.shared.sm_lid.store(sm_lid, Ordering::SeqCst);
+        if let Some(opensm) = &opensm
+            && self.ping(lid, opensm.session, now)
+            && self.answering != opensm.session
+        {
+            self.subscribe(lid);
+            if self.answering != 0 {
+                self.say(Change::Returned);
+            }
+            self.answering = opensm.session;
+        }
+        let answers = opensm
+            .as_ref()
+            .is_some_and(|it| it.session == self.answering);
+        self.shared.answers.store(answers, Ordering::SeqCst);
+        let ours = (&*self.link, &*self.gate, &self.shared.workers);
+        let is_alive = self.heartbeat.beat(ours, opensm.as_ref(), now);
+        Seen {
+            opensm,
+            lids,
+            answered: self.answered,
+            published: self.shared.published.load(Ordering::SeqCst).checked_sub(1),
+            is_open: self.gate.is_open(),
+            is_held: self.gate.is_held(),
+            is_in_doubt: self.doubts.is_in_doubt(),
+            is_alive,
+            has_file: self.link.has_lent(),
+        }
+    }
+
+    /// Asks what only a master answers, and notes when it did. True when it just did.
+    fn ping(&mut self, lid: u16, session: u64, now: Duration) -> bool {
+        let (pause, patience) = if self.answering == session {
+            (PING, PING_PATIENCE)
+        } else {
+            // One that is no master yet says nothing at all.
+            (FIRST_PING, FIRST_PING)
+        };
+        let outcome = self.ping.as_ref().map(|(_, answer)| answer.try_recv());
+        let is_answered = matches!(outcome, Some(Ok(_)));
+        if is_answered {
+            self.answered = Some(now);
+        }
+        let is_waiting = matches!(outcome, Some(Err(TryRecvError::Empty)));
+        if is_waiting && now < self.asked + patience {
+            return false;
+        }
+        if let Some((number, _)) = self.ping.take() {
+            self.link.forget(number);
+        }
+        if now >= self.asked + pause {
+            let attribute = AttributeId::CLASS_PORT_INFO;
+            let request = request::request(lid, method::GET, attribute, 0, &[]);
+            let (to, answer) = bounded(1);
+            self.asked = now;
+            let number = self.link.ask(&request, &to);
+            self.ping = number.map(|number| (number, answer));
+        }
+        is_answered
+    }
+
+    fn subscribe(&self, lid: u16) {
+        // Replies go nowhere; a subscription that is not granted is made up for by polling.
+        let (to, _) = bounded(subscription::TRAPS.len());
+        for trap in subscription::TRAPS {
+            self.link.ask(&subscription::subscribe(lid, trap), &to);
+        }
+        debug!("subscribed to OpenSM's reports of changes");
+    }
+
+    /// Waits for OpenSM's library to say something, at most until the next look.
+    fn hear(&self) {
+        let mut next = self.heard.recv_timeout(LOOK).ok();
+        while let Some(heard) = next {
+            match heard {
+                Heard::Reads => return,
+                Heard::Programmed => {
+                    self.doubts.nudge();
+                    self.say(Change::Programmed);
+                }
+                Heard::Report(report) => {
+                    let (trap, response) = subscription::receive(&report);
+                    self.link.tell(&Frame::Tell(response));
+                    if let Some(trap) = trap {
+                        self.say(Change::Trap(trap));
+                    }
+                }
+            }
+            next = self.heard.try_recv().ok();
+        }
+    }
+
+    fn say(&self, change: Change) {
+        // When so many wait, everything will be read again anyway.
+        let _ = self.changes.try_send(change);
+    }
+
+    /// Drops what was lent where it is not used any more.
+    fn let_go(&self, seen: &Seen) {
+        let reads = seen.opensm.as_ref().map(|opensm| opensm.reads);
+        let is_lent = matches!(reads, Some(Reads::Lent | Reads::Refused(_)));
+        if seen.has_file && !is_lent && !self.gate.is_open() && !self.gate.is_held() {
+            self.link.forget_lent();
+        }
+    }
+
+    fn carry_out(&mut self, order: Order, now: Duration) {
+        match order {
+            Order::Open => {
+                self.heartbeat.begin(now);
+                self.gate.holds_until(now + BEAT_LAPSE);
+                self.gate.set(true);
+                info!("the read methods are ours: answering in OpenSM's place");
+            }
+            Order::Shut(reason) => {
+                self.gate.set(false);
+                info!(reason, "the read methods go back to OpenSM");
+            }
+            Order::Lend => drop(self.link.tell(&Frame::Lend)),
+            Order::HandOn => self.link.hand_on(),
+            Order::TakeBack => {
+                self.link.forget_lent();
+                self.link.tell(&Frame::TakeBack);
+            }
+            Order::Invalidate(reason) => {
+                info!(
+                    reason,
+                    "the fabric is read again before anything is answered"
+                );
+                // Before the change is told, so that who reads because of it counts.
+                let generation = self.mastership.generation();
+                self.shared.generation.store(generation, Ordering::SeqCst);
+                self.say(Change::Invalid(reason));
+            }
+        }
+    }
+}

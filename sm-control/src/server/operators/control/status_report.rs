@@ -1,0 +1,345 @@
+//! The status as an object for programs.
+//!
+//! Fields are only ever added under one [`SCHEMA`]: whoever reads it may rely on those that there are,
+//! and skips those that it does not know. What is absent is null, so that every status has every field.
+
+use core::fmt;
+use core::sync::atomic::{AtomicU64, Ordering};
+
+use sa_answer::{DropReason, PuntReason, Reject};
+use sa_compiler::pipeline;
+use sa_local::agent::{Counted, Reason};
+use serde::Serialize;
+use serde::ser::{SerializeMap, Serializer};
+
+use crate::server::operators::status::{self, PortRow, Status};
+
+/// Name and version of what [`StatusReport`] is.
+const SCHEMA: &str = "sapphired.status/1";
+
+/// Everything that operators may know.
+#[derive(Debug, Serialize)]
+pub(in crate::server) struct StatusReport {
+    schema: &'static str,
+    version: &'static str,
+    pid: u32,
+    uptime_s: u64,
+    role: String,
+    source: String,
+    ready: bool,
+    /// Why not.
+    not_ready: Option<String>,
+    active: bool,
+    /// Why nobody is answered.
+    passive: Option<String>,
+    /// How the daemon stands to the SM.
+    standing: Pairs<&'static str, String>,
+    snapshot: Option<Snapshot>,
+    /// A rollback would return to it.
+    previous_epoch: Option<u64>,
+    /// A rollback has returned to it, and holds.
+    held_epoch: Option<u64>,
+    state: State,
+    /// What differs between the configuration file and what is in force.
+    configuration: Option<String>,
+    last_failure: Option<LastFailure>,
+    loads: u64,
+    failed_loads: u64,
+    rollbacks: u64,
+    /// None in another role.
+    shadow: Option<Shadow>,
+    /// None without one.
+    local_service: Option<LocalService>,
+    ports: Vec<Port>,
+}
+
+/// The snapshot in service.
+#[derive(Debug, Serialize)]
+struct Snapshot {
+    epoch: u64,
+    built_unix: u64,
+    age_s: u64,
+    engine: String,
+    switches: usize,
+    hosts: usize,
+    rules: Option<u32>,
+    bytes: usize,
+    /// 16 hex digits.
+    digest: String,
+}
+
+/// The state directory.
+#[derive(Debug, Serialize)]
+struct State {
+    directory: Option<String>,
+    stored_epoch: Option<u64>,
+    problem: Option<String>,
+    failures: u64,
+}
+
+/// The last load, if that failed.
+#[derive(Debug, Serialize)]
+struct LastFailure {
+    what: String,
+    cause: String,
+    unix: u64,
+    age_s: u64,
+}
+
+/// What a shadow has compared.
+#[derive(Debug, Serialize)]
+struct Shadow {
+    asked: u64,
+    answered: u64,
+    different: u64,
+}
+
+/// What this host's kernel was answered.
+#[derive(Debug, Serialize)]
+struct LocalService {
+    served: bool,
+    resolved: u64,
+    addresses: u64,
+    later: u64,
+    refused: Pairs<&'static str, u64>,
+    kept: u64,
+    overruns: u64,
+    unsent: u64,
+    others: u64,
+}
+
+/// A `[[port]]`.
+#[derive(Debug, Serialize)]
+struct Port {
+    transport: &'static str,
+    place: String,
+    served: bool,
+    attached: bool,
+    away: Option<String>,
+    attachments: u64,
+    /// Of the snapshot that its worker holds; 0 for none.
+    epoch: u64,
+    received: u64,
+    answered: u64,
+    refused: Pairs<&'static str, u64>,
+    dropped: Pairs<&'static str, u64>,
+    punted: Pairs<&'static str, u64>,
+    unsent: u64,
+    /// None where the transport hides nothing.
+    mads: Option<Pairs<&'static str, u64>>,
+}
+
+/// An object whose fields are data, in this order.
+struct Pairs<K, V>(Vec<(K, V)>);
+
+impl<K: Serialize, V: Serialize> Serialize for Pairs<K, V> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let mut map = to.serialize_map(Some(self.0.len()))?;
+        for (name, value) in &self.0 {
+            map.serialize_entry(name, value)?;
+        }
+        map.end()
+    }
+}
+
+impl<K: fmt::Debug, V: fmt::Debug> fmt::Debug for Pairs<K, V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_map()
+            .entries(self.0.iter().map(|(name, value)| (name, value)))
+            .finish()
+    }
+}
+
+impl StatusReport {
+    /// As it is now.
+    pub(super) fn new(status: &Status) -> Self {
+        let readiness = status.readiness();
+        let passive = status.passive();
+        let rollback = status.rollback();
+        let counts = &status.counts;
+        Self {
+            schema: SCHEMA,
+            version: env!("CARGO_PKG_VERSION"),
+            pid: std::process::id(),
+            uptime_s: status.uptime(),
+            role: status.role.clone(),
+            source: status.source.clone(),
+            ready: readiness.is_ok(),
+            not_ready: readiness.err().map(|why| why.to_string()),
+            active: passive.is_none(),
+            passive,
+            standing: Pairs(status.sm_facts().facts.clone()),
+            snapshot: status.service().as_deref().map(Snapshot::new),
+            previous_epoch: rollback.previous,
+            held_epoch: rollback.held,
+            state: State::new(status),
+            configuration: status.reconfigured().map(|what| what.to_string()),
+            last_failure: status.failure().as_deref().map(LastFailure::new),
+            loads: load(&counts.loads),
+            failed_loads: load(&counts.failed_loads),
+            rollbacks: load(&counts.rollbacks),
+            shadow: status.is_shadow.then(|| Shadow::new(counts)),
+            local_service: status.local().map(LocalService::new),
+            ports: status.ports.iter().map(Port::new).collect(),
+        }
+    }
+}
+
+impl Snapshot {
+    fn new(service: &status::InService) -> Self {
+        Self {
+            epoch: service.epoch,
+            built_unix: service.built_unix,
+            age_s: service.age(),
+            engine: service.engine.clone(),
+            switches: service.switches,
+            hosts: service.hosts,
+            rules: service.rules,
+            bytes: service.bytes,
+            digest: format!("{:016x}", service.digest),
+        }
+    }
+}
+
+impl State {
+    fn new(status: &Status) -> Self {
+        let kept = status.kept();
+        Self {
+            directory: status.state_directory.clone(),
+            stored_epoch: kept.stored,
+            problem: kept.problem.clone(),
+            failures: kept.failures,
+        }
+    }
+}
+
+impl LastFailure {
+    fn new(failure: &status::LastFailure) -> Self {
+        Self {
+            what: failure.what.clone(),
+            cause: failure.cause.clone(),
+            unix: failure.unix,
+            age_s: pipeline::unix_time().saturating_sub(failure.unix),
+        }
+    }
+}
+
+impl Shadow {
+    fn new(counts: &status::Counts) -> Self {
+        Self {
+            asked: load(&counts.shadow_asked),
+            answered: load(&counts.shadow_answered),
+            different: load(&counts.shadow_different),
+        }
+    }
+}
+
+impl LocalService {
+    fn new(local: &status::Local) -> Self {
+        let refused = Reason::ALL.map(|reason| local.counters.refused_for(reason));
+        let counts = &local.counts;
+        Self {
+            served: local.is_served(),
+            resolved: local.counters.of(Counted::Resolved),
+            addresses: local.counters.of(Counted::ResolvedAddress),
+            later: local.counters.of(Counted::Later),
+            refused: reasons(Reason::ALL.map(Reason::name), refused),
+            kept: load(&counts.kept),
+            overruns: load(&counts.overruns),
+            unsent: load(&counts.unsent),
+            others: load(&counts.others),
+        }
+    }
+}
+
+impl Port {
+    fn new(port: &PortRow) -> Self {
+        let now = port.stats.snapshot();
+        let summary = port.summary();
+        Self {
+            transport: port.transport,
+            place: port.place.clone(),
+            served: port.is_served(),
+            attached: summary.away.is_none(),
+            away: summary.away,
+            attachments: summary.attachments,
+            epoch: now.epoch,
+            received: now.received,
+            answered: now.answered,
+            refused: reasons(Reject::ALL.map(|(_, name)| name), now.refused),
+            dropped: reasons(DropReason::ALL.map(|(_, name)| name), now.dropped),
+            punted: reasons(PuntReason::ALL.map(|(_, name)| name), now.punted),
+            unsent: now.unsent,
+            mads: summary
+                .counters
+                .map(|counters| Pairs(counters.each().into_iter().collect())),
+        }
+    }
+}
+
+fn load(counter: &AtomicU64) -> u64 {
+    counter.load(Ordering::Relaxed)
+}
+
+/// Those that counted.
+fn reasons<const N: usize>(names: [&'static str; N], counts: [u64; N]) -> Pairs<&'static str, u64> {
+    let all = names.into_iter().zip(counts);
+    Pairs(all.filter(|(_, count)| *count > 0).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::config::Config;
+
+    const CONFIG: &str = "[fabric]\nsource = \"files\"\npath = \"net\"\n[sa]\nrole = \"shadow\"\n\
+                          [[port]]\ntransport = \"ibsim\"\nnode = \"H1\"\n";
+
+    #[test]
+    fn every_field_is_there_from_the_start() {
+        let config = Config::parse(CONFIG).unwrap();
+        let status = Status::new(&config, vec![(Arc::default(), Arc::default())]);
+        let report = serde_json::to_value(StatusReport::new(&status)).unwrap();
+        let fields: Vec<&str> = report
+            .as_object()
+            .unwrap()
+            .keys()
+            .map(String::as_str)
+            .collect();
+        assert_eq!(
+            fields,
+            [
+                "schema",
+                "version",
+                "pid",
+                "uptime_s",
+                "role",
+                "source",
+                "ready",
+                "not_ready",
+                "active",
+                "passive",
+                "standing",
+                "snapshot",
+                "previous_epoch",
+                "held_epoch",
+                "state",
+                "configuration",
+                "last_failure",
+                "loads",
+                "failed_loads",
+                "rollbacks",
+                "shadow",
+                "local_service",
+                "ports",
+            ]
+        );
+        assert_eq!(report["schema"], SCHEMA);
+        assert_eq!(report["snapshot"], serde_json::Value::Null);
+        assert_eq!(report["shadow"]["asked"], 0);
+        assert_eq!(report["ports"][0]["refused"], serde_json::json!({}));
+        assert_eq!(report["ports"][0]["transport"], "ibsim");
+    }
+}

@@ -1,0 +1,193 @@
+//! Metrics of the process: how long it runs, what it has loaded, whether it answers, and from what.
+
+use core::fmt;
+use core::sync::atomic::{AtomicU64, Ordering};
+
+use super::page::{Page, number};
+use crate::logging;
+use crate::server::operators::status::{Counts, InService, Status};
+
+/// Everything that is of no port.
+pub(super) fn write(status: &Status, page: &mut Page<'_>) -> fmt::Result {
+    loads(status, page)?;
+    state(status, page)?;
+    requests_of_operators(&status.counts, page)?;
+    readiness(status, page)?;
+    shadow(status, page)?;
+    page.value(
+        "snapshot_epoch",
+        "Number of the snapshot in service, 0 for none",
+        number(status.service().map_or(0, |service| service.epoch)),
+    )?;
+    match status.service() {
+        Some(service) => snapshot(&service, page),
+        None => Ok(()),
+    }
+}
+
+fn get(counter: &AtomicU64) -> u64 {
+    counter.load(Ordering::Relaxed)
+}
+
+fn result(word: &str) -> [(&'static str, String); 1] {
+    [("result", word.to_owned())]
+}
+
+fn loads(status: &Status, page: &mut Page<'_>) -> fmt::Result {
+    let counts = &status.counts;
+    page.value(
+        "uptime_seconds",
+        "Time since the start",
+        number(status.uptime()),
+    )?;
+    let loads = [
+        (result("ok"), get(&counts.loads)),
+        (result("failed"), get(&counts.failed_loads)),
+    ];
+    page.counter("reload", "Loads of the sources", loads)
+}
+
+/// What a restart would find.
+fn state(status: &Status, page: &mut Page<'_>) -> fmt::Result {
+    page.truth(
+        "configuration_changed",
+        "1 if the configuration file differed from the one in force at the last reload",
+        status.reconfigured().is_some(),
+    )?;
+    if status.state_directory.is_none() {
+        return Ok(());
+    }
+    let kept = status.kept();
+    page.value(
+        "state_stored_epoch",
+        "Epoch of the snapshot in the state directory, 0 for none",
+        number(kept.stored.unwrap_or(0)),
+    )?;
+    page.truth(
+        "state_failing",
+        "1 if the snapshot in service is not in the state directory",
+        kept.problem.is_some(),
+    )?;
+    page.count(
+        "state_failures",
+        "Writes to the state directory that failed",
+        kept.failures,
+    )
+}
+
+fn requests_of_operators(counts: &Counts, page: &mut Page<'_>) -> fmt::Result {
+    page.count(
+        "rollback",
+        "Rollbacks to the previous snapshot",
+        get(&counts.rollbacks),
+    )?;
+    let control = [
+        (result("ok"), get(&counts.control)),
+        (result("refused"), get(&counts.control_refused)),
+    ];
+    page.counter(
+        "control_requests",
+        "Requests on the control socket",
+        control,
+    )?;
+    page.count(
+        "admin_connections_cut",
+        "Slow connections closed to make room for others",
+        get(&counts.connections_cut),
+    )?;
+    page.count(
+        "log_suppressed",
+        "Log lines suppressed by the rate limit",
+        logging::suppressed(),
+    )
+}
+
+/// Whether requests are answered, and if not, whose turn it is.
+fn readiness(status: &Status, page: &mut Page<'_>) -> fmt::Result {
+    page.truth(
+        "ready",
+        "1 if requests are answered from a snapshot of the sources",
+        status.readiness().is_ok(),
+    )?;
+    page.truth(
+        "active",
+        "1 if this daemon is the one to answer",
+        status.passive().is_none(),
+    )?;
+    let about_sm = status.sm_facts();
+    let facts = about_sm.facts.iter().map(|(name, value)| {
+        let labels = [("name", (*name).to_owned()), ("value", value.clone())];
+        (labels, 1.0)
+    });
+    page.gauge(
+        "standing",
+        "Relation to the SM, in the labels; always 1",
+        facts,
+    )?;
+    page.truth(
+        "rollback_held",
+        "1 if a rollback holds back automatic reloads",
+        status.rollback().held.is_some(),
+    )
+}
+
+/// Only in that role.
+fn shadow(status: &Status, page: &mut Page<'_>) -> fmt::Result {
+    if !status.is_shadow {
+        return Ok(());
+    }
+    let counts = &status.counts;
+    for (name, help, counter) in [
+        (
+            "shadow_asked",
+            "Questions asked of the SA to compare with",
+            &counts.shadow_asked,
+        ),
+        (
+            "shadow_answered",
+            "Questions that the SA answered",
+            &counts.shadow_answered,
+        ),
+        (
+            "shadow_different",
+            "Questions that the snapshot answers differently",
+            &counts.shadow_different,
+        ),
+    ] {
+        page.count(name, help, get(counter))?;
+    }
+    Ok(())
+}
+
+fn snapshot(service: &InService, page: &mut Page<'_>) -> fmt::Result {
+    // A size that does not fit would be of memory that no machine has.
+    let size = |number: usize| u32::try_from(number).map_or(f64::INFINITY, f64::from);
+    let rules = service.rules.unwrap_or(0);
+    for (name, help, value) in [
+        (
+            "snapshot_age_seconds",
+            "Age of the snapshot in service",
+            number(service.age()),
+        ),
+        (
+            "snapshot_built_seconds",
+            "Unix time when the snapshot was compiled",
+            number(service.built_unix),
+        ),
+        (
+            "snapshot_bytes",
+            "Size of the snapshot in service",
+            size(service.bytes),
+        ),
+        ("switches", "Switches of the fabric", size(service.switches)),
+        (
+            "hosts",
+            "CA and router ports of the fabric",
+            size(service.hosts),
+        ),
+        ("policy_rules", "Rules of the policy", f64::from(rules)),
+    ] {
+        page.value(name, help, value)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,61 @@
+//! The status in the text format of Prometheus (OpenMetrics 1.0).
+//!
+//! Workers count for themselves; here their counters are only read, when somebody asks: a page costs a
+//! worker nothing but the cache lines of its counters. Families come in the order in which they are
+//! written here, from the daemon down to its ports; names, labels and their values are an interface
+//! (`docs/operating.md` lists them), help texts are not.
+//!
+//! Sizes and epochs are gauges, hence floating point: exact up to 2^53.
+
+mod daemon;
+mod local_service;
+mod page;
+mod ports;
+
+use core::fmt;
+use std::sync::Arc;
+
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, text};
+use prometheus_client::registry::Registry;
+
+use super::status::Status;
+
+use self::page::Page;
+
+/// The page.
+pub(in crate::server) struct Metrics(Registry);
+
+impl Metrics {
+    pub(in crate::server) const CONTENT_TYPE: &'static str =
+        "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+    pub(in crate::server) fn new(status: Arc<Status>) -> Self {
+        let mut registry = Registry::with_prefix("sapphire");
+        registry.register_collector(Box::new(OfStatus(status)));
+        Self(registry)
+    }
+
+    /// Everything, as it is now.
+    pub(in crate::server) fn text(&self) -> Result<String, fmt::Error> {
+        let mut page = String::new();
+        text::encode(&mut page, &self.0)?;
+        Ok(page)
+    }
+}
+
+/// Reads the status anew for each page, so that nothing has to be kept up to date in between.
+#[derive(Debug)]
+struct OfStatus(Arc<Status>);
+
+impl Collector for OfStatus {
+    fn encode(&self, encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
+        let status = &self.0;
+        let mut page = Page(encoder);
+        let version = [("version", env!("CARGO_PKG_VERSION").to_owned())];
+        page.gauge("build_info", "Always 1", [(version, 1.0)])?;
+        daemon::write(status, &mut page)?;
+        local_service::write(status, &mut page)?;
+        ports::write(status, &mut page)
+    }
+}

@@ -1,0 +1,99 @@
+//! A page of metrics, family by family.
+
+use core::fmt;
+
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::metrics::counter::ConstCounter;
+use prometheus_client::metrics::gauge::ConstGauge;
+
+/// The labels of a row. The number is part of the type, so that all rows of a family have the same.
+pub(super) type Labels<const N: usize> = [(&'static str, String); N];
+
+/// Exact below 2^53.
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "seconds, sizes and epochs are small"
+)]
+pub(super) fn number(number: u64) -> f64 {
+    number as f64
+}
+
+/// 1 or 0.
+pub(super) fn truth(is_so: bool) -> f64 {
+    f64::from(u8::from(is_so))
+}
+
+/// Writes families one by one.
+pub(super) struct Page<'a>(pub(super) DescriptorEncoder<'a>);
+
+impl Page<'_> {
+    /// A counter without labels.
+    pub(super) fn count(&mut self, name: &str, help: &str, count: u64) -> fmt::Result {
+        self.counter::<0>(name, help, [([], count)])
+    }
+
+    /// A gauge without labels.
+    pub(super) fn value(&mut self, name: &str, help: &str, value: f64) -> fmt::Result {
+        self.gauge::<0>(name, help, [([], value)])
+    }
+
+    /// A gauge without labels that is 1 or 0.
+    pub(super) fn truth(&mut self, name: &str, help: &str, is_so: bool) -> fmt::Result {
+        self.value(name, help, truth(is_so))
+    }
+
+    /// A family of numbers that only grow. No rows: no family.
+    pub(super) fn counter<const N: usize>(
+        &mut self,
+        name: &str,
+        help: &str,
+        rows: impl IntoIterator<Item = (Labels<N>, u64)>,
+    ) -> fmt::Result {
+        let rows = rows.into_iter();
+        self.family(
+            name,
+            help,
+            MetricType::Counter,
+            rows.map(|(labels, value)| (labels, ConstCounter::new(value))),
+        )
+    }
+
+    /// A family of numbers that come and go. No rows: no family.
+    pub(super) fn gauge<const N: usize>(
+        &mut self,
+        name: &str,
+        help: &str,
+        rows: impl IntoIterator<Item = (Labels<N>, f64)>,
+    ) -> fmt::Result {
+        let rows = rows.into_iter();
+        self.family(
+            name,
+            help,
+            MetricType::Gauge,
+            rows.map(|(labels, value)| (labels, ConstGauge::new(value))),
+        )
+    }
+
+    fn family<const N: usize, M: EncodeMetric>(
+        &mut self,
+        name: &str,
+        help: &str,
+        kind: MetricType,
+        rows: impl Iterator<Item = (Labels<N>, M)>,
+    ) -> fmt::Result {
+        let mut rows = rows.peekable();
+        // A family without rows says nothing.
+        if rows.peek().is_none() {
+            return Ok(());
+        }
+        let mut family = self.0.encode_descriptor(name, help, None, kind)?;
+        for (labels, metric) in rows {
+            if labels.is_empty() {
+                return metric.encode(family);
+            }
+            metric.encode(family.encode_family(&labels)?)?;
+        }
+        Ok(())
+    }
+}

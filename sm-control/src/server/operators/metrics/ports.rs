@@ -1,0 +1,163 @@
+//! Metrics of the ports: what workers have done with requests, and what lies below the workers.
+
+use core::fmt;
+
+use sa_answer::{DropReason, PuntReason, Reject};
+use sa_fastpath::stats::StatsSnapshot;
+
+use super::page::{Labels, Page, number, truth};
+use crate::server::operators::status::Status;
+
+/// The counters of each port, by its number.
+type Now = [(String, StatsSnapshot)];
+
+/// Every family of ports. Counters of one port are read once, so that its families agree.
+pub(super) fn write(status: &Status, page: &mut Page<'_>) -> fmt::Result {
+    let ports = status.ports.iter().enumerate();
+    let now: Vec<_> = ports
+        .map(|(nth, port)| (nth.to_string(), port.stats.snapshot()))
+        .collect();
+    requests(&now, page)?;
+    reasons(&now, page)?;
+    workers(status, &now, page)?;
+    handles(status, page)?;
+    times(status, page)
+}
+
+fn of_port(port: &str) -> Labels<1> {
+    [("port", port.to_owned())]
+}
+
+fn requests(now: &Now, page: &mut Page<'_>) -> fmt::Result {
+    let received = now.iter().map(|(port, now)| (of_port(port), now.received));
+    page.counter("received", "Requests taken from the port", received)?;
+    let results = now.iter().flat_map(|(port, now)| {
+        let sum = |counts: &[u64]| counts.iter().sum();
+        let all = [
+            ("answered", now.answered),
+            ("refused", sum(&now.refused)),
+            ("dropped", sum(&now.dropped)),
+            ("slow_lane", sum(&now.punted)),
+        ];
+        all.map(|(word, count)| ([("port", port.clone()), ("result", word.to_owned())], count))
+    });
+    page.counter(
+        "queries",
+        "Requests, by what the worker did with them",
+        results,
+    )
+}
+
+fn reasons(now: &Now, page: &mut Page<'_>) -> fmt::Result {
+    let rows = |names: Vec<&'static str>, counts: fn(&StatsSnapshot) -> &[u64]| {
+        let rows = now.iter().flat_map(move |(port, now)| {
+            let counted = names.clone().into_iter().zip(counts(now).iter().copied());
+            counted.map(move |(name, count)| {
+                ([("port", port.clone()), ("reason", name.to_owned())], count)
+            })
+        });
+        rows.collect::<Vec<_>>()
+    };
+    let refused = rows(Reject::ALL.map(|(_, name)| name).into(), |now| &now.refused);
+    page.counter("refused", "Replies with an error status", refused)?;
+    let dropped = rows(DropReason::ALL.map(|(_, name)| name).into(), |now| {
+        &now.dropped
+    });
+    page.counter("drops", "Requests without a reply", dropped)?;
+    let punted = rows(PuntReason::ALL.map(|(_, name)| name).into(), |now| {
+        &now.punted
+    });
+    page.counter("slow_lane", "Requests given to the slow lane", punted)?;
+    let unsent = now.iter().map(|(port, now)| (of_port(port), now.unsent));
+    page.counter("unsent", "Replies that the port could not send", unsent)
+}
+
+fn workers(status: &Status, now: &Now, page: &mut Page<'_>) -> fmt::Result {
+    let turns = now.iter().flat_map(|(port, now)| {
+        let turn = |word: &str| [("port", port.clone()), ("found", word.to_owned())];
+        [(turn("some"), now.batches), (turn("none"), now.empty)]
+    });
+    page.counter(
+        "turns",
+        "Turns of the worker, by whether it found requests",
+        turns,
+    )?;
+    let epochs = now
+        .iter()
+        .map(|(port, now)| (of_port(port), number(now.epoch)));
+    page.gauge(
+        "port_epoch",
+        "Epoch of the snapshot that the worker uses",
+        epochs,
+    )?;
+    let served = status.ports.iter().enumerate().map(|(nth, port)| {
+        let labels = [
+            ("port", nth.to_string()),
+            ("transport", port.transport.to_owned()),
+            ("place", port.place.clone()),
+        ];
+        (labels, truth(port.is_served()))
+    });
+    page.gauge("port_served", "1 while the port has a worker", served)
+}
+
+/// What lies below the workers.
+fn handles(status: &Status, page: &mut Page<'_>) -> fmt::Result {
+    let entries: Vec<_> = status
+        .ports
+        .iter()
+        .enumerate()
+        .map(|(nth, port)| (nth.to_string(), port.summary()))
+        .collect();
+    let attached = entries
+        .iter()
+        .map(|(port, entry)| (of_port(port), if entry.away.is_none() { 1.0 } else { 0.0 }));
+    page.gauge(
+        "port_attached",
+        "1 while the port is attached, 0 while its device is gone",
+        attached,
+    )?;
+    let attachments = entries
+        .iter()
+        .map(|(port, entry)| (of_port(port), entry.attachments));
+    page.counter(
+        "port_attachments",
+        "Times the port was attached",
+        attachments,
+    )?;
+    let mads = entries.iter().flat_map(|(port, entry)| {
+        let counts = entry.counters.iter().flat_map(|counters| counters.each());
+        counts.map(|(kind, count)| {
+            let labels = [("port", port.clone()), ("kind", kind.to_owned())];
+            (labels, count)
+        })
+    });
+    page.counter(
+        "port_mads",
+        "MADs that the port received, sent, or kept from the worker, the slow lane's included",
+        mads,
+    )
+}
+
+/// Only where batches are sampled.
+fn times(status: &Status, page: &mut Page<'_>) -> fmt::Result {
+    let sampled = status.ports.iter().enumerate();
+    let sampled = sampled.filter(|(_, port)| port.stats.sampling().is_some());
+    let rows = sampled.flat_map(|(nth, port)| {
+        let times = port.stats.snapshot().times;
+        let quantile = move |per_mille| {
+            let time = times.per_mille(per_mille);
+            let labels = [
+                ("port", nth.to_string()),
+                ("quantile", (f64::from(per_mille) / 1000.0).to_string()),
+            ];
+            (labels, time.map_or(0.0, |time| time.as_secs_f64()))
+        };
+        [500, 900, 990, 999, 1000].map(quantile)
+    });
+    let rows: Vec<_> = rows.collect();
+    match rows.is_empty() {
+        true => Ok(()),
+        false => page.gauge("batch_seconds", "Time of a sampled batch of requests", rows),
+    }
+}

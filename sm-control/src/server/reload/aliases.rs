@@ -1,0 +1,82 @@
+//! Alias GUIDs that clients have set, in the snapshots that go into service.
+//!
+//! The files name some, and those are compiled in. Clients set others at any time, which the state store
+//! of the slow lane keeps; a snapshot gets them by a copy with other alias tables, which takes a
+//! fraction of a compilation.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use sa_compiler::pipeline::Stamp;
+use sa_compiler::state::FabricState;
+use sa_snapshot::Snapshot;
+use sa_wire::Guid;
+use tracing::error;
+
+use crate::server::state::AliasesOfClients;
+
+/// Which of them are to be in service, and which are.
+pub(super) struct Aliases {
+    set: Arc<AliasesOfClients>,
+    served: Arc<Vec<(Guid, Guid)>>,
+}
+
+impl Aliases {
+    /// None is in service yet. `set`: where the slow lane puts them.
+    pub(super) fn new(set: Arc<AliasesOfClients>) -> Self {
+        let served = Arc::default();
+        Self { set, served }
+    }
+
+    /// Clients have changed them since a snapshot took them.
+    pub(super) fn have_changed(&self) -> bool {
+        self.served != self.set.load_full()
+    }
+
+    /// How many are in service.
+    pub(super) fn count(&self) -> usize {
+        self.served.len()
+    }
+
+    /// A snapshot of the sources, with those of clients.
+    pub(super) fn added(
+        &mut self,
+        parts: &FabricState,
+        snapshot: Snapshot,
+        stamp: Stamp,
+    ) -> Snapshot {
+        self.served = self.set.load_full();
+        if self.served.is_empty() {
+            return snapshot;
+        }
+        self.all(parts, &snapshot, stamp).unwrap_or(snapshot)
+    }
+
+    /// A snapshot that was in service before, with those of the files and of clients as they are now.
+    /// None, with the reason in the log, where they contradict the fabric.
+    pub(super) fn renewed(
+        &mut self,
+        parts: &FabricState,
+        snapshot: &Snapshot,
+        stamp: Stamp,
+    ) -> Option<Snapshot> {
+        self.served = self.set.load_full();
+        self.all(parts, snapshot, stamp)
+    }
+
+    fn all(&self, parts: &FabricState, snapshot: &Snapshot, stamp: Stamp) -> Option<Snapshot> {
+        let all: BTreeMap<u64, u64> = parts
+            .aliases
+            .iter()
+            .chain(self.served.iter())
+            .filter(|(_, port)| parts.subnet.by_guid(*port).is_some())
+            .map(|(alias, port)| (alias.get(), port.get()))
+            .collect();
+        let all: Vec<(u64, u64)> = all.into_iter().collect();
+        let with = snapshot.with_aliases(&all, stamp.epoch, stamp.built_unix);
+        with.inspect_err(|error| {
+            error!("alias GUIDs that clients have set are not in service: {error}");
+        })
+        .ok()
+    }
+}

@@ -1,0 +1,260 @@
+//! From settled sources to a snapshot that may be published.
+//!
+//! The work is `sa-compiler`'s, or `sa-source`'s where a running SA tells the fabric. Here it gets what
+//! only the daemon has: the epoch and the time, a trial by another process where memory may not do, and
+//! the tables that an engine made last, from which it goes on where it can.
+//!
+//! [`Compiler::attempt`] changes nothing, as sources that did not stay as they were are compiled again;
+//! [`Compiler::judge`] takes the attempt that counts.
+
+use std::sync::Arc;
+
+use sa_compiler::pipeline::{self, Inputs, Stamp, Timings};
+use sa_compiler::state::FabricState;
+use sa_fabric::sa_records::SaFabric;
+use sa_snapshot::Snapshot;
+use sa_source::{Difference, SaReader, SourceError, When};
+use sa_text::Remark;
+use thiserror::Error;
+
+use super::due::Due;
+use super::settled::{Settled, Unsettled};
+use crate::checks::copy::{self, CopyError};
+use crate::config::{Config, Source};
+use crate::trial::{self, TrialError};
+
+/// Why a load puts nothing into service.
+#[derive(Debug, Error)]
+pub(super) enum LoadError {
+    /// The source files kept changing.
+    #[error(
+        "the source files change faster than they can be read; reload when their writer is done"
+    )]
+    Unsettled,
+    /// The sources do not make a snapshot to serve.
+    #[error(transparent)]
+    Source(#[from] SourceError),
+    /// Another process has tried it in vain.
+    #[error(transparent)]
+    Trial(#[from] TrialError),
+    /// The snapshot that was compiled elsewhere cannot be served.
+    #[error(transparent)]
+    Copy(#[from] CopyError),
+}
+
+impl From<Unsettled> for LoadError {
+    fn from(Unsettled: Unsettled) -> Self {
+        Self::Unsettled
+    }
+}
+
+impl LoadError {
+    /// The paths that the SA answers otherwise, where it failed for these.
+    pub(super) fn differences(&self) -> &[Difference] {
+        match self {
+            Self::Source(SourceError::Differs(differences)) => differences,
+            _ => &[],
+        }
+    }
+}
+
+/// What came of settled sources.
+pub(super) enum Compiled {
+    /// The SA tells what it told when the snapshot in service was compiled.
+    AsBefore,
+    /// A snapshot, with what it was compiled from.
+    New(Box<New>),
+    /// A snapshot that was compiled elsewhere.
+    Copy(Box<Snapshot>),
+    /// The same, and it is in service already.
+    SameCopy,
+}
+
+impl Compiled {
+    /// What a running SA told, to compare its next reading with.
+    pub(super) const fn told(&self) -> Option<&Arc<SaFabric>> {
+        match self {
+            Self::New(new) => new.told.as_ref(),
+            Self::AsBefore | Self::Copy(_) | Self::SameCopy => None,
+        }
+    }
+
+    /// One line, for people.
+    pub(super) fn summary(&self) -> String {
+        match self {
+            Self::AsBefore => "the fabric is as it was".to_owned(),
+            Self::New(new) => new.findings.summary.clone(),
+            Self::Copy(copy) => copy::summary(&copy.info()),
+            Self::SameCopy => "the snapshot file holds what is in service".to_owned(),
+        }
+    }
+}
+
+/// A snapshot of the sources.
+pub(super) struct New {
+    pub(super) snapshot: Snapshot,
+    pub(super) parts: Arc<FabricState>,
+    /// None where files hold the fabric.
+    pub(super) told: Option<Arc<SaFabric>>,
+    pub(super) findings: Findings,
+}
+
+/// What there is to say of a compilation.
+pub(super) struct Findings {
+    /// What an operator should know.
+    pub(super) warnings: Vec<Remark>,
+    /// What changed since the compilation before, one sentence each.
+    pub(super) changes: Vec<String>,
+    pub(super) timings: Timings,
+    /// One line.
+    pub(super) summary: String,
+}
+
+/// What is in service while the next snapshot is made.
+#[derive(Clone, Copy)]
+pub(super) struct Outlook {
+    /// Of the next snapshot.
+    pub(super) epoch: u64,
+    /// Of the snapshot in service; none where there is none.
+    pub(super) digest: Option<u64>,
+}
+
+/// What came of one attempt.
+pub(super) enum Attempt {
+    AsBefore,
+    Compiled(Box<pipeline::Compiled>),
+    Copy(Box<Snapshot>),
+}
+
+/// What is remembered between two compilations.
+#[derive(Default)]
+pub(super) struct Compiler {
+    /// The last fabric that the engine routed: what the switches hold when it refuses the next.
+    accepted: Option<Arc<FabricState>>,
+    /// The last compilation failed: it is tried again even where an SA tells what it told before.
+    is_refused: bool,
+}
+
+impl Compiler {
+    /// Whether a fabric is worth compiling that was told before.
+    pub(super) const fn when(&self, due: Due) -> When {
+        if self.is_refused {
+            When::Always
+        } else {
+            due.when
+        }
+    }
+
+    /// Compiles once. Errors: but for [`LoadError::Unsettled`].
+    pub(super) fn attempt(
+        &self,
+        config: &Config,
+        settled: Settled<'_>,
+        epoch: u64,
+    ) -> Result<Attempt, LoadError> {
+        if config.fabric.source == Source::Snapshot {
+            return Ok(Attempt::Copy(Box::new(copy::read(config)?)));
+        }
+        let stamp = Stamp {
+            epoch,
+            built_unix: pipeline::unix_time(),
+        };
+        let inputs = tried(config)?;
+        let Settled { live, when } = settled;
+        let compiled = match live {
+            Some(live) => self.compile_told(&inputs, live, when, stamp)?,
+            None => Some(self.compile_files(&inputs, stamp)?),
+        };
+        Ok(compiled.map_or(Attempt::AsBefore, |compiled| {
+            Attempt::Compiled(Box::new(compiled))
+        }))
+    }
+
+    fn compile_files(
+        &self,
+        inputs: &Inputs,
+        stamp: Stamp,
+    ) -> Result<pipeline::Compiled, SourceError> {
+        let compiled = pipeline::compile_after(inputs, stamp, self.accepted.as_deref())?;
+        compiled.publishable()?;
+        Ok(compiled)
+    }
+
+    /// None where the SA tells what it told before.
+    fn compile_told(
+        &self,
+        inputs: &Inputs,
+        live: &mut SaReader,
+        when: When,
+        stamp: Stamp,
+    ) -> Result<Option<pipeline::Compiled>, SourceError> {
+        let before = self.accepted.as_deref();
+        let compared = sa_source::compile_from_sa(inputs, live, when, stamp, before)?;
+        if let Some(compared) = &compared {
+            compared.publishable()?;
+        }
+        Ok(compared.map(|compared| compared.compiled))
+    }
+
+    /// Takes the attempt whose sources stayed as they were, and what it means beside what is in
+    /// service. Errors: those of the attempt.
+    pub(super) fn judge(
+        &mut self,
+        attempt: Result<Attempt, LoadError>,
+        due: Due,
+        outlook: Outlook,
+    ) -> Result<Compiled, LoadError> {
+        match attempt {
+            Ok(Attempt::Copy(copy)) => {
+                let is_new = outlook.digest != Some(copy.digest());
+                Ok(if is_new || due.when == When::Always {
+                    Compiled::Copy(copy)
+                } else {
+                    Compiled::SameCopy
+                })
+            }
+            Ok(Attempt::AsBefore) => {
+                self.is_refused = false;
+                Ok(Compiled::AsBefore)
+            }
+            Ok(Attempt::Compiled(compiled)) => {
+                self.is_refused = false;
+                Ok(Compiled::New(Box::new(self.accept(*compiled))))
+            }
+            Err(error) => {
+                self.is_refused = true;
+                Err(error)
+            }
+        }
+    }
+
+    fn accept(&mut self, compiled: pipeline::Compiled) -> New {
+        let summary = compiled.summary();
+        let parts = Arc::new(compiled.parts);
+        if parts.refusal.is_none() {
+            self.accepted = Some(Arc::clone(&parts));
+        }
+        New {
+            snapshot: compiled.snapshot,
+            parts,
+            told: compiled.from_sa,
+            findings: Findings {
+                warnings: [compiled.warnings, compiled.arbitration].concat(),
+                changes: compiled.changes,
+                timings: compiled.timings,
+                summary,
+            },
+        }
+    }
+}
+
+/// What a load reads, which was tried by another process where it may take more memory than is
+/// left. Errors: [`TrialError`].
+fn tried(config: &Config) -> Result<Inputs, TrialError> {
+    let seen = trial::attempt(config)?;
+    let mut inputs = config.inputs();
+    if let Some(seen) = seen {
+        inputs.intake = inputs.intake.expecting(seen);
+    }
+    Ok(inputs)
+}

@@ -1,0 +1,98 @@
+//! The way back: the snapshot that was in service before, and whether an operator has gone back to it.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use sa_compiler::state::FabricState;
+use sa_fastpath::publish::Published;
+use sa_snapshot::Snapshot;
+use tracing::info;
+
+use crate::config::Config;
+use crate::server::operators::status::Rollback;
+
+/// A snapshot that was in service, with what it was compiled from.
+#[derive(Clone)]
+pub(super) struct Before {
+    pub(super) published: Arc<Published>,
+    pub(super) parts: Arc<FabricState>,
+    pub(super) read_at: Instant,
+}
+
+/// What a rollback returns to, and what holds it.
+pub(super) struct History {
+    before: Option<Before>,
+    /// Epoch in service since a rollback.
+    held: Option<u64>,
+    /// Somebody could ask for a rollback: else nothing is kept, which takes memory.
+    is_kept: bool,
+}
+
+impl History {
+    pub(super) const fn new(config: &Config) -> Self {
+        Self {
+            before: None,
+            held: None,
+            is_kept: config.control.is_some(),
+        }
+    }
+
+    /// Whether a rollback holds: what reloads by itself must wait for an operator's reload.
+    pub(super) const fn is_held(&self) -> bool {
+        self.held.is_some()
+    }
+
+    /// A rollback puts this epoch into service next.
+    pub(super) const fn hold(&mut self, epoch: u64) {
+        self.held = Some(epoch);
+    }
+
+    /// What a rollback returns to; none where nothing was in service before.
+    pub(super) const fn before(&self) -> Option<&Before> {
+        self.before.as_ref()
+    }
+
+    /// A snapshot of the sources goes into service in place of `current`, which becomes the one
+    /// before, unless both say the same.
+    pub(super) fn pass_on(&mut self, current: Option<Before>, next: &Snapshot) {
+        if self.held.take().is_some() {
+            info!("the rollback ends: the sources are in service again");
+        }
+        if !self.is_kept {
+            return;
+        }
+        if let Some(current) = current
+            && !is_same(&current.published.snapshot, next)
+        {
+            self.before = Some(current);
+        }
+    }
+
+    /// The one before is in service again, in place of `current`.
+    pub(super) fn exchange(&mut self, current: Option<Before>) {
+        self.before = current;
+    }
+
+    /// What operators see of it.
+    pub(super) fn shown(&self) -> Rollback {
+        let before = self.before.as_ref();
+        Rollback {
+            previous: before.map(|before| before.published.epoch.get()),
+            held: self.held,
+        }
+    }
+}
+
+/// Whether two snapshots hold the same but for their stamps.
+fn is_same(one: &Snapshot, other: &Snapshot) -> bool {
+    if one.as_bytes().len() != other.as_bytes().len() {
+        return false;
+    }
+    let aliases: Vec<(u64, u64)> = one
+        .aliases()
+        .map(|alias| (u64::from_be_bytes(alias.guid), one.port(alias.port).guid()))
+        .collect();
+    let info = other.info();
+    let stamped = one.with_aliases(&aliases, info.epoch, info.built_unix);
+    stamped.is_ok_and(|stamped| stamped.as_bytes() == other.as_bytes())
+}

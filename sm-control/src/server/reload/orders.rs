@@ -1,0 +1,67 @@
+//! What operators order over the control socket.
+
+use tracing::info;
+
+use super::Loader;
+use super::due::Cause;
+use super::published::RolledBack;
+use crate::config::Source;
+use crate::server::operators::control::{Answer, Command, Order, Refusal};
+
+impl Loader<'_> {
+    /// Does what was ordered, and answers.
+    pub(super) fn obey(&mut self, command: Command) {
+        let Command { order, by, reply } = command;
+        info!(uid = by.uid, pid = by.pid, "{order}");
+        let answer = match order {
+            Order::Reload => self.reload_for(order),
+            Order::Rollback => self.roll_back(),
+        };
+        // Who asked may have left.
+        let _ = reply.send(answer);
+    }
+
+    fn roll_back(&mut self) -> Result<Answer, Refusal> {
+        let RolledBack { of, epoch } = self
+            .publication
+            .roll_back()
+            .map_err(|why| Refusal::failed(why.to_string()))?;
+        Ok(Answer::RolledBack {
+            epoch,
+            content_of_epoch: of,
+            held: "automatic reloads wait until `sapphire reload` or SIGHUP",
+            restart: self.after_a_restart(epoch),
+        })
+    }
+
+    /// What is left of a rollback then.
+    fn after_a_restart(&self, epoch: u64) -> String {
+        let lost = "a restart reads the sources: repair them before";
+        if self.config.fabric.source == Source::OpenSm {
+            return format!("{lost}, as LIDs may have changed in OpenSM meanwhile");
+        }
+        if self.config.state.directory.is_none() {
+            return format!("{lost}, or have a [state] directory");
+        }
+        let kept = self.status.kept();
+        match (&kept.problem, kept.stored == Some(epoch)) {
+            (None, true) => "a restart goes on with this snapshot, held as now".to_owned(),
+            (None, false) => format!("{lost}; this one is still being stored"),
+            (Some(why), _) => format!("{lost}; this one could not be stored: {why}"),
+        }
+    }
+
+    fn reload_for(&mut self, order: Order) -> Result<Answer, Refusal> {
+        self.reload(Cause::Order(order));
+        let epoch = self.publication.epoch();
+        if let Some(failure) = self.status.failure() {
+            let what = &failure.what;
+            let stays = match epoch {
+                Some(_) => "; the snapshot in service stays",
+                None => "",
+            };
+            return Err(Refusal::failed(format!("{what}{stays}")));
+        }
+        Ok(Answer::Reloaded { epoch })
+    }
+}

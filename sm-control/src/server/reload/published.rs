@@ -1,0 +1,305 @@
+//! What goes into service, and what of it outlives a restart.
+//!
+//! The order of a publication is a promise to several threads. The state goes before the snapshot, so
+//! that whoever has a snapshot finds what it was compiled from. The state directory notes the epoch
+//! before anybody is answered from it, so that a crash never takes the epoch back. The requesters of
+//! rings are taken from it before it serves, so that no client is judged by the fabric before.
+
+use core::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
+use std::time::Instant;
+
+use sa_compiler::pipeline::{Stamp, unix_time};
+use sa_compiler::state::FabricState;
+use sa_fastpath::publish::{EpochId, Publisher};
+use sa_snapshot::{SharedBytes, Snapshot};
+use thiserror::Error;
+use tracing::{error, info, warn};
+
+use super::aliases::Aliases;
+use super::compiled::{Compiled, New, Outlook};
+use super::history::{Before, History};
+use super::reading::Readings;
+use crate::config::{Config, Source};
+use crate::server::STATE_FILE;
+use crate::server::operators::status::Status;
+use crate::server::services::Rings;
+use crate::server::state::{AliasesOfClients, State, StateInService};
+use crate::server::state_directory::{EarlierRun, Mark, StateDirectory};
+
+/// Whoever else reads what goes into service, and what an earlier run left of it.
+pub(in crate::server) struct Outlets {
+    pub(in crate::server) publisher: Publisher,
+    pub(in crate::server) state: Arc<StateInService>,
+    pub(in crate::server) readings: Readings,
+    pub(in crate::server) aliases: Arc<AliasesOfClients>,
+    pub(in crate::server) rings: Rings,
+    /// None without a directory, or where it cannot be used.
+    pub(in crate::server) state_directory: Option<StateDirectory>,
+}
+
+/// What is in service.
+pub(super) struct Publication {
+    publisher: Publisher,
+    state: Arc<StateInService>,
+    readings: Readings,
+    aliases: Aliases,
+    rings: Rings,
+    state_directory: Option<StateDirectory>,
+    history: History,
+    /// The snapshot in service comes from the sources, not from an earlier run.
+    is_loaded: bool,
+    status: Arc<Status>,
+}
+
+/// Why there is no way back.
+#[derive(Debug, Error, Clone, Copy, PartialEq, Eq)]
+pub(super) enum NoRollback {
+    #[error(
+        "there is no snapshot to go back to: nothing else was in service since the daemon started"
+    )]
+    Nothing,
+    /// Its alias GUIDs contradict it.
+    #[error("the snapshot before cannot be used; see the log")]
+    Unusable,
+}
+
+/// A rollback that was done.
+pub(super) struct RolledBack {
+    /// Under which the content was in service before.
+    pub(super) of: u64,
+    /// Under which it is now.
+    pub(super) epoch: u64,
+}
+
+impl Publication {
+    pub(super) fn new(config: &Config, outlets: Outlets, status: Arc<Status>) -> Self {
+        Self {
+            publisher: outlets.publisher,
+            state: outlets.state,
+            readings: outlets.readings,
+            aliases: Aliases::new(outlets.aliases),
+            rings: outlets.rings,
+            state_directory: outlets.state_directory,
+            history: History::new(config),
+            is_loaded: false,
+            status,
+        }
+    }
+
+    /// True once the sources are in service; false with nothing or the snapshot of an earlier run.
+    pub(super) const fn is_loaded(&self) -> bool {
+        self.is_loaded
+    }
+
+    /// Whether a rollback holds: what reloads by itself must wait for an operator's reload.
+    pub(super) const fn is_held(&self) -> bool {
+        self.history.is_held()
+    }
+
+    /// Of the snapshot in service; none where there is none.
+    pub(super) fn epoch(&self) -> Option<u64> {
+        self.publisher.current().map(|current| current.epoch.get())
+    }
+
+    /// What the next snapshot is to be told from.
+    pub(super) fn outlook(&self) -> Outlook {
+        let current = self.publisher.current();
+        Outlook {
+            epoch: self.publisher.next_epoch().get(),
+            digest: current.map(|current| current.snapshot.digest()),
+        }
+    }
+
+    /// Frees what was in service and that nobody holds any more.
+    pub(super) fn reclaim(&mut self) {
+        self.publisher.reclaim();
+    }
+
+    /// Serves the last good snapshot of an earlier run until the sources were read; none where it left
+    /// none that is to be trusted.
+    pub(super) fn warm_start(&mut self, config: &Config, earlier: EarlierRun) -> Option<EpochId> {
+        let snapshot = earlier.snapshot?;
+        info!(
+            file = STATE_FILE,
+            "serving the last snapshot while sources are read"
+        );
+        // Beside OpenSM LIDs may have changed meanwhile: it is asked first, whatever was rolled back.
+        if earlier.held && config.fabric.source != Source::OpenSm {
+            self.hold_next();
+            warn!(
+                "a rollback had put it into service before the restart; it stays until `sapphire \
+                 reload` or SIGHUP"
+            );
+        }
+        let epoch = self.put_into_service(snapshot, None, Instant::now());
+        self.status.remember(self.history.shown());
+        Some(epoch)
+    }
+
+    /// Puts what was compiled into service, from sources that were read at `read_at`. None where that
+    /// is what is in service already.
+    pub(super) fn publish(&mut self, compiled: Compiled, read_at: Instant) -> Option<EpochId> {
+        let epoch = match compiled {
+            Compiled::AsBefore => {
+                self.confirm(read_at);
+                return None;
+            }
+            Compiled::SameCopy => return None,
+            Compiled::New(new) => self.publish_new(*new, read_at),
+            Compiled::Copy(snapshot) => {
+                // What it was compiled from is not at hand.
+                self.state.store(None);
+                self.put_into_service(*snapshot, None, read_at)
+            }
+        };
+        self.is_loaded = true;
+        self.status.loaded();
+        self.status.remember(self.history.shown());
+        Some(epoch)
+    }
+
+    fn publish_new(&mut self, new: New, read_at: Instant) -> EpochId {
+        let New {
+            snapshot, parts, ..
+        } = new;
+        let stamp = self.next_stamp(unix_time());
+        let snapshot = self.aliases.added(&parts, snapshot, stamp);
+        let current = self.in_service();
+        self.history.pass_on(current, &snapshot);
+        self.publish_parts(parts, snapshot, read_at)
+    }
+
+    /// The fabric was still as the snapshot in service says at `read_at`, whoever manages it now.
+    fn confirm(&self, read_at: Instant) {
+        // What was put back by hand is not what was read.
+        if let Some(current) = self.publisher.current().filter(|_| !self.is_held()) {
+            self.readings.began(current.epoch.get(), read_at);
+        }
+    }
+
+    /// Publishes the snapshot in service again when clients have changed alias GUIDs.
+    pub(super) fn follow_aliases(&mut self) {
+        if !self.aliases.have_changed() {
+            return;
+        }
+        let (Some(state), Some(current)) = (self.state.load_full(), self.publisher.current())
+        else {
+            return;
+        };
+        let (parts, current) = (Arc::clone(&state.parts), Arc::clone(current));
+        let Some(read_at) = self.readings.of(current.epoch.get()) else {
+            return;
+        };
+        let stamp = self.next_stamp(unix_time());
+        let Some(snapshot) = self.aliases.renewed(&parts, &current.snapshot, stamp) else {
+            return;
+        };
+        let epoch = self.publish_parts(parts, snapshot, read_at);
+        info!(%epoch, aliases = self.aliases.count(), "alias GUIDs of clients");
+    }
+
+    /// Puts the snapshot before into service, under a new epoch; the one in service becomes the one
+    /// before. It keeps its age, and has the alias GUIDs of now. Errors: [`NoRollback`].
+    pub(super) fn roll_back(&mut self) -> Result<RolledBack, NoRollback> {
+        let before = self.history.before().cloned().ok_or(NoRollback::Nothing)?;
+        let current = self.in_service();
+        let Before {
+            published,
+            parts,
+            read_at,
+        } = before;
+        let stamp = self.next_stamp(published.snapshot.info().built_unix);
+        let snapshot = self.aliases.renewed(&parts, &published.snapshot, stamp);
+        let snapshot = snapshot.ok_or(NoRollback::Unusable)?;
+        // First, so that the state directory says so.
+        self.hold_next();
+        let epoch = self.publish_parts(parts, snapshot, read_at).get();
+        self.history.exchange(current);
+        self.status.counts.rollbacks.fetch_add(1, Ordering::Relaxed);
+        self.status.remember(self.history.shown());
+        let of = published.epoch.get();
+        warn!(
+            epoch,
+            of, "rolled back; automatic reloads wait until `sapphire reload` or SIGHUP"
+        );
+        Ok(RolledBack { of, epoch })
+    }
+
+    /// Lets the state directory finish what it is writing, for a moment.
+    pub(super) fn close(self) {
+        if let Some(directory) = self.state_directory {
+            directory.close();
+        }
+    }
+
+    fn hold_next(&mut self) {
+        self.history.hold(self.publisher.next_epoch().get());
+    }
+
+    fn next_stamp(&self, built_unix: u64) -> Stamp {
+        let epoch = self.publisher.next_epoch().get();
+        Stamp { epoch, built_unix }
+    }
+
+    /// None where it is not known what it was compiled from.
+    fn in_service(&self) -> Option<Before> {
+        let state: Arc<State> = self.state.load_full()?;
+        let published = Arc::clone(self.publisher.current()?);
+        let read_at = self.readings.of(state.epoch)?;
+        (published.epoch.get() == state.epoch).then(|| Before {
+            published,
+            read_at,
+            parts: Arc::clone(&state.parts),
+        })
+    }
+
+    fn publish_parts(
+        &mut self,
+        parts: Arc<FabricState>,
+        snapshot: Snapshot,
+        read_at: Instant,
+    ) -> EpochId {
+        let epoch = self.publisher.next_epoch().get();
+        self.state.store(Some(Arc::new(State { epoch, parts })));
+        let file = snapshot.shared_bytes();
+        self.put_into_service(snapshot, Some(file), read_at)
+    }
+
+    /// `file`: to be kept for a restart; none where it is there already, or belongs elsewhere.
+    fn put_into_service(
+        &mut self,
+        snapshot: Snapshot,
+        file: Option<SharedBytes>,
+        read_at: Instant,
+    ) -> EpochId {
+        let epoch = self.publisher.next_epoch().get();
+        if let Some(directory) = &self.state_directory {
+            let mark = Mark {
+                epoch,
+                digest: snapshot.digest(),
+                held: self.is_held(),
+            };
+            directory.put(mark, file);
+        }
+        self.readings.began(epoch, read_at);
+        self.follow_in_rings(&snapshot);
+        let epoch = self.publisher.publish(snapshot);
+        if let Some(current) = self.publisher.current() {
+            self.status.published(epoch.get(), &current.snapshot);
+        }
+        epoch
+    }
+
+    /// Takes the requester of rings from a snapshot, before that is in service.
+    fn follow_in_rings(&self, snapshot: &Snapshot) {
+        let rings = self.rings.lock().unwrap_or_else(PoisonError::into_inner);
+        for ring in rings.iter() {
+            let muted = ring.follow(snapshot).map(|why| why.to_string());
+            if let Some(why) = &muted {
+                error!("{why}");
+            }
+            self.status.mute(ring.port(), muted);
+        }
+    }
+}

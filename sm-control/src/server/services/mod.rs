@@ -1,0 +1,147 @@
+//! What serves, apart from the thread that loads: an end is an end, and a hung worker is seen,
+//! whatever a load waits for.
+//!
+//! The main thread owns all of it from the moment it runs. Every half second it looks: whether workers
+//! are alive, for the status; whether they turn, for the watchdog of the service manager; whether anybody
+//! is served at all. At the end it takes the parts down in the order in which others rely on them: first
+//! what would make the kernel or OpenSM send requests here, then the workers, last what operators read.
+
+mod watchdog;
+
+use core::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use crossbeam_channel::bounded;
+use tracing::{error, warn};
+
+use super::ServerError;
+use super::agreement::Doubts;
+use super::local_service::LocalService;
+use super::opensm::{Beside, Gate};
+use super::shadow::Shadow;
+use crate::server::operators::admin::Admin;
+use crate::server::operators::counters;
+use crate::server::operators::status::Status;
+use crate::server::ports::ring;
+
+pub(super) use watchdog::Watchdog;
+
+/// How long threads that serve are waited for at the end; those of a healthy daemon take some
+/// 50 ms.
+const LAST_TURNS: Duration = Duration::from_millis(400);
+
+/// How long everything else may take besides.
+const LAST_WORDS: Duration = Duration::from_millis(300);
+
+/// Sockets where processes of this node get rings.
+pub(super) type Rings = Arc<Mutex<Vec<ring::Service>>>;
+
+/// Everything that serves.
+pub(super) struct Services {
+    pub(super) stop: Arc<AtomicBool>,
+    pub(super) workers: Vec<JoinHandle<()>>,
+    pub(super) slow_lane: Option<JoinHandle<()>>,
+    /// Shut when the server stops.
+    pub(super) gates: Vec<Arc<Gate>>,
+    /// The OpenSM that has the fabric.
+    pub(super) beside: Option<Arc<Beside>>,
+    pub(super) rings: Rings,
+    /// What answers this host's kernel.
+    pub(super) local: Option<LocalService>,
+    /// What operators see.
+    pub(super) status: Arc<Status>,
+    /// Where it is served.
+    pub(super) admin: Admin,
+    /// What compares, in that role.
+    pub(super) shadow: Option<Shadow>,
+    /// Whether what is in service is what the SM answers.
+    pub(super) doubts: Arc<Doubts>,
+    /// Of every thread that must never stand still.
+    pub(super) watchdog: Watchdog,
+}
+
+impl Services {
+    /// Looks after everything, and tells the service manager that all is well where it is. Errors:
+    /// nobody is served any more, nor will be.
+    pub(super) fn look(&mut self) -> Result<(), ServerError> {
+        let alive = self.workers.iter().map(|worker| !worker.is_finished());
+        self.status.served(alive);
+        self.watchdog.take(&self.workers, self.slow_lane.as_ref());
+        let serves_the_kernel = self.local.as_ref().is_some_and(LocalService::is_served);
+        let no_port = self.workers.iter().all(JoinHandle::is_finished);
+        if !self.status.is_shadow && no_port && !serves_the_kernel {
+            return Err(ServerError::PortsGone);
+        }
+        Ok(())
+    }
+
+    pub(super) fn log_counters(&self) {
+        counters::log(&self.status);
+        if let Some(local) = &self.local {
+            local.log();
+        }
+    }
+
+    /// Ends everything, in order, and within a second: what hangs in the kernel, or waits for
+    /// somebody who does not answer, is left behind.
+    pub(super) fn stop(self) {
+        let _ = sd_notify::notify(&[sd_notify::NotifyState::Stopping]);
+        // In a thread of its own, which is left behind where it takes too long: a service manager kills
+        // what does not end, and then nothing is taken down in order.
+        let (done, ended) = bounded(1);
+        let thread = std::thread::Builder::new().name("sa-end".into());
+        let thread = thread.spawn(move || {
+            self.end();
+            // Nobody waits any more.
+            let _ = done.send(());
+        });
+        let ended = thread.map(|_| ended.recv_timeout(LAST_TURNS + LAST_WORDS));
+        if !matches!(ended, Ok(Ok(()))) {
+            warn!("a thread still waits for an answer or a disk; ending without it");
+        }
+    }
+
+    fn end(mut self) {
+        // The kernel asks the SA from now on, while there may be one here.
+        self.stop.store(true, Ordering::Relaxed);
+        self.doubts.stop();
+        if let Some(beside) = &self.beside {
+            beside.withdraw();
+        }
+        for gate in &self.gates {
+            gate.set(false);
+        }
+        let local = self.local.take().inspect(LocalService::log);
+        let leaving = std::thread::Builder::new().name("sa-leave".into());
+        let leaving = leaving.spawn(move || drop(local));
+        let threads = self.workers.drain(..).chain(self.slow_lane.take());
+        join_within(LAST_TURNS, threads.chain(leaving.ok()));
+        if let Some(beside) = &self.beside {
+            beside.hang_up();
+        }
+        let mut rings = self.rings.lock().unwrap_or_else(PoisonError::into_inner);
+        rings.clear();
+        drop(rings);
+        counters::log(&self.status);
+        drop(self.admin);
+        drop(self.shadow);
+    }
+}
+
+/// Waits for threads to end, all together for so long at most.
+fn join_within(most: Duration, threads: impl Iterator<Item = JoinHandle<()>>) {
+    let last = Instant::now() + most;
+    for thread in threads {
+        while !thread.is_finished() && Instant::now() < last {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let name = thread.thread().name().unwrap_or("a thread").to_owned();
+        if !thread.is_finished() {
+            warn!("{name} does not end; ending without it");
+        } else if thread.join().is_err() {
+            error!("{name} ended by a panic");
+        }
+    }
+}

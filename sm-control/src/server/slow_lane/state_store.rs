@@ -1,0 +1,178 @@
+//! What this SA keeps for its clients, at work: a change is on the disk before its reply leaves,
+//! and who wants to hear of it does.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use sa_compiler::pipeline;
+use sa_port::PortError;
+use sa_service::sa_db::{Now, SaDatabase};
+use sa_wire::mad::method;
+use sa_wire::sa::SaMad;
+use sa_wire::umad::Slot;
+use tracing::{debug, error};
+
+use super::super::state::{AliasesOfClients, State};
+use super::port::Port;
+use crate::server::slow_lane::reports::{Patience, Reports};
+
+/// The database with what waits for it.
+pub(in crate::server) struct StateStore {
+    database: SaDatabase,
+    /// The state of the fabric that it was told of last.
+    state: Option<Arc<State>>,
+    /// Replies that wait for the disk.
+    held: Vec<Held>,
+    reports: Reports,
+    /// Where the alias GUIDs are put that paths are to have.
+    aliases: Arc<AliasesOfClients>,
+    /// They may have changed.
+    aliases_changed: bool,
+    /// The journal could not be written; said once until it can.
+    unwritten: bool,
+}
+
+/// A reply that waits for the disk.
+struct Held {
+    port: usize,
+    request: Slot,
+    reply: Vec<u8>,
+    /// It may tell of a change.
+    changes: bool,
+}
+
+impl StateStore {
+    pub(in crate::server) fn new(database: SaDatabase, aliases: Arc<AliasesOfClients>) -> Self {
+        let default = sa_fabric::options::OpenSmOptions::default();
+        Self {
+            database,
+            state: None,
+            held: Vec::new(),
+            reports: Reports::new(Patience::opensm(default.transaction_timeout)),
+            aliases,
+            aliases_changed: true,
+            unwritten: false,
+        }
+    }
+
+    /// True for requests that [`Self::answer`] is for.
+    pub(super) fn serves(mad: &SaMad) -> bool {
+        SaDatabase::serves(mad)
+    }
+
+    /// Takes a response: those to Reports are waited for, no other is.
+    pub(super) fn hear(&mut self, response: &Slot) {
+        if SaMad::from_bytes(&response.mad).mad.method == method::REPORT_RESP {
+            self.reports.acknowledge(response);
+        }
+    }
+
+    /// Takes over the state of the fabric that is in service now.
+    pub(super) fn fabric(&mut self, state: &Arc<State>) {
+        let timeout = state.parts.options.transaction_timeout;
+        self.reports.set_patience(Patience::opensm(timeout));
+        let before = self.state.replace(Arc::clone(state));
+        let before = before.as_deref().map(|state| &*state.parts);
+        self.database.fabric_changed(before, &state.parts);
+        self.aliases_changed = true;
+    }
+
+    /// Answers a request, later. Without the state of the fabric there is nothing to judge by:
+    /// silence, as before the first load.
+    pub(super) fn answer(&mut self, port: usize, request: &Slot, now: Duration) {
+        let asked = SaMad::from_bytes(&request.mad).mad.method;
+        let Some(state) = &self.state else {
+            return;
+        };
+        let responded = self
+            .database
+            .respond(&state.parts, request, port, moment(now));
+        let Some(reply) = responded.reply else {
+            return;
+        };
+        self.aliases_changed |= responded.changed;
+        // A change that is repeated may be one that could not be written.
+        let changes = responded.changed || matches!(asked, method::SET | method::DELETE);
+        let request = *request;
+        self.held.push(Held {
+            port,
+            request,
+            reply,
+            changes,
+        });
+    }
+
+    /// Lets go of what has expired, writes what has changed, and sends the replies and Reports that
+    /// may go. Gives what became of each.
+    pub(super) fn settle(
+        &mut self,
+        ports: &mut [Port],
+        now: Duration,
+    ) -> Vec<Result<(), PortError>> {
+        self.database.expire(moment(now));
+        if let Some(state) = &self.state {
+            for report in self.database.reports(&state.parts) {
+                // After a change of the configuration there may be fewer ports.
+                if let Some(port) = ports.get(report.port) {
+                    self.reports.push(report, port.repeats());
+                }
+            }
+        }
+        let is_written = self.write();
+        if is_written && core::mem::take(&mut self.aliases_changed) {
+            self.tell_aliases();
+        }
+        let mut sent = Vec::new();
+        for held in core::mem::take(&mut self.held) {
+            if (is_written || !held.changes)
+                && let Some(port) = ports.get_mut(held.port)
+            {
+                sent.push(port.send(&held.request, held.reply, now));
+            }
+        }
+        while is_written && let Some((port, report)) = self.reports.due(now) {
+            if let Some(port) = ports.get_mut(port) {
+                sent.push(port.report(&report));
+            }
+        }
+        sent
+    }
+
+    /// Whoever builds snapshots looks there.
+    fn tell_aliases(&self) {
+        let now = self.database.aliases();
+        if **self.aliases.load() != now {
+            self.aliases.store(Arc::new(now));
+        }
+    }
+
+    /// True when all changes are on the disk.
+    fn write(&mut self) -> bool {
+        match self.database.commit() {
+            Ok(()) => {
+                self.unwritten = false;
+                true
+            }
+            Err(error) => {
+                if !self.unwritten {
+                    error!("{error}; changes of clients get no reply until it can be written");
+                }
+                self.unwritten = true;
+                false
+            }
+        }
+    }
+
+    pub(super) fn sum_up(&self) {
+        let tally = self.reports.tally();
+        let (acknowledged, given_up, dropped) = (tally.acknowledged, tally.given_up, tally.dropped);
+        debug!(acknowledged, given_up, dropped, "reports to subscribers");
+    }
+}
+
+fn moment(steady: Duration) -> Now {
+    Now {
+        steady,
+        unix: pipeline::unix_time(),
+    }
+}

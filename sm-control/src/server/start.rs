@@ -1,0 +1,281 @@
+//! The start: everything that serves and the thread that loads, put together in the order in which
+//! each needs the one before.
+//!
+//! What cannot work is said here, before anybody is answered: a port that cannot be attached or a
+//! directory that another daemon has ends the start. What may come later (a device beside an OpenSM, a
+//! readable fabric) does not.
+
+use core::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use sa_compiler::pipeline;
+use sa_fastpath::publish::{Publisher, Reader};
+use sa_fastpath::punt::{PuntReceiver, PuntSender, Requesters, punt_queue_of};
+use sa_fastpath::sampling::Sampling;
+use sa_fastpath::stats::WorkerStats;
+use sa_port::Counter;
+use sa_port::ReplyPort;
+use sa_service::sa_db::{JournalError, Now, SaDatabase};
+use sa_source::SaReader;
+use tracing::warn;
+
+use super::agreement::{self, Doubts};
+use super::opensm::{self, Beside, Gate};
+use super::operators::admin;
+use super::operators::port_history::PortHistory;
+use super::operators::status::Status;
+use super::ports::attach::{Attached, WorkerSetup, attach};
+use super::ports::{descriptors, ring};
+use super::reload::reading::{InService, Readings};
+use super::reload::{Loader, Outlets, Sm};
+use super::services::{Services, Watchdog};
+use super::slow_lane::{OpenSmProxy, Rules, SlowLane, StateStore, Supply};
+use super::state::{AliasesOfClients, StateInService};
+use super::state_directory::EarlierRun;
+use super::{JOURNAL_FILE, ServerError, local_service, shadow, slow_lane};
+use crate::checks::placement::Placement;
+use crate::config::{Config, PortSection, RingSection, Role, Source};
+
+/// A daemon that serves, and has nothing to answer from yet.
+pub(super) struct Started<'a> {
+    pub(super) loader: Loader<'a>,
+    pub(super) services: Services,
+    /// What the loader begins with.
+    pub(super) earlier: EarlierRun,
+}
+
+/// What threads share.
+#[derive(Default)]
+struct Shared {
+    stop: Arc<AtomicBool>,
+    doubts: Arc<Doubts>,
+    state: Arc<StateInService>,
+    aliases: Arc<AliasesOfClients>,
+    readings: Readings,
+    turns: Arc<Counter>,
+    beside: Option<Arc<Beside>>,
+}
+
+/// The counters of a port and of its handles.
+type Counted = (Arc<WorkerStats>, Arc<PortHistory>);
+
+/// What the `[[port]]` sections come to. Shape: in their order, but for gates and rings, which only some
+/// have.
+#[derive(Default)]
+struct Ports {
+    workers: Vec<JoinHandle<()>>,
+    counts: Vec<Counted>,
+    replies: Vec<Box<dyn ReplyPort>>,
+    gates: Vec<Arc<Gate>>,
+    rings: Vec<ring::Service>,
+}
+
+/// Starts everything. Errors: [`ServerError`].
+pub(super) fn start(config: &Config) -> Result<Started<'_>, ServerError> {
+    descriptors::raise(config)?;
+    let mut earlier = EarlierRun::open(config)?;
+    let publisher = Publisher::starting_at(earlier.first_epoch());
+    let mut shared = Shared::default();
+    shared.beside = opensm::start(config, &shared.doubts)?.map(Arc::new);
+    let (punted, mut ports) = attach_all(config, &publisher, &shared)?;
+    let replies = core::mem::take(&mut ports.replies);
+    let slow_lane = start_slow_lane(config, (punted, replies), reader(&publisher)?, &shared)?;
+    let status = Status::new(config, ports.counts.clone());
+    let state_directory = earlier.keep(&status).map_err(|source| ServerError::Os {
+        what: "start the thread of the state directory",
+        source,
+    })?;
+    let live = live_source(config, shared.beside.as_deref());
+    let (admin, commands) = admin::start(config, &status)?;
+    let shadow = shadow::start(config, reader(&publisher)?, &shared.state, &status)?;
+    let origin = InService {
+        readings: shared.readings.clone(),
+        muted: shared.doubts.muted(),
+    };
+    let local = local_service::start(config, reader(&publisher)?, origin, &status)?;
+    let compared = start_agreement(config, reader(&publisher)?, &shared, &status)?;
+    let watchdog = Watchdog::new(ports.counts, Arc::clone(&shared.turns), local.as_ref());
+    let rings = Arc::new(Mutex::new(ports.rings));
+    let outlets = Outlets {
+        publisher,
+        state: shared.state,
+        readings: shared.readings,
+        aliases: shared.aliases,
+        rings: Arc::clone(&rings),
+        state_directory,
+    };
+    let (beside, doubts) = (shared.beside.clone(), Arc::clone(&shared.doubts));
+    let sm = Sm::new(config, beside, doubts, compared);
+    let loader = Loader::new(config, &status, (sm, live), commands, outlets);
+    let services = Services {
+        stop: shared.stop,
+        workers: ports.workers,
+        slow_lane: Some(slow_lane),
+        gates: ports.gates,
+        beside: shared.beside,
+        rings,
+        local,
+        status,
+        admin,
+        shadow,
+        watchdog,
+        doubts: shared.doubts,
+    };
+    Ok(Started {
+        loader,
+        services,
+        earlier,
+    })
+}
+
+/// Another reader of what is published. Errors: [`ServerError::TooManyPorts`].
+fn reader(publisher: &Publisher) -> Result<Reader, ServerError> {
+    publisher.reader().ok_or(ServerError::TooManyPorts)
+}
+
+/// Attaches every port, and gives where requests come out that workers do not answer. A shadow asks at
+/// its ports, and answers nobody. Errors: [`ServerError`]; workers that run end with the process.
+fn attach_all(
+    config: &Config,
+    publisher: &Publisher,
+    shared: &Shared,
+) -> Result<(PuntReceiver, Ports), ServerError> {
+    let requesters: Vec<Requesters> = config.ports.iter().map(requesters).collect();
+    let (punted, sender) = punt_queue_of(config.workers.punt_queue, &requesters);
+    let mut placement = Placement::new(config);
+    placement.complain(&config.ports);
+    let mut ports = Ports::default();
+    let served = config
+        .ports
+        .iter()
+        .filter(|_| config.sa.role != Role::Shadow);
+    for (number, section) in served.enumerate() {
+        let counted = counters(config);
+        let reader = reader(publisher)?;
+        let (place, ways) = ((number, section), (reader, sender(number)));
+        let setup = worker_setup(config, place, ways, &counted, shared);
+        ports.add(attach(section, setup, &mut placement)?, counted);
+    }
+    Ok((punted, ports))
+}
+
+/// How those who ask at a port are told apart.
+fn requesters(port: &PortSection) -> Requesters {
+    let rings = |ring: &RingSection| Requesters::Rings(ring.clients.into());
+    port.ring().map_or(Requesters::Lids, rings)
+}
+
+fn counters(config: &Config) -> Counted {
+    let sampling = config.workers.sample_every.map(Sampling::new);
+    let stats = sampling.map_or_else(WorkerStats::default, WorkerStats::sampled);
+    (Arc::new(stats), Arc::default())
+}
+
+fn worker_setup(
+    config: &Config,
+    (number, section): (usize, &PortSection),
+    (reader, punt): (Reader, PuntSender),
+    (stats, history): &Counted,
+    shared: &Shared,
+) -> WorkerSetup {
+    let beside = shared.beside.as_ref();
+    WorkerSetup {
+        number,
+        core: None,
+        idle: config.workers.idle(),
+        reader,
+        punt,
+        stats: Arc::clone(stats),
+        history: Arc::clone(history),
+        stop: Arc::clone(&shared.stop),
+        access: config.sa.access.into(),
+        limits: config.overload.limits(),
+        role: config.sa.role,
+        gate: beside.and_then(|beside| beside.gate_of(section)),
+        lender: beside.and_then(|beside| beside.lender_of(section, stats)),
+        muted: shared.doubts.muted(),
+    }
+}
+
+impl Ports {
+    fn add(&mut self, attached: Attached, counted: Counted) {
+        self.workers.push(attached.worker);
+        self.replies.push(attached.reply);
+        self.gates.extend(attached.gate);
+        self.rings.extend(attached.ring);
+        self.counts.push(counted);
+    }
+}
+
+fn start_slow_lane(
+    config: &Config,
+    (punted, replies): (PuntReceiver, Vec<Box<dyn ReplyPort>>),
+    reader: Reader,
+    shared: &Shared,
+) -> Result<JoinHandle<()>, ServerError> {
+    let state_store =
+        database(config)?.map(|database| StateStore::new(database, Arc::clone(&shared.aliases)));
+    let supply = Supply {
+        punted,
+        reader,
+        newest: Arc::clone(&shared.state),
+        muted: shared.doubts.muted(),
+    };
+    let beside = shared.beside.as_ref();
+    let opensm_proxy = beside.map(|beside| OpenSmProxy::new(Arc::clone(&beside.link)));
+    let rules = Rules::from(config);
+    let lane = SlowLane::new(supply, replies, rules, (state_store, opensm_proxy));
+    slow_lane::spawn(lane, Arc::clone(&shared.stop), Arc::clone(&shared.turns))
+}
+
+/// What this SA keeps for its clients; none where another SM does.
+fn database(config: &Config) -> Result<Option<SaDatabase>, JournalError> {
+    if config.sa.role != Role::Test {
+        return Ok(None);
+    }
+    warn!(
+        "role = \"test\": joins to multicast groups are granted, but no switch is programmed for \
+         them; not for production"
+    );
+    let directory = config.state.directory.as_ref();
+    let path = directory.map(|directory| directory.join(JOURNAL_FILE));
+    if path.is_none() {
+        warn!("no [state] directory: what clients set is lost at a restart");
+    }
+    let now = Now {
+        steady: Duration::ZERO,
+        unix: pipeline::unix_time(),
+    };
+    let database = SaDatabase::open(path.as_deref(), now)?;
+    Ok(Some(database.with_access(config.sa.access.into())))
+}
+
+/// The running SA that a configuration has the fabric from; none where it is in files.
+fn live_source(config: &Config, beside: Option<&Beside>) -> Option<SaReader> {
+    match (config.fabric.source, beside) {
+        (Source::OpenSm, Some(beside)) => {
+            let section = config.fabric.sa.clone().unwrap_or_default();
+            Some(section.live_source(Box::new(beside.ask())))
+        }
+        _ => config.live_source(),
+    }
+}
+
+/// The comparison of what is in service with the SM's answers; none where there is nobody to ask, or it
+/// tells of differences together with OpenSM's library.
+fn start_agreement(
+    config: &Config,
+    reader: Reader,
+    shared: &Shared,
+    status: &Arc<Status>,
+) -> Result<Option<crossbeam_channel::Receiver<opensm::Change>>, ServerError> {
+    let context = agreement::Context {
+        reader,
+        newest: Arc::clone(&shared.state),
+        status: Arc::clone(status),
+        doubts: Arc::clone(&shared.doubts),
+    };
+    agreement::start(config, shared.beside.as_deref(), context)
+}
