@@ -1,6 +1,11 @@
 //! Which core a thread runs on.
+//!
+//! The daemon pins a worker to a core of its choice ([`crate::topology`] says which lie near a
+//! port); tests and the load generator do the same. A pinned thread stays pinned: there is no way
+//! back, so whoever only wants to try uses a thread of its own, as the test below does.
 
 /// Cores that this process may use, by the operating system's numbers.
+/// An empty list where the system does not say: then no core can be pinned, and nothing else fails.
 pub fn cores() -> Vec<usize> {
     let cores = core_affinity::get_core_ids().unwrap_or_default();
     cores.into_iter().map(|core| core.id).collect()

@@ -3,6 +3,9 @@
 //! A snapshot that was just written to a file, or maps one, may lie in no cache and, mapped, in no
 //! page table; then the first queries after a change would pay for it. The cache that cores share
 //! is what this fills, so it runs off the workers.
+//!
+//! Cost: one read per 64 bytes of the snapshot, on the thread that publishes. It is a trait so that
+//! the loom tests can publish a number instead of a snapshot.
 
 use core::hint::black_box;
 
@@ -18,6 +21,7 @@ impl Pretouch for Snapshot {
     fn pretouch(&self) {
         let lines = self.as_bytes().chunks(LINE);
         let read = lines.fold(0, |all, line| all ^ line.first().copied().unwrap_or(0));
+        // Without it the compiler may drop reads whose result nobody uses.
         black_box(read);
     }
 }

@@ -8,6 +8,24 @@
 //! 3. `reclaim` frees an old snapshot once every reader has stored a newer epoch (`Acquire`).
 //!
 //! So the last reference is always the publisher's, and no worker ever runs a destructor.
+//!
+//! ```text
+//!  time ──>            publish(B)                          reclaim
+//!  publisher  slot=A ── slot=B, retired=[A] ─────────────── frees A: least epoch held is B's
+//!  reader 1     holds A ────── batch ends, takes B, drops A, notes epoch(B) ──
+//!  reader 2     holds A ───────────── empty turn: takes B, drops A, notes epoch(B) ──
+//! ```
+//!
+//! Freeing hundreds of megabytes takes milliseconds and system calls, which a worker must never
+//! spend. Crossbeam's epochs were passed over: there the last to leave runs the destructor, and
+//! that may be a worker (ADR 8).
+//!
+//! The price: a reader that stops looking keeps every later snapshot alive. So idle workers look on
+//! each empty turn, one that sleeps wakes after [`LONGEST_SLEEP`](crate::worker::LONGEST_SLEEP),
+//! and a reader that ends gives its place back.
+//!
+//! `tests/publish_loom.rs` explores the protocol under every interleaving with at most three
+//! preemptions; it says nothing of arc-swap's insides.
 
 use core::num::NonZeroU64;
 
@@ -17,13 +35,19 @@ use sa_snapshot::Snapshot;
 pub use crate::pretouch::Pretouch;
 use crate::sync::{Arc, AtomicU64, Cache, Ordering, READERS, Slot, prepare_thread};
 
+///
+/// A scan of them all is part of each `reclaim`; a worker for each port of a host needs far fewer.
 /// Readers that one publisher serves.
 pub const MAX_READERS: usize = READERS;
 
-/// What an unused reader place holds: newer than any epoch.
+/// What an unused reader place holds: newer than any epoch, so that `reclaim` need not tell used
+/// places from others.
 const NOBODY: u64 = u64::MAX;
 
 /// Increasing number of a published snapshot; made only by [`Publisher`].
+///
+/// It goes on over restarts (`Publisher::starting_at`), so that it also names a snapshot in logs
+/// and files. Never zero: zero is what a reader notes that has seen none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EpochId(NonZeroU64);
 
@@ -67,6 +91,9 @@ struct Shared<T> {
 
 /// The single writer. It keeps the last reference to every old snapshot, so that no worker frees
 /// one.
+///
+/// Owned by the thread that loads fabrics. `retired` holds one snapshot for each publication that
+/// some reader has not noticed yet.
 pub struct Publisher<T = Snapshot> {
     shared: Arc<Shared<T>>,
     current: Option<Arc<Published<T>>>,
@@ -114,6 +141,9 @@ impl<T> Publisher<T> {
 
     /// A reader of its own for one worker; none when all [`MAX_READERS`] places are taken.
     pub fn reader(&self) -> Option<Reader<T>> {
+        // An exchange, because two threads may ask for a reader at once. 0 keeps everything alive
+        // until the first refresh: the cache made below may hold a snapshot that is replaced before
+        // this reader notes it.
         let free = |place: &CachePadded<AtomicU64>| {
             place
                 .compare_exchange(NOBODY, 0, Ordering::AcqRel, Ordering::Relaxed)
@@ -142,7 +172,11 @@ impl<T> Publisher<T> {
         let epoch = EpochId(self.next);
         self.next = self.next.saturating_add(1);
         let published = Arc::new(Published { epoch, snapshot });
+        // The store comes before the old one is retired: while it is in the slot a reader could
+        // still take it.
         self.shared.slot.store(Some(Arc::clone(&published)));
+        // The publisher's own reference moves to `retired`, so `reclaim` drops the last one, here
+        // or later, on this thread.
         self.retired.extend(self.current.replace(published));
         self.reclaim();
         epoch
@@ -157,6 +191,7 @@ impl<T> Publisher<T> {
             .iter()
             .map(|place| place.load(Ordering::Acquire));
         let oldest = held.min().unwrap_or(NOBODY);
+        // A reader that noted epoch n may still be answering from n, so n itself stays.
         self.retired
             .retain(|published| published.epoch.get() >= oldest);
         self.retired.len()
@@ -196,6 +231,8 @@ impl<T> Place<T> {
     /// Says which epoch this reader holds from now on.
     #[inline(always)]
     fn note(&self, epoch: u64) {
+        // Read before written: the line stays shared with the publisher's core while nothing
+        // changes, which is nearly every turn.
         if let Some(held) = self.shared.held.get(self.index)
             && held.load(Ordering::Relaxed) != epoch
         {

@@ -3,6 +3,24 @@
 //! Two of them, so that what a connection waits for does not wait behind tables. Of each a requester
 //! takes no more than is left for the others, so that one that floods loses its own requests alone;
 //! rings have a few places of their own besides, which are always there for them.
+//!
+//! What a worker does with a request that is not for it:
+//!
+//! ```text
+//!  request ──> is it a table? ──no──> short queue ─┐
+//!                             └─yes─> long queue ──┴─> slow lane takes the short ones first
+//!      each queue:  [ places that all share: `capacity` ] [ 4 places for each ring ]
+//! ```
+//!
+//! How much a requester may have of the shared places: as many as are free. One that floods an
+//! empty queue of 64 so gets 32, as its requests then equal what is left; the next gets 16 of the
+//! remaining 32, then 8, 4, 2. A fixed share would be too small for one busy host and too large for
+//! a thousand. `a_lid_that_floods_takes_half_and_leaves_some_to_every_other` shows the figures.
+//!
+//! A request waits until the slow lane is *done* with it, not until it is taken: the lane sorts
+//! what it took by requester, and that must count as well.
+//!
+//! Full queues lose requests. Their senders ask again, as they do when a MAD is lost on the fabric.
 
 use core::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Arc;
@@ -15,7 +33,8 @@ use sa_wire::mad::method;
 use sa_wire::sa::SaMad;
 use sa_wire::umad::Slot;
 
-/// Places in each queue that a ring has for itself.
+/// Places in each queue that a ring has for itself, so that no flood shuts a client out. They
+/// cost memory for every ring there may be, so they are few.
 pub const OWN_PLACES: usize = 4;
 
 /// LIDs, and 0 for none.
@@ -42,6 +61,9 @@ pub struct Punted {
 }
 
 /// Who sent a request: one that floods, or that others must not suffer from.
+///
+/// A key for the slow lane's turns, made by [`PuntReceiver::requester`] and never stored longer
+/// than the requests it stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Requester {
     /// The port it came from.
@@ -52,11 +74,15 @@ pub struct Requester {
 
 /// One of the queues.
 #[derive(Debug)]
+///
+/// Made once with all its memory, so that a push allocates nothing: about 350 bytes a place, and a
+/// counter for each requester that a port can have (512 KiB for a port with LIDs).
 struct Queue {
     requests: ArrayQueue<Punted>,
-    /// How many of them are in places that all share.
+    /// How many of them are in places that all share. May be below zero for a moment, see
+    /// [`Queue::admit`].
     shared: AtomicUsize,
-    /// How many there may be.
+    /// How many there may be in shared places; those of rings come on top.
     most: usize,
     /// How many each requester has waiting, by port.
     waiting: Box<[Waiting]>,
@@ -148,6 +174,8 @@ impl Queue {
         let own = waiting
             .iter()
             .map(|port| port.counts.len() * port.own_places);
+        // Room for everything that `admit` lets in, so that `push` fails only when counts and queue
+        // disagree for a moment.
         Self {
             requests: ArrayQueue::new(most + own.sum::<usize>()),
             shared: AtomicUsize::new(0),
@@ -169,14 +197,18 @@ impl Queue {
     /// down is counted before its step up, the shared count is below zero for a moment, and counts
     /// as none.
     fn admit(&self, port: usize, request: &Slot) -> bool {
+        // A sender that no counter stands for, as a ring's place out of range, is not held back
+        // here: the queue itself is the bound.
         let Some((count, own_places)) = self.count(port, request) else {
             return true;
         };
+        // First counted, then judged: two workers that judge first could both take the last place.
         let before = count.fetch_add(1, Ordering::Relaxed);
         let Some(in_shared) = before.checked_sub(own_places) else {
             return true;
         };
         let shared = self.shared.fetch_add(1, Ordering::Relaxed);
+        // Below zero is near `usize::MAX`: see above.
         let shared = if shared > usize::MAX / 2 { 0 } else { shared };
         if in_shared < self.most.saturating_sub(shared) {
             return true;
@@ -207,6 +239,7 @@ impl PuntSender {
         }
         let punted = Punted {
             port: self.port,
+            // The slow lane tells by it how long the request waited.
             at: Instant::now(),
             request: *request,
         };
@@ -239,6 +272,7 @@ impl PuntReceiver {
     /// The same, but it goes on counting among those that wait until it is [`Self::done`]: for who
     /// keeps them in an order of its own.
     pub fn take(&self) -> Option<Punted> {
+        // Somebody waits for a short one to go on; a table takes its time in any case.
         let Queues { short, long } = &*self.queues;
         short.requests.pop().or_else(|| long.requests.pop())
     }
@@ -278,6 +312,8 @@ impl PuntReceiver {
 /// One record at most, a change, or a part of a transfer that is under way; no table.
 pub fn is_short(request: &Slot) -> bool {
     let mad = SaMad::from_bytes(&request.mad);
+    // Acknowledgements carry the method of the table they belong to. Behind other tables they would
+    // come after the transfer has timed out.
     let is_table = matches!(
         mad.mad.method,
         method::GET_TABLE | method::GET_MULTI | method::GET_TRACE_TABLE

@@ -1,12 +1,25 @@
 //! How long batches take, of some of them: a histogram with one writer, on cache lines of its own.
 //!
 //! Off, a turn pays for one branch; on, one turn in so many reads the clock twice.
+//!
+//! Buckets: 0 to 127 ns have one each; from there every doubling has 64, so a bucket is at most
+//! 1/64 of its time wide.
+//!
+//! ```text
+//!  time, ns     0 1 2 … 127 | 128 130 132 … 254 | 256 260 … 508 | 512 …
+//!  bucket       0 1 2 … 127 | 128 129 130 … 191 | 192 193 … 255 | 256 …
+//! ```
+//!
+//! Up to 4.3 s that is 1,728 counters, 13.5 KiB a worker. Writing is one addition to one line;
+//! whoever asks for percentiles adds them up.
 
 use core::num::NonZeroU32;
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// Times of one worker's batches, each from looking for requests to handing over the last reply.
+/// Written by the worker, read by anyone at any time: a reader may miss the newest sample, and sees
+/// no torn number.
 #[derive(Debug)]
 pub struct Sampling {
     every: NonZeroU32,
@@ -39,6 +52,8 @@ impl Sampling {
         let bucket = bucket(time);
         let line = self.buckets.get(bucket / LINE);
         if let Some(counter) = line.and_then(|line| line.0.get(bucket % LINE)) {
+            // Load and store, not `fetch_add`: there is one writer, so nothing can come between,
+            // and a locked instruction would cost as much as a request.
             counter.store(counter.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
         }
     }
@@ -66,9 +81,12 @@ impl Times {
     }
 
     /// What so many of a thousand do not exceed, at most 1.6 % too much; none without samples.
+    ///
+    /// Cost: one pass over the buckets. Called when metrics are read, never by a worker.
     pub fn per_mille(&self, of_thousand: u32) -> Option<Duration> {
         let most = self.count();
         // Rounded up: of 3 samples the median is the second.
+        // In 128 bits: no count and no argument can overflow the product.
         let wanted = (u128::from(most) * u128::from(of_thousand)).div_ceil(1000);
         let mut seen = 0_u128;
         let found = self.counts.iter().position(|count| {
@@ -95,6 +113,7 @@ const _: () = assert!(BUCKETS.is_multiple_of(LINE));
 /// The bucket of a time.
 fn bucket(time: Duration) -> usize {
     let time = u64::try_from(time.as_nanos()).map_or(MOST, |time| time.min(MOST));
+    // `| 1`, because zero has no logarithm; both have the bucket of their own value anyway.
     let doublings = (time | 1).ilog2().saturating_sub(EXACT_BITS - 1);
     let bucket = u64::from(doublings * PER_DOUBLING) + (time >> doublings);
     usize::try_from(bucket).unwrap_or(usize::MAX)

@@ -1,4 +1,8 @@
 //! What a worker did: counters with one writer, on cache lines of their own.
+//!
+//! Each counter has one writer, the worker, so adding is a load and a store without a locked
+//! instruction. Readers (metrics, `sapphire status`, the watchdog) read when they like; the
+//! counters of one snapshot may be a batch apart from each other, so sums can differ by as much.
 
 use crossbeam_utils::CachePadded;
 use sa_answer::{DropReason, Outcome, PuntReason, Reject};
@@ -98,6 +102,7 @@ impl WorkerStats {
 
     /// Turns so far, with and without requests: a worker that lives goes on turning.
     pub fn turns(&self) -> u64 {
+        // Wrapping: only whether it changed is asked.
         self.inner
             .batches
             .get()

@@ -2,6 +2,9 @@
 //!
 //! Under `cfg(loom)` they are stand-ins whose interleavings loom explores; `tests/publish_loom.rs`
 //! says what that proves.
+//!
+//! No other file of this crate names an atomic that publication depends on, so loom sees the whole
+//! protocol. Queues ([`crate::punt`]) and counters are outside: they guard nothing but themselves.
 
 #[cfg(loom)]
 mod model;
@@ -26,5 +29,6 @@ pub(crate) const READERS: usize = 3;
 /// Has arc-swap allocate what it keeps for each thread that takes references from a slot.
 #[cfg(not(loom))]
 pub(crate) fn prepare_thread<T>(slot: &Slot<T>) {
+    // Taking one reference, even of an empty slot, is what makes arc-swap's node for the thread.
     drop(slot.load());
 }

@@ -1,13 +1,29 @@
 //! Which cores this machine has and what lies near which: what Linux says under `/sys`.
 //!
 //! What cannot be read is taken for a plain machine: one node, no siblings.
+//!
+//! What is read, all of it text of one line:
+//!
+//! ```text
+//!  devices/system/cpu/online                              0-7
+//!  devices/system/node/online                             0-1
+//!  devices/system/node/node0/cpulist                      0-1,4-5
+//!  devices/system/cpu/cpu1/topology/thread_siblings_list  1,5
+//!  class/infiniband/mlx5_0/device/numa_node               1      (-1: unknown)
+//! ```
+//!
+//! A worker belongs on a core of the node that its device is attached to, and on a physical core
+//! that it shares with no other worker; the daemon decides, this file only tells. Read at the start
+//! of the daemon, never by a worker.
 
 use std::path::{Path, PathBuf};
 
 /// Cores, nodes of memory, and devices.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Topology {
+    /// Where the files lie: `/sys`, or a tree that a test has made.
     sys: PathBuf,
+    /// Ascending; empty where the file is missing.
     online: Vec<usize>,
     /// Ascending. Shape: at least one that has cores.
     nodes: Vec<Node>,
@@ -39,6 +55,8 @@ impl Topology {
                 Some(Node { number, cores })
             })
             .collect();
+        // A kernel without NUMA has no such directory, and some containers hide the lists: all
+        // cores are near then.
         if nodes.iter().all(|node| node.cores.is_empty()) {
             nodes = vec![Node {
                 number: 0,
@@ -89,6 +107,7 @@ impl Topology {
         }
         let name = format!("class/infiniband/{device}/device/numa_node");
         let text = std::fs::read_to_string(self.sys.join(name)).ok()?;
+        // `-1` does not parse as a node's number, which gives none.
         // -1: unknown.
         text.trim().parse().ok()
     }

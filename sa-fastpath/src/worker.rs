@@ -11,6 +11,21 @@
 //!
 //! A worker reads no clock unless batches are sampled, the port is overloaded or a request is punted, and it
 //! decides nothing about paths.
+//!
+//! ```text
+//!  refresh ─> recv ──0 requests──> idle: spin, yield or sleep
+//!               │ 1 to 64
+//!               v
+//!            judge the queue ──not full──────────> answer all together
+//!               │ full                                    │
+//!               └──> one by one, each may be given up ────┤
+//!                                                         v
+//!                                   send: one verdict per slot
+//! ```
+//!
+//! Verdicts: reply with so many bytes, punted (the slow lane answers), silence.
+//! Who makes workers: the daemon, one thread per port; the load generator and tests, which call
+//! [`Worker::turn`] themselves.
 
 use core::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
@@ -36,6 +51,9 @@ const _: () = assert!(
 );
 
 /// One worker: a port, a view of the snapshot, a way to the slow lane, counters.
+///
+/// Lives on one thread. A port that comes and goes takes it apart with [`Worker::into_parts`] and
+/// makes another of the parts, so that its place among the readers is kept.
 pub struct Worker<P> {
     port: P,
     reader: Reader,
@@ -44,10 +62,14 @@ pub struct Worker<P> {
     access: Access,
     overload: Overload,
     sampler: Sampler,
+    /// Set by the daemon while the snapshot in service is in doubt.
     muted: Option<Arc<AtomicBool>>,
 }
 
 /// What a worker does when nothing waits.
+///
+/// From the configuration. Empty turns are counted and not timed, because an idle worker reads no
+/// clock: how long so many take depends on the port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Idle {
     /// Spins: the lowest latency, all of a core.
@@ -112,10 +134,12 @@ impl<P: MadPort> Worker<P> {
     pub fn turn(&mut self) -> Result<usize, PortError> {
         let begun = self.sampler.begin();
         let count = if self.overload.wants_backlog() {
+            // Cold: most workers never get here, and the stack of verdicts is sixteen times larger.
             self.backlog_turn()?
         } else {
             self.batch_turn()?
         };
+        // Empty turns are not samples: an idle port would hide the batches that count.
         if count > 0 {
             self.sampler.end(begun, self.stats.sampling());
         }
@@ -125,6 +149,7 @@ impl<P: MadPort> Worker<P> {
     /// A turn of at most [`BATCH`] requests: nearly every turn is one.
     #[inline(always)]
     fn batch_turn(&mut self) -> Result<usize, PortError> {
+        // On every turn, also one that finds nothing: an idle worker must let go of old snapshots.
         let published = self.reader.refresh();
         self.stats
             .epoch(published.map_or(0, |published| published.epoch.get()));
@@ -132,6 +157,7 @@ impl<P: MadPort> Worker<P> {
         let count = slots.len();
         if count == 0 {
             self.stats.empty();
+            // An empty batch ends any watch over the queue.
             self.overload.judge(false);
             return Ok(0);
         }
@@ -143,6 +169,8 @@ impl<P: MadPort> Worker<P> {
             punt: &self.punt,
             stats: &self.stats,
         };
+        // Together only where nothing is to be given up: shares need each request's sender before
+        // its answer.
         if pressure == Pressure::None {
             turn.answer_all(slots, &mut verdicts);
         } else {
@@ -172,6 +200,7 @@ impl<P: MadPort> Worker<P> {
             punt: &self.punt,
             stats: &self.stats,
         };
+        // Backwards, as slots are in the order of arrival.
         for (slot, verdict) in slots.iter_mut().zip(&mut verdicts).rev() {
             *verdict = turn.answer_under(&mut self.overload, pressure, slot);
         }
@@ -241,6 +270,8 @@ impl Turn<'_> {
     fn answer_all(&mut self, slots: &mut [Slot], verdicts: &mut [Verdict]) {
         let mut verdicts = verdicts.iter_mut();
         match self.published {
+            // Strict access judges each request before its answer, so it goes one by one; only the
+            // open rule of OpenSM lets a batch through as a whole.
             Some(published) if self.access == Access::OpenSm => {
                 answer_all(&published.snapshot, slots, |slot, outcome| {
                     if let Some(verdict) = verdicts.next() {
@@ -283,6 +314,8 @@ impl Turn<'_> {
         };
         self.stats.count(Outcome::Dropped(reason));
         let mad = SaMad::from_bytes_mut(&mut slot.mad);
+        // Only a request gets "busy". A response, an acknowledgement or a part of a transfer has no
+        // reply that its sender would understand, and answering a reply could go on for ever.
         let is_request = mad.mad.mgmt_class == MGMT_CLASS_SA && !mad.mad.is_response();
         if overload.says_busy() && is_request && !is_part(mad) {
             return Verdict::Reply(finish_error(mad, Status::BUSY));
@@ -303,6 +336,8 @@ fn settle(outcome: Outcome, slot: &Slot, punt: &PuntSender, stats: &WorkerStats)
             stats.count(outcome);
             Verdict::Silence
         }
+        // A guard with an effect: the request is copied here, and this arm counts only if there was
+        // room.
         Outcome::Punt(_) if punt.push(slot) => {
             stats.count(outcome);
             Verdict::Punted
