@@ -6,5 +6,6 @@ mod examples;
 mod manual;
 mod performance;
 mod pictures;
+mod places;
 mod policy;
 mod promises;
