@@ -1,4 +1,14 @@
-//! From a running SA to a snapshot.
+//! From a running SA to a snapshot: reading, compiling, and a look whether the SA agrees.
+//!
+//! The daemon's load thread and `sapphired --check` both come this way, so that what a check says is
+//! what a load does. The three steps stand in one function because each may end it: an unchanged
+//! fabric needs no compilation, one that does not compile needs no questions, and answers that
+//! differ are an error only where the configuration says so ([`OnDifference`]).
+//!
+//! Nothing is published here, and nothing is remembered but policies for the choice of later
+//! questions: a fabric counts as read only when [`SaReader::accept`] is told that its snapshot is
+//! in service. Else a snapshot that was refused once would look unchanged at the next poll and
+//! never be tried again.
 
 use sa_compiler::pipeline::options;
 use sa_compiler::pipeline::{Compiled, Inputs, PipelineError, Stamp, compile_after};
@@ -10,25 +20,27 @@ use thiserror::Error;
 use crate::{Difference, OnDifference, Reading, SaReadError, SaReader, Wants};
 
 /// Whether to compile a fabric that has not changed.
+///
+/// Not a flag, as a caller that has noticed a newer policy file must not be told "unchanged".
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum When {
-    /// Compile: files may have changed.
+    /// Compile all the same: files may have changed, of which a reading says nothing.
     Always,
-    /// Not worth it.
+    /// An unchanged fabric is not worth it; the caller knows that its files are as they were.
     Changed,
 }
 
-/// Why a running SA gives no snapshot to serve.
+/// Why a running SA gives no snapshot to serve. In each case what is in service stays.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum SourceError {
-    /// What it told does not compile, or not to what may be served.
+    /// What it told does not compile, or not to what may be served: the same reasons as for files.
     #[error(transparent)]
     Compile(#[from] PipelineError),
     /// The SA gives no fabric.
     #[error("cannot read the fabric: {0}")]
     SaFabric(#[from] SaReadError),
-    /// The SA answers otherwise.
+    /// The SA answers sampled paths otherwise, and the configuration says to refuse that.
     #[error("{}", differences_in_words(.0))]
     Differs(Vec<Difference>),
 }
@@ -44,12 +56,16 @@ impl SourceError {
 }
 
 /// A snapshot of what an SA told, beside the SA's own answers.
+///
+/// Made by [`compile_from_sa`]; whoever publishes it asks [`Self::publishable`] first, or has an
+/// operator's order to do without.
 #[derive(Debug)]
 pub struct Compared {
     /// The snapshot and what it came from.
     pub compiled: Compiled,
-    /// Sampled paths that the SA answers differently.
+    /// Sampled paths that the SA answers differently. Empty too where nothing was sampled.
     pub differences: Vec<Difference>,
+    /// As configured when this was compiled.
     on_difference: OnDifference,
 }
 
@@ -64,6 +80,8 @@ impl Compared {
     }
 }
 
+/// All differences in one message with what to do; a few by name, as a policy that differs makes
+/// most of the samples differ.
 fn differences_in_words(all: &[Difference]) -> String {
     let shown: Vec<String> = all.iter().map(ToString::to_string).collect();
     format!(
@@ -90,16 +108,22 @@ pub fn compile_from_sa(
         Reading::Unchanged(from_sa) => (from_sa, Vec::new()),
         Reading::Changed { from_sa, changes } => (from_sa, changes),
     };
+    // The rest of the pipeline then takes nodes, tables and P_Keys from it, and never looks at
+    // `inputs.fabric`.
     let inputs = Inputs {
         from_sa: Some(from_sa),
         ..inputs.clone()
     };
     let mut compiled = compile_after(&inputs, stamp, before)?;
+    // What the SA told goes first: it is the cause of what the compiler found changed.
     compiled.changes.splice(0..0, told);
     let on_difference = source.on_difference();
+    // Other pairs each time, so that all pairs are asked for in the end; from the stamp, so that a
+    // recorded run can be repeated.
     let seed = stamp.epoch ^ stamp.built_unix;
     let (parts, snapshot) = (&compiled.parts, &compiled.snapshot);
     let differences = source.compare_paths(parts, snapshot, seed)?;
+    // Where differences are refused, the error says it; saying it twice helps nobody.
     if on_difference == OnDifference::Warn && !differences.is_empty() {
         let shown = differences.iter().map(ToString::to_string);
         let shown: Vec<String> = shown.collect();
@@ -123,6 +147,8 @@ pub fn compile_from_sa(
 /// What reading depends on. Errors: `opensm.conf` cannot be read.
 fn wants(inputs: &Inputs) -> Result<Wants, SourceError> {
     let options = options(inputs).map_err(PipelineError::from)?;
+    // An option of the daemon goes first, then the SM's own file; without either the SA says it
+    // itself.
     let given = options.qos_given.then_some(options.qos);
     Ok(Wants {
         sa_key: options.sa_key,

@@ -3,12 +3,18 @@
 use serde::Deserialize;
 
 /// What it means if the SA answers otherwise than a new snapshot.
+///
+/// A difference means that the SM goes by another policy, other partitions or other options than
+/// the files here, or that one of both is wrong. Either way clients would get paths that the fabric
+/// was not set up for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OnDifference {
-    /// The snapshot is not published, the one in service stays.
+    /// The snapshot is not published, the one in service stays until both agree. The default: a
+    /// wrong SL can lock a torus up, an old path cannot.
     #[default]
     Refuse,
-    /// It is published, with a warning.
+    /// It is published, with a warning: for an SM that is known to answer otherwise, as one whose
+    /// bugs we do not repeat.
     Warn,
 }

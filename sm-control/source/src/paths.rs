@@ -1,4 +1,21 @@
 //! Sampled paths asked of the SA and compared with a snapshot before it is published.
+//!
+//! Each [`Probe`] is sent to the SA and answered from the snapshot, as the same requester. What
+//! comes of it:
+//!
+//! | SA | snapshot | |
+//! |---|---|---|
+//! | record | record | compared field by field |
+//! | status | the same status | agrees: often no shared partition |
+//! | record, status | another kind | a difference, `answer` |
+//! | busy | any | says nothing, passed over |
+//! | silence | any | an error of [`Ask`], which ends the comparison |
+//!
+//! A refused load keeps its differences. [`agrees`] asks those few again, and the load is tried
+//! anew as soon as all of them come out as that snapshot had them: the SM has read its policy then.
+//!
+//! Why not the whole table: every pair of 48,000 end ports is 2 x 10^9 requests. Random pairs find
+//! what many paths have in common, [`probes`](super::probes()) what single rules say.
 
 use std::fmt;
 
@@ -16,19 +33,22 @@ use super::query::Querier;
 use super::{Ask, SaReadError};
 
 /// A pair of LIDs for which the SA and the snapshot have different answers.
+///
+/// Kept while the load that it refused may be tried again, some thousand at most (as many as there
+/// were probes).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Difference {
-    /// Source.
+    /// Source, any LID of its LMC range.
     pub slid: u16,
-    /// Destination.
+    /// Destination, any LID of its LMC range.
     pub dlid: u16,
     /// Source and destination in words, and what else was asked for.
     pub names: String,
-    /// What was asked.
+    /// What was asked, to ask it again.
     pub probe: Probe,
-    /// What the answers differ in: field, the SA's value, the snapshot's.
+    /// What the answers differ in: field, the SA's value, the snapshot's. Never empty.
     pub fields: Vec<(String, String, String)>,
-    /// The snapshot's answer.
+    /// The snapshot's answer, for [`agrees`]: by then another snapshot may be in service.
     ours: Answer,
 }
 
@@ -56,11 +76,14 @@ pub fn compare_paths(
     snapshot: &Snapshot,
     probes: &[Probe],
 ) -> Result<Vec<Difference>, SaReadError> {
+    // Both sides must take the request for one of the same port: what may be seen depends on its
+    // partitions.
     let requester = requester(ask, subnet);
     let mut querier = Querier::new(ask);
     let mut differences = Vec::new();
     for probe in probes {
         let mut slot = probe.request(requester);
+        // `raw` writes the transaction into the slot, which the snapshot then answers as well.
         let theirs = Answer::of(Some(querier.raw(&mut slot.mad)?));
         let ours = Answer::of(whole::respond(snapshot, &slot as &Slot));
         let fields = theirs.differs_from(&ours);
@@ -79,6 +102,8 @@ pub fn compare_paths(
 }
 
 /// Whether the SA answers all of them as that snapshot did by now. Errors: nobody answers.
+///
+/// Stops at the first that does not: the usual case while the SM has not read its files.
 pub fn agrees(
     ask: &mut dyn Ask,
     subnet: &Subnet,
@@ -96,6 +121,8 @@ pub fn agrees(
     Ok(true)
 }
 
+/// Ends by name of node and port, and what else was asked for: "H1 port 1 to H2 port 1, service id
+/// 0x10".
 fn names(subnet: &Subnet, probe: &Probe) -> String {
     let name = |lid| {
         let ends = subnet.end_ports();
@@ -109,16 +136,22 @@ fn names(subnet: &Subnet, probe: &Probe) -> String {
 
 /// The port that asks; where that is not known, the SM's, which sees everything.
 fn requester(ask: &dyn Ask, subnet: &Subnet) -> u16 {
+    // A ring has no LID, and a port may have got another one since the fabric was read.
     let known = Some(ask.lid()).filter(|lid| subnet.by_lid(*lid).is_some());
     let sm = || subnet.end_ports().get(subnet.sm());
     known.unwrap_or_else(|| sm().map_or(0, |sm| sm.lid.get()))
 }
 
 /// What a Get of a path gave.
+///
+/// Kept in memory for each difference, so the record is boxed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Answer {
+    /// Nothing, or less than the headers of a reply.
     Silence,
+    /// The reason why there is no path; 0 for a success without record.
     Status(u16),
+    /// The first record.
     Record(Box<PathRecord>),
 }
 
@@ -142,6 +175,8 @@ impl Answer {
         matches!(self, Self::Status(status) if *status == sa_wire::mad::Status::BUSY.get())
     }
 
+    /// Field, this side's value and the other's, where they are not the same; empty where both
+    /// agree. Answers of different kinds are one difference, named `answer`.
     fn differs_from(&self, ours: &Self) -> Vec<(String, String, String)> {
         let (Self::Record(theirs), Self::Record(ours)) = (self, ours) else {
             let (theirs, ours) = (self.in_words(), ours.in_words());
@@ -149,6 +184,7 @@ impl Answer {
             let field = ("answer".to_owned(), theirs, ours);
             return differs.then_some(field).into_iter().collect();
         };
+        // By named fields and not by bytes: reserved bits say nothing of a path.
         let (theirs, ours) = (path_json::in_words(theirs), path_json::in_words(ours));
         let (Some(theirs), Some(ours)) = (theirs.as_object(), ours.as_object()) else {
             return Vec::new();
@@ -164,6 +200,7 @@ impl Answer {
         fields.filter(|(_, one, other)| one != other).collect()
     }
 
+    /// What stands in the place of values where there is no record to compare.
     fn in_words(&self) -> String {
         match self {
             Self::Silence => "none".to_owned(),

@@ -1,4 +1,17 @@
 //! Single questions to an SA, and what their answers say.
+//!
+//! A [`Querier`] turns an attribute, a component mask and a record into a request, and a reply into
+//! records as they lie on the wire. It knows no fabric; which questions make up a reading is said
+//! in `records`.
+//!
+//! What it looks after, for every question:
+//!
+//! * the transaction is new, so that a late answer to a question that was given up is not taken for
+//!   this one's;
+//! * "busy" is waited out: OpenSM never says so, other SAs may;
+//! * the reply is one to this method and attribute;
+//! * records are cut at the stride that the reply tells (AttributeOffset, in words of 8 bytes), not
+//!   at the size that we know: an SA pads them, OpenSM a NodeRecord of 108 bytes to 112.
 
 use core::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
@@ -14,6 +27,7 @@ use super::{Ask, AskError, SaReadError};
 
 /// Asks one question after the other.
 pub(super) struct Querier<'a> {
+    /// Whoever carries the bytes. Borrowed for one reading.
     ask: &'a mut dyn Ask,
 }
 
@@ -23,6 +37,8 @@ static LAST: AtomicU32 = AtomicU32::new(0);
 
 /// A transaction that no other question of this process has.
 pub fn next_transaction() -> u32 {
+    // Nothing else is ordered by it: being unique is all that it is for. After 2^32 questions
+    // numbers come again, long after the first ones were answered or given up.
     LAST.fetch_add(1, Ordering::Relaxed).wrapping_add(1)
 }
 
@@ -42,6 +58,8 @@ impl<'a> Querier<'a> {
         let reply = self.reply(method::GET_TABLE, wanted)?;
         match status(&reply) {
             0 => records(wanted.attribute, &reply),
+            // OpenSM answers an empty table with success; the specification allows this status as
+            // well.
             code if code == Status::NO_RECORDS.get() => Ok(Vec::new()),
             code => Err(refused(wanted.attribute, code)),
         }
@@ -52,6 +70,8 @@ impl<'a> Querier<'a> {
         let reply = self.reply(method::GET, wanted)?;
         match status(&reply) {
             0 => {
+                // A GetResp has its one record at the beginning of the data, whatever stride it
+                // tells.
                 let data = reply.get(DATA_OFFSET..).unwrap_or_default();
                 let record = T::read_from_prefix(data).map(|(record, _)| record);
                 record.map_err(|_| SaReadError::CutOff(wanted.attribute))
@@ -71,6 +91,8 @@ impl<'a> Querier<'a> {
         );
         let mad = SaMad::from_bytes_mut(&mut slot.mad);
         mad.sa.sm_key = wanted.key.into();
+        // A range, so that it cannot run below zero: 20 pauses of 100 ms and then the status is
+        // taken as it is.
         let mut pauses = 0..BUSY_PAUSES;
         loop {
             let reply = self.raw(&mut slot.mad)?;
@@ -83,6 +105,7 @@ impl<'a> Querier<'a> {
     }
 
     /// The reply to any request, which gets a transaction of its own.
+    /// The other fields stay as the caller made them.
     pub(super) fn raw(&mut self, mad: &mut [u8; MAD_SIZE]) -> Result<Vec<u8>, AskError> {
         let transaction = next_transaction();
         let place = SaMad::from_bytes_mut(mad);
@@ -91,7 +114,7 @@ impl<'a> Querier<'a> {
     }
 }
 
-/// A record as it lies on the wire.
+/// A record as it lies on the wire: fixed size, big-endian fields, any bytes valid.
 pub(super) trait Record: FromBytes + IntoBytes + Immutable + KnownLayout {}
 
 impl<T: FromBytes + IntoBytes + Immutable + KnownLayout> Record for T {}
@@ -101,7 +124,7 @@ pub(super) struct Wanted<'a> {
     pub(super) attribute: AttributeId,
     /// The SA's key, 0 for none.
     pub(super) key: u64,
-    /// Components that count.
+    /// Components that count, in the numbering of the attribute. 0: all records.
     pub(super) mask: u64,
     /// The record that they are of.
     pub(super) record: &'a [u8],
@@ -129,8 +152,10 @@ impl<'a> Wanted<'a> {
     }
 }
 
-/// Errors: not the reply to such a request.
+/// The reply as it is, if it is one to such a request. A reply with a status may end behind its MAD
+/// header. Errors: [`SaReadError::NoReply`].
 fn checked(asked: u8, attribute: AttributeId, reply: Vec<u8>) -> Result<Vec<u8>, SaReadError> {
+    // An error reply need not have the SA header behind it: its status is all that is looked at.
     let has_headers = reply.len() >= DATA_OFFSET || status(&reply) != 0;
     let is_reply = reply.get(3) == Some(&response_method(asked));
     let is_of = be16(&reply, 16) == attribute.get();
@@ -141,12 +166,16 @@ fn checked(asked: u8, attribute: AttributeId, reply: Vec<u8>) -> Result<Vec<u8>,
     }
 }
 
+/// The records of a table, each at its stride. An offset of 0 means none, as OpenSM says it.
+///
+/// Errors: a stride below our layout, or bytes left at the end: the reply is cut off.
 fn records<T: Record>(attribute: AttributeId, reply: &[u8]) -> Result<Vec<T>, SaReadError> {
     let stride = record_stride(be16(reply, 44));
     let data = reply.get(DATA_OFFSET..).unwrap_or_default();
     if stride == 0 || data.is_empty() {
         return Ok(Vec::new());
     }
+    // OpenSM's replies end with the last record, so anything that does not divide has lost its end.
     let chunks = data.chunks_exact(stride);
     if stride < size_of::<T>() || !chunks.remainder().is_empty() {
         return Err(SaReadError::CutOff(attribute));
@@ -156,6 +185,7 @@ fn records<T: Record>(attribute: AttributeId, reply: &[u8]) -> Result<Vec<T>, Sa
         .map_err(|_| SaReadError::CutOff(attribute))
 }
 
+/// MAD status; bytes that are not there count as 0, and `checked` finds that out.
 pub(super) fn status(reply: &[u8]) -> u16 {
     be16(reply, 4)
 }

@@ -14,6 +14,10 @@
 //!
 //! Nothing here knows records: requests come from [`sa_wire::request`], and a reply is handed back
 //! whole.
+//!
+//! Errors are of two kinds, and callers act on which it is: [`AskError::Unanswered`] may pass by
+//! itself, [`AskError::Gone`] needs the way to be opened anew. [`AskError::NoSm`] is the first
+//! sweep that has not come yet.
 
 mod reopening;
 mod transport;
@@ -30,6 +34,9 @@ pub use self::reopening::Reopening;
 pub use self::transport::{RETRIES, SaSource, SaTransport, TIMEOUT_MS, TransportError};
 
 /// Asks the SA of the SM that runs the fabric.
+///
+/// `Send`, as most who ask do so on a thread of their own. One request at a time: `&mut self` is
+/// the promise that no second one is under way.
 pub trait Ask: Send {
     /// The whole reply to a request.
     ///
@@ -38,23 +45,25 @@ pub trait Ask: Send {
     /// it may replace it on the way. Errors: [`AskError`].
     fn ask(&mut self, request: &[u8; MAD_SIZE]) -> Result<Vec<u8>, AskError>;
 
-    /// The LID that requests come from; 0 where it is not known.
+    /// The LID that requests come from; 0 where it is not known. An SA judges by it what it may
+    /// show, so a comparison asks the snapshot as this port.
     fn lid(&self) -> u16;
 
-    /// Who is asked, for people.
+    /// Who is asked, for people: "the SA at LID 1". Part of notes and errors, never parsed.
     fn whom(&self) -> String;
 }
 
-/// Why no reply came.
+/// Why no reply came. Of text, not of causes: it goes into logs and into `/ready`, and three kinds
+/// of transports have nothing else in common.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum AskError {
-    /// The SA says nothing; it may later.
+    /// The SA says nothing, or what came back was no answer; it may later. The way stays open.
     #[error("{0}")]
     Unanswered(String),
     /// No SM has configured the port so far, and no LID of an SA is given.
     #[error("the port knows no SM yet; wait until one has configured it, or give sa_lid")]
     NoSm,
-    /// The way to it is gone.
+    /// The way to it is gone: device, socket or daemon. Only a new one helps ([`Reopening`]).
     #[error("{0}")]
     Gone(String),
 }
@@ -62,6 +71,8 @@ pub enum AskError {
 impl From<PortAskError> for AskError {
     fn from(error: PortAskError) -> Self {
         match error {
+            // All else of a port (time-outs, undeliverable, odd replies) is weather: the descriptor
+            // still works.
             PortAskError::Port(cause @ (PortError::Os { .. } | PortError::Closed)) => {
                 Self::Gone(cause.to_string())
             }
@@ -81,21 +92,29 @@ impl From<sa_client::Error> for AskError {
     }
 }
 
-/// An open way to one SA.
+/// An open way to one SA. It holds a descriptor of a port, or shared memory, until it is dropped.
 pub struct Client {
+    /// What its requests go through.
     way: Way,
+    /// Of the own port, as it was when this was opened; 0 through a ring. A port that gets another
+    /// LID is opened anew by [`Reopening`] when answers stop to come.
     lid: u16,
+    /// For each request, whatever it asks for.
     patience: Patience,
+    /// Where the port puts what arrives; its buffer is given away with each answer.
     reply: Reply,
 }
 
 /// What lies between a client and the SA.
+///
+/// Public, because load generators drive the port themselves and keep hundreds of requests under
+/// way.
 pub enum Way {
     /// The fabric, be it real or simulated.
     Fabric {
         /// An open port.
         port: Box<dyn ClientPort + Send>,
-        /// The SA.
+        /// The SA, or whatever [`Client::turn_to`] named last.
         to: Destination,
     },
     /// Memory shared with the `sapphired` of this node.
@@ -133,6 +152,7 @@ impl Client {
                 let client = UmadClient::open_for_devices(device.as_deref(), *port);
                 let client = client.map_err(|error| gone(&error))?;
                 let state = client.name().state();
+                // LID 1 is a placeholder: nothing is asked before `turn_to` has named a unit.
                 let to = destination(1, Sl::from_low_bits(state.sm_sl))?;
                 Ok(Self::through(Box::new(client), to, state.lid, patience))
             }
@@ -145,7 +165,8 @@ impl Client {
         }
     }
 
-    /// Through an open port, whose LID is `lid`.
+    /// Through an open port, whose LID is `lid`. For tests, and for transports that this module
+    /// does not open.
     pub fn through(
         port: Box<dyn ClientPort + Send>,
         to: Destination,
@@ -178,7 +199,7 @@ impl Client {
         &mut self.way
     }
 
-    /// LID of the SA; none through a ring.
+    /// LID of the SA; none through a ring, which has no LIDs.
     pub const fn sa_lid(&self) -> Option<Lid> {
         match &self.way {
             Way::Fabric { to, .. } => Some(to.lid),
@@ -211,6 +232,8 @@ impl Ask for Client {
     }
 }
 
+/// Opens a port of the kernel. Without `sa_lid` the SA is where PortInfo.MasterSMLID points: that
+/// is how every client of a subnet finds it.
 fn umad(
     device: Option<&str>,
     port: Option<u8>,
@@ -219,6 +242,7 @@ fn umad(
 ) -> Result<Client, AskError> {
     let client = UmadClient::open(device, port).map_err(|error| gone(&error))?;
     let lid = client.name().state().lid;
+    // A LID that was given needs no SM: it works on a port that was configured by hand.
     let to = match (sa_lid, client.sa()) {
         // The SL of the SM's own SA; for another it is the best guess.
         (Some(given), named) => destination(given, named.map_or_else(Sl::default, |sa| sa.sl))?,
@@ -228,6 +252,8 @@ fn umad(
     Ok(Client::through(Box::new(client), to, lid, patience))
 }
 
+/// Attaches to a node of the simulator. `sockname` none: the name that the environment has, else
+/// ibsim's default.
 fn ibsim(
     node: &str,
     sockname: Option<&str>,
@@ -240,11 +266,16 @@ fn ibsim(
     }
     let mut attachment = ibsim::Attachment::new(&options).map_err(|error| gone(&error))?;
     let facts = attachment.port().map_err(|error| gone(&error))?;
+    // The simulator looks at no SL.
     let to = destination(sa_lid.unwrap_or(facts.sm_lid), Sl::default())?;
     let client = attachment.client().map_err(|error| gone(&error))?;
     Ok(Client::through(Box::new(client), to, facts.lid, patience))
 }
 
+/// Asks the daemon of this node, again where it was silent: a ring drops what is not ready, as a
+/// port does.
+///
+/// Errors: it stays silent; the daemon has ended.
 fn ask_ring(
     client: &mut sa_client::Client,
     request: &[u8; MAD_SIZE],
@@ -261,7 +292,8 @@ fn ask_ring(
     }
 }
 
-/// Errors: [`AskError::NoSm`]; no unicast LID means that none was configured.
+/// Where the SA at a LID listens: QP1, its Q_Key, and this SL. Errors: [`AskError::NoSm`]; no
+/// unicast LID means that none was configured.
 fn destination(lid: u16, sl: Sl) -> Result<Destination, AskError> {
     let lid = Lid::new(lid).map_err(|_| AskError::NoSm)?;
     Ok(Destination {
@@ -270,6 +302,7 @@ fn destination(lid: u16, sl: Sl) -> Result<Destination, AskError> {
     })
 }
 
+/// Opening failed, whatever the reason: the next try opens again.
 fn gone(error: &dyn core::fmt::Display) -> AskError {
     AskError::Gone(error.to_string())
 }

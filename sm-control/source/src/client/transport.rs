@@ -1,4 +1,14 @@
 //! Which SA is asked and through what, as a configuration or a command line says it.
+//!
+//! One text names a transport everywhere (`--via`, and the keys of `[fabric.sa]` in parts):
+//!
+//! ```text
+//! umad                 the first active port of the kernel's devices
+//! umad:mlx5_0          a device, its first active port
+//! umad:mlx5_0:2        a port of it
+//! ibsim:H0_0_0_0       a node of the fabric simulator
+//! ring:/run/sa.sock    shared memory of the sapphired on this node
+//! ```
 
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -14,14 +24,15 @@ use super::{AskError, Client};
 pub enum SaTransport {
     /// The kernel's user MAD device.
     Umad {
-        /// Device name; by default the first.
+        /// Device name, as in `/sys/class/infiniband`; by default the first that has an active
+        /// port.
         device: Option<String>,
-        /// Port number of the device.
+        /// Port number of the device, from 1; by default its first active one.
         port: Option<u8>,
     },
     /// A client of the fabric simulator.
     Ibsim {
-        /// Node to attach to.
+        /// Node to attach to, by its id in the net file.
         node: String,
         /// Base name of the simulator's sockets; by default `IBSIM_SOCKNAME`, else `sim`.
         sockname: Option<String>,
@@ -33,7 +44,7 @@ pub enum SaTransport {
     },
 }
 
-/// Why a text names no transport.
+/// Why a text names no transport. Each says what would be right, as it is shown behind the option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum TransportError {
     /// `ring` needs the path of a socket.
@@ -53,6 +64,7 @@ impl FromStr for SaTransport {
     /// `ibsim:NODE`, `umad`, `umad:DEVICE`, `umad:DEVICE:PORT` or `ring:PATH`; a path may have
     /// colons, the others cannot.
     fn from_str(text: &str) -> Result<Self, TransportError> {
+        // Before splitting: a path may have colons.
         if let Some(path) = text.strip_prefix("ring:") {
             return Ok(Self::Ring { path: path.into() });
         }
@@ -78,15 +90,17 @@ impl FromStr for SaTransport {
 }
 
 /// An SA to ask, and how patiently.
+///
+/// `[fabric.sa]` of the daemon's configuration, or the options of a verb.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SaSource {
     /// What to ask through.
     pub transport: SaTransport,
     /// LID of the SA; none: what the SM wrote into the port.
     pub sa_lid: Option<u16>,
-    /// How long to wait for each try. Units: ms.
+    /// How long to wait for each try, of a whole table too. Units: ms.
     pub timeout_ms: u32,
-    /// Tries after the first.
+    /// Tries after the first. The kernel does them on umad, we do elsewhere.
     pub retries: u32,
 }
 
@@ -106,6 +120,7 @@ impl SaSource {
         Client::open(&self.transport, self.sa_lid, self.patience())
     }
 
+    /// As ports want it.
     fn patience(&self) -> Patience {
         Patience {
             timeout: Duration::from_millis(self.timeout_ms.into()),

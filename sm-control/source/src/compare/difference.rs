@@ -1,4 +1,13 @@
-//! In what two answers differ.
+//! In what two answers differ, by fields.
+//!
+//! ```text
+//! fe80::10:1 to fe80::10:11: pkt_life 16 at the SA, 15 in the snapshot, sl 0 at the SA, 3 in the snapshot
+//! fe80::10:1 to fe80::10:11: answer status 0x0300 at the SA, a path in the snapshot
+//! ```
+//!
+//! Names of fields are those of `path_json`, as in the recorded cases under `tests/golden`. What is
+//! compared are the bytes of the record: a difference in bits that no field has is told as
+//! `reserved`, with the whole record in hexadecimal.
 
 use std::fmt;
 
@@ -21,6 +30,9 @@ pub struct Difference {
 }
 
 /// One field of the two.
+///
+/// Values as text, because the two sides may be of different kinds: a number here, "no answer"
+/// there.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FieldDifference {
     /// By the names of the recorded corpora; `answer` where one of them has no record.
@@ -33,6 +45,7 @@ pub struct FieldDifference {
 
 impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // One line, however many fields: logs are searched by line.
         write!(f, "{}:", self.question)?;
         for (nth, field) in self.fields.iter().enumerate() {
             let comma = if nth == 0 { "" } else { "," };
@@ -54,6 +67,8 @@ impl Difference {
         ours: Option<&[u8]>,
     ) -> Option<Self> {
         let fields = match (Answer::of(theirs), Answer::of(ours)) {
+            // Only the records: headers differ in transaction and keys, which say nothing of a
+            // path.
             (Answer::Record(theirs), Answer::Record(ours)) => records(&theirs, &ours),
             (theirs, ours) => whole(&theirs, &ours),
         };
@@ -63,11 +78,17 @@ impl Difference {
 }
 
 /// What a Get of a path gave.
+///
+/// A Get has one record or a status; of a table the first record stands for it.
 #[derive(PartialEq)]
 enum Answer {
+    /// Nothing came in time.
     Silence,
+    /// Shorter than the headers.
     Unreadable,
+    /// The SA's reason, or 0 with no record behind it.
     Status(u16),
+    /// The path. Boxed, as the other variants are two bytes.
     Record(Box<PathRecord>),
 }
 
@@ -92,6 +113,7 @@ impl Answer {
     }
 }
 
+/// Answers of which at least one has no record, compared by kind and status.
 fn whole(theirs: &Answer, ours: &Answer) -> Vec<FieldDifference> {
     let (theirs, ours) = (theirs.in_words(), ours.in_words());
     let name = "answer".to_owned();
@@ -100,7 +122,9 @@ fn whole(theirs: &Answer, ours: &Answer) -> Vec<FieldDifference> {
     differs.then_some(field).into_iter().collect()
 }
 
+/// Two paths, field by field. Empty where every byte is the same.
 fn records(theirs: &PathRecord, ours: &PathRecord) -> Vec<FieldDifference> {
+    // The usual case, without making two documents.
     if theirs.as_bytes() == ours.as_bytes() {
         return Vec::new();
     }
@@ -131,6 +155,7 @@ fn reserved(theirs: &PathRecord, ours: &PathRecord) -> FieldDifference {
     }
 }
 
+/// Text without quotes, as people read it; none where the field is missing on one side.
 fn shown(value: Option<&Value>) -> String {
     match value {
         Some(Value::String(text)) => text.clone(),

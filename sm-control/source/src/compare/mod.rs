@@ -1,5 +1,22 @@
 //! What a running SA answers beside what a snapshot answers, before a cut-over or in the shadow of
 //! another SA.
+//!
+//! One question at a time: [`Questions`] makes requests as clients make them, [`ask_and_compare`]
+//! has the SA and the snapshot answer the same bytes, [`Difference`] says in which fields the two
+//! replies are not equal, [`Tally`] counts. Who drives it decides the pace: the shadow role spreads
+//! questions over minutes, the tool asks as fast as it gets answers.
+//!
+//! ```text
+//!  Question ──> ask (the SA) ────────────> theirs ─┐
+//!      └──────> whole::respond(snapshot) ─> ours ──┴─> Difference, or none
+//! ```
+//!
+//! The snapshot answers through the same function as the daemon's lanes, as the requester whose LID
+//! stands in the slot. So a difference is what a client of this port would see after the cut-over,
+//! no more and no less.
+//!
+//! Unlike [`compare_paths`](crate::compare_paths) it takes silence of the SA for an answer, and it
+//! needs no subnet and no policy: a snapshot file is enough.
 
 mod difference;
 mod questions;
@@ -16,13 +33,15 @@ pub use questions::{Question, Questions, service_ids};
 pub type Reply = Option<Vec<u8>>;
 
 /// Counts of a comparison.
+///
+/// They only grow; a report over an hour is the difference of two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Tally {
     /// Questions.
     pub asked: u64,
-    /// Those that the SA answered.
+    /// Those that the SA answered, be it with a status.
     pub answered: u64,
-    /// Those where its answer and the snapshot's are not the same.
+    /// Those where its answer and the snapshot's are not the same; silence of one of them counts.
     pub different: u64,
 }
 
@@ -36,6 +55,9 @@ impl Tally {
 }
 
 /// What became of a question.
+///
+/// Both are told, since a question may be unanswered and no difference: where the snapshot is
+/// silent as well.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Asked {
     /// The SA answered.
@@ -44,13 +66,14 @@ pub struct Asked {
     pub difference: Option<Difference>,
 }
 
-/// Asks a question as `requester` and compares. The SA's silence is a difference where the snapshot
-/// answers. Errors: those of `ask`.
+/// Asks a question as its requester and compares. The SA's silence is a difference where the
+/// snapshot answers. Errors: those of `ask`, which are about the way and not about the answer.
 pub fn ask_and_compare<E>(
     snapshot: &Snapshot,
     question: &Question,
     ask: impl FnOnce(&[u8; MAD_SIZE]) -> Result<Reply, E>,
 ) -> Result<Asked, E> {
+    // The SA first: what it is asked must not depend on what we would say.
     let theirs = ask(&question.slot.mad)?;
     let ours = whole::respond(snapshot, &question.slot);
     Ok(Asked {

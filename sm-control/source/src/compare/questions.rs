@@ -1,4 +1,12 @@
 //! What is asked: random pairs, as clients ask for them.
+//!
+//! Three kinds in turn, because each goes another way through an SA: by GIDs (the rdma_cm and
+//! IPoIB), by LIDs (diagnostics, srp_daemon), and by GIDs with a service id, which is what a
+//! policy's rules for services look at. Service ids come from the policy that is to go into
+//! service, from the edges of its ranges: just there two policies differ.
+//!
+//! Draws come from a seed and an own generator, so that a run can be repeated on another machine
+//! with the same questions.
 
 use policy::Policy;
 use policy::model::criterion::Field;
@@ -17,15 +25,23 @@ pub struct Question {
 }
 
 /// An endless row of questions.
+///
+/// Memory: 18 bytes for each CA and router port.
 pub struct Questions {
+    /// Never empty, see [`Self::new`].
     ends: Vec<End>,
-    /// What requests may name besides.
+    /// What requests may name besides; empty: the third kind is asked without one.
     service_ids: Vec<u64>,
+    /// LID of the port that asks; 0: each question is asked from its source, as in a comparison in
+    /// memory.
     requester: u16,
+    /// Where pairs and service ids come from.
     random: Random,
+    /// Questions made so far. It chooses the kind of the next one, and numbers its transaction.
     number: u32,
 }
 
+/// A port that is asked for. Its first LID stands for all of an LMC.
 #[derive(Clone, Copy)]
 struct End {
     lid: u16,
@@ -44,6 +60,7 @@ impl Questions {
         service_ids: Vec<u64>,
         seed: u64,
     ) -> Option<Self> {
+        // Requests carry the prefix of the subnet, which an SA echoes.
         let prefix = SubnetPrefix(u64::from_be_bytes(snapshot.subnet().prefix));
         let hosts = snapshot.ports().filter(|(_, port)| !port.is_switch());
         let ends: Vec<End> = hosts
@@ -75,6 +92,7 @@ impl Questions {
         {
             (slot, words) = with_service_id(source, destination, id);
         }
+        // An SA drops requests of LIDs that it does not know, so there must be one.
         let requester = match self.requester {
             0 => source.lid,
             known => known,
@@ -87,6 +105,7 @@ impl Questions {
         Question { slot, words }
     }
 
+    /// Any port, the source's own included: the path of a port to itself is asked for, too.
     fn end(&mut self) -> End {
         let nth = self.random.below(self.ends.len());
         // `new` has seen to it that there are some.
@@ -115,6 +134,7 @@ fn by_gids(source: End, destination: End) -> (Slot, String) {
     (slot, format!("{} to {}", source.gid, destination.gid))
 }
 
+/// As the rdma_cm asks: reversible, one path, and the service id in both parts of the mask.
 fn with_service_id(source: End, destination: End, id: u64) -> (Slot, String) {
     let record = PathRecord {
         service_id: id.into(),
