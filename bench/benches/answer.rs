@@ -73,7 +73,7 @@ fn draws(snapshot: &Snapshot) -> Vec<((u16, Gid), (u16, Gid))> {
         .ports()
         .filter(|(_, port)| !port.is_switch())
         .map(|(_, port)| {
-            let guid = sa_wire::Guid::new(port.guid()).expect("not zero");
+            let guid = port.guid().expect("not zero");
             (port.lid, Gid::unicast(SubnetPrefix::LINK_LOCAL, guid))
         })
         .collect();

@@ -17,7 +17,7 @@ use sa_wire::path_record::PathRecord;
 use sa_wire::rmpp::payload_lengths;
 use sa_wire::sa::SaMad;
 use sa_wire::umad::Slot;
-use sa_wire::{Gid, Guid, SubnetPrefix};
+use sa_wire::{Gid, SubnetPrefix};
 
 /// Few enough to stay in cache: this is about instructions.
 const REQUESTS: usize = 256;
@@ -26,10 +26,7 @@ fn hosts(snapshot: &Snapshot) -> Vec<Host> {
     let ports = snapshot.ports().filter(|(_, port)| !port.is_switch());
     let host = |port: &sa_snapshot::PortRecord| Host {
         lid: port.lid,
-        gid: Gid::unicast(
-            SubnetPrefix::LINK_LOCAL,
-            Guid::new(port.guid()).expect("not zero"),
-        ),
+        gid: Gid::unicast(SubnetPrefix::LINK_LOCAL, port.guid().expect("not zero")),
     };
     ports.map(|(_, port)| host(port)).collect()
 }

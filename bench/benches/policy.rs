@@ -22,6 +22,7 @@ use sa_bench::rules::{Asks, MatchQuery, RuleSpec, facts};
 use sa_bench::synthetic::{torus_model, with_policy};
 use sa_snapshot::model::{Model, PolicyTables};
 use sa_snapshot::{Builder, Snapshot};
+use sa_wire::Guid;
 
 const QUERIES: u64 = 65_536;
 
@@ -168,20 +169,20 @@ impl Case {
 
 /// Place in the model by place in the snapshot.
 fn facts_order(model: &Model, snapshot: &Snapshot) -> Vec<usize> {
-    let mut by_guid: Vec<(u64, usize)> = model
+    let mut by_guid: Vec<(Guid, usize)> = model
         .ports
         .iter()
         .enumerate()
-        .map(|(at, port)| (port.guid.get(), at))
+        .map(|(at, port)| (port.guid, at))
         .collect();
     by_guid.sort_unstable();
-    let place = |guid: u64| {
+    let place = |guid: Guid| {
         let found = by_guid.binary_search_by_key(&guid, |(guid, _)| *guid);
         by_guid[found.expect("the same ports")].1
     };
     snapshot
         .ports()
-        .map(|(_, port)| place(port.guid()))
+        .map(|(_, port)| place(port.guid().expect("not zero")))
         .collect()
 }
 

@@ -29,7 +29,7 @@ use sa_port::BATCH;
 use sa_port::ring::{RingClient, RingServer, ring};
 use sa_snapshot::{Builder, Snapshot};
 use sa_wire::umad::Slot;
-use sa_wire::{Gid, Guid, SubnetPrefix, request};
+use sa_wire::{Gid, SubnetPrefix, request};
 
 /// Batches timed with a new snapshot, and as many without.
 const ROUNDS: usize = 2_000;
@@ -131,7 +131,7 @@ fn requests(snapshot: &Snapshot) -> Vec<Slot> {
     let hosts = snapshot.ports().filter(|(_, port)| !port.is_switch());
     let hosts: Vec<(u16, Gid)> = hosts
         .map(|(_, port)| {
-            let guid = Guid::new(port.guid()).expect("not zero");
+            let guid = port.guid().expect("not zero");
             (port.lid, Gid::unicast(SubnetPrefix::LINK_LOCAL, guid))
         })
         .collect();

@@ -5,7 +5,7 @@ use sa_wire::mad::{DecodeError, method};
 use sa_wire::multipath_record::{MultiPathCompMask, MultiPathRecord};
 use sa_wire::path_record::{NumbPathByte, PathCompMask, PathRecord, QosClassSl};
 use sa_wire::umad::Slot;
-use sa_wire::{Gid, Guid, Sl, SubnetPrefix, VocabularyError, request};
+use sa_wire::{Gid, Sl, SubnetPrefix, VocabularyError, request};
 
 use crate::rules::RuleSpec;
 
@@ -44,7 +44,7 @@ pub struct Host {
 pub fn hosts(snapshot: &Snapshot) -> Result<Vec<Host>, VocabularyError> {
     let ports = snapshot.ports().filter(|(_, port)| !port.is_switch());
     let host = |port: &PortRecord| {
-        let guid = Guid::new(port.guid())?;
+        let guid = port.guid().ok_or(VocabularyError::ZeroGuid)?;
         Ok(Host {
             lid: port.lid,
             gid: Gid::unicast(SubnetPrefix::LINK_LOCAL, guid),

@@ -95,7 +95,7 @@ pub fn ask_some(snapshot: &Snapshot) {
     use sa_wire::{Gid, Guid, SubnetPrefix};
     use sa_wire::request::{path_by_gids, path_by_lids};
     let ports: Vec<_> = snapshot.ports().map(|(_, port)| (port.lid, port.guid())).take(6).collect();
-    let gid = |guid| Guid::new(guid).ok().map(|it| Gid::unicast(SubnetPrefix::LINK_LOCAL, it));
+    let gid = |guid: Option<Guid>| guid.map(|it| Gid::unicast(SubnetPrefix::LINK_LOCAL, it));
     for (from, from_guid) in &ports {
         for (to, to_guid) in &ports {
             ask(snapshot, &path_by_lids(*from, *to));

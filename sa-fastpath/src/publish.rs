@@ -27,9 +27,8 @@
 //! `tests/publish_loom.rs` explores the protocol under every interleaving with at most three
 //! preemptions; it says nothing of arc-swap's insides.
 
-use core::num::NonZeroU64;
-
 use crossbeam_utils::CachePadded;
+pub use sa_snapshot::EpochId;
 use sa_snapshot::Snapshot;
 
 pub use crate::pretouch::Pretouch;
@@ -43,26 +42,6 @@ pub const MAX_READERS: usize = READERS;
 /// What an unused reader place holds: newer than any epoch, so that `reclaim` need not tell used
 /// places from others.
 const NOBODY: u64 = u64::MAX;
-
-/// Increasing number of a published snapshot; made only by [`Publisher`].
-///
-/// It goes on over restarts (`Publisher::starting_at`), so that it also names a snapshot in logs
-/// and files. Never zero: zero is what a reader notes that has seen none.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct EpochId(NonZeroU64);
-
-impl EpochId {
-    /// The number, from 1.
-    pub const fn get(self) -> u64 {
-        self.0.get()
-    }
-}
-
-impl core::fmt::Display for EpochId {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        self.0.fmt(f)
-    }
-}
 
 /// A snapshot in service.
 // Aligned so that the reference count, which threads off the fast path write, shares no cache line
@@ -99,7 +78,7 @@ pub struct Publisher<T = Snapshot> {
     current: Option<Arc<Published<T>>>,
     /// Snapshots that readers may still hold, oldest first.
     retired: Vec<Arc<Published<T>>>,
-    next: NonZeroU64,
+    next: EpochId,
 }
 
 impl<T> Default for Publisher<T> {
@@ -111,11 +90,11 @@ impl<T> Default for Publisher<T> {
 impl<T> Publisher<T> {
     /// A publisher without a snapshot yet; epochs start at 1.
     pub fn new() -> Self {
-        Self::starting_at(NonZeroU64::MIN)
+        Self::starting_at(EpochId::FIRST)
     }
 
     /// A publisher whose first epoch is given, for a restart that goes on counting.
-    pub fn starting_at(next: NonZeroU64) -> Self {
+    pub fn starting_at(next: EpochId) -> Self {
         let held = core::array::from_fn(|_| CachePadded::new(AtomicU64::new(NOBODY)));
         let shared = Arc::new(Shared {
             slot: Slot::empty(),
@@ -131,7 +110,7 @@ impl<T> Publisher<T> {
 
     /// The number that the next snapshot gets.
     pub const fn next_epoch(&self) -> EpochId {
-        EpochId(self.next)
+        self.next
     }
 
     /// The snapshot in service.
@@ -169,8 +148,8 @@ impl<T> Publisher<T> {
         T: Pretouch,
     {
         snapshot.pretouch();
-        let epoch = EpochId(self.next);
-        self.next = self.next.saturating_add(1);
+        let epoch = self.next;
+        self.next = epoch.next();
         let published = Arc::new(Published { epoch, snapshot });
         // The store comes before the old one is retired: while it is in the slot a reader could
         // still take it.
@@ -228,7 +207,7 @@ struct Place<T> {
 }
 
 impl<T> Place<T> {
-    /// Says which epoch this reader holds from now on.
+    /// Says which epoch this reader holds from now on, as a number: [`NOBODY`] is none.
     #[inline(always)]
     fn note(&self, epoch: u64) {
         // Read before written: the line stays shared with the publisher's core while nothing
@@ -268,7 +247,7 @@ impl<T> Reader<T> {
     pub fn refresh_shared(&mut self) -> Option<&Arc<Published<T>>> {
         let published = self.cache.load().as_ref();
         self.place
-            .note(published.map_or(0, |published| published.epoch.get()));
+            .note(EpochId::raw(published.map(|published| published.epoch)));
         published
     }
 }

@@ -7,6 +7,7 @@
 use crossbeam_utils::CachePadded;
 use sa_answer::{DropReason, Outcome, PuntReason, Reject};
 use sa_port::Counter;
+use sa_snapshot::EpochId;
 
 use crate::sampling::{Sampling, Times};
 
@@ -50,8 +51,8 @@ pub struct StatsSnapshot {
     pub punted: [u64; PuntReason::COUNT],
     /// Replies that the port could not send.
     pub unsent: u64,
-    /// Epoch that the worker holds.
-    pub epoch: u64,
+    /// Epoch that the worker holds; none before its first.
+    pub epoch: Option<EpochId>,
     /// Times of the batches that were sampled.
     pub times: Times,
 }
@@ -111,8 +112,8 @@ impl WorkerStats {
 
     /// Notes the epoch held.
     #[inline(always)]
-    pub(crate) fn epoch(&self, epoch: u64) {
-        self.inner.epoch.set(epoch);
+    pub(crate) fn epoch(&self, epoch: Option<EpochId>) {
+        self.inner.epoch.set(EpochId::raw(epoch));
     }
 
     /// All counters, each read once.
@@ -127,7 +128,7 @@ impl WorkerStats {
             dropped: inner.dropped.each_ref().map(Counter::get),
             punted: inner.punted.each_ref().map(Counter::get),
             unsent: inner.unsent.get(),
-            epoch: inner.epoch.get(),
+            epoch: EpochId::new(inner.epoch.get()),
             times: self
                 .sampling
                 .as_ref()

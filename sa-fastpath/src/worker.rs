@@ -151,8 +151,7 @@ impl<P: MadPort> Worker<P> {
     fn batch_turn(&mut self) -> Result<usize, PortError> {
         // On every turn, also one that finds nothing: an idle worker must let go of old snapshots.
         let published = self.reader.refresh();
-        self.stats
-            .epoch(published.map_or(0, |published| published.epoch.get()));
+        self.stats.epoch(published.map(|published| published.epoch));
         let slots = self.port.recv()?;
         let count = slots.len();
         if count == 0 {

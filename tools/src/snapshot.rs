@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Subcommand;
 use sa_fabric::{display, store};
-use sa_snapshot::SnapshotInfo;
+use sa_snapshot::{EpochId, SnapshotInfo};
 use serde::Serialize;
 
 use crate::failure::Outcome;
@@ -112,7 +112,7 @@ fn line(file: String, info: &SnapshotInfo) -> Line<'_> {
     Line {
         file,
         ok: true,
-        epoch: info.epoch,
+        epoch: EpochId::raw(info.epoch),
         built_unix: info.built_unix,
         bytes: info.bytes,
         digest: format!("{:016x}", info.digest),
@@ -133,7 +133,7 @@ fn line(file: String, info: &SnapshotInfo) -> Line<'_> {
 fn print_info(path: &str, info: &SnapshotInfo) {
     outln!("{path}");
     outln!("  digest        xxh3:{:016x}", info.digest);
-    outln!("  epoch         {}", info.epoch);
+    outln!("  epoch         {}", EpochId::raw(info.epoch));
     outln!(
         "  fabric        {}, {}",
         display::count(info.switches, "switch", "switches"),

@@ -1,5 +1,6 @@
 //! Why a snapshot could not be built or is not accepted.
 
+use sa_wire::Guid;
 use thiserror::Error;
 
 /// A model that cannot become a snapshot.
@@ -7,15 +8,15 @@ use thiserror::Error;
 #[non_exhaustive]
 pub enum BuildError {
     /// Two end ports claim one GUID.
-    #[error("two ports have the GUID 0x{0:016x}")]
-    DuplicateGuid(u64),
+    #[error("two ports have the GUID {0}")]
+    DuplicateGuid(Guid),
     /// Two end ports claim one LID, or a range leaves the unicast LIDs.
-    #[error("LID {lid} of port 0x{guid:016x} is taken or outside 1 to 49151")]
+    #[error("LID {lid} of port {guid} is taken or outside 1 to 49151")]
     Lid {
         /// The LID that is taken, or no unicast LID.
         lid: u32,
-        /// GUID of the later of the two ports, host order.
-        guid: u64,
+        /// GUID of the later of the two ports.
+        guid: Guid,
     },
     /// A table is longer than its index type counts.
     #[error("{what}: {count} are more than {limit}")]
@@ -31,8 +32,8 @@ pub enum BuildError {
     #[error("two multicast groups have the address {0}")]
     DuplicateGroup(sa_wire::Gid),
     /// Two ports claim one alias GUID, or it is a port's own GUID.
-    #[error("the alias GUID 0x{0:016x} is given twice, or is the GUID of a port")]
-    DuplicateAlias(u64),
+    #[error("the alias GUID {0} is given twice, or is the GUID of a port")]
+    DuplicateAlias(Guid),
     /// A part of the model contradicts another.
     #[error("{what} is inconsistent with the rest of the model")]
     Inconsistent {

@@ -64,6 +64,7 @@
 mod backing;
 mod build;
 mod derived;
+mod epoch;
 mod error;
 mod first_rule;
 mod flow_labels;
@@ -78,6 +79,7 @@ mod verify;
 
 pub use build::Builder;
 pub use derived::{PackedLevel, PairBits};
+pub use epoch::EpochId;
 pub use error::{BuildError, LoadError};
 pub use flow_labels::FlowLabels;
 pub use format::layout::{FORMAT_VERSION, MAGIC};

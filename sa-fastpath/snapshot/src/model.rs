@@ -8,6 +8,7 @@ use sa_wire::{
     Gid, Guid, Lid, Lmc, Mlid, Mtu, NodeType, Pkey, Rate, RateRank, Sl, SlVlMask, SubnetPrefix,
 };
 
+pub use crate::epoch::EpochId;
 pub use crate::flow_labels::FlowLabels;
 
 /// Everything a snapshot is built from.
@@ -40,8 +41,8 @@ pub struct Model {
 pub struct Provenance {
     /// Seconds since 1970 as told by the caller; 0 when the caller wants reproducible bytes.
     pub built_unix: u64,
-    /// Increasing number of the change that made it; 0 when not published.
-    pub epoch: u64,
+    /// Epoch that it is published under; none when not published.
+    pub epoch: Option<EpochId>,
     /// Routing engine that made the tables.
     pub engine: String,
     /// One line per input: role, name, digest.

@@ -8,6 +8,7 @@ use std::path::Path;
 use sa_answer::whole::respond;
 use sa_answer::{Outcome, PuntReason, answer};
 use sa_compiler::pipeline::{Compiled, Inputs, Stamp, build_with_aliases, compile};
+use sa_snapshot::EpochId;
 use sa_wire::mad::method;
 use sa_wire::multipath_record::{MultiPathCompMask, MultiPathRecord};
 use sa_wire::path_record::{NumbPathByte, PathCompMask, PathRecord};
@@ -303,14 +304,17 @@ fn other_aliases_need_no_routing() {
         [(guid(LAST), guid(H1)), (guid(FIRST), guid(H2))]
     );
     let stamp = Stamp {
-        epoch: 7,
+        epoch: EpochId::new(7),
         built_unix: 9,
     };
     let inputs = world.compiled.snapshot.info().provenance;
     let inputs = inputs.lines().skip(1).map(str::to_owned).collect();
     let others = [(guid(0x77), guid(S1)), (guid(0x78), guid(0x99))];
     let built = build_with_aliases(parts, &others, inputs, stamp).unwrap();
-    let patched = world.compiled.snapshot.with_aliases(&[(0x77, S1)], 7, 9);
+    let patched = world
+        .compiled
+        .snapshot
+        .with_aliases(&[(guid(0x77), guid(S1))], stamp.epoch, 9);
     assert_eq!(built.as_bytes(), patched.unwrap().as_bytes());
     assert!(built.alias(0x78).is_none(), "its port is not there");
 }

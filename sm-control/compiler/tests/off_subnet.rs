@@ -6,6 +6,7 @@ use std::path::Path;
 
 use sa_compiler::pipeline::{Compiled, Inputs, Stamp, compile};
 use sa_snapshot::Snapshot;
+use sa_wire::Guid;
 
 /// A router on both switches, the second port of which has the lower GUID, and another.
 const NET: &str = "\
@@ -24,7 +25,7 @@ fn compiled(directory: &Path, inputs: Inputs) -> Result<Compiled, String> {
 
 fn router(snapshot: &Snapshot, prefix: u64) -> Option<u64> {
     let port = snapshot.router_to(prefix.to_be_bytes())?;
-    Some(snapshot.port(port).guid())
+    snapshot.port(port).guid().map(Guid::get)
 }
 
 #[test]

@@ -53,7 +53,7 @@ impl Replica {
         let meant = |seen: &&Seen| seen.port.is_meant(question);
         let seen = self.ports.iter().find(meant).ok_or(Reason::UnknownPort)?;
         let published = self.reader.refresh().ok_or(Reason::NoSnapshot)?;
-        let read_at = self.origin.read_at(published.epoch.get());
+        let read_at = self.origin.read_at(published.epoch);
         if !fits(seen, published, read_at) || self.follow_sa && !follows(seen, published) {
             return Err(Reason::Stale);
         }

@@ -14,6 +14,7 @@ use sa_compiler::pipeline::options;
 use sa_compiler::pipeline::{Compiled, Inputs, PipelineError, Stamp, compile_after};
 use sa_compiler::state::FabricState;
 use sa_fabric::display::{count, first_few};
+use sa_snapshot::EpochId;
 use sa_text::{Location, Remark};
 use thiserror::Error;
 
@@ -120,7 +121,7 @@ pub fn compile_from_sa(
     let on_difference = source.on_difference();
     // Other pairs each time, so that all pairs are asked for in the end; from the stamp, so that a
     // recorded run can be repeated.
-    let seed = stamp.epoch ^ stamp.built_unix;
+    let seed = EpochId::raw(stamp.epoch) ^ stamp.built_unix;
     let (parts, snapshot) = (&compiled.parts, &compiled.snapshot);
     let differences = source.compare_paths(parts, snapshot, seed)?;
     // Where differences are refused, the error says it; saying it twice helps nobody.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use sa_answer::access::LAST_PUBLIC_KEY;
 use sa_fabric::intake::{self, Intake, Kind, ReadError};
-use sa_snapshot::{LoadError, Snapshot};
+use sa_snapshot::{EpochId, LoadError, Snapshot};
 use sa_text::Remark;
 use thiserror::Error;
 
@@ -120,6 +120,9 @@ pub(crate) fn secret(snapshot: &Snapshot, path: &Path) -> Option<Remark> {
 pub(crate) fn summary(info: &sa_snapshot::SnapshotInfo) -> String {
     format!(
         "a snapshot of {} switches and {} hosts, epoch {}, digest {:016x}",
-        info.switches, info.hosts, info.epoch, info.digest
+        info.switches,
+        info.hosts,
+        EpochId::raw(info.epoch),
+        info.digest
     )
 }

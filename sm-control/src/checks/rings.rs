@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use sa_port::ring;
 use sa_snapshot::Snapshot;
+use sa_wire::Lid;
 use thiserror::Error;
 
 use super::control_socket::LONGEST;
@@ -112,7 +113,7 @@ pub enum NoRequester {
         "lid = {lid} is of no port of the fabric; set that of a port, or remove it to take the SM's"
     )]
     NoPort {
-        /// Which.
+        /// As it is configured, which may be no unicast LID.
         lid: u16,
     },
 }
@@ -131,11 +132,14 @@ pub(crate) fn requester(
     number: usize,
     section: &RingSection,
     snapshot: &Snapshot,
-) -> Result<u16, Unanswered> {
+) -> Result<Lid, Unanswered> {
     let lid = match section.lid {
         None => snapshot.sm_lid().ok_or(NoRequester::NoSm),
-        Some(lid) if snapshot.port_by_lid(lid).is_some() => Ok(lid),
-        Some(lid) => Err(NoRequester::NoPort { lid }),
+        Some(lid) => {
+            let found = Lid::new(lid).ok();
+            let found = found.filter(|lid| snapshot.port_by_lid(lid.get()).is_some());
+            found.ok_or(NoRequester::NoPort { lid })
+        }
     };
     lid.map_err(|why| Unanswered {
         number,

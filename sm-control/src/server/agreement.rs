@@ -20,7 +20,7 @@ use std::time::Duration;
 use arc_swap::{ArcSwap, ArcSwapOption};
 use crossbeam_channel::{Receiver, Sender, bounded};
 use sa_fabric::display::first_few;
-use sa_fastpath::publish::{Published, Reader};
+use sa_fastpath::publish::{EpochId, Published, Reader};
 use sa_source::{
     Ask, Difference, OnDifference, Probe, Reopening, SaReadError, Sampling, agrees, compare_paths,
     probes,
@@ -141,7 +141,7 @@ pub(super) fn start(
         pace,
         share,
         mutes: beside.is_none(),
-        epoch: 0,
+        epoch: None,
         probes: Vec::new(),
         next: 0,
         doubtful: Vec::new(),
@@ -166,8 +166,8 @@ struct Agreement {
     share: usize,
     /// Workers fall silent; beside an OpenSM that answers in their place.
     mutes: bool,
-    /// That the rest is of.
-    epoch: u64,
+    /// That the rest is of; none before the first.
+    epoch: Option<EpochId>,
     probes: Vec<Probe>,
     /// The place of the one that is asked for next.
     next: usize,
@@ -192,7 +192,7 @@ impl Agreement {
     /// to be judged.
     fn in_service(&mut self) -> Option<(Arc<Published>, Arc<State>)> {
         let published = Arc::clone(self.context.reader.refresh_shared()?);
-        let state = state_of(&self.context.newest, published.epoch.get())?;
+        let state = state_of(&self.context.newest, published.epoch)?;
         if self.context.doubts.held.load(Ordering::Relaxed) {
             self.settle("an operator has put this snapshot into service");
             return None;
@@ -206,7 +206,7 @@ impl Agreement {
         state: &State,
         is_nudged: bool,
     ) -> Result<(), SaReadError> {
-        if self.epoch != state.epoch {
+        if self.epoch != Some(state.epoch) {
             self.begin(state);
         }
         self.look_at_refused(state)?;
@@ -230,10 +230,10 @@ impl Agreement {
     fn begin(&mut self, state: &State) {
         let sampling = Sampling {
             pairs: self.section.samples,
-            seed: state.epoch,
+            seed: state.epoch.get(),
         };
         self.probes = probes(&state.parts, &[], sampling);
-        (self.epoch, self.next) = (state.epoch, 0);
+        (self.epoch, self.next) = (Some(state.epoch), 0);
         self.settle("another snapshot is in service");
     }
 
@@ -266,7 +266,7 @@ impl Agreement {
         Ok(false)
     }
 
-    fn raise(&mut self, epoch: u64, found: &[Difference]) {
+    fn raise(&mut self, epoch: EpochId, found: &[Difference]) {
         let is_first = self.doubtful.is_empty();
         self.doubtful = found.iter().map(|found| found.probe).collect();
         if !is_first {
@@ -278,11 +278,14 @@ impl Agreement {
         let reason = format!("{whom} gives other answers than the snapshot in service: {shown}");
         if self.section.on_difference == OnDifference::Warn {
             warn!(
-                epoch,
+                epoch = epoch.get(),
                 "{reason}; on_difference = \"warn\": the snapshot is used all the same"
             );
         } else {
-            warn!(epoch, "{reason}; the snapshot is not used until they agree");
+            warn!(
+                epoch = epoch.get(),
+                "{reason}; the snapshot is not used until they agree"
+            );
             let reason = Arc::new(reason);
             self.context.status.doubt(Some(Arc::clone(&reason)));
             self.context.doubts.reason.store(Some(reason));
@@ -301,7 +304,7 @@ impl Agreement {
         self.context.status.doubt(None);
         if doubts.reason.swap(None).is_some() || !was.is_empty() {
             info!(
-                epoch = self.epoch,
+                epoch = EpochId::raw(self.epoch),
                 "{why}: the snapshot in service may be used again"
             );
         }

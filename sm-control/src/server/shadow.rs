@@ -10,7 +10,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
-use sa_fastpath::publish::{Published, Reader};
+use sa_fastpath::publish::{EpochId, Published, Reader};
 use sa_source::compare::{Questions, ask_and_compare, service_ids};
 use sa_source::{Ask, Reopening};
 use tracing::{info, warn};
@@ -79,7 +79,7 @@ struct Comparer {
     state: Arc<StateInService>,
     status: Arc<Status>,
     /// Of the snapshot with this epoch, to this requester.
-    questions: Option<(u64, u16, Questions)>,
+    questions: Option<(EpochId, u16, Questions)>,
 }
 
 impl Comparer {
@@ -119,14 +119,14 @@ impl Comparer {
 
     /// Other questions for another snapshot, or from another port.
     fn renew(&mut self, published: &Published) {
-        let (epoch, lid) = (published.epoch.get(), self.ask.lid());
+        let (epoch, lid) = (published.epoch, self.ask.lid());
         if matches!(self.questions, Some((of, from, _)) if (of, from) == (epoch, lid)) {
             return;
         }
         let state = state_of(&self.state, epoch);
         let policy = state.as_ref().and_then(|state| state.parts.policy.as_ref());
         let ids = service_ids(policy);
-        let questions = Questions::new(&published.snapshot, lid, ids, epoch);
+        let questions = Questions::new(&published.snapshot, lid, ids, epoch.get());
         self.questions = questions.map(|questions| (epoch, lid, questions));
     }
 }

@@ -9,12 +9,13 @@ use std::sync::Arc;
 
 use arc_swap::{ArcSwap, ArcSwapOption};
 use sa_compiler::state::FabricState;
+use sa_snapshot::EpochId;
 use sa_wire::Guid;
 
 /// The fabric, policy and tables that a snapshot was compiled from.
 pub(super) struct State {
     /// The snapshot's.
-    pub(super) epoch: u64,
+    pub(super) epoch: EpochId,
     pub(super) parts: Arc<FabricState>,
 }
 
@@ -22,7 +23,7 @@ pub(super) struct State {
 pub(super) type StateInService = ArcSwapOption<State>;
 
 /// What the snapshot of that epoch was compiled from; none while the newest is another's.
-pub(super) fn state_of(newest: &StateInService, epoch: u64) -> Option<Arc<State>> {
+pub(super) fn state_of(newest: &StateInService, epoch: EpochId) -> Option<Arc<State>> {
     newest.load_full().filter(|state| state.epoch == epoch)
 }
 

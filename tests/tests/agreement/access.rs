@@ -11,6 +11,7 @@ use sa_answer::access::Access;
 use sa_compiler::pipeline::{self, Compiled, Inputs, Stamp};
 use sa_fabric::generate::{TorusSpec, plan};
 use sa_service::dispatch;
+use sa_snapshot::EpochId;
 use sa_wire::mad::{Status, method};
 use sa_wire::multipath_record::{MultiPathCompMask, MultiPathRecord};
 use sa_wire::path_record::{NumbPathByte, PathCompMask, PathRecord};
@@ -307,16 +308,14 @@ fn an_alias_is_its_port() {
     let mut world = World::new(PRIVATE);
     let raw = |at: usize| world.hosts[at].1.interface_id();
     let (own, foreign) = (0xa0, 0xa1);
-    let aliases = [(own, raw(0)), (foreign, raw(1))];
+    let guid = |raw| sa_wire::Guid::new(raw).unwrap();
+    let aliases = [(guid(own), guid(raw(0))), (guid(foreign), guid(raw(1)))];
     world.compiled.snapshot = world
         .compiled
         .snapshot
-        .with_aliases(&aliases, 1, 0)
+        .with_aliases(&aliases, EpochId::new(1), 0)
         .unwrap();
-    let gid = |raw: u64| {
-        let guid = sa_wire::Guid::new(raw).unwrap();
-        Gid::unicast(SubnetPrefix::LINK_LOCAL, guid)
-    };
+    let gid = |raw| Gid::unicast(SubnetPrefix::LINK_LOCAL, guid(raw));
     let lid = world.hosts[0].0;
     world.hosts.extend([(lid, gid(own)), (0, gid(foreign))]);
     let (own, foreign) = (world.hosts.len() - 2, world.hosts.len() - 1);

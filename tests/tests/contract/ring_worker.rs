@@ -38,7 +38,7 @@ fn serving_rings_allocates_nothing_on_the_worker() -> Result<()> {
         own_lid,
         wake: _wake,
     } = open(&RingOptions::at(path.clone()))?;
-    own_lid.set(1);
+    own_lid.set(sa_wire::Lid::new(1).ok());
     let stop = Arc::new(AtomicBool::new(false));
     let stop_acceptor = Arc::clone(&stop);
     let acceptor = std::thread::spawn(move || acceptor.run(&stop_acceptor, &mut |_| {}));

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use super::fabric::{compiled, compiled_otherwise, requests};
 use sa_answer::{Outcome, answer};
-use sa_fastpath::publish::{Publisher, Reader};
+use sa_fastpath::publish::{EpochId, Publisher, Reader};
 use sa_fastpath::punt::punt_queue;
 use sa_fastpath::stats::WorkerStats;
 use sa_fastpath::worker::{Idle, Worker};
@@ -131,7 +131,7 @@ fn serve(server: RingServer, reader: Reader, stop: &AtomicBool) -> Batches {
     while !stop.load(Ordering::Relaxed) {
         match worker.turn().unwrap() {
             0 => yield_now(),
-            count => batches.push((count, stats.snapshot().epoch)),
+            count => batches.push((count, EpochId::raw(stats.snapshot().epoch))),
         }
     }
     batches

@@ -25,7 +25,7 @@ use std::time::{Duration, Instant};
 use sa_answer::access::Access;
 use sa_compiler::pipeline::{self, Inputs, Stamp};
 use sa_fastpath::overload::Limits;
-use sa_fastpath::publish::Publisher;
+use sa_fastpath::publish::{EpochId, Publisher};
 use sa_fastpath::punt::{PuntReceiver, punt_queue};
 use sa_fastpath::sampling::Sampling;
 use sa_fastpath::stats::WorkerStats;
@@ -233,7 +233,7 @@ impl Bed {
         assert!(stats.refused.iter().sum::<u64>() > 20, "{stats:?}");
         assert!(stats.punted.iter().sum::<u64>() > 20, "{stats:?}");
         assert!(stats.dropped.iter().sum::<u64>() > 20, "{stats:?}");
-        assert!(stats.epoch >= 20);
+        assert!(stats.epoch >= EpochId::new(20));
         if self.stats.sampling().is_some() {
             assert!(stats.times.count() > 0);
         }

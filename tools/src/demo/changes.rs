@@ -147,7 +147,7 @@ impl Live<'_> {
         self.generations.begin_next();
         let start = Instant::now();
         let epoch = self.publisher.publish(next);
-        while self.stats.snapshot().epoch < epoch.get() {
+        while self.stats.snapshot().epoch < Some(epoch) {
             // The worker may be waiting for this very core.
             std::thread::yield_now();
         }

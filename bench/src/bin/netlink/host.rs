@@ -6,7 +6,7 @@ use std::time::Instant;
 use policy::{ParseOptions, Partitions};
 use sa_bench::rules::{RuleSpec, facts};
 use sa_bench::synthetic::{torus_model, with_policy};
-use sa_fastpath::publish::{Publisher, Reader};
+use sa_fastpath::publish::{EpochId, Publisher, Reader};
 use sa_local::addresses::Addresses;
 use sa_local::origin::Origin;
 use sa_local::ports::HostPort;
@@ -14,7 +14,7 @@ use sa_local::replica::Replica;
 use sa_local::watch::Seen;
 use sa_snapshot::{Builder, Snapshot};
 use sa_wire::netlink_ls::{PathUse, Resolve};
-use sa_wire::{Gid, Guid, ServiceId, SubnetPrefix};
+use sa_wire::{Gid, ServiceId, SubnetPrefix};
 
 use super::Failure;
 
@@ -117,14 +117,14 @@ impl Host {
 struct Unchanged(Instant);
 
 impl Origin for Unchanged {
-    fn read_at(&self, _: u64) -> Option<Instant> {
+    fn read_at(&self, _: EpochId) -> Option<Instant> {
         Some(self.0)
     }
 }
 
 fn gids(snapshot: &Snapshot) -> Vec<Gid> {
     let hosts = snapshot.ports().filter(|(_, port)| !port.is_switch());
-    let guids = hosts.filter_map(|(_, port)| Guid::new(port.guid()).ok());
+    let guids = hosts.filter_map(|(_, port)| port.guid());
     guids
         .map(|guid| Gid::unicast(SubnetPrefix::LINK_LOCAL, guid))
         .collect()

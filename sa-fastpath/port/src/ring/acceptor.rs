@@ -441,7 +441,7 @@ mod tests {
                 own_lid,
                 wake: _,
             } = open(&options).unwrap();
-            own_lid.set(1);
+            own_lid.set(sa_wire::Lid::new(1).ok());
             Self {
                 acceptor,
                 port,

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use sa_ring::layout::{MAX_SLOTS, MIN_SLOTS};
+use sa_wire::Lid;
 
 use super::acceptor::{Acceptor, Limits};
 use super::client_rings::ClientRings;
@@ -69,9 +70,9 @@ pub struct Opened {
 pub struct OwnLid(Arc<Exchange>);
 
 impl OwnLid {
-    /// Sets it; 0: none, and such requests get no answer.
-    pub fn set(&self, lid: u16) {
-        self.0.set_own_lid(lid);
+    /// Sets it; none: such requests get no answer.
+    pub fn set(&self, lid: Option<Lid>) {
+        self.0.set_own_lid(lid.map_or(0, Lid::get));
     }
 }
 

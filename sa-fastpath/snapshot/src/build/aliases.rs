@@ -1,9 +1,11 @@
 //! Second GUIDs of ports, laid out, and put in the place of those of a finished snapshot.
 
+use sa_wire::Guid;
 use zerocopy::IntoBytes;
 
 use super::{Builder, count32, file, limit};
 use crate::Snapshot;
+use crate::epoch::EpochId;
 use crate::error::BuildError;
 use crate::format::layout::{LIDS, SectionId, parse};
 use crate::format::records::{AliasRecord, PortRecord, port_flags};
@@ -26,20 +28,20 @@ impl Builder<'_> {
         }
         let place = |port: usize| places.get(port).copied().flatten().ok_or(NO_PORT);
         let given = self.model.aliases.iter();
-        let named = given.map(|(guid, port)| Ok((guid.get().to_be_bytes(), place(*port)?)));
+        let named = given.map(|(guid, port)| Ok((*guid, place(*port)?)));
         lay_out(named.collect::<Result<_, BuildError>>()?, ports)
     }
 }
 
 impl Snapshot {
-    /// The same with other alias GUIDs, each with the GUID of its port (host order both), and
-    /// stamped anew. Cost: copying and verifying, no compilation.
+    /// The same with other alias GUIDs, each with the GUID of its port, and stamped anew.
+    /// Cost: copying and verifying, no compilation.
     ///
     /// Errors: `DuplicateAlias`; `Inconsistent` for a port that is not there.
     pub fn with_aliases(
         &self,
-        aliases: &[(u64, u64)],
-        epoch: u64,
+        aliases: &[(Guid, Guid)],
+        epoch: Option<EpochId>,
         built_unix: u64,
     ) -> Result<Self, BuildError> {
         let bytes = self.as_bytes();
@@ -48,15 +50,15 @@ impl Snapshot {
             .map(|range| bytes.get(range.start..range.end).unwrap_or_default().into())
             .collect();
         let named = aliases.iter().map(|(alias, base)| {
-            let port = self.port_by_guid(*base).ok_or(NO_PORT)?;
-            Ok((alias.to_be_bytes(), port.0))
+            let port = self.port_by_guid(base.get()).ok_or(NO_PORT)?;
+            Ok((*alias, port.0))
         });
         let named = named.collect::<Result<_, BuildError>>()?;
         let mut ports = self.sections.ports.to_vec();
         let laid_out = lay_out(named, &mut ports)?;
         // All other sections stay as they are: a change of alias GUIDs must not cost a compilation.
         let mut subnet = self.subnet;
-        (subnet.epoch, subnet.built_unix) = (epoch, built_unix);
+        (subnet.epoch, subnet.built_unix) = (EpochId::raw(epoch), built_unix);
         for (section, payload) in [
             (SectionId::Subnet, subnet.as_bytes()),
             (SectionId::Ports, ports.as_bytes()),
@@ -71,36 +73,44 @@ impl Snapshot {
     }
 }
 
-/// Shape: GUID in wire bytes and port index; `ports` in order. Flags the ports anew.
-fn lay_out(named: Vec<([u8; 8], u16)>, ports: &mut [PortRecord]) -> Result<Aliases, BuildError> {
+/// Shape: GUID and port index; `ports` in order. Flags the ports anew.
+fn lay_out(named: Vec<(Guid, u16)>, ports: &mut [PortRecord]) -> Result<Aliases, BuildError> {
     limit("alias GUIDs", named.len(), MOST_ALIASES)?;
     for port in ports.iter_mut() {
         port.flags &= !port_flags::ALIASES;
     }
     let mut records = Vec::with_capacity(named.len());
     for (guid, port) in named {
-        let order = u64::from_le_bytes(guid);
         // Behind the ports that come before it in the order of all GUIDs: so numbers of GUIDs need
         // no merged table.
-        let before = ports.partition_point(|port| u64::from_le_bytes(port.guid) < order);
-        let own = ports.get(before).is_some_and(|port| port.guid == guid);
+        let order = |port: &PortRecord| u64::from_le_bytes(port.guid);
+        let before = ports.partition_point(|port| order(port) < guid.map_order());
+        let own = ports
+            .get(before)
+            .is_some_and(|port| port.guid() == Some(guid));
         if own {
-            return Err(BuildError::DuplicateAlias(u64::from_be_bytes(guid)));
+            return Err(BuildError::DuplicateAlias(guid));
         }
         if let Some(owner) = ports.get_mut(usize::from(port)) {
             owner.flags |= port_flags::ALIASES;
         }
         let before = u16::try_from(before).unwrap_or(u16::MAX);
-        records.push(AliasRecord { guid, port, before });
+        let record = AliasRecord {
+            guid: guid.get().to_be_bytes(),
+            port,
+            before,
+        };
+        records.push((guid, record));
     }
-    records.sort_unstable_by_key(AliasRecord::order);
+    records.sort_unstable_by_key(|(guid, _)| guid.map_order());
     for pair in records.windows(2) {
-        if let [one, other] = pair
-            && one.guid == other.guid
+        if let [(one, _), (other, _)] = pair
+            && one == other
         {
-            return Err(BuildError::DuplicateAlias(u64::from_be_bytes(one.guid)));
+            return Err(BuildError::DuplicateAlias(*one));
         }
     }
+    let records: Vec<AliasRecord> = records.into_iter().map(|(_, record)| record).collect();
     let mut by_port: Vec<u32> = (0..count32(records.len())).collect();
     // Stable, so that those of one port stay in order.
     by_port.sort_by_key(|place| {

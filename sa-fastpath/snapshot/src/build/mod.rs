@@ -11,9 +11,10 @@ mod index;
 mod off_subnet;
 mod policy;
 
-use sa_wire::{Lid, NodeType, RateRank, SlVlMask};
+use sa_wire::{Guid, Lid, NodeType, RateRank, SlVlMask};
 use zerocopy::{Immutable, IntoBytes};
 
+use crate::epoch::EpochId;
 use crate::error::BuildError;
 use crate::format::layout::{LIDS, MATRIX_SETS, NARROW_CLASSES, SectionId};
 use crate::format::records::{
@@ -97,11 +98,12 @@ impl<'a> Builder<'a> {
         for ((ix, row), set) in self.rows().zip(sets) {
             records.push(self.port_record(ix, row, set)?);
         }
-        for pair in records.windows(2) {
-            if let [a, b] = pair
-                && a.guid == b.guid
+        let guids: Vec<Guid> = self.rows().map(|(_, row)| row.guid).collect();
+        for pair in guids.windows(2) {
+            if let [one, other] = pair
+                && one == other
             {
-                return Err(BuildError::DuplicateGuid(a.guid()));
+                return Err(BuildError::DuplicateGuid(*one));
             }
         }
         let aliases = self.aliases(&mut records)?;
@@ -362,7 +364,7 @@ impl<'a> Builder<'a> {
         let record = SubnetRecord {
             prefix: options.prefix.0.to_be_bytes(),
             sa_key: options.sa_key,
-            epoch: model.provenance.epoch,
+            epoch: EpochId::raw(model.provenance.epoch),
             built_unix: model.provenance.built_unix,
             guid_multiplier: index.multiplier,
             qos: u8::from(options.qos),
@@ -438,7 +440,7 @@ fn take_lid(ports: &mut [u16], lid: usize, entry: u16, row: &PortRow) -> Result<
         }
         _ => Err(BuildError::Lid {
             lid: count32(lid),
-            guid: row.guid.get(),
+            guid: row.guid,
         }),
     }
 }

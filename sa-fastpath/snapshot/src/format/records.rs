@@ -1,6 +1,6 @@
 //! The fixed-size records of a snapshot. Little endian unless a field says wire bytes.
 
-use sa_wire::NodeType;
+use sa_wire::{Guid, Lid, NodeType};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 /// Index of an end port in *its* snapshot. Made only by lookups.
@@ -121,9 +121,14 @@ impl PortRecord {
         }
     }
 
-    /// Port GUID, host order.
-    pub const fn guid(&self) -> u64 {
-        u64::from_be_bytes(self.guid)
+    /// Port GUID. None only of what an index of nothing points to: the verifier refuses others.
+    pub fn guid(&self) -> Option<Guid> {
+        Guid::new(u64::from_be_bytes(self.guid)).ok()
+    }
+
+    /// The first of its LIDs. None only of what an index of nothing points to, as [`Self::guid`].
+    pub fn base_lid(&self) -> Option<Lid> {
+        Lid::new(self.lid).ok()
     }
 
     /// How many LIDs it owns.

@@ -1,6 +1,9 @@
 //! End ports: by index, GUID, GID and LID. Nothing is searched for that depends only on the fabric.
 
+use sa_wire::Lid;
+
 use crate::Snapshot;
+use crate::epoch::EpochId;
 use crate::format::records::{NO_PORT, PortIx, PortRecord, SubnetRecord};
 
 impl Snapshot {
@@ -10,13 +13,13 @@ impl Snapshot {
     }
 
     /// LID of the port that the SM runs on, where it is known.
-    pub fn sm_lid(&self) -> Option<u16> {
-        (self.subnet.sm_lid != 0).then_some(self.subnet.sm_lid)
+    pub fn sm_lid(&self) -> Option<Lid> {
+        Lid::new(self.subnet.sm_lid).ok()
     }
 
-    /// Number of the change that made it.
-    pub fn epoch(&self) -> u64 {
-        self.subnet.epoch
+    /// Epoch that it was published under; none where it never was.
+    pub fn epoch(&self) -> Option<EpochId> {
+        EpochId::new(self.subnet.epoch)
     }
 
     /// How many end ports there are.
@@ -47,7 +50,7 @@ impl Snapshot {
             .unwrap_or(&NO_PORT)
     }
 
-    /// The end port with this GUID (host order).
+    /// The end port with this GUID, host order: raw, as requests have it, since no port has 0.
     #[inline(always)]
     pub fn port_by_guid(&self, guid: u64) -> Option<PortIx> {
         let (ix, _) = self.find_guid(guid.to_be_bytes())?;
@@ -60,7 +63,8 @@ impl Snapshot {
         self.sections.find_guid(&self.subnet, guid)
     }
 
-    /// The end port that owns this LID; none for LIDs nobody owns, 0 and multicast LIDs.
+    /// The end port that owns this LID; none for LIDs nobody owns, 0 and multicast LIDs: raw, as
+    /// requests have it, since the table refuses what [`Lid::new`] would.
     #[inline(always)]
     pub fn port_by_lid(&self, lid: u16) -> Option<PortIx> {
         self.sections

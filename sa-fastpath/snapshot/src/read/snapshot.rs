@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::backing::Backing;
 use crate::derived::Derived;
+use crate::epoch::EpochId;
 use crate::error::LoadError;
 use crate::format::Sections;
 #[cfg(feature = "mmap")]
@@ -41,8 +42,8 @@ impl AsRef<[u8]> for SharedBytes {
 /// What a snapshot holds, for people.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SnapshotInfo {
-    /// Number of the change that made it, 0 when never published.
-    pub epoch: u64,
+    /// Epoch that it was published under, none when it never was.
+    pub epoch: Option<EpochId>,
     /// Seconds since 1970, 0 when built reproducibly.
     pub built_unix: u64,
     /// Length of file and memory. Units: bytes.
@@ -197,7 +198,7 @@ impl Snapshot {
     pub fn info(&self) -> SnapshotInfo {
         let switches = self.ports().filter(|(_, port)| port.is_switch()).count();
         SnapshotInfo {
-            epoch: self.subnet.epoch,
+            epoch: self.epoch(),
             built_unix: self.subnet.built_unix,
             bytes: self.as_bytes().len(),
             digest: self.digest(),

@@ -145,7 +145,7 @@ fn ports(tables: &Tables<'_>) -> Checked {
     for port in ports {
         // Unicast LIDs end below 0xc000, where multicast begins; all LIDs of the port count.
         let range = port.lid >= 1 && u32::from(port.lid) + (1 << port.lmc()) <= 0xc000;
-        check(port.guid() != 0 && range, "ports", "GUID or LIDs")?;
+        check(port.guid().is_some() && range, "ports", "GUID or LIDs")?;
         check(is_common(tables, port), "ports", "flags of common ports")?;
         let place = pack_place(port.coordinates()) == port.place;
         check(place, "ports", "coordinate over 255")?;

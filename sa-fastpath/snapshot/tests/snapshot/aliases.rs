@@ -4,7 +4,7 @@
 
 use proptest::prelude::*;
 use sa_snapshot::model::*;
-use sa_snapshot::{BuildError, Builder, LoadError, NamedPort, PortIx, Snapshot};
+use sa_snapshot::{BuildError, Builder, EpochId, LoadError, NamedPort, PortIx, Snapshot};
 use sa_wire::{Guid, Lid, Lmc, Mtu, NodeType, Pkey, Rate, SlVlMask};
 
 fn guid(raw: u64) -> Guid {
@@ -114,19 +114,34 @@ fn without_aliases_every_port_has_its_own_guid_only() {
 #[test]
 fn aliases_that_cannot_be_are_refused() {
     let error = |aliases: &[(u64, usize)]| Builder::build(&model(3, aliases)).unwrap_err();
-    assert_eq!(error(&[(7, 0), (7, 1)]), BuildError::DuplicateAlias(7));
-    assert_eq!(error(&[(7, 0), (7, 0)]), BuildError::DuplicateAlias(7));
-    assert_eq!(error(&[(0x3001, 0)]), BuildError::DuplicateAlias(0x3001));
+    assert_eq!(
+        error(&[(7, 0), (7, 1)]),
+        BuildError::DuplicateAlias(guid(7))
+    );
+    assert_eq!(
+        error(&[(7, 0), (7, 0)]),
+        BuildError::DuplicateAlias(guid(7))
+    );
+    assert_eq!(
+        error(&[(0x3001, 0)]),
+        BuildError::DuplicateAlias(guid(0x3001))
+    );
     assert!(matches!(error(&[(7, 3)]), BuildError::Inconsistent { .. }));
     let snapshot = built(3, &[]);
-    let error = |aliases: &[(u64, u64)]| snapshot.with_aliases(aliases, 0, 0).unwrap_err();
+    let error = |aliases: &[(u64, u64)]| {
+        let aliases: Vec<_> = aliases
+            .iter()
+            .map(|(alias, port)| (guid(*alias), guid(*port)))
+            .collect();
+        snapshot.with_aliases(&aliases, None, 0).unwrap_err()
+    };
     assert_eq!(
         error(&[(7, 0x1001), (7, 0x2001)]),
-        BuildError::DuplicateAlias(7)
+        BuildError::DuplicateAlias(guid(7))
     );
     assert_eq!(
         error(&[(0x1001, 0x1001)]),
-        BuildError::DuplicateAlias(0x1001)
+        BuildError::DuplicateAlias(guid(0x1001))
     );
     assert!(matches!(error(&[(7, 8)]), BuildError::Inconsistent { .. }));
 }
@@ -134,13 +149,15 @@ fn aliases_that_cannot_be_are_refused() {
 #[test]
 fn other_aliases_need_no_model() {
     let before = built(3, &[(2, 1), (3, 2)]);
-    let after = before.with_aliases(&[(9, 0x1001)], 5, 77).unwrap();
+    let after = before
+        .with_aliases(&[(guid(9), guid(0x1001))], EpochId::new(5), 77)
+        .unwrap();
     let mut wanted = model(3, &[(9, 0)]);
-    wanted.provenance.epoch = 5;
+    wanted.provenance.epoch = EpochId::new(5);
     wanted.provenance.built_unix = 77;
     let wanted = Builder::build(&wanted).unwrap();
     assert_eq!(after.as_bytes(), wanted.as_bytes());
-    let none = after.with_aliases(&[], 0, 0).unwrap();
+    let none = after.with_aliases(&[], None, 0).unwrap();
     assert_eq!(none.as_bytes(), built(3, &[]).as_bytes());
 }
 
@@ -215,15 +232,15 @@ proptest! {
         let mut all: Vec<_> = (0..usize::from(ports)).map(|ix| (own(ix), own(ix))).collect();
         all.extend(aliases.iter().map(|(alias, port)| (*alias, own(*port))));
         all.sort_by_key(|(guid, _)| guid.swap_bytes());
-        let base = |named: NamedPort| snapshot.port(named.port).guid();
+        let base = |named: NamedPort| snapshot.port(named.port).guid().map(Guid::get);
         for (nth, (guid, port)) in (0..).zip(&all) {
             let named = snapshot.nth_guid(nth).unwrap();
-            prop_assert_eq!((raw(named), base(named)), (*guid, *port));
+            prop_assert_eq!((raw(named), base(named)), (*guid, Some(*port)));
             prop_assert_eq!(snapshot.named_port(*guid), Some(named));
         }
         prop_assert_eq!(snapshot.guid_count(), all.len() as u64);
         for (ix, port) in snapshot.ports() {
-            let wanted = all.iter().filter(|(_, base)| *base == port.guid());
+            let wanted = all.iter().filter(|(_, base)| Some(*base) == port.guid().map(Guid::get));
             let wanted: Vec<_> = wanted.map(|(guid, _)| *guid).collect();
             let count = snapshot.guid_count_of(ix);
             let found = (0..count).map(|nth| raw(snapshot.nth_guid_of(ix, nth).unwrap()));

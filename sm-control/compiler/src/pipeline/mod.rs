@@ -18,7 +18,7 @@ use routing::paths::classes::TooManyClasses;
 use routing::{EngineKind, Survey};
 use sa_fabric::display::count;
 use sa_fabric::sa_records::SaFabric;
-use sa_snapshot::model::{Model, Provenance};
+use sa_snapshot::model::{EpochId, Model, Provenance};
 use sa_snapshot::{BuildError, Builder, Snapshot};
 use sa_text::{Location, Remark};
 use sa_wire::Guid;
@@ -38,11 +38,11 @@ pub use read::{
 pub use route::{Refused, route, route_after};
 pub use rows::subnet_options;
 
-/// What a snapshot is stamped with; zeros where bytes must be reproducible.
+/// What a snapshot is stamped with; nothing and zero where bytes must be reproducible.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Stamp {
-    /// Number of the change.
-    pub epoch: u64,
+    /// Epoch that it is to be published under.
+    pub epoch: Option<EpochId>,
     /// Seconds since 1970.
     pub built_unix: u64,
 }

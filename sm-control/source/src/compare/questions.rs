@@ -13,7 +13,7 @@ use policy::model::criterion::Field;
 use sa_snapshot::Snapshot;
 use sa_wire::path_record::{NumbPathByte, PathCompMask, PathRecord};
 use sa_wire::umad::Slot;
-use sa_wire::{Gid, Guid, SubnetPrefix, mad, request};
+use sa_wire::{Gid, SubnetPrefix, mad, request};
 
 /// A request, and what it is about.
 #[derive(Debug, Clone)]
@@ -65,7 +65,7 @@ impl Questions {
         let hosts = snapshot.ports().filter(|(_, port)| !port.is_switch());
         let ends: Vec<End> = hosts
             .filter_map(|(_, port)| {
-                let gid = Gid::unicast(prefix, Guid::new(port.guid()).ok()?);
+                let gid = Gid::unicast(prefix, port.guid()?);
                 Some(End { lid: port.lid, gid })
             })
             .collect();

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use sa_answer::{DropReason, PuntReason, Reject};
+use sa_fastpath::publish::EpochId;
 use tracing::info;
 
 use super::status::Status;
@@ -20,7 +21,7 @@ pub(in crate::server) fn log(status: &Status) {
         info!(
             target: REPORT,
             port,
-            epoch = now.epoch,
+            epoch = EpochId::raw(now.epoch),
             received = now.received,
             answered = now.answered,
             %refused,

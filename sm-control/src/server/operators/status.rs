@@ -17,7 +17,7 @@ use sa_compiler::pipeline;
 use sa_fastpath::stats::WorkerStats;
 use sa_local::agent::Counters;
 use sa_local::service::ServiceCounts;
-use sa_snapshot::Snapshot;
+use sa_snapshot::{EpochId, Snapshot};
 use thiserror::Error;
 
 use super::port_history::{PortHistory, PortSummary};
@@ -82,7 +82,7 @@ pub(in crate::server) struct Counts {
 /// The snapshot in service.
 #[derive(Debug, Clone)]
 pub(in crate::server) struct InService {
-    pub(in crate::server) epoch: u64,
+    pub(in crate::server) epoch: EpochId,
     /// When it was compiled. Units: seconds since 1970.
     pub(in crate::server) built_unix: u64,
     pub(in crate::server) bytes: usize,
@@ -107,16 +107,16 @@ pub(in crate::server) struct LastFailure {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(in crate::server) struct Rollback {
     /// Epoch that a rollback would return to.
-    pub(in crate::server) previous: Option<u64>,
+    pub(in crate::server) previous: Option<EpochId>,
     /// Epoch that a rollback has returned to; automatic reloads wait.
-    pub(in crate::server) held: Option<u64>,
+    pub(in crate::server) held: Option<EpochId>,
 }
 
 /// What the state directory has.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(in crate::server) struct StateOnDisk {
     /// Epoch of the snapshot in it.
-    pub(in crate::server) stored: Option<u64>,
+    pub(in crate::server) stored: Option<EpochId>,
     /// Why it does not have what is in service.
     pub(in crate::server) problem: Option<String>,
     /// Writes that failed.
@@ -225,7 +225,7 @@ impl Status {
     }
 
     /// A snapshot is in service under this epoch.
-    pub(in crate::server) fn published(&self, epoch: u64, snapshot: &Snapshot) {
+    pub(in crate::server) fn published(&self, epoch: EpochId, snapshot: &Snapshot) {
         let info = snapshot.info();
         let engine = info.provenance.lines().next().unwrap_or_default();
         let engine = engine.strip_prefix("engine ").unwrap_or(engine);

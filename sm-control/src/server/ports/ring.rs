@@ -76,7 +76,7 @@ impl Service {
     /// answer, where they do not.
     pub(in crate::server) fn follow(&self, snapshot: &Snapshot) -> Option<Unanswered> {
         let lid = requester(self.number, &self.section, snapshot);
-        self.own_lid.set(*lid.as_ref().unwrap_or(&0));
+        self.own_lid.set(lid.as_ref().ok().copied());
         lid.err()
     }
 }

@@ -65,14 +65,14 @@ impl Aliases {
     }
 
     fn all(&self, parts: &FabricState, snapshot: &Snapshot, stamp: Stamp) -> Option<Snapshot> {
-        let all: BTreeMap<u64, u64> = parts
+        let all: BTreeMap<Guid, Guid> = parts
             .aliases
             .iter()
             .chain(self.served.iter())
             .filter(|(_, port)| parts.subnet.by_guid(*port).is_some())
-            .map(|(alias, port)| (alias.get(), port.get()))
+            .copied()
             .collect();
-        let all: Vec<(u64, u64)> = all.into_iter().collect();
+        let all: Vec<(Guid, Guid)> = all.into_iter().collect();
         let with = snapshot.with_aliases(&all, stamp.epoch, stamp.built_unix);
         with.inspect_err(|error| {
             error!("alias GUIDs that clients have set are not in service: {error}");

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use sa_compiler::pipeline::{self, Inputs, Stamp, Timings};
 use sa_compiler::state::FabricState;
 use sa_fabric::sa_records::SaFabric;
-use sa_snapshot::Snapshot;
+use sa_snapshot::{EpochId, Snapshot};
 use sa_source::{Difference, SaReader, SourceError, When};
 use sa_text::Remark;
 use thiserror::Error;
@@ -114,7 +114,7 @@ pub(super) struct Findings {
 #[derive(Clone, Copy)]
 pub(super) struct Outlook {
     /// Of the next snapshot.
-    pub(super) epoch: u64,
+    pub(super) epoch: EpochId,
     /// Of the snapshot in service; none where there is none.
     pub(super) digest: Option<u64>,
 }
@@ -150,13 +150,13 @@ impl Compiler {
         &self,
         config: &Config,
         settled: Settled<'_>,
-        epoch: u64,
+        epoch: EpochId,
     ) -> Result<Attempt, LoadError> {
         if config.fabric.source == Source::Snapshot {
             return Ok(Attempt::Copy(Box::new(copy::read(config)?)));
         }
         let stamp = Stamp {
-            epoch,
+            epoch: Some(epoch),
             built_unix: pipeline::unix_time(),
         };
         let inputs = tried(config)?;

@@ -5,7 +5,8 @@ use std::time::Instant;
 
 use sa_compiler::state::FabricState;
 use sa_fastpath::publish::Published;
-use sa_snapshot::Snapshot;
+use sa_snapshot::{EpochId, Snapshot};
+use sa_wire::Guid;
 use tracing::info;
 
 use crate::config::Config;
@@ -23,7 +24,7 @@ pub(super) struct Before {
 pub(super) struct History {
     before: Option<Before>,
     /// Epoch in service since a rollback.
-    held: Option<u64>,
+    held: Option<EpochId>,
     /// Somebody could ask for a rollback: else nothing is kept, which takes memory.
     is_kept: bool,
 }
@@ -43,7 +44,7 @@ impl History {
     }
 
     /// A rollback puts this epoch into service next.
-    pub(super) const fn hold(&mut self, epoch: u64) {
+    pub(super) const fn hold(&mut self, epoch: EpochId) {
         self.held = Some(epoch);
     }
 
@@ -77,7 +78,7 @@ impl History {
     pub(super) fn shown(&self) -> Rollback {
         let before = self.before.as_ref();
         Rollback {
-            previous: before.map(|before| before.published.epoch.get()),
+            previous: before.map(|before| before.published.epoch),
             held: self.held,
         }
     }
@@ -88,10 +89,13 @@ fn is_same(one: &Snapshot, other: &Snapshot) -> bool {
     if one.as_bytes().len() != other.as_bytes().len() {
         return false;
     }
-    let aliases: Vec<(u64, u64)> = one
-        .aliases()
-        .map(|alias| (u64::from_be_bytes(alias.guid), one.port(alias.port).guid()))
-        .collect();
+    let aliases = one.aliases().map(|alias| {
+        let guid = Guid::new(u64::from_be_bytes(alias.guid)).ok()?;
+        Some((guid, one.port(alias.port).guid()?))
+    });
+    let Some(aliases) = aliases.collect::<Option<Vec<(Guid, Guid)>>>() else {
+        return false;
+    };
     let info = other.info();
     let stamped = one.with_aliases(&aliases, info.epoch, info.built_unix);
     stamped.is_ok_and(|stamped| stamped.as_bytes() == other.as_bytes())

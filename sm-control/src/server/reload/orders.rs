@@ -1,5 +1,6 @@
 //! What operators order over the control socket.
 
+use sa_snapshot::EpochId;
 use tracing::info;
 
 use super::Loader;
@@ -27,15 +28,15 @@ impl Loader<'_> {
             .roll_back()
             .map_err(|why| Refusal::failed(why.to_string()))?;
         Ok(Answer::RolledBack {
-            epoch,
-            content_of_epoch: of,
+            epoch: epoch.get(),
+            content_of_epoch: of.get(),
             held: "automatic reloads wait until `sapphire reload` or SIGHUP",
             restart: self.after_a_restart(epoch),
         })
     }
 
     /// What is left of a rollback then.
-    fn after_a_restart(&self, epoch: u64) -> String {
+    fn after_a_restart(&self, epoch: EpochId) -> String {
         let lost = "a restart reads the sources: repair them before";
         if self.config.fabric.source == Source::OpenSm {
             return format!("{lost}, as LIDs may have changed in OpenSM meanwhile");
@@ -62,6 +63,8 @@ impl Loader<'_> {
             };
             return Err(Refusal::failed(format!("{what}{stays}")));
         }
-        Ok(Answer::Reloaded { epoch })
+        Ok(Answer::Reloaded {
+            epoch: epoch.map(EpochId::get),
+        })
     }
 }

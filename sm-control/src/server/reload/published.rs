@@ -67,9 +67,9 @@ pub(super) enum NoRollback {
 /// A rollback that was done.
 pub(super) struct RolledBack {
     /// Under which the content was in service before.
-    pub(super) of: u64,
+    pub(super) of: EpochId,
     /// Under which it is now.
-    pub(super) epoch: u64,
+    pub(super) epoch: EpochId,
 }
 
 impl Publication {
@@ -98,15 +98,15 @@ impl Publication {
     }
 
     /// Of the snapshot in service; none where there is none.
-    pub(super) fn epoch(&self) -> Option<u64> {
-        self.publisher.current().map(|current| current.epoch.get())
+    pub(super) fn epoch(&self) -> Option<EpochId> {
+        self.publisher.current().map(|current| current.epoch)
     }
 
     /// What the next snapshot is to be told from.
     pub(super) fn outlook(&self) -> Outlook {
         let current = self.publisher.current();
         Outlook {
-            epoch: self.publisher.next_epoch().get(),
+            epoch: self.publisher.next_epoch(),
             digest: current.map(|current| current.snapshot.digest()),
         }
     }
@@ -174,7 +174,7 @@ impl Publication {
     fn confirm(&self, read_at: Instant) {
         // What was put back by hand is not what was read.
         if let Some(current) = self.publisher.current().filter(|_| !self.is_held()) {
-            self.readings.began(current.epoch.get(), read_at);
+            self.readings.began(current.epoch, read_at);
         }
     }
 
@@ -188,7 +188,7 @@ impl Publication {
             return;
         };
         let (parts, current) = (Arc::clone(&state.parts), Arc::clone(current));
-        let Some(read_at) = self.readings.of(current.epoch.get()) else {
+        let Some(read_at) = self.readings.of(current.epoch) else {
             return;
         };
         let stamp = self.next_stamp(unix_time());
@@ -214,14 +214,15 @@ impl Publication {
         let snapshot = snapshot.ok_or(NoRollback::Unusable)?;
         // First, so that the state directory says so.
         self.hold_next();
-        let epoch = self.publish_parts(parts, snapshot, read_at).get();
+        let epoch = self.publish_parts(parts, snapshot, read_at);
         self.history.exchange(current);
         self.status.counts.rollbacks.fetch_add(1, Ordering::Relaxed);
         self.status.remember(self.history.shown());
-        let of = published.epoch.get();
+        let of = published.epoch;
         warn!(
-            epoch,
-            of, "rolled back; automatic reloads wait until `sapphire reload` or SIGHUP"
+            epoch = epoch.get(),
+            of = of.get(),
+            "rolled back; automatic reloads wait until `sapphire reload` or SIGHUP"
         );
         Ok(RolledBack { of, epoch })
     }
@@ -234,11 +235,11 @@ impl Publication {
     }
 
     fn hold_next(&mut self) {
-        self.history.hold(self.publisher.next_epoch().get());
+        self.history.hold(self.publisher.next_epoch());
     }
 
     fn next_stamp(&self, built_unix: u64) -> Stamp {
-        let epoch = self.publisher.next_epoch().get();
+        let epoch = Some(self.publisher.next_epoch());
         Stamp { epoch, built_unix }
     }
 
@@ -247,7 +248,7 @@ impl Publication {
         let state: Arc<State> = self.state.load_full()?;
         let published = Arc::clone(self.publisher.current()?);
         let read_at = self.readings.of(state.epoch)?;
-        (published.epoch.get() == state.epoch).then(|| Before {
+        (published.epoch == state.epoch).then(|| Before {
             published,
             read_at,
             parts: Arc::clone(&state.parts),
@@ -260,7 +261,7 @@ impl Publication {
         snapshot: Snapshot,
         read_at: Instant,
     ) -> EpochId {
-        let epoch = self.publisher.next_epoch().get();
+        let epoch = self.publisher.next_epoch();
         self.state.store(Some(Arc::new(State { epoch, parts })));
         let file = snapshot.shared_bytes();
         self.put_into_service(snapshot, Some(file), read_at)
@@ -273,7 +274,7 @@ impl Publication {
         file: Option<SharedBytes>,
         read_at: Instant,
     ) -> EpochId {
-        let epoch = self.publisher.next_epoch().get();
+        let epoch = self.publisher.next_epoch();
         if let Some(directory) = &self.state_directory {
             let mark = Mark {
                 epoch,
@@ -286,7 +287,7 @@ impl Publication {
         self.follow_in_rings(&snapshot);
         let epoch = self.publisher.publish(snapshot);
         if let Some(current) = self.publisher.current() {
-            self.status.published(epoch.get(), &current.snapshot);
+            self.status.published(epoch, &current.snapshot);
         }
         epoch
     }

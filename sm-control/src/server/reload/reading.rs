@@ -9,10 +9,11 @@ use std::time::Instant;
 
 use arc_swap::ArcSwapOption;
 use sa_local::origin::Origin;
+use sa_snapshot::EpochId;
 
 /// A snapshot's.
 struct Reading {
-    epoch: u64,
+    epoch: EpochId,
     at: Instant,
 }
 
@@ -22,12 +23,12 @@ pub(in crate::server) struct Readings(Arc<ArcSwapOption<Reading>>);
 
 impl Readings {
     /// Of the snapshot of that epoch.
-    pub(in crate::server) fn began(&self, epoch: u64, at: Instant) {
+    pub(in crate::server) fn began(&self, epoch: EpochId, at: Instant) {
         self.0.store(Some(Arc::new(Reading { epoch, at })));
     }
 
     /// None where another snapshot is in service.
-    pub(in crate::server) fn of(&self, epoch: u64) -> Option<Instant> {
+    pub(in crate::server) fn of(&self, epoch: EpochId) -> Option<Instant> {
         let reading = self.0.load();
         let its = reading.as_ref().filter(|reading| reading.epoch == epoch);
         its.map(|reading| reading.at)
@@ -42,7 +43,7 @@ pub(in crate::server) struct InService {
 }
 
 impl Origin for InService {
-    fn read_at(&self, epoch: u64) -> Option<Instant> {
+    fn read_at(&self, epoch: EpochId) -> Option<Instant> {
         let is_in_doubt = self.muted.load(Ordering::SeqCst);
         self.readings.of(epoch).filter(|_| !is_in_doubt)
     }

@@ -115,7 +115,12 @@ impl<'a> Report<'a> {
 
     /// A load failed; what is in service, of the epoch `current`, stays. True where the load before did
     /// not fail with the same words.
-    pub(super) fn failed(&mut self, why: &LoadError, cause: Cause, current: Option<u64>) -> bool {
+    pub(super) fn failed(
+        &mut self,
+        why: &LoadError,
+        cause: Cause,
+        current: Option<EpochId>,
+    ) -> bool {
         let failure = why.to_string();
         let is_new = self.last_failure.as_ref() != Some(&failure);
         // While nothing changed, trying again is one failure, not one a moment.

@@ -181,7 +181,7 @@ impl SlowLane {
         let Some(published) = self.reader.refresh() else {
             return;
         };
-        let epoch = published.epoch.get();
+        let epoch = published.epoch;
         if self
             .state
             .as_ref()

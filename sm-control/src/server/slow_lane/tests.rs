@@ -1,7 +1,6 @@
 //! A worker and the lane behind it, of a daemon that keeps what clients set, on a ring: whatever is
 //! sent there, a client that goes by the rules of RMPP is done at some time.
 
-use core::num::NonZeroU64;
 use std::fs;
 use std::sync::OnceLock;
 
@@ -86,14 +85,14 @@ fn compiled() -> &'static (Arc<FabricState>, Vec<u8>) {
 impl Bed {
     fn new() -> Self {
         let (parts, bytes) = compiled();
-        let mut publisher = Publisher::starting_at(NonZeroU64::MIN);
+        let mut publisher = Publisher::new();
         let epoch = publisher.publish(Snapshot::from_bytes(bytes).unwrap());
         let (client, server, replies) = ring(64);
         let (punted, sender) = punt_queue(64);
         let reader = publisher.reader().unwrap();
         let worker = Worker::new(server, reader, sender(0), Arc::<WorkerStats>::default());
         let state = State {
-            epoch: epoch.get(),
+            epoch,
             parts: Arc::clone(parts),
         };
         let supply = Supply {

@@ -7,7 +7,7 @@ use std::io;
 
 use rustix::fs::OFlags;
 use sa_fabric::outlet::Folder;
-use sa_snapshot::MAX_EPOCH;
+use sa_snapshot::{EpochId, MAX_EPOCH};
 
 /// First word of its name.
 const WORD: &str = "served";
@@ -17,7 +17,7 @@ const HELD: &str = "held";
 /// What is known of the snapshot that was served last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::server) struct Mark {
-    pub(in crate::server) epoch: u64,
+    pub(in crate::server) epoch: EpochId,
     /// Of its bytes.
     pub(in crate::server) digest: u64,
     /// A rollback has put it into service, and no reload has ended that.
@@ -36,6 +36,7 @@ impl Mark {
     fn parse(name: &str) -> Option<Self> {
         let mut words = name.split('.');
         let (first, epoch) = (words.next()?, words.next()?.parse().ok()?);
+        let epoch = EpochId::new(epoch)?;
         let digest = u64::from_str_radix(words.next()?, 16).ok()?;
         let held = match words.next() {
             Some(word) => word == HELD && words.next().is_none(),
@@ -47,7 +48,7 @@ impl Mark {
             held,
         };
         // Nothing else is ours.
-        (first == WORD && epoch <= MAX_EPOCH && mark.name() == name).then_some(mark)
+        (first == WORD && epoch.get() <= MAX_EPOCH && mark.name() == name).then_some(mark)
     }
 
     /// The newest one. Others, which a crash may have left, go.
@@ -85,7 +86,7 @@ mod tests {
     fn a_mark_is_its_name_and_other_names_are_none() {
         for held in [false, true] {
             let mark = Mark {
-                epoch: 42,
+                epoch: EpochId::new(42).unwrap(),
                 digest: 0xabc,
                 held,
             };
@@ -95,6 +96,7 @@ mod tests {
             "served",
             "served.1",
             "served.1.x",
+            "served.0.0000000000000abc",
             "served.01.0000000000000abc",
             "served.1.0000000000000abc.hold",
             "served.1.0000000000000abc.held.held",
@@ -111,7 +113,7 @@ mod tests {
         let folder = Folder::open(directory.path()).unwrap();
         assert_eq!(Mark::read(&folder), None);
         let mark = |epoch| Mark {
-            epoch,
+            epoch: EpochId::new(epoch).unwrap(),
             digest: 7,
             held: false,
         };

@@ -20,7 +20,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::fs::OFlags;
-use sa_snapshot::{SharedBytes, Snapshot};
+use sa_snapshot::{EpochId, SharedBytes, Snapshot};
 use thiserror::Error;
 use tracing::{info, warn};
 
@@ -47,9 +47,10 @@ pub(super) struct EarlierRun {
     pub(super) held: bool,
     /// Why what is stored is not served.
     pub(super) problem: Option<String>,
-    /// The largest epoch that is known; 0 for none.
-    epoch: u64,
-    stored: Option<u64>,
+    /// The largest epoch that is known.
+    epoch: Option<EpochId>,
+    /// Of the snapshot on the disk.
+    stored: Option<EpochId>,
     mark: Option<Mark>,
     folder: Option<Folder>,
 }
@@ -91,7 +92,7 @@ impl EarlierRun {
         let mark = Mark::read(&folder);
         let mut earlier = Self {
             mark,
-            epoch: mark.map_or(0, |mark| mark.epoch),
+            epoch: mark.map(|mark| mark.epoch),
             ..Self::default()
         };
         match stored(&folder) {
@@ -109,15 +110,16 @@ impl EarlierRun {
     /// Whether the snapshot on the disk is what was served last.
     fn judge(&mut self, snapshot: Snapshot, folder: &Folder) {
         let epoch = snapshot.epoch();
-        self.stored = Some(epoch);
+        self.stored = epoch;
         self.epoch = self.epoch.max(epoch);
         match self.mark {
-            Some(mark) if mark.digest != snapshot.digest() && mark.epoch >= epoch => {
+            Some(mark) if mark.digest != snapshot.digest() && Some(mark.epoch) >= epoch => {
                 let path = folder.path().join(STATE_FILE);
                 let problem = format!(
-                    "{}: is of epoch {epoch}, but another snapshot was served later, as epoch {}, \
+                    "{}: is of epoch {}, but another snapshot was served later, as epoch {}, \
                      and could not be stored; the older one is not served",
                     path.display(),
+                    EpochId::raw(epoch),
                     mark.epoch
                 );
                 warn!("{problem}; the sources are read first");
@@ -131,8 +133,8 @@ impl EarlierRun {
     }
 
     /// Counts on where the run before has stopped.
-    pub(super) fn first_epoch(&self) -> core::num::NonZeroU64 {
-        core::num::NonZeroU64::MIN.saturating_add(self.epoch)
+    pub(super) fn first_epoch(&self) -> EpochId {
+        self.epoch.map_or(EpochId::FIRST, EpochId::next)
     }
 
     /// What writes from now on; none without a directory. Errors: no thread.

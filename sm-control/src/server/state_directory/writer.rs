@@ -11,7 +11,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use sa_fabric::outlet::{Folder, Readers};
-use sa_snapshot::SharedBytes;
+use sa_snapshot::{EpochId, SharedBytes};
 use tracing::{info, warn};
 
 use super::mark::Mark;
@@ -34,7 +34,7 @@ struct Queue {
     /// The newest; one that was not begun is worth nothing once there is a newer.
     next: Option<Job>,
     /// Epoch of the last that was tried.
-    tried: u64,
+    tried: Option<EpochId>,
     ends: bool,
 }
 
@@ -84,7 +84,7 @@ impl Writer {
         queue.next = Some(job);
         self.shared.changed.notify_all();
         let end = Instant::now() + patience;
-        while queue.tried < epoch {
+        while queue.tried < Some(epoch) {
             let left = end.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return;
@@ -131,7 +131,7 @@ impl StateWriter {
             };
             let epoch = job.mark.epoch;
             failed = self.attempt(job);
-            shared.queue().tried = epoch;
+            shared.queue().tried = Some(epoch);
             shared.changed.notify_all();
         }
     }
@@ -166,14 +166,17 @@ impl StateWriter {
     }
 
     /// Each state once.
-    fn tell(&self, epoch: u64, problem: Option<&str>) {
+    fn tell(&self, epoch: EpochId, problem: Option<&str>) {
         match (problem, self.kept.problem.as_deref()) {
             (Some(now), before) if before != Some(now) => warn!(
-                epoch,
+                epoch = epoch.get(),
                 "{now}; a restart will have to read the sources first; tried again, up to once a \
                  minute"
             ),
-            (None, Some(_)) => info!(epoch, "the state directory has what is in service again"),
+            (None, Some(_)) => info!(
+                epoch = epoch.get(),
+                "the state directory has what is in service again"
+            ),
             _ => {}
         }
     }

@@ -8,6 +8,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 
 use sa_answer::{DropReason, PuntReason, Reject};
 use sa_compiler::pipeline;
+use sa_fastpath::publish::EpochId;
 use sa_local::agent::{Counted, Reason};
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
@@ -170,8 +171,8 @@ impl StatusReport {
             passive,
             standing: Pairs(status.sm_facts().facts.clone()),
             snapshot: status.service().as_deref().map(Snapshot::new),
-            previous_epoch: rollback.previous,
-            held_epoch: rollback.held,
+            previous_epoch: rollback.previous.map(EpochId::get),
+            held_epoch: rollback.held.map(EpochId::get),
             state: State::new(status),
             configuration: status.reconfigured().map(|what| what.to_string()),
             last_failure: status.failure().as_deref().map(LastFailure::new),
@@ -188,7 +189,7 @@ impl StatusReport {
 impl Snapshot {
     fn new(service: &status::InService) -> Self {
         Self {
-            epoch: service.epoch,
+            epoch: service.epoch.get(),
             built_unix: service.built_unix,
             age_s: service.age(),
             engine: service.engine.clone(),
@@ -206,7 +207,7 @@ impl State {
         let kept = status.kept();
         Self {
             directory: status.state_directory.clone(),
-            stored_epoch: kept.stored,
+            stored_epoch: kept.stored.map(EpochId::get),
             problem: kept.problem.clone(),
             failures: kept.failures,
         }
@@ -263,7 +264,7 @@ impl Port {
             attached: summary.away.is_none(),
             away: summary.away,
             attachments: summary.attachments,
-            epoch: now.epoch,
+            epoch: EpochId::raw(now.epoch),
             received: now.received,
             answered: now.answered,
             refused: reasons(Reject::ALL.map(|(_, name)| name), now.refused),

@@ -3,6 +3,8 @@
 use core::fmt;
 use core::sync::atomic::{AtomicU64, Ordering};
 
+use sa_fastpath::publish::EpochId;
+
 use super::page::{Page, number};
 use crate::logging;
 use crate::server::operators::status::{Counts, InService, Status};
@@ -17,7 +19,7 @@ pub(super) fn write(status: &Status, page: &mut Page<'_>) -> fmt::Result {
     page.value(
         "snapshot_epoch",
         "Number of the snapshot in service, 0 for none",
-        number(status.service().map_or(0, |service| service.epoch)),
+        number(EpochId::raw(status.service().map(|service| service.epoch))),
     )?;
     match status.service() {
         Some(service) => snapshot(&service, page),
@@ -61,7 +63,7 @@ fn state(status: &Status, page: &mut Page<'_>) -> fmt::Result {
     page.value(
         "state_stored_epoch",
         "Epoch of the snapshot in the state directory, 0 for none",
-        number(kept.stored.unwrap_or(0)),
+        number(EpochId::raw(kept.stored)),
     )?;
     page.truth(
         "state_failing",

@@ -3,6 +3,7 @@
 use core::fmt;
 
 use sa_answer::{DropReason, PuntReason, Reject};
+use sa_fastpath::publish::EpochId;
 use sa_fastpath::stats::StatsSnapshot;
 
 use super::page::{Labels, Page, number, truth};
@@ -84,7 +85,7 @@ fn workers(status: &Status, now: &Now, page: &mut Page<'_>) -> fmt::Result {
     )?;
     let epochs = now
         .iter()
-        .map(|(port, now)| (of_port(port), number(now.epoch)));
+        .map(|(port, now)| (of_port(port), number(EpochId::raw(now.epoch))));
     page.gauge(
         "port_epoch",
         "Epoch of the snapshot that the worker uses",
