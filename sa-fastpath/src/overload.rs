@@ -165,10 +165,10 @@ impl Overload {
         self.limits.busy_reply
     }
 
+    /// True when the port is to be read far ahead before more is answered.
     ///
     /// True means only that the clock has run out since the queue was last empty, not that anything
     /// is late: that is what the next turn finds out.
-    /// True when the port is to be read far ahead before more is answered.
     #[inline(always)]
     pub(crate) fn wants_backlog(&self) -> bool {
         self.since.is_some() && self.is_overdue()
@@ -220,10 +220,10 @@ impl Overload {
         matches!((waited, oldest), (Some(waited), Some(oldest)) if waited > oldest)
     }
 
+    /// Why a request is given up under this pressure; none: it is not.
     ///
     /// [`Pressure::Late`] comes first and charges nobody: a sender does not lose its share to
     /// requests that are dropped for their age.
-    /// Why a request is given up under this pressure; none: it is not.
     #[inline]
     pub(crate) fn gives_up(&mut self, pressure: Pressure, request: &Slot) -> Option<DropReason> {
         match pressure {

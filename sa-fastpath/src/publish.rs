@@ -34,9 +34,9 @@ use sa_snapshot::Snapshot;
 pub use crate::pretouch::Pretouch;
 use crate::sync::{Arc, AtomicU64, Cache, Ordering, READERS, Slot, prepare_thread};
 
+/// Readers that one publisher serves.
 ///
 /// A scan of them all is part of each `reclaim`; a worker for each port of a host needs far fewer.
-/// Readers that one publisher serves.
 pub const MAX_READERS: usize = READERS;
 
 /// What an unused reader place holds: newer than any epoch, so that `reclaim` need not tell used

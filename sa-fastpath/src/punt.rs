@@ -73,10 +73,10 @@ pub struct Requester {
 }
 
 /// One of the queues.
-#[derive(Debug)]
 ///
 /// Made once with all its memory, so that a push allocates nothing: about 350 bytes a place, and a
 /// counter for each requester that a port can have (512 KiB for a port with LIDs).
+#[derive(Debug)]
 struct Queue {
     requests: ArrayQueue<Punted>,
     /// How many of them are in places that all share. May be below zero for a moment, see

@@ -5,6 +5,21 @@
 //! enhanced trust model that other SAs offer: Get, Set and Delete of MCMemberRecord and
 //! ServiceRecord, Get of PathRecord, GetTable of PathRecord with both ends, MultiPathRecord, Get of
 //! ClassPortInfo, Set of InformInfo but for security traps; each for the requester itself.
+//!
+//! How the strict rule goes, in this order:
+//!
+//! 1. The SA's own key, if it is not one that everybody knows, opens everything.
+//! 2. A public key is blanked, so that no later code takes its sender for trusted.
+//! 3. Responses and requests of unknown LIDs pass: whoever answers drops them, for a reason of its
+//!    own that is counted as such.
+//! 4. What is left must be a request of the list above, about the requester itself.
+//!
+//! Example: LID 5 asks Get(PathRecord) from 7 to 9. Neither end is its own, so there is no reply
+//! and `access` is counted. The same request with one end 5 is answered.
+//!
+//! The worker calls [`Access::admits`] before the answer, and the slow lane for requests that RMPP
+//! has put together. What depends on state that clients have set, such as groups that they made,
+//! the database of that state checks itself (ADR 7).
 
 use sa_snapshot::{PortIx, Snapshot};
 use sa_wire::Gid;
@@ -33,6 +48,9 @@ impl Access {
     /// True when the request may be answered. A key that everybody knows, 0 or 1, is taken out of
     /// it where it is not to be trusted, so that all who see the request later take it for one
     /// without a key.
+    ///
+    /// Cost: a comparison for [`Access::OpenSm`]; else up to four look-ups of ports for a
+    /// PathRecord, or one for each GID of a MultiPathRecord. Allocates nothing.
     #[inline(always)]
     pub fn admits(self, snapshot: &Snapshot, request: &mut Slot) -> bool {
         match self {
@@ -53,6 +71,8 @@ fn admits_strictly(snapshot: &Snapshot, request: &mut Slot) -> bool {
     // The SA's own key opens everything, unless it is one that everybody knows.
     let mad = SaMad::from_bytes_mut(&mut request.mad);
     let (key, own) = (mad.sa.sm_key.get(), snapshot.subnet().sa_key);
+    // 0 and 1 are excluded even where the operator has set 1 as the key: OpenSM's default is no
+    // secret.
     if key == own && own > LAST_PUBLIC_KEY {
         return true;
     }
@@ -60,6 +80,8 @@ fn admits_strictly(snapshot: &Snapshot, request: &mut Slot) -> bool {
         mad.sa.sm_key = 0.into();
     }
     // Strange requesters, responses and so on are dropped by whoever answers, for their own reason.
+    // Only the bit is asked and not the class: what is of another class is dropped by its reader
+    // too.
     if mad.mad.method & method::RESPONSE_BIT != 0 {
         return true;
     }
@@ -97,6 +119,8 @@ impl Asked<'_> {
                 !self.names(McMemberCompMask::PORT_GID) || self.is_own(self.member_port_gid())
             }
             (AttributeId::MC_MEMBER_RECORD, SET | DELETE) => self.is_own(self.member_port_gid()),
+            // A Get of services names no port that could be somebody else's, and clients cannot do
+            // without.
             (AttributeId::SERVICE_RECORD, GET) => true,
             (AttributeId::SERVICE_RECORD, SET | DELETE) => self.is_own(self.service_gid()),
             (AttributeId::INFORM_INFO, SET) => !self.is_about_security(),
@@ -105,6 +129,9 @@ impl Asked<'_> {
     }
 
     /// One end is the requester; all that are named and in the subnet share a partition with it.
+    ///
+    /// One end is enough: a client that asks as destination wants to know how it is reached. A Get
+    /// may leave the other end open, a table may not, as it would list whom the requester can see.
     fn path(&self, needs_both: bool) -> bool {
         let mask = PathCompMask(self.mad.sa.component_mask.get());
         let Ok((record, _)) = PathRecord::ref_from_prefix(&self.mad.data) else {
@@ -122,6 +149,8 @@ impl Asked<'_> {
                 .then(|| self.snapshot.port_by_lid(lid))
                 .flatten()
         };
+        // An end may be named by GID and by LID. Where they contradict each other, either may be
+        // the requester's: the contradiction itself is refused by whoever answers.
         let ends = [
             by_gid(PathCompMask::SGID, record.sgid()),
             by_lid(PathCompMask::SLID, record.slid.get()),
@@ -140,6 +169,8 @@ impl Asked<'_> {
     fn group(&self, record: &PathRecord) -> bool {
         let held = self.snapshot.pkeys(self.requester);
         let group = self.snapshot.group(&record.dgid);
+        // A group that the snapshot does not know may be one that clients made: the slow lane has
+        // it.
         group.is_none_or(|group| held.iter().any(|key| (key ^ group.pkey) & BASE == 0))
     }
 
@@ -149,6 +180,7 @@ impl Asked<'_> {
         let Ok(request) = MultiPathRequest::parse(&self.mad.data) else {
             return true;
         };
+        // Nothing can leak from a request that is refused as malformed.
         // What is malformed is refused by whoever answers.
         let Ok(lists) = request.gids(mask) else {
             return true;
@@ -157,6 +189,7 @@ impl Asked<'_> {
         let all = lists.sgids.iter().chain(lists.dgids);
         for port in all.filter_map(|gid| self.by_gid(Gid(*gid))) {
             takes_part |= port == self.requester;
+            // Whether the ends share one among themselves is judged pair by pair, by the answer.
             if !self.snapshot.share_partition(self.requester, port) {
                 return false;
             }
@@ -201,7 +234,10 @@ impl Asked<'_> {
     /// Of type Security, or one of the traps about keys.
     fn is_about_security(&self) -> bool {
         const SECURITY: u16 = 2;
+        // Too short to hold the record: nothing is said about security then.
         let Ok((info, _)) = InformInfo::ref_from_prefix(&self.mad.data) else {
+            // 256 to 259: bad M_Key, bad P_Key, bad Q_Key and bad switch P_Key (IBA vol. 1, table
+            // of traps).
             return false;
         };
         info.trap_type.get() == SECURITY || (256..=259).contains(&info.trap_number.get())

@@ -1,5 +1,10 @@
 //! Requests that are about alias GUIDs, told from the others before anything else is asked. What
 //! they get is the slow lane's business, see `path::open_ends`.
+//!
+//! A port with alias GUIDs (one for each virtual function, say) is several end points behind one
+//! LID, and OpenSM gives a record for each of them. A worker gives one record a pair, so such
+//! requests are told apart at the door. Only subnets with aliases pay for the look: `single` asks
+//! [`Snapshot::has_aliases`] first, and batches are not used there at all.
 
 use sa_snapshot::Snapshot;
 use sa_wire::Gid;
@@ -21,6 +26,7 @@ pub(super) fn concern(snapshot: &Snapshot, slot: &mut Slot) -> bool {
     let asks_for_paths = mad.attribute_id() == AttributeId::PATH_RECORD
         && matches!(mad.mad.method, method::GET | method::GET_TABLE);
     // Strangers get from the fast path what they get, which is mostly nothing.
+    // `unanswerable` comes last because it costs the most, and because most requests are for paths.
     let is_known = snapshot.port_by_lid(requester_lid).is_some();
     if !asks_for_paths || !is_known || unanswerable(snapshot, mad).is_some() {
         return false;
@@ -44,6 +50,8 @@ pub(super) fn concern(snapshot: &Snapshot, slot: &mut Slot) -> bool {
         ),
     ];
     ends.into_iter().any(|(by_gid, gid, by_lid, lid)| {
+        // A GID decides alone: a LID beside it is only checked against the port, and gives no
+        // further records.
         if mask.has(by_gid) {
             return is_alias(snapshot, gid);
         }

@@ -1,4 +1,7 @@
 //! What becomes of a request.
+//!
+//! Every request ends in exactly one [`Outcome`], and a worker counts each by its reason: the
+//! counters of a port add up to the requests it received.
 
 use crate::{DropReason, PuntReason, Reject};
 
@@ -16,9 +19,15 @@ pub enum Outcome {
 }
 
 /// Why the request is not answered here with a record.
+///
+/// Inside this crate only: it is turned into an [`Outcome`] where the reply is written, so that the
+/// functions between can use `?`.
 pub(crate) enum Stop {
+    /// An error reply with the status of this reason.
     Reject(Reject),
+    /// Silence.
     Drop(DropReason),
+    /// The slow lane has to look at it; nothing was written to the slot.
     Punt(PuntReason),
 }
 

@@ -1,4 +1,8 @@
 //! Asking for memory before it is looked at.
+//!
+//! One use: `batch::find` asks for the slots some places ahead. They were written by another core
+//! (a ring's client, the kernel's copy), so each of their lines takes about as long to come as an
+//! answer takes to make. Prefetching tables as well was measured and gained little or lost (ADR 9).
 
 /// Asks for the cache line at this address, which may be any, and goes on without it. Does nothing
 /// where the target has no such hint.

@@ -1,4 +1,16 @@
 //! Why a request gets an error, nothing, or the slow lane.
+//!
+//! Three enums, one for each way not to be answered with a record, and each reason is one counter
+//! and one label of a metric:
+//!
+//! | enum | what the requester sees | who counts it |
+//! |---|---|---|
+//! | [`Reject`] | a reply with a status and no record | `refused` |
+//! | [`DropReason`] | nothing; it asks again after its timeout | `dropped` |
+//! | [`PuntReason`] | its answer, later, from the slow lane | `punted` |
+//!
+//! Names of metrics stay when variants are renamed: dashboards know `far_destination`, not
+//! `OffSubnet`.
 
 use sa_wire::mad::Status;
 

@@ -2,6 +2,19 @@
 //!
 //! The request's 56 header bytes come back but for method, status, SM_Key and AttributeOffset.
 //! Source: OpenSM `osm_sa.c` (`osm_sa_respond`, `osm_sa_send_error`).
+//!
+//! Layout of a reply with records (IBA vol. 1, 15.2.1; offsets in bytes of the MAD):
+//!
+//! ```text
+//!    0  MAD header 24    method with the R bit, status, transaction as it was sent
+//!   24  RMPP header 12   of tables: one whole segment, PayloadLength = 20 + records
+//!   36  SA header 20     SM_Key blanked, AttributeOffset = 8 (64 bytes / 8), mask as sent
+//!   56  data 200         up to three PathRecords of 64 bytes; the rest is what the request had
+//! ```
+//!
+//! A GetResp is as long as its record (120 bytes), a table as its records, an error always 256
+//! bytes. The transports send only so much. Nothing is allocated, and nothing but these fields is
+//! written: the caller must have decoded all it needs of the request before.
 
 use sa_wire::mad::{Status, method, response_method};
 use sa_wire::path_record::PathRecord;
@@ -29,6 +42,9 @@ pub fn finish_get(mad: &mut SaMad, record: &PathRecord) -> u16 {
 }
 
 /// A GetResp with the one record that lies in its place already, for a request without a key.
+///
+/// The key needs no blanking, as a common request has none. It is what the third step of a batch
+/// calls, so it writes three fields and no more.
 #[inline(always)]
 pub(super) fn finish_in_place(mad: &mut SaMad) {
     mad.mad.method = method::GET_RESP;
@@ -69,6 +85,8 @@ pub fn finish_multi(mad: &mut SaMad, records: &[PathRecord]) -> u16 {
 }
 
 /// A GetTableResp without records, which is a success. Returns the MAD bytes in use.
+///
+/// AttributeOffset is 0 here, as OpenSM leaves it where there is nothing to step over.
 #[inline]
 pub fn finish_empty_table(mad: &mut SaMad) -> u16 {
     begin(mad, Status::OK);
@@ -81,13 +99,16 @@ pub fn finish_empty_table(mad: &mut SaMad) -> u16 {
 /// An error reply: the request with another status. Returns the MAD bytes in use.
 #[inline]
 pub fn finish_error(mad: &mut SaMad, status: Status) -> u16 {
+    // OpenSM's error to a table says 0 there, its error to a Get what the request had.
     if mad.mad.method == method::GET_TABLE {
         mad.sa.attribute_offset = 0.into();
     }
     begin(mad, status);
+    // What a request had in an RMPP header that is not active does not come back.
     if mad.rmpp.flags() & flag::ACTIVE == 0 {
         mad.rmpp = RmppHeader::INACTIVE;
     }
+    // OpenSM answers MultiPathRecord with PathRecords, and errors carry that attribute as well.
     if mad.attribute_id() == AttributeId::MULTI_PATH_RECORD {
         mad.mad.attribute_id = AttributeId::PATH_RECORD.get().into();
     }
@@ -118,6 +139,7 @@ fn put(mad: &mut SaMad, records: &[PathRecord]) -> u16 {
 /// padding of its MAD for records.
 #[inline(always)]
 fn single_segment(mad: &mut SaMad, length: u16) {
+    // The SA header of each segment counts as payload, the common MAD header does not.
     let payload = SA_HEADER + u32::from(length - header_bytes());
     mad.rmpp = RmppHeader::data(flag::SINGLE, 1, payload);
 }

@@ -1,5 +1,17 @@
 //! One request, in place: all rules in OpenSM's order, without what a batch of requests shares.
 //! What a batch does not answer itself comes here too.
+//!
+//! The order of checks, which decides the status of a request with two faults:
+//!
+//! 1. class, response, part of a transfer, strange key (`unanswerable`): silence, or the slow lane
+//!    for parts of transfers and responses to Reports;
+//! 2. not a PathRecord of this version: MultiPathRecord, else the slow lane;
+//! 3. codes of MTU and rate that mean nothing, half a service id (`PathQuery::decode`);
+//! 4. unknown requester: silence;
+//! 5. ends that nobody has, then ends that contradict each other (`path::ends`);
+//! 6. the paths themselves, each judged in the order of `pr_rcv_get_path_parms` (`path::judge`).
+//!
+//! Property tests hold this against the written reference (`sm-control/compiler/src/reference`).
 
 use core::ops::ControlFlow;
 
@@ -24,6 +36,8 @@ use crate::{
 /// it decides which status a doubly wrong request gets.
 #[inline]
 pub fn answer(snapshot: &Snapshot, slot: &mut Slot) -> Outcome {
+    // First, as an alias decides which records there are; the slow lane makes the same checks
+    // again.
     if snapshot.has_aliases() && aliases::concern(snapshot, slot) {
         return Outcome::Punt(PuntReason::Alias);
     }
@@ -36,6 +50,9 @@ pub fn answer(snapshot: &Snapshot, slot: &mut Slot) -> Outcome {
 
 /// PathRecord with nothing in the place of the key but a key. What it is not about is passed on as
 /// [`PuntReason::Attribute`].
+///
+/// Also the way that a batch takes for what it cannot finish. Inlined into [`answer`], so that a
+/// PathRecord goes without a call to its judgement.
 #[inline(always)]
 fn common(snapshot: &Snapshot, slot: &mut Slot) -> Outcome {
     let requester_lid = slot.header.lid.get();
@@ -50,6 +67,7 @@ fn common(snapshot: &Snapshot, slot: &mut Slot) -> Outcome {
         Some(reason) => return Outcome::Dropped(reason),
     }
     let version = (mad.mad.base_version, mad.mad.class_version);
+    // Another class version is refused by the slow lane, with its own status.
     if mad.attribute_id() != AttributeId::PATH_RECORD || version != (BASE_VERSION, SA_CLASS_VERSION)
     {
         return Outcome::Punt(PuntReason::Attribute);
@@ -61,6 +79,7 @@ fn common(snapshot: &Snapshot, slot: &mut Slot) -> Outcome {
     };
     match path_record::<false>(snapshot, mad, requester_lid, is_get) {
         Ok(length) => Outcome::Answered(length),
+        // An empty table is a success. A Get without a record is an error.
         Err(Stop::Reject(Reject::NoRecords)) if !is_get => {
             Outcome::Answered(finish_empty_table(mad))
         }
@@ -85,6 +104,9 @@ fn multi_path(snapshot: &Snapshot, slot: &mut Slot) -> Outcome {
 }
 
 /// What carries a strange key, which may be a service id: requests for paths may have theirs there.
+///
+/// Reached only where a request was about to be dropped for its key, so that requests without one,
+/// which is nearly all, never ask whether the policy takes service ids there.
 /// Dropped where it is neither.
 #[cold]
 #[inline(never)]
@@ -130,6 +152,7 @@ fn path_record<const KEYED: bool>(
     if KEYED {
         query = query.with_key(snapshot, mad);
     }
+    // After decoding, as in OpenSM: a malformed request of a stranger gets its error.
     let requester = snapshot
         .port_by_lid(requester_lid)
         .ok_or(Stop::Drop(DropReason::Requester))?;
@@ -138,6 +161,8 @@ fn path_record<const KEYED: bool>(
         return Err(Stop::Punt(PuntReason::UnnamedEnd));
     };
     if is_get {
+        // The record is copied out of the callback: the request, which it is made from, lies where
+        // the reply goes.
         let mut found = None;
         let _ = for_each_path(snapshot, &query, requester, source, destination, |record| {
             found = Some(*record);
@@ -146,6 +171,8 @@ fn path_record<const KEYED: bool>(
         let record = found.ok_or(Reject::NoRecords)?;
         return Ok(finish_get(mad, &record));
     }
+    // One more than fits is asked for and not written: it shows that the table is too long. What
+    // was found so far is given up.
     let mut records = [PathRecord::default(); INLINE_RECORDS];
     let mut count = 0;
     let flow =

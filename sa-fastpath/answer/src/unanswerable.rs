@@ -1,4 +1,9 @@
 //! Requests that get no reply, whatever they ask.
+//!
+//! Asked by workers, by the slow lane and by `aliases`, so that all of them are silent to the same
+//! requests. The order decides which reason is counted.
+//!
+//! Source: OpenSM `osm_sa_mad_ctrl.c`, which drops a strange key without a word.
 
 use sa_snapshot::Snapshot;
 use sa_wire::mad::{BASE_VERSION, MGMT_CLASS_SA, SA_CLASS_VERSION, method};
@@ -30,12 +35,15 @@ pub(crate) fn suspicious(snapshot: &Snapshot, mad: &SaMad) -> Option<DropReason>
         return Some(DropReason::Rmpp);
     }
     let key = mad.sa.sm_key.get();
+    // 0 is no key. A snapshot without a key inside has 0 too, so then every key is strange.
     (key != 0 && key != snapshot.subnet().sa_key).then_some(DropReason::Key)
 }
 
 /// True when what stands for a key is none: requests for paths may carry their service id there.
 pub(crate) fn has_service_id_for_key(snapshot: &Snapshot, mad: &SaMad) -> bool {
     let version = (mad.mad.base_version, mad.mad.class_version);
+    // Another version may lay out its header otherwise, so what stands for the key there is not
+    // looked at.
     let is_path = version == (BASE_VERSION, SA_CLASS_VERSION)
         && mad.attribute_id() == AttributeId::PATH_RECORD
         && matches!(mad.mad.method, method::GET | method::GET_TABLE);

@@ -1,4 +1,17 @@
 //! Which requests are common, and between which ports they ask: the first step.
+//!
+//! A request counts as common if all of this holds, tested with a handful of comparisons and no
+//! table:
+//!
+//! * Get of PathRecord in the one version, no RMPP, no key;
+//! * nothing wished: no raw traffic, SL, MTU, rate or packet life time;
+//! * each end named by GID or by LID, not by both;
+//! * a service id whole or not at all, as half of one is refused or belongs to the legacy dialect;
+//! * no flow label asked for, where the policy gives some.
+//!
+//! The ends must be known and of this subnet's own prefix; link-local GIDs, groups and routers go
+//! the general way. P_Key, QoS class, traffic class and service id may be named: levels and
+//! partitions take them in.
 
 use sa_snapshot::{PathClassIx, Snapshot};
 use sa_wire::mad::{BASE_VERSION, MGMT_CLASS_SA, SA_CLASS_VERSION, method};
@@ -23,6 +36,7 @@ pub(super) fn ends<'a, const POLICY: u8>(
 ) -> Option<RequestPorts<'a>> {
     let mad = SaMad::from_bytes(&slot.mad);
     let mask = PathCompMask(mad.sa.component_mask.get());
+    // Cheapest first, and joined by `&&` for the compiler to fold: nearly every request passes all.
     let is_common = slot.mad.first_chunk() == Some(&GET)
         && mad.attribute_id() == AttributeId::PATH_RECORD
         && mad.rmpp.flags() & flag::ACTIVE == 0
@@ -44,6 +58,7 @@ pub(super) fn ends<'a, const POLICY: u8>(
         (false, true) => snapshot.record_by_lid(record.dlid.get())?,
         _ => return None,
     };
+    // Most ask for themselves. That spares the look-up of the requester, a cache miss of its own.
     let lid = slot.header.lid.get();
     let requester = match lid == source.lid {
         true => source,

@@ -1,4 +1,16 @@
 //! The level of a QoS policy for each request of a batch: the second step.
+//!
+//! Three ways, chosen once a batch by what the builder made of the rules:
+//!
+//! 1. no rule can hold between the two ports (`PairBits`): the level without a rule, after one look
+//!    at a bit. With 1,000 rules between 60 groups that settles 76 of 100 requests (ADR 16);
+//! 2. rules by service id, in sets of 16 or 32 words: a pass of six words, without a branch
+//!    (`ByService`);
+//! 3. anything else: `Snapshot::common_level`, which searches the rule sets.
+//!
+//! What a request names is as good as random from one request to the next, so a branch on it would
+//! be mispredicted often. That is why classes of absent components are looked up like those of
+//! present ones.
 
 use sa_snapshot::{AskedClasses, MatchInput, PackedLevel, PairBits, PortRecord, Snapshot};
 use sa_wire::path_record::{PathCompMask, PathRecord};
@@ -68,9 +80,12 @@ fn match_each(
         return;
     };
     // Most pairs of ports are in no rule: those keep this level, and only the others are looked at.
+    // Written for all 64 without a test: cheaper than to find out who needs it.
     *levels = [snapshot.level_without_rule(); TOGETHER];
     let (some, count) = between_ends(pairs, found);
     for nth in some.iter().take(count) {
+        // `%` keeps the index in range without a check that could fail; numbers are below 64
+        // anyway.
         let nth = usize::from(*nth) % TOGETHER;
         if let (Some(slot), Some(found)) = (slots.get(nth), &found[nth]) {
             match_one(slot, Some(found), &mut levels[nth], &level_of);
@@ -88,6 +103,7 @@ fn between_ends(
     let (mut some, mut count) = ([0; TOGETHER], 0);
     for (nth, found) in (0..).zip(found) {
         if let Some(ends) = found {
+            // Written always, counted only where a rule may hold: the next one overwrites it.
             some[count % TOGETHER] = nth;
             count += usize::from(pairs.may_hold(ends.source, ends.destination));
         }

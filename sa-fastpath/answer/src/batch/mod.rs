@@ -9,6 +9,19 @@
 //! Why in steps: an answer is a few dozen instructions and up to a dozen cache misses. Taken one after the other,
 //! each request would wait for its own; ADR 9 has the figures.
 //!
+//!
+//! The steps, and what each touches:
+//!
+//! ```text
+//!  step      per request                                            memory that it waits for
+//!  find      mask, ends to ports, requester; pair classes if dense   slot (3 lines), GUID index, ports, pair table
+//!  match     pair bit, then classes and rule sets                    bits, sets: mostly in cache
+//!  finish    P_Key, capacity, level, SL, rate; 64 bytes written      the slot again, now near
+//! ```
+//!
+//! Between the steps a request is three references, two classes and a packed level on the stack.
+//! Nothing is written to a slot before the last step has decided everything, so a request that
+//! falls out at any point is found by [`answer`] as it came.
 //! Every reply of the batch is one that [`answer`] would give, and `answer` also gets
 //! whatever does not fit: other requests, and those that get no record.
 
@@ -35,16 +48,23 @@ pub const TOGETHER: usize = 64;
 
 /// Answers the requests as [`answer`] does one after another, and gives each slot to `each` with
 /// what became of it, in their order.
+///
+/// Cost: bounded by the number of slots; no allocation. `each` is called once for each slot, in
+/// order, so that the caller can fill verdicts beside it.
 #[inline]
 pub fn answer_all(
     snapshot: &Snapshot,
     slots: &mut [Slot],
     mut each: impl FnMut(&mut Slot, Outcome),
 ) {
+    // Decided here once, by what the snapshot says of itself; the loops below are compiled for one
+    // case each.
     if snapshot.is_common_but_for_labels() {
         for slots in slots.chunks_mut(TOGETHER) {
             answer_some::<LABELLED>(snapshot, slots, &mut each);
         }
+    // A policy of another dialect, alias GUIDs, SLs that some link drops, both memberships in one
+    // P_Key table: every request goes the general way.
     } else if !snapshot.is_common() {
         for slot in slots {
             let outcome = answer(snapshot, slot);
@@ -102,6 +122,8 @@ fn find<'a, const POLICY: u8>(
             None => nearly::find(snapshot, slot, found),
         }
     }
+    // A loop of its own: by now the ports of all are on their way, and a miss in the pair table of
+    // one request overlaps with those of others.
     if snapshot.has_pair_table() {
         for (slot, found) in slots.iter().zip(found.iter_mut()) {
             if let Some(ends) = found {
@@ -111,13 +133,15 @@ fn find<'a, const POLICY: u8>(
     }
 }
 
-/// Slots that are on their way while one is looked at.
+/// Slots that are on their way while one is looked at: eight were measured to be what helps over a
+/// ring.
 const AHEAD: usize = 8;
 
 /// Asks for the lines that an answer reads and writes of the slot some places on: they come from the
 /// core of whoever asks. Behind the last slot it asks in vain.
 #[inline(always)]
 fn ask_ahead(slot: &Slot) {
+    // Wrapping, as the address may lie behind the array: it is never read, only hinted at.
     let ahead = ptr::from_ref(slot).wrapping_add(AHEAD).cast::<u8>();
     for line in 0..3 {
         prefetch(ahead.wrapping_add(line * 64));
@@ -193,6 +217,7 @@ fn finish<const POLICY: u8>(
     let (record, _) = PathRecord::ref_from_prefix(&mad.data).ok()?;
     let matched = (POLICY != PLAIN).then_some(level);
     let terms = terms(snapshot, ends, mask, record.pkey.get(), matched)?;
+    // Only compiled for policies that give labels: a hash is some 120 instructions.
     let flow_word = match POLICY {
         LABELLED => labelled(snapshot, ends, level, (mask, record)).0.to_bytes(),
         _ => [0; 4],

@@ -2,6 +2,23 @@
 //! ports, an end that is named by GID and by LID, the SA's own key, wishes about the path. They go
 //! through the steps of the common ones; what is different about them is seen to here, out of
 //! line, so that the common ones pay nothing for it.
+//!
+//! How a request gets here and where it ends:
+//!
+//! ```text
+//!  common::ends says no ─> nearly::find ─ no ──> answer
+//!                               │ ports found, requester left empty
+//!                               v
+//!           level, then the last step: no requester, so not granted ─> nearly::finish ─ none ─> answer
+//! ```
+//!
+//! Leaving the requester empty is the whole trick: the last step asks for it in any case, so common
+//! requests pay no further test, and these fall out where they can be finished.
+//!
+//! What differs from a common request, each seen to in [`finish`]: a table of the one path gets an
+//! RMPP header; both names of an end must be one port's; the SA's own key is blanked in the reply;
+//! wishes are judged for both directions, because a path that meets them one way only is not
+//! reversible.
 
 use core::ptr;
 
@@ -30,6 +47,9 @@ const GET_TABLE: [u8; 4] = [
 
 /// Finds the ports that a nearly common request is about, with its requester where it can be
 /// finished as a common one; none for others. Out of line: the usual request does not come here.
+///
+/// A common request that only names an end twice is given its requester here and goes on as a
+/// common one.
 #[cold]
 #[inline(never)]
 pub(super) fn find<'a>(snapshot: &'a Snapshot, slot: &Slot, found: &mut Option<RequestPorts<'a>>) {
@@ -43,6 +63,9 @@ fn ends<'a>(snapshot: &'a Snapshot, slot: &Slot) -> Option<RequestPorts<'a>> {
     let mask = PathCompMask(mad.sa.component_mask.get());
     let key = mad.sa.sm_key.get();
     let is_get = slot.mad.first_chunk() == Some(&GET);
+    // An RMPP header with nothing but Active set is no part of a transfer: some programs send it
+    // with plain requests. A label that is asked for comes back in place of the rule's, by the
+    // general way.
     let is_nearly_common = (is_get || slot.mad.first_chunk() == Some(&GET_TABLE))
         && mad.attribute_id() == AttributeId::PATH_RECORD
         && !rmpp::is_part(mad)
@@ -87,6 +110,7 @@ fn named<'a>(
         (Some(gid), Some(lid)) => {
             let by_lid = snapshot.record_by_lid(lid)?;
             let port = snapshot.record_by_own_gid(gid)?;
+            // Pointers tell ports apart, as both are records of one table.
             ptr::eq(port, by_lid).then_some(port)
         }
     }
@@ -111,6 +135,8 @@ pub(super) fn finish(
     let is_table = mad.mad.method == method::GET_TABLE;
     let is_only_path = has_one_path(&ends, mask);
     let wants_none = mask.has(PathCompMask::NUMB_PATH) && record.numb_path.numb_path() == 0;
+    // No number of paths, or several: how many records there are depends on LIDs, which only the
+    // general way counts.
     if is_table && (wants_none || !is_only_path) {
         return None;
     }
@@ -120,6 +146,7 @@ pub(super) fn finish(
         false => plain,
         true => match Wished::new(snapshot, mask, record)?.met(&ends, matched, plain) {
             Some(terms) => terms,
+            // One LID each, so the path just judged is the only one: nothing can meet the wishes.
             None if is_only_path => return Some(without_record(mad, is_table)),
             None => return None,
         },
@@ -168,6 +195,8 @@ impl<'a> Wished<'a> {
     #[inline(always)]
     fn new(snapshot: &'a Snapshot, mask: PathCompMask, record: &'a PathRecord) -> Option<Self> {
         let wishes = Wishes::of(mask, record);
+        // Packet life times over 63 spill into the selector, and then a wish for one cannot be
+        // judged from the packed level.
         let is_told = wishes.packet_life().is_none() || snapshot.tells_packet_lives();
         (is_told && are_codes(snapshot, wishes)).then_some(Self {
             snapshot,
@@ -200,6 +229,8 @@ impl<'a> Wished<'a> {
             return Some(plain);
         }
         let (from, to) = (ends.source, ends.destination);
+        // The plain terms hold MTU and rate as codes of the answer; a wish is held against the rank
+        // of the rate.
         let (mtu, rate) = plain.capacity.unpacked();
         let offer = Offer {
             mtu,
@@ -209,6 +240,7 @@ impl<'a> Wished<'a> {
         let offer = self.granted(from, to, level, offer)?;
         let reversible = self.is_reversible(ends, level);
         let wants_reversible = self.mask.has(PathCompMask::REVERSIBLE);
+        // REVERSIBLE with 1: the way back is part of what was asked.
         if !reversible && wants_reversible && self.record.numb_path.reversible() {
             return None;
         }
@@ -238,6 +270,8 @@ impl<'a> Wished<'a> {
         level: Option<&PackedLevel>,
         offer: Offer,
     ) -> Option<Offer> {
+        // As in OpenSM: an SL that was asked for must be the level's, if it has one, and the
+        // routing engine must leave it alone.
         let is_other = |sl: u8| {
             let finished = self.snapshot.common_sl(sl, from, to);
             level.is_some_and(|level| level.sl != sl) || finished != sl

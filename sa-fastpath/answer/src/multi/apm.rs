@@ -4,6 +4,16 @@
 //! each between LIDs whose place depends on all four ports, so that the load spreads and either
 //! side gets the same paths. Source: OpenSM `osm_sa_multipath_record.c`
 //! (`mpr_rcv_get_apm_paths`).
+//!
+//! Asked by NumbPath 2 with two sources and two destinations. Say S0, S1 and D0, D1 in the
+//! snapshot's order of ports:
+//!
+//! ```text
+//!  straight   S0 -> D0, S1 -> D1        crossed   S0 -> D1, S1 -> D0
+//! ```
+//!
+//! The diagonal with the shorter path wins, the straight one when both are alike. Both of its paths
+//! are returned, or one where the other does not exist.
 
 use sa_snapshot::{NamedPort, PortIx, Snapshot};
 use sa_wire::path_record::PathRecord;
@@ -13,6 +23,9 @@ use crate::PathQuery;
 use crate::path::{PREFERRED, Pair, gid};
 
 /// A path and its length, by which the better diagonal is chosen.
+///
+/// OpenSM compares lengths in hops; the snapshot knows those of a dense table and works them out
+/// from coordinates on a torus.
 type Found = Option<(PathRecord, u8)>;
 
 /// The paths of the better diagonal, those that exist. Who may see whom is not asked here.
@@ -22,6 +35,8 @@ pub(super) fn paths(
     sources: [NamedPort; 2],
     destinations: [NamedPort; 2],
 ) -> [Option<PathRecord>; 2] {
+    // Ordered first, so that a client and its peer, who list the ports the other way round, get the
+    // same two paths.
     // Ports are numbered in the order of their GUIDs.
     let ([s0, s1], [d0, d1]) = (ordered(sources), ordered(destinations));
     let place = place(snapshot, [s0, s1, d0, d1].map(|named| named.port));
@@ -50,6 +65,7 @@ fn place(snapshot: &Snapshot, ports: [PortIx; 4]) -> u16 {
     let [source, _, destination, _] = ports.map(|port| snapshot.port(port));
     // The subnet's LMC, unless all four have one LID and every place is the same.
     let lmcs = ports.map(|port| snapshot.port(port).lmc());
+    // At most 7: the LMC has three bits.
     let lmc = lmcs.into_iter().max().unwrap_or(0) & 7;
     spread(source.lid, destination.lid, lmc)
 }
@@ -79,6 +95,7 @@ fn any_path(
     let pair = Pair::new(snapshot, &query, source, destination);
     let (slids, dlids) = (pair.source_lids, pair.destination_lids);
     let count = |lids: (u16, u16)| lids.1 - lids.0 + 1;
+    // As many tries as the shorter range of LIDs: then each LID of it had its turn.
     let tries = place..place + count(slids).min(count(dlids));
     tries.into_iter().find_map(|place| {
         let lid = |lids: (u16, u16)| lids.0 + place % count(lids);
@@ -119,6 +136,8 @@ fn length(snapshot: &Snapshot, source: PortIx, destination: PortIx, lid: u16) ->
     }
     let (from, to) = (snapshot.port(source), snapshot.port(destination));
     let switches = match snapshot.path(source, destination, lid) {
+        // A uniform snapshot keeps no lengths, as none appears in an answer: the coordinates tell
+        // them.
         Some(_) if !snapshot.tells_lengths() && from.switch != to.switch => {
             distance(snapshot, source, destination)
         }

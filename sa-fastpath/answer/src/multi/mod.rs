@@ -2,7 +2,9 @@
 //!
 //! Each pair is judged as a PathRecord request that names it by GIDs; what differs is how the
 //! request is checked and how many paths it gets. The routing engine's SL counts here too, unlike
-//! in OpenSM. Source: OpenSM `osm_sa_multipath_record.c`.
+//! in OpenSM. At most 127 paths come back, in all and not of each pair, sources in the outer loop.
+//! NumbPath 2 with two sources and two destinations asks for alternate paths (`apm`). Source:
+//! OpenSM `osm_sa_multipath_record.c`.
 
 mod apm;
 

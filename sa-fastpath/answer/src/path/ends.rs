@@ -1,4 +1,12 @@
 //! Which ports a request names, where no alias GUIDs are about.
+//!
+//! OpenSM's order, which decides between the statuses: the DGID (a group or another subnet is
+//! somebody else's business), a source GID of another subnet, then all four look-ups, and
+//! contradictions last. So a request with an unknown SLID and a DGID that contradicts its DLID gets
+//! "no records".
+//!
+//! Each look-up is one probe of a hash table (GUID) or one read of an array (LID); nothing is
+//! searched.
 
 use sa_snapshot::{PortIx, Snapshot};
 use sa_wire::Gid;
@@ -9,6 +17,9 @@ use crate::outcome::Stop;
 use crate::{PuntReason, Reject};
 
 /// The ports named; `None` for an end that the request leaves open.
+///
+/// At most two ports, as a request for one path names at most one at each end. An end left open is
+/// no error, but the slow lane's business (`path::open_ends`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Ports {
     /// Where paths start; none where the request leaves it open.
@@ -32,6 +43,7 @@ pub(crate) fn ports(snapshot: &Snapshot, query: &PathQuery) -> Result<Ports, Sto
     }
     let destination = dgid.map(|gid| by_gid(snapshot, gid)).transpose()?;
     let sgid = mask.has(PathCompMask::SGID).then(|| record.sgid());
+    // A source must be a port of this subnet: no route leads from elsewhere.
     if sgid.is_some_and(|gid| !is_ours(snapshot, &gid)) {
         return Err(NOT_FOUND);
     }

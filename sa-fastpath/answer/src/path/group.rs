@@ -1,4 +1,8 @@
 //! The path to a multicast group.
+//!
+//! A Get of a path with a multicast GID as destination gets the group as a path: the MLID as DLID,
+//! and MTU, rate, SL and the rest as the group was made with. One path a group; the slow lane
+//! answers.
 
 use sa_snapshot::{GroupRecord, Snapshot};
 use sa_wire::Sl;
@@ -42,6 +46,9 @@ pub fn path_to_group(group: &GroupRecord, asked: &PathRecord) -> PathRecord {
 }
 
 /// True when the group is as it is asked for; whom the source names is not looked at.
+///
+/// Only what stands in both the request and the group is compared. Selectors of MTU, rate and life
+/// time are not looked at, because OpenSM does not.
 pub fn group_suits(group: &GroupRecord, mask: PathCompMask, asked: &PathRecord) -> bool {
     let same = [
         (PathCompMask::DLID, asked.dlid.get() == group.mlid),

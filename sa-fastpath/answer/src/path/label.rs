@@ -1,5 +1,21 @@
 //! Flow labels of answers, where the policy gives some: they act where packets carry a global route
 //! header. Source: reference on RoCE v2 entropy, section 6.
+//!
+//! A flow label in a PathRecord reaches the wire in RoCE v2 as the UDP source port, by which
+//! switches hash packets over equal paths. Labels are given by rules:
+//!
+//! | rule says | label of a pair's nth path |
+//! |---|---|
+//! | nothing | 0, and hop limit 0: as OpenSM answers |
+//! | one label | that one |
+//! | a hash | `fmix64` over both GIDs, ordered, and the service id |
+//! | n ways | labels of the ports 0xc001 and following, so that a client with n connections gets n ways |
+//!
+//! Linux makes a global route header, and with it a label, only for a hop limit of 1 and more; so a
+//! labelled path inside the subnet says 1.
+//!
+//! Fixed points: the way back has the same label (the GIDs are ordered before they are mixed), and
+//! a label that a request asks for comes back as it was sent.
 
 use core::hint::select_unpredictable;
 
@@ -16,6 +32,8 @@ use super::query::{Direction, PathQuery};
 const WITHIN_SUBNET: u8 = 1;
 
 /// What the paths between two ports carry, for one request.
+///
+/// Worked out once a pair and copied into each of its records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Labels {
     /// None: flow label and hop limit are 0, as OpenSM answers.
@@ -62,6 +80,7 @@ impl Labels {
         let source = PathCompMask::SGID.union(PathCompMask::SLID);
         let destination = PathCompMask::DGID.union(PathCompMask::DLID);
         match self {
+            // Both ends are named: the table is for one pair, and may grow.
             Self::Given(FlowLabels::Spread(count))
                 if query.mask.has(source) && query.mask.has(destination) =>
             {
@@ -98,6 +117,7 @@ impl Labels {
         query: &PathQuery,
         record: PathRecord,
     ) -> PathRecord {
+        // Only a hash depends on the GIDs.
         if self != Self::Given(FlowLabels::Hash) {
             return record;
         }
@@ -155,6 +175,7 @@ pub(super) fn named_gid(snapshot: &Snapshot, named: [u8; 16]) -> [u8; 16] {
 /// Both ends of a connection must get one label, or their packets would take two ways; so the GIDs
 /// are ordered before they are mixed.
 fn hash(one: [u8; 16], other: [u8; 16], service_id: u64) -> FlowLabel {
+    // As whole numbers, so that "ordered" is one comparison.
     let [one, other] = [one, other].map(u128::from_be_bytes);
     // Which end comes first is as good as random.
     let (least, most) = select_unpredictable(one <= other, (one, other), (other, one));
@@ -184,6 +205,7 @@ fn service_id(query: &PathQuery) -> u64 {
 /// Labels of UDP source ports one after another, from the one behind 0xc000 on: that is the port of
 /// packets without a label.
 fn nth_of_spread(nth: u32, count: u8) -> FlowLabel {
+    // A count of 0 gives the first, not a division by it; the builder lets none through.
     let nth = nth.checked_rem(u32::from(count)).unwrap_or(0);
     let port = u16::try_from(nth + 1).map(|nth| SourcePort::MIN.get() + nth);
     let port = port.ok().and_then(|port| SourcePort::new(port).ok());

@@ -1,5 +1,15 @@
 //! Requests that leave open which ports are meant, or by which of their GUIDs. Work grows with
 //! the fabric: slow lane only.
+//!
+//! How much work a request can ask for: both ends open on a fabric of 41,472 ports are 1.7 billion
+//! pairs. So pairs are numbered, and a table is made part by part (`whole::stream`), or ended when
+//! it holds too many (`whole::tables`). Nothing here stops by itself but when its sink breaks.
+//!
+//! The order of pairs is OpenSM's, as a Get takes the first that is found: destinations in the
+//! outer loop; with a source named by LID alone, its GUIDs outside.
+//!
+//! Where ports have one GUID and paths end in the subnet, `each_by_port` takes the shorter way:
+//! from one source the levels of all destinations are prepared once (`path::origin`).
 
 use core::ops::ControlFlow;
 
@@ -51,6 +61,8 @@ impl End {
 
 /// What a request says of both ends; the pairs that it stands for are numbered, so that a table can
 /// be made part by part.
+///
+/// Made by [`find_ends`] and valid for its snapshot only: ports are indices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ends {
     /// Where paths start, as the request names it.
@@ -62,6 +74,8 @@ pub struct Ends {
 impl Ends {
     /// How many pairs of GUIDs they stand for: the work of a table grows with it, and it may be the
     /// square of the fabric.
+    ///
+    /// Units: pairs. 64 bits hold the square of all GUIDs that a snapshot may have.
     pub fn pairs(self, snapshot: &Snapshot) -> u64 {
         self.source.count(snapshot) * self.destination.count(snapshot)
     }
@@ -74,6 +88,7 @@ impl Ends {
             true => self.destination.count(snapshot),
             false => self.source.count(snapshot),
         };
+        // No GUID at all on the inner side: no pair, and no division by zero.
         let (outer, inner) = (pair.checked_div(inner)?, pair.checked_rem(inner)?);
         let (source, destination) = match source_outside {
             true => (outer, inner),
@@ -87,6 +102,9 @@ impl Ends {
 
     /// True when OpenSM goes through the ports once for each GUID of one that is named by its LID
     /// alone, though one record is wanted and found: behind the first, once more to the first.
+    ///
+    /// It then answers "too many records" where a second record would be found; `whole::tables`
+    /// repeats that.
     pub fn begins_again(self, snapshot: &Snapshot) -> bool {
         let named = match (self.source, self.destination) {
             (End::Lid(port), End::Open) | (End::Open, End::Lid(port)) => port,
@@ -111,6 +129,7 @@ pub fn find_ends(snapshot: &Snapshot, query: &PathQuery) -> Result<Ends, Reject>
         known.filter(|_| is_ours(snapshot, &gid))
     };
     let by_route = |gid: sa_wire::Gid| {
+        // A route without a router in the subnet ends the search, as in OpenSM: no port, no record.
         let router = snapshot.router_to(gid.prefix().0.to_be_bytes())?;
         Some(snapshot.named_by_itself(router))
     };
@@ -156,6 +175,7 @@ pub fn for_each_wanted_path(
     ends: Ends,
     mut sink: impl FnMut(&PathRecord) -> ControlFlow<()>,
 ) -> ControlFlow<()> {
+    // The short way needs one GUID a port and a DGID that is the port's own.
     if !snapshot.has_aliases() && off_subnet(snapshot, query).is_none() {
         return each_by_port(snapshot, query, requester, ends, sink);
     }

@@ -1,5 +1,14 @@
 //! Records of paths from one port, where each can be told as for a common request: what tables and
 //! MultiPathRecords are made of.
+//!
+//! A table of 10,000 destinations asks 10,000 times for a path from the same port. What depends on
+//! the source alone is worked out once: its SGID and SLID, and by `levels_from` which rules it
+//! satisfies. What is left for each destination is a class, a P_Key, one intersection of rule sets,
+//! and 64 bytes.
+//!
+//! Made once a request by `pair`, `multi` and `open_ends`. Where it cannot tell (several LIDs,
+//! wishes, a path that is not simply granted) it says none, and `judge` decides: refusals have no
+//! short way.
 
 use sa_snapshot::{LevelsFrom, PathClassIx, PortIx, PortRecord, Snapshot};
 use sa_wire::path_record::{PathCompMask, PathRecord};
@@ -31,6 +40,7 @@ impl<'a> Origin<'a> {
     ) -> Option<Self> {
         let port = snapshot.port(source);
         let is_named = query.mask.has(PathCompMask::SLID);
+        // Several LIDs of the source mean several paths; `After(0)` means none at all.
         if !query.is_common || query.enough == Enough::After(0) || port.lmc() != 0 && !is_named {
             return None;
         }
@@ -62,6 +72,7 @@ impl<'a> Origin<'a> {
         let (from, to) = (self.source, self.snapshot.port(destination));
         let mask = self.query.mask;
         // One LID each, so that there is one path.
+        // A destination with several LIDs has several paths, in an order that `pair` knows.
         let dlid = match mask.has(PathCompMask::DLID) {
             true => self.query.record.dlid.get(),
             false if to.lmc() == 0 => to.lid,
@@ -81,6 +92,7 @@ impl<'a> Origin<'a> {
             None => terms(None)?,
         };
         let ([d, l], [s, i]) = (dlid.to_be_bytes(), self.slid.to_be_bytes());
+        // The record as eight words of the wire: written at once and never field by field.
         let words: [[u8; 8]; 8] = [
             [0; 8],
             self.snapshot.subnet().prefix,

@@ -1,4 +1,10 @@
 //! A request for paths, decoded and checked as far as that needs no tables.
+//!
+//! What counts is decided by the component mask: a component that it leaves out is not read,
+//! whatever is in its place. A selector counts only together with its value (`path::select`).
+//!
+//! Decoded once a request and copied where it is changed, for example for each pair of a
+//! MultiPathRecord.
 
 use sa_snapshot::{MatchInput, RareField, RareInput, RequestClasses, Snapshot};
 use sa_wire::mad::method;
@@ -31,6 +37,9 @@ pub(crate) enum Direction {
 }
 
 /// What a PathRecord request asks for, or a MultiPathRecord request of each pair of ends.
+///
+/// Made only by `decode`, so codes of MTU and rate are known to mean something, and a service id is
+/// whole where the policy's dialect asks for that.
 #[derive(Debug, Clone, Copy)]
 pub struct PathQuery {
     /// Which components count, as sent; with a service id in the key, its bits are added.
@@ -66,6 +75,8 @@ impl PathQuery {
         let mask = PathCompMask(mad.sa.component_mask.get());
         let (record, _) = PathRecord::ref_from_prefix(&mad.data)
             .map_err(|_| Stop::Reject(Reject::RequestInvalid))?;
+        // Before anything of the request is believed, and whatever else is wrong with it: OpenSM's
+        // first check.
         check_codes(snapshot, mask, Wishes::of(mask, record))?;
         Ok(Self {
             mask,
@@ -84,6 +95,7 @@ impl PathQuery {
         if let Some(key) = service_id_in_key(snapshot, mad).filter(|_| has_none) {
             self.record.service_id = key.into();
             self.mask = self.mask.union(PathCompMask::SERVICE_ID);
+            // Only the match depends on the service id, so only that is made again.
             self.classes = snapshot.classify(&match_input(self.mask, &self.record));
         }
         self
@@ -120,6 +132,8 @@ impl PathQuery {
     }
 
     /// The P_Key asked for, raw; none where its component is not in the mask.
+    ///
+    /// It is raw because it comes back as it was sent, membership bit included.
     #[inline(always)]
     pub(crate) fn requested_pkey(&self) -> Option<u16> {
         requested_pkey(self.mask, &self.record)
@@ -148,6 +162,7 @@ impl PathQuery {
 
     /// True when the request sets conditions that one direction may meet and the other not.
     #[inline(always)]
+    // An SL is a condition as well: the partition or level of the way back may give another.
     pub(crate) fn sets_conditions(&self) -> bool {
         !self.wishes().are_none() || self.mask.has(PathCompMask::SL)
     }
@@ -176,6 +191,7 @@ fn check_codes(snapshot: &Snapshot, mask: PathCompMask, wishes: Wishes<'_>) -> R
 #[inline(always)]
 pub(crate) fn are_codes(snapshot: &Snapshot, wishes: Wishes<'_>) -> bool {
     let max_rate = snapshot.subnet().max_rate_code;
+    // Both bounds: codes beyond what this SM's version knows, and codes that mean nothing at all.
     let is_rate =
         |rate: SelectedValue| rate.value() <= max_rate && Rate::from_code(rate.value()).is_ok();
     let is_mtu = |mtu: SelectedValue| Mtu::from_code(mtu.value()).is_ok();

@@ -1,4 +1,15 @@
 //! Rate codes that both ends of a path understand.
+//!
+//! Rate codes are not in the order of speeds, and codes from 19 on came later: a port that does not
+//! know one would take it for garbage. For each such code the ends' capabilities decide what they
+//! are told instead:
+//!
+//! | code | rate, Gb/s | needs | else |
+//! |---|---|---|---|
+//! | 19 | 28 | 2x width | 15 (25) with extended speeds, 6 (20) without |
+//! | 20 | 50 | 2x width or HDR | 7 (40) |
+//! | 21, 22 | 400, 600 | HDR or NDR | 18 (300) |
+//! | 23, 24 | 800, 1200 | NDR | 22 (600) with HDR, 18 without |
 
 use sa_snapshot::{PortRecord, Snapshot, port_flags};
 
@@ -14,6 +25,7 @@ pub(crate) fn rate_code(
 ) -> u8 {
     let subnet = snapshot.subnet();
     let code = subnet.rates.get(usize::from(rank)).copied().unwrap_or(0);
+    // The comparison of `terms` says the same of whole words of codes; both must agree.
     match (code < 19 || subnet.rates_limited == 1, reversible) {
         (true, _) => code,
         (false, true) => understood(snapshot, code, from, to),

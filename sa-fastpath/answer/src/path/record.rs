@@ -1,4 +1,14 @@
 //! The answer's PathRecord.
+//!
+//! Where each field of the 64 bytes comes from:
+//!
+//! ```text
+//!   0  service id  0          24  SGID  as asked, else prefix and GUID
+//!   8  DGID   prefix, GUID    40  DLID, SLID  the pair that was granted
+//!  44  flow, hop limit        48  traffic class, reversible | NumbPath 0, P_Key
+//!  52  QoS class, SL          54  MTU, rate, packet life: selector "exactly" each
+//!  57  preference 0 or 2      58  zeros
+//! ```
 
 use sa_snapshot::model::Echo;
 use sa_snapshot::{PortIx, Snapshot, level_flags};
@@ -14,6 +24,8 @@ use super::query::{Direction, PathQuery};
 use super::rate::rate_code;
 
 /// Which of a pair's paths a record is for, as far as the record shows it.
+///
+/// Made by `path::pair` for each record.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct OfPair {
     pub(super) preference: u8,
@@ -39,6 +51,7 @@ pub(crate) fn build<const RFC: bool>(
     of_pair: OfPair,
 ) -> PathRecord {
     let (from, to) = (snapshot.port(source), snapshot.port(destination));
+    // OpenSM's dialect echoes neither.
     let asked_by_gid = query.mask.has(PathCompMask::SGID);
     let (qos_class, tclass) = if RFC {
         classes(snapshot, query, source, (destination, destination_lid))
@@ -92,6 +105,7 @@ fn classes(
         Echo::QosClass => (query.requested_qos_class(), None),
         Echo::TClass => (None, query.requested_tclass()),
     };
+    // Without such levels nothing has to be matched again.
     if !snapshot.levels_have_tclass() {
         return (qos_class.unwrap_or(0), tclass.unwrap_or(0));
     }

@@ -2,6 +2,15 @@
 //!
 //! Source: OpenSM `osm_sa_path_record.c`. "Exactly" lowers MTU and life time to the operand, but
 //! a rate must be equal; "less than" lowers to the next value below the operand.
+//!
+//! With an available value a and an operand o of the request:
+//!
+//! | selector | MTU, packet life time | rate |
+//! |---|---|---|
+//! | 0 greater | a > o gives a | a > o gives a |
+//! | 1 less | a < o gives a, else o - 1 if there is one | a < o gives a, else the next slower than o |
+//! | 2 exactly | a >= o gives o | a = o gives a |
+//! | 3 best | a | a |
 
 use sa_wire::path_record::{PathCompMask, PathRecord, SelectedValue};
 use sa_wire::{Rate, RateRank, Selector};

@@ -1,5 +1,16 @@
 //! What a granted path is like, straight from the tables, and the record of it: for requests whose first
 //! path is simply granted.
+//!
+//! The last 16 bytes of a record, as the two words that [`Terms`] holds (offsets in the record):
+//!
+//! ```text
+//!  48  traffic class 0 | 0x80 reversible | P_Key, 2 bytes | QoS class 0, SL | MTU | rate
+//!  56  packet life | preference 0 | zeros
+//! ```
+//!
+//! They are put together by shifts of words from tables: codes of MTU and rate by capacity (one
+//! load), P_Key, SL. So no field is written by itself. The slow twin of this file is `path::judge`
+//! with `path::record`; property tests compare their bytes.
 
 use core::ptr;
 
@@ -12,6 +23,8 @@ use super::label::only_flow;
 use super::rate::understood;
 
 /// The ports that a request is about, and who asks: what the first step finds out.
+///
+/// References and not indices, so that the later steps look nothing up again.
 #[derive(Clone, Copy)]
 pub(crate) struct RequestPorts<'a> {
     /// None where the request is only nearly common and `batch::nearly` has to finish it.
@@ -51,6 +64,8 @@ pub(crate) fn write_record(
     let prefix = snapshot.subnet().prefix;
     *service_id = [0; 8];
     (*dprefix, *dguid) = (prefix, to.guid);
+    // LIDs and a SGID that were asked for are in their place already, and stay: only what the
+    // request leaves out is written.
     let [d, l, s, i, flow @ ..] = lids;
     if !mask.has(PathCompMask::SLID) {
         [*s, *i] = from.lid.to_be_bytes();
@@ -109,6 +124,7 @@ pub(crate) fn terms(
     asked: u16,
     level: Option<&PackedLevel>,
 ) -> Option<Terms> {
+    // Who may not see an end gets "no records", by the general way.
     if !sees(snapshot, ends) {
         return None;
     }
@@ -116,6 +132,8 @@ pub(crate) fn terms(
     let shared = snapshot.shared_pkey_between(from, to);
     let is_common = from.flags & port_flags::COMMON_SOURCE != 0
         && to.flags & port_flags::COMMON_DESTINATION != 0;
+    // No shared P_Key, ports that no path starts or ends at, switches as sources and paths to
+    // oneself: for each `judge` has rules of its own.
     if shared == 0 || !is_common || ptr::eq(from, to) {
         return None;
     }
@@ -125,6 +143,8 @@ pub(crate) fn terms(
     };
     let mut pkey = shared;
     if mask.has(PathCompMask::PKEY) {
+        // The membership bit does not decide: what is shared is a base, and the key comes back as
+        // asked.
         let is_first = (asked ^ shared) & 0x7fff == 0;
         if !is_first && !snapshot.share_pkey_between(from, to, asked) {
             return None;
@@ -144,6 +164,7 @@ pub(crate) fn terms(
     let sl = snapshot.common_sl(sl, from, to);
     let mut codes = snapshot.codes(capacity);
     // The rate is the uppermost byte, behind its selector: one comparison finds the newer ones.
+    // An unsigned comparison of the whole word: the bytes below cannot make a smaller rate larger.
     if codes >= u64::from(EXACTLY | NEWER_RATES) << 56 {
         codes = understood_codes(snapshot, codes, from, to);
     }

@@ -9,6 +9,23 @@
 //! requester opens the sender's window by an acknowledgement of segment 0.
 //!
 //! Source: IBA vol. 1, 13.6; behaviour where the text leaves a choice as Linux `mad_rmpp.c`.
+//!
+//! One transfer, a table of 100 PathRecords (32 segments of 200 bytes, 6,400 in all), without loss:
+//!
+//! ```text
+//!  sender                                receiver
+//!  segment 1 (First, PayloadLength of all) ──>      window is 1 until something is acknowledged
+//!                                        <── ACK 1, window up to 65
+//!  segments 2 to 32 (32: Last, its own length) ──>
+//!                                        <── ACK 32: delivered
+//! ```
+//!
+//! A segment that is lost leaves the receiver silent; after two seconds the sender begins again
+//! behind the last acknowledged one, three times without progress, and then aborts. Neither side
+//! ever waits without an end: a transfer has a time in all, and places in [`Senders`] and
+//! [`Receivers`] are bounded.
+//!
+//! It does not verify what it carries: records are bytes.
 
 #![forbid(unsafe_code)]
 

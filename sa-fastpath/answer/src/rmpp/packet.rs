@@ -1,4 +1,8 @@
 //! What a packet is, whose it is, and the packets that answer it.
+//!
+//! A MAD of RMPP has Active in its flags, and is sorted by type: DATA for a receiver, all else for
+//! a sender. Replies to both go back with the headers of the packet they answer, the R bit turned.
+//! So this file knows no state.
 
 use sa_wire::mad::method::RESPONSE_BIT;
 use sa_wire::rmpp::{NO_RESPONSE_TIME, RMPP_VERSION, RmppHeader, flag, packet_type};
@@ -6,6 +10,9 @@ use sa_wire::sa::SaMad;
 use sa_wire::umad::{MAD_SIZE, Slot};
 
 /// Whose transfer a packet belongs to: both directions of an exchange have the same.
+///
+/// Compared as a whole. The LID and queue pair are from the transport's header, so that one
+/// requester cannot touch a transfer of another by guessing its transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TransferId {
     /// The other end's LID.
@@ -31,6 +38,8 @@ impl TransferId {
     }
 
     /// The half of the transaction that no transport changes.
+    ///
+    /// The kernel puts its own agent's number into the upper half.
     #[expect(clippy::cast_possible_truncation, reason = "the lower half is meant")]
     pub const fn low_transaction(&self) -> u32 {
         self.transaction as u32
@@ -80,6 +89,8 @@ pub const fn is_single(mad: &SaMad) -> bool {
 
 /// True for what is no request by itself: control packets, segments of a longer message, and
 /// segments that contradict themselves.
+///
+/// The slow lane finds the transfer that they belong to; workers never answer them.
 #[inline]
 pub const fn is_part(mad: &SaMad) -> bool {
     !matches!(classify(mad), Class::Plain) && !is_single(mad)
@@ -126,6 +137,7 @@ fn back(packet: &SaMad, rmpp: RmppHeader) -> [u8; MAD_SIZE] {
 pub(super) const fn stated_response_time(rmpp: &RmppHeader) -> Option<core::time::Duration> {
     match rmpp.response_time() {
         NO_RESPONSE_TIME => None,
+        // Five bits hold it, and 31 says that nothing is stated.
         // 4.096 us times a power of two, 30 at most.
         exponent => Some(core::time::Duration::from_nanos(4096 << exponent)),
     }

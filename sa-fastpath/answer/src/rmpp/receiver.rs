@@ -1,4 +1,19 @@
 //! One message on its way in.
+//!
+//! What is kept of a message, with segments 1 to 3 and 5 here and 4 missing:
+//!
+//! ```text
+//!  message      56 bytes of headers | 1 | 2 | 3 | 4 (zeros) | 5      200 bytes each
+//!  in_order     3        ahead  0b10 (bit 0 is segment 4, bit 1 segment 5)
+//! ```
+//!
+//! When 4 comes, `in_order` moves over the run of ones to 5. The sender hears of it when its window
+//! is used up, when the message is whole, or when it repeats what was acknowledged. So one
+//! acknowledgement serves 64 segments.
+//!
+//! A sender may lie: lengths that contradict each other, segments behind the last, a message longer
+//! than is granted. Each ends the transfer with the status that the specification has for it.
+//! Memory grows with what has come, and never beyond the allowance and what the window reaches.
 
 use core::time::Duration;
 
@@ -52,6 +67,9 @@ pub enum Step {
 ///
 /// It knows neither port nor clock: segments and the time are handed in, packets to send are handed
 /// out. Segments may come in any order within the window, and more than once.
+///
+/// Lives from the first segment until the message is given up, or for `linger` behind its end: the
+/// last acknowledgement may be lost, and then the last segment comes again.
 #[derive(Debug)]
 pub struct Receiver {
     allowance: Allowance,
@@ -104,6 +122,8 @@ impl Receiver {
                 }
             }
             Err(code) => {
+                // No resources is STOP, as nobody has broken a rule; all else is ABORT. What was
+                // taken is let go at once.
                 let kind = if code == status::RESOURCES_EXHAUSTED {
                     packet_type::STOP
                 } else {
@@ -150,6 +170,7 @@ impl Receiver {
         let rmpp = &mad.rmpp;
         check(rmpp)?;
         let segment = rmpp.segment_number.get();
+        // Complete first: the message was handed out, so nothing may be written any more.
         if self.is_complete || segment <= self.acknowledged {
             // The acknowledgement was lost, or is on its way.
             return Ok(Told::Again);
@@ -158,6 +179,8 @@ impl Receiver {
         if segment > self.window_last || self.is_here(segment) {
             return Ok(Told::Nothing);
         }
+        // All rules before anything is kept: a segment that contradicts the rest must not change
+        // the message.
         self.agree(rmpp)?;
         self.keep(mad)?;
         if self.total == Some(self.in_order) {
@@ -205,6 +228,7 @@ impl Receiver {
         }
         let last_of = (segment - 1).checked_mul(SEGMENT_PAYLOAD);
         let whole = last_of.and_then(|before| before.checked_add(payload));
+        // Some senders declare nothing; then the last segment decides alone.
         if is_last && segment > 1 && self.declared != 0 && whole != Some(self.declared) {
             return Err(status::BAD_LENGTH);
         }
@@ -214,6 +238,7 @@ impl Receiver {
     /// Takes the length that segment 1 states. Errors: it contradicts itself, or is more than is
     /// granted.
     fn declare(&mut self, payload: u32) -> Result<(), u8> {
+        // The first segment states the payload of all of them, each with its SA header counted in.
         let total = payload.div_ceil(SEGMENT_PAYLOAD);
         let of_last = payload - (total - 1) * SEGMENT_PAYLOAD;
         if of_last < SA_HEADER {
@@ -243,6 +268,7 @@ impl Receiver {
         if end > self.allowance.message {
             return Err(status::RESOURCES_EXHAUSTED);
         }
+        // Zeros stand for what is missing until it comes.
         if self.message.len() < HEADERS + end {
             self.message.resize(HEADERS + end, 0);
         }
@@ -255,6 +281,7 @@ impl Receiver {
             place.copy_from_slice(mad.data.get(..length).unwrap_or_default());
         }
         self.ahead |= bit(segment - self.in_order - 1);
+        // All segments that are now without a gap, at once.
         let run = self.ahead.trailing_ones();
         self.in_order += run;
         self.ahead = self.ahead.checked_shr(run).unwrap_or(0);

@@ -1,4 +1,11 @@
 //! The messages on their way in, a bounded number.
+//!
+//! A place is held by a transfer under way, and for a while by one that is complete: a lost last
+//! acknowledgement makes its sender repeat the last segment, which must not begin the message anew.
+//! When all places are taken, the complete ones make room first, and then a new transfer is told
+//! STOP.
+//!
+//! Looking up a transfer is a scan, as places are few.
 
 use core::time::Duration;
 
@@ -55,6 +62,8 @@ impl Receivers {
     pub fn receive(&mut self, packet: &Slot, now: Duration, out: &mut Slot) -> Arrival {
         let mad = SaMad::from_bytes(&packet.mad);
         let id = TransferId::of(packet);
+        // Answers go to where this packet came from, whatever the place has: the sender's path may
+        // have changed.
         out.header = packet.header;
         let known = self.places.iter().position(|place| place.id == id);
         // A segment in the middle of nothing must not take a place.
@@ -80,6 +89,8 @@ impl Receivers {
     }
 
     /// Forgets the transfer that its sender gave up.
+    ///
+    /// A complete one stays, as its message was handed out.
     pub fn abort(&mut self, packet: &Slot) {
         let id = TransferId::of(packet);
         self.places
@@ -128,6 +139,8 @@ impl Receivers {
 
     /// A segment of a transfer that is forgotten, or was never begun: only nonsense is answered.
     fn stray(&self, mad: &SaMad, now: Duration, out: &mut Slot) -> Arrival {
+        // A receiver of its own, for this one packet: it makes the refusal that a broken packet
+        // deserves.
         match Receiver::new(self.allowance, now).receive(mad, now, &mut out.mad) {
             Step::Failed(_) => Arrival::Answer,
             Step::Quiet | Step::Acknowledge | Step::Complete => Arrival::Quiet,

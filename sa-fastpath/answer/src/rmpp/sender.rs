@@ -1,4 +1,19 @@
 //! One message on its way out.
+//!
+//! States and what moves them:
+//!
+//! ```text
+//!                 acknowledged all                      ┌──> Ended(Delivered)
+//!  UnderWay ──────STOP, ABORT of the receiver───────────┼──> Ended(Stopped, AbortedByPeer)
+//!      │  └───────too long, too many retries, nonsense──┴──> Aborting ──one packet──> Ended(Aborted)
+//!      └─ nothing heard for `acknowledgement`: again from behind the last acknowledged
+//! ```
+//!
+//! The caller's loop is `poll` until it says wait, then sleep until then or until a packet comes,
+//! `receive`, and again.
+//!
+//! Records are read when their segment is sent, and again when it is repeated: a source must give
+//! the same bytes each time.
 
 use core::time::Duration;
 
@@ -68,6 +83,8 @@ pub enum End {
 /// The window is the receiver's: segments up to the last that it is ready for go out at once, and
 /// its acknowledgements open it further. Without one, all behind the last acknowledged segment go
 /// out again, a limited number of times.
+///
+/// Takes little more memory than its headers, but for what its source keeps.
 #[derive(Debug)]
 pub struct Sender<S> {
     /// The headers; the RMPP header differs from segment to segment.
@@ -133,6 +150,7 @@ impl<S: Source> Sender<S> {
 
     /// What to do now; [`Poll::Send`] hands the packet out in `out`.
     pub fn poll(&mut self, now: Duration, out: &mut [u8; MAD_SIZE]) -> Poll {
+        // Time first: a transfer that is over must not send one more segment.
         if self.state == State::UnderWay {
             self.look_at_clock(now);
         }
@@ -188,6 +206,7 @@ impl<S: Source> Sender<S> {
             self.state = State::Aborting(status::TIME_TOO_LONG);
             return;
         }
+        // While the window is open there is something to send, and no acknowledgement is due.
         let is_waiting = self.next > self.window_last.min(self.lengths.segments);
         if !is_waiting || now < self.resend_at {
             return;
@@ -252,6 +271,8 @@ impl<S: Source> Sender<S> {
 
     /// Moves on by an acknowledgement. What cannot be is answered with an ABORT that names it.
     fn acknowledge(&mut self, rmpp: &RmppHeader, now: Duration) -> State {
+        // Both cannot be, whatever was lost. The window is looked at first, as in Linux
+        // (`process_rmpp_ack`).
         let (segment, window_last) = (rmpp.segment_number.get(), rmpp.new_window_last());
         if window_last < segment {
             return State::Aborting(status::WINDOW_TOO_SMALL);

@@ -1,4 +1,8 @@
 //! The messages on their way out, a bounded number.
+//!
+//! Limits decide before a transfer begins, so that one under way is never given up for another: 64
+//! in all, 8 to one LID, 128 MiB held by their sources. A scan finds the transfer of a packet, as
+//! places are few.
 
 use core::time::Duration;
 
@@ -121,6 +125,7 @@ impl<S: Source> Senders<S> {
             .iter()
             .map(|place| place.sender.source().held())
             .sum();
+        // Three limits, one answer: whoever asks cannot do anything about either.
         if self.places.len() >= self.limits.transfers
             || to_lid >= self.limits.per_lid
             || held.saturating_add(source.held()) > self.limits.held
@@ -158,6 +163,7 @@ impl<S: Source> Senders<S> {
     pub fn poll(&mut self, now: Duration, out: &mut Slot) -> Option<Poll> {
         let mut wait: Option<Duration> = None;
         let mut tries = self.places.len();
+        // Each place is looked at once a call, so that a call ends even if all of them wait.
         while tries > 0 {
             tries -= 1;
             if self.turn >= self.places.len() {
@@ -176,6 +182,7 @@ impl<S: Source> Senders<S> {
                 }
                 Poll::Ended(end) => {
                     self.tally.count(end);
+                    // The last place moves here, so the turn stays and it is looked at next.
                     self.places.swap_remove(self.turn);
                 }
             }

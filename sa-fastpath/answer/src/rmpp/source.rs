@@ -1,4 +1,9 @@
 //! Where a sender's records come from.
+//!
+//! A table of 10,000 PathRecords is 640,000 bytes. [`Bytes`] keeps them all; [`Generated`] keeps
+//! two chunks of 256 records (32 KiB) and makes each when it is reached. Two, because a window of
+//! 64 segments carries 200 records and may begin in one chunk and end in the next: a loss then
+//! makes nothing anew.
 
 /// Records to send, one after the other. Fixed: the same offset always gives the same bytes.
 pub trait Source {
@@ -139,6 +144,7 @@ impl<F: FnMut(u32, &mut [u8]) -> Result<(), Lost>> Source for Generated<F> {
                 return Err(Lost);
             }
             let in_chunk = usize::try_from(record % CHUNK).map_err(|_| Lost)? * self.record;
+            // A record may lie across two segments, and a segment across two chunks.
             let from = in_chunk + at % self.record;
             let rest = self.chunk(record)?.get(from..).ok_or(Lost)?;
             let take = rest.len().min(out.len());

@@ -50,6 +50,7 @@ pub fn respond(snapshot: &Snapshot, request: &Slot) -> Option<Vec<u8>> {
 
 /// [`respond`], where `punted` makes the replies to what the workers give away.
 pub fn respond_or(
+    // A copy, as the answer is written in place and the request may still be needed as it came.
     snapshot: &Snapshot,
     request: &Slot,
     punted: impl FnOnce() -> Option<Vec<u8>>,
@@ -84,6 +85,7 @@ pub fn path_sl(snapshot: &Snapshot, from: Lid, to: Lid) -> Result<Sl, u16> {
 pub fn punted(snapshot: &Snapshot, request: &Slot) -> Option<Vec<u8>> {
     let mut slot = *request;
     let mad = SaMad::from_bytes_mut(&mut slot.mad);
+    // Silence comes before any refusal, as with workers.
     if unanswerable(snapshot, mad).is_some() || !is_request(mad.mad.method) {
         return None;
     }
@@ -97,6 +99,7 @@ pub fn punted(snapshot: &Snapshot, request: &Slot) -> Option<Vec<u8>> {
     if is_multi_path(mad) {
         return multi_path(snapshot, mad, request.header.lid.get());
     }
+    // Behind ClassPortInfo, which strangers get too.
     let requester = snapshot.port_by_lid(request.header.lid.get())?;
     if mad.attribute_id() == AttributeId::SERVED_SNAPSHOT {
         return Some(served_snapshot(snapshot, mad));

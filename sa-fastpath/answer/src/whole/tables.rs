@@ -1,5 +1,12 @@
 //! PathRecord queries that name one end or none, or an end that is no port of the subnet, and
 //! queries whose answer is longer than a MAD.
+//!
+//! How many records may come: a Get gets the first that is found, or "too many records" where
+//! OpenSM would go on and find a second; a table up to 1,048,576 (64 MiB), else "no resources"; a
+//! MultiPathRecord what it asks for, 127 at most.
+//!
+//! Up to three records fit one MAD and are finished like a worker's reply. More of them are 56
+//! header bytes and all records in a row, which the transport cuts into segments.
 
 use core::ops::ControlFlow;
 
@@ -65,6 +72,7 @@ pub(super) fn path_records(
         return Ok(vec![path]);
     }
     let ends = find_ends(snapshot, query)?;
+    // Before anything is collected: see `Ends::begins_again`.
     if is_get
         && ends.begins_again(snapshot)
         && is_first_pair_joined(snapshot, query, requester, ends)
@@ -74,6 +82,7 @@ pub(super) fn path_records(
     let limit = if is_get { 1 } else { MAX_RECORDS };
     let mut records = Vec::new();
     let flow = for_each_wanted_path(snapshot, query, requester, ends, |record| {
+        // One more than may be sent shows that there are too many, without keeping it.
         if records.len() == limit {
             return ControlFlow::Break(());
         }
