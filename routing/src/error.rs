@@ -3,6 +3,14 @@
 //! Plain values, the same for all engines: a code that programs may rely on, and a sentence for
 //! people. What an engine can say lies with the engine, as an enum with the facts of each case, so
 //! that a new engine changes nothing here.
+//!
+//! A refusal's text ends in what to do about it ("Raise max_op_vls, or replace the switch"), its
+//! code is one word that does not change. Scripts go by codes, people by texts.
+//!
+//! ```text
+//! torus-2QoS refuses to route this fabric
+//!   error[missing-switches]: the switches missing at 3,1,0 and 3,2,0 cannot be routed around ...
+//! ```
 
 use std::fmt;
 
@@ -14,15 +22,21 @@ use crate::placement::{Coordinate, Torus};
 use crate::topology::{SwitchIx, Topology};
 
 /// A fabric that an engine will not route. Nothing of it is routed then.
+/// Whoever gets one leaves in service what was in service: an SM leaves the switches alone, too.
+/// [`crate::tables::survivors`] says what of the old routes still holds.
 #[derive(Debug, Clone)]
 pub struct Refusal {
     /// The engine that refused.
     pub engine: EngineKind,
     /// Every reason found. Never empty.
+    /// OpenSM stops at its first error; here all are looked for, so that one run tells an operator
+    /// everything that has to be repaired.
     pub reasons: Vec<Reason>,
     /// What was noticed on the way.
+    /// Kept although nothing is routed: a missing switch that is warned about is often the cause.
     pub warnings: Vec<Warning>,
     /// Where the switches are, when that was known before the refusal.
+    /// Boxed, since a refusal travels in every `Result` and the placement is large.
     pub torus: Option<Box<Torus>>,
 }
 
@@ -39,11 +53,13 @@ impl fmt::Display for Refusal {
 impl std::error::Error for Refusal {}
 
 /// Why a fabric is refused. Its text says what to do.
+/// Made by the engines from enums of their own, so that only strings and places leave them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reason {
     pub(crate) code: &'static str,
     pub(crate) text: String,
     pub(crate) place: Option<Position>,
+    /// Such as `4E38`: what to look for in an OpenSM log of the same fabric.
     pub(crate) opensm_code: Option<&'static str>,
 }
 
@@ -72,6 +88,7 @@ impl fmt::Display for Reason {
 }
 
 /// Something that does not stop an engine.
+/// Its text tells what follows from it, such as which hosts get no routes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Warning {
     pub(crate) code: &'static str,
@@ -92,6 +109,7 @@ impl fmt::Display for Warning {
 }
 
 /// A switch, as messages name it.
+/// A copy, so that messages outlive the topology that they are about.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SwitchName {
     /// Node GUID, which is also that of its port 0.
@@ -99,6 +117,7 @@ pub struct SwitchName {
     /// NodeDescription, as the switch gives it.
     pub description: String,
     /// Its place in the torus, when it has one.
+    /// With it an operator finds the switch in the drawing of the torus; without it only by cable.
     pub at: Option<Coordinate>,
 }
 

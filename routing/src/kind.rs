@@ -1,6 +1,9 @@
 //! The routing engines by name.
 //!
 //! Apart from the engines themselves, since the tables that they return say which one made them.
+//!
+//! The name is an interface: it stands in `sapphired.toml` and on command lines. OpenSM spells its
+//! own engine `torus-2QoS`; reading ignores case so that a word copied from `opensm.conf` works.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,12 +12,19 @@ use std::str::FromStr;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum EngineKind {
     /// Two QoS levels on a torus or mesh, free of deadlock.
+    /// Tables equal to OpenSM's, entry by entry, and refusals at the same damage. See
+    /// [`crate::engine::torus`].
     Torus2Qos,
     /// The same, around any damage that can be proved free of deadlock.
+    /// Not OpenSM's: switches have to be programmed from our tables. See
+    /// [`crate::engine::torus_proved`].
     TorusProved,
     /// Shortest paths in any fabric.
+    /// May close credit loops on anything but trees, which the proof then reports. See
+    /// [`crate::engine::minhop`].
     MinHop,
     /// Tables that something else made.
+    /// For answering what switches do, whoever programmed them. See [`crate::engine::files`].
     Files,
 }
 

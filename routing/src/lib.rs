@@ -27,6 +27,34 @@
 //! assert_eq!(unicast_loop(&topology, &routes, PathSls::Engine), None);
 //! # Ok::<(), routing::Refusal>(())
 //! ```
+//!
+//! # How a fabric goes through
+//!
+//! ```text
+//!  Topology ──> engine ──> Routes ──┬──> proof   : no credit loop, pairs that are reached
+//!  (from sa-fabric)   (LFTs, SL2VL, ├──> paths   : classes, for the snapshot
+//!                      tree, facts) └──> reference: one path, hop by hop, to compare with
+//! ```
+//!
+//! The arrows are the only ties. An engine never proves, a proof never routes, and neither knows
+//! who asked; the compiler (sa-compiler) calls them one after the other and decides what a finding
+//! means for the snapshot.
+//!
+//! # Sizes to keep in mind
+//!
+//! | fabric | switches | LIDs | entries of all tables |
+//! |---|---|---|---|
+//! | 8x8x8, one host a switch | 512 | 1,024 | 0.5 million |
+//! | 16x16x16, one host a switch | 4,096 | 8,192 | 34 million |
+//!
+//! Entries grow with the square of the fabric, and so does whatever looks at each. That is why
+//! columns are followed instead of paths, why equal columns are followed once, and why a changed
+//! fabric keeps the memory of the tables it had (ADR 18).
+//!
+//! # What it does not do
+//!
+//! It assigns no LIDs, reads no file and programs no switch. Names of files in its messages are
+//! those that operators write (`torus-2QoS.conf`, `opensm.conf`), not files that it opens.
 
 #![forbid(unsafe_code)]
 

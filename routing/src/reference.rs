@@ -3,6 +3,22 @@
 //! Tells what the compiled classes must tell, and is what they are compared with. Shares no code
 //! with them.
 //! Source: OpenSM `osm_sa_path_record.c` (`pr_rcv_get_path_parms`).
+//!
+//! One pair at a time, one switch after the other, with the names of OpenSM's own steps. It is slow
+//! on purpose: path classes follow whole columns and share work between sources, and every such
+//! shortcut is compared with this on random fabrics. `sapphire explain`, `draw` and the linter use
+//! it as well, since it alone can say at which switch a path ends or an SL is dropped.
+//!
+//! # What counts, hop by hop
+//!
+//! ```text
+//!  host ── in[S1]out ── in[S2]out ── host
+//!  own port   both ports of every switch     own port
+//! ```
+//!
+//! MTU and rate are the least over all these ports, SLs those that no SL2VL table on the way drops.
+//! A switch as the source is the exception: the port by which it sends first does not count, only
+//! what comes behind it. OpenSM does the same, and a slow first port of a switch shows it.
 
 use sa_snapshot::model::Capacity;
 use sa_wire::SlVlMask;
@@ -12,13 +28,16 @@ use crate::tables::{Qos, Routes};
 use crate::topology::{EndPortIx, Peer, SwitchIx, Topology};
 
 /// A path as it was walked.
+/// Allocated for one path; not for the fast path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Walk {
     /// Least MTU and rate on the way, both ends included.
     pub capacity: Capacity,
     /// SLs that nothing on the way drops; all of them with QoS off.
+    /// Never empty: that is [`NoPath::AllSlsDropped`].
     pub carried: SlVlMask,
     /// The way through the switches; empty for the path of a port to itself.
+    /// At most 65 entries, those that OpenSM allows and the switch that sends itself.
     pub hops: Vec<Hop>,
 }
 
@@ -34,15 +53,18 @@ pub struct Hop {
 }
 
 /// Why there is no path.
+/// Names switches by index; [`Self::in_words`] has the text for people.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NoPath {
     /// Nobody owns the LID.
+    /// Nor can it be said where a path to it would end.
     #[error("LID {0} belongs to nobody")]
     UnknownLid(u16),
     /// A CA or router port that is plugged into no switch.
     #[error("the source port is plugged into no switch")]
     NotAttached,
     /// A switch without an entry.
+    /// The usual case after damage: the engine found no way.
     #[error("switch {} has no forwarding entry for LID {lid}", switch.0)]
     NoEntry {
         /// Index of the switch.
@@ -71,6 +93,7 @@ pub enum NoPath {
         lid: u16,
     },
     /// More switches than OpenSM allows, or a cycle.
+    /// The two are not told apart: both are a walk that does not end in time.
     #[error("the path to LID {0} has more than {MOST_HOPS} hops or runs in a circle")]
     TooManyHops(u16),
     /// No SL is left.
@@ -103,11 +126,15 @@ impl NoPath {
 
 /// Switches behind the first port of a path.
 /// Source: OpenSM `osm_sa_path_record.c` (`MAX_HOPS`).
+/// What comes before the first switch is not counted, so a path between hosts has 64 switches at
+/// most.
 const MOST_HOPS: usize = 64;
 
 /// Follows the tables from an end port to a LID.
 /// Errors: why there is no path. One thing differs from OpenSM: a switch whose own table does not
 /// send the LID to its port 0 gets nothing here.
+///
+/// Cost: O(hops). QoS off leaves SLs out; everything else is the same.
 pub fn walk(
     topology: &Topology,
     routes: &Routes,
@@ -130,10 +157,14 @@ pub fn walk(
         },
     };
     match from.attached {
+        // A switch has no cable of its own to leave by: its first port is already part of the
+        // table.
         Some((switch, 0)) => walker.begin_at_switch(switch)?,
+        // To itself a packet does not leave the port, and still its own table decides about SLs.
         _ if source == destination => walker.pass(routes.end_port_sl2vl(source).carried())?,
         Some((switch, port)) => {
             walker.pass(routes.end_port_sl2vl(source).carried())?;
+            // The host's table and its switch's are passed one after the other.
             walker.through(switch, port, 0)?;
         }
         None => return Err(NoPath::NotAttached),
@@ -143,6 +174,7 @@ pub fn walk(
     Ok(walker.walk)
 }
 
+/// A walk under way. On an error what was gathered is thrown away.
 struct Walker<'a> {
     topology: &'a Topology,
     routes: &'a Routes,
@@ -159,6 +191,8 @@ impl Walker<'_> {
         let output = self.output(switch)?;
         self.pass(self.routes.sl2vl(switch, 0, output).carried())?;
         let is_own = self.topology.switch(switch).port0 == self.destination;
+        // Its own LID leaves by a cable, which differs from OpenSM (see `walk`), or another's
+        // ends here.
         if is_own != (output == 0) {
             return Err(NoPath::WrongEnd {
                 switch,
@@ -183,6 +217,7 @@ impl Walker<'_> {
         let output = self.output(switch)?;
         self.limit(switch, output);
         self.pass(self.routes.sl2vl(switch, input, output).carried())?;
+        // Behind the others, so that a missing entry or a dropped SL of this switch is told first.
         if passed + 1 > MOST_HOPS {
             return Err(NoPath::TooManyHops(self.lid));
         }
@@ -205,6 +240,7 @@ impl Walker<'_> {
     }
 
     /// Over the cable in a port of a switch.
+    /// The far switch is entered by its own port number, by which SL2VL tables go.
     fn leave(&mut self, switch: SwitchIx, output: u8, passed: usize) -> Result<(), NoPath> {
         match self.topology.peer(switch, output) {
             Peer::Nothing => Err(NoPath::NoCable {
@@ -222,6 +258,7 @@ impl Walker<'_> {
         }
     }
 
+    /// An entry for a port that does not exist is an entry; `leave` finds no cable there.
     fn output(&self, switch: SwitchIx) -> Result<u8, NoPath> {
         let output = self.routes.output(switch, self.lid);
         output.ok_or(NoPath::NoEntry {
@@ -240,6 +277,7 @@ impl Walker<'_> {
         self.walk.capacity = self.walk.capacity.min(capacity);
     }
 
+    /// As soon as no SL is left there is no path, wherever the rest of the way would lead.
     fn pass(&mut self, carried: SlVlMask) -> Result<(), NoPath> {
         if self.qos == Qos::Off {
             return Ok(());

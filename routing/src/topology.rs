@@ -1,9 +1,31 @@
 //! What routing needs to know about a fabric.
+//!
+//! A [`Topology`] is a fabric reduced to what routes depend on: switches with their ports, ports
+//! that have LIDs, and cables. Everything is addressed by small indices, so that an engine works on
+//! flat arrays:
+//!
+//! ```text
+//! switches[s].ports[p].peer ──┬─ Switch { switch, port }  a cable between switches
+//!                             ├─ EndPort(e)               a CA or router port
+//!                             └─ Nothing
+//! switches[s].port0  ──> end_ports[e]   the switch itself, as something with LIDs
+//! end_ports[e].attached ──> (s, p)      the way back; p is 0 for a switch
+//! ```
+//!
+//! Indices are of one topology only. A switch that comes back after a failure may have another
+//! index, so whatever compares two fabrics goes by GUID. The order of both lists is that in which
+//! OpenSM visits its maps ([`Guid::map_order`]), because the order shows in dumps and in which of
+//! several equal findings is told first.
+//!
+//! Parsing and judging files is for sa-fabric. Nothing here is checked again: a topology that
+//! breaks the promises of [`Topology`] makes routes that mean nothing.
 
 use sa_snapshot::model::Capacity;
 use sa_wire::{DataVls, Guid, Lid, Lmc, NodeType, SlToVl};
 
 /// Index into [`Topology::switches`].
+/// 32 bits and not 16, although a fabric has fewer switches than LIDs: products such as switch
+/// times port are made of it without a cast.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SwitchIx(pub u32);
 
@@ -15,6 +37,7 @@ impl SwitchIx {
 }
 
 /// Index into [`Topology::end_ports`].
+/// Says nothing about LIDs: with LMC 2 an end port has one index and four LIDs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EndPortIx(pub u32);
 
@@ -39,6 +62,8 @@ pub struct Topology {
 }
 
 /// A switch with its ports, as far as routes depend on it.
+/// Made once per topology. LFT capacity, multicast capability and the like are left out: engines
+/// assume that a switch holds what they make, and the records of the fabric come from elsewhere.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Switch {
     /// Node GUID.
@@ -48,30 +73,39 @@ pub struct Switch {
     /// Its management port, which is an end port with LIDs of its own.
     pub port0: EndPortIx,
     /// Shape: index = port number, 0 to the number of ports; index 0 has no cable.
+    /// At most 255 entries, since a port number of 255 means "no path" in a forwarding table.
     pub ports: Vec<SwitchPort>,
 }
 
 /// A port of a switch.
+/// Ports that are down are there too, with [`Peer::Nothing`]: port numbers must stay what the
+/// device says, and `port_order` of torus-2QoS counts them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SwitchPort {
     /// What its cable leads to.
     pub peer: Peer,
     /// MTU capability and rate.
+    /// The port's own; what a link can do is the lesser of both its ends, which paths work out.
     pub capacity: Capacity,
     /// Data VLs it can operate (from VLCap and the option max_op_vls).
+    /// torus-2QoS asks the smallest of all for how many SL bits it may turn into VLs.
     pub data_vls: DataVls,
     /// Data VLs in operation: the lesser of the two ends of the cable.
+    /// SL2VL tables are cut to it, as OpenSM cuts them before it sends them.
     pub operational_vls: DataVls,
     /// Table that the options ask for when the engine makes none; all input ports alike.
     pub configured_sl2vl: SlToVl,
 }
 
 /// The far end of a cable.
+/// Both ends must name each other. A cable whose far end is no switch and no known end port counts
+/// as none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Peer {
     /// No cable.
     Nothing,
     /// Another switch (or the same one).
+    /// Several ports of one switch may name the same far switch: parallel cables, a *bundle*.
     Switch {
         /// Index of that switch.
         switch: SwitchIx,
@@ -83,6 +117,8 @@ pub enum Peer {
 }
 
 /// Something that has LIDs.
+/// CA ports, router ports, and port 0 of every switch. Each port of a CA with several is one of its
+/// own, with LIDs and attachment of its own; only `node_guid` tells that they belong together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EndPort {
     /// Port GUID; for a switch the node GUID.
@@ -96,6 +132,7 @@ pub struct EndPort {
     /// Port number on its node; 0 for a switch.
     pub port_number: u8,
     /// The first of its LIDs.
+    /// A multiple of 2^lmc where a real SM assigned it; nothing here relies on that.
     pub lid: Lid,
     /// It owns 2^lmc LIDs.
     pub lmc: Lmc,
@@ -114,6 +151,7 @@ pub struct EndPort {
 
 impl EndPort {
     /// Every LID it owns, ascending.
+    /// Never empty, as an LMC of 0 is one LID. Cannot run over 16 bits: unicast LIDs end at 0xbfff.
     pub fn lids(&self) -> impl Iterator<Item = u16> + use<> {
         let first = self.lid.get();
         first..first + self.lmc.lids()
@@ -122,6 +160,8 @@ impl EndPort {
 
 impl Topology {
     /// The largest LID in use; 0 in an empty fabric.
+    /// Decides how long every forwarding table is, hence one stray high LID makes all of them
+    /// longer. Cost: O(end ports).
     pub fn max_lid(&self) -> u16 {
         self.end_ports
             .iter()
@@ -153,6 +193,8 @@ impl Topology {
     }
 
     /// What the cable in a port of a switch leads to; nothing for a port that does not exist.
+    /// Tables from elsewhere name ports that are not there, and whoever follows one must not fall
+    /// over that.
     pub fn peer(&self, switch: SwitchIx, port: u8) -> Peer {
         let port = self.switch(switch).ports.get(usize::from(port));
         port.map_or(Peer::Nothing, |port| port.peer)
@@ -160,6 +202,9 @@ impl Topology {
 
     /// The cables between switches that leave a switch, by ascending port: port, far switch and
     /// its port. A cable that comes back to the same port is left out.
+    /// What discovery, engines and proofs iterate over, so its order is part of results: which of
+    /// two equally good cables is taken follows it. A cable from one port of a switch to another
+    /// port of the same switch is told twice, once from each end.
     pub fn cables(&self, switch: SwitchIx) -> impl Iterator<Item = (u8, SwitchIx, u8)> + '_ {
         let ports = (0..=u8::MAX).zip(&self.switch(switch).ports);
         ports.filter_map(move |(number, port)| match port.peer {
@@ -171,6 +216,7 @@ impl Topology {
     }
 
     /// CA and router ports plugged into a switch, by ascending port of the switch.
+    /// Not port 0, which is local to the switch but plugged into nothing.
     pub fn hosts(&self, switch: SwitchIx) -> impl Iterator<Item = (u8, EndPortIx)> + '_ {
         let ports = (0..=u8::MAX).zip(&self.switch(switch).ports);
         ports.filter_map(|(number, port)| match port.peer {
@@ -181,12 +227,16 @@ impl Topology {
 }
 
 /// Who owns which LID.
+/// One lookup instead of a search through all end ports; 4 bytes per LID, so 32 KiB for a fabric of
+/// 16x16x16. LIDs of an LMC range lead to the same end port.
 #[derive(Debug, Clone)]
 pub struct LidMap {
     /// By LID: index of the end port, or `NOBODY`.
+    /// Shape: 0 to the largest LID in use.
     owners: Vec<u32>,
 }
 
+/// An index that no end port has: there are fewer than 65,536.
 const NOBODY: u32 = u32::MAX;
 
 impl LidMap {
@@ -204,6 +254,7 @@ impl LidMap {
     }
 
     /// The end port that owns a LID.
+    /// None for LIDs between those in use, for 0, and beyond the largest.
     pub fn owner(&self, lid: u16) -> Option<EndPortIx> {
         let owner = self
             .owners
@@ -219,6 +270,7 @@ impl LidMap {
 }
 
 /// Numbers all ports of all switches, port 0 included, switch after switch.
+/// So that what is kept per port lies in one array: a switch of 36 ports takes 37 numbers.
 #[derive(Debug, Clone)]
 pub(crate) struct PortNumbers {
     /// By switch: the number of its port 0; one more entry at the end.
@@ -242,12 +294,16 @@ impl PortNumbers {
     }
 
     /// The number of a port that exists.
+    /// A port beyond the switch's last would get the number of another switch's port, so callers
+    /// take ports from the topology and not from tables.
     pub(crate) fn number(&self, switch: SwitchIx, port: u8) -> usize {
         self.first[switch.0 as usize] as usize + usize::from(port)
     }
 }
 
 /// A count that an index type holds; fabrics are far smaller.
+/// Saturates instead of failing: a fabric of 2^32 switches cannot be, and a wrong index is caught
+/// where it is used.
 pub(crate) fn count32(count: usize) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }

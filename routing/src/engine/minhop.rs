@@ -7,6 +7,26 @@
 //!
 //! The ports on shortest paths are worked out once per destination switch, not per LID, and
 //! destination switches with the same ones share a `rounds::Round`, which knows the next port.
+//!
+//! # An example
+//!
+//! Leaf S with three cables up, hosts behind other leaves at equal distance over each of them:
+//!
+//! ```text
+//! LID      4    5    6    7    8      (5 is a switch's port 0)
+//! port     1    2    2    3    1
+//! counted  yes  no   yes  yes  yes
+//! ```
+//!
+//! LID 5 takes port 2, the lowest of those with the fewest, and is not counted, so LID 6 takes it
+//! again. That hosts are spread evenly matters for bandwidth; a management LID would only shift
+//! them.
+//!
+//! # What it does not do
+//!
+//! It knows no SLs (SL2VL tables stay as configured) and makes no multicast tree. Order of LIDs
+//! decides who gets which cable, so one cable that fails changes entries all over the fabric:
+//! nothing is taken over from earlier routes.
 
 mod rounds;
 
@@ -37,6 +57,7 @@ impl Engine for MinHop {
 /// Routes any fabric. LIDs that cannot be reached stay without entry.
 pub fn route(topology: &Topology) -> Routes {
     let lft = match shortest::most_cables(topology) {
+        // The width of the sets is chosen once, so that the inner loops are made for it.
         0..=64 => tables::<1>(topology),
         65..=128 => tables::<2>(topology),
         _ => tables::<4>(topology),
@@ -57,6 +78,7 @@ pub fn route(topology: &Topology) -> Routes {
 }
 
 /// Forwarding tables where no switch has more than 64 times `WORDS` cables.
+/// Cost: O(switches x LIDs) to fill, after O(switches^2) for distances. Threads take runs of rows.
 fn tables<const WORDS: usize>(topology: &Topology) -> Lft {
     let distances = Distances::measure(topology);
     let destinations = destinations(topology);
@@ -72,6 +94,7 @@ fn tables<const WORDS: usize>(topology: &Topology) -> Lft {
 }
 
 /// Spreads LIDs over the cables, in one switch after the other.
+/// One per thread.
 struct Spread<'a, const WORDS: usize> {
     topology: &'a Topology,
     shortest: Shortest<'a, WORDS>,
@@ -96,15 +119,18 @@ impl<'a, const WORDS: usize> Spread<'a, WORDS> {
         let mut used = [0; MOST_CABLES];
         for destination in destinations {
             let entry = &mut row[usize::from(destination.lid)];
+            // Its own hosts and port 0: nothing to choose.
             if destination.switch == from {
                 *entry = destination.port;
                 continue;
             }
             let round = self.rounds.to(destination.switch);
+            // Not reached: the entry stays without a path.
             let Some(cable) = round.next(&used) else {
                 continue;
             };
             *entry = ports[cable];
+            // Counted by LID: a port with LMC 2 weighs as much as four hosts.
             if destination.port != 0 {
                 used[cable] += 1;
                 round.remove(cable);

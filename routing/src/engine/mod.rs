@@ -9,6 +9,15 @@
 //!
 //! Each engine also has plain functions, for callers that want that one engine. No engine proves
 //! its own tables: that is what [`crate::proof`] is for, which shares nothing with them.
+//!
+//! | engine | needs | free of deadlock | after a change |
+//! |---|---|---|---|
+//! | `torus-2qos` | torus-2QoS.conf | by its rules, and proved | keeps most tables |
+//! | `torus-proved` | torus-2QoS.conf | by search in an acyclic graph, and proved | starts anew |
+//! | `minhop` | nothing | on trees | starts anew |
+//! | `files` | tables | as what made them | takes the new ones |
+//!
+//! "Proved" is always said by [`crate::proof`] about the finished tables, never by the engine.
 
 pub mod files;
 pub mod minhop;
@@ -22,16 +31,24 @@ use crate::tables::{GivenSl2Vl, Qos, Routes};
 use crate::topology::Topology;
 
 /// What makes the tables of a fabric. Has no state: routes before are handed in.
+/// One value for each engine, for the whole run of a program: [`by_kind`] hands out references to
+/// constants.
 pub trait Engine: Sync {
     /// What it needs besides the fabric.
+    /// Asked before [`Self::route`], so that callers read that and no more.
     fn needs(&self) -> Needs;
 
     /// Routes a fabric.
     /// Errors: every reason why it cannot be; an input of another kind than [`Self::needs`].
+    ///
+    /// All or nothing for torus-2QoS; the others may leave pairs without a path, which is a
+    /// warning.
     fn route(&self, request: &Request<'_>) -> Result<Routes, Refusal>;
 
     /// True where it makes tables from those before, so that most stay as they are when the fabric
     /// changes a little.
+    /// Callers keep a proof to go on from only then: where tables change everywhere anyway, a proof
+    /// from nothing is as quick.
     fn is_incremental(&self) -> bool {
         false
     }
@@ -65,6 +82,7 @@ pub enum EngineInput<'a> {
 }
 
 /// A fabric to be routed.
+/// Borrowed throughout: an engine copies what it keeps.
 #[derive(Debug, Clone, Copy)]
 pub struct Request<'a> {
     /// The fabric as it is now, LIDs assigned.
@@ -74,10 +92,12 @@ pub struct Request<'a> {
     /// As [`Engine::needs`] asks for.
     pub input: EngineInput<'a>,
     /// The last routes that an engine made. They save work and change no result.
+    /// Of any fabric and any engine; one that cannot use them starts anew.
     pub before: Option<Before<'a>>,
 }
 
 /// Routes, and the fabric that they were made for.
+/// Both together, since indices and LIDs of routes mean something only in their own topology.
 #[derive(Debug, Clone, Copy)]
 pub struct Before<'a> {
     /// The fabric when they were made.
@@ -97,6 +117,7 @@ pub fn by_kind(kind: EngineKind) -> &'static dyn Engine {
 }
 
 /// What an engine says that was given an input of another kind than it needs.
+/// A defect of the caller, told as a refusal all the same: a daemon must not end for it.
 fn wrong_input(engine: EngineKind) -> Refusal {
     let reason = Reason {
         code: "wrong-input",

@@ -2,6 +2,14 @@
 //!
 //! Tables lie switch after switch, but following paths to one LID needs the entries of all switches
 //! for it. Columns are cut out in blocks of neighbouring LIDs.
+//!
+//! ```text
+//! tables    s0: | l0 l1 l2 ... |        block of 128 LIDs      columns  l0: | s0 s1 s2 ... |
+//!           s1: | l0 l1 l2 ... |   ──── turned by tiles ───>            l1: | s0 s1 s2 ... |
+//! ```
+//!
+//! Turning is done 64 switches by 8 LIDs at a time in registers. Reading one LID from each table
+//! instead would load a cache line for every byte.
 
 mod follow;
 
@@ -16,14 +24,17 @@ use crate::tables::Lft;
 use crate::topology::{SwitchIx, count32};
 
 /// LIDs per block. Tables do not begin at cache lines: the wider, the fewer lines are read twice.
+/// 128 columns of 4,096 switches are half a megabyte, within a second-level cache.
 pub(crate) const BLOCK: usize = 128;
 
 /// How many blocks the tables have.
+/// What threads share out among themselves.
 pub(crate) fn blocks(lft: &Lft) -> usize {
     lft.stride().div_ceil(BLOCK)
 }
 
 /// LIDs of a block.
+/// The last block is shorter as a rule.
 pub(crate) fn lids(lft: &Lft, block: usize) -> Range<u16> {
     let number = |lid: usize| u16::try_from(lid).unwrap_or(u16::MAX);
     let first = block * BLOCK;
@@ -31,6 +42,7 @@ pub(crate) fn lids(lft: &Lft, block: usize) -> Range<u16> {
 }
 
 /// Entries of all switches for the LIDs of one block.
+/// One per thread, loaded again and again.
 #[derive(Default)]
 pub(crate) struct Columns {
     /// First LID.
@@ -45,6 +57,7 @@ pub(crate) struct Columns {
 
 impl Columns {
     /// Loads a block.
+    /// Cost: one read of the block's part of every table.
     pub(crate) fn load(&mut self, lft: &Lft, block: usize) {
         let stride = lft.stride();
         self.first = block * BLOCK;
@@ -64,12 +77,14 @@ impl Columns {
                 (start, filled) = (start + TILE, 0);
             }
         }
+        // The rest of the last tile is left over from earlier and falls beyond the switches.
         if filled > 0 {
             self.turn(&tile, start);
         }
     }
 
     /// Puts the entries of some switches, from `start` on, into the columns.
+    /// In words of eight entries, each square by its own.
     fn turn(&mut self, tile: &[[u8; BLOCK]; TILE], start: usize) {
         for (group, columns) in self.bytes.chunks_exact_mut(8 * self.stride).enumerate() {
             for (square, entries) in tile.as_chunks::<8>().0.iter().enumerate() {
@@ -92,6 +107,7 @@ impl Columns {
     }
 
     /// Output port of every switch for a LID of the block.
+    /// The LID must be of the block.
     pub(crate) fn column(&self, lid: u16) -> &[u8] {
         let place = usize::from(lid) - self.first;
         &self.bytes[place * self.stride..][..self.switches]
@@ -99,15 +115,18 @@ impl Columns {
 }
 
 /// Switches whose entries are turned at once: a cache line of every column.
+/// Less would write the same cache line several times.
 const TILE: usize = 64;
 
 /// Room for whole tiles, an odd number of cache lines long: columns would otherwise compete for
 /// the same places of a cache.
+/// `| 1` makes an even number of tiles odd.
 const fn spread_out(switches: usize) -> usize {
     (switches.div_ceil(TILE) | 1) * TILE
 }
 
 /// Rows to columns in a square of 8 by 8 bytes.
+/// Three rounds of eight exchanges: Hacker's Delight has it for bits.
 fn turned(mut rows: [u64; 8]) -> [u64; 8] {
     // Squares of 4, 2 and 1 change places across the diagonal.
     for (distance, mask) in [
@@ -129,6 +148,7 @@ fn turned(mut rows: [u64; 8]) -> [u64; 8] {
 /// Columns that were seen already, so that equal ones are followed once.
 ///
 /// LIDs on one switch mostly have equal columns but for the entry of that switch itself.
+/// For 4,096 switches columns are 4 KiB, so what is kept of them is a hash.
 #[derive(Default)]
 pub(crate) struct Seen {
     /// To the number that the column got.
@@ -139,8 +159,10 @@ pub(crate) struct Seen {
 #[derive(PartialEq, Eq, Hash)]
 pub(crate) struct Key {
     /// Of the few thousand columns of a fabric no two have the same by chance.
+    /// Columns come of a fabric's SM, which has no interest in making two agree.
     hash: u128,
     to: SwitchIx,
+    /// Whether it is delivered, and by which port where SLs are dropped.
     distinction: u16,
 }
 
@@ -148,6 +170,7 @@ impl Key {
     /// Of a column to a switch. The entry of that switch does not count; `distinction` stands for
     /// what matters of it.
     pub(crate) fn new(column: &[u8], to: SwitchIx, distinction: u16) -> Self {
+        // The destination's own entry is its port, which differs from LID to LID.
         let (before, after) = column.split_at(to.index());
         let mut hasher = Xxh3::new();
         hasher.update(before);
@@ -170,6 +193,7 @@ impl Seen {
 }
 
 /// [`Seen`] by several threads. Numbers depend on who comes first.
+/// Numbers never show in a result: they only tell who shares with whom.
 #[derive(Default)]
 pub(crate) struct SharedSeen(Mutex<Seen>);
 

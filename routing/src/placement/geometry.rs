@@ -1,8 +1,21 @@
 //! Axes, directions and coordinates of a torus.
+//!
+//! Plain arithmetic on rings, in one place because three parties must agree on it to the bit: the
+//! engine that chooses the way round, the SL that says whether a dateline is crossed, and the proof
+//! that takes neither on trust.
+//!
+//! The one rule with a tie in it: from `s` to `d` on a ring of `n`, with `k = |s - d|`, the way
+//! that does not cross the dateline is taken if `k <= n - k`.
+//!
+//! ```text
+//! ring of 6   0 1 2 3 4 5 (0)      0 to 3: k = 3 = 6 - 3, the tie goes 0 1 2 3
+//!                                  1 to 5: k = 4 > 2, over the dateline: 1 0 5, SL bit 1
+//! ```
 
 use std::fmt;
 
 /// One of the three axes. In the order in which paths use them.
+/// An axis of radix 1 exists as a value, with rings of a single switch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Axis {
     /// Paths go along it first.
@@ -18,6 +31,7 @@ impl Axis {
     pub const ALL: [Self; 3] = [Self::X, Self::Y, Self::Z];
 
     /// Its place in arrays of three.
+    /// 0 for x; the same number is the bit of the axis in an SL.
     pub const fn index(self) -> usize {
         self as usize
     }
@@ -55,6 +69,7 @@ impl fmt::Display for Axis {
 }
 
 /// Up or down an axis.
+/// The order matters: as a number it is the lower bit of a port group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Sign {
     /// Towards lower coordinates.
@@ -74,6 +89,7 @@ pub struct Direction {
 
 impl Direction {
     /// -x, +x, -y, +y, -z, +z: by group number.
+    /// Opposite directions differ in the lowest bit of the group, which callers use (`group ^ 1`).
     pub const ALL: [Self; 6] = [
         Axis::X.minus(),
         Axis::X.plus(),
@@ -113,6 +129,8 @@ impl fmt::Display for Direction {
 }
 
 /// A place in a torus.
+/// Always below the radices of the shape it belongs to; nothing checks that, so coordinates of one
+/// torus are not handed to another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Coordinate(pub [u8; 3]);
 
@@ -138,11 +156,14 @@ impl fmt::Display for Coordinate {
 }
 
 /// Switches around each ring, and which rings are open.
+/// Six bytes, copied freely.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shape {
     /// Shape: x, y, z, each at least 1.
+    /// 255 at most, since a coordinate is a byte.
     pub radix: [u8; 3],
     /// Axes that are open lines.
+    /// Arithmetic still wraps round on them. Cables tell what is there.
     pub mesh: [bool; 3],
 }
 
@@ -163,6 +184,7 @@ impl Shape {
     }
 
     /// Number of a place, x innermost.
+    /// Below [`Self::places`]; the order in which OpenSM dumps a torus.
     pub fn place(&self, at: Coordinate) -> usize {
         let [x, y, z] = at.0.map(usize::from);
         let [width, depth, _] = self.radix.map(usize::from);
@@ -178,11 +200,13 @@ impl Shape {
     }
 
     /// The place some steps away, around the ends.
+    /// On a mesh, too: who must not step over an open end asks [`Self::is_mesh`] first.
     #[must_use]
     pub fn offset(&self, at: Coordinate, steps: [i32; 3]) -> Coordinate {
         let mut place = at.0;
         for (axis, position) in place.iter_mut().enumerate() {
             let moved = i32::from(*position) + steps[axis];
+            // The remainder of a negative number has to be positive here, unlike with `%`.
             let wrapped = moved.rem_euclid(i32::from(self.radix[axis]));
             // Below the radix, hence in range.
             *position = u8::try_from(wrapped).unwrap_or(0);
@@ -191,6 +215,8 @@ impl Shape {
     }
 
     /// The neighbouring place, around the ends.
+    /// On an axis of radix 1 a place is its own neighbour, on one of radix 2 both ways lead to the
+    /// same.
     #[must_use]
     pub fn neighbour(&self, at: Coordinate, direction: Direction) -> Coordinate {
         let mut steps = [0; 3];
@@ -209,6 +235,8 @@ impl Shape {
             return None;
         }
         let is_direct = !self.crosses_dateline(axis, from, to);
+        // Direct means up exactly if the destination is higher; round the dateline it is the other
+        // way.
         let sign = if (to > from) == is_direct {
             Sign::Plus
         } else {
@@ -221,6 +249,7 @@ impl Shape {
     /// rings: SLs must not depend on them.
     /// Source: OpenSM `osm_torus.c` (`use_vl1`).
     pub fn crosses_dateline(&self, axis: Axis, from: u8, to: u8) -> bool {
+        // Strictly more: in the tie the direct way is taken, which does not cross.
         let direct = from.abs_diff(to);
         direct > self.radix_of(axis) - direct
     }

@@ -7,6 +7,13 @@
 //!
 //! It does not find places, and does not judge whether a torus can be routed: that is
 //! [`crate::engine::torus`].
+//!
+//! ```text
+//!        +y                   coordinate  x,y,z   each from 0 to radix - 1
+//!         |   / +z            direction   -x +x -y +y -z +z   = port groups 0 to 5
+//!         |  /                group 6     port 0 and the ports with hosts
+//!   -x ---S--- +x             dateline    the cable between the last coordinate and 0
+//! ```
 
 mod geometry;
 mod torus;

@@ -10,10 +10,12 @@ use super::loads::{EMPTY, Load, Loads};
 use crate::topology::{SwitchIx, count32};
 
 /// What moves SLs over one switch.
+/// One per thread.
 pub(super) struct Carrier<'a> {
     graph: &'a DependencyGraph,
     pub(super) loads: Loads,
     /// By place of a turn, see [`Hops::tables`].
+    /// Eight bytes each, 36 turns for a switch with six cables.
     turns: Vec<Turn>,
     /// By switch, and one more that stands for no switch.
     pub(super) states: Vec<State>,
@@ -31,6 +33,7 @@ impl Turn {
     }
 
     /// Number of the table, unless it does not fit or the load is new here.
+    /// None asks for the slow way, which works the dependencies out and notes them.
     #[inline]
     const fn known(self, load: Load) -> Option<u32> {
         let is_known = load < Self::LOADS && self.0 >> (16 + load) & 1 == 1;
@@ -49,6 +52,7 @@ impl Turn {
     }
 
     /// Loads get numbers as they turn up, so that common ones have small ones.
+    // 64 bits less 16 for the number of the table.
     const LOADS: Load = 48;
 }
 
@@ -60,6 +64,7 @@ pub(super) struct State {
     pub(super) input: u32,
     pub(super) output: u32,
     /// What the cable it sends on carries.
+    /// The sources' own first, then what other switches send over it.
     pub(super) carried: Load,
 }
 
@@ -83,6 +88,7 @@ impl<'a> Carrier<'a> {
     }
 
     /// Begins anew with numbers of loads.
+    /// What turns know is by number of load, so they go together.
     pub(super) fn forget(&mut self, hops: &Hops) {
         self.loads = Loads::new(&self.graph.channels);
         let tables = hops.tables().iter();
@@ -91,6 +97,7 @@ impl<'a> Carrier<'a> {
 
     /// Moves the SLs of a switch to the next one's cable. True when that had not had all of them.
     /// `entry` gives the forwarding entry of a switch.
+    // The call is in three loops, each of which is worth it.
     #[inline(always)]
     pub(super) fn pass_on(&mut self, switch: u32, entry: impl Fn(SwitchIx) -> u8) -> bool {
         let State {
@@ -98,6 +105,7 @@ impl<'a> Carrier<'a> {
         } = self.states[switch as usize];
         let next = self.states[to as usize];
         if next.output == NO_OUTPUT {
+            // The next switch ends the way: its own LID, or nothing.
             return false;
         }
         let turn = self.turns[(input + next.output) as usize];
@@ -126,6 +134,7 @@ impl<'a> Carrier<'a> {
         let passed = self.loads.pass(channels, carried, table);
         let turn = from.turns + u32::from(next.slot);
         self.graph.edges.add(turn, &passed.pairs);
+        // Behind the adding: a turn that is noted is never looked at again for this load.
         let place = input + self.states[to as usize].output;
         self.turns[place as usize].note(carried);
         passed.load

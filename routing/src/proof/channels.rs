@@ -3,6 +3,15 @@
 //! The proof goes over billions of steps, so that what they need lies in flat tables by small numbers: ports
 //! by slot, cables by link, SL2VL tables by number. Fabrics whose switches all have one table, which is the
 //! common case, need no squares of numbers at all.
+//!
+//! ```text
+//! link   a cable in one direction, 0 to twice the cables
+//! turn   from a link into a link of the switch where it ends: link.turns + output slot
+//! channel (node)   16 x link + VL
+//! ```
+//!
+//! Turns back into the same cable are numbered, too: tables may send a packet back, and then it
+//! waits for itself in a cycle of two.
 
 use std::ops::Range;
 
@@ -19,6 +28,7 @@ pub(super) const VLS: usize = 16;
 pub(super) const NO_LINK: u32 = u32::MAX;
 
 /// A directed cable between switches.
+/// 16 bytes, read for each step along a path that is new.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Link {
     pub(super) from: SwitchIx,
@@ -30,6 +40,7 @@ pub(super) struct Link {
     pub(super) input: u8,
     /// Number of the turn from here to output slot 0 of the far switch; the other slots of cables
     /// to switches follow.
+    /// Turns of one link follow each other, in the order of the far switch's slots.
     pub(super) turns: u32,
 }
 
@@ -37,6 +48,7 @@ pub(super) struct Link {
 ///
 /// Ports in use (port 0 and those with a cable) are counted by *slot* within their switch: first
 /// those with a cable to a switch, then the others, each ascending.
+/// Shared by all graphs of one proof, and by a proof that goes on from it.
 pub(super) struct Channels {
     numbers: PortNumbers,
     pub(super) links: Vec<Link>,
@@ -45,6 +57,7 @@ pub(super) struct Channels {
     /// By port number: its slot.
     slot_of: Vec<u8>,
     /// By switch: ports in use.
+    /// Port 0 is always one of them.
     slots: Vec<Vec<u8>>,
     /// By switch: how many of them have a cable to a switch.
     cables: Vec<u8>,
@@ -54,14 +67,17 @@ pub(super) struct Channels {
     first: Vec<usize>,
     /// Numbers of tables. Shape: a rectangle per switch, input slot by output slot with a cable to a
     /// switch. Empty where all tables are alike.
+    /// Also where only the last switches differ: squares before the second table are filled with 0.
     squares: Vec<u32>,
     turns: usize,
+    /// By number. A torus whose ports are alike has 25 at most.
     tables: Vec<Mapping>,
     /// The same as they are.
     plain: Vec<SlToVl>,
 }
 
 /// An SL2VL table the other way round: VLs, and the SLs that each carries. VL 15 is left out.
+/// At most 15 entries, mostly one or eight.
 pub(super) struct Mapping(Vec<(u8, u16)>);
 
 impl Mapping {
@@ -71,6 +87,7 @@ impl Mapping {
         for (sl, vl) in table.0.iter().enumerate() {
             sls[usize::from(*vl & 15)] |= 1 << sl;
         }
+        // SLs on VL 15 are dropped, so they hold and wait for nothing.
         let data = (0..Vl::MANAGEMENT.get()).zip(sls);
         Self(data.filter(|(_, sls)| *sls != 0).collect())
     }
@@ -105,6 +122,7 @@ impl Channels {
         for switch in topology.switch_ixs() {
             channels.add_slots(topology, switch);
         }
+        // Only now: a link needs the slots of its far switch.
         for switch in topology.switch_ixs() {
             channels.add_links(topology, switch);
         }
@@ -124,6 +142,7 @@ impl Channels {
     }
 
     /// The link that a forwarding entry of a switch leads to; `NO_LINK` when to none.
+    /// Entries from dumps may name ports that are down.
     pub(super) fn next_link(&self, switch: SwitchIx, entry: u8) -> u32 {
         if self.cabled(switch).contains(&entry) {
             self.link(switch, entry)
@@ -169,6 +188,7 @@ impl Channels {
     pub(super) fn table(&self, switch: SwitchIx, input: u8, output: u8) -> u32 {
         let width = usize::from(self.cables[switch.index()]);
         let place = usize::from(input) * width + usize::from(output);
+        // Without squares there is one table, number 0.
         let table = self.squares.get(self.first[switch.index()] + place);
         table.copied().unwrap_or(0)
     }
@@ -252,6 +272,8 @@ impl Channels {
                         }),
                     };
                     last = Some((table, number));
+                    // The first table needs no squares; filled up with zeros as soon as there is a
+                    // second.
                     if number > 0 {
                         self.squares.resize(places, 0);
                         self.squares.push(number);

@@ -3,6 +3,9 @@
 //! Nodes are channels: a VL of a directed cable between switches. An edge says that a packet may hold the one
 //! and wait for the other. Edges are kept by turn, from a cable into the next one, so that the graph is as
 //! large as the fabric and not as the number of its paths.
+//!
+//! Unicast and multicast are added to the same graph, as both hold the same buffers. What was added
+//! cannot be taken out again but by turn, which is why a proof that goes on copies the graph first.
 
 use std::sync::Arc;
 
@@ -16,10 +19,12 @@ use crate::tables::Routes;
 use crate::topology::{Topology, count32};
 
 /// Which channel may wait for which. Filled by [`Self::add_unicast`] and [`Self::add_multicast`].
+/// Never made smaller by adding; [`Self::shortest_loop`] may be asked in between.
 pub struct DependencyGraph {
     pub(super) channels: Arc<Channels>,
     pub(super) edges: Edges,
     /// What packets to hosts need alone, where that was noted on the way.
+    /// See [`super::Judge`].
     pub(super) to_hosts: Option<Edges>,
 }
 
@@ -33,6 +38,7 @@ impl DependencyGraph {
     }
 
     /// The same dependencies, for others to be added.
+    /// Channels are shared, dependencies copied.
     pub(super) fn copy(&self) -> Self {
         Self {
             channels: Arc::clone(&self.channels),
@@ -44,6 +50,7 @@ impl DependencyGraph {
     /// The same over channels that are numbered already.
     pub(super) fn over(channels: Arc<Channels>) -> Self {
         let edges = match channels.tables() {
+            // One table for every turn keeps a packet on its VL from the second cable on.
             0 | 1 => Edges::straight(channels.turns()),
             _ => Edges::any(channels.turns()),
         };
@@ -55,18 +62,21 @@ impl DependencyGraph {
     }
 
     /// How many dependencies there are.
+    /// For figures and tests; a graph that went on from another may hold some that are not there.
     pub fn edges(&self) -> u64 {
         self.edges.count()
     }
 
     /// A shortest cycle; none proves that there is no credit loop. Among equally short ones
     /// always the same.
+    /// Cost: O(channels + dependencies) without a cycle.
     pub fn shortest_loop(&self) -> Option<CreditLoop> {
         let cycle = cycle::shortest(self)?.into_iter();
         Some(CreditLoop(cycle.map(|node| self.channel(node)).collect()))
     }
 
     /// All dependencies: channels that may be held while waiting for others, and these.
+    /// Long: for tests and small fabrics.
     pub fn dependencies(&self) -> impl Iterator<Item = (Channel, Channel)> + '_ {
         self.nodes_on(0xffff).flat_map(move |node| {
             let nexts = self.successors(node);
@@ -86,6 +96,7 @@ impl DependencyGraph {
     }
 
     /// Whether there is a cycle at all.
+    /// Cheaper than [`Self::shortest_loop`] where there is one.
     pub fn has_loop(&self) -> bool {
         cycle::is_any(self)
     }
@@ -96,12 +107,15 @@ impl DependencyGraph {
     }
 
     /// The channels of some VLs, a bit each, ascending.
+    /// In the straight form cycles stay on one VL, so a search takes one after the other.
     pub(super) fn nodes_on(&self, vls: u64) -> impl Iterator<Item = Node> + use<> {
         let links = 0..count32(self.channels.links.len());
         links.flat_map(move |link| Bits(vls).map(move |vl| link * count32(VLS) + vl))
     }
 
     /// Channels that may wait for a channel.
+    /// Dependencies are kept at the channel that waits, so this looks at all cables into the
+    /// switch.
     pub(super) fn predecessors(&self, node: Node) -> impl Iterator<Item = Node> + '_ {
         let (link, vl) = (node as usize / VLS, node as usize % VLS);
         let Link { from, slot, .. } = self.channels.links[link];

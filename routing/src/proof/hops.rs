@@ -1,10 +1,14 @@
 //! The next hop by switch and port, laid out for following many columns.
+//!
+//! Two numbers are added to find a turn, one known from the hop in, one from the hop out. That
+//! keeps the inner loop free of lookups by switch: `place = in.input + out.output`.
 
 use super::channels::{Channels, NO_LINK};
 use super::sources::{EMPTY_SET, Sources};
 use crate::topology::{SwitchIx, count32};
 
 /// What is needed of a cable when a path takes it.
+/// 16 bytes; one load of a quarter of a cache line for each switch and column.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Hop {
     /// The far switch; the number of switches where there is no cable.
@@ -18,6 +22,7 @@ pub(super) struct Hop {
 }
 
 /// The output of a hop that leads nowhere.
+/// Never added to anything: it is asked for first.
 pub(super) const NO_OUTPUT: u32 = u32::MAX;
 
 /// All hops of a fabric.
@@ -25,12 +30,15 @@ pub(super) struct Hops {
     switches: usize,
     /// Shape: by port number, then by switch: in regular fabrics neighbours use like ports, so that
     /// what one column needs lies together.
+    /// 2.4 MB for 4,096 switches with 36 ports.
     hops: Vec<Hop>,
     /// By place of a turn: the number of its table, or [`LOOK_UP`].
+    /// Turns that no pair of cables has stay [`LOOK_UP`].
     tables: Vec<u16>,
 }
 
 /// A number that two bytes do not hold.
+/// Fabrics with 65,535 different tables go the slow way all the time.
 pub(super) const LOOK_UP: u16 = u16::MAX;
 
 impl Hops {
@@ -57,6 +65,7 @@ impl Hops {
     /// The hop from a switch by a forwarding entry.
     #[inline]
     pub(super) fn get(&self, switch: usize, entry: u8) -> Hop {
+        // Entries that no port has, "no path" among them, lie behind the end.
         let place = usize::from(entry) * self.switches + switch;
         let hop = self.hops.get(place);
         hop.copied().unwrap_or_else(|| no_hop(self.switches))
@@ -128,6 +137,7 @@ impl Places {
         let most = cables.iter().copied().max().unwrap_or(0);
         let needed: usize = cables.iter().map(|cables| cables * cables).sum();
         let side_by_side = most * most * switches;
+        // Up to four times the room is worth having neighbours' turns side by side.
         if side_by_side <= 4 * needed {
             return Self {
                 first: (0..count32(switches)).collect(),
@@ -150,6 +160,7 @@ impl Places {
     }
 
     /// What the input slot adds to the place of a turn.
+    /// Sums stay below `total`, so 32 bits are enough for any fabric that fits memory.
     fn input(&self, switch: SwitchIx, slot: u8) -> u32 {
         self.first[switch.index()] + u32::from(slot) * self.by_input[switch.index()]
     }

@@ -3,12 +3,18 @@
 //! Port 0 of a switch sends and gets management packets, mostly from and to the SA, which is a host
 //! as a rule. That two switches talk to each other is possible and not done: a loop that needs it is
 //! told, and no reason to refuse tables.
+//!
+//! On a fat tree paths between switches turn at the leaves, which packets of hosts never do, and
+//! can close a cycle there. To refuse such a fabric would be to refuse fat trees that run well, so
+//! the question is asked twice: of everybody's packets, and only if those close a loop, of hosts'
+//! alone.
 
 use super::{CreditLoop, DependencyGraph, PathSls};
 use crate::tables::Routes;
 use crate::topology::{EndPortIx, Topology};
 
 /// Whose packets decide: those of CA and router ports, and of the port with the SM and its SA.
+/// Router ports count, as packets of other subnets come through them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Hosts {
     /// Where the SM runs, which may be port 0 of a switch.
@@ -17,12 +23,14 @@ pub struct Hosts {
 
 impl Hosts {
     /// True for a port whose packets decide.
+    /// Port number 0 is a switch's own port, and nothing else's.
     pub fn include(&self, topology: &Topology, end: EndPortIx) -> bool {
         topology.end_port(end).port_number != 0 || self.sm == Some(end)
     }
 }
 
 /// Shortest loops, by who can close them.
+/// At most one of the two is there.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Loops {
     /// Packets that a host sends or gets. None proves that they cannot.
@@ -33,6 +41,7 @@ pub struct Loops {
 }
 
 /// Finished tables, and whose packets decide.
+/// Borrows all it needs; made for one question and dropped.
 #[derive(Debug, Clone, Copy)]
 pub struct Judge<'a> {
     /// The fabric that the routes are for.
@@ -47,6 +56,8 @@ pub struct Judge<'a> {
 
 impl Judge<'_> {
     /// The dependencies of everybody's unicast paths.
+    /// Notes on the way what packets to hosts need, so that [`Self::loops`] has half of its second
+    /// graph.
     pub fn everybody(&self) -> DependencyGraph {
         let mut graph = DependencyGraph::new(self.topology, self.routes);
         graph.add_unicast_noting(self.topology, self.routes, self.sls, &self.hosts);
@@ -54,6 +65,7 @@ impl Judge<'_> {
     }
 
     /// The loops of [`Self::everybody`], to which `more` has been added already.
+    /// `more` adds what both graphs have, such as multicast.
     pub fn loops(&self, graph: &DependencyGraph, more: impl Fn(&mut DependencyGraph)) -> Loops {
         // Mostly there is none at all, and that is all there is to know.
         let Some(any) = graph.shortest_loop() else {

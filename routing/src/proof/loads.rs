@@ -2,11 +2,20 @@
 //!
 //! The SLs on each VL of a cable are a *load*. A fabric has few different ones, so loads get
 //! numbers, and what becomes of a load in a switch is worked out once.
+//!
+//! ```text
+//! load 3 = VL 0: SLs 0 8   VL 1: SLs 1 9      passed by table 5: load 7, and VL 0 waits for VL 0,
+//!                                                                VL 1 for VL 0
+//! ```
+//!
+//! Whatever a fabric does, the proof stays right: with too many loads what is known is forgotten
+//! and built up anew.
 
 use super::channels::{Channels, VLS};
 use rustc_hash::FxHashMap;
 
 /// Number of a load.
+/// Of one thread's list: numbers mean nothing to another.
 pub(super) type Load = u32;
 
 /// The load without any SL.
@@ -27,6 +36,7 @@ pub(super) struct Passed {
 /// Loads by number, and what is known about them.
 pub(super) struct Loads {
     /// By number: the SLs on each VL.
+    /// 32 bytes a load.
     all: Vec<[u16; VLS]>,
     numbers: FxHashMap<[u16; VLS], Load>,
     passed: FxHashMap<(Load, u32), Passed>,
@@ -38,6 +48,7 @@ pub(super) struct Loads {
     /// only.
     beyond: Vec<Load>,
     /// Pairs and their sums, each in a place of its own that the next comer takes over.
+    /// Most sums are of the same few pairs as a moment ago.
     recent: Vec<[Load; 3]>,
 }
 
@@ -71,11 +82,13 @@ impl Loads {
     /// True when so much is known that it is better forgotten. Never in fabrics as people build
     /// them.
     pub(super) fn are_many(&self) -> bool {
+        // Reached only by tables made to have it.
         const MANY: usize = 1 << 17;
         self.all.len() + self.passed.len() + self.sums.len() + self.started.len() > MANY
     }
 
     /// SLs that enter a switch from an end port, behind one table.
+    /// Several SLs may share a VL, and some may be dropped.
     pub(super) fn start(&mut self, channels: &Channels, table: u32, sls: u16) -> Load {
         if let Some(load) = self.started.get(&(table, sls)) {
             return *load;
@@ -103,6 +116,7 @@ impl Loads {
         let place = load as usize * self.tables + table as usize;
         match self.beyond.get(place) {
             Some(&beyond) if beyond != UNKNOWN => beyond,
+            // Not kept for loads with large numbers, so that the table stays within bounds.
             _ => self.work_out(channels, load, table, place),
         }
     }
@@ -143,6 +157,7 @@ impl Loads {
     /// Two loads on one cable.
     #[inline]
     pub(super) fn sum(&mut self, a: Load, b: Load) -> Load {
+        // The two cases that nearly every call is.
         if a == b || b == EMPTY {
             return a;
         }
@@ -159,6 +174,7 @@ impl Loads {
     /// The slow way of [`Self::sum`], which remembers what it found.
     #[cold]
     fn add(&mut self, a: Load, b: Load, place: usize) -> Load {
+        // Sums do not depend on order, so one entry serves both.
         let pair = (a.min(b), a.max(b));
         let known = self.sums.get(&pair).copied();
         let sum = known.unwrap_or_else(|| {

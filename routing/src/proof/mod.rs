@@ -13,6 +13,35 @@
 //!
 //! Source: Dally and Seitz, Deadlock-Free Message Routing in Multiprocessor Interconnection
 //! Networks, 1987.
+//!
+//! # A cycle of four
+//!
+//! ```text
+//! A ──> B      packets A to C hold the channel A-B and wait for B-C,
+//! ^     |      packets B to D hold B-C and wait for C-D, C to A hold C-D and wait for D-A,
+//! |     v      D to B hold D-A and wait for A-B.
+//! D <── C      All buffers full: nobody ever moves. With the packets that cross D-A on a second VL
+//!              from their first hop on, neither VL has a cycle.
+//! ```
+//!
+//! # How the work is split
+//!
+//! | file | what |
+//! |---|---|
+//! | `channels`, `hops`, `sources` | the fabric in flat numbers: cables, turns, tables, where packets enter |
+//! | `unicast`, `carrier`, `loads` | SLs carried along the columns of all LIDs |
+//! | `straight` | the quick way where packets keep their VL |
+//! | `multicast` | packets copied along groups' ports |
+//! | `edges`, `graph`, `cycle` | dependencies by turn, and a shortest cycle among them |
+//! | `judge` | whose packets close it |
+//! | `proven` | going on from the proof before (ADR 18) |
+//! | `reach` | pairs that no table connects |
+//!
+//! # What it does not cover
+//!
+//! Tables are those of one moment: switches that change one by one are not looked at. Packets are
+//! believed to use the SL of their PathRecord. A host that takes in nothing spreads congestion,
+//! which is no deadlock and not seen here.
 
 mod carrier;
 mod channels;
@@ -42,6 +71,7 @@ use crate::tables::Routes;
 use crate::topology::{EndPortIx, SwitchIx, Topology};
 
 /// A VL of a cable between switches, in one direction.
+/// Names, not numbers: for people and for tests. Inside a graph channels are numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Channel {
     /// The switch that it leaves.
@@ -49,10 +79,12 @@ pub struct Channel {
     /// The output port of that switch.
     pub port: u8,
     /// The virtual lane of the cable.
+    /// As the packet travels on the cable: behind the switch's SL2VL table.
     pub vl: Vl,
 }
 
 /// The SLs that paths use.
+/// More SLs than are really used make the proof stricter, never weaker.
 #[derive(Clone, Copy)]
 pub enum PathSls<'a> {
     /// What the engine of the routes gives: torus-2QoS one SL per level, the others any SL.
@@ -62,6 +94,7 @@ pub enum PathSls<'a> {
     /// By switch of the source and of the destination.
     BySwitch(&'a (dyn Fn(SwitchIx, SwitchIx) -> SlVlMask + Sync)),
     /// By end port and LID; empty where there is no path.
+    /// The slowest form, as nothing is shared between LIDs.
     ByPair(&'a (dyn Fn(EndPortIx, u16) -> SlVlMask + Sync)),
 }
 
@@ -77,11 +110,14 @@ impl fmt::Debug for PathSls<'_> {
 }
 
 /// A cycle of channels, each of which may wait for the next, the last for the first.
+/// Begins at the lowest channel that lies on such a cycle, so that runs over one fabric tell the
+/// same.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CreditLoop(pub Vec<Channel>);
 
 impl CreditLoop {
     /// One channel per line, with the names of switches.
+    /// Shape: a line ends each channel, the last too.
     pub fn in_words(&self, topology: &Topology, routes: &Routes) -> String {
         let line = |channel: &Channel| {
             let at = routes
@@ -95,6 +131,7 @@ impl CreditLoop {
 }
 
 /// A shortest credit loop of the unicast routes; none proves that they are free of deadlock.
+/// Unicast alone; multicast can close a cycle with it, for which [`DependencyGraph`] takes both.
 pub fn unicast_loop(topology: &Topology, routes: &Routes, sls: PathSls<'_>) -> Option<CreditLoop> {
     let mut graph = DependencyGraph::new(topology, routes);
     graph.add_unicast(topology, routes, sls);

@@ -9,13 +9,16 @@ use crate::tables::Routes;
 use crate::topology::{EndPort, EndPortIx, SwitchIx, Topology};
 
 /// How many pairs there are and which are lost.
+/// All zero for a fabric without end ports.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Reachability {
     /// Pairs of an end port and a LID of another one.
     pub pairs: u64,
     /// Those without a path.
+    /// With port 0 of switches and every LID of an LMC range.
     pub lost: u64,
     /// Those without a path between CA and router ports, base LIDs only.
+    /// What an operator means by pairs of hosts.
     pub lost_between_hosts: u64,
     /// Lost pairs, by LID, then by source; no more than asked for.
     pub listed: Vec<LostPair>,
@@ -31,6 +34,7 @@ pub struct LostPair {
 }
 
 /// Follows the tables from every end port to every LID. Lists up to `most` lost pairs.
+/// Cost: that of following all columns; the counting is small beside it.
 pub fn reachability(topology: &Topology, routes: &Routes, most: usize) -> Reachability {
     reachability_surveyed(
         topology,
@@ -64,11 +68,13 @@ pub fn reachability_surveyed(
 }
 
 /// End ports, counted.
+/// Worked out once for all LIDs.
 struct Ends<'a> {
     topology: &'a Topology,
     /// By switch: end ports on it.
     on_switch: Vec<Sources>,
     /// On no switch.
+    /// They reach nobody and count in every loss.
     loose: Sources,
 }
 
@@ -91,6 +97,7 @@ impl Sources {
 struct Arrival<'a> {
     column: &'a Surveyed,
     /// End ports from which they do not.
+    /// Counted once for a column, not for each of its LIDs.
     lost: Sources,
 }
 
@@ -135,6 +142,7 @@ impl<'a> Ends<'a> {
         let arrives = |switch| arrival.is_some_and(|arrival| arrival.column.arrives(switch));
         let is_lost = |end: &EndPort| !end.attached.is_some_and(|(switch, _)| arrives(switch));
         let mut lost = arrival.map_or_else(|| self.all(), |arrival| arrival.lost);
+        // Counted among the lost sources as well: taken out again.
         if is_lost(to) {
             // A port and itself are no pair.
             lost.all -= 1;

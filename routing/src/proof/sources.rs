@@ -14,15 +14,18 @@ use rustc_hash::FxHashMap;
 /// Where packets enter a switch.
 pub(super) struct Sources {
     /// By switch: the ports with hosts, and port 0 where it sends too.
+    /// Every port with a host sends, whatever runs there.
     inputs: Vec<Vec<u8>>,
     /// By switch, then by slot of a cable: which of `sets` these inputs have.
     set_of: Vec<Vec<u32>>,
     /// Different sets of tables, each ascending; the first is empty.
+    /// One more than the empty set on a fabric whose tables are all alike.
     sets: Vec<Vec<u32>>,
 }
 
 impl Sources {
     /// `port0_sends`: of which switches.
+    /// Cost: O(ports x cables) of each switch.
     pub(super) fn new(
         topology: &Topology,
         channels: &Channels,
@@ -60,6 +63,7 @@ impl Sources {
         let tables =
             inputs.map(|input| channels.table(switch, channels.slot(switch, *input), output));
         let mut tables: Vec<_> = tables.collect();
+        // Sets that hold the same have to be the same.
         tables.sort_unstable();
         tables.dedup();
         tables
@@ -87,15 +91,18 @@ impl Sources {
 }
 
 /// The set without tables.
+/// Of a hop that leads nowhere, and of switches at which nobody sends.
 pub(super) const EMPTY_SET: u32 = 0;
 
 /// SLs that torus-2QoS gives between switches, by small numbers: bits 0 to 2 as in the SL, and
 /// [`OUTSIDE`] when one of the switches is not in the torus.
+/// Compared as a whole when a proof goes on: other places mean other SLs.
 #[derive(PartialEq, Eq)]
 pub(super) struct TorusClasses {
     /// By switch: position on each axis, and `OUTSIDE` or 0.
     places: Vec<[u8; 4]>,
     /// By axis: the bit of the SL. Shape: position of the destination by position of the source.
+    /// A look instead of a comparison for every pair of switches.
     crossing: [Vec<[u8; 256]>; 3],
 }
 
@@ -146,12 +153,14 @@ impl TorusClasses {
     pub(super) fn sls(class: usize) -> SlVlMask {
         match class {
             0..8 => SlVlMask(1 << class | 1 << (class | 8)),
+            // As `Torus::path_sl`: SL 0, whatever the level.
             _ => SlVlMask(1 << Sl::default().get()),
         }
     }
 }
 
 /// The classes of paths to one switch.
+/// Three rows picked for the destination, so that a source costs three lookups.
 #[derive(Clone, Copy)]
 pub(super) struct ClassesTo<'a> {
     places: &'a [[u8; 4]],

@@ -5,6 +5,13 @@
 //! its cable into the next switch's cable to that LID, whatever lies before: all turns are found by
 //! reading the forwarding tables once ([`rows`]). Where some switches send nothing, or do something
 //! else with LIDs of their own than deliver them, paths are followed ([`trails`]).
+//!
+//! The case of minhop and of every fabric with one SL2VL table: there is nothing to carry.
+//!
+//! ```text
+//! switch A, entry for LID 9: port 2 -> B        B, entry for LID 9: port 5
+//! A has the LID and so does B: the turn from A's cable 2 into B's cable 5 is taken
+//! ```
 
 mod rows;
 mod trails;
@@ -35,6 +42,7 @@ pub(super) fn add(
     if channels.tables() == 0 {
         return;
     }
+    // All VLs that these SLs use: each turn taken has the same ones.
     let spread = channels.mapping(0).spread(sls.0);
     let vls = spread.fold(0, |vls, (vl, _)| vls | 1 << vl);
     let lids = Lids::new(channels, topology, routes, paths);
@@ -50,6 +58,7 @@ pub(super) fn add(
 /// LIDs to which paths lead, by how their turns are found.
 struct Lids {
     /// Ascending, as [`Rows`] needs them.
+    /// Nearly all.
     by_rows: Vec<Range<usize>>,
     /// By LID: the switch it is on.
     by_trails: Vec<Option<SwitchIx>>,
@@ -71,6 +80,7 @@ impl Lids {
             };
             let place = usize::from(lid);
             let entry = routes.lft(to)[place];
+            // A switch that sends a LID of its own into a cable would add turns that no path has.
             if paths.all_switches_send() && channels.next_link(to, entry) == NO_LINK {
                 lids.add_to_rows(place);
             } else {
@@ -90,6 +100,7 @@ impl Lids {
 }
 
 /// Turns that packets take, a bit each.
+/// A bit per turn and thread, joined at the end.
 struct Turns(Vec<u64>);
 
 impl Turns {

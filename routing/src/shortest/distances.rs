@@ -1,9 +1,18 @@
 //! Hops between all pairs of switches.
+//!
+//! Breadth-first search from 64 switches at once: each switch keeps a word in which bit n says that
+//! the nth of them reaches it, and one step is an OR over its neighbours. A search then costs a
+//! 64th of what one by one costs, and reads memory in order.
+//!
+//! ```text
+//! one hop:  next[s] = (front[a] | front[b] | ...) & !seen[s]     a, b, ... neighbours of s
+//! ```
 
 use crate::parallel;
 use crate::topology::{SwitchIx, Topology};
 
 /// Hops between all pairs of switches; the same both ways since cables are.
+/// A byte per pair, so that a row of all destinations stays in a cache for fabrics in use.
 pub(crate) struct Distances {
     count: usize,
     /// Shape: a row per switch.
@@ -11,16 +20,19 @@ pub(crate) struct Distances {
 }
 
 /// Also for what is farther than a path can be: an SA walks 64 hops at most.
+/// Being the largest value it loses every comparison for fewer hops by itself.
 pub(crate) const UNREACHABLE: u8 = u8::MAX;
 
 /// Switches from which is counted at once: a bit each.
 const GROUP: usize = 64;
 
 impl Distances {
+    /// Cost: O(cables x switches / 64), on all cores.
     pub(crate) fn measure(topology: &Topology) -> Self {
         Self::between(&neighbours(topology))
     }
 
+    /// Each thread takes whole rows and keeps one [`Spread`].
     fn between(neighbours: &[Vec<u32>]) -> Self {
         let count = neighbours.len();
         let mut hops = vec![0; count * count];
@@ -40,6 +52,7 @@ impl Distances {
 }
 
 /// By switch: the other switches that are cabled to it, each once.
+/// Parallel cables and cables to itself would only repeat a look.
 fn neighbours(topology: &Topology) -> Vec<Vec<u32>> {
     let of = |switch| {
         let cables = topology.cables(switch);
@@ -57,6 +70,7 @@ struct Spread<'a> {
     /// By switch: the switches of the group that reach it, with the hops counted so far or fewer.
     seen: Vec<u64>,
     /// By switch: those that reach it with just as many hops.
+    /// Only these can reach further in the next step.
     front: Vec<u64>,
     next: Vec<u64>,
 }
@@ -82,6 +96,7 @@ impl<'a> Spread<'a> {
             row[first + nth] = 0;
         }
         self.front.copy_from_slice(&self.seen);
+        // Stops one short of the mark for "not at all", which no row may hold as a distance.
         for hops in 1..UNREACHABLE {
             if !self.step(hops, rows) {
                 return;
@@ -92,11 +107,13 @@ impl<'a> Spread<'a> {
     /// One hop more. False when that reached nothing.
     fn step(&mut self, hops: u8, rows: &mut [u8]) -> bool {
         let (count, front) = (self.neighbours.len(), self.front.as_slice());
+        // The last group of a fabric may have fewer than 64 switches.
         let everyone = u64::MAX >> (GROUP - rows.len() / count);
         let mut is_moving = false;
         let switches = self.neighbours.iter().zip(&mut self.seen);
         for ((here, (near, seen)), next) in switches.enumerate().zip(&mut self.next) {
             *next = 0;
+            // Nothing can be new here. Near the end of a search that is nearly every switch.
             if *seen == everyone {
                 continue;
             }

@@ -1,4 +1,12 @@
 //! Multicast: where the packets of a group go, and the tree of which groups use parts.
+//!
+//! A switch holds a set of ports for each MLID and copies a packet to all of them but the one it
+//! came in by. So a group's ports have to form a tree: with one port too many, copies run round for
+//! ever. Engines make one spanning tree ([`MulticastTree`]); a group gets the part of it that its
+//! members hang on ([`MulticastTable`]).
+//!
+//! Proofs ask for less than that: [`MulticastRoute`] is a group's ports and SL, as they may also
+//! come from a dump of OpenSM's, where nothing says that they form a tree.
 
 mod tree;
 
@@ -8,11 +16,14 @@ pub use self::tree::{Branch, MulticastTree};
 use crate::topology::{EndPortIx, SwitchIx};
 
 /// A set of ports of one switch.
+/// 32 bytes, copied, never on the heap: one a switch for each group under way (ADR 20 says why it
+/// is no crate's bit set).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
 pub struct PortSet([u64; 4]);
 
 impl PortSet {
     /// Adds a port; nothing changes when it is in the set.
+    // Word by the upper two bits of the port, bit by the lower six.
     pub const fn insert(&mut self, port: u8) {
         self.0[(port >> 6) as usize] |= 1 << (port & 63);
     }
@@ -28,6 +39,8 @@ impl PortSet {
     }
 
     /// Ports, ascending.
+    /// Tries all 256 numbers. Sets are small and iterated seldom; what is asked often is
+    /// `contains`.
     pub fn iter(&self) -> impl Iterator<Item = u8> + use<> {
         let set = *self;
         (0..=u8::MAX).filter(move |port| set.contains(*port))
@@ -43,6 +56,7 @@ impl FromIterator<u8> for PortSet {
 }
 
 /// Where the packets of one MLID go.
+/// Groups that share an MLID share it, with the members of all.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MulticastTable {
     /// The MLID that the packets are sent to.
@@ -51,13 +65,16 @@ pub struct MulticastTable {
     /// ports are left out. In the order of switch indices.
     pub switches: Vec<(SwitchIx, PortSet)>,
     /// Members that get nothing, since the tree does not reach them.
+    /// In the order in which members were given.
     pub left_out: Vec<EndPortIx>,
 }
 
 /// Where the packets of one MLID go, and on which SL.
+/// The proof needs the SL because it decides, with SL2VL, which channels the packets use.
 #[derive(Debug, Clone)]
 pub struct MulticastRoute {
     /// The SL that the group record gives its packets.
+    /// On a torus 0 or 8 keeps groups off the VLs of paths that cross datelines.
     pub sl: Sl,
     /// Ports to which each switch forwards, all but the one a packet came in by.
     pub switches: Vec<(SwitchIx, PortSet)>,

@@ -1,4 +1,8 @@
 //! A routed fabric.
+//!
+//! [`Routes`] is what an engine hands out and everything after it reads: the compiler turns it into
+//! path classes, proofs judge it, exports write it as OpenSM's dumps. It is made once and then
+//! shared without change, also as what the next routing starts from.
 
 use sa_snapshot::model::EngineSl;
 use sa_wire::{Sl, SlToVl};
@@ -13,6 +17,8 @@ use crate::placement::{Coordinate, Torus};
 use crate::topology::{EndPortIx, LidMap, SwitchIx, Topology};
 
 /// Whether the subnet uses QoS.
+/// Off, every SL is carried everywhere whatever SL2VL tables say: SLs are not looked at when paths
+/// are judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Qos {
     /// `qos TRUE`: SLs, VLs and policy count.
@@ -22,6 +28,7 @@ pub enum Qos {
 }
 
 /// A routed fabric: forwarding tables, SL2VL tables, and the SL of each path.
+/// Belongs to the topology it was made for: indices and LIDs are that one's.
 #[derive(Debug, Clone)]
 pub struct Routes {
     pub(crate) engine: EngineKind,
@@ -30,11 +37,13 @@ pub struct Routes {
     pub(crate) facts: EngineFacts,
     pub(crate) lids: LidMap,
     /// By end port: the switch it is or is plugged into.
+    /// A copy of what the topology says, so that SLs can be asked for without it.
     pub(crate) attached: Vec<Option<SwitchIx>>,
     pub(crate) warnings: Vec<Warning>,
 }
 
 impl Routes {
+    /// Without facts and warnings, which engines add.
     pub(crate) fn new(topology: &Topology, engine: EngineKind, lft: Lft, sl2vl: Sl2Vl) -> Self {
         let ends = topology.end_ports.iter();
         let attached = ends
@@ -54,6 +63,7 @@ impl Routes {
 
     /// The same routes with other SL2VL tables on some ports, which must exist. An engine that
     /// makes such tables keeps its own, on which its freedom from deadlock rests.
+    /// Used for what `[policy]`'s set-up scopes give ports; shape as [`GivenSl2Vl`].
     #[must_use]
     pub fn with_sl2vl(self, topology: &Topology, given: &GivenSl2Vl) -> Self {
         let sl2vl = self.sl2vl.overlaid(topology, given);
@@ -72,11 +82,13 @@ impl Routes {
     }
 
     /// The forwarding tables of all switches, to be shared with later routes.
+    /// A copy of it is cheap: memory is shared, see [`Lft`].
     pub const fn lfts(&self) -> &Lft {
         &self.lft
     }
 
     /// The port by which a switch forwards to a LID; none when it does not.
+    /// None also for a LID beyond the table.
     pub fn output(&self, switch: SwitchIx, lid: u16) -> Option<u8> {
         self.lft(switch)
             .get(usize::from(lid))
@@ -86,6 +98,8 @@ impl Routes {
 
     /// The SL2VL table of a switch between two ports, which must exist; 0 is the switch itself.
     /// As the devices hold it: cut to the VLs in operation at the output port.
+    /// Panics for ports that the switch lacks: SL2VL is asked for after forwarding entries were
+    /// checked.
     pub fn sl2vl(&self, switch: SwitchIx, input: u8, output: u8) -> SlToVl {
         self.sl2vl.switch(switch, input, output)
     }
@@ -100,6 +114,7 @@ impl Routes {
     /// Where datelines decide, bit 3 of the hint stays, and the SL is 0 where a LID is unknown or
     /// outside the torus; elsewhere the hint stays. Links that are down make no difference.
     /// Source: OpenSM `osm_torus.c` (`torus_path_sl`).
+    /// Cost: two lookups by LID and three comparisons.
     pub fn path_sl(&self, hint: Sl, slid: u16, dlid: u16) -> Sl {
         let Some(torus) = self.facts.sl_torus() else {
             return hint;
@@ -107,11 +122,15 @@ impl Routes {
         let switch = |lid| self.attached[self.lids.owner(lid)?.index()];
         match (switch(slid), switch(dlid)) {
             (Some(from), Some(to)) => torus.path_sl(hint, from, to),
+            // OpenSM gives SL 0 without the level's bit here, although the path may exist on tables
+            // from files.
             _ => Sl::default(),
         }
     }
 
     /// How the SL of a path is finished, for [`sa_snapshot::model::PathTables`].
+    /// The snapshot keeps radices and the coordinates of ports, and finishes each SL itself (ADR
+    /// 4).
     pub fn engine_sl(&self) -> EngineSl {
         match self.facts.sl_torus() {
             Some(torus) => EngineSl::Torus {
@@ -138,6 +157,8 @@ impl Routes {
 
     /// The worst groups there can be: everybody is a member, on either QoS level, with an MLID for
     /// every way in which groups share parallel cables out. None without a multicast tree.
+    /// Smaller groups on SL 0 and 8 take turns that these take as well, so that one proof is
+    /// enough.
     pub fn worst_groups(&self, topology: &Topology) -> Vec<MulticastRoute> {
         let tree = self.facts.multicast.as_ref();
         tree.map_or_else(Vec::new, |tree| tree.worst_groups(topology))

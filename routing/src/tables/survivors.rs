@@ -4,6 +4,10 @@
 //! go on as before, on the SLs that applications hold; the others have no path. As a subset of
 //! routes that are free of deadlock they are so themselves.
 //! Source: torus-2QoS(8), OPERATIONAL CONSIDERATIONS.
+//!
+//! Used when a fabric changes and its engine refuses the rest: answers go on for pairs whose paths
+//! are whole, the others get no record (`docs/deviations.md`, row 11). OpenSM keeps its tables in
+//! that case, too, but answers with SLs that lack the engine's bits until it routes again.
 
 use std::collections::HashMap;
 
@@ -17,8 +21,13 @@ use crate::topology::{EndPortIx, LidMap, Peer, SwitchIx, Topology};
 ///
 /// Switches and end ports are told by their GUIDs. A LID that has another owner now leads nowhere,
 /// nor does a switch forward that was not there before.
+///
+/// No entry is ever changed, only dropped, so a path either is what it was or is not there. What
+/// became of cables is found when paths are followed: an entry into a dead cable leads nowhere.
+/// Without a multicast tree, since what is left of one is none.
 pub fn survivors(before: &Topology, routes: &Routes, after: &Topology) -> Routes {
     let left = Left::new(before, after);
+    // Memory of its own: indices of switches and the largest LID may be others now.
     let mut lft = Lft::empty(after, after.max_lid());
     let kept = kept_lids(before, routes.lids(), after);
     for (old, new) in left.pairs() {
@@ -30,6 +39,7 @@ pub fn survivors(before: &Topology, routes: &Routes, after: &Topology) -> Routes
             }
         }
     }
+    // As tables of devices: they are cut already, and nothing programs them anew.
     let sl2vl = Sl2Vl::given(after, &left.sl2vl(before, routes, after));
     let torus = routes.torus().map(|torus| {
         let new = |old: SwitchIx| left.new.get(old.index()).copied().flatten();
@@ -46,6 +56,7 @@ pub fn survivors(before: &Topology, routes: &Routes, after: &Topology) -> Routes
 }
 
 /// LIDs that have the owner that they had.
+/// A LID that moved to another port counts as gone: old entries would deliver to the wrong one.
 fn kept_lids(before: &Topology, lids: &LidMap, after: &Topology) -> Vec<u16> {
     let owner = |lid| Some(before.end_port(lids.owner(lid)?).guid);
     let all = after.end_ports.iter();
@@ -56,6 +67,7 @@ fn kept_lids(before: &Topology, lids: &LidMap, after: &Topology) -> Vec<u16> {
 }
 
 /// Which switch is which.
+/// A switch that was replaced by another with the same cables is another: its tables are empty.
 struct Left {
     /// By switch before: its index now.
     new: Vec<Option<SwitchIx>>,
@@ -82,9 +94,12 @@ impl Left {
     }
 
     /// The tables between ports that were in use and still are.
+    /// A port without a cable before has no table that the SM set up, and one without a cable now
+    /// needs none.
     fn sl2vl(&self, before: &Topology, routes: &Routes, after: &Topology) -> GivenSl2Vl {
         let mut given = GivenSl2Vl::default();
         for (old, new) in self.pairs() {
+            // Port 0 has no cable and is in use all the same.
             let had = |port: &u8| *port == 0 || before.peer(old, *port) != Peer::Nothing;
             let has = |port: &u8| *port == 0 || after.peer(new, *port) != Peer::Nothing;
             let ports = (0..=u8::MAX).take(after.switch(new).ports.len());
@@ -103,6 +118,7 @@ impl Left {
     }
 }
 
+/// End ports that are new have the configured ones.
 fn end_port_tables(
     before: &Topology,
     routes: &Routes,

@@ -3,6 +3,13 @@
 //! They are taken as they are and only checked against the fabric (a table per switch, no port that
 //! a switch lacks): what is answered must be what the switches do, be it good or bad. Whether such
 //! tables can deadlock is for [`crate::proof`].
+//!
+//! Used for `opensm-lfts.dump` and its kin, and for what a running SA or the switches tell. Nothing
+//! is corrected: a switch that forwards a LID in a circle does so here, too, and its pairs count as
+//! lost.
+//!
+//! SLs of paths are not in any table. Where OpenSM ran torus-2QoS, its places give them
+//! ([`route_on_torus`]); otherwise the policy's SL stands.
 
 mod reason;
 
@@ -37,16 +44,22 @@ impl Engine for Files {
 /// Shape: `lfts` by switch index, then by LID, with [`NO_PATH`] for LIDs without an entry; a table
 /// may be shorter than the largest LID.
 /// Errors: a different number of tables than of switches; ports that a switch does not have.
+///
+/// Cost: a copy of all tables. Entries for LIDs that nobody owns stay where they are below the
+/// largest LID in use, as nobody asks for them.
 pub fn route(topology: &Topology, lfts: &[Vec<u8>], sl2vl: &GivenSl2Vl) -> Result<Routes, Refusal> {
     let mut warnings = Vec::new();
     let mut reasons = Vec::new();
     let (given, switches) = (lfts.len(), topology.switches.len());
+    // Told beside the other reasons, not instead: the first tables are looked at all the same.
     if given != switches {
         reasons.push(FilesReason::TableCount { given, switches });
     }
     let max_lid = topology.max_lid();
     for (switch, table) in topology.switch_ixs().zip(lfts) {
         reasons.extend(wrong_port(topology, switch, table));
+        // Left over from a larger fabric; harmless, but a sign that dump and topology are of two
+        // sweeps.
         let above = table
             .iter()
             .skip(usize::from(max_lid) + 1)
@@ -63,6 +76,7 @@ pub fn route(topology: &Topology, lfts: &[Vec<u8>], sl2vl: &GivenSl2Vl) -> Resul
             .iter()
             .filter_map(|(switch, input, output, _)| {
                 let ports = topology.switch(*switch).ports.len() - 1;
+                // Without this check the tables of one switch would be taken for those of the next.
                 (usize::from(*input.max(output)) > ports).then(|| FilesReason::Sl2VlOutOfRange {
                     switch: SwitchName::new(topology, *switch, None),
                     input: *input,
@@ -88,6 +102,7 @@ pub fn route(topology: &Topology, lfts: &[Vec<u8>], sl2vl: &GivenSl2Vl) -> Resul
 /// [`route`] on a torus: paths have the SLs that torus-2QoS gives them by the places of their ends,
 /// whatever way the tables lead. For switches that torus-2QoS programmed before the fabric changed,
 /// or that have its tables only in part. Errors: as [`route`].
+/// The torus must be the one that OpenSM found, or SLs come out as OpenSM would not give them.
 pub fn route_on_torus(
     topology: &Topology,
     lfts: &[Vec<u8>],
@@ -103,6 +118,7 @@ pub fn route_on_torus(
 }
 
 /// The first entry that names a port which the switch lacks.
+/// One per switch is enough to see that the files do not belong together.
 fn wrong_port(topology: &Topology, switch: SwitchIx, table: &[u8]) -> Option<FilesReason> {
     let ports = topology.switch(switch).ports.len() - 1;
     let wrong = |port: u8| port != NO_PATH && usize::from(port) > ports;
@@ -117,6 +133,7 @@ fn wrong_port(topology: &Topology, switch: SwitchIx, table: &[u8]) -> Option<Fil
 }
 
 /// The tables up to the largest LID in use.
+/// Shorter tables leave the rest without a path, longer ones were warned about.
 fn copied(topology: &Topology, lfts: &[Vec<u8>], max_lid: u16) -> Lft {
     let mut lft = Lft::empty(topology, max_lid);
     let stride = lft.stride();

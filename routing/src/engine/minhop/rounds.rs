@@ -3,6 +3,13 @@
 //! Counting LIDs by cable and looking for the least is what minhop spends its time on. Most destinations of a
 //! switch share few sets of cables, so that each set remembers whose turn it is, and a look through all
 //! cables comes once for as many LIDs as the set has cables.
+//!
+//! ```text
+//! set {1,2,3}, used 0 0 0:  1, 2, 3 in turn, then one look:  used 1 1 1, again 1, 2, 3 ...
+//! set {2,3}   in between:   2 has more by now, so the first set passes it over when its turn comes
+//! ```
+//!
+//! The result is that of counting for every LID; only the looking is saved.
 
 use std::collections::HashMap;
 
@@ -10,6 +17,7 @@ use crate::shortest::{self, CableSet};
 use crate::topology::{SwitchIx, count32};
 
 /// More than a switch can have.
+/// Ports are a byte, so it is never reached; the counters are an array of it.
 pub(super) const MOST_CABLES: usize = 256;
 
 /// Cables that lie on shortest paths to some switches, and whose turn it is.
@@ -22,7 +30,9 @@ pub(super) const MOST_CABLES: usize = 256;
 pub(super) struct Round<const WORDS: usize> {
     all: CableSet<WORDS>,
     /// The cables with `fewest` LIDs, and maybe some that have more by now.
+    /// A cable leaves when it gets a LID here, or when it turns out to have got one elsewhere.
     left: CableSet<WORDS>,
+    /// Never above what any cable of `left` has.
     fewest: u32,
 }
 
@@ -42,6 +52,8 @@ impl<const WORDS: usize> Round<WORDS> {
         loop {
             match shortest::first(&self.left) {
                 Some(cable) if used[cable] == self.fewest => return Some(cable),
+                // It got a LID by another round since the last look, so it is no longer among the
+                // least.
                 Some(cable) => self.remove(cable),
                 None if self.all == [0; WORDS] => return None,
                 None => self.look_through(used),
@@ -56,6 +68,7 @@ impl<const WORDS: usize> Round<WORDS> {
     }
 
     /// Finds the cables that have the fewest LIDs now.
+    /// Cost: one look at each cable of the set.
     fn look_through(&mut self, used: &[u32; MOST_CABLES]) {
         self.fewest = u32::MAX;
         for cable in shortest::members(self.all) {
@@ -69,6 +82,8 @@ impl<const WORDS: usize> Round<WORDS> {
 }
 
 /// The rounds of one switch.
+/// Few where the fabric is regular: a leaf of a fat tree has its own hosts, which need no cable,
+/// and all others, which any cable up leads to.
 pub(super) struct Rounds<const WORDS: usize> {
     /// One per different set of cables.
     all: Vec<Round<WORDS>>,
@@ -76,10 +91,12 @@ pub(super) struct Rounds<const WORDS: usize> {
     of: Vec<u32>,
     numbers: HashMap<CableSet<WORDS>, u32>,
     /// Sets and their numbers, each in a place of its own that the next comer takes over.
+    /// Most destinations ask for one of the last few sets, so the map is asked seldom.
     recent: Vec<(CableSet<WORDS>, u32)>,
 }
 
 /// Entries of `recent`: small enough for the first cache.
+/// A power of two that eight bits of a mixed set index.
 const RECENT: usize = 256;
 
 impl<const WORDS: usize> Rounds<WORDS> {
@@ -99,6 +116,7 @@ impl<const WORDS: usize> Rounds<WORDS> {
         self.of.clear();
         self.numbers.clear();
         let nothing = [0; WORDS];
+        // Number 0 is the empty set, which also fills the places of the cache that nobody took yet.
         let number = self.number(nothing);
         self.recent.clear();
         self.recent.resize(RECENT, (nothing, number));
@@ -131,6 +149,7 @@ impl<const WORDS: usize> Rounds<WORDS> {
 }
 
 /// Where a set has its place among the recent ones.
+/// Any mixing would do: a wrong guess costs a look into the map.
 #[inline]
 fn place<const WORDS: usize>(set: &CableSet<WORDS>) -> usize {
     let mixed = set.iter().fold(0_u64, |mixed, word| {

@@ -4,6 +4,14 @@
 //! Places are compared, not switches: who pulls a switch and plugs another in is told that it was replaced,
 //! and which cables now lead elsewhere. OpenSM writes the same to its log, so what is listed and where it
 //! stops follow OpenSM.
+//!
+//! ```text
+//! lost from the torus: switch "S3_1_0" (0x0000000000200009 at 3,1,0)
+//! switch "S2_1_0" (...) port 3 led to switch 0x0000000000200009 port 4, leads to nothing now
+//! ```
+//!
+//! One failed switch is seven such lines on a torus of three dimensions, one for the switch and one
+//! at each neighbour. The limit (`max_changes`, 32) keeps a power cut from filling a log.
 
 use std::fmt;
 
@@ -15,10 +23,12 @@ use crate::placement::{Axis, Coordinate};
 use crate::topology::{Peer, SwitchIx, Topology};
 
 /// How a torus differs from the same torus before.
+/// Texts are for people; programs match on the variants.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Change {
     /// The configuration says another radix.
+    /// Coordinates of all switches may be others then, and so may SLs.
     Radix {
         /// Axis whose rings are longer or shorter.
         axis: Axis,
@@ -32,6 +42,7 @@ pub enum Change {
     /// A place that had this switch is empty.
     Lost(SwitchName),
     /// Another switch in a place.
+    /// By GUID: the same switch with a new description is none of these.
     Replaced {
         /// The switch that was in the place.
         was: SwitchName,
@@ -61,6 +72,7 @@ pub enum Change {
 }
 
 /// What a cable leads to.
+/// By GUID, since indices of the two fabrics do not compare.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FarEnd {
     /// No cable, or no such port.
@@ -77,11 +89,13 @@ pub struct Changes {
     /// Those up to the limit, in the order in which they were found.
     pub listed: Vec<Change>,
     /// There may be more: the rest was not looked at.
+    /// OpenSM stops at a switch, not at a line: all of that switch's changes are listed.
     pub is_cut: bool,
 }
 
 /// Compares two placements, up to the first switch with which there are more than `most`
 /// differences (`max_changes` of torus-2QoS.conf).
+/// Places that only one of the two shapes has are passed over. Cost: O(ports of all switches).
 pub fn changes(before: (&Topology, &Torus), after: (&Topology, &Torus), most: u32) -> Changes {
     let mut found = Changes::default();
     let (was, is) = (before.1.shape(), after.1.shape());
@@ -98,6 +112,8 @@ pub fn changes(before: (&Topology, &Torus), after: (&Topology, &Torus), most: u3
     };
     for at in is.coordinates().filter(is_common) {
         compare(before, after, at, &mut found.listed);
+        // Looked at behind each place, so a list may be longer than the limit by one switch's
+        // changes.
         if found.listed.len() as u64 > u64::from(most) {
             found.is_cut = true;
             return found;
@@ -107,6 +123,7 @@ pub fn changes(before: (&Topology, &Torus), after: (&Topology, &Torus), most: u3
 }
 
 /// What differs at one place.
+/// A replaced switch has its cables compared as well: they may have been plugged in otherwise.
 fn compare(
     before: (&Topology, &Torus),
     after: (&Topology, &Torus),
@@ -137,6 +154,7 @@ fn compare_ports(
     name: &SwitchName,
     found: &mut Vec<Change>,
 ) {
+    // Without port 0, as the label on the device counts.
     let count = |(topology, ix): (&Topology, SwitchIx)| topology.switch(ix).ports.len() - 1;
     let (was, is) = (count(before), count(after));
     let switch = || name.clone();
@@ -147,6 +165,7 @@ fn compare_ports(
             is,
         });
     }
+    // Ports that only one of them has are told by the count above.
     for port in (1..=u8::MAX).take(was.min(is)) {
         let (was, is) = (far_end(before, port), far_end(after, port));
         // A cable to another port of the same node is not told.

@@ -9,6 +9,20 @@
 //! cables. Where too few corners are known for that, a perpendicular is looked for: a cable off the known
 //! face whose far end closes cycles with the faces beside it. Patterns that leave more than one answer are
 //! not in the table.
+//!
+//! # Reading a row
+//!
+//! ```text
+//! 0x701  0111 0000 0001: axes x, y, z exist; the corner 000 is empty, the other seven are not
+//! corner(000, [010, 110, 100])       000 is joined to 010 and to 100, and is not 110
+//!
+//!   010 ── 110
+//!    |      |
+//!   000? ─ 100
+//! ```
+//!
+//! The rows and their order are OpenSM's, since where several attempts could succeed the first one
+//! decides where a switch is.
 
 use crate::placement::Axis;
 
@@ -16,9 +30,11 @@ use crate::placement::Axis;
 pub(super) type Offset = [i32; 3];
 
 /// A way to fill one corner.
+/// One row of the table; no state.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Attempt {
     /// The corner to fill.
+    /// Offsets of 0 and 1 only.
     pub(super) target: Offset,
     /// How its switch is found.
     pub(super) search: Search,
@@ -35,17 +51,23 @@ pub(super) enum Search {
         base: Offset,
         foot: Offset,
         side: Option<Offset>,
+        /// One step outside the cube: it has to be known, or the cable straight on could be taken
+        /// for the perpendicular.
         behind: Offset,
         /// Axis of the perpendicular.
         axis: Axis,
         /// Where rings of four must be known before the search is safe.
+        /// On the rings through it, across the axis.
         guard: Offset,
     },
 }
 
 /// Ways to fill a corner of a cube, in the order in which they are tried; none for patterns that
 /// say too little.
+///
+/// Patterns with four empty corners on a face try the four patterns in which one of them is filled.
 pub(super) fn attempts(fingerprint: u16) -> impl Iterator<Item = &'static Attempt> {
+    // A face of its own stands for four others, everything else for itself.
     let faces = FACES.iter().find(|(code, _)| *code == fingerprint);
     let parts = faces.map_or([fingerprint; 4], |(_, parts)| *parts);
     let parts = parts.into_iter().take(if faces.is_some() { 4 } else { 1 });
@@ -59,6 +81,8 @@ pub(super) fn attempts(fingerprint: u16) -> impl Iterator<Item = &'static Attemp
 }
 
 /// Where the attempts of each fingerprint lie: first and count.
+/// By fingerprint: one lookup instead of a search through all rows, of which each cube does
+/// several.
 const RANGES: [(u8, u8); 0x800] = {
     let mut ranges = [(0u8, 0u8); 0x800];
     let mut index = 0;
@@ -75,6 +99,7 @@ const RANGES: [(u8, u8); 0x800] = {
 };
 
 /// Reads the notation of the table below, when this is compiled.
+/// A wrong letter ends the compilation, not a run.
 const fn at(text: &[u8; 3]) -> Offset {
     let mut offset = [0; 3];
     let mut axis = 0;
@@ -92,6 +117,7 @@ const fn at(text: &[u8; 3]) -> Offset {
 }
 
 /// The fourth corner of a face.
+/// `from`: a neighbour of the target, the corner opposite to it, the other neighbour.
 const fn corner(target: &[u8; 3], from: [&[u8; 3]; 3]) -> Attempt {
     let [a, b, c] = from;
     Attempt {

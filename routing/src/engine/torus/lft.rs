@@ -2,6 +2,15 @@
 //!
 //! A table is written destination by destination where cables are parallel, because these take turns in that
 //! order, and straight through by LID where none are, which is how most fabrics are cabled and much quicker.
+//!
+//! ```text
+//! parallel cables 3 and 4 to the +x neighbour; destinations in the order of placement
+//! destination   A.0  A.1  A.2  B.0  B.1        (switch.port; 0 is the switch itself)
+//! port           3    3    4    4    3         hosts take turns 3 4 3, switches 3 4 of their own
+//! ```
+//!
+//! With LMC all LIDs of a port share one turn, as OpenSM counts destinations and not LIDs. Every
+//! switch starts its turns anew, hence tables can be made in any order and on all cores.
 
 use super::config::TorusConfig;
 use super::incremental;
@@ -16,6 +25,7 @@ use crate::topology::{Peer, SwitchIx, Topology, count32};
 
 /// Tables of all switches; those outside the torus stay empty.
 /// Errors: pairs of switches without a route.
+/// Any pair without a way refuses the whole: torus-2QoS has all or nothing.
 pub(super) fn build(
     topology: &Topology,
     torus: &Torus,
@@ -34,6 +44,7 @@ pub(super) fn build(
 }
 
 /// [`build`], with the pairs of switches that have no route.
+/// For torus-proved, which goes on with what is there.
 pub(in crate::engine) fn build_partly(
     topology: &Topology,
     torus: &Torus,
@@ -53,11 +64,13 @@ pub(in crate::engine) fn build_partly(
 }
 
 /// What differs from the ways of torus-2QoS.
+/// From torus-proved's plan; applied by [`change`].
 #[derive(Debug, Clone, Default)]
 pub(in crate::engine) struct Changes {
     /// Destination, source, and the group that it leaves by. By destination, then by source.
     pub(in crate::engine) rerouted: Vec<(PoolIx, PoolIx, u8)>,
     /// Destination and source without a way. By destination, then by source.
+    /// Disjoint from `rerouted`.
     pub(in crate::engine) lost: Vec<(PoolIx, PoolIx)>,
 }
 
@@ -69,6 +82,7 @@ impl Changes {
 }
 
 /// A placed switch and what is to be reached there.
+/// The same for every source, so worked out once.
 pub(super) struct Destination {
     pub(super) ix: PoolIx,
     at: Coordinate,
@@ -76,15 +90,18 @@ pub(super) struct Destination {
 }
 
 /// LIDs behind a local port of a destination switch.
+/// One destination in the sense of taking turns.
 pub(super) struct End {
     pub(super) first: usize,
     pub(super) count: usize,
     pub(super) port: u8,
     /// Switches and hosts are spread over parallel cables apart: 0 for port 0, 1 for a host.
+    /// Traffic to port 0 is management and would shift the turns of hosts for nothing.
     kind: usize,
 }
 
 /// In the order of placement, ports in the configured order.
+/// Both orders are OpenSM's, and visible wherever cables are parallel.
 pub(super) fn destinations(
     topology: &Topology,
     torus: &Torus,
@@ -93,6 +110,7 @@ pub(super) fn destinations(
     let order = config.full_port_order();
     let local = |placed: &PlacedSwitch| {
         let ports = order.iter().filter_map(|port| u8::try_from(*port).ok());
+        // Ports beyond the group limit are not local: nobody is routed to them.
         let ports = ports.filter(|port| placed.local_ports().contains(port));
         ports
             .filter_map(|port| end(topology, placed.switch, port))
@@ -125,6 +143,7 @@ fn end(topology: &Topology, switch: SwitchIx, port: u8) -> Option<End> {
 }
 
 /// The destination of each LID.
+/// Two bytes per LID; read once for each switch, so it should stay in a cache.
 struct ByLid {
     /// By LID: index of the destination, or their number for LIDs outside the torus.
     destinations: Vec<u16>,
@@ -135,6 +154,7 @@ impl ByLid {
     fn new(topology: &Topology, destinations: &[Destination]) -> Self {
         // A switch has a LID, so that there are fewer switches than LIDs.
         let number = |index| u16::try_from(index).unwrap_or(u16::MAX);
+        // One more than the last destination: its entry is always "no path".
         let outside = number(destinations.len());
         let mut by_lid = vec![outside; usize::from(topology.max_lid()) + 1];
         for (index, destination) in destinations.iter().enumerate() {
@@ -149,11 +169,13 @@ impl ByLid {
 }
 
 /// Fills one table after the other.
+/// One per thread.
 struct Filler<'a> {
     torus: &'a Torus,
     destinations: &'a [Destination],
     by_lid: &'a ByLid,
     /// By destination, and one more for LIDs outside the torus: the entry.
+    /// A first pass by destination, a second by LID, each in order.
     entries: Vec<u8>,
     lost: Vec<Lost>,
 }
@@ -174,6 +196,7 @@ impl<'a> Filler<'a> {
     }
 
     /// Fills the table of a switch. Switches outside the torus have no entries.
+    /// Chooses between the quick way and the one that takes turns.
     fn fill(&mut self, switch: SwitchIx, row: &mut [u8]) {
         let placed = self.torus.placed(switch);
         let own = placed.and_then(|placed| self.torus.pool_at(placed.at));
@@ -203,6 +226,7 @@ impl<'a> Filler<'a> {
     /// As [`fill`] where no cables are parallel: all LIDs behind a switch have the same entry, and
     /// the table is written once from front to back.
     fn fill_single(&mut self, from: &PlacedSwitch, own: PoolIx, ways: &Ways, row: &mut [u8]) {
+        // By group, with "no path" also for `NO_WAY`, so that the loop below has no branch.
         let mut ports = [NO_PATH; 256];
         for (port, group) in ports.iter_mut().zip(&from.groups[..LOCAL_GROUP]) {
             *port = group.first().copied().unwrap_or(NO_PATH);
@@ -216,9 +240,11 @@ impl<'a> Filler<'a> {
         for (entry, destination) in row.iter_mut().zip(&self.by_lid.destinations) {
             *entry = self.entries[usize::from(*destination)];
         }
+        // Its own LIDs last: they were written as "no way" before.
         for end in &self.destinations[own as usize].ends {
             row[end.first..][..end.count].fill(end.port);
         }
+        // Seldom: only then is it worth looking who.
         if is_lost {
             let others = self.destinations.iter().filter(|to| to.ix != own);
             let lost = others.filter(|to| ways.group_or_none(to.at) == NO_WAY);
@@ -254,6 +280,7 @@ pub(super) fn fill(
         for end in &destination.ends {
             let turn = &mut turns[end.kind];
             row[end.first..][..end.count].fill(ports[*turn]);
+            // Counted up and reset instead of a division.
             *turn = if *turn + 1 < ports.len() {
                 *turn + 1
             } else {
@@ -264,6 +291,7 @@ pub(super) fn fill(
 }
 
 /// Changes single entries. Parallel cables are shared out by destination.
+/// By destination and not in turns, since single ways come and go while turns would shift all.
 pub(in crate::engine) fn change(
     lft: &mut Lft,
     topology: &Topology,
@@ -272,6 +300,7 @@ pub(in crate::engine) fn change(
     changes: &Changes,
 ) {
     let destinations = destinations(topology, torus, config);
+    // Deterministic: the number of placement picks the cable.
     let rerouted = changes.rerouted.iter().map(|(to, from, group)| {
         let from = torus.get(*from);
         let ports = &from.groups[usize::from(*group)];
@@ -289,6 +318,7 @@ pub(in crate::engine) fn change(
 /// The refusal over pairs without a route, with names for a few of them.
 fn no_routes(topology: &Topology, torus: &Torus, lost: &[Lost]) -> TorusReason {
     /// Pairs that a refusal names.
+    // The count tells the rest.
     const EXAMPLES: usize = 8;
     let name = |switch| SwitchName::new(topology, switch, torus.coordinate(switch));
     let pair = |(from, to): &Lost| (name(*from), name(torus.get(*to).switch));

@@ -12,6 +12,29 @@
 //! would get no tables for such a fabric either. [`super::torus_proved`] goes further.
 //!
 //! Source: torus-2QoS(8), torus-2QoS.conf(5), OpenSM `osm_torus.c`.
+//!
+//! # The steps and what each can refuse
+//!
+//! | step | refuses, among others |
+//! |---|---|
+//! | `verify` | no size, fewer than 2 data VLs, seeds that contradict themselves or the fabric |
+//! | `discover` | a switch in two places, more hosts on a switch than a port group takes |
+//! | `accept` | two missing switches apart, a ring with two gaps |
+//! | `lft` | a pair without a way |
+//! | `tree` | no root, a switch that the tree does not reach |
+//!
+//! # Why SLs never change
+//!
+//! Bits 0 to 2 of an SL say which datelines the shorter way crosses *by coordinates*. No link is
+//! asked. Around damage a path may cross a dateline that its SL does not name, or the other way
+//! round; that is safe because a broken ring is a line, on which no cycle can close whatever the
+//! VL. Applications hold SLs for hours, so a re-route must not move them to other VLs.
+//!
+//! # An example
+//!
+//! On a ring of 5, from 1 to 4: the direct way has 3 hops, the other 2 and crosses the dateline
+//! between 4 and 0. So bit 0 is set and packets go 1, 0, 4 on VL 1. If the cable 1-0 fails they go
+//! 1, 2, 3, 4, still with bit 0 set, on VL 1.
 
 pub(super) mod accept;
 mod changes;
@@ -49,6 +72,7 @@ use crate::tables::{EngineFacts, Lft, PathSlRule, Qos, Routes};
 use crate::topology::Topology;
 
 /// OpenSM's torus-2QoS, to the entry; see the module.
+/// Has no state of its own: routes before are in the request.
 pub(super) struct Torus2Qos;
 
 impl Engine for Torus2Qos {
@@ -70,12 +94,14 @@ impl Engine for Torus2Qos {
 
 /// Routes a torus.
 /// Errors: every reason why it cannot be; the refusal holds the placement when that was complete.
+/// QoS off is one of them: without VLs no SL keeps anything apart.
 pub fn route(topology: &Topology, config: &TorusConfig, qos: Qos) -> Result<Routes, Refusal> {
     route_from(topology, config, qos, None)
 }
 
 /// [`route`], made from the routes of the same torus before it changed, which takes less work. The
 /// result is the same.
+/// Places are found anew all the same: a coordinate that came out otherwise would move SLs.
 pub fn reroute(
     topology: &Topology,
     config: &TorusConfig,
@@ -98,12 +124,14 @@ fn route_from(
 
 /// The same with reasons as this engine has them. The tree and the tables are both tried, so that one refusal
 /// tells all that is wrong.
+// Nothing else is looked at: every other finding would be about VLs that are not used.
 fn route_typed(
     topology: &Topology,
     config: &TorusConfig,
     qos: Qos,
     before: Option<Before<'_>>,
 ) -> Result<Routes, Refused> {
+    // OpenSM's 4E44. Without QoS all SLs share VL 0, on which a ring is a cycle.
     if qos == Qos::Off {
         return Err(TorusReason::QosOff.into());
     }
@@ -112,6 +140,8 @@ fn route_typed(
         vls,
         mut warnings,
     } = find(topology, config, Strays::Leave)?;
+    // Only a placement that can be routed gets tables: what else is missing would repeat the same
+    // news as pairs without a route.
     let mut reasons = accept::judge(topology, &torus, &mut warnings);
     if reasons.is_empty() {
         match (
@@ -122,6 +152,7 @@ fn route_typed(
                 let routes = routes(topology, EngineKind::Torus2Qos, torus, vls, lft);
                 return Ok(routes.with_tree(Some(&tree)).with_warnings(warnings));
             }
+            // Both in one refusal: whoever repairs one should know of the other.
             (lft, tree) => reasons.extend(lft.err().into_iter().chain(tree.err())),
         }
     }
@@ -133,6 +164,7 @@ fn route_typed(
 }
 
 /// Routes of these tables on a torus, without multicast.
+/// torus-proved uses the same tables of SLs and VLs and exchanges forwarding entries only.
 pub(super) fn routes(
     topology: &Topology,
     engine: EngineKind,
@@ -155,6 +187,7 @@ pub(super) fn routes(
 
 impl Routes {
     /// With the multicast tree of its torus.
+    /// None for routes without multicast.
     pub(super) fn with_tree(mut self, tree: Option<&TorusTree>) -> Self {
         let torus = self.facts.torus.as_ref();
         self.facts.multicast = tree.zip(torus).map(|(tree, torus)| tree.to_value(torus));
@@ -170,6 +203,8 @@ impl Routes {
 
 /// Finds the place of every switch, without asking whether the result can be routed. Enough for
 /// the SLs of paths ([`Torus::path_sl`]).
+/// Used where switches hold tables of an earlier fabric: those may not be routable now, and still
+/// their SLs go by places.
 pub fn place(topology: &Topology, config: &TorusConfig) -> Result<(Torus, Vec<Warning>), Refusal> {
     let found = find(topology, config, Strays::Leave);
     let found = found.map_err(|refused| refused.into_refusal(EngineKind::Torus2Qos, config))?;
@@ -177,8 +212,10 @@ pub fn place(topology: &Topology, config: &TorusConfig) -> Result<(Torus, Vec<Wa
 }
 
 /// Where the switches are.
+/// On the way from the placement to tables.
 pub(super) struct Found {
     pub(super) torus: Torus,
+    /// Decide how many bits of an SL become bits of a VL.
     pub(super) vls: LeastVls,
     pub(super) warnings: Vec<TorusWarning>,
 }
@@ -192,6 +229,7 @@ impl Found {
 }
 
 /// Why a torus is not routed.
+/// Reasons as this engine has them, until they leave it as words.
 pub(super) struct Refused {
     pub(super) reasons: Vec<TorusReason>,
     warnings: Vec<TorusWarning>,
@@ -201,6 +239,7 @@ pub(super) struct Refused {
 
 impl Refused {
     /// As callers of any engine get it.
+    /// The configuration is asked for line and column of what the fabric contradicts.
     pub(super) fn into_refusal(self, engine: EngineKind, config: &TorusConfig) -> Refusal {
         let reasons = self.reasons.into_iter();
         Refusal {

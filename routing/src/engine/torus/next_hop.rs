@@ -4,22 +4,45 @@
 //! broken; and where the switch to turn at is missing, as far towards it as possible, then the next
 //! axis. The choice depends on the present switch and the destination switch alone.
 //! Source: OpenSM `osm_torus.c` (`lft_port` and what it calls).
+//!
+//! # The three attempts, on a ring of 6
+//!
+//! ```text
+//! 0 - 1 - 2 - 3 - 4 - 5 (- 0)
+//! whole           from 1 to 3: + is shorter                       group +
+//! 2-3 cut         from 1 to 3: + ends at 2, the long way works    group -
+//! 3 missing       from 1 to 3: nothing to turn at, + while cables last, then the next axis
+//! ```
+//!
+//! A switch knows nothing of earlier switches of a path. So every switch on the way must come to a
+//! choice that fits the one before; it does, since all look along the same ring.
+//!
+//! # Cost
+//!
+//! A switch's ways are three rows of bytes, one look along each ring for all destinations; the
+//! group for a destination is two or three lookups then. OpenSM walks rings for each pair of
+//! switches.
 
 use crate::placement::{Axis, Coordinate, Direction, Shape};
 use crate::placement::{PoolIx, Torus};
 
 /// Ways from one switch along its three rings.
+/// 768 bytes, on the stack of the thread that fills the switch's table.
 #[derive(PartialEq, Eq)]
 pub(in crate::engine) struct Ways {
     /// By axis, then by position on the ring: the group to leave by, or `NO_WAY`.
+    /// As long as positions can be, so that no lookup needs a bound.
     along: [[u8; 256]; 3],
 }
 
 /// In place of a group where there is no way.
+/// Groups are 0 to 6, so it can stand beside them.
 pub(in crate::engine) const NO_WAY: u8 = u8::MAX;
 
 impl Ways {
     /// Looks along the three rings of a switch, nothing more: a change elsewhere leaves its ways as they are.
+    /// Cost: O(radices). Equal before and after a change means that the table is, too, which is
+    /// what `incremental` compares.
     pub(in crate::engine) fn from(torus: &Torus, switch: PoolIx) -> Self {
         let at = torus.get(switch).at;
         let mut along = [[NO_WAY; 256]; 3];
@@ -36,6 +59,7 @@ impl Ways {
     }
 
     /// The group by which to leave along one axis for a position on it, or [`NO_WAY`].
+    /// For callers that lay ways out by axis; a way to a place is [`Self::group_to`].
     pub(in crate::engine) fn along(&self, axis: Axis, position: u8) -> u8 {
         self.along[axis.index()][usize::from(position)]
     }
@@ -68,9 +92,12 @@ struct Ring<'t> {
 
 impl Ring<'_> {
     /// The group for each position on the ring.
+    /// Positions without a switch get a way towards them, as far as there are cables: the early
+    /// turn.
     fn fill(&self, groups: &mut [u8; 256]) {
         let shape: Shape = self.torus.shape();
         let (plus, minus) = (self.axis.plus(), self.axis.minus());
+        // Both looked at once for the ring, not for each position on it.
         let (by_plus, by_minus) = (self.reached(plus), self.reached(minus));
         for position in 0..shape.radix_of(self.axis) {
             let here = usize::from(position);
@@ -85,6 +112,7 @@ impl Ring<'_> {
                 }
             };
             let turn = self.at.with(self.axis, position);
+            // The preferred way round first; the long way only if that is broken.
             let chosen = if self.torus.at(turn).is_some() {
                 [way, way.opposite()].into_iter().find(|way| reached(*way))
             } else {
@@ -98,6 +126,7 @@ impl Ring<'_> {
     }
 
     /// Positions that are reached by following cables in one direction.
+    /// Stops at the first missing cable, and where it comes round to the start.
     fn reached(&self, direction: Direction) -> [bool; 256] {
         let mut reached = [false; 256];
         let mut here = self.switch;

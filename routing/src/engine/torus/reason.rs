@@ -1,4 +1,7 @@
 //! Why torus-2QoS refuses a fabric.
+//!
+//! Kept as values with their facts until they leave the engine, so that code, place, OpenSM's
+//! number and text of one case stand together, and tests compare cases instead of words.
 
 use sa_text::Position;
 
@@ -8,6 +11,7 @@ use crate::error::{Reason, SwitchName};
 use crate::placement::{Axis, Coordinate, Direction, Shape};
 
 /// Which links a seed lacks.
+/// Told apart because OpenSM has other numbers for the two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::engine) enum SeedNeed {
     /// A link in either direction, since the axis exists.
@@ -216,6 +220,7 @@ pub(in crate::engine) enum TorusReason {
 
 impl TorusReason {
     /// As the callers of all engines get it.
+    /// After this nobody can tell cases apart but by code.
     pub(in crate::engine) fn into_reason(self, config: &TorusConfig) -> Reason {
         Reason {
             code: self.code(),
@@ -251,6 +256,7 @@ impl TorusReason {
 
     /// Where the configuration says what the fabric contradicts; none when it is no matter of the
     /// configuration.
+    /// A fault of the fabric alone (a broken ring, a missing switch) has none.
     fn place(&self, config: &TorusConfig) -> Option<Position> {
         let places = &config.places;
         let link = |line: u32| {
@@ -259,6 +265,7 @@ impl TorusReason {
         };
         match self {
             Self::RadixMissing { axes } => {
+                // A radix of 0 is written somewhere; one that is missing is not.
                 let first = axes.iter().find_map(|axis| places.radix[axis.index()]);
                 first.or(Some(TOP))
             }
@@ -298,6 +305,7 @@ impl TorusReason {
             Self::SeedPlacement { .. } => "4E57",
             Self::PlacedTwice { .. } => "4E1C",
             // Port 0 comes first, so it fails only when nothing may be in the group.
+            // (With a limit of 0, that is.)
             Self::GroupFull { limit: 0, .. } => "4E1D",
             Self::GroupFull { .. } => "4E1E",
             Self::MissingSwitches { .. } => "4E38",

@@ -6,17 +6,30 @@
 //! comes out as a product of two rows of two.) Only whole ones are found: a missing cable leaves
 //! no product.
 //! Source: Imrich and Žerovnik, Factoring Cartesian-product graphs, 1994.
+//!
+//! Used to warn: routed by minhop a torus has credit loops, and the operator should know that the
+//! engine is the wrong one. A wrong yes would be a nuisance, a wrong no changes nothing, so every
+//! doubt is a no.
+//!
+//! ```text
+//! S ─a─ o        a and b lie in exactly one square: two axes, and the cables opposite go along
+//! |     |        a and c lie in none: one axis
+//! b     |
+//! o ── o
+//! ```
 
 use std::fmt;
 
 use crate::topology::{SwitchIx, Topology, count32};
 
 /// What the cables between switches look like.
+/// For a message such as "a 4x4x4 torus"; nothing is routed by it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Grid {
     /// Switches on each axis, most first. Shape: one to three axes.
     pub axes: Vec<usize>,
     /// Some axis is a ring.
+    /// False for a mesh, open on every axis.
     pub has_ring: bool,
 }
 
@@ -29,23 +42,28 @@ impl fmt::Display for Grid {
 }
 
 /// A switch of a three-dimensional torus has so many neighbours at most.
+/// Parallel cables count once.
 const MOST_NEIGHBOURS: usize = 6;
 
 /// Fewer switches need no rule against credit loops.
+/// Three switches in a ring have no way round that a shortest path would close.
 const LEAST_SWITCHES: usize = 4;
 
 /// The grid that the switches form. None for rows, trees and everything else, and where most
 /// switches have no hosts, as in a fat tree.
+/// Cost: O(switches x neighbours^3), with six neighbours at most.
 pub fn recognise(topology: &Topology) -> Option<Grid> {
     let switches = topology.switches.len();
     let with_hosts = topology.switch_ixs();
     let with_hosts = with_hosts.filter(|ix| topology.hosts(*ix).next().is_some());
+    // The spines of a fat tree have no hosts: two of them with two leaves are a ring of four.
     if switches < LEAST_SWITCHES || with_hosts.count() * 2 <= switches {
         return None;
     }
     let graph = Graph::new(topology)?;
     let axes = graph.axes()?;
     let product = axes.iter().map(|axis| axis.length).product::<usize>();
+    // A single row is a tree: no cycle can close on it.
     let is_row = axes.iter().all(|axis| !axis.is_ring) && axes.len() == 1;
     (product == switches && !is_row)
         .then(|| grid(axes))
@@ -60,11 +78,13 @@ struct Axis {
 }
 
 /// Two rows of two are a ring of four, where there would be too many axes else.
+/// A ring of four cannot be told from two rows of two by squares; more than three axes cannot be.
 fn grid(mut axes: Vec<Axis>) -> Option<Grid> {
     let pair = Axis {
         length: 2,
         is_ring: false,
     };
+    // Fails where no two rows of two are left to be joined.
     while axes.len() > 3 {
         for _ in 0..2 {
             let place = axes.iter().position(|axis| *axis == pair)?;
@@ -84,6 +104,7 @@ fn grid(mut axes: Vec<Axis>) -> Option<Grid> {
 }
 
 /// Switches and which are neighbours, however many cables join two.
+/// Simple: cables of a bundle are one edge, cables of a switch to itself none.
 struct Graph {
     /// By switch: its neighbours, ascending, each with the number of the edge.
     neighbours: Vec<Vec<(u32, u32)>>,
@@ -113,6 +134,7 @@ impl Graph {
     }
 
     /// Gives every edge a number, the same at both its ends.
+    /// At the end with the lower index first, then copied to the other.
     fn number(&mut self) {
         for switch in 0..count32(self.neighbours.len()) {
             for place in 0..self.neighbours[switch as usize].len() {
@@ -139,6 +161,7 @@ impl Graph {
     }
 
     /// The axes, if each is a ring or a row wherever it is followed.
+    /// A class that fails anywhere makes the whole none.
     fn axes(&self) -> Option<Vec<Axis>> {
         let classes = self.classes();
         let mut names = classes.clone();
@@ -152,6 +175,7 @@ impl Graph {
     }
 
     /// By edge: its class.
+    /// By union of sets: a cable opposite in a square joins the class of this one.
     fn classes(&self) -> Vec<u32> {
         let mut classes = Classes((0..count32(self.edges)).collect());
         for switch in 0..count32(self.neighbours.len()) {
@@ -168,6 +192,8 @@ impl Graph {
     }
 
     /// Of two edges at a switch: the same class, or two with those opposite.
+    ///
+    /// No square, several, or a triangle: the two are of one axis, as far as can be told.
     fn relate(
         &self,
         classes: &mut Classes,
@@ -178,6 +204,7 @@ impl Graph {
         let corners = self.neighbours[one as usize].iter();
         let mut corners = corners.filter_map(|(corner, from_one)| {
             let from_other = self.edge(*corner, other)?;
+            // Without the diagonal, as the corner would not be opposite else.
             let is_square = *corner != switch && self.edge(*corner, switch).is_none();
             is_square.then_some((*from_one, from_other))
         });
@@ -192,6 +219,7 @@ impl Graph {
     }
 
     /// An axis, if the edges of a class are rings or rows of one length that pass every switch.
+    /// Cost: O(switches), for each axis.
     fn axis(&self, classes: &[u32], class: u32) -> Option<Axis> {
         let along = |switch: u32| {
             let all = self.neighbours[switch as usize].iter();
@@ -201,6 +229,7 @@ impl Graph {
         let switches = count32(self.neighbours.len());
         let ends = (0..switches).filter(|switch| along(*switch).count() == 1);
         let ends = ends.count();
+        // Every switch is on a line of each axis, at an end or within it.
         if (0..switches).any(|switch| !(1..=2).contains(&along(switch).count())) {
             return None;
         }
@@ -216,12 +245,14 @@ impl Graph {
                     stack.extend(along(switch));
                 }
             }
+            // Lines of different lengths are no product.
             if passed > 0 && *length.get_or_insert(passed) != passed {
                 return None;
             }
             lines += usize::from(passed > 0);
         }
         let is_ring = ends == 0;
+        // Either nobody is at an end, or each line has two ends.
         (is_ring || ends == 2 * lines).then_some(Axis {
             length: length?,
             is_ring,

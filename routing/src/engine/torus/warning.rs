@@ -1,4 +1,7 @@
 //! What torus-2QoS finds odd about a fabric that it routes all the same.
+//!
+//! As with reasons, cases are values until they leave the engine. torus-proved shares the list and
+//! adds those that begin with `StrayPlaced`: what it did that torus-2QoS would not have done.
 
 use super::reason::TorusReason;
 use super::text::{AbsentSeedSwitch, absent_switches, list, pairs};
@@ -6,6 +9,7 @@ use crate::error::{SwitchName, Warning};
 use crate::placement::{Coordinate, Direction};
 
 /// Something that does not stop an engine.
+/// Compared with each other in one place: the same bundle is told once (`discover`).
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(in crate::engine) enum TorusWarning {
     /// Enough VLs for a whole torus only.
@@ -105,6 +109,7 @@ pub(in crate::engine) enum TorusWarning {
         switch: SwitchName,
     },
     /// Damage that torus-2QoS would refuse.
+    /// The refusal that torus-2QoS would have given, in its own words.
     #[error("torus-2QoS would refuse this fabric: {0}")]
     BeyondTorus2Qos(TorusReason),
     /// Ways that differ from those of torus-2QoS.

@@ -7,6 +7,24 @@
 //! To add a dependency that goes along the order costs nothing; one against it moves the nodes behind it, if
 //! none of these is where it comes from, and is refused else. So a refusal is found by the same search as the
 //! new order, and takes nothing back but its own bits.
+//!
+//! # Numbers
+//!
+//! ```text
+//! node = (switch x 6 + group) x 4 + vl         the channel that leaves `switch` by `group` on `vl`
+//! next[node], bit 4 x group + vl               it waits for that channel of the switch at its end
+//! ```
+//!
+//! The end is known from the cables, so that a dependency takes a bit, and asking whether it is
+//! there is one look. Most are asked for many times: all ways to all destinations share them.
+//!
+//! # Adding against the order
+//!
+//! ```text
+//! order  a b c d e,  new d -> b:   behind b up to d are b and c, say; d is not among them
+//!                                  a d b c e
+//! new c -> a, and a leads to c:    the search from a meets c: refused
+//! ```
 
 use std::cmp::Reverse;
 
@@ -17,6 +35,7 @@ use crate::placement::{PoolIx, Torus};
 use crate::topology::count32;
 
 /// Groups of ports towards other switches.
+/// Local ports make no channels: hosts always take in what comes.
 pub(super) const GROUPS: usize = 6;
 
 /// No neighbour in a direction.
@@ -26,6 +45,7 @@ pub(super) const NOBODY: PoolIx = PoolIx::MAX;
 pub(super) type Node = u32;
 
 /// Dependencies of one node: a bit for each group and vl at its end.
+/// Several dependencies at once, all from one channel.
 pub(super) type Edge = (Node, u32);
 
 /// The channel that leaves a switch by a group on a vl.
@@ -34,6 +54,7 @@ pub(super) fn node(switch: PoolIx, group: u8, vl: usize) -> Node {
 }
 
 /// Neighbours by switch and group. Shape: 6 per switch.
+/// Made once for a plan; every graph of it shares the table.
 #[derive(Debug, Clone)]
 pub(super) struct Neighbours(Vec<PoolIx>);
 
@@ -66,10 +87,13 @@ impl Neighbours {
 }
 
 /// Dependencies, by default without cycles.
+/// In one of two states: sorted (no cycle, `order` holds) or not (anything goes, `order` is empty
+/// or old).
 #[derive(Debug, Clone)]
 pub(super) struct Graph<'a> {
     neighbours: &'a Neighbours,
     /// By node: the channels behind it, bit 4 x group + vl of the switch where it ends.
+    /// The upper eight bits are not used.
     next: Vec<u32>,
     /// An order along which all dependencies lead. Empty until [`Self::sort`] in a graph that
     /// takes anything.
@@ -80,11 +104,13 @@ pub(super) struct Graph<'a> {
     stack: Vec<Node>,
     behind: Vec<Node>,
     /// Dependencies since the last [`Self::keep`].
+    /// Kept so that a way that fails halfway is taken back without copying the graph.
     fresh: Vec<Edge>,
 }
 
 impl<'a> Graph<'a> {
     /// Without dependencies, and never with a cycle.
+    /// Any order is right as long as there are no dependencies.
     pub(super) fn new(neighbours: &'a Neighbours) -> Self {
         let nodes = neighbours.switches() * GROUPS * VLS;
         let order: Vec<Node> = (0..count32(nodes)).collect();
@@ -120,6 +146,7 @@ impl<'a> Graph<'a> {
     }
 
     /// The node behind another one that a bit stands for.
+    /// None where no cable leaves by the node's group.
     #[inline]
     pub(super) fn behind(&self, node: Node, bit: u32) -> Option<Node> {
         Some(self.end_of(node)? * 24 + bit)
@@ -138,13 +165,16 @@ impl<'a> Graph<'a> {
     }
 
     /// Adds what another graph has; the order is lost until [`Self::sort`].
+    /// Cost: one OR per node, whatever the dependencies.
     pub(super) fn merge(&mut self, other: &Self) {
         let pairs = self.next.iter_mut().zip(&other.next);
         pairs.for_each(|(mine, theirs)| *mine |= theirs);
     }
 
     /// Finds an order. False, and the order is that of before, when there is a cycle.
+    /// By peeling (Kahn): what nothing waits for comes first. Cost: O(nodes + dependencies).
     pub(super) fn sort(&mut self) -> bool {
+        // A channel has at most 24 in front of it: 6 groups of 4 VLs at the switch it leaves.
         let mut waited_for = vec![0_u8; self.next.len()];
         for node in 0..count32(self.next.len()) {
             self.each_behind(node, |next| waited_for[next as usize] += 1);
@@ -161,6 +191,7 @@ impl<'a> Graph<'a> {
                 }
             });
         }
+        // On a cycle everybody waits for somebody, so its nodes never come out.
         let is_good = order.len() == self.next.len();
         if is_good {
             self.order = Order::new(&order);
@@ -171,6 +202,9 @@ impl<'a> Graph<'a> {
     /// Takes the order of a graph that has the same dependencies and more, but keeps together the
     /// nodes of a component: those that other dependencies would join to cycles. Components are
     /// numbered against the order.
+    ///
+    /// An order by chance would be as right. This one agrees with most of what is added later,
+    /// which then costs nothing.
     pub(super) fn sort_like(&mut self, other: &Self, component: &[u32]) {
         let mut order: Vec<Node> = (0..count32(self.next.len())).collect();
         order.sort_unstable_by_key(|node| {
@@ -193,12 +227,14 @@ impl<'a> Graph<'a> {
 
     /// Makes one channel wait for one behind it: a group and vl of the switch where it ends.
     /// False, and nothing changes, where that closes a cycle.
+    /// Cost: nothing where it is there or goes along the order, else what lies between the two.
     #[inline]
     pub(super) fn add(&mut self, from: Node, to: Node) -> bool {
         let bit = 1 << (to % (6 * 4));
         if self.next[from as usize] & bit != 0 {
             return true;
         }
+        // Equal labels are the same node: a channel that waits for itself, which `reorder` refuses.
         if self.order.label(from) >= self.order.label(to) && !self.reorder(from, to) {
             return false;
         }
@@ -208,6 +244,7 @@ impl<'a> Graph<'a> {
     }
 
     /// Adds dependencies. False, and nothing changes, where that closes a cycle.
+    /// All or nothing, for the ways to one destination.
     pub(super) fn add_all<'e>(&mut self, edges: impl IntoIterator<Item = &'e Edge>) -> bool {
         let is_good = edges.into_iter().all(|edge| {
             let mut bits = self.lacking(*edge);
@@ -222,12 +259,14 @@ impl<'a> Graph<'a> {
         if is_good {
             self.keep();
         } else {
+            // Mended orders stay: they are as right for fewer dependencies.
             self.take_back();
         }
         is_good
     }
 
     /// As [`Self::add_all`] for a large part of a graph, by a new order instead of a mended one.
+    /// Cost: O(nodes), worth it for a tree of the whole fabric.
     pub(super) fn add_at_once(&mut self, edges: &[Edge]) -> bool {
         let before = self.next.clone();
         self.add_unordered(edges);
@@ -263,6 +302,7 @@ impl<'a> Graph<'a> {
     }
 
     /// Moves `to` and what is behind it beyond `from`. False when `from` is behind `to`.
+    /// What moves keeps its order among itself.
     fn reorder(&mut self, from: Node, to: Node) -> bool {
         if !self.collect_behind(from, to) {
             return false;
@@ -276,6 +316,7 @@ impl<'a> Graph<'a> {
     /// What can be reached from `to` without passing `from` in the order; false when `from` can.
     fn collect_behind(&mut self, from: Node, to: Node) -> bool {
         let high = self.order.label(from);
+        // A number for each search, so that marks need no clearing.
         self.search += 1;
         self.behind.clear();
         self.stack.clear();
@@ -294,6 +335,7 @@ impl<'a> Graph<'a> {
                 let next = end * 24 + bits.trailing_zeros();
                 bits &= bits - 1;
                 let is_new = self.visited[next as usize] != self.search;
+                // What lies beyond `from` already need not move, nor does anything behind it.
                 if is_new && self.order.label(next) <= high {
                     self.visited[next as usize] = self.search;
                     self.stack.push(next);

@@ -1,4 +1,11 @@
 //! What a graph still lacks of usual ways, for the destinations whose ways come in last.
+//!
+//! Most ways of a destination that is laid late are in the graph already, as other destinations use
+//! the same turns. Worked out side by side on all cores before the destinations are laid one after
+//! the other, since only that part cannot be split.
+//!
+//! The graph only gains dependencies in between, so what was lacking then is at least what is
+//! lacking later.
 
 use super::graph::{Edge, Graph};
 use super::phases::{Parts, Phases};
@@ -9,6 +16,7 @@ use crate::placement::PoolIx;
 /// What a graph lacks of the usual ways to some destinations.
 pub(super) struct Lacking {
     /// By number of columns.
+    /// Kept once for all destinations of a column.
     shared: Vec<Vec<Edge>>,
     /// By destination: number of its columns, and what is its own; none for those whose ways are
     /// not made of parts.
@@ -17,6 +25,7 @@ pub(super) struct Lacking {
 
 impl Lacking {
     /// For the destinations with gaps.
+    /// Columns without gaps cost nothing.
     pub(super) fn new(context: &Context<'_>, graph: &Graph<'_>, has_gaps: &[bool]) -> Self {
         let lists = over_columns(context, |columns| {
             let mut phases = Phases::new(context);
@@ -38,6 +47,7 @@ impl Lacking {
     }
 
     /// What is lacking for one destination.
+    /// To be added whole: shared and own together are the ways of all switches.
     pub(super) fn for_destination(&self, to: PoolIx) -> Option<Parts<'_>> {
         let (number, own) = self.own[to as usize].as_ref()?;
         Some(Parts {
@@ -48,6 +58,7 @@ impl Lacking {
 }
 
 /// Those of the dependencies that a graph has not, or has in part.
+/// Empty where all is there.
 fn lacking(graph: &Graph<'_>, edges: &[Edge]) -> Vec<Edge> {
     let edges = edges.iter().map(|edge| (edge.0, graph.lacking(*edge)));
     edges.filter(|(_, bits)| *bits != 0).collect()

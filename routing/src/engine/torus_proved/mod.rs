@@ -10,6 +10,31 @@
 //! decide about it. That is why a way may have to be given up although cables would lead there.
 //! The plan counts parallel cables as one; the check of finished tables ([`crate::proof`]) does not,
 //! and nothing here replaces it.
+//!
+//! # The parts
+//!
+//! ```text
+//! substitute   places, also with what is left of a seed
+//! steps        where the usual ways go, for all switches
+//! vls          which VL a class takes at a turn
+//! usual, phases, sweep   the dependencies of all usual ways, without following each
+//! graph, order           an acyclic graph that takes or refuses one dependency at a time
+//! cycles       which dependencies lie on cycles
+//! lacking      what usual ways still need, for destinations that come late
+//! unicast, tree          lay ways and the tree into the graph
+//! plan         tries orders of doing so and takes the best
+//! ```
+//!
+//! # Size
+//!
+//! Nodes are 24 for each switch (6 directions, 4 VLs of one QoS level), dependencies 24 bits a
+//! node. A torus of 16x16x16 has 98,304 nodes, so a graph is 400 KB and copied without thought.
+//!
+//! # What is promised
+//!
+//! What torus-2QoS routes without a cycle comes out the same; SLs are those of the whole torus;
+//! what is routed closes no cycle. Not promised are shortest ways, even load, or that every pair is
+//! routed. The result depends on the input alone (ADR 5).
 
 mod cycles;
 mod graph;
@@ -42,6 +67,7 @@ use crate::tables::{Qos, Routes};
 use crate::topology::Topology;
 
 /// The engine torus-proved.
+/// Never incremental: it always starts from nothing.
 pub(super) struct TorusProved;
 
 impl Engine for TorusProved {
@@ -64,6 +90,7 @@ impl Engine for TorusProved {
 /// Pairs without such a way have no route, which the warnings tell. So they do when multicast had
 /// to be given up.
 /// Errors: what [`super::torus::route`] refuses for other reasons than damage.
+/// Cost: far more than torus-2QoS where the torus is damaged, the same where it is whole.
 pub fn route(topology: &Topology, config: &TorusConfig, qos: Qos) -> Result<Routes, Refusal> {
     let routed = route_typed(topology, config, qos);
     routed.map_err(|refused| refused.into_refusal(EngineKind::TorusProved, config))
@@ -79,6 +106,7 @@ fn route_typed(topology: &Topology, config: &TorusConfig, qos: Qos) -> Result<Ro
         vls,
         mut warnings,
     } = substitute::find_with_remains(topology, config)?;
+    // `judge` warns of whatever is missing, so no new warning means that nothing is.
     let noticed = warnings.len();
     let reasons = accept::judge(topology, &torus, &mut warnings);
     let is_whole = warnings.len() == noticed && reasons.is_empty();
@@ -100,6 +128,7 @@ fn route_typed(topology: &Topology, config: &TorusConfig, qos: Qos) -> Result<Ro
 }
 
 /// What torus-2QoS would do.
+/// Kept to compare with, and to keep where it is good.
 struct Usual {
     /// It would route the fabric.
     is_accepted: bool,
@@ -109,6 +138,7 @@ struct Usual {
 }
 
 /// Replaces what is not free of deadlock in the routes of a damaged torus.
+/// Routes that are good already come back as they are, with no new warning.
 fn mend(
     topology: &Topology,
     config: &TorusConfig,
@@ -122,6 +152,7 @@ fn mend(
     let plan = plan::plan(torus, usual.vls, usual.tree.as_ref());
     let is_usual = plan.changes.is_empty() && plan.tree == usual.tree;
     // The plan takes parallel cables for one, the check does not.
+    // In that order, since the proof costs more than comparing plans.
     if is_usual || (usual.is_accepted && is_proved(topology, &routes)) {
         return routes;
     }
@@ -131,6 +162,7 @@ fn mend(
 }
 
 /// True when unicast and multicast close no cycle.
+/// The whole proof, as for finished tables, with groups of everybody.
 fn is_proved(topology: &Topology, routes: &Routes) -> bool {
     let mut graph = DependencyGraph::new(topology, routes);
     graph.add_unicast(topology, routes, PathSls::Engine);
@@ -140,6 +172,7 @@ fn is_proved(topology: &Topology, routes: &Routes) -> bool {
 
 /// [`super::torus::place`] as [`route`] does it: also what torus-2QoS leaves outside, and with what
 /// is left of a seed. Nothing that [`super::torus::place`] places comes out elsewhere.
+/// Errors name torus-2QoS, by whose rules places are found.
 pub fn place(topology: &Topology, config: &TorusConfig) -> Result<(Torus, Vec<Warning>), Refusal> {
     let found = substitute::find_with_remains(topology, config);
     let found = found.map_err(|refused| refused.into_refusal(EngineKind::Torus2Qos, config))?;

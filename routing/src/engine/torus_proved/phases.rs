@@ -7,6 +7,18 @@
 //!
 //! Where damage makes the last part turn back, or leaves a switch without a way, this does not
 //! hold; such columns are told, and worked out by themselves.
+//!
+//! # Why it pays
+//!
+//! On 16x16x16, 16 destinations share x and y. What happens before the turn to z is most of each
+//! way, and worked out for one of the 16; the last part is one ring of switches for each.
+//!
+//! ```text
+//! S ── x ── x ── y ── y ──┐
+//!                         z     the last part: the switches with the destination's x and y
+//!                         z
+//!                         D
+//! ```
 
 use super::graph::Edge;
 use super::plan::Context;
@@ -17,16 +29,19 @@ use crate::placement::Axis;
 use crate::placement::PoolIx;
 
 /// Usual ways to the destinations that share x and y.
+/// One per thread.
 pub(super) struct Phases<'a> {
     context: &'a Context<'a>,
     sweep: Sweep,
     /// Dependencies before the last part, the same for all the destinations.
     shared: Vec<Edge>,
     /// Every switch before the last part gets there.
+    /// False asks for every destination of the column by itself.
     is_whole: bool,
     /// Switches of the last part.
     last: Vec<PoolIx>,
     /// What comes to the last part: switch and group, switch it comes to, load.
+    /// As if nothing crossed the dateline of z; that bit is added for each destination.
     arriving: Vec<(PoolIx, u8, PoolIx, Load)>,
 }
 
@@ -53,6 +68,7 @@ impl<'a> Phases<'a> {
     }
 
     /// Goes to other destinations: those with this x and y.
+    /// Cost: one sweep over all switches.
     pub(super) fn enter(&mut self, x: u8, y: u8) {
         let Self { context, sweep, .. } = self;
         sweep.clear();
@@ -62,6 +78,7 @@ impl<'a> Phases<'a> {
         let has_group = |ix: &PoolIx| sweep.groups[*ix as usize] != NO_WAY;
         self.last
             .extend(context.torus.pool_ixs().filter(|ix| !has_group(ix)));
+        // Ends of the first part: ways that get here are followed no further.
         for switch in &self.last {
             sweep.states[*switch as usize] = State::Laid;
         }
@@ -73,6 +90,7 @@ impl<'a> Phases<'a> {
         });
         std::mem::swap(&mut self.shared, &mut sweep.edges);
         // A way of the last part that comes back here is none.
+        // So that `column` notices: only the switches of the last part are unknown there.
         sweep.states.fill(State::Left);
     }
 
@@ -83,6 +101,7 @@ impl<'a> Phases<'a> {
 
     /// The dependencies of all ways to a destination among those entered; none where they are not
     /// made of parts, or some switch has no way.
+    /// Cost: one sweep over the ring of the destination.
     pub(super) fn column(&mut self, to: PoolIx) -> Option<Parts<'_>> {
         if !self.is_whole {
             return None;
@@ -96,6 +115,7 @@ impl<'a> Phases<'a> {
             sweep.states[ix] = State::Unknown;
             sweep.loads[ix] = 0;
         }
+        // The destination sends nowhere, whatever the steps say of its own place.
         sweep.groups[to as usize] = NO_WAY;
         sweep.states[to as usize] = State::Laid;
         sweep.classes.fill_axis(context, Axis::Z, z);
@@ -103,6 +123,7 @@ impl<'a> Phases<'a> {
         sweep.left.clear();
         sweep.edges.clear();
         sweep.follow(context, self.last.iter().copied());
+        // Some switch of the ring has no way within it, or one that leaves it.
         if !sweep.left.is_empty() {
             return None;
         }

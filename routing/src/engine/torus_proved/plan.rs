@@ -8,6 +8,16 @@
 //! tree and then the ways, from one centre after the other, since with a tree everybody is reached by
 //! multicast and a way has more choice than a tree; else the ways and then the tree. The best of these is
 //! taken, so that an attempt costs time and nothing else.
+//!
+//! ```text
+//! usual ways + usual tree, no cycle               -> done
+//! tree first, from up to 17 centres, until nothing is lost
+//! ways first, then the first tree that fits
+//! the best by (pairs lost, no tree, ways changed)
+//! ```
+//!
+//! It is a search that gives up nothing it has laid, not an optimum. That is why order matters, and
+//! why destinations that lost pairs are laid first the next time.
 
 use super::cycles;
 use super::graph::{Graph, Neighbours};
@@ -25,6 +35,7 @@ use crate::placement::{Coordinate, PoolIx, Torus};
 use crate::topology::{Topology, count32};
 
 /// How a damaged torus is routed.
+/// Nothing is changed yet: `mend` applies it to tables.
 pub(super) struct Plan {
     /// What differs from the unicast routes of torus-2QoS.
     pub(super) changes: Changes,
@@ -33,15 +44,18 @@ pub(super) struct Plan {
 }
 
 /// What the search goes by.
+/// Worked out once for all attempts; read by all threads.
 pub(super) struct Context<'a> {
     pub(super) torus: &'a Torus,
     pub(super) neighbours: Neighbours,
     /// By switch: its place.
+    /// A copy beside the torus, since places are asked for in every inner loop.
     pub(super) places: Vec<Coordinate>,
     pub(super) steps: Steps,
     pub(super) vls: PathVls,
     pub(super) columns: Vec<Columns>,
     /// Into how many pieces the cables join the switches.
+    /// A tree cannot join more than cables do, so this many parts are left of a good one.
     pub(super) pieces: usize,
     pub(super) usual_tree: Option<&'a TorusTree>,
 }
@@ -49,6 +63,7 @@ pub(super) struct Context<'a> {
 /// Plans routes for what is there, the best of several attempts: as few pairs lost as possible,
 /// then with a multicast tree, then as few changes as possible. `vls` is the fewest data VLs
 /// between switches; `usual_tree` the tree that torus-2QoS would use.
+/// Cost: up to 18 runs over all destinations that have to be laid anew; mostly one.
 pub(super) fn plan(torus: &Torus, vls: u8, usual_tree: Option<&TorusTree>) -> Plan {
     let context = Context::new(torus, vls, usual_tree);
     let usual = Usual::all(&context);
@@ -66,6 +81,7 @@ pub(super) fn plan(torus: &Torus, vls: u8, usual_tree: Option<&TorusTree>) -> Pl
             return attempt;
         }
         // Who came too late once comes first the next time.
+        // Sorting is stable, so all others keep their order, and attempts stay deterministic.
         promote(&mut order, &attempt.changes);
         if best
             .as_ref()
@@ -77,6 +93,7 @@ pub(super) fn plan(torus: &Torus, vls: u8, usual_tree: Option<&TorusTree>) -> Pl
     let last = context.unicast_first(&usual);
     match best {
         Some(best) if best.cost() <= last.cost() => best,
+        // Fewest pairs lost decides, so a plan without a tree may win over one with.
         _ => last,
     }
 }
@@ -88,6 +105,7 @@ impl Plan {
     }
 
     /// What plans are compared by, the worst first.
+    /// Smaller is better, field by field.
     fn cost(&self) -> (usize, bool, usize) {
         let Changes { rerouted, lost } = &self.changes;
         (lost.len(), self.tree.is_none(), rerouted.len())
@@ -127,11 +145,14 @@ impl Context<'_> {
     }
 
     /// Usual ways and usual tree, if they are complete and close no cycle.
+    /// The plan wherever no way has to change.
     fn usual_plan(&self, usual: &Usual<'_>) -> Option<Plan> {
         if usual.has_gaps.contains(&true) {
             return None;
         }
         let mut graph = Graph::new(&self.neighbours);
+        // The graph has the tree's turns now; the ways' are merged at once, as nothing of them may
+        // change.
         let tree = self.tree(&mut graph, None)?;
         graph.merge(&usual.graph);
         graph.sort().then(|| Plan {
@@ -157,6 +178,7 @@ impl Context<'_> {
     }
 
     /// Ways before the tree.
+    /// Never none: at worst all pairs are lost. What no tree fits has no multicast.
     fn unicast_first(&self, usual: &Usual<'_>) -> Plan {
         let order: Vec<PoolIx> = self.torus.pool_ixs().collect();
         let (graph, changes) = self.lay(Graph::new(&self.neighbours), usual, &order);
@@ -168,6 +190,9 @@ impl Context<'_> {
 
     /// Lays ways beside what is in a graph. Destinations whose usual ways lie on no cycle keep
     /// them; the others are laid one by one in the given order.
+    ///
+    /// With cycles: the dependencies on them, but for those of the tree that is in the graph, are
+    /// not to be used; every destination that would use one counts as having gaps.
     fn lay<'g>(
         &'g self,
         mut graph: Graph<'g>,
@@ -183,17 +208,21 @@ impl Context<'_> {
                 usual.has_gaps.clone()
             }
             Some(mut cycles) => {
+                // What is in the graph for good (the tree) is no reason to lay a destination anew.
                 graph.remove_from(&mut cycles.edges);
                 let good = Usual::without(self, &cycles.edges);
                 graph.merge(&good.graph);
                 all.remove(&cycles.edges);
                 all.sort();
+                // Against the order of all usual ways, so that what comes in later mostly goes
+                // along it.
                 graph.sort_like(&all, &cycles.component);
                 good.has_gaps
             }
         };
         let lacking = Lacking::new(self, &graph, &has_gaps);
         let mut layer = Layer::new(self, graph);
+        // One by one, as each may take what the next would need: the order is part of the result.
         for to in order.iter().filter(|to| has_gaps[**to as usize]) {
             layer.lay(*to, lacking.for_destination(*to));
         }
@@ -202,6 +231,7 @@ impl Context<'_> {
 
     /// The usual tree; or as much of it as closes no cycle, then bundles around a switch, which is
     /// the root if the usual tree has none.
+    /// None where what is joined is less than cables join, or nobody is there to be the root.
     fn tree(&self, graph: &mut Graph<'_>, center: Option<PoolIx>) -> Option<TorusTree> {
         let usual = self.usual_tree.iter();
         let mut order: Vec<Bundle> = usual.flat_map(|tree| tree.bundles(self.torus)).collect();
@@ -214,6 +244,7 @@ impl Context<'_> {
     }
 
     /// Switches to try a tree around, evenly spread.
+    /// From half way through the order of placement on, and round to its beginning.
     fn centers(&self) -> impl Iterator<Item = PoolIx> + '_ {
         /// Each takes a run over all destinations.
         const MOST: usize = 16;
@@ -224,6 +255,7 @@ impl Context<'_> {
 }
 
 /// Tells what differs from torus-2QoS.
+/// Counts are of ordered pairs of switches, whatever hosts are on them.
 pub(super) fn report(
     topology: &Topology,
     torus: &Torus,
@@ -255,6 +287,7 @@ pub(super) fn report(
         warnings.push(TorusWarning::NoTree);
         return;
     };
+    // Also where torus-2QoS had none at all.
     if usual != Some(tree) {
         let root = name(tree.root());
         warnings.push(TorusWarning::OtherTree { root });

@@ -1,5 +1,16 @@
 //! What the ways to one destination, or to several alike, depend on: the classes of all sources are
 //! carried from the far ends towards the destination, once per switch.
+//!
+//! # Carrying
+//!
+//! ```text
+//! A ─> C ─> D      A sends class 0 on VL 0, B class 1 on VL 1
+//! B ─┘             C carries both and its own: one load, passed on once
+//! ```
+//!
+//! For a fixed destination the next hop depends on the switch alone, so ways join and never part. A
+//! switch is done when all that send to it are, which the order of `laid` gives for free: each
+//! switch stands behind the one that it sends to, so going backwards meets leaves first.
 
 use super::graph::{Edge, node};
 use super::plan::Context;
@@ -11,12 +22,14 @@ use crate::placement::{Axis, Coordinate};
 use crate::topology::count32;
 
 /// Ways, and what they carry.
+/// Reused from destination to destination: nothing is allocated once lists have grown.
 pub(super) struct Sweep {
     /// By switch: the group to leave by; [`NO_WAY`] where the ways end.
     pub(super) groups: Vec<u8>,
     /// By switch: how far its way is known.
     pub(super) states: Vec<State>,
     /// By switch: what leaves it.
+    /// By that switch's own cable towards the destination.
     pub(super) loads: Vec<Load>,
     /// Switches whose way gets to an end, each behind the one that it sends to.
     pub(super) laid: Vec<PoolIx>,
@@ -31,8 +44,11 @@ pub(super) struct Sweep {
 /// How far the way from a switch is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
+    /// Not looked at yet.
     Unknown,
+    /// Its way ends at the destination, or where the caller said that ways end.
     Laid,
+    /// Its way stops short, or runs in a circle.
     Left,
 }
 
@@ -81,12 +97,14 @@ impl Sweep {
         for from in switches {
             let mut here = from;
             while self.states[here as usize] == State::Unknown {
+                // Until the end of the way is known. A way that runs into itself stays so.
                 self.states[here as usize] = State::Left;
                 self.way.push(here);
                 let group = self.groups[here as usize];
                 here = steps::next(&context.neighbours, here, group).unwrap_or(here);
             }
             if self.states[here as usize] == State::Laid {
+                // The switch next to the end first, so that each stands behind the one it sends to.
                 let way = self.way.drain(..).rev();
                 way.for_each(|switch| {
                     self.states[switch as usize] = State::Laid;
@@ -100,6 +118,7 @@ impl Sweep {
 
     /// Carries classes along the ways that get to an end. `arrive` is told of every switch that
     /// sends to an end: it, its group, the end, and the load.
+    /// Cost: O(switches), whatever the number of sources.
     pub(super) fn carry(
         &mut self,
         context: &Context<'_>,
@@ -109,6 +128,7 @@ impl Sweep {
             let switch = self.laid[index];
             let group = self.groups[switch as usize];
             let class = self.classes.class_from(context.at(switch));
+            // What came from behind is complete here: whoever sends to this switch was done before.
             let load = self.loads[switch as usize] | context.vls.own(group, class);
             self.loads[switch as usize] = load;
             let Some(next) = context.neighbours.get(switch, group) else {
@@ -136,6 +156,7 @@ impl Sweep {
             if classes != 0 {
                 let leaving = context.vls.onward(group, onward, classes);
                 self.loads[next as usize] |= leaving;
+                // Four bits for each group, one for each VL: see `node` for the numbers.
                 let bits = used(leaving) << (count32(VLS) * u32::from(onward));
                 self.edges.push((node(switch, group, vl), bits));
             }
@@ -144,6 +165,7 @@ impl Sweep {
 }
 
 /// What sources add to the class of their path to a destination, by axis and position.
+/// Three lookups give the class of any source: axes add up, and none asks the others.
 #[derive(Debug, Clone)]
 pub(super) struct Classes([[u8; 256]; 3]);
 
@@ -162,6 +184,7 @@ impl Classes {
     }
 
     /// For any destination with this x and y, as if nothing crossed the dateline of z.
+    /// [`super::phases`] adds the bit of z later.
     pub(super) fn fill_without_z(&mut self, context: &Context<'_>, x: u8, y: u8) {
         self.fill_axis(context, Axis::X, x);
         self.fill_axis(context, Axis::Y, y);

@@ -4,6 +4,9 @@
 //!
 //! Bundles are joined first as if nothing could close a cycle, and the whole is tried at once; mostly that is
 //! good. Only where it is not is every bundle tried by itself, which takes an order mended again and again.
+//!
+//! A member may sit anywhere, so packets come from every cable of the tree and leave by every
+//! other: all turns of a switch count, also those against the dimension order.
 
 use std::cmp::Reverse;
 use std::collections::VecDeque;
@@ -14,6 +17,7 @@ use super::vls::{VLS, axis_of};
 use crate::placement::PoolIx;
 
 /// An undirected bundle of cables: a switch and one of its groups.
+/// Named from either end: `(a, group)` and its far switch with `group ^ 1` are the same.
 pub(super) type Bundle = (PoolIx, u8);
 
 /// A tree while it grows.
@@ -25,10 +29,13 @@ struct Tree<'a> {
 
 impl Tree<'_> {
     /// Adds a bundle. False, and nothing changes, where that closes a cycle of dependencies.
+    /// Cost: the turns at both its ends, at most some dozens.
     fn add(&mut self, graph: &mut Graph<'_>, bundle: Bundle, far: PoolIx) -> bool {
         self.turn(bundle, far);
         let mut around = [bundle.0, far].into_iter();
         let is_good =
+            // Also turns between other bundles there: a new input may put a VL on a cable that had
+            // it not.
             around.all(|switch| self.each_turn_around(switch, |from, to| graph.add(from, to)));
         if is_good {
             graph.keep();
@@ -40,6 +47,7 @@ impl Tree<'_> {
     }
 
     /// Puts a bundle in, or takes it out.
+    /// Its own inverse.
     fn turn(&mut self, (near, group): Bundle, far: PoolIx) {
         self.groups[near as usize] ^= 1 << group;
         self.groups[far as usize] ^= 1 << (group ^ 1);
@@ -76,6 +84,8 @@ impl Tree<'_> {
     ) -> bool {
         let axis = axis_of(group);
         // From a host, and from every other cable of the tree.
+        // The VL that a packet leaves on depends on the axis it came by, and a host is one more
+        // input.
         let before = self.groups_of(from).filter(|before| *before != group);
         let inputs = std::iter::once(None).chain(before.map(|before| Some(axis_of(before))));
         let mut vls = [false; VLS];
@@ -105,6 +115,8 @@ impl Tree<'_> {
 
 /// Adds bundles in the given order, each that joins two parts and closes no cycle. By switch: its
 /// groups in the tree, a bit each. None when not all is joined that cables join.
+///
+/// Cost: O(bundles), as long as the whole closes no cycle; else a trial for each.
 pub(super) fn span(
     context: &Context<'_>,
     graph: &mut Graph<'_>,
@@ -122,11 +134,14 @@ pub(super) fn span(
             tree.add(graph, bundle, far)
         })
     };
+    // Damage may cut the fabric itself into pieces; a tree over the pieces is no fault of the
+    // order.
     (pieces == context.pieces).then_some(tree.groups)
 }
 
 /// A tree of all bundles that join two parts and that `add` does not refuse, and how many parts are
 /// left.
+/// Kruskal's way: a bundle within one part would close a ring of the tree.
 fn join<'a>(
     context: &'a Context<'a>,
     order: &[Bundle],
@@ -150,6 +165,7 @@ fn join<'a>(
 }
 
 /// All bundles, those near a switch first.
+/// Each bundle is listed once, by its plus end. At equal distance z comes before y before x.
 pub(super) fn around(context: &Context<'_>, center: PoolIx) -> Vec<Bundle> {
     let neighbours = &context.neighbours;
     let hops = distances(neighbours, center);
@@ -158,6 +174,7 @@ pub(super) fn around(context: &Context<'_>, center: PoolIx) -> Vec<Bundle> {
     let all = switches.flat_map(|switch| plus.map(|group| (switch, group)));
     let far = |(switch, group): &Bundle| neighbours.get(*switch, *group);
     let mut all: Vec<Bundle> = all.filter(|bundle| far(bundle).is_some()).collect();
+    // Stable: bundles that are equally near stay in the order of placement.
     all.sort_by_key(|bundle| {
         let near = hops[bundle.0 as usize];
         let far = far(bundle).map_or(near, |far| hops[far as usize]);
@@ -180,6 +197,7 @@ pub(super) fn pieces(neighbours: &Neighbours) -> usize {
 }
 
 /// By switch: hops from the centre, the most where it is not reached.
+/// By cables, over all of them.
 fn distances(neighbours: &Neighbours, center: PoolIx) -> Vec<u32> {
     let mut hops = vec![u32::MAX; neighbours.switches()];
     hops[center as usize] = 0;
@@ -196,6 +214,7 @@ fn distances(neighbours: &Neighbours, center: PoolIx) -> Vec<u32> {
 }
 
 /// Switches that are joined already.
+/// Union of sets; paths are halved as they are followed.
 struct Parts {
     above: Vec<PoolIx>,
     count: usize,

@@ -3,6 +3,18 @@
 //! To each destination the ways of torus-2QoS are laid first. Where one has no way, or would close
 //! a cycle, the switch looks for another neighbour that has one, near ones first. A switch that
 //! finds none loses that destination.
+//!
+//! # One destination
+//!
+//! ```text
+//! all usual ways at once, as parts         nothing lost: the next destination
+//! else one source after the other          some are left
+//! left: neighbours that have a way, nearest first
+//! still left: the pair is lost
+//! ```
+//!
+//! A way is the own step of a switch and then the ways of those behind it, so an attempt is tried
+//! on the graph only as far as its class is new there. What a refused attempt added is taken back.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -19,6 +31,7 @@ use crate::placement::Coordinate;
 use crate::placement::PoolIx;
 
 /// Lays ways into a graph.
+/// Owns the graph while it is filled.
 pub(super) struct Layer<'a> {
     context: &'a Context<'a>,
     graph: Graph<'a>,
@@ -28,10 +41,12 @@ pub(super) struct Layer<'a> {
     /// By switch: hops to the destination at hand.
     hops: Vec<u32>,
     /// Loads that the attempt at hand changed, with what they were.
+    /// To be put back, last first, where the attempt fails.
     loaded: Vec<(PoolIx, Load)>,
 }
 
 /// Ways to be tried, shortest first: hops, switch, group.
+/// The least comes first; ties go by number of placement, so that results do not depend on luck.
 type Open = BinaryHeap<Reverse<(u32, PoolIx, u8)>>;
 
 impl<'a> Layer<'a> {
@@ -57,12 +72,17 @@ impl<'a> Layer<'a> {
 
     /// Lays ways to one destination, searching for those that the usual rules do not give.
     /// `lacking`: what the graph lacked of the usual ones before, if they leave no switch out.
+    /// Cost: the usual ways in one pass where they fit; a search over the switches left where not.
     pub(super) fn lay(&mut self, to: PoolIx, lacking: Option<Parts<'_>>) {
         match lacking {
             Some(parts) if self.graph.add_all(parts.shared.iter().chain(parts.own)) => return,
+            // The parts are complete but for a cycle, so trying them together again would fail
+            // again.
             Some(_) => self.lay_one_by_one(to),
             None => self.lay_together(to),
         }
+        // Ascending, and so is the search: what it finds does not depend on how switches came to be
+        // left.
         let left = std::mem::take(&mut self.ways.left);
         if left.is_empty() {
             return;
@@ -88,6 +108,7 @@ impl<'a> Layer<'a> {
     }
 
     /// The switches that are left have no way any more.
+    /// Each switch after the one that it sends to, as `laid` has them.
     fn count_hops(&mut self, to: PoolIx) {
         self.hops[to as usize] = 0;
         for from in &self.ways.laid {
@@ -109,11 +130,13 @@ impl<'a> Layer<'a> {
         self.ways.groups.fill(NO_WAY);
         self.ways.classes.fill(self.context, at);
         self.hops[to as usize] = 0;
+        // Ways end here whatever the destination's own table says.
         self.ways.states[to as usize] = State::Laid;
         let mut way = Vec::new();
         for from in self.context.torus.pool_ixs() {
             let end = self.usual_way(from, at, &mut way);
             let mut is_good = self.ways.states[end as usize] == State::Laid;
+            // From the destination outwards: who sends over a switch that is left is left too.
             while let Some((switch, step)) = way.pop() {
                 is_good = is_good
                     && step.is_some_and(|(group, next)| self.attach(switch, group, next, to));
@@ -128,6 +151,7 @@ impl<'a> Layer<'a> {
     }
 
     /// Follows the usual way up to a switch that was looked at before, or the end of it.
+    /// Gives the switch at which it stopped.
     fn usual_way(&mut self, from: PoolIx, to: Coordinate, way: &mut Vec<Step>) -> PoolIx {
         let mut here = from;
         while self.ways.states[here as usize] == State::Unknown {
@@ -147,6 +171,7 @@ impl<'a> Layer<'a> {
             self.offer(*switch, to, &mut open);
         }
         while let Some(Reverse((_, switch, group))) = open.pop() {
+            // It found another way since it was offered this one.
             if self.ways.groups[switch as usize] != NO_WAY {
                 continue;
             }
@@ -159,6 +184,7 @@ impl<'a> Layer<'a> {
             for (group, other) in self.context.neighbours.around(switch) {
                 if other != to && self.ways.groups[other as usize] == NO_WAY {
                     // Who stood beside it had one neighbour less to go by.
+                    // The same cables from the other side.
                     self.offer_one(other, group ^ 1, switch, &mut open);
                 }
             }
@@ -182,6 +208,7 @@ impl<'a> Layer<'a> {
 
     /// Sends a switch's own packets for the destination to a neighbour that has a way. False, and
     /// nothing changes, where that closes a cycle.
+    /// Cost: the way to the destination, as far as the class is new.
     fn attach(&mut self, switch: PoolIx, group: u8, next: PoolIx, to: PoolIx) -> bool {
         self.ways.groups[switch as usize] = group;
         if self.follow(switch, to) {
@@ -199,6 +226,7 @@ impl<'a> Layer<'a> {
     }
 
     /// Carries the class of a source along its way, as far as it is new there.
+    /// False as soon as a dependency is refused.
     fn follow(&mut self, from: PoolIx, to: PoolIx) -> bool {
         let class = self.ways.classes.class_from(self.context.at(from));
         let (mut here, mut input, mut last) = (from, None, None);
@@ -214,6 +242,7 @@ impl<'a> Layer<'a> {
             }
             let load = &mut self.ways.loads[here as usize];
             let own = load_of(vl, class);
+            // From here on this class has gone this way before, so all its dependencies are there.
             if *load & own != 0 {
                 return true;
             }

@@ -1,4 +1,8 @@
 //! What the usual rules give to all destinations.
+//!
+//! Destinations with the same x and y are a *column* here and worked on together (see
+//! [`super::phases`]); columns are split over the cores, each thread with a graph of its own that
+//! is merged at the end. Bits are only ever added, so the order of merging does not show.
 
 use super::graph::{Edge, Graph};
 use super::phases::{Parts, Phases};
@@ -9,6 +13,7 @@ use crate::placement::Axis;
 use crate::placement::{PoolIx, Torus};
 
 /// Destinations that share x and y.
+/// At most as many as the radix of z.
 pub(super) struct Columns {
     pub(super) x: u8,
     pub(super) y: u8,
@@ -16,6 +21,7 @@ pub(super) struct Columns {
 }
 
 /// All destinations.
+/// Ascending by x, then y; inside by placement.
 pub(super) fn all_columns(torus: &Torus) -> Vec<Columns> {
     let xy = |ix: &PoolIx| {
         let at = torus.get(*ix).at;
@@ -40,6 +46,7 @@ pub(super) struct Usual<'a> {
     /// The dependencies of the ways; unsorted.
     pub(super) graph: Graph<'a>,
     /// By destination: some switches have no usual way to it.
+    /// Such destinations are laid one by one later.
     pub(super) has_gaps: Vec<bool>,
 }
 
@@ -51,6 +58,7 @@ impl<'a> Usual<'a> {
 
     /// Those to destinations without gaps that use none of these dependencies (by node, bits as in
     /// [`Graph`]); all others count as destinations with gaps.
+    /// A second run over everything, made only where the first found a cycle.
     pub(super) fn without(context: &'a Context<'a>, watched: &[u32]) -> Self {
         Self::new(context, Some(watched))
     }
@@ -110,6 +118,7 @@ impl<'a, 'w> Pass<'a, 'w> {
     }
 
     /// Adds the ways to the destinations of one column.
+    /// The shared part is put in with the first destination that uses it.
     fn add(&mut self, columns: &Columns) {
         let watched = self.watched;
         self.phases.enter(columns.x, columns.y);
@@ -117,6 +126,7 @@ impl<'a, 'w> Pass<'a, 'w> {
         let mut is_taken = false;
         for to in &columns.destinations {
             let Some(Parts { shared, own }) = self.phases.column(*to) else {
+                // Damage near the column: its ways are no first part and a ring.
                 self.add_whole(*to);
                 continue;
             };
@@ -138,6 +148,7 @@ impl<'a, 'w> Pass<'a, 'w> {
         if !is_good {
             self.gaps.push(to);
         }
+        // In the first run ways with gaps count as well: what there is of them may close a cycle.
         if is_good || self.watched.is_none() {
             self.graph.add_unordered(&self.sweep.edges);
         }

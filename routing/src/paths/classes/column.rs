@@ -1,12 +1,17 @@
 //! All paths to one LID.
+//!
+//! The same walk as in `paths::columns::follow`, with capacity and SLs instead of hops alone. Only
+//! fabrics that are not uniform need it.
 
 use super::links::{Links, Packed};
 use crate::topology::SwitchIx;
 
 /// What a path has behind the switch it leaves.
+/// Without the switch's own table: that depends on where a packet came in.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Rest {
     /// Least over the cables.
+    /// Unlimited at the destination's switch.
     pub(super) capacity: Packed,
     /// Switches still to come.
     pub(super) switches: u16,
@@ -17,6 +22,7 @@ pub(super) struct Rest {
 #[derive(Clone, Copy)]
 enum State {
     Unknown,
+    /// Settled: no path. Also stands for "being followed".
     Lost,
     Known(Rest),
 }
@@ -54,6 +60,7 @@ impl Resolver {
     }
 
     /// Resolves all switches for a LID.
+    /// Cost: O(switches).
     pub(super) fn resolve(&mut self, links: &Links, target: Target<'_>) {
         self.states.clear();
         self.states.resize(target.column.len(), State::Unknown);
@@ -106,6 +113,7 @@ impl Resolver {
     fn step(&self, links: &Links, target: Target<'_>, here: u32) -> Option<Rest> {
         let link = links.link(here, output(target.column[here as usize])?)?;
         let beyond = self.rest(link.to)?;
+        // At the far switch, from the cable's end to where that switch sends the LID.
         let carried = links.carried(link.to, link.input, target.column[link.to as usize]);
         Some(Rest {
             capacity: link.capacity.min(beyond.capacity),

@@ -1,4 +1,13 @@
 //! A table of classes, for fabrics where paths differ.
+//!
+//! ```text
+//! per block of LIDs, side by side     columns of class numbers, interned
+//! parts joined in order               classes renumbered, columns interned again
+//! at the end                          equal rows once, columns nobody uses dropped
+//! ```
+//!
+//! Joining in the order of LIDs gives classes the same numbers however the work was split, so that
+//! equal fabrics give equal snapshots.
 
 use std::collections::HashMap;
 
@@ -16,6 +25,7 @@ use crate::paths::columns::{self, Columns, Key, Seen};
 use crate::tables::Routes;
 use crate::topology::{Topology, count32};
 
+/// Errors: more than 65,535 classes.
 pub(super) fn compile(
     topology: &Topology,
     routes: &Routes,
@@ -25,6 +35,7 @@ pub(super) fn compile(
     let sources = Sources::new(topology, links, reach);
     let blocks = columns::blocks(routes.lfts());
     let effort = sources.rows.len() * routes.lfts().stride();
+    // Ranges and not a queue: parts are joined in the order of LIDs.
     let parts = parallel::over_range(blocks, effort, |blocks| {
         let mut part = Part::new(sources.rows.len());
         let mut resolver = Resolver::new();
@@ -47,6 +58,7 @@ pub(super) fn compile(
 }
 
 /// Calls `work` with every LID of a range of blocks that is plugged into a switch, ascending.
+/// LIDs whose columns were seen in this range are told so; each range begins anew.
 fn for_each_lid(
     topology: &Topology,
     routes: &Routes,
@@ -87,10 +99,12 @@ fn for_each_lid(
 }
 
 /// The classes of the paths to some LIDs.
+/// Of one thread, and the whole once they are joined.
 struct Part {
     classes: Vec<Class>,
     class_ids: HashMap<Class, u16>,
     /// More classes than numbers.
+    /// Told at the end: going on with a wrong number does no harm until then.
     is_full: bool,
     /// Different columns in the order in which they turned up. Shape: class number by row.
     columns: Interned,
@@ -118,6 +132,7 @@ impl Part {
     }
 
     /// Number of the column of classes of the paths to a LID.
+    /// One class for each row, 0 where there is no path.
     fn column(
         &mut self,
         sources: &Sources,
@@ -148,6 +163,7 @@ impl Part {
     fn append(&mut self, part: &Self) {
         self.is_full |= part.is_full;
         let no_path = std::iter::once(0);
+        // Number 0 stays "no path" in every part.
         let renamed: Vec<_> = no_path
             .chain(part.classes.iter().map(|class| self.number(*class)))
             .collect();
@@ -182,6 +198,7 @@ impl Part {
         number
     }
 
+    /// Turns numbers of this build into those of the snapshot: rows and columns from 1, 0 for none.
     fn into_tables(
         self,
         topology: &Topology,
@@ -193,6 +210,7 @@ impl Part {
         }
         let columns: Vec<_> = self.columns.iter().collect();
         let is_used = |column: &&[u16]| column.iter().any(|class| *class != 0);
+        // A column without any path needs no place in the table.
         let used: Vec<_> = columns.iter().copied().filter(is_used).collect();
         let column_numbers = numbered(columns.iter().map(is_used));
         let (row_numbers, table) = rows(sources.rows.len(), &used);
@@ -251,6 +269,7 @@ fn rows(sources: usize, columns: &[&[u16]]) -> (Vec<u16>, Vec<u16>) {
     let mut table = Interned::new(columns.len());
     let numbers = (0..sources).map(|source| {
         let row: Vec<_> = columns.iter().map(|column| column[source]).collect();
+        // The same for rows.
         if row.iter().all(|class| *class == 0) {
             return 0;
         }
@@ -265,6 +284,7 @@ fn class(links: &Links, resolver: &Resolver, target: Target<'_>, row: Row) -> Op
     let rest = resolver.rest(row.switch)?;
     let output = target.column[row.switch as usize];
     let switches = rest.switches + 1;
+    // The switch that sends does not count itself, as in the reference.
     let counted = if row.is_switch {
         rest.switches
     } else {
@@ -274,6 +294,7 @@ fn class(links: &Links, resolver: &Resolver, target: Target<'_>, row: Row) -> Op
         return None;
     }
     let capacity = match links.link(row.switch, output) {
+        // Its first port's own MTU and rate do not limit; the far end's do.
         Some(link) if row.is_switch && rest.switches > 0 => {
             link.far_capacity.min(resolver.rest(link.to)?.capacity)
         }

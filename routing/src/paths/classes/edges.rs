@@ -1,4 +1,7 @@
 //! The ends of paths: end ports and the switch ports they are plugged into.
+//!
+//! Kept apart from classes because they go by port and not by pair: a host with a slow cable would
+//! otherwise make a class of its own with everybody.
 
 use sa_snapshot::model::Capacity;
 use sa_wire::SlVlMask;
@@ -7,6 +10,7 @@ use crate::tables::{Qos, Routes};
 use crate::topology::{EndPortIx, Peer, SwitchIx, Topology};
 
 /// The part of its paths that depends on an end port alone.
+/// An answer takes the least of two of these and a class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PortEdge {
     /// The switch it is or is plugged into.
@@ -19,10 +23,13 @@ pub struct PortEdge {
     pub sl_out: SlVlMask,
     /// SLs that the switch port facing it lets out from any input; what single inputs drop is in
     /// the classes. For a switch: all.
+    /// Split so because single inputs that drop more are rare, and most ports have one value for
+    /// all.
     pub sl_in: SlVlMask,
 }
 
 /// Of every end port, by index.
+/// With QoS off all SLs are carried. Cost: O(ports^2) of each switch's tables.
 pub fn port_edges(topology: &Topology, routes: &Routes, qos: Qos) -> Vec<PortEdge> {
     topology
         .end_port_ixs()
@@ -46,6 +53,7 @@ fn edge(topology: &Topology, routes: &Routes, qos: Qos, end: EndPortIx) -> PortE
             sl_out: routes.sl2vl(switch, 0, 0).carried(),
             ..alone
         },
+        // Port 0 has no cable; its classes tell the rest.
         Some((_, 0)) => alone,
         None if is_judged => PortEdge {
             sl_out: routes.end_port_sl2vl(end).carried(),
@@ -53,6 +61,7 @@ fn edge(topology: &Topology, routes: &Routes, qos: Qos, end: EndPortIx) -> PortE
         },
         None => alone,
         Some((switch, facing)) => {
+            // Both ends of the host's cable.
             let edge = own.min(topology.switch(switch).ports[usize::from(facing)].capacity);
             if !is_judged {
                 return PortEdge { edge, ..alone };
@@ -70,6 +79,7 @@ fn edge(topology: &Topology, routes: &Routes, qos: Qos, end: EndPortIx) -> PortE
 }
 
 /// SLs that a switch port lets out, wherever they come in.
+/// A union: what some input may send.
 pub(super) fn let_out(
     topology: &Topology,
     routes: &Routes,
@@ -83,6 +93,7 @@ pub(super) fn let_out(
 }
 
 /// Port 0 and the ports with a cable.
+/// A port without a cable lets nothing in.
 pub(super) fn inputs(topology: &Topology, switch: SwitchIx) -> impl Iterator<Item = u8> + '_ {
     let ports = (0..=u8::MAX).zip(&topology.switch(switch).ports);
     ports

@@ -1,4 +1,7 @@
 //! Cables between switches, and SLs dropped within switches, ready to be looked up fast.
+//!
+//! Asked for every switch of every different column, hence flat and small: a cable is a dozen
+//! bytes, a capacity one.
 
 use sa_snapshot::model::Capacity;
 use sa_wire::SlVlMask;
@@ -8,6 +11,7 @@ use crate::tables::{Qos, Routes};
 use crate::topology::{Peer, PortNumbers, SwitchIx, Topology};
 
 /// MTU and rate in one byte, such that the lesser of each is quickly found.
+/// Three bits of MTU code above five of rate rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Packed(u8);
 
@@ -18,6 +22,7 @@ impl Packed {
         Self(capacity.mtu.code() << 5 | capacity.rate.get())
     }
 
+    // Each part for itself: the lesser byte could have the greater rate.
     pub(super) fn min(self, other: Self) -> Self {
         let (a, b) = (self.0, other.0);
         Self((a & 0xe0).min(b & 0xe0) | (a & 0x1f).min(b & 0x1f))
@@ -33,6 +38,7 @@ impl Packed {
 }
 
 /// Where a cable between switches leads.
+/// From the side that sends.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Link {
     /// Index of the far switch.
@@ -42,6 +48,7 @@ pub(super) struct Link {
     /// Least of both ends.
     pub(super) capacity: Packed,
     /// Of the far end alone.
+    /// For a switch as the source, whose own end does not count.
     pub(super) far_capacity: Packed,
 }
 
@@ -51,10 +58,12 @@ pub(super) struct Links {
     /// By port number; none where the cable does not lead to a switch.
     links: Vec<Option<Link>>,
     /// None when nothing is ever dropped.
+    /// The usual case, which saves a lookup for each hop.
     masks: Option<Masks>,
 }
 
 /// SLs carried within switches.
+/// Two bytes for each pair of ports of a switch.
 struct Masks {
     /// By switch: where its square begins.
     first: Vec<usize>,
@@ -114,6 +123,7 @@ impl Links {
     }
 
     /// The capacity that all cables between switches have; unlimited when there is none.
+    /// None as soon as one end differs.
     pub(super) fn common_capacity(&self) -> Option<Capacity> {
         let mut all = self.links.iter().flatten();
         let first = all.next().map_or(Packed::UNLIMITED, |link| link.capacity);
@@ -126,6 +136,7 @@ impl Links {
     }
 
     /// True when the near end never limits a cable of this switch more than the far end does.
+    /// Then a switch as a source has the classes of a host on it.
     pub(super) fn near_ends_are_free(&self, switch: SwitchIx) -> bool {
         let ports = self.numbers.number(switch, 0)..self.numbers.number(SwitchIx(switch.0 + 1), 0);
         self.links[ports]
@@ -166,6 +177,7 @@ impl Masks {
         let edge = is_host.then(|| let_out(topology, routes, switch, output));
         for input in inputs(topology, switch) {
             let carried = routes.sl2vl(switch, input, output).carried();
+            // What the edge says already is left at ALL, so that hosts of one switch share a row.
             if edge != Some(carried) {
                 let place = self.place(switch.index(), input, output);
                 self.carried[place] = carried.0;

@@ -4,6 +4,19 @@
 //! between the first and the last switch, and the destination's link. The first and the last
 //! depend on one port each ([`PortEdge`]); the middle is a class per source row and destination
 //! column ([`PathTables`]). Must agree with [`crate::reference`] on every pair.
+//!
+//! # Two encodings
+//!
+//! ```text
+//! uniform    within one switch: class 1;  across: class 2        links alike, nothing dropped
+//! dense      rows (sources) x columns (LIDs), equal ones once    everything else
+//! ```
+//!
+//! A torus of equal links stays uniform through any damage that leaves each pair a path. One slow
+//! link makes it dense (ADR 2).
+//!
+//! A source that is a switch is a row of its own only where its first cable could make a
+//! difference; hosts of one switch share a row as long as their input ports drop the same SLs.
 
 mod column;
 mod dense;
@@ -25,9 +38,11 @@ use crate::topology::Topology;
 
 /// Switches that a path may have. The switch that is itself the source does not count.
 /// Source: OpenSM `osm_sa_path_record.c` (`MAX_HOPS`).
+/// What is longer counts as no path, as OpenSM's SA gives none.
 const MOST_SWITCHES: u16 = 64;
 
 /// A fabric whose paths have too many forms.
+/// Not reached by any fabric with a few kinds of links and tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
     "paths have more than 65,535 different combinations of MTU, rate, SLs and length. Use fewer \
@@ -40,6 +55,7 @@ pub struct TooManyClasses;
 /// With QoS off SLs are not looked at. In a uniform result the class across switches has the
 /// length of the longest path.
 /// Errors: more classes than an index holds.
+/// Cost: O(switches x different columns).
 pub fn compile(
     topology: &Topology,
     routes: &Routes,
@@ -54,6 +70,7 @@ pub fn compile(
 }
 
 /// The same where the columns have been followed already. Errors: as [`compile`].
+/// What the pipeline calls, which has the survey from its proof.
 pub fn compile_surveyed(
     topology: &Topology,
     routes: &Routes,
@@ -69,12 +86,16 @@ pub fn compile_surveyed(
 }
 
 /// One class for all pairs of switches, where that is so.
+///
+/// Who reaches anything must reach everything that is reached at all: then a flag for each port,
+/// on the way out and in, says the rest.
 fn uniform(
     topology: &Topology,
     routes: &Routes,
     links: &Links,
     reach: &Reach,
 ) -> Option<PathTables> {
+    // Cheapest question first; most dense fabrics end here.
     let capacity = links.common_capacity()?;
     if links.drops_sls() || !reach.is_complete() || reach.longest() > MOST_SWITCHES {
         return None;
@@ -94,6 +115,7 @@ fn uniform(
         carried: SlVlMask::ALL,
         hops,
     };
+    // Within a switch only the ends' own links limit.
     let unlimited = sa_snapshot::model::Capacity::UNLIMITED;
     let longest = u8::try_from(reach.longest()).unwrap_or(u8::MAX);
     Some(PathTables {

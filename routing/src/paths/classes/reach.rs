@@ -1,4 +1,7 @@
 //! Which switches reach which LIDs.
+//!
+//! To know that each source reaches each LID, numbers will do: if the sum over all sources is the
+//! product of sources and LIDs that count at all, no pair is missing.
 
 use crate::paths::survey::Survey;
 use crate::topology::{SwitchIx, Topology};
@@ -6,13 +9,16 @@ use crate::topology::{SwitchIx, Topology};
 /// Reachability of LIDs from switches, in numbers.
 pub(super) struct Reach {
     /// By switch: LIDs it reaches.
+    /// Counted by LID, so a port with LMC 2 counts four times; all counts agree on that.
     from: Vec<u32>,
     /// By LID: switches that reach it.
     to: Vec<u32>,
+    /// Over LIDs that are still somebody's.
     longest: u16,
 }
 
 impl Reach {
+    /// Cost: O(LIDs + columns), and O(switches) for each column with losses.
     pub(super) fn from_survey(topology: &Topology, all: &Survey) -> Self {
         let mut reach = Self {
             from: vec![0; topology.switches.len()],
@@ -26,6 +32,7 @@ impl Reach {
                 *to = all.columns[*column as usize].reached.switches;
             }
         }
+        // Columns that all reach are counted once for all switches.
         let mut everywhere = 0;
         let columns = all.columns.iter().zip(times);
         for (followed, times) in columns.filter(|(_, times)| *times > 0) {

@@ -1,4 +1,11 @@
 //! Sources whose paths differ.
+//!
+//! ```text
+//! switch with 18 hosts, nothing dropped     1 row, shared with the switch itself
+//! one host port drops SL 5 on the way in    2 rows
+//! ```
+//!
+//! Rows are what the dense table is wide in, so each that is saved is saved for every column.
 
 use super::MOST_SWITCHES;
 use super::edges::inputs;
@@ -14,6 +21,7 @@ pub(super) struct Sources {
 }
 
 /// Sources on one switch whose paths have the same classes.
+/// Stands for all its sources in what follows.
 #[derive(Clone, Copy)]
 pub(super) struct Row {
     pub(super) switch: u32,
@@ -35,12 +43,14 @@ impl Sources {
         sources
     }
 
+    /// Rows of one switch follow each other.
     fn add_switch(&mut self, topology: &Topology, links: &Links, reach: &Reach, ix: SwitchIx) {
         let first = self.rows.len();
         for (input, end) in topology.hosts(ix) {
             let row = self.row(topology, links, first, ix, input);
             self.of_port[end.index()] = Some(row);
         }
+        // A limit of switches reached would tell the two apart: a switch does not count itself.
         let is_like_a_host = links.near_ends_are_free(ix) && reach.longest() <= MOST_SWITCHES;
         let row = if is_like_a_host {
             self.row(topology, links, first, ix, 0)
@@ -55,6 +65,7 @@ impl Sources {
     }
 
     /// The row of an input port: one of the switch's rows from `first` on if it drops the same SLs.
+    /// Cost: O(rows x ports), of one switch.
     fn row(
         &mut self,
         topology: &Topology,

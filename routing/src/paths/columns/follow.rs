@@ -1,4 +1,12 @@
 //! From which switches a LID is reached, and how far it is.
+//!
+//! One pass: from each switch forward until one is met that is settled, then the same way again to
+//! settle all on it. Every switch is passed twice at most, however long paths are.
+//!
+//! ```text
+//! 4 ─> 2 ─> 7 ─> 1 (destination)     from 4: hops 3 2 1;  later from 9 ─> 2: one step to a known 2
+//! 5 ─> 6 ─> 5                        met while it is being followed: lost
+//! ```
 
 use super::{Columns, Key, SharedSeen};
 use crate::parallel;
@@ -6,6 +14,7 @@ use crate::tables::{NO_PATH, Routes};
 use crate::topology::{Peer, SwitchIx, Topology, count32};
 
 /// What following the columns of all LIDs gave.
+/// For whoever asked: survey or classes make different results of the same columns.
 pub(crate) struct Followed<T> {
     /// By LID: index into `results`; none for LIDs of nobody and of ports on no switch.
     pub(crate) of_lid: Vec<Option<u32>>,
@@ -15,6 +24,7 @@ pub(crate) struct Followed<T> {
 
 /// Follows the column of every LID but those that are known already, equal ones once. `judge` makes
 /// the result of a column.
+/// `judge` runs on the thread that followed the column, with its hops still at hand.
 pub(crate) fn follow_all<T: Send>(
     topology: &Topology,
     routes: &Routes,
@@ -28,6 +38,7 @@ pub(crate) fn follow_all<T: Send>(
         let mut columns = Columns::default();
         let (mut lids, mut results) = (Vec::new(), Vec::new());
         for block in blocks {
+            // Loading a block is most of the cost.
             if super::lids(lft, block).all(&is_known) {
                 continue;
             }
@@ -38,6 +49,8 @@ pub(crate) fn follow_all<T: Send>(
                     continue;
                 };
                 let column = columns.column(lid);
+                // A destination's switch that sends the LID elsewhere, or nowhere, ends all its
+                // paths.
                 let delivers = column[switch.index()] == port;
                 let key = Key::new(column, switch, u16::from(delivers));
                 let (number, is_new) = seen.number(key);
@@ -63,6 +76,7 @@ pub(crate) fn follow_all<T: Send>(
 }
 
 /// Where cables between switches lead.
+/// 4 bytes for each pair of a port number and a switch.
 struct Far {
     switches: usize,
     /// The far switch, or the number of switches where there is none. Shape: by port number, then by switch: neighbours use like
@@ -97,6 +111,7 @@ impl Far {
     #[inline]
     fn behind(&self, switch: usize, entry: u8) -> u32 {
         let place = usize::from(entry) * self.switches + switch;
+        // Entries beyond the last port in use, 255 among them.
         let far = self.far.get(place).copied();
         far.unwrap_or_else(|| count32(self.switches))
     }
@@ -105,6 +120,7 @@ impl Far {
 /// Follows all paths to one LID after the other.
 ///
 /// A path depends on where it is, not on where it began, so each switch is looked at once per LID.
+/// One per thread; two arrays as long as there are switches.
 pub(crate) struct Follower<'a> {
     far: &'a Far,
     /// By switch: the next one.
@@ -114,6 +130,7 @@ pub(crate) struct Follower<'a> {
     hops: Vec<u16>,
 }
 
+/// Not looked at for the LID at hand.
 const UNKNOWN: u16 = u16::MAX;
 /// Switches have LIDs, so there are fewer hops.
 const LOST: u16 = u16::MAX - 1;
@@ -128,6 +145,8 @@ pub(crate) struct Reached {
     /// Switches on the longest path, first and last included.
     pub(crate) longest: u16,
     /// A switch from which a path has so many.
+    /// The first that was found; for going on after a change, which need look no further if it
+    /// stays.
     pub(crate) farthest: SwitchIx,
 }
 
@@ -141,12 +160,14 @@ impl<'a> Follower<'a> {
     }
 
     /// Follows a column to a switch, which delivers or is a dead end, whatever else it might do.
+    /// Cost: O(switches).
     fn follow(&mut self, column: &[u8], to: SwitchIx, delivers: bool) -> Reached {
         let entries = column.iter().enumerate();
         for (next, (switch, entry)) in self.next.iter_mut().zip(entries) {
             *next = self.far.behind(switch, *entry);
         }
         self.hops.fill(UNKNOWN);
+        // "No switch" is lost already, so that dead ends need no test of their own.
         self.hops[column.len()] = LOST;
         self.hops[to.index()] = if delivers { 0 } else { LOST };
         let mut reached = Reached {
@@ -165,6 +186,7 @@ impl<'a> Follower<'a> {
     }
 
     /// Switches from which packets arrive, a bit each.
+    /// Of the column that was followed last.
     pub(crate) fn arriving(&self) -> Vec<u64> {
         let word = |hops: &[u16]| {
             let bits = hops.iter().zip(0..).filter(|(hops, _)| **hops < LOST);

@@ -3,6 +3,10 @@
 //! Where the entry of every switch but the destination's own leads to a switch with one hop less to
 //! go, packets arrive, after as many hops as were counted; no path has to be followed to know it.
 //! How hops were counted does not matter: numbers that fit the entries of all switches are right.
+//!
+//! Made for minhop, which gives each LID of a switch a column of its own, so that nothing is shared
+//! by following. Instead each table is read once from front to back and compared with distances; a
+//! LID fails as soon as one switch does not come nearer.
 
 use crate::parallel;
 use crate::paths::columns::Reached;
@@ -12,18 +16,22 @@ use crate::tables::Routes;
 use crate::topology::{SwitchIx, Topology, count32};
 
 /// Which LIDs these are.
+/// Lives as long as the survey is made.
 pub(super) struct ShortestWays {
     distances: Distances,
     destinations: Vec<Destination>,
     /// By LID: some switch does otherwise.
+    /// A byte each and not a bit, so that threads write without reading.
     fails: Vec<bool>,
 }
 
 /// Switches whose tables are looked at by one thread before it takes others.
+/// Their distances and those of their neighbours stay in a cache that long.
 const SWITCHES: usize = 16;
 
 impl ShortestWays {
     /// None where following columns is as quick.
+    /// Distances cost O(cables x switches / 64), which pays only where columns differ.
     pub(super) fn find(topology: &Topology, routes: &Routes) -> Option<Self> {
         let destinations = destinations(topology);
         if !columns_differ(topology, routes, &destinations) {
@@ -34,6 +42,7 @@ impl ShortestWays {
             destinations,
             fails: vec![false; routes.lfts().stride()],
         };
+        // A LID fails if it does in any part.
         for fails in ways.failing(topology, routes) {
             let both = ways.fails.iter_mut().zip(fails);
             both.for_each(|(all, some)| *all |= some);
@@ -95,7 +104,9 @@ impl ShortestWays {
         let table = routes.lft(from);
         for Destination { lid, switch, port } in &self.destinations {
             let (entry, to) = (table[usize::from(*lid)], switch.index());
+            // 16 bits, as one more than "not reached" must stay more than anything.
             let hops = u16::from(next[usize::from(entry)][to]) + 1;
+            // At its own switch a LID has to be delivered, which is no hop.
             if hops != u16::from(own[to]) && (*switch, *port) != (from, entry) {
                 fails[usize::from(*lid)] = true;
             }
@@ -107,6 +118,7 @@ impl ShortestWays {
 /// switches send those of one switch different ways.
 fn columns_differ(topology: &Topology, routes: &Routes, all: &[Destination]) -> bool {
     const LIDS_PER_SWITCH: usize = 4;
+    // A wrong guess costs time and no result.
     const SAMPLES: usize = 8;
     if all.len() < LIDS_PER_SWITCH * topology.switches.len() {
         return false;
@@ -123,6 +135,7 @@ fn columns_differ(topology: &Topology, routes: &Routes, all: &[Destination]) -> 
         let mut tables = others.map(|ix| routes.lft(ix));
         tables.any(|table| table[usize::from(one.lid)] != table[usize::from(other.lid)])
     };
+    // Spread over the fabric, since hosts of one corner may be an exception.
     let sample = pairs.iter().step_by(pairs.len().div_ceil(SAMPLES).max(1));
     let different = sample.clone().filter(|(one, other)| differ(one, other));
     2 * different.count() > sample.count()

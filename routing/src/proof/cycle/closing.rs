@@ -9,6 +9,7 @@ pub(super) struct Closing<'a> {
     /// By node: others lie on no cycle.
     is_in: &'a [bool],
     /// By node: the last round in which it was met.
+    /// A number for each round, so that it needs no clearing.
     met: Vec<u32>,
     round: u32,
 }
@@ -25,6 +26,8 @@ impl<'a> Closing<'a> {
     }
 
     /// Whether a channel waits for itself over so many channels.
+    /// True when some channel is met by half the steps forwards and half backwards. Right only if
+    /// no shorter cycle exists, as walks may pass a channel twice.
     pub(super) fn is_on_cycle(&mut self, node: Node, length: usize) -> bool {
         let graph = self.graph;
         let ahead = self.walk(node, length.div_ceil(2), |node| graph.successors(node));

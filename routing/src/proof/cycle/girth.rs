@@ -10,6 +10,7 @@ use crate::topology::SwitchIx;
 /// No cycle has fewer channels: as many as the shortest cycle of cables, up to 4. A packet that
 /// turns back into its cable makes a cycle of 2, one that goes round in a cable of a switch to
 /// itself a cycle of 1.
+/// On a torus it is 4, unless a ring has three switches or two cables join a pair.
 pub(super) fn at_least(graph: &DependencyGraph) -> usize {
     let links = graph.channels.links.as_slice();
     let waits = |link: &Link, slot: u8| {
@@ -34,6 +35,7 @@ pub(super) fn at_least(graph: &DependencyGraph) -> usize {
 
 /// Switches in the shortest cycle of cables, no cable twice; 4 stands for more, too. No switch is
 /// cabled to itself.
+/// Cost: O(cables x ports).
 fn of_cables(channels: &Channels) -> usize {
     let mut near = Near(vec![None; channels.switches()]);
     let mut girth = 4;

@@ -9,6 +9,7 @@ use crate::tables::{Lft, NO_PATH};
 use crate::topology::{SwitchIx, count32};
 
 /// Switches whose entries changed, by LID.
+/// A list for each LID in one array, by where it begins.
 pub(super) struct Changed {
     /// By LID, and one more: where its switches begin.
     first: Vec<u32>,
@@ -16,6 +17,7 @@ pub(super) struct Changed {
 }
 
 /// With more changed entries than one of so many a full run is as quick.
+/// Before that many, the comparison itself ends.
 const ONE_OF: usize = 32;
 
 impl Changed {
@@ -74,6 +76,7 @@ impl Changed {
 }
 
 /// Adds the changed entries of a switch, LIDs ascending. None where it does not deliver as it did.
+/// Entries into a cable that is gone count as changed, although the byte is the same.
 fn compare(
     proven: &Proven,
     lft: &Lft,
@@ -94,6 +97,7 @@ fn compare(
     for ((lid, is), place) in (0..=u16::MAX).zip(is).zip(places) {
         let was = was.get(usize::from(lid)).copied().unwrap_or(NO_PATH);
         match place {
+            // At a LID's own switch only delivery counts, and that has to stay.
             Some((to, _)) if *to == switch => (was == *is).then_some(())?,
             Some(_) if was != *is || is_lost(*is) => entries.push((lid, switch)),
             _ => {}

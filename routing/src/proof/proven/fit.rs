@@ -12,6 +12,7 @@ use crate::tables::Routes;
 use crate::topology::{SwitchIx, Topology, count32};
 
 /// Cables that are gone.
+/// Of cables that the proof knew; there are no others.
 pub(super) struct Gone {
     /// By number of the link in the channels of the proof.
     links: Vec<bool>,
@@ -31,11 +32,13 @@ impl Gone {
             (Sls::Torus(was), Sls::Torus(is)) => was == is,
             _ => false,
         };
+        // In the order of indices, which all of the proof is kept by.
         if !are_same || !guids.eq(proven.guids.iter().copied()) {
             return None;
         }
         let channels = &*proven.graph.channels;
         let mut gone = Self {
+            // Gone until seen.
             links: vec![true; channels.links.len()],
         };
         for switch in topology.switch_ixs() {
@@ -66,6 +69,7 @@ impl Gone {
     }
 
     /// Notes the cables that a switch still has. None where it has others, or hosts on other ports.
+    /// A switch with another number of ports is another switch.
     fn find_cables(
         &mut self,
         proven: &Proven,

@@ -147,6 +147,7 @@ impl<'a> Region<'a> {
         let take = |left: usize| left.checked_sub(members);
         left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take)
             .ok()?;
+        // A circle of entries is for the proof from nothing, which carries until nothing is new.
         self.carry(lid)?;
         self.tell(lid, to, changed, news);
         Some(())
@@ -176,6 +177,7 @@ impl<'a> Region<'a> {
                 }
             }
         }
+        // It was marked as a stop only; its own path is none.
         self.is_changed[to.index()] = 0;
     }
 
@@ -328,6 +330,7 @@ impl<'a> Region<'a> {
                 ..before
             });
         }
+        // The switch that had the longest path still has it.
         let stays = self.is_changed[before.farthest.index()] != self.round;
         // Otherwise another one may be the farthest now.
         let is_as_far = hops + 1 == before.longest;

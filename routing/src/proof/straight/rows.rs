@@ -14,6 +14,7 @@ use crate::topology::{SwitchIx, count32};
 
 /// Every switch's table beside those of its neighbours. Every switch sends to all the LIDs, and
 /// none sends a LID of its own into a cable to a switch.
+/// Borrowed for one pass.
 pub(super) struct Rows<'a> {
     channels: &'a Channels,
     lft: &'a Lft,
@@ -23,6 +24,7 @@ pub(super) struct Rows<'a> {
     nothing: Vec<u8>,
     /// All switches, those with the same neighbours together, so that what is read of these is
     /// still in the cache.
+    /// Changes speed and nothing else.
     order: Vec<SwitchIx>,
 }
 
@@ -74,7 +76,9 @@ impl<'a> Rows<'a> {
     }
 
     /// Reads entries of a switch, and of its neighbours what it sends to them.
+    /// Cost: one step for each LID, two bytes read and one written.
     fn read(&self, switch: SwitchIx, lids: &[Range<usize>], seen: &mut Seen, taken: &mut Turns) {
+        // Ports without a cable to a switch read "no path", which is no port of the next switch.
         let mut next = [self.nothing.as_slice(); PORTS];
         for link in self.links_from(switch) {
             next[usize::from(link.port)] = self.lft.table(link.to);
@@ -109,6 +113,7 @@ fn by_neighbours(channels: &Channels) -> Vec<SwitchIx> {
 }
 
 /// Pairs of a port and the next switch's port. A byte each, since writing one needs no reading.
+/// 64 KiB, one per thread.
 struct Seen(Vec<bool>);
 
 impl Seen {

@@ -17,6 +17,7 @@ pub(super) struct Trails<'a> {
     routes: &'a Routes,
     channels: &'a Channels,
     /// Switches where packets enter the fabric.
+    /// In the order of indices; a switch with nobody on it is none, unless its port 0 sends.
     sources: Vec<SwitchIx>,
 }
 
@@ -42,6 +43,7 @@ impl<'a> Trails<'a> {
     /// for those that are left out.
     pub(super) fn taken(&self, lids: &[Option<SwitchIx>]) -> Vec<Turns> {
         let lft = self.routes.lfts();
+        // Blocks without such a LID are never loaded: mostly that is all of them.
         let wanted = |block: &usize| {
             let lids = lids.iter().skip(block * columns::BLOCK);
             lids.take(columns::BLOCK).any(Option::is_some)
@@ -82,6 +84,7 @@ struct Trail<'a> {
 
 impl Trail<'_> {
     /// Follows a column to a switch. Whatever that does with the LID, paths end there.
+    /// Cost: O(switches), as no switch is passed twice.
     fn follow(&mut self, sources: &[SwitchIx], to: SwitchIx, column: &[u8]) {
         self.is_passed.fill(false);
         self.is_passed[to.index()] = true;
@@ -93,6 +96,8 @@ impl Trail<'_> {
                     break;
                 };
                 here = cable.to as usize;
+                // The last turn is the one into the destination's switch, which needs no further
+                // cable.
                 if here == to.index() {
                     break;
                 }

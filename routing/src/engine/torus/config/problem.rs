@@ -1,4 +1,8 @@
 //! What can be wrong with a torus-2QoS.conf, in words.
+//!
+//! Every text has the same three parts: what was found, what was expected, what to do. Codes are
+//! for programs and do not change; that OpenSM only logs a keyword and a line number for all of
+//! these is the reason for the trouble.
 
 use std::fmt;
 
@@ -8,6 +12,7 @@ use super::KEYWORDS;
 use crate::placement::Axis;
 
 /// Lines that make a configuration unusable. Never empty, in the order of the file.
+/// All of a file, so that it is repaired in one go.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigErrors(pub Vec<ConfigError>);
 
@@ -34,6 +39,7 @@ impl fmt::Display for ConfigErrors {
 impl std::error::Error for ConfigErrors {}
 
 /// One line that cannot be used.
+/// Displays as `line:column: error[code]: text`; the caller puts the file's name before it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}:{}: error[{}]: {problem}", at.line, at.column, problem.code())]
 pub struct ConfigError {
@@ -44,6 +50,7 @@ pub struct ConfigError {
 }
 
 /// Why a line cannot be used.
+/// OpenSM logs 4E10, 4E12 or 4E13 for these and refuses the file as well.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConfigProblem {
@@ -128,6 +135,7 @@ pub struct ConfigWarning {
 }
 
 /// What is odd about an accepted line.
+/// None of them changes what is read: the value is what OpenSM would take.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConfigRemark {
@@ -192,6 +200,7 @@ impl ConfigRemark {
 
 /// A hint at the keyword that was probably meant: same letters but for case, `-` for `_`, or one
 /// typing error.
+/// Empty where nothing is near.
 fn suggestion(word: &str) -> String {
     let near = nearest(&word.replace('-', "_"), KEYWORDS, |_| 1);
     near.map_or_else(String::new, |keyword| {

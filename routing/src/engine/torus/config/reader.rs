@@ -4,6 +4,12 @@
 //! Lenient and strict just where OpenSM is: a number may have letters behind it, missing arguments are an
 //! error, the last of several lines counts, and a comment begins at the start of a line and nowhere else.
 //! What OpenSM passes over in silence becomes a remark.
+//!
+//! ```text
+//! yp_link 0x200000          error at the end of the line: 1 of 2 arguments
+//! max_changes many          remark: `many` is no number and is read as 0
+//! torus 6 5 4m spare        remark: `spare` is ignored; z is open
+//! ```
 
 use sa_text::{Number, Position};
 
@@ -35,6 +41,7 @@ struct Line<'t> {
 }
 
 /// A word of a line.
+/// Words have no blanks; there are no quotes in this file.
 #[derive(Clone, Copy)]
 struct Word<'t> {
     text: &'t str,
@@ -70,6 +77,8 @@ impl Reader {
     }
 
     /// Reads a line. A bad one does not keep the others from being read.
+    // OpenSM looks at the first character of the first word only: `#torus` is a comment, `torus#` a
+    // word.
     pub(super) fn line(&mut self, line: sa_text::Line<'_>) {
         let mut line = Line { line, next: 0 };
         let Some(keyword) = line.word() else { return };
@@ -86,6 +95,7 @@ impl Reader {
         match keyword.text {
             "torus" => self.size(line, keyword, "torus")?,
             "mesh" => self.size(line, keyword, "mesh")?,
+            // Takes the rest of the line itself, and judges it.
             "port_order" => return self.port_order(line),
             "next_seed" => self.push_seed(keyword.at),
             "portgroup_max_ports" => {
@@ -115,6 +125,7 @@ impl Reader {
 
     /// `torus` or `mesh`. The radices of a line that breaks off are kept, so that datelines below
     /// it are not reported as well.
+    // A broken line counts as none: a later one is read and not called a second.
     fn size(
         &mut self,
         line: &mut Line<'_>,
@@ -146,7 +157,9 @@ impl Reader {
         let radix = number.unsigned_32();
         self.config.radix[axis] = radix;
         let mesh = &mut self.config.mesh[axis];
+        // What is behind the number: a suffix, or letters that are remarked upon.
         let mut rest = &word.text[number.length..];
+        // A word that is no number has no suffix either: `m` alone is a radix of 0.
         if radix != 0 {
             for (suffixes, is_mesh) in [(['m', 'M'], true), (['t', 'T'], false)] {
                 if let Some(behind) = rest.strip_prefix(suffixes) {
@@ -180,6 +193,7 @@ impl Reader {
             neighbour,
             line: line.line.number,
         };
+        // A seed is open: the caller saw to it before.
         let earlier = self.config.seeds.last_mut().and_then(|seed| {
             let place = &mut seed.links[usize::from(direction.group())];
             place.replace(link)
@@ -205,6 +219,8 @@ impl Reader {
         let number = self.number(word);
         let value = number.signed_32();
         let radix = self.config.radix[axis.index()];
+        // Also with radix 0, where nothing is in range: then the size line is missing or comes
+        // later.
         if value.unsigned_abs() >= radix {
             let problem = if radix == 0 && self.size_line.is_none() {
                 ConfigProblem::DatelineBeforeSize { axis }
@@ -236,9 +252,11 @@ impl Reader {
     }
 
     /// Takes the whole line, so that a comment behind it turns into port numbers, as in OpenSM.
+    /// Duplicates are dropped, so that each port has one turn.
     fn port_order(&mut self, line: &mut Line<'_>) -> Result<(), ConfigError> {
         self.only_once(line, "port_order", 1);
         let (mut order, mut places) = (Vec::new(), Vec::new());
+        // As many words as there are ports; what comes behind is ignored like any surplus word.
         while order.len() < TorusConfig::ORDERED_PORTS
             && let Some(word) = line.word()
         {
@@ -248,6 +266,7 @@ impl Reader {
                 self.remark(word.at, ConfigRemark::DuplicatePort { port });
                 continue;
             }
+            // Kept: the check against the fabric names it together with a switch that lacks it.
             if port > 254 {
                 self.remark(word.at, ConfigRemark::NoSuchPort { port });
             }
@@ -256,6 +275,7 @@ impl Reader {
         }
         self.rest_is_ignored(line);
         self.config.places.port_order = places;
+        // The last line counts whole; nothing of an earlier one is left.
         self.config.port_order = order;
         Ok(())
     }
@@ -292,6 +312,7 @@ impl Reader {
     }
 
     /// Remarks on a word that is no number, or that has `rest` behind its number.
+    /// One remark at most: a word that is no number has nothing behind it.
     fn judge_number(&mut self, word: Word<'_>, number: Number, rest: &str) {
         if number.length == 0 {
             let word_as_written = word.text.to_owned();
@@ -326,6 +347,7 @@ impl Reader {
 impl<'t> Line<'t> {
     /// The next word; none at the end of the line.
     fn word(&mut self) -> Option<Word<'t>> {
+        // A carriage return parts words, so that a file with CRLF reads as one without.
         let is_separator = |character: char| matches!(character, ' ' | '\t' | '\r');
         let text = self.line.text;
         let rest = text[self.next..].trim_start_matches(is_separator);
@@ -346,6 +368,7 @@ impl<'t> Line<'t> {
         wanted: usize,
         usage: &'static str,
     ) -> Result<Word<'t>, ConfigError> {
+        // Where the missing word would have to be written.
         let at = self.line.at(self.line.text.trim_end().len());
         let problem = ConfigProblem::MissingArguments {
             keyword,
@@ -358,6 +381,7 @@ impl<'t> Line<'t> {
 }
 
 /// What a keyword says of a seed.
+/// With the keyword as messages spell it.
 enum SeedKeyword {
     Link(Direction, &'static str),
     Dateline(Axis, &'static str),
@@ -366,6 +390,7 @@ enum SeedKeyword {
 /// The axis is the keyword's first letter.
 fn seed_keyword(word: &str) -> Option<SeedKeyword> {
     let name = KEYWORDS.into_iter().find(|keyword| *keyword == word)?;
+    // No other keyword begins with x, y or z.
     let axis = Axis::ALL
         .into_iter()
         .find(|axis| name.starts_with(axis.letter()))?;

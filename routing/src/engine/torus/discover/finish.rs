@@ -1,4 +1,9 @@
 //! What comes when all switches have their places: local ports, and what is left over.
+//!
+//! Local ports come last because a switch that is placed twice must be noticed first: its hosts
+//! would be at two places. Everything that found no place is named one by one, although OpenSM
+//! routes on in silence: a switch outside means hosts without routes, and an operator who
+//! configured a size by mistake sees it here first (`docs/routing.md`, section 1.2).
 
 use super::Discovery;
 use crate::engine::torus::reason::TorusReason;
@@ -7,6 +12,7 @@ use crate::placement::LOCAL_GROUP;
 
 impl Discovery<'_> {
     /// Fills the local groups. Errors: switches in two places, too many local ports.
+    /// In the order of places, z outermost, as OpenSM looks at them.
     pub(super) fn place_local_ports(&mut self) -> Result<(), Vec<TorusReason>> {
         let mut reasons = Vec::new();
         for at in self.shape.coordinates() {
@@ -17,6 +23,8 @@ impl Discovery<'_> {
             if self
                 .torus
                 .coordinate(switch)
+                // `coordinate` has the first place of a switch; any other that names it is the
+                // second.
                 .is_some_and(|first| first != at)
             {
                 reasons.push(TorusReason::PlacedTwice {
@@ -26,6 +34,7 @@ impl Discovery<'_> {
                 continue;
             }
             let hosts = self.topology.hosts(switch).map(|(port, _)| port);
+            // Port 0 counts: `portgroup_max_ports 16` leaves room for 15 hosts.
             let ports: Vec<_> = std::iter::once(0).chain(hosts).collect();
             if ports.len() > usize::try_from(self.limit).unwrap_or(usize::MAX) {
                 let (switch, ports) = (self.name(switch), ports.len());
@@ -46,9 +55,11 @@ impl Discovery<'_> {
     }
 
     /// Names everything that found no place.
+    /// Each cable once; a cable outside is one that no place claims, also between placed switches.
     pub(super) fn report_leftovers(&mut self) {
         for switch in self.topology.switch_ixs() {
             for end in self.cables.unplaced(switch).collect::<Vec<_>>() {
+                // Of the two ends the one that comes first tells.
                 if (switch, end.port) < (end.far, end.far_port) {
                     self.warnings.push(TorusWarning::CableOutside {
                         from: self.name(switch),

@@ -1,4 +1,8 @@
 //! Giving cables their place between neighbours.
+//!
+//! Until a cable is linked it belongs to nobody and searches may use it. Linking takes it out of
+//! the search and puts its two ports into opposite groups of its switches: the +x group of one, the
+//! -x group of the other.
 
 use super::{CORNERS, Discovery};
 use crate::engine::torus::warning::TorusWarning;
@@ -8,6 +12,9 @@ use crate::placement::{Axis, Coordinate, Direction};
 impl Discovery<'_> {
     /// A ring of four switches is itself a four-cycle and looks like a face. A perpendicular may
     /// be searched when two cables of each ring of four across it are known.
+    ///
+    /// Linking takes the ring's own cables out of the search, so that what is left of four-cycles
+    /// are faces.
     pub(super) fn is_safe(&mut self, axis: Axis, at: Coordinate) -> bool {
         let others = Axis::ALL.into_iter().filter(|other| *other != axis);
         others.into_iter().all(|other| self.ring_is_safe(other, at))
@@ -16,6 +23,7 @@ impl Discovery<'_> {
     /// True when the ring along an axis cannot be taken for a face: it is none of four, or two of its cables
     /// are linked.
     fn ring_is_safe(&mut self, axis: Axis, at: Coordinate) -> bool {
+        // Open, or longer, or shorter: no ring of the axis is a four-cycle.
         if self.shape.radix_of(axis) != 4 || self.shape.is_mesh(axis) {
             return true;
         }
@@ -26,6 +34,8 @@ impl Discovery<'_> {
         };
         let [before, here, after, opposite] = [-1, 0, 1, 2].map(place);
         let known = [before, after, opposite].map(|at| usize::from(self.torus.at(at).is_some()));
+        // Of four places three are needed with this one; with less a link could be on the wrong
+        // side.
         if known.iter().sum::<usize>() < 2 {
             return false;
         }
@@ -58,6 +68,7 @@ impl Discovery<'_> {
 
     /// Gives the cables between two neighbouring places their place, if both have switches.
     /// False when a group is full.
+    /// A radix of 1 makes a place its own neighbour, which needs no link.
     fn link_places(&mut self, axis: Axis, from: Coordinate, to: Coordinate) -> bool {
         match (self.torus.pool_at(from), self.torus.pool_at(to)) {
             (Some(from), Some(to)) if from != to => self.link(axis.plus(), from, to),
@@ -66,6 +77,7 @@ impl Discovery<'_> {
     }
 
     /// Cables are taken by the port numbers of the lower switch, which orders both groups.
+    /// False leaves the rest of the bundle without a place, which discovery goes on with.
     fn link(&mut self, direction: Direction, from: PoolIx, to: PoolIx) -> bool {
         let [near, far] = [from, to].map(|ix| self.torus.get(ix).switch);
         let ends: Vec<_> = self
@@ -79,6 +91,8 @@ impl Discovery<'_> {
             if self.cables.placed[end.cable] {
                 continue;
             }
+            // Both ends are asked before anything is pushed, so that groups of a bundle have equal
+            // lengths.
             if self.is_full(from, out) || self.is_full(to, back) {
                 self.report_full(from, to);
                 return false;
@@ -104,6 +118,7 @@ impl Discovery<'_> {
             to,
             limit: self.limit,
         };
+        // The same bundle is tried again in every pass and from every cube that has it.
         if !self.warnings.contains(&warning) {
             self.warnings.push(warning);
         }

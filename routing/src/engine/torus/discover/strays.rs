@@ -3,6 +3,15 @@
 //! Where two neighbouring switches fail, the cycles through both are gone, and switches beside them may hang
 //! by cables that no cycle joins. torus-2QoS leaves these outside and everything on them unreachable. They
 //! are placed only where their neighbours leave them one place and nobody else claims it.
+//!
+//! ```text
+//! o ─ o ─ o        S has lost two neighbours that shared a face with it. Its cables left lead to
+//! |       |        A and B, whose only common empty place is the one in the middle: there it is.
+//! A ─ S ─ B
+//! ```
+//!
+//! Coordinates decide SLs, so a wrong guess would be worse than none: with two possible places, or
+//! two switches for one place, nobody gets it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -26,16 +35,19 @@ pub(in crate::engine) enum Strays {
 
 impl Discovery<'_> {
     /// Places strays one by one; each may help the usual search, and other strays.
+    /// Ends, as each round fills a place.
     pub(super) fn place_strays(&mut self) {
         while let Some((at, switch)) = self.next_stray() {
             self.put(at, Some(switch));
             let switch = self.name(switch);
             self.warnings.push(TorusWarning::StrayPlaced { switch });
+            // First what four-cycles say, which is surer than neighbours.
             self.place_all();
         }
     }
 
     /// A place that exactly one stray can have, and that stray no other.
+    /// The first in the order of coordinates, so that the result does not depend on luck.
     fn next_stray(&self) -> Option<(Coordinate, SwitchIx)> {
         let mut claims: BTreeMap<Coordinate, Vec<SwitchIx>> = BTreeMap::new();
         for switch in self.topology.switch_ixs() {
@@ -50,6 +62,7 @@ impl Discovery<'_> {
 
     /// What is left of a seed may be too little to begin with, or may be no failure but a wrong
     /// GUID: nothing may stay outside then.
+    /// Without that rule a typing error in a seed would pass for a failed switch.
     pub(super) fn refuse_remains_of_a_seed(&self, setup: &Setup) -> Result<(), Vec<TorusReason>> {
         let mut all = self.topology.switch_ixs();
         if self.vacant.is_empty() || all.all(|switch| self.torus.coordinate(switch).is_some()) {
@@ -69,10 +82,12 @@ impl Discovery<'_> {
             .filter_map(|end| self.torus.coordinate(end.far))
             .collect();
         let mut around = around.into_iter();
+        // One neighbour leaves up to five places.
         let (first, second) = (around.next()?, around.next()?);
         let mut places = self.empty_beside(first);
         for other in std::iter::once(second).chain(around) {
             let beside = self.empty_beside(other);
+            // What all its neighbours have in common.
             places.retain(|place| beside.contains(place));
         }
         (places.len() == 1)
@@ -82,6 +97,7 @@ impl Discovery<'_> {
 
     /// Empty places next to one, but for those of seed switches that are missing.
     fn empty_beside(&self, at: Coordinate) -> BTreeSet<Coordinate> {
+        // Not beyond the open end of a mesh, and not along an axis that is not there.
         let exists = |direction: &Direction| {
             let radix = self.shape.radix_of(direction.axis);
             let end = match direction.sign {
