@@ -7,6 +7,14 @@
 //!
 //! Why not check the finished fabric: by then nobody knows which line said what, and "these two
 //! differ" without a line is of little use in a file of a million lines.
+//!
+//! An example. Line 9 says `[3] "S2"[5]` under S1, line 20 says `[5] "S1"[4]` under S2. Each line
+//! is fine by itself; at the end half 9 finds that port 5 of S2 leads to port 4, and the error is
+//! told at line 9: "S1 port 3 is cabled to S2 port 5, but S2 port 5 is cabled to S1 port 4".
+//!
+//! Its invariant: whatever it hands out (`NodeIx`, `PortRef`) leads into its own tables, so that it
+//! may index by them. What it does not check: that LIDs are aligned to their LMC, and that the
+//! fabric is connected; both are the subnet's matter.
 
 use std::collections::HashMap;
 
@@ -21,12 +29,17 @@ pub(super) struct Builder {
     nodes: Vec<Node>,
     /// Shape: as `nodes`; where each was defined.
     defined: Vec<Position>,
+    /// GUIDs of nodes so far.
     by_node_guid: HashMap<Guid, NodeIx>,
+    /// GUIDs of ports so far, each with the line that gave it first.
     by_port_guid: HashMap<Guid, Position>,
+    /// By the port that says it.
     halves: HashMap<PortRef, Half>,
     /// In the order of the file.
     cables: Vec<PortRef>,
+    /// In the order of the file; judged at the end, when all are known.
     lids: Vec<LidRange>,
+    /// The port that is marked so far, and the line.
     sm: Option<(Position, PortRef)>,
 }
 
@@ -34,6 +47,7 @@ pub(super) struct Builder {
 #[derive(Clone, Copy)]
 struct Half {
     at: Position,
+    /// The far end that it names.
     to: PortRef,
 }
 
@@ -42,6 +56,7 @@ struct LidRange {
     at: Position,
     owner: PortRef,
     first: Lid,
+    /// None where the file says none: then one LID is claimed.
     lmc: Option<Lmc>,
 }
 
@@ -62,6 +77,8 @@ impl Builder {
     /// Adds a node. Errors: [`Problem::DuplicateGuid`].
     pub(super) fn add_node(&mut self, at: Position, node: Node) -> Result<NodeIx, ParseError> {
         let ix = NodeIx::nth(self.nodes.len());
+        // The map then has the index of a node that is not taken in, which no one sees: the reading
+        // ends.
         if let Some(other) = self.by_node_guid.insert(node.guid, ix) {
             let first = self.defined_at(other);
             let problem = Problem::DuplicateGuid {
@@ -76,6 +93,7 @@ impl Builder {
         Ok(ix)
     }
 
+    /// For formats that describe a node in several lines.
     pub(super) fn node_by_guid(&self, guid: Guid) -> Option<NodeIx> {
         self.by_node_guid.get(&guid).copied()
     }
@@ -85,6 +103,7 @@ impl Builder {
         &self.nodes[ix.get()]
     }
 
+    /// Where a node was described first, for errors that name both places.
     #[expect(clippy::indexing_slicing, reason = "indices are the builder's own")]
     pub(super) fn defined_at(&self, ix: NodeIx) -> Position {
         self.defined[ix.get()]
@@ -99,6 +118,7 @@ impl Builder {
     ) -> Result<PortRef, ParseError> {
         let facts = self.node(node);
         let ports = facts.port_count();
+        // As the file has it, so that the error shows the number that was written.
         match u8::try_from(port) {
             Ok(number) if number >= 1 && number <= ports => Ok(PortRef { node, port: number }),
             _ => {
@@ -126,6 +146,7 @@ impl Builder {
         guid: Guid,
     ) -> Result<(), ParseError> {
         match self.port_mut(port).guid {
+            // `opensm-subnet.lst` says it with every cable of the node.
             Some(known) if known == guid => return Ok(()),
             Some(known) => {
                 let first = self.by_port_guid.get(&known).copied().unwrap_or(at);
@@ -175,6 +196,8 @@ impl Builder {
     }
 
     /// Says which LIDs an end port has.
+    ///
+    /// Said once for each port; whether ranges overlap shows in [`Self::finish`].
     pub(super) fn set_lids(&mut self, at: Position, owner: PortRef, first: Lid, lmc: Option<Lmc>) {
         self.lids.push(LidRange {
             at,
@@ -188,6 +211,8 @@ impl Builder {
     }
 
     /// Says which port the SM runs on. Errors: [`Problem::TwoSms`].
+    ///
+    /// The same port may be marked in several lines.
     pub(super) fn set_sm(&mut self, at: Position, port: PortRef) -> Result<(), ParseError> {
         match self.sm {
             Some((first, known)) if known != port => {
@@ -209,10 +234,13 @@ impl Builder {
         notes: Vec<Note>,
     ) -> Result<Fabric, ParseError> {
         if self.nodes.is_empty() {
+            // The end of the file is where a node was missed.
             return Err(ParseError::new(end, Problem::Empty));
         }
+        // Before cables, as LIDs stand in the first lines of nodes.
         self.check_lids()?;
-        // Cables come in after all nodes and in the order of the file, so that the first line that is
+        // Cables come in after all nodes and in the order of the file, so that the first line that
+        // is
         // wrong is the one that is told.
         for from in core::mem::take(&mut self.cables) {
             let to = self.confirmed(from)?;
@@ -228,11 +256,14 @@ impl Builder {
     }
 
     /// The far end of a cable, if it confirms the cable.
+    ///
+    /// Errors: [`Problem::Asymmetric`], with what the far end says instead.
     fn confirmed(&self, from: PortRef) -> Result<Option<PortRef>, ParseError> {
         let Some(half) = self.halves.get(&from) else {
             return Ok(None);
         };
         let instead = match self.halves.get(&half.to) {
+            // The usual case: both name each other.
             Some(back) if back.to == from => return Ok(Some(half.to)),
             Some(back) => format!("is cabled to {}", self.port_name(back.to)),
             None => "has no cable".to_owned(),
@@ -244,10 +275,13 @@ impl Builder {
         ))
     }
 
+    /// No LID in two ranges. Cost: one look for each LID of each port. Errors:
+    /// [`Problem::DuplicateLid`], at the later line.
     fn check_lids(&self) -> Result<(), ParseError> {
         let mut owners: HashMap<u16, &LidRange> = HashMap::new();
         for range in &self.lids {
-            // A file without LMCs claims one LID per port; ranges are judged once the LMC is inferred.
+            // A file without LMCs claims one LID per port; ranges are judged once the LMC is
+            // inferred.
             let lids = range.lmc.unwrap_or_default().lids();
             for lid in (range.first.get()..=u16::MAX).take(lids.into()) {
                 if let Some(other) = owners.insert(lid, range) {
@@ -264,6 +298,7 @@ impl Builder {
         Ok(())
     }
 
+    /// As [`Fabric::port_name`], before there is a fabric.
     fn port_name(&self, at: PortRef) -> String {
         format!("{} port {}", self.node(at.node).name(), at.port)
     }

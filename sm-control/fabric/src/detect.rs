@@ -1,4 +1,19 @@
 //! Loading a fabric from a path, by what the file or directory contains.
+//!
+//! ```text
+//!  a directory              opensm-subnet.lst[.xz], else net[.xz]      Loaded::Dumps
+//!  SAPHSNAP...              a snapshot: told, not read                 Loaded::Snapshot
+//!  { CA / { SW / { Rt       opensm-subnet.lst                          Loaded::Fabric
+//!  a line of a net file     net file or ibnetdiscover's output         Loaded::Fabric
+//!  anything else            what it looks like instead, or how it starts: an error
+//! ```
+//!
+//! Names are not asked: operators rename files, and tools write to standard output. What a file
+//! seems to be decides which reader's errors are shown, so a net file with a spelling mistake is
+//! told as such and not as "no fabric".
+//!
+//! A directory of dumps is kept open as a value ([`DumpDir`]): which of the other tables are needed
+//! depends on the routing engine, which is chosen later.
 
 use std::path::{Path, PathBuf};
 
@@ -20,7 +35,8 @@ pub enum Loaded {
     Fabric(Fabric),
     /// A directory of OpenSM dumps.
     Dumps(DumpDir),
-    /// A snapshot; reading it is another module's work.
+    /// A snapshot; reading it is another module's work. Recognised here because people give it
+    /// where a fabric stands, and some verbs can do with either.
     Snapshot(SnapshotFile),
 }
 
@@ -29,7 +45,7 @@ pub enum Loaded {
 pub struct SnapshotFile {
     /// The file.
     pub path: PathBuf,
-    /// Its content, if the file is compressed and so cannot be mapped.
+    /// Its content, if the file is compressed; none: it can be read where it lies.
     pub unpacked: Option<Vec<u8>>,
 }
 
@@ -56,6 +72,8 @@ pub struct Input {
 }
 
 /// Why a path gives no fabric.
+///
+/// Each names the file that is wrong, which may be another than the path that was given.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum LoadError {
@@ -108,7 +126,11 @@ pub fn load(path: &Path) -> Result<Loaded, LoadError> {
 }
 
 /// The same, read by this intake. Errors: [`LoadError`].
+///
+/// Eight bytes are looked at before a file is read whole, as a snapshot may be larger than a fabric
+/// file may be.
 pub fn load_by(intake: &Intake, path: &Path) -> Result<Loaded, LoadError> {
+    // Followed through links: a directory of dumps is often named by one.
     if path.is_dir() {
         return DumpDir::open_by(intake, path).map(Loaded::Dumps);
     }
@@ -123,6 +145,7 @@ pub fn load_by(intake: &Intake, path: &Path) -> Result<Loaded, LoadError> {
         bytes: intake.read(For::Fabric, &path)?,
         path,
     };
+    // Once more, as it may have been packed.
     if input.bytes.starts_with(&SNAPSHOT_MAGIC) {
         let unpacked = Some(input.bytes);
         return Ok(Loaded::Snapshot(SnapshotFile {
@@ -150,6 +173,9 @@ pub fn load_lids_by(intake: &Intake, path: &Path) -> Result<LidOverlay, LoadErro
 impl Input {
     /// The fabric that the content describes. Errors: [`LoadError::Parse`],
     /// [`LoadError::Unrecognised`].
+    ///
+    /// `mistaken` is asked where no reader fits, and again where one did and failed: a policy may
+    /// have a line that a net file could have.
     pub fn fabric(&self) -> Result<Fabric, LoadError> {
         let parsed = match kind(&self.bytes) {
             Some(Kind::Net) => net::parse(&self.bytes),
@@ -181,6 +207,8 @@ impl Input {
     }
 
     /// An error in this file, or that it is another than it was to be.
+    ///
+    /// A file that is another kind as a whole is not refused for its first line.
     fn refused_as(&self, wanted: FileKind, source: ParseError) -> LoadError {
         let other = mistaken(&self.path, &self.bytes, wanted);
         other.map_or_else(|| self.refused(source), LoadError::Mistaken)
@@ -194,8 +222,12 @@ impl DumpDir {
     }
 
     /// The same, read by this intake. Errors: [`LoadError`].
+    ///
+    /// `opensm-subnet.lst` goes first: it has LIDs and states, and `net` may be older.
     pub fn open_by(intake: &Intake, path: &Path) -> Result<Self, LoadError> {
         for name in ["opensm-subnet.lst", "net"] {
+            // The first that is there counts, even if it does not parse: taking the other silently
+            // would hide that.
             if let Some(input) = read_in(intake, For::Fabric, path, name)? {
                 let fabric = input.fabric()?;
                 return Ok(Self {
@@ -212,6 +244,8 @@ impl DumpDir {
     }
 
     /// Whether another file is there, plain or with `.xz`.
+    ///
+    /// For questions that need no content: which engine the tables call for.
     pub fn holds(&self, name: &str) -> bool {
         found_in(&self.path, name).is_some()
     }
@@ -223,6 +257,7 @@ impl DumpDir {
     }
 }
 
+/// A file of a directory, by its name or with `.xz`; none when there is none.
 fn read_in(
     intake: &Intake,
     kind: For,
@@ -244,15 +279,21 @@ fn found_in(directory: &Path, name: &str) -> Option<PathBuf> {
     candidates.into_iter().find(|path| path.exists())
 }
 
+/// What reads a fabric file.
 enum Kind {
     Net,
     SubnetList,
 }
 
 /// Tells by the first lines that mean something.
+///
+/// Comments and blank lines are passed over. A net file may begin with lines that say little, so
+/// all lines of the first MiB are looked at for one that only it has.
 fn kind(bytes: &[u8]) -> Option<Kind> {
+    // A chassis listing of ibnetdiscover can begin with thousands of lines that say nothing.
     const LOOKED_AT: usize = 1 << 20;
     let start = String::from_utf8_lossy(bytes.get(..LOOKED_AT).unwrap_or(bytes));
+    // Comments of both formats begin in the first column.
     let meaningful = |text: &&str| !text.trim().is_empty() && !text.starts_with('#');
     let mut texts = lines(&start).map(|line| line.text).filter(meaningful);
     let first = texts.next()?;

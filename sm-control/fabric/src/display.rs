@@ -1,15 +1,28 @@
 //! Lists and numbers for people.
+//!
+//! A fabric has thousands of ports, and what is wrong with one is often wrong with all. These keep
+//! messages short: some names and a count of the rest ([`first_few`]), some lines and a count
+//! ([`at_most`]), some remarks of each kind and a count ([`told`]).
+//!
+//! ```text
+//! S1, S2, S3, S4, S5, S6, S7, S8 and 56 more
+//! ```
+//!
+//! They are here and not in `sa-text` because their users are the crates from the fabric on; the
+//! policy's parser has single places to name and needs none of it.
 
 use std::collections::HashMap;
 use std::fmt::Display;
 
 use sa_text::Remark;
 
-/// Lines of one message, or messages of one occasion, that people are shown.
+/// Lines of one message, or messages of one occasion, that people are shown: about what a terminal
+/// shows beside the prompt.
 pub const SHOWN: usize = 20;
 
-/// Some names, and how many more there are.
+/// Some names, and how many more there are. Shape: at most eight; the order is the caller's.
 pub fn first_few(names: &[String]) -> String {
+    // Fewer than lines: all of them stand in one.
     const SHOWN: usize = 8;
     let shown: Vec<&str> = names.iter().take(SHOWN).map(String::as_str).collect();
     let text = shown.join(", ");
@@ -19,8 +32,10 @@ pub fn first_few(names: &[String]) -> String {
     }
 }
 
-/// `1 switch`, `2 switches`.
+/// A number with its noun: `1 switch`, `2 switches`, `0 switches`. Words and not an added "s", as
+/// nouns differ.
 pub fn count(number: impl Display, one: &str, many: &str) -> String {
+    // The text decides, so that numbers of any type will do.
     let number = number.to_string();
     let word = if number == "1" { one } else { many };
     format!("{number} {word}")
@@ -28,6 +43,8 @@ pub fn count(number: impl Display, one: &str, many: &str) -> String {
 
 /// The first lines of a list that may be as long as a fabric is large, and one that counts the
 /// rest as `more` of something. Shape: at most [`SHOWN`] lines and that one.
+///
+/// The rest is counted by going through it, so `lines` should be cheap to make.
 pub fn at_most(lines: impl IntoIterator<Item = String>, one: &str, many: &str) -> Vec<String> {
     let mut lines = lines.into_iter();
     let mut shown: Vec<String> = lines.by_ref().take(SHOWN).collect();
@@ -43,6 +60,9 @@ pub fn at_most(lines: impl IntoIterator<Item = String>, one: &str, many: &str) -
 ///
 /// Hundreds of one kind must not hide the one of another, so each kind gets its share.
 /// Shape: at most [`SHOWN`] of them and one line.
+///
+/// With 8,000 "no LID" and one "QoS differs" the one is told: remarks are dealt out in rounds, the
+/// first of each kind, then the second of each. Cost: O(n log n), for more than [`SHOWN`] only.
 pub fn told(remarks: &[Remark]) -> Vec<String> {
     if remarks.len() <= SHOWN {
         return remarks.iter().map(Remark::to_string).collect();
@@ -57,8 +77,10 @@ pub fn told(remarks: &[Remark]) -> Vec<String> {
             (*round, nth)
         })
         .collect();
+    // By round, then by place: what is cut off are later ones of kinds that were told.
     order.sort_unstable();
     let mut chosen: Vec<usize> = order.into_iter().take(SHOWN).map(|(_, nth)| nth).collect();
+    // Back into the order in which they were found, which is that of the files.
     chosen.sort_unstable();
     let chosen = chosen.iter().filter_map(|nth| remarks.get(*nth));
     let mut told: Vec<String> = chosen.map(Remark::to_string).collect();
@@ -71,6 +93,9 @@ pub fn told(remarks: &[Remark]) -> Vec<String> {
 
 /// What remarks of one kind have in common: their code. Remarks of a policy's parser have none yet;
 /// of those the plain words of the first line.
+///
+/// Words in small letters are the sentence without names, numbers and quotes, so that two remarks
+/// of one check are of one kind whatever ports they name.
 fn kind(remark: &Remark) -> String {
     if let Some(code) = &remark.code {
         return code.to_string();

@@ -1,4 +1,16 @@
 //! Why a fabric file is refused, and what was odd about one that is accepted.
+//!
+//! Problems end a reading: the first one is reported, with its place and, where two lines
+//! contradict each other, the place of the earlier one. Oddities do not: what OpenSM or ibsim read
+//! with a shrug is read here to the same effect, and the operator is told.
+//!
+//! ```text
+//! net:14:1: port 3 of S1 was described before, at line 9, column 1; a port has one cable
+//! ```
+//!
+//! Sentences say what to do where that is not obvious, and name things as the file does. They are
+//! values and not texts, so that tests and tools can tell them apart; [`Oddity::code`] is the name
+//! that stays when words change.
 
 use core::fmt;
 use std::path::Path;
@@ -8,10 +20,12 @@ use sa_wire::Guid;
 use thiserror::Error;
 
 /// A text that is not what it should be, and where.
+///
+/// The file's name is added by whoever knows it ([`crate::LoadError::Parse`]).
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{at}: {problem}")]
 pub struct ParseError {
-    /// Where.
+    /// Where: the beginning of the word that is wrong, not where the reader noticed.
     pub at: Position,
     /// What.
     pub problem: Problem,
@@ -31,7 +45,7 @@ pub enum Problem {
     /// Something else was due here.
     #[error("expected {expected}, found {found}")]
     Expected {
-        /// What was due.
+        /// What was due, with its article: "a GUID", "the end of the line".
         expected: &'static str,
         /// What stands there.
         found: Found,
@@ -44,7 +58,8 @@ pub enum Problem {
         /// What to do.
         remedy: &'static str,
     },
-    /// No node at all.
+    /// No node at all: an empty file, or one with comments only. A file that was cut at its
+    /// beginning looks the same.
     #[error("the file describes no node; is it complete?")]
     Empty,
     /// A number of ports that no node can have.
@@ -60,7 +75,7 @@ pub enum Problem {
         /// How many it has.
         ports: u8,
     },
-    /// Two lines for one port.
+    /// Two lines for one port: it would have two cables.
     #[error("port {port} of {node} was described before, at {first}; a port has one cable")]
     PortTwice {
         /// The port.
@@ -70,7 +85,7 @@ pub enum Problem {
         /// The first line about it.
         first: Position,
     },
-    /// Two nodes of one name.
+    /// Two nodes of one name in a net file, where port lines name their far ends by it.
     #[error("node \"{id}\" was defined before, at {first}; every node needs a name of its own")]
     DuplicateId {
         /// The name.
@@ -91,10 +106,11 @@ pub enum Problem {
     /// A GUID of zero, or one that ran over.
     #[error("the {0} would have GUID zero; give it one (switchguid=, caguid= or rtguid= line)")]
     ZeroGuid(&'static str),
-    /// A name that no node has.
+    /// A name that no node has: a cable into nowhere. The usual sign of a file that was cut off.
     #[error("no node is named \"{0}\"; its definition is missing, or the file is cut off")]
     UnknownPeer(String),
-    /// A cable that the other end does not confirm.
+    /// A cable that the other end does not confirm. Net files and `opensm-subnet.lst` both list
+    /// every cable twice.
     #[error("{from} is cabled to {to}, but {to} {instead}; both ends must name each other")]
     Asymmetric {
         /// This end.
@@ -104,7 +120,7 @@ pub enum Problem {
         /// What that end says.
         instead: String,
     },
-    /// Two ends that can never agree.
+    /// Two ends that can never agree on a width or speed. ibsim ends there as well.
     #[error("{from} and {to} have no {what} in common")]
     NothingInCommon {
         /// Link width or link speed.
@@ -114,7 +130,7 @@ pub enum Problem {
         /// The other.
         to: String,
     },
-    /// A LID given to two ports.
+    /// A LID given to two ports, LMC ranges included.
     #[error("LID {lid} belongs to {owner} (at {first}) as well")]
     DuplicateLid {
         /// The LID.
@@ -134,7 +150,7 @@ pub enum Problem {
         /// The earlier statement.
         first: Position,
     },
-    /// Two ports marked as the SM's.
+    /// Two ports marked as the SM's, where a subnet has one master.
     #[error("two ports are marked as the SM's; the other at {0}")]
     TwoSms(Position),
     /// A number outside its range.
@@ -163,7 +179,7 @@ pub enum Found {
 }
 
 impl Found {
-    /// What stands at the start of the rest of a line.
+    /// What stands at the start of the rest of a line: 24 characters, enough to find it.
     pub(crate) fn at(rest: &str) -> Self {
         let word: String = rest.trim_start().chars().take(24).collect();
         if word.is_empty() {
@@ -201,6 +217,8 @@ impl Note {
 }
 
 /// What was odd.
+///
+/// None of these changes the topology; some change a rate or a table, as they do in OpenSM.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum Oddity {
@@ -238,6 +256,8 @@ pub enum Oddity {
 
 impl Oddity {
     /// A short name that does not change.
+    ///
+    /// In JSON documents, and in configurations that silence remarks.
     pub const fn code(&self) -> &'static str {
         match self {
             Self::NotUtf8 => "not-utf8",

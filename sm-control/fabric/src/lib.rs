@@ -14,6 +14,28 @@
 //!
 //! What it does not do: routes, policy, answers. Of those it knows only the plain values that
 //! other crates compute from.
+//!
+//! ```text
+//!  path ──> intake ──> bytes ──> detect ──> formats::* ──> build ──> Fabric ──┐
+//!           (limits, xz)         mistaken    (Cursor)      (checks)           │
+//!  records of an SA ───────────────────────> sa_records ───────────> Fabric ──┤
+//!                                                      overlay: LIDs ──────┐  │
+//!  opensm.conf ──> options ──────────────────────────────────────────────┐ │  │
+//!                                                                        v v  v
+//!                                routing::Topology, policy::PortFacts <── Subnet
+//! ```
+//!
+//! Three kinds of values, from what was said to what follows from it: a [`Fabric`] is what a source
+//! says and nothing else; a [`Subnet`] is what the SM at one of its ports makes of it, LIDs
+//! included; a `routing::Topology` is what routing needs to know of that, in types of its own. Each
+//! step can be repeated with other options without reading a file again, and tools that compare
+//! states (`--fail`, lints, previews) do so.
+//!
+//! Begin with `model`, then `subnet`. A new format is one file in `formats`, and a line in
+//! `mistaken` where it may be met in the place of another.
+//!
+//! Fuzzers read every format here (`fuzz/`), and `tests/fabric/damage.rs` cuts and garbles the
+//! recorded files: a reader may refuse anything, but must not panic, and must name a place.
 
 #![forbid(unsafe_code)]
 

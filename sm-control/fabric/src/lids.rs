@@ -9,6 +9,19 @@
 //! Why OpenSM's way is followed to the number: a net file of a simulated fabric gives no LIDs, and
 //! what is compiled from it is compared with what OpenSM answers there. In a running fabric the
 //! LIDs are given, by a file or an SA, and this only checks that they can be kept.
+//!
+//! ```text
+//!  claims (map order)      LMC 1 for the hosts, the SM on the second port
+//!  port  known  lmc        gets
+//!  A     none   1          4..5     the first gap behind the SM's that is aligned
+//!  SM    none   1          2..3     first of all; 1 is left out: it is not a multiple of 2
+//!  C     none   0          6        a switch: one LID, no alignment
+//!  D     9      1          8..9     9 is no multiple of 2, so it is as if it had none; 7 is passed
+//! over
+//! ```
+//!
+//! Ports that nobody sees any more are not in it: OpenSM also keeps the LIDs of those in its file
+//! `guid2lid`, which no dump has.
 
 use sa_wire::{Lid, Lmc};
 use thiserror::Error;
@@ -16,7 +29,8 @@ use thiserror::Error;
 /// A port that needs LIDs: one that the SM found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Claim {
-    /// The LID that it has already.
+    /// The LID that it has already; none for a port that was never set up. One that is not aligned
+    /// counts as none.
     pub known: Option<Lid>,
     /// It gets 2^lmc LIDs, the first of them a multiple of that.
     pub lmc: Lmc,
@@ -28,13 +42,16 @@ pub struct Claim {
 pub struct OutOfLids;
 
 /// Base LIDs of ports. Shape: `claims` in the order of port GUIDs, the answer as `claims`; `sm` is
-/// the index of the SM's port. Errors: [`OutOfLids`].
+/// the index of the SM's port. Cost: O(LIDs), whatever the order of gaps. Errors: [`OutOfLids`].
 pub fn assign(claims: &[Claim], sm: usize) -> Result<Vec<Lid>, OutOfLids> {
     let mut pool = Pool::new(claims);
     let mut lids = vec![None; claims.len()];
+    // The SM's port first, as its LID goes into the PortInfo of all others (MasterSMLID).
     let others = (0..claims.len()).filter(|index| *index != sm);
     for index in core::iter::once(sm).chain(others) {
         if let (Some(claim), Some(lid)) = (claims.get(index), lids.get_mut(index)) {
+            // One failure ends it: a subnet in which some port has no LID is none that OpenSM would
+            // serve.
             *lid = Some(pool.take(claim)?);
         }
     }
@@ -44,12 +61,15 @@ pub fn assign(claims: &[Claim], sm: usize) -> Result<Vec<Lid>, OutOfLids> {
 /// LIDs in use and LIDs to give away. OpenSM keeps two tables of its own for the same.
 struct Pool {
     /// Index = LID.
+    /// What has been given out so far.
     used: Vec<bool>,
     /// Gaps between LIDs that somebody claims. Shape: first and last, both included, ascending.
     free: Vec<(u16, u16)>,
 }
 
 impl Pool {
+    /// Works out the gaps once. What is claimed but cannot be kept in the end stays out of them, as
+    /// in OpenSM.
     fn new(claims: &[Claim]) -> Self {
         let last = Lid::MAX.get();
         // What a port claims is never given to another one, even if in the end it cannot keep it.
@@ -60,6 +80,7 @@ impl Pool {
             }
         }
         let mut free: Vec<(u16, u16)> = Vec::new();
+        // LID 0 is nobody's; 0xbfff is the last of unicast.
         let unclaimed = (1..=last).filter(|lid| !is_marked(&claimed, *lid));
         for lid in unclaimed {
             match free.last_mut() {
@@ -73,6 +94,7 @@ impl Pool {
         }
     }
 
+    /// The LIDs of the next port, in the order of assignment. Errors: no gap is large enough.
     fn take(&mut self, claim: &Claim) -> Result<Lid, OutOfLids> {
         let first = match claim.known {
             Some(lid)
@@ -80,6 +102,7 @@ impl Pool {
             {
                 lid
             }
+            // What it had is somebody's who came before, or not aligned.
             _ => self.lowest(claim.lmc.lids())?,
         };
         for lid in claim.range(first) {
@@ -91,9 +114,11 @@ impl Pool {
     /// The lowest free range; what lies before it in the same gap is lost.
     fn lowest(&mut self, count: u16) -> Result<Lid, OutOfLids> {
         for gap in &mut self.free {
-            // As OpenSM does it: what alignment passes over is not looked at again, also for one LID.
+            // As OpenSM does it: what alignment passes over is not looked at again, also for one
+            // LID.
             let first = gap.0.next_multiple_of(count);
             if first <= gap.1 && gap.1 - first >= count - 1 {
+                // Also what lies before `first` is gone now.
                 gap.0 = first + count;
                 return Lid::new(first).map_err(|_| OutOfLids);
             }
@@ -103,12 +128,13 @@ impl Pool {
 }
 
 impl Claim {
+    /// False without a known LID.
     fn is_aligned(&self) -> bool {
         self.known
             .is_some_and(|lid| lid.get().is_multiple_of(self.lmc.lids()))
     }
 
-    /// The LIDs that it would keep.
+    /// The LIDs that it would keep; none where it has none or they are not aligned.
     fn kept(&self) -> impl Iterator<Item = u16> + use<> {
         let aligned = self.known.filter(|_| self.is_aligned());
         let claim = *self;
@@ -117,6 +143,7 @@ impl Claim {
             .flat_map(move |first| claim.range(first))
     }
 
+    /// Cut at the end of the numbers and not of unicast LIDs: `mark` leaves out what lies beyond.
     fn range(&self, first: Lid) -> impl Iterator<Item = u16> + use<> {
         let first = first.get();
         first..first.saturating_add(self.lmc.lids())
@@ -129,6 +156,7 @@ fn mark(marks: &mut [bool], lid: u16) {
     }
 }
 
+/// A LID beyond the table counts as taken.
 fn is_marked(marks: &[bool], lid: u16) -> bool {
     marks.get(usize::from(lid)).copied().unwrap_or(true)
 }
@@ -139,8 +167,13 @@ fn is_marked(marks: &[bool], lid: u16) -> bool {
 /// The smallest LMC with which a fresh subnet gets exactly these LIDs; else, from two CA or router
 /// ports on, the largest that fits: all their LIDs aligned and nobody within their ranges. 0 when
 /// neither tells.
+///
+/// Worked example: hosts at 40 and 16, a switch at 9. No fresh subnet comes out so. 40 and 16 are
+/// multiples of 8, and 9 lies in neither of 40..47 and 16..23, so LMC 3 fits; LMC 4 does not, as 40
+/// is no multiple of 16. It is 3.
 pub fn infer_lmc(claims: &[Claim], sm: usize) -> Lmc {
     let all = (0..=7).filter_map(|raw| Lmc::new(raw).ok());
+    // One that fits may be chance; it is only the upper bound for the search.
     let largest = all
         .clone()
         .rfind(|lmc| fits(claims, *lmc))
@@ -157,12 +190,14 @@ pub fn infer_lmc(claims: &[Claim], sm: usize) -> Lmc {
         let known = claims.iter().map(|claim| claim.known);
         assign(&unknown, sm).is_ok_and(|lids| lids.into_iter().map(Some).eq(known))
     };
+    // One port may be aligned by chance; with two on there is something to see.
     let multiple = claims.iter().filter(|claim| claim.lmc.get() > 0).count();
     let guess = if multiple >= 2 {
         largest
     } else {
         Lmc::default()
     };
+    // The smallest first: with few ports several LMCs can give the same LIDs.
     all.take_while(|lmc| *lmc <= largest)
         .find(fresh)
         .unwrap_or(guess)

@@ -2,7 +2,24 @@
 //!
 //! An SA reports one rate per path, a code from the specification's list; a link has a width and a
 //! speed. The table in [`Link::rate`] is OpenSM's, with its oddities: several pairs of width and
-//! speed share a code, FDR10 is told as QDR, and what OpenSM does not know counts as the slowest.
+//! speed share a code (2x EDR and 1x HDR are both 50 Gb/s), FDR10 is told as QDR, and what OpenSM
+//! does not know counts as the slowest.
+//!
+//! | | 1x | 2x | 4x | 8x | 12x |
+//! |---|---|---|---|---|---|
+//! | SDR | 2.5 | 5 | 10 | 20 | 30 |
+//! | QDR | 10 | 20 | 40 | 80 | 120 |
+//! | FDR | 14 | 28 | 56 | 112 | 168 |
+//! | EDR | 25 | 50 | 100 | 200 | 300 |
+//! | HDR | 50 | 100 | 200 | 400 | 600 |
+//! | NDR | 100 | 200 | 400 | 800 | 1200 |
+//!
+//! Rates in Gb/s, as the codes name them. Two links are compared by the order of their codes in
+//! OpenSM (`Rate::rank`), which is not that of these numbers: 30 counts as less than 25, because
+//! the one is 8b/10b and the other 64b/66b.
+//!
+//! Who makes them: readers of files from what they print, `train` from what both ends of a
+//! simulated cable may do, `sa_records` from PortInfo.
 
 use core::fmt;
 
@@ -12,6 +29,7 @@ use sa_wire::Rate;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LinkWidth {
     /// OpenSM printed `??`.
+    /// Counts as 1x.
     Unknown,
     /// 1x.
     X1,
@@ -60,9 +78,13 @@ impl fmt::Display for LinkWidth {
 }
 
 /// How fast each lane signals. Units in the variants: Gb/s of one lane.
+///
+/// Up to QDR a PortInfo has it in LinkSpeedActive, from FDR on in LinkSpeedExtActive; FDR10 in
+/// neither, but in a vendor's own attribute.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LinkSpeed {
     /// OpenSM printed `??`.
+    /// Counts as the slowest rate, whatever the width.
     Unknown,
     /// 2.5 Gb/s.
     Sdr,
@@ -83,6 +105,7 @@ pub enum LinkSpeed {
 }
 
 impl LinkSpeed {
+    /// For looking names up, and for the test that they round-trip.
     const ALL: [Self; 9] = [
         Self::Unknown,
         Self::Sdr,
@@ -111,6 +134,8 @@ impl LinkSpeed {
     }
 
     /// From what OpenSM prints; `None` for any other text.
+    ///
+    /// Not by number: `2.5` and `FDR10` are both names here.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|speed| speed.name() == name)
     }
@@ -152,6 +177,8 @@ impl Link {
             LinkSpeed::Hdr => [20, 16, 17, 21, 22],
             LinkSpeed::Ndr => [16, 17, 21, 23, 24],
         };
+        // Codes of the specification, by width. They are not in order: newer rates got the numbers
+        // that were left.
         let [x1, x2, x4, x8, x12] = code;
         let code = match self.width {
             LinkWidth::Unknown | LinkWidth::X1 => x1,
@@ -160,6 +187,7 @@ impl Link {
             LinkWidth::X8 => x8,
             LinkWidth::X12 => x12,
         };
+        // Every code above is one; the fallback keeps this free of panics.
         Rate::from_code(code).unwrap_or(Rate::SDR_1X)
     }
 }

@@ -1,4 +1,18 @@
 //! What a file looks like, for whoever gave it in the place of another.
+//!
+//! A dozen kinds of files are named on command lines and in configurations, many of them called
+//! `something.conf`. A parser that gets the wrong one stops at its first line with a message about
+//! a word. This looks for lines that only one kind has, and says what the file is and where it
+//! belongs:
+//!
+//! ```text
+//! f: this looks like a QoS policy, not like a fabric file; give it as --policy, or file of
+//! [policy]
+//! ```
+//!
+//! It is asked after a parser has failed (and before `opensm.conf`, of which nearly any text is
+//! one), so it decides nothing about files that are fine. A guess must be right when it is made,
+//! and may be missing: a line counts only if no other kind can have it.
 
 use core::fmt;
 use std::path::{Path, PathBuf};
@@ -8,6 +22,8 @@ use sa_snapshot::MAGIC as SNAPSHOT_MAGIC;
 use crate::formats::{net, subnet_lst};
 
 /// Files that are given to our programs.
+///
+/// In the order in which their users are met, not of their probability.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileKind {
     /// An ibsim net file, or the output of ibnetdiscover.
@@ -42,7 +58,11 @@ pub enum FileKind {
 
 impl FileKind {
     /// By the first lines that mean something. None where nothing is typical.
+    ///
+    /// A hundred lines of the first 64 KiB are looked at. NUL bytes count last: some editors leave
+    /// one in a text.
     pub fn recognise(bytes: &[u8]) -> Option<Self> {
+        // Long comments at the head of a file are common, megabytes of them are not.
         const LOOKED_AT: usize = 1 << 16;
         // Some twice: as they are, and read as Latin-1 by a reader of texts.
         const PACKED: [(&[u8], &str, &str); 6] = [
@@ -53,6 +73,7 @@ impl FileKind {
             ("(\u{b5}/\u{fd}".as_bytes(), "zstd", "unzstd"),
             (b"PK\x03\x04", "zip", "unzip"),
         ];
+        // Bytes before lines: what is packed may have lines by chance.
         if bytes.starts_with(&SNAPSHOT_MAGIC) {
             return Some(Self::Snapshot);
         }
@@ -67,12 +88,15 @@ impl FileKind {
         if bytes.len() < LOOKED_AT && lines.clone().all(str::is_empty) {
             return Some(Self::Empty);
         }
+        // `#` begins a comment in all of these formats but XML.
         let meaningful = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
         let typical = meaningful.take(100).find_map(by_line);
         typical.or_else(|| head.contains(&0).then_some(Self::Binary))
     }
 
     /// How to give it in the right place.
+    ///
+    /// None for what no option takes.
     const fn place(self) -> Option<&'static str> {
         Some(match self {
             Self::Net => "--fabric, or path of [fabric]",
@@ -97,6 +121,9 @@ impl FileKind {
 }
 
 /// What only files of one kind have in a line.
+///
+/// The order matters where words are shared: `torus` is a keyword of `torus-2QoS.conf` and might
+/// begin a line of others, `qos` one of `opensm.conf`, where a TOML file has an equals sign.
 fn by_line(line: &str) -> Option<FileKind> {
     const POLICY: [&str; 12] = [
         "port-groups",
@@ -144,11 +171,13 @@ fn by_line(line: &str) -> Option<FileKind> {
         "local_service",
         "rmpp",
     ];
+    // Up to a blank, a colon, an equals sign or the end of a tag.
     let word = line
         .split(|c: char| c.is_whitespace() || matches!(c, ':' | '>' | '='))
         .next()
         .unwrap_or_default();
     let section = line.trim_matches(['[', ']']);
+    // `Name=0x8001, ipoib : ALL=full;`
     let is_partition = || {
         let (name, rest) = line.split_once(':')?;
         (name.contains("=0x") && (rest.contains(['=', ';']))).then_some(())
@@ -208,6 +237,8 @@ pub struct Mistaken {
 
 impl Mistaken {
     /// What it is and what to do about it, without the file's name.
+    ///
+    /// The file's name goes before it in messages and beside it in JSON documents.
     pub fn sentence(&self) -> String {
         let Self { kind, wanted, .. } = self;
         match (kind, kind.place()) {

@@ -1,4 +1,17 @@
 //! The files about multicast, laid on a fabric: `mcgroups.txt` and `opensm.mcfdbs`.
+//!
+//! `formats` reads both as they are; here their GUIDs become switches and end ports of a
+//! [`Topology`]. Groups by their members give trees, when the engine makes some
+//! ([`Groups::tables`]); tables from a dump give what OpenSM programmed ([`recorded`]), to be
+//! checked or compared. Both end in [`MulticastTable`], by MLID, because packets are forwarded by
+//! MLID: groups that share one are one tree.
+//!
+//! Who needs it: `sapphire route --groups`, `sapphire check` on dumps, and tests that compare trees
+//! with OpenSM's.
+//!
+//! On a torus a group's SL matters. Packets of a group travel on the group's own SL, whatever the
+//! engine would give unicast, and torus-2QoS keeps multicast apart from unicast on SL 0 and 8 only
+//! ([`Groups::unsafe_on_torus`]).
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Write as _;
@@ -50,7 +63,7 @@ impl TableError {
 /// Groups of a fabric.
 #[derive(Debug, Clone, Default)]
 pub struct Groups {
-    /// As read.
+    /// As read, in the order of the file.
     pub groups: Vec<Group>,
     /// By MLID.
     pub by_mlid: BTreeMap<Mlid, Membership>,
@@ -59,9 +72,11 @@ pub struct Groups {
 }
 
 /// All groups that share an MLID, as one.
+///
+/// Members are ports of the fabric; those that it lacks are in [`Groups::warnings`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Membership {
-    /// Their SLs.
+    /// Their SLs: several where groups of different SLs share the MLID.
     pub sls: BTreeSet<Sl>,
     /// Their members, each once.
     pub members: BTreeSet<EndPortIx>,
@@ -69,6 +84,8 @@ pub struct Membership {
 
 impl Groups {
     /// Reads `mcgroups.txt` and finds the members in the fabric. Errors: it does not parse.
+    ///
+    /// Members by GUID of a port, never of a node, as OpenSM has them.
     pub fn read(input: &Input, topology: &Topology) -> Result<Self, LoadError> {
         let groups = mcgroups::read(&input.bytes).map_err(|error| input.refused(error))?;
         let ends: HashMap<Guid, EndPortIx> = topology
@@ -77,6 +94,7 @@ impl Groups {
             .collect();
         let mut found = Self::default();
         for group in &groups {
+            // Also for a group whose members are all unknown: it has a table, with nothing in it.
             let membership = found.by_mlid.entry(group.mlid).or_default();
             membership.sls.insert(group.sl);
             let known = group.members.iter().filter_map(|guid| ends.get(guid));
@@ -96,6 +114,8 @@ impl Groups {
     /// Groups on an SL on which torus-2QoS does not keep multicast apart from unicast, a remark
     /// each.
     pub fn unsafe_on_torus(&self) -> Vec<Remark> {
+        // The lower three bits are the engine's on a torus: they say which datelines a path
+        // crosses.
         let unsafe_ones = self.groups.iter().filter(|group| group.sl.get() & 7 != 0);
         unsafe_ones
             .map(|group| {
@@ -130,6 +150,8 @@ impl Groups {
 
     /// What a table carries: its ways once for every SL of the groups that share it; SL 0 where
     /// none is known.
+    ///
+    /// For the check of credit loops, which needs to know on which VLs the packets are.
     pub fn routes(&self, table: &MulticastTable) -> Vec<MulticastRoute> {
         let known = self.by_mlid.get(&table.mlid);
         let sls = known.map_or_else(
@@ -145,6 +167,8 @@ impl Groups {
 }
 
 /// Members outside the tree of the torus, a remark per table.
+///
+/// A tree of torus-2QoS spans the switches with a place; a host elsewhere is not reached.
 pub fn left_out(topology: &Topology, tables: &[MulticastTable]) -> Vec<Remark> {
     let with_some = tables.iter().filter(|table| !table.left_out.is_empty());
     with_some
@@ -169,6 +193,8 @@ pub fn mlid_name(mlid: Mlid) -> String {
 }
 
 /// Tables from `opensm.mcfdbs`, by MLID. Errors: [`TableError`].
+///
+/// Ports that a table names must exist; whether they have a cable is asked by [`without_cable`].
 pub fn recorded(input: &Input, topology: &Topology) -> Result<Vec<MulticastTable>, TableError> {
     let switches = mcfdbs::read(&input.bytes).map_err(|error| input.refused(error))?;
     let by_guid: HashMap<Guid, SwitchIx> = topology
@@ -186,6 +212,7 @@ pub fn recorded(input: &Input, topology: &Topology) -> Result<Vec<MulticastTable
             })?;
         for group in switch.groups {
             ports_exist(input, topology, *ix, &group)?;
+            // A switch may come twice in a file that was put together; its ports add up.
             let set = tables
                 .entry(group.mlid)
                 .or_default()
@@ -202,6 +229,7 @@ pub fn recorded(input: &Input, topology: &Topology) -> Result<Vec<MulticastTable
     Ok(tables.into_iter().map(table).collect())
 }
 
+/// Errors: a port that the switch does not have, at the line of the group.
 fn ports_exist(
     input: &Input,
     topology: &Topology,
@@ -241,6 +269,8 @@ pub fn without_cable(topology: &Topology, tables: &[MulticastTable]) -> Vec<Stri
 }
 
 /// Writes `opensm.mcfdbs`: switches in the topology's order. Errors: those of `out`.
+///
+/// Switches without a port in any table are left out by the format.
 pub fn write(
     out: &mut impl Write,
     topology: &Topology,
@@ -270,6 +300,7 @@ pub fn write(
     mcfdbs::write(out, &switches)
 }
 
+/// A sentence about members that are no ports, with a hint where somebody wrote node GUIDs.
 fn unknown_members(group: &Group, unknown: &[Guid], topology: &Topology) -> String {
     let names: Vec<String> = unknown.iter().map(Guid::to_string).collect();
     let mut text = format!(
@@ -278,6 +309,7 @@ fn unknown_members(group: &Group, unknown: &[Guid], topology: &Topology) -> Stri
         mlid_name(group.mlid),
         first_few(&names)
     );
+    // The mistake that people make most: a node GUID, one less than that of port 1.
     let is_node = |guid: &&Guid| topology.end_ports.iter().any(|end| end.node_guid == **guid);
     if let Some(guid) = unknown.iter().find(is_node) {
         let _ = write!(

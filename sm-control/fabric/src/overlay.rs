@@ -14,12 +14,16 @@ use crate::model::Fabric;
 /// LIDs by port GUID, and which port the SM ran on.
 #[derive(Debug, Clone)]
 pub struct LidOverlay {
+    /// Base LIDs. LMC is not in it: the file has none, and it is inferred with the subnet.
     lids: HashMap<Guid, Lid>,
+    /// None where the file marks no port, or on purpose ([`Self::without_sm`]).
     sm: Option<Guid>,
 }
 
 impl LidOverlay {
     /// LIDs by port GUID, and the GUID of the port that the SM runs on, where that is known.
+    ///
+    /// Of a GUID that comes twice the last LID counts; readers refuse such files before.
     pub fn new(lids: impl IntoIterator<Item = (Guid, Lid)>, sm: Option<Guid>) -> Self {
         Self {
             lids: lids.into_iter().collect(),
@@ -28,6 +32,8 @@ impl LidOverlay {
     }
 
     /// The LIDs that a fabric gives; ports without GUID or LID are left out.
+    ///
+    /// Of a switch the GUID and LID of port 0.
     pub fn from_fabric(fabric: &Fabric) -> Self {
         let ports = fabric.nodes().iter().flat_map(|node| &node.ports);
         let with_lid = ports.filter_map(|port| Some((port.guid?, port.lid?)));

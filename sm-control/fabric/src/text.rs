@@ -4,6 +4,14 @@
 //! what was expected and what stands there instead. An error is made where the cursor stands, so
 //! that no reader has to keep lines and columns itself. There is no backtracking but by copying a
 //! cursor, which is two words.
+//!
+//! ```text
+//!  line 4:  [3] "S1"[7]         accept("[")  decimal -> 3  expect("]")  skip_blanks ...
+//!               ^                on failure: line 4, column 5: expected a port number, found "S1"
+//! ```
+//!
+//! Columns count characters and not bytes, as editors show them; [`Line::at`](sa_text::Line::at)
+//! works that out when an error is made, so that it costs nothing on the way.
 
 use sa_text::{Line, Number, Position};
 
@@ -23,7 +31,9 @@ pub fn decode<'a>(bytes: &'a [u8], notes: &mut Vec<Note>) -> std::borrow::Cow<'a
 /// belongs at the beginning of a word.
 #[derive(Debug, Clone, Copy)]
 pub struct Cursor<'a> {
+    /// The whole line: positions are worked out from its beginning.
     line: Line<'a>,
+    /// Units: bytes, always at a character boundary.
     offset: usize,
 }
 
@@ -43,7 +53,7 @@ impl<'a> Cursor<'a> {
         self.line.at(self.offset)
     }
 
-    /// The start of the line it is in.
+    /// The start of the line it is in: for errors about a word that was read to see what it is.
     pub const fn line_start(&self) -> Self {
         Self::new(self.line)
     }
@@ -56,7 +66,9 @@ impl<'a> Cursor<'a> {
 
     /// Moves on by some bytes, to a character boundary.
     pub fn advance(&mut self, bytes: usize) {
+        // Never beyond the line, so that `rest` needs no check.
         self.offset = self.offset.saturating_add(bytes).min(self.line.text.len());
+        // A caller's count may end inside a character; the rest of the line must stay text.
         while !self.line.text.is_char_boundary(self.offset) {
             self.offset += 1;
         }
@@ -69,6 +81,8 @@ impl<'a> Cursor<'a> {
     }
 
     /// Takes this text if it is next, and says whether it was.
+    ///
+    /// Nothing is taken where only a part of it stands there.
     pub fn accept(&mut self, literal: &str) -> bool {
         let found = self.rest().starts_with(literal);
         if found {
@@ -87,6 +101,8 @@ impl<'a> Cursor<'a> {
     }
 
     /// Takes everything up to this text, and the text. `None` leaves the cursor where it was.
+    ///
+    /// For words that a writer puts somewhere in a line, as ibnetdiscover does in comments.
     pub fn take_until(&mut self, literal: &str) -> Option<&'a str> {
         let (before, _) = self.rest().split_once(literal)?;
         self.advance(before.len() + literal.len());
@@ -107,7 +123,8 @@ impl<'a> Cursor<'a> {
         self.take_while(|c| !c.is_whitespace())
     }
 
-    /// Takes decimal digits as a number. Errors: there is none, or it takes more than 64 bits; `what`
+    /// Takes decimal digits as a number. Errors: there is none, or it takes more than 64 bits;
+    /// `what`
     /// is what was expected.
     pub fn decimal(&mut self, what: &'static str) -> Result<u64, ParseError> {
         self.digits(what, 10)
@@ -118,14 +135,18 @@ impl<'a> Cursor<'a> {
         self.digits(what, 16)
     }
 
+    /// More digits than 64 bits hold are an error where they begin.
     fn digits(&mut self, what: &'static str, radix: u32) -> Result<u64, ParseError> {
         let start = *self;
         let digits = self.take_while(|c| c.is_digit(radix));
+        // An empty run of digits fails here as well.
         u64::from_str_radix(digits, radix).map_err(|_| start.expected(what))
     }
 
     /// Takes a number as C's `strtoull(.., 0)` reads it: 0x for hexadecimal, a leading 0 for
     /// octal, else decimal; blanks before it are skipped.
+    ///
+    /// OpenSM and ibsim read nearly all their numbers so: `010` is 8.
     pub fn c_number(&mut self, what: &'static str) -> Result<u64, ParseError> {
         self.skip_blanks();
         let number = Number::read_digits(self.rest());
@@ -140,6 +161,9 @@ impl<'a> Cursor<'a> {
 }
 
 /// A number in its range. Errors: [`Problem::Range`] at the place given.
+///
+/// `what` is a noun with its article where it has one: the message reads "a LID is 1 to 49151, not
+/// 0".
 pub fn in_range<T: TryFrom<u64>>(
     at: Position,
     what: &'static str,

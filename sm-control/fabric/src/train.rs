@@ -5,11 +5,19 @@
 //! it once more, so the outcome depends on the order in which OpenSM programs the ports. This
 //! follows what was observed, because rates of paths are compared with OpenSM over ibsim.
 //!
-//! Output of ibnetdiscover and records of an SA say what a link runs at; nothing is worked out then.
+//! Output of ibnetdiscover and records of an SA say what a link runs at; nothing is worked out
+//! then.
+//!
+//! An example. A switch port enables SDR (mask 1), its peer on a CA SDR to QDR (mask 7). They share
+//! SDR. OpenSM sets the CA's PortInfo first: ibsim retrains both ends to what the CA has enabled,
+//! QDR. The switch's Set does not name all speeds and moves nothing. The link runs at 4x QDR, which
+//! neither a negotiation nor the file would say.
 
 use super::link::{Link, LinkSpeed, LinkWidth};
 
 /// What an ibsim port may run at: the bit masks of PortInfo's "enabled" fields.
+///
+/// As `width=`, `w=` and the comments of a net file set them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Enabled {
     /// 1 1x, 2 4x, 4 8x, 8 12x, 16 2x.
@@ -24,6 +32,8 @@ pub(crate) struct Enabled {
 
 impl Enabled {
     /// A port that the file says nothing about.
+    ///
+    /// 4x SDR, as ibsim's ports wake up.
     pub(crate) const DEFAULT: Self = Self {
         width: 2,
         speed: 1,
@@ -33,6 +43,8 @@ impl Enabled {
 }
 
 /// One end of a simulated cable, with what decides its part in the outcome.
+///
+/// Made for one call of [`agree`].
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct End {
     /// What it may run at.
@@ -46,7 +58,9 @@ pub(crate) struct End {
 /// What two ends can never agree on; such a cable is an error in the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Disagreement {
+    /// No width that both have enabled.
     Width,
+    /// No speed up to QDR that both have enabled; extended speeds need not agree.
     Speed,
 }
 
@@ -56,7 +70,8 @@ pub(crate) enum Disagreement {
 /// then every Set(PortInfo) that OpenSM sends makes ibsim retrain *both* ends to what the port
 /// set has enabled: first the CA or router end, then the switch ends in GUID order. A switch's Set
 /// always moves the width, but the speed only when all speeds are enabled there, because OpenSM
-/// else writes a code that ibsim ignores. Observed with OpenSM 3.3.23 and ibsim 0.10. (Not followed:
+/// else writes a code that ibsim ignores. Observed with OpenSM 3.3.23 and ibsim 0.10. (Not
+/// followed:
 /// where `w=` enables all widths at one end only, OpenSM may see different widths at the two ends.)
 pub(crate) fn agree(one: &End, other: &End) -> Result<Link, Disagreement> {
     let (first, last) = in_programming_order(one, other);
@@ -67,21 +82,26 @@ pub(crate) fn agree(one: &End, other: &End) -> Result<Link, Disagreement> {
     if shared == 0 {
         return Err(Disagreement::Speed);
     }
+    // From here on as both had trained before OpenSM came.
     let mut speed = best_speed(shared);
     let mut extended = best_extended(first.enabled.extended & last.enabled.extended);
+    // Each Set retrains both ends, so the last one that has an effect decides.
     for end in [first, last] {
         let full = end.enabled.speed == 7;
         if full || !end.is_switch {
             speed = retrained_speed(end.enabled.speed).unwrap_or(speed);
         }
+        // All of HDR's or of NDR's generation.
         let full = matches!(end.enabled.extended, 7 | 15);
         if extended.is_some() && (full || !end.is_switch) {
             extended = best_extended(end.enabled.extended).or(extended);
         }
     }
+    // A vendor's extension of QDR: both ends must have it.
     let fdr10 = speed == LinkSpeed::Qdr && first.enabled.fdr10 && last.enabled.fdr10;
     let legacy = if fdr10 { LinkSpeed::Fdr10 } else { speed };
     Ok(Link {
+        // A Set always moves the width, so only the last end counts.
         width: best_width(last.enabled.width),
         speed: extended.unwrap_or(legacy),
     })
@@ -89,6 +109,9 @@ pub(crate) fn agree(one: &End, other: &End) -> Result<Link, Disagreement> {
 
 /// True for devices that OpenSM asks for FDR10; on others it sees QDR.
 /// Source: OpenSM `osm_subnet.c`, `is_mlnx_ext_port_info_supported`.
+///
+/// Vendor 0x119f (Bull) has ids of its own for the same silicon, which count with its vendor id
+/// only.
 pub(crate) const fn tells_fdr10(vendor_id: u32, device_id: u16) -> bool {
     match device_id {
         0xc738..=0xc73b | 0xc839 | 0xcb20 | 0xcf08 | 0xcf09 | 0xd2f0 | 0x1003..=0x101b | 0xa2d2 => {
@@ -115,6 +138,7 @@ pub(crate) const fn tells_fdr10(vendor_id: u32, device_id: u16) -> bool {
     }
 }
 
+/// First what OpenSM programs first: CA and router ports, then switches, by GUID.
 fn in_programming_order<'a>(one: &'a End, other: &'a End) -> (&'a End, &'a End) {
     let key = |end: &End| (end.is_switch, end.order);
     if key(one) <= key(other) {
@@ -124,6 +148,8 @@ fn in_programming_order<'a>(one: &'a End, other: &'a End) -> (&'a End, &'a End) 
     }
 }
 
+/// The widest of a mask. The bit of 2x (16) was added late and is the largest, so masks are not
+/// compared.
 const fn best_width(mask: u8) -> LinkWidth {
     match mask {
         _ if mask & 8 != 0 => LinkWidth::X12,
@@ -134,6 +160,7 @@ const fn best_width(mask: u8) -> LinkWidth {
     }
 }
 
+/// The fastest up to QDR; an empty mask is SDR, as in ibsim.
 const fn best_speed(mask: u8) -> LinkSpeed {
     match mask {
         _ if mask & 4 != 0 => LinkSpeed::Qdr,
@@ -143,6 +170,8 @@ const fn best_speed(mask: u8) -> LinkSpeed {
 }
 
 /// ibsim knows only these combinations in a Set.
+///
+/// 1 SDR; 3 up to DDR; 5 and 7 up to QDR. Any other leaves the speed as it was.
 const fn retrained_speed(mask: u8) -> Option<LinkSpeed> {
     match mask {
         1 => Some(LinkSpeed::Sdr),
@@ -152,6 +181,7 @@ const fn retrained_speed(mask: u8) -> Option<LinkSpeed> {
     }
 }
 
+/// The fastest from FDR on; none for an empty mask.
 const fn best_extended(mask: u8) -> Option<LinkSpeed> {
     match mask {
         _ if mask & 8 != 0 => Some(LinkSpeed::Ndr),

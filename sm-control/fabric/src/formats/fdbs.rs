@@ -6,6 +6,15 @@
 //! 0x0001 : 018  : 02   : yes
 //! 0x0002 : UNREACHABLE
 //! ```
+//!
+//! ```text
+//! 0x0003 : 007  : 03   : No 2 hop path possible via port 4!
+//! 0x0004 : 011  : HOPS UNKNOWN
+//! ```
+//!
+//! Every LID from 1 to the largest in use has a line, so the number of the line is the LID and a
+//! reader can tell that one is missing. OpenSM writes it in `osm_dump.c`, `dump_ucast_routes`; hop
+//! counts are those of its min-hop tables, which torus-2QoS does not make.
 
 use std::io::{self, Write};
 
@@ -23,7 +32,7 @@ pub enum Entry {
     Unreachable,
     /// A port leads there.
     Port {
-        /// Its number.
+        /// Its number, 0 for the switch itself.
         port: u8,
         /// What OpenSM says about the way.
         hops: Hops,
@@ -33,7 +42,7 @@ pub enum Entry {
 /// What OpenSM says about the length of a way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hops {
-    /// The routing engine kept no hop counts.
+    /// The routing engine kept no hop counts: torus-2QoS.
     Unknown,
     /// So many, and none is shorter.
     Optimal(u8),
@@ -52,6 +61,9 @@ impl Entry {
     /// The entry of a routing engine that keeps no hop counts (torus-2QoS). `is_local`: the
     /// destination is a CA or router plugged into this very switch; for those OpenSM prints a
     /// bogus shorter way.
+    ///
+    /// The bogus way is "No 0 hop path possible via port p": no hop counts were filled in, so that
+    /// 0 looks shorter than the one link. ibdmchk reads LID and port only.
     pub const fn without_hops(port: u8, is_local: bool) -> Self {
         let hops = if is_local {
             Hops::Detour {
@@ -65,7 +77,7 @@ impl Entry {
         Self::Port { port, hops }
     }
 
-    /// The port, 255 for none.
+    /// The port, 255 for none, as in forwarding tables.
     pub const fn port(self) -> u8 {
         match self {
             Self::Unreachable => 255,
@@ -76,6 +88,8 @@ impl Entry {
 
 /// Writes the file. Shape: `entry` gets the place of a switch in `switches` and a LID of 1 to
 /// `max_lid`. Errors: those of `out`.
+///
+/// Cost: switches times LIDs lines of some 30 bytes; 4,096 switches and 8,192 LIDs are 1 GB.
 pub fn write(
     out: &mut impl Write,
     switches: impl IntoIterator<Item = Guid>,
@@ -115,6 +129,8 @@ fn write_hops(out: &mut impl Write, hops: Hops) -> io::Result<()> {
 }
 
 /// The table of a switch as read.
+///
+/// Memory: 4 bytes an entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SwitchFdb {
     /// Where its heading stands.
@@ -156,10 +172,13 @@ pub fn read(bytes: &[u8]) -> Result<Vec<SwitchFdb>, ParseError> {
     Ok(switches)
 }
 
+///
+/// `due` is the LID that must come: a line that is missing would shift all others.
 fn entry(mut cursor: Cursor<'_>, due: usize) -> Result<Entry, ParseError> {
     let start = cursor;
     cursor.expect("0x")?;
     let lid = cursor.hex("a LID in hexadecimal")?;
+    // LIDs count up without a gap, so a cut in the middle of a table shows here.
     if usize::try_from(lid) != Ok(due) {
         return Err(start.expected("the next LID"));
     }
@@ -168,6 +187,7 @@ fn entry(mut cursor: Cursor<'_>, due: usize) -> Result<Entry, ParseError> {
         end_of_line(&mut cursor)?;
         return Ok(Entry::Unreachable);
     }
+    // 255 would be no port.
     let port = number(&mut cursor, "a port number", 254)?;
     cursor.expect("  : ")?;
     let hops = hops(&mut cursor)?;
@@ -175,6 +195,8 @@ fn entry(mut cursor: Cursor<'_>, due: usize) -> Result<Entry, ParseError> {
     Ok(Entry::Port { port, hops })
 }
 
+/// Behind the port. Spaces are part of the format: OpenSM pads numbers to two digits and not to
+/// columns.
 fn hops(cursor: &mut Cursor<'_>) -> Result<Hops, ParseError> {
     if cursor.accept("HOPS UNKNOWN") {
         return Ok(Hops::Unknown);

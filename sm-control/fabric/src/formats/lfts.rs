@@ -7,6 +7,12 @@
 //! 90 lids dumped
 //! ```
 //! LIDs without a port are left out.
+//!
+//! A switch whose heading is there and whose table is empty has no routes; a switch without a
+//! heading is not in the file. When OpenSM reads the file for its engine `file` it moves LIDs: the
+//! port GUID in the comment says who had the LID when it was written, and where that port's LIDs
+//! are now the entry goes ([`SwitchLft::table_for`]). Source: OpenSM `osm_ucast_file.c`,
+//! `osm_dump.c`.
 
 use std::io::{self, Write};
 
@@ -18,6 +24,8 @@ use crate::error::{ParseError, Problem};
 use crate::text::{Cursor, decode, in_range};
 
 /// A switch, as its heading tells it.
+///
+/// What a writer needs; a reader gets a [`SwitchLft`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Heading<'a> {
     /// LID of port 0.
@@ -60,6 +68,7 @@ pub fn write<'a>(
         )?;
         for (lid, comment) in (0..=max_lid).zip(&comments) {
             let port = entry(index, lid);
+            // As OpenSM: an entry of 255, or of a port that is not there, has no line.
             if port <= switch.ports {
                 writeln!(out, "0x{lid:04x} {port:03} # {comment}")?;
             }
@@ -69,6 +78,7 @@ pub fn write<'a>(
     Ok(())
 }
 
+/// Behind `#`: node type, port GUID, description; "unknown node and type" for a LID of nobody.
 fn comment(owner: Option<Owner<'_>>) -> String {
     match owner {
         None => "unknown node and type".to_owned(),
@@ -87,6 +97,8 @@ fn comment(owner: Option<Owner<'_>>) -> String {
 }
 
 /// The forwarding table of a switch as read.
+///
+/// Routes as written, by LIDs of that time; [`Self::table`] makes an array of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SwitchLft {
     /// Where its heading stands.
@@ -95,7 +107,8 @@ pub struct SwitchLft {
     pub guid: Guid,
     /// LID of port 0, where the heading tells it.
     pub lid: Option<Lid>,
-    /// The largest LID in the table, where the heading tells it.
+    /// The largest LID in the table, where the heading tells it. It may be less than the fabric's
+    /// by now.
     pub max_lid: Option<u16>,
     /// Routes in the order of the file.
     pub routes: Vec<Route>,
@@ -108,7 +121,8 @@ pub struct Route {
     pub lid: u16,
     /// Port it leaves through.
     pub port: u8,
-    /// Port GUID of the destination, where the line tells it.
+    /// Port GUID of the destination, where the line tells it: in a comment, which hand-written
+    /// files lack.
     pub owner: Option<Guid>,
 }
 
@@ -122,6 +136,8 @@ impl SwitchLft {
     /// The table with LIDs moved to where their owners are now, as OpenSM does with `lfts_file`.
     /// Shape: `lids_of` gives a port's base LID and LMC; the rest as [`Self::table`].
     /// Source: OpenSM `osm_ucast_file.c`, `remap_lid`.
+    ///
+    /// A later line for the same LID wins, as in OpenSM.
     pub fn table_for(&self, max_lid: u16, lids_of: impl Fn(Guid) -> Option<(Lid, Lmc)>) -> Vec<u8> {
         let mut table = vec![255; usize::from(max_lid) + 1];
         for route in &self.routes {
@@ -129,6 +145,7 @@ impl SwitchLft {
                 .owner
                 .and_then(&lids_of)
                 .map(|range| remap(route.lid, range));
+            // A LID beyond the fabric's last is nobody's now.
             if let Some(slot) = table.get_mut(usize::from(moved.unwrap_or(route.lid))) {
                 *slot = route.port;
             }
@@ -137,6 +154,8 @@ impl SwitchLft {
     }
 }
 
+/// The LID of the same port at the same place of its range. A LID that lies in the range already
+/// stays; else its low bits, which say which of the 2^LMC LIDs it was, are kept.
 const fn remap(lid: u16, (base, lmc): (Lid, Lmc)) -> u16 {
     let (base, count) = (base.get(), lmc.lids());
     if lid >= base && lid - base < count {
@@ -148,6 +167,10 @@ const fn remap(lid: u16, (base, lmc): (Lid, Lmc)) -> u16 {
 
 /// Reads the file; lines that OpenSM passes over are passed over, but a file whose last table
 /// lacks the closing line that others have is cut off. Errors: the first line not understood.
+///
+/// OpenSM stops at no line that it does not know, so comments and headings of other dumps may stand
+/// between. A dump of multicast tables is named as such, because its files look alike and an empty
+/// result would not.
 pub fn read(bytes: &[u8]) -> Result<Vec<SwitchLft>, ParseError> {
     let text = decode(bytes, &mut Vec::new());
     let mut switches: Vec<SwitchLft> = Vec::new();
@@ -177,12 +200,15 @@ pub fn read(bytes: &[u8]) -> Result<Vec<SwitchLft>, ParseError> {
     if switches.is_empty() {
         return Err(ParseError::new(end, Problem::Empty));
     }
+    // Hand-written tables have no closing lines at all; a dump has one for each.
     if closed > 0 && closed != switches.len() {
         return Err(cut_off(end, "a line \"lids dumped\" after each table"));
     }
     Ok(switches)
 }
 
+/// `Unicast lids [0-90] of switch Lid 2 guid 0x.. ('name'):`. OpenSM looks for the GUID only, and
+/// hand-written files have nothing else.
 fn heading(line: Line<'_>) -> Result<SwitchLft, ParseError> {
     let at = line.at(0);
     let mut cursor = Cursor::new(line);
@@ -212,6 +238,7 @@ fn labelled(mut cursor: Cursor<'_>, label: &str, most: u16) -> Result<Option<u16
     in_range(at, "a LID", number, 0..=most.into()).map(Some)
 }
 
+/// `0x0004 003 # ..`: LID in hexadecimal, port in decimal.
 fn route(mut cursor: Cursor<'_>) -> Result<Route, ParseError> {
     cursor.expect("0x")?;
     let at = cursor.at();

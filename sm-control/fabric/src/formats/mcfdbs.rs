@@ -1,5 +1,16 @@
 //! `opensm.mcfdbs`: the multicast forwarding tables. Switches without an entry are left out; the
 //! file is empty when there is no member anywhere.
+//!
+//! ```text
+//!
+//! Switch 0x0000000000200000
+//! LID    : Out Port(s)
+//! 0xC000 : 0x001  0x00C
+//! ```
+//!
+//! An empty line goes before each switch. Ports are the bits of the table: those towards other
+//! switches of the tree and those of members; 0 is the switch itself as a member. Groups that share
+//! an MLID share a line. Source: OpenSM `osm_dump.c`.
 
 use std::io::{self, Write};
 
@@ -11,6 +22,9 @@ use crate::error::ParseError;
 use crate::text::{Cursor, decode, in_range};
 
 /// The table of a switch.
+///
+/// Plain: whether the ports exist, and whether the switch does, is judged where it is laid on a
+/// fabric (`crate::multicast`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SwitchMft {
     /// Where it was read; of no meaning to the writer.
@@ -33,6 +47,8 @@ pub struct GroupPorts {
 }
 
 /// Writes the file. Errors: those of `out`.
+///
+/// Groups without ports get no line, as in OpenSM's file.
 pub fn write<'a>(
     out: &mut impl Write,
     switches: impl IntoIterator<Item = &'a SwitchMft>,
@@ -43,6 +59,7 @@ pub fn write<'a>(
             .iter()
             .filter(|group| !group.ports.is_empty())
             .peekable();
+        // The heading waits for the first group, or switches without any would have one.
         if groups.peek().is_some() {
             writeln!(out, "\nSwitch {}\nLID    : Out Port(s)", switch.guid)?;
         }
@@ -83,6 +100,7 @@ pub fn read(bytes: &[u8]) -> Result<Vec<SwitchMft>, ParseError> {
     Ok(switches)
 }
 
+/// `0xC000 : 0x001  0x00C`. The largest MLID is 0xfffe: 0xffff is the permissive LID.
 fn group(mut cursor: Cursor<'_>) -> Result<GroupPorts, ParseError> {
     let (at, raw) = hex(&mut cursor, "a multicast LID")?;
     let (least, most) = (Mlid::MIN.get().into(), 0xfffe);

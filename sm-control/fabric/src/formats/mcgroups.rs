@@ -3,6 +3,10 @@
 //! `0xc001 ff15c0deffff00000000000000000101 sl=8 0x0000000000100221 ..`: MLID, MGID, SL, and the
 //! *port* GUIDs of members (of a switch its node GUID, which stands for its port 0). Blank lines
 //! and lines that begin with `#` are skipped.
+//!
+//! The file of `sapphire route --groups`: written by hand or by a script, to see which multicast
+//! tables the engine would make. A group that nobody joined has no members behind
+//! its SL and still counts, for its SL.
 
 use std::collections::HashMap;
 
@@ -18,13 +22,13 @@ use crate::text::{Cursor, decode, in_range};
 pub struct Group {
     /// Its line.
     pub at: Position,
-    /// Several groups may share one.
+    /// Where its packets go. Several groups may share one, when MLIDs run out or by configuration.
     pub mlid: Mlid,
     /// No two groups have the same.
     pub mgid: Gid,
-    /// Its SL.
+    /// Its SL. Packets carry it as it is: no engine changes it, unlike that of unicast.
     pub sl: Sl,
-    /// Port GUIDs, as they stand there.
+    /// Port GUIDs, as they stand there; whether the fabric has them is not asked here.
     pub members: Vec<Guid>,
 }
 
@@ -36,6 +40,8 @@ impl Group {
 }
 
 /// Reads the file. Errors: the first line that is not as above.
+///
+/// MGIDs are the names of groups, so one that comes twice is an error; MLIDs may.
 pub fn read(bytes: &[u8]) -> Result<Vec<Group>, ParseError> {
     let text = decode(bytes, &mut Vec::new());
     let meaningful =
@@ -85,6 +91,7 @@ fn group(mut cursor: Cursor<'_>) -> Result<(Group, Position), ParseError> {
     Ok((group, at_mgid))
 }
 
+/// 0xc000 to 0xfffe, always with `0x`: without it a decimal number might be meant.
 fn mlid(cursor: &mut Cursor<'_>) -> Result<Mlid, ParseError> {
     const WHAT: &str = "a multicast LID, 0xc000 to 0xfffe";
     let start = *cursor;
@@ -96,6 +103,7 @@ fn mlid(cursor: &mut Cursor<'_>) -> Result<Mlid, ParseError> {
     Mlid::new(raw).map_err(|_| start.expected(WHAT))
 }
 
+/// All 32 digits: there is one way to write it, so equal groups are equal texts.
 fn mgid(cursor: &mut Cursor<'_>) -> Result<Gid, ParseError> {
     const DIGITS: usize = 32;
     let start = *cursor;

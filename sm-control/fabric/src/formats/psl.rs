@@ -2,6 +2,15 @@
 //!
 //! `0x0000000000100000 31 0`: *node* GUID of the source, destination LID, SL; `E300` for the SL
 //! where the SA answers with a status instead.
+//!
+//! ```text
+//! 0x0000000000100000 31 0
+//! 0x0000000000100000 32 E300
+//! ```
+//!
+//! Pairs of CA ports only, each in both directions, so its size goes with the square of the hosts:
+//! 1,000 hosts have 27 MB. Its use is a second opinion on credit loops: ibdmchk walks each path on
+//! its SL, and gives no verdict where a pair of CA ports is missing.
 
 use std::io::{self, Write};
 
@@ -15,15 +24,17 @@ use crate::text::{Cursor, decode, in_range};
 /// One path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Entry {
-    /// Node GUID of the source.
+    /// Node GUID of the source: ibdmchk knows sources by node and destinations by LID.
     pub source: Guid,
-    /// Destination.
+    /// Destination, its base LID.
     pub dlid: Lid,
     /// The SL, or the status of the SA's answer.
     pub sl: Result<Sl, u16>,
 }
 
 /// Writes the file. Errors: those of `out`.
+///
+/// One line as it comes, nothing is kept: entries may be made on the way.
 pub fn write(out: &mut impl Write, entries: impl IntoIterator<Item = Entry>) -> io::Result<()> {
     for Entry { source, dlid, sl } in entries {
         match sl {
@@ -42,6 +53,8 @@ pub fn read(bytes: &[u8]) -> Result<Vec<Entry>, ParseError> {
     meaningful.map(|line| entry(Cursor::new(line))).collect()
 }
 
+/// `GUID LID SL`, or `GUID LID Estatus`. LIDs in decimal, as OpenSM prints them; statuses in
+/// hexadecimal.
 fn entry(mut cursor: Cursor<'_>) -> Result<Entry, ParseError> {
     cursor.skip_blanks();
     let source = guid(&mut cursor)?;

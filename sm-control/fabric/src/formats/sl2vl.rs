@@ -9,6 +9,10 @@
 //! ```
 //! A switch has a row for every input port of every cabled output port; a CA or router has one
 //! row, `0 0`.
+//!
+//! A row of dashes opens and closes the rows of each port, so that a file that was cut is known by
+//! a missing one. Written only where QoS is on, or where the engine makes SL2VL tables. Source:
+//! OpenSM `osm_dump.c`.
 
 use std::io::{self, Write};
 
@@ -19,7 +23,9 @@ use super::{accept_type, cut_off, end_of_line, guid, printed, type_name};
 use crate::error::{ParseError, Problem};
 use crate::text::{Cursor, decode, in_range};
 
+/// The heading of columns, as OpenSM writes it.
 const COLUMNS: &str = "#in out : 0  1  2  3  4  5  6  7  8  9  10 11 12 13 14 15";
+/// As many dashes as OpenSM has; readers take any number.
 const RULE: &str = "#--------------------------------------------------------";
 
 /// A port GUID with its tables: all those of a switch, or the one of a CA or router port.
@@ -33,7 +39,7 @@ pub struct Section<'a> {
     pub lid: Lid,
     /// NodeDescription.
     pub description: &'a str,
-    /// How many ports the switch has.
+    /// How many ports the switch has, port 0 not counted; ignored on other nodes.
     pub ports: u8,
     /// Output ports of a switch that have a cable, ascending; ignored on other nodes.
     pub cabled: Vec<u8>,
@@ -93,7 +99,7 @@ pub struct PortTables {
     pub lid: Lid,
     /// NodeDescription.
     pub description: String,
-    /// Rows in the order of the file.
+    /// Rows in the order of the file: by output port, then by input port.
     pub rows: Vec<Row>,
 }
 
@@ -109,6 +115,8 @@ pub struct Row {
 }
 
 /// Reads the file. Errors: the first line that is not as above; a file that ends within a section.
+///
+/// Columns may be apart by any blanks: OpenSM pads VLs to two places.
 pub fn read(bytes: &[u8]) -> Result<Vec<PortTables>, ParseError> {
     let text = decode(bytes, &mut Vec::new());
     let mut ports: Vec<PortTables> = Vec::new();
@@ -118,6 +126,7 @@ pub fn read(bytes: &[u8]) -> Result<Vec<PortTables>, ParseError> {
     for line in lines(&text) {
         let mut cursor = Cursor::new(line);
         end = line.at(line.text.len());
+        // Before comments in general: rows of dashes begin with `#` as well.
         if line.text.starts_with("#-") {
             rules += 1;
         } else if line.text.starts_with('#') || line.text.trim().is_empty() {
@@ -144,6 +153,8 @@ pub fn read(bytes: &[u8]) -> Result<Vec<PortTables>, ParseError> {
     Ok(ports)
 }
 
+/// `Switch 0x.., base LID 2, "S0_0_0"`, from behind the node type. The description ends at the last
+/// quote of the line, as it may have quotes inside.
 fn heading(
     at: Position,
     node_type: NodeType,
@@ -172,6 +183,7 @@ fn heading(
     })
 }
 
+/// `0   1   : 0  0  1 ..`: input port, output port, and all 16 VLs.
 fn read_row(mut cursor: Cursor<'_>) -> Result<Row, ParseError> {
     let input = number(&mut cursor, "an input port", 254)?;
     let output = number(&mut cursor, "an output port", 254)?;

@@ -2,6 +2,14 @@
 //!
 //! `0x0000000000200000 0 1 0x01 0x23 ..`: switch GUID, input port, output port, then eight bytes,
 //! each with the VL of an even SL in its high half and that of the next SL in its low half.
+//!
+//! ```text
+//! 0x0000000000200000 1 2 0x01 0x23 0x45 0x67 0x01 0x23 0x45 0x67
+//!                    in out  SL 0,1 ..                    SL 14,15
+//! ```
+//!
+//! These are the eight bytes of the SLtoVLMappingTable attribute, so the text is what the switch
+//! holds. `opensm-sl2vl.dump` has the same in columns and CA ports as well.
 
 use std::io::{self, Write};
 
@@ -21,7 +29,7 @@ pub struct Entry {
     pub input: u8,
     /// Output port.
     pub output: u8,
-    /// VL by SL.
+    /// VL by SL; 15 drops.
     pub table: SlToVl,
 }
 
@@ -53,6 +61,7 @@ pub fn read(bytes: &[u8]) -> Result<Vec<Entry>, ParseError> {
     meaningful.map(|line| entry(Cursor::new(line))).collect()
 }
 
+/// A line of ibdmchk's, of which every number counts: there is no heading to tell a cut file by.
 fn entry(mut cursor: Cursor<'_>) -> Result<Entry, ParseError> {
     cursor.skip_blanks();
     let guid = guid(&mut cursor)?;

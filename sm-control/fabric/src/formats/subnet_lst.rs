@@ -3,23 +3,42 @@
 //! `{ CA-SM Ports:01 SystemGUID:.. NodeGUID:.. PortGUID:.. VenID:.. DevID:.. Rev:.. {description}
 //! LID:0001 PN:01 } { SW .. } PHY=4x LOG=ACT SPD=10`. The LID of a switch is that of its port 0.
 //! Descriptions may contain braces. Source: OpenSM `osm_dump.c`, `dump_topology_node`.
+//!
+//! A line in full, here broken up:
+//!
+//! ```text
+//! { CA-SM Ports:01 SystemGUID:0000000000100000 NodeGUID:0000000000100000
+//!   PortGUID:0000000000100001 VenID:000000 DevID:0000 Rev:000000A1 {H0_0_0_0} LID:0001 PN:01 }
+//! { SW Ports:24 SystemGUID:.. NodeGUID:.. PortGUID:.. VenID:00000000 DevID:0000 Rev:000000A1
+//!   {S0_0_0} LID:0002 PN:07 } PHY=4x LOG=ACT SPD=10
+//! ```
+//!
+//! Each line says all about both ends, so every node is described as often as it has cables, twice.
+//! The first line about it defines it; every later one must agree, or the error names both lines. A
+//! cable that one line only tells means that the file was cut off.
+//!
+//! What it does not say: MTU, VLs, LMC (inferred from the gaps between LIDs), enhanced ports 0, and
+//! ports without a cable. `side` reads what stands between braces.
 
+mod side;
 mod write;
 
 use sa_text::{Line, Position, end_of, lines};
-use sa_wire::{Guid, Lid, NodeType};
 
-use crate::build::{Builder, bare_ports, end_port};
-use crate::error::{Found, Note, Oddity, ParseError, Problem};
+use self::side::{Half, Side};
+use crate::build::{Builder, end_port};
+use crate::error::{Note, Oddity, ParseError, Problem};
 use crate::link::{Link, LinkSpeed, LinkWidth};
-use crate::model::{Fabric, LinkState, Node, NodeIx, PortRef, Source};
+use crate::model::{Fabric, LinkState, NodeIx, PortRef, Source};
 use crate::overlay::LidOverlay;
-use crate::text::{Cursor, decode, in_range};
+use crate::text::{Cursor, decode};
 
 pub use write::write;
 
 /// The LIDs of an `opensm-subnet.lst`, for a fabric that another file describes.
 /// Errors: as [`parse`].
+///
+/// Parsed as a whole fabric: a list with contradictions is no source of LIDs either.
 pub fn lids(bytes: &[u8]) -> Result<LidOverlay, ParseError> {
     parse(bytes).map(|fabric| LidOverlay::from_fabric(&fabric))
 }
@@ -51,36 +70,24 @@ pub(crate) fn is_like(first_line: &str) -> bool {
             .is_some_and(|word| matches!(word.get(..2), Some("CA" | "SW" | "Rt")))
 }
 
+/// Nodes and cables so far, and what was odd.
 struct Reader {
     builder: Builder,
     notes: Vec<Note>,
 }
 
-/// One half of a line.
-struct Side<'a> {
-    at: Position,
-    kind: NodeType,
-    is_sm: bool,
-    ports: u8,
-    system_guid: Guid,
-    node_guid: Guid,
-    port_guid: Guid,
-    vendor_id: u32,
-    device_id: u64,
-    revision: u32,
-    description: &'a str,
-    lid_at: Position,
-    lid: Option<Lid>,
-    port_at: Position,
-    port: u64,
-}
-
 impl Reader {
+    ///
+    /// The state and the link are those of the first port of the line; the far end has a line of
+    /// its own.
     fn line(&mut self, line: Line<'_>) -> Result<(), ParseError> {
         let mut cursor = Cursor::new(line);
+        // Both halves and the link are read before anything is taken in: a bad line leaves no half
+        // of a cable.
         let local = Side::parse(&mut cursor)?;
         let remote = Side::parse(&mut cursor)?;
         let (state, link) = self.link(&mut cursor)?;
+        // The near end first, so that nodes come in the order in which they are described.
         let from = self.side(&local, Half::Local)?;
         let to = self.side(&remote, Half::Remote)?;
         self.builder.connect(local.port_at, from, to)?;
@@ -91,6 +98,9 @@ impl Reader {
     }
 
     /// `PHY=4x LOG=ACT SPD=10`
+    ///
+    /// OpenSM prints `??` for what it cannot name: taken, with a note, as its own answers count it
+    /// as the slowest.
     fn link(&mut self, cursor: &mut Cursor<'_>) -> Result<(LinkState, Link), ParseError> {
         let at = cursor.at();
         let width = named(
@@ -144,8 +154,11 @@ impl Reader {
         Ok(port)
     }
 
+    /// A LID of 0 is none. The LID of a switch stands in each of its lines, so it must be the same
+    /// in all.
     fn lid(&mut self, side: &Side<'_>, owner: PortRef) -> Result<(), ParseError> {
         match (self.builder.port_mut(owner).lid, side.lid) {
+            // Known from now on; its LMC is not in the file.
             (None, Some(lid)) => self.builder.set_lids(side.lid_at, owner, lid, None),
             (known, stated) if known == stated => {}
             _ => return Err(self.differs(side, owner.node, "the LID", side.lid_at)),
@@ -178,6 +191,7 @@ impl Reader {
         Ok(())
     }
 
+    /// Names the line that defined the node: that of the value itself is not kept.
     fn differs(
         &self,
         side: &Side<'_>,
@@ -197,143 +211,7 @@ impl Reader {
     }
 }
 
-/// Which half of a line: OpenSM prints the device id of the far node shifted by 16 bits.
-#[derive(Clone, Copy)]
-enum Half {
-    Local,
-    Remote,
-}
-
-impl<'a> Side<'a> {
-    fn parse(cursor: &mut Cursor<'a>) -> Result<Self, ParseError> {
-        cursor.skip_blanks();
-        cursor.expect("{")?;
-        cursor.skip_blanks();
-        let at = cursor.at();
-        let (kind, is_sm) = kind(cursor)?;
-        let ports_at = cursor.at();
-        let ports = field(cursor, "Ports:")?;
-        let system_guid = guid(cursor, "SystemGUID:")?;
-        let node_guid = guid(cursor, "NodeGUID:")?;
-        let port_guid = guid(cursor, "PortGUID:")?;
-        let id_at = cursor.at();
-        let vendor_id = field(cursor, "VenID:")?;
-        let device_id = field(cursor, "DevID:")?;
-        let revision = field(cursor, "Rev:")?;
-        let description = description(cursor)?;
-        let lid_at = cursor.at();
-        let lid = field(cursor, "LID:")?;
-        let port_at = cursor.at();
-        let port = field(cursor, "PN:")?;
-        cursor.skip_blanks();
-        cursor.expect("}")?;
-        Ok(Self {
-            at,
-            kind,
-            is_sm,
-            ports: in_range(ports_at, "the number of ports", ports, 1..=254)?,
-            system_guid,
-            node_guid,
-            port_guid,
-            vendor_id: in_range(id_at, "VenID", vendor_id, 0..=0xff_ffff)?,
-            device_id: in_range(id_at, "DevID", device_id, 0..=0xffff_ffff)?,
-            revision: in_range(id_at, "Rev", revision, 0..=0xffff_ffff)?,
-            description,
-            lid_at,
-            lid: Lid::new(in_range(lid_at, "a LID", lid, 0..=Lid::MAX.get().into())?).ok(),
-            port_at,
-            port,
-        })
-    }
-
-    fn node(&self, half: Half) -> Node {
-        Node {
-            kind: self.kind,
-            guid: self.node_guid,
-            system_guid: self.system_guid,
-            description: self.description.to_owned(),
-            id: None,
-            vendor_id: self.vendor_id,
-            device_id: u16::try_from(self.device_id(half)).unwrap_or_default(),
-            revision: self.revision,
-            enhanced_port0: false,
-            ports: bare_ports(self.ports),
-        }
-    }
-
-    const fn device_id(&self, half: Half) -> u64 {
-        match half {
-            Half::Remote if self.device_id > 0xffff => self.device_id >> 16,
-            _ => self.device_id,
-        }
-    }
-}
-
-/// `CA`, `SW` or `Rt`, with `-SM` where the SM runs.
-fn kind(cursor: &mut Cursor<'_>) -> Result<(NodeType, bool), ParseError> {
-    let start = *cursor;
-    let word = cursor.word();
-    let (name, is_sm) = match word.strip_suffix("-SM") {
-        Some(name) => (name, true),
-        None => (word, false),
-    };
-    let kind = match name {
-        "CA" => NodeType::Ca,
-        "SW" => NodeType::Switch,
-        "Rt" => NodeType::Router,
-        _ => return Err(start.expected("CA, SW or Rt")),
-    };
-    Ok((kind, is_sm))
-}
-
-/// A labelled number in hexadecimal.
-fn field(cursor: &mut Cursor<'_>, label: &'static str) -> Result<u64, ParseError> {
-    cursor.skip_blanks();
-    cursor.expect(label)?;
-    cursor.hex("a hexadecimal number")
-}
-
-fn guid(cursor: &mut Cursor<'_>, label: &'static str) -> Result<Guid, ParseError> {
-    cursor.skip_blanks();
-    let at = cursor.at();
-    let raw = field(cursor, label)?;
-    Guid::new(raw).map_err(|_| {
-        let found = Found::Text("zero".to_owned());
-        ParseError::new(
-            at,
-            Problem::Expected {
-                expected: "a GUID",
-                found,
-            },
-        )
-    })
-}
-
-/// `{description}`. Descriptions may hold braces: it ends where a brace, a LID, a port number and
-/// another brace follow.
-fn description<'a>(cursor: &mut Cursor<'a>) -> Result<&'a str, ParseError> {
-    cursor.skip_blanks();
-    cursor.expect("{")?;
-    let rest = cursor.rest();
-    let end = rest
-        .match_indices("} LID:")
-        .map(|(end, _)| end)
-        .find(|end| rest.get(end + 1..).is_some_and(ends_a_side))
-        .ok_or_else(|| cursor.expected("a description, } LID:number PN:number }"))?;
-    cursor.advance(end + 1);
-    Ok(rest.get(..end).unwrap_or_default())
-}
-
-/// ` LID:0001 PN:01 }`
-fn ends_a_side(text: &str) -> bool {
-    let mut words = text.split_ascii_whitespace();
-    let labelled = |word: Option<&str>, label| {
-        word.and_then(|word| word.strip_prefix(label))
-            .is_some_and(|digits| digits.bytes().all(|digit| digit.is_ascii_hexdigit()))
-    };
-    labelled(words.next(), "LID:") && labelled(words.next(), "PN:") && words.next() == Some("}")
-}
-
+/// A word behind a label, which `from_name` must know.
 fn named<T>(
     cursor: &mut Cursor<'_>,
     label: &'static str,

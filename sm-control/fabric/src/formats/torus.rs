@@ -1,6 +1,10 @@
 //! `opensm-torus.dump`: which switch lies where in the torus.
 //!
 //! `switch 0,1,2 GUID 0x20000f (description)`, x varying fastest, then y, then z.
+//!
+//! It shows people where torus-2QoS sees each switch, and tests compare placements with OpenSM's by
+//! it. GUIDs are printed with at least four digits and not padded to 16, unlike in all other dumps.
+//! Source: OpenSM `osm_torus.c`.
 
 use std::io::{self, Write};
 
@@ -14,7 +18,8 @@ use crate::text::{Cursor, decode, in_range};
 /// A switch with a place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Placed {
-    /// x, y, z.
+    /// x, y, z, from 0. Sixteen bits, because OpenSM prints an int; the largest axis of torus-2QoS
+    /// is below 256.
     pub coordinate: [u16; 3],
     /// Node GUID.
     pub guid: Guid,
@@ -23,6 +28,8 @@ pub struct Placed {
 }
 
 /// Writes the file. Shape: `switches` with x fastest, z slowest. Errors: those of `out`.
+///
+/// The order is the caller's to keep: the file has no other.
 pub fn write<'a>(
     out: &mut impl Write,
     switches: impl IntoIterator<Item = ([u16; 3], Guid, &'a str)>,

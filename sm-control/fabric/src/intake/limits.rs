@@ -1,9 +1,26 @@
 //! How large input files may be.
+//!
+//! | kind | default | set by | why so much |
+//! |---|---|---|---|
+//! | configuration | 4 MiB | | written by hand |
+//! | options | 16 MiB | `options_mib` | written by hand or by `opensm -c` |
+//! | policy, partitions | 16 MiB | `policy_mib` | the most that its parsers take |
+//! | fabric | 512 MiB | `fabric_mib` | `opensm-subnet.lst` has some 700 bytes a cable |
+//! | dump | 2 GiB | `dump_mib` | `opensm-lfts.dump` has some 70 bytes for each switch and LID |
+//! | snapshot | 4 GiB | `snapshot_mib` | |
+//! | recording | 2 GiB | | the tool alone |
+//!
+//! A limit is on what is decompressed. It is not what keeps memory: a file below it can still take
+//! more than is left, which is what a trial is for (ADR 15). It is there against mistakes, such as
+//! a log or a disk image in the place of a fabric, and to have bounds that the trial can reckon
+//! with.
 
 use serde::Deserialize;
 use serde::de::{Deserializer, Error as _, Unexpected};
 
 /// What a file is read for.
+///
+/// Chosen by the caller, who knows what the file is for; what it contains shows later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// `sapphired.toml`.
@@ -36,7 +53,8 @@ const MOST_POLICY: u32 = 16;
 /// The largest other limit that can be set. Units: MiB.
 const MOST: u32 = 1 << 20;
 
-/// `[limits]`: what is larger is refused before it is read. Units: MiB, decompressed.
+/// `[limits]`: what is larger is refused before it is read. Units: MiB, decompressed. Each from 1
+/// on; a 0 would refuse every file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SizeLimits {
@@ -72,6 +90,8 @@ impl Default for SizeLimits {
 
 impl SizeLimits {
     /// The largest file of a kind. Units: bytes.
+    ///
+    /// Never 0.
     pub fn of(&self, kind: Kind) -> u64 {
         let option = match kind {
             Kind::Config => return CONFIG,
@@ -87,7 +107,7 @@ impl SizeLimits {
 }
 
 impl Kind {
-    /// More than what is allowed, and what to do.
+    /// More than what is allowed, and what to do: raise the option, where there is one.
     pub(super) fn limit_in_words(self, limit: u64) -> String {
         let (what, option) = match self {
             Self::Config => ("a configuration", None),
@@ -114,10 +134,12 @@ impl Kind {
     }
 }
 
+/// At most what the policy's parsers take: a larger limit would only move the refusal.
 fn policy_mib<'de, D: Deserializer<'de>>(from: D) -> Result<u32, D::Error> {
     within(MOST_POLICY, &"1 to 16 MiB", from)
 }
 
+/// At most a TiB, so that bytes fit 64 bits however they are multiplied.
 fn mib<'de, D: Deserializer<'de>>(from: D) -> Result<u32, D::Error> {
     within(MOST, &"1 to 1048576 MiB", from)
 }
@@ -127,6 +149,7 @@ fn within<'de, D: Deserializer<'de>>(
     expected: &'static &'static str,
     from: D,
 ) -> Result<u32, D::Error> {
+    // Signed, so that a negative number is told as what it is.
     let number = i64::deserialize(from)?;
     let limit = u32::try_from(number).ok();
     let limit = limit.filter(|limit| (1..=most).contains(limit));

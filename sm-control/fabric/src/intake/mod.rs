@@ -1,6 +1,26 @@
 //! Reading files that somebody named. A path may lead anywhere: only regular files are opened, and
 //! none is waited for; what is too large is refused before it is taken in.
+//!
+//! ```text
+//!  fs::metadata -> regular? -> open O_NONBLOCK -> fstat: still regular? -> size <= limit?
+//!    -> read at most limit + 1 bytes -> xz? index says how large -> <= limit? -> unpack -> digest
+//! ```
+//!
+//! What each step is against: a pipe or device that never ends or does something when it is opened;
+//! a name that becomes a pipe between two looks; a lease that would make open wait; a file that is
+//! too large, or grows while it is read; a small file that unpacks to a large one; a file that is
+//! another one now than when it was tried.
+//!
+//! An [`Intake`] also notes the digest of all that it has read. That list stands in a snapshot's
+//! provenance. And where another process has tried a load first (ADR 15), the daemon reads by an
+//! intake that expects just these digests, so that what was tried is what is loaded.
+//!
+//! Limits are by what a file is read for ([`Kind`]) and not by its name; an operator can raise them
+//! in `[limits]`.
+//!
+//! What it does not do: parse, or keep content. Whoever reads a file twice gets it twice.
 
+mod error;
 mod limits;
 mod xz;
 
@@ -11,110 +31,26 @@ use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use thiserror::Error;
 use xxhash_rust::xxh3::xxh3_64;
 
+use self::error::{io_error, too_large};
+
+pub use error::ReadError;
 pub use limits::{Kind, SizeLimits};
-
-/// Why a file cannot be read.
-#[derive(Debug, Error)]
-#[non_exhaustive]
-pub enum ReadError {
-    /// The system says no.
-    #[error("{}: cannot be read: {source}", path.display())]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
-    /// Something that a read may wait for without end, or that holds no bytes.
-    #[error("{}: is {what}; {remedy}", path.display())]
-    NotAFile {
-        /// Where it is.
-        path: PathBuf,
-        /// Such as "a directory".
-        what: &'static str,
-        /// What to do.
-        remedy: &'static str,
-    },
-    /// Damaged, cut off, or in need of too much memory.
-    #[error("{}: the xz data is damaged or cut off ({source}); copy the file again", path.display())]
-    Corrupt {
-        /// The file.
-        path: PathBuf,
-        /// What the decoder says.
-        source: io::Error,
-    },
-    /// Packed in a way that takes too much memory to unpack.
-    #[error(
-        "{}: unpacking it takes more than {} MiB of memory; pack it again with `xz -6`",
-        path.display(),
-        xz::DECODER_KIB >> 10
-    )]
-    LargeDictionary {
-        /// The file.
-        path: PathBuf,
-    },
-    /// Over the limit of its kind.
-    #[error("{}: {} {}", path.display(), size_in_words(*size, *packed), kind.limit_in_words(*limit))]
-    TooLarge {
-        /// The file.
-        path: PathBuf,
-        /// What it is read for.
-        kind: Kind,
-        /// Of its content. Units: bytes; none: more than the limit.
-        size: Option<u64>,
-        /// Whether the size is that of what it unpacks to.
-        packed: bool,
-        /// Units: bytes.
-        limit: u64,
-    },
-    /// Text was expected.
-    #[error("{}: is no text: byte {at} is not UTF-8", path.display())]
-    NotText {
-        /// The file.
-        path: PathBuf,
-        /// The byte, from 0.
-        at: usize,
-    },
-    /// Not what it was when it was tried.
-    #[error("{}: changed while it was read; read it again when its writer is done", .0.display())]
-    Changed(PathBuf),
-}
-
-impl ReadError {
-    /// The file that cannot be read.
-    pub fn path(&self) -> &Path {
-        match self {
-            Self::Io { path, .. }
-            | Self::NotAFile { path, .. }
-            | Self::Corrupt { path, .. }
-            | Self::LargeDictionary { path }
-            | Self::TooLarge { path, .. }
-            | Self::NotText { path, .. }
-            | Self::Changed(path) => path,
-        }
-    }
-}
-
-fn size_in_words(size: Option<u64>, packed: bool) -> String {
-    match (size, packed) {
-        (Some(size), false) => format!("has {size} bytes,"),
-        (Some(size), true) => format!("unpacks to {size} bytes,"),
-        (None, false) => "grows while it is read, to".to_owned(),
-        (None, true) => "unpacks to".to_owned(),
-    }
-}
 
 /// Digests of what was read. Shape: by path.
 pub type Seen = BTreeMap<PathBuf, u64>;
 
 /// Reads files within limits, and notes what it read. A clone notes in the same place.
+///
+/// Cheap to clone; a compilation takes one, its clones are in dumps and sources.
 #[derive(Debug, Clone, Default)]
 pub struct Intake {
+    /// Of each kind of file.
     limits: SizeLimits,
+    /// Shared with clones. The lock is held for a look-up, never while a file is read.
     seen: Arc<Mutex<Seen>>,
+    /// None: anything may be read.
     expected: Option<Arc<Seen>>,
 }
 
@@ -138,11 +74,15 @@ impl Intake {
 
     /// The content of a file, decompressed if it is xz (told by its first bytes, not by its name).
     /// Errors: [`ReadError`].
+    ///
+    /// Memory: the content, and for a packed file both forms at once.
     pub fn read(&self, kind: Kind, path: &Path) -> Result<Vec<u8>, ReadError> {
         self.read_open(kind, path, open(path)?)
     }
 
     /// The same as text. Errors: [`ReadError`].
+    ///
+    /// Not for files of OpenSM's, which may hold any bytes: those are decoded with a note.
     pub fn read_text(&self, kind: Kind, path: &Path) -> Result<String, ReadError> {
         let content = self.read(kind, path)?;
         String::from_utf8(content).map_err(|error| ReadError::NotText {
@@ -160,15 +100,19 @@ impl Intake {
     ) -> Result<Vec<u8>, ReadError> {
         let limit = self.limits.of(kind);
         let content = whole(kind, path, (file, about.len()), limit)?;
+        // Told by content, so that a renamed file is read all the same.
         let content = match xz::is_packed(&content) {
             true => unpacked(kind, path, &content, limit)?,
             false => content,
         };
+        // Of the content unpacked: a file that was only packed anew is the same input.
         self.note(path, &content)?;
         Ok(content)
     }
 
     /// The digest of a file's content, decompressed. Errors: [`ReadError`].
+    ///
+    /// A file that was read already is not read again, so that the digest is that of what was used.
     pub fn digest(&self, kind: Kind, path: &Path) -> Result<u64, ReadError> {
         if let Some(digest) = self.known(path) {
             return Ok(digest);
@@ -186,9 +130,13 @@ impl Intake {
     }
 
     /// Errors: it is not what was expected.
+    ///
+    /// A file that was not there when it was tried is harmless while it is small: what it can take
+    /// is bounded by its size.
     fn note(&self, path: &Path, content: &[u8]) -> Result<(), ReadError> {
         let digest = xxh3_64(content);
         let is_other = |expected: &Arc<Seen>| match expected.get(path) {
+            // Sizes and times say nothing: a file can change within a second and keep both.
             Some(expected) => *expected != digest,
             // One that was not there then.
             None => content.len() > HARMLESS,
@@ -201,6 +149,7 @@ impl Intake {
     }
 
     fn with_seen<T>(&self, turn: impl FnOnce(&mut Seen) -> T) -> T {
+        // A thread that ended with the lock held has left a map that is still whole.
         turn(&mut self.seen.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
@@ -217,6 +166,9 @@ pub fn read_text(kind: Kind, path: &Path) -> Result<String, ReadError> {
 
 /// As [`read`], where a program may also be the source: `<(..)`, `/dev/stdin`. Waits for it.
 /// Errors: [`ReadError`].
+///
+/// For verbs of the tool that read one file once: `sapphire query <(make-requests)`. Sizes are
+/// judged while it comes.
 pub fn read_or_pipe(kind: Kind, path: &Path) -> Result<Vec<u8>, ReadError> {
     let source = |source| io_error(path, source);
     let about = fs::metadata(path).map_err(source)?.file_type();
@@ -225,11 +177,14 @@ pub fn read_or_pipe(kind: Kind, path: &Path) -> Result<Vec<u8>, ReadError> {
     }
     let limit = SizeLimits::default().of(kind);
     let pipe = File::open(path).map_err(source)?;
+    // A pipe says no size.
     let content = take(pipe, 0, limit).map_err(source)?;
     content.ok_or_else(|| too_large(kind, path, None, limit))
 }
 
 /// The first bytes of a file as it lies, at most `count`. Errors: [`ReadError`].
+///
+/// Enough to tell a snapshot from a text before the whole is taken in.
 pub fn head(path: &Path, count: u64) -> Result<Vec<u8>, ReadError> {
     let (file, _) = open(path)?;
     let mut start = Vec::new();
@@ -240,11 +195,14 @@ pub fn head(path: &Path, count: u64) -> Result<Vec<u8>, ReadError> {
 }
 
 /// What a file holds, decompressed; 0 where it cannot be read: reading it says why. Units: bytes.
+///
+/// For estimates of what a load may take; of a packed file by its index, without unpacking.
 pub fn size(path: &Path) -> u64 {
     let Ok((file, about)) = open(path) else {
         return 0;
     };
     let limit = SizeLimits::default().of(Kind::Dump);
+    // Six bytes are the magic of xz.
     if !head(path, 6).is_ok_and(|start| xz::is_packed(&start)) || about.len() > limit {
         return about.len();
     }
@@ -256,6 +214,8 @@ pub fn size(path: &Path) -> u64 {
 
 /// Opens a regular file to be read, without waiting. Errors: [`ReadError::Io`],
 /// [`ReadError::NotAFile`].
+///
+/// The file is never a link to something else by then: what was opened is looked at once more.
 pub fn open(path: &Path) -> Result<(File, Metadata), ReadError> {
     let source = |source| io_error(path, source);
     // A device may do something when it is opened, so what is there is asked first.
@@ -272,14 +232,17 @@ pub fn open(path: &Path) -> Result<(File, Metadata), ReadError> {
         _ => source(error),
     })?;
     let about = file.metadata().map_err(source)?;
+    // What has its name now may not be what had it before.
     regular(path, about.file_type())?;
     Ok((file, about))
 }
 
-/// A file so small takes next to nothing, whatever it holds. Units: bytes.
+/// A file so small takes next to nothing, whatever it holds: at 128 bytes a byte, the most that
+/// parsers take, 8 MiB. Units: bytes.
 const HARMLESS: usize = 64 << 10;
 
-/// The descriptor is not handed to other programs, which is Rust's default.
+/// Without O_NONBLOCK an open waits for a lease to be given back, or for a pipe's writer. That the
+/// descriptor is not handed to other programs is Rust's default.
 const WITHOUT_WAITING: i32 = libc::O_NONBLOCK | libc::O_NOCTTY;
 
 /// Errors: it is anything but a regular file.
@@ -303,6 +266,8 @@ fn regular(path: &Path, kind: FileType) -> Result<(), ReadError> {
 
 /// The content of a regular file as it lies, of which the size is judged first. Errors:
 /// [`ReadError`].
+///
+/// A file that grows meanwhile ends at the limit, with another message.
 fn whole(
     kind: Kind,
     path: &Path,
@@ -316,6 +281,7 @@ fn whole(
     content.ok_or_else(|| too_large(kind, path, None, limit))
 }
 
+/// The content of a packed file. Errors: [`ReadError`], by what the decoder found.
 fn unpacked(kind: Kind, path: &Path, packed: &[u8], limit: u64) -> Result<Vec<u8>, ReadError> {
     xz::unpack(packed, limit).map_err(|problem| match problem {
         xz::Problem::TooLarge(size) => ReadError::TooLarge {
@@ -338,29 +304,13 @@ fn unpacked(kind: Kind, path: &Path, packed: &[u8], limit: u64) -> Result<Vec<u8
 /// The whole of a source, none when it is over the limit. `size`: what it is expected to have.
 fn take(source: impl Read, size: u64, limit: u64) -> io::Result<Option<Vec<u8>>> {
     let mut content = Vec::new();
+    // An allocation that fails is an error here, where growing would end the process.
     content.try_reserve_exact(usize::try_from(size).unwrap_or(usize::MAX))?;
     source
         .take(limit.saturating_add(1))
         .read_to_end(&mut content)?;
     let within = u64::try_from(content.len()).is_ok_and(|length| length <= limit);
     Ok(within.then_some(content))
-}
-
-fn io_error(path: &Path, source: io::Error) -> ReadError {
-    ReadError::Io {
-        path: path.to_owned(),
-        source,
-    }
-}
-
-fn too_large(kind: Kind, path: &Path, size: Option<u64>, limit: u64) -> ReadError {
-    ReadError::TooLarge {
-        path: path.to_owned(),
-        kind,
-        size,
-        packed: false,
-        limit,
-    }
 }
 
 #[cfg(test)]

@@ -1,5 +1,18 @@
 //! Files that are xz-compressed. What they unpack to is read from their index first, so a small
 //! file that unpacks to a large one costs nothing, and one whose index lies no more than it says.
+//!
+//! ```text
+//!  stream = header 12 | blocks ... | index | footer 12        streams may follow each other,
+//! padded
+//!  footer = crc 4 | size of the index in words - 1, 4 | flags 2 | "YZ"
+//!  index  = 00 | number of blocks | (unpadded size, unpacked size) each | padding | crc 4
+//! ```
+//!
+//! Numbers in the index have seven bits a byte. Going from the last footer back, all sizes are
+//! known before anything is unpacked. Source: the .xz file format.
+//!
+//! A damaged index gives an error and never a wrong size: the decoder may give no more than the
+//! index says, and checks every sum itself.
 
 use std::io::{self, ErrorKind};
 
@@ -16,12 +29,15 @@ const FRAME: usize = 12;
 /// Why there is no content.
 #[derive(Debug)]
 pub(super) enum Problem {
-    /// Units: bytes.
+    /// What it unpacks to. Units: bytes.
     TooLarge(u64),
+    /// Its decoder wants more than [`DECODER_KIB`].
     LargeDictionary,
+    /// Not as the format has it, or cut off.
     Corrupt(io::Error),
 }
 
+/// By the first six bytes; the name is not asked.
 pub(super) fn is_packed(content: &[u8]) -> bool {
     content.starts_with(&MAGIC)
 }
@@ -32,7 +48,9 @@ pub(super) fn unpack(packed: &[u8], limit: u64) -> Result<Vec<u8>, Problem> {
     if size > limit {
         return Err(Problem::TooLarge(size));
     }
+    // Streams that follow each other are one file, as for xz itself.
     let reader = XzReader::new_mem_limit(packed, true, DECODER_KIB);
+    // At most what the index says: a block that gives more is refused one byte behind it.
     let content = super::take(reader, size, size).map_err(|error| match error.kind() {
         ErrorKind::OutOfMemory => Problem::LargeDictionary,
         _ => Problem::Corrupt(error),
@@ -45,6 +63,8 @@ fn corrupt(what: &'static str) -> Problem {
 }
 
 /// What the indexes of all streams say, from the last to the first. None: they are damaged.
+///
+/// Cost: the index only, a few bytes for each block.
 pub(super) fn unpacked_size(mut packed: &[u8]) -> Option<u64> {
     let mut size = 0_u64;
     while !packed.is_empty() {
@@ -55,7 +75,9 @@ pub(super) fn unpacked_size(mut packed: &[u8]) -> Option<u64> {
         }
         let (before, index) = split_index(packed)?;
         let (blocks, unpacked) = sums(index)?;
+        // Sums of numbers from a file: too large is damaged.
         size = size.checked_add(unpacked)?;
+        // What lies before the index: the blocks, each padded to four bytes, and the header.
         let stream = usize::try_from(blocks).ok()?.checked_add(FRAME)?;
         packed = before.get(..before.len().checked_sub(stream)?)?;
     }
@@ -75,9 +97,12 @@ fn split_index(packed: &[u8]) -> Option<(&[u8], &[u8])> {
 }
 
 /// What the blocks of an index take in the file, and what they unpack to. Units: bytes.
+///
+/// The trailing padding and sum of the index are left to the decoder.
 fn sums(index: &[u8]) -> Option<(u64, u64)> {
     let mut rest = index.strip_prefix(&[0])?;
     let (mut blocks, mut unpacked) = (0_u64, 0_u64);
+    // No allocation by a number of the file: a false one ends with the bytes.
     for _ in 0..number(&mut rest)? {
         let block = number(&mut rest)?.checked_next_multiple_of(4)?;
         blocks = blocks.checked_add(block)?;
@@ -87,6 +112,8 @@ fn sums(index: &[u8]) -> Option<(u64, u64)> {
 }
 
 /// Seven bits a byte, the lowest first.
+///
+/// Nine bytes at most, 63 bits, as the format has it.
 fn number(rest: &mut &[u8]) -> Option<u64> {
     let mut value = 0;
     for shift in (0..63).step_by(7) {

@@ -4,6 +4,16 @@
 //! anywhere; quotes around a value are taken off; the last line for a key counts; `(null)` is no
 //! value. Bad values are errors here, where OpenSM falls back to a default; an odd `vlarb` or
 //! `sl2vl` string is read as OpenSM reads it, with a note. Source: OpenSM `osm_subnet.c`.
+//!
+//! Sets of options: [`OpenSmOptions`] are those that something here depends on, some 30 and the
+//! `qos_*` keys; `names` lists 110 others. A
+//! line for another one is kept as [`NotUsed`], because an operator who wrote it may expect an
+//! effect. The `qos_*` keys are five sets of the same five fields (`qos`).
+//!
+//! Two defaults that surprise: QoS is off without a line for it, and `packet_life_time` is no
+//! packet life time of any path: that is `subnet_timeout`.
+//!
+//! Values are taken as numbers of C: `0x12` and `18` are the same, and `010` is 8.
 
 mod names;
 mod qos;
@@ -23,9 +33,9 @@ use super::text::{Cursor, decode};
 pub struct OpenSmOptions {
     /// `qos`.
     pub qos: bool,
-    /// `qos` was given.
+    /// `qos` was given. Without it `-Q` on OpenSM's command line may have decided.
     pub qos_given: bool,
-    /// `subnet_prefix`.
+    /// `subnet_prefix`: upper half of every GID.
     pub subnet_prefix: SubnetPrefix,
     /// `lmc`; none when the file does not say (OpenSM: 0).
     pub lmc: Option<Lmc>,
@@ -33,7 +43,7 @@ pub struct OpenSmOptions {
     pub lmc_esp0: bool,
     /// `reassign_lids`: LIDs that ports already have are not kept.
     pub reassign_lids: bool,
-    /// `guid`: the port that the SM runs on.
+    /// `guid`: the port that the SM runs on; 0 is none.
     pub guid: Option<Guid>,
     /// `subnet_timeout`: packet life time of answers, which has six bits.
     pub subnet_timeout: u8,
@@ -43,20 +53,20 @@ pub struct OpenSmOptions {
     pub head_of_queue_lifetime: u8,
     /// `leaf_head_of_queue_lifetime`, towards CAs and routers, and of routers.
     pub leaf_head_of_queue_lifetime: u8,
-    /// `sm_key`.
+    /// `sm_key`: of SMs among each other.
     pub sm_key: u64,
-    /// `sa_key`.
+    /// `sa_key`: requests with it are trusted, those with another key that is not 0 get no reply.
     pub sa_key: u64,
-    /// `sm_sl`.
+    /// `sm_sl`: what ports send to the SM on, where the engine gives no SL.
     pub sm_sl: Sl,
-    /// `allow_both_pkeys`.
+    /// `allow_both_pkeys`: a port may hold the full and the limited key of one partition.
     pub allow_both_pkeys: bool,
-    /// `no_partition_enforcement`.
+    /// `no_partition_enforcement`: switch ports do not check P_Keys.
     pub no_partition_enforcement: bool,
     /// `max_op_vls`: code of the largest number of operational VLs. Shape: 1 or more; OpenSM's
     /// default 5 (15 VLs) limits nothing.
     pub max_op_vls: u8,
-    /// `transaction_timeout`. Units: milliseconds.
+    /// `transaction_timeout`, from which ClassPortInfo.RespTimeValue follows. Units: milliseconds.
     pub transaction_timeout: u32,
     /// `torus_config`.
     pub torus_config: Option<String>,
@@ -66,15 +76,16 @@ pub struct OpenSmOptions {
     pub qos_policy_file: Option<String>,
     /// `prefix_routes_file`.
     pub prefix_routes_file: Option<String>,
-    /// `routing_engine`: names in order of preference, `no_fallback` among them where given.
+    /// `routing_engine`: names in order of preference, `no_fallback` among them where given; empty:
+    /// min-hop.
     pub routing_engine: Vec<String>,
     /// `max_rate_enum`, where given. OpenSM 3.3.23 does not know it.
     pub max_rate_enum: Option<u8>,
-    /// `use_original_extended_sa_rates_only`.
+    /// `use_original_extended_sa_rates_only`: answers carry no rate code above 18.
     pub use_original_extended_sa_rates_only: bool,
-    /// `enable_quirks`.
+    /// `enable_quirks`: MTU 1024 for Tavor HCAs.
     pub enable_quirks: bool,
-    /// `use_mfttop`.
+    /// `use_mfttop`: told in ClassPortInfo.
     pub use_mfttop: bool,
     /// `disable_multicast`.
     pub disable_multicast: bool,
@@ -149,16 +160,20 @@ impl Default for OpenSmOptions {
 
 impl OpenSmOptions {
     /// Reads an `opensm.conf`. Errors: the first value that is not what its key needs.
+    ///
+    /// A later line for the same key wins, as in OpenSM.
     pub fn parse(bytes: &[u8]) -> Result<Self, ParseError> {
         let mut options = Self::default();
         let text = decode(bytes, &mut options.notes);
         for line in lines(&text) {
+            // Also inside quotes: `#` starts a comment anywhere.
             let code = line.text.split('#').next().unwrap_or_default();
             options.line(Line { text: code, ..line })?;
         }
         Ok(options)
     }
 
+    /// A key and its value. A key that nothing depends on is noted; one that nobody knows, too.
     fn line(&mut self, line: Line<'_>) -> Result<(), ParseError> {
         let mut cursor = Cursor::new(line);
         cursor.skip_blanks();
@@ -168,6 +183,7 @@ impl OpenSmOptions {
             return Ok(());
         }
         let value = Value::new(cursor);
+        // A known key with a bad value ends in an error before anyone asks whether it is used.
         if !self.set(key, &value)? && !self.set_qos(key, &value)? {
             let is_known = names::NOT_USED.binary_search(&key).is_ok();
             self.not_used.push(NotUsed {
@@ -227,7 +243,11 @@ impl OpenSmOptions {
     }
 
     /// Sets one of `qos_*`, `qos_ca_*`, `qos_sw0_*`, `qos_swe_*`, `qos_rtr_*`.
+    ///
+    /// False for another key. The class stands between: `qos_swe_vlarb_high` is field `vlarb_high`
+    /// of external switch ports.
     fn set_qos(&mut self, key: &str, value: &Value<'_>) -> Result<bool, ParseError> {
+        // `qos_policy_file` begins so as well and was taken before.
         let Some(rest) = key.strip_prefix("qos_") else {
             return Ok(false);
         };
@@ -241,6 +261,7 @@ impl OpenSmOptions {
         match field {
             "max_vls" => {
                 let max_vls: u8 = value.within("max_vls", 0..=15)?;
+                // 0 is how OpenSM writes "not given".
                 set.max_vls = Some(max_vls).filter(|max| *max > 0);
             }
             "high_limit" => set.high_limit = value.high_limit()?,
@@ -283,6 +304,8 @@ impl OpenSmOptions {
 
     /// The largest rate code that requests may carry: a newer OpenSM, which alone knows
     /// `max_rate_enum`, knows more.
+    ///
+    /// Requests with a larger one are refused with REQ_INVALID.
     pub const fn max_rate_code(&self) -> u8 {
         match self.max_rate_enum {
             None => sa_wire::Rate::MAX_OPENSM,
@@ -305,9 +328,14 @@ impl OpenSmOptions {
 
     /// ClassPortInfo.RespTimeValue: the smallest code of 8 or more whose time reaches
     /// `transaction_timeout`. Units: 4.096 us x 2^n, in OpenSM's table of whole milliseconds.
+    ///
+    /// With the default of 200 ms it is 16: 268 ms, the first that is not below.
     pub fn resp_time(&self) -> u8 {
         let microseconds = u64::from(self.transaction_timeout).saturating_mul(1000);
+        // In whole milliseconds, rounded down, as OpenSM's table has them; at codes below 8 they
+        // would all be 0.
         let reaches = |code: &u8| (4096u64 << u32::from(*code)) / 1_000_000 * 1000 >= microseconds;
+        // Five bits in ClassPortInfo; 31 stands for the longest.
         (8..31).find(reaches).unwrap_or(31)
     }
 }

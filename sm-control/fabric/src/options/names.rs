@@ -1,4 +1,8 @@
 //! The names of OpenSM's options that nothing here depends on.
+//!
+//! They are told apart from keys that OpenSM does not know either, which are mistakes in spelling
+//! more often than not. Sorted for a binary search, which a test checks. A key that something
+//! begins to depend on moves from here to `OpenSmOptions`.
 
 /// Sorted. Source: OpenSM 3.3.23 and 3.3.24, `opensm.8` and `opensm -c`.
 pub(super) const NOT_USED: [&str; 110] = [

@@ -1,4 +1,19 @@
 //! The options `qos_*`: VL arbitration and SL2VL tables for the four classes of ports.
+//!
+//! ```text
+//! qos_swe_vlarb_high 0:32,4:32        VL:weight, a weight is 64 bytes
+//! qos_swe_high_limit 10               units of 4 KiB; 255: no limit
+//! qos_ca_sl2vl 0,1,0,1,0,1,0,1,...    the VL of SL 0, SL 1, ..
+//! ```
+//!
+//! A class falls back field by field to the common `qos_*` option and then to OpenSM's default.
+//! What comes of it is brought to each port by what that port can do: VLs are cut to the
+//! operational ones ([`fit_sl2vl`]), tables to the entries that it holds ([`fit_vl_arb`], block by
+//! block in the compiler's `qos_setup`).
+//!
+//! Strings are read as OpenSM reads them, with `strtoul` and no look at what parts the numbers,
+//! because a table that OpenSM makes of a typo is what the switches then hold. What is odd is noted
+//! for the operator. Source: OpenSM `osm_qos.c`.
 
 use sa_text::Position;
 use sa_wire::{DataVls, SlToVl};
@@ -10,7 +25,8 @@ use crate::error::{Note, Oddity};
 pub struct QosSet {
     /// `max_vls`, 1 to 15. OpenSM reads it but programs nothing from it.
     pub max_vls: Option<u8>,
-    /// `high_limit`.
+    /// `high_limit`: how much the high-priority table may send before the low one gets a turn.
+    /// Units: 4 KiB; 0: one packet; 255: no limit.
     pub high_limit: Option<u8>,
     /// `vlarb_high`: `vl:weight,..`.
     pub vlarb_high: Option<String>,
@@ -34,6 +50,8 @@ pub enum PortClass {
 }
 
 /// An entry of a VL arbitration table.
+///
+/// 0:0 is an unused entry: weight 0 sends nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct VlArbEntry {
     /// VL, 0 to 14.
@@ -43,6 +61,8 @@ pub struct VlArbEntry {
 }
 
 /// What OpenSM makes of the options for one class of ports, before it fits them to a port.
+///
+/// About 260 bytes; one for each class and fabric.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QosTables {
     /// VLHighLimit.
@@ -55,6 +75,7 @@ pub struct QosTables {
     pub sl2vl: SlToVl,
 }
 
+/// OpenSM's default of `sl2vl`: each SL on its own VL, and SL 15 on VL 7, as VL 15 would drop.
 const DEFAULT_SL2VL: &str = "0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,7";
 
 impl QosTables {
@@ -87,11 +108,15 @@ impl VlArbEntry {
     /// The weights of a `vlarb` string by VL, as torus-2QoS adds them up for its warnings: up to
     /// 32 entries of what is there, and unlike in the tables themselves a VL counts modulo 16.
     /// Shape: index = VL. Source: OpenSM `osm_torus.c`, `sum_vlarb_weights`.
+    ///
+    /// It looks at less than the tables have, and that is how OpenSM warns; its warnings are
+    /// compared with ours.
     pub fn weights_by_vl(text: &str) -> [u32; 16] {
         let mut numbers = Numbers(text.as_bytes());
         let mut weights = [0; 16];
         for _ in 0..32 {
             let [vl, ..] = numbers.next().to_le_bytes();
+            // A VL without a weight behind it counts for nothing.
             if numbers.is_empty() {
                 break;
             }
@@ -122,15 +147,20 @@ pub fn fit_vl_arb(table: &[VlArbEntry], entries: u8, operational: DataVls) -> Ve
     table.iter().take(entries.into()).map(fit).collect()
 }
 
+/// The bits that VLs of a port may have: with 8 VLs the lower three. 15 data VLs need four bits, as
+/// 16 do.
 const fn vl_mask(operational: DataVls) -> u8 {
     operational.get().next_power_of_two() - 1
 }
 
 /// OpenSM takes 64 entries, whatever the text: what is not there is 0:0, a VL counts modulo 15, a
 /// weight modulo 256.
+///
+/// `1:300,16:1` is VL 1 with weight 44, then VL 1 with weight 1.
 fn vl_arb(text: &str) -> Vec<VlArbEntry> {
     let mut numbers = Numbers(text.as_bytes());
     let mut entry = || {
+        // Modulo 15, so that VL 15, which carries no data, becomes VL 0.
         let vl = u8::try_from(numbers.next() % 15).unwrap_or_default();
         let [weight, ..] = numbers.next().to_le_bytes();
         VlArbEntry { vl, weight }
@@ -148,6 +178,9 @@ fn sl2vl(text: &str) -> SlToVl {
 }
 
 /// Numbers one after the other, each with one character behind it that is not looked at.
+///
+/// A colon, a comma or any other character parts two numbers, and a letter between two commas is a
+/// number of its own: 0.
 struct Numbers<'a>(&'a [u8]);
 
 impl Numbers<'_> {
@@ -155,6 +188,7 @@ impl Numbers<'_> {
         self.0.is_empty()
     }
 
+    /// The next number; 0 at the end, as a C string ends in a NUL that is no digit.
     fn next(&mut self) -> u32 {
         let (number, used) = strtoul(self.0);
         let used = (used + 1).min(self.0.len());
@@ -164,6 +198,9 @@ impl Numbers<'_> {
 }
 
 /// C's `strtoul(.., 0)` cut to 32 bits, and how many bytes it used: none without a digit.
+///
+/// Base 16 with 0x and a digit behind it, base 8 with a leading 0, else 10; a sign is taken. C
+/// saturates at 64 bits, and OpenSM then keeps 32 of them.
 fn strtoul(text: &[u8]) -> (u32, usize) {
     let blanks = text
         .iter()
@@ -185,6 +222,7 @@ fn strtoul(text: &[u8]) -> (u32, usize) {
             at += 2;
             16
         }
+        // The 0 is itself a digit, so that "0" alone is a number.
         Some(b'0') => 8,
         _ => 10,
     };
@@ -199,6 +237,7 @@ fn strtoul(text: &[u8]) -> (u32, usize) {
     if at == start {
         return (0, 0);
     }
+    // As C does it: -1 is all ones.
     let value = if negative {
         value.wrapping_neg()
     } else {
@@ -209,6 +248,9 @@ fn strtoul(text: &[u8]) -> (u32, usize) {
 }
 
 /// What OpenSM warns about in a `vlarb` string.
+///
+/// Told once for each entry, and for the string where it is too long. The tables are made all the
+/// same.
 pub(super) fn check_vl_arb(at: Position, text: &str, notes: &mut Vec<Note>) {
     let mut entries = 0usize;
     for entry in text.split(',').filter(|entry| !entry.is_empty()) {
@@ -232,6 +274,9 @@ pub(super) fn check_vl_arb(at: Position, text: &str, notes: &mut Vec<Note>) {
 }
 
 /// What OpenSM warns about in an `sl2vl` string.
+///
+/// Other than 16 numbers is odd, even though OpenSM fills up with VL 0: SLs that nobody wrote share
+/// it.
 pub(super) fn check_sl2vl(at: Position, text: &str, notes: &mut Vec<Note>) {
     let mut entries = 0usize;
     for entry in text.split(',').filter(|entry| !entry.is_empty()) {

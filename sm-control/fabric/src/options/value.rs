@@ -1,4 +1,8 @@
 //! The values of `opensm.conf`.
+//!
+//! OpenSM falls back to a default where a value does not parse, with a line in its log. Here it is
+//! an error with its place: what an operator wrote and nobody followed is found when it is written
+//! and not when paths are wrong.
 
 use sa_text::{Line, Position};
 
@@ -6,8 +10,12 @@ use crate::error::ParseError;
 use crate::text::{Cursor, in_range};
 
 /// The value of a line, without blanks and quotes around it.
+///
+/// Quotes are taken off in pairs; one alone is part of the value.
 pub(super) struct Value<'a> {
+    /// Where errors point to: the value with its quotes.
     start: Cursor<'a>,
+    /// Without blanks and quotes; may be empty.
     text: &'a str,
 }
 
@@ -15,6 +23,7 @@ impl<'a> Value<'a> {
     pub(super) fn new(mut cursor: Cursor<'a>) -> Self {
         cursor.skip_blanks();
         let text = cursor.rest().trim();
+        // Two characters at least: a single quote is not both ends.
         let quoted = |quote| text.len() >= 2 && text.starts_with(quote) && text.ends_with(quote);
         let text = if quoted('"') || quoted('\'') {
             text.get(1..text.len() - 1).unwrap_or(text)
@@ -27,10 +36,12 @@ impl<'a> Value<'a> {
         }
     }
 
+    /// Where the value begins.
     pub(super) fn at(&self) -> Position {
         self.start.at()
     }
 
+    /// At the text without quotes. Columns of errors are those of `start`, so its own are not used.
     fn cursor(&self) -> Cursor<'a> {
         Cursor::new(Line {
             number: self.at().line,
@@ -49,6 +60,7 @@ impl<'a> Value<'a> {
         }
     }
 
+    /// A number as C's `strtoull(.., 0)` reads it, and nothing behind it.
     pub(super) fn number(&self) -> Result<u64, ParseError> {
         let expected = || self.start.expected("a number");
         let mut cursor = self.cursor();
@@ -60,6 +72,7 @@ impl<'a> Value<'a> {
         }
     }
 
+    /// A number in a range; the error names the range.
     pub(super) fn within<T: TryFrom<u64>>(
         &self,
         what: &'static str,
@@ -78,6 +91,7 @@ impl<'a> Value<'a> {
 
     /// 0 to 255; a negative number is "not given".
     pub(super) fn high_limit(&self) -> Result<Option<u8>, ParseError> {
+        // OpenSM's own default is written -1.
         let negative = self.text.strip_prefix('-').is_some_and(|digits| {
             !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit())
         });
@@ -88,6 +102,7 @@ impl<'a> Value<'a> {
         }
     }
 
+    /// The rest of the line; none for `(null)`, as `opensm -c` writes what is not set.
     pub(super) fn text(&self) -> Result<Option<String>, ParseError> {
         match self.text {
             "" => Err(self.start.expected("a value")),
@@ -96,6 +111,7 @@ impl<'a> Value<'a> {
         }
     }
 
+    /// Words between commas or blanks, in their order; `(null)` is an empty list.
     pub(super) fn list(&self) -> Result<Vec<String>, ParseError> {
         let names = self.text()?.unwrap_or_default();
         let separators = [',', ' ', '\t'];

@@ -1,4 +1,16 @@
 //! What is no file, but takes bytes.
+//!
+//! | what | is |
+//! |---|---|
+//! | `/dev/stdout`, `/dev/fd/3`, `/proc/17/fd/3` | opened to append: it may be a file that others write to |
+//! | `/dev/null`, a terminal | written to as it is |
+//! | a pipe of one's own or of root | written to as it is |
+//! | a pipe of another user | refused |
+//! | a directory, a socket, a block device | refused |
+//! | a file, a link, nothing | not a door: a new file takes its place |
+//!
+//! A shell's `>(..)` is a path such as `/dev/fd/63` and should work; a FIFO that somebody laid in
+//! `/tmp` under the name of our next snapshot should not.
 
 use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
@@ -10,6 +22,7 @@ use super::WriteError;
 
 /// Opens it. None where a file is to be made. Errors: [`WriteError`].
 pub(super) fn open(path: &Path) -> Result<Option<File>, WriteError> {
+    // Before anything is looked at: these are links, and links are replaced otherwise.
     if is_descriptor(path) {
         return appended(path).map(Some);
     }
@@ -18,6 +31,7 @@ pub(super) fn open(path: &Path) -> Result<Option<File>, WriteError> {
         // Whoever makes the file finds out.
         Err(_) => return Ok(None),
     };
+    // Without following links: a link is replaced, wherever it leads.
     let kind = about.file_type();
     if kind.is_file() || kind.is_symlink() {
         return Ok(None);
@@ -37,6 +51,8 @@ pub(super) fn open(path: &Path) -> Result<Option<File>, WriteError> {
 }
 
 /// Such as `/dev/stdout`: a descriptor that this process was given under a name that is a link.
+///
+/// By the name and not by what it leads to, which may be anything.
 fn is_descriptor(path: &Path) -> bool {
     let Some((parent, name)) = path.parent().zip(path.file_name().and_then(OsStr::to_str)) else {
         return false;
@@ -63,6 +79,8 @@ fn appended(path: &Path) -> Result<File, WriteError> {
     file.map_err(|source| WriteError::io("open", path, source))
 }
 
+/// Opens a pipe or a character device, if it still is one. O_NOFOLLOW, as the look before was at
+/// this very name.
 fn stream(path: &Path) -> Result<File, WriteError> {
     let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NOCTTY;
     let flags = i32::try_from(flags.bits()).unwrap_or(0);

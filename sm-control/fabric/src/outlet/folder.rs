@@ -1,4 +1,11 @@
 //! A directory that is held open, so that its path is gone through once.
+//!
+//! All that is done in it goes by its descriptor (`openat`, `renameat`, `unlinkat`): whoever
+//! renames the directory, or puts a link in the place of its path, changes nothing about where the
+//! files are.
+//!
+//! Temporary files are told by their names, `.sapphire-` and 16 hexadecimal digits and `.tmp`, so
+//! that the next start can remove what a killed process left ([`Folder::sweep`]).
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
@@ -15,18 +22,23 @@ use super::{Out, Readers, WriteError};
 const BEFORE: &str = ".sapphire-";
 const BEHIND: &str = ".tmp";
 
-/// Names that others have taken; nobody can foresee ours.
+/// Names that are tried: each is 64 random bits, so the second is needed about never, and eight
+/// failures mean that the directory is not what it seems.
 const TRIES: usize = 8;
 
 /// An open directory.
 #[derive(Debug)]
 pub struct Folder {
+    /// Open for reading, which is enough to make files in it; closed with this.
     directory: OwnedFd,
+    /// As it was opened: for messages, and to list it.
     path: PathBuf,
 }
 
 impl Folder {
     /// The directory that a file is in, or is to be in. Errors: [`WriteError`].
+    ///
+    /// A path without a directory part means the working directory.
     pub fn of(file: &Path) -> Result<Self, WriteError> {
         let parent = match file.parent() {
             Some(parent) if !parent.as_os_str().is_empty() => parent,
@@ -48,8 +60,11 @@ impl Folder {
     /// Errors: [`WriteError`].
     pub fn make(path: &Path) -> Result<Self, WriteError> {
         // With a slash behind it the system would go through a link.
+        // `a/b/` becomes `a/b`, or O_NOFOLLOW would not be about the last part.
         let bare: PathBuf = path.components().collect();
         let open = || opened(&bare, OFlags::NOFOLLOW);
+        // Made first and opened then would be a race with whoever makes it too; this way what is
+        // opened is what is there.
         let made = open().or_else(|error| match error {
             Errno::NOENT => {
                 make_with_parents(&bare)?;
@@ -97,6 +112,7 @@ impl Folder {
         let failed = |source| WriteError::io("write", &self.path.join(name), source);
         let (temporary, file) = self.temporary(readers).map_err(failed)?;
         let placed = fill(file, write).and_then(|()| {
+            // Only now anybody sees the file, and it is whole.
             rustix::fs::renameat(&self.directory, &temporary, &self.directory, name)?;
             Ok(())
         });
@@ -109,6 +125,9 @@ impl Folder {
 
     /// Removes what writers that are dead have left. Only for a directory that nobody else writes
     /// to now. Gives how many. Errors: [`WriteError`].
+    ///
+    /// Removed are temporary files, and what `is_left` names. One that cannot be removed is passed
+    /// over.
     pub fn sweep(&self, is_left: impl Fn(&str) -> bool) -> Result<usize, WriteError> {
         let mut removed = 0;
         for name in self.names()? {
@@ -138,6 +157,8 @@ impl Folder {
     }
 
     /// Gives a file another name.
+    ///
+    /// Over a file that is there; both names are in this directory.
     pub fn rename(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
         rustix::fs::renameat(&self.directory, from, &self.directory, to)?;
         self.sync()
@@ -153,8 +174,11 @@ impl Folder {
     }
 
     /// A new file under a name of its own. Whoever takes it gives it its name, or removes it.
+    ///
+    /// Mode 0600, or 0666 as far as the umask leaves it.
     pub fn temporary(&self, readers: Readers) -> io::Result<(OsString, File)> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;
+        // The umask takes bits away from both, as for any program.
         let mode = match readers {
             Readers::Owner => Mode::RUSR | Mode::WUSR,
             Readers::All => Mode::from_raw_mode(0o666),
@@ -163,6 +187,7 @@ impl Folder {
             let name = OsString::from(format!("{BEFORE}{:016x}{BEHIND}", unforeseen()?));
             match rustix::fs::openat(&self.directory, &name, flags | OFlags::CLOEXEC, mode) {
                 Ok(file) => return Ok((name, file.into())),
+                // Somebody has this very name: another one.
                 Err(Errno::EXIST) => {}
                 Err(error) => return Err(error.into()),
             }
@@ -171,6 +196,8 @@ impl Folder {
     }
 
     /// Makes renames and removals last.
+    ///
+    /// Errors but for file systems without such a thing: the rename may then not last.
     fn sync(&self) -> io::Result<()> {
         match rustix::fs::fsync(&self.directory) {
             // A file system that knows no such thing.
@@ -186,6 +213,7 @@ impl AsFd for Folder {
     }
 }
 
+/// Opens a directory and nothing else. `more`: whether a link in its place is gone through.
 fn opened(path: &Path, more: OFlags) -> Result<Folder, Errno> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC | more;
     let directory = rustix::fs::open(path, flags, Mode::empty())?;
@@ -195,11 +223,13 @@ fn opened(path: &Path, more: OFlags) -> Result<Folder, Errno> {
     })
 }
 
+/// The message that a missing directory gets; the system's "no such file" would name the file.
 fn no_directory(path: &Path) -> io::Error {
     let words = format!("there is no directory {}; make it first", path.display());
     io::Error::new(io::ErrorKind::NotFound, words)
 }
 
+/// Those above may be links: only the last one is written to.
 fn make_with_parents(path: &Path) -> io::Result<()> {
     if let Some(parent) = path
         .parent()
@@ -214,6 +244,7 @@ fn make_with_parents(path: &Path) -> io::Result<()> {
     }
 }
 
+/// Writes and syncs. `into_inner` flushes, and does not hide a failed write as dropping would.
 fn fill(file: File, write: impl FnOnce(&mut Out) -> io::Result<()>) -> io::Result<()> {
     let mut out = BufWriter::new(file);
     write(&mut out)?;
@@ -221,6 +252,7 @@ fn fill(file: File, write: impl FnOnce(&mut Out) -> io::Result<()>) -> io::Resul
     file.sync_all()
 }
 
+/// True for names that [`Folder::temporary`] gives.
 fn is_temporary(name: &str) -> bool {
     let digits = name.strip_prefix(BEFORE);
     let digits = digits.and_then(|rest| rest.strip_suffix(BEHIND));

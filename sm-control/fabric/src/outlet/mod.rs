@@ -3,6 +3,23 @@
 //!
 //! A file is made beside its place under a name that nobody can foresee, synced, renamed into its
 //! place, and the directory synced. What goes wrong on the way leaves the place as it was.
+//!
+//! ```text
+//!  open the directory once ─> openat .sapphire-<16 random digits>.tmp  O_EXCL | O_NOFOLLOW
+//!    ─> write, fsync ─> renameat over the name ─> fsync the directory
+//! ```
+//!
+//! Why the name cannot be foreseen: in a directory that others write to, `/tmp` above all, a link
+//! under a name that is known beforehand would lead the daemon's bytes, as root, anywhere. Why the
+//! directory is held open: between two uses of its path somebody could put another one in its
+//! place. Why both are synced: after a power cut the file is the old one or the new one, and not an
+//! empty one under the new name.
+//!
+//! `door` handles what is no file but takes bytes (`/dev/stdout`, pipes): it must not be replaced.
+//! A [`Folder`] is for many files of one directory; the daemon also locks it and sweeps what a
+//! killed writer left (ADR 20 says why this is no crate of others).
+//!
+//! Reading is `intake`'s.
 
 mod door;
 mod folder;
@@ -19,6 +36,8 @@ pub use folder::{Folder, unforeseen};
 pub type Out = BufWriter<File>;
 
 /// Who may read a file.
+///
+/// The mode is set when the file is made, not afterwards: in between others could open it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Readers {
     /// Its owner alone: there is a key inside, or what clients told in confidence.
@@ -28,6 +47,8 @@ pub enum Readers {
 }
 
 /// Why a file cannot be written.
+///
+/// In each case what was in the place is still there.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum WriteError {
@@ -87,7 +108,10 @@ pub fn write(path: &Path, readers: Readers, bytes: &[u8]) -> Result<(), WriteErr
 /// Writes a file by parts.
 ///
 /// A file that is there, or a link, is replaced: links are never followed. What is no file, but
-/// takes bytes (`/dev/null`, `/dev/stdout`, a pipe), gets them as they come. Errors: [`WriteError`].
+/// takes bytes (`/dev/null`, `/dev/stdout`, a pipe), gets them as they come. Errors:
+/// [`WriteError`].
+///
+/// `write` gets the file buffered; when it fails, nothing is renamed.
 pub fn write_with(
     path: &Path,
     readers: Readers,
@@ -96,6 +120,7 @@ pub fn write_with(
     if let Some(stream) = door::open(path)? {
         let mut out = BufWriter::new(stream);
         let written = write(&mut out).and_then(|()| out.flush());
+        // No sync: pipes and terminals know no such thing.
         return written.map_err(|source| WriteError::io("write", path, source));
     }
     let name = path

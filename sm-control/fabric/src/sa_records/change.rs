@@ -1,4 +1,18 @@
 //! What changed between two readings, in words.
+//!
+//! ```text
+//!  2 switches gone: S7, S8
+//!  3 links new: S1 port 4 to S2 port 4, ...
+//!  1 forwarding tables changed: S2 (64 LIDs)
+//! ```
+//!
+//! Both readings are compared by GUIDs, since indices follow from the order of LIDs and move with
+//! any change. Each sentence is about one kind of change, names a few and counts all; the daemon
+//! logs them with the snapshot that follows, so that an operator sees cause and effect beside each
+//! other.
+//!
+//! What no answer depends on (a state counter, a description) is told in one sentence, as the
+//! records are not equal and a new snapshot is made.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,6 +24,9 @@ use crate::sa_records::SaFabric;
 use crate::{Fabric, Node, NodeIx, PortRef};
 
 /// One sentence for each kind of change; none where nothing changed.
+///
+/// The order goes from cause to effect: a switch that is gone takes links and LIDs along, and
+/// tables follow.
 pub(super) fn in_words(before: &SaFabric, after: &SaFabric) -> Vec<String> {
     if before == after {
         return Vec::new();
@@ -35,12 +52,14 @@ pub(super) fn in_words(before: &SaFabric, after: &SaFabric) -> Vec<String> {
         let state = if after.qos() { "on" } else { "off" };
         words.push(format!("QoS is {state} now"));
     }
+    // Something must be said: the records differ.
     if words.is_empty() {
         words.push("records changed that no answer depends on".to_owned());
     }
     words
 }
 
+/// Nodes that came and went, by type.
 fn nodes(was: &Fabric, is: &Fabric, words: &mut Vec<String>) {
     let (old, new) = (by_guid(was), by_guid(is));
     let kinds = [
@@ -61,6 +80,7 @@ fn nodes(was: &Fabric, is: &Fabric, words: &mut Vec<String>) {
     }
 }
 
+/// Nodes by a name that both readings have.
 fn by_guid(fabric: &Fabric) -> BTreeMap<Guid, &Node> {
     let nodes = fabric.nodes().iter();
     nodes.map(|node| (node.guid, node)).collect()
@@ -69,6 +89,7 @@ fn by_guid(fabric: &Fabric) -> BTreeMap<Guid, &Node> {
 /// A port that stays the same while indices change.
 type PortKey = (Guid, u8);
 
+/// Cables that came and went; a cable that was moved is both.
 fn links(was: &Fabric, is: &Fabric, words: &mut Vec<String>) {
     let (old, new) = (cables(was), cables(is));
     let names = |fabric: &Fabric, cables: Vec<&(PortKey, PortKey)>| -> Vec<String> {
@@ -95,6 +116,7 @@ fn cables(fabric: &Fabric) -> BTreeSet<(PortKey, PortKey)> {
     both.filter(|(one, other)| one <= other).collect()
 }
 
+/// Ports that both readings have, with another LID.
 fn lids(was: &Fabric, is: &Fabric, words: &mut Vec<String>) {
     let old = end_ports(was);
     let moved: Vec<String> = end_ports(is)
@@ -108,6 +130,7 @@ fn lids(was: &Fabric, is: &Fabric, words: &mut Vec<String>) {
     say(words, "LIDs moved", &moved);
 }
 
+/// Ports with GUID and LID, by GUID.
 fn end_ports(fabric: &Fabric) -> BTreeMap<Guid, (PortRef, u16)> {
     let all = all_ports(fabric);
     let ends = all.filter_map(|at| {
@@ -117,11 +140,13 @@ fn end_ports(fabric: &Fabric) -> BTreeMap<Guid, (PortRef, u16)> {
     ends.collect()
 }
 
+/// Every port of every node, port 0 included.
 fn all_ports(fabric: &Fabric) -> impl Iterator<Item = PortRef> {
     let nodes = (0..).map(NodeIx).zip(fabric.nodes());
     nodes.flat_map(|(node, facts)| (0..=facts.port_count()).map(move |port| PortRef { node, port }))
 }
 
+/// The GUID of the SM's port.
 fn sm(fabric: &Fabric) -> Option<Guid> {
     fabric.port(fabric.sm()?).guid
 }
@@ -137,6 +162,7 @@ fn ports(was: &Fabric, is: &Fabric, words: &mut Vec<String>) {
             let stays = before.peer.is_some() == now.peer.is_some();
             let facts =
                 |port: &crate::Port| (port.link, port.state, port.mtu_cap, port.vl_cap, port.lmc);
+            // A port that lost its cable is told with the links.
             stays && facts(before) != facts(now)
         })
     };
@@ -151,6 +177,7 @@ fn ports(was: &Fabric, is: &Fabric, words: &mut Vec<String>) {
     );
 }
 
+/// Switches that both readings have under one LID, by the number of entries that differ.
 fn tables(before: &SaFabric, after: &SaFabric, words: &mut Vec<String>) {
     let (old, new) = (&before.records().lfts, &after.records().lfts);
     let owners = end_ports(after.fabric());
@@ -172,6 +199,7 @@ fn tables(before: &SaFabric, after: &SaFabric, words: &mut Vec<String>) {
     }
 }
 
+/// LIDs whose entry is another one; beyond the end of a table nothing leads anywhere.
 fn different_entries(
     was: &[LinearForwardingTableRecord],
     is: &[LinearForwardingTableRecord],
@@ -187,6 +215,7 @@ fn different_entries(
         .count()
 }
 
+/// One sentence, where there is something to name.
 fn say(words: &mut Vec<String>, what: &str, names: &[String]) {
     if !names.is_empty() {
         words.push(format!("{} {what}: {}", names.len(), first_few(names)));

@@ -1,4 +1,8 @@
 //! A fabric that an SA told, as the files that OpenSM dumps.
+//!
+//! `sapphire fabric read -o DIR` writes a directory that every verb takes as its fabric: to look at
+//! a running fabric offline, to keep a state, or to give it to somebody else. Reading it back gives
+//! the same topology, LIDs, tables and partitions; tests go round.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -15,6 +19,8 @@ use crate::sa_records::SaFabric;
 use crate::subnet::{Subnet, SubnetError, SubnetOptions};
 
 /// Files that cannot be written.
+///
+/// Files before the one that failed are there and whole.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum FilesError {
@@ -37,12 +43,14 @@ pub fn write(live: &SaFabric, directory: &Path) -> Result<Vec<&'static str>, Fil
     let topology = subnet.topology(&OpenSmOptions::default());
     let folder = Folder::make(directory)?;
     let mut written = Vec::new();
+    // One after the other: a directory of which the last file is missing is known by that.
     let mut put = |name: &'static str, write: &dyn Fn(&mut Out) -> io::Result<()>| {
         written.push(name);
         folder.write_with(name, Readers::All, write)
     };
     put("opensm-subnet.lst", &|out| subnet_lst::write(out, &subnet))?;
     put("opensm-lfts.dump", &|out| write_lfts(out, live, &topology))?;
+    // Without QoS nobody read them, and a dump of zeros would say that all SLs share VL 0.
     if !live.records().sl2vl.is_empty() {
         put("opensm-sl2vl.dump", &|out| {
             write_sl2vl(out, live, &topology)
@@ -61,6 +69,8 @@ pub fn write(live: &SaFabric, directory: &Path) -> Result<Vec<&'static str>, Fil
 
 impl SaFabric {
     /// How the SM sees the fabric.
+    ///
+    /// All LIDs are kept: they are given.
     pub fn subnet_options(&self) -> SubnetOptions<'static> {
         SubnetOptions {
             lmc: Some(self.lmc()),
@@ -70,6 +80,8 @@ impl SaFabric {
     }
 }
 
+/// As OpenSM would dump them, comments with owners included, so that tables can be moved to other
+/// LIDs.
 fn write_lfts(out: &mut impl Write, live: &SaFabric, topology: &Topology) -> io::Result<()> {
     let tables = live.lfts(topology);
     let headings = topology.switches.iter().map(|switch| lfts::Heading {
@@ -78,6 +90,7 @@ fn write_lfts(out: &mut impl Write, live: &SaFabric, topology: &Topology) -> io:
         description: &switch.description,
         ports: u8::try_from(switch.ports.len().saturating_sub(1)).unwrap_or(u8::MAX),
     });
+    // By LID, as each is asked for once per switch.
     let mut owners = vec![None; usize::from(topology.max_lid()) + 1];
     for end in &topology.end_ports {
         for lid in end.lids() {
@@ -99,6 +112,8 @@ fn write_lfts(out: &mut impl Write, live: &SaFabric, topology: &Topology) -> io:
     })
 }
 
+/// Of switches for cabled output ports, of other ports their one table; a table that was not told
+/// is all VL 0.
 fn write_sl2vl(out: &mut impl Write, live: &SaFabric, topology: &Topology) -> io::Result<()> {
     let sections: Vec<_> = topology
         .end_ports
@@ -133,6 +148,7 @@ fn write_sl2vl(out: &mut impl Write, live: &SaFabric, topology: &Topology) -> io
     })
 }
 
+/// `GUIDInfo Record:` lines of `opensm-sa.dump`, whole blocks, as OpenSM writes them.
 fn write_aliases(out: &mut impl Write, live: &SaFabric, topology: &Topology) -> io::Result<()> {
     for block in &live.records().guids {
         let mut ends = topology.end_ports.iter();

@@ -5,6 +5,24 @@
 //! beyond that (forwarding tables, SL2VL tables, P_Keys, aliases) is read off the same records.
 //!
 //! What it does not do: ask an SA. Whoever does hands the records in.
+//!
+//! ```text
+//!  NodeRecord ───┐
+//!  PortInfo ─────┤ assemble      Fabric, LMC
+//!  SwitchInfo ───┤ ───────────>
+//!  LinkRecord ───┘               tables:     forwarding and SL2VL tables by switch of a topology
+//!  LFT, SL2VL, P_Key, GUIDInfo   partitions: who is in which, as a partitions.conf
+//!                                files:      all of it as OpenSM's dumps
+//!                                change:     what is other than in an earlier reading, in words
+//! ```
+//!
+//! Why it is a format and not a part of whoever asks: the compiler takes it in place of files, the
+//! slow lane answers records of devices from it, and the tool writes it down. None of them asks an
+//! SA.
+//!
+//! Records are kept as they came, in wire layout, and everything is read off them when asked for.
+//! Forwarding tables of a large fabric are 200 MB, and a second form of them would be as much
+//! again.
 
 mod assemble;
 mod change;
@@ -25,7 +43,9 @@ pub use files::{FilesError, write};
 pub use partitions::{disagreement, given_partitions, has_both};
 pub use records::Records;
 
-/// Records that are those of a part of a fabric only. What is missing, in words.
+/// Records that are those of a part of a fabric. What is missing, in words. Two causes look alike:
+/// a sweep was under way while they were read, or the SA hides what shares no partition with the
+/// port that asked.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error(
     "the records do not describe a whole fabric: {0}; is the SM at work, or does this port share \
@@ -34,16 +54,23 @@ pub use records::Records;
 pub struct Incomplete(pub String);
 
 /// A fabric that an SA told.
+///
+/// Shared by `Arc` between the reader, the compiler's state and the slow lane; it never changes.
 #[derive(Debug, Clone)]
 pub struct SaFabric {
+    /// Sorted, see [`Records::sort`]; look-ups rely on it.
     records: Records,
     assembled: Assembled,
+    /// Of the reader, then of the assembly.
     notes: Vec<Remark>,
+    /// The SA, for messages.
     whom: String,
 }
 
 impl SaFabric {
     /// A fabric out of records of the SA `whom`. Errors: [`Incomplete`].
+    ///
+    /// `records` are sorted by whoever read them.
     pub fn from_records(records: Records, whom: String) -> Result<Self, Incomplete> {
         let mut assembled = assemble(&records)?;
         let notes = core::mem::take(&mut assembled.notes);
@@ -83,22 +110,30 @@ impl SaFabric {
     }
 
     /// Whether the SM uses QoS.
+    ///
+    /// As ClassPortInfo says; it makes no difference between an SM without QoS and one whose SA
+    /// does not tell.
     pub const fn qos(&self) -> bool {
         self.records.qos
     }
 
     /// The GID prefix of the SM's port.
+    ///
+    /// None where the SA has no PortInfoRecord for it, which assembling would have refused.
     pub fn prefix(&self) -> Option<SubnetPrefix> {
         let lid = self
             .fabric()
             .sm()
             .and_then(|at| self.fabric().port(at).lid)?;
         let mut ports = self.records.ports.iter();
+        // The SM's own port: its prefix is the one that the SM gives to all.
         let port = ports.find(|port| port.base_lid.get() == lid.get())?;
         Some(SubnetPrefix(port.gid_prefix.get()))
     }
 
     /// What the SA says of a port. Shape: the first LID of the port, of a switch's that of port 0.
+    ///
+    /// By binary search. LIDs of an LMC range other than the first find nothing.
     pub fn port_info(&self, lid: u16, port: u8) -> Option<&PortInfoRecord> {
         let ports = &self.records.ports;
         let place = ports.binary_search_by_key(&(lid, port), |it| (it.lid.get(), it.port_num));
@@ -113,12 +148,16 @@ impl SaFabric {
     }
 
     /// The P_Key table of an end port, each key in its place. None where the SA does not show it.
+    ///
+    /// Holes are 0, which is no P_Key: the index of a key in the table is what packets are checked
+    /// by.
     pub fn pkey_table(&self, lid: u16, port: u8) -> Option<Vec<u16>> {
         let blocks = self.records.pkeys.as_ref()?.iter();
         let own = blocks.filter(|block| (block.lid.get(), block.port) == (lid, port));
         let mut table = Vec::new();
         for block in own {
             let first = usize::from(block.block.get()) * block.pkeys.len();
+            // Blocks ascend, but one may be missing.
             table.resize(first.max(table.len()), 0);
             table.extend(block.pkeys.iter().map(|key| key.get()));
         }
@@ -146,6 +185,7 @@ impl SaFabric {
             let Some(owner) = owners.get(&block.lid.get()) else {
                 continue;
             };
+            // The first place of block 0 is the port's own GUID.
             let own = usize::from(block.block == 0);
             let guids = block.guids.iter().skip(own);
             let guids = guids.filter_map(|guid| Guid::new(guid.get()).ok());
@@ -156,6 +196,8 @@ impl SaFabric {
     }
 
     /// What the fabric was compiled from, for a snapshot's list of inputs.
+    ///
+    /// A digest of all records stands for the digests of files.
     pub fn provenance(&self) -> String {
         format!("fabric SA xxh3:{:016x}", self.records.digest())
     }
@@ -168,6 +210,8 @@ impl SaFabric {
 
 impl PartialEq for SaFabric {
     /// Equal records are an unchanged fabric.
+    ///
+    /// Who told it and what was noted make no difference.
     fn eq(&self, other: &Self) -> bool {
         self.records == other.records
     }

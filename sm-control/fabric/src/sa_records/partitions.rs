@@ -1,4 +1,13 @@
 //! Partitions as the P_Key tables of end ports have them.
+//!
+//! An SA tells no partitions, only the tables of keys that follow from them. To compile such a
+//! fabric without the SM's file, a `partitions.conf` is made up that gives each port the keys it
+//! has, and goes through the same parser as a real one. Where the real file is given, it counts,
+//! and the tables are compared with what it gives ([`disagreement`]): a difference means that the
+//! SM has read another file.
+//!
+//! A key is 15 bits of partition and one of membership: 0x8001 is a full, 0x0001 a limited member
+//! of partition 1.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -12,6 +21,8 @@ use crate::sa_records::SaFabric;
 
 impl SaFabric {
     /// The P_Keys of each end port. None where the SA does not show them.
+    ///
+    /// Each end port has an entry, if need be an empty one.
     pub fn pkeys(&self) -> Option<BTreeMap<Guid, BTreeSet<u16>>> {
         let tables = self.records().pkeys.as_ref()?;
         let ports = self.fabric().nodes().iter().flat_map(|node| &node.ports);
@@ -25,6 +36,7 @@ impl SaFabric {
         for table in tables {
             let owner = owners.get(&table.lid.get());
             if let Some(keys) = owner.and_then(|owner| keys.get_mut(owner)) {
+                // Unused places hold 0 or 0x8000, which are no keys.
                 let valid = table.pkeys.iter().map(|key| key.get());
                 keys.extend(valid.filter(|key| Pkey::new(*key).is_ok()));
             }
@@ -34,6 +46,8 @@ impl SaFabric {
 }
 
 /// True when some port has both P_Keys of a partition, which the SM must allow.
+///
+/// Then `allow_both_pkeys` must be on at the SM, or it could not have set them.
 pub fn has_both(keys: &BTreeMap<Guid, BTreeSet<u16>>) -> bool {
     let is_both = |keys: &BTreeSet<u16>| keys.iter().any(|key| keys.contains(&(key ^ FULL)));
     keys.values().any(is_both)
@@ -42,6 +56,8 @@ pub fn has_both(keys: &BTreeMap<Guid, BTreeSet<u16>>) -> bool {
 /// A `partitions.conf` that gives ports the P_Keys that they have. Names and SLs of partitions are
 /// not told by any SA, nor which multicast groups they create: the default partition is taken to
 /// have an IPoIB group, as in a fabric without the file.
+///
+/// SL 0 for all: that is what partitions have without a file.
 pub(super) fn in_words(keys: &BTreeMap<Guid, BTreeSet<u16>>) -> String {
     let mut members: BTreeMap<u16, Vec<String>> = BTreeMap::new();
     // Always there, and first.
@@ -75,6 +91,9 @@ pub(super) fn in_words(keys: &BTreeMap<Guid, BTreeSet<u16>>) -> String {
 /// The configuration of `in_words`. None where every port is a full member of the default
 /// partition and of no other, as without a file. Errors: not all that tables can hold can be said;
 /// the place is one of `in_words`.
+///
+/// None is the usual case, and worth telling apart: without a file everybody is a full member of
+/// the default partition and nothing is said about made-up partitions.
 pub fn given_partitions(
     keys: &BTreeMap<Guid, BTreeSet<u16>>,
 ) -> Result<Option<PartitionsConfig>, policy::Error> {
@@ -86,6 +105,9 @@ pub fn given_partitions(
 }
 
 /// End ports whose tables are not what partitions give them, in words; none where all agree.
+///
+/// Ports whose table the SA did not show are passed over. As sets: the order of keys in a table
+/// says nothing about who may talk.
 pub fn disagreement(
     keys: &BTreeMap<Guid, BTreeSet<u16>>,
     partitions: &Partitions,
@@ -122,6 +144,9 @@ pub fn disagreement(
     })
 }
 
+/// Key of the default partition, which every port has.
 const DEFAULT: u16 = 0x7fff;
+/// The bits of a key that name its partition.
 const BASE: u16 = 0x7fff;
+/// The bit of full members.
 const FULL: u16 = 0x8000;

@@ -1,4 +1,10 @@
 //! What an SA says of its fabric, as it says it.
+//!
+//! The value is made by whoever asks an SA, and by tests from a compiled fabric. It holds records
+//! and no judgement: whether they fit together is `assemble`'s matter.
+//!
+//! Sizes, at 4,000 switches of 36 ports and 44,000 hosts, QoS on: nodes 5 MB, ports 14 MB, links
+//! 1.5 MB, forwarding tables 216 MB, SL2VL tables 88 MB, P_Key tables 3 MB and more.
 
 use std::collections::BTreeMap;
 
@@ -14,34 +20,38 @@ use zerocopy::IntoBytes;
 /// fabric.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Records {
-    /// The SM uses QoS.
+    /// The SM uses QoS: ClassPortInfo, CapabilityMask2.
     pub qos: bool,
     /// One for each switch, CA port and router port.
     pub nodes: Vec<NodeRecord>,
-    /// One for each port, those of switches included.
+    /// One for each port, those of switches and port 0 included; M_Key and counters are 0.
     pub ports: Vec<PortInfoRecord>,
     /// Each cable from both ends.
     pub links: Vec<LinkRecord>,
     /// One for each switch.
     pub switches: Vec<SwitchInfoRecord>,
-    /// Forwarding tables by LID of the switch.
+    /// Forwarding tables by LID of the switch. Shape: blocks of 64 LIDs, ascending.
     pub lfts: BTreeMap<u16, Vec<LinearForwardingTableRecord>>,
-    /// With QoS: of all ports.
+    /// With QoS: of switches for each pair of input and output port, of other end ports one. Empty
+    /// without.
     pub sl2vl: Vec<SlToVlRecord>,
     /// Of end ports; none where the SA does not show them.
     pub pkeys: Option<Vec<PKeyTableRecord>>,
-    /// Alias GUIDs among them.
+    /// Blocks of eight GUIDs; those without an alias are left out.
     pub guids: Vec<GuidInfoRecord>,
 }
 
 impl Records {
     /// Puts each kind into its order.
+    ///
+    /// Forwarding tables are in their order already: each came by itself.
     pub fn sort(&mut self) {
         self.nodes
             .sort_by_key(|node| (node.lid.get(), node.port_guid.get()));
         self.ports
             .sort_by_key(|port| (port.lid.get(), port.port_num));
         self.links.sort_by_key(|link| {
+            // The far end too: contradictory links must have one order as well.
             let to = (link.to_lid.get(), link.to_port);
             (link.from_lid.get(), link.from_port, to)
         });
@@ -56,6 +66,8 @@ impl Records {
     }
 
     /// A number that tells states of a fabric apart.
+    ///
+    /// Lengths go in with the bytes, so that no record can count for the next kind.
     pub fn digest(&self) -> u64 {
         let mut digest = Xxh3::new();
         digest.update(&[u8::from(self.qos), u8::from(self.pkeys.is_some())]);

@@ -1,4 +1,11 @@
 //! What the switches hold, as the pipeline takes it.
+//!
+//! Records name switches by LID and come in blocks of 64 LIDs; routing wants tables by switch of a
+//! [`Topology`], LIDs up to the fabric's largest, and `NO_PATH` where nothing leads. Entries that
+//! name a port which the switch does not have count as no path, as a packet would be dropped there.
+//!
+//! Whole tables are copies: at 4,000 switches and 48,000 LIDs some 200 MB. [`SaFabric::holds`]
+//! compares in place for those who only want to know whether a table is still the same.
 
 use routing::{EndPortIx, GivenSl2Vl, NO_PATH, Peer, SwitchIx, Topology};
 use sa_wire::SlToVl;
@@ -8,6 +15,8 @@ use crate::sa_records::SaFabric;
 
 impl SaFabric {
     /// Forwarding tables. Shape: by switch of the topology, then by LID.
+    ///
+    /// Blocks beyond the largest LID are cut off.
     pub fn lfts(&self, topology: &Topology) -> Vec<Vec<u8>> {
         let last = usize::from(topology.max_lid());
         let table = |switch| table(topology, switch, self.blocks(topology, switch), last);
@@ -22,6 +31,8 @@ impl SaFabric {
 
     /// True only if a switch holds this table, as it is told: quick, and enough for most. Shape: as
     /// [`Self::lft`].
+    ///
+    /// False for tables that differ only where no LID is, too: then the slow way tells.
     pub fn holds(&self, topology: &Topology, switch: SwitchIx, table: &[u8]) -> bool {
         let blocks = self.blocks(topology, switch);
         let mut pieces = table.chunks(BLOCK).zip(blocks).enumerate();
@@ -30,9 +41,11 @@ impl SaFabric {
             let first = usize::from(nth == 0);
             piece[first..] == block.ports[first..piece.len()]
         };
+        // `zip` ends with the shorter one, so what is missing must be asked for.
         blocks.len() * BLOCK >= table.len() && pieces.all(is_same)
     }
 
+    /// Empty for a switch without records.
     fn blocks(&self, topology: &Topology, switch: SwitchIx) -> &[LinearForwardingTableRecord] {
         let port0 = topology.switch(switch).port0;
         let blocks = self.records.lfts.get(&topology.end_port(port0).lid.get());
@@ -71,13 +84,18 @@ impl SaFabric {
 /// LIDs in a block of a table.
 const BLOCK: usize = 64;
 
+/// Whose SL2VL table a record is.
 enum Place {
     Switch(SwitchIx),
     End(EndPortIx),
 }
 
 /// Whose table it is; none of a switch's port without a cable.
+///
+/// A switch has a record for each pair of its ports, cabled or not; only output ports that lead
+/// somewhere matter.
 fn place(topology: &Topology, end: EndPortIx, record: &SlToVlRecord) -> Option<Place> {
+    // Port 0 of a switch is attached to itself; all others are CAs or routers.
     let Some((switch, 0)) = topology.end_port(end).attached else {
         return Some(Place::End(end));
     };
@@ -100,6 +118,7 @@ fn table(
     blocks
         .iter()
         .for_each(|block| table.extend_from_slice(&block.ports));
+    // Short where LinearFDBTop is below the largest LID: what is not set leads nowhere.
     table.resize(last + 1, NO_PATH);
     for (lid, port) in table.iter_mut().enumerate() {
         // LID 0 is nobody's.
@@ -110,6 +129,7 @@ fn table(
     table
 }
 
+/// Two VLs a byte, that of the even SL in the upper half.
 pub(super) fn unpacked(vls: [u8; 8]) -> SlToVl {
     let mut table = [0; 16];
     for (pair, byte) in table.chunks_exact_mut(2).zip(vls) {

@@ -1,4 +1,13 @@
 //! From what people and request files write to ports and switches.
+//!
+//! ```text
+//!  "H1"  H1:2  "host 1"         an id of a net file, with a port, a description
+//!  0x100001                     a port GUID, or that of a node with one port
+//!  17                           a LID, any of a port's range
+//! ```
+//!
+//! Names go first, because a node may be called `17` or `0x1`. What may mean several things is an
+//! error that lists them: an answer about the wrong port would look like any other.
 
 use std::collections::HashMap;
 
@@ -23,10 +32,11 @@ pub enum LookupError {
         /// The nodes.
         guids: Vec<Guid>,
     },
-    /// A node without a port in the subnet.
+    /// A node without a port in the subnet: nothing reaches it.
     #[error("{0} has no port that the SM reaches")]
     NoEndPort(String),
-    /// Several ports of a node may be meant.
+    /// Several ports of a node may be meant: only the name of a switch, or of a CA with one reached
+    /// port, is enough.
     #[error("{node} has the ports {ports:?}; say which, as in \"{node}:{first}\"",
         first = .ports.first().copied().unwrap_or_default())]
     SeveralPorts {
@@ -40,6 +50,7 @@ pub enum LookupError {
     NotASwitch(String),
 }
 
+/// GUIDs in one line, for messages.
 fn list(guids: &[Guid]) -> String {
     guids
         .iter()
@@ -75,9 +86,12 @@ impl Subnet {
     /// The end port behind what a person or a request file writes: a node's name (its id in a net
     /// file, else its description), `NAME:PORT`, a port or node GUID as 0x.., or a LID in decimal.
     /// Shape: index into [`Self::end_ports`]. Errors: [`LookupError`].
+    ///
+    /// Cost: a hash look-up for names; GUIDs of nodes are searched for.
     pub fn find(&self, text: &str) -> Result<usize, LookupError> {
         match self.names.node(&self.fabric, text) {
             Ok(node) => match parse_guid(text).and_then(|guid| self.by_guid(guid)) {
+                // A port GUID says which port, although its node has several.
                 Some(port) => Ok(port),
                 None => self.only_port(node),
             },
@@ -87,6 +101,8 @@ impl Subnet {
     }
 
     /// `NAME:PORT` or a LID.
+    ///
+    /// The last colon parts the port: names may have colons, too.
     fn find_port(&self, text: &str) -> Result<usize, LookupError> {
         let unknown = || LookupError::Unknown(text.to_owned());
         if let Some(port) = text.parse().ok().and_then(|lid: u16| self.by_lid(lid)) {
@@ -101,6 +117,7 @@ impl Subnet {
             .ok_or_else(unknown)
     }
 
+    /// The one port of a node that the SM reaches. Errors: none, or several.
     fn only_port(&self, node: NodeIx) -> Result<usize, LookupError> {
         let facts = self.fabric.node(node);
         let in_subnet = |port| {
@@ -131,10 +148,14 @@ impl Subnet {
 }
 
 /// Every id and description, with the nodes that have it.
+///
+/// Unreachable nodes too, so that they are told as such and not as unknown.
 #[derive(Debug, Clone)]
 pub(super) struct Names(HashMap<String, Vec<NodeIx>>);
 
 impl Names {
+    ///
+    /// Memory: each name once more.
     pub(super) fn new(fabric: &Fabric) -> Self {
         let mut names: HashMap<String, Vec<NodeIx>> = HashMap::new();
         for (ix, node) in (0..).map(NodeIx).zip(fabric.nodes()) {
@@ -150,6 +171,8 @@ impl Names {
     }
 
     /// The node with this id, else description, else node or port GUID.
+    ///
+    /// Errors: nobody's name, or a description of several nodes of which none has it as id.
     pub(super) fn node(&self, fabric: &Fabric, text: &str) -> Result<NodeIx, LookupError> {
         match self.0.get(text).map(Vec::as_slice) {
             Some([node]) => Ok(*node),
@@ -169,12 +192,14 @@ impl Names {
     }
 }
 
+/// The node with this GUID, or with a port that has it. Linear: people ask seldom.
 fn node_with_guid(fabric: &Fabric, guid: Guid) -> Option<NodeIx> {
     let has_guid =
         |node: &Node| node.guid == guid || node.ports.iter().any(|port| port.guid == Some(guid));
     fabric.nodes().iter().position(has_guid).map(NodeIx::nth)
 }
 
+/// Only with 0x: without it a number is a LID.
 fn parse_guid(text: &str) -> Option<Guid> {
     let digits = text
         .strip_prefix("0x")

@@ -1,4 +1,14 @@
 //! Where the SM runs, and what it finds from there.
+//!
+//! OpenSM discovers breadth first with directed routes: it asks a node who it is and, if that is a
+//! switch, goes on through all its ports. CAs and routers do not forward directed routes, so what
+//! lies behind one is not found through it, and a CA with two ports on two separate fabrics joins
+//! nothing. Link states are not asked here; `sweep` does, where records say what the SM sees.
+//!
+//! ```text
+//!  SM ── S1 ── S2 ── H2:1      found: S1, S2, H1:1, H2:1
+//!        └── H1:1  H1:2 ── S3  not found: S3, H1:2
+//! ```
 
 use sa_wire::{Guid, NodeType};
 
@@ -17,10 +27,14 @@ pub(super) struct Reached {
 }
 
 impl Reached {
+    /// Goes through the fabric from the SM's port. Cost: once over all ports of reached switches,
+    /// and two sorts.
     pub(super) fn from(fabric: &Fabric, sm: PortRef) -> Self {
         let mut seen = vec![false; fabric.nodes().len()];
         let mut switches: Vec<NodeIx> = Vec::new();
         let mut ends = vec![sm];
+        // A switch counts once, however many cables lead to it; a CA port has one cable and comes
+        // once.
         let mut meet = |at: PortRef, switches: &mut Vec<NodeIx>| {
             let is_switch = fabric.node(at.node).kind == NodeType::Switch;
             if !is_switch {
@@ -51,7 +65,9 @@ impl Reached {
             own.unwrap_or_else(|| fabric.node(at.node).guid)
         };
         let mut end_ports: Vec<_> = ends.into_iter().map(|at| (guid(at), at)).collect();
+        // By place too, for ports without a GUID of their own, which have that of the node.
         end_ports.sort_by_key(|(guid, at)| (guid.map_order(), *at));
+        // The SM's port may be met again from its switch.
         end_ports.dedup();
         Self {
             switches,
@@ -61,6 +77,10 @@ impl Reached {
 }
 
 /// The port that the SM runs on; see [`super::Subnet::new`].
+///
+/// The order: a node that was named, a GUID that was given, the mark of the LID file, the mark of
+/// the fabric file, the first CA that is cabled, then the first router, then a switch. Errors: what
+/// was given leads nowhere; no cable at all.
 pub(super) fn sm_port(
     fabric: &Fabric,
     names: &Names,
@@ -77,6 +97,7 @@ pub(super) fn sm_port(
     if let Some(guid) = options.sm_guid {
         return with_guid(guid).ok_or(SubnetError::NoSmPort(guid));
     }
+    // A mark that leads nowhere is passed over: the LID file may be older than the fabric.
     let told = options
         .lids
         .and_then(LidOverlay::sm)
@@ -101,7 +122,10 @@ pub(super) fn sm_port(
 
 /// The port that an SM on this node uses: port 0 of a switch, else the first with a cable (the one
 /// that the file marks as the SM's, if it is of this node).
+///
+/// Errors: it has no cable.
 fn port_for_sm(fabric: &Fabric, node: NodeIx) -> Result<PortRef, SubnetError> {
+    // A node with several cabled ports runs the SM on one of them, and the file knows which.
     if let Some(marked) = fabric.sm().filter(|marked| marked.node == node) {
         return Ok(marked);
     }
@@ -120,6 +144,7 @@ fn port_for_sm(fabric: &Fabric, node: NodeIx) -> Result<PortRef, SubnetError> {
     Ok(PortRef { node, port })
 }
 
+/// Every port of every node, port 0 of CAs included, which is never cabled.
 fn all_ports(fabric: &Fabric) -> impl Iterator<Item = PortRef> {
     (0..)
         .map(NodeIx)

@@ -1,4 +1,11 @@
 //! What routing and policy get to see.
+//!
+//! Both know no files and no cables of theirs: routing takes a [`Topology`] of switches and end
+//! ports by index, policy takes [`PortFacts`]. Indices are those of the subnet, so that what they
+//! compute can be brought back to ports and names without a table.
+//!
+//! Also here is what follows from options and both ends of a cable together: the VLs that a port
+//! operates, and the SL2VL tables that OpenSM programs before an engine changes them.
 
 use std::collections::HashMap;
 
@@ -16,11 +23,15 @@ impl Subnet {
     /// `configured_sl2vl` is what OpenSM programs from the options, fitted to the operational VLs;
     /// with QoS off, and on the port 0 of a switch that is not enhanced, it is the table that
     /// ibsim's ports wake up with.
+    ///
+    /// Cost: once over all ports; descriptions are copied.
     pub fn topology(&self, options: &OpenSmOptions) -> Topology {
         View::new(self, options).topology()
     }
 
     /// The end ports as policy sees them. Shape: as [`Self::end_ports`].
+    ///
+    /// In place of a `Node`, so that policy need not know fabrics.
     pub fn port_facts(&self) -> Vec<PortFacts> {
         let facts = |(index, port): (usize, &EndPort)| {
             let node = self.fabric.node(port.at.node);
@@ -40,7 +51,10 @@ impl Subnet {
     /// The VLs that a port operates: the lesser of both ends of its cable, no more than
     /// `max_op_vls` allows. A switch's port 0 keeps its own, unless it is enhanced.
     /// Source: OpenSM `osm_port.c`, `osm_physp_calc_link_op_vls`.
+    ///
+    /// A port without a cable keeps its own, within the limit: no far end lowers it.
     pub fn operational_vls(&self, at: PortRef, options: &OpenSmOptions) -> DataVls {
+        // Base port 0 has no link to negotiate on.
         let own = self.fabric.vl_cap(at);
         if self.fabric.is_port0(at) && !self.fabric.node(at.node).enhanced_port0 {
             return own;
@@ -68,6 +82,7 @@ impl Subnet {
 const AT_POWER_UP: SlToVl = SlToVl([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 7]);
 
 /// The limit of `max_op_vls`; codes above 5 limit nothing.
+/// `fit` functions and topologies alike go by this.
 fn most_vls(options: &OpenSmOptions) -> DataVls {
     DataVls::from_code(options.max_op_vls.min(5)).unwrap_or(DataVls::EIGHT)
 }
@@ -77,6 +92,7 @@ struct View<'a> {
     subnet: &'a Subnet,
     options: &'a OpenSmOptions,
     most_vls: DataVls,
+    /// Places of switches, asked for at every cable.
     switch_ix: HashMap<NodeIx, SwitchIx>,
     /// By [`PortClass`], in the order of its variants.
     sl2vl: [SlToVl; 4],
@@ -121,6 +137,7 @@ impl<'a> View<'a> {
         }
     }
 
+    /// A switch with all its ports, uncabled ones included: their numbers are indices.
     fn switch(&self, node: NodeIx) -> routing::Switch {
         let facts = self.subnet.fabric.node(node);
         let port = |port| self.switch_port(PortRef { node, port });
@@ -129,6 +146,7 @@ impl<'a> View<'a> {
             description: facts.description.clone(),
             port0: self
                 .end_port_ix(PortRef { node, port: 0 })
+                // Every reached switch has its port 0 among the end ports.
                 .unwrap_or(EndPortIx(0)),
             ports: (0..=facts.port_count()).map(port).collect(),
         }
@@ -145,6 +163,8 @@ impl<'a> View<'a> {
         }
     }
 
+    /// What the cable of a switch port leads to. A port that the SM does not reach is nothing, as
+    /// for OpenSM.
     fn peer(&self, at: PortRef) -> Peer {
         let Some(peer) = self.subnet.fabric.port(at).peer else {
             return Peer::Nothing;
@@ -190,9 +210,11 @@ impl<'a> View<'a> {
             .map(|switch| (*switch, place.port))
     }
 
+    /// What OpenSM programs from the options; torus-2QoS makes tables of its own afterwards.
     fn configured_sl2vl(&self, at: PortRef, operational: DataVls) -> SlToVl {
         let is_base_port0 =
             self.subnet.fabric.is_port0(at) && !self.subnet.fabric.node(at.node).enhanced_port0;
+        // With QoS off OpenSM touches no SL2VL table.
         if !self.options.qos || is_base_port0 {
             return AT_POWER_UP;
         }
@@ -206,6 +228,7 @@ impl<'a> View<'a> {
         fit_sl2vl(table, operational)
     }
 
+    /// None for ports that the SM does not reach.
     fn end_port_ix(&self, at: PortRef) -> Option<EndPortIx> {
         let index = self.subnet.by_port.get(&at)?;
         u32::try_from(*index).ok().map(EndPortIx)

@@ -1,4 +1,17 @@
 //! The lines `name=value` of a net file, and the GUIDs they make ibsim hand out.
+//!
+//! | line | effect |
+//! |---|---|
+//! | `vendid=`, `sysimgguid=` | for the next node only |
+//! | `devid=` | for all nodes until the next such line |
+//! | `switchguid=G`, `caguid=G`, `rtguid=G` | the next GUID of that kind, and the base |
+//! | `switchguid+N` | the next GUID is base + N |
+//! | `switchguid=G(P)` | P is the port GUID of the next switch |
+//! | `width=`, `speed=`, `extspeed=` | what ports that follow may run at, as bit masks |
+//! | `module="m"` | names that follow are `m#name` |
+//!
+//! Source: ibsim `sim_net.c`. Which of them last and which are used up is not written anywhere
+//! else: it follows from where that program resets its variables.
 
 use std::borrow::Cow;
 
@@ -14,11 +27,16 @@ pub(super) const REVISION: u32 = 0xa1;
 
 /// What the lines so far have set.
 pub(super) struct Globals {
+    /// Of the module; empty without one.
     prefix: String,
+    /// Used up by the next node, unlike the device id.
     vendor_id: u32,
     device_id: u16,
+    /// Used up by the next node; then the node GUID.
     system_guid: Option<Guid>,
+    /// Of the next switch; then the node GUID.
     port0_guid: Option<Guid>,
+    /// What ports that follow may run at.
     enabled: Enabled,
     ca: Counter,
     switch: Counter,
@@ -28,11 +46,15 @@ pub(super) struct Globals {
 /// Where the GUIDs of one kind of node stand.
 #[derive(Clone, Copy)]
 struct Counter {
+    /// What `+N` counts from: the last `=`.
     base: u64,
+    /// The GUID of the next node.
     next: u64,
 }
 
 /// What a new node gets.
+///
+/// GUIDs and ids that NodeInfo tells.
 pub(super) struct Identity {
     pub(super) guid: Guid,
     pub(super) port0_guid: Guid,
@@ -85,12 +107,16 @@ impl Globals {
 
     /// The GUIDs of the next node of a kind. A switch takes one, other nodes one and one for each
     /// port. Errors: [`Problem::ZeroGuid`].
+    ///
+    /// Host GUIDs of a file without `caguid=` are thus 0x100000, 0x100002 and so on for CAs with
+    /// one port. Counters wrap as C's do; a GUID of 0 that comes of it is refused.
     pub(super) fn next_node(
         &mut self,
         at: Position,
         kind: NodeType,
         ports: u8,
     ) -> Result<Identity, ParseError> {
+        // Ports of CAs have GUIDs of their own, those of a switch share one.
         let (what, taken) = match kind {
             NodeType::Switch => ("switch", 1),
             NodeType::Ca => ("CA", u64::from(ports) + 1),
@@ -158,6 +184,7 @@ impl Globals {
         if cursor.accept("(") {
             let raw = cursor.hex("a port GUID in hexadecimal")?;
             cursor.expect(")")?;
+            // On other nodes it is the GUID of a port, which port lines tell again.
             self.port0_guid = Guid::new(raw).ok().filter(|_| kind == NodeType::Switch);
         }
         end_or_comment(cursor)?;
@@ -173,6 +200,7 @@ impl Globals {
         Ok(())
     }
 
+    /// ibsim has 20 bytes for a prefix.
     fn module(&mut self, mut cursor: Cursor<'_>) -> Result<(), ParseError> {
         cursor.skip_blanks();
         cursor.expect("=")?;
@@ -188,6 +216,7 @@ impl Globals {
     }
 }
 
+/// A bit mask in its range, into a field.
 fn enabled(
     cursor: &mut Cursor<'_>,
     what: &'static str,
@@ -199,6 +228,7 @@ fn enabled(
     Ok(())
 }
 
+/// A number from 0 to `largest`.
 fn number<T: TryFrom<u64>>(
     cursor: &mut Cursor<'_>,
     what: &'static str,
@@ -219,6 +249,7 @@ fn value(cursor: &mut Cursor<'_>) -> Result<(Position, u64), ParseError> {
     Ok((at, value))
 }
 
+/// Anything else behind a value was meant as something; ibsim would not look at it.
 fn end_or_comment(mut cursor: Cursor<'_>) -> Result<(), ParseError> {
     cursor.skip_blanks();
     if cursor.rest().is_empty() || cursor.rest().starts_with('#') {

@@ -1,4 +1,8 @@
 //! The first line of a node: `Switch 36 "id" # "description" base port 0 lid 4 lmc 0`.
+//!
+//! `36` is the number of ports, port 0 not counted; the id in quotes is what port lines name; all
+//! behind `#` is from ibnetdiscover, and ibsim takes description, "enhanced port 0", LID and LMC
+//! from there. A CA has no LID in this line: it stands with its ports.
 
 use sa_text::Position;
 use sa_wire::{Lid, Lmc, NodeType};
@@ -8,19 +12,26 @@ use crate::text::{Cursor, in_range};
 
 /// A node's first line.
 pub(super) struct Header {
+    /// By its keyword: `Switch`, `Hca` or `Ca`, `Rt`.
     pub(super) kind: NodeType,
+    /// 1 to 254.
     pub(super) ports: u8,
+    /// For the error that the name is taken.
     pub(super) id_at: Position,
     pub(super) id: String,
+    /// Not empty; cut to what a NodeDescription of ibsim holds.
     pub(super) description: Option<String>,
+    /// Never on other nodes than switches.
     pub(super) enhanced_port0: bool,
     /// A switch's LID, where given and not 0.
     pub(super) lid: Option<(Position, Lid)>,
+    /// A switch's, where given.
     pub(super) lmc: Option<Lmc>,
 }
 
 impl Header {
-    /// Reads the line from behind its keyword.
+    /// Reads the line from behind its keyword. Errors: no number of ports, or none that a node can
+    /// have; no name.
     pub(super) fn parse(kind: NodeType, mut cursor: Cursor<'_>) -> Result<Self, ParseError> {
         cursor.skip_blanks();
         let at = cursor.at();
@@ -46,12 +57,15 @@ impl Header {
     }
 }
 
+/// The name in quotes, with its place. `#` parts a module from a name and `@` begins an alias, so
+/// neither can be inside.
 fn node_id(cursor: &mut Cursor<'_>) -> Result<(Position, String), ParseError> {
     cursor.expect("\"")?;
     let start = *cursor;
     let id = cursor
         .take_until("\"")
         .ok_or_else(|| start.expected("a name closed by \""))?;
+    // 64 bytes are what ibsim keeps.
     let usable = !id.is_empty() && id.len() <= 64 && !id.contains(['#', '@']);
     if !usable {
         return Err(start.expected("a node name of 1 to 64 bytes without # and @"));
@@ -61,6 +75,9 @@ fn node_id(cursor: &mut Cursor<'_>) -> Result<(Position, String), ParseError> {
 
 /// The description after `#`, and what follows it. Without quotes it ends at the first of the
 /// words that ibnetdiscover writes behind it, tried in ibsim's order.
+///
+/// The order of the words matters: a description that contains " lid " is cut there only if none of
+/// the words tried before is found, as in ibsim.
 fn description(cursor: Cursor<'_>) -> Result<(Option<&str>, Cursor<'_>), ParseError> {
     let mut tail = cursor;
     if tail.take_until("#").is_none() {
@@ -84,6 +101,8 @@ fn description(cursor: Cursor<'_>) -> Result<(Option<&str>, Cursor<'_>), ParseEr
 }
 
 /// The LID behind the first `lid`, unless it is 0.
+///
+/// ibnetdiscover writes `lid 0` for ports that no SM has set up.
 pub(super) fn known_lid(cursor: Cursor<'_>) -> Result<Option<(Position, Lid)>, ParseError> {
     let Some((at, value)) = labelled(cursor, "lid ") else {
         return Ok(None);
@@ -102,6 +121,8 @@ pub(super) fn known_lmc(cursor: Cursor<'_>) -> Result<Option<Lmc>, ParseError> {
 }
 
 /// The number behind a label that is a word of its own.
+///
+/// A word of its own: "valid 3" must not be taken for a LID.
 fn labelled(mut cursor: Cursor<'_>, label: &str) -> Option<(Position, u64)> {
     loop {
         let before = cursor.take_until(label)?;
@@ -113,7 +134,8 @@ fn labelled(mut cursor: Cursor<'_>, label: &str) -> Option<(Position, u64)> {
     }
 }
 
-/// As much of a text as ibsim's NodeDescription holds.
+/// As much of a text as ibsim's NodeDescription holds: 63 bytes, and no half of a character at the
+/// end.
 pub(super) fn cut(text: &str) -> String {
     let mut end = text.len().min(63);
     while !text.is_char_boundary(end) {

@@ -1,13 +1,35 @@
 //! ibsim net files and the output of `ibnetdiscover`, which are one family of formats.
 //!
+//! ```text
+//! vendid=0x2c9                                  # name=value, for the nodes that follow
+//! devid=0xcb20
+//! switchguid=0x200000(200000)
+//! Switch 36 "S1"  # "leaf 1" enhanced port 0 lid 4 lmc 0
+//! [1] "H1"[1](100001)   # "host 1" lid 1 4xQDR
+//! [7] "S2"[8] w=3 s=7
+//!
+//! caguid=0x100000
+//! Hca 1 "H1"
+//! [1](100001) "S1"[1]   # lid 1 lmc 0 "leaf 1" lid 4 4xQDR
+//! ```
+//!
 //! Source: ibsim `sim_net.c`. What ibsim reads, we read to the same effect: names, GUID counters,
 //! module prefixes, default link widths and speeds, the rate in the comment after a port. Where a
-//! file states more than ibsim uses (port GUIDs in parentheses, a router's LID, `v=` for VLCap),
-//! we take it. Lines that ibsim passes over without a word are refused, because they are usually
+//! file states more than ibsim uses (port GUIDs in parentheses, a router's LID, `v=` for VLCap), we
+//! take it. Lines that ibsim passes over without a word are refused, because they are usually
 //! spelling mistakes. `include`, `do` and port aliases are refused.
+//!
+//! The first word of a line decides who reads it: `globals` the lines with `=`, `header` the first
+//! line of a node, `port_line` what begins with `[`. Far ends may be defined later in the file, so
+//! cables are looked up at its end; then `links` works out what they run at, which depends on both
+//! ends and on the order in which OpenSM programs them (`train`).
+//!
+//! Why in such detail: tests compare our answers with those of an OpenSM on ibsim, for the same
+//! file. GUIDs decide the order of everything, and rates are in every answer.
 
 mod globals;
 mod header;
+mod links;
 mod port_line;
 
 use std::collections::HashMap;
@@ -17,16 +39,18 @@ use sa_wire::{Guid, NodeType};
 
 use self::globals::Globals;
 use self::header::Header;
+use self::links::train;
 use self::port_line::PortLine;
 use crate::build::{Builder, bare_ports};
 use crate::error::{Note, Oddity, ParseError, Problem};
-use crate::link::{Link, LinkSpeed};
-use crate::model::{Fabric, LinkState, Node, NodeIx, PortRef, Source};
+use crate::model::{Fabric, Node, NodeIx, PortRef, Source};
 use crate::text::{Cursor, decode};
-use crate::train::{Disagreement, Enabled, End, agree, tells_fdr10};
+use crate::train::Enabled;
 
 /// Reads a net file.
 /// Errors: the first thing that is not understood or contradicts what was said before.
+///
+/// Memory: a cable keeps its names until the end; the text is not copied.
 pub fn parse(bytes: &[u8]) -> Result<Fabric, ParseError> {
     let mut notes = Vec::new();
     let text = decode(bytes, &mut notes);
@@ -37,7 +61,8 @@ pub fn parse(bytes: &[u8]) -> Result<Fabric, ParseError> {
     reader.finish(end_of(&text))
 }
 
-/// True for a line that only a net file has.
+/// True for a line that only a net file has. A net file with a spelling mistake in its first line
+/// must still be known as one, so that the mistake is what is reported.
 pub(crate) fn is_like(line: &str) -> bool {
     const WORDS: [&str; 17] = [
         "Switch",
@@ -58,6 +83,7 @@ pub(crate) fn is_like(line: &str) -> bool {
         "include",
         "do",
     ];
+    // A word alone is no sign: prose may begin with "do" or "width".
     let end = line
         .find(|c: char| !c.is_ascii_alphabetic())
         .unwrap_or(line.len());
@@ -69,10 +95,15 @@ pub(crate) fn is_like(line: &str) -> bool {
 struct Reader<'a> {
     builder: Builder,
     notes: Vec<Note>,
+    /// What `name=value` lines have set so far.
     globals: Globals,
+    /// By full id, module prefix included.
     by_id: HashMap<String, NodeIx>,
+    /// None between nodes.
     open: Option<OpenNode>,
+    /// In the order of the file; connected at its end.
     cables: Vec<Cable<'a>>,
+    /// What each cabled port may run at, and its line.
     ends: HashMap<PortRef, (Position, Enabled)>,
 }
 
@@ -80,16 +111,21 @@ struct Reader<'a> {
 #[derive(Clone, Copy)]
 struct OpenNode {
     node: NodeIx,
-    /// Ports without a line so far.
+    /// Ports without a line so far. When it is not 0 and another statement comes, a blank line is
+    /// missing: ibsim would take the statement for a port and skip it.
     silent: u8,
 }
 
 /// A port line whose peer may be defined later.
 struct Cable<'a> {
+    /// Of the own port's number.
     from_at: Position,
     from: PortRef,
+    /// Of the far end's name.
     peer_at: Position,
+    /// With the module's prefix; borrowed where there is none.
     peer: std::borrow::Cow<'a, str>,
+    /// Not checked before the node is known.
     peer_port: u64,
 }
 
@@ -106,6 +142,7 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// Sends a line to whoever reads it, by its first character. A blank line ends a node.
     fn line(&mut self, line: Line<'a>) -> Result<(), ParseError> {
         if line.text.starts_with('#') {
             return Ok(());
@@ -121,6 +158,7 @@ impl<'a> Reader<'a> {
             let remedy = "name the port by its node and number";
             return Err(unsupported(line, "a port alias", remedy));
         }
+        // The node ends here for us; the note says that it would not for ibsim.
         if self.open.take().is_some_and(|open| open.silent > 0) {
             self.notes.push(Note {
                 at: line.at(0),
@@ -130,6 +168,7 @@ impl<'a> Reader<'a> {
         self.statement(line)
     }
 
+    /// A line that begins with a letter.
     fn statement(&mut self, line: Line<'a>) -> Result<(), ParseError> {
         let mut cursor = Cursor::new(line);
         let word = cursor.take_while(|c| c.is_ascii_alphabetic());
@@ -150,6 +189,8 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// A node with all its ports, uncabled. Its GUIDs come from the counters, whose order is that
+    /// of the file: a node that is moved in the file has other GUIDs.
     fn node(&mut self, header: Header, at: Position) -> Result<(), ParseError> {
         let id = self.globals.full_id(&header.id);
         if let Some(known) = self.by_id.get(&id) {
@@ -164,6 +205,7 @@ impl<'a> Reader<'a> {
             kind: header.kind,
             guid: identity.guid,
             system_guid: identity.system_guid,
+            // ibsim names a node without description by its id.
             description: header.description.unwrap_or_else(|| header::cut(&id)),
             id: Some(id.clone()),
             vendor_id: identity.vendor_id,
@@ -188,6 +230,8 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
+    /// A port of the open node. Several statements about one port end in an error when cables are
+    /// connected.
     fn port_line(&mut self, line: Line<'a>) -> Result<(), ParseError> {
         let Some(open) = &mut self.open else {
             return Err(Cursor::new(line).expected("a node before its ports"));
@@ -197,6 +241,7 @@ impl<'a> Reader<'a> {
         let kind = self.builder.node(node).kind;
         let read = PortLine::parse(line, kind, self.globals.enabled(), &mut self.notes)?;
         let from = self.builder.port(read.at, node, read.number)?;
+        // A switch's ports share the GUID of port 0, whatever stands in parentheses.
         if let Some((at, guid)) = read.guid.filter(|_| kind != NodeType::Switch) {
             self.builder.set_port_guid(at, from, guid)?;
         }
@@ -204,6 +249,7 @@ impl<'a> Reader<'a> {
             self.builder.set_lids(at, from, lid, read.lmc);
         }
         self.builder.port_mut(from).vl_cap = read.vl_cap;
+        // The first line about a port; a second one is refused at the end with both places.
         self.ends.entry(from).or_insert((read.at, read.enabled));
         self.cables.push(Cable {
             from_at: read.at,
@@ -215,8 +261,10 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
+    /// Cables, then port GUIDs, then what cables run at: each needs the one before.
     fn finish(mut self, end: Position) -> Result<Fabric, ParseError> {
         for cable in core::mem::take(&mut self.cables) {
+            // The first cable of the file with a far end that is not there.
             let Some(peer) = self.by_id.get(cable.peer.as_ref()) else {
                 let name = cable.peer.into_owned();
                 return Err(ParseError::new(cable.peer_at, Problem::UnknownPeer(name)));
@@ -232,6 +280,7 @@ impl<'a> Reader<'a> {
 
     /// Gives CA and router ports without a GUID the one that ibsim gives: node GUID plus number.
     fn number_ports(&mut self) -> Result<(), ParseError> {
+        // Nodes have indices without gaps, one for each id.
         for index in 0..self.by_id.len() {
             let node = NodeIx::nth(index);
             let facts = self.builder.node(node);
@@ -247,6 +296,7 @@ impl<'a> Reader<'a> {
                 }
                 let place =
                     cabled.map_or_else(|| self.builder.defined_at(node), |(place, _)| *place);
+                // Unsigned C arithmetic; 0 is refused with the place of the port.
                 let guid = Guid::new(base.wrapping_add(port.into()))
                     .map_err(|_| ParseError::new(place, Problem::ZeroGuid("port")))?;
                 // A port without cable is in nobody's way.
@@ -258,60 +308,6 @@ impl<'a> Reader<'a> {
         }
         Ok(())
     }
-}
-
-/// Sets what every cable runs at. Errors: [`Problem::NothingInCommon`], as ibsim stops there too.
-fn train(
-    fabric: &mut Fabric,
-    ends: &HashMap<PortRef, (Position, Enabled)>,
-) -> Result<(), ParseError> {
-    let cables: Vec<_> = fabric.cabled().collect();
-    for (here, there) in cables {
-        let (at, one) = end(fabric, ends, here);
-        let (_, other) = end(fabric, ends, there);
-        let link = agree(&one, &other).map_err(|disagreement| {
-            let what = match disagreement {
-                Disagreement::Width => "link width",
-                Disagreement::Speed => "link speed",
-            };
-            let (from, to) = (fabric.port_name(here), fabric.port_name(there));
-            ParseError::new(at, Problem::NothingInCommon { what, from, to })
-        })?;
-        if let Some(node) = fabric.nodes.get_mut(here.node.get()) {
-            let is_hidden =
-                link.speed == LinkSpeed::Fdr10 && !tells_fdr10(node.vendor_id, node.device_id);
-            let speed = if is_hidden {
-                LinkSpeed::Qdr
-            } else {
-                link.speed
-            };
-            if let Some(port) = node.ports.get_mut(usize::from(here.port)) {
-                port.link = Some(Link { speed, ..link });
-                port.state = LinkState::Active;
-            }
-        }
-    }
-    Ok(())
-}
-
-fn end(
-    fabric: &Fabric,
-    ends: &HashMap<PortRef, (Position, Enabled)>,
-    port: PortRef,
-) -> (Position, End) {
-    let nowhere = (Position { line: 1, column: 1 }, Enabled::DEFAULT);
-    let (at, enabled) = ends.get(&port).copied().unwrap_or(nowhere);
-    let node = fabric.node(port.node);
-    let guid = fabric.port(port).guid.unwrap_or(node.guid);
-    let is_switch = node.kind == NodeType::Switch;
-    (
-        at,
-        End {
-            enabled,
-            is_switch,
-            order: (guid.map_order(), port.port),
-        },
-    )
 }
 
 /// Headings of `ibnetdiscover -g` and the paths of `ibnetdiscover -s`.
@@ -327,6 +323,7 @@ fn is_chassis_heading(text: &str) -> bool {
     .any(|heading| text.starts_with(heading))
 }
 
+/// A construct that is known and not read; `remedy` says how the file can do without.
 fn unsupported(line: Line<'_>, what: &'static str, remedy: &'static str) -> ParseError {
     ParseError::new(line.at(0), Problem::Unsupported { what, remedy })
 }

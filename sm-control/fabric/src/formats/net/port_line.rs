@@ -1,4 +1,13 @@
 //! A port of a node: `[1](guid) "peer"[2] # lid 4 lmc 0 "description" lid 1 4xQDR`.
+//!
+//! ```text
+//! [1](100001) "S1"[7] w=3 s=7 e=1 v=4   # lid 4 lmc 0 "leaf 1" lid 1 4xFDR
+//!  |    |       |   |  |               |        |              |      |
+//!  |    guid    peer|  options         own LID and LMC         peer's LID and rate
+//!  port             port, 1 without brackets
+//! ```
+//!
+//! Options and comment say the same thing twice; the comment is read last and wins, as in ibsim.
 
 use sa_text::{Line, Position};
 use sa_wire::{DataVls, Guid, Lid, Lmc, NodeType};
@@ -10,16 +19,22 @@ use crate::train::Enabled;
 
 /// A port line.
 pub(super) struct PortLine<'a> {
+    /// Of the number.
     pub(super) at: Position,
+    /// The own port, not yet compared with the node's.
     pub(super) number: u64,
+    /// In parentheses, where ibnetdiscover puts it; ibsim passes it over.
     pub(super) guid: Option<(Position, Guid)>,
     pub(super) peer_at: Position,
+    /// As written, without the module's prefix.
     pub(super) peer: &'a str,
     pub(super) peer_port: u64,
+    /// What the port may run at.
     pub(super) enabled: Enabled,
     pub(super) vl_cap: Option<DataVls>,
     /// The port's own LID, where given and not 0; never on a switch.
     pub(super) lid: Option<(Position, Lid)>,
+    /// Beside the own LID.
     pub(super) lmc: Option<Lmc>,
 }
 
@@ -40,6 +55,7 @@ impl<'a> PortLine<'a> {
         let guid = guid_and_extras(&mut cursor)?;
         let (peer_at, peer) = peer(&mut cursor)?;
         let peer_port = peer_port(&mut cursor)?;
+        // From here on nothing is required: a line may end behind the far end's name.
         let mut read = Self {
             at,
             number,
@@ -62,10 +78,13 @@ impl<'a> PortLine<'a> {
         let mut scan = cursor;
         while let Some(before) = scan.take_until("=") {
             let quoted = before.matches('"').count() % 2 == 1;
+            // An equals sign in a description is no option.
             if quoted {
                 scan.take_until("\"");
                 continue;
             }
+            // ibsim looks backwards from the sign, so that `w =3` and `width=3` both end with their
+            // last letter.
             let letter = before.chars().rev().find(char::is_ascii_alphabetic);
             let mut value = scan;
             let at = value.at();
@@ -77,6 +96,7 @@ impl<'a> PortLine<'a> {
                 Some('w') => self.enabled.width = number("w", 1..=31)?,
                 Some('s') => {
                     let speed = number("s", 0..=7)?;
+                    // 0 means QDR alone to ibsim.
                     self.enabled.speed = if speed == 0 { 4 } else { speed };
                 }
                 Some('e') => self.enabled.extended = number("e", 0..=15)?,
@@ -96,6 +116,7 @@ impl<'a> PortLine<'a> {
         notes: &mut Vec<Note>,
     ) -> Result<(), ParseError> {
         let mut tail = cursor;
+        // Behind the far end's description, which may itself contain "lid".
         tail.advance(cursor.rest().rfind('"').map_or(0, |quote| quote + 1));
         let Some(label) = tail.rest().find("lid") else {
             return Ok(());
@@ -111,7 +132,8 @@ impl<'a> PortLine<'a> {
         Ok(())
     }
 
-    /// `lid 1 4xQDR`; anything else leaves the defaults.
+    /// `lid 1 4xQDR`; anything else leaves the defaults. A width or speed that ibsim does not know
+    /// leaves them too, with a note: the file comes from newer tools than ibsim.
     fn rate(&mut self, mut cursor: Cursor<'_>, notes: &mut Vec<Note>) {
         cursor.accept("lid");
         cursor.skip_blanks();
@@ -133,6 +155,7 @@ impl<'a> PortLine<'a> {
         }
         cursor.skip_blanks();
         let at = cursor.at();
+        // As much of it as ibsim reads.
         let speed: String = cursor.word().chars().take(9).collect();
         match speed_masks(&speed) {
             Some((legacy, extended, fdr10)) => {
@@ -168,6 +191,7 @@ fn guid_and_extras(cursor: &mut Cursor<'_>) -> Result<Option<(Position, Guid)>, 
     }
 }
 
+/// The far end's name, with its place.
 fn peer<'a>(cursor: &mut Cursor<'a>) -> Result<(Position, &'a str), ParseError> {
     if !cursor.accept("\"") {
         return Err(cursor.expected("the name of the far end in quotes"));
@@ -188,6 +212,7 @@ fn peer<'a>(cursor: &mut Cursor<'a>) -> Result<(Position, &'a str), ParseError> 
 }
 
 /// `[2]`; without brackets it is port 1.
+/// A bracket that is not right behind the name would be read as something else by ibsim.
 fn peer_port(cursor: &mut Cursor<'_>) -> Result<u64, ParseError> {
     if cursor.rest().trim_start().starts_with('[') && !cursor.rest().starts_with('[') {
         return Err(cursor.expected("the far end's [port] right behind its name"));
@@ -200,6 +225,8 @@ fn peer_port(cursor: &mut Cursor<'_>) -> Result<u64, ParseError> {
     Ok(port)
 }
 
+/// Widths that a name enables; 4x and 12x links can also run at less, so their masks have the
+/// smaller widths (1 1x, 2 4x, 8 12x), 2x and 8x stand alone.
 fn width_mask(width: &str) -> Option<u8> {
     match width {
         "1" => Some(1),
@@ -213,6 +240,8 @@ fn width_mask(width: &str) -> Option<u8> {
 
 /// Legacy speeds, extended speeds and FDR10 that a name enables; ibsim accepts any beginning of a
 /// name.
+///
+/// Each generation enables those before it. FDR10 comes last so that "FDR" means FDR.
 fn speed_masks(speed: &str) -> Option<(u8, Option<u8>, bool)> {
     let names = [
         ("SDR", (1, None, false)),

@@ -1,3 +1,5 @@
+use sa_wire::Lid;
+
 use super::*;
 
 const HOST: &str = "{ CA-SM Ports:01 SystemGUID:0000000000100010 NodeGUID:0000000000100010 \

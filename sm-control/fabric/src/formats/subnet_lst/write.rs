@@ -1,6 +1,9 @@
 //! `opensm-subnet.lst`: nodes, LIDs and cables; read by [`super::parse`].
 //!
 //! Speeds are written by their number also for NDR (100), for which OpenSM 3.3.23 prints `??`.
+//!
+//! The order is that of OpenSM's maps, so that a file of ours and one of OpenSM's can be compared
+//! with `diff`. Ports that the SM does not reach have no line.
 
 use std::io::{self, Write};
 
@@ -12,12 +15,15 @@ use crate::subnet::Subnet;
 
 /// Writes the file: every end of every cable that the SM sees, in the order of node GUIDs and port
 /// numbers. Errors: those of `out`.
+///
+/// Cost: a line of some 350 bytes for each end of each cable.
 pub fn write(out: &mut impl Write, subnet: &Subnet) -> io::Result<()> {
     let fabric = subnet.fabric();
     let mut nodes: Vec<NodeIx> = subnet.end_ports().iter().map(|port| port.at.node).collect();
     nodes.sort_by_key(|node| fabric.node(*node).guid.map_order());
     nodes.dedup();
     for node in nodes {
+        // Port 0 has no cable and falls out by itself.
         for port in 0..=fabric.node(node).port_count() {
             let here = PortRef { node, port };
             let is_seen = |at: &PortRef| subnet.by_port(*at).is_some();
@@ -33,6 +39,8 @@ pub fn write(out: &mut impl Write, subnet: &Subnet) -> io::Result<()> {
     Ok(())
 }
 
+/// One end of a cable: itself, its far end, and what the link runs at. Vendor ids have six digits
+/// in the first half and eight in the second, as OpenSM's format strings have it.
 fn line(out: &mut impl Write, subnet: &Subnet, here: PortRef, there: PortRef) -> io::Result<()> {
     let node = subnet.fabric().node(here.node);
     let (vendor, device) = (node.vendor_id, node.device_id);
@@ -56,6 +64,7 @@ fn line(out: &mut impl Write, subnet: &Subnet, here: PortRef, there: PortRef) ->
     writeln!(out, "PHY={} LOG={state} SPD={}", link.width, link.speed)
 }
 
+/// From brace to brace. `ids`: vendor and device, which the two halves print differently.
 fn side(
     out: &mut impl Write,
     subnet: &Subnet,
@@ -74,6 +83,7 @@ fn side(
         NodeType::Switch => "SW",
         NodeType::Router => "Rt",
     };
+    // The mark stands at the SM's port only, and on the line of a switch at all its ports.
     let sm = if index == subnet.sm() { "-SM" } else { "" };
     write!(
         out,

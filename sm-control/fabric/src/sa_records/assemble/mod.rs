@@ -1,18 +1,34 @@
 //! From records to a fabric, when they describe a whole one.
+//!
+//! An SA answers each query from its state of that moment, and shows each port only what shares a
+//! partition with it. So records may belong to two states, or to a part. What makes a fabric whole
+//! is checked here one by one, in this order, and the first thing that is missing is told in words:
+//!
+//! 1. each NodeRecord has a GUID, a LID of its own and a port that exists;
+//! 2. each PortInfoRecord belongs to one of them, and every end port has one;
+//! 3. no two ranges of LIDs overlap, LMC included;
+//! 4. every switch has its SwitchInfoRecord;
+//! 5. every LinkRecord has its counterpart, and no port two cables (`whole`);
+//! 6. forwarding tables have all blocks up to LinearFDBTop (`whole`);
+//! 7. one LMC, one SM (`whole`).
+//!
+//! `fields` turns single fields into values. The result keeps what [`Fabric`] promises, by checks
+//! of its own: `build` reports places in a text, and there is none.
+
+mod fields;
+mod whole;
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::Incomplete;
-use super::records::Records;
-use sa_snapshot::model::RateCaps;
 use sa_text::Remark;
 use sa_wire::records::{NodeRecord, PortInfoRecord, SwitchInfoRecord};
 use sa_wire::{DataVls, Guid, Lid, Lmc, Mtu, NodeType};
 
+use self::fields::{description, guid, link, rate_caps, state};
+use super::Incomplete;
+use super::records::Records;
 use crate::display::first_few;
-use crate::{
-    Fabric, Link, LinkSpeed, LinkState, LinkWidth, Node, NodeIx, Port, PortRef, Source, VlArbCaps,
-};
+use crate::{Fabric, LinkState, Node, NodeIx, Port, PortRef, Source, VlArbCaps};
 
 /// A fabric out of records.
 #[derive(Debug, Clone)]
@@ -28,6 +44,8 @@ pub(super) struct Assembled {
 
 /// Puts records together. Errors: [`Incomplete`], when what they describe cannot be a
 /// whole fabric: the fabric changed while it was read, or the SA shows this port only a part.
+///
+/// Cost: hash look-ups for every record, the tables aside.
 pub(super) fn assemble(records: &Records) -> Result<Assembled, Incomplete> {
     let mut builder = Builder::default();
     for node in &records.nodes {
@@ -36,6 +54,7 @@ pub(super) fn assemble(records: &Records) -> Result<Assembled, Incomplete> {
     for port in &records.ports {
         builder.port(port)?;
     }
+    // Only then LMCs are known, which the next check needs.
     builder.end_ports_are_described()?;
     builder.lids_are_unique()?;
     for switch in &records.switches {
@@ -55,10 +74,14 @@ pub(super) fn assemble(records: &Records) -> Result<Assembled, Incomplete> {
     })
 }
 
+/// What the records so far came to.
 #[derive(Default)]
 struct Builder {
+    /// In the order of NodeRecords, which is that of LIDs.
     nodes: Vec<Node>,
+    /// By node GUID.
     by_guid: HashMap<Guid, NodeIx>,
+    /// To find GUIDs that two ports claim.
     by_port_guid: HashMap<Guid, PortRef>,
     /// Base LIDs of end ports.
     by_lid: HashMap<u16, PortRef>,
@@ -69,15 +92,19 @@ struct Builder {
 }
 
 impl Builder {
+    /// One NodeRecord: a switch has one, a CA one for each port. Errors: it contradicts an earlier
+    /// one of the node.
     fn node(&mut self, record: &NodeRecord) -> Result<(), Incomplete> {
         let guid = guid(record.node_guid.get(), "a node")?;
         let ix = match self.by_guid.get(&guid) {
             Some(ix) => *ix,
             None => self.add(guid, record)?,
         };
+        // LocalPortNum in the upper byte, VendorID in the other three.
         let [number, ..] = record.port_and_vendor.get().to_be_bytes();
         let node = self.get(ix);
         let is_switch = node.kind == NodeType::Switch;
+        // Descriptions may differ: they are set by hosts while the SM reads them.
         if node.kind as u8 != record.node_type || node.port_count() != record.num_ports {
             return Err(incomplete(format!(
                 "{} has two NodeRecords that differ in type or number of ports",
@@ -91,6 +118,7 @@ impl Builder {
         self.end_port(at, record)
     }
 
+    /// A node that was not met before, with bare ports. Errors: its type is none.
     fn add(&mut self, guid: Guid, record: &NodeRecord) -> Result<NodeIx, Incomplete> {
         let kind = [NodeType::Ca, NodeType::Switch, NodeType::Router]
             .into_iter()
@@ -99,6 +127,7 @@ impl Builder {
                 let code = record.node_type;
                 incomplete(format!("node {guid} is of type {code}, which nothing is"))
             })?;
+        // Devices without chassis tell 0.
         let system = Guid::new(record.system_image_guid.get()).unwrap_or(guid);
         let ix = NodeIx::nth(self.nodes.len());
         self.nodes.push(Node {
@@ -117,12 +146,14 @@ impl Builder {
         Ok(ix)
     }
 
+    /// GUID and LID of an end port. Errors: no LID, or a GUID or LID that another port has.
     fn end_port(&mut self, at: PortRef, record: &NodeRecord) -> Result<(), Incomplete> {
         let name = self.name(at);
         let guid = guid(record.port_guid.get(), &name)?;
         if at.port > self.get(at.node).port_count() {
             return Err(incomplete(format!("{name}: the node has no such port")));
         }
+        // A second record of the same port ends here as well.
         if let Some(other) = self.by_port_guid.insert(guid, at) {
             let other = self.name(other);
             return Err(incomplete(format!(
@@ -140,6 +171,8 @@ impl Builder {
         Ok(())
     }
 
+    /// One PortInfoRecord. Its LID is that of the node's port 0 on switches, whatever the port.
+    /// Errors: nobody's LID, a port that the node lacks, a second record.
     fn port(&mut self, record: &PortInfoRecord) -> Result<(), Incomplete> {
         let (lid, number) = (record.lid.get(), record.port_num);
         let Some(end) = self.by_lid.get(&lid).copied() else {
@@ -170,6 +203,8 @@ impl Builder {
         self.take_port_info(at, at == end, record)
     }
 
+    /// What a PortInfo says of capacity and state. `is_end`: it is a port with LIDs, so that the
+    /// LID in it must be the NodeRecord's.
     fn take_port_info(
         &mut self,
         at: PortRef,
@@ -205,6 +240,8 @@ impl Builder {
         Ok(())
     }
 
+    /// Errors: end ports without a PortInfoRecord; a partition that the asking port is not in hides
+    /// them.
     fn end_ports_are_described(&self) -> Result<(), Incomplete> {
         let missing = self.by_lid.values();
         let missing = missing.filter(|at| !self.described.contains(at));
@@ -231,6 +268,8 @@ impl Builder {
         }
     }
 
+    /// Whether port 0 is enhanced; the rest of a SwitchInfo stays in its record. Errors: the LID is
+    /// no switch's.
     fn switch(&mut self, record: &SwitchInfoRecord) -> Result<(), Incomplete> {
         let lid = record.lid.get();
         let at = self.by_lid.get(&lid).copied();
@@ -247,6 +286,7 @@ impl Builder {
         Ok(())
     }
 
+    /// Errors: switches without a SwitchInfoRecord, by name.
     fn switches_are_described(&self) -> Result<(), Incomplete> {
         let all = (0..).map(NodeIx).zip(&self.nodes);
         let missing =
@@ -256,139 +296,7 @@ impl Builder {
         })
     }
 
-    fn cables(&mut self, records: &Records) -> Result<(), Incomplete> {
-        let mut cables: HashMap<PortRef, PortRef> = HashMap::new();
-        for record in &records.links {
-            let from = self.link_end(record.from_lid.get(), record.from_port)?;
-            let to = self.link_end(record.to_lid.get(), record.to_port)?;
-            if let Some(other) = cables.insert(from, to).filter(|other| *other != to) {
-                let (from, to, other) = (self.name(from), self.name(to), self.name(other));
-                return Err(incomplete(format!(
-                    "{from} is linked to {to} and to {other}; a port has one cable"
-                )));
-            }
-        }
-        let one_way = cables
-            .iter()
-            .filter(|(from, to)| cables.get(to) != Some(from));
-        let mut one_way: Vec<String> = one_way
-            .map(|(from, to)| format!("{} to {}", self.name(*from), self.name(*to)))
-            .collect();
-        one_way.sort_unstable();
-        none_of(one_way.into_iter(), |names| {
-            format!("there are LinkRecords one way only: {names}")
-        })?;
-        for (from, to) in cables {
-            self.port_mut(from).peer = Some(to);
-        }
-        Ok(())
-    }
-
-    fn link_end(&self, lid: u16, port: u8) -> Result<PortRef, Incomplete> {
-        let Some(end) = self.by_lid.get(&lid).copied() else {
-            return Err(incomplete(format!(
-                "LID {lid} has a LinkRecord but no NodeRecord"
-            )));
-        };
-        let node = self.get(end.node);
-        let fits = match node.kind {
-            NodeType::Switch => (1..=node.port_count()).contains(&port),
-            NodeType::Ca | NodeType::Router => port == end.port,
-        };
-        match fits {
-            true => Ok(PortRef { port, ..end }),
-            false => Err(incomplete(format!(
-                "a LinkRecord names port {port} of LID {lid}, which is {}",
-                self.name(end)
-            ))),
-        }
-    }
-
-    /// Every switch has the blocks up to its LinearFDBTop, each once.
-    fn tables_are_whole(&self, records: &Records) -> Result<(), Incomplete> {
-        let cut = records.switches.iter().filter(|switch| {
-            let blocks = records.lfts.get(&switch.lid.get());
-            let numbers = blocks.into_iter().flatten().map(|block| block.block.get());
-            !numbers.eq(0..=switch.linear_top.get() / LIDS_PER_BLOCK)
-        });
-        let name = |switch: &SwitchInfoRecord| {
-            let at = self.by_lid.get(&switch.lid.get());
-            at.map_or_else(String::new, |at| self.get(at.node).name().to_owned())
-        };
-        none_of(cut.map(name), |names| {
-            format!("forwarding tables are not whole: {names}")
-        })
-    }
-
-    /// The LMC that all CA and router ports have, and whether enhanced ports 0 have it.
-    fn lmc(&self) -> Result<(Lmc, bool), Incomplete> {
-        let (mut hosts, mut ports0) = (BTreeSet::new(), BTreeSet::new());
-        for at in self.by_lid.values() {
-            let node = self.get(at.node);
-            let lmc = self.port_ref(*at).lmc.unwrap_or_default().get();
-            match node.kind {
-                NodeType::Switch if node.enhanced_port0 => ports0.insert(lmc),
-                NodeType::Switch => false,
-                NodeType::Ca | NodeType::Router => hosts.insert(lmc),
-            };
-        }
-        let many = ports0.last().copied().unwrap_or(0);
-        let most = hosts.last().copied().unwrap_or(many);
-        let alike = hosts.len() <= 1 && ports0.len() <= 1 && (many == 0 || many == most);
-        if !alike {
-            return Err(incomplete(format!(
-                "ports have different LMCs (CAs and routers: {hosts:?}, enhanced ports 0: \
-                 {ports0:?}); the SM gives all the same once it has set them up"
-            )));
-        }
-        Ok((Lmc::new(most).unwrap_or_default(), many > 0))
-    }
-
-    /// The port that the end ports take for the SM's.
-    fn sm(&self, records: &Records) -> Result<PortRef, Incomplete> {
-        let is_end = |port: &&PortInfoRecord| port.base_lid.get() != 0 && port.sm_lid.get() != 0;
-        let named: BTreeSet<u16> = records
-            .ports
-            .iter()
-            .filter(is_end)
-            .map(|port| port.sm_lid.get())
-            .collect();
-        let lids: Vec<u16> = named.into_iter().collect();
-        match lids.as_slice() {
-            [lid] => {
-                self.by_lid.get(lid).copied().ok_or_else(|| {
-                    incomplete(format!("LID {lid} is the SM's and has no NodeRecord"))
-                })
-            }
-            [] => Err(incomplete("no port knows an SM".to_owned())),
-            _ => Err(incomplete(format!(
-                "ports name different SMs, at LIDs {lids:?}; one takes over from the other"
-            ))),
-        }
-    }
-
-    /// Ports that are up and lead nowhere.
-    fn loose_ends(&self) -> Vec<Remark> {
-        let all = (0..).map(NodeIx).zip(&self.nodes);
-        let ports = all.flat_map(|(node, facts)| {
-            (1..=facts.port_count()).map(move |port| PortRef { node, port })
-        });
-        let is_loose = |at: &PortRef| {
-            let port = self.port_ref(*at);
-            port.state != LinkState::Down && port.peer.is_none()
-        };
-        let names: Vec<String> = ports.filter(is_loose).map(|at| self.name(at)).collect();
-        let note = || {
-            let text = format!(
-                "up, but the SA shows no LinkRecord for it: {}; either the far end does not answer \
-                 the SM, or this port shares no partition with it",
-                first_few(&names)
-            );
-            Remark::warning("link-not-shown", text)
-        };
-        (!names.is_empty()).then(note).into_iter().collect()
-    }
-
+    /// The error that a LID is claimed twice.
     fn both_have(&self, lid: u16, one: PortRef, other: PortRef) -> Incomplete {
         let (one, other) = (self.name(one), self.name(other));
         incomplete(format!("LID {lid} belongs to {one} and to {other}"))
@@ -419,6 +327,8 @@ fn incomplete(what: String) -> Incomplete {
 }
 
 /// Errors: there are some.
+///
+/// Sorted, so that the same records give the same sentence.
 fn none_of(
     names: impl Iterator<Item = String>,
     say: impl FnOnce(&str) -> String,
@@ -431,61 +341,5 @@ fn none_of(
     }
 }
 
-fn guid(raw: u64, whose: &str) -> Result<Guid, Incomplete> {
-    Guid::new(raw).map_err(|_| incomplete(format!("{whose} has GUID zero")))
-}
-
-/// Up to the first NUL.
-fn description(bytes: &[u8; 64]) -> String {
-    let text = bytes.split(|byte| *byte == 0).next().unwrap_or_default();
-    String::from_utf8_lossy(text).into_owned()
-}
-
-const fn state(record: &PortInfoRecord) -> LinkState {
-    match record.speed_supported_and_state & 0xf {
-        2 => LinkState::Init,
-        3 => LinkState::Armed,
-        4 => LinkState::Active,
-        _ => LinkState::Down,
-    }
-}
-
-const fn link(record: &PortInfoRecord) -> Link {
-    let width = match record.link_width_active {
-        1 => LinkWidth::X1,
-        2 => LinkWidth::X4,
-        4 => LinkWidth::X8,
-        8 => LinkWidth::X12,
-        16 => LinkWidth::X2,
-        _ => LinkWidth::Unknown,
-    };
-    let speed = match (
-        record.ext_speed_active_and_supported >> 4,
-        record.speed_active_and_enabled >> 4,
-    ) {
-        (1, _) => LinkSpeed::Fdr,
-        (2, _) => LinkSpeed::Edr,
-        (4, _) => LinkSpeed::Hdr,
-        (8, _) => LinkSpeed::Ndr,
-        (_, 1) => LinkSpeed::Sdr,
-        (_, 2) => LinkSpeed::Ddr,
-        (_, 4) => LinkSpeed::Qdr,
-        _ => LinkSpeed::Unknown,
-    };
-    Link { width, speed }
-}
-
-/// Source: PortInfo CapabilityMask bit 14, CapabilityMask2 bits 4, 5 and 10.
-const fn rate_caps(record: &PortInfoRecord) -> RateCaps {
-    let mask2 = record.capability_mask2.get();
-    RateCaps {
-        extended_speeds: record.capability_mask.get() & PortInfoRecord::EXTENDED_SPEEDS != 0,
-        width_2x: mask2 & 1 << 4 != 0,
-        hdr: mask2 & 1 << 5 != 0,
-        ndr: mask2 & 1 << 10 != 0,
-    }
-}
-
 /// SwitchInfo: EnhancedPort0.
 const ENHANCED_PORT0: u8 = 0x08;
-const LIDS_PER_BLOCK: u16 = 64;

@@ -2,13 +2,31 @@
 //!
 //! Ports are planned on the undamaged fabric, so that taking out a switch or a link moves nothing
 //! else: two plans that differ only in damage describe one machine before and after a failure.
+//! GUIDs count all places, too, also those of switches that are left out.
+//!
+//! A plan of 2 x 2 x 1 with one host each:
+//!
+//! ```text
+//!  switch  GUID       ports 1.. : +x or -x, +y or -y, host    host GUID (port GUID one more)
+//!  S0_0_0  0x200000   1 -> S1_0_0   2 -> S0_1_0   3 -> H0_0_0_0   0x100000
+//!  S1_0_0  0x200001   1 -> S0_0_0   2 -> S1_1_0   3 -> H1_0_0_0   0x100010
+//! ```
+//!
+//! GUIDs are small and in the order of places so that people can read them in dumps; they are not
+//! the order in which OpenSM goes through its maps, which is by reversed bytes.
+//!
+//! Users: `sapphire generate`, tests and benchmarks of every crate, the simulated fabrics of the
+//! rig. `text` writes the files.
+
+mod text;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write;
 
 use thiserror::Error;
 
 /// x, y, z.
+///
+/// From 0; x varies fastest wherever places are listed.
 pub type Coordinate = [u8; 3];
 
 /// Units of node GUIDs: the first switch.
@@ -17,23 +35,28 @@ const SWITCH_GUIDS: u64 = 0x20_0000;
 const HOST_GUIDS: u64 = 0x10_0000;
 
 /// What to build.
+///
+/// Checked when it is planned, not when it is made.
 #[derive(Debug, Clone)]
 pub struct TorusSpec {
-    /// Switches per axis; 1 for an axis that is not there. An axis of 2 is wired as a mesh.
+    /// Switches per axis; 1 for an axis that is not there. An axis of 2 is wired as a mesh: both
+    /// links of its ring would lead to the same neighbour.
     pub size: [u8; 3],
     /// Axes without the link that closes the ring.
     pub mesh: [bool; 3],
     /// Hosts per switch.
     pub hosts: u8,
-    /// Parallel links per axis.
+    /// Parallel links per axis and direction.
     pub parallel: [u8; 3],
     /// Switches left out, with their hosts.
     pub without_switches: BTreeSet<Coordinate>,
-    /// Links left out, all parallel ones: from a switch in the plus direction of an axis.
+    /// Links left out, all parallel ones: from a switch in the plus direction of an axis (0 x, 1 y,
+    /// 2 z).
     pub without_links: BTreeSet<(Coordinate, usize)>,
     /// Ports per switch.
     pub ports: u8,
-    /// Switch whose links are the seed of the configuration.
+    /// Switch whose links are the seed of the configuration: torus-2QoS begins there to find its
+    /// axes.
     pub origin: Coordinate,
 }
 
@@ -60,6 +83,8 @@ impl TorusSpec {
 }
 
 /// A spec that cannot be built.
+///
+/// Found before anything is planned.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum GenerateError {
@@ -112,13 +137,15 @@ pub struct PlannedHost {
 /// A cable between switches.
 #[derive(Debug, Clone)]
 pub struct PlannedLink {
-    /// Place and port of the end on the minus side.
+    /// Place and port of the end on the minus side: the switch whose plus port it is.
     pub from: (Coordinate, u8),
     /// Place and port of the end on the plus side.
     pub to: (Coordinate, u8),
 }
 
 /// A fabric that can be written as files.
+///
+/// Plain lists: tests take what they need without reading the files back.
 #[derive(Debug, Clone)]
 pub struct TorusPlan {
     /// What it was made from.
@@ -134,11 +161,15 @@ pub struct TorusPlan {
 /// What a port of a switch is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Use {
+    /// One of the parallel links of an axis in a direction.
     Link { axis: usize, plus: bool, nth: u8 },
+    /// The nth host of the switch.
     Host(u8),
 }
 
 /// Plans the fabric. Errors: [`GenerateError`].
+///
+/// Cost: for each link the ports of both its ends are planned.
 pub fn plan(spec: &TorusSpec) -> Result<TorusPlan, GenerateError> {
     check(spec)?;
     let mut plan = TorusPlan {
@@ -149,6 +180,7 @@ pub fn plan(spec: &TorusSpec) -> Result<TorusPlan, GenerateError> {
     };
     let mut host_guid = HOST_GUIDS;
     for (coordinate, guid) in coordinates(spec.size).zip(SWITCH_GUIDS..) {
+        // Counted for every place: a switch that is left out keeps the GUIDs of its hosts free.
         let hosts = host_guid;
         host_guid += u64::from(spec.hosts) * 0x10;
         if spec.without_switches.contains(&coordinate) {
@@ -166,6 +198,8 @@ pub fn plan(spec: &TorusSpec) -> Result<TorusPlan, GenerateError> {
     Ok(plan)
 }
 
+/// Errors: what can only be wrong with the numbers. That links have ends follows from how they are
+/// planned.
 fn check(spec: &TorusSpec) -> Result<(), GenerateError> {
     for (axis, size) in ['x', 'y', 'z'].iter().zip(spec.size) {
         if size == 0 {
@@ -177,6 +211,7 @@ fn check(spec: &TorusSpec) -> Result<(), GenerateError> {
         .iter()
         .chain(spec.without_links.iter().map(|(at, _)| at));
     for at in named.chain([&spec.origin]) {
+        // Also the origin: a seed outside would give a configuration that names no switch.
         if at.iter().zip(spec.size).any(|(value, size)| *value >= size) {
             return Err(GenerateError::Outside(at[0], at[1], at[2]));
         }
@@ -186,6 +221,7 @@ fn check(spec: &TorusSpec) -> Result<(), GenerateError> {
         return Err(GenerateError::SeedMissing(x, y, z));
     }
     let hosts = coordinates(spec.size).count() * usize::from(spec.hosts);
+    // GUIDs of hosts are 16 apart, from 0x100000 up to those of switches at 0x200000.
     if hosts > 0x1_0000 {
         return Err(GenerateError::TooManyHosts(hosts));
     }
@@ -195,6 +231,8 @@ fn check(spec: &TorusSpec) -> Result<(), GenerateError> {
         .map(|links| usize::from(*links) * 2)
         .sum();
     let needed = links + usize::from(spec.hosts);
+    // The quick sum counts both directions of every axis; an open end or a missing axis needs
+    // fewer, so the seed switch is planned for certain.
     if needed > usize::from(spec.ports)
         && port_plan(spec, spec.origin).len() > usize::from(spec.ports)
     {
@@ -213,6 +251,8 @@ fn coordinates(size: [u8; 3]) -> impl Iterator<Item = Coordinate> {
 }
 
 /// The neighbour on an axis; none past the end of an open one.
+///
+/// An axis of one switch has no links, not even to itself.
 fn neighbour(spec: &TorusSpec, at: Coordinate, axis: usize, plus: bool) -> Option<Coordinate> {
     let size = spec.size[axis];
     if size == 1 {
@@ -225,6 +265,7 @@ fn neighbour(spec: &TorusSpec, at: Coordinate, axis: usize, plus: bool) -> Optio
         false if value > 0 => value - 1,
         _ if open => return None,
         true => 0,
+        // Around the ring, which is closed here.
         false => last,
     };
     let mut to = at;
@@ -233,6 +274,9 @@ fn neighbour(spec: &TorusSpec, at: Coordinate, axis: usize, plus: bool) -> Optio
 }
 
 /// Port numbers by use, on the undamaged fabric.
+///
+/// First x, y, z with plus before minus, then hosts: the same number means the same on every inner
+/// switch.
 fn port_plan(spec: &TorusSpec, at: Coordinate) -> BTreeMap<Use, u8> {
     let mut uses = Vec::new();
     for axis in 0..3 {
@@ -245,9 +289,11 @@ fn port_plan(spec: &TorusSpec, at: Coordinate) -> BTreeMap<Use, u8> {
         }
     }
     uses.extend((0..spec.hosts).map(Use::Host));
+    // Those beyond port 255 fall out here, and `check` has refused them.
     uses.into_iter().zip(1..=u8::MAX).collect()
 }
 
+/// Hosts of a switch, by number.
 fn plan_hosts(plan: &mut TorusPlan, at: Coordinate, first: u64, ports: &BTreeMap<Use, u8>) {
     for (nth, guid) in (0..plan.spec.hosts).zip((first..).step_by(0x10)) {
         let [x, y, z] = at;
@@ -260,6 +306,8 @@ fn plan_hosts(plan: &mut TorusPlan, at: Coordinate, first: u64, ports: &BTreeMap
     }
 }
 
+/// The links of a switch in plus directions; those in minus directions are planned by its
+/// neighbours.
 fn plan_links(plan: &mut TorusPlan, at: Coordinate, ports: &BTreeMap<Use, u8>) {
     for axis in 0..3 {
         let Some(to) = neighbour(&plan.spec, at, axis, true) else {
@@ -294,120 +342,6 @@ fn plan_links(plan: &mut TorusPlan, at: Coordinate, ports: &BTreeMap<Use, u8>) {
 
 fn switch_name([x, y, z]: Coordinate) -> String {
     format!("S{x}_{y}_{z}")
-}
-
-impl TorusPlan {
-    /// The ibsim net file.
-    pub fn net(&self) -> String {
-        let mut wires: BTreeMap<Coordinate, BTreeMap<u8, String>> = BTreeMap::new();
-        for link in &self.links {
-            let ((from, near), (to, far)) = (link.from, link.to);
-            let row = |port: u8, peer, peer_port| {
-                format!("[{port}] \"{}\"[{peer_port}]", switch_name(peer))
-            };
-            wires
-                .entry(from)
-                .or_default()
-                .insert(near, row(near, to, far));
-            wires
-                .entry(to)
-                .or_default()
-                .insert(far, row(far, from, near));
-        }
-        for host in &self.hosts {
-            let row = format!("[{}] \"{}\"[1]", host.switch_port, host.name);
-            wires
-                .entry(host.coordinate)
-                .or_default()
-                .insert(host.switch_port, row);
-        }
-        let mut text = self.heading();
-        for switch in &self.switches {
-            let _ = writeln!(text, "switchguid=0x{:x}", switch.guid);
-            let _ = writeln!(text, "Switch {} \"{}\"", self.spec.ports, switch.name);
-            for row in wires
-                .get(&switch.coordinate)
-                .into_iter()
-                .flat_map(BTreeMap::values)
-            {
-                text.push_str(row);
-                text.push('\n');
-            }
-            text.push('\n');
-        }
-        for host in &self.hosts {
-            let _ = writeln!(text, "caguid=0x{:x}\nHca 1 \"{}\"", host.guid, host.name);
-            let peer = switch_name(host.coordinate);
-            let _ = writeln!(text, "[1] \"{peer}\"[{}]\n", host.switch_port);
-        }
-        text
-    }
-
-    fn heading(&self) -> String {
-        let spec = &self.spec;
-        let [x, y, z] = spec.size;
-        let mut text = format!("# torus {x} x {y} x {z}, {} hosts per switch", spec.hosts);
-        for at in &spec.without_switches {
-            let _ = write!(text, ", without {}", switch_name(*at));
-        }
-        for (at, axis) in &spec.without_links {
-            let _ = write!(
-                text,
-                ", without {}:+{}",
-                switch_name(*at),
-                ["x", "y", "z"][*axis]
-            );
-        }
-        text.push('\n');
-        text
-    }
-
-    /// The matching `torus-2QoS.conf`.
-    pub fn torus_conf(&self) -> String {
-        let spec = &self.spec;
-        let open = (0..3).all(|axis| spec.size[axis] == 1 || spec.is_open(axis));
-        let mut text = String::from(if open { "mesh" } else { "torus" });
-        for axis in 0..3 {
-            let suffix = match spec.size[axis] {
-                1 => "",
-                _ if spec.is_open(axis) => "m",
-                _ => "t",
-            };
-            let _ = write!(text, " {}{suffix}", spec.size[axis]);
-        }
-        text.push('\n');
-        for axis in (0..3).filter(|axis| spec.size[*axis] > 1) {
-            self.seed_lines(axis, &mut text);
-        }
-        text
-    }
-
-    fn seed_lines(&self, axis: usize, text: &mut String) {
-        let spec = &self.spec;
-        let name = ["x", "y", "z"][axis];
-        let plus = neighbour(spec, spec.origin, axis, true);
-        let minus = neighbour(spec, spec.origin, axis, false);
-        let origin = self.guid(spec.origin);
-        // A ring of four is itself a face, so both directions must be told apart.
-        let ring_of_four = spec.size[axis] == 4 && !spec.is_open(axis);
-        if let Some(to) = plus {
-            let _ = writeln!(text, "{name}p_link 0x{origin:x} 0x{:x}", self.guid(to));
-        }
-        if let Some(to) = minus
-            && (ring_of_four || plus.is_none())
-        {
-            let _ = writeln!(text, "{name}m_link 0x{origin:x} 0x{:x}", self.guid(to));
-        }
-        if spec.origin[axis] != 0 {
-            let _ = writeln!(text, "{name}_dateline -{}", spec.origin[axis]);
-        }
-    }
-
-    fn guid(&self, at: Coordinate) -> u64 {
-        let [x, y, z] = at.map(u64::from);
-        let [sx, sy, _] = self.spec.size.map(u64::from);
-        SWITCH_GUIDS + x + sx * (y + sy * z)
-    }
 }
 
 #[cfg(test)]
