@@ -6,6 +6,24 @@
 //! why. [`convert()`] writes a policy in another dialect.
 //!
 //! `partitions.conf` goes its own way: [`PartitionsConfig::parse`], then [`Partitions::new`].
+//!
+//! ```text
+//!  bytes ─> text ─┬─ dialect::opensm ─┐
+//!                 ├─ dialect::rfc     ├─> Draft ─ link ─> Policy ─┬─ interpret, explain   slow, one query
+//!                 └─ (detect)         ┘  (names)        (places)  ├─ compile ─> PolicyTables in a snapshot
+//!  partitions.conf ─> PartitionsConfig ─> Partitions ─────────────┤  with PortFacts
+//!                                                                 └─ lint, diff, convert
+//! ```
+//!
+//! Left of [`Policy`] there is no fabric, right of it no file: a policy can be read, converted and
+//! half of it linted before anybody knows where it will be used.
+//!
+//! # What it does not do
+//!
+//! It reads no file, knows no cables and gives no answer to a client: whether a path can have what
+//! its level wants is for the compiler of snapshots (sa-compiler). It never mends a policy: what
+//! OpenSM refuses is refused, what OpenSM takes is taken as OpenSM takes it, however odd, as long
+//! as the deviations in `docs/deviations.md` do not say otherwise.
 
 //! What nobody guesses from the signatures: a policy is meant for a fabric, so that all but parsing takes the ports and
 //! their partitions, by one index. OpenSM's behaviour is the measure, its oddities included; where a policy is likely

@@ -1,4 +1,7 @@
 //! `port-groups`.
+//!
+//! Groups are what all dialects share most. P_Keys are OpenSM's, and `host/CA/P1` is read otherwise
+//! by OpenSM: those two are losses.
 
 use sa_text::{Span, Spanned};
 use sa_wire::NodeType;
@@ -16,6 +19,7 @@ impl Writer<'_> {
         let mut section = Block::new("port-groups");
         let policy = self.policy;
         for (at, group) in policy.groups.iter().enumerate() {
+            // In OpenSM's dialect their GUIDs stand in `qos-ulps`.
             if group.origin != Origin::Ulp || self.to != Dialect::OpenSm {
                 let name = self.names.groups.get(at).cloned().unwrap_or_default();
                 section.block(self.group(group, name));
@@ -75,6 +79,7 @@ impl Writer<'_> {
             self.lose(span, Lost::PortName { name, is_rfc });
         }
         match self.to {
+            // One element for each name, in which a comma is a letter.
             Dialect::Rfc01Xml => block.name("port-name", cleaned),
             _ => block.names("port-name", vec![cleaned]),
         }

@@ -1,4 +1,7 @@
 //! `qos-levels`.
+//!
+//! An SL is written as it was kept, out of range or not: one of 16 is a dead end in every dialect,
+//! and the new file says so as plainly as the old one.
 
 use sa_text::{Span, Spanned};
 
@@ -16,6 +19,7 @@ impl Writer<'_> {
     pub(super) fn levels(&mut self) -> Option<Block> {
         let mut section = Block::new("qos-levels");
         let policy = self.policy;
+        // Put back below: writing a level needs the writer as a whole.
         let names = std::mem::take(&mut self.names.levels);
         for (level, name) in policy.levels.iter().zip(&names) {
             if name.is_written {

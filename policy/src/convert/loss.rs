@@ -20,6 +20,8 @@ pub struct Loss {
 }
 
 /// What became of something.
+/// From bad to harmless: something is not there, is otherwise, does nothing, or depends on the
+/// reader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum LossKind {
     /// It is not in the new file.

@@ -32,6 +32,7 @@ use names::Names;
 use script::Block;
 
 /// A policy in another dialect.
+/// The text can be read by [`crate::parse_as`] again; losses are not in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Converted {
     /// The file. Shape: UTF-8, lines end with a newline.
@@ -45,6 +46,7 @@ pub struct Converted {
 /// What [`crate::parse_as`] makes of the text is the same policy but for the losses, places in the
 /// file, and what cannot matter: numbers and made-up names of levels, and the order of scopes
 /// where the dialects have the other precedence.
+/// Cost: O(policy). Never fails: what cannot be said is a loss.
 pub fn convert(policy: &Policy, to: Dialect) -> Converted {
     let mut writer = Writer {
         policy,
@@ -52,6 +54,7 @@ pub fn convert(policy: &Policy, to: Dialect) -> Converted {
         names: Names::default(),
         losses: Vec::new(),
     };
+    // Before any section: a rule may refer to a group that is written later.
     writer.names = Names::new(policy, to, &mut writer.losses);
     writer.meaning();
     let sections = writer.sections();
@@ -76,6 +79,7 @@ impl Writer<'_> {
     /// In the order in which OpenSM's own example has them; those with nothing in them are left out.
     fn sections(&mut self) -> Vec<Block> {
         let mut sections = Vec::new();
+        // The RFCs have no shorthand; its rules become rules like others there.
         if self.to == Dialect::OpenSm {
             sections.extend(self.ulps());
         }

@@ -24,6 +24,7 @@ pub(super) struct Names {
 }
 
 /// What a level is called.
+/// Each dialect uses the part that it has.
 #[derive(Debug, Default)]
 pub(super) struct LevelName {
     pub(super) name: Option<String>,
@@ -39,6 +40,7 @@ impl Names {
         let mut known = HashMap::new();
         for (at, group) in policy.groups.iter().enumerate() {
             if group.origin != Origin::Ulp {
+                // Of equal names the first, as rules see it.
                 known.entry(group.name.to_ascii_lowercase()).or_insert(at);
             }
         }
@@ -93,6 +95,7 @@ fn level_names(policy: &Policy, to: Dialect, losses: &mut Vec<Loss>) -> Vec<Leve
     let default = usize::from(policy.default_level.0);
     let mut taken = Taken::new();
     if to != Dialect::Rfc01Xml {
+        // A level that merely happens to be called so would become the default.
         taken.insert(String::from(DEFAULT), 2);
     }
     let levels = policy.levels.iter().enumerate();
@@ -132,6 +135,7 @@ fn opensm_name(policy: &Policy, level: &Level, is_default: bool, taken: &mut Tak
         },
     };
     match policy.dialect {
+        // Later ones of equal names stay: no rule could mean them in the old file either.
         Dialect::OpenSm => name,
         _ => unique(taken, name),
     }
@@ -210,6 +214,7 @@ fn unique(taken: &mut Taken, name: String) -> String {
         taken.insert(key, 2);
         return name;
     };
+    // Names have a longest length, which the number must not exceed.
     let kept = shortened(&name);
     loop {
         let other = format!("{kept}-{number}");
@@ -224,6 +229,7 @@ fn unique(taken: &mut Taken, name: String) -> String {
 
 /// Leaves room for a number.
 fn shortened(name: &str) -> &str {
+    // A dash and the twenty digits of the largest number.
     let longest = MAX_NAME_BYTES - 21;
     let boundaries = name.char_indices().map(|(at, _)| at);
     let end = boundaries.take_while(|at| *at <= longest).last();
@@ -243,6 +249,7 @@ pub(super) fn clean(to: Dialect, name: &str) -> String {
         Dialect::Rfc02Text => name.replace([NO_BREAK, '\n', '\r'], " "),
     };
     let plain = plain.trim_matches([' ', '\t', '\n', '\x0b', '\x0c', '\r']);
+    // A quote cannot be written inside quotes, in either language of lines.
     let no_quote = to == Dialect::OpenSm || needs_quotes(to, plain);
     if no_quote && plain.contains('"') {
         plain.replace('"', "'")

@@ -10,6 +10,7 @@ use super::script::{Block, Entry, Part};
 use crate::model::dialect::Dialect;
 
 /// The sections as a file of the dialect.
+/// The same sections always give the same bytes.
 pub(super) fn render(to: Dialect, sections: &[Block]) -> String {
     let mut out = String::new();
     match to {
@@ -22,6 +23,7 @@ pub(super) fn render(to: Dialect, sections: &[Block]) -> String {
         }
         Dialect::OpenSm | Dialect::Rfc02Text => {
             for (at, section) in sections.iter().enumerate() {
+                // An empty line between sections, for the eye.
                 if at > 0 {
                     out.push('\n');
                 }
@@ -63,6 +65,7 @@ fn written(to: Dialect, entry: &Entry) -> String {
     match entry {
         Entry::Plain(text) => text.clone(),
         Entry::Name(name) => quoted(to, name),
+        // Otherwise `#` would begin a comment there.
         Entry::Text(text) if to == Dialect::OpenSm && text.contains(['#', '\n', '\r']) => {
             format!("\"{text}\"")
         }
@@ -94,6 +97,7 @@ fn xml(out: &mut String, depth: usize, block: &Block) {
     for part in &block.parts {
         match part {
             Part::Block(block) => xml(out, depth + 1, block),
+            // Shorthand has become rules.
             Part::Line(_) => {}
             Part::Entry(word, entry) => {
                 let value = match entry {

@@ -1,4 +1,8 @@
 //! `qos-match-rules`.
+//!
+//! A rule that cannot be said whole is left out, never written without a criterion: it would hold
+//! for requests that it was not meant for. Requests that it was for then fall to later rules, which
+//! is why the loss names the level.
 
 use sa_text::Spanned;
 
@@ -15,12 +19,14 @@ impl Writer<'_> {
         let policy = self.policy;
         for rule in &policy.rules {
             let is_ulp = matches!(rule.origin, RuleOrigin::Ulp { .. });
+            // Written as shorthand again.
             if is_ulp && self.to == Dialect::OpenSm {
                 continue;
             }
             match self.unsayable(rule) {
                 Some(criterion) => self.leave_out(rule, criterion),
                 None => {
+                    // Of the new file: rules that are left out leave no gap.
                     let number = section.parts.len() + 1;
                     let block = self.rule(rule, number);
                     section.block(block);
@@ -32,6 +38,7 @@ impl Writer<'_> {
 
     /// A criterion that the dialect does not have.
     fn unsayable(&self, rule: &Rule) -> Option<&'static str> {
+        // The last of several is named; one is enough to leave the rule out.
         let fields = Field::ALL.into_iter().rev();
         let mut unsayable = fields
             .filter(|field| rule.fields[*field].is_some() && field.keyword(self.to).is_none());
@@ -79,6 +86,7 @@ impl Writer<'_> {
             Dialect::OpenSm => {
                 block.name("qos-level-name", level.name.clone().unwrap_or_default());
             }
+            // Levels are written in the order of the policy, so that places are positions.
             Dialect::Rfc02Text => block.plain("qos-level-sn", at + 1),
             Dialect::Rfc01Xml => block.plain("match-level", level.sn.unwrap_or(0)),
         }

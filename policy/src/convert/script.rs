@@ -1,4 +1,7 @@
 //! A file to be written, the same for all dialects but for its words.
+//!
+//! Sections say words and values; the renderer knows quotes, indentation and brackets. So a section
+//! is written once and can be rendered three ways.
 
 use crate::model::criterion::Notation;
 use crate::model::ranges::Ranges;
@@ -11,6 +14,7 @@ pub(super) struct Block {
 }
 
 /// What stands in a block.
+/// In the order in which they are written.
 #[derive(Debug)]
 pub(super) enum Part {
     Block(Block),
@@ -20,6 +24,7 @@ pub(super) enum Part {
 }
 
 /// The value of an entry.
+/// Told apart by what has to be done to be read back as the same.
 #[derive(Debug)]
 pub(super) enum Entry {
     /// Numbers, ranges, words of the language.
@@ -85,6 +90,7 @@ impl Block {
 }
 
 /// Numbers and ranges with commas between.
+/// Readable by all three dialects.
 pub(super) fn listed(numbers: &Ranges, form: Notation) -> String {
     let number = |value: u64| match form {
         Notation::Decimal => value.to_string(),

@@ -1,4 +1,7 @@
 //! `qos-setup`.
+//!
+//! Kept although OpenSM does nothing with it, since a file may go back. What counts where two
+//! scopes meet differs (first or last), so scopes are turned round rather than changed.
 
 use sa_text::{Span, Spanned};
 
@@ -20,6 +23,7 @@ impl Writer<'_> {
             self.policy.semantics.scope_precedence != Semantics::of(self.to).scope_precedence;
         let mut vlarb = Block::new("vlarb-tables");
         for scope in in_order(&setup.vlarb, turned) {
+            // Scopes with a fault are written, too: they have no effect there either.
             if let Some(block) = self.vlarb_scope(scope) {
                 vlarb.block(block);
             }
@@ -86,6 +90,7 @@ impl Writer<'_> {
     fn unsayable_scope(&self, scope: &Sl2VlScope) -> Option<&'static str> {
         let one_sided = !scope.across_to.is_empty() || !scope.across_from.is_empty();
         let is_over = |ports: &Ranges| {
+            // OpenSM's grammar ends at 127, also for an asterisk.
             let last = ports.pairs().last().map_or(0, |(_, last)| *last);
             last > 127 && !Setup::is_any_port(ports)
         };
@@ -115,6 +120,7 @@ impl Writer<'_> {
             Dialect::OpenSm => (0, 127),
             _ => Setup::ANY_PORT,
         };
+        // As wide as "any" of the old dialect, which the new one may count otherwise.
         if ports.pairs() == [any] || Setup::is_any_port(ports) && self.to == Dialect::OpenSm {
             block.plain(word, "*")
         } else {

@@ -1,4 +1,7 @@
 //! `qos-ulps`, which only OpenSM has.
+//!
+//! `sdp : 1` comes back as `any, service-id 0x10000-0x1ffff : 1`: one form for all lines, with the
+//! same rule behind it. Only IPoIB keeps its word, since OpenSM checks its partition.
 
 use sa_text::Spanned;
 
@@ -35,6 +38,7 @@ impl Writer<'_> {
             let ulp = if ipoib { "ipoib" } else { "any" };
             return format!("{ulp}, pkey {}", listed(bases, Notation::Hexadecimal));
         }
+        // Both ends hold the same GUIDs, as one line made them.
         let (word, groups) = match (rule.source.is_empty(), rule.destination.is_empty()) {
             (false, false) => ("source-target-port-guid", &rule.source),
             (false, true) => ("source-port-guid", &rule.source),

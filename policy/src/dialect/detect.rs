@@ -9,7 +9,9 @@ use crate::model::dialect::Dialect;
 impl Dialect {
     /// The language that a text looks like, broken ones too: XML when it begins with `<`; RFC 0.2
     /// when a rule names a `qos-level-sn` or a level has no `name`; else OpenSM's.
+    /// Never fails; a file that fits no language is read as OpenSM's and refused there.
     pub fn detect(text: &str) -> Self {
+        // A byte order mark or blank lines before the first tag do not make it another language.
         let start = text.trim_start_matches(['\u{feff}', ' ', '\t', '\r', '\n']);
         if start.starts_with('<') {
             return Self::Rfc01Xml;
@@ -23,6 +25,7 @@ impl Dialect {
 }
 
 /// The keyword by which rules of RFC 0.2 refer to a level's place; OpenSM's refer to names.
+/// OpenSM's scanner has no such word, so no file of its own holds it as a keyword.
 pub(crate) const LEVEL_BY_NUMBER: &str = "qos-level-sn";
 
 /// Where a line begins with the keyword. Units: bytes.
@@ -39,14 +42,17 @@ pub(crate) fn level_by_number(text: &str) -> Option<usize> {
 }
 
 /// Goes by words, as OpenSM allows several statements on a line; descriptions are passed over.
+/// OpenSM refuses a level without name, RFC 0.2 has no names: neither language loses a good file.
 fn has_nameless_level(text: &str) -> bool {
     let mut named = None;
     for line in text.lines() {
         let line = line.split('#').next().unwrap_or_default();
+        // "use: qos-level for storage" opens no level.
         let statement = line.split("use:").next().unwrap_or_default();
         for word in statement.split([' ', '\t', '\r']) {
             match word {
                 "qos-level" => named = Some(false),
+                // One is enough: a file that is OpenSM's has none.
                 "end-qos-level" if named == Some(false) => return true,
                 "end-qos-level" => named = None,
                 _ if word == "name" || word.starts_with("name:") => named = named.map(|_| true),

@@ -1,4 +1,13 @@
 //! `flow-label:`, an extension of all dialects: `none`, `fixed N`, `hash` or `spread K`.
+//!
+//! ```text
+//! flow-label: fixed 0x12345      this label
+//! flow-label: hash               a label of the pair, the same every time
+//! flow-label: spread 4           four labels for a pair, in as many records
+//! ```
+//!
+//! One reader for all dialects, as none of them had the word before: numbers are C's without octal,
+//! and everything behind the value is an error.
 
 use core::ops::Range;
 
@@ -19,6 +28,7 @@ const COUNT: &str = "give each pair of ports 2 labels or more; no request can na
 /// Reads a value. Shape: `text` without outer white space; `span` tells where a piece of it stands.
 ///
 /// Errors: another word; a number that is none, or out of range.
+/// `span` is asked for only where something has to be kept or told.
 pub(crate) fn read(text: &str, span: impl Fn(Range<usize>) -> Span) -> Result<FlowLabels, Error> {
     let word_end = text.find(char::is_whitespace).unwrap_or(text.len());
     let rest = text[word_end..].trim_start();
@@ -30,6 +40,7 @@ pub(crate) fn read(text: &str, span: impl Fn(Range<usize>) -> Span) -> Result<Fl
         at: span(number_at..text.len()),
     };
     match (value.word, rest) {
+        // Words take no number: `hash 3` is unexpected as a whole.
         ("none", "") => Ok(FlowLabels::None),
         ("hash", "") => Ok(FlowLabels::Hash),
         ("fixed", _) => {
@@ -40,6 +51,7 @@ pub(crate) fn read(text: &str, span: impl Fn(Range<usize>) -> Span) -> Result<Fl
                 .ok_or_else(|| value.unexpected())
         }
         ("spread", _) => {
+            // NumbPath of a request has seven bits.
             let most = u32::from(FlowLabels::MOST);
             let count = value.number(2, most, "flow-label spread", COUNT)?;
             let count = u8::try_from(count).ok();
@@ -52,6 +64,7 @@ pub(crate) fn read(text: &str, span: impl Fn(Range<usize>) -> Span) -> Result<Fl
 }
 
 /// A value in its pieces.
+/// Kept apart so that an error can point at the part that is wrong.
 struct Value<'a> {
     word: &'a str,
     /// What stands behind the word.
@@ -87,6 +100,7 @@ impl Value<'_> {
         let is_hexadecimal = self.number.starts_with("0x") || self.number.starts_with("0X");
         let number = Number::read_digits(self.number);
         let (number, length) = (number.unsigned_64(), number.length);
+        // Signs, letters behind the number and octal are no numbers here.
         if length == 0 || length < self.number.len() || is_octal && !is_hexadecimal {
             return Err(self.unexpected());
         }

@@ -7,6 +7,18 @@
 //!
 //! The two languages of the RFCs share nearly all of `rfc`: the same blocks and entries, once as lines and
 //! once as elements. Nothing here knows ports or partitions.
+//!
+//! # One level in three languages
+//!
+//! ```text
+//! OpenSM              RFC 0.2               RFC 0.1
+//! qos-level           qos-level             <qos-level>
+//!   name: bulk          use: bulk             <sn>2</sn> <use>bulk</use>
+//!   sl: 2               sl: 2                 <sl>2</sl>
+//! end-qos-level       end-qos-level         </qos-level>
+//! qos-level-name:     qos-level-sn: 2       <match-level>2</match-level>
+//!   bulk
+//! ```
 
 pub(crate) mod detect;
 pub(crate) mod flow_label;
@@ -28,6 +40,8 @@ use crate::model::options::ParseOptions;
 /// [`crate::check`].
 ///
 /// Errors: the first one in the file that leaves no reading.
+///
+/// Cost: one or two passes over the text. Of a file that is refused nothing is kept.
 pub fn parse_as(
     text: &str,
     dialect: Option<Dialect>,

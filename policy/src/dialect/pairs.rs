@@ -1,4 +1,7 @@
 //! Number ranges that several keywords of one name give together.
+//!
+//! Kept as pairs in the order of the file until the block is complete, since merging them at each
+//! keyword would be quadratic in a hostile file.
 
 use sa_text::Spanned;
 
@@ -10,6 +13,7 @@ use crate::services::Criteria;
 pub(crate) type Pairs = Option<Spanned<Vec<(u64, u64)>>>;
 
 /// Adds to what an earlier keyword of the same name gave.
+/// The place of the whole runs from the first keyword's values to the last's.
 pub(crate) fn append(slot: &mut Pairs, mut more: Spanned<Vec<(u64, u64)>>) {
     match slot {
         Some(pairs) => {

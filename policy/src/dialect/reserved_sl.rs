@@ -1,4 +1,7 @@
 //! `reserved-sl`: SLs that something uses without asking.
+//!
+//! An MPI library whose SL is set by hand never asks the SA, so no rule can keep others off its SL.
+//! The statement says which SL that is; lint tells of levels that give it to somebody else.
 
 use sa_text::Spanned;
 
@@ -8,6 +11,7 @@ use crate::model::ranges::Ranges;
 use crate::services::Scan;
 
 /// SLs and what they are kept for: `3 mpi`, `3-4 mpi`.
+/// Errors: an SL over 15, no name, more than one word behind the SLs.
 pub(crate) fn parse(value: Spanned<&str>) -> Result<ReservedSl, UlpError> {
     let mut scan = Scan::new(value.value);
     let sls = scan.ranges("SL", 15)?;

@@ -1,4 +1,7 @@
 //! Values that no rule of either policy tells apart.
+//!
+//! The same idea as the compiler's classes, on its own code and for two policies at once: a kind is
+//! a set of rules of both.
 
 use std::collections::HashMap;
 
@@ -17,6 +20,7 @@ pub(super) type RuleSet = Vec<u64>;
 
 /// The rules of the old and of the new policy that a value satisfies, those that do not ask
 /// included.
+/// Compared and hashed as a whole.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Satisfied {
     pub(super) old: RuleSet,
@@ -25,6 +29,7 @@ pub(super) struct Satisfied {
 
 impl Satisfied {
     /// The rules that both satisfy: a request gets what all its values leave.
+    /// Word by word.
     pub(super) fn and(&self, other: &Self) -> Self {
         let both = |one: &RuleSet, other: &RuleSet| {
             let words = one.iter().zip(other);
@@ -47,6 +52,7 @@ fn rule_set(policy: &Policy, holds: impl Fn(&Rule) -> bool) -> RuleSet {
 }
 
 /// Numbers of one field that satisfy the same rules.
+/// With one number to show people.
 #[derive(Debug, Clone)]
 pub(super) struct ValueKind {
     /// One of them, the least but for 0; none for requests without the field.
@@ -83,6 +89,7 @@ pub(super) fn value_kinds(policies: (&Policy, &Policy), field: Field) -> Vec<Val
             old: rule_set(policies.0, holds),
             new: rule_set(policies.1, holds),
         };
+        // Numbered in the order in which they turn up, so that results repeat.
         let next = kinds.len();
         if *kinds.entry(rules.clone()).or_insert(next) == next {
             list.push(ValueKind { value, rules });
@@ -110,6 +117,7 @@ pub(super) fn port_kinds(
     let resolver = GroupResolver::new(ports, partitions);
     let old = membership(policies.0, &resolver, ports.len())?;
     let new = membership(policies.1, &resolver, ports.len())?;
+    // Ports in the same groups are looked at once, by reference to their first.
     let mut by_groups: HashMap<(&[bool], &[bool]), usize> = HashMap::new();
     let mut by_rules: HashMap<Satisfied, usize> = HashMap::new();
     let mut kinds = PortKinds {
@@ -140,6 +148,7 @@ pub(super) fn port_kinds(
 }
 
 /// By port, then by group of the policy.
+/// A byte for each port and group: for one comparison that will do.
 fn membership(
     policy: &Policy,
     resolver: &GroupResolver<'_>,

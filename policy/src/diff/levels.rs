@@ -1,4 +1,7 @@
 //! Levels of two policies by name.
+//!
+//! A level is compared by the sentence that tells what it gives. That leaves out its name, its
+//! `use:` and where it stands, none of which a client can see.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -8,6 +11,7 @@ use crate::model::{Level, Policy};
 use sa_snapshot::model::FlowLabels;
 
 /// A level that comes, goes or gives something else.
+/// One line of a report.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LevelChange {
     /// What people call it.
@@ -34,6 +38,7 @@ pub fn level_changes(old: &Policy, new: &Policy) -> Vec<LevelChange> {
             new: has.map(|level| offer(level)),
         }
     });
+    // Compared in words: what reads the same gives the same.
     changes.filter(|change| change.old != change.new).collect()
 }
 
@@ -55,7 +60,9 @@ pub fn offer(level: &Level) -> String {
 }
 
 /// As [`offer`], with the flow labels that a rule gives in place of the level's.
+/// Written into a string, so that no error can come of it.
 pub fn offer_with(level: &Level, labels: FlowLabels) -> String {
+    // Without an SL of its own: only in the RFC dialects.
     let mut words = match level.sl {
         Some(sl) => format!("SL {}", *sl),
         None => String::from("the partition's SL"),

@@ -8,6 +8,15 @@
 //!
 //! Levels are compared by what they give, in words ([`offer`]): a level that is renamed and gives the same is
 //! no change of answers. Set-up of the fabric is not compared here.
+//!
+//! ```text
+//! old: storage by GUID 0x1-0x8          new: 0x1-0x9
+//! group storage: gains port 9           answers: 30 pairs from `default` to `bulk`, for requests
+//!                                       with service id 0x1061144, such as h9 -> h1
+//! ```
+//!
+//! Three views of one change, since none says it all: levels (what is given), groups (who is
+//! meant), answers (who gets what in the end).
 
 mod answers;
 mod kinds;
@@ -25,6 +34,7 @@ pub use answers::{Answers, Example, Transition, answers};
 pub use levels::{LevelChange, level_changes, offer, offer_with};
 
 /// How the members of a group change.
+/// For written groups; those made of shorthand show in answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GroupChange {
     /// Its name in small letters, as names are compared.
@@ -38,6 +48,7 @@ pub struct GroupChange {
 }
 
 /// What happens to something with a name.
+/// Of a renamed thing there are two: one removed, one added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Fate {
     /// Only the new policy has it.
@@ -72,6 +83,7 @@ impl Fate {
 /// the first.
 ///
 /// Errors: those of [`GroupResolver::members`].
+/// Both policies are resolved in the same fabric, so changes of ports are none of these.
 pub fn group_changes(
     old: &Policy,
     new: &Policy,
@@ -91,6 +103,7 @@ pub fn group_changes(
             gained: is.difference(was).copied().collect(),
             lost: was.difference(is).copied().collect(),
         };
+        // A group that comes or goes is told even when it is empty.
         (change.fate != Fate::Changed || was != is).then_some(change)
     });
     Ok(changes.collect())

@@ -4,6 +4,11 @@
 //! are values with the words of the file in them; sentences and advice are made from them here, so that every
 //! program says the same. It is below everything else in this crate. A [`Remark`] is about a part of a policy
 //! that is accepted.
+//!
+//! ```text
+//! Error { span: 12:9..12:13, problem: UnknownLevel { name: "bluk" }, expected: None, hint: None }
+//! shown: policy.conf:12:9: .. with the line of text and the advice below it
+//! ```
 
 use sa_text::{BadText, MAX_FILE_BYTES, Span};
 use thiserror::Error as ThisError;
@@ -18,6 +23,7 @@ pub(crate) use remark::{VLARB_SCOPE, partition_hint};
 pub use service::{UlpError, UlpProblem};
 
 /// Why a file is refused. Whoever shows it adds the file's name.
+/// One for a file: the first that is found, which is not always the first by place.
 #[derive(Debug, Clone, PartialEq, Eq, ThisError)]
 #[error("{}: {problem}", span.start)]
 pub struct Error {
@@ -28,6 +34,7 @@ pub struct Error {
     /// What would have been right here, for syntax errors.
     pub expected: Option<&'static str>,
     /// What to do about it, where more can be said than the problem's own advice.
+    /// Allocated only once there is an error.
     pub hint: Option<String>,
 }
 
@@ -92,6 +99,7 @@ impl Error {
     }
 
     /// What to do about it.
+    /// A hint knows the case and goes before the advice for all such problems.
     pub fn help(&self) -> Option<String> {
         self.hint
             .clone()

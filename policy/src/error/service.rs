@@ -9,6 +9,7 @@ use thiserror::Error as ThisError;
 use super::{Error, Problem};
 
 /// What is wrong, and where in the text.
+/// A policy's error is made of it by [`UlpError::at_span`].
 #[derive(Debug, Clone, PartialEq, Eq, ThisError)]
 #[error("{problem}")]
 pub struct UlpError {

@@ -1,10 +1,14 @@
 //! What is wrong with parts of a policy that is accepted as a whole.
+//!
+//! Parsers of the RFC dialects go on after a fault and collect. OpenSM's stops at the first, so its
+//! list stays empty.
 
 use sa_text::{Span, Spanned};
 
 use crate::error::Remark;
 
 /// Remarks about one file.
+/// Up to 1,001: the last says that there are more.
 #[derive(Debug, Default)]
 pub(crate) struct Diagnostics {
     list: Vec<Spanned<Remark>>,
@@ -30,6 +34,8 @@ impl Diagnostics {
 
     /// All of them in the order of the file.
     pub(crate) fn into_list(mut self) -> Vec<Spanned<Remark>> {
+        // Linking tells of levels and scopes after all rules were read. Stable for remarks at one
+        // place.
         self.list.sort_by_key(|remark| remark.span.offset);
         self.list
     }

@@ -1,4 +1,7 @@
 //! A policy as written, before references are found.
+//!
+//! The one form that all parsers write. Levels and groups are complete; rules say names, numbers or
+//! SLs. A draft lives from the first token to the end of linking.
 
 use sa_text::{Span, Spanned};
 
@@ -11,24 +14,29 @@ use crate::model::{Group, Level, ReservedSl, RuleOrigin, Setup};
 use sa_snapshot::model::FlowLabels;
 
 /// What a file says: sections put together, references still by name. Shape: in the order of the file.
+/// Counts rules and ranges as they come, so that a hostile file is stopped while it is read.
 #[derive(Debug, Default)]
 pub(crate) struct Draft {
     pub(crate) groups: Vec<Group>,
+    /// Complete but for what they are called.
     pub(crate) levels: Vec<Level>,
     pub(crate) rules: Vec<DraftRule>,
     /// Made of `qos-ulps`; they come after all others, wherever they stand.
     pub(crate) ulp_rules: Vec<DraftRule>,
     /// The last `default` line in `qos-ulps`.
+    /// Used where no level is called `default`.
     pub(crate) ulp_default: Option<Spanned<u8>>,
     pub(crate) setup: Setup,
     pub(crate) reserved_sls: Vec<ReservedSl>,
     /// What only this product reads, by its keyword.
     pub(crate) extensions: Vec<Spanned<&'static str>>,
     pub(crate) diagnostics: Diagnostics,
+    /// In all rules so far.
     ranges: usize,
 }
 
 /// A rule with names in place of what they stand for.
+/// The same for all dialects; what one cannot say stays empty.
 #[derive(Debug)]
 pub(crate) struct DraftRule {
     pub(crate) purpose: Option<Spanned<String>>,
@@ -50,6 +58,7 @@ pub(crate) enum DraftGroup {
 }
 
 /// What a rule says about its level.
+/// One for each way of the dialects to name a level.
 #[derive(Debug)]
 pub(crate) enum DraftLevel {
     Named(Spanned<String>),
@@ -63,7 +72,9 @@ pub(crate) enum DraftLevel {
 
 impl Draft {
     /// Errors: [`Problem::TooMany`] when this rule is one too many.
+    /// Called before the rule is put in.
     pub(crate) fn check_rule(&mut self, rule: &DraftRule) -> Result<(), Error> {
+        // After merging, so that a list of adjacent numbers counts as one.
         self.ranges += rule.range_count();
         let rules = self.rules.len() + self.ulp_rules.len() + 1;
         let over = [

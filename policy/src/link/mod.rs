@@ -8,6 +8,16 @@
 //! Why here and not in the parsers: all three dialects refer alike, and the first of equal names counts in
 //! each. What an unknown group in `qos-setup` means differs from one in a rule: there the scope is skipped
 //! (`setup`), here the file is refused.
+//!
+//! # An example
+//!
+//! ```text
+//! draft   rule: level "Bulk", destination "STORAGE"         sdp : 1        rds : 1
+//! linked  rule 0: LevelIx(1), [GroupIx(0)]                  rules 1, 2: both LevelIx(2), SL 1
+//! ```
+//!
+//! Names compare as `strcasecmp` does, and lines of `qos-ulps` with one SL share a level, as in
+//! OpenSM.
 
 pub(crate) mod diagnostics;
 pub(crate) mod draft;
@@ -25,6 +35,7 @@ use crate::model::options::ParseOptions;
 use crate::model::{Group, GroupIx, Level, LevelIx, LevelKey, Origin, Policy, Rule, Selector};
 
 /// Errors: no default level where the dialect wants one; a level or group that does not exist.
+/// Cost: O(parts), by maps of names.
 pub(crate) fn link(
     draft: Draft,
     dialect: Dialect,
@@ -59,11 +70,14 @@ pub(crate) fn link(
         Dialect::OpenSm => linker.default_level(ulp_default)?,
         Dialect::Rfc02Text | Dialect::Rfc01Xml => linker.rfc_default_level(&mut diagnostics),
     };
+    // Shorthand behind all written rules, wherever its section stands: so OpenSM joins its lists.
     let drafts = rules.into_iter().chain(ulp_rules);
     let rules = drafts
         .map(|rule| linker.rule(rule))
         .collect::<Result<_, _>>()?;
+    // Before scopes are checked, which then know these groups.
     linker.add_groups_of_scopes(&setup);
+    // Sections may stand in any order and repeat; messages follow the file.
     extensions.sort_by_key(|extension| extension.span.offset);
     let remarks = dialect.is_rfc().then_some(&mut diagnostics);
     setup::check(&mut setup, &linker.groups, remarks);
@@ -90,13 +104,16 @@ struct Linker {
     levels_by_name: HashMap<String, usize>,
     levels_by_sn: HashMap<u64, usize>,
     groups_by_name: HashMap<String, usize>,
+    /// RFC 0.2 counts only these.
     written_levels: usize,
+    /// By SL, so that the second line with one finds the level of the first.
     level_by_sl: [Option<LevelIx>; 16],
     /// Unknown groups are made of the partition of that name.
     implicit_groups: bool,
 }
 
 /// Places by name in lower case (ASCII, as `strcasecmp` has it); the first of equal names counts.
+/// Later ones are unreachable, which lint tells.
 fn first_by_name<'a>(names: impl Iterator<Item = Option<&'a str>>) -> HashMap<String, usize> {
     let mut places = HashMap::new();
     for (at, name) in names.enumerate() {
@@ -126,6 +143,7 @@ fn first_by_sn(levels: &[Level], diagnostics: &mut Diagnostics) -> HashMap<u64, 
 impl Linker {
     /// A level of that name wins over the default of `qos-ulps`.
     fn default_level(&mut self, from_ulps: Option<Spanned<u8>>) -> Result<LevelIx, Error> {
+        // As OpenSM: `default : 3` in `qos-ulps` is passed over where a level is called so.
         if let Some(at) = self.levels_by_name.get(DEFAULT) {
             return Ok(level_ix(*at));
         }
@@ -137,6 +155,7 @@ impl Linker {
 
     /// RFC 0.1 wants a default level and does not say how it is written: `sn` 0 or that name.
     /// Without one paths are as without policy.
+    /// `sn` 0 goes before the name, with a remark where both are there and differ.
     fn rfc_default_level(&mut self, diagnostics: &mut Diagnostics) -> LevelIx {
         let by_sn = self.levels_by_sn.get(&0).copied();
         let by_name = self.levels_by_name.get(DEFAULT).copied();
@@ -186,6 +205,7 @@ impl Linker {
             (draft.source, "_ULP_Sources_"),
             (draft.destination, "_ULP_Targets_"),
         ];
+        // The names are OpenSM's, for the groups that it makes of GUIDs in `qos-ulps`.
         let [source, destination] = ends.map(|(groups, made)| self.ends(groups, made));
         Ok(Rule {
             purpose: draft.purpose,
@@ -211,6 +231,7 @@ impl Linker {
             DraftLevel::Position(number) => (
                 usize::try_from(*number)
                     .ok()
+                    // Levels are counted from 1; 0 is none.
                     .and_then(|number| number.checked_sub(1))
                     .filter(|at| *at < self.written_levels),
                 Problem::UnknownPosition {
@@ -233,6 +254,7 @@ impl Linker {
 
     /// Lines of `qos-ulps` with one SL share a level.
     fn level_of_sl(&mut self, sl: Spanned<u8>) -> LevelIx {
+        // `qos-ulps` takes no SL over 15, so nothing is lost by the mask.
         let slot = usize::from(sl.value & 0xf);
         let known = self.level_by_sl[slot];
         let at =
@@ -279,6 +301,7 @@ impl Linker {
     }
 
     /// Place of a group, which is made of a partition first where that is allowed.
+    /// Made groups are found by name from then on, so each partition becomes one group.
     fn group(&mut self, name: &Spanned<String>) -> Option<usize> {
         let key = name.to_ascii_lowercase();
         let known = self.groups_by_name.get(&key).copied();
@@ -320,6 +343,7 @@ impl Linker {
 }
 
 /// The group that holds the partition of this name, which is likely what was meant.
+/// RFC 0.1's own example uses a partition's name where a group is wanted.
 pub(crate) fn holder<'a>(groups: &'a [Group], name: &str) -> Option<&'a str> {
     let holds = |group: &&Group| {
         group.selectors.iter().any(
@@ -339,6 +363,7 @@ fn level_ix(at: usize) -> LevelIx {
 }
 
 /// A file of 16 MiB cannot hold more groups than fit.
+/// Each takes some bytes of text.
 fn group_ix(at: usize) -> GroupIx {
     GroupIx(u32::try_from(at).unwrap_or(u32::MAX))
 }

@@ -16,6 +16,7 @@ use crate::model::ranges::Ranges;
 use crate::model::setup::{Setup, Skipped, Sl2VlScope, VlArbScope};
 
 /// Marks the scopes that have no effect, and says why where there is someone to tell.
+/// Devices are not looked at: whether a port has VL 7 is judged where ports are known.
 pub(crate) fn check(setup: &mut Setup, groups: &[Group], diagnostics: Option<&mut Diagnostics>) {
     let names = groups.iter().map(|group| group.name.to_ascii_lowercase());
     let mut checker = Checker {
@@ -32,6 +33,7 @@ pub(crate) fn check(setup: &mut Setup, groups: &[Group], diagnostics: Option<&mu
 }
 
 /// What is known of groups, and where remarks go; nowhere for OpenSM's dialect.
+/// For one file.
 struct Checker<'a> {
     known: HashSet<String>,
     groups: &'a [Group],
@@ -55,6 +57,7 @@ impl Checker<'_> {
             ("port number", LAST_PORT),
         ];
         let names = scope.groups.iter().chain(&scope.across);
+        // Names are looked up only where all numbers are in range: one fault skips the scope.
         self.out_of_range(scope.span, over.into_iter().zip(limits))
             .or_else(|| self.unknown_group(names))
     }
@@ -111,6 +114,7 @@ impl Checker<'_> {
 }
 
 /// The largest number, if it is over `most`.
+/// The last range is enough, as ranges ascend.
 fn last_over(numbers: &Ranges, most: u64) -> Option<u64> {
     let last = numbers.pairs().last().map(|(_, high)| *high);
     last.filter(|last| *last > most)

@@ -1,4 +1,14 @@
 //! Why a query gets the level it gets, as values; rendering is for others.
+//!
+//! Built on the interpreter's own judge, so that an explanation cannot differ from the answer that
+//! it explains. It goes on behind the rule that decides: that a later one would hold too is what a
+//! reader wants to know who expected that one.
+//!
+//! ```text
+//! rule in line 12   the source is in none of its groups
+//! rule in line 20   holds: level `bulk`
+//! rule in line 31   would hold too
+//! ```
 
 use std::fmt;
 
@@ -9,23 +19,28 @@ use crate::model::{GroupIx, Policy, RuleIx};
 use crate::partitions::Partitions;
 
 /// The way to a level.
+/// As long as there are rules; made for one query at a time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Explanation {
     /// The rule that holds first, and its level; what [`crate::interpret()`] says.
     pub chosen: Chosen,
     /// Line of the rule from 1; none for the default level.
+    /// Of a line of `qos-ulps` that line.
     pub line: Option<u32>,
     /// Rules before the chosen one, all of them when none is chosen, and why each fails.
     pub missed: Vec<Missed>,
     /// Rules behind the chosen one that would hold too.
+    /// Ascending. Empty where the default level is given.
     pub also: Vec<RuleIx>,
     /// Groups that the source is in.
+    /// All groups of the policy, not only those that rules name.
     pub source_groups: Vec<GroupIx>,
     /// Groups that the destination is in.
     pub destination_groups: Vec<GroupIx>,
 }
 
 /// A rule that does not hold.
+/// Its `Display` is half a sentence, to be put behind the rule's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Missed {
     /// The rule that does not hold.
@@ -46,12 +61,14 @@ pub enum Reason {
     /// The port is in none of the rule's groups.
     NotInGroups,
     /// The request names this value, which is not among the rule's.
+    /// As requested, with the membership bit of a P_Key.
     Other(u64),
 }
 
 /// Goes through all rules.
 ///
 /// Shape: as for [`crate::matching::interpret::interpret`], whose answer `chosen` is.
+/// Cost: O(rules x groups x ports) at worst: names are looked for among all ports.
 pub fn explain(
     policy: &Policy,
     ports: &[PortFacts],
@@ -89,6 +106,7 @@ pub fn explain(
                 criterion,
                 reason: judge.reason(criterion, query),
             }),
+            // A rule behind the decision that does not hold says nothing.
             (Some(_), Some(_)) => {}
         }
     }
@@ -110,6 +128,7 @@ impl Judge<'_> {
         let named = match criterion {
             Criterion::Source if required && !query.source_named => None,
             Criterion::Destination if required && !query.destination_named => None,
+            // The end counts although the request may not name it: its port is in no group.
             Criterion::Source | Criterion::Destination => return Reason::NotInGroups,
             Criterion::Field(field) => field.asked(query),
         };

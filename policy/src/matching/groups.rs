@@ -3,6 +3,16 @@
 //! Groups are resolved for all ports at once, by indexes over GUIDs and names: a policy may have thousands of
 //! groups, and a fabric tens of thousands of ports. Names follow OpenSM's own maps, down to which of two
 //! nodes with one name is meant.
+//!
+//! | selector | looked up by |
+//! |---|---|
+//! | `port-guid` | sorted GUIDs, a range by its two ends |
+//! | `port-name` | map of whole names, then of the first two words |
+//! | `partition`, `pkey` | members of the partitions meant |
+//! | `node-type`, `SELF` | one pass over the ports |
+//!
+//! A range of 2^40 GUIDs costs no more than one GUID: what is gone through are the ports that
+//! exist.
 
 use std::collections::HashMap;
 
@@ -16,12 +26,14 @@ use crate::model::{Group, PortName, Selector};
 use crate::partitions::Partitions;
 
 /// Looks up members of groups in one fabric.
+/// Made once for a compilation; each group is one question.
 pub struct GroupResolver<'a> {
     ports: &'a [PortFacts],
     partitions: &'a Partitions,
     /// Shape: ascending by GUID; GUID and port index.
     by_guid: Vec<(u64, usize)>,
     /// Ports of the node that a name means.
+    /// Of one node only: two ports of it are two entries, ports of a namesake none.
     by_name: HashMap<String, Vec<usize>>,
     /// Ports of the nodes whose names begin with these words.
     by_words: HashMap<(String, String), Vec<usize>>,
@@ -49,12 +61,15 @@ impl<'a> GroupResolver<'a> {
     ///
     /// Errors: a port name whose node exists without that port, [`Problem::NoSuchPort`]. Other
     /// selectors that select nothing are legal.
+    ///
+    /// Cost: what the selectors select, and sorting it.
     pub fn members(&self, group: &Group) -> Result<Vec<usize>, Error> {
         let mut members = Vec::new();
         for selector in &group.selectors {
             self.add_selected(selector, &mut members)?;
         }
         members.sort_unstable();
+        // A port that two lines select is one member.
         members.dedup();
         Ok(members)
     }
@@ -69,6 +84,7 @@ impl<'a> GroupResolver<'a> {
             Selector::Guids(guids) => members.extend(self.with_guids(guids)),
             Selector::PortName(name) => members.extend(self.named(name, selector.span)?),
             Selector::Partition(name) => {
+                // A partition that is not there selects nobody; lint tells.
                 if let Some(partition) = self.partitions.find_name(name) {
                     members.extend(self.in_partitions(&[partition]));
                 }
@@ -103,12 +119,14 @@ impl<'a> GroupResolver<'a> {
     }
 
     /// Members, full or limited, of some of these partitions. Shape: ascending.
+    /// One pass over all ports, whatever the number of partitions.
     fn in_partitions(&self, partitions: &[usize]) -> impl Iterator<Item = usize> {
         let mut wanted = vec![false; self.partitions.list().len()];
         for partition in partitions {
             wanted[*partition] = true;
         }
         let any = partitions.is_empty();
+        // Nothing wanted, nothing to go through.
         (0..if any { 0 } else { self.ports.len() }).filter(move |port| {
             self.partitions
                 .held_by(*port)
@@ -131,6 +149,7 @@ impl<'a> GroupResolver<'a> {
         let number_fits = |at: &&usize| {
             let port = &self.ports[**at];
             match port.node_type {
+                // Any port that the switch has stands for its port 0, the only end port.
                 NodeType::Switch => name.port <= u32::from(port.node_ports),
                 _ => name.port == u32::from(port.port_number),
             }
@@ -140,11 +159,13 @@ impl<'a> GroupResolver<'a> {
             return Ok(found);
         }
         let (node, port) = (name.node.clone(), name.port);
+        // The node is there without that port: that is no port which is down, but a typing error.
         Err(Error::new(span, Problem::NoSuchPort { node, port }))
     }
 }
 
 /// By the first two words of the node's name, which the RFCs take for host and CA.
+/// All nodes with these words, and all their ports.
 fn ports_by_words(ports: &[PortFacts]) -> HashMap<(String, String), Vec<usize>> {
     let mut by_words: HashMap<_, Vec<usize>> = HashMap::new();
     for (at, port) in ports.iter().enumerate() {
@@ -163,6 +184,7 @@ fn nodes_by_name(ports: &[PortFacts]) -> HashMap<String, Vec<usize>> {
     let mut by_name: HashMap<String, Vec<usize>> = HashMap::new();
     for at in order {
         let name = printed_name(&ports[at].description);
+        // Ports come in the order of their nodes, so the first entry is of the node that is meant.
         let of_node = by_name.entry(name.into_owned()).or_default();
         match of_node.first() {
             Some(first) if ports[*first].node_guid != ports[at].node_guid => {}

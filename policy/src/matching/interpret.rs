@@ -15,6 +15,7 @@ use crate::model::{GroupIx, LevelIx, Policy, PortName, Rule, RuleIx, Selector};
 use crate::partitions::Partitions;
 
 /// What a query gets.
+/// Small and `Copy`, the one result that all three ways share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Chosen {
     /// The first rule that holds; none when the default level applies.
@@ -27,6 +28,7 @@ pub struct Chosen {
 ///
 /// Shape: `partitions` belongs to the same `ports`; the query's indices are within them.
 /// Source: OpenSM `osm_qos_policy.c`.
+/// Cost: O(rules), each with a search for the port's groups. Never fails: a policy has a default.
 pub fn interpret(
     policy: &Policy,
     ports: &[PortFacts],
@@ -53,6 +55,7 @@ pub fn interpret(
 }
 
 /// A policy in a fabric.
+/// Borrows everything and keeps nothing between two questions.
 #[derive(Clone, Copy)]
 pub(crate) struct Judge<'a> {
     pub(crate) policy: &'a Policy,
@@ -64,6 +67,8 @@ impl Judge<'_> {
     /// The first criterion that does not hold, in the order in which OpenSM checks them; none
     /// when the rule holds.
     pub(crate) fn first_failure(&self, rule: &Rule, query: &Query) -> Option<Criterion> {
+        // OpenSM's order: it decides nothing about the result, but about which reason is told
+        // first.
         if !self.end_fits(&rule.source, query.source, query.source_named) {
             return Some(Criterion::Source);
         }
@@ -78,6 +83,8 @@ impl Judge<'_> {
         let failing = fields.find(|field| {
             let asked = field.matched(query);
             let fits = |wanted: &Ranges| asked.is_some_and(|number| wanted.contains(number));
+            // A field that the rule does not name holds always; one that the request does not name,
+            // never.
             !rule.wanted(*field).is_none_or(fits)
         });
         failing.map(Criterion::Field)
@@ -85,6 +92,7 @@ impl Judge<'_> {
 
     /// True when the rule wants none of the groups or the port is in one of them, and the request
     /// names the end where that matters.
+    /// `is_named` is of no account in OpenSM's reading: the path has its ports either way.
     fn end_fits(&self, groups: &[Spanned<GroupIx>], port: usize, is_named: bool) -> bool {
         let in_question = is_named || !self.policy.semantics.endpoint_mask_required;
         groups.is_empty() || in_question && groups.iter().any(|group| self.is_in(port, group.value))
@@ -102,16 +110,20 @@ impl Judge<'_> {
     fn selects(&self, selector: &Selector, at: usize) -> bool {
         let port = &self.ports[at];
         match selector {
+            // Every range is tried, as the compiler's search by halves is what this is to check.
             Selector::Guids(guids) => guids
                 .pairs()
                 .iter()
                 .any(|(low, high)| (*low..=*high).contains(&port.guid.get())),
             Selector::PortName(name) => self.is_named(at, name),
             Selector::Partition(name) => {
+                // Letter case counts here, unlike in names of groups; of two with one name the
+                // first is meant.
                 let named = self.partitions.list().iter().position(|p| p.name == *name);
                 named.is_some_and(|partition| self.partitions.membership(at, partition).is_some())
             }
             Selector::Pkeys(bases) => {
+                // By the table that the SM programs, not by the list of members.
                 let mut held = self.partitions.pkey_table(at).into_iter();
                 held.any(|pkey| bases.contains(pkey.base().into()))
             }
@@ -122,6 +134,7 @@ impl Judge<'_> {
 
     /// Of all nodes with this name the one with the least GUID in map order is meant; where there
     /// is none, every node that begins with the words of the name.
+    /// OpenSM keeps one node for each name, and which one follows the order of its map.
     fn is_named(&self, at: usize, name: &PortName) -> bool {
         let named = self
             .ports
@@ -134,11 +147,13 @@ impl Judge<'_> {
             return self.begins_with_words(at, name);
         };
         let port = &self.ports[at];
+        // A switch has one end port, so whatever number is written means it.
         let any_number = port.node_type == NodeType::Switch;
         port.node_guid == meant && (any_number || u32::from(port.port_number) == name.port)
     }
 
     /// The RFCs' reading of a name as host and CA.
+    /// Here several nodes may fit, as the RFCs do not say that a name is of one.
     fn begins_with_words(&self, at: usize, name: &PortName) -> bool {
         let port = &self.ports[at];
         let any_number = port.node_type == NodeType::Switch;

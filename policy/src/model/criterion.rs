@@ -7,6 +7,19 @@
 //! line in the snapshot's own table (`sa_snapshot::RareField`).
 //!
 //! Source and destination are no fields: they name groups of ports, which only a fabric gives a meaning.
+//!
+//! # What one line of the table says
+//!
+//! ```text
+//! name        short        last       looks at     OpenSM       RFC 0.2      RFC 0.1
+//! QoS class   QoS class    0xfff      all bits     qos-class    qos-class    -
+//! traffic..   TClass       0xff       all bits     -            -            tclass
+//! service id  service id   2^64-1     all bits     service-id   service-id   service
+//! P_Key       P_Key        0x7fff     0x7fff       pkey         -            -
+//! ```
+//!
+//! `last` of the P_Key is that of a rule: a request has 16 bits, of which the upper one (full
+//! member) is masked before rules see it, as OpenSM does.
 
 use std::fmt;
 use std::ops::{Index, IndexMut};
@@ -18,13 +31,16 @@ use sa_wire::path_record::{PathCompMask, PathRecord};
 use super::dialect::Dialect;
 
 /// What a request is about. A field that its component mask leaves out is `None`.
+/// Made by the tools and tests; workers have the same in the form of classes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Query {
     /// Index of the source port.
+    /// A path is asked for, so there is always one, named or not.
     pub source: usize,
     /// Index of the destination port.
     pub destination: usize,
     /// QoSClass, 12 bits.
+    /// Larger numbers do not fit a request; in a rule they are met by nothing.
     pub qos_class: Option<u16>,
     /// 64 bits; present when both mask bits are.
     pub service_id: Option<u64>,
@@ -33,12 +49,14 @@ pub struct Query {
     /// TClass of the packets' GRH, 8 bits.
     pub tclass: Option<u8>,
     /// The request names its source by GID or LID.
+    /// Matters only with [`crate::Semantics::endpoint_mask_required`].
     pub source_named: bool,
     /// The request names its destination by GID or LID.
     pub destination_named: bool,
 }
 
 /// A field of a request that rules match on by number.
+/// Small and `Copy`; its number is its line of the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Field {
     /// QoS class of a PathRecord.
@@ -52,6 +70,7 @@ pub enum Field {
 }
 
 /// What is known of a field.
+/// All that is told apart by field; functions instead of a match in every caller.
 struct Row {
     /// For people, within a sentence.
     name: &'static str,
@@ -60,14 +79,18 @@ struct Row {
     /// In documents for programs.
     key: &'static str,
     /// The largest number that a request has room for.
+    /// Tables by value have one more entry than this, and one for "not named".
     last: u64,
     /// The bits that rules look at.
+    /// Masked before comparing, in the interpreter as in the snapshot.
     significant: u64,
     notation: Notation,
     /// In OpenSM's dialect, RFC 0.2 and RFC 0.1; none where it cannot be said.
     keywords: [Option<&'static str>; 3],
     component: PathComponent,
+    /// With all its bits.
     asked: fn(&Query) -> Option<u64>,
+    /// The other way, for probes.
     ask: fn(&mut Query, Option<u64>),
 }
 
@@ -81,6 +104,7 @@ pub enum Notation {
 }
 
 /// The table. Shape: by [`Field`].
+/// Order: that in which OpenSM checks criteria, behind source and destination.
 const ROWS: [Row; Field::COUNT] = [
     Row {
         name: "QoS class",
@@ -139,9 +163,11 @@ fn low_16(number: u64) -> u16 {
 
 impl Field {
     /// How many there are.
+    /// A new field makes it 5, and the compiler names every table that lacks a line.
     pub const COUNT: usize = 4;
 
     /// Every field, in the order in which OpenSM checks them.
+    /// Explanations name the first that fails, so the order can be seen.
     pub const ALL: [Self; Self::COUNT] =
         [Self::QosClass, Self::TClass, Self::ServiceId, Self::Pkey];
 
@@ -178,6 +204,7 @@ impl Field {
     }
 
     /// The keyword of rules; none where the dialect cannot say it.
+    /// In RFC 0.1 the elements are called so, without brackets.
     pub const fn keyword(self, dialect: Dialect) -> Option<&'static str> {
         let [opensm, text, xml] = self.row().keywords;
         match dialect {
@@ -188,11 +215,13 @@ impl Field {
     }
 
     /// The number as a request names it.
+    /// For messages: with the membership bit of a P_Key.
     pub fn asked(self, query: &Query) -> Option<u64> {
         (self.row().asked)(query)
     }
 
     /// What rules see of that.
+    /// None as [`Self::asked`]: a criterion on a field that is not named fails.
     pub fn matched(self, query: &Query) -> Option<u64> {
         let number = self.asked(query)?;
         Some(number & self.row().significant)
@@ -213,6 +242,7 @@ impl Field {
 }
 
 /// A field and a number of it.
+/// Exists for its `Display`, so that all texts write numbers alike.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Numbered {
     field: Field,
@@ -242,6 +272,7 @@ impl Query {
     }
 
     /// The same with these numbers and no others.
+    /// Ends stay.
     #[must_use]
     pub fn with_numbers(mut self, numbers: &Numbers) -> Self {
         for field in Field::ALL {
@@ -253,11 +284,13 @@ impl Query {
 
 impl Numbers {
     /// Writes them into a request. Gives the bits that they have in its component mask.
+    /// What is not named stays as it is in the record.
     pub fn write(&self, record: &mut PathRecord) -> PathCompMask {
         let mut mask = PathCompMask::default();
         for (field, number) in self.named() {
             let component = field.row().component;
             component.set(record, number);
+            // The service id has two bits, one for each half; OpenSM refuses one without the other.
             mask = mask.union(component.mask());
         }
         mask
@@ -271,6 +304,7 @@ impl Numbers {
 }
 
 /// A value for each field.
+/// An array that is indexed by field: no bounds to check, no field to forget.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct ByField<T>([T; Field::COUNT]);
 
@@ -306,6 +340,7 @@ impl<T> IndexMut<Field> for ByField<T> {
 }
 
 /// One thing that a rule can ask for.
+/// In the order of checking: source, destination, then fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Criterion {
     /// The source is in one of some groups.

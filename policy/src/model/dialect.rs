@@ -1,4 +1,14 @@
 //! The three languages of policies.
+//!
+//! | | OpenSM | RFC 0.2 | RFC 0.1 |
+//! |---|---|---|---|
+//! | form | stream of tokens | a statement a line | XML, loosely |
+//! | levels | by name | by position, or by name | by `sn` |
+//! | shorthand | `qos-ulps` | - | - |
+//! | a value out of range | mostly refuses the file | leaves out a part | leaves out a part |
+//! | default level | must exist | built in if absent | built in if absent |
+//!
+//! The words of options are here as well, since each is one of a few and refused alike.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,12 +16,14 @@ use std::str::FromStr;
 use thiserror::Error;
 
 /// A language that policies are written in.
+/// Told from the text by [`crate::dialect`] where nobody names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Dialect {
     /// The text that OpenSM reads.
     OpenSm,
     /// The text of RFC 0.2, July 2007: levels by number, one statement a line.
+    /// Looks much like OpenSM's; what it lacks and has more tells the two apart.
     Rfc02Text,
     /// The XML of RFC 0.1, May 2006.
     Rfc01Xml,
@@ -40,6 +52,7 @@ impl Dialect {
     }
 
     /// True for the languages of the RFCs.
+    /// Where values out of range are remarked upon instead of refusing the file.
     pub const fn is_rfc(self) -> bool {
         !matches!(self, Self::OpenSm)
     }
@@ -52,6 +65,7 @@ impl fmt::Display for Dialect {
 }
 
 /// A word that stands for none of the choices.
+/// Lists what there is, since words are few.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("there is no {what} {word:?}; choose one of {choices}")]
 pub struct UnknownWord {
@@ -64,6 +78,7 @@ pub struct UnknownWord {
 }
 
 /// The choice whose word this is.
+/// Exact: `First` is no `first`.
 pub(crate) fn choice<T: Copy>(
     what: &'static str,
     word: &str,

@@ -8,6 +8,17 @@
 //! can point at it. Nothing here knows a fabric: groups are descriptions of ports, not ports.
 //!
 //! [`criterion`] is the table of what rules can ask for; [`limits`] bounds what a file may hold.
+//!
+//! # An example
+//!
+//! ```text
+//! qos-levels: default (sl 0), storage (sl 3)        levels[0], levels[1]; default_level = 0
+//! qos-ulps:   any, service-id 0x6234 : 7            levels[2], made: SimpleQoSLevel_SL7
+//! rule:       destination: targets -> storage       rules[0] { destination: [GroupIx(0)], level: 1 }
+//! ```
+//!
+//! What is made of shorthand lies behind what is written, so that places of written parts can be
+//! counted off in the file.
 
 pub mod criterion;
 pub mod dialect;
@@ -33,23 +44,27 @@ use criterion::{ByField, Field};
 use ranges::Ranges;
 
 /// A policy whose references have been found: every index is in range.
+/// Made by [`crate::parse_as`] alone. Does not change; a new file is a new policy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Policy {
     /// The language it was written in.
     pub dialect: Dialect,
     /// How it is meant.
+    /// From the dialect, and from options where these say otherwise.
     pub semantics: Semantics,
     /// Port groups: the written ones in order, then those made of something else.
     pub groups: Vec<Group>,
     /// Levels: the written ones in order, then those made of something else.
     pub levels: Vec<Level>,
     /// Rules in order of precedence: the first that holds decides.
+    /// At most [`limits::MAX_RULES`], so that a place fits 16 bits.
     pub rules: Vec<Rule>,
     /// The level when no rule holds.
     pub default_level: LevelIx,
     /// Fabric set-up; answers do not depend on it.
     pub setup: Setup,
     /// What is wrong with parts of it. Shape: in the order of the file; none in OpenSM's dialect.
+    /// OpenSM refuses or takes a file whole; the RFCs let one bad level leave the others standing.
     pub remarks: Vec<Spanned<Remark>>,
     /// SLs that no level may give.
     pub reserved_sls: Vec<ReservedSl>,
@@ -60,6 +75,7 @@ pub struct Policy {
 }
 
 /// `reserved-sl`: SLs kept for something that does not ask the SA.
+/// Nothing is refused because of it: lint tells of levels that give such an SL all the same.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReservedSl {
     /// Which. Shape: up to 15.
@@ -75,6 +91,7 @@ pub struct ReservedSl {
 pub struct GroupIx(pub u32);
 
 /// Place of a level.
+/// Written as it is into snapshots.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LevelIx(pub u16);
 
@@ -83,6 +100,7 @@ pub struct LevelIx(pub u16);
 pub struct RuleIx(pub u16);
 
 /// Where a part of the policy comes from.
+/// Messages and conversions go by it: what nobody wrote is not reported as unused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
     /// A block of the file.
@@ -95,6 +113,7 @@ pub enum Origin {
 }
 
 /// A set of ports by description.
+/// An empty one is legal and matches nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Group {
     /// Its name; compared without regard to letter case, the first of equal names counts.
@@ -102,6 +121,7 @@ pub struct Group {
     /// What it is for, in the author's words.
     pub purpose: Option<Spanned<String>>,
     /// A port is a member when one of these holds.
+    /// In the order of the file; the order has no meaning.
     pub selectors: Vec<Spanned<Selector>>,
     /// Where it comes from.
     pub origin: Origin,
@@ -115,6 +135,7 @@ pub enum Selector {
     /// Ports by their GUIDs, singly or in ranges.
     Guids(Ranges),
     /// A port by its node's description.
+    /// At most one node is meant, but for the reading by words.
     PortName(PortName),
     /// Members, full or limited, of the partition with this name.
     Partition(String),
@@ -127,6 +148,7 @@ pub enum Selector {
 }
 
 /// A node's description and a port number.
+/// `vs1 HCA-1/P1` is node `vs1 HCA-1`, port 1: the last slash separates.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PortName {
     /// What stands before the last slash: all of a NodeDescription.
@@ -134,11 +156,13 @@ pub struct PortName {
     /// From 1; of a switch, every number means its port 0.
     pub port: u32,
     /// Where no node has this description, its halves may be the first two words of one.
+    /// True for the RFCs' form `host/CA/P1`.
     pub by_words: bool,
 }
 
 impl PortName {
     /// Host and CA, for the form `host/CA/Pn` of the RFCs.
+    /// None where OpenSM's form alone can be meant.
     pub fn words(&self) -> Option<(&str, &str)> {
         let (host, ca) = self.node.split_once('/').filter(|_| self.by_words)?;
         let is_word = |word: &str| !word.is_empty() && !word.contains([' ', '\t', '/']);
@@ -147,11 +171,13 @@ impl PortName {
 }
 
 /// A set of node types.
+/// Bit n for the node type of code n: CA 1, switch 2, router 3.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct NodeTypes(u8);
 
 impl NodeTypes {
     /// CA, switch and router.
+    // Bits 1 to 3; no node type has code 0.
     pub const ALL: Self = Self(0b1110);
 
     /// The set with this type alone.
@@ -179,6 +205,8 @@ impl NodeTypes {
 }
 
 /// What a path gets.
+/// What is absent is not limited. Values out of range are kept as OpenSM keeps them, or were
+/// dropped with a remark in an RFC dialect.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Level {
     /// What rules call it.
@@ -193,13 +221,16 @@ pub struct Level {
     /// Paths get no faster rate, whatever their links could do.
     pub rate_limit: Option<Spanned<Rate>>,
     /// Packet life time; 8 bits kept, not checked, as in OpenSM.
+    /// 4.096 us times two to this power; 64 and more spill into the selector of the record.
     pub packet_life: Option<Spanned<u8>>,
     /// LMC path bits: allowed offsets from the destination's base LID. OpenSM parses them and
     /// does not act upon them.
+    /// They act in the RFC dialects (`docs/deviations.md`, row 18).
     pub path_bits: Option<Spanned<Ranges>>,
     /// Traffic class of its paths, in RFC 0.1.
     pub tclass: Option<Spanned<u8>>,
     /// P_Key bases that paths may have; none for any.
+    /// A path without any of them is none at this level.
     pub pkeys: Option<Spanned<Ranges>>,
     /// Flow labels of its paths; an extension of this product. See [`Policy::flow_labels`].
     pub flow_label: Option<Spanned<FlowLabels>>,
@@ -210,6 +241,7 @@ pub struct Level {
 }
 
 /// What rules call a level.
+/// Each dialect has a way of its own; messages show what the author wrote.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LevelKey {
     /// Its name; compared without regard to letter case, the first of equal names counts. Rules
@@ -254,6 +286,7 @@ impl fmt::Display for LevelKey {
 
 impl Level {
     /// What people may call it.
+    /// The built-in default has no name that a rule could use.
     pub fn title(&self) -> String {
         match self.origin {
             Origin::BuiltIn => String::from("built-in default"),
@@ -283,11 +316,13 @@ impl Level {
 }
 
 /// What a request must be like to get a level. Criteria that are absent hold always.
+/// Criteria are joined by "and", the values of one by "or".
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rule {
     /// What it is for, in the author's words.
     pub purpose: Option<Spanned<String>>,
     /// The source is in one of these; empty for any source.
+    /// Several lines of one rule add up.
     pub source: Vec<Spanned<GroupIx>>,
     /// The destination is in one of these; empty for any destination.
     pub destination: Vec<Spanned<GroupIx>>,
@@ -296,6 +331,7 @@ pub struct Rule {
     /// The level it gives.
     pub level: Spanned<LevelIx>,
     /// Flow labels of its paths, in place of its level's; an extension of this product.
+    /// `none` here takes back what the level has.
     pub flow_label: Option<Spanned<FlowLabels>>,
     /// Where it comes from.
     pub origin: RuleOrigin,
@@ -311,6 +347,7 @@ impl Rule {
 }
 
 /// Where a rule comes from.
+/// Checks differ: OpenSM looks at an IPoIB line's partition when it loads the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RuleOrigin {
     /// A block of its own.
@@ -340,6 +377,7 @@ impl Policy {
 
     /// Flow labels of paths that get this level by this rule, or by default: the rule's own, else
     /// the level's, else none.
+    /// A wish of the rule for `none` counts as one.
     pub fn flow_labels(&self, rule: Option<RuleIx>, level: LevelIx) -> FlowLabels {
         let own = rule.and_then(|rule| self.rule(rule).flow_label);
         let given = own.or_else(|| self.level(level).flow_label);

@@ -1,11 +1,16 @@
 //! Sets of numbers as disjoint inclusive ranges.
+//!
+//! `22-25, 24-30, 31` is kept as `22-31`. OpenSM merges so, too, hence the order of a list and the
+//! way it is cut never matter; what an author wrote is found by place, not here.
 
 /// A set of numbers. Shape: inclusive ranges, ascending, neither overlapping nor adjacent.
+/// 16 bytes a range. Empty for a set without numbers.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Ranges(Vec<(u64, u64)>);
 
 impl Ranges {
     /// Sorts and merges; the bounds of a pair may stand in either order, as in OpenSM.
+    /// Cost: sorting, O(n log n).
     pub fn new(pairs: impl IntoIterator<Item = (u64, u64)>) -> Self {
         let ordered = pairs.into_iter().map(|(a, b)| (a.min(b), a.max(b)));
         let mut pairs: Vec<(u64, u64)> = ordered.collect();
@@ -13,6 +18,8 @@ impl Ranges {
         let mut merged: Vec<(u64, u64)> = Vec::with_capacity(pairs.len());
         for (low, high) in pairs {
             match merged.last_mut() {
+                // Overlapping or adjacent. `low - 1` cannot wrap: behind another range `low` is
+                // above 0.
                 Some(last) if low <= last.1 || low - 1 == last.1 => last.1 = last.1.max(high),
                 _ => merged.push((low, high)),
             }
@@ -26,8 +33,10 @@ impl Ranges {
     }
 
     /// True when `value` is in the set.
+    /// Cost: O(log n).
     pub fn contains(&self, value: u64) -> bool {
         let after = self.0.partition_point(|(low, _)| *low <= value);
+        // Only the last range that begins at or below the value can hold it.
         after > 0 && self.0[after - 1].1 >= value
     }
 
@@ -42,6 +51,7 @@ impl Ranges {
     }
 
     /// Adds the numbers of `other`.
+    /// Several lines of one keyword add up.
     pub fn extend(&mut self, other: &Self) {
         *self = Self::new(self.0.iter().chain(&other.0).copied());
     }

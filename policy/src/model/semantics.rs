@@ -3,6 +3,17 @@
 //! OpenSM and the two RFCs read the same words differently in four points. Each is a choice of its own, with
 //! the dialect's way as its default, so that an operator can have a file of one RFC meant as another program
 //! means it.
+//!
+//! | | OpenSM | RFC 0.2 | RFC 0.1 |
+//! |---|---|---|---|
+//! | source and destination | ports of each path | named ends only | named ends only |
+//! | scopes for one table | (not used) | first | last |
+//! | service id in requests | standard | standard | option a or b |
+//! | echo in answers | none | QoS class | TClass |
+//!
+//! The first row is as in OpenSM for all of them by default, since a request that leaves an end out
+//! would match no rule with that end otherwise. The third is standard for all, since requests have
+//! fields for a service id.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,14 +21,17 @@ use std::str::FromStr;
 use crate::model::dialect::{Dialect, UnknownWord, choice};
 
 /// How a policy is meant. [`Semantics::of`] gives a dialect's own way.
+/// Goes into the snapshot, as workers need all of it but the precedence of scopes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Semantics {
     /// Rules with a source or destination hold only for requests that name that end by GID or
     /// LID, as both RFCs have it. OpenSM looks at the ports that each path has.
     pub endpoint_mask_required: bool,
     /// Which scope of `qos-setup` counts where several apply to one table.
+    /// For `sapphire setup`, which shows the tables.
     pub scope_precedence: ScopePrecedence,
     /// Where requests carry their service id.
+    /// Nothing in a request tells which way it has, so one is chosen for all.
     pub service_id_encoding: ServiceIdEncoding,
     /// What of the request comes back in its answers.
     pub echo: Echo,
@@ -92,11 +106,13 @@ impl FromStr for ScopePrecedence {
 }
 
 /// Where a request carries its service id.
+/// Options a and b are those of RFC 0.1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ServiceIdEncoding {
     /// As standardised: both halves with a bit of the component mask each.
     Standard,
     /// RFC 0.1, option a: in the `SM_Key`, 0 for none.
+    /// A key of 0 or of the SA itself stays a key.
     LegacyA,
     /// RFC 0.1, option b: as standardised, but the first bit of the mask stands for both halves.
     LegacyB,

@@ -1,4 +1,9 @@
 //! What a `partitions.conf` says, apart from any fabric.
+//!
+//! ```text
+//! storage=0x0123, ipoib, sl=2, mtu=5 : 0x1=full, ALL_CAS=limited, mgid=ff12::1,Q_Key=0x1 ;
+//! name    key     flags              members                      a group, up to the semicolon
+//! ```
 
 use std::fmt;
 
@@ -10,13 +15,17 @@ use super::{Membership, parse};
 use crate::error::Error;
 
 /// The statements of a file.
+/// The same for every fabric, so that it is read once and applied often.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PartitionsConfig {
     /// Partitions by place; the default one comes first and is always there.
+    /// In the order in which they are first named.
     pub partitions: Vec<Definition>,
     /// Statements in order; several may be about one partition.
+    /// Never empty: a file without any is refused.
     pub statements: Vec<Statement>,
     /// What OpenSM passes over, and so do we.
+    /// Told as warnings; the file is taken.
     pub notices: Vec<Notice>,
 }
 
@@ -30,6 +39,7 @@ pub struct Definition {
 }
 
 /// From a definition to its semicolon.
+/// Later ones about the same partition add to and replace what earlier ones say.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Statement {
     /// Place of the partition it is about.
@@ -37,12 +47,14 @@ pub struct Statement {
     /// It asks for an IPoIB broadcast group.
     pub ipoib: bool,
     /// The P_Key goes to the first place of its members' tables.
+    /// `indx0`. Which place a P_Key has does not show in any answer of the SA about paths.
     pub first_place: bool,
     /// The partition's service level if QoS is on; 0 when not mentioned.
     pub sl: Sl,
     /// Parameters of its multicast groups.
     pub flags: GroupFlags,
     /// Members and groups in order.
+    /// The order counts, as later members replace earlier ones.
     pub items: Vec<Spanned<Item>>,
     /// The definition: what stands before the colon.
     pub span: Span,
@@ -59,6 +71,7 @@ pub enum Item {
         membership: Membership,
     },
     /// A multicast group that the SM makes by itself.
+    /// Made whether or not anybody joins.
     Group {
         /// As written; its scope is replaced.
         mgid: Gid,
@@ -69,6 +82,7 @@ pub enum Item {
 }
 
 /// Ports by a word for many, or one by its GUID.
+/// Words may be cut short: `A` is ALL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Who {
     /// Every end port of the fabric.
@@ -91,6 +105,7 @@ pub struct Notice {
 }
 
 /// What is passed over.
+/// Names the word as written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NoticeKind {
@@ -127,6 +142,8 @@ impl PartitionsConfig {
     /// Places of the partitions in the order in which the SM goes through them.
     pub(super) fn in_map_order(&self) -> Vec<usize> {
         let mut places: Vec<usize> = (0..self.partitions.len()).collect();
+        // OpenSM's map compares keys as they lie in memory, in network order, on a little-endian
+        // host.
         places.sort_unstable_by_key(|place| self.partitions[*place].base.swap_bytes());
         places
     }

@@ -3,11 +3,17 @@
 //! OpenSM takes any beginning of a keyword for the keyword, tries them in a fixed order, and reads numbers by
 //! `strtoul`, so that `s=5` is a scope and `mtu=x` is 0. This follows it to the letter: partitions decide who
 //! may talk to whom.
+//!
+//! ```text
+//! order   mtu  rate  scope  Q_Key  TClass  sl  FlowLabel
+//! s=5     scope (comes before sl)         T=1    TClass      r=  rate without a value: bad
+//! ```
 
 use sa_text::Number;
 use sa_wire::Sl;
 
 /// Parameters of multicast groups as written; what is no valid value makes no group.
+/// 32 bits where OpenSM keeps 32, so that too large a number stays one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GroupFlags {
     /// MTU code; what is none makes no group.
@@ -17,6 +23,7 @@ pub struct GroupFlags {
     /// Service level of the groups, and of the partition in a definition.
     pub sl: Option<Sl>,
     /// Bit n for scope n; none for link-local.
+    /// Each makes a group of its own.
     pub scopes: u16,
     /// Queue key; 0 for the default.
     pub q_key: u32,
@@ -42,6 +49,7 @@ impl Default for GroupFlags {
 }
 
 /// What became of a flag.
+/// Anything but [`Self::Taken`] is a notice; the file is taken all the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Outcome {
     Taken,
@@ -52,6 +60,7 @@ pub(super) enum Outcome {
 
 impl GroupFlags {
     /// Sets the flag that `name` is the beginning of; the first in this order that fits.
+    /// An empty name is the beginning of every keyword, and so an MTU.
     pub(super) fn set(&mut self, name: &str, value: Option<&str>) -> Outcome {
         let is = |keyword: &str| keyword.starts_with(name);
         if is("mtu") {
@@ -65,6 +74,7 @@ impl GroupFlags {
         } else if is("TClass") {
             let mut wide = u32::from(self.tclass);
             let outcome = set_number(&mut wide, value);
+            // Cut to eight bits before it is judged: 256 counts as none.
             self.tclass = wide.to_le_bytes()[0];
             match self.tclass {
                 0 => Outcome::BadValue,
@@ -81,6 +91,7 @@ impl GroupFlags {
 
     /// Scopes add up: a group is made for each.
     fn add_scope(&mut self, value: Option<&str>) -> Outcome {
+        // Scope 0 is reserved; more than 15 does not fit the address.
         let scope = value.map(low_bits).filter(|scope| (1..=15).contains(scope));
         let scopes = scope.map(|scope| self.scopes | 1 << scope);
         store(&mut self.scopes, scopes)
@@ -106,6 +117,7 @@ fn store<T>(slot: &mut T, value: Option<T>) -> Outcome {
 }
 
 /// Without a value nothing changes; what is no number counts as 0.
+/// 0 is stored and still told as bad, as OpenSM does both.
 fn set_number(slot: &mut u32, value: Option<&str>) -> Outcome {
     let Some(value) = value else {
         return Outcome::BadValue;
@@ -122,6 +134,7 @@ fn checked_number(value: Option<&str>, most: u32) -> Option<u32> {
     let value = value.filter(|value| !value.is_empty())?;
     let length = Number::read(value).length;
     let end = value.as_bytes().get(length);
+    // What `isspace` takes, the vertical tab included.
     let ended = end.is_none_or(|byte| byte.is_ascii_whitespace() || *byte == 0x0b);
     Some(low_bits(value)).filter(|number| ended && *number <= most)
 }

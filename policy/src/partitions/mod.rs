@@ -12,6 +12,17 @@
 //! Everything here is about what OpenSM 3.3 does with the file, because the ports are programmed by it: where
 //! its reader is odd, this is odd in the same way. Whether two ports may talk is decided in the snapshot,
 //! from the P_Key tables that come out of this.
+//!
+//! # How statements add up
+//!
+//! ```text
+//! Default=0x7fff : ALL=limited, SELF=full ;      every port limited, then the SM's full
+//! storage=0x0123 : 0x1=full, ALL_CAS=limited ;   port 0x1 full, then limited: the last counts
+//! ```
+//!
+//! Before the first statement every port is a limited member of the default partition, and the SM's
+//! port a full one. A partition that nobody belongs to in this fabric is not made, nor are its
+//! multicast groups.
 
 mod config;
 mod flags;
@@ -34,6 +45,7 @@ use crate::facts::PortFacts;
 use crate::model::ranges::Ranges;
 
 /// Options of the SM that partitions depend on.
+/// From `opensm.conf`; both off by default, as there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct PartitionOptions {
     /// QoS is on; without it every partition has SL 0.
@@ -54,11 +66,13 @@ pub enum Membership {
 }
 
 /// A partition with members.
+/// In the fabric at hand; without ports there are none.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Partition {
     /// Its name, at most 31 bytes; four hexadecimal digits when the file gives none.
     pub name: String,
     /// P_Key without the membership bit, 1 to 0x7fff.
+    /// Unique. Two statements with one base are about one partition, whatever names they use.
     pub base: u16,
     /// Its service level, which paths have where no policy says another.
     pub sl: Sl,
@@ -69,10 +83,12 @@ pub struct Partition {
 }
 
 /// The partitions of a fabric and who belongs to them.
+/// Made anew with every fabric; small beside it, as most ports are in few partitions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Partitions {
     list: Vec<Partition>,
     /// By port index: partitions by place in `list`, ascending.
+    /// Sorted, so that membership is found by halves.
     held: Vec<Vec<(u16, Membership)>>,
     groups: Vec<MulticastGroup>,
 }
@@ -80,8 +96,10 @@ pub struct Partitions {
 impl Partitions {
     /// What `config` gives these ports. Ports that are not in the fabric are passed over, and so
     /// are partitions that no port belongs to. Source: OpenSM `osm_prtn.c`.
+    /// Cost: O(statements x ports) for words such as ALL.
     pub fn new(config: &PartitionsConfig, ports: &[PortFacts], options: PartitionOptions) -> Self {
         let mut roll = Roll::new(config, ports, options);
+        // Under a file members of the default partition are limited unless it says more.
         roll.add_default(Membership::Limited);
         for statement in &config.statements {
             roll.apply(statement);
@@ -110,6 +128,7 @@ impl Partitions {
     }
 
     /// Base and SL of each partition.
+    /// In the order of [`Self::list`], which is that of the SM's map.
     pub fn rows(&self) -> Vec<PartitionRow> {
         let row = |partition: &Partition| PartitionRow {
             base: partition.base,
@@ -119,12 +138,14 @@ impl Partitions {
     }
 
     /// The partition with this base.
+    /// None for bases without members.
     pub fn by_base(&self, base: u16) -> Option<&Partition> {
         self.list.iter().find(|partition| partition.base == base)
     }
 
     /// Place in [`Self::list`] of the partition with this name, the first when there are several.
     /// Letter case matters.
+    /// Of two with one name the one with the lesser key in the SM's map.
     pub fn find_name(&self, name: &str) -> Option<usize> {
         self.list
             .iter()
@@ -143,6 +164,7 @@ impl Partitions {
     }
 
     /// How a port belongs to the partition at a place in [`Self::list`]; none when it does not.
+    /// Cost: O(log of the port's partitions).
     pub fn membership(&self, port: usize, partition: usize) -> Option<Membership> {
         let held = self.held.get(port)?;
         let at = held
@@ -163,6 +185,7 @@ impl Partitions {
     /// The P_Key table that OpenSM programs on an end port. Shape: no zero entries, ascending by
     /// [`Pkey::map_order`], limited before full; OpenSM's places in the table differ. The port's
     /// PartitionCap is not known here: OpenSM leaves out what does not fit.
+    /// With both memberships the base stands twice.
     pub fn pkey_table(&self, port: usize) -> Vec<Pkey> {
         let mut table = Vec::new();
         for (at, how) in self.held_by(port) {
@@ -184,6 +207,8 @@ impl Partitions {
 }
 
 /// Partitions while statements are added up.
+/// Places of the configuration, until members are counted: partitions without any have none in
+/// the result.
 struct Roll<'a> {
     config: &'a PartitionsConfig,
     ports: &'a [PortFacts],
@@ -192,6 +217,7 @@ struct Roll<'a> {
     /// By place in the configuration.
     sl: Vec<Sl>,
     /// By port index; partitions by place in the configuration.
+    /// The last statement about a port and a partition wins.
     held: Vec<BTreeMap<u16, Membership>>,
 }
 
@@ -248,6 +274,7 @@ impl<'a> Roll<'a> {
     /// both is full.
     fn add(&mut self, partition: u16, who: &Who, membership: Membership) {
         let how = match membership {
+            // OpenSM takes the wider of the two.
             Membership::Both if !self.options.allow_both_pkeys => Membership::Full,
             how => how,
         };
@@ -255,6 +282,7 @@ impl<'a> Roll<'a> {
             Who::All => self.add_where(partition, how, |_| true),
             Who::Type(wanted) => self.add_where(partition, how, |p| p.node_type == *wanted),
             Who::SelfPort => self.add_where(partition, how, |port| port.is_sm),
+            // A port that is not there is no fault: it may be back tomorrow.
             Who::Port(guid) => {
                 if let Some(port) = self.port_by_guid.get(&guid.get()) {
                     self.held[*port].insert(partition, how);
@@ -280,6 +308,7 @@ impl<'a> Roll<'a> {
         let mut list = Vec::new();
         let mut place_in_list = vec![None; self.config.partitions.len()];
         let counts = self.counts();
+        // The order is seen in P_Key tables and in which partition a name means.
         for place in self.config.in_map_order() {
             let [limited, full] = counts[place];
             if limited + full > 0 {
@@ -287,10 +316,12 @@ impl<'a> Roll<'a> {
                 list.push(self.partition(place, limited, full));
             }
         }
+        // Made for all statements; those of partitions without members go.
         groups.retain(|group| list.iter().any(|partition| partition.base == group.base));
         let moved = |held: BTreeMap<u16, Membership>| {
             let place = |(at, how): (u16, Membership)| Some((place_in_list[usize::from(at)]?, how));
             let mut held: Vec<_> = held.into_iter().filter_map(place).collect();
+            // By place in the list, which is another order than that of the file.
             held.sort_unstable();
             held
         };

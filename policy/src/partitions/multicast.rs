@@ -4,6 +4,12 @@
 //! OpenSM makes an IPv4 broadcast group for each partition with `ipoib`, and the groups that are listed with
 //! an address. IP groups only exist beside the broadcast group of their partition; addresses have the
 //! partition's P_Key in them, which is filled in.
+//!
+//! ```text
+//! partition 0x0123 with ipoib    ff12:401b:8123::ffff:ffff     scope 2, signature IPv4, P_Key
+//! mgid=ff12:401b::1 in it        ff12:401b:8123::1             P_Key filled in
+//! mgid=ff12:601b::1, mtu=5       nothing, if the partition's mtu is another
+//! ```
 
 use sa_wire::{Gid, Mtu, Pkey, Rate, Sl};
 
@@ -12,9 +18,11 @@ use super::config::{Item, PartitionsConfig, Statement};
 use super::flags::GroupFlags;
 
 /// A multicast group as the SM creates it.
+/// Known without any member: who joins gets these values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MulticastGroup {
     /// Its address, with scope and, for IP, the P_Key in it.
+    /// Unique among the groups of a file.
     pub mgid: Gid,
     /// Base of its partition; the group's P_Key has the full-membership bit.
     pub base: u16,
@@ -23,6 +31,7 @@ pub struct MulticastGroup {
     /// Rate that members have to keep up with.
     pub rate: Rate,
     /// Service level of its packets.
+    /// The group's own, else that of its statement; 0 with QoS off.
     pub sl: Sl,
     /// Q_Key that its packets carry.
     pub q_key: u32,
@@ -37,6 +46,7 @@ pub struct MulticastGroup {
 }
 
 /// The groups of a file in the order of creation. Of two with the same address the first stays.
+/// For all partitions, with members or without.
 pub(super) fn groups(config: &PartitionsConfig, options: PartitionOptions) -> Vec<MulticastGroup> {
     let mut maker = Maker { made: Vec::new() };
     for statement in &config.statements {
@@ -47,6 +57,7 @@ pub(super) fn groups(config: &PartitionsConfig, options: PartitionOptions) -> Ve
             Sl::default()
         };
         if statement.ipoib {
+            // Before the groups that are listed: those of IP need it.
             maker.make(broadcast_gid(base), base, sl, &broadcast_flags(statement));
         }
         for item in &statement.items {
@@ -91,6 +102,7 @@ const IPV6: u16 = 0x601b;
 const SA_ASSIGNED: u16 = 0xa01b;
 
 /// The address of all IPv4 hosts in a partition.
+/// With the full-membership bit in the key, as IPoIB writes it.
 fn broadcast_gid(base: u16) -> Gid {
     let [high, low] = (base | Pkey::FULL_BIT).to_be_bytes();
     Gid([
@@ -108,11 +120,13 @@ fn broadcast_flags(statement: &Statement) -> GroupFlags {
 }
 
 /// 0 asks for IPoIB's own.
+/// Members with another key would not hear each other.
 const fn default_q_key(given: u32) -> u32 {
     if given == 0 { IPOIB_Q_KEY } else { given }
 }
 
 /// Groups made so far: whether another is made depends on them.
+/// Looks through what was made for each new group; files list few.
 struct Maker {
     made: Vec<MulticastGroup>,
 }
@@ -129,6 +143,7 @@ impl Maker {
     ) {
         let mut flags = *flags;
         if is_ip(&mgid) {
+            // OpenSM passes over an IP group that differs from its broadcast group in either.
             let alike = flags.rate == of_statement.rate && flags.mtu == of_statement.mtu;
             if !alike || !key_fits(&mgid, base) {
                 return;
@@ -155,6 +170,7 @@ impl Maker {
         };
         for scope in (0..16).filter(|scope| scopes >> scope & 1 == 1) {
             let mut mgid = mgid;
+            // The lower half of the second byte; flags in the upper half stay.
             mgid.0[1] = mgid.0[1] & 0xf0 | scope;
             if !self.exists(&mgid) && self.allowed(&mgid) {
                 self.made.extend(group(mgid, base, sl, scope, flags));
@@ -167,6 +183,7 @@ impl Maker {
     fn allowed(&self, mgid: &Gid) -> bool {
         if !is_ip(mgid) {
             let link_local = mgid.0[1] & 0xf == LINK_LOCAL;
+            // Flag bits that are reserved, and addresses that an SA gives out itself, are refused.
             return mgid.0[1] & 0xe0 == 0 && !(signature(mgid) == SA_ASSIGNED && link_local);
         }
         let mut broadcast = broadcast_gid(0);
@@ -188,6 +205,7 @@ fn group(mgid: Gid, base: u16, sl: Sl, scope: u8, flags: &GroupFlags) -> Option<
         tclass: flags.tclass,
         flow_label: flags.flow_label,
         scope,
+        // Packets of wider groups may pass routers.
         hop_limit: if scope == LINK_LOCAL { 0 } else { 255 },
     })
 }

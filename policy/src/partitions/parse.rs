@@ -3,6 +3,14 @@
 //! OpenSM reads a line into a buffer, cuts it at `#` and `;` and goes on with what is left, so that one line
 //! may hold several statements and one statement several lines. What its reader does beyond its buffer is
 //! refused here, see [`PartitionsConfig::parse`].
+//!
+//! ```text
+//! # one statement on two lines, then two on one
+//! a=1 : ALL ,
+//!   0x2=full ; b=2 : SELF ; c=3 : ALL ;
+//! ```
+//!
+//! A statement is open from its colon to its semicolon; while it is, whatever comes is its members.
 
 use std::collections::HashMap;
 
@@ -17,6 +25,7 @@ use super::words::{cut, membership, multicast_gid, no_definition, parse_base, wh
 use crate::error::{Error, Problem};
 
 /// Errors: the first thing that OpenSM would drop the file for.
+/// A file with nothing but comments is refused: OpenSM falls back to its defaults then.
 pub(super) fn parse(text: &str) -> Result<PartitionsConfig, Error> {
     check_length(text)?;
     let mut reader = Reader::new();
@@ -24,6 +33,7 @@ pub(super) fn parse(text: &str) -> Result<PartitionsConfig, Error> {
     for line in text.split_inclusive('\n') {
         let content = line.strip_suffix('\n').unwrap_or(line);
         reader.line(Piece::line(content, next))?;
+        // Where the next line begins, newline included.
         next = next.piece(line, line.len()..line.len());
     }
     if reader.config.statements.is_empty() {
@@ -82,11 +92,14 @@ impl Reader {
         if let Some(at) = line.text.find('\0') {
             return Err(line.with(&line.text[at..=at]).refuse(Problem::NulByte));
         }
+        // A comment ends the line wherever it begins, also within a member.
         let mut rest = line.split('#').0;
         while !rest.trimmed().text.is_empty() {
             let (part, behind) = rest.split(';');
             self.part(part, behind.is_some())?;
+            // No semicolon: the statement goes on in the next line.
             let Some(behind) = behind else { break };
+            // Only now: what stands before the semicolon still belonged to it.
             self.open = None;
             rest = behind;
         }
@@ -100,6 +113,7 @@ impl Reader {
         }
         let items = match self.open {
             Some(_) => part,
+            // The first colon ends the definition; later ones belong to addresses.
             None => match part.split(':') {
                 (header, Some(items)) => {
                     self.open = Some(self.header(header)?);
@@ -129,6 +143,7 @@ impl Reader {
             self.flag(flag, &mut statement, &mut default);
             rest = behind;
         }
+        // Behind the flags: an error in the key is told when the rest has been noted.
         statement.partition = self.partition(first)?;
         statement.sl = statement.flags.sl.unwrap_or_default();
         self.config.statements.push(statement);
@@ -139,6 +154,7 @@ impl Reader {
     fn flag(&mut self, flag: Piece<'_>, statement: &mut Statement, default: &mut Membership) {
         let (name, value) = flag.assignment();
         let value = value.map(|value| value.text);
+        // Flags of groups first, so that `i` is ipoib only because no group flag begins so.
         let outcome = match statement.flags.set(name.text, value) {
             Outcome::Unknown if "ipoib".starts_with(name.text) => {
                 statement.ipoib = true;
@@ -153,6 +169,7 @@ impl Reader {
                     None => Outcome::BadValue,
                 }
             }
+            // The only word that may not be cut short.
             Outcome::Unknown if name.text == "indx0" => {
                 statement.first_place = true;
                 Outcome::Taken
@@ -183,10 +200,12 @@ impl Reader {
         let (name, key) = definition.assignment();
         let starts_with_digit = name.text.starts_with(|c: char| c.is_ascii_digit());
         let (name, key) = match key {
+            // `0x123` alone is a key without a name.
             None if starts_with_digit => ("", Some(name)),
             key => (name.text, key),
         };
         let base = key.map_or(Ok(0), parse_base)?;
+        // 0 stands for no key: a partition of that name, or a new key.
         let base = match base {
             0 => match self.place_by_name(name) {
                 Some(place) => return Ok(place),
@@ -226,6 +245,7 @@ impl Reader {
         };
         // There are fewer bases than places.
         let place = u16::try_from(self.config.partitions.len()).unwrap_or(u16::MAX);
+        // The key as the SM's map compares it.
         let key = base.swap_bytes();
         let first = self.first_by_name.entry(name.clone()).or_insert(key);
         *first = key.min(*first);
@@ -240,6 +260,7 @@ impl Reader {
         while let Some(items) = rest {
             let (item, behind) = items.split(',');
             let (name, value) = item.assignment();
+            // A group takes the rest of the part; members cannot follow it.
             if name.text == "mgid" {
                 return self.group(item, value, behind, ends);
             }
@@ -258,6 +279,7 @@ impl Reader {
 
     /// Ports by word or GUID, with a membership of their own or the statement's.
     fn member(&mut self, name: Piece<'_>, how: Option<Piece<'_>>) -> Result<(), Error> {
+        // An empty name is a beginning of NONE as well, so trailing commas do no harm.
         if "NONE".starts_with(name.text) {
             return Ok(());
         }
@@ -268,6 +290,7 @@ impl Reader {
                 Membership::Limited
             }
         });
+        // `defmember` of the definition, else limited.
         let membership = given.or(self.open).unwrap_or(Membership::Limited);
         let who = who(name)?;
         self.add(name.span(), Item::Member { who, membership });
@@ -293,6 +316,7 @@ impl Reader {
             return Ok(());
         };
         let of_statement = self.config.statements.last().map(|last| last.flags);
+        // Inherits from the statement all but these two.
         let mut own = GroupFlags {
             sl: None,
             tclass: 0,

@@ -1,10 +1,14 @@
 //! Parts of a line that know where they stand.
+//!
+//! Splitting a line by commas and colons loses where its parts stood; a piece keeps the line beside
+//! the part, so that a message can point at the word.
 
 use sa_text::Span;
 
 use crate::error::{Error, Problem};
 
 /// A part of one line.
+/// Borrowed from the text of the file; copied freely.
 #[derive(Clone, Copy)]
 pub(super) struct Piece<'a> {
     pub(super) text: &'a str,
@@ -46,6 +50,7 @@ impl<'a> Piece<'a> {
 
     /// Where it stands. A piece is always a part of its line, so that their addresses tell.
     pub(super) fn span(self) -> Span {
+        // Both are parts of one text, so the difference is the offset within the line.
         let from = self.text.as_ptr().addr() - self.line.as_ptr().addr();
         self.start.piece(self.line, from..from + self.text.len())
     }

@@ -1,4 +1,7 @@
 //! Words and numbers of `partitions.conf`.
+//!
+//! Keywords may be cut to any beginning and are tried in a fixed order: `A` is ALL, `ALL_S` is
+//! ALL_SWITCHES. So the order of each list below is part of the format.
 
 use std::net::Ipv6Addr;
 
@@ -14,6 +17,7 @@ use crate::error::{Error, Problem};
 const MAX_PARTITION_NAME: usize = 31;
 
 /// What fits of a partition name.
+/// Never within a character, which OpenSM would do; messages must stay text.
 pub(super) fn cut(name: &str) -> &str {
     let fits = (0..=MAX_PARTITION_NAME)
         .rev()
@@ -33,17 +37,20 @@ pub(super) fn no_definition(part: Piece<'_>) -> Error {
 }
 
 /// The base of a P_Key; 0 asks for a generated one.
+/// Errors: letters behind the number, or none at all.
 pub(super) fn parse_base(key: Piece<'_>) -> Result<u16, Error> {
     let number = Number::read(key.text);
     if number.length == 0 || number.length < key.text.len() {
         let text = String::from(key.text);
         return Err(key.refuse(Problem::PartitionKey { text }));
     }
+    // Cut to 16 bits, as OpenSM stores it: 0x1ffff becomes 0x7fff.
     let low = number.unsigned_64().to_le_bytes();
     Ok(u16::from_le_bytes([low[0], low[1]]) & !Pkey::FULL_BIT)
 }
 
 /// A membership by its beginning; nothing at all means full.
+/// None for words that are no beginning of any.
 pub(super) fn membership(word: &str) -> Option<Membership> {
     let words = [
         ("full", Membership::Full),
@@ -57,6 +64,7 @@ pub(super) fn membership(word: &str) -> Option<Membership> {
 }
 
 /// Ports by a keyword's beginning, or one by its GUID.
+/// Errors: neither a word nor a number that a GUID can be.
 pub(super) fn who(name: Piece<'_>) -> Result<Who, Error> {
     let words = [
         ("ALL", Who::All),

@@ -1,4 +1,8 @@
 //! The names that are always there.
+//!
+//! What distributions and kernels use without being configured. A site whose services listen
+//! elsewhere says so in a file of names. The order is that of listings: port spaces, services, then
+//! what cannot be matched by id.
 
 use super::names::{Meaning, Ulp};
 use super::space::PortSpace;
@@ -12,6 +16,7 @@ type Row = (
 );
 
 /// What the requests of a ULP look like.
+/// A shorter form of [`Meaning`] for the table.
 enum Requests {
     Space(PortSpace),
     /// Ports of the TCP port space, the usual one first.
@@ -23,6 +28,7 @@ enum Requests {
 }
 
 /// Source of each number: `docs/ulps.md`.
+/// Names and aliases differ throughout.
 const TABLE: &[Row] = &[
     (
         "sdp",

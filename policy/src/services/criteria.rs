@@ -1,4 +1,10 @@
 //! What rules match when they name ULPs.
+//!
+//! ```text
+//! nfs, tcp:4420-4430            service ids 0x1064e51, 0x1061144 to 0x106114e
+//! ipoib pkey 0x8001             P_Key base 1, and no service id
+//! nfs, ipoib                    an error: no request has both
+//! ```
 
 use super::names::{Meaning, Ulp, UlpNames};
 use super::scan::Scan;
@@ -6,6 +12,7 @@ use super::space::{IPOIB_CM, LAST_QPN, PortSpace};
 use crate::error::{UlpError, UlpProblem};
 
 /// What the requests of some ULPs have in common.
+/// One field of a request: names of both kinds in one list are an error.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Criteria {
     /// One of these service ids. Shape: inclusive, as written.
@@ -20,6 +27,7 @@ impl UlpNames {
     /// the next name.
     ///
     /// Errors: the first thing that makes no sense, with its place in `text`.
+    /// Used for `ulp:` in policies, and by tools that build requests.
     pub fn criteria(&self, text: &str) -> Result<Criteria, UlpError> {
         let mut scan = Scan::new(text);
         let mut all: Option<Criteria> = None;
@@ -28,6 +36,7 @@ impl UlpNames {
             let one = self.item(&mut scan)?;
             all = Some(match (all, one) {
                 (None, one) => one,
+                // Not merged yet: the caller adds those of other lines.
                 (Some(Criteria::ServiceIds(mut ids)), Criteria::ServiceIds(more)) => {
                     ids.extend(more);
                     Criteria::ServiceIds(ids)
@@ -56,6 +65,7 @@ impl UlpNames {
     }
 
     /// The service ids of one name: `nfs`, `tcp:4420`, `tcp:4420-4430`. Shape: inclusive.
+    /// For `service-id:`, where only ids make sense.
     pub fn ids(&self, text: &str) -> Result<Vec<(u64, u64)>, UlpError> {
         let mut scan = Scan::new(text);
         let name = scan.rest().trim_end();
@@ -87,6 +97,7 @@ impl UlpNames {
         let name = || ulp.name.clone();
         let takes = |what| problem(UlpProblem::Takes { name: name(), what });
         match (&ulp.meaning, given) {
+            // All its ports.
             (Meaning::Space(space), None) => Ok(Criteria::ServiceIds(vec![space.range()])),
             (Meaning::Space(space), Some(What::Ports)) => of_ports(scan, *space),
             (Meaning::Ids { ids, .. }, None) => Ok(Criteria::ServiceIds(ids.clone())),
@@ -107,6 +118,7 @@ impl UlpNames {
             (Meaning::Partition, None) => Ok(Criteria::Pkeys(vec![(0x7fff, 0x7fff)])),
             (Meaning::Partition, Some(What::Pkeys)) => pkeys(scan),
             (Meaning::Target, _) => Err(problem(UlpProblem::Target { name: name() })),
+            // Whatever numbers follow: nothing in its requests could be matched.
             (Meaning::Silent, _) => Err(problem(UlpProblem::Silent { name: name() })),
             (_, Some(What::Ports)) => Err(takes("ports")),
             (_, Some(What::Pkeys)) => Err(takes("P_Keys")),
@@ -116,6 +128,7 @@ impl UlpNames {
 
     /// The entry of the next name, and where that stands.
     fn named(&self, scan: &mut Scan<'_>) -> Result<(&Ulp, usize, usize), UlpError> {
+        // `rdma-cm tcp 4420` says the same as `tcp 4420`.
         scan.keyword(&["rdma-cm", "rdma_cm"]);
         let at = scan.place();
         let Some(name) = scan.word() else {
@@ -155,6 +168,7 @@ fn given(scan: &mut Scan<'_>) -> Result<Option<What>, UlpError> {
         What::Pkeys
     } else if scan.keyword(&["qpn"]) {
         What::QueuePairs
+    // `tcp:4420` and `tcp 4420`.
     } else if scan.accept(':') || scan.is_at_number() {
         What::Ports
     } else {
@@ -182,6 +196,7 @@ fn shifted(numbers: &[(u64, u64)], by: u64) -> Criteria {
 /// The membership bit goes before the order of the bounds is looked at, as in `pkey:`.
 fn pkeys(scan: &mut Scan<'_>) -> Result<Criteria, UlpError> {
     let pkeys = scan.ranges("P_Key", 0xffff)?;
+    // Each bound by itself, so that the order is looked at without the bit.
     let bases = pkeys
         .iter()
         .map(|(low, high)| (low & 0x7fff, high & 0x7fff));

@@ -1,4 +1,7 @@
 //! Names of ids.
+//!
+//! For people who look at a 64-bit number: `0x1064e51` is shown as `nfs`, `0x1061145` as
+//! `tcp:4421`, and one of nobody's with a word about who hands out such ids.
 
 use sa_wire::ServiceId;
 
@@ -8,11 +11,13 @@ use super::space::{Assigner, PortSpace, ipoib_cm_qpn};
 impl UlpNames {
     /// The name of an id, which [`Self::ids`] reads back: `nfs`, `tcp:4421`. Of several names the
     /// one with the fewest ids.
+    /// None for ids that are in no port space and under no name.
     pub fn name(&self, id: ServiceId) -> Option<String> {
         let named = self
             .entries()
             .iter()
             .filter_map(|ulp| Some((width(ulp, id)?, ulp)));
+        // The narrowest: `scratch` with four ports says more than a name for a thousand.
         if let Some((_, ulp)) = named.min_by_key(|(width, _)| *width) {
             return Some(ulp.name.clone());
         }
@@ -33,8 +38,10 @@ impl UlpNames {
 
     /// True for an id that looks like a mistake: in no port space and by no name, and neither
     /// handed out by somebody nor as long as the GUID that an SRP target may have for it.
+    /// For lint: rules by such ids are mostly typing errors.
     pub fn is_wild(&self, id: ServiceId) -> bool {
         let known = self.name(id).is_some();
+        // A 32-bit number that is in no port space.
         let is_short = id.0 > 0xffff && id.0 <= LAST_SHORT;
         !known && (is_short || Assigner::of(id).is_none())
     }

@@ -1,4 +1,13 @@
 //! A file of names.
+//!
+//! ```text
+//! # storage of ours
+//! scratch, tmpfs = tcp 5000-5003 "scratch file system"
+//! legacy         = id 0x1000000000000bad
+//! nfs            = tcp 20049, 2050          replaces the built-in one
+//! ```
+//!
+//! Names of the file go before those built in, so that a site can say what its services use.
 
 use sa_text::{Span, check_length};
 
@@ -15,14 +24,17 @@ impl UlpNames {
     /// where ports and ids are numbers and ranges with commas between; `#` begins a comment.
     ///
     /// Errors: the first line that is none of these, with its place.
+    /// Cost: O(lines x names).
     pub fn extend(&self, text: &str) -> Result<Self, Error> {
         check_length(text)?;
         let mut added: Vec<Ulp> = Vec::new();
         let mut offset = 0;
         for line in text.split_inclusive('\n') {
             let statement = line.split('#').next().unwrap_or_default();
+            // A byte order mark stands before the first line only, and elsewhere is no harm.
             let statement = statement.trim_end().trim_start_matches('\u{feff}');
             if !statement.trim_start().is_empty() {
+                // Errors count in the statement; the file counts from its beginning.
                 let start = offset + line.find(statement).unwrap_or(0);
                 let entry = entry(statement, &added).map_err(|error| error.in_text(text, start))?;
                 added.push(entry);
@@ -32,6 +44,7 @@ impl UlpNames {
         let is_new = |ulp: &&Ulp| !added.iter().any(|new| new.is_called(&ulp.name));
         let mut entries: Vec<Ulp> = self.entries().iter().filter(is_new).cloned().collect();
         for old in &mut entries {
+            // An alias of a built-in name that the file defines leads to the file's.
             old.aliases
                 .retain(|alias| !added.iter().any(|new| new.is_called(alias)));
         }
@@ -41,6 +54,7 @@ impl UlpNames {
 }
 
 /// One line. Errors: a name that the file has already; anything that is not as [`UlpNames::extend`] says.
+/// Names are kept in lower case; they compare without case.
 fn entry(line: &str, before: &[Ulp]) -> Result<Ulp, UlpError> {
     let mut scan = Scan::new(line);
     let mut names: Vec<String> = Vec::new();
@@ -70,6 +84,7 @@ fn entry(line: &str, before: &[Ulp]) -> Result<Ulp, UlpError> {
     let mut names = names.into_iter();
     let name = names.next().unwrap_or_default();
     Ok(Ulp {
+        // Shown beside ids, so something has to stand there.
         title: title.unwrap_or_else(|| name.clone()),
         name,
         aliases: names.collect(),
@@ -84,6 +99,7 @@ fn meaning(scan: &mut Scan<'_>) -> Result<Meaning, UlpError> {
         ("tcp", Some(PortSpace::Tcp)),
         ("udp", Some(PortSpace::Udp)),
         ("ib", Some(PortSpace::Ib)),
+        // Ids of no port space: whole numbers.
         ("id", None),
     ];
     let found = kinds.into_iter().find(|(word, _)| scan.keyword(&[word]));
@@ -116,6 +132,7 @@ fn title(scan: &mut Scan<'_>) -> Result<Option<String>, UlpError> {
         .strip_prefix('"')
         .and_then(|rest| rest.strip_suffix('"'));
     match inner {
+        // There are no escapes, so a title ends at the first quote.
         Some(title) if !title.contains('"') && title.len() <= 255 => Ok(Some(title.to_owned())),
         _ => Err(scan.unexpected(EXPECTED)),
     }

@@ -11,6 +11,15 @@
 //! Names are an extension of the policy languages, and every tool that shows an id shows its name.
 //!
 //! It knows no fabric: which SRP targets there are, and what ids they chose, is for tools that ask them.
+//!
+//! ```text
+//! id            0000 0000 0106 1144        0x0106: the port space of RDMA CM's TCP, 0x1144: port 4420
+//! names         nvmeof, nvme, tcp:4420     all three are read; the first is shown
+//! requests      nfs: a service id   ipoib: a P_Key   srp: the target's own   mpi: nothing
+//! ```
+//!
+//! The last line is why a name is more than a number: what a rule can match depends on what the
+//! protocol's requests say ([`Meaning`]).
 
 mod builtin;
 mod criteria;

@@ -1,4 +1,6 @@
 //! The table of names.
+//!
+//! Sixteen names are built in, a site adds a few: looked through from front to back.
 
 use std::sync::Arc;
 
@@ -7,6 +9,7 @@ use sa_text::nearest;
 use super::space::PortSpace;
 
 /// A name for service ids.
+/// An upper-layer protocol, or a part of one that asks in its own way.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ulp {
     /// Its name. Shape: lower case.
@@ -20,6 +23,7 @@ pub struct Ulp {
 }
 
 /// What tells the requests of a ULP from others.
+/// Decides which criteria a rule by name gets, and whether there are any.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Meaning {
     /// Any port of a port space.
@@ -66,8 +70,10 @@ impl UlpNames {
     }
 
     /// The name that was likely meant.
+    /// None where every name is too far from it.
     pub fn nearest(&self, name: &str) -> Option<&str> {
         let called = self.entries.iter().flat_map(Ulp::all_names);
+        // Of a short name two wrong letters leave too little to guess from.
         let forgiven = |name: &str| if name.len() < 5 { 1 } else { 2 };
         nearest(name, called, forgiven)
     }

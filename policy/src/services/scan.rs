@@ -1,8 +1,13 @@
 //! Words, numbers and ranges in one line of text.
+//!
+//! Smaller than any of the languages' own readers: what people type on a command line, one line of
+//! a file of names, the value of `ulp:`. Blanks may stand between all parts. Errors count bytes, as
+//! nobody here knows of files.
 
 use crate::error::{UlpError, UlpProblem};
 
 /// What is left of a text, and how much was read.
+/// Copied to look ahead, and put back where that fails.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Scan<'a> {
     text: &'a str,
@@ -50,6 +55,7 @@ impl<'a> Scan<'a> {
     }
 
     /// The next word if it is one of these, which is taken then.
+    /// Letter case does not matter.
     pub(crate) fn keyword(&mut self, wanted: &[&str]) -> bool {
         let mut ahead = *self;
         let found = ahead
@@ -72,6 +78,7 @@ impl<'a> Scan<'a> {
     fn number(&mut self, what: &'static str, most: u64) -> Result<u64, UlpError> {
         let from = self.place();
         let rest = self.rest();
+        // All letters and digits: `20049x` is no number, not 20049.
         let end = rest
             .find(|c: char| !c.is_ascii_alphanumeric())
             .unwrap_or(rest.len());
@@ -115,6 +122,7 @@ impl<'a> Scan<'a> {
         let mut ranges = vec![self.range(what, most)?];
         loop {
             let mut ahead = *self;
+            // A comma may also part names; then it is left for the caller.
             if !ahead.accept(',') || !ahead.is_at_number() {
                 return Ok(ranges);
             }
@@ -129,6 +137,7 @@ impl<'a> Scan<'a> {
     }
 
     /// Something else was expected here.
+    /// Points at the next word.
     pub(crate) fn unexpected(&mut self, expected: &'static str) -> UlpError {
         let at = self.place();
         let rest = self.rest();
@@ -139,6 +148,7 @@ impl<'a> Scan<'a> {
             .map_or(rest.len(), |(end, _)| end);
         let shown: String = rest[..length].chars().take(40).collect();
         let found = match shown.is_empty() {
+            // No word: either the end or a comma.
             true if rest.is_empty() => String::from("the end"),
             true => String::from("','"),
             false => format!("'{shown}'"),

@@ -1,4 +1,7 @@
 //! A service that somebody asks about.
+//!
+//! The opposite of criteria: not all that a rule could match, but the one thing that a request
+//! would say. Used by `explain` and by queries.
 
 use sa_wire::ServiceId;
 
@@ -7,6 +10,7 @@ use super::scan::Scan;
 use crate::error::{UlpError, UlpProblem};
 
 /// What a request for a path names when it is for this service.
+/// Becomes fields of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Service {
     /// A service id, with both bits of the component mask.
@@ -25,10 +29,12 @@ impl UlpNames {
     /// `ipoib pkey 0x8001`, `mpi`.
     ///
     /// Errors: no such name; one that stands for many ids.
+    /// `rds` has two ids and stands for the usual one; `tcp` alone stands for too many.
     pub fn service(&self, text: &str) -> Result<Service, UlpError> {
         let mut scan = Scan::new(text);
         if scan.is_at_number() {
             let (id, last) = scan.range("service id", u64::MAX)?;
+            // A range of ids is no id, even in words of numbers.
             return if scan.is_at_end() && id == last {
                 Ok(Service::Id(ServiceId(id)))
             } else {
@@ -59,6 +65,7 @@ impl UlpNames {
             Criteria::ServiceIds(ids) => (true, ids),
             Criteria::Pkeys(bases) => (false, bases),
         };
+        // Saturating: a port space has 65,536, ids may be all of 64 bits.
         let counts = found
             .iter()
             .map(|(low, high)| (high - low).saturating_add(1));

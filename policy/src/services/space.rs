@@ -1,10 +1,17 @@
 //! Spaces of service ids: who hands them out, and how ports become ids.
+//!
+//! ```text
+//! 00 00 00 00 01 06 11 44      first byte: who assigns; RDMA CM: space << 16 | port
+//! 10 00 00 00 00 aa bb cc      connected-mode IPoIB: IETF's byte and a queue pair number
+//! 02 ..                        a host's own choice
+//! ```
 
 use std::fmt;
 
 use sa_wire::ServiceId;
 
 /// A port space of the RDMA CM. Its ids are the space's code, then the port.
+/// Two programs may use one port number in two spaces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum PortSpace {
     /// Sockets Direct Protocol, which left the kernel.
@@ -57,6 +64,7 @@ impl PortSpace {
     }
 
     /// The space that an id is in, and the port.
+    /// None outside of all spaces.
     pub fn of(id: ServiceId) -> Option<(Self, u16)> {
         let port = u16::try_from(id.0 & 0xffff).ok()?;
         let space = Self::ALL
@@ -78,6 +86,7 @@ impl fmt::Display for PortSpace {
 }
 
 /// Who hands out the ids with this first byte.
+/// By the first byte alone; says nothing about who uses the id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Assigner {
     /// The InfiniBand Trade Association: 0x00.

@@ -1,4 +1,7 @@
 //! Reads values off the token stream.
+//!
+//! One token is looked at in advance, which is all that the grammar needs. Values are read as
+//! OpenSM reads them: names lose their blanks, lists end where no comma follows, numbers saturate.
 
 use sa_text::{Number, Span, Spanned};
 
@@ -11,12 +14,15 @@ use crate::model::ranges::Ranges;
 use crate::services::UlpNames;
 
 /// The token stream with one token looked at in advance.
+/// One for a file.
 pub(super) struct Cursor<'a> {
     pub(super) lexer: Lexer<'a>,
     pub(super) next: Token<'a>,
     /// A quote that spans lines: often one that was not closed.
+    /// The last one; an error behind it is mostly its doing.
     long_quote: Option<Span>,
     /// Names of services, where extensions are read.
+    /// None refuses whatever OpenSM would refuse.
     pub(super) names: Option<UlpNames>,
     /// What was read that OpenSM does not have.
     pub(super) extensions: Vec<Spanned<&'static str>>,
@@ -49,6 +55,7 @@ impl<'a> Cursor<'a> {
     /// Takes the next token.
     pub(super) fn bump(&mut self) -> Token<'a> {
         let token = std::mem::replace(&mut self.next, self.lexer.next());
+        // Only quoted text can hold a newline.
         if token.kind == Kind::Text && token.text.contains('\n') {
             self.long_quote = Some(token.span);
         }
@@ -109,12 +116,14 @@ impl<'a> Cursor<'a> {
     }
 
     /// A name or description: all text up to something else, outer white space removed.
+    /// Pieces are joined without what stood between them: so OpenSM drops the blanks of names.
     fn text(&mut self, limit: usize, what: &'static str) -> Result<Spanned<String>, Error> {
         let mut token = self.expect(Kind::Text, what)?;
         let (mut value, mut span) = (String::new(), token.span);
         loop {
             value.push_str(token.text);
             span = span.to(token.span);
+            // While it grows, so that a hostile file costs no more than the limit.
             if value.len() > limit {
                 return Err(Error::too_long(span, what, value.len(), limit));
             }
@@ -197,6 +206,7 @@ impl<'a> Cursor<'a> {
     /// A number or a range, as written.
     pub(super) fn pair(&mut self) -> Result<Spanned<(u64, u64)>, Error> {
         let first = self.number()?;
+        // Bounds may stand either way round; `Ranges` orders them.
         let last = match self.accept(Kind::Dash) {
             Some(_) => self.number()?,
             None => first,
@@ -215,6 +225,8 @@ impl<'a> Cursor<'a> {
     pub(super) fn pkey_pairs(&mut self) -> Result<Spanned<Vec<(u64, u64)>>, Error> {
         let mut pairs = self.pairs()?;
         for (first, last) in &mut pairs.value {
+            // OpenSM masks each bound for itself, which turns some ranges into others; lint tells
+            // of it.
             *first &= 0x7fff;
             *last &= 0x7fff;
         }

@@ -3,6 +3,12 @@
 //!
 //! It stands only where OpenSM's grammar allows nothing at all, so that everything that OpenSM
 //! reads means the same here.
+//!
+//! Text is read off the file and not off tokens: OpenSM's scanner would take `tcp:4420` apart and
+//! see keywords in names of services. The lexer then goes on behind it.
+//!
+//! Each use is noted with its keyword, so that an operator can be told which parts of a file OpenSM
+//! would refuse.
 
 use core::ops::Range;
 
@@ -69,6 +75,7 @@ impl<'a> Cursor<'a> {
         if value.value.ends_with(',') {
             return Err(self.unexpected("a port number or a name behind the comma"));
         }
+        // One character for one, so that places in the text stay right.
         let text = value.value.replacen(',', " ", 1);
         let read = Spanned::new(text.as_str(), value.span);
         self.read(read, |names, text| names.criteria(text))
@@ -91,6 +98,7 @@ impl<'a> Cursor<'a> {
         let mut span = self.span();
         let mut pairs = Vec::new();
         loop {
+            // OpenSM wants a digit here, so a letter cannot be anything of its own.
             if self.names.is_some() && self.is_at_name() {
                 let length = colon.word_length(self.lexer.text_from(self.span()));
                 let word = self.take(0, length, "service-id");
@@ -109,6 +117,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// True where a word begins that is no keyword of OpenSM's, or one out of place.
+    /// What starts with a digit is a number, also in a list of names.
     fn is_at_name(&self) -> bool {
         let is_free = matches!(self.kind(), Kind::Text | Kind::NodeWord(_) | Kind::Ulp(_));
         is_free
@@ -127,6 +136,7 @@ impl<'a> Cursor<'a> {
     /// What stands behind this keyword and its colon, to the end of the file.
     fn value_of(&self, keyword: &str) -> Option<&'a str> {
         self.names.as_ref()?;
+        // None of these words begins with a keyword, so all come as text.
         if self.kind() != Kind::Text {
             return None;
         }
@@ -139,6 +149,7 @@ impl<'a> Cursor<'a> {
     fn statement(&mut self, keyword: &'static str) -> Option<Spanned<&'a str>> {
         let value = self.value_of(keyword)?;
         let rest = self.lexer.text_from(self.span());
+        // A comment ends the value even without a newline behind it: this is our own grammar.
         let end = value.find(['\n', '#']).unwrap_or(value.len());
         let length = value[..end].trim_end_matches(BLANKS).len();
         Some(self.take(rest.len() - value.len(), length, keyword))
@@ -180,6 +191,7 @@ enum Colon {
 
 impl Colon {
     /// How long the name is, with its port. Units: bytes.
+    /// In `qos-ulps` a colon ends the criteria, so `tcp:4420` cannot be written there.
     fn word_length(self, rest: &str) -> usize {
         let end = |text: &str| {
             let end = text.find([' ', '\t', '\r', '\n', ',', ':', '#']);

@@ -1,4 +1,13 @@
 //! `qos-levels`.
+//!
+//! ```text
+//! qos-level
+//!     name: bulk            once
+//!     sl: 2                 once; 8 bits, not checked: 256 is 0, and 16 is no path
+//!     mtu-limit: 4          once; checked
+//!     path-bits: 0, 2-3     adds up
+//! end-qos-level
+//! ```
 
 use sa_text::{Span, Spanned};
 use sa_wire::{Mtu, Rate};
@@ -23,6 +32,7 @@ pub(super) fn section(
         if let Some(start) = cursor.accept(Kind::Start(Block::Level)) {
             let level = level(cursor, start.span, options)?;
             draft.levels.push(level);
+            // Behind each level, so that reading ends with the first that is too many.
             draft.check_levels()?;
         } else if let Some(reserved) = cursor.reserved_sl()? {
             draft.reserved_sls.push(reserved);
@@ -42,6 +52,7 @@ const NAMELESS: &str = "give it a name that rules can refer to; a policy whose l
      is in the RFC 0.2 dialect";
 
 /// What a level has said so far. OpenSM takes each entry once, but for lists, which add up.
+/// Two entries of one keyword are an error in OpenSM, too, not the last one counting.
 #[derive(Default)]
 struct Entries {
     name: Option<Spanned<String>>,
@@ -75,6 +86,7 @@ fn level(cursor: &mut Cursor<'_>, start: Span, options: &ParseOptions) -> Result
         }
     }
     let end = cursor.expect(Kind::End(Block::Level), ENTRIES)?.span;
+    // Points at the word that opens the block: what is missing has no place of its own.
     let missing = |what| {
         let block = "qos-level";
         Error::new(start, Problem::Missing { what, block })
@@ -142,6 +154,7 @@ fn entry(
             append(&mut entries.path_bits, cursor.pairs()?);
             Ok(())
         }
+        // `belongs` has left only `pkey`.
         _ => {
             append(&mut entries.pkeys, cursor.pkey_pairs()?);
             Ok(())
@@ -158,6 +171,7 @@ const fn belongs(key: Key) -> bool {
 }
 
 /// OpenSM keeps eight bits of any number: 256 is 0.
+/// A level with an SL of 16 is a dead end, which lint tells.
 fn low_byte(cursor: &mut Cursor<'_>) -> Result<Spanned<u8>, Error> {
     let number = cursor.number()?;
     Ok(Spanned::new(number.value.to_le_bytes()[0], number.span))

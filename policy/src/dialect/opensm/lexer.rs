@@ -2,6 +2,14 @@
 //!
 //! The longest keyword wins wherever it stands, even inside a name; what a letter means depends
 //! on the keywords seen since the last newline. Source: OpenSM `osm_qos_parser_l.l`.
+//!
+//! ```text
+//! name: vs1 HCA-1 # node          Key(Name) Text(v) Text(s) Text(1) Text(H) .. Text(-) Text(1)
+//! sl: 3                           Key(Sl) Number(3): the newline ended "names"
+//! ```
+//!
+//! A name is put together of such pieces again by the cursor. What looks roundabout is what makes
+//! `name: a,b` two names, `use: a,b` one text and `sl: a` an error, as in OpenSM.
 
 use sa_text::{Position, Span};
 
@@ -9,16 +17,20 @@ use super::token::{Key, Kind, Pattern, Token, blanks_end, patterns_with};
 use crate::model::index;
 
 /// Hands out tokens one by one; behind the last it gives [`Kind::EndOfFile`] for ever.
+/// Nothing is copied: tokens are parts of the text.
 pub(super) struct Lexer<'a> {
     text: &'a str,
     at: usize,
     position: Position,
     expecting: Expecting,
+    /// A `#` behind it begins no comment.
     last_newline: Option<usize>,
+    /// A quote behind it or at it is closed by none.
     last_quote: Option<usize>,
 }
 
 /// What keywords since the last newline ask for; several may hold at once.
+/// OpenSM's scanner has start conditions for them; here they are flags that the newline clears.
 #[derive(Debug, Clone, Copy, Default)]
 struct Expecting {
     description: bool,
@@ -29,6 +41,7 @@ struct Expecting {
 impl Expecting {
     /// What is expected once this keyword has been seen. Nothing takes an expectation back before the line
     /// ends.
+    /// `use: x name: y` goes on as a description, as in OpenSM.
     const fn after(mut self, key: Key) -> Self {
         match key {
             Key::Use => self.description = true,
@@ -71,6 +84,8 @@ impl<'a> Lexer<'a> {
             };
             match first {
                 b'\n' => self.end_line(1),
+                // Without a newline behind it OpenSM's pattern does not match, and the `#` is a
+                // stray character.
                 b'#' if self.last_newline.is_some_and(|last| last > self.at) => {
                     let length = self.rest().find('\n').map_or(0, |at| at + 1);
                     self.end_line(length);
@@ -80,6 +95,8 @@ impl<'a> Lexer<'a> {
                         return token;
                     }
                 }
+                // Carriage returns are no blanks, so that a file from Windows fails at its first
+                // line.
                 _ => return self.word(first),
             }
         }
@@ -113,6 +130,7 @@ impl<'a> Lexer<'a> {
     fn blanks(&mut self) -> Option<Token<'a>> {
         let rest = self.rest().as_bytes();
         let length = blanks_end(rest, 0);
+        // Blanks before a newline go with it, also in a description.
         if rest.get(length) == Some(&b'\n') {
             self.end_line(length + 1);
             None
@@ -126,6 +144,7 @@ impl<'a> Lexer<'a> {
 
     /// A keyword, quoted text, a number or mark, or one character of text.
     fn word(&mut self, first: u8) -> Token<'a> {
+        // Before anything else, so that a keyword wins over the name that it begins.
         if first.is_ascii_alphabetic()
             && let Some((length, pattern)) = longest_keyword(self.rest().as_bytes())
         {
@@ -134,6 +153,7 @@ impl<'a> Lexer<'a> {
         if first == b'"' && self.last_quote.is_some_and(|last| last > self.at) {
             return self.quoted();
         }
+        // Inside a text these marks are letters like others; a comma still parts names.
         let plain = |kind, as_text| if as_text { Kind::Text } else { kind };
         let text = self.expecting.text();
         match first {
@@ -141,8 +161,10 @@ impl<'a> Lexer<'a> {
             b'-' => self.take(1, plain(Kind::Dash, text)),
             b':' => self.take(1, plain(Kind::Colon, text)),
             b'*' => self.take(1, plain(Kind::Asterisk, text)),
+            // Only a description takes commas for text.
             b',' => self.take(1, plain(Kind::Comma, self.expecting.description)),
             _ => {
+                // One character at a time, however many bytes: the next may begin a keyword.
                 let length = self.rest().chars().next().map_or(0, char::len_utf8);
                 self.take(length, Kind::Text)
             }
@@ -153,6 +175,7 @@ impl<'a> Lexer<'a> {
     fn keyword(&mut self, length: usize, kind: Kind) -> Token<'a> {
         let kind = match kind {
             Kind::NodeWord(_) if self.expecting.node_types => kind,
+            // `ca` is a word like others where no node types are listed.
             Kind::NodeWord(_) => Kind::Text,
             _ if self.expecting.description => Kind::Text,
             _ => kind,
@@ -164,6 +187,7 @@ impl<'a> Lexer<'a> {
     }
 
     /// Text between quotes, which may span lines without ending what the line asked for.
+    /// Keywords between quotes are text.
     fn quoted(&mut self) -> Token<'a> {
         let inner = self.rest()[1..].find('"').unwrap_or(0);
         let mut token = self.take(inner + 2, Kind::Text);
@@ -172,6 +196,7 @@ impl<'a> Lexer<'a> {
     }
 
     /// The next bytes as a token.
+    /// `length` ends between characters.
     fn take(&mut self, length: usize, kind: Kind) -> Token<'a> {
         let text = &self.rest()[..length];
         let span = Span {
@@ -197,6 +222,7 @@ fn narrow(number: usize) -> u32 {
 
 /// The longest keyword here, with its length. Flex has the same rule, which is why `qos-level-name` is not
 /// `qos-level` and more.
+/// Cost: the keywords of one letter, a dozen at most.
 fn longest_keyword(rest: &[u8]) -> Option<(usize, &'static Pattern)> {
     let patterns = patterns_with(*rest.first()?).iter();
     let lengths = patterns.filter_map(|p| p.length_in(rest).map(|length| (length, p)));

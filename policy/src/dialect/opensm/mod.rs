@@ -5,6 +5,18 @@
 //! refused is looked at once more, since what looks like a language of the RFCs wants another message.
 //! Lexer and grammar are written by hand because OpenSM's are the specification, down to what
 //! letters mean behind which keyword. Whether ports and partitions exist is no matter of this module.
+//!
+//! # What surprises
+//!
+//! ```text
+//! sl: 010                      8: a leading zero makes it octal
+//! name: Virtual Servers        VirtualServers: blanks outside quotes go
+//! name: qos-level-x            an error: a keyword, wherever it stands
+//! # the last line, no newline  an error: no comment
+//! sl : 3   use: some text      two statements on a line are fine, this way round
+//! ```
+//!
+//! All of it is OpenSM's, and all of it is kept: a file must mean here what it means there.
 
 mod cursor;
 mod extensions;
@@ -33,6 +45,7 @@ use crate::model::options::ParseOptions;
 /// [`crate::check`].
 ///
 /// Errors: the first one in the file. Source: OpenSM `osm_qos_parser_y.y`, `osm_qos_policy.c`.
+/// Cost: one pass. The second look of a refused text is a search for two words.
 pub fn parse(text: &str, options: &ParseOptions) -> Result<Policy, Error> {
     check_file(text)?;
     parser::parse(text, options)
@@ -44,6 +57,7 @@ pub fn parse(text: &str, options: &ParseOptions) -> Result<Policy, Error> {
 }
 
 /// The error for a refused text that looks like one of the languages of the RFCs.
+/// None for a text that is OpenSM's as far as can be told; the error stands then.
 fn foreign_dialect(text: &str) -> Option<Error> {
     let text_start = text.trim_start_matches(['\u{feff}', ' ', '\t', '\r', '\n']);
     let refuse = |dialect, at, length| {

@@ -1,4 +1,7 @@
 //! The file and its sections.
+//!
+//! A parser by descent: a function for each section and block, which leaves the cursor behind the
+//! word that closes it. The first error ends it, as OpenSM's grammar knows no way to go on.
 
 use super::cursor::Cursor;
 use super::token::{Block, Kind};
@@ -8,6 +11,7 @@ use crate::link::draft::Draft;
 use crate::model::options::ParseOptions;
 
 /// Reads all sections, which may come in any order and repeatedly.
+/// Errors: the first token that fits nowhere. An empty file is one without sections.
 pub(super) fn parse(text: &str, options: &ParseOptions) -> Result<Draft, Error> {
     let mut cursor = Cursor::new(text, options);
     let mut draft = Draft::default();

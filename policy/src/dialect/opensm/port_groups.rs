@@ -1,4 +1,15 @@
 //! `port-groups`.
+//!
+//! ```text
+//! port-group
+//!     name: storage
+//!     port-guid: 0x1-0xff, 0x200         one selector
+//!     port-name: "vs1 HCA-1/P1", ...     one for each name
+//!     node-type: ROUTER, SELF            one for each word
+//! end-port-group
+//! ```
+//!
+//! Selectors add up: a port is a member if one of them selects it.
 
 use sa_text::{Number, Spanned};
 
@@ -24,6 +35,7 @@ fn group(cursor: &mut Cursor<'_>) -> Result<Group, Error> {
     let start = cursor
         .expect(Kind::Start(Block::PortGroup), "port-group")?
         .span;
+    // Name and use come once, selectors as often as one likes.
     let (mut name, mut purpose, mut selectors) = (None, None, Vec::new());
     loop {
         let at = cursor.span();
@@ -59,6 +71,7 @@ const ENTRIES: &str = "name:, use:, port-guid:, port-name:, pkey:, partition:, n
      or end-port-group";
 
 /// The selectors that one entry gives. Errors: a keyword that does not belong into a group.
+/// One for each thing named, so that a message can point at it.
 fn selector(cursor: &mut Cursor<'_>, key: Key) -> Result<Vec<Spanned<Selector>>, Error> {
     if !belongs(key) {
         return Err(cursor.unexpected(ENTRIES));
@@ -95,6 +108,7 @@ const fn belongs(key: Key) -> bool {
 /// The last slash separates the node from the port; what follows the number does not matter.
 fn port_name(name: Spanned<String>) -> Result<Spanned<Selector>, Error> {
     let span = name.span;
+    // Descriptions may hold slashes, so the last one counts.
     let Some((node, port)) = name.value.rsplit_once('/') else {
         return Err(Error::new(span, Problem::PortNameForm { name: name.value }));
     };
@@ -106,6 +120,7 @@ fn port_name(name: Spanned<String>) -> Result<Spanned<Selector>, Error> {
     };
     // OpenSM keeps the low 32 bits.
     let port = Number::read(digits).unsigned_32();
+    // Also for letters behind the `p`, which C reads as 0.
     if port == 0 {
         return Err(Error::new(
             span,
@@ -117,6 +132,7 @@ fn port_name(name: Spanned<String>) -> Result<Spanned<Selector>, Error> {
         Selector::PortName(PortName {
             node,
             port,
+            // OpenSM knows whole descriptions only.
             by_words: false,
         }),
         span,

@@ -1,4 +1,13 @@
 //! `qos-match-rules`.
+//!
+//! ```text
+//! qos-match-rule
+//!     source: compute, login            any of these groups
+//!     service-id: 0x1061144, nfs        any of these numbers (names are an extension)
+//!     service-id: 22-25                 and these: lines of one keyword add up
+//!     qos-level-name: bulk              must be there
+//! end-qos-match-rule
+//! ```
 
 use sa_text::{Span, Spanned};
 
@@ -17,6 +26,7 @@ pub(super) fn section(cursor: &mut Cursor<'_>, draft: &mut Draft) -> Result<(), 
     cursor.bump();
     while let Some(start) = cursor.accept(Kind::Start(Block::Rule)) {
         let rule = rule(cursor, start.span)?;
+        // Before it is put in: the limit is on what is kept.
         draft.check_rule(&rule)?;
         draft.rules.push(rule);
     }
@@ -28,6 +38,7 @@ pub(super) fn section(cursor: &mut Cursor<'_>, draft: &mut Draft) -> Result<(), 
 }
 
 /// What a rule has said so far. Groups and numbers of one keyword add up; `use`, level and labels come once.
+/// Pairs are kept as written until the block ends.
 #[derive(Default)]
 struct Entries {
     purpose: Option<Spanned<String>>,
@@ -127,6 +138,7 @@ fn entry(cursor: &mut Cursor<'_>, entries: &mut Entries, key: Key) -> Result<(),
 }
 
 /// Service ids may be ranges of ports behind a port space; P_Keys lose their membership bit.
+/// QoS classes are taken as they are; a number that no request can name is told by lint.
 fn pairs(cursor: &mut Cursor<'_>, field: Field) -> Result<Spanned<Vec<(u64, u64)>>, Error> {
     match field {
         Field::ServiceId => cursor.service_pairs(),

@@ -1,4 +1,7 @@
 //! `qos-setup`: checked as far as OpenSM does.
+//!
+//! OpenSM parses the section, checks its grammar and a few numbers, and throws it away. It is kept
+//! here, as `sapphire setup` shows the tables that would follow.
 
 use sa_text::{Span, Spanned};
 
@@ -34,6 +37,7 @@ pub(super) fn section(cursor: &mut Cursor<'_>, setup: &mut Setup) -> Result<(), 
     }
     let expected = "vlarb-tables, sl2vl-tables or end-qos-setup";
     let end = cursor.expect(Kind::End(Block::Setup), expected)?.span;
+    // Whatever is odd inside is about set-up, and nothing that answers depend on.
     setup.spans.push(start.to(end));
     Ok(())
 }
@@ -51,6 +55,7 @@ fn vlarb_scope(cursor: &mut Cursor<'_>, start: Span) -> Result<VlArbScope, Error
             Kind::Key(Key::VlArbLow) => append_weights(cursor, &mut scope.low)?,
             Kind::Key(Key::VlHighLimit) => {
                 cursor.bump();
+                // The last counts; OpenSM lets it be repeated.
                 scope.high_limit = Some(*cursor.number()?);
             }
             _ => break,
@@ -96,6 +101,7 @@ fn sl2vl_scope(cursor: &mut Cursor<'_>, start: Span) -> Result<Sl2VlScope, Error
     }
     let end = cursor.expect(Kind::End(Block::Sl2VlScope), ENTRIES)?.span;
     let table = table.ok_or_else(|| missing(start, "sl2vl-table", "sl2vl-scope"))?;
+    // OpenSM does not look names up, but it wants one.
     if [&groups, &across, &across_from, &across_to]
         .iter()
         .all(|names| names.is_empty())
@@ -148,6 +154,7 @@ fn append_weights(cursor: &mut Cursor<'_>, weights: &mut Vec<(u64, u64)>) -> Res
 fn append_ports(cursor: &mut Cursor<'_>, ports: &mut Ranges) -> Result<(), Error> {
     cursor.bump();
     if cursor.accept(Kind::Asterisk).is_some() {
+        // Written as OpenSM has it; `Setup::is_any_port` knows that all ports are meant.
         ports.extend(&Ranges::new([(0, LAST_PORT)]));
         return Ok(());
     }
@@ -175,6 +182,7 @@ fn vl_table(cursor: &mut Cursor<'_>) -> Result<[u8; 16], Error> {
     let values = cursor.numbers()?;
     let span = values.last().map_or(at, |last| at.to(last.span));
     let mut table = [0; 16];
+    // RFC 0.2 pads a short table; OpenSM's grammar counts sixteen.
     if values.len() != table.len() {
         let found = values.len();
         return Err(Error::new(span, Problem::TableLength { found }));

@@ -9,6 +9,7 @@ use sa_text::Span;
 use crate::model::criterion::Field;
 
 /// A word of the language in its place.
+/// Borrowed from the file, like all tokens.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Token<'a> {
     /// What the grammar takes it for.

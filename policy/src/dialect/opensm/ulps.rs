@@ -1,4 +1,13 @@
 //! `qos-ulps`: shorthand that becomes match rules behind all others.
+//!
+//! | line | becomes |
+//! |---|---|
+//! | `sdp : 1` | service ids 0x10000 to 0x1ffff |
+//! | `iser, port-num 900 : 5` | service id 0x1060384 |
+//! | `ipoib : 6` | P_Key 0x7fff, which must have two full members |
+//! | `any, target-port-guid 0x1 : 8` | destination in a group of that GUID |
+//! | `any, source-target-port-guid 0x1 : 9` | source *and* destination in it, as in OpenSM |
+//! | `default : 0` | the default level, if no level is called so |
 
 use sa_text::{Span, Spanned};
 
@@ -24,6 +33,7 @@ pub(super) fn section(cursor: &mut Cursor<'_>, draft: &mut Draft) -> Result<(), 
         } else {
             return Err(cursor.unexpected(LINES));
         }
+        // Asked behind each line: a section without any is a syntax error in OpenSM.
         if cursor.accept(Kind::End(Block::Ulps)).is_some() {
             return Ok(());
         }
@@ -38,6 +48,7 @@ const LINES: &str = "default:, any, sdp, rds, iser, srp, ipoib with their colon 
 /// A line by one of OpenSM's own words. Of several `default` lines the last counts.
 fn line(cursor: &mut Cursor<'_>, draft: &mut Draft, ulp: Ulp, start: Span) -> Result<(), Error> {
     if ulp == Ulp::Default {
+        // No rule: it holds where all rules fail.
         draft.ulp_default = Some(sl(cursor)?);
         return Ok(());
     }
@@ -47,6 +58,7 @@ fn line(cursor: &mut Cursor<'_>, draft: &mut Draft, ulp: Ulp, start: Span) -> Re
 }
 
 /// A line that begins with a name of the table; OpenSM knows the first few only.
+/// It cannot be an IPoIB line, whose word OpenSM has.
 fn named(
     cursor: &mut Cursor<'_>,
     draft: &mut Draft,
@@ -64,6 +76,7 @@ fn named(
 fn finish(cursor: &mut Cursor<'_>, draft: &mut Draft, mut rule: DraftRule) -> Result<(), Error> {
     let sl = sl(cursor)?;
     rule.level = DraftLevel::Sl(sl);
+    // The whole line, so that messages can show it.
     rule.span = rule.span.to(sl.span);
     draft.check_rule(&rule)?;
     draft.ulp_rules.push(rule);
@@ -103,6 +116,7 @@ fn criteria(cursor: &mut Cursor<'_>, rule: &mut DraftRule, ulp: Ulp) -> Result<(
         Ulp::Iser => rule.fields[Field::ServiceId] = fixed(ISER, ISER),
         Ulp::Ipoib => rule.fields[Field::Pkey] = fixed(DEFAULT_PKEY, DEFAULT_PKEY),
         Ulp::SdpPort => rule.fields[Field::ServiceId] = Some(port_ids(cursor, SDP_PORTS)?),
+        // Both are TCP ports of the connection manager.
         Ulp::RdsPort | Ulp::IserPort => {
             rule.fields[Field::ServiceId] = Some(port_ids(cursor, TCP_PORTS)?)
         }
@@ -121,6 +135,8 @@ fn criteria(cursor: &mut Cursor<'_>, rule: &mut DraftRule, ulp: Ulp) -> Result<(
             .push(DraftGroup::Guids(listed(cursor, Cursor::ranges)?)),
         Ulp::AnySourceTarget => {
             let guids = listed(cursor, Cursor::ranges)?;
+            // Both ends, although the manual calls it "source or target": OpenSM joins them by
+            // "and".
             rule.source.push(DraftGroup::Guids(guids.clone()));
             rule.destination.push(DraftGroup::Guids(guids));
         }
@@ -139,6 +155,7 @@ fn listed<'a>(cursor: &mut Cursor<'a>, read: Read<'a>) -> Result<Spanned<Ranges>
 }
 
 /// Service ids of these port numbers.
+/// Errors: a port over 65,535, which would run into the next port space.
 fn port_ids(cursor: &mut Cursor<'_>, base: u64) -> Result<Spanned<Ranges>, Error> {
     let ports = listed(cursor, Cursor::ranges)?;
     if let Some((_, high)) = ports.pairs().iter().find(|(_, high)| *high > 0xffff) {

@@ -1,4 +1,7 @@
 //! From blocks and entries to a draft of the policy.
+//!
+//! Goes through the tree in the order of the file, so that remarks, positions of levels and the
+//! first error come in that order. What depends on two parts of a file at once is left to linking.
 
 use sa_text::LineIndex;
 
@@ -13,12 +16,14 @@ use crate::model::dialect::Dialect;
 use crate::model::options::ParseOptions;
 
 /// A draft in the making.
+/// One for a file; ends as a [`Draft`].
 #[derive(Debug)]
 pub(super) struct Builder<'a> {
     pub(super) reader: Reader<'a>,
     pub(super) draft: Draft,
     pub(super) max_rate_code: u8,
     /// RFC 0.1: of the last rule.
+    /// Compared with the next, as an `sn` that goes back hints at another order being meant.
     pub(super) last_sn: Option<u64>,
 }
 
@@ -58,6 +63,7 @@ impl<'a> Builder<'a> {
                     _ => self.tables(part)?,
                 }
             }
+            // Remarks inside are told apart by place.
             if section.tag == Tag::QosSetup {
                 self.draft.setup.spans.push(section.span);
             }
@@ -74,6 +80,7 @@ impl<'a> Builder<'a> {
 
     /// A `qos-level`, which knows its position, as rules of RFC 0.2 refer to it.
     fn level(&mut self, block: &Node<'a>) -> Result<(), Error> {
+        // Counted over all sections `qos-levels`, and from 1.
         let position = u32::try_from(self.draft.levels.len() + 1).unwrap_or(u32::MAX);
         let level = levels::level(&mut self.reader, block, position, self.max_rate_code)?;
         self.draft.levels.push(level);
@@ -103,6 +110,7 @@ impl<'a> Builder<'a> {
             match scope.tag {
                 Tag::VlArbScope => {
                     let scope = setup::vlarb_scope(&mut self.reader, scope)?;
+                    // None for a scope that applies to nothing, which was told.
                     self.draft.setup.vlarb.extend(scope);
                 }
                 _ => {
@@ -125,7 +133,9 @@ impl<'a> Node<'a> {
     }
 
     /// The entries of a block. Errors: one that may stand there once stands there twice.
+    /// Looked at before any value is read: a repeated entry is told before what it says.
     pub(super) fn entries(&self) -> Result<impl Iterator<Item = (&Self, &Value<'a>)>, Error> {
+        // At most a dozen kinds stand in a block, so a list will do.
         let mut seen = Vec::new();
         for entry in self.parts() {
             if is_single(entry.tag) {

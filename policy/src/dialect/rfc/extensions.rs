@@ -1,5 +1,8 @@
 //! What the RFCs do not have and this product reads: services by name, `ulp`, `reserved-sl`,
 //! `flow-label`.
+//!
+//! The same as in OpenSM's dialect and by the same readers; only how text and places are come by
+//! differs.
 
 use core::ops::Range;
 
@@ -28,6 +31,7 @@ impl Reader<'_> {
         for piece in pieces {
             let text = &value.text[piece.from..piece.to];
             let names = self.names.as_ref();
+            // A letter cannot begin a number, so the two never compete.
             match names.filter(|_| text.starts_with(|c: char| c.is_ascii_alphabetic())) {
                 Some(names) => {
                     let ids = names.ids(text);
@@ -81,6 +85,7 @@ impl Reader<'_> {
     }
 
     /// The value of an entry that the RFCs do not have. Errors: only theirs is read.
+    /// Notes the use, so that an operator can be told what other programs will not read.
     fn extension(
         &mut self,
         entry: &Node<'_>,

@@ -1,4 +1,7 @@
 //! `port-group`.
+//!
+//! The same model as OpenSM's groups. What differs is the port name, `host/CA/P1`: the first two
+//! words of a description. Whole descriptions are read as well, and go first (`by_words`).
 
 use sa_text::Spanned;
 use sa_wire::NodeType;
@@ -13,6 +16,7 @@ use crate::model::ranges::Ranges;
 use crate::model::{Group, NodeTypes, Origin, PortName, Selector};
 
 /// Reads a group. Errors: no name; a value that is none.
+/// A group without selectors is empty and legal.
 pub(super) fn group(reader: &mut Reader<'_>, block: &Node<'_>) -> Result<Group, Error> {
     let (mut name, mut purpose, mut selectors) = (None, None, Vec::new());
     for (entry, value) in block.entries()? {
@@ -60,6 +64,7 @@ fn port_name(name: Spanned<String>) -> Result<Spanned<Selector>, Error> {
     let span = name.span;
     let digits = name.value.rsplit_once('/').and_then(|(node, port)| {
         let digits = port.strip_prefix(['p', 'P'])?;
+        // Stricter than OpenSM, which reads `P1x` as 1.
         let all_digits = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
         all_digits.then_some((node, digits))
     });
@@ -74,6 +79,7 @@ fn port_name(name: Spanned<String>) -> Result<Spanned<Selector>, Error> {
             let name = PortName {
                 node: String::from(node),
                 port,
+                // Which of the two is meant shows only in a fabric.
                 by_words: true,
             };
             Ok(Spanned::new(Selector::PortName(name), span))

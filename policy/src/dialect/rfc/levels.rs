@@ -1,4 +1,12 @@
 //! `qos-level`.
+//!
+//! | value | out of range |
+//! |---|---|
+//! | `sl` | kept: no path can have it, so the level is a dead end |
+//! | `mtu-limit`, `rate-limit`, `packet-life`, `tclass` | dropped: no limit |
+//! | `path-bits` | kept: no LID has such an offset |
+//!
+//! Each is told. To round a value would give a path that nobody asked for.
 
 use sa_text::Spanned;
 use sa_wire::{Mtu, Rate};
@@ -22,6 +30,7 @@ pub(super) fn level(
     max_rate_code: u8,
 ) -> Result<Level, Error> {
     let (mut sn, mut name, mut path_bits) = (None, None, None);
+    // What rules of RFC 0.2 call it, unless a name is given below.
     let place = Spanned::new(LevelKey::Position(position), block.opening);
     let mut level = Level::new(place, Origin::Written, block.span);
     for (entry, value) in block.entries()? {
@@ -49,6 +58,7 @@ pub(super) fn level(
 }
 
 /// What rules call the level: its number goes before its name.
+/// None where the position is all there is.
 fn key(sn: Option<Spanned<u64>>, name: Option<Spanned<String>>) -> Option<Spanned<LevelKey>> {
     match (sn, name) {
         (Some(sn), name) => {
@@ -70,6 +80,7 @@ fn sl(reader: &mut Reader<'_>, value: &Value<'_>) -> Result<Spanned<u8>, Error> 
         let remark = Remark::NoSuchSl(*number);
         reader.diagnostics.add(number.span, remark);
     }
+    // Not cut to 8 bits as in OpenSM, where 256 becomes SL 0.
     let kept = u8::try_from(*number).unwrap_or(u8::MAX);
     Ok(Spanned::new(kept, number.span))
 }

@@ -1,4 +1,15 @@
 //! RFC 0.2: one statement a line.
+//!
+//! ```text
+//! qos-level                  a word alone opens a block
+//!     sl: 3                  a word and a colon is an entry
+//!     # a comment            has a line of its own
+//! end-qos-level              closes the innermost block, by its name
+//! ```
+//!
+//! Unlike OpenSM's this language has lines: a value ends with its line, and nothing stands before a
+//! keyword. What people bring from OpenSM all the same (comments behind values, quotes) is read and
+//! told.
 
 use sa_text::{LineIndex, Span};
 
@@ -9,6 +20,7 @@ use crate::error::{Error, Problem};
 use crate::model::dialect::Dialect;
 
 /// Reads lines into blocks, up to one that cannot stand where it stands.
+/// What was read before the error is in the tree.
 pub(super) fn read<'a>(text: &'a str, places: &LineIndex<'_>) -> Tree<'a> {
     let mut blocks = Blocks::default();
     let mut lines = Lines::new(text, mark_length(text), places);
@@ -19,6 +31,7 @@ pub(super) fn read<'a>(text: &'a str, places: &LineIndex<'_>) -> Tree<'a> {
 /// Errors: the first line that cannot stand where it stands; a block that is open at the end.
 fn read_into<'a>(blocks: &mut Blocks<'a>, lines: &mut Lines<'a, '_>) -> Result<(), Error> {
     while let Some(line) = lines.next_statement() {
+        // Before it is looked at, so that endings count as well.
         blocks.count("statements", line.opening)?;
         match statement(blocks.innermost(), &line)? {
             Statement::Open(tag) => blocks.open(tag, line.opening),
@@ -61,6 +74,7 @@ enum Statement<'a> {
 /// What a line means inside this block. A block's word stands alone, an entry's has a colon behind it.
 fn statement<'a>(block: Tag, line: &Line<'a>) -> Result<Statement<'a>, Error> {
     const DIALECT: Dialect = Dialect::Rfc02Text;
+    // Dashes only, and the usual name: variants are XML's.
     let tag = Tag::find(line.word).filter(|tag| tag.name() == line.word);
     match (tag, &line.value) {
         (Some(tag), None) if tag.is_block() && block.children(DIALECT).contains(&tag) => {
@@ -101,6 +115,8 @@ fn unexpected(block: Tag, line: &Line<'_>, tag: Option<Tag>) -> Error {
     let first = line.word.split(WHITE).next().unwrap_or_default();
     match tag.and_then(Tag::foreign_hint) {
         Some(hint) if !lacks_colon => error.hinting(hint),
+        // The order of these cases is that of likelihood; the last is for lines that make no sense
+        // at all.
         _ if lower != line.word && Tag::find(&lower).is_some() => {
             error.hinting("keywords are lower case")
         }
@@ -121,6 +137,7 @@ fn unexpected(block: Tag, line: &Line<'_>, tag: Option<Tag>) -> Error {
 }
 
 /// A line that is neither empty nor a comment.
+/// Points into the text; places are worked out for the word alone.
 struct Line<'a> {
     /// What stands before the colon, all of it without colon.
     word: &'a str,
@@ -152,6 +169,7 @@ impl<'a, 'p> Lines<'a, 'p> {
             }
             let start = self.at;
             let line = &rest[..rest.find('\n').unwrap_or(rest.len())];
+            // Past the newline, or to the end where there is none.
             self.at = (start + line.len() + 1).min(self.text.len());
             let statement = line.trim_start_matches(WHITE);
             let from = start + line.len() - statement.len();
@@ -164,6 +182,7 @@ impl<'a, 'p> Lines<'a, 'p> {
 
     /// Splits at the first colon before a comment.
     fn line(&self, statement: &'a str, from: usize) -> Line<'a> {
+        // A colon within a comment separates nothing.
         let comment = statement.find('#').unwrap_or(statement.len());
         let (word, value) = match statement.find(':').filter(|colon| *colon < comment) {
             Some(colon) => {

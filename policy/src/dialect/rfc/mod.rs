@@ -12,6 +12,13 @@
 //!
 //! Tolerance ends where a file could be made to mean anything: document types, entities and CDATA are
 //! refused.
+//!
+//! ```text
+//! text ─ lines ─┐                           ┌─ groups   ┐
+//!               ├─> Tree of Nodes ─ build ─>├─ levels   ├─> Draft
+//! text ─ xml ───┘   (tag, value, place)     ├─ rules    │
+//!                                           └─ setup    ┘
+//! ```
 
 mod build;
 mod extensions;
@@ -38,9 +45,11 @@ use tags::Tag;
 use value::Value;
 
 /// Blocks and entries that one file may have.
+/// A file of 16 MiB could hold more; a node takes some hundred bytes.
 const MAX_NODES: usize = 1 << 20;
 
 /// A block or an entry.
+/// A block holds nodes, an entry a value, by its tag.
 #[derive(Debug)]
 struct Node<'a> {
     tag: Tag,
@@ -59,6 +68,7 @@ enum Content<'a> {
 }
 
 /// What a file consists of, as far as it could be read.
+/// Kept although reading failed, so that an earlier fault of meaning is told instead.
 #[derive(Debug, Default)]
 struct Tree<'a> {
     sections: Vec<Node<'a>>,
@@ -73,6 +83,7 @@ impl<'a> Tree<'a> {
         let built = builder.sections(&self.sections);
         match (&self.error, built) {
             (None, built) => built,
+            // A block that was cut off by the error lacks things because of it.
             (Some(error), Err(earlier)) if matches!(earlier.problem, Problem::Missing { .. }) => {
                 Err(error.clone())
             }
@@ -83,6 +94,7 @@ impl<'a> Tree<'a> {
 }
 
 /// Blocks that are open, the outermost first, and those that are not any more.
+/// A stack: what is read goes into the innermost.
 #[derive(Debug, Default)]
 struct Blocks<'a> {
     open: Vec<Open<'a>>,
@@ -123,6 +135,7 @@ impl<'a> Blocks<'a> {
     }
 
     /// Closes the innermost block; nothing where none is open.
+    /// Its node goes into what was around it.
     fn close(&mut self, end: Span) {
         if let Some(closed) = self.open.pop() {
             self.add(Node {
@@ -145,6 +158,7 @@ impl<'a> Blocks<'a> {
     }
 
     /// All of it; what is open ends where it began.
+    /// So a tree has no open ends, whatever the file had.
     fn finish(mut self, read: Result<(), Error>) -> Tree<'a> {
         while let Some(open) = self.open.last() {
             let end = open.opening;
@@ -161,6 +175,7 @@ impl<'a> Blocks<'a> {
 pub(crate) fn parse_text(text: &str, options: &ParseOptions) -> Result<Policy, Error> {
     check_file(text)?;
     let mut builder = Builder::new(LineIndex::new(text), Dialect::Rfc02Text, options);
+    // Once for the whole text: such blanks come in hundreds, from a mail program.
     builder.reader.note_no_break(text);
     let tree = lines::read(text, &builder.reader.places);
     tree.build(&mut builder)?;

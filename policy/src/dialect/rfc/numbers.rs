@@ -1,4 +1,10 @@
 //! Numbers and ranges in the text of an entry.
+//!
+//! ```text
+//! 22, 4719, 6000-6010      pairs
+//! 0:64, 2:128              weights
+//! 010                      10, with a remark: OpenSM would read 8
+//! ```
 
 use sa_text::Spanned;
 
@@ -93,6 +99,7 @@ impl Reader<'_> {
     }
 
     /// A number, and a remark where it is read otherwise than it looks. Errors: what is no number.
+    /// Every number of these dialects is read here.
     fn number_at(
         &mut self,
         value: &Value<'_>,
@@ -109,6 +116,7 @@ impl Reader<'_> {
             Written::LeadingZero(number) => {
                 self.diagnostics.add(span, Remark::LeadingZero(number));
             }
+            // Saturates as C does; whoever has a narrower range tells more.
             Written::TooLarge => self.diagnostics.add(span, Remark::TooLarge),
         }
         Ok(Spanned::new(number.value(), span))
@@ -121,6 +129,7 @@ impl Reader<'_> {
 }
 
 /// A number in decimal or `0x` hexadecimal.
+/// How it is written decides about remarks, not about the value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Written {
     Plain(u64),
@@ -148,6 +157,7 @@ fn written_number(text: &str) -> Option<Written> {
         return None;
     }
     Some(match u64::from_str_radix(digits, radix) {
+        // All digits are good, so nothing else can have failed.
         Err(_) => Written::TooLarge,
         Ok(value) if radix == 10 && digits.len() > 1 && digits.starts_with('0') => {
             Written::LeadingZero(value)

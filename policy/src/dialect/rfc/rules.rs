@@ -1,4 +1,7 @@
 //! `qos-match-rule`.
+//!
+//! Rules of RFC 0.1 refer to levels by `sn`, those of 0.2 by position, and either language may use
+//! a name where it has one. A rule has exactly one level.
 
 use sa_text::Spanned;
 
@@ -37,11 +40,13 @@ pub(super) fn rule(
                 append(&mut fields[field], Spanned::new(pairs, span));
             }
             Tag::FlowLabel => flow_label = Some(reader.flow_labels(entry, value)?),
+            // Fields by the table of criteria, so that a new one needs no line here.
             tag => {
                 if let Some(field) = tag.field() {
                     append(&mut fields[field], pairs(reader, value, field)?);
                     continue;
                 }
+                // Two different keywords for the level are as much a repetition as one twice.
                 if level.is_some() {
                     let problem = Problem::Repeated {
                         keyword: "qos-level-sn or qos-level-name",
@@ -54,6 +59,7 @@ pub(super) fn rule(
         }
     }
     let fields = fields.map(|pairs| pairs.map(to_ranges));
+    // Only now: values of one field may stand in several entries.
     for field in Field::ALL {
         check(reader, fields[field].as_ref(), field);
     }
@@ -119,6 +125,7 @@ fn level_of(reader: &mut Reader<'_>, tag: Tag, value: &Value<'_>) -> Result<Draf
 }
 
 /// Remarks on numbers that no request can name.
+/// They stay in the rule, which then holds for nobody.
 fn check(reader: &mut Reader<'_>, numbers: Option<&Spanned<Ranges>>, field: Field) {
     let Some(numbers) = numbers else { return };
     let most = field.last();

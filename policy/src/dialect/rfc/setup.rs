@@ -1,4 +1,7 @@
 //! `vlarb-scope` and `sl2vl-scope`.
+//!
+//! A scope with a fault in itself is left out with a remark and the others stand: answers do not
+//! depend on it. Groups and ranges are judged in `crate::link`.
 
 use sa_text::Spanned;
 
@@ -13,6 +16,7 @@ use crate::model::{Sl2VlScope, VlArbScope};
 
 /// Reads a scope; none, with an error noted, when it applies to nothing. Errors: a value that is
 /// none.
+/// Numbers are kept as wide as they are written.
 pub(super) fn vlarb_scope(
     reader: &mut Reader<'_>,
     block: &Node<'_>,
@@ -25,6 +29,7 @@ pub(super) fn vlarb_scope(
             Tag::To => scope.to.extend(&reader.ports(value)?),
             Tag::VlArbHigh => scope.high.append(&mut reader.weights(value)?),
             Tag::VlArbLow => scope.low.append(&mut reader.weights(value)?),
+            // The last counts.
             _ => scope.high_limit = Some(*reader.number(value)?),
         }
     }
@@ -66,6 +71,7 @@ pub(super) fn sl2vl_scope(
         }
     }
     let has_group = scope.group_names().next().is_some();
+    // A table that was read and found wrong was told already, and the scope goes with it.
     let lacks = match table {
         None => "sl2vl-table",
         Some(_) if !has_group => "group or across",
@@ -95,6 +101,7 @@ fn vl_table(reader: &mut Reader<'_>, value: &Value<'_>) -> Result<Option<[u8; 16
         reader.diagnostics.add(vl.span, remark);
         return Ok(None);
     }
+    // Zero for SLs that are not listed, as RFC 0.2 says.
     let mut table = [0; 16];
     let found = values.len();
     if found > table.len() {

@@ -60,6 +60,7 @@ pub(crate) enum Tag {
 }
 
 /// Every tag with its names, the usual one first.
+/// Searched from front to back: files are small, and words few.
 const NAMES: &[(Tag, &str)] = &[
     (Tag::QosPolicy, "qos-policy"),
     (Tag::PortGroups, "port-groups"),

@@ -1,14 +1,24 @@
 //! The text of an entry, decoded, and where each of its bytes comes from.
+//!
+//! ```text
+//! file    <use>a &amp; b</use>           bytes 5 to 14
+//! text    a & b                          sources (0, 5), (2, 7), (3, 12): byte 3 is 12 in the file
+//! ```
+//!
+//! Lines need one source, values of XML one more for each reference or comment in them. Messages
+//! point at the byte in the file, however it was written.
 
 use std::borrow::Cow;
 
 /// White space, as C has it, and the blank that does not break lines: mail programs and word
 /// processors put it in place of others, in the RFC's own example too.
+/// Of all these only the blank and the tab are blanks to OpenSM.
 pub(super) const WHITE: [char; 7] = [' ', '\t', '\n', '\x0b', '\x0c', '\r', NO_BREAK];
 /// The blank that does not break lines.
 pub(super) const NO_BREAK: char = '\u{a0}';
 
 /// A decoded text. Its outer white space is gone.
+/// Borrowed where nothing had to be decoded, which is nearly always.
 #[derive(Debug)]
 pub(super) struct Value<'a> {
     pub(super) text: Cow<'a, str>,
@@ -41,10 +51,12 @@ impl<'a> Value<'a> {
     }
 
     /// Where byte `at` of the text stands in the file.
+    /// Cost: O(log sources). Inside of what was decoded the place is its beginning.
     pub(super) fn source(&self, at: usize) -> usize {
         let next = self.sources.partition_point(|(from, _)| *from <= at);
         match self.sources.get(next.wrapping_sub(1)) {
             Some((from, source)) => {
+                // A reference is longer than what it stands for: do not run into the next piece.
                 let limit = self.sources.get(next).map_or(usize::MAX, |(_, next)| *next);
                 (source + (at - from)).min(limit)
             }
@@ -54,6 +66,7 @@ impl<'a> Value<'a> {
 }
 
 /// A piece of a text by its bytes.
+/// In bytes of the decoded text, never of the file.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Piece {
     pub(super) from: usize,
@@ -74,6 +87,7 @@ impl Piece {
 }
 
 /// What stands between these characters, trimmed; one piece at least.
+/// Empty pieces are given too, as something is missing there.
 pub(super) fn split(text: &str, whole: Piece, at: char) -> impl Iterator<Item = Piece> {
     let mut from = whole.from;
     text[whole.from..whole.to].split(at).map(move |part| {

@@ -1,4 +1,7 @@
 //! Names and descriptions in the text of an entry.
+//!
+//! Names may be quoted in lines, where they may hold commas then; in XML quotes are part of a name.
+//! Blanks inside a name stay, unlike in OpenSM's dialect: `vs1 HCA-1` needs no quotes.
 
 use sa_text::{LineIndex, Span, Spanned};
 
@@ -10,10 +13,12 @@ use crate::model::limits::{MAX_NAME_BYTES, MAX_TEXT_BYTES};
 use crate::services::UlpNames;
 
 /// Reads values, and notes what is odd about them.
+/// Lives as long as a file is read; what it noted goes into the draft.
 #[derive(Debug)]
 pub(super) struct Reader<'a> {
     pub(super) places: LineIndex<'a>,
     pub(super) dialect: Dialect,
+    /// In no order yet; sorted by place at the end.
     pub(super) diagnostics: Diagnostics,
     /// Names of services, where extensions are read.
     pub(super) names: Option<UlpNames>,
@@ -59,10 +64,12 @@ impl Reader<'_> {
     pub(super) fn name(&mut self, value: &Value<'_>) -> Result<Spanned<String>, Error> {
         let all = self.before_comment(value);
         let inner = self.unquoted(value, all);
+        // An empty element is an empty name in XML, which nothing can refer to.
         if all.from == all.to && self.dialect == Dialect::Rfc02Text {
             return Err(self.unexpected(value, all, "a name"));
         }
         let name = self.text(value, inner, MAX_NAME_BYTES, "a name")?;
+        // A word processor made them of straight ones; here they are letters.
         if name.contains(['\u{2018}', '\u{2019}', '\u{201c}', '\u{201d}']) {
             self.diagnostics.add(name.span, Remark::CurlyQuotes);
         }
@@ -86,6 +93,7 @@ impl Reader<'_> {
             if end == all.to {
                 return Ok(names);
             }
+            // Behind the comma.
             at = end + 1;
         }
     }
@@ -142,6 +150,7 @@ impl Reader<'_> {
         if text.len() > limit {
             return Err(Error::too_long(span, what, text.len(), limit));
         }
+        // So that a name pasted from a mail is equal to one that was typed.
         Ok(Spanned::new(text.replace(NO_BREAK, " "), span))
     }
 
@@ -167,7 +176,9 @@ impl Reader<'_> {
     }
 
     /// A value of names up to a comment, which needs a blank in front.
+    /// `a#b` is a name, `a #b` a name and a comment.
     fn before_comment(&mut self, value: &Value<'_>) -> Piece {
+        // Any letter will do as the one before the first: no comment begins a value.
         let (mut quoted, mut last) = (false, b'x');
         let mut is_comment = |byte: u8| {
             quoted ^= byte == b'"';

@@ -1,4 +1,12 @@
 //! Classes of ports as source and as destination.
+//!
+//! ```text
+//! groups      port 17: {storage, rack3}       rules as destination want: storage, backup
+//! key         {storage}                       rack3 does not matter at this end
+//! class       rules that want storage, and those that want no group
+//! ```
+//!
+//! A port has a class of its own for each end, since rules want other groups there.
 
 use std::collections::HashMap;
 
@@ -11,8 +19,10 @@ use crate::matching::groups::GroupResolver;
 use crate::model::{GroupIx, Policy, Rule};
 
 /// Which groups each port is in.
+/// 49,152 ports in 1,000 groups are 6 MB; dropped once both ends are done.
 pub(super) struct EndClasses {
     /// By port, then one bit for each group.
+    /// Shape: `words` for each port.
     rows: Vec<u64>,
     words: usize,
     ports: usize,
@@ -52,6 +62,7 @@ impl EndClasses {
 
     /// Ports that are in the same of the groups that matter share a class. An end that no request
     /// names is like a port in no group.
+    /// Cost: O(ports x groups / 64), and the rules of each class once.
     pub(super) fn dimension(
         &self,
         name: &'static str,
@@ -66,8 +77,10 @@ impl EndClasses {
         for port in 0..self.ports {
             let row = &self.rows[port * self.words..][..self.words];
             for ((key, bits), used) in key.iter_mut().zip(row).zip(&demands.used) {
+                // Groups that no rule wants at this end would tell ports apart for nothing.
                 *key = bits & used;
             }
+            // Looked up by groups first: their bits are fewer than those of rules.
             let class = match class_by_groups.get(&key) {
                 Some(class) => *class,
                 None => {
@@ -78,6 +91,7 @@ impl EndClasses {
             };
             map.push(class);
         }
+        // Used only where the dialect wants ends to be named; in the table in any case.
         let unnamed = interner.class(&demands.indifferent)?;
         Ok(EndDimension {
             named: Dimension {
@@ -98,6 +112,7 @@ pub(super) struct EndDimension {
 }
 
 /// Which rules want which groups at one end.
+/// Of one end; rules are gone through twice, once for each.
 struct Demands {
     /// By group: the rules that want it.
     rules: Vec<Vec<usize>>,
@@ -122,6 +137,7 @@ impl Demands {
         };
         for (at, rule) in rules.iter().enumerate() {
             let wanted = groups_of(rule);
+            // No group named: any port will do.
             if wanted.is_empty() {
                 insert(&mut demands.indifferent, at);
             }
@@ -135,6 +151,7 @@ impl Demands {
     }
 
     /// The rules that hold for a port in these groups.
+    /// Cost: the rules that want any of the groups.
     fn satisfied(&self, groups: &[u64]) -> RuleSet {
         let mut set = self.indifferent.clone();
         for (word, bits) in groups.iter().enumerate() {

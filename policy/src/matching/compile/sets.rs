@@ -1,6 +1,9 @@
 //! Sets of rules, and their numbering.
 //!
 //! Sets are words of 64 bits and not a crate's type: they are handed to the snapshot as they are.
+//!
+//! Two values that satisfy the same rules have equal sets and so one class, whatever made them
+//! equal. That is why classes are found by interning sets and not by comparing values.
 
 use std::collections::HashMap;
 
@@ -10,6 +13,7 @@ use crate::error::{Error, Problem};
 
 /// A set of rules. Shape: bit n % 64 of word n / 64 for rule n; as many words as all rules need,
 /// at least one.
+/// As long for one rule as for 64.
 pub(super) type RuleSet = Vec<u64>;
 
 /// An empty set for this many rules.
@@ -28,12 +32,14 @@ pub(super) fn remove(set: &mut [u64], rule: usize) {
 }
 
 /// Gives equal sets one class, classes in the order in which sets are first seen.
+/// One for each criterion. The first set seen is class 0, so equal policies give equal tables.
 pub(super) struct Interner {
     dimension: &'static str,
     classes: HashMap<RuleSet, u16>,
 }
 
 /// Classes of one criterion. [`u16`] has one more, which is kept free.
+/// Beyond it a policy is refused, which takes tens of thousands of ranges that overlap.
 const MAX_CLASSES: usize = 65_535;
 
 impl Interner {
@@ -46,6 +52,7 @@ impl Interner {
     }
 
     /// The class of a set. Errors: [`Problem::TooManyClasses`].
+    /// Cost: hashing the set.
     pub(super) fn class(&mut self, set: &[u64]) -> Result<u16, Error> {
         if let Some(class) = self.classes.get(set) {
             return Ok(*class);
@@ -67,6 +74,7 @@ impl Interner {
     }
 
     /// The set of each class.
+    /// Shape: by class.
     pub(super) fn into_sets(self) -> Vec<RuleSet> {
         let mut sets = vec![RuleSet::new(); self.classes.len()];
         for (set, class) in self.classes {

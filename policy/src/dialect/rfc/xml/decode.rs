@@ -1,4 +1,10 @@
 //! From the text of an element to its value.
+//!
+//! ```text
+//! Virtual&#10;   Servers      one newline from the reference, which stays
+//! Virtual
+//!    Servers                  one blank: a line was broken for the eye
+//! ```
 
 use crate::dialect::rfc::value::{Piece, Value, WHITE};
 use crate::dialect::rfc::values::Reader;
@@ -6,6 +12,7 @@ use crate::error::{Error, Problem, Remark};
 
 /// Puts the pieces together: entities are decoded, line ends and the white space about them
 /// become one blank. Errors: an entity that is none of XML's own.
+/// Cost: nothing is copied where one piece has no reference and no line end.
 pub(super) fn decode<'a>(
     text: &'a str,
     pieces: &[Piece],
@@ -24,6 +31,7 @@ pub(super) fn decode<'a>(
         sources: Vec::new(),
     };
     for piece in pieces {
+        // Comments between pieces leave nothing, not even a blank.
         decoder.piece(*piece, reader)?;
     }
     Ok(decoder.finish())
@@ -31,6 +39,7 @@ pub(super) fn decode<'a>(
 
 /// Text so far, and where its bytes come from: a message about a decoded value still points at the right
 /// place of the file.
+/// For one value.
 struct Decoder<'a> {
     text: &'a str,
     out: String,
@@ -58,6 +67,7 @@ impl<'a> Decoder<'a> {
     }
 
     /// Puts a blank where lines end; gives the length of the white space.
+    /// White space before the line end goes, too, with its sources.
     fn line_end(&mut self, rest: &str, at: usize) -> usize {
         let kept = self.out.trim_end_matches([' ', '\t']).len();
         self.out.truncate(kept);
@@ -85,7 +95,9 @@ impl<'a> Decoder<'a> {
             .take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'#')
             .count();
         let span = |length: usize| reader.places.span(at..at + length);
+        // `a & b`: XML forbids it and everybody writes it.
         if !body[name_length..].starts_with(';') {
+            // Working out a place takes time, and a hostile file has many.
             if !reader.diagnostics.is_full() {
                 let span = span(1);
                 reader.diagnostics.add(span, Remark::BareAmpersand);
@@ -113,6 +125,7 @@ impl<'a> Decoder<'a> {
             to: self.out.len(),
         }
         .trimmed(&self.out);
+        // A value without text, to look places up in.
         let first = Value::decoded(String::new(), self.sources);
         let start = first.source(piece.from);
         let later = first
@@ -129,6 +142,7 @@ impl<'a> Decoder<'a> {
 const LONGEST: usize = 16;
 
 /// The character that a reference stands for; none for entities that a document would have to define.
+/// Zero is none: it would end texts elsewhere.
 fn character(name: &str) -> Option<char> {
     let number = |digits: &str, radix| {
         let is_number = !digits.is_empty() && digits.chars().all(|digit| digit.is_digit(radix));

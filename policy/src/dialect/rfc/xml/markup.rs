@@ -1,8 +1,12 @@
 //! Tags and comments.
+//!
+//! Pure functions over the text that is left: how long a name, a tag or the opening of a comment
+//! is. Whether it makes sense where it stands is for the scanner and the parser.
 
 use sa_text::Span;
 
 /// A tag as it stands, whether its name is one of ours or not.
+/// Attributes are gone by then.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Markup<'a> {
     Open {
@@ -30,6 +34,7 @@ pub(super) fn comment_opening(rest: &str) -> Option<(usize, bool)> {
 }
 
 /// Bytes of what stands for a hyphen here.
+/// None for anything else.
 fn dash(text: &str) -> Option<usize> {
     const DASHES: [&str; 7] = [
         "-",
@@ -45,6 +50,7 @@ fn dash(text: &str) -> Option<usize> {
 }
 
 /// The length of an element's name at the beginning of `text`.
+/// 0 where no name begins.
 pub(super) fn name_length(text: &str) -> usize {
     let is_name =
         |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b':');

@@ -4,6 +4,16 @@
 //! (`decode`) when their entry closes. What the RFC's example has and XML does not is read and told: a
 //! closing tag with another name closes an entry, an opening tag in place of the closing one closes a block,
 //! `_` counts as `-`.
+//!
+//! ```text
+//! <mtu_limit>1</mtl_limit>            an entry closes with any closing tag; `_` is `-`
+//! <sl2vl-tables> .. <sl2vl-tables>    what follows does not belong inside: the second one closes
+//! 7-9 or 11></use>                    `>` is text
+//! <!DOCTYPE ..>, &unknown;            refused
+//! ```
+//!
+//! Each tolerance but the third is a remark, so that the author learns what an XML parser would
+//! say.
 
 mod decode;
 mod markup;
@@ -34,6 +44,7 @@ pub(super) fn read<'a>(text: &'a str, reader: &mut Reader<'_>) -> Tree<'a> {
 }
 
 /// Where the scanner is, and which blocks are open.
+/// One pass over the text, nothing taken back.
 struct Parser<'a> {
     scanner: Scanner<'a>,
     blocks: Blocks<'a>,
@@ -42,6 +53,7 @@ struct Parser<'a> {
 
 impl<'a> Parser<'a> {
     /// Errors: no `<qos-policy>`, something behind its end, or an error inside.
+    /// The parts read before an error stay in `blocks`.
     fn document(&mut self, reader: &mut Reader<'_>) -> Result<(), Error> {
         self.scanner.skip_prolog(reader)?;
         if let Some(opening) = self.root(reader)? {
@@ -58,6 +70,7 @@ impl<'a> Parser<'a> {
 
     /// The opening tag of the policy; none for `<qos-policy/>`.
     fn root(&mut self, reader: &mut Reader<'_>) -> Result<Option<Span>, Error> {
+        // Made before the tag is read, as it names what stands there.
         let error = self.scanner.unexpected(reader, "<qos-policy>");
         if !self.scanner.rest().starts_with('<') {
             return Err(error);
@@ -79,6 +92,7 @@ impl<'a> Parser<'a> {
             if self.scanner.is_at_end() {
                 return Err(not_closed(block, opening));
             }
+            // Between tags only white space and comments may stand, unlike within an entry.
             if !self.scanner.rest().starts_with('<') {
                 let error = self.scanner.unexpected(reader, block.expected(DIALECT));
                 return Err(error.hinting("values stand in elements of their own: <sl>3</sl>"));
@@ -95,6 +109,7 @@ impl<'a> Parser<'a> {
                 }
                 Markup::Open { name, span, empty } => {
                     self.note_underscore(reader, name, span);
+                    // Entries and blocks alike, before memory is taken for them.
                     self.blocks.count("elements", span)?;
                     self.opened(reader, block, (name, span, empty))?;
                 }
@@ -155,6 +170,7 @@ impl<'a> Parser<'a> {
         };
         let closes = Tag::find(name);
         let is_open = |tag| self.blocks.open.iter().any(|open| open.tag == tag);
+        // `</qos-level>` behind `<sl>3` ends the level: the entry was forgotten, not misnamed.
         if closes.is_some_and(|tag| tag == Tag::QosPolicy || is_open(tag)) {
             return Err(not_closed(tag, opening));
         }
@@ -181,11 +197,13 @@ impl<'a> Parser<'a> {
 
 /// True when a block's opening tag, met inside the block, stands for its closing one: what comes
 /// behind it does not belong into the block.
+/// Where one of the block's parts follows it is a block within itself, which is an error.
 fn closes_itself(block: Tag, scanner: &Scanner<'_>) -> bool {
     block != Tag::QosPolicy && !scanner.goes_on_with(block.children(DIALECT))
 }
 
 /// A closing tag of something else. That of an entry closes nothing where none is open.
+/// The advice names the block that is open and its line.
 fn wrong_closing(block: Tag, opening: Span, name: &str, span: Span) -> Error {
     let found = format!("</{name}>");
     let (block_name, line) = (block.name(), opening.start.line);

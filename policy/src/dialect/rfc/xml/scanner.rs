@@ -1,4 +1,7 @@
 //! Goes through a text tag by tag.
+//!
+//! It knows no nesting: it tells tags from text and comments, and refuses what could turn text into
+//! something else. Places are bytes of the file; nothing is decoded here.
 
 use super::markup::{Markup, comment_opening, name_length, tag_length};
 use crate::dialect::rfc::tags::Tag;
@@ -7,6 +10,7 @@ use crate::dialect::rfc::values::Reader;
 use crate::error::{Error, Problem, Remark};
 
 /// A place in the text.
+/// Copied to look ahead.
 #[derive(Debug, Clone)]
 pub(super) struct Scanner<'a> {
     text: &'a str,
@@ -35,6 +39,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// Something else was expected here.
+    /// Quotes 40 characters of what is there.
     pub(super) fn unexpected(&self, reader: &Reader<'_>, expected: &'static str) -> Error {
         let word = self.rest().split(WHITE).next().unwrap_or_default();
         let shown: String = word.chars().take(40).collect();
@@ -54,6 +59,7 @@ impl<'a> Scanner<'a> {
             self.at += '\u{feff}'.len_utf8();
         }
         self.skip_blanks(reader)?;
+        // Not looked into: the text is UTF-8 by now, whatever the declaration says.
         if self.rest().starts_with("<?xml") {
             match self.rest().find("?>") {
                 Some(end) => self.at += end + "?>".len(),
@@ -82,6 +88,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// True when there was one. Errors: one that does not end.
+    /// A comment may stand between tags and inside text.
     fn skip_comment(&mut self, reader: &mut Reader<'_>) -> Result<bool, Error> {
         let Some((opening, plain)) = comment_opening(self.rest()) else {
             return Ok(false);
@@ -89,6 +96,7 @@ impl<'a> Scanner<'a> {
         let Some(length) = self.rest()[opening..].find("-->") else {
             return Err(self.not_closed(reader, "the comment", "end it with -->"));
         };
+        // Told for each, as each has to be mended.
         if !plain {
             let span = reader.places.span(self.at..self.at + opening);
             reader.diagnostics.add(span, Remark::TypographicDash);
@@ -108,6 +116,7 @@ impl<'a> Scanner<'a> {
     pub(super) fn markup(&mut self, reader: &mut Reader<'_>) -> Result<Markup<'a>, Error> {
         let start = self.at;
         let rest = self.rest();
+        // First, since `<!` would give an empty name.
         self.refuse(reader)?;
         let closes = rest.starts_with("</");
         let name_at = if closes { 2 } else { 1 };
@@ -124,6 +133,7 @@ impl<'a> Scanner<'a> {
         let empty = !closes && inside.ends_with('/');
         self.at += name_at + name.len() + length;
         let span = reader.places.span(start..self.at);
+        // No element has attributes; they are passed over and told.
         if !inside.trim_end_matches('/').is_empty() {
             let name = String::from(name);
             reader.diagnostics.add(span, Remark::Attributes { name });
@@ -138,6 +148,7 @@ impl<'a> Scanner<'a> {
     /// Errors: markup that could make text of something else.
     fn refuse(&self, reader: &Reader<'_>) -> Result<(), Error> {
         let rest = self.rest();
+        // The longest beginnings first: `<!DOCTYPE` is one of `<!`, too.
         let refused = [
             ("<!DOCTYPE", "a document type definition"),
             ("<!ENTITY", "a declaration of an entity"),
@@ -147,6 +158,7 @@ impl<'a> Scanner<'a> {
         ];
         let found = refused.iter().find(|(start, _)| {
             let head = rest.as_bytes().get(..start.len());
+            // Bytes, as the file may have a character across the end of the head.
             head.is_some_and(|head| head.eq_ignore_ascii_case(start.as_bytes()))
         });
         match found {
@@ -160,6 +172,7 @@ impl<'a> Scanner<'a> {
 
     /// The pieces of text up to the next closing tag, comments left out; none when another
     /// element opens or the file ends before.
+    /// Shape: at the closing tag afterwards, which is not read.
     pub(super) fn entry_text(
         &mut self,
         reader: &mut Reader<'_>,
@@ -186,6 +199,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// True when one of these elements opens next, comments and white space aside.
+    /// Looks ahead only; used where an opening tag may stand for a closing one.
     pub(super) fn goes_on_with(&self, tags: &[Tag]) -> bool {
         let mut ahead = self.clone();
         loop {
