@@ -41,8 +41,8 @@ impl Client {
         Ok(Self {
             port: attachment.client()?,
             _attachment: attachment,
-            lid: facts.lid,
-            sa: Lid::new(facts.sm_lid)?,
+            lid: Lid::raw(facts.lid),
+            sa: facts.sm_lid.context("no SM has configured the port")?,
             transaction: 0,
         })
     }

@@ -9,6 +9,7 @@ use sa_port::Patience;
 use sa_snapshot::Snapshot;
 use sa_source::compare::{Difference, Questions, Tally, ask_and_compare, service_ids};
 use sa_source::{Ask, Client, SourceError};
+use sa_wire::Lid;
 use sa_wire::umad::MAD_SIZE;
 use serde_json::json;
 use sm_control::checks;
@@ -79,7 +80,7 @@ struct Ours {
     snapshot: Snapshot,
     service_ids: Vec<u64>,
     /// LID of the SM's port, where it is known.
-    sm: Option<u16>,
+    sm: Option<Lid>,
 }
 
 pub(crate) fn run(verb: &Compare) -> Outcome {
@@ -111,12 +112,12 @@ const ENOUGH: u64 = 3;
 
 /// Whose answers are expected. A ring is asked as the SM's port is. Errors: it is not in the
 /// snapshot.
-fn requester(client: u16, ours: &Ours) -> Outcome<u16> {
-    if client == 0 {
-        return Ok(ours.sm.unwrap_or(0));
-    }
-    match ours.snapshot.port_by_lid(client) {
-        Some(_) => Ok(client),
+fn requester(client: Option<Lid>, ours: &Ours) -> Outcome<Option<Lid>> {
+    let Some(client) = client else {
+        return Ok(ours.sm);
+    };
+    match ours.snapshot.port_by_lid(client.get()) {
+        Some(_) => Ok(Some(client)),
         None => Err(Failure::refused(format!(
             "the port that asks has LID {client}, which the snapshot does not know: it is of \
              another fabric, or of another time"
@@ -215,7 +216,7 @@ fn of(compiled: Compiled) -> Ours {
     let sm = parts.subnet.end_ports().get(parts.subnet.sm());
     Ours {
         service_ids: service_ids(parts.policy.as_ref()),
-        sm: sm.map(|port| port.lid.get()),
+        sm: sm.map(|port| port.lid),
         snapshot,
     }
 }

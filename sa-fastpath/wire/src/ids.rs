@@ -6,7 +6,12 @@ use core::num::NonZeroU64;
 use crate::error::VocabularyError;
 
 /// A unicast local identifier, 0x0001 to 0xbfff.
+///
+/// A number stays a raw `u16` where it has not been judged, or cannot be: in a field of a layout or a
+/// request, which may hold anything, in a table that LIDs index, and where a request is built or looked
+/// up by such a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(transparent)]
 pub struct Lid(u16);
 
 impl Lid {
@@ -23,8 +28,15 @@ impl Lid {
     }
 
     /// The number on the wire, host order.
+    #[inline(always)]
     pub const fn get(self) -> u16 {
         self.0
+    }
+
+    /// The number as messages and attributes have it, where 0 stands for "none".
+    #[inline(always)]
+    pub fn raw(lid: Option<Self>) -> u16 {
+        lid.map_or(0, Self::get)
     }
 }
 
@@ -84,6 +96,7 @@ impl Lmc {
 
 /// A 64-bit globally unique identifier (EUI-64) of a node or port; never zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(transparent)]
 pub struct Guid(NonZeroU64);
 
 impl Guid {

@@ -4,8 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use sa_port::umad::{PortState, leading_number};
-use sa_wire::Gid;
 use sa_wire::netlink_ls::Resolve;
+use sa_wire::{Gid, Lid};
 
 use super::gid;
 
@@ -16,10 +16,10 @@ pub struct HostPort {
     pub device: String,
     /// From 1.
     pub port: u8,
-    /// Base LID; 0 before an SM gave it one.
-    pub lid: u16,
-    /// Where its SM is; 0 before there was one.
-    pub sm_lid: u16,
+    /// Base LID; none before an SM gave it one.
+    pub lid: Option<Lid>,
+    /// Where its SM is; none before there was one.
+    pub sm_lid: Option<Lid>,
     /// The SL that reaches it.
     pub sm_sl: u8,
     /// Carries data.
@@ -81,14 +81,15 @@ impl Host for Sysfs {
 fn port(directory: &Path, device: &str, port: u8) -> Option<HostPort> {
     let text = |name: &str| fs::read_to_string(directory.join(name)).ok();
     let number = |name: &str| text(name).as_deref().and_then(leading_number);
+    let lid = |number| Lid::new(number).ok();
     if text("link_layer")?.trim() != "InfiniBand" {
         return None;
     }
     Some(HostPort {
         device: device.to_owned(),
         port,
-        lid: number("lid")?,
-        sm_lid: number("sm_lid").unwrap_or(0),
+        lid: lid(number("lid")?),
+        sm_lid: number("sm_lid").and_then(lid),
         sm_sl: u8::try_from(number("sm_sl").unwrap_or(0)).unwrap_or(0),
         is_active: number("state") == Some(PortState::ACTIVE.into()),
         gid: gid(text("gids/0")?.trim())?,
@@ -104,14 +105,14 @@ fn names(directory: &Path) -> Vec<String> {
     names
 }
 
-/// A port with its SM there.
+/// A port with its SM there; 0: with none.
 #[cfg(test)]
 pub(super) fn with_sm(sm_lid: u16) -> HostPort {
     HostPort {
         device: "mlx5_0".to_owned(),
         port: 1,
-        lid: 5,
-        sm_lid,
+        lid: Lid::new(5).ok(),
+        sm_lid: Lid::new(sm_lid).ok(),
         sm_sl: 0,
         is_active: true,
         gid: Gid([1; 16]),
@@ -156,8 +157,8 @@ mod tests {
             [HostPort {
                 device: "mlx5_0".to_owned(),
                 port: 1,
-                lid: 31,
-                sm_lid: 2,
+                lid: Lid::new(31).ok(),
+                sm_lid: Lid::new(2).ok(),
                 sm_sl: 3,
                 is_active: true,
                 gid,

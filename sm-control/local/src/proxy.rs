@@ -103,7 +103,7 @@ impl Proxy {
         let index = self.ports.iter().position(meant);
         let found = index.and_then(|index| Some((index, self.ports.get(index)?)));
         let (index, seen) = found.ok_or(Reason::UnknownPort)?;
-        if !seen.port.is_active || seen.port.lid == 0 || seen.port.sm_lid == 0 {
+        if !seen.port.is_active || seen.port.lid.is_none() || seen.port.sm_lid.is_none() {
             return Err(Reason::Stale);
         }
         Ok((index, seen))

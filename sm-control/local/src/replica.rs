@@ -5,10 +5,10 @@ use std::time::Instant;
 use sa_answer::whole;
 use sa_answer::{Outcome, answer};
 use sa_fastpath::publish::{Published, Reader};
-use sa_wire::Gid;
 use sa_wire::netlink_ls::{IpResolve, Resolve};
 use sa_wire::path_record::PathRecord;
 use sa_wire::umad::Slot;
+use sa_wire::{Gid, Lid};
 
 use super::addresses::Addresses;
 use super::agent::{Reason, Records, Resolver, Verdict};
@@ -111,7 +111,8 @@ impl Paths for Replica {
 /// no other SM, which could have given other LIDs, has come since its sources were read.
 fn fits(seen: &Seen, published: &Published, read_at: Option<Instant>) -> bool {
     let port = &seen.port;
-    let known = published.snapshot.port_by_lid(port.lid);
+    let lid = Lid::raw(port.lid);
+    let known = published.snapshot.port_by_lid(lid);
     let guid = known.map(|known| published.snapshot.port(known).guid);
     let by_this_sm = read_at.is_some_and(|read| seen.sm_since.is_none_or(|since| since <= read));
     port.is_active && by_this_sm && guid == Some(port.gid.interface_id().to_be_bytes())

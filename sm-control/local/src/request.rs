@@ -6,7 +6,7 @@ use sa_wire::path_record::{NumbPathByte, PathCompMask, PathRecord, QosClassSl};
 use sa_wire::request::path_request;
 use sa_wire::sa::{DATA_OFFSET, SaMad};
 use sa_wire::umad::Slot;
-use sa_wire::{Sl, mad};
+use sa_wire::{Lid, Sl, mad};
 use zerocopy::FromBytes;
 
 use super::agent::Reason;
@@ -14,10 +14,10 @@ use super::agent::Reason;
 /// The largest QoSClass that a MAD has room for.
 const MOST_CLASSES: u16 = 0xfff;
 
-/// Get(PathRecord) from a port with this LID: what the kernel would send, as far as it tells.
+/// Get(PathRecord) from a port with this LID, none where no SM has given it one: what the kernel would send, as far as it tells.
 ///
 /// Errors: [`Reason::Unsupported`] without a DGID, with a QoSClass over 4095.
-pub(super) fn path_get(lid: u16, question: &Resolve<'_>) -> Result<Slot, Reason> {
+pub(super) fn path_get(lid: Option<Lid>, question: &Resolve<'_>) -> Result<Slot, Reason> {
     let mut mask = PathCompMask::NUMB_PATH | PathCompMask::DGID;
     let mut record = PathRecord {
         dgid: question.dgid.ok_or(Reason::Unsupported)?.0,
@@ -51,7 +51,7 @@ pub(super) fn path_get(lid: u16, question: &Resolve<'_>) -> Result<Slot, Reason>
         record.qos_class_sl = QosClassSl::new(class, Sl::default());
         mask = mask | PathCompMask::QOS_CLASS;
     }
-    Ok(path_request(lid, method::GET, mask, &record))
+    Ok(path_request(Lid::raw(lid), method::GET, mask, &record))
 }
 
 /// The record of a reply. Errors: [`Reason::NoPath`] where it has none.

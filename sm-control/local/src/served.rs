@@ -1,6 +1,7 @@
 //! What an SA answers from, asked of it.
 
 use sa_source::{Ask, AskError, next_transaction};
+use sa_wire::Lid;
 use sa_wire::mad::{MadHeader, Status, method};
 use sa_wire::request::request;
 use sa_wire::sa::{AttributeId, DATA_OFFSET, SaMad};
@@ -17,7 +18,13 @@ pub struct Served {
 
 /// Asks. None where the SA is of another make. Errors: [`AskError`].
 pub(super) fn ask(sa: &mut dyn Ask) -> Result<Option<Served>, AskError> {
-    let mut slot = request(sa.lid(), method::GET, AttributeId::SERVED_SNAPSHOT, 0, &[]);
+    let mut slot = request(
+        Lid::raw(sa.lid()),
+        method::GET,
+        AttributeId::SERVED_SNAPSHOT,
+        0,
+        &[],
+    );
     stamp(&mut slot.mad);
     let reply = sa.ask(&slot.mad)?;
     let (header, _) = MadHeader::ref_from_prefix(&reply)

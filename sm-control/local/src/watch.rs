@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use arc_swap::ArcSwap;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
 use sa_source::Ask;
+use sa_wire::Lid;
 use tracing::{info, warn};
 
 use super::LOG;
@@ -102,7 +103,7 @@ struct Sms {
 struct Sm {
     device: String,
     port: u8,
-    lid: u16,
+    lid: Lid,
     since: Option<Instant>,
 }
 
@@ -169,14 +170,15 @@ impl Sms {
     /// `now` is from before the ports were read.
     fn look(&mut self, ports: &[HostPort], now: Instant) {
         // Of a port without an SM nobody gave it another LID.
-        for port in ports.iter().filter(|port| port.sm_lid != 0) {
+        for port in ports {
+            let Some(sm_lid) = port.sm_lid else { continue };
             match self.known.iter_mut().find(|sm| sm.is_of(port)) {
-                Some(sm) if sm.lid == port.sm_lid => {}
-                Some(sm) => (sm.lid, sm.since) = (port.sm_lid, self.looked),
+                Some(sm) if sm.lid == sm_lid => {}
+                Some(sm) => (sm.lid, sm.since) = (sm_lid, self.looked),
                 None => self.known.push(Sm {
                     device: port.device.clone(),
                     port: port.port,
-                    lid: port.sm_lid,
+                    lid: sm_lid,
                     since: None,
                 }),
             }

@@ -23,6 +23,7 @@ use sa_answer::whole;
 use sa_compiler::path_json;
 use sa_fabric::Subnet;
 use sa_snapshot::Snapshot;
+use sa_wire::Lid;
 use sa_wire::path_record::PathRecord;
 use sa_wire::request;
 use sa_wire::umad::Slot;
@@ -39,9 +40,9 @@ use super::{Ask, SaReadError};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Difference {
     /// Source, any LID of its LMC range.
-    pub slid: u16,
+    pub slid: Lid,
     /// Destination, any LID of its LMC range.
-    pub dlid: u16,
+    pub dlid: Lid,
     /// Source and destination in words, and what else was asked for.
     pub names: String,
     /// What was asked, to ask it again.
@@ -124,9 +125,9 @@ pub fn agrees(
 /// Ends by name of node and port, and what else was asked for: "H1 port 1 to H2 port 1, service id
 /// 0x10".
 fn names(subnet: &Subnet, probe: &Probe) -> String {
-    let name = |lid| {
+    let name = |lid: Lid| {
         let ends = subnet.end_ports();
-        let end = subnet.by_lid(lid).and_then(|index| ends.get(index));
+        let end = subnet.by_lid(lid.get()).and_then(|index| ends.get(index));
         end.map_or_else(String::new, |end| subnet.fabric().port_name(end.at))
     };
     let (from, to, more) = (name(probe.slid), name(probe.dlid), probe.in_words());
@@ -135,11 +136,11 @@ fn names(subnet: &Subnet, probe: &Probe) -> String {
 }
 
 /// The port that asks; where that is not known, the SM's, which sees everything.
-fn requester(ask: &dyn Ask, subnet: &Subnet) -> u16 {
+fn requester(ask: &dyn Ask, subnet: &Subnet) -> Option<Lid> {
     // A ring has no LID, and a port may have got another one since the fabric was read.
-    let known = Some(ask.lid()).filter(|lid| subnet.by_lid(*lid).is_some());
+    let known = ask.lid().filter(|lid| subnet.by_lid(lid.get()).is_some());
     let sm = || subnet.end_ports().get(subnet.sm());
-    known.unwrap_or_else(|| sm().map_or(0, |sm| sm.lid.get()))
+    known.or_else(|| sm().map(|sm| sm.lid))
 }
 
 /// What a Get of a path gave.

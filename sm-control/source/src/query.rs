@@ -17,6 +17,7 @@ use core::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use sa_wire::Lid;
 use sa_wire::mad::{Status, method, response_method};
 use sa_wire::request;
 use sa_wire::sa::{AttributeId, DATA_OFFSET, SaMad, record_stride};
@@ -83,7 +84,7 @@ impl<'a> Querier<'a> {
     /// Asks again where the SA says that it is busy.
     fn reply(&mut self, asked: u8, wanted: &Wanted<'_>) -> Result<Vec<u8>, SaReadError> {
         let mut slot = request::request(
-            self.ask.lid(),
+            Lid::raw(self.ask.lid()),
             asked,
             wanted.attribute,
             wanted.mask,

@@ -13,6 +13,7 @@ use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
 use sa_fastpath::publish::{EpochId, Published, Reader};
 use sa_source::compare::{Questions, ask_and_compare, service_ids};
 use sa_source::{Ask, Reopening};
+use sa_wire::Lid;
 use tracing::{info, warn};
 
 use super::ServerError;
@@ -79,7 +80,7 @@ struct Comparer {
     state: Arc<StateInService>,
     status: Arc<Status>,
     /// Of the snapshot with this epoch, to this requester.
-    questions: Option<(EpochId, u16, Questions)>,
+    questions: Option<(EpochId, Option<Lid>, Questions)>,
 }
 
 impl Comparer {

@@ -14,6 +14,7 @@ use sa_rig::{Fabric, TWO_HOSTS, wait_for};
 use sa_tests::cli::{program, sapphire_on};
 use sa_tests::skip;
 use sa_text::Severity;
+use sa_wire::Lid;
 use sa_wire::device_management::{DeviceMad, MGMT_CLASS_DEVICE};
 use sa_wire::mad::method;
 use serde_json::Value;
@@ -297,7 +298,7 @@ fn the_document_says_what_is_so() -> Result<()> {
 struct Target {
     client: IbsimClient,
     _attachment: Attachment,
-    lid: u16,
+    lid: Lid,
 }
 
 const GUID: u64 = 0x0010_0010;
@@ -310,7 +311,10 @@ impl Target {
             role: Role::Manager,
             qp: 0,
         })?;
-        let lid = attachment.port()?.lid;
+        let lid = attachment
+            .port()?
+            .lid
+            .context("no SM has configured the port")?;
         Ok(Self {
             client: attachment.client()?,
             _attachment: attachment,

@@ -328,12 +328,12 @@ fn on_simulator() {
     let mut bed = Bed::start(port, calls, |worker| worker);
     bed.publisher.publish(snapshot_of(Path::new(&files)));
     let mut client = attach("H2", false);
-    let lid = client.port().unwrap().lid;
+    let lid = Lid::raw(client.port().unwrap().lid);
     let mut client = client.client().unwrap();
     let mut reply = Reply::default();
-    let to = Destination::sa(Lid::new(sa).unwrap());
+    let to = Destination::sa(sa.unwrap());
     for _ in 0..100 {
-        let mad = request::path_by_lids(lid, sa).mad;
+        let mad = request::path_by_lids(lid, Lid::raw(sa)).mad;
         client
             .ask(&to, &mad, Patience::default(), &mut reply)
             .unwrap();

@@ -317,8 +317,8 @@ fn client(fabric: &Fabric, node: &str) -> Result<Client> {
     let facts = attachment.port()?;
     Ok(Client {
         port: attachment.client()?,
-        lid: facts.lid,
-        sa: Destination::sa(Lid::new(facts.sm_lid)?),
+        lid: Lid::raw(facts.lid),
+        sa: Destination::sa(facts.sm_lid.context("no SM")?),
     })
 }
 

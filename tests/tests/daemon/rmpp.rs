@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::fs;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use sa_port::ibsim::{Attachment, Options};
 use sa_port::{ClientPort, Destination, Patience, Reply};
 use sa_rig::{Fabric, Process, records};
@@ -12,7 +12,7 @@ use sa_tests::cli::sapphire_on;
 use sa_tests::daemon::{Daemon, count};
 use sa_tests::skip;
 use sa_wire::multipath_record::{MultiPathCompMask, MultiPathRecord};
-use sa_wire::{Gid, Guid, Lid, SubnetPrefix, request};
+use sa_wire::{Gid, Guid, SubnetPrefix, request};
 use serde_json::Value;
 
 const HOSTS: usize = 33;
@@ -138,7 +138,7 @@ fn a_double_sided_exchange_gets_all_paths() -> Result<()> {
     let mut options = Options::on("H2");
     bed.fabric.base().clone_into(&mut options.base);
     let mut attachment = Attachment::new(&options)?;
-    let sa = Destination::sa(Lid::new(attachment.port()?.sm_lid)?);
+    let sa = Destination::sa(attachment.port()?.sm_lid.context("no SM")?);
     let mut client = attachment.client()?;
 
     let gid = |host: u64| -> Result<Gid> {

@@ -15,7 +15,7 @@ use sa_source::{Ask, Client, SaReader, SaSource, SaTransport, When, compile_from
 use sa_tests::cli::sapphire_on;
 use sa_tests::daemon::Daemon;
 use sa_tests::{http, skip};
-use sa_wire::request;
+use sa_wire::{Lid, request};
 use serde_json::Value;
 use sm_control::config::FabricSaSection;
 
@@ -413,7 +413,7 @@ impl Judge {
             };
             Ok::<_, anyhow::Error>(source.open()?)
         };
-        let lid = |node: &str| Ok::<_, anyhow::Error>(asker(node, None)?.lid());
+        let lid = |node: &str| Ok::<_, anyhow::Error>(Lid::raw(asker(node, None)?.lid()));
         let (server, pair) = (lid("H01")?, [lid("H10")?, lid("H21")?]);
         Ok(Self {
             sm: asker("H02", None)?,

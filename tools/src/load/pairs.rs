@@ -18,7 +18,7 @@ use crate::reach;
 /// A port of a host.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Host {
-    lid: u16,
+    lid: Lid,
     gid: Gid,
 }
 
@@ -40,7 +40,7 @@ impl Asked {
             }
             Workload::Lid => {
                 let lids = (record.slid.get(), record.dlid.get());
-                lids == (self.source.lid, self.destination.lid)
+                lids == (self.source.lid.get(), self.destination.lid.get())
             }
         }
     }
@@ -116,7 +116,7 @@ fn all_nodes() -> [u8; 256] {
 
 fn host(lid: Lid, guid: Guid, prefix: u64) -> Option<Host> {
     Some(Host {
-        lid: lid.get(),
+        lid,
         gid: Gid::unicast(SubnetPrefix(prefix), guid),
     })
 }
@@ -130,18 +130,19 @@ fn some(hosts: Vec<Host>, place: &str) -> Outcome<Vec<Host>> {
     }
 }
 
-/// Requests between pairs of hosts drawn at random, asked from `lid`; 0: each from its source. Shape: `hosts` not empty.
-pub(super) fn draw(verb: &Load, lid: u16, hosts: &[Host]) -> Vec<Asked> {
+/// Requests between pairs of hosts drawn at random, asked from `lid`; none: each from its source.
+/// Shape: `hosts` not empty.
+pub(super) fn draw(verb: &Load, lid: Option<Lid>, hosts: &[Host]) -> Vec<Asked> {
     let mut random = Random(verb.seed);
     let mut draw = || hosts[random.below(hosts.len())];
     (0..verb.pairs)
         .map(|_| {
             let (source, destination) = (draw(), draw());
+            let requester = lid.unwrap_or(source.lid).get();
             let mut slot = match verb.workload {
-                Workload::Gid => request::path_by_gids(lid, source.gid, destination.gid),
-                Workload::Lid => request::path_by_lids(source.lid, destination.lid),
+                Workload::Gid => request::path_by_gids(requester, source.gid, destination.gid),
+                Workload::Lid => request::path_by_lids(source.lid.get(), destination.lid.get()),
             };
-            let requester = if lid == 0 { source.lid } else { lid };
             slot.header.lid = requester.into();
             Asked {
                 slot,

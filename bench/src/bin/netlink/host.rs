@@ -14,7 +14,7 @@ use sa_local::replica::Replica;
 use sa_local::watch::Seen;
 use sa_snapshot::{Builder, Snapshot};
 use sa_wire::netlink_ls::{PathUse, Resolve};
-use sa_wire::{Gid, ServiceId, SubnetPrefix};
+use sa_wire::{Gid, Lid, ServiceId, SubnetPrefix};
 
 use super::Failure;
 
@@ -47,7 +47,7 @@ impl Host {
         let hosts = gids(&snapshot);
         let gid = *hosts.first().ok_or("no host")?;
         let first = snapshot.port_by_guid(gid.interface_id()).ok_or("no host")?;
-        let lid = snapshot.port(first).lid;
+        let lid = snapshot.port(first).base_lid();
         let mut publisher = Publisher::new();
         publisher.publish(snapshot);
         Ok(Self {
@@ -57,7 +57,7 @@ impl Host {
                 device: String::from_utf8_lossy(DEVICE).into_owned(),
                 port: 1,
                 lid,
-                sm_lid: 1,
+                sm_lid: Lid::new(1).ok(),
                 sm_sl: 0,
                 is_active: true,
                 gid,

@@ -29,7 +29,7 @@ impl Client {
     }
 
     /// The LID that requests come from, and that of the SA.
-    pub(crate) fn lids(&self) -> (u16, Option<Lid>) {
+    pub(crate) fn lids(&self) -> (Option<Lid>, Option<Lid>) {
         (self.0.lid(), self.0.sa_lid())
     }
 

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use sa_bench::live::LiveReport;
 use sa_bench::pace::Pace;
+use sa_wire::Lid;
 use sa_wire::umad::MAD_SIZE;
 use tempfile::TempDir;
 
@@ -79,7 +80,7 @@ impl Pair {
     pub(crate) fn client_lid(&self) -> Outcome<u16> {
         let [one, other] = &self.sides;
         match one.client.lids() == other.client.lids() {
-            true => Ok(one.client.lids().0),
+            true => Ok(Lid::raw(one.client.lids().0)),
             false => Err(Failure::Failed(
                 "the two SMs gave the client or the SA different LIDs".to_owned(),
             )),

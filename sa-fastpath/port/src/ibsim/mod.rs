@@ -22,6 +22,8 @@ mod serve;
 
 use std::sync::Arc;
 
+use sa_wire::Lid;
+
 pub use self::client::IbsimClient;
 pub use self::control::AttachError;
 use self::control::{Control, kind};
@@ -77,10 +79,10 @@ impl Options {
 /// What the simulator says about the attached port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PortFacts {
-    /// Base LID, 0 before an SM set it.
-    pub lid: u16,
-    /// The SM's LID, 0 before an SM set it.
-    pub sm_lid: u16,
+    /// Base LID; none before an SM set it.
+    pub lid: Option<Lid>,
+    /// The SM's LID; none before an SM set it.
+    pub sm_lid: Option<Lid>,
     /// The port's logical state; 4 is active.
     pub state: u8,
 }
@@ -118,13 +120,13 @@ impl Attachment {
         let info = self
             .control
             .exchange(kind::GET_PORT_INFO, &[0; control::DATA])?;
-        let word = |at: usize| {
+        let lid = |at: usize| {
             let bytes = info.get(at..at + 2).and_then(<[u8]>::first_chunk);
-            bytes.map_or(0, |bytes| u16::from_be_bytes(*bytes))
+            Lid::new(u16::from_be_bytes(*bytes?)).ok()
         };
         Ok(PortFacts {
-            lid: word(PORT_INFO_LID),
-            sm_lid: word(PORT_INFO_SM_LID),
+            lid: lid(PORT_INFO_LID),
+            sm_lid: lid(PORT_INFO_SM_LID),
             state: info.get(PORT_INFO_STATE).map_or(0, |byte| byte & 0x0f),
         })
     }

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
+use sa_wire::Sl;
 use sa_wire::device_management::{DEVICE_CLASS_VERSION, MGMT_CLASS_DEVICE};
 use sa_wire::umad::{MAD_SIZE, Slot, UmadHeader};
-use sa_wire::{Lid, Sl};
 use zerocopy::FromBytes;
 
 use super::agent::Agent;
@@ -56,9 +56,8 @@ impl UmadClient {
     /// The SA that this port's SM names, as of now; `None` before an SM configured the port.
     pub fn sa(&self) -> Option<Destination> {
         let state = self.name.state();
-        let lid = Lid::new(state.sm_lid).ok()?;
         Some(Destination {
-            lid,
+            lid: state.sm_lid?,
             qpn: 1,
             sl: Sl::from_low_bits(state.sm_sl),
         })

@@ -2,6 +2,8 @@
 
 use std::ffi::CString;
 
+use sa_wire::Lid;
+
 use super::error::UmadError;
 use super::sys::{Access, RawFile, Read};
 
@@ -19,14 +21,23 @@ pub struct PortName {
 /// What sysfs says about a port at this moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct PortState {
-    /// The port's base LID, 0 before an SM set it.
-    pub lid: u16,
-    /// Where the SA is.
-    pub sm_lid: u16,
+    /// The port's base LID; none before an SM set it.
+    pub lid: Option<Lid>,
+    /// Where the SA is; none before there was one.
+    pub sm_lid: Option<Lid>,
     /// The SL that reaches it.
     pub sm_sl: u8,
     /// The port's logical state; 4 is active.
     pub state: u8,
+}
+
+/// Where a port is, and where its SM.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct PortLids {
+    /// The port's base LID; none before an SM set it.
+    pub own: Option<Lid>,
+    /// That of its SM; none before there was one. Equal to `own`: the SM runs on this port.
+    pub sm: Option<Lid>,
 }
 
 impl PortState {
@@ -45,13 +56,14 @@ impl PortName {
         format!("/dev/infiniband/umad{}", self.node)
     }
 
-    /// Reads the port's attributes; zero where there are none.
+    /// Reads the port's attributes; none and zero where there are none.
     pub fn state(&self) -> PortState {
         let number = |name: &str| self.attribute(name).and_then(|text| leading_number(&text));
         let narrow = |name: &str| number(name).and_then(|value| u8::try_from(value).ok());
+        let lid = |name: &str| number(name).and_then(|value| Lid::new(value).ok());
         PortState {
-            lid: number("lid").unwrap_or(0),
-            sm_lid: number("sm_lid").unwrap_or(0),
+            lid: lid("lid"),
+            sm_lid: lid("sm_lid"),
             sm_sl: narrow("sm_sl").unwrap_or(0),
             state: narrow("state").unwrap_or(0),
         }
@@ -59,9 +71,12 @@ impl PortName {
 
     /// The port's base LID and that of its SM, by two small files. None where there is no such port
     /// any more.
-    pub fn lids(&self) -> Option<(u16, u16)> {
-        let number = |name: &str| self.attribute(name).map(|text| leading_number(&text));
-        Some((number("lid")?.unwrap_or(0), number("sm_lid")?.unwrap_or(0)))
+    pub fn lids(&self) -> Option<PortLids> {
+        let lid = |text: &str| Lid::new(leading_number(text)?).ok();
+        Some(PortLids {
+            own: lid(&self.attribute("lid")?),
+            sm: lid(&self.attribute("sm_lid")?),
+        })
     }
 
     /// False for ports that speak Ethernet (RoCE): no LIDs, no SA.

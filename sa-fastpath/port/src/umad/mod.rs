@@ -25,7 +25,7 @@ use sa_wire::mad::method;
 pub(crate) use self::agent::Agent;
 pub use self::client::UmadClient;
 pub use self::error::{Trouble, UmadError};
-pub use self::find::{PortName, PortState, leading_number, list};
+pub use self::find::{PortLids, PortName, PortState, leading_number, list};
 pub use self::raw::RawPort;
 #[cfg(feature = "uring")]
 pub(crate) use self::serve::{By, address};

@@ -10,7 +10,6 @@ use sa_port::umad::{Umad, packet_pair};
 use sa_port::{BATCH, ClientPort, Destination, MadPort, Patience, Reply};
 use sa_rig::counting::{Counting, calls};
 use sa_rig::{Fabric, TWO_HOSTS};
-use sa_wire::Lid;
 use sa_wire::mad::method;
 use sa_wire::umad::Slot;
 use zerocopy::IntoBytes;
@@ -100,7 +99,7 @@ fn ibsim_calls_do_not_allocate() -> Outcome {
         ..Options::on(node)
     };
     let mut server = Attachment::new(&on("H1").manager())?;
-    let sa = Destination::sa(Lid::new(server.port()?.lid)?);
+    let sa = Destination::sa(server.port()?.lid.ok_or("no LID")?);
     let mut port = server.serve()?;
     let options = on("H2");
     let other = std::thread::spawn(move || client(&options, sa, 5000));

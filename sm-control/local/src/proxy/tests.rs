@@ -2,12 +2,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, AtomicUsize, Ordering};
 
 use sa_source::{Ask, AskError};
-use sa_wire::ServiceId;
-use sa_wire::Sl;
 use sa_wire::mad::{MadHeader, Status, response_method};
 use sa_wire::path_record::QosClassSl;
 use sa_wire::sa::DATA_OFFSET;
 use sa_wire::umad::MAD_SIZE;
+use sa_wire::{Lid, ServiceId, Sl};
 use zerocopy::{FromBytes, IntoBytes};
 
 use super::*;
@@ -47,8 +46,8 @@ impl Ask for Way {
         Ok(reply)
     }
 
-    fn lid(&self) -> u16 {
-        1
+    fn lid(&self) -> Option<Lid> {
+        Lid::new(1).ok()
     }
 
     fn whom(&self) -> String {

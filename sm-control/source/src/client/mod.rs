@@ -45,9 +45,9 @@ pub trait Ask: Send {
     /// it may replace it on the way. Errors: [`AskError`].
     fn ask(&mut self, request: &[u8; MAD_SIZE]) -> Result<Vec<u8>, AskError>;
 
-    /// The LID that requests come from; 0 where it is not known. An SA judges by it what it may
-    /// show, so a comparison asks the snapshot as this port.
-    fn lid(&self) -> u16;
+    /// The LID that requests come from, where it is known. An SA judges by it what it may show, so a
+    /// comparison asks the snapshot as this port.
+    fn lid(&self) -> Option<Lid>;
 
     /// Who is asked, for people: "the SA at LID 1". Part of notes and errors, never parsed.
     fn whom(&self) -> String;
@@ -96,9 +96,9 @@ impl From<sa_client::Error> for AskError {
 pub struct Client {
     /// What its requests go through.
     way: Way,
-    /// Of the own port, as it was when this was opened; 0 through a ring. A port that gets another
+    /// Of the own port, as it was when this was opened; none through a ring. A port that gets another
     /// LID is opened anew by [`Reopening`] when answers stop to come.
-    lid: u16,
+    lid: Option<Lid>,
     /// For each request, whatever it asks for.
     patience: Patience,
     /// Where the port puts what arrives; its buffer is given away with each answer.
@@ -138,7 +138,7 @@ impl Client {
             }
             SaTransport::Ring { path } => {
                 let client = sa_client::Client::connect(path)?;
-                Ok(Self::over(Way::Ring(Box::new(client)), 0, patience))
+                Ok(Self::over(Way::Ring(Box::new(client)), None, patience))
             }
         }
     }
@@ -165,18 +165,18 @@ impl Client {
         }
     }
 
-    /// Through an open port, whose LID is `lid`. For tests, and for transports that this module
+    /// Through an open port, whose LID is `lid`, as far as that is known. For tests, and for transports that this module
     /// does not open.
     pub fn through(
         port: Box<dyn ClientPort + Send>,
         to: Destination,
-        lid: u16,
+        lid: Option<Lid>,
         patience: Patience,
     ) -> Self {
         Self::over(Way::Fabric { port, to }, lid, patience)
     }
 
-    fn over(way: Way, lid: u16, patience: Patience) -> Self {
+    fn over(way: Way, lid: Option<Lid>, patience: Patience) -> Self {
         Self {
             way,
             lid,
@@ -220,7 +220,7 @@ impl Ask for Client {
         }
     }
 
-    fn lid(&self) -> u16 {
+    fn lid(&self) -> Option<Lid> {
         self.lid
     }
 
@@ -267,7 +267,7 @@ fn ibsim(
     let mut attachment = ibsim::Attachment::new(&options).map_err(|error| gone(&error))?;
     let facts = attachment.port().map_err(|error| gone(&error))?;
     // The simulator looks at no SL.
-    let to = destination(sa_lid.unwrap_or(facts.sm_lid), Sl::default())?;
+    let to = destination(sa_lid.unwrap_or_else(|| Lid::raw(facts.sm_lid)), Sl::default())?;
     let client = attachment.client().map_err(|error| gone(&error))?;
     Ok(Client::through(Box::new(client), to, facts.lid, patience))
 }

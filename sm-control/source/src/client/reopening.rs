@@ -7,6 +7,7 @@
 //!
 //! It does not wait or try again itself: who asks knows how long there is time for.
 
+use sa_wire::Lid;
 use sa_wire::umad::MAD_SIZE;
 
 use super::{Ask, AskError, Client, SaSource};
@@ -20,8 +21,8 @@ pub struct Reopening {
     source: SaSource,
     /// None before the first request, and after a failure.
     open: Option<Client>,
-    /// The LID that requests came from last, also while nothing is open; 0 before the first.
-    lid: u16,
+    /// The LID that requests came from last, also while nothing is open; none before the first.
+    lid: Option<Lid>,
 }
 
 impl Reopening {
@@ -30,7 +31,7 @@ impl Reopening {
         Self {
             source,
             open: None,
-            lid: 0,
+            lid: None,
         }
     }
 }
@@ -52,7 +53,7 @@ impl Ask for Reopening {
         reply
     }
 
-    fn lid(&self) -> u16 {
+    fn lid(&self) -> Option<Lid> {
         self.lid
     }
 

@@ -96,7 +96,8 @@ impl FromStr for SaTransport {
 pub struct SaSource {
     /// What to ask through.
     pub transport: SaTransport,
-    /// LID of the SA; none: what the SM wrote into the port.
+    /// LID of the SA, as it was written: judged as the way is opened; none: what the SM wrote into the
+    /// port.
     pub sa_lid: Option<u16>,
     /// How long to wait for each try, of a whole table too. Units: ms.
     pub timeout_ms: u32,

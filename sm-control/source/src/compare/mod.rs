@@ -86,6 +86,7 @@ pub fn ask_and_compare<E>(
 mod tests {
     use super::*;
     use sa_compiler::pipeline::{self, Inputs, Stamp};
+    use sa_wire::Lid;
 
     const FABRIC: &str = "switchguid=0x200000\nSwitch 8 \"S1\"\n[1] \"H1\"[1]\n[2] \"H2\"[1]\n\n\
                           caguid=0x100000\nHca 1 \"H1\"\n[1] \"S1\"[1]\n\n\
@@ -112,7 +113,7 @@ mod tests {
     }
 
     fn compare(ours: &Snapshot, theirs: &Snapshot) -> (Tally, Vec<Difference>) {
-        let mut questions = Questions::new(ours, 1, vec![0x10], 7).unwrap();
+        let mut questions = Questions::new(ours, Lid::new(1).ok(), vec![0x10], 7).unwrap();
         let (mut tally, mut differences) = (Tally::default(), Vec::new());
         for _ in 0..50 {
             let question = questions.next_question();
@@ -150,7 +151,7 @@ mod tests {
     #[test]
     fn silence_is_a_difference() {
         let ours = compiled(15).snapshot;
-        let mut questions = Questions::new(&ours, 1, Vec::new(), 1).unwrap();
+        let mut questions = Questions::new(&ours, Lid::new(1).ok(), Vec::new(), 1).unwrap();
         let question = questions.next_question();
         let asked = ask_and_compare(&ours, &question, |_| Ok::<_, ()>(None)).unwrap();
         assert!(!asked.is_answered);

@@ -13,7 +13,7 @@ use policy::model::criterion::Field;
 use sa_snapshot::Snapshot;
 use sa_wire::path_record::{NumbPathByte, PathCompMask, PathRecord};
 use sa_wire::umad::Slot;
-use sa_wire::{Gid, SubnetPrefix, mad, request};
+use sa_wire::{Gid, Lid, SubnetPrefix, mad, request};
 
 /// A request, and what it is about.
 #[derive(Debug, Clone)]
@@ -26,15 +26,15 @@ pub struct Question {
 
 /// An endless row of questions.
 ///
-/// Memory: 18 bytes for each CA and router port.
+/// Memory: 20 bytes for each CA and router port.
 pub struct Questions {
     /// Never empty, see [`Self::new`].
     ends: Vec<End>,
     /// What requests may name besides; empty: the third kind is asked without one.
     service_ids: Vec<u64>,
-    /// LID of the port that asks; 0: each question is asked from its source, as in a comparison in
+    /// LID of the port that asks; none: each question is asked from its source, as in a comparison in
     /// memory.
-    requester: u16,
+    requester: Option<Lid>,
     /// Where pairs and service ids come from.
     random: Random,
     /// Questions made so far. It chooses the kind of the next one, and numbers its transaction.
@@ -44,7 +44,8 @@ pub struct Questions {
 /// A port that is asked for. Its first LID stands for all of an LMC.
 #[derive(Clone, Copy)]
 struct End {
-    lid: u16,
+    /// None only where there are no ends.
+    lid: Option<Lid>,
     gid: Gid,
 }
 
@@ -52,11 +53,11 @@ struct End {
 const WAYS: u32 = 3;
 
 impl Questions {
-    /// About CA and router ports of a snapshot, asked from `requester`; 0: each from its source.
+    /// About CA and router ports of a snapshot, asked from `requester`; none: each from its source.
     /// None where there are no such ports.
     pub fn new(
         snapshot: &Snapshot,
-        requester: u16,
+        requester: Option<Lid>,
         service_ids: Vec<u64>,
         seed: u64,
     ) -> Option<Self> {
@@ -65,8 +66,10 @@ impl Questions {
         let hosts = snapshot.ports().filter(|(_, port)| !port.is_switch());
         let ends: Vec<End> = hosts
             .filter_map(|(_, port)| {
-                let gid = Gid::unicast(prefix, port.guid()?);
-                Some(End { lid: port.lid, gid })
+                Some(End {
+                    lid: port.base_lid(),
+                    gid: Gid::unicast(prefix, port.guid()?),
+                })
             })
             .collect();
         (!ends.is_empty()).then_some(Self {
@@ -93,11 +96,7 @@ impl Questions {
             (slot, words) = with_service_id(source, destination, id);
         }
         // An SA drops requests of LIDs that it does not know, so there must be one.
-        let requester = match self.requester {
-            0 => source.lid,
-            known => known,
-        };
-        slot.header.lid = requester.into();
+        slot.header.lid = Lid::raw(self.requester.or(source.lid)).into();
         let transaction = u64::from(self.number);
         if let Some(place) = slot.mad.get_mut(8..16) {
             place.copy_from_slice(&transaction.to_be_bytes());
@@ -110,7 +109,7 @@ impl Questions {
         let nth = self.random.below(self.ends.len());
         // `new` has seen to it that there are some.
         self.ends.get(nth).copied().unwrap_or(End {
-            lid: 0,
+            lid: None,
             gid: Gid([0; 16]),
         })
     }
@@ -122,15 +121,13 @@ impl Questions {
 }
 
 fn by_lids(source: End, destination: End) -> (Slot, String) {
-    let slot = request::path_by_lids(source.lid, destination.lid);
-    (
-        slot,
-        format!("LID {} to LID {}", source.lid, destination.lid),
-    )
+    let (from, to) = (Lid::raw(source.lid), Lid::raw(destination.lid));
+    let slot = request::path_by_lids(from, to);
+    (slot, format!("LID {from} to LID {to}"))
 }
 
 fn by_gids(source: End, destination: End) -> (Slot, String) {
-    let slot = request::path_by_gids(source.lid, source.gid, destination.gid);
+    let slot = request::path_by_gids(Lid::raw(source.lid), source.gid, destination.gid);
     (slot, format!("{} to {}", source.gid, destination.gid))
 }
 
@@ -148,7 +145,7 @@ fn with_service_id(source: End, destination: End, id: u64) -> (Slot, String) {
         | PathCompMask::DGID
         | PathCompMask::NUMB_PATH
         | PathCompMask::REVERSIBLE;
-    let slot = request::path_request(source.lid, mad::method::GET, mask, &record);
+    let slot = request::path_request(Lid::raw(source.lid), mad::method::GET, mask, &record);
     let (from, to) = (source.gid, destination.gid);
     (slot, format!("{from} to {to} with service id 0x{id:x}"))
 }

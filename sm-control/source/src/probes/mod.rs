@@ -26,6 +26,7 @@ use policy::model::criterion::Numbers;
 use policy::{Policy, Query};
 use sa_compiler::state::FabricState;
 use sa_fabric::Subnet;
+use sa_wire::Lid;
 use sa_wire::mad::method;
 use sa_wire::path_record::{PathCompMask, PathRecord};
 use sa_wire::request;
@@ -50,9 +51,9 @@ pub struct Sampling {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Probe {
     /// Source.
-    pub slid: u16,
+    pub slid: Lid,
     /// Destination.
-    pub dlid: u16,
+    pub dlid: Lid,
     /// What else the request names; a P_Key with its membership bit.
     pub numbers: Numbers,
 }
@@ -63,7 +64,7 @@ const MOST: usize = 2048;
 
 impl Probe {
     /// From one LID to another, with no more.
-    pub fn pair(slid: u16, dlid: u16) -> Self {
+    pub fn pair(slid: Lid, dlid: Lid) -> Self {
         Self {
             slid,
             dlid,
@@ -76,22 +77,22 @@ impl Probe {
     fn of(subnet: &Subnet, query: &Query) -> Option<Self> {
         let ends = subnet.end_ports();
         Some(Self {
-            slid: ends.get(query.source)?.lid.get(),
-            dlid: ends.get(query.destination)?.lid.get(),
+            slid: ends.get(query.source)?.lid,
+            dlid: ends.get(query.destination)?.lid,
             numbers: query.numbers(),
         })
     }
 
     /// As `requester` asks.
-    pub fn request(&self, requester: u16) -> Slot {
+    pub fn request(&self, requester: Option<Lid>) -> Slot {
         let mut record = PathRecord {
-            slid: self.slid.into(),
-            dlid: self.dlid.into(),
+            slid: self.slid.get().into(),
+            dlid: self.dlid.get().into(),
             ..PathRecord::default()
         };
         let named = self.numbers.write(&mut record);
         let mask = PathCompMask::SLID | PathCompMask::DLID | named;
-        request::path_request(requester, method::GET, mask, &record)
+        request::path_request(Lid::raw(requester), method::GET, mask, &record)
     }
 
     /// What it asks for besides the pair, for people; empty where nothing.
@@ -183,12 +184,12 @@ fn by_partitions(parts: &FabricState) -> Vec<Probe> {
 const FULL: u16 = 0x8000;
 
 /// Any two LIDs of the ports' ranges, switches included. None in a fabric without end ports.
-fn random_pair(subnet: &Subnet, dice: &mut Dice) -> Option<(u16, u16)> {
+fn random_pair(subnet: &Subnet, dice: &mut Dice) -> Option<(Lid, Lid)> {
     let ends = subnet.end_ports();
     let mut lid = || {
         let end = ends.get(dice.below(ends.len()))?;
         let offset = dice.below(end.lmc.lids().into());
-        end.lids().nth(offset)
+        Lid::new(end.lids().nth(offset)?).ok()
     };
     Some((lid()?, lid()?))
 }

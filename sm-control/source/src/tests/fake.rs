@@ -6,6 +6,7 @@ use std::sync::Arc;
 use sa_compiler::pipeline::{Compiled, Inputs, Stamp, compile};
 use sa_fabric::generate::{TorusSpec, plan};
 use sa_service::dispatch;
+use sa_wire::Lid;
 use sa_wire::records::Layout;
 use sa_wire::sa::{AttributeId, DATA_OFFSET, SaMad};
 use sa_wire::umad::{MAD_SIZE, Slot};
@@ -168,7 +169,7 @@ impl Ask for Fake {
         }
         let mut slot = Slot::EMPTY;
         slot.mad = *request;
-        slot.header.lid = self.lid().into();
+        slot.header.lid = Lid::raw(self.lid()).into();
         let (parts, snapshot) = (&self.served.parts, &self.served.snapshot);
         let reply = dispatch::respond_with(snapshot, Some(parts), &slot);
         let reply = reply.ok_or_else(|| AskError::Unanswered("silence".to_owned()))?;
@@ -178,9 +179,9 @@ impl Ask for Fake {
         })
     }
 
-    fn lid(&self) -> u16 {
+    fn lid(&self) -> Option<Lid> {
         let subnet = &self.served.parts.subnet;
-        subnet.end_ports()[subnet.sm()].lid.get()
+        Some(subnet.end_ports()[subnet.sm()].lid)
     }
 
     fn whom(&self) -> String {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use routing::EngineKind;
 use sa_compiler::pipeline::{self, Compiled, Inputs, Stamp};
+use sa_wire::Lid;
 use sa_wire::mad::Status;
 use sa_wire::sa::{AttributeId, DATA_OFFSET};
 
@@ -163,8 +164,8 @@ fn an_sa_that_says_nothing_is_an_error() {
         fn ask(&mut self, _: &[u8; 256]) -> Result<Vec<u8>, AskError> {
             Err(AskError::Gone("no device".to_owned()))
         }
-        fn lid(&self) -> u16 {
-            0
+        fn lid(&self) -> Option<Lid> {
+            None
         }
         fn whom(&self) -> String {
             String::new()

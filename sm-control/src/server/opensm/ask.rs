@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sa_source::{Ask, AskError, Reopening, SaSource, SaTransport};
+use sa_wire::Lid;
 use sa_wire::umad::{MAD_SIZE, Slot};
 
 use super::{Link, Shared};
@@ -41,7 +42,7 @@ impl Ask for SocketAsk {
         }
         let mut slot = Slot::EMPTY;
         slot.mad = *request;
-        slot.header.lid = self.lid().into();
+        slot.header.lid = Lid::raw(self.lid()).into();
         slot.header.qpn = 1.into();
         if self.link.connected().is_none() {
             let what = "OpenSM is away, or runs without the preload library";
@@ -53,8 +54,8 @@ impl Ask for SocketAsk {
         })
     }
 
-    fn lid(&self) -> u16 {
-        self.shared.lid.load(Ordering::SeqCst)
+    fn lid(&self) -> Option<Lid> {
+        Lid::new(self.shared.lid.load(Ordering::SeqCst)).ok()
     }
 
     fn whom(&self) -> String {

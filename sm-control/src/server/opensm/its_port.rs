@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use sa_port::umad::{self, PortName};
+use sa_port::umad::{self, PortLids, PortName};
 
 /// From one search of all ports to the next while none fits. A search reads a thousand files, and
 /// would take a core from OpenSM if every look did it.
@@ -28,7 +28,7 @@ impl ItsPort {
 
     /// Its LID and that of its SM, now. None where the host has no such port. `umad`: what OpenSM
     /// says, [`u32::MAX`] where it does not know.
-    pub(super) fn lids(&mut self, umad: Option<u32>, now: Duration) -> Option<(u16, u16)> {
+    pub(super) fn lids(&mut self, umad: Option<u32>, now: Duration) -> Option<PortLids> {
         let umad = umad.filter(|umad| *umad != u32::MAX);
         if umad.is_some_and(|umad| self.found.as_ref().is_none_or(|it| it.node != umad)) {
             self.found = None;

@@ -9,6 +9,8 @@
 
 use std::time::Duration;
 
+use sa_port::umad::PortLids;
+use sa_wire::Lid;
 use split_protocol::Reads;
 
 use super::link::Connected;
@@ -25,7 +27,7 @@ pub(super) struct Seen {
     /// None while OpenSM is away.
     pub(super) opensm: Option<Connected>,
     /// The port's LID and that of its SM; none where the system does not say.
-    pub(super) lids: Option<(u16, u16)>,
+    pub(super) lids: Option<PortLids>,
     /// When OpenSM last answered as only a master does.
     pub(super) answered: Option<Duration>,
     /// What was last compiled and published: [`Mastership::generation`] when its sources were read.
@@ -67,7 +69,7 @@ pub(super) struct Mastership {
     /// Raised when what was published does not count any more.
     generation: u64,
     was_master: bool,
-    lid: Option<u16>,
+    lid: Option<Lid>,
     last_order: Option<(Order, Duration)>,
 }
 
@@ -116,9 +118,7 @@ impl Mastership {
     /// Why OpenSM on this port is not to be taken for the master.
     fn why_not(&self, seen: &Seen, now: Duration) -> Option<&'static str> {
         let recent = |at: Duration| now.saturating_sub(at) <= self.grace;
-        if let Some((lid, sm_lid)) = seen.lids
-            && lid != sm_lid
-        {
+        if seen.lids.is_some_and(|lids| lids.own != lids.sm) {
             return Some("another port's SM is the master");
         }
         match seen.answered {
@@ -130,7 +130,7 @@ impl Mastership {
     }
 
     fn invalidation(&mut self, seen: &Seen, is_master: bool) -> Option<&'static str> {
-        let lid = seen.lids.map(|(lid, _)| lid).filter(|lid| *lid != 0);
+        let lid = seen.lids.and_then(|lids| lids.own);
         let before = if lid.is_some() {
             core::mem::replace(&mut self.lid, lid)
         } else {
@@ -201,10 +201,16 @@ mod tests {
         })
     }
 
+    /// Of a port and its SM.
+    fn lids(own: u16, sm: u16) -> Option<PortLids> {
+        let (own, sm) = (Lid::new(own).ok(), Lid::new(sm).ok());
+        Some(PortLids { own, sm })
+    }
+
     fn seen() -> Seen {
         Seen {
             opensm: opensm(Reads::Held),
-            lids: Some((4, 4)),
+            lids: lids(4, 4),
             answered: None,
             published: None,
             is_open: false,
@@ -259,7 +265,7 @@ mod tests {
     #[test]
     fn the_methods_go_back_when_another_becomes_the_master() {
         let (mut mastership, mut seen) = serving();
-        seen.lids = Some((4, 9));
+        seen.lids = lids(4, 9);
         let other = Order::Shut("another port's SM is the master");
         assert_eq!(mastership.judge(&seen, seconds(2)), [other]);
         seen.is_open = false;
@@ -273,7 +279,7 @@ mod tests {
         assert!(!mastership.is_master());
         // And it becomes the master again: all is read anew.
         seen.opensm = opensm(Reads::Held);
-        seen.lids = Some((4, 4));
+        seen.lids = lids(4, 4);
         let became = Order::Invalidate("OpenSM on this port became the master");
         assert_eq!(mastership.judge(&seen, seconds(3)), [became]);
     }
@@ -333,7 +339,7 @@ mod tests {
     #[test]
     fn another_lid_counts_before_anything_is_answered_with_the_old_ones() {
         let (mut mastership, mut seen) = serving();
-        seen.lids = Some((5, 5));
+        seen.lids = lids(5, 5);
         let orders = mastership.judge(&seen, seconds(2));
         let expected = [
             Order::Invalidate("this port has another LID"),

@@ -9,6 +9,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crossbeam_channel::{Receiver, Sender, TryRecvError, bounded};
+use sa_port::umad::PortLids;
+use sa_wire::Lid;
 use sa_wire::mad::method;
 use sa_wire::request;
 use sa_wire::sa::AttributeId;
@@ -118,7 +120,8 @@ impl Watch {
         let opensm = self.link.connected();
         let umad = opensm.as_ref().map(|opensm| opensm.umad);
         let lids = self.port.lids(umad, now);
-        let (lid, sm_lid) = lids.unwrap_or_default();
+        let PortLids { own, sm } = lids.unwrap_or_default();
+        let (lid, sm_lid) = (Lid::raw(own), Lid::raw(sm));
         self.shared.lid.store(lid, Ordering::SeqCst);
         self.shared.sm_lid.store(sm_lid, Ordering::SeqCst);
         if let Some(opensm) = &opensm

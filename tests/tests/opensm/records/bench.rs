@@ -233,8 +233,8 @@ impl Client {
         let facts = attachment.port()?;
         Ok(Self {
             port: attachment.client()?,
-            lid: facts.lid,
-            sa: Lid::new(facts.sm_lid)?,
+            lid: Lid::raw(facts.lid),
+            sa: facts.sm_lid.context("no SM has configured the port")?,
             _attachment: attachment,
         })
     }

@@ -48,8 +48,8 @@ impl Listener {
             port: attachment.serve()?,
             replies: attachment.reply_port()?,
             _attachment: attachment,
-            lid: facts.lid,
-            sa: Lid::new(facts.sm_lid)?,
+            lid: Lid::raw(facts.lid),
+            sa: facts.sm_lid.context("no SM has configured the port")?,
         })
     }
 

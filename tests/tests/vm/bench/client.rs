@@ -42,7 +42,7 @@ impl Client {
         let port = UmadClient::open(Some(device), Some(1))?;
         let theirs = port.sa().context("no SM has configured the port")?;
         Ok(Self {
-            lid: port.name().state().lid,
+            lid: sa_wire::Lid::raw(port.name().state().lid),
             port,
             theirs,
             ours: Destination::sa(ours),
@@ -53,7 +53,7 @@ impl Client {
     /// On a device, of the SA that its SM named.
     pub(crate) fn of_the_sa(device: &str) -> Result<Self> {
         let port = UmadClient::open(Some(device), Some(1))?;
-        let sm = sa_wire::Lid::new(port.name().state().sm_lid)?;
+        let sm = port.name().state().sm_lid.context("no SM")?;
         drop(port);
         Self::on(device, sm)
     }

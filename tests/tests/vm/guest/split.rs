@@ -23,7 +23,8 @@ use super::rmpp::records;
 
 /// OpenSM is on `server`; `client` is another port of its subnet.
 pub(super) fn run(server: &str, client: &str) -> Result<()> {
-    let lid = Lid::new(UmadClient::open(Some(server), Some(1))?.name().state().lid)?;
+    let lid = UmadClient::open(Some(server), Some(1))?.name().state().lid;
+    let lid = lid.context("no LID")?;
     let mut rig = Rig {
         server: server.to_owned(),
         lid,

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use sa_port::umad::UmadClient;
 use sa_port::{AskError, ClientPort, Patience, Reply};
+use sa_wire::Lid;
 use sa_wire::request;
 use sa_wire::umad::MAD_SIZE;
 
@@ -37,7 +38,7 @@ pub(super) fn run(device: &str, until: &str) -> Result<()> {
         } else {
             state.sm_lid
         };
-        let mut request = request::path_by_lids(state.lid, to);
+        let mut request = request::path_by_lids(Lid::raw(state.lid), Lid::raw(to));
         let mad: &mut [u8; MAD_SIZE] = &mut request.mad;
         mad[8..16].copy_from_slice(&number.to_be_bytes());
         seen.asked += 1;

@@ -11,7 +11,6 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use sa_port::Destination;
 use sa_port::umad::UmadClient;
-use sa_wire::Lid;
 use sa_wire::mad::method;
 
 use records::{expect_records, request};
@@ -39,7 +38,7 @@ pub(super) fn run(server: &str, client: &str) -> Result<()> {
 /// The place of a device's port.
 fn at(device: &str) -> Result<Destination> {
     let port = UmadClient::open(Some(device), Some(1))?;
-    Ok(Destination::sa(Lid::new(port.name().state().lid)?))
+    Ok(Destination::sa(port.name().state().lid.context("no LID")?))
 }
 
 /// One table by the kernel's receiver. Gives the time that it took, and what was lost on the way.

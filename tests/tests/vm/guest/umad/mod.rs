@@ -26,5 +26,8 @@ fn at(device: &str) -> Result<Destination> {
 }
 
 fn lid_of(port: &UmadClient) -> Result<Lid> {
-    Lid::new(port.name().state().lid).context("no SM has configured the port")
+    port.name()
+        .state()
+        .lid
+        .context("no SM has configured the port")
 }

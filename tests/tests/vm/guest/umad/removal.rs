@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, ensure};
 use sa_port::umad::{Trouble, Umad, UmadClient};
 use sa_port::{ClientPort, Destination, Patience, PortError, Reply, ReplyPort};
+use sa_wire::Lid;
 
 use super::asker::path;
 use super::at;
@@ -28,7 +29,7 @@ pub(crate) fn run(devices: &[&str], client: &str) -> Result<()> {
     };
     let served = ports()?;
     let mut port = UmadClient::open(Some(client), Some(1))?;
-    let from = port.name().state().lid;
+    let from = Lid::raw(port.name().state().lid);
     for to in &places {
         one(&mut port, *to, &path(from, to.lid.get(), 1))?;
     }
@@ -84,7 +85,7 @@ fn is_back(device: &str) -> bool {
     let port = UmadClient::open(Some(device), Some(1));
     port.is_ok_and(|port| {
         let state = port.name().state();
-        state.state == sa_port::umad::PortState::ACTIVE && state.lid != 0
+        state.state == sa_port::umad::PortState::ACTIVE && state.lid.is_some()
     })
 }
 
