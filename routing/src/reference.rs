@@ -21,7 +21,7 @@
 //! what comes behind it. OpenSM does the same, and a slow first port of a switch shows it.
 
 use sa_snapshot::model::Capacity;
-use sa_wire::SlVlMask;
+use sa_wire::{Lid, SlVlMask};
 
 use crate::error::SwitchName;
 use crate::tables::{Qos, Routes};
@@ -59,7 +59,7 @@ pub enum NoPath {
     /// Nobody owns the LID.
     /// Nor can it be said where a path to it would end.
     #[error("LID {0} belongs to nobody")]
-    UnknownLid(u16),
+    UnknownLid(Lid),
     /// A CA or router port that is plugged into no switch.
     #[error("the source port is plugged into no switch")]
     NotAttached,
@@ -70,7 +70,7 @@ pub enum NoPath {
         /// Index of the switch.
         switch: SwitchIx,
         /// The destination.
-        lid: u16,
+        lid: Lid,
     },
     /// An entry for a port without a cable.
     #[error("switch {} forwards LID {lid} to port {port}, which has no cable", switch.0)]
@@ -80,7 +80,7 @@ pub enum NoPath {
         /// Its port.
         port: u8,
         /// The destination.
-        lid: u16,
+        lid: Lid,
     },
     /// The way ends at another port.
     #[error("switch {} delivers LID {lid} to the wrong port {port}", switch.0)]
@@ -90,12 +90,12 @@ pub enum NoPath {
         /// Its port.
         port: u8,
         /// The destination.
-        lid: u16,
+        lid: Lid,
     },
     /// More switches than OpenSM allows, or a cycle.
     /// The two are not told apart: both are a walk that does not end in time.
     #[error("the path to LID {0} has more than {MOST_HOPS} hops or runs in a circle")]
-    TooManyHops(u16),
+    TooManyHops(Lid),
     /// No SL is left.
     #[error("every SL leads to VL 15 on the way")]
     AllSlsDropped,
@@ -140,7 +140,7 @@ pub fn walk(
     routes: &Routes,
     qos: Qos,
     source: EndPortIx,
-    lid: u16,
+    lid: Lid,
 ) -> Result<Walk, NoPath> {
     let destination = routes.lids().owner(lid).ok_or(NoPath::UnknownLid(lid))?;
     let from = topology.end_port(source);
@@ -179,7 +179,7 @@ struct Walker<'a> {
     topology: &'a Topology,
     routes: &'a Routes,
     qos: Qos,
-    lid: u16,
+    lid: Lid,
     destination: EndPortIx,
     walk: Walk,
 }

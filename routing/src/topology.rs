@@ -152,22 +152,19 @@ pub struct EndPort {
 impl EndPort {
     /// Every LID it owns, ascending.
     /// Never empty, as an LMC of 0 is one LID. Cannot run over 16 bits: unicast LIDs end at 0xbfff.
-    pub fn lids(&self) -> impl Iterator<Item = u16> + use<> {
+    pub fn lids(&self) -> impl Iterator<Item = Lid> + use<> {
         let first = self.lid.get();
-        first..first + self.lmc.lids()
+        (first..first + self.lmc.lids()).filter_map(|lid| Lid::new(lid).ok())
     }
 }
 
 impl Topology {
-    /// The largest LID in use; 0 in an empty fabric.
+    /// The largest LID in use, 0 in an empty fabric: raw, as the last place of tables by LID.
     /// Decides how long every forwarding table is, hence one stray high LID makes all of them
     /// longer. Cost: O(end ports).
     pub fn max_lid(&self) -> u16 {
-        self.end_ports
-            .iter()
-            .filter_map(|port| port.lids().last())
-            .max()
-            .unwrap_or(0)
+        let last = self.end_ports.iter().filter_map(|port| port.lids().last());
+        Lid::raw(last.max())
     }
 
     /// The switch behind an index.
@@ -245,7 +242,7 @@ impl LidMap {
         let mut owners = vec![NOBODY; usize::from(topology.max_lid()) + 1];
         for ix in topology.end_port_ixs() {
             for lid in topology.end_port(ix).lids() {
-                if let Some(owner) = owners.get_mut(usize::from(lid)) {
+                if let Some(owner) = owners.get_mut(lid.index()) {
                     *owner = ix.0;
                 }
             }
@@ -254,16 +251,21 @@ impl LidMap {
     }
 
     /// The end port that owns a LID.
-    /// None for LIDs between those in use, for 0, and beyond the largest.
-    pub fn owner(&self, lid: u16) -> Option<EndPortIx> {
+    /// None for LIDs between those in use, and beyond the largest.
+    pub fn owner(&self, lid: Lid) -> Option<EndPortIx> {
+        self.at(lid.get())
+    }
+
+    /// The same by a place in a table, whether or not that is a LID.
+    pub(crate) fn at(&self, place: u16) -> Option<EndPortIx> {
         let owner = self
             .owners
-            .get(usize::from(lid))
+            .get(usize::from(place))
             .filter(|owner| **owner != NOBODY);
         owner.map(|owner| EndPortIx(*owner))
     }
 
-    /// The largest LID in use; 0 in an empty fabric.
+    /// The largest LID in use, 0 in an empty fabric: raw, as the last place of tables by LID.
     pub fn max_lid(&self) -> u16 {
         u16::try_from(self.owners.len().saturating_sub(1)).unwrap_or(u16::MAX)
     }

@@ -60,7 +60,7 @@ mod unicast;
 
 use std::fmt;
 
-use sa_wire::{SlVlMask, Vl};
+use sa_wire::{Lid, SlVlMask, Vl};
 
 pub use self::graph::DependencyGraph;
 pub use self::judge::{Hosts, Judge, Loops};
@@ -95,7 +95,7 @@ pub enum PathSls<'a> {
     BySwitch(&'a (dyn Fn(SwitchIx, SwitchIx) -> SlVlMask + Sync)),
     /// By end port and LID; empty where there is no path.
     /// The slowest form, as nothing is shared between LIDs.
-    ByPair(&'a (dyn Fn(EndPortIx, u16) -> SlVlMask + Sync)),
+    ByPair(&'a (dyn Fn(EndPortIx, Lid) -> SlVlMask + Sync)),
 }
 
 impl fmt::Debug for PathSls<'_> {

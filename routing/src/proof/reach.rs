@@ -4,6 +4,8 @@
 //! counted is end ports by switch, once for each column. Single pairs are looked at only to list a few of
 //! those that are lost.
 
+use sa_wire::Lid;
+
 use crate::paths::survey::{Survey, Surveyed};
 use crate::tables::Routes;
 use crate::topology::{EndPort, EndPortIx, SwitchIx, Topology};
@@ -30,7 +32,7 @@ pub struct LostPair {
     /// The end port that sends.
     pub source: EndPortIx,
     /// The LID that is not reached from there.
-    pub lid: u16,
+    pub lid: Lid,
 }
 
 /// Follows the tables from every end port to every LID. Lists up to `most` lost pairs.
@@ -56,7 +58,9 @@ pub fn reachability_surveyed(
     let lost: Vec<Sources> = lost.collect();
     let mut found = Reachability::default();
     for (lid, column) in (0..=u16::MAX).zip(&survey.of_lid) {
-        if let Some(owner) = routes.lids().owner(lid) {
+        if let Ok(lid) = Lid::new(lid)
+            && let Some(owner) = routes.lids().owner(lid)
+        {
             let arrival = column.map(|column| Arrival {
                 column: &survey.columns[column as usize],
                 lost: lost[column as usize],
@@ -133,7 +137,7 @@ impl<'a> Ends<'a> {
         &self,
         found: &mut Reachability,
         owner: EndPortIx,
-        lid: u16,
+        lid: Lid,
         arrival: Option<&Arrival<'_>>,
         most: usize,
     ) {
@@ -149,7 +153,7 @@ impl<'a> Ends<'a> {
             lost.hosts -= Sources::for_end_port(to).hosts;
         }
         found.lost += lost.all;
-        if to.port_number != 0 && to.lid.get() == lid {
+        if to.port_number != 0 && to.lid == lid {
             found.lost_between_hosts += lost.hosts;
         }
         if lost.all == 0 || found.listed.len() == most {

@@ -72,7 +72,7 @@ impl Lids {
             by_trails: vec![None; routes.lfts().stride()],
         };
         for lid in 0..=routes.lids().max_lid() {
-            let owner = routes.lids().owner(lid);
+            let owner = routes.lids().at(lid);
             let owner = owner.filter(|end| paths.lead_to(topology, *end));
             let attached = owner.and_then(|end| topology.end_port(end).attached);
             let Some((to, _)) = attached else {

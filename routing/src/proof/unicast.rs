@@ -11,7 +11,7 @@
 
 use std::sync::Arc;
 
-use sa_wire::SlVlMask;
+use sa_wire::{Lid, SlVlMask};
 
 use super::carrier::{Carrier, State};
 use super::graph::DependencyGraph;
@@ -153,7 +153,7 @@ impl DependencyGraph {
             for block in blocks {
                 columns.load(lft, block);
                 for lid in columns.lids() {
-                    let owner = routes.lids().owner(lid);
+                    let owner = routes.lids().at(lid);
                     let owner = owner.filter(|end| paths.lead_to(topology, *end));
                     let attached = owner.and_then(|end| topology.end_port(end).attached);
                     let Some((to, _)) = attached else {
@@ -184,7 +184,7 @@ pub(super) enum Sls<'a> {
     Same(SlVlMask),
     Torus(TorusClasses),
     BySwitch(&'a (dyn Fn(SwitchIx, SwitchIx) -> SlVlMask + Sync)),
-    ByPair(&'a (dyn Fn(EndPortIx, u16) -> SlVlMask + Sync)),
+    ByPair(&'a (dyn Fn(EndPortIx, Lid) -> SlVlMask + Sync)),
 }
 
 impl<'a> Sls<'a> {
@@ -268,7 +268,9 @@ impl<'a> Flow<'a> {
             }),
             Sls::ByPair(sls) => self.prepare(column, to, |flow, switch, _| {
                 let output = column[switch.index()];
-                flow.start_by_port(switch, output, |source| sls(source, lid))
+                // Only LIDs of an owner come here.
+                let sls = |source| Lid::new(lid).map_or(SlVlMask(0), |lid| sls(source, lid));
+                flow.start_by_port(switch, output, sls)
             }),
         }
         let done = self.carry(column);

@@ -24,7 +24,11 @@ pub(crate) fn destinations(topology: &Topology) -> Vec<Destination> {
         .filter_map(|end| Some((end, end.attached?)));
     let mut all: Vec<_> = ends
         .flat_map(|(end, (switch, port))| {
-            end.lids().map(move |lid| Destination { lid, switch, port })
+            end.lids().map(move |lid| Destination {
+                lid: lid.get(),
+                switch,
+                port,
+            })
         })
         .collect();
     all.sort_by_key(|destination| destination.lid);

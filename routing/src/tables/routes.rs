@@ -5,7 +5,7 @@
 //! shared without change, also as what the next routing starts from.
 
 use sa_snapshot::model::EngineSl;
-use sa_wire::{Sl, SlToVl};
+use sa_wire::{Lid, Sl, SlToVl};
 
 use super::facts::EngineFacts;
 use super::lft::{Lft, NO_PATH};
@@ -89,9 +89,9 @@ impl Routes {
 
     /// The port by which a switch forwards to a LID; none when it does not.
     /// None also for a LID beyond the table.
-    pub fn output(&self, switch: SwitchIx, lid: u16) -> Option<u8> {
+    pub fn output(&self, switch: SwitchIx, lid: Lid) -> Option<u8> {
         self.lft(switch)
-            .get(usize::from(lid))
+            .get(lid.index())
             .copied()
             .filter(|port| *port != NO_PATH)
     }
@@ -115,7 +115,7 @@ impl Routes {
     /// outside the torus; elsewhere the hint stays. Links that are down make no difference.
     /// Source: OpenSM `osm_torus.c` (`torus_path_sl`).
     /// Cost: two lookups by LID and three comparisons.
-    pub fn path_sl(&self, hint: Sl, slid: u16, dlid: u16) -> Sl {
+    pub fn path_sl(&self, hint: Sl, slid: Lid, dlid: Lid) -> Sl {
         let Some(torus) = self.facts.sl_torus() else {
             return hint;
         };

@@ -11,7 +11,7 @@
 
 use std::collections::HashMap;
 
-use sa_wire::Guid;
+use sa_wire::{Guid, Lid};
 
 use crate::tables::sl2vl::{GivenSl2Vl, Sl2Vl};
 use crate::tables::{EngineFacts, Lft, NO_PATH, Routes};
@@ -33,7 +33,7 @@ pub fn survivors(before: &Topology, routes: &Routes, after: &Topology) -> Routes
     for (old, new) in left.pairs() {
         let (from, to) = (routes.lft(old), lft.table_mut(new));
         for lid in &kept {
-            let lid = usize::from(*lid);
+            let lid = lid.index();
             if let Some(port) = from.get(lid).filter(|port| **port != NO_PATH) {
                 to[lid] = *port;
             }
@@ -57,7 +57,7 @@ pub fn survivors(before: &Topology, routes: &Routes, after: &Topology) -> Routes
 
 /// LIDs that have the owner that they had.
 /// A LID that moved to another port counts as gone: old entries would deliver to the wrong one.
-fn kept_lids(before: &Topology, lids: &LidMap, after: &Topology) -> Vec<u16> {
+fn kept_lids(before: &Topology, lids: &LidMap, after: &Topology) -> Vec<Lid> {
     let owner = |lid| Some(before.end_port(lids.owner(lid)?).guid);
     let all = after.end_ports.iter();
     let all = all.flat_map(|end| end.lids().map(|lid| (lid, end.guid)));

@@ -18,7 +18,7 @@ use routing::proof::{
 use routing::reference::walk;
 use routing::tables::{MulticastRoute, PortSet};
 use routing::{EndPortIx, EngineKind, GivenSl2Vl, NO_PATH, Peer, Qos, Routes, SwitchIx, Topology};
-use sa_wire::{Sl, SlToVl, SlVlMask};
+use sa_wire::{Lid, Sl, SlToVl, SlVlMask};
 
 /// What the dumps of a case say, whoever made them.
 fn dumped(case: &Case, topology: &Topology) -> Routes {
@@ -54,7 +54,7 @@ fn recorded_sls(case: &Case, topology: &Topology) -> HashMap<(EndPortIx, u16), S
 
 fn dumped_graph(case: &Case, topology: &Topology, routes: &Routes) -> DependencyGraph {
     let sls = recorded_sls(case, topology);
-    let by_pair = |source: EndPortIx, lid: u16| {
+    let by_pair = |source: EndPortIx, lid: Lid| {
         let first = routes
             .lids()
             .owner(lid)
@@ -244,7 +244,7 @@ fn a_ring_that_turns_one_way_has_a_loop_of_four() {
     assert!(cycle.iter().all(|channel| channel.vl.get() == 3));
     assert_closed(&topology, &cycle);
     // Without paths there are no waits.
-    let nobody = |_: EndPortIx, _: u16| SlVlMask(0);
+    let nobody = |_: EndPortIx, _: Lid| SlVlMask(0);
     assert_eq!(
         unicast_loop(&topology, &routes, PathSls::ByPair(&nobody)),
         None
@@ -346,7 +346,7 @@ fn what_hosts_close_alone_is_found_as_by_single_paths() {
         let topology = random_graph(seed, false).build();
         let routes = minhop::route(&topology);
         let is_host = |end: EndPortIx| topology.end_port(end).port_number != 0;
-        let by_pair = |source: EndPortIx, lid: u16| {
+        let by_pair = |source: EndPortIx, lid: Lid| {
             let owner = routes.lids().owner(lid);
             let counts = is_host(source) || owner.is_some_and(is_host);
             SlVlMask(u16::from(counts))
@@ -436,11 +436,11 @@ type Place = (SwitchIx, u8, u8);
 fn plain_edges(
     topology: &Topology,
     routes: &Routes,
-    sls: &dyn Fn(EndPortIx, u16) -> Vec<u8>,
+    sls: &dyn Fn(EndPortIx, Lid) -> Vec<u8>,
 ) -> BTreeSet<(Place, Place)> {
     let mut edges = BTreeSet::new();
     for source in topology.end_port_ixs() {
-        for lid in 1..=topology.max_lid() {
+        for lid in (1..=topology.max_lid()).map(|lid| Lid::new(lid).unwrap()) {
             let Ok(walk) = walk(topology, routes, Qos::Off, source, lid) else {
                 continue;
             };
@@ -497,7 +497,7 @@ fn assert_same_by_pair(
     topology: &Topology,
     routes: &Routes,
     sls: PathSls<'_>,
-    numbers: &dyn Fn(EndPortIx, u16) -> Vec<u8>,
+    numbers: &dyn Fn(EndPortIx, Lid) -> Vec<u8>,
 ) {
     let mut graph = DependencyGraph::new(topology, routes);
     graph.add_unicast(topology, routes, sls);
@@ -562,7 +562,7 @@ fn spoilt(topology: &Topology, random: &mut Random, most: u64) -> Routes {
 /// Every pair walked by itself.
 fn plain_reachability(topology: &Topology, routes: &Routes) -> Reachability {
     let mut found = Reachability::default();
-    for lid in 1..=topology.max_lid() {
+    for lid in (1..=topology.max_lid()).map(|lid| Lid::new(lid).unwrap()) {
         let Some(owner) = routes.lids().owner(lid) else {
             continue;
         };
@@ -575,7 +575,7 @@ fn plain_reachability(topology: &Topology, routes: &Routes) -> Reachability {
                 let is_host = |port_number| port_number != 0;
                 let are_hosts =
                     is_host(to.port_number) && is_host(topology.end_port(source).port_number);
-                found.lost_between_hosts += u64::from(are_hosts && to.lid.get() == lid);
+                found.lost_between_hosts += u64::from(are_hosts && to.lid == lid);
             }
         }
     }
@@ -617,7 +617,7 @@ proptest! {
         let torus = routes.torus().unwrap();
         let levels = [0, 8].map(|hint| Sl::new(hint).unwrap());
         let by_pair = |source: EndPortIx, lid| {
-            let from = topology.end_port(source).lid.get();
+            let from = topology.end_port(source).lid;
             levels.map(|hint| routes.path_sl(hint, from, lid).get()).to_vec()
         };
         assert_same_by_pair(&topology, &routes, PathSls::Engine, &by_pair);
@@ -676,7 +676,7 @@ proptest! {
         let Ok(routes) = torus::route(&damaged, &spec.config(), Qos::On) else { return Ok(()) };
         let before = torus::route(&whole_topology, &whole.config(), Qos::On).unwrap();
         let lid = |topology: &Topology, guid: u64| {
-            topology.end_ports.iter().find(|end| end.guid.get() == guid).map(|end| end.lid.get())
+            topology.end_ports.iter().find(|end| end.guid.get() == guid).map(|end| end.lid)
         };
         let guids: Vec<_> = damaged
             .end_port_ixs()
@@ -714,7 +714,7 @@ proptest! {
         }
         let lfts: Vec<_> = topology.switch_ixs().map(|ix| routes.lft(ix).to_vec()).collect();
         let routes = files::route(&topology, &lfts, &given).unwrap();
-        let by_pair = |_: EndPortIx, _: u16| SlVlMask(0b1011);
+        let by_pair = |_: EndPortIx, _: Lid| SlVlMask(0b1011);
         assert_same(&topology, &routes, PathSls::ByPair(&by_pair), &[0, 1, 3]);
     }
 

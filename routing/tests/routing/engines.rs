@@ -13,7 +13,7 @@ use routing::engine::{files, minhop};
 use routing::reference::{Hop, NoPath, walk};
 use routing::{EndPortIx, EngineKind, GivenSl2Vl, NO_PATH, Qos, SwitchIx, Topology};
 use sa_snapshot::model::EngineSl;
-use sa_wire::{Sl, SlToVl, SlVlMask};
+use sa_wire::{Lid, Sl, SlToVl, SlVlMask};
 
 /// Hops between two switches, counted one by one.
 fn distance(topology: &Topology, from: SwitchIx, to: SwitchIx) -> Option<usize> {
@@ -119,7 +119,7 @@ fn minhop_spreads_hosts_evenly_over_parallel_cables() {
         .find(|ix| topology.switch(*ix).description == "left")
         .unwrap();
     let hosts = topology.end_ports.iter().filter(|end| end.port_number == 1);
-    let mut lids: Vec<_> = hosts.map(|end| end.lid.get()).collect();
+    let mut lids: Vec<_> = hosts.map(|end| end.lid).collect();
     lids.sort_unstable();
     let ports: Vec<_> = lids
         .iter()
@@ -163,7 +163,7 @@ fn walks_follow_ports_and_limits() {
         topology.end_port_ixs().find(is_host).unwrap()
     };
     let (first, last) = (host_on(0), host_on(2));
-    let lid = |end| topology.end_port(end).lid.get();
+    let lid = |end| topology.end_port(end).lid;
     let found = walk(&topology, &routes, Qos::On, first, lid(last)).unwrap();
     let switches: Vec<_> = found.hops.iter().map(|hop| hop.switch.0).collect();
     assert_eq!(switches, [0, 1, 2]);
@@ -179,8 +179,9 @@ fn walks_follow_ports_and_limits() {
     assert!(own.hops.is_empty());
     let down = walk(&topology, &routes, Qos::On, first, lid(switch)).unwrap();
     assert_eq!(down.hops.last().unwrap().output, 0);
-    let nobody = walk(&topology, &routes, Qos::On, first, 999);
-    assert_eq!(nobody, Err(NoPath::UnknownLid(999)));
+    let nobody = Lid::new(999).unwrap();
+    let none = walk(&topology, &routes, Qos::On, first, nobody);
+    assert_eq!(none, Err(NoPath::UnknownLid(nobody)));
 }
 
 #[test]
@@ -199,11 +200,11 @@ fn walks_say_where_tables_break() {
         .end_ports
         .iter()
         .find(|end| end.attached == Some((SwitchIx(2), 0)));
-    let lid = target.unwrap().lid.get();
+    let lid = target.unwrap().lid;
     let source = topology.switch(SwitchIx(0)).port0;
     let with = |port: u8| {
         let mut tables = tables.clone();
-        tables[1][usize::from(lid)] = port;
+        tables[1][lid.index()] = port;
         let routes = files::route(&topology, &tables, &GivenSl2Vl::default()).unwrap();
         walk(&topology, &routes, Qos::On, source, lid).unwrap_err()
     };

@@ -9,7 +9,7 @@ use std::fmt::Write;
 use common::{Case, cases, dumps};
 use routing::engine::torus;
 use routing::{EndPortIx, Qos, Routes, Topology, Torus};
-use sa_wire::{Mlid, Sl};
+use sa_wire::{Lid, Mlid, Sl};
 
 fn routed(case: &Case) -> (Topology, Routes) {
     let topology = case.topology();
@@ -88,11 +88,11 @@ fn every_sl2vl_table_is_opensms() {
 #[test]
 fn every_path_sl_is_opensms() {
     for_each_up(|case, topology, routes| {
-        let lids: BTreeMap<u64, u16> = topology
+        let lids: BTreeMap<u64, Lid> = topology
             .end_ports
             .iter()
             .filter(|end| end.port_number != 0)
-            .map(|end| (end.node_guid.get(), end.lid.get()))
+            .map(|end| (end.node_guid.get(), end.lid))
             .collect();
         let mut compared = 0;
         for (guid, dlid, expected) in dumps::read_psl(&case.text("psl.xz")) {
@@ -100,7 +100,7 @@ fn every_path_sl_is_opensms() {
             // s21 asks for the second level.
             let Some(expected) = expected else { continue };
             let hint = Sl::new(if case.has("partitions.conf") { 8 } else { 0 }).unwrap();
-            let ours = routes.path_sl(hint, lids[&guid], dlid);
+            let ours = routes.path_sl(hint, lids[&guid], Lid::new(dlid).unwrap());
             assert_eq!(ours.get(), expected, "{} {guid:#x} {dlid}", case.name);
             compared += 1;
         }

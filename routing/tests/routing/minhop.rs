@@ -54,7 +54,7 @@ fn plain_tables(topology: &Topology) -> Vec<Vec<u8>> {
                     .min_by_key(|port| (used[usize::from(*port)], *port)),
             };
             if let Some(best) = best {
-                table[usize::from(*lid)] = best;
+                table[lid.index()] = best;
                 used[usize::from(best)] += u32::from(*port != 0 && *to != from);
             }
         }

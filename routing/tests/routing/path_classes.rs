@@ -16,7 +16,7 @@ use routing::paths::classes::{self, PortEdge};
 use routing::reference::{NoPath, walk};
 use routing::{EndPortIx, GivenSl2Vl, Qos, Routes, Topology};
 use sa_snapshot::model::{Capacity, Pairs, PathTables};
-use sa_wire::{NodeType, SlToVl, SlVlMask};
+use sa_wire::{Lid, NodeType, SlToVl, SlVlMask};
 
 /// What tables and edges together say about a pair.
 fn looked_up(
@@ -252,7 +252,7 @@ fn a_large_torus_agrees_where_sampled() {
         let mut any = || EndPortIx(u32::try_from(random.below(1536)).unwrap());
         for _ in 0..3000 {
             let (source, destination) = (any(), any());
-            let lid = topology.end_port(destination).lid.get();
+            let lid = topology.end_port(destination).lid;
             let found = looked_up(&topology, &tables, &edges, source, destination, 0);
             let walk = walk(&topology, &routes, Qos::On, source, lid).unwrap();
             let found = found.map(|(capacity, carried, _)| (capacity, carried));
@@ -280,7 +280,7 @@ fn a_detour_makes_the_longest_path_longer() {
         let lid = 1 + below(usize::from(topology.max_lid()));
         tables[below(topology.switches.len())][lid] = u8::try_from(1 + below(4)).unwrap();
         let routes = files::route(&topology, &tables, &GivenSl2Vl::default()).unwrap();
-        let lid = u16::try_from(lid).unwrap();
+        let lid = Lid::new(u16::try_from(lid).unwrap()).unwrap();
         let ends = topology.end_port_ixs();
         let walks = ends.map(|source| walk(&topology, &routes, Qos::Off, source, lid));
         let lengths: Result<Vec<_>, _> = walks.map(|w| w.map(|walk| walk.hops.len())).collect();

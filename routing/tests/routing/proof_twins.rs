@@ -13,7 +13,7 @@ use proptest::prelude::*;
 use routing::engine::{files, minhop};
 use routing::proof::{Channel, CreditLoop, DependencyGraph, Hosts, Judge, PathSls, unicast_loop};
 use routing::{EndPortIx, GivenSl2Vl, NO_PATH, Peer, Routes, SwitchIx, Topology};
-use sa_wire::{SlToVl, SlVlMask, Vl};
+use sa_wire::{Lid, SlToVl, SlVlMask, Vl};
 
 /// Switch, port, VL.
 type Place = (SwitchIx, u8, u8);
@@ -28,7 +28,7 @@ fn plain_edges(
     counts: &dyn Fn(EndPortIx, EndPortIx) -> bool,
 ) -> Edges {
     let mut edges = HashSet::new();
-    for lid in 1..=topology.max_lid() {
+    for lid in (1..=topology.max_lid()).map(|lid| Lid::new(lid).unwrap()) {
         let Some(owner) = routes.lids().owner(lid) else {
             continue;
         };
@@ -55,7 +55,7 @@ fn plain_path(
     topology: &Topology,
     routes: &Routes,
     (mut here, mut input): (SwitchIx, u8),
-    (to, lid): (SwitchIx, u16),
+    (to, lid): (SwitchIx, Lid),
     sl: usize,
 ) -> Vec<(Place, Place)> {
     let (mut edges, mut passed) = (Vec::new(), HashSet::new());

@@ -12,7 +12,7 @@ use routing::proof::PathSls;
 use routing::proof::unicast_loop;
 use routing::tables::survivors;
 use routing::{EndPortIx, Peer, Qos, Routes, Topology};
-use sa_wire::Sl;
+use sa_wire::{Lid, Sl};
 
 /// The torus after damage, LIDs as before.
 fn damaged(spec: &TorusSpec, before: &Topology, missing: &[[u8; 3]]) -> Topology {
@@ -29,7 +29,7 @@ fn damaged(spec: &TorusSpec, before: &Topology, missing: &[[u8; 3]]) -> Topology
 }
 
 /// GUIDs of the switches on a path, ports by which it leaves them; none without a path.
-fn way(topology: &Topology, routes: &Routes, from: EndPortIx, lid: u16) -> Option<Vec<(u64, u8)>> {
+fn way(topology: &Topology, routes: &Routes, from: EndPortIx, lid: Lid) -> Option<Vec<(u64, u8)>> {
     let to = routes.lids().owner(lid)?;
     let (mut here, _) = topology.end_port(from).attached?;
     let mut way = Vec::new();
@@ -70,12 +70,12 @@ proptest! {
         for old in before.end_port_ixs() {
             let guid = before.end_port(old).guid;
             let new = after.end_port_ixs().find(|ix| after.end_port(*ix).guid == guid);
-            for lid in 1..=before.max_lid() {
+            for lid in (1..=before.max_lid()).map(|lid| Lid::new(lid).unwrap()) {
                 let was = way(&before, &routes, old, lid);
                 let is = new.and_then(|new| way(&after, &left, new, lid));
                 let was = was.filter(|way| way.iter().all(|(switch, _)| !gone.contains(switch)));
                 prop_assert_eq!(&is, &was);
-                let slid = before.end_port(old).lid.get();
+                let slid = before.end_port(old).lid;
                 if is.is_some() {
                     let sl = |routes: &Routes| routes.path_sl(Sl::default(), slid, lid);
                     prop_assert_eq!(sl(&left), sl(&routes));

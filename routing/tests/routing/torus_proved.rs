@@ -70,7 +70,7 @@ fn assert_same_sls(spec: &TorusSpec, topology: &Topology, routes: &Routes) {
                 let direct = a.0[axis].abs_diff(b.0[axis]);
                 sl | u8::from(direct > spec.radix[axis] - direct) << axis
             });
-            let lid = |ix| topology.end_port(topology.switch(ix).port0).lid.get();
+            let lid = |ix| topology.end_port(topology.switch(ix).port0).lid;
             let sl = routes.path_sl(Sl::default(), lid(from), lid(to));
             assert_eq!(sl.get(), expected);
         }

@@ -33,6 +33,12 @@ impl Lid {
         self.0
     }
 
+    /// Its place in a table that LIDs index.
+    #[inline(always)]
+    pub fn index(self) -> usize {
+        usize::from(self.0)
+    }
+
     /// The number as messages and attributes have it, where 0 stands for "none".
     #[inline(always)]
     pub fn raw(lid: Option<Self>) -> u16 {

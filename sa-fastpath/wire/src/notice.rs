@@ -3,7 +3,7 @@
 use zerocopy::byteorder::big_endian::U16;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
-use crate::ids::Gid;
+use crate::ids::{Gid, Lid};
 
 /// A Notice: the first 80 bytes of a Report's data.
 #[derive(
@@ -53,8 +53,13 @@ impl Notice {
     /// Where DataDetails of traps 64 to 67 have the GID. Units: bytes.
     const GID_AT: usize = 6;
 
-    /// One of the traps 64 to 67, about `subject`.
-    pub fn about_gid(trap_number: u16, issuer_lid: u16, issuer_gid: Gid, subject: Gid) -> Self {
+    /// One of the traps 64 to 67, about `subject`; the LID of its issuer is 0 where none is known.
+    pub fn about_gid(
+        trap_number: u16,
+        issuer_lid: Option<Lid>,
+        issuer_gid: Gid,
+        subject: Gid,
+    ) -> Self {
         let mut details = [0; 54];
         if let Some(place) = details.get_mut(Self::GID_AT..Self::GID_AT + 16) {
             place.copy_from_slice(&subject.0);
@@ -63,7 +68,7 @@ impl Notice {
             generic_and_type: Self::GENERIC | Self::SUBNET_MANAGEMENT,
             producer_type: Self::CLASS_MANAGER,
             trap_number: trap_number.into(),
-            issuer_lid: issuer_lid.into(),
+            issuer_lid: Lid::raw(issuer_lid).into(),
             toggle_and_count: 0.into(),
             details,
             issuer_gid: issuer_gid.0,
@@ -97,7 +102,12 @@ mod tests {
     #[test]
     fn a_notice_lies_as_the_specification_says() {
         let gid = |guid| Gid::unicast(SubnetPrefix::LINK_LOCAL, Guid::new(guid).unwrap());
-        let notice = Notice::about_gid(trap::GID_OUT_OF_SERVICE, 7, gid(0x11), gid(0x22));
+        let notice = Notice::about_gid(
+            trap::GID_OUT_OF_SERVICE,
+            Lid::new(7).ok(),
+            gid(0x11),
+            gid(0x22),
+        );
         let bytes = notice.as_bytes();
         assert_eq!(bytes[..10], [0x83, 0, 0, 4, 0, 65, 0, 7, 0, 0]);
         assert_eq!(bytes[10..16], [0; 6]);

@@ -9,7 +9,7 @@ use policy::Ranges;
 use policy::model::Level;
 use routing::reference::{Walk, walk};
 use routing::{EndPortIx, SwitchName};
-use sa_wire::Sl;
+use sa_wire::{Lid, Sl};
 
 use crate::state::FabricState;
 
@@ -105,7 +105,7 @@ impl Pair<'_> {
     }
 
     /// What stands in the way to one LID.
-    fn to_lid(&self, lid: u16, pkey: Option<u16>, shared: &BTreeSet<u16>) -> Option<Obstacle> {
+    fn to_lid(&self, lid: Lid, pkey: Option<u16>, shared: &BTreeSet<u16>) -> Option<Obstacle> {
         let (topology, routes) = (&self.parts.topology, &self.parts.routes);
         let walked = match walk(topology, routes, self.parts.qos(), self.source, lid) {
             Ok(walked) => walked,
@@ -178,12 +178,12 @@ impl Pair<'_> {
         )
     }
 
-    fn path_bits(&self, lid: u16) -> Option<Obstacle> {
+    fn path_bits(&self, lid: Lid) -> Option<Obstacle> {
         let counts = |policy: &policy::Policy| policy.dialect.is_rfc();
         self.parts.policy.as_ref().filter(|policy| counts(policy))?;
         let allowed = self.level?.path_bits.as_ref()?;
         let port = self.parts.topology.end_port(self.destination);
-        if allowed.contains(u64::from(lid - port.lid.get())) {
+        if allowed.contains(u64::from(lid.get() - port.lid.get())) {
             return None;
         }
         let lids = port.lmc.lids();

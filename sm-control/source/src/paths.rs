@@ -127,7 +127,7 @@ pub fn agrees(
 fn names(subnet: &Subnet, probe: &Probe) -> String {
     let name = |lid: Lid| {
         let ends = subnet.end_ports();
-        let end = subnet.by_lid(lid.get()).and_then(|index| ends.get(index));
+        let end = subnet.by_lid(lid).and_then(|index| ends.get(index));
         end.map_or_else(String::new, |end| subnet.fabric().port_name(end.at))
     };
     let (from, to, more) = (name(probe.slid), name(probe.dlid), probe.in_words());
@@ -138,7 +138,7 @@ fn names(subnet: &Subnet, probe: &Probe) -> String {
 /// The port that asks; where that is not known, the SM's, which sees everything.
 fn requester(ask: &dyn Ask, subnet: &Subnet) -> Option<Lid> {
     // A ring has no LID, and a port may have got another one since the fabric was read.
-    let known = ask.lid().filter(|lid| subnet.by_lid(lid.get()).is_some());
+    let known = ask.lid().filter(|lid| subnet.by_lid(*lid).is_some());
     let sm = || subnet.end_ports().get(subnet.sm());
     known.or_else(|| sm().map(|sm| sm.lid))
 }

@@ -3,6 +3,7 @@
 use policy::ServiceIdEncoding;
 use routing::EndPort;
 use sa_compiler::state::FabricState;
+use sa_wire::Lid;
 
 use crate::rng::Rng;
 
@@ -14,7 +15,8 @@ pub fn service_id_encoding(parts: &FabricState) -> Option<ServiceIdEncoding> {
 
 /// LIDs of all end ports, those by LMC included.
 pub fn lids(parts: &FabricState) -> impl Iterator<Item = u16> {
-    parts.topology.end_ports.iter().flat_map(EndPort::lids)
+    let ends = parts.topology.end_ports.iter();
+    ends.flat_map(EndPort::lids).map(Lid::get)
 }
 
 /// Any end port.

@@ -10,10 +10,10 @@ use sa_fabric::generate::{TorusSpec, plan};
 use sa_service::{dispatch, records};
 use sa_wire::mad::{Status, method};
 use sa_wire::records::Layout;
-use sa_wire::request;
 use sa_wire::rmpp::flag;
 use sa_wire::sa::{AttributeId, DATA_OFFSET, SaMad};
 use sa_wire::umad::{MAD_SIZE, Slot};
+use sa_wire::{Lid, request};
 
 /// A torus of 5x4x3 with two hosts to a switch.
 fn torus() -> Result<Compiled> {
@@ -103,6 +103,7 @@ fn forwarding_records_hold_the_routes() -> Result<()> {
             .collect();
         for lid in 1..=parts.topology.max_lid() {
             let given = Some(ports[usize::from(lid)]).filter(|port| *port != 255);
+            let lid = Lid::new(lid)?;
             assert_eq!(given, parts.routes.output(switch, lid), "LID {lid}");
         }
         assert_eq!(ports[0], 255, "LID 0 is nobody's");

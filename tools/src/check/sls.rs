@@ -11,7 +11,7 @@ use sa_fabric::detect::{DumpDir, Input};
 use sa_fabric::formats::psl;
 use sa_fabric::intake::{self, Kind};
 use sa_text::{Location, Position};
-use sa_wire::{Sl, SlVlMask};
+use sa_wire::{Lid, Sl, SlVlMask};
 
 use crate::failure::{Failure, Outcome};
 use crate::inputs::or_fail;
@@ -103,16 +103,16 @@ fn recorded_sls(
     parts: &FabricState,
     recorded: &HashMap<(u64, u16), SlVlMask>,
     source: EndPortIx,
-    lid: u16,
+    lid: Lid,
 ) -> SlVlMask {
     let from = topology.end_port(source).node_guid.get();
     let base = parts
         .routes
         .lids()
         .owner(lid)
-        .map(|owner| topology.end_port(owner).lid.get());
+        .map(|owner| topology.end_port(owner).lid);
     recorded
-        .get(&(from, base.unwrap_or(lid)))
+        .get(&(from, base.unwrap_or(lid).get()))
         .copied()
         .unwrap_or(SlVlMask(0))
 }

@@ -5,7 +5,7 @@ use std::thread;
 
 use routing::placement::{Axis, Coordinate, Shape, Sign};
 use routing::{Peer, Routes, SwitchIx, Topology, Torus};
-use sa_wire::Sl;
+use sa_wire::{Lid, Sl};
 
 use super::path::direction;
 use super::scene::{LinkId, Step};
@@ -111,7 +111,7 @@ impl Work<'_> {
     /// By place: the way on; none at the destination and where there is no path.
     fn ways(self, destination: SwitchIx) -> Vec<Option<Way>> {
         let port0 = self.topology.switch(destination).port0;
-        let lid = self.topology.end_port(port0).lid.get();
+        let lid = self.topology.end_port(port0).lid;
         let mut ways = vec![None; self.shape.places()];
         for placed in self.torus.switches() {
             if let Some(way) = ways.get_mut(self.shape.place(placed.at)) {
@@ -121,7 +121,7 @@ impl Work<'_> {
         ways
     }
 
-    fn way(self, switch: SwitchIx, from: Coordinate, lid: u16) -> Option<Way> {
+    fn way(self, switch: SwitchIx, from: Coordinate, lid: Lid) -> Option<Way> {
         let output = self.routes.output(switch, lid)?;
         let direction = direction(self.torus, switch, output)?;
         let Peer::Switch { port, .. } = self.topology.peer(switch, output) else {

@@ -52,7 +52,7 @@ impl Path {
         let found = whole::path_sl(&compiled.snapshot, from.lid, to.lid)
             .map_err(|status| format!("the SA answers status 0x{status:04x} and no record"))
             .and_then(|sl| {
-                let (sl, to) = (sl.get(), to.lid.get());
+                let (sl, to) = (sl.get(), to.lid);
                 Ok((sl, hops(compiled, torus, end_ix(source), to, sl)?))
             });
         let (sl, hops) = match found {
@@ -95,7 +95,7 @@ fn hops(
     compiled: &Compiled,
     torus: &Torus,
     source: EndPortIx,
-    dlid: u16,
+    dlid: Lid,
     sl: u8,
 ) -> Result<Vec<Hop>, String> {
     let parts = &compiled.parts;

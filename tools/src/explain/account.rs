@@ -14,7 +14,7 @@ use sa_compiler::pipeline::Compiled;
 use sa_compiler::state::FabricState;
 use sa_compiler::why;
 use sa_wire::path_record::PathRecord;
-use sa_wire::{Gid, Mtu, Rate, ServiceId, request};
+use sa_wire::{Gid, Lid, Mtu, Rate, ServiceId, request};
 use serde_json::{Value, json};
 
 use super::{Pair, service};
@@ -37,7 +37,8 @@ pub(crate) fn account(compiled: &Compiled, pair: &Pair, file: Option<&Path>) -> 
     let (status, records) = request::parse(&reply).map_err(Failure::failed)?;
     let dlid = records
         .first()
-        .map_or_else(|| destination.lid.get(), |record| record.dlid.get());
+        .and_then(|record| Lid::new(record.dlid.get()).ok())
+        .unwrap_or(destination.lid);
     Ok(json!({
         "source": end(parts, pair.source),
         "destination": end(parts, pair.destination),
@@ -203,7 +204,7 @@ fn engine(parts: &FabricState, pair: &Pair, record: Option<&PathRecord>) -> Valu
 }
 
 /// The way packets take, with the VL of each hop.
-fn hops(parts: &FabricState, pair: &Pair, dlid: u16, record: Option<&PathRecord>) -> Value {
+fn hops(parts: &FabricState, pair: &Pair, dlid: Lid, record: Option<&PathRecord>) -> Value {
     let walked = walk(
         &parts.topology,
         &parts.routes,

@@ -6,7 +6,7 @@ use routing::{EndPort, EndPortIx, SwitchIx};
 use sa_compiler::pipeline::Compiled;
 use sa_compiler::state::FabricState;
 use sa_fabric::subnet::Subnet;
-use sa_wire::{Guid, NodeType, Sl};
+use sa_wire::{Guid, Lid, NodeType, Sl};
 
 /// Most pairs that a list holds.
 const LISTED: usize = 1000;
@@ -53,7 +53,7 @@ impl Difference {
         let sl = |parts: &FabricState, from: SwitchIx, to: SwitchIx| {
             let lid = |ix| {
                 let port0 = parts.topology.switch(ix).port0;
-                parts.topology.end_port(port0).lid.get()
+                parts.topology.end_port(port0).lid
             };
             parts
                 .routes
@@ -83,7 +83,7 @@ impl Difference {
 
     fn compare_entries(&mut self, before: &FabricState, after: &FabricState) {
         let ends = after.topology.end_ports.iter();
-        let lids: Vec<usize> = ends.flat_map(EndPort::lids).map(usize::from).collect();
+        let lids: Vec<usize> = ends.flat_map(EndPort::lids).map(Lid::index).collect();
         for (old, new) in common_switches(before, after) {
             let (was, is) = (before.routes.lft(old), after.routes.lft(new));
             let differ = |lid: &&usize| was.get(**lid) != is.get(**lid);
@@ -118,7 +118,7 @@ pub(crate) fn lost(after: &Compiled) -> Vec<(String, String)> {
     let listed = after.proof.reachability.listed.iter();
     let pairs = listed.filter_map(|pair| {
         let to = parts.routes.lids().owner(pair.lid)?;
-        let is_base = parts.topology.end_port(to).lid.get() == pair.lid;
+        let is_base = parts.topology.end_port(to).lid == pair.lid;
         let is_pair = is_base && is_host(pair.source) && is_host(to);
         is_pair.then(|| (name(parts, pair.source), name(parts, to)))
     });

@@ -304,7 +304,7 @@ fn places(topology: &Topology, torus: &Torus) -> Vec<Where> {
                 .then_some((placed.at.0, port))
         });
         for lid in end.lids() {
-            places[usize::from(lid)] = place;
+            places[lid.index()] = place;
         }
     }
     places

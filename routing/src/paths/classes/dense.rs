@@ -71,7 +71,7 @@ fn for_each_lid(
     for block in blocks {
         columns.load(routes.lfts(), block);
         for lid in columns.lids() {
-            let owner = routes.lids().owner(lid).map(|end| topology.end_port(end));
+            let owner = routes.lids().at(lid).map(|end| topology.end_port(end));
             if let Some((switch, port)) = owner.and_then(|end| end.attached) {
                 let column = columns.column(lid);
                 let delivers = column.get(switch.index()) == Some(&port);
@@ -220,7 +220,7 @@ impl Part {
         }
         let ends = topology.end_ports.iter();
         let columns = ends
-            .map(|end| end.lids().map(|lid| of_lid[usize::from(lid)]).collect())
+            .map(|end| end.lids().map(|lid| of_lid[lid.index()]).collect())
             .collect();
         let row = |row: &Option<u32>| row.map_or(0, |row| row_numbers[row as usize]);
         let classes = self.classes.iter().map(Class::unpacked);

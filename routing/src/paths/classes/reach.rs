@@ -3,6 +3,8 @@
 //! To know that each source reaches each LID, numbers will do: if the sum over all sources is the
 //! product of sources and LIDs that count at all, no pair is missing.
 
+use sa_wire::Lid;
+
 use crate::paths::survey::Survey;
 use crate::topology::{SwitchIx, Topology};
 
@@ -62,8 +64,8 @@ impl Reach {
         self.from[switch.index()] > 0
     }
 
-    pub(super) fn is_reached(&self, lid: u16) -> bool {
-        self.to[usize::from(lid)] > 0
+    pub(super) fn is_reached(&self, lid: Lid) -> bool {
+        self.to[lid.index()] > 0
     }
 
     fn add(&mut self, switches: &[u64], times: u32) {

@@ -44,7 +44,7 @@ pub(crate) fn follow_all<T: Send>(
             }
             columns.load(lft, block);
             for lid in columns.lids().filter(|lid| !is_known(*lid)) {
-                let owner = routes.lids().owner(lid).map(|end| topology.end_port(end));
+                let owner = routes.lids().at(lid).map(|end| topology.end_port(end));
                 let Some((switch, port)) = owner.and_then(|end| end.attached) else {
                     continue;
                 };

@@ -124,6 +124,6 @@ fn kept(topology: &Topology, routes: &Routes, sls: PathSls<'_>) -> Option<Sls<'s
 /// By LID: where it is plugged in. Shape: as the forwarding tables.
 fn places(topology: &Topology, routes: &Routes) -> Vec<Option<(SwitchIx, u8)>> {
     let lids = (0..=u16::MAX).take(routes.lfts().stride());
-    let place = |lid| topology.end_port(routes.lids().owner(lid)?).attached;
+    let place = |lid| topology.end_port(routes.lids().at(lid)?).attached;
     lids.map(place).collect()
 }

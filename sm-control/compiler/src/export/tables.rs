@@ -8,7 +8,7 @@ use sa_answer::whole;
 use sa_fabric::formats::{fdbs, lfts, psl, sl2vl, slvl, subnet_lst, torus};
 use sa_fabric::multicast;
 use sa_snapshot::Snapshot;
-use sa_wire::NodeType;
+use sa_wire::{Lid, NodeType};
 
 use super::Table;
 use crate::state::FabricState;
@@ -106,7 +106,7 @@ fn write_lfts(out: &mut impl Write, parts: &FabricState, switches: &[usize]) -> 
         }
     });
     let owner = |lid| {
-        let end = topology.end_port(parts.routes.lids().owner(lid)?);
+        let end = topology.end_port(parts.routes.lids().owner(Lid::new(lid).ok()?)?);
         let (node_type, guid) = (end.node_type, end.guid);
         Some(lfts::Owner {
             node_type,
@@ -146,12 +146,11 @@ fn write_fdbs(out: &mut impl Write, parts: &FabricState, switches: &[usize]) -> 
 
 /// True for LIDs of CAs and routers that are plugged into the switch.
 fn is_local(parts: &FabricState, switch: SwitchIx, lid: u16) -> bool {
-    let owner = parts
-        .routes
-        .lids()
-        .owner(lid)
-        .map(|owner| parts.topology.end_port(owner));
-    owner.is_some_and(|end| {
+    let owner = Lid::new(lid)
+        .ok()
+        .and_then(|lid| parts.routes.lids().owner(lid));
+    let end = owner.map(|owner| parts.topology.end_port(owner));
+    end.is_some_and(|end| {
         end.port_number != 0 && end.attached.is_some_and(|(own, _)| own == switch)
     })
 }

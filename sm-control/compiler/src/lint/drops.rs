@@ -202,7 +202,7 @@ enum Place {
 fn place(subject: &Subject<'_>, from: usize, to: usize, sl: u8) -> Option<Place> {
     let (topology, routes) = (&subject.parts.topology, &subject.parts.routes);
     let source = EndPortIx(u32::try_from(from).ok()?);
-    let lid = topology.end_ports.get(to)?.lid.get();
+    let lid = topology.end_ports.get(to)?.lid;
     let is_dropped = |carried: SlVlMask| carried.0 >> sl & 1 == 0;
     let is_switch = matches!(topology.end_port(source).attached, Some((_, 0)));
     if !is_switch && is_dropped(routes.end_port_sl2vl(source).carried()) {

@@ -4,6 +4,7 @@ use std::fmt;
 
 use sa_answer::whole;
 use sa_snapshot::Snapshot;
+use sa_wire::Lid;
 use sa_wire::umad::Slot;
 
 use crate::reference::{Reference, Reply};
@@ -15,8 +16,8 @@ const SAMPLES: usize = 512;
 /// A request that the compiled tables and the reference answer differently.
 #[derive(Debug, Clone)]
 pub struct Mismatch {
-    slid: u16,
-    dlid: u16,
+    slid: Lid,
+    dlid: Lid,
 }
 
 impl fmt::Display for Mismatch {
@@ -39,8 +40,8 @@ pub(super) fn sample(parts: &FabricState, snapshot: &Snapshot) -> Result<(), Box
         let (Some(from), Some(to)) = (from, to) else {
             continue;
         };
-        let (slid, dlid) = (from.lid.get(), to.lid.get());
-        let request = sa_wire::request::path_by_lids(slid, dlid);
+        let (slid, dlid) = (from.lid, to.lid);
+        let request = sa_wire::request::path_by_lids(slid.get(), dlid.get());
         if !agrees(&reference, snapshot, &request) {
             return Err(Box::new(Mismatch { slid, dlid }));
         }

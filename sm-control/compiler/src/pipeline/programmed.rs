@@ -4,6 +4,7 @@ use routing::{NO_PATH, Peer, Refusal, Routes, SwitchIx, Topology};
 use sa_fabric::display::{count, first_few};
 use sa_fabric::sa_records::SaFabric;
 use sa_text::Remark;
+use sa_wire::Lid;
 
 use super::Compiled;
 use super::route::{by_engine, in_words};
@@ -90,12 +91,12 @@ fn lft_differences(routes: &Routes, from_sa: &SaFabric, topology: &Topology) -> 
             continue;
         }
         let held = &from_sa.lft(topology, switch);
-        let entry = |table: &[u8], lid: u16| {
-            let entry = table.get(usize::from(lid));
+        let entry = |table: &[u8], lid: Lid| {
+            let entry = table.get(lid.index());
             entry.copied().unwrap_or(NO_PATH)
         };
-        let differs = |lid: &&u16| entry(made, **lid) != entry(held, **lid);
-        let different: Vec<u16> = lids.iter().filter(differs).copied().collect();
+        let differs = |lid: &&Lid| entry(made, **lid) != entry(held, **lid);
+        let different: Vec<Lid> = lids.iter().filter(differs).copied().collect();
         if let Some(lid) = different.first() {
             pairs += different.len();
             let (ours, theirs) = (port(entry(made, *lid)), port(entry(held, *lid)));
@@ -142,9 +143,9 @@ fn sl2vl_differences(routes: &Routes, from_sa: &SaFabric, topology: &Topology) -
 }
 
 /// LIDs that a port owns; what stands behind others in a table is of no consequence.
-fn used_lids(topology: &Topology) -> Vec<u16> {
+fn used_lids(topology: &Topology) -> Vec<Lid> {
     let ends = topology.end_ports.iter();
-    let mut lids: Vec<u16> = ends.flat_map(routing::EndPort::lids).collect();
+    let mut lids: Vec<Lid> = ends.flat_map(routing::EndPort::lids).collect();
     lids.sort_unstable();
     lids
 }

@@ -218,7 +218,7 @@ mod tests {
                     2 if end.port_number == 0 && around[here] => 1,
                     _ => 2,
                 };
-                end.lids().for_each(|lid| table[usize::from(lid)] = entry);
+                end.lids().for_each(|lid| table[lid.index()] = entry);
             }
             table
         };

@@ -3,6 +3,7 @@
 
 use routing::EndPortIx;
 use routing::reference;
+use sa_wire::Lid;
 use sa_wire::path_record::PathRecord;
 
 use super::Reference;
@@ -106,6 +107,7 @@ impl Reference<'_> {
     /// How many links the path has; a path to oneself has none.
     fn links(&self, source: EndPortIx, lid: u16) -> Option<usize> {
         let topology = self.inputs.topology;
+        let lid = Lid::new(lid).ok()?;
         let walk =
             reference::walk(topology, self.inputs.routes, self.options.qos, source, lid).ok()?;
         let is_switch = matches!(topology.end_port(source).attached, Some((_, 0)));

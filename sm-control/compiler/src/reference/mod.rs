@@ -131,7 +131,12 @@ impl<'a> Reference<'a> {
         let topology = inputs.topology;
         let all = || topology.end_port_ixs();
         let guid = |port: EndPortIx| topology.end_port(port).guid.get();
-        let lids = |port: EndPortIx| topology.end_port(port).lids().map(move |lid| (lid, port));
+        let lids = |port: EndPortIx| {
+            topology
+                .end_port(port)
+                .lids()
+                .map(move |lid| (lid.get(), port))
+        };
         let pkeys = |port: EndPortIx| {
             PkeyTable::new(
                 inputs.partitions.pkey_table(port.index()),

@@ -4,7 +4,7 @@ use policy::model::{Echo, Level};
 use policy::{Chosen, Policy, interpret};
 use routing::EndPortIx;
 use routing::reference;
-use sa_wire::{Selector, Sl, SlVlMask};
+use sa_wire::{Lid, Selector, Sl, SlVlMask};
 
 use super::rates;
 use super::request::{Request, Wanted};
@@ -48,7 +48,8 @@ impl Reference<'_> {
         let ReferenceInputs {
             topology, routes, ..
         } = self.inputs;
-        let walk = reference::walk(topology, routes, self.options.qos, from.port, to.lid).ok()?;
+        let (slid, dlid) = (Lid::new(from.lid).ok()?, Lid::new(to.lid).ok()?);
+        let walk = reference::walk(topology, routes, self.options.qos, from.port, dlid).ok()?;
         let level = self.level(request, from, to);
         let (mut mtu, mut rate) = (walk.capacity.mtu.code(), walk.capacity.rate.rate().code());
         if let Some(level) = level {
@@ -77,7 +78,7 @@ impl Reference<'_> {
             .map_or(Some(packet_life), |wanted| select(packet_life, wanted))?;
         let pkey = self.pkey(request, level, from, to)?;
         let hint = self.sl(request, level, pkey, walk.carried)?;
-        let sl = routes.path_sl(hint, from.lid, to.lid);
+        let sl = routes.path_sl(hint, slid, dlid);
         if request.sl.is_some_and(|wanted| wanted != sl) {
             return None;
         }

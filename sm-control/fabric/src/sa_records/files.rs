@@ -94,7 +94,7 @@ fn write_lfts(out: &mut impl Write, live: &SaFabric, topology: &Topology) -> io:
     let mut owners = vec![None; usize::from(topology.max_lid()) + 1];
     for end in &topology.end_ports {
         for lid in end.lids() {
-            if let Some(owner) = owners.get_mut(usize::from(lid)) {
+            if let Some(owner) = owners.get_mut(lid.index()) {
                 *owner = Some(lfts::Owner {
                     node_type: end.node_type,
                     guid: end.guid,

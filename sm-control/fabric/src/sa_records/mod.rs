@@ -33,7 +33,7 @@ mod tables;
 
 use sa_text::Remark;
 use sa_wire::records::{PortInfoRecord, SwitchInfoRecord};
-use sa_wire::{Guid, Lmc, SubnetPrefix};
+use sa_wire::{Guid, Lid, Lmc, SubnetPrefix};
 use thiserror::Error;
 
 use self::assemble::{Assembled, assemble};
@@ -134,16 +134,17 @@ impl SaFabric {
     /// What the SA says of a port. Shape: the first LID of the port, of a switch's that of port 0.
     ///
     /// By binary search. LIDs of an LMC range other than the first find nothing.
-    pub fn port_info(&self, lid: u16, port: u8) -> Option<&PortInfoRecord> {
+    pub fn port_info(&self, lid: Lid, port: u8) -> Option<&PortInfoRecord> {
         let ports = &self.records.ports;
-        let place = ports.binary_search_by_key(&(lid, port), |it| (it.lid.get(), it.port_num));
+        let place =
+            ports.binary_search_by_key(&(lid.get(), port), |it| (it.lid.get(), it.port_num));
         ports.get(place.ok()?)
     }
 
     /// What the SA says of a switch.
-    pub fn switch_info(&self, lid: u16) -> Option<&SwitchInfoRecord> {
+    pub fn switch_info(&self, lid: Lid) -> Option<&SwitchInfoRecord> {
         let switches = &self.records.switches;
-        let place = switches.binary_search_by_key(&lid, |it| it.lid.get());
+        let place = switches.binary_search_by_key(&lid.get(), |it| it.lid.get());
         switches.get(place.ok()?)
     }
 
@@ -151,9 +152,9 @@ impl SaFabric {
     ///
     /// Holes are 0, which is no P_Key: the index of a key in the table is what packets are checked
     /// by.
-    pub fn pkey_table(&self, lid: u16, port: u8) -> Option<Vec<u16>> {
+    pub fn pkey_table(&self, lid: Lid, port: u8) -> Option<Vec<u16>> {
         let blocks = self.records.pkeys.as_ref()?.iter();
-        let own = blocks.filter(|block| (block.lid.get(), block.port) == (lid, port));
+        let own = blocks.filter(|block| (block.lid.get(), block.port) == (lid.get(), port));
         let mut table = Vec::new();
         for block in own {
             let first = usize::from(block.block.get()) * block.pkeys.len();

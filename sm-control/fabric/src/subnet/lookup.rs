@@ -11,7 +11,7 @@
 
 use std::collections::HashMap;
 
-use sa_wire::{Guid, NodeType};
+use sa_wire::{Guid, Lid, NodeType};
 use thiserror::Error;
 
 use super::Subnet;
@@ -61,8 +61,8 @@ fn list(guids: &[Guid]) -> String {
 
 impl Subnet {
     /// The end port that owns a LID. Shape: index into [`Self::end_ports`].
-    pub fn by_lid(&self, lid: u16) -> Option<usize> {
-        let index = self.by_lid.get(usize::from(lid)).copied().flatten()?;
+    pub fn by_lid(&self, lid: Lid) -> Option<usize> {
+        let index = self.by_lid.get(lid.index()).copied().flatten()?;
         usize::try_from(index).ok()
     }
 
@@ -105,7 +105,8 @@ impl Subnet {
     /// The last colon parts the port: names may have colons, too.
     fn find_port(&self, text: &str) -> Result<usize, LookupError> {
         let unknown = || LookupError::Unknown(text.to_owned());
-        if let Some(port) = text.parse().ok().and_then(|lid: u16| self.by_lid(lid)) {
+        let lid = text.parse().ok().and_then(|lid| Lid::new(lid).ok());
+        if let Some(port) = lid.and_then(|lid| self.by_lid(lid)) {
             return Ok(port);
         }
         let (name, port) = text.rsplit_once(':').ok_or_else(unknown)?;

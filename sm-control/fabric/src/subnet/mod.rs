@@ -211,7 +211,7 @@ impl Subnet {
             self.by_port.insert(port.at, index);
             self.by_guid.insert(port.guid, index);
             for lid in port.lids() {
-                if let Some(slot) = self.by_lid.get_mut(usize::from(lid)) {
+                if let Some(slot) = self.by_lid.get_mut(lid.index()) {
                     *slot = u32::try_from(index).ok();
                 }
             }
@@ -296,9 +296,10 @@ impl fmt::Debug for Subnet {
 
 impl EndPort {
     /// Every LID it owns, ascending.
-    pub fn lids(&self) -> impl Iterator<Item = u16> + use<> {
+    pub fn lids(&self) -> impl Iterator<Item = Lid> + use<> {
         let first = self.lid.get();
-        first..first.saturating_add(self.lmc.lids())
+        let all = first..first.saturating_add(self.lmc.lids());
+        all.filter_map(|lid| Lid::new(lid).ok())
     }
 }
 

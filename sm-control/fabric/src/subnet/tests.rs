@@ -1,5 +1,5 @@
 use routing::Peer;
-use sa_wire::{Guid, Lmc, Mtu};
+use sa_wire::{Guid, Lid, Lmc, Mtu};
 
 use super::*;
 use crate::formats::net;
@@ -150,9 +150,8 @@ fn ports_are_found_by_what_people_write() {
     assert_eq!(guid("nobody"), Err(LookupError::Unknown("nobody".into())));
     assert_eq!(guid("H1:7"), Err(LookupError::Unknown("H1:7".into())));
     assert!(matches!(guid("twin"), Err(LookupError::Ambiguous { .. })));
-    assert_eq!(subnet.by_lid(0), None);
-    assert_eq!(subnet.by_lid(7), None);
-    assert_eq!(subnet.by_lid(6), Some(5));
+    assert_eq!(subnet.by_lid(Lid::new(7).unwrap()), None);
+    assert_eq!(subnet.by_lid(Lid::new(6).unwrap()), Some(5));
     assert_eq!(
         subnet.find_switch("H1"),
         Err(LookupError::NotASwitch("H1".into()))

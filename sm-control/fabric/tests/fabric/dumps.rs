@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use sa_fabric::formats::{fdbs, lfts, mcfdbs, psl, sl2vl, slvl, subnet_lst, torus};
 use sa_fabric::{Subnet, SubnetOptions};
-use sa_wire::{Guid, SlToVl};
+use sa_wire::{Guid, Lid, SlToVl};
 
 use crate::common::{fabric, file, golden, routed_cases, text, torus_cases};
 
@@ -81,7 +81,7 @@ fn forwarding_tables_round_trip() {
             }
         });
         let owner = |lid| {
-            let port = subnet.end_ports()[subnet.by_lid(lid)?];
+            let port = subnet.end_ports()[subnet.by_lid(Lid::new(lid).ok()?)?];
             let node = subnet.fabric().node(port.at.node);
             let (node_type, guid) = (node.kind, port.guid);
             Some(lfts::Owner {
@@ -108,7 +108,7 @@ fn fdbs_from(case: &Path, subnet: &Subnet, tables: &[Vec<u8>], max_lid: u16) {
         .map(|ix| subnet.fabric().node(*ix).guid)
         .collect();
     let entry = |switch: usize, lid: u16| {
-        let Some(port) = subnet.by_lid(lid) else {
+        let Some(port) = Lid::new(lid).ok().and_then(|lid| subnet.by_lid(lid)) else {
             return fdbs::Entry::Unreachable;
         };
         let at = subnet.end_ports()[port].at;

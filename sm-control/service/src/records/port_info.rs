@@ -4,7 +4,7 @@ use core::ops::ControlFlow;
 
 use sa_fabric::{Link, LinkSpeed, LinkWidth, PortRef};
 use sa_wire::records::{Field, Layout, PortInfoRecord};
-use sa_wire::{DataVls, NodeType};
+use sa_wire::{DataVls, Lid, NodeType};
 use zerocopy::IntoBytes;
 
 use super::device;
@@ -106,16 +106,16 @@ fn mask(name: &str) -> u64 {
 
 /// What a running SA told, else what follows from the files.
 fn record(view: &View<'_>, at: PortRef) -> PortInfoRecord {
-    let lid = view.end(at).map_or(0, |end| end.lid.get());
+    let lid = view.end(at).map(|end| end.lid);
     if let Some(told) = view
         .told()
-        .and_then(|from_sa| from_sa.port_info(lid, at.port))
+        .and_then(|from_sa| from_sa.port_info(lid?, at.port))
     {
         return *told;
     }
     let node = view.node(at.node);
     let record = PortInfoRecord {
-        lid: lid.into(),
+        lid: Lid::raw(lid).into(),
         port_num: at.port,
         ..PortInfoRecord::default()
     };

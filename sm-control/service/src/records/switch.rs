@@ -5,6 +5,7 @@ use core::ops::ControlFlow;
 
 use routing::NO_PATH;
 use sa_fabric::{NodeIx, PortRef};
+use sa_wire::Lid;
 use sa_wire::records::{LinearForwardingTableRecord, SwitchInfoRecord};
 use zerocopy::IntoBytes;
 
@@ -27,14 +28,14 @@ pub(super) fn switch_info(view: &View<'_>, query: &Query<'_>, out: &mut Out) -> 
 fn record(view: &View<'_>, node: NodeIx) -> SwitchInfoRecord {
     let told = view
         .told()
-        .and_then(|from_sa| from_sa.switch_info(lid(view, node)));
+        .and_then(|from_sa| from_sa.switch_info(lid(view, node)?));
     if let Some(told) = told {
         return *told;
     }
     let top = view.parts.topology.max_lid();
     let is_enhanced = view.node(node).enhanced_port0;
     SwitchInfoRecord {
-        lid: lid(view, node).into(),
+        lid: Lid::raw(lid(view, node)).into(),
         linear_cap: match top < device::LINEAR_CAP {
             true => device::LINEAR_CAP,
             false => device::LARGEST_LINEAR_CAP,
@@ -74,7 +75,7 @@ pub(super) fn linear_forwarding(
         let table = view.parts.routes.lft(switch);
         for block in blocks.clone() {
             let record = LinearForwardingTableRecord {
-                lid: lid(view, node).into(),
+                lid: Lid::raw(lid(view, node)).into(),
                 block: block.into(),
                 reserved: 0.into(),
                 ports: ports(table, block),
@@ -106,8 +107,8 @@ pub(super) const fn multicast_forwarding(
     ControlFlow::Continue(())
 }
 
-fn lid(view: &View<'_>, node: NodeIx) -> u16 {
-    view.end(port0(node)).map_or(0, |end| end.lid.get())
+fn lid(view: &View<'_>, node: NodeIx) -> Option<Lid> {
+    view.end(port0(node)).map(|end| end.lid)
 }
 
 const fn port0(node: NodeIx) -> PortRef {

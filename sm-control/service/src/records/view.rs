@@ -7,7 +7,7 @@ use sa_compiler::state::FabricState;
 use sa_fabric::sa_records::SaFabric;
 use sa_fabric::subnet::EndPort;
 use sa_fabric::{Fabric, Node, NodeIx, PortRef};
-use sa_wire::{Guid, NodeType, Pkey};
+use sa_wire::{Guid, Lid, NodeType, Pkey};
 
 use super::device;
 
@@ -22,7 +22,7 @@ pub(crate) struct View<'a> {
 impl<'a> View<'a> {
     /// None when nobody owns the requester's LID.
     pub(crate) fn new(parts: &'a FabricState, requester_lid: u16) -> Option<Self> {
-        let index = parts.subnet.by_lid(requester_lid)?;
+        let index = parts.subnet.by_lid(Lid::new(requester_lid).ok()?)?;
         let requester = parts.subnet.end_ports().get(index)?.at;
         let mut view = Self {
             parts,
@@ -85,9 +85,8 @@ impl<'a> View<'a> {
         let Some(lid) = lid else {
             return self.in_window(ends);
         };
-        let index = u16::try_from(lid)
-            .ok()
-            .and_then(|lid| self.parts.subnet.by_lid(lid));
+        let lid = u16::try_from(lid).ok().and_then(|lid| Lid::new(lid).ok());
+        let index = lid.and_then(|lid| self.parts.subnet.by_lid(lid));
         index.map_or(&[], |index| ends.get(index..=index).unwrap_or_default())
     }
 
@@ -183,11 +182,8 @@ impl<'a> View<'a> {
     /// The table that the port has; where nobody has read it, the default P_Key has the first
     /// place, and the others follow.
     fn end_table(&self, at: PortRef) -> Vec<u16> {
-        let lid = self.end(at).map_or(0, |end| end.lid.get());
-        if let Some(table) = self
-            .told()
-            .and_then(|from_sa| from_sa.pkey_table(lid, at.port))
-        {
+        let told = self.told().zip(self.end(at));
+        if let Some(table) = told.and_then(|(from_sa, end)| from_sa.pkey_table(end.lid, at.port)) {
             return table;
         }
         let both = self.parts.options.allow_both_pkeys;

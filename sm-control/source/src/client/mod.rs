@@ -267,7 +267,10 @@ fn ibsim(
     let mut attachment = ibsim::Attachment::new(&options).map_err(|error| gone(&error))?;
     let facts = attachment.port().map_err(|error| gone(&error))?;
     // The simulator looks at no SL.
-    let to = destination(sa_lid.unwrap_or_else(|| Lid::raw(facts.sm_lid)), Sl::default())?;
+    let to = destination(
+        sa_lid.unwrap_or_else(|| Lid::raw(facts.sm_lid)),
+        Sl::default(),
+    )?;
     let client = attachment.client().map_err(|error| gone(&error))?;
     Ok(Client::through(Box::new(client), to, facts.lid, patience))
 }

@@ -189,7 +189,7 @@ fn random_pair(subnet: &Subnet, dice: &mut Dice) -> Option<(Lid, Lid)> {
     let mut lid = || {
         let end = ends.get(dice.below(ends.len()))?;
         let offset = dice.below(end.lmc.lids().into());
-        Lid::new(end.lids().nth(offset)?).ok()
+        end.lids().nth(offset)
     };
     Some((lid()?, lid()?))
 }

@@ -231,14 +231,10 @@ fn tables_that_differ_from_the_engines_are_served_as_they_are() {
     let served = site.compiled();
     let kind = AttributeId::LINEAR_FORWARDING_TABLE_RECORD;
     let first = served.parts.topology.switch_ixs().next().unwrap();
-    let dlid = (1..).find(|lid| {
-        served
-            .parts
-            .routes
-            .output(first, *lid)
-            .is_some_and(|port| port > 2)
-    });
-    let dlid = usize::from(dlid.unwrap());
+    let output = |lid: &Lid| served.parts.routes.output(first, *lid);
+    let mut lids = (1..).map(|lid| Lid::new(lid).unwrap());
+    let dlid = lids.find(|lid| output(lid).is_some_and(|port| port > 2));
+    let dlid = dlid.unwrap().index();
     let switch_lid = served.parts.topology.switch(first).port0;
     let switch_lid = served.parts.topology.end_port(switch_lid).lid.get();
     let fake = Fake::with_records(&served, kind, move |records| {

@@ -68,7 +68,7 @@ fn paths_carry_the_sls_that_scopes_let_through() {
         found.next().unwrap()
     };
     let carried = |routes: &Routes, from, to| {
-        let lid = topology.end_port(end(to)).lid.get();
+        let lid = topology.end_port(end(to)).lid;
         walk(&topology, routes, Qos::On, end(from), lid)
             .unwrap()
             .carried
@@ -97,6 +97,6 @@ fn paths_carry_the_sls_that_scopes_let_through() {
     assert_eq!(carried(&read, 0x11, 0x16), without(&[5, 6]));
     let ends = topology.end_ports.iter();
     assert_eq!(ends.filter(|end| end.node_type == NodeType::Ca).count(), 5);
-    let lid = topology.end_port(end(0x31)).lid.get();
+    let lid = topology.end_port(end(0x31)).lid;
     assert!(walk(&topology, &read, Qos::On, end(0x18), lid).is_err());
 }

@@ -2,7 +2,7 @@
 
 use sa_wire::path_record::SelectedValue;
 use sa_wire::records::{McMemberCompMask as Mask, McMemberRecord};
-use sa_wire::{Gid, Guid};
+use sa_wire::{Gid, Guid, Lid};
 
 use sa_tests::rng::Rng;
 
@@ -44,7 +44,8 @@ impl Script {
     /// What a group may well be made with, and joined.
     pub(crate) fn make_good(&mut self, pair: &Pair, client: usize, record: &mut McMemberRecord) {
         let subnet = &pair.bench.parts().subnet;
-        let own = subnet.by_lid(pair.clients[client].lid);
+        let lid = Lid::new(pair.clients[client].lid).ok();
+        let own = lid.and_then(|lid| subnet.by_lid(lid));
         let guid = own.map(|index| subnet.end_ports()[index].guid);
         record.port_gid = guid.map_or([0; 16], |guid| Gid::unicast(self.prefix, guid).0);
         let broadcast = pair.bench.parts().partitions.multicast_groups().iter();
@@ -62,7 +63,8 @@ impl Script {
 
     /// Components of all kinds, most of them good.
     pub(crate) fn record(&mut self, pair: &Pair, client: usize) -> McMemberRecord {
-        let own = pair.bench.parts().subnet.by_lid(pair.clients[client].lid);
+        let lid = Lid::new(pair.clients[client].lid).ok();
+        let own = lid.and_then(|lid| pair.bench.parts().subnet.by_lid(lid));
         let own = own.map(|index| pair.bench.parts().subnet.end_ports()[index].guid);
         let rng = &mut self.rng;
         let guid = match rng.below(8) {

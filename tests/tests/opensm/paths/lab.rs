@@ -9,10 +9,10 @@ use sa_rig::{Fabric, Process};
 use sa_service::dispatch::respond_with;
 use sa_tests::client::{Client, Question};
 use sa_tests::rng::Rng;
-use sa_wire::Gid;
 use sa_wire::mad::method;
 use sa_wire::request::path_by_lids;
 use sa_wire::umad::Slot;
+use sa_wire::{Gid, Lid};
 
 use super::compare::{Case, Member, Sides, Verdict};
 use super::site::Site;
@@ -63,7 +63,7 @@ impl Lab {
             let reply = client.ask(&join(group.mgid, Gid::unicast(prefix, guid)))?;
             if reply[4..6] == [0, 0] {
                 self.sides.members.push(Member {
-                    lids: port.lids().collect(),
+                    lids: port.lids().map(Lid::get).collect(),
                     guid: guid.get(),
                     mgid: group.mgid.0,
                 });

@@ -36,6 +36,6 @@ impl World {
     pub(crate) fn owner(&self, lid: u16) -> Option<EndPortIx> {
         let topology = &self.parts.topology;
         let mut all = topology.end_port_ixs();
-        all.find(|port| topology.end_port(*port).lids().any(|own| own == lid))
+        all.find(|port| topology.end_port(*port).lids().any(|own| own.get() == lid))
     }
 }

@@ -5,7 +5,7 @@ use sa_fabric::ParseError;
 use sa_fabric::detect::{DumpDir, Input, LoadError};
 use sa_fabric::formats::{lfts, sl2vl};
 use sa_fabric::subnet::Subnet;
-use sa_wire::{Guid, NodeType};
+use sa_wire::{Guid, Lid, NodeType};
 
 use super::ReadProblem;
 
@@ -40,7 +40,7 @@ pub(super) fn read(
     for table in tables {
         let place = switch(subnet, table.guid).and_then(|ix| by_switch.get_mut(ix));
         let place = place.ok_or_else(|| foreign(&input, table.at.line, table.guid))?;
-        *place = table.table(max_lid.unwrap_or(0));
+        *place = table.table(Lid::raw(max_lid));
     }
     let sl2vl = match dumps.read(SL2VL)? {
         Some(input) => given_sl2vl(&input, subnet)?,

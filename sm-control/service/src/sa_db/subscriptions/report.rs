@@ -25,8 +25,8 @@ pub(super) fn notice(event: &Event, parts: &FabricState) -> Notice {
         Event::GroupGone { mgid, .. } => (trap::MGID_DESTROYED, *mgid),
     };
     let sm = parts.subnet.end_ports().get(parts.subnet.sm());
-    let (lid, gid) = sm.map_or((0, Gid([0; 16])), |sm| (sm.lid.get(), port(&sm.guid)));
-    Notice::about_gid(number, lid, gid, subject)
+    let gid = sm.map_or(Gid([0; 16]), |sm| port(&sm.guid));
+    Notice::about_gid(number, sm.map(|sm| sm.lid), gid, subject)
 }
 
 /// True when a subscription asks for such traps.
