@@ -6,6 +6,11 @@
 //! The index of a port in the slice that is handed around is its name throughout this crate: in
 //! [`crate::Query`], in [`crate::Partitions`], in compiled tables. Whoever calls must hand in the
 //! same slice each time.
+//!
+//! ```text
+//! description "vs1 HCA-1", port 1 of a CA      title vs1 HCA-1/P1
+//! description "spine 3", port 0                title spine 3
+//! ```
 
 use std::borrow::Cow;
 

@@ -2,6 +2,11 @@
 //!
 //! Groups are what all dialects share most. P_Keys are OpenSM's, and `host/CA/P1` is read otherwise
 //! by OpenSM: those two are losses.
+//!
+//! ```text
+//! port-name: "a/b/P1"     OpenSM: the node called a/b      RFCs: that node, else host a with CA b
+//! pkey: 0x123             OpenSM alone                     elsewhere `partition: NAME` by hand
+//! ```
 
 use sa_text::{Span, Spanned};
 use sa_wire::NodeType;
@@ -40,12 +45,14 @@ impl Writer<'_> {
                 Selector::Guids(guids) => {
                     block.plain("port-guid", listed(guids, Notation::Hexadecimal));
                 }
+                // Told where its meaning changes with the reader.
                 Selector::PortName(name) => self.port_name(&mut block, name, span),
                 Selector::Partition(name) => {
                     let partition = clean(self.to, name);
                     if partition != *name {
                         self.rewritten(span, "partition", (name, &partition));
                     }
+                    // One line for each, as each has a place of its own.
                     block.names("partition", vec![partition]);
                 }
                 Selector::Pkeys(bases) if self.to == Dialect::OpenSm => {
@@ -86,6 +93,7 @@ impl Writer<'_> {
     }
 
     /// A name with characters that the dialect does not have is written in others.
+    /// The name may then fit nothing; the loss says so by both spellings.
     fn rewritten(&mut self, span: Span, what: &'static str, (had, gets): (&str, &str)) {
         let (had, gets) = (String::from(had), String::from(gets));
         self.lose(span, Lost::Rewritten { what, had, gets });
@@ -103,6 +111,7 @@ impl Writer<'_> {
 }
 
 /// The words of both families: `ALL`, or single types with commas between.
+/// Both families read `ALL`.
 fn node_types(types: NodeTypes) -> String {
     if types == NodeTypes::ALL {
         return String::from("ALL");

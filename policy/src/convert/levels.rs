@@ -2,6 +2,15 @@
 //!
 //! An SL is written as it was kept, out of range or not: one of 16 is a dead end in every dialect,
 //! and the new file says so as plainly as the old one.
+//!
+//! | entry | OpenSM | RFC 0.2 | RFC 0.1 |
+//! |---|---|---|---|
+//! | `name`, `sn` | name | name, or none | `sn`, name |
+//! | `sl` | needed: 0 where there is none | as it is | as it is |
+//! | `packet-life` | yes | up to 63 | no |
+//! | `tclass` | no | no | yes |
+//! | `pkey` | yes | no | no |
+//! | `path-bits` | read only | yes | yes |
 
 use sa_text::{Span, Spanned};
 
@@ -122,6 +131,7 @@ impl Writer<'_> {
     }
 
     /// An entry that the dialect has no word for.
+    /// The level then gives that much less, which is why the loss has its title.
     fn left_out(&mut self, span: Span, level: &Level, what: &'static str) {
         let level = level.title();
         self.lose(span, Lost::LevelEntry { what, level });

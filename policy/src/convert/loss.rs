@@ -150,6 +150,7 @@ impl Lost {
             Self::VlArbScope | Self::Sl2VlScope { .. } => LossKind::LeftOut,
             Self::Renamed { .. } | Self::Rewritten { .. } => LossKind::Changed,
             Self::PortName { .. } | Self::Description | Self::NoSl { .. } => LossKind::Changed,
+            // Written all the same: another reader may act upon it.
             Self::PathBits | Self::FlowLabel | Self::Setup => LossKind::WithoutEffect,
             Self::Echo { .. } | Self::Encoding { .. } | Self::EndpointMask => LossKind::Meaning,
         }

@@ -11,6 +11,16 @@
 //!
 //! It does not convert `opensm.conf` or `partitions.conf`, and does not keep comments or the order of
 //! sections.
+//!
+//! ```text
+//! from \ to    OpenSM                      RFC 0.2                  RFC 0.1
+//! OpenSM       written anew                shorthand as rules       levels get an `sn`
+//! RFC 0.2      names for levels            written anew             no packet life
+//! RFC 0.1      no rules by traffic class   the same                 written anew
+//! ```
+//!
+//! Written anew, a file loses comments and odd forms and keeps its meaning; nothing more is lost
+//! the second time.
 
 mod groups;
 mod levels;
@@ -70,8 +80,11 @@ pub fn convert(policy: &Policy, to: Dialect) -> Converted {
 /// What a conversion knows and has found out.
 struct Writer<'a> {
     policy: &'a Policy,
+    /// May be the policy's own: then the file is written anew, tidily.
     to: Dialect,
+    /// Filled before any section is.
     names: Names,
+    /// Grow as sections are written.
     losses: Vec<Loss>,
 }
 
@@ -111,6 +124,7 @@ impl Writer<'_> {
             let (had, gets) = (had.service_id_encoding, gets.service_id_encoding);
             self.lose(Span::START, Lost::Encoding { had, gets, to });
         }
+        // No dialect's default, so that it is a loss for each of them.
         if had.endpoint_mask_required {
             self.lose(Span::START, Lost::EndpointMask);
         }

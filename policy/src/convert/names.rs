@@ -3,6 +3,12 @@
 //! Names have to differ where rules refer to them, without regard to letter case, and have to be free of what
 //! the dialect reads otherwise: quotes, line ends, in RFC 0.2 what begins a comment. A name is kept wherever
 //! that is possible; one that is taken gets a number behind it.
+//!
+//! ```text
+//! groups "a b", "A B" of OpenSM        the second is hidden and keeps its name
+//! level "default" that is not the default, in RFC 0.1     default-2 elsewhere, a loss
+//! group `x "y"` into OpenSM's          x 'y', a loss: a quote cannot be quoted
+//! ```
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -17,7 +23,9 @@ use crate::model::{Level, LevelKey, Origin, Policy};
 /// Names in the new file. Shape: by place in the policy.
 #[derive(Debug, Default)]
 pub(super) struct Names {
+    /// Cleaned, and different where rules need to tell them apart.
     pub(super) groups: Vec<String>,
+    /// Also of levels that are not written.
     pub(super) levels: Vec<LevelName>,
     /// By name in lower case: the first group of that name.
     known: HashMap<String, usize>,
@@ -27,6 +35,7 @@ pub(super) struct Names {
 /// Each dialect uses the part that it has.
 #[derive(Debug, Default)]
 pub(super) struct LevelName {
+    /// None where the dialect goes by number or position alone.
     pub(super) name: Option<String>,
     /// RFC 0.1: its number.
     pub(super) sn: Option<u64>,
@@ -122,6 +131,7 @@ fn level_names(policy: &Policy, to: Dialect, losses: &mut Vec<Loss>) -> Vec<Leve
 }
 
 /// Every level has one of its own, but for those that no rule of OpenSM's can refer to.
+/// Made of number or position where the RFCs had none.
 fn opensm_name(policy: &Policy, level: &Level, is_default: bool, taken: &mut Taken) -> String {
     if is_default {
         return default_name(policy, level, Dialect::OpenSm);
@@ -142,6 +152,7 @@ fn opensm_name(policy: &Policy, level: &Level, is_default: bool, taken: &mut Tak
 }
 
 /// Rules refer to positions, so that only the name of the default matters.
+/// None for a level that had no name: its position will do.
 fn text_name(
     policy: &Policy,
     level: &Level,
@@ -187,6 +198,7 @@ const fn sn(policy: &Policy, level: &Level, at: usize) -> Option<u64> {
 }
 
 /// Tells of a level that was written under another name; made ones had none that anybody wrote.
+/// A level that loses its name altogether is no loss: rules find it by number.
 fn note_level_name(level: &Level, name: Option<&str>, losses: &mut Vec<Loss>) {
     let is_own = level.origin == Origin::Written;
     if let (Some(had), Some(gets), true) = (level.key.name(), name, is_own)
@@ -204,6 +216,7 @@ fn renamed(what: &'static str, had: &str, gets: &str, span: Span) -> Loss {
 }
 
 /// Names that are given, in lower case, and the number to try next with each.
+/// Kept so that a thousand equal names do not try each number from 2 on.
 type Taken = HashMap<String, u64>;
 
 /// The name, or that with a number that makes it another one than those before. Letter case does
@@ -259,6 +272,7 @@ pub(super) fn clean(to: Dialect, name: &str) -> String {
 }
 
 /// The same for a description.
+/// Descriptions may hold commas, so less has to go.
 pub(super) fn clean_text(to: Dialect, text: &str) -> String {
     let cleaned = match to {
         Dialect::OpenSm => text.replace('"', "'"),
@@ -269,6 +283,7 @@ pub(super) fn clean_text(to: Dialect, text: &str) -> String {
 }
 
 /// True for names that would be read as something else without quotes.
+/// When in doubt yes: quotes around a plain name do no harm.
 pub(super) fn needs_quotes(to: Dialect, name: &str) -> bool {
     let has_comma = name.is_empty() || name.contains(',') || name.starts_with('"');
     match to {

@@ -2,6 +2,13 @@
 //!
 //! Lines of OpenSM and RFC 0.2 are alike: `word: value`, blocks closed by `end-word`. RFC 0.1 has elements,
 //! whose text needs three characters escaped. Each level of nesting is four blanks deep.
+//!
+//! ```text
+//! qos-level                        <qos-level>
+//!     name: "bulk, slow"               <name>bulk, slow</name>
+//!     sl: 2                            <sl>2</sl>
+//! end-qos-level                    </qos-level>
+//! ```
 
 use std::fmt::Write;
 
@@ -61,6 +68,7 @@ fn push(out: &mut String, depth: usize, text: std::fmt::Arguments<'_>) {
 }
 
 /// The value of an entry, quoted where it would be read as something else.
+/// What it gives is read back as the same value by the dialect's own parser.
 fn written(to: Dialect, entry: &Entry) -> String {
     match entry {
         Entry::Plain(text) => text.clone(),
@@ -92,6 +100,7 @@ fn quoted(to: Dialect, name: &str) -> String {
 }
 
 /// A block as an element. Lines of `qos-ulps` do not occur: RFC 0.1 gets rules instead.
+/// Elements carry no attributes.
 fn xml(out: &mut String, depth: usize, block: &Block) {
     push(out, depth, format_args!("<{}>", block.word));
     for part in &block.parts {

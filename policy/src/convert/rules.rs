@@ -37,6 +37,7 @@ impl Writer<'_> {
     }
 
     /// A criterion that the dialect does not have.
+    /// None where the dialect has a word for each of its fields.
     fn unsayable(&self, rule: &Rule) -> Option<&'static str> {
         // The last of several is named; one is enough to leave the rule out.
         let fields = Field::ALL.into_iter().rev();
@@ -78,6 +79,7 @@ impl Writer<'_> {
     }
 
     /// OpenSM refers to levels by name, RFC 0.2 by position, RFC 0.1 by number.
+    /// By the names worked out before, so that a level that was renamed is still meant.
     fn level_reference(&self, block: &mut Block, at: usize) {
         let Some(level) = self.names.levels.get(at) else {
             return;

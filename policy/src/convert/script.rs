@@ -2,6 +2,10 @@
 //!
 //! Sections say words and values; the renderer knows quotes, indentation and brackets. So a section
 //! is written once and can be rendered three ways.
+//!
+//! ```text
+//! Block qos-level [ Entry name (Name "bulk"), Entry sl (Plain "2") ]
+//! ```
 
 use crate::model::criterion::Notation;
 use crate::model::ranges::Ranges;
@@ -9,7 +13,9 @@ use crate::model::ranges::Ranges;
 /// A block with a word that opens it.
 #[derive(Debug)]
 pub(super) struct Block {
+    /// `qos-level` and the like; the renderer makes the closing form of it.
     pub(super) word: &'static str,
+    /// In the order in which they are written.
     pub(super) parts: Vec<Part>,
 }
 

@@ -2,6 +2,11 @@
 //!
 //! Kept although OpenSM does nothing with it, since a file may go back. What counts where two
 //! scopes meet differs (first or last), so scopes are turned round rather than changed.
+//!
+//! ```text
+//! RFC 0.1 (last counts)      scope A (all ports), scope B (storage)      B at storage
+//! RFC 0.2 (first counts)     scope B, scope A                            B at storage, too
+//! ```
 
 use sa_text::{Span, Spanned};
 
@@ -48,6 +53,7 @@ impl Writer<'_> {
     }
 
     /// None, with a loss, where the scope is for some output ports, which RFC 0.1 alone can say.
+    /// Numbers are written as they were read, also those out of range.
     fn vlarb_scope(&mut self, scope: &VlArbScope) -> Option<Block> {
         let is_xml = self.to == Dialect::Rfc01Xml;
         if !is_xml && !Setup::is_any_port(&scope.to) {
@@ -87,6 +93,7 @@ impl Writer<'_> {
     }
 
     /// What the dialect lacks: RFC 0.1 the one-sided neighbours, OpenSM the port numbers from 128 on.
+    /// None where all of it can be said.
     fn unsayable_scope(&self, scope: &Sl2VlScope) -> Option<&'static str> {
         let one_sided = !scope.across_to.is_empty() || !scope.across_from.is_empty();
         let is_over = |ports: &Ranges| {
@@ -105,6 +112,7 @@ impl Writer<'_> {
 
     /// Groups as the new file calls them. A name that no group has is written as it is: the scope has no
     /// effect then, here as there.
+    /// Nothing is written for no names.
     fn scope_groups(&mut self, block: &mut Block, word: &'static str, names: &[Spanned<String>]) {
         let written = names.iter().map(|name| self.names.of_scope(self.to, name));
         let written: Vec<String> = written.collect();
@@ -130,6 +138,7 @@ impl Writer<'_> {
 }
 
 /// As they are, or the last first.
+/// Turning keeps each scope as it is and changes only which of two comes first.
 fn in_order<T>(scopes: &[T], turned: bool) -> Box<dyn Iterator<Item = &T> + '_> {
     if turned {
         Box::new(scopes.iter().rev())

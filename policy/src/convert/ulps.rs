@@ -2,6 +2,11 @@
 //!
 //! `sdp : 1` comes back as `any, service-id 0x10000-0x1ffff : 1`: one form for all lines, with the
 //! same rule behind it. Only IPoIB keeps its word, since OpenSM checks its partition.
+//!
+//! ```text
+//! rds : 3                                any, service-id 0x10648ca : 3
+//! ipoib, pkey 0x7fff : 6                 ipoib, pkey 0x7fff : 6
+//! ```
 
 use sa_text::Spanned;
 
@@ -30,6 +35,7 @@ impl Writer<'_> {
 
     /// What stands before the colon. The words `any, ..` take every value that the shorthands (`sdp`, `rds`)
     /// stand for, and OpenSM reads both alike.
+    /// Every rule of shorthand has exactly one criterion, or both ends by one list.
     fn criterion(&self, rule: &Rule, ipoib: bool) -> String {
         if let Some(ids) = rule.wanted(Field::ServiceId) {
             return format!("any, service-id {}", listed(ids, Notation::Hexadecimal));
@@ -39,6 +45,7 @@ impl Writer<'_> {
             return format!("{ulp}, pkey {}", listed(bases, Notation::Hexadecimal));
         }
         // Both ends hold the same GUIDs, as one line made them.
+        // Both are set only by `source-target-port-guid`.
         let (word, groups) = match (rule.source.is_empty(), rule.destination.is_empty()) {
             (false, false) => ("source-target-port-guid", &rule.source),
             (false, true) => ("source-port-guid", &rule.source),

@@ -3,6 +3,12 @@
 //! Only for files whose dialect nobody named. The marks are words that one language has and the others cannot
 //! have, so that a broken file is still told to be of the language that its author meant. XML is certain;
 //! between the two languages of lines a `qos-level-sn` or a level without name decides.
+//!
+//! ```text
+//! <qos-policy> ..                              RFC 0.1
+//! qos-level without name:, or qos-level-sn:    RFC 0.2
+//! everything else                              OpenSM
+//! ```
 
 use crate::model::dialect::Dialect;
 

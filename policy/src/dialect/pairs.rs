@@ -16,6 +16,7 @@ pub(crate) type Pairs = Option<Spanned<Vec<(u64, u64)>>>;
 /// The place of the whole runs from the first keyword's values to the last's.
 pub(crate) fn append(slot: &mut Pairs, mut more: Spanned<Vec<(u64, u64)>>) {
     match slot {
+        // In the order of the file; `Ranges` does not care.
         Some(pairs) => {
             pairs.value.append(&mut more.value);
             pairs.span = pairs.span.to(more.span);

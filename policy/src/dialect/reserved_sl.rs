@@ -17,6 +17,7 @@ pub(crate) fn parse(value: Spanned<&str>) -> Result<ReservedSl, UlpError> {
     let sls = scan.ranges("SL", 15)?;
     let name = scan.word();
     let name = name.ok_or_else(|| scan.unexpected("what the SL is kept for, as in 3 mpi"))?;
+    // `3 mpi library` is refused: a name is one word, by which reports call it.
     if !scan.is_at_end() {
         return Err(scan.unexpected("one word"));
     }

@@ -257,6 +257,7 @@ struct Changes<'a> {
     policies: (&'a Policy, &'a Policy),
     /// What each level gives but for flow labels, in words.
     offers: (Vec<String>, Vec<String>),
+    /// Pairs, each once, however many of its requests change.
     changed: u64,
     transitions: BTreeMap<(Got, Got), Transition>,
 }

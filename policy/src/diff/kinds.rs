@@ -2,6 +2,11 @@
 //!
 //! The same idea as the compiler's classes, on its own code and for two policies at once: a kind is
 //! a set of rules of both.
+//!
+//! ```text
+//! old: service id 1-9 -> a          kinds: not named (and all other numbers), 1 (to 4), 5 (to 9),
+//! new: service id 5-20 -> a                10 (to 20): four requests stand for 2^64
+//! ```
 
 use std::collections::HashMap;
 
@@ -24,6 +29,7 @@ pub(super) type RuleSet = Vec<u64>;
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Satisfied {
     pub(super) old: RuleSet,
+    /// By the new policy's, which are other rules with other numbers.
     pub(super) new: RuleSet,
 }
 
@@ -57,10 +63,12 @@ fn rule_set(policy: &Policy, holds: impl Fn(&Rule) -> bool) -> RuleSet {
 pub(super) struct ValueKind {
     /// One of them, the least but for 0; none for requests without the field.
     pub(super) value: Option<u64>,
+    /// The same for every number of the kind.
     pub(super) rules: Satisfied,
 }
 
 /// All kinds of one field. Shape: first that of requests without it.
+/// Cost: O(ranges x rules), of both policies.
 pub(super) fn value_kinds(policies: (&Policy, &Policy), field: Field) -> Vec<ValueKind> {
     let rules = || policies.0.rules.iter().chain(&policies.1.rules);
     let pairs = rules()
@@ -108,6 +116,7 @@ pub(super) struct PortKinds {
 }
 
 /// Kinds of ports as sources or destinations. Errors: those of [`GroupResolver::members`].
+/// `groups_of` gives the groups that a rule wants at the end in question.
 pub(super) fn port_kinds(
     policies: (&Policy, &Policy),
     ports: &[PortFacts],

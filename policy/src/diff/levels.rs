@@ -2,6 +2,10 @@
 //!
 //! A level is compared by the sentence that tells what it gives. That leaves out its name, its
 //! `use:` and where it stands, none of which a client can see.
+//!
+//! ```text
+//! level `bulk`, changed      was: SL 2, MTU to 2048      is: SL 2, MTU to 4096
+//! ```
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;

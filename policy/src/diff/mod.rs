@@ -90,9 +90,11 @@ pub fn group_changes(
     ports: &[PortFacts],
     partitions: &Partitions,
 ) -> Result<Vec<GroupChange>, Error> {
+    // One for both policies: names and GUIDs are indexed once.
     let resolver = GroupResolver::new(ports, partitions);
     let (before, after) = (members(old, &resolver)?, members(new, &resolver)?);
     let names: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
+    // Stands in where one of the two has no such group.
     let nobody = BTreeSet::new();
     let changes = names.into_iter().filter_map(|name| {
         let (had, has) = (before.get(name), after.get(name));

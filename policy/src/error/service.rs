@@ -9,7 +9,7 @@ use thiserror::Error as ThisError;
 use super::{Error, Problem};
 
 /// What is wrong, and where in the text.
-/// A policy's error is made of it by [`UlpError::at_span`].
+/// A policy's error is made of it with a place in the file.
 #[derive(Debug, Clone, PartialEq, Eq, ThisError)]
 #[error("{problem}")]
 pub struct UlpError {
@@ -22,6 +22,7 @@ pub struct UlpError {
 }
 
 /// Why a text names no service, or none that a rule could match.
+/// Each says which word is wrong and, by [`Self::advice`], what would do.
 #[derive(Debug, Clone, PartialEq, Eq, ThisError)]
 #[non_exhaustive]
 pub enum UlpProblem {

@@ -2,6 +2,13 @@
 //!
 //! The one form that all parsers write. Levels and groups are complete; rules say names, numbers or
 //! SLs. A draft lives from the first token to the end of linking.
+//!
+//! ```text
+//! sdp : 1                     ulp_rules: service ids 0x10000-0x1ffff, DraftLevel::Sl(1)
+//! qos-level-name: bulk        rules: DraftLevel::Named("bulk")
+//! qos-level-sn: 2             rules: DraftLevel::Position(2)
+//! <match-level>7</..>         rules: DraftLevel::Sn(7)
+//! ```
 
 use sa_text::{Span, Spanned};
 
@@ -17,19 +24,23 @@ use sa_snapshot::model::FlowLabels;
 /// Counts rules and ranges as they come, so that a hostile file is stopped while it is read.
 #[derive(Debug, Default)]
 pub(crate) struct Draft {
+    /// Complete but for the ports in them.
     pub(crate) groups: Vec<Group>,
     /// Complete but for what they are called.
     pub(crate) levels: Vec<Level>,
+    /// Those with a block of their own.
     pub(crate) rules: Vec<DraftRule>,
     /// Made of `qos-ulps`; they come after all others, wherever they stand.
     pub(crate) ulp_rules: Vec<DraftRule>,
     /// The last `default` line in `qos-ulps`.
     /// Used where no level is called `default`.
     pub(crate) ulp_default: Option<Spanned<u8>>,
+    /// All sections of the file together.
     pub(crate) setup: Setup,
     pub(crate) reserved_sls: Vec<ReservedSl>,
     /// What only this product reads, by its keyword.
     pub(crate) extensions: Vec<Spanned<&'static str>>,
+    /// Empty in OpenSM's dialect.
     pub(crate) diagnostics: Diagnostics,
     /// In all rules so far.
     ranges: usize,
@@ -40,11 +51,14 @@ pub(crate) struct Draft {
 #[derive(Debug)]
 pub(crate) struct DraftRule {
     pub(crate) purpose: Option<Spanned<String>>,
+    /// Names, or the GUIDs of one line of `qos-ulps`.
     pub(crate) source: Vec<DraftGroup>,
     pub(crate) destination: Vec<DraftGroup>,
     pub(crate) fields: ByField<Option<Spanned<Ranges>>>,
+    /// By whatever the dialect calls levels by.
     pub(crate) level: DraftLevel,
     pub(crate) flow_label: Option<Spanned<FlowLabels>>,
+    /// Stays with the rule: an `ipoib` line is checked against partitions.
     pub(crate) origin: RuleOrigin,
     pub(crate) span: Span,
 }

@@ -3,6 +3,11 @@
 //! A scope with a wrong number or an unknown group is skipped whole, and others go on: that is what OpenSM
 //! would do if it acted upon them, and a part of a scope might do harm. In OpenSM's dialect nothing is told
 //! here; lint does.
+//!
+//! ```text
+//! vlarb-high: 0:300       weight over 255: this scope has no effect, told in the RFC dialects
+//! group: storge           no such group: the same, with a hint where a group has such a partition
+//! ```
 
 use std::collections::HashSet;
 
@@ -35,7 +40,9 @@ pub(crate) fn check(setup: &mut Setup, groups: &[Group], diagnostics: Option<&mu
 /// What is known of groups, and where remarks go; nowhere for OpenSM's dialect.
 /// For one file.
 struct Checker<'a> {
+    /// Names of groups in lower case.
     known: HashSet<String>,
+    /// For the hint about a partition's name.
     groups: &'a [Group],
     diagnostics: Option<&'a mut Diagnostics>,
 }
@@ -71,6 +78,7 @@ impl Checker<'_> {
     }
 
     /// Every number that is too large is told, not only the first.
+    /// None where all fit.
     fn out_of_range(
         &mut self,
         span: Span,
@@ -88,6 +96,7 @@ impl Checker<'_> {
     }
 
     /// Every group that does not exist is told, not only the first.
+    /// None where all are known.
     fn unknown_group<'a>(
         &mut self,
         names: impl Iterator<Item = &'a Spanned<String>>,

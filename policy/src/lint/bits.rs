@@ -1,6 +1,13 @@
 //! Sets of small numbers.
+//!
+//! Rules, and classes of ports, by number. A word at a time makes the searches here bearable; words
+//! are also what budgets count ([`Bits::words`]).
+//!
+//! A set knows no count of its own: whoever makes one says how many numbers there are, and only
+//! sets made for the same count meet.
 
 /// A set. Shape: bit n % 64 of word n / 64 for n; sets that meet have as many words.
+/// Ordered and hashed, so that equal sets can be put together.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Bits(Vec<u64>);
 
@@ -22,14 +29,17 @@ impl Bits {
         self.0[number / 64] |= 1 << (number % 64);
     }
 
+    /// Nothing changes when it is not in the set.
     pub(super) fn remove(&mut self, number: usize) {
         self.0[number / 64] &= !(1 << (number % 64));
     }
 
+    /// True when the number is in the set.
     pub(super) fn contains(&self, number: usize) -> bool {
         self.0[number / 64] >> (number % 64) & 1 == 1
     }
 
+    /// True without any number.
     pub(super) fn is_empty(&self) -> bool {
         self.0.iter().all(|word| *word == 0)
     }
@@ -40,6 +50,7 @@ impl Bits {
     }
 
     /// True when the other set has every number of this one.
+    /// True for equal sets.
     pub(super) fn is_within(&self, other: &Self) -> bool {
         let mut pairs = self.0.iter().zip(&other.0);
         pairs.all(|(one, two)| one & !two == 0)
@@ -60,6 +71,7 @@ impl Bits {
     }
 
     /// How many numbers there are.
+    /// Sets with few numbers are looked at first in searches.
     pub(super) fn count(&self) -> u32 {
         self.0.iter().map(|word| word.count_ones()).sum()
     }
@@ -70,6 +82,7 @@ impl Bits {
             let mut left = *word;
             std::iter::from_fn(move || {
                 let bit = (left != 0).then(|| left.trailing_zeros() as usize)?;
+                // Clears the bit that was given out.
                 left &= left - 1;
                 Some(at * 64 + bit)
             })
@@ -82,6 +95,7 @@ impl Bits {
     }
 
     /// The least number in both.
+    /// The first rule in the order of the file, where sets are of rules.
     pub(super) fn first_common(&self, other: &Self) -> Option<usize> {
         let mut words = self.0.iter().zip(&other.0).enumerate();
         let (at, bits) = words.find_map(|(at, (one, two))| {

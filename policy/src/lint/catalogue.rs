@@ -8,6 +8,7 @@ use sa_text::Severity;
 use crate::lint::finding::LintId;
 
 /// An entry of the catalogue.
+/// One for each number, ascending; what is found is in [`super::Finding`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Check {
     /// The number that findings carry and that command lines select by.
@@ -21,6 +22,7 @@ pub struct Check {
 }
 
 /// What a check has to know.
+/// Told to who runs lint without a fabric and wonders about a check that is silent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Needs {
     /// The policy; with a fabric it may find more.

@@ -3,6 +3,13 @@
 //! A policy sees a port only through the groups that it is in. Ports in the same groups are one class, so
 //! that checks go over classes instead of over tens of thousands of ports; without a fabric the classes are
 //! what can occur in any.
+//!
+//! ```text
+//! groups          rack1 {1,2}   storage {2,3}
+//! this fabric     class 0: {rack1}  port 1     class 1: {rack1, storage}  port 2
+//!                 class 2: {storage}  port 3   class 3: {}  ports 4 to 900
+//! any fabric      {}, {rack1}, {storage}: more groups for a port only make more rules hold
+//! ```
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -12,6 +19,7 @@ use crate::lint::bits::Bits;
 use crate::model::{GroupIx, Policy, Rule, index};
 
 /// Ports by the groups that they are in.
+/// Numbered in the order in which ports turn up, so that findings repeat.
 #[derive(Debug)]
 pub struct PortClasses {
     /// By port; empty without a fabric.
@@ -19,10 +27,12 @@ pub struct PortClasses {
     /// By class: groups, ascending.
     groups: Vec<Vec<u32>>,
     /// By class: ports, ascending. Empty for a class that stands for no port.
+    /// For counts and examples.
     ports: Vec<Vec<usize>>,
     /// By group: classes in it.
     of_group: Vec<Vec<usize>>,
     /// The class in no group, where there is one.
+    /// Its rules are within those of every other class, which makes searches short.
     in_none: Option<usize>,
 }
 
@@ -34,10 +44,12 @@ impl PortClasses {
             .rules
             .iter()
             .flat_map(|rule| [&rule.source, &rule.destination]);
+        // Groups that no rule wants tell nothing apart.
         let used: BTreeSet<u32> = ends.flatten().map(|group| group.value.0).collect();
         let mut classes = Self::empty(policy);
         classes.push(Vec::new());
         for group in used {
+            // No port can ever be in a group without selectors.
             if !policy.group(GroupIx(group)).selectors.is_empty() {
                 classes.push(vec![group]);
             }
@@ -51,10 +63,12 @@ impl PortClasses {
         for (group, members) in (0..).zip(members) {
             members.iter().for_each(|port| rows[*port].push(group));
         }
+        // By the list of groups, which is ascending as groups are gone through in order.
         let mut numbers: HashMap<Vec<u32>, usize> = HashMap::new();
         let mut classes = Self::empty(policy);
         for (port, row) in rows.into_iter().enumerate() {
             let next = classes.groups.len();
+            // All groups count here, used or not: overlaps are told of groups.
             let class = *numbers.entry(row.clone()).or_insert(next);
             if class == next {
                 classes.push(row);
@@ -116,6 +130,7 @@ impl PortClasses {
     }
 
     /// True when a rule that wants one of these groups at an end, or no group, holds for the class.
+    /// Cost: O(groups wanted x log groups held).
     pub fn fits(&self, class: usize, groups: &[Spanned<GroupIx>]) -> bool {
         let held = &self.groups[class];
         let is_in = |group: &Spanned<GroupIx>| held.binary_search(&group.value.0).is_ok();
@@ -124,6 +139,7 @@ impl PortClasses {
 
     /// The classes that such a rule holds for.
     fn fitting(&self, groups: &[Spanned<GroupIx>]) -> Bits {
+        // No group named means any port.
         if groups.is_empty() {
             return Bits::all(self.count());
         }
@@ -139,6 +155,7 @@ impl PortClasses {
 }
 
 /// Which rules hold for which classes at one end.
+/// The same relation from both sides.
 #[derive(Debug)]
 pub(super) struct End {
     /// By rule: the classes of ports for which it holds at this end.
@@ -171,9 +188,12 @@ impl End {
 }
 
 /// Which rules hold for which classes, at both ends of a path.
+/// All that the searches know of ports.
 #[derive(Debug)]
 pub(super) struct Ends {
+    /// By the groups that rules want as source.
     pub(super) source: End,
+    /// The same classes by the groups wanted as destination.
     pub(super) destination: End,
     /// A class that fits no rule which another one would not fit.
     pub(super) in_none: Option<usize>,

@@ -2,6 +2,14 @@
 //!
 //! A finding is a check's number with a sentence and a remedy. Programs go by the number; the sentence is for
 //! people and may be reworded.
+//!
+//! ```text
+//! L31  warning  at the level's sl  "in partition 'p' .. get SL 3 by level 'x'; the partition has SL 1"
+//!      remedy   "set sl=3 in partitions.conf, or .."       related: the rule that gives the level
+//! ```
+//!
+//! Order and bounds are settled in one place, here, and not by the checks: each says what it found,
+//! in any order, and as often as it likes.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -13,6 +21,7 @@ use sa_text::{Diagnostic, Position, Severity, Span};
 use crate::lint::catalogue::{CATALOGUE, Check};
 
 /// Number of a check in the catalogue: `L10`.
+/// Only those of the catalogue exist outside this room.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LintId(u8);
 
@@ -37,6 +46,7 @@ impl fmt::Display for LintId {
 }
 
 /// A word that is no number of a check.
+/// The word as it was given.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("there is no check {0:?}; checks are called as in L10")]
 pub struct UnknownLint(String);
@@ -45,13 +55,16 @@ impl FromStr for LintId {
     type Err = UnknownLint;
 
     fn from_str(word: &str) -> Result<Self, UnknownLint> {
+        // By the printed form, so that whatever reports print is taken.
         let found = CATALOGUE.iter().map(|check| check.id);
+        // `l10` will do.
         let mut fitting = found.filter(|id| id.to_string().eq_ignore_ascii_case(word));
         fitting.next().ok_or_else(|| UnknownLint(word.to_owned()))
     }
 }
 
 /// A remark about a policy.
+/// Two with the same number, place and sentence are one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
     /// The check that found it.
@@ -63,8 +76,10 @@ pub struct Finding {
     /// What, in one sentence.
     pub sentence: String,
     /// What to do about it.
+    /// One sentence; mostly a fixed one.
     pub remedy: Cow<'static, str>,
     /// Other places that have to do with it.
+    /// Shown as lines of help.
     pub related: Vec<Related>,
 }
 
@@ -79,6 +94,7 @@ pub struct Related {
 
 impl Finding {
     /// One of the severity that the check usually has.
+    /// Most findings; [`Self::with`] is for the others.
     pub fn new(
         id: LintId,
         span: impl Into<Option<Span>>,
@@ -103,6 +119,7 @@ impl Finding {
     }
 
     /// The finding as a remark about the policy's text.
+    /// The remedy comes before the related places.
     pub fn diagnostic(&self) -> Diagnostic {
         let related = self.related.iter().map(|related| {
             let Position { line, column } = related.span.start;
@@ -128,8 +145,10 @@ impl Finding {
 }
 
 /// In the order of the file; what has no place there comes last.
+/// Equal places by number of the check, then by sentence, so that reports repeat.
 pub fn in_order(findings: &mut [Finding]) {
     findings.sort_by_cached_key(|finding| {
+        // What has no place in the file comes behind what has.
         let place = finding.span.map_or(u32::MAX, |span| span.offset);
         (place, finding.id, finding.sentence.clone())
     });
@@ -139,6 +158,7 @@ pub fn in_order(findings: &mut [Finding]) {
 pub(super) fn finished(mut found: Vec<Finding>) -> Vec<Finding> {
     let mut seen = HashSet::new();
     found.retain(|finding| seen.insert((finding.id, finding.span, finding.sentence.clone())));
+    // By check, since the bound is for each: one that finds hundreds must not hide another.
     let mut kept: Vec<Finding> = Vec::new();
     for check in CATALOGUE {
         let mut of_check: Vec<_> = found
@@ -160,6 +180,7 @@ pub(super) fn finished(mut found: Vec<Finding>) -> Vec<Finding> {
 }
 
 /// Remarks of one check that are only good to know.
+/// Warnings and errors are never cut.
 const MOST_INFOS: usize = 20;
 
 /// Keeps the first few of what is only good to know, and says how many more there are.

@@ -13,6 +13,27 @@
 //!
 //! Lint never refuses anything, and changes nothing: what a policy means is for [`crate::matching`]. Checks
 //! that need routes or VLs are `sa-compiler`'s; they use the same numbers.
+//!
+//! # What a finding looks like
+//!
+//! ```text
+//! policy.conf:31:5: warning[L10]: no request gets to this rule: the one on line 12 holds wherever
+//!                   this one does
+//!   = move it before the other, ask for less in the other, or remove it
+//! ```
+//!
+//! # How the rooms depend
+//!
+//! ```text
+//! classes   which ports rules can tell apart        pairs    the same for requests of one kind
+//!    └─> rules::shadow   a life for each rule ──┬─> rules    dead rules, unreachable levels
+//!                                               └─> levels   partitions, asymmetry, by witnesses
+//! names, setup, rules::fields   need the policy alone
+//! catalogue, finding            numbers, order, how many are shown
+//! ```
+//!
+//! A rule's life is asked for twice: for any fabric, where a group may have any member, and for
+//! this one. What is dead in any fabric is said so, since no change of ports will help it.
 
 mod bits;
 mod catalogue;
@@ -45,6 +66,7 @@ use bits::Bits;
 use classes::Ends;
 
 /// What is known of a fabric.
+/// Borrowed from whoever compiled or read the fabric.
 #[derive(Debug, Clone, Copy)]
 pub struct FabricView<'a> {
     /// The end ports of the fabric, by index.
@@ -53,6 +75,7 @@ pub struct FabricView<'a> {
     pub partitions: &'a Partitions,
     /// The bits of a level's SL that tell paths apart: [`Self::ALL_BITS`], or what the routing
     /// engine leaves of them.
+    /// Findings about SLs that differ in other bits only would be about nothing.
     pub sl_bits: u8,
 }
 
@@ -67,20 +90,25 @@ impl FabricView<'_> {
 ///
 /// Without `text`, what depends on how numbers and names are written is left out; without
 /// `fabric`, the checks that need one.
+/// Never fails. Cost: bounded, about a second for each analysis at worst.
 pub fn lint(policy: &Policy, fabric: Option<&FabricView<'_>>, text: Option<&str>) -> Vec<Finding> {
     Analysis::new(policy, fabric.copied()).findings(text)
 }
 
 /// What becomes of the rules of a policy, and of which ports they can tell apart.
+/// Made once, then asked by all checks; `sa-compiler` asks it for more.
 #[derive(Debug)]
 pub struct Analysis<'a> {
     policy: &'a Policy,
     fabric: Option<Fabric<'a>>,
+    /// Of the fabric, where there is one.
     classes: PortClasses,
+    /// Of `classes`, in this fabric or in any.
     ends: Ends,
     /// By rule, in this fabric.
     lives: Vec<Life>,
     /// By rule, in any fabric.
+    /// The same as `lives` without a fabric.
     anywhere: Vec<Life>,
 }
 
@@ -89,6 +117,7 @@ pub struct Analysis<'a> {
 struct Fabric<'a> {
     view: FabricView<'a>,
     /// Port names whose node lacks the port.
+    /// Such groups count as empty in what follows.
     errors: Vec<Error>,
 }
 
@@ -101,6 +130,7 @@ impl Fabric<'_> {
 
 impl<'a> Analysis<'a> {
     /// Judges every rule, first for any fabric, then for this one where it is known.
+    /// Cost: the search of `rules::shadow`, once or twice.
     pub fn new(policy: &'a Policy, fabric: Option<FabricView<'a>>) -> Self {
         Self::within(policy, fabric, rules::shadow::BUDGET)
     }
@@ -110,6 +140,7 @@ impl<'a> Analysis<'a> {
         let classes = PortClasses::any_fabric(policy);
         let ends = Ends::new(policy, &classes);
         let anywhere = rules::shadow::lives(policy, &ends, budget);
+        // The first judgement is all there is.
         let Some(view) = fabric else {
             return Self {
                 policy,
@@ -122,6 +153,7 @@ impl<'a> Analysis<'a> {
         };
         let resolver = GroupResolver::new(view.ports, view.partitions);
         let mut errors = Vec::new();
+        // One wrong port name would refuse the policy; lint goes on and tells of the rest, too.
         let members = policy.groups.iter().map(|group| {
             resolver.members(group).unwrap_or_else(|error| {
                 errors.push(error);
@@ -165,6 +197,8 @@ impl<'a> Analysis<'a> {
 
     /// The classes of destinations that paths from a class of sources can get each level to: by a
     /// rule that a request may get to, or as the default. Shape: by level, then by class.
+    /// What `sa-compiler` needs to look for levels whose SL is dropped on the way: more may be
+    /// named than get it, never fewer.
     pub fn targets(&self, source: usize) -> BTreeMap<LevelIx, Vec<bool>> {
         let count = self.classes.count();
         let mut targets = BTreeMap::from([(self.policy.default_level, Bits::all(count))]);
@@ -195,6 +229,7 @@ impl<'a> Analysis<'a> {
     pub fn findings(&self, text: Option<&str>) -> Vec<Finding> {
         let policy = self.policy;
         let mut found = Vec::new();
+        // In the RFC dialects the parsers have told of numbers already.
         if let Some(text) = text.filter(|_| !policy.dialect.is_rfc()) {
             found.extend(names::numbers::findings(policy, text));
             found.extend(names::blanks(policy, text));
@@ -219,6 +254,7 @@ impl<'a> Analysis<'a> {
         found.extend(rules::unreachable_levels(self));
         match &self.fabric {
             Some(fabric) => found.extend(self.in_fabric(fabric)),
+            // With a fabric the empty groups are among the notes.
             None => found.extend(names::groups::without_members(policy)),
         }
         finding::finished(found)
@@ -230,6 +266,7 @@ impl<'a> Analysis<'a> {
             ports, partitions, ..
         } = fabric.view;
         let mut found: Vec<_> = fabric.errors.iter().map(remarks::of_error).collect();
+        // What would refuse the policy at a load.
         if let Err(error) = compile::check(self.policy, ports, partitions) {
             found.push(remarks::of_error(&error));
         }

@@ -241,6 +241,7 @@ fn empty_groups(
 }
 
 /// The first P_Key of each range that no partition has.
+/// One for each range, since ranges may hold thousands.
 fn missing_pkeys(policy: &Policy, partitions: &Partitions, notes: &mut Vec<Note>) {
     let mut known: Vec<u16> = partitions
         .list()

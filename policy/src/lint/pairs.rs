@@ -2,6 +2,12 @@
 //!
 //! Beside [`super::classes`], which knows any request, this looks at requests of one kind: with their numbers
 //! fixed, ports that the remaining rules do not tell apart are one kind, fewer than there are classes.
+//!
+//! ```text
+//! request: P_Key 0x123         rules left by the numbers: 2, 5, 9 (9 has no ends: none behind counts)
+//! kinds                        source {2,9} destination {9}; source {9} destination {5,9}; ..
+//! first(a, b)                  the least rule in a's source set and b's destination set
+//! ```
 
 use std::collections::HashMap;
 
@@ -12,10 +18,12 @@ use crate::model::ranges::Ranges;
 use crate::partitions::{Membership, Partitions};
 
 /// Ports that rules do not tell apart and that belong to the same partitions.
+/// Lives for one kind of request.
 #[derive(Debug)]
 pub(super) struct Kind {
     /// Rules that hold for them as source.
     source: Bits,
+    /// Rules that hold for them as destination.
     destination: Bits,
     /// Which set of partitions.
     pub(super) held: usize,
@@ -30,8 +38,10 @@ impl Kind {
     }
 
     /// How many ordered pairs of different ports there are.
+    /// Within one kind a port is no partner of itself.
     pub(super) fn pairs(&self, to: &Self) -> u64 {
         let count = |kind: &Self| u64::try_from(kind.ports.len()).unwrap_or(u64::MAX);
+        // The same value and not only an equal one: kinds differ by ports as well.
         let others = if std::ptr::eq(self, to) {
             count(to) - 1
         } else {
@@ -49,9 +59,12 @@ impl Kind {
 }
 
 /// Partitions that ports belong to, each set of them once.
+/// Fabrics have few different sets, whatever the number of ports.
 #[derive(Debug)]
 pub struct HeldSets {
+    /// By port: the number of its set.
     of_port: Vec<usize>,
+    /// By number; partitions ascending, as `share` searches them.
     sets: Vec<Vec<(usize, Membership)>>,
 }
 
@@ -84,6 +97,7 @@ impl HeldSets {
     }
 
     /// True when ports with these sets may talk: one of the two is a full member.
+    /// Cost: O(partitions of one x log those of the other).
     pub fn share(&self, one: usize, other: usize) -> bool {
         let (one, other) = (&self.sets[one], &self.sets[other]);
         one.iter().any(|(partition, how)| {
@@ -105,6 +119,7 @@ pub(super) fn satisfied(analysis: &Analysis<'_>, values: &Numbers) -> Bits {
             rule.wanted(field).is_none_or(holds)
         });
         // One that nothing gets to makes no difference.
+        // Kept out, they cannot make two kinds of ports that are alike.
         if fits && analysis.lives[at].may_be_alive() {
             set.insert(at);
         }
@@ -120,6 +135,7 @@ pub(super) fn kinds(
     held: &HeldSets,
     wanted: impl Fn(usize) -> bool,
 ) -> Vec<Kind> {
+    // Fewer rules make fewer kinds, and the answer is the same.
     let rules = up_to_catch_all(analysis, rules);
     let ends = &analysis.ends;
     let sets = (0..analysis.classes.count()).map(|class| {
@@ -133,6 +149,7 @@ pub(super) fn kinds(
     let mut kinds: Vec<Kind> = Vec::new();
     for port in (0..held.of_port.len()).filter(|port| wanted(*port)) {
         let (source, destination) = &sets[analysis.classes.of_port(port)];
+        // Ports in other partitions may not talk to the same ports, whatever the rules.
         let held = held.of_port[port];
         let next = kinds.len();
         let number = *numbers.entry((source, destination, held)).or_insert(next);
@@ -153,6 +170,7 @@ pub(super) fn kinds(
 fn up_to_catch_all(analysis: &Analysis<'_>, rules: &Bits) -> Bits {
     let mut kept = Bits::none(analysis.policy.rules.len());
     for rule in rules.iter() {
+        // The catch-all itself counts: it is what all others get.
         kept.insert(rule);
         let written = &analysis.policy.rules[rule];
         if written.source.is_empty() && written.destination.is_empty() {

@@ -1,4 +1,13 @@
 //! What parsers and other checks have said already, with its number in the catalogue.
+//!
+//! One table from each kind of remark to its number. A new remark without a line here counts as
+//! form.
+//!
+//! ```text
+//! Remark::LeadingZero     a parser's, while reading       L62
+//! NoteKind::EmptyGroup    a note, told at every load      L20
+//! Problem::UnknownLevel   an error, the file is refused   L01
+//! ```
 
 use std::borrow::Cow;
 
@@ -9,6 +18,7 @@ use crate::lint::finding::{Finding, LintId};
 use crate::lint::notes::{Note, NoteKind};
 
 /// A remark of a parser.
+/// Severity is the remark's own, as the case decides.
 pub(super) fn from_parser(remark: &Spanned<Remark>) -> Finding {
     let Spanned { value, span } = remark;
     let remedy = value.remedy();
@@ -17,6 +27,7 @@ pub(super) fn from_parser(remark: &Spanned<Remark>) -> Finding {
 }
 
 /// The number of a remark, by its kind. Odd but harmless forms share one.
+/// Every number here is of the catalogue, with its own severity there; the remark's goes before.
 const fn id_of_remark(remark: &Remark) -> LintId {
     match remark {
         Remark::LeadingZero(_) => LintId::OCTAL,
@@ -32,8 +43,10 @@ const fn id_of_remark(remark: &Remark) -> LintId {
 }
 
 /// The number of what makes a file be refused; none for plain mistakes of form.
+/// For reports of files that could not be read: L01 and L02 have errors, too.
 pub fn id_of_error(error: &Error) -> Option<LintId> {
     Some(match error.problem {
+        // Something that is referred to is not there.
         Problem::NoDefaultLevel
         | Problem::UnknownLevel { .. }
         | Problem::UnknownPosition { .. }
@@ -49,6 +62,7 @@ pub fn id_of_error(error: &Error) -> Option<LintId> {
 }
 
 /// What the fabric makes of a policy that could be read.
+/// The file is fine by itself; this fabric makes it fail.
 pub(super) fn of_error(error: &Error) -> Finding {
     let id = id_of_error(error).unwrap_or(LintId::REFERENCE);
     let remedy = error.help().unwrap_or_else(|| "correct it".to_owned());
@@ -58,6 +72,7 @@ pub(super) fn of_error(error: &Error) -> Finding {
 }
 
 /// A remark that every verb makes.
+/// Notes say what; what to do about it is added here.
 pub(super) fn of_note(note: &Note) -> Finding {
     let (id, remedy) = match note.kind {
         NoteKind::SetupWithoutEffect => (

@@ -75,6 +75,7 @@ pub fn explain(
     partitions: &Partitions,
     query: &Query,
 ) -> Explanation {
+    // The interpreter's own, so that both always agree.
     let judge = Judge {
         policy,
         ports,
@@ -85,6 +86,7 @@ pub fn explain(
             rule: None,
             level: policy.default_level,
         },
+        // Stays so for the default level, which no line of a rule gives.
         line: None,
         missed: Vec::new(),
         also: Vec::new(),

@@ -13,6 +13,15 @@
 //!
 //! A range of 2^40 GUIDs costs no more than one GUID: what is gone through are the ports that
 //! exist.
+//!
+//! # Names
+//!
+//! ```text
+//! "h1 HCA-1/P1"     the node whose whole description is `h1 HCA-1`; of two such nodes one
+//! h1/HCA-1/P1       first a node called `h1/HCA-1`, else all that begin with the words h1 HCA-1
+//! ```
+//!
+//! In OpenSM only the first reading exists. A file that OpenSM reads is never read the second way.
 
 use std::collections::HashMap;
 
@@ -28,6 +37,7 @@ use crate::partitions::Partitions;
 /// Looks up members of groups in one fabric.
 /// Made once for a compilation; each group is one question.
 pub struct GroupResolver<'a> {
+    /// By the index that results use.
     ports: &'a [PortFacts],
     partitions: &'a Partitions,
     /// Shape: ascending by GUID; GUID and port index.

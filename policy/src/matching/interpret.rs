@@ -58,8 +58,11 @@ pub fn interpret(
 /// Borrows everything and keeps nothing between two questions.
 #[derive(Clone, Copy)]
 pub(crate) struct Judge<'a> {
+    /// Linked, so that every index in it is good.
     pub(crate) policy: &'a Policy,
+    /// Searched for names and GUIDs each time.
     pub(crate) ports: &'a [PortFacts],
+    /// Of the same ports.
     pub(crate) partitions: &'a Partitions,
 }
 

@@ -53,6 +53,7 @@ impl Default for ParseOptions {
     /// Everything as the dialect has it.
     fn default() -> Self {
         Self {
+            // The release that Debian ships, and the lower of the two limits.
             max_rate_code: 22,
             endpoint_mask_required: None,
             scope_precedence: None,

@@ -2,6 +2,10 @@
 //!
 //! `22-25, 24-30, 31` is kept as `22-31`. OpenSM merges so, too, hence the order of a list and the
 //! way it is cut never matter; what an author wrote is found by place, not here.
+//!
+//! A vector and not a bit set: service ids and GUIDs have 64 bits. Both ends are included, because
+//! the largest number is one that policies name (`0-0xffffffffffffffff`), and an end behind it
+//! would not fit.
 
 /// A set of numbers. Shape: inclusive ranges, ascending, neither overlapping nor adjacent.
 /// 16 bytes a range. Empty for a set without numbers.

@@ -55,6 +55,7 @@ impl Semantics {
 }
 
 impl fmt::Display for Semantics {
+    // One line for reports: how a policy is meant is part of what it says.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let required = if self.endpoint_mask_required {
             "only for requests that name the end"

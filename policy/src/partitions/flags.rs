@@ -8,6 +8,9 @@
 //! order   mtu  rate  scope  Q_Key  TClass  sl  FlowLabel
 //! s=5     scope (comes before sl)         T=1    TClass      r=  rate without a value: bad
 //! ```
+//!
+//! Wrong values are told and passed over, as OpenSM passes them over. One exception is in the
+//! format itself: what makes no valid MTU or rate is kept, and then no group is made of it.
 
 use sa_text::Number;
 use sa_wire::Sl;

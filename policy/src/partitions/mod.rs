@@ -86,10 +86,12 @@ pub struct Partition {
 /// Made anew with every fabric; small beside it, as most ports are in few partitions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Partitions {
+    /// Those with members, in the order of the SM's map.
     list: Vec<Partition>,
     /// By port index: partitions by place in `list`, ascending.
     /// Sorted, so that membership is found by halves.
     held: Vec<Vec<(u16, Membership)>>,
+    /// Of the partitions in `list` alone.
     groups: Vec<MulticastGroup>,
 }
 

@@ -10,6 +10,9 @@
 //! mgid=ff12:401b::1 in it        ff12:401b:8123::1             P_Key filled in
 //! mgid=ff12:601b::1, mtu=5       nothing, if the partition's mtu is another
 //! ```
+//!
+//! Groups that clients make are not here: these are only those that stand as soon as the SM does.
+//! An answer for a path to a group takes its SL, MTU and rate from this list.
 
 use sa_wire::{Gid, Mtu, Pkey, Rate, Sl};
 
@@ -128,6 +131,7 @@ const fn default_q_key(given: u32) -> u32 {
 /// Groups made so far: whether another is made depends on them.
 /// Looks through what was made for each new group; files list few.
 struct Maker {
+    /// In the order of creation, as MLIDs are given out in it.
     made: Vec<MulticastGroup>,
 }
 

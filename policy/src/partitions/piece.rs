@@ -2,6 +2,10 @@
 //!
 //! Splitting a line by commas and colons loses where its parts stood; a piece keeps the line beside
 //! the part, so that a message can point at the word.
+//!
+//! ```text
+//! line  " storage = 0x0123 , ipoib : ALL"      piece "0x0123"      line 7, column 12
+//! ```
 
 use sa_text::Span;
 
@@ -11,7 +15,9 @@ use crate::error::{Error, Problem};
 /// Borrowed from the text of the file; copied freely.
 #[derive(Clone, Copy)]
 pub(super) struct Piece<'a> {
+    /// The part itself.
     pub(super) text: &'a str,
+    /// The line that `text` is a part of.
     line: &'a str,
     /// Where the line begins.
     start: Span,
@@ -43,6 +49,7 @@ impl<'a> Piece<'a> {
     }
 
     /// A name and its value, blanks around them removed.
+    /// `sl=2` is two pieces, `ipoib` one; a second `=` belongs to the value.
     pub(super) fn assignment(self) -> (Self, Option<Self>) {
         let (name, value) = self.split('=');
         (name.trimmed(), value.map(Self::trimmed))

@@ -2,6 +2,12 @@
 //!
 //! Keywords may be cut to any beginning and are tried in a fixed order: `A` is ALL, `ALL_S` is
 //! ALL_SWITCHES. So the order of each list below is part of the format.
+//!
+//! ```text
+//! 0x0123   291   8123h        a key, a key, an error: letters behind the number
+//! 0x8001                      base 1: the membership bit is no part of it
+//! ALL_CAS=lim                 the CAs as limited members
+//! ```
 
 use std::net::Ipv6Addr;
 

@@ -3,6 +3,11 @@
 //! What distributions and kernels use without being configured. A site whose services listen
 //! elsewhere says so in a file of names. The order is that of listings: port spaces, services, then
 //! what cannot be matched by id.
+//!
+//! ```text
+//! a row       ("nfs", ["nfsordma", ..], "NFS over RDMA", Ports [20049])
+//! becomes     name nfs, ids 0x1064e51, space tcp: so `nfs:2050` is port 2050 of the same space
+//! ```
 
 use super::names::{Meaning, Ulp};
 use super::space::PortSpace;
@@ -20,10 +25,13 @@ type Row = (
 enum Requests {
     Space(PortSpace),
     /// Ports of the TCP port space, the usual one first.
+    /// Only TCP's: no protocol of the table listens on RDMA CM's other spaces.
     Ports(&'static [u16]),
     QueuePairs,
     Partition,
+    /// Nothing that could be written down once for all fabrics.
     Target,
+    /// Asks without a service, or not at all.
     Silent,
 }
 
@@ -146,6 +154,7 @@ fn entry((name, aliases, title, requests): &Row) -> Ulp {
 }
 
 /// Ids of RDMA CM's TCP ports, which most ULPs listen on.
+/// The first is what a request has unless it says otherwise.
 fn of_ports(ports: &[u16]) -> Meaning {
     let ids = ports.iter().map(|port| PortSpace::Tcp.service_id(*port).0);
     Meaning::Ids {

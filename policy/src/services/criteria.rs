@@ -5,6 +5,10 @@
 //! ipoib pkey 0x8001             P_Key base 1, and no service id
 //! nfs, ipoib                    an error: no request has both
 //! ```
+//!
+//! A list of names is an "or": one rule for several protocols. It becomes numbers of one field, so
+//! that everything behind the parser sees a rule like any other, and nothing is slower for having
+//! names.
 
 use super::names::{Meaning, Ulp, UlpNames};
 use super::scan::Scan;
@@ -86,6 +90,7 @@ impl UlpNames {
     }
 
     /// One name with its numbers. What numbers a name takes depends on what its requests look like.
+    /// The place of a fault is the name's, as numbers alone cannot be wrong for a name.
     fn item(&self, scan: &mut Scan<'_>) -> Result<Criteria, UlpError> {
         let (ulp, at, length) = self.named(scan)?;
         let given = given(scan)?;
@@ -107,6 +112,7 @@ impl UlpNames {
                 },
                 Some(What::Ports),
             ) => of_ports(scan, *space),
+            // All 2^24 of them: which pairs a host uses changes from boot to boot.
             (Meaning::QueuePairs, None) => {
                 let all = (IPOIB_CM, IPOIB_CM + LAST_QPN);
                 Ok(Criteria::ServiceIds(vec![all]))
@@ -115,6 +121,7 @@ impl UlpNames {
                 let pairs = scan.ranges("queue pair number", LAST_QPN)?;
                 Ok(shifted(&pairs, IPOIB_CM))
             }
+            // The default partition's, as in OpenSM's `ipoib :`.
             (Meaning::Partition, None) => Ok(Criteria::Pkeys(vec![(0x7fff, 0x7fff)])),
             (Meaning::Partition, Some(What::Pkeys)) => pkeys(scan),
             (Meaning::Target, _) => Err(problem(UlpProblem::Target { name: name() })),
@@ -127,6 +134,7 @@ impl UlpNames {
     }
 
     /// The entry of the next name, and where that stands.
+    /// Errors: no word, or one that the table does not have; then with the likeliest.
     fn named(&self, scan: &mut Scan<'_>) -> Result<(&Ulp, usize, usize), UlpError> {
         // `rdma-cm tcp 4420` says the same as `tcp 4420`.
         scan.keyword(&["rdma-cm", "rdma_cm"]);
@@ -161,6 +169,7 @@ enum What {
 }
 
 /// A word or a colon that says what the numbers behind it are; numbers alone are ports.
+/// None where nothing follows. Errors: a word for numbers without any.
 fn given(scan: &mut Scan<'_>) -> Result<Option<What>, UlpError> {
     let what = if scan.keyword(&["port", "ports", "port-num"]) {
         What::Ports

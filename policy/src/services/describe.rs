@@ -2,6 +2,13 @@
 //!
 //! For people who look at a 64-bit number: `0x1064e51` is shown as `nfs`, `0x1061145` as
 //! `tcp:4421`, and one of nobody's with a word about who hands out such ids.
+//!
+//! ```text
+//! 0x1064e51             nfs                         a name of the table
+//! 0x1061145             tcp:4421                    a port of a known space
+//! 0x1000000000000048    ipoib-cm qpn 0x48
+//! 0x0200000000000007    no known service, assigned by its host
+//! ```
 
 use sa_wire::ServiceId;
 

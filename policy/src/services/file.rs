@@ -93,6 +93,7 @@ fn entry(line: &str, before: &[Ulp]) -> Result<Ulp, UlpError> {
 }
 
 /// The ids behind the equals sign.
+/// Errors: no kind, or numbers out of its range.
 fn meaning(scan: &mut Scan<'_>) -> Result<Meaning, UlpError> {
     let kinds = [
         ("sdp", Some(PortSpace::Sdp)),
@@ -121,6 +122,7 @@ fn meaning(scan: &mut Scan<'_>) -> Result<Meaning, UlpError> {
 }
 
 /// What stands between quotes at the end of the line.
+/// Up to 255 bytes, without quotes inside.
 fn title(scan: &mut Scan<'_>) -> Result<Option<String>, UlpError> {
     /// What may follow the ids, as messages say it.
     const EXPECTED: &str = "',' and another number, a title between quotes, or the end of the line";

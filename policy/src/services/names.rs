@@ -1,6 +1,9 @@
 //! The table of names.
 //!
 //! Sixteen names are built in, a site adds a few: looked through from front to back.
+//!
+//! A table is a value: the built-in one, or that with a site's file. It goes with a policy from the
+//! moment it is read, so that explanations use the names that the author used.
 
 use std::sync::Arc;
 
@@ -48,6 +51,7 @@ pub enum Meaning {
 /// Names for service ids. Cheap to clone; [`Default`] gives the built-in ones.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UlpNames {
+    /// Shared: policies, options and tools each hold a copy.
     entries: Arc<[Ulp]>,
 }
 

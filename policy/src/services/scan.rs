@@ -3,6 +3,10 @@
 //! Smaller than any of the languages' own readers: what people type on a command line, one line of
 //! a file of names, the value of `ulp:`. Blanks may stand between all parts. Errors count bytes, as
 //! nobody here knows of files.
+//!
+//! ```text
+//! "tcp port 4420, 20049-20051, nfs"     word, keyword, ranges; the comma before `nfs` is left
+//! ```
 
 use crate::error::{UlpError, UlpProblem};
 
@@ -10,7 +14,9 @@ use crate::error::{UlpError, UlpProblem};
 /// Copied to look ahead, and put back where that fails.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Scan<'a> {
+    /// All of it, so that errors count from its beginning.
     text: &'a str,
+    /// Read up to here. Units: bytes.
     at: usize,
 }
 
@@ -32,6 +38,7 @@ impl<'a> Scan<'a> {
     }
 
     /// True when this character comes next, which is taken then.
+    /// Nothing but blanks is taken where it does not.
     pub(crate) fn accept(&mut self, wanted: char) -> bool {
         self.place();
         let found = self.rest().starts_with(wanted);
@@ -104,6 +111,7 @@ impl<'a> Scan<'a> {
     }
 
     /// A number, or two with a dash between. Shape: ascending.
+    /// Turned bounds are put in order, as in OpenSM's lists.
     pub(crate) fn range(&mut self, what: &'static str, most: u64) -> Result<(u64, u64), UlpError> {
         let first = self.number(what, most)?;
         if !self.accept('-') {

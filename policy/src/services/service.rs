@@ -2,6 +2,13 @@
 //!
 //! The opposite of criteria: not all that a rule could match, but the one thing that a request
 //! would say. Used by `explain` and by queries.
+//!
+//! ```text
+//! nfs, tcp:4420, 0x1064e51      one service id
+//! ipoib pkey 0x8001             a P_Key, and no id
+//! mpi                           nothing: it does not ask
+//! tcp                           an error: 65,536 ids
+//! ```
 
 use sa_wire::ServiceId;
 

@@ -5,6 +5,10 @@
 //! 10 00 00 00 00 aa bb cc      connected-mode IPoIB: IETF's byte and a queue pair number
 //! 02 ..                        a host's own choice
 //! ```
+//!
+//! RDMA CM makes ids of ports so that TCP's port numbers can be used; the space keeps a port of TCP
+//! apart from the same port of UDP. Which space a program uses is in its source, seldom in its
+//! manual: `docs/ulps.md` says where each was found.
 
 use std::fmt;
 

@@ -62,6 +62,7 @@ impl Diagnostic {
         let code = code.unwrap_or_default();
         let head = format!("{file}{place}: {}{code}: {}\n", self.severity, self.message);
         let excerpt = self.place.and_then(|span| Excerpt::new(text, span));
+        // Help lines up with the excerpt, whose margin depends on the line number.
         let margin = excerpt.as_ref().map_or(Excerpt::MARGIN, Excerpt::margin);
         let excerpt = excerpt.map_or_else(String::new, |excerpt| excerpt.to_string());
         let help = self.help.iter();

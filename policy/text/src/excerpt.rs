@@ -22,6 +22,7 @@ impl Excerpt {
     /// The line where `span` begins; none where `text` has no such line.
     pub(crate) fn new(text: &str, span: Span) -> Option<Self> {
         let before = text.get(..usize::try_from(span.offset).ok()?)?;
+        // By the offset and not the line number: no need to go through the lines before.
         let from = before.rfind('\n').map_or(0, |newline| newline + 1);
         let line = text[from..].lines().next()?;
         let (line, mark) = excerpt(line, span);
@@ -65,6 +66,7 @@ fn excerpt(line: &str, span: Span) -> (String, String) {
     // A tab stays one, so that the mark stands below what it means.
     let blanks = ahead.map(|it| if *it == '\t' { '\t' } else { ' ' });
     let marked = marked(&characters[column..], wide(span.length));
+    // At least one mark, also for an empty span: something may be missing there.
     let marked = marked.min(SHOWN.saturating_sub(column - from)).max(1);
     let mark = blanks.collect::<String>() + &"^".repeat(marked);
     (shown.trim_end().to_owned(), mark)

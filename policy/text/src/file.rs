@@ -44,6 +44,7 @@ impl BadText {
 pub fn decode(bytes: &[u8]) -> Cow<'_, str> {
     match std::str::from_utf8(bytes) {
         Ok(text) => Cow::Borrowed(text),
+        // Each byte of Latin-1 is the character of its number.
         Err(_) => Cow::Owned(bytes.iter().copied().map(char::from).collect()),
     }
 }
@@ -52,6 +53,7 @@ pub fn decode(bytes: &[u8]) -> Cow<'_, str> {
 /// first such.
 pub fn decode_lossy(bytes: &[u8]) -> (Cow<'_, str>, Option<Position>) {
     let bad = std::str::from_utf8(bytes).err().map(|error| {
+        // The error counts valid bytes, the message characters.
         let before = bytes.get(..error.valid_up_to()).unwrap_or_default();
         Position::START.after(&String::from_utf8_lossy(before))
     });
@@ -68,6 +70,7 @@ pub const fn check_length(text: &str) -> Result<(), BadText> {
 
 /// Errors: the text is longer than a parser takes, or holds a NUL byte.
 pub fn check_file(text: &str) -> Result<(), BadText> {
+    // Before anything looks through the text.
     check_length(text)?;
     match text.find('\0') {
         Some(at) => Err(BadText::Nul {

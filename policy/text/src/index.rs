@@ -23,6 +23,7 @@ impl<'a> LineIndex<'a> {
     pub fn new(text: &'a str) -> Self {
         let mut marks = vec![Position::START];
         let mut at = Position::START;
+        // A mark may lie inside a character: bytes are counted, and its later bytes add no column.
         for piece in text.as_bytes().chunks_exact(STEP) {
             at = at.after_bytes(piece);
             marks.push(at);
@@ -32,6 +33,7 @@ impl<'a> LineIndex<'a> {
 
     /// The place of these bytes. Shape: both ends within the text, in order.
     pub fn span(&self, bytes: Range<usize>) -> Span {
+        // From the last mark before it: never more than STEP bytes to count.
         let mark = bytes.start / STEP;
         let at = self.marks.get(mark).copied().unwrap_or(Position::START);
         let between = self.text.as_bytes().get(mark * STEP..bytes.start);

@@ -14,6 +14,7 @@ pub struct Line<'a> {
 impl Line<'_> {
     /// The position of a byte offset; offsets beyond the end are the end.
     pub fn at(&self, offset: usize) -> Position {
+        // Offsets inside a character count as the end, like all that cannot be sliced.
         let before = self.text.get(..offset).unwrap_or(self.text);
         let line = self.number;
         Position { line, column: 1 }.after(before)
@@ -22,6 +23,7 @@ impl Line<'_> {
 
 /// The lines of a text; without the byte order mark that some editors put before it.
 pub fn lines(text: &str) -> impl Iterator<Item = Line<'_>> {
+    // Columns begin behind the mark, as editors do not show it.
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     (1..)
         .zip(text.lines())

@@ -10,11 +10,13 @@ pub fn nearest<'a>(
     names: impl IntoIterator<Item = &'a str>,
     forgiven: impl Fn(&str) -> usize,
 ) -> Option<&'a str> {
+    // Distances take the product of both lengths, and a hostile word may be megabytes long.
     let wrong: String = wrong.chars().take(LONGEST).collect();
     let wrong = wrong.to_ascii_lowercase();
     let judged = names
         .into_iter()
         .map(|name| (strsim::levenshtein(&wrong, name), name));
+    // The first of equals, so that a message is the same each time.
     let (changes, name) = judged.min_by_key(|(changes, _)| *changes)?;
     (changes <= forgiven(name)).then_some(name)
 }

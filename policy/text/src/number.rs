@@ -15,10 +15,12 @@ pub struct Number {
 impl Number {
     /// Reads blanks, one sign, then digits. Source: C, `strtoul` with base 0.
     pub fn read(text: &str) -> Self {
+        // What C's `isspace` takes; other blanks of Unicode begin no number.
         let unsigned = text.trim_start_matches([' ', '\t', '\n', '\r', '\x0b', '\x0c']);
         let digits = unsigned.strip_prefix(['-', '+']).unwrap_or(unsigned);
         let number = Self::read_digits(digits);
         match number.length {
+            // A sign without digits is no part of a number.
             0 => number,
             length => Self {
                 is_negative: unsigned.starts_with('-'),
@@ -34,6 +36,7 @@ impl Number {
         let digits = &text[prefix..];
         let end = digits.find(|digit: char| !digit.is_digit(radix));
         let digits = &digits[..end.unwrap_or(digits.len())];
+        // `0x` without a digit behind it has been read as 0 by now.
         let magnitude = match digits {
             "" => Some(0),
             _ => u64::from_str_radix(digits, radix).ok(),
@@ -61,6 +64,7 @@ impl Number {
 
     /// The signed reading (`strtol`), which saturates at the ends of 64 bits, cut to 32 bits.
     pub fn signed_32(self) -> i32 {
+        // One more below zero than above.
         let limit = i64::MAX.cast_unsigned() + u64::from(self.is_negative);
         let magnitude = self.magnitude.map_or(limit, |value| value.min(limit));
         let value = if self.is_negative {
@@ -77,6 +81,8 @@ impl Number {
 const fn radix(text: &[u8]) -> (u32, usize) {
     match text {
         [b'0', b'x' | b'X', digit, ..] if digit.is_ascii_hexdigit() => (16, 2),
+        // The zero is a digit too, so that `0` alone is a number, and `08` is 0 with an 8 behind
+        // it.
         [b'0', ..] => (8, 0),
         _ => (10, 0),
     }

@@ -30,6 +30,8 @@ impl Position {
         let mut at = self;
         for byte in text {
             if *byte == b'\n' {
+                // A line feed alone ends lines; a carriage return is one more character of the
+                // line.
                 at.line = at.line.saturating_add(1);
                 at.column = 1;
             } else if byte & 0xc0 != 0x80 {
@@ -42,6 +44,7 @@ impl Position {
 
     /// The place of a byte of `text`; a byte behind the end, or inside a character, is the end.
     pub fn in_text(text: &str, byte: usize) -> Self {
+        // Inside a character there is nothing to slice: the end is wrong, and no panic.
         Self::START.after(text.get(..byte).unwrap_or(text))
     }
 }
@@ -91,6 +94,7 @@ impl Span {
     #[must_use]
     pub const fn to(self, last: Self) -> Self {
         Self {
+            // A `last` that comes earlier gives an empty span instead of one of 4 GiB.
             length: (last.offset + last.length).saturating_sub(self.offset),
             ..self
         }

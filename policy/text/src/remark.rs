@@ -127,6 +127,7 @@ impl fmt::Display for Remark {
         }
         f.write_str(&self.message)?;
         match self.help.as_slice() {
+            // On one line, as a log has it.
             [] => Ok(()),
             help => write!(f, " ({})", help.join("; ")),
         }

@@ -16,7 +16,9 @@ use crate::services::UlpNames;
 /// The token stream with one token looked at in advance.
 /// One for a file.
 pub(super) struct Cursor<'a> {
+    /// Extensions read text from it past the token.
     pub(super) lexer: Lexer<'a>,
+    /// Looked at and not taken.
     pub(super) next: Token<'a>,
     /// A quote that spans lines: often one that was not closed.
     /// The last one; an error behind it is mostly its doing.
@@ -68,6 +70,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Takes the next token, which has to be of this kind.
+    /// Errors: [`Problem::Unexpected`], with what would have been right.
     pub(super) fn expect(
         &mut self,
         kind: Kind,
@@ -92,6 +95,7 @@ impl<'a> Cursor<'a> {
 
     /// What operators most often did wrong where such a token surprises: a byte order mark, carriage returns,
     /// an unquoted name with a keyword in it.
+    /// Goes by the token alone; what the file means as a whole is looked at elsewhere.
     fn advice(&self) -> Option<&'static str> {
         let text = self.next.text;
         match self.kind() {
@@ -149,6 +153,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Names with commas between.
+    /// Errors: a comma with no name behind it.
     pub(super) fn names(&mut self) -> Result<Vec<Spanned<String>>, Error> {
         let mut names = vec![self.name()?];
         while self.accept(Kind::Comma).is_some() {
@@ -181,6 +186,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Numbers with commas between.
+    /// A comma at the end of a line goes on in the next, as newlines separate nothing.
     pub(super) fn numbers(&mut self) -> Result<Vec<Spanned<u64>>, Error> {
         let mut numbers = vec![self.number()?];
         while self.accept(Kind::Comma).is_some() {
@@ -190,6 +196,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Numbers and ranges with commas between, as written: in order, bounds in either order.
+    /// The place runs from the first number to the last.
     pub(super) fn pairs(&mut self) -> Result<Spanned<Vec<(u64, u64)>>, Error> {
         let mut span = self.span();
         let mut pairs = Vec::new();
@@ -257,6 +264,7 @@ pub(super) const fn out_of_range(
 }
 
 /// A token as messages name it.
+/// Names what cannot be seen.
 fn describe(token: &Token<'_>) -> String {
     match token.kind {
         Kind::EndOfFile => String::from("end of the file"),
@@ -286,6 +294,7 @@ fn first_line(text: &str) -> String {
 }
 
 /// Puts `value` in a slot that is filled once only.
+/// Errors: it was filled before; the place is that of the second keyword.
 pub(super) fn set_once<T>(
     slot: &mut Option<T>,
     value: T,

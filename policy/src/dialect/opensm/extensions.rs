@@ -134,6 +134,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// What stands behind this keyword and its colon, to the end of the file.
+    /// None where extensions are off. Nothing is taken.
     fn value_of(&self, keyword: &str) -> Option<&'a str> {
         self.names.as_ref()?;
         // None of these words begins with a keyword, so all come as text.
@@ -146,6 +147,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// The value of a statement with this keyword, up to the end of the line.
+    /// Blanks at its end do not belong to it.
     fn statement(&mut self, keyword: &'static str) -> Option<Spanned<&'a str>> {
         let value = self.value_of(keyword)?;
         let rest = self.lexer.text_from(self.span());
@@ -211,6 +213,7 @@ impl Colon {
 }
 
 /// An error in a piece of text, at its place in the file.
+/// `UlpError` counts bytes of the piece; places of the file are worked out here.
 fn placed(error: UlpError, text: Spanned<&str>) -> Error {
     let span = text
         .span

@@ -56,17 +56,22 @@ const NAMELESS: &str = "give it a name that rules can refer to; a policy whose l
 #[derive(Default)]
 struct Entries {
     name: Option<Spanned<String>>,
+    /// `use:`, for people.
     purpose: Option<Spanned<String>>,
+    /// Must be there; the lower eight bits of what was written.
     sl: Option<Spanned<u8>>,
     mtu_limit: Option<Spanned<Mtu>>,
     rate_limit: Option<Spanned<Rate>>,
+    /// Cut to eight bits as well.
     packet_life: Option<Spanned<u8>>,
     path_bits: Option<Spanned<Vec<(u64, u64)>>>,
+    /// Without membership bits.
     pkeys: Option<Spanned<Vec<(u64, u64)>>>,
     flow_label: Option<Spanned<FlowLabels>>,
 }
 
 /// A level behind the keyword that opens it. Errors: no SL or name, an entry twice, a value that is none.
+/// Places of missing entries are that of the opening word.
 fn level(cursor: &mut Cursor<'_>, start: Span, options: &ParseOptions) -> Result<Level, Error> {
     let mut entries = Entries::default();
     loop {
@@ -116,6 +121,7 @@ const ENTRIES: &str = "name:, use:, sl:, mtu-limit:, rate-limit:, packet-life:, 
      pkey:, flow-label: or end-qos-level";
 
 /// One entry. Errors: a keyword that does not belong into a level, or comes a second time.
+/// The value has to follow its keyword at once.
 fn entry(
     cursor: &mut Cursor<'_>,
     entries: &mut Entries,
@@ -163,6 +169,7 @@ fn entry(
 }
 
 /// True for the keywords of levels.
+/// Asked before the keyword is taken, so that an error points at it.
 const fn belongs(key: Key) -> bool {
     matches!(
         key,
@@ -178,6 +185,7 @@ fn low_byte(cursor: &mut Cursor<'_>) -> Result<Spanned<u8>, Error> {
 }
 
 /// Errors: a code that stands for no MTU, which OpenSM refuses as well.
+/// Codes and not bytes: `mtu-limit: 2048` is an error, with the codes as advice.
 fn mtu(cursor: &mut Cursor<'_>) -> Result<Spanned<Mtu>, Error> {
     let number = cursor.number()?;
     let code = u8::try_from(*number)
@@ -191,6 +199,7 @@ fn mtu(cursor: &mut Cursor<'_>) -> Result<Spanned<Mtu>, Error> {
 }
 
 /// Errors: a code over the largest that the emulated release of OpenSM knows, or none at all.
+/// Which codes there are depends on the release: 3.3.24 has two more than 3.3.23.
 fn rate(cursor: &mut Cursor<'_>, options: &ParseOptions) -> Result<Spanned<Rate>, Error> {
     let number = cursor.number()?;
     let most = u64::from(options.max_rate_code);

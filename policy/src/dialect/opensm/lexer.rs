@@ -20,8 +20,11 @@ use crate::model::index;
 /// Nothing is copied: tokens are parts of the text.
 pub(super) struct Lexer<'a> {
     text: &'a str,
+    /// Where the next token begins. Units: bytes.
     at: usize,
+    /// The same place as line and column, counted on with every token.
     position: Position,
+    /// Cleared by newlines.
     expecting: Expecting,
     /// A `#` behind it begins no comment.
     last_newline: Option<usize>,
@@ -33,8 +36,11 @@ pub(super) struct Lexer<'a> {
 /// OpenSM's scanner has start conditions for them; here they are flags that the newline clears.
 #[derive(Debug, Clone, Copy, Default)]
 struct Expecting {
+    /// Behind `use:`: everything up to the newline is text.
     description: bool,
+    /// Behind `node-type:`: `ca` and the like are words of the language.
     node_types: bool,
+    /// Behind keywords of names: letters, digits and dashes are pieces of one.
     names: bool,
 }
 

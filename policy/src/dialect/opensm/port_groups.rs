@@ -106,6 +106,7 @@ const fn belongs(key: Key) -> bool {
 }
 
 /// The last slash separates the node from the port; what follows the number does not matter.
+/// Errors: no slash, no `P` behind it, port 0.
 fn port_name(name: Spanned<String>) -> Result<Spanned<Selector>, Error> {
     let span = name.span;
     // Descriptions may hold slashes, so the last one counts.
@@ -140,6 +141,7 @@ fn port_name(name: Spanned<String>) -> Result<Spanned<Selector>, Error> {
 }
 
 /// Types with commas between. Errors: another word.
+/// Each word is a selector of its own, with its place.
 fn node_types(cursor: &mut Cursor<'_>) -> Result<Vec<Spanned<Selector>>, Error> {
     let mut selectors = Vec::new();
     loop {
@@ -156,6 +158,7 @@ fn node_types(cursor: &mut Cursor<'_>) -> Result<Vec<Spanned<Selector>>, Error> 
 }
 
 /// What a word selects; `SELF` is the port that the SM runs on.
+/// `ALL` is the three types together, `SELF` none of them.
 const fn node_selector(word: NodeWord) -> Selector {
     use sa_wire::NodeType;
     match word {

@@ -23,6 +23,7 @@ use sa_snapshot::model::FlowLabels;
 
 /// The whole section; it may be empty.
 pub(super) fn section(cursor: &mut Cursor<'_>, draft: &mut Draft) -> Result<(), Error> {
+    // The word that opens the section; what kind it is the caller has seen.
     cursor.bump();
     while let Some(start) = cursor.accept(Kind::Start(Block::Rule)) {
         let rule = rule(cursor, start.span)?;
@@ -42,9 +43,12 @@ pub(super) fn section(cursor: &mut Cursor<'_>, draft: &mut Draft) -> Result<(), 
 #[derive(Default)]
 struct Entries {
     purpose: Option<Spanned<String>>,
+    /// Empty for any source.
     source: Vec<DraftGroup>,
     destination: Vec<DraftGroup>,
+    /// Merged when the block ends.
     fields: ByField<Pairs>,
+    /// Must be there: a rule without level is refused.
     level: Option<Spanned<String>>,
     flow_label: Option<Spanned<FlowLabels>>,
 }
@@ -156,6 +160,7 @@ const fn belongs(key: Key) -> bool {
 }
 
 /// Groups by name; whether they exist is for linking.
+/// Quoted or not; names with commas have to be quoted.
 fn groups(cursor: &mut Cursor<'_>) -> Result<impl Iterator<Item = DraftGroup>, Error> {
     Ok(cursor.names()?.into_iter().map(DraftGroup::Named))
 }

@@ -2,6 +2,19 @@
 //!
 //! OpenSM parses the section, checks its grammar and a few numbers, and throws it away. It is kept
 //! here, as `sapphire setup` shows the tables that would follow.
+//!
+//! ```text
+//! vlarb-scope
+//!     group: storage
+//!     vlarb-high: 0:64, 2:128      VL:weight, not checked
+//!     vl-high-limit: 10
+//! end-vlarb-scope
+//! sl2vl-scope
+//!     across-to: storage           groups by name, not looked up
+//!     from: 1-18                   input ports, up to 127; `*` for any
+//!     sl2vl-table: 0,1,2,3,0,0,0,0,0,0,0,0,0,0,0,15
+//! end-sl2vl-scope
+//! ```
 
 use sa_text::{Span, Spanned};
 
@@ -43,6 +56,7 @@ pub(super) fn section(cursor: &mut Cursor<'_>, setup: &mut Setup) -> Result<(), 
 }
 
 /// VL arbitration of some ports. OpenSM checks no number here, and neither does this. Errors: no group.
+/// Lists add up over several lines of one keyword.
 fn vlarb_scope(cursor: &mut Cursor<'_>, start: Span) -> Result<VlArbScope, Error> {
     const ENTRIES: &str =
         "group:, across:, vlarb-high:, vlarb-low:, vl-high-limit: or end-vlarb-scope";
@@ -70,6 +84,7 @@ fn vlarb_scope(cursor: &mut Cursor<'_>, start: Span) -> Result<VlArbScope, Error
 }
 
 /// SL to VL mapping of some ports. Errors: no group, no table, a port or VL out of range.
+/// `from` and `to` that are absent mean any port.
 fn sl2vl_scope(cursor: &mut Cursor<'_>, start: Span) -> Result<Sl2VlScope, Error> {
     const ENTRIES: &str = "group:, across:, across-from:, across-to:, from:, to:, sl2vl-table: \
          or end-sl2vl-scope";
@@ -151,6 +166,7 @@ fn append_weights(cursor: &mut Cursor<'_>, weights: &mut Vec<(u64, u64)>) -> Res
 }
 
 /// Switch ports; an asterisk means all that there can be.
+/// Errors: a number over 127, which OpenSM refuses for the whole file.
 fn append_ports(cursor: &mut Cursor<'_>, ports: &mut Ranges) -> Result<(), Error> {
     cursor.bump();
     if cursor.accept(Kind::Asterisk).is_some() {

@@ -33,23 +33,32 @@ pub(super) enum Kind {
     Ulp(Ulp),
     /// A node type, where node types are listed.
     NodeWord(NodeWord),
+    /// Decimal, octal or hexadecimal, without a sign.
     Number,
+    /// Between the two bounds of a range.
     Dash,
+    /// Between VL and weight, and behind the criteria of a line in `qos-ulps`; that of a keyword
+    /// belongs to the keyword.
     Colon,
+    /// Between the items of a list.
     Comma,
+    /// Any port, in a scope of `sl2vl-tables`.
     Asterisk,
     /// A piece of a name or description.
     Text,
+    /// For ever behind the last token, so that no reader has to ask for an end.
     EndOfFile,
 }
 
 /// A section or block with an end keyword of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Block {
+    /// Shorthand for rules; never nested.
     Ulps,
     PortGroups,
     PortGroup,
     Setup,
+    /// Inside `qos-setup`, as is the other kind of tables.
     VlArbTables,
     VlArbScope,
     Sl2VlTables,
@@ -64,12 +73,14 @@ pub(super) enum Block {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Key {
     Name,
+    /// What follows on its line is a description, keywords and all.
     Use,
     PortGuid,
     PortName,
     Partition,
     NodeType,
     Group,
+    /// Both neighbours that send and neighbours that receive.
     Across,
     AcrossTo,
     AcrossFrom,
@@ -78,6 +89,7 @@ pub(super) enum Key {
     VlArbHigh,
     VlArbLow,
     VlHighLimit,
+    /// Sixteen VLs, by SL.
     Sl2VlTable,
     Sl,
     MtuLimit,
@@ -88,7 +100,9 @@ pub(super) enum Key {
     Source,
     Destination,
     ServiceId,
+    /// In groups, levels and rules alike.
     Pkey,
+    /// The only way in which rules of this language name their level.
     LevelName,
 }
 
@@ -107,19 +121,27 @@ impl Key {
 /// Which kind of traffic a line in `qos-ulps` is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ulp {
+    /// The default level, where none is called so.
     Default,
+    /// `any, service-id`: any number of ids and ranges.
     AnyServiceId,
     AnyPkey,
     AnyTarget,
     AnySource,
+    /// `any, source-target-port-guid`: both ends.
     AnySourceTarget,
+    /// Every port of its port space.
     Sdp,
+    /// With `port-num`: those ports of the space.
     SdpPort,
+    /// Its one usual port, as iSER's.
     Rds,
     RdsPort,
     Iser,
     IserPort,
+    /// By port GUID alone: SRP targets choose their own service ids.
     SrpTarget,
+    /// The default partition, where no P_Key is given.
     Ipoib,
     IpoibPkey,
 }
@@ -131,17 +153,22 @@ pub(super) enum NodeWord {
     Switch,
     Router,
     All,
+    /// The port that the SM runs on.
     SelfPort,
 }
 
 /// A way to write one keyword.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pattern {
+    /// In lower case; most words are taken in no other.
     word: &'static str,
+    /// True for ULPs and node types.
     any_case: bool,
     /// A second word behind a comma.
     then: Option<&'static str>,
+    /// A word without its colon is no keyword then, but text.
     colon: bool,
+    /// What the lexer gives for it.
     pub(super) kind: Kind,
 }
 

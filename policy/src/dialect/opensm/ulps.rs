@@ -8,6 +8,9 @@
 //! | `any, target-port-guid 0x1 : 8` | destination in a group of that GUID |
 //! | `any, source-target-port-guid 0x1 : 9` | source *and* destination in it, as in OpenSM |
 //! | `default : 0` | the default level, if no level is called so |
+//!
+//! Each line is a rule with a level of its own SL, so that nothing behind the parser knows
+//! shorthand. Their order among themselves stays; against written rules they are last.
 
 use sa_text::{Span, Spanned};
 

@@ -2,6 +2,12 @@
 //!
 //! Goes through the tree in the order of the file, so that remarks, positions of levels and the
 //! first error come in that order. What depends on two parts of a file at once is left to linking.
+//!
+//! ```text
+//! Node(qos-levels)                        draft.levels  [Level, Level]
+//!   Node(qos-level) Node(qos-level)   ──>  draft.reserved_sls
+//!   Node(reserved-sl)                     reader.diagnostics, by place
+//! ```
 
 use sa_text::LineIndex;
 
@@ -19,8 +25,10 @@ use crate::model::options::ParseOptions;
 /// One for a file; ends as a [`Draft`].
 #[derive(Debug)]
 pub(super) struct Builder<'a> {
+    /// Used by every section for values and remarks.
     pub(super) reader: Reader<'a>,
     pub(super) draft: Draft,
+    /// Larger codes limit nothing.
     pub(super) max_rate_code: u8,
     /// RFC 0.1: of the last rule.
     /// Compared with the next, as an `sn` that goes back hints at another order being meant.

@@ -3,6 +3,15 @@
 //!
 //! The same as in OpenSM's dialect and by the same readers; only how text and places are come by
 //! differs.
+//!
+//! With extensions off (`names` is none) each of the words is unexpected, with a hint that it is
+//! one.
+//!
+//! ```text
+//! service-id: nfs, 0x1061144      numbers and names in one list
+//! ulp: nfs, tcp:4420              names alone, which may also stand for a P_Key
+//! reserved-sl: 3 mpi              between levels
+//! ```
 
 use core::ops::Range;
 
@@ -21,6 +30,7 @@ use sa_snapshot::model::FlowLabels;
 
 impl Reader<'_> {
     /// Numbers, ranges and names of services with commas between.
+    /// Errors: a name that nobody has, or one without service ids of its own.
     pub(super) fn service_pairs(
         &mut self,
         value: &Value<'_>,
@@ -103,6 +113,7 @@ impl Reader<'_> {
     }
 
     /// An error in a piece of a value, at its place in the file.
+    /// Clipped to the value: an error at its end has no length in it.
     fn placed(&self, error: UlpError, value: &Value<'_>, piece: Piece) -> Error {
         let from = piece.from + error.at;
         let place = Piece {

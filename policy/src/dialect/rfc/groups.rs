@@ -2,6 +2,14 @@
 //!
 //! The same model as OpenSM's groups. What differs is the port name, `host/CA/P1`: the first two
 //! words of a description. Whole descriptions are read as well, and go first (`by_words`).
+//!
+//! ```text
+//! port-group                              <port-group>
+//!     name: storage                         <name>storage</name>
+//!     port-name: vs1/HCA-1/P1, vs2/HCA-1/P1   <port-name>vs1/HCA-1/P1</port-name>
+//!     partition: Part1                      <partition>Part1</partition>
+//! end-port-group                          </port-group>
+//! ```
 
 use sa_text::Spanned;
 use sa_wire::NodeType;
@@ -52,6 +60,7 @@ pub(super) fn group(reader: &mut Reader<'_>, block: &Node<'_>) -> Result<Group, 
 }
 
 /// In XML each has an element of its own, so that commas are part of it.
+/// Errors: as [`Reader::names`].
 fn port_names(reader: &mut Reader<'_>, value: &Value<'_>) -> Result<Vec<Spanned<String>>, Error> {
     match reader.dialect {
         Dialect::Rfc01Xml => Ok(vec![reader.name(value)?]),
@@ -60,6 +69,7 @@ fn port_names(reader: &mut Reader<'_>, value: &Value<'_>) -> Result<Vec<Spanned<
 }
 
 /// The last slash separates the node from the port.
+/// Errors: no slash, no `P` and digits behind it, port 0 or more than 32 bits.
 fn port_name(name: Spanned<String>) -> Result<Spanned<Selector>, Error> {
     let span = name.span;
     let digits = name.value.rsplit_once('/').and_then(|(node, port)| {
@@ -92,6 +102,7 @@ fn port_name(name: Spanned<String>) -> Result<Spanned<Selector>, Error> {
 }
 
 /// Types with commas between. Errors: another word.
+/// OpenSM's words are taken as well.
 fn node_types(reader: &Reader<'_>, value: &Value<'_>) -> Result<Vec<Spanned<Selector>>, Error> {
     let all = Piece {
         from: 0,

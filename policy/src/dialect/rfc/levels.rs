@@ -86,6 +86,7 @@ fn sl(reader: &mut Reader<'_>, value: &Value<'_>) -> Result<Spanned<u8>, Error> 
 }
 
 /// A code that stands for no MTU limits nothing, and is told.
+/// None, with a remark, leaves the level without a limit.
 fn mtu(reader: &mut Reader<'_>, value: &Value<'_>) -> Result<Option<Spanned<Mtu>>, Error> {
     let number = reader.number(value)?;
     let code = u8::try_from(*number).ok();
@@ -114,6 +115,7 @@ fn rate(
 }
 
 /// A number of few bits; a larger one counts as none.
+/// `what` and `most` are for the remark: the keyword, and the largest number that fits.
 fn narrow(
     reader: &mut Reader<'_>,
     value: &Value<'_>,
@@ -133,6 +135,7 @@ fn narrow(
 }
 
 /// LMC has three bits, so that no port has path bits over 127.
+/// LMC is not known here: that a bit fits the fabric's own is for lint.
 fn note_path_bits(reader: &mut Reader<'_>, level: &Level) {
     let Some(bits) = &level.path_bits else { return };
     if let Some((_, last)) = bits.pairs().last().filter(|(_, last)| *last > 127) {

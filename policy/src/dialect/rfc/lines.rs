@@ -39,6 +39,7 @@ fn read_into<'a>(blocks: &mut Blocks<'a>, lines: &mut Lines<'a, '_>) -> Result<(
             Statement::Close => blocks.close(line.opening),
         }
     }
+    // Only at the end: a block that is closed late is still closed.
     match blocks.open.last() {
         None => Ok(()),
         Some(open) => Err(not_closed(open)),
@@ -56,6 +57,7 @@ fn mark_length(text: &str) -> usize {
 }
 
 /// A block that is open at the end of the file.
+/// Points at the word that opened it, since the end of the file says nothing.
 fn not_closed(open: &Open<'_>) -> Error {
     let name = open.tag.name();
     let what = format!("'{name}'");
@@ -150,7 +152,9 @@ struct Line<'a> {
 /// The lines of a text, those that say nothing left out.
 struct Lines<'a, 'p> {
     text: &'a str,
+    /// Where the next line begins. Units: bytes.
     at: usize,
+    /// Turns bytes into lines and columns.
     places: &'p LineIndex<'p>,
 }
 

@@ -52,11 +52,13 @@ const MAX_NODES: usize = 1 << 20;
 /// A block holds nodes, an entry a value, by its tag.
 #[derive(Debug)]
 struct Node<'a> {
+    /// Says whether it is a block or an entry.
     tag: Tag,
     /// The keyword or tag that opens it; errors about a lack point there.
     opening: Span,
     /// All of it, from there to what ends it.
     span: Span,
+    /// Nodes or a value; never both.
     content: Content<'a>,
 }
 
@@ -71,6 +73,7 @@ enum Content<'a> {
 /// Kept although reading failed, so that an earlier fault of meaning is told instead.
 #[derive(Debug, Default)]
 struct Tree<'a> {
+    /// In the order of the file.
     sections: Vec<Node<'a>>,
     /// Why reading ended before the end of the file.
     error: Option<Error>,
@@ -97,8 +100,10 @@ impl<'a> Tree<'a> {
 /// A stack: what is read goes into the innermost.
 #[derive(Debug, Default)]
 struct Blocks<'a> {
+    /// The innermost last.
     open: Vec<Open<'a>>,
     sections: Vec<Node<'a>>,
+    /// Counted for the limit, open or not.
     nodes: usize,
 }
 
@@ -107,6 +112,7 @@ struct Blocks<'a> {
 struct Open<'a> {
     tag: Tag,
     opening: Span,
+    /// What was read inside it so far.
     parts: Vec<Node<'a>>,
 }
 

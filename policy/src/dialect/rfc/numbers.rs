@@ -16,6 +16,7 @@ use crate::model::ranges::Ranges;
 
 impl Reader<'_> {
     /// A number. Errors: anything else, a list too.
+    /// Comments behind it are told and cut off.
     pub(super) fn number(&mut self, value: &Value<'_>) -> Result<Spanned<u64>, Error> {
         let all = self.number_text(value);
         self.number_at(value, all, "a number")
@@ -32,6 +33,7 @@ impl Reader<'_> {
     }
 
     /// Numbers and ranges with commas between.
+    /// In the order of the file; sorted and merged later.
     pub(super) fn pairs(&mut self, value: &Value<'_>) -> Result<Spanned<Vec<(u64, u64)>>, Error> {
         let all = self.number_text(value);
         self.pairs_in(value, all)
@@ -50,10 +52,12 @@ impl Reader<'_> {
     }
 
     /// A number, or two with a dash between. Bounds the other way round are told and kept: ranges order them.
+    /// Errors: more than one dash, an end that is no number.
     pub(super) fn range(&mut self, value: &Value<'_>, piece: Piece) -> Result<(u64, u64), Error> {
         const EXPECTED: &str = "a number or a range of numbers as in 7-9";
         let mut ends = split(&value.text, piece, '-');
         let (first, last) = (ends.next().unwrap_or(piece), ends.next());
+        // `1-2-3` is no range, and taking two of the three would be a guess.
         if ends.next().is_some() {
             return Err(self.unexpected(value, piece, EXPECTED));
         }
@@ -90,6 +94,7 @@ impl Reader<'_> {
     }
 
     /// Port numbers, or an asterisk for any.
+    /// The asterisk stands alone: in a list it is no number.
     pub(super) fn ports(&mut self, value: &Value<'_>) -> Result<Ranges, Error> {
         let all = self.number_text(value);
         match &value.text[all.from..all.to] {
@@ -152,6 +157,7 @@ impl Written {
 fn written_number(text: &str) -> Option<Written> {
     let hex = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"));
     let (digits, radix) = hex.map_or((text, 10), |digits| (digits, 16));
+    // Signs are no digits: `-1` is no number here, while C would make a large one of it.
     let is_number = !digits.is_empty() && digits.chars().all(|digit| digit.is_digit(radix));
     if !is_number {
         return None;

@@ -2,6 +2,14 @@
 //!
 //! Rules of RFC 0.1 refer to levels by `sn`, those of 0.2 by position, and either language may use
 //! a name where it has one. A rule has exactly one level.
+//!
+//! ```text
+//! qos-match-rule                    <qos-match-rule>
+//!     qos-class: 7-9, 11              <sn>1</sn>
+//!     destination: storage            <service>22,4719</service>
+//!     qos-level-sn: 2                 <match-level>2</match-level>
+//! end-qos-match-rule                </qos-match-rule>
+//! ```
 
 use sa_text::Spanned;
 
@@ -88,6 +96,7 @@ fn pairs(
 }
 
 /// A rule that gives no level.
+/// Named by the word that the dialect has for it.
 const fn missing_level(dialect: Dialect, block: &Node<'_>) -> Error {
     let what = match dialect {
         Dialect::Rfc01Xml => "match-level",
@@ -98,6 +107,7 @@ const fn missing_level(dialect: Dialect, block: &Node<'_>) -> Error {
 
 /// An order label. The RFC does not say whether rules go by it or by the order of the file, which
 /// counts here.
+/// Told where it does not grow, since another reader may sort by it.
 fn sn(reader: &mut Reader<'_>, value: &Value<'_>, last: &mut Option<u64>) -> Result<(), Error> {
     let sn = reader.number(value)?;
     if let Some(before) = last.replace(*sn).filter(|before| before >= &*sn) {
@@ -116,6 +126,7 @@ fn groups(
 }
 
 /// By RFC 0.1's number, RFC 0.2's position, or a name.
+/// What the name or number means is found by linking, as levels may stand behind rules.
 fn level_of(reader: &mut Reader<'_>, tag: Tag, value: &Value<'_>) -> Result<DraftLevel, Error> {
     Ok(match tag {
         Tag::MatchLevel => DraftLevel::Sn(reader.number(value)?),

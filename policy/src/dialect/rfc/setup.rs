@@ -2,6 +2,12 @@
 //!
 //! A scope with a fault in itself is left out with a remark and the others stand: answers do not
 //! depend on it. Groups and ranges are judged in `crate::link`.
+//!
+//! ```text
+//! sl2vl-table: 0,1,2           RFC 0.2: 0 for the other thirteen, told
+//! sl2vl-table: 15 values       RFC 0.1's own example: the sixteenth is open, 0 is taken, told
+//! sl2vl-table: 17 values       left out, with the whole scope
+//! ```
 
 use sa_text::Spanned;
 
@@ -83,12 +89,14 @@ pub(super) fn sl2vl_scope(
 }
 
 /// A scope that is skipped because it says too little.
+/// Points at the word that opens the block.
 const fn empty_scope(scope: &'static str, lacks: &'static str) -> Remark {
     Remark::EmptyScope { scope, lacks }
 }
 
 /// VLs by SL. RFC 0.2 has 0 for those that are missing; RFC 0.1, whose example lacks one, says
 /// nothing.
+/// None for a table that is no good, which was told.
 fn vl_table(reader: &mut Reader<'_>, value: &Value<'_>) -> Result<Option<[u8; 16]>, Error> {
     let values = reader.numbers(value)?;
     let (first, last) = match (values.first(), values.last()) {

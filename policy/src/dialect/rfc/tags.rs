@@ -1,4 +1,7 @@
 //! The words of both RFCs, and what belongs into what.
+//!
+//! One table for both languages and for advice: a word of the other language is found, too, and the
+//! message can say what to write in its place (`foreign_hint`).
 
 use crate::model::criterion::Field;
 use crate::model::dialect::Dialect;
@@ -19,6 +22,7 @@ pub(crate) enum Tag {
     MatchRules,
     MatchRule,
     Name,
+    /// What the block is for, in the author's words.
     Use,
     PortGuid,
     PortName,
@@ -26,7 +30,9 @@ pub(crate) enum Tag {
     NodeType,
     Group,
     Across,
+    /// RFC 0.2: neighbours that the scope's ports send to.
     AcrossTo,
+    /// RFC 0.2: neighbours that they receive from.
     AcrossFrom,
     From,
     To,
@@ -34,8 +40,10 @@ pub(crate) enum Tag {
     VlArbHigh,
     VlArbLow,
     VlHighLimit,
+    /// RFC 0.1: a level's number, and a rule's order label.
     Sn,
     Sl,
+    /// RFC 0.1: of a level, or wanted by a rule (`qos-tclass`).
     TClass,
     MtuLimit,
     RateLimit,
@@ -43,6 +51,7 @@ pub(crate) enum Tag {
     PathBits,
     Source,
     Destination,
+    /// Called `service` in RFC 0.1.
     ServiceId,
     QosClass,
     /// Ours: services by name.

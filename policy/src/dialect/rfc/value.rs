@@ -21,6 +21,7 @@ pub(super) const NO_BREAK: char = '\u{a0}';
 /// Borrowed where nothing had to be decoded, which is nearly always.
 #[derive(Debug)]
 pub(super) struct Value<'a> {
+    /// Without quotes or comments taken off: that is for whoever reads the value.
     pub(super) text: Cow<'a, str>,
     /// Where bytes come from: those from `.0` on stand at `.1` of the file and behind. Shape: the
     /// first is for byte 0; ascending.
@@ -38,6 +39,7 @@ impl<'a> Value<'a> {
     }
 
     /// Text put together of pieces that come from elsewhere.
+    /// White space at the ends must be gone already.
     pub(super) fn decoded(text: String, sources: Vec<(usize, usize)>) -> Self {
         Self {
             text: Cow::Owned(text),
@@ -69,7 +71,9 @@ impl<'a> Value<'a> {
 /// In bytes of the decoded text, never of the file.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Piece {
+    /// The first byte.
     pub(super) from: usize,
+    /// One behind the last; equal to `from` for an empty piece.
     pub(super) to: usize,
 }
 

@@ -2,6 +2,11 @@
 //!
 //! Names may be quoted in lines, where they may hold commas then; in XML quotes are part of a name.
 //! Blanks inside a name stay, unlike in OpenSM's dialect: `vs1 HCA-1` needs no quotes.
+//!
+//! ```text
+//! name: "a, b"  # why       a, b      and a remark about the comment
+//! source: g1, "a, b"        g1 and a, b
+//! ```
 
 use sa_text::{LineIndex, Span, Spanned};
 
@@ -16,7 +21,9 @@ use crate::services::UlpNames;
 /// Lives as long as a file is read; what it noted goes into the draft.
 #[derive(Debug)]
 pub(super) struct Reader<'a> {
+    /// Of the file; values know bytes, messages need lines and columns.
     pub(super) places: LineIndex<'a>,
+    /// One of the two RFCs'. It decides about quotes, comments and what a table may lack.
     pub(super) dialect: Dialect,
     /// In no order yet; sorted by place at the end.
     pub(super) diagnostics: Diagnostics,
@@ -48,6 +55,7 @@ impl Reader<'_> {
     }
 
     /// A description; none when there is no text.
+    /// No comment is cut off: `#` belongs to the text.
     pub(super) fn description(
         &mut self,
         value: &Value<'_>,
@@ -99,6 +107,7 @@ impl Reader<'_> {
     }
 
     /// The first name of a list, and where the comma behind it or the end is.
+    /// Errors: an empty name, an open quote, something behind a closed one.
     fn listed_name(&self, value: &Value<'_>, rest: Piece) -> Result<(Piece, usize), Error> {
         const EXPECTED: &str = "a name, or names with commas between";
         let text = &value.text[..rest.to];
@@ -163,6 +172,7 @@ impl Reader<'_> {
     }
 
     /// Without the quotes that text files may have around a value.
+    /// Only where the quotes are the first and the last character, and there are no others.
     fn unquoted(&self, value: &Value<'_>, piece: Piece) -> Piece {
         let text = &value.text[piece.from..piece.to];
         let inner = text.strip_prefix('"').and_then(|t| t.strip_suffix('"'));
@@ -190,6 +200,7 @@ impl Reader<'_> {
     }
 
     /// RFC 0.2 has comments on lines of their own only, but users of OpenSM write them anywhere.
+    /// In XML nothing is a comment here: its own are gone by now.
     pub(super) fn without_comment(&mut self, value: &Value<'_>, at: Option<usize>) -> Piece {
         let to = value.text.len();
         let Some(from) = at.filter(|_| self.dialect == Dialect::Rfc02Text) else {

@@ -3,6 +3,17 @@
 //! A connection whose two directions have different SLs is legal and mostly not meant: acknowledgements then
 //! wait behind other traffic. Every request that gets to some rule is looked at in both directions, for all
 //! kinds of ports that may talk at all.
+//!
+//! ```text
+//! rule 1: destination storage -> bulk (SL 2)      h1 to s1: SL 2, by rule 1
+//! default: SL 0                                   s1 to h1: SL 0, by the default
+//! ```
+//!
+//! Requests come from the witnesses of `rules::shadow`, one for each rule that is alive; those that
+//! fit the same rules are looked at once.
+//!
+//! SLs are compared by the bits that the routing engine keeps: on a torus SL 1 and SL 2 are the
+//! same level, and a difference between them is none.
 
 use std::collections::HashMap;
 
@@ -17,6 +28,7 @@ use crate::model::criterion::Numbers;
 
 /// For every rule: pairs that get it, with the numbers of a request that gets to it, and another
 /// SL on the way back.
+/// Info only: some mean it so.
 pub(in crate::lint) fn findings(
     analysis: &Analysis<'_>,
     fabric: &Fabric<'_>,
@@ -27,10 +39,12 @@ pub(in crate::lint) fn findings(
     let requests = requests(analysis);
     for (at, request) in requests.iter().enumerate() {
         let kinds = kinds(analysis, &request.fitting, held, |_| true);
+        // Asked before the work is done, so that the rest can be named instead.
         let effort = kinds.len().saturating_mul(kinds.len());
         match left.checked_sub(effort.saturating_mul(1 + request.fitting.words())) {
             Some(rest) => left = rest,
             None => {
+                // Said once, for all that was not looked at.
                 found.push(given_up(analysis, &requests[at..]));
                 break;
             }
@@ -47,13 +61,17 @@ pub(in crate::lint) fn findings(
 }
 
 /// Comparisons of kinds of ports, by words.
+/// About a second.
 const BUDGET: usize = 1 << 28;
 
 /// Numbers that requests name, and the rules that are to be looked at with them.
+/// Stands for all requests that fit the same rules by their numbers.
 struct Request {
+    /// Those of the first witness that fits these rules.
     values: Numbers,
     /// Rules that fit by their numbers.
     fitting: Bits,
+    /// That requests of this kind get to.
     rules: Vec<usize>,
 }
 
@@ -78,10 +96,14 @@ fn requests(analysis: &Analysis<'_>) -> Vec<Request> {
 }
 
 /// What was found for a rule.
+/// Of all pairs that a rule decides and that differ; the example is the first.
 #[derive(Clone, Copy)]
 struct Found {
+    /// Ordered, so that both ways may count.
     pairs: u64,
+    /// Source and destination, by index.
     example: (usize, usize),
+    /// The rule of the way back; none for the default level.
     back: Option<usize>,
 }
 
@@ -108,6 +130,7 @@ impl<'a> Tally<'a> {
     /// Counts the pairs of two kinds of ports, if their SLs differ.
     fn add(&mut self, from: &Kind, to: &Kind) {
         let (there, back) = (from.first(to), to.first(from));
+        // The default has no line to point at; and the same rule both ways gives the same SL.
         let Some(rule) = there.filter(|_| there != back) else {
             return;
         };
@@ -136,6 +159,7 @@ impl<'a> Tally<'a> {
     /// One finding for each rule that the request gets to.
     fn findings(self) -> Vec<Finding> {
         let rules = self.request.rules.iter();
+        // Only rules that this request was made for: others have requests of their own.
         let found = rules.filter_map(|rule| Some(self.finding(*rule, *self.found.get(rule)?)));
         found.collect()
     }

@@ -3,6 +3,14 @@
 //! IPoIB asks for paths by the P_Key of its partition and takes MTU and SL of the multicast group for
 //! granted. Where the policy gives such requests something else, unicast and multicast of one network
 //! interface differ.
+//!
+//! ```text
+//! partitions.conf   ib0=0x0123, ipoib, sl=1 : ..       multicast goes on SL 1
+//! policy            default: sl 0                       unicast of the same interface on SL 0
+//! ```
+//!
+//! What counts is what requests get that name the P_Key and nothing else, found by the rules and by
+//! who the members are; a rule for other ports in between changes nothing for these.
 
 pub(in crate::lint) mod asymmetry;
 pub(in crate::lint) mod reserved;
@@ -21,6 +29,7 @@ use crate::partitions::{MulticastGroup, Partition};
 /// For every partition: SLs that differ from its own or its multicast groups', and MTU limits
 /// under that of an IPoIB group. What counts is what requests get that name the P_Key and no
 /// service, as IPoIB's do; switches are left out.
+/// Cost: O(partitions x kinds of members^2).
 pub(in crate::lint) fn partitions(
     analysis: &Analysis<'_>,
     fabric: &Fabric<'_>,
@@ -37,6 +46,7 @@ pub(in crate::lint) fn partitions(
 }
 
 /// The levels that members get, each with a rule that gives it; none is the default.
+/// By level, so that one finding stands for all pairs that get it.
 fn levels_for(
     analysis: &Analysis<'_>,
     fabric: &Fabric<'_>,
@@ -46,6 +56,7 @@ fn levels_for(
     let partitions = fabric.view.partitions;
     let base = partitions.list()[place].base;
     let mut values = ByField::default();
+    // As IPoIB asks: no service, no class.
     values[Field::Pkey] = Some(base.into());
     let rules = satisfied(analysis, &values);
     let is_member = |port: usize| {
@@ -58,6 +69,7 @@ fn levels_for(
     for from in &kinds {
         for to in kinds
             .iter()
+            // Two limited members have no path, whatever level they would get.
             .filter(|to| from.pairs(to) > 0 && held.share(from.held, to.held))
         {
             let rule = from
@@ -68,6 +80,7 @@ fn levels_for(
                 Some(rule) => analysis.policy.rule(rule).level.value,
                 None => analysis.policy.default_level,
             };
+            // The first rule that gives it serves as the example.
             levels.entry(level).or_insert(rule);
         }
     }
@@ -75,6 +88,7 @@ fn levels_for(
 }
 
 /// What is odd about a level that members of a partition get. Shape: `chosen` is a rule that gives it.
+/// At most two findings: one about SLs, one about MTUs.
 fn of_level(
     analysis: &Analysis<'_>,
     fabric: &Fabric<'_>,
@@ -104,6 +118,7 @@ fn of_level(
 }
 
 /// An SL other than the partition's or that of one of its groups, by the bits that the routing engine keeps.
+/// None where the level leaves the SL to the partition.
 fn sl(
     fabric: &Fabric<'_>,
     partition: &Partition,
@@ -111,6 +126,7 @@ fn sl(
     groups: &[&MulticastGroup],
 ) -> Option<Finding> {
     let sl = level.sl?;
+    // On a torus SL 1 and SL 0 are the same level.
     let differs = |other: sa_wire::Sl| (other.get() ^ *sl) & fabric.view.sl_bits != 0;
     let group = groups.iter().find(|group| differs(group.sl));
     let whose = match (differs(partition.sl), group) {
@@ -157,8 +173,10 @@ fn sl(
 }
 
 /// An MTU limit under what a group of the partition promises.
+/// The first group that is wider than the limit.
 fn mtu(partition: &Partition, level: &Level, groups: &[&MulticastGroup]) -> Option<Finding> {
     let limit = level.mtu_limit?;
+    // The group's MTU is what the interface sends, also to one peer.
     let group = groups.iter().find(|group| group.mtu > *limit)?;
     let sentence = format!(
         "level '{}' limits paths in partition '{}' (P_Key 0x{:04x}) to an MTU of {} bytes; its \

@@ -1,4 +1,13 @@
 //! SLs that are kept for something that does not ask, and words that only this product reads.
+//!
+//! `reserved-sl` is a promise to a program that never asks the SA, mostly an MPI library with an SL
+//! set by hand. Nothing enforces it, so lint holds levels against it; on a torus it cannot be kept
+//! at all.
+//!
+//! ```text
+//! reserved-sl: 3 mpi            and a level with sl: 3       L36, an error: somebody else is on it
+//! the same on torus-2QoS                                     L40, an error: no SL is free to be kept
+//! ```
 
 use sa_text::{Severity, Spanned};
 
@@ -7,6 +16,7 @@ use crate::lint::{Analysis, FabricView};
 use crate::model::{Policy, ReservedSl};
 
 /// Levels that give SLs which are kept for something else.
+/// One for each level, at its SL. Made levels count as well.
 pub(in crate::lint) fn given_out(policy: &Policy) -> Vec<Finding> {
     let mut found = Vec::new();
     for level in &policy.levels {
@@ -21,6 +31,7 @@ pub(in crate::lint) fn given_out(policy: &Policy) -> Vec<Finding> {
             );
             let remedy = "give the level another SL, or reserve another one";
             let finding = Finding::new(LintId::RESERVED_SL, sl.span, sentence, remedy);
+            // The first reservation that holds the SL; another one for it would say the same.
             found.push(finding.and(reserved.span, "the reservation"));
         }
     }
@@ -29,6 +40,7 @@ pub(in crate::lint) fn given_out(policy: &Policy) -> Vec<Finding> {
 
 /// On a torus no SL can be kept: the engine makes the lower bits of every path's.
 pub(in crate::lint) fn on_torus(analysis: &Analysis<'_>, view: &FabricView<'_>) -> Vec<Finding> {
+    // The engine takes SLs as they are.
     if view.sl_bits == FabricView::ALL_BITS {
         return Vec::new();
     }
@@ -48,6 +60,7 @@ pub(in crate::lint) fn on_torus(analysis: &Analysis<'_>, view: &FabricView<'_>) 
 }
 
 /// What only this product reads: one finding for each keyword.
+/// Told where OpenSM may have to read the file, at the first use of each.
 pub(in crate::lint) fn extensions(policy: &Policy) -> Vec<Finding> {
     let mut told: Vec<&str> = Vec::new();
     let mut found = Vec::new();

@@ -1,4 +1,15 @@
 //! Groups and the ports in them.
+//!
+//! Overlaps are counted by classes of ports: a class in groups A and B adds its ports to the pair,
+//! so no port is compared with another.
+//!
+//! ```text
+//! group rack1 {1,2,3}, group storage {3,4}      rules: source rack1 -> a, source storage -> b
+//! finding: share 1 port, e.g. h3/P1; the first rule in the file counts for it
+//! ```
+//!
+//! An overlap is no fault. It is told because the order of rules decides for the ports in it, and
+//! whoever moves a rule should know that it matters.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,6 +36,7 @@ pub(in crate::lint) fn without_members(policy: &Policy) -> Vec<Finding> {
 }
 
 /// Pairs of groups that share ports, where rules for them give different levels.
+/// Only where it matters: groups that share ports and lead to one level are fine.
 pub(in crate::lint) fn overlaps(analysis: &Analysis<'_>, fabric: &Fabric<'_>) -> Vec<Finding> {
     let policy = analysis.policy;
     let given = Given::new(policy);
@@ -33,6 +45,7 @@ pub(in crate::lint) fn overlaps(analysis: &Analysis<'_>, fabric: &Fabric<'_>) ->
         .filter(|((one, other), _)| given.differ(*one, *other))
         .collect();
     // The largest first.
+    // The count from above, so that the sort is ascending in all parts.
     shared.sort_by_key(|(pair, (count, _))| (usize::MAX - count, *pair));
     let note = |((one, other), (count, port)): ((usize, usize), (usize, usize))| {
         let (one, other) = (&policy.groups[one], &policy.groups[other]);
@@ -52,6 +65,7 @@ pub(in crate::lint) fn overlaps(analysis: &Analysis<'_>, fabric: &Fabric<'_>) ->
 }
 
 /// Pairs of groups with ports in common: how many, and one of them.
+/// Cost: for each class the square of its groups.
 fn shared(analysis: &Analysis<'_>) -> BTreeMap<(usize, usize), (usize, usize)> {
     let mut shared = BTreeMap::new();
     for class in 0..analysis.classes.count() {
@@ -71,6 +85,7 @@ fn shared(analysis: &Analysis<'_>) -> BTreeMap<(usize, usize), (usize, usize)> {
 }
 
 /// Levels that rules give, by end and by the group they want there.
+/// Sources apart from destinations: a group as source and another as destination never compete.
 struct Given([Vec<BTreeSet<LevelIx>>; 2]);
 
 impl Given {
@@ -94,6 +109,7 @@ impl Given {
     fn differ(&self, one: usize, other: usize) -> bool {
         self.0.iter().any(|of_end| {
             let (one, other) = (&of_end[one], &of_end[other]);
+            // Two groups with one level each, the same, cannot differ.
             one.iter().any(|level| other.iter().any(|it| it != level))
         })
     }

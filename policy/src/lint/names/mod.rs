@@ -1,4 +1,13 @@
 //! Names that OpenSM reads otherwise than they look, and constructs it ignores or refuses.
+//!
+//! ```text
+//! port-name: vs1 HCA-1/P1        L20: this looks for a node called 'vs1HCA-1'
+//! rate-limit: 24                 L60: 3.3.23 refuses it, 3.3.24 reads it
+//! port-guid: 0-0xffffffffffff    L61: OpenSM goes through all of them
+//! ```
+//!
+//! OpenSM is the measure also for files of the RFC dialects: whoever keeps a fabric with both wants
+//! to know what one of them would not read.
 
 pub(in crate::lint) mod groups;
 pub(in crate::lint) mod numbers;
@@ -11,6 +20,7 @@ use crate::model::dialect::Dialect;
 use crate::model::{Origin, Policy, Selector};
 
 /// Blanks that OpenSM leaves out of names of nodes and partitions, which then fit nothing.
+/// By the text: the parsed name has lost its blanks already, and with them the hint.
 pub(in crate::lint) fn blanks(policy: &Policy, text: &str) -> Vec<Finding> {
     let selectors = policy.groups.iter().flat_map(|group| &group.selectors);
     let names = selectors.filter_map(|selector| match &selector.value {
@@ -20,6 +30,7 @@ pub(in crate::lint) fn blanks(policy: &Policy, text: &str) -> Vec<Finding> {
     });
     let odd = names.filter_map(|(what, span)| {
         let written = written(text, span)?;
+        // Between quotes blanks are kept.
         let is_odd = !written.contains('"') && written.contains([' ', '\t']);
         let read: String = written.split([' ', '\t']).collect();
         let name = read
@@ -34,6 +45,7 @@ pub(in crate::lint) fn blanks(policy: &Policy, text: &str) -> Vec<Finding> {
     odd.collect()
 }
 
+/// The text of a place; none where the text is not the one that was parsed.
 fn written(text: &str, span: Span) -> Option<&str> {
     let from = usize::try_from(span.offset).ok()?;
     let length = usize::try_from(span.length).ok()?;
@@ -41,6 +53,7 @@ fn written(text: &str, span: Span) -> Option<&str> {
 }
 
 /// What OpenSM 3.3 would make of the file, beyond what it cannot help.
+/// Empty for most files of its own dialect.
 pub(in crate::lint) fn opensm(policy: &Policy, text: Option<&str>) -> Vec<Finding> {
     let mut found = fast_rates(policy);
     if policy.dialect.is_rfc() {
@@ -51,6 +64,7 @@ pub(in crate::lint) fn opensm(policy: &Policy, text: Option<&str>) -> Vec<Findin
             "`sapphire policy convert --to opensm` writes it anew, as far as it can be said there",
         ));
         found.extend(rfc_only(policy));
+        // Its own dialect would not have been read with such lines.
         if text.is_some_and(|text| text.contains("\r\n")) {
             let sentence = "lines end with CR LF, which OpenSM takes for a syntax error";
             found.push(Finding::new(
@@ -65,6 +79,7 @@ pub(in crate::lint) fn opensm(policy: &Policy, text: Option<&str>) -> Vec<Findin
 }
 
 /// Path bits over what any LMC gives; the parsers of the RFCs tell of theirs.
+/// What bits the fabric's own LMC has is not asked: ports may differ in it.
 pub(in crate::lint) fn path_bits(policy: &Policy) -> Vec<Finding> {
     const MOST: u64 = 127;
     let bits = policy
@@ -80,6 +95,7 @@ pub(in crate::lint) fn path_bits(policy: &Policy) -> Vec<Finding> {
     over.collect()
 }
 
+/// Each construct at each place, as an operator would have to go through them.
 fn rfc_only(policy: &Policy) -> Vec<Finding> {
     let mut found = Vec::new();
     let mut note = |span: Span, sentence: String, remedy: &'static str| {
@@ -121,6 +137,7 @@ fn rfc_only(policy: &Policy) -> Vec<Finding> {
             "set qos_*_sl2vl and qos_*_vlarb_* in opensm.conf",
         );
     }
+    // A conversion quotes such names; who copies by hand forgets it.
     for (name, span) in keyword_names(policy) {
         let sentence = format!("'{name}' contains a keyword, a syntax error in OpenSM's dialect");
         note(span, sentence, "write the name in quotes there");
@@ -129,6 +146,7 @@ fn rfc_only(policy: &Policy) -> Vec<Finding> {
 }
 
 /// Codes that 3.3.23 refuses, wherever they are read.
+/// One for each level that has such a code.
 fn fast_rates(policy: &Policy) -> Vec<Finding> {
     let rates = policy.levels.iter().filter_map(|level| level.rate_limit);
     let new = rates.filter(|rate| rate.code() > LAST_OLD_RATE);
@@ -143,9 +161,11 @@ fn fast_rates(policy: &Policy) -> Vec<Finding> {
     new.map(note).collect()
 }
 
+/// Codes 23 and 24 came with 3.3.24.
 const LAST_OLD_RATE: u8 = 22;
 
 /// Names that OpenSM's scanner would find a keyword in. Its own dialect has them in quotes.
+/// Those of groups and levels; partitions and nodes are named by others.
 fn keyword_names(policy: &Policy) -> impl Iterator<Item = (&str, Span)> {
     const KEYWORDS: [&str; 12] = [
         "qos-ulps",
@@ -175,6 +195,7 @@ fn keyword_names(policy: &Policy) -> impl Iterator<Item = (&str, Span)> {
 }
 
 /// Ranges that OpenSM steps through number by number.
+/// One for each entry, with its widest range.
 pub(in crate::lint) fn wide_guids(policy: &Policy) -> Vec<Finding> {
     const STALLS: u64 = 1 << 20;
     let selectors = policy.groups.iter().flat_map(|group| &group.selectors);

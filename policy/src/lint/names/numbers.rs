@@ -3,6 +3,12 @@
 //! The text is looked at once more, by lines, since the parsed policy no longer knows how numbers were
 //! written. It follows the lexer only as far as it must: comments, quotes, and which keyword's values a line
 //! goes on with.
+//!
+//! ```text
+//! sl: 010                  L62: begins with a zero and is read as octal: it means 8
+//! pkey: 0x7000-0x8123      L02: after the mask 0x0123 to 0x7000, not what it looks like
+//! sl: 256                  L02: read as 0, since OpenSM keeps 8 bits
+//! ```
 
 use sa_text::{Number, Severity, Span};
 
@@ -10,6 +16,7 @@ use crate::lint::finding::{Finding, LintId};
 use crate::model::Policy;
 
 /// Leading zeros, ranges of P_Keys whose order the mask changes, and values that wrap around.
+/// In the order of lines, then the levels; sorted by the caller.
 pub(in crate::lint) fn findings(policy: &Policy, text: &str) -> Vec<Finding> {
     let mut found = Vec::new();
     let mut scan = Scan::default();
@@ -30,6 +37,7 @@ pub(in crate::lint) fn findings(policy: &Policy, text: &str) -> Vec<Finding> {
 }
 
 /// A number of more than the 8 bits that OpenSM keeps.
+/// The parsed value is the kept one; what was written stands in the text.
 fn wrapped(what: &str, text: &str, span: Span, most: u64) -> Option<Finding> {
     let from = usize::try_from(span.offset).ok()?;
     let written = Number::read_digits(text.get(from..)?).unsigned_64();
@@ -45,9 +53,12 @@ fn wrapped(what: &str, text: &str, span: Span, most: u64) -> Option<Finding> {
 }
 
 /// What the words so far are about.
+/// Follows one line after the other.
 #[derive(Default)]
 struct Scan {
+    /// Digits are letters of a name then.
     names: bool,
+    /// Only there the order can turn.
     pkeys: bool,
     /// The line before ended with a comma.
     goes_on: bool,
@@ -71,6 +82,7 @@ const NAMES: [&str; 11] = [
 impl Scan {
     /// One line. Shape: `line` is where it begins.
     fn line(&mut self, content: &str, line: Span, found: &mut Vec<Finding>) {
+        // A list goes on behind a comma at the end of a line; otherwise a keyword is needed anew.
         if !self.goes_on {
             (self.names, self.pkeys) = (false, false);
         }
@@ -81,17 +93,20 @@ impl Scan {
         while let Some(first) = content[at..].chars().next() {
             match first {
                 '#' => break,
+                // What stands between quotes is a name, and no number of it counts.
                 '"' => at += 1 + content[at + 1..].find('"').map_or(0, |end| end + 1),
                 _ if is_word(first) => {
                     let word = word_at(&content[at..]);
                     if first.is_ascii_digit() && !self.names {
                         let number = self.number(content, at, line, found);
                         if let Some(start) = last
+                            // Two numbers with nothing but a dash between are a range.
                             && content[between..at].trim() == "-"
                         {
                             found.extend(self.turned(start, number));
                         }
                         last = Some(number);
+                    // A description: nothing in it is read as a number.
                     } else if self.keyword(word, &content[at + word.len()..]) {
                         break;
                     }
@@ -105,6 +120,7 @@ impl Scan {
     }
 
     /// True when the rest of the line is a description.
+    /// Without a colon a keyword's name is a word like others.
     fn keyword(&mut self, word: &str, rest: &str) -> bool {
         let has_colon = rest.trim_start().starts_with(':');
         if has_colon {
@@ -117,6 +133,7 @@ impl Scan {
     }
 
     /// A number and its place, with a finding when it is octal without looking so.
+    /// The place is that of the digits which count.
     fn number(
         &self,
         content: &str,
@@ -142,8 +159,10 @@ impl Scan {
     }
 
     /// A range of P_Keys that the mask of the membership bit turns around.
+    /// A warning: OpenSM reads it without a word.
     fn turned(&self, (start, low): (Span, u64), (end, high): (Span, u64)) -> Option<Finding> {
         let masked = [low & 0x7fff, high & 0x7fff];
+        // Written the right way round and turned by the mask alone.
         (self.pkeys && low <= high && masked[0] > masked[1]).then(|| {
             let [low, high] = masked;
             let sentence = format!(

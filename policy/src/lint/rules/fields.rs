@@ -1,4 +1,13 @@
 //! Rules that ask for fields in ways that requests do not have them.
+//!
+//! Which fields requests of known protocols name, and how their service ids look, is general
+//! knowledge of ULPs (`docs/ulps.md`) and not of this fabric: all of it is a hint, never an error.
+//!
+//! ```text
+//! service-id: 4420            a port number; likely 0x1061144 was meant (BARE_PORT)
+//! service-id: 0x20000         IPoIB listens there and asks for no path with it (MASK_BIT)
+//! service-id: 0x1161144       in no known space: a wrong digit (WILD_ID)
+//! ```
 
 use sa_text::Spanned;
 use sa_wire::ServiceId;
@@ -9,6 +18,7 @@ use crate::model::ranges::Ranges;
 use crate::model::{Policy, RuleOrigin};
 
 /// Rules that ask for fields which requests of ULPs do not have, or not together.
+/// By what is written alone; no fabric is asked.
 pub(in crate::lint) fn findings(policy: &Policy) -> Vec<Finding> {
     let mut found = Vec::new();
     for rule in &policy.rules {
@@ -32,6 +42,7 @@ pub(in crate::lint) fn findings(policy: &Policy) -> Vec<Finding> {
         if let Some(ids) = &rule.fields[Field::ServiceId] {
             found.extend(ipoib_ids(ids));
             found.extend(wild_ids(policy, ids));
+            // Lines such as `sdp, port-num` make ids of ports by themselves.
             if rule.origin == RuleOrigin::Written {
                 found.extend(bare_ports(ids));
             }
@@ -41,12 +52,14 @@ pub(in crate::lint) fn findings(policy: &Policy) -> Vec<Finding> {
 }
 
 /// Service-IDs that nobody known hands out. Wide ranges are meant to hold others too.
+/// The first of them; the others are mostly of the same slip.
 fn wild_ids(policy: &Policy, ids: &Spanned<Ranges>) -> Option<Finding> {
     let is_wild = |id: u64| policy.ulp_names.is_wild(ServiceId(id));
     let mut narrow = ids
         .pairs()
         .iter()
         .filter(|(low, high)| high - low <= LAST_PORT);
+    // Both ends: a range that touches a known space is likely meant for it.
     let (low, _) = narrow.find(|(low, high)| is_wild(*low) && is_wild(*high))?;
     let sentence = format!(
         "Service-ID 0x{low:016x}: {}",
@@ -61,6 +74,7 @@ fn wild_ids(policy: &Policy, ids: &Spanned<Ranges>) -> Option<Finding> {
 const LAST_PORT: u64 = 0xffff;
 
 /// Service-IDs that IPoIB listens on but never asks for paths with.
+/// Only where all ids of the list are: beside others it does no harm.
 fn ipoib_ids(ids: &Spanned<Ranges>) -> Option<Finding> {
     /// Where IPoIB listens: RDMA CM's datagrams to its groups, and connected mode's queue pairs.
     const SPACES: [(u64, u64); 2] = [
@@ -81,6 +95,7 @@ fn ipoib_ids(ids: &Spanned<Ranges>) -> Option<Finding> {
 }
 
 /// Port numbers where a Service-ID would have the port space too.
+/// The advice has the id that was likely meant.
 fn bare_ports(ids: &Spanned<Ranges>) -> Option<Finding> {
     /// Where ids of RDMA CM's TCP ports begin.
     const TCP: u64 = 0x106_0000;

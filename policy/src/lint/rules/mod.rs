@@ -3,6 +3,14 @@
 //! A rule that nothing gets to is a mistake in most policies, and the commonest one: rules are tried in
 //! order, and an earlier, wider one took its requests. What is found is exact ([`shadow`]): a rule is called
 //! dead only if no request whatever gets to it.
+//!
+//! ```text
+//! line 12  service-id 1-100          -> bulk
+//! line 20  service-id 50, source g   -> fast     dead: line 12 holds wherever this one does
+//! ```
+//!
+//! Which advice is given depends on what the rules before give: with the same level the dead rule
+//! is superfluous, with another one somebody gets a level that was not meant for them.
 
 pub(in crate::lint) mod fields;
 pub(in crate::lint) mod shadow;
@@ -20,6 +28,7 @@ use crate::model::{GroupIx, LevelIx, LevelKey, Origin, Policy, Rule, RuleIx};
 use crate::partitions::Membership;
 
 /// Rules that no request gets to.
+/// One finding for each, at the rule, with the rules that hold before it.
 pub(in crate::lint) fn dead(analysis: &Analysis<'_>) -> Vec<Finding> {
     let policy = analysis.policy;
     let rules = policy.rules.iter().zip(&analysis.lives).enumerate();
@@ -39,8 +48,10 @@ pub(in crate::lint) fn dead(analysis: &Analysis<'_>) -> Vec<Finding> {
 }
 
 /// A rule that earlier ones leave nothing to. Shape: `everywhere` where that holds in any fabric.
+/// Shape: `by` ascending; the sentence names a few, the related places as many.
 fn shadowed(policy: &Policy, rule: &Rule, by: &[RuleIx], everywhere: bool) -> Finding {
     let place = if everywhere { "" } else { "in this fabric " };
+    // Then removing it changes nothing, which is the better advice.
     let same_level = by
         .iter()
         .all(|by| policy.rule(*by).level.value == rule.level.value);
@@ -76,11 +87,13 @@ fn shadowed(policy: &Policy, rule: &Rule, by: &[RuleIx], everywhere: bool) -> Fi
 const SHOWN: usize = 8;
 
 /// Where a rule begins.
+/// From 1, as editors count.
 fn line(policy: &Policy, rule: RuleIx) -> u32 {
     policy.rule(rule).span.start.line
 }
 
 /// The first few lines, and how many more there are.
+/// Cut after [`SHOWN`], with how many more there are.
 fn lines(policy: &Policy, rules: &[RuleIx]) -> String {
     let shown = rules.iter().take(SHOWN);
     let words: Vec<_> = shown.map(|rule| line(policy, *rule).to_string()).collect();
@@ -92,6 +105,7 @@ fn lines(policy: &Policy, rules: &[RuleIx]) -> String {
 }
 
 /// True when both ask for the same.
+/// By what they ask, not by level: copies are the commonest slip.
 fn is_same(one: &Rule, other: &Rule) -> bool {
     let groups = |groups: &[Spanned<GroupIx>]| {
         let mut places: Vec<_> = groups.iter().map(|group| group.value).collect();
@@ -107,6 +121,7 @@ fn is_same(one: &Rule, other: &Rule) -> bool {
 }
 
 /// A rule that nothing fits whatever stands before it.
+/// Never a matter of other rules, so moving it is no advice.
 fn hopeless(rule: &Rule, why: Hopeless) -> Finding {
     let of_no_port = |end| (format!("no port is in its {end} groups"), FILL.to_owned());
     let (sentence, remedy) = match why {
@@ -128,6 +143,7 @@ fn hopeless(rule: &Rule, why: Hopeless) -> Finding {
 const FILL: &str = "correct the members of the groups, or remove the rule";
 
 /// Says how many rules were left open, at the first of them.
+/// Info: nothing is known to be wrong.
 fn undecided(analysis: &Analysis<'_>) -> Option<Finding> {
     let rules = analysis.policy.rules.iter().zip(&analysis.lives);
     let mut open = rules.filter(|(_, life)| **life == Life::Undecided);
@@ -146,12 +162,14 @@ pub(in crate::lint) fn unreachable_levels(analysis: &Analysis<'_>) -> Vec<Findin
     let policy = analysis.policy;
     let mut referred = vec![None; policy.levels.len()];
     for (rule, life) in policy.rules.iter().zip(&analysis.lives) {
+        // None: no rule names it; false: all that do are dead.
         let of_level = &mut referred[usize::from(rule.level.value.0)];
         *of_level = Some(of_level.unwrap_or(false) || life.may_be_alive());
     }
     let mut found = Vec::new();
     for (at, level) in policy.levels.iter().enumerate() {
         let is_default = usize::from(policy.default_level.0) == at;
+        // Made levels come with their rules, and the default needs none.
         if level.origin != Origin::Written || is_default || has_double(policy, at) {
             continue;
         }
@@ -180,10 +198,12 @@ pub(in crate::lint) fn unreachable_levels(analysis: &Analysis<'_>) -> Vec<Findin
 }
 
 /// True when rules mean an earlier level by this one's name or number, which is told already.
+/// By name without regard to case, or by `sn`.
 fn has_double(policy: &Policy, at: usize) -> bool {
     let own = &policy.levels[at].key.value;
     let same = |other: &LevelKey| match (own, other) {
         (LevelKey::Sn { sn, .. }, LevelKey::Sn { sn: other, .. }) => sn == other,
+        // Positions never meet: each level has its own.
         _ => own
             .name()
             .zip(other.name())
@@ -195,6 +215,8 @@ fn has_double(policy: &Policy, at: usize) -> bool {
 }
 
 /// Rules whose P_Keys the ports they are for do not share.
+/// A path needs a partition that both ends share, one of them as a full member; a P_Key in the rule
+/// that no such pair shares leads to no answer.
 pub(in crate::lint) fn contradictions(analysis: &Analysis<'_>) -> Vec<Finding> {
     let Some(fabric) = &analysis.fabric else {
         return Vec::new();
@@ -207,6 +229,7 @@ pub(in crate::lint) fn contradictions(analysis: &Analysis<'_>) -> Vec<Finding> {
         let (Some(bases), true) = (&rule.fields[Field::Pkey], life.may_be_alive()) else {
             continue;
         };
+        // The widest membership that any port of the groups has: if that does not do, none does.
         let best_of = |groups: &[Spanned<GroupIx>], partition: usize| {
             let classes =
                 (0..analysis.classes.count()).filter(|c| analysis.classes.fits(*c, groups));
@@ -232,6 +255,7 @@ pub(in crate::lint) fn contradictions(analysis: &Analysis<'_>) -> Vec<Finding> {
 }
 
 /// By class, then by partition.
+/// None for a class without any member. Cost: O(ports x their partitions).
 fn best_memberships(analysis: &Analysis<'_>) -> Vec<Vec<Option<Membership>>> {
     let Some(fabric) = &analysis.fabric else {
         return Vec::new();

@@ -38,6 +38,7 @@ pub enum Hopeless {
 }
 
 /// A request that gets to a rule.
+/// Also what `levels` goes on from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Witness {
     /// Class of the source.
@@ -93,9 +94,11 @@ fn fields_of(rule: &Rule) -> u8 {
 struct Judge<'a> {
     rules: &'a [Rule],
     ends: &'a Ends,
+    /// By rule.
     fields: Vec<u8>,
     /// Rules that nothing gets to. Where they would hold, another one does before.
     out: Bits,
+    /// For all rules together.
     left: u64,
     left_for_rule: u64,
 }
@@ -158,6 +161,8 @@ impl Judge<'_> {
         let mut rivals = Bits::none(self.rules.len());
         let words = source.classes[rule].words() + 1;
         self.spend(rule * words)?;
+        // Dead rules are left out: where one would hold, a rule before it does, which is looked at
+        // anyway.
         for earlier in (0..rule).filter(|earlier| !self.out.contains(*earlier)) {
             let asks_no_more = self.fields[earlier] & !self.fields[rule] == 0;
             let meets = |end: &End| end.classes[earlier].meets(&end.classes[rule]);
@@ -204,6 +209,7 @@ impl Judge<'_> {
         ];
         for (dimension, (end, is_free)) in ends.into_iter().enumerate() {
             let classes: Vec<usize> = match self.ends.in_none {
+                // A port in no group leaves no more rules than any other port would.
                 Some(in_none) if is_free => vec![in_none],
                 _ => end.classes[rule].iter().collect(),
             };
@@ -221,6 +227,7 @@ impl Judge<'_> {
                 choices.push((2 + field as usize, self.least(kinds)?));
             }
         }
+        // Few choices first keep the fronts small for longest.
         choices.sort_by_key(|(_, choices)| choices.len());
         Some(choices)
     }

@@ -3,6 +3,14 @@
 //! A weight of 0, or a high-priority table without limit, keeps packets of a VL waiting for ever. Only what
 //! is wrong in the tables themselves is found here: which ports they reach, and which VLs those operate, is
 //! known where there are routes.
+//!
+//! ```text
+//! vlarb-high: 0:64, 1:0      VL 1 has no weight in the high table,
+//! vlarb-low:  1:0            and none in the low one: packets there never leave (L33)
+//!
+//! vlarb-high: 0:255          with vl-high-limit: 255 the low table has its turn only when VL 0
+//! vlarb-low:  1:64           has nothing to send: VL 1 may starve
+//! ```
 
 use std::collections::BTreeMap;
 
@@ -30,6 +38,7 @@ pub(in crate::lint) fn findings(policy: &Policy) -> Vec<Finding> {
 }
 
 /// Weight by VL; entries of one VL add up, as a port takes them one after the other.
+/// VLs without an entry are not in it.
 fn weights(table: &[(u64, u64)]) -> BTreeMap<u64, u64> {
     let mut weights = BTreeMap::new();
     for (vl, weight) in table {
@@ -40,6 +49,7 @@ fn weights(table: &[(u64, u64)]) -> BTreeMap<u64, u64> {
 }
 
 /// Sentences about VLs that get nothing, or hardly anything.
+/// At most two for a scope.
 fn starved(scope: &VlArbScope) -> Vec<String> {
     let (high, low) = (weights(&scope.high), weights(&scope.low));
     let of = |table: &BTreeMap<u64, u64>, vl: &u64| table.get(vl).copied().unwrap_or(0);
@@ -48,6 +58,7 @@ fn starved(scope: &VlArbScope) -> Vec<String> {
         .filter(|vl| of(&high, vl) == 0 && of(&low, vl) == 0)
         .copied()
         .collect();
+    // A VL may stand in both tables.
     idle.sort_unstable();
     idle.dedup();
     let mut sentences = Vec::new();
@@ -64,6 +75,7 @@ fn starved(scope: &VlArbScope) -> Vec<String> {
     let sum =
         |table: &BTreeMap<u64, u64>| table.values().fold(0, |sum: u64, w| sum.saturating_add(*w));
     let (high_sum, low_sum) = (sum(&high), sum(&low));
+    // A high table without weights takes nothing from anybody.
     if low_only.is_empty() || high_sum == 0 {
         return sentences;
     }
@@ -73,6 +85,7 @@ fn starved(scope: &VlArbScope) -> Vec<String> {
              only and may starve",
             have(&low_only)
         ));
+    // A limit of 0 lets one packet go before the low table has its turn.
     } else if scope.high_limit.unwrap_or(0) > 0 && high_sum / FAR_MORE >= low_sum {
         sentences.push(format!(
             "the high table weighs {high_sum} and the low table {low_sum}: {} hardly a share",
@@ -97,6 +110,7 @@ fn have(vls: &[u64]) -> String {
 }
 
 /// Numbers that OpenSM does not check. The RFC parsers refuse theirs.
+/// Such a scope is skipped in the RFC dialects, and OpenSM would send what it cannot.
 fn out_of_range(scope: &VlArbScope) -> Vec<Finding> {
     let pairs = || scope.high.iter().chain(&scope.low);
     let over = [

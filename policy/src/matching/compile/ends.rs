@@ -24,8 +24,10 @@ pub(super) struct EndClasses {
     /// By port, then one bit for each group.
     /// Shape: `words` for each port.
     rows: Vec<u64>,
+    /// Per port; as many as hold a bit for each group.
     words: usize,
     ports: usize,
+    /// Of the policy, made ones included.
     groups: usize,
 }
 
@@ -75,6 +77,7 @@ impl EndClasses {
         let mut map = Vec::with_capacity(self.ports);
         let mut key = vec![0; self.words];
         for port in 0..self.ports {
+            // Without groups a row is empty, and all ports are of one class.
             let row = &self.rows[port * self.words..][..self.words];
             for ((key, bits), used) in key.iter_mut().zip(row).zip(&demands.used) {
                 // Groups that no rule wants at this end would tell ports apart for nothing.

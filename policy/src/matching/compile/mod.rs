@@ -21,6 +21,13 @@
 //! | source, destination | port index | ports |
 //! | QoS class, P_Key, TClass | the number | 4,096 + 1, 32,768 + 1, 256 + 1 |
 //! | service id | intervals of 64-bit numbers | two for each range, at most |
+//!
+//! # What it costs to look a request up
+//!
+//! A lookup by index for each of both ports, the QoS class and the P_Key, a search by halves for
+//! the service id, then an AND over words from the front until one is not zero. With 1,000 rules
+//! that is 16 words at most; nothing is tried rule by rule. (How workers do better than that for
+//! common policies is in `docs/architecture.md`, section 3.)
 
 mod ends;
 mod sets;

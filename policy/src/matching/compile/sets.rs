@@ -34,7 +34,9 @@ pub(super) fn remove(set: &mut [u64], rule: usize) {
 /// Gives equal sets one class, classes in the order in which sets are first seen.
 /// One for each criterion. The first set seen is class 0, so equal policies give equal tables.
 pub(super) struct Interner {
+    /// What an error calls the criterion.
     dimension: &'static str,
+    /// Numbered from 0 without gaps.
     classes: HashMap<RuleSet, u16>,
 }
 

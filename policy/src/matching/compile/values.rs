@@ -67,6 +67,7 @@ struct Classes {
     classes: Vec<u16>,
     /// Of requests that leave the field out: only rules that do not ask for it.
     absent: u16,
+    /// By class.
     sets: Vec<RuleSet>,
 }
 
@@ -74,8 +75,11 @@ struct Classes {
 /// Sorted by number, then by rule; the order among rules at one number does not matter.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Turn {
+    /// The first number for which it is so.
     at: u64,
+    /// Its place in the policy.
     rule: usize,
+    /// From here on; false where its range has ended before.
     holds: bool,
 }
 

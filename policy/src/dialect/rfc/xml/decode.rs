@@ -42,7 +42,9 @@ pub(super) fn decode<'a>(
 /// For one value.
 struct Decoder<'a> {
     text: &'a str,
+    /// Decoded so far, white space at the beginning included.
     out: String,
+    /// As in [`Value`]: byte of `out`, byte of the file.
     sources: Vec<(usize, usize)>,
 }
 
@@ -80,6 +82,7 @@ impl<'a> Decoder<'a> {
     }
 
     /// Decodes the reference at `at`; gives its length.
+    /// Errors: a name that XML does not have. A bare `&` is taken for itself and told.
     fn reference(
         &mut self,
         at: usize,

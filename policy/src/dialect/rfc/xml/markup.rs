@@ -2,6 +2,11 @@
 //!
 //! Pure functions over the text that is left: how long a name, a tag or the opening of a comment
 //! is. Whether it makes sense where it stands is for the scanner and the parser.
+//!
+//! ```text
+//! <!--            4 bytes, as XML has it
+//! <! and dashes   of a word processor: the same, told
+//! ```
 
 use sa_text::Span;
 

@@ -47,7 +47,9 @@ pub(super) fn read<'a>(text: &'a str, reader: &mut Reader<'_>) -> Tree<'a> {
 /// One pass over the text, nothing taken back.
 struct Parser<'a> {
     scanner: Scanner<'a>,
+    /// Entries never lie here: each is read in one go.
     blocks: Blocks<'a>,
+    /// The first `_` is told, not each.
     told_underscore: bool,
 }
 

@@ -2,6 +2,10 @@
 //!
 //! It knows no nesting: it tells tags from text and comments, and refuses what could turn text into
 //! something else. Places are bytes of the file; nothing is decoded here.
+//!
+//! ```text
+//! <sl>  3 <!-- why -->  </sl>     Open(sl)  pieces "  3 " and "  "  Close(sl)
+//! ```
 
 use super::markup::{Markup, comment_opening, name_length, tag_length};
 use crate::dialect::rfc::tags::Tag;
@@ -13,7 +17,9 @@ use crate::error::{Error, Problem, Remark};
 /// Copied to look ahead.
 #[derive(Debug, Clone)]
 pub(super) struct Scanner<'a> {
+    /// The whole file; never cut, so that places stay right.
     text: &'a str,
+    /// Always between characters. Units: bytes.
     at: usize,
 }
 
@@ -54,6 +60,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// A byte order mark, the XML declaration, comments and white space.
+    /// None of them has to be there.
     pub(super) fn skip_prolog(&mut self, reader: &mut Reader<'_>) -> Result<(), Error> {
         if self.rest().starts_with('\u{feff}') {
             self.at += '\u{feff}'.len_utf8();
@@ -106,6 +113,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// Markup that begins here and does not end.
+    /// Points at its first character.
     fn not_closed(&self, reader: &Reader<'_>, what: &str, hint: &str) -> Error {
         let span = reader.places.span(self.at..self.at + 1);
         let what = String::from(what);
