@@ -50,6 +50,7 @@
 //! A worker and its port, its counters and its view of the slot belong to one thread. What threads
 //! share is the slot, one epoch per worker on a cache line of its own ([`publish`]), and the two
 //! queues. So workers do not slow each other down, whatever their number.
+//!
 //! Nothing here knows how a request is answered, or which transport it came by.
 
 #![deny(unsafe_code)]

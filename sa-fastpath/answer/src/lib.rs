@@ -14,7 +14,6 @@
 //! replies of several MADs are sent, and [`access`] who may ask for what. They may allocate; no
 //! worker calls them, but for a look at who may ask.
 //!
-//!
 //! The rooms, and who goes where:
 //!
 //! ```text
@@ -32,6 +31,7 @@
 //! 220 for a common one without a policy, 305 with 1,000 rules, 800 to 2,000 one by one. So nearly
 //! all of this crate's shape comes from keeping common requests on the short way, and the general
 //! way right.
+//!
 //! ```
 //! use sa_answer::{Outcome, answer};
 //! use sa_wire::mad::method;

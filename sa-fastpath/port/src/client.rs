@@ -1,4 +1,20 @@
 //! Asking an SA: what the clients over all transports have in common.
+//!
+//! One request, over a transport that does not resend (ibsim), with a patience of 1 s and 2
+//! retries:
+//!
+//! ```text
+//!  0 s  submit ──> take: arrivals of other transactions are dropped
+//!  1 s  submit ──> take
+//!  2 s  submit ──> take
+//!  3 s  TimedOut
+//! ```
+//!
+//! Over umad the kernel resends, and gives the request back with a status when it gives up; then
+//! there is one submit and a deadline a little behind the kernel's own.
+//!
+//! Only the lower half of a transaction is compared: the kernel puts the number of its agent into
+//! the upper half.
 
 use core::fmt;
 use std::time::{Duration, Instant};
@@ -62,6 +78,7 @@ pub trait ClientPort {
         };
         for _ in 0..sends {
             let deadline = Instant::now() + window;
+            // No room is no failure: the transport makes some as its queue empties.
             while !self.submit(to, request, patience)? {
                 if Instant::now() >= deadline {
                     break;
@@ -80,6 +97,9 @@ pub trait ClientPort {
 }
 
 /// Where a request goes.
+///
+/// Where it is found is the caller's knowledge: over umad from sysfs
+/// ([`UmadClient::sa`](crate::umad::UmadClient::sa)), over ibsim from the port's facts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Destination {
     /// The port's LID, any of those that it owns.
@@ -201,6 +221,7 @@ fn take_matching<P: ClientPort + ?Sized>(
     reply: &mut Reply,
 ) -> Result<bool, PortError> {
     loop {
+        // All that waits before the next sleep, as one wake-up may stand for several arrivals.
         while port.take(reply)? {
             if low_transaction(&reply.mad) == wanted {
                 return Ok(true);

@@ -1,4 +1,8 @@
 //! What a port hides, counted; and the counter that one thread writes.
+//!
+//! One row of names makes struct, methods and list (`counts!`), so that a new counter cannot be
+//! left out of any. Counters of one handle lie on cache lines of their own: workers of several
+//! ports do not slow each other down.
 
 use core::ops::AddAssign;
 use core::sync::atomic::{AtomicU64, Ordering};
@@ -13,6 +17,7 @@ impl Counter {
     /// Adds. Only for the owning thread: a plain load and store, no locked instruction.
     #[inline(always)]
     pub fn add(&self, amount: u64) {
+        // Relaxed: a number for people, that nothing is ordered by.
         self.0.store(
             self.0.load(Ordering::Relaxed).wrapping_add(amount),
             Ordering::Relaxed,
@@ -22,6 +27,7 @@ impl Counter {
     /// Sets. Only for the owning thread.
     #[inline(always)]
     pub fn set(&self, value: u64) {
+        // Written only if it changes, so that the line stays shared with whoever reads it.
         if self.0.load(Ordering::Relaxed) != value {
             self.0.store(value, Ordering::Relaxed);
         }

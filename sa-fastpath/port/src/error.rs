@@ -1,4 +1,8 @@
 //! Why a transport stopped working.
+//!
+//! Few, as a worker can do only one thing about an error: end. What passes (no room, a duplicate, a
+//! MAD that is none) is counted and hidden. What its owner must know is whether the port may come
+//! back, see [`PortError::is_gone`].
 
 /// A transport that stopped working.
 #[derive(Debug)]

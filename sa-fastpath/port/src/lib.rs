@@ -33,6 +33,16 @@
 //! # }
 //! ```
 //!
+//! What a turn looks like to a port, and what of it is bounded:
+//!
+//! ```text
+//!  recv ──> slots[0..n], n <= 64      looks at 128 arrivals at most, so that a flood of what is
+//!    │                                no request cannot hold the worker
+//!    │  the worker answers in place
+//!    v
+//!  send(verdicts[0..n])               one verdict a slot; replies without room are counted
+//! ```
+//!
 //! None of the calls of a worker's turn blocks, allocates, locks or logs; `tests/port` counts
 //! allocations. Trouble that passes is counted ([`PortStats`]) and hidden, and a transport that is gone
 //! says [`PortError::Gone`], so that its owner can attach it anew. A port knows no snapshot and

@@ -1,5 +1,12 @@
 //! The two handles of a transport: where a worker's requests come from and its replies go to, and
 //! where the slow lane's replies go to.
+//!
+//! Why slots are lent and not copied: touching the cache lines of a MAD costs a tenth of an answer,
+//! copying it a third (ADR 3). So a port owns a row of slots, `recv` lends its beginning, the
+//! answer is written over the request, and `send` says what to do with each.
+//!
+//! Why two handles: a worker must never wait for a port, and a reply of several MADs does. What the
+//! slow lane answers goes out by a handle of its own, which may block.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,12 +16,19 @@ use sa_wire::umad::Slot;
 use crate::{PortError, PortStats};
 
 /// How many requests a worker takes at once.
+///
+/// As many as the answers are made for together; the worker asserts that both numbers agree. A ring
+/// lends 32 at most.
 pub const BATCH: usize = 64;
 
 /// How many it takes at most when it reads far ahead.
+///
+/// A port with room for so many keeps 320 KiB of slots.
 pub const BACKLOG: usize = 1024;
 
 /// What to do with a lent slot.
+///
+/// Copied into the port's hands by position: verdict n is for slot n of the last `recv`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     /// The slot now holds a reply of this many MAD bytes (24 to 256); send it to where the

@@ -2,7 +2,7 @@
 //! daemon share ([`layout`]), the memory itself ([`Memory`]), and the packets by which the two meet
 //! ([`packets`]).
 //!
-//! A ring is slots of 320 bytes, answered in place, and three positions that only grow. What each
+//! A ring is slots of 384 bytes, answered in place, and four positions that only grow. What each
 //! side may write and when, and what it may believe of the other, is for the sides: `sa-client` trusts
 //! its daemon, the daemon (`sa-port`, `ring`) no client. `docs/ring.md` is the contract
 //! for clients in other languages.

@@ -4,6 +4,18 @@
 //! * `stable`: once made, the bytes neither move nor change until the backing is dropped. No file is
 //!   behind them, so nobody else can change them or take them away.
 //! * `aligned`: the first byte lies on a 64-byte boundary.
+//!
+//! Three kinds, by length and by who fills them:
+//!
+//! | kind | for | pages |
+//! |---|---|---|
+//! | `Owned` | built or copied, below 4 MiB; also where pages cannot be had | the allocator's |
+//! | `Paged` | built or copied, from 4 MiB on | its own, large where there are |
+//! | `Sealed` | read from a file | its own, and read-only once filled |
+//!
+//! Mapping the file itself was given up (ADR 1): whoever may write it could change answers after
+//! they were verified, and cutting it off ended the daemon with SIGBUS. Only the feature `mmap`
+//! takes pages; without it all is `Owned`.
 
 use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout};
 
@@ -15,6 +27,9 @@ use crate::format::layout::ALIGN;
 pub(crate) struct Line([u8; ALIGN]);
 
 /// Immutable bytes, by where they were taken from.
+///
+/// One for each snapshot, shared with copies of its bytes that outlive it (`SharedBytes`), and
+/// freed by whoever drops the last reference: never a worker, see ADR 8.
 pub(crate) enum Backing {
     /// Of the allocator. Whole lines; the snapshot's length is a multiple of a line.
     Owned(Box<[Line]>),
@@ -35,14 +50,19 @@ const LARGE: usize = 4 << 20;
 #[cfg(feature = "mmap")]
 fn pages(len: usize) -> std::io::Result<memmap2::MmapMut> {
     let map = memmap2::MmapMut::map_anon(len)?;
+    // A wish: kernels without large pages, or told `never`, give small ones.
     let _ = map.advise(memmap2::Advice::HugePage);
     Ok(map)
 }
 
 impl Backing {
     /// Zeroed memory of at least `len` bytes, filled by `fill`.
+    ///
+    /// Cost: one pass of the kernel that clears pages, and whatever `fill` does. Never fails: where
+    /// pages of its own cannot be had, the allocator gives the memory.
     pub(crate) fn owned(len: usize, fill: impl FnOnce(&mut [u8])) -> Self {
         #[cfg(feature = "mmap")]
+        // No pages, no failure: the allocator's memory serves as well.
         if let Some(mut map) = (len >= LARGE).then(|| pages(len).ok()).flatten() {
             fill(&mut map);
             return Self::Paged(map);
@@ -61,6 +81,8 @@ impl Backing {
     ) -> std::io::Result<Self> {
         let mut map = pages(len)?;
         fill(&mut map)?;
+        // Not even this process writes it from here on; a stray write would end it and not change
+        // an answer.
         map.make_read_only().map(Self::Sealed)
     }
 

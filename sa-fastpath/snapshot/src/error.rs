@@ -1,9 +1,15 @@
 //! Why a snapshot could not be built or is not accepted.
+//!
+//! Two audiences. [`BuildError`] is for whoever compiled a fabric: it names the GUID, the LID or
+//! the table. [`LoadError`] is for an operator with a file: it says whether to restore, compile
+//! again or look for a damaged disk. In both cases the snapshot in service stays.
 
 use sa_wire::Guid;
 use thiserror::Error;
 
 /// A model that cannot become a snapshot.
+///
+/// Never partial: either all of a model is laid out and verified, or none of it.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum BuildError {
@@ -46,6 +52,10 @@ pub enum BuildError {
 }
 
 /// Bytes that are no snapshot to trust.
+///
+/// The order of checks, so that the first message is the most useful: a header at all, magic, byte
+/// order, version, length, digest, section table, contents. A flipped bit in the contents is always
+/// `Digest`; `Section` therefore means a file that was made so, or a defect of the builder.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum LoadError {

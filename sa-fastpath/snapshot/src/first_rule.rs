@@ -3,6 +3,10 @@
 //! A policy with few rules has one set of all rules for each class. One with many has its rules in
 //! three parts: those that ask for ends only, those that are scanned, and those that a class's
 //! list holds, which are read only when the request is of that class.
+//!
+//! A policy of 2,000 rules with 300 services takes 32 words a set; a scan of all would read 5 x 256
+//! bytes. With lists a request reads one word of its service's list, the scanned words, and nothing
+//! of other services.
 
 use core::array;
 use core::ops::Range;
@@ -18,6 +22,9 @@ const STEP: usize = 4;
 pub(crate) const SHORT_PASS_WORDS: usize = 6;
 
 /// The rule sets of a request's classes.
+///
+/// Made for one match, and borrowed from the sections. All rows have the same number of words, or
+/// are empty.
 struct Rows<'a> {
     source: &'a [u64],
     destination: &'a [u64],
@@ -30,6 +37,8 @@ struct Rows<'a> {
 
 impl<'a> Rows<'a> {
     /// The rules of this word that are in all sets.
+    ///
+    /// Absent words count as empty, so no index has to be checked in the loops.
     #[inline(always)]
     fn common(&self, word: usize) -> u64 {
         let of = |row: &[u64]| row.get(word).copied().unwrap_or(0);
@@ -76,6 +85,7 @@ impl<'a> Rows<'a> {
         let (c, c_rest) = self.qos_class.as_chunks::<STEP>();
         let (d, d_rest) = self.pkey.as_chunks::<STEP>();
         let (e, e_rest) = self.service.as_chunks::<STEP>();
+        // Bits before the words that are looked at now.
         let mut base = 0;
         let steps = a.iter().zip(b).zip(c.iter().zip(d).zip(e));
         for ((a, b), ((c, d), e)) in steps {
@@ -103,6 +113,7 @@ impl<'a> Rows<'a> {
 /// The first place in words that are looked at together, none when all are empty.
 #[inline(always)]
 fn first_of_step(hits: &[u64; STEP]) -> Option<usize> {
+    // One test for all of them: most steps find nothing.
     if hits.iter().fold(0, |some, word| some | word) == 0 {
         return None;
     }
@@ -132,6 +143,7 @@ impl Sections {
 
     /// The classes of the numbers that a request names. Shape: both by [`RareField`].
     #[inline(always)]
+    // One number more than a field has stands for "names none".
     pub(crate) fn rare_classes(&self, numbers: &[Option<u16>; RareField::COUNT]) -> RareClasses {
         RareField::ALL.map(|field| {
             let of_none = field.values();
@@ -160,6 +172,7 @@ impl Sections {
         let by_class = |start: u32, end: u32| {
             let classes = self.policy_classes.get(index(start)..index(end));
             let mut numbered = (0u32..).zip(classes.unwrap_or_default());
+            // Row = class, in order: so `by_service` can go without class records.
             numbered.all(|(class, record)| record.row == class)
         };
         let others = by_class(a, b) && by_class(b, c) && by_class(c, d) && by_class(d, service);
@@ -189,6 +202,7 @@ impl Sections {
         rare: RareClasses,
     ) -> Option<u32> {
         let [a, b, c, d, e, starts @ ..] = policy.class_starts;
+        // A class that the policy does not have means damage that `verify` would have found.
         let [source, destination, qos_class, pkey, service] = classes;
         let records = [
             self.class(a, source)?,
@@ -203,6 +217,7 @@ impl Sections {
         let rare = by_rare.map(|record| record.map(|record| record.row));
         let rows = self.rows(policy, sets, rare)?;
         let mut best = self.first_by_ends(policy, (source, destination), &rows)?;
+        // Without a scanned part, as where all rules are in lists, there is nothing to look at.
         if policy.scanned_words != policy.ends_words {
             best = self.first_of_rest(policy, &rows, best)?;
         }
@@ -246,6 +261,7 @@ impl Sections {
         rows: &Rows<'_>,
     ) -> Option<u32> {
         if policy.pair_columns != 0 {
+            // Both look-ups in one, where the table of pairs exists.
             let row = usize::from(source) * index(policy.pair_columns);
             let first = self.first_rules.get(row + usize::from(destination))?;
             return Some(u32::from(*first));
@@ -288,6 +304,7 @@ impl Sections {
         let start = index(class.start);
         let list = self.rule_words.get(start..start + index(class.len));
         for RuleWordRecord { bits, word, first } in list.unwrap_or_default() {
+            // Lists ascend by rule, so what follows comes later still.
             if *first > best {
                 break;
             }
@@ -302,6 +319,8 @@ impl Sections {
     /// The first of some rules of a word; more than any for none.
     #[inline(always)]
     fn rule_of(&self, word: u32, hits: u64) -> u32 {
+        // `& 63`, as a word without hits has 64 trailing zeros, which is no bit; the result is then
+        // not used.
         let rule = self.rule_at(index(word) * 64 + (bit(hits) & 63));
         if hits == 0 { u32::MAX } else { rule }
     }

@@ -1,10 +1,24 @@
 //! What rules say of flow labels, in the form that answers are made from.
+//!
+//! In a snapshot each rule has one word, the default's last:
+//!
+//! ```text
+//!  0x00000000           none
+//!  0x01000000 | label   this label, 1 to 0xfffff
+//!  0x02000000           a hash of the GIDs and the service id
+//!  0x03000000 | count   2 to 127 labels, one for each of a pair's paths
+//! ```
+//!
+//! How labels act in a fabric: docs/roce-entropy.md.
 
 use core::fmt;
 
 use sa_wire::roce::FlowLabel;
 
 /// Which flow labels the paths of a rule carry.
+///
+/// A word of four bytes for each rule in a snapshot, and each distinct one once where common
+/// answers look it up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum FlowLabels {
     /// None: as OpenSM answers.
@@ -52,6 +66,7 @@ impl FlowLabels {
 
     /// The reverse of [`Self::word`]. None for words that mean nothing.
     pub(crate) fn from_word(word: u32) -> Option<Self> {
+        // One word for each meaning, so that the same policy always gives the same bytes.
         let number = word & ((1 << KIND) - 1);
         match (word >> KIND, number) {
             (0, 0) => Some(Self::None),

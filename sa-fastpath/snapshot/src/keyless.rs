@@ -1,4 +1,13 @@
 //! A snapshot without the SA's key.
+//!
+//! Who gets a copy of a snapshot may ask what it answers, but must not become a trusted requester.
+//! So a copy has zeros for the SA's key. The line of provenance with the digest of `opensm.conf` is
+//! blanked too: the key is one of few unknowns of that file, and whoever has the digest could try
+//! keys until it fits.
+//!
+//! The copy is a snapshot like any other: of the same length, with a digest of its own, and without
+//! a key every key is strange. Whether two daemons serve the same answers is told by the digest of
+//! the copy, whatever their keys are.
 
 use core::mem::offset_of;
 use core::ops::Range;
@@ -20,11 +29,15 @@ pub(crate) fn hidden(bytes: &[u8], provenance: Range<usize>) -> Vec<(Range<usize
     let key = sections_start() + offset_of!(SubnetRecord, sa_key);
     let mut hidden = vec![(key..key + size_of::<u64>(), 0)];
     let text = bytes.get(provenance.clone()).unwrap_or_default();
+    // Text that is no UTF-8 hides nothing more; `verify` refuses such a snapshot.
     let text = core::str::from_utf8(text).unwrap_or_default();
     let mut end = provenance.start;
     for line in text.split_inclusive('\n') {
+        // The end of each line is counted along, as the text is looked at line by line but blanked
+        // by place.
         end += line.len();
         let written = line.trim_end();
+        // Only a line that ends with a digest: a name alone says nothing about the key.
         if written.starts_with(OPTIONS) && written.len() > OPTIONS.len() + DIGITS {
             let last = end - (line.len() - written.len());
             hidden.push((last - DIGITS..last, b'-'));
@@ -39,6 +52,7 @@ pub(crate) fn digest(bytes: &[u8], hidden: &[(Range<usize>, u8)]) -> u64 {
     let mut at = DIGEST_FROM;
     for (range, with) in hidden {
         hash.update(bytes.get(at..range.start).unwrap_or_default());
+        // Hashed in pieces, so that the digest needs no second copy of a large snapshot.
         hash.update(&vec![*with; range.len()]);
         at = range.end;
     }
@@ -48,6 +62,8 @@ pub(crate) fn digest(bytes: &[u8], hidden: &[(Range<usize>, u8)]) -> u64 {
 
 /// Copies a snapshot with that hidden. Shape: both of one length.
 pub(crate) fn copy(bytes: &[u8], hidden: &[(Range<usize>, u8)], memory: &mut [u8]) {
+    // Unequal lengths would be a defect of the caller; what is left then is no snapshot, and is
+    // refused.
     if memory.len() == bytes.len() {
         memory.copy_from_slice(bytes);
     }

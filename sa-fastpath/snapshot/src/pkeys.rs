@@ -1,6 +1,17 @@
 //! Which P_Key two ports share.
 //!
 //! Source: OpenSM `osm_pkey.c` (`osm_physp_find_common_pkey`, `osm_physp_share_this_pkey`).
+//!
+//! Two P_Keys match if their lower 15 bits are the same and at least one has the upper bit, full
+//! membership. So 0x8001 matches 0x8001 and 0x0001, but 0x0001 does not match 0x0001.
+//!
+//! Which of several shared keys a path gets is the first in OpenSM's order of its P_Key map, which
+//! compares keys as its host reads them from network byte order: by low byte, then by high byte. So
+//! 0x8100 comes before 0x8001.
+//!
+//! With `allow_both_pkeys` a port may have 0x0001 and 0x8001 side by side; then equal keys are
+//! looked for first, and after that full against limited members. Sets are ordered and without
+//! duplicates, so each search is a walk over both in step, or a binary search.
 
 use sa_wire::Pkey;
 
@@ -20,22 +31,28 @@ pub(crate) const fn order(key: u16, both: bool) -> u16 {
 /// A port's table as a set: ordered, and without `both` one entry per base, full before limited.
 pub(crate) fn normalise(keys: &[Pkey], both: bool) -> Vec<u16> {
     let mut set: Vec<u16> = keys.iter().map(|key| key.get()).collect();
+    // `Reverse` puts the full member first among keys of one base; dropping duplicates then keeps
+    // it.
     set.sort_unstable_by_key(|key| (order(*key, both), core::cmp::Reverse(*key)));
     set.dedup_by_key(|key| order(*key, both));
     set
 }
 
 /// True when the keys name one partition and at least one is a full member's.
+///
+/// The specification's rule, and OpenSM's: two limited members never meet.
 const fn matches(a: u16, b: u16) -> bool {
     (a ^ b) & BASE == 0 && (a | b) & Pkey::FULL_BIT != 0
 }
 
 /// The first key that source and destination share, as in the source's table; 0 for none.
 pub(crate) fn first_shared(source: &[u16], destination: &[u16], both: bool) -> u16 {
+    // Filters for the second and third pass.
     let any = |_: u16| true;
     let full = |key: u16| key & Pkey::FULL_BIT != 0;
     let limited = |key: u16| key & Pkey::FULL_BIT == 0;
     match merge(source, destination, |key| order(key, both), any, any) {
+        // Equal keys come first, then full with limited members, then limited with full.
         0 if both => {
             let by_base = |key| order(key, false);
             match merge(source, destination, by_base, full, limited) {
@@ -70,6 +87,7 @@ fn merge(
             return *ours;
         }
         let (ours, theirs) = (order(*ours), order(*theirs));
+        // Equal keys that do not match (both limited) go on together.
         if ours <= theirs {
             source.next();
         }
@@ -89,12 +107,17 @@ pub(crate) fn share(source: &[u16], destination: &[u16], key: u16, both: bool) -
 }
 
 /// What a port is in one partition.
+///
+/// A byte for each distinct table: the default partition is asked about so often that its answer is
+/// kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Membership {
     /// No member at all.
     None = 0,
+    /// By a key without the upper bit.
     Limited = 1,
+    /// By a key with the upper bit, which meets both.
     Full = 2,
 }
 
@@ -111,6 +134,7 @@ impl Membership {
     /// True when both are members, at least one a full member.
     #[inline(always)]
     pub(crate) const fn share(self, other: Self) -> bool {
+        // 2 x 1 and more: full with full, full with limited; never limited with limited.
         self as u8 * other as u8 >= 2
     }
 }
@@ -124,6 +148,7 @@ pub(crate) const fn is_default(key: u16) -> bool {
 /// The set's entry for a partition; with `both`, full before limited.
 fn entry(set: &[u16], key: u16, both: bool) -> Option<u16> {
     let find = |wanted| {
+        // A key of either membership has the same place, unless both may be there.
         let at = set
             .binary_search_by_key(&order(wanted, both), |held| order(*held, both))
             .ok()?;

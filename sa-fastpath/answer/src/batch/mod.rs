@@ -6,9 +6,8 @@
 //! record (`path::terms`). Requests that are common but for one thing, such as a table of the one path or a wish,
 //! go with them (`nearly`).
 //!
-//! Why in steps: an answer is a few dozen instructions and up to a dozen cache misses. Taken one after the other,
+//! Why in steps: an answer is a few hundred instructions and up to a dozen cache misses. Taken one after the other,
 //! each request would wait for its own; ADR 9 has the figures.
-//!
 //!
 //! The steps, and what each touches:
 //!
@@ -22,6 +21,7 @@
 //! Between the steps a request is three references, two classes and a packed level on the stack.
 //! Nothing is written to a slot before the last step has decided everything, so a request that
 //! falls out at any point is found by [`answer`] as it came.
+//!
 //! Every reply of the batch is one that [`answer`] would give, and `answer` also gets
 //! whatever does not fit: other requests, and those that get no record.
 

@@ -7,6 +7,7 @@
 //!
 //! Two shorter ways lead to the same records, where the first path that is tried is simply granted: `terms` takes
 //! all of it from tables that the builder prepared, and `origin` does that for many destinations of one source.
+//! Each says so where it cannot tell, and then `judge` does; property tests compare the ways.
 //!
 //! A worked example, by `judge`: ports A (LIDs 4 to 7, LMC 2) and B (LID 9), a table asked with
 //! NumbPath 3. `pair` tries (4, 9) first, with preference 0. Then (5, 9), (6, 9) and (7, 9), with
@@ -21,7 +22,6 @@
 //! | a table, or MultiPathRecord, with one LID each | `origin`, one `terms` for each destination |
 //! | wishes, several LIDs, refusals | `pair` with `judge` |
 //! | an end open, an alias, another subnet | `open_ends`, which asks `origin` or `pair` for each pair |
-//! Each says so where it cannot tell, and then `judge` does; property tests compare the ways.
 //!
 //! `open_ends` is for requests that leave an end open, or name it by a LID of several GUIDs: the slow lane's. `group` is the path
 //! to a multicast group. Nothing here knows a port or an attribute other than these records.

@@ -1,4 +1,12 @@
 //! Asking over ibsim.
+//!
+//! Replies of several MADs come as segments, which this client acknowledges and puts together
+//! (`sa_answer::rmpp`). A double-sided request (GetMulti) needs one step more: when its own segment
+//! is acknowledged, the client says that it is the responder's turn.
+//!
+//! What makes it hard: a client may ask the same again while the answer to the first is under way.
+//! Then what has come is kept if the request is the same byte for byte, and forgotten if only its
+//! transaction is.
 
 use std::time::{Duration, Instant};
 
@@ -57,6 +65,7 @@ impl IbsimClient {
     fn sort(&mut self, reply: &mut Reply) -> Result<bool, PortError> {
         let mad = SaMad::from_bytes(&self.slot.mad);
         let class = classify(mad);
+        // A request of ours that came back undelivered looks like a segment, and is none.
         let returned = self.slot.header.status != 0;
         if class == Class::Plain || (returned && class == Class::Segment) {
             return Ok(self.plain(reply));
@@ -125,6 +134,7 @@ impl IbsimClient {
     /// A request of before may have had the same transaction. What has come of the answer to this
     /// very one is kept.
     fn forget(&mut self, request: &[u8]) {
+        // A complete one is forgotten in any case: the same question again wants a new answer.
         let is_again = self.asked == request;
         let transaction = low_transaction(request).unwrap_or(0);
         self.receivers.forget(|id, is_complete| {
@@ -154,6 +164,7 @@ impl ClientPort for IbsimClient {
                 return Ok(true);
             }
         }
+        // On every look: nothing else tells that a transfer has run out of time.
         while self.receivers.expire(self.started.elapsed(), &mut self.out) {
             self.data.send(&self.out, MAD_SIZE, PATIENCE)?;
         }

@@ -1,4 +1,14 @@
 //! The simulator's data protocol: one 288-byte datagram per MAD, no answer to it.
+//!
+//! The packet, as both sides have it in memory (offsets in bytes):
+//!
+//! ```text
+//!   0  DLID 2, zeros 2    4  SLID 2, zeros 2     8  destination QP 4   12  source QP 4
+//!  16  status 4, zeros 4  24  length of the MAD 8                      32  MAD 256
+//! ```
+//!
+//! Numbers are big-endian. There is no acknowledgement: what the simulator cannot deliver it sends
+//! back with status 110 (ETIMEDOUT).
 
 use std::collections::VecDeque;
 use std::io::ErrorKind;
@@ -117,6 +127,8 @@ impl Data {
             return Ok(true);
         }
         self.quiet = self.quiet.wrapping_add(1);
+        // The clock is looked at only now and then: a read that finds nothing is all that an idle
+        // worker does.
         if self.quiet.is_multiple_of(QUIET) {
             self.look()?;
         }
@@ -128,6 +140,7 @@ impl Data {
     #[cold]
     #[inline(never)]
     fn look(&mut self) -> Result<(), PortError> {
+        // At most twice a second, however often it is asked.
         if self.looked.elapsed() < LOOK {
             return Ok(());
         }
@@ -162,6 +175,7 @@ impl Data {
     fn send_later(&mut self, packet: &Packet, patience: Duration) -> Result<Sent, PortError> {
         let deadline = Instant::now() + patience;
         loop {
+            // First what has arrived: the simulator may be waiting for room in this socket.
             self.drain()?;
             if self.write(packet)? == Sent::Yes {
                 return Ok(Sent::Yes);

@@ -12,6 +12,18 @@
 //! while an SM attached second to the same node brings the subnet up.
 //!
 //! Source: ibsim 0.10 and 0.12, `include/ibsim.h`, `ibsim/ibsim.c`, `umad2sim/sim_client.c`.
+//!
+//! How a client gets its messages:
+//!
+//! ```text
+//!  sapphired ── {base}:ctl ────── one exchange: node, role ──────> ibsim (one thread)
+//!            ── {base}:out{n} ── packets of 288 bytes ───────────> its table of clients
+//!            <── {base}:in{id} ── packets for its node's LID ─────
+//! ```
+//!
+//! Several handles share one data socket: each packet reaches one of them, so an attachment either
+//! serves or asks. Not for production, where a port is a umad file; the simulator is as trusted as
+//! the tests that start it.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,7 @@
 //! Serving over ibsim: a worker's port, and the slow lane's handle.
+//!
+//! RMPP is not the kernel's here, so two things are done that umad's port need not: requests of one
+//! segment (GetMulti) are acknowledged, behind their replies, and the slow lane segments by itself.
 
 use std::sync::Arc;
 use std::time::Duration;

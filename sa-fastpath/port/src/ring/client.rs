@@ -1,4 +1,10 @@
 //! One client: from its greeting to the end of its ring.
+//!
+//! Strange ──greeting──> served ──hung up, cut off──> leaving ──ring came back──> gone. Each step
+//! is one of the functions here, called by the acceptor alone, so no state is shared.
+//!
+//! The greeting is one packet each way. The daemon refuses in words, so that an operator of an old
+//! client reads what to do.
 
 use core::sync::atomic::Ordering;
 use std::os::fd::{AsFd, OwnedFd};
@@ -27,18 +33,17 @@ pub(super) struct Client {
 
 /// How far a client has come.
 pub(super) enum State {
-    Stranger {
-        since: Instant,
-    },
+    /// Connected and silent so far; who stays so for a second is sent away.
+    Stranger { since: Instant },
+    /// Its ring is with the worker.
     Served {
         memory: Arc<Memory>,
         late: LateWriter,
         place: u16,
     },
     /// The worker was told to give the ring back.
-    Leaving {
-        why: Parting,
-    },
+    Leaving { why: Parting },
+    /// Nothing is left but to forget it.
     Gone,
 }
 
@@ -55,6 +60,8 @@ pub(super) fn judge(said: &[u8], admitted: Result<(), String>, slots: u32) -> Re
         ));
     }
     admitted?;
+    // 0 asks for all there is. Rounded up, as positions are masked, and never beyond the daemon's
+    // own number, which is a power of two.
     let wanted = if hello.slots == 0 { slots } else { hello.slots };
     Ok(wanted.clamp(MIN_SLOTS, slots).next_power_of_two())
 }
@@ -110,6 +117,7 @@ impl Client {
     pub(super) fn send_away(&mut self, exchange: &Exchange, why: Parting) {
         if let State::Served { memory, place, .. } = &self.state {
             close(memory, why.code());
+            // The place first, then the order: from now on nobody looks for its late replies.
             exchange.set_place(*place, 0);
             exchange.order(Order::Detach(self.peer.client));
             self.state = State::Leaving { why };

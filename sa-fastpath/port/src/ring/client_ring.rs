@@ -1,4 +1,10 @@
 //! One client's ring: what waits in it, and requests and replies copied out of it and into it.
+//!
+//! What a request costs here: two cache lines are read, as a Get and its answer have 120 bytes, and
+//! the word before them. Anything else is copied word by word, out of line.
+//!
+//! The client may change every byte while it is read. So all accesses are atomic and relaxed, a
+//! length is judged after it was loaded once, and what was copied is not looked up again.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
@@ -43,6 +49,7 @@ impl ClientRing {
     pub(super) fn waiting(&self) -> Option<u64> {
         // Pairs with the client's `Release` store: the requests are there.
         let produced = self.memory.header().produced.0.load(Ordering::Acquire);
+        // Wrapping, so that a position behind `served` is a huge number and out of range.
         let waiting = produced.wrapping_sub(self.served);
         (waiting <= self.memory.slots()).then_some(waiting)
     }
@@ -65,6 +72,7 @@ const COMMON: usize = 8 + SHORT;
 #[inline(always)]
 pub(super) fn copy_in(memory: &Memory, position: u64, mad: &mut [u8; MAD_SIZE]) -> (u16, u16) {
     let words = memory.slot(position);
+    // Loaded once: length and LID are of one moment, whatever the client writes meanwhile.
     let [low, high, lid_low, lid_high, ..] = words[0].load(Ordering::Relaxed).to_ne_bytes();
     let length = u16::from_ne_bytes([low, high]);
     let lid = u16::from_ne_bytes([lid_low, lid_high]);
@@ -74,6 +82,7 @@ pub(super) fn copy_in(memory: &Memory, position: u64, mad: &mut [u8; MAD_SIZE]) 
     {
         *first = words[1].load(Ordering::Relaxed).to_ne_bytes();
         memory.copy_in(position, short);
+        // The copy is used again and again: what was behind an earlier request must not be seen.
         rest.fill(0);
         return (length, lid);
     }
@@ -120,6 +129,7 @@ pub(super) fn copy_out(copy: &Slot, verdict: Verdict, memory: &Memory, position:
     } else {
         copy_out_any(words, copy.mad.as_chunks::<8>().0, length);
     }
+    // Last, but without an order of its own: `served` is stored with `Release` behind it.
     let [low, high] = length.to_ne_bytes();
     let [lid_low, lid_high] = copy.header.lid.get().to_ne_bytes();
     let about = [low, high, lid_low, lid_high, state, 0, 0, 0];

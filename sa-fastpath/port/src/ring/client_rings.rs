@@ -3,6 +3,12 @@
 //! Rings come and go through queues without locks; another thread maps and unmaps them. Requests
 //! are copied out of a ring before anything looks at them, and replies back into it: the client may
 //! change its memory at any time, and is cut off when it writes a position that is out of range.
+//!
+//! A turn over three rings A, B and C, where A has 40 requests and C two: 32 of A are lent and
+//! `next` is B; then two of C and 8 of A. So nobody waits for more than one batch of each other.
+//!
+//! Copies are where answers are made; a position of the ring and the client's number travel in the
+//! header (`origin`). What a client's memory says after that is not read again.
 
 use core::sync::atomic::Ordering;
 use std::sync::Arc;
@@ -51,6 +57,7 @@ impl ClientRings {
             exchange,
             rings: Vec::with_capacity(clients),
             next: 0,
+            // A queue pair that is never 0, as of any requester on a fabric.
             copies: Box::new([const { unused() }; LENT]),
             lent: 0,
             parts: [Part::default(); LENT],
@@ -103,6 +110,7 @@ impl ClientRings {
         if count == 0 {
             return Some(());
         }
+        // What the turn before has not asked for yet.
         ring.fetch(ring.served + count);
         let from = self.lent;
         let copies = self.copies.iter_mut().skip(from);
@@ -143,6 +151,7 @@ impl MadPort for ClientRings {
         (self.lent, self.in_parts) = (0, 0);
         let own_lid = self.exchange.own_lid.load(Ordering::Relaxed);
         let mut at = self.next;
+        // Only the last of several is kept: the others are found again in the next turn.
         let mut bad = None;
         for _ in 0..self.rings.len() {
             if at >= self.rings.len() {
@@ -186,6 +195,7 @@ impl MadPort for ClientRings {
             served.store(ring.served, Ordering::Release);
         }
         (self.lent, self.in_parts) = (0, 0);
+        // Nothing is ever without room: the reply goes where the request was.
         Ok(0)
     }
 }

@@ -1,4 +1,7 @@
 //! What the acceptor tells its owner, for the log.
+//!
+//! Events go to whoever runs the acceptor and are logged there; nothing here prints. A client that
+//! was cut off learns the same from its memory, by a number (`closed`).
 
 use core::fmt;
 use std::io;

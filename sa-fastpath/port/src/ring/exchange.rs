@@ -1,4 +1,13 @@
 //! What the worker and the acceptor tell each other: rings that come and go, and who has which place.
+//!
+//! ```text
+//!  acceptor ── orders: attach, detach ──> worker          (news: look into the queue)
+//!  acceptor <── returned: ring, cut off or not ── worker
+//!  slow lane ── has_place? ──> places                     (is anybody waiting for this reply?)
+//! ```
+//!
+//! Queues are bounded by the number of clients, so that none is ever full: a client has at most one
+//! order to come and one to go.
 
 use core::sync::atomic::{AtomicBool, AtomicU16, AtomicU32, Ordering};
 
@@ -24,6 +33,8 @@ pub(super) struct Returned {
 }
 
 /// Between the worker and the acceptor.
+///
+/// Made once for a socket and shared by its three threads; nothing here waits.
 #[derive(Debug)]
 pub(super) struct Exchange {
     /// Something lies in `orders`.
@@ -71,6 +82,7 @@ impl Exchange {
     /// False when there is no room, which there always is for clients within the limit.
     pub(super) fn order(&self, order: Order) -> bool {
         let is_in = self.orders.push(order).is_ok();
+        // Behind the push: who sees the news finds the order.
         // Pairs with the `Acquire` in `ClientRings::obey`.
         self.news.store(true, Ordering::Release);
         is_in

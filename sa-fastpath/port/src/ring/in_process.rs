@@ -9,6 +9,10 @@
 //!   server for positions in [served, produced); `produced` and `served` pass it on with
 //!   `Release` stores that the other side reads with `Acquire`.
 //! * `one each`: there is one [`RingClient`] and one [`RingServer`], neither `Clone`.
+//!
+//! The same layout of positions as between processes (`docs/ring.md`), so that benchmarks of it say
+//! something about the real ring: a request costs the transfer of its cache lines from core to
+//! core. What it leaves out is copying, as both sides are one program.
 
 #![allow(unsafe_code)]
 
@@ -51,6 +55,7 @@ impl Shared {
     #[expect(clippy::mut_from_ref, reason = "each side holds its own positions")]
     unsafe fn slots(&self, from: u64, count: u64) -> &mut [Slot] {
         let start = index(from & self.mask());
+        // Up to the end of the ring only: a lent run must be contiguous.
         let run = index(count).min(self.slots.len() - start);
         let Some(slots) = self.slots.get(start..start + run) else {
             return &mut [];
@@ -128,6 +133,8 @@ impl RingClient {
     /// with [`RingClient::release`].
     #[inline]
     pub fn replies(&mut self) -> &[Slot] {
+        // Looked at only when all that was seen is consumed: the line is the server's, and each
+        // look moves it.
         if self.seen == self.consumed {
             self.seen = self.shared.served.load(Ordering::Acquire);
         }

@@ -1,5 +1,17 @@
 //! Replies that come apart from their slots: from the slow lane to the acceptor, which writes them in
 //! parts as there is room.
+//!
+//! A reply of 1 MB, while the client reads: it does not fit the 256 KiB of room, so it waits in the
+//! `Spool`, and goes out in parts as the client reads them.
+//!
+//! ```text
+//!  slow lane ── LateQueue (256 replies, 4 MiB) ──> acceptor ── LateWriter ──> room in the ring
+//!                                                     └ spool: at most 16 MiB a client, shares for all
+//! ```
+//!
+//! What happens when there is no room, in this order: a reply that would go beyond what may be kept
+//! is replaced by "there will be none", which the client hears at once instead of waiting; a client
+//! that lets thousands lie hears nothing more.
 
 use core::sync::atomic::{AtomicUsize, Ordering};
 use std::collections::VecDeque;
@@ -67,6 +79,7 @@ impl LateQueue {
         if before > 0 && before + reply.len() > WAITING_BYTES {
             reply = &[];
         }
+        // Counted before it is pushed: the acceptor may pop and subtract at once.
         self.bytes.fetch_add(reply.len(), Ordering::Relaxed);
         let late = Late {
             client,
@@ -165,6 +178,7 @@ impl LateWriter {
         may_keep: impl Fn(usize) -> bool,
     ) -> Option<()> {
         let mut length = late.reply.len();
+        // Only where nothing waits: replies keep their order.
         if self.waiting.is_empty() {
             let size = parts(self.written, length);
             if size <= self.room(memory)? {
@@ -224,6 +238,7 @@ impl LateWriter {
             if self.room(memory)? < LATE_UNIT as u64 {
                 return Some(());
             }
+            // Taken out, as writing needs the rest of `self`.
             let spool = core::mem::take(&mut self.spool);
             let written = self.write_part(memory, position, (begun, total), spool.words());
             self.spool = spool;
@@ -259,6 +274,7 @@ impl LateWriter {
             offset: number(done),
             length: number(length),
         };
+        // The words first, then the position with `Release`: the client reads no further.
         self.written = write(memory, self.written, part, words.take(length.div_ceil(8)));
         // Pairs with the client's `Acquire` load: the part is there.
         let header = memory.header();

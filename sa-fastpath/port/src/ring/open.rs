@@ -1,4 +1,8 @@
 //! From a path to everything that serves rings there.
+//!
+//! The caller gets five things, each for a thread of its own: the worker's port, the slow lane's
+//! handle, the acceptor, the LID of the daemon's own port, and a socket to wake the acceptor by.
+//! They end with their owners; the name of the socket goes with the acceptor.
 
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
@@ -83,6 +87,7 @@ pub fn open(options: &RingOptions) -> Result<Opened, RingError> {
         what: "make a pair of sockets",
         source,
     };
+    // A pair of sockets wakes a thread that waits in `poll` for others.
     let (woken, wake) = UnixStream::pair().map_err(failed)?;
     woken.set_nonblocking(true).map_err(failed)?;
     wake.set_nonblocking(true).map_err(failed)?;

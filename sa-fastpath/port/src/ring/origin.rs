@@ -1,6 +1,15 @@
 //! Where a request came from, in the header of its slot: the client, its place, and the position in
 //! its ring. The header has no room of its own for that, so it lies in the GID, which nobody reads
 //! of a request without a GRH.
+//!
+//! ```text
+//!  agent   the client's number, never given twice
+//!  gid     0..8 position in its ring, 8..10 its place, zeros
+//!  lid     the requester's; length 64 + bytes of the MAD
+//! ```
+//!
+//! Number and place are both there: a place is given to another client later, and a reply for the
+//! one before must not reach it.
 
 use sa_wire::umad::UmadHeader;
 

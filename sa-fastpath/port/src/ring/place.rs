@@ -1,5 +1,10 @@
 //! Where a socket is made: a name in a directory that is open, so that nobody can put a link or
 //! another directory in its way.
+//!
+//! What could go wrong otherwise: between looking at a directory and making the socket, somebody
+//! replaces the directory by a link; or the name by a socket of theirs, which then gets our group
+//! and mode. So the directory is opened first (`O_PATH`, no link followed), every later step goes
+//! through its descriptor, and what gets the mode is checked to be the socket just made.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, Metadata, OpenOptions};
@@ -81,6 +86,7 @@ impl Place {
             .custom_flags(libc::O_PATH | libc::O_NOFOLLOW)
             .open(self.entry())?;
         let about = made.metadata()?;
+        // The mode is still 0, so nobody has connected; one link, so it has no other name.
         let is_ours = about.file_type().is_socket()
             && about.uid() == own_user()
             && about.mode() & 0o7777 == 0
@@ -90,6 +96,7 @@ impl Place {
             return Err(io::Error::other(error));
         }
         let made_path = by_descriptor(&made);
+        // Group before mode: else the old group would have the new mode's rights for a moment.
         if group.is_some() {
             give_to(&made_path, None, group)?;
         }

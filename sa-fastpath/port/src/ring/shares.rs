@@ -3,6 +3,10 @@
 //! One rule: nobody takes more than is left for the others. So a user alone has half at most, two
 //! have a third each, and something is always left for who comes next. Root and the daemon's own
 //! user have places of their own, which others cannot take.
+//!
+//! With 64 rings of which 8 are kept, and users who take all they get: the first gets 28 (then 28
+//! are left), the second 14, the third 7, the next 4, 2, 1. A number for each user would be too
+//! small for one user alone or too large for many (ADR 10).
 
 /// Whose a client is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,6 +52,7 @@ impl RingShares {
         }
         let others = having.clone().filter(|owner| !owner.is_trusted).count();
         let open = most - self.kept;
+        // Trusted clients beyond their own places take open ones too.
         let left = open.saturating_sub(others).min(most - all);
         if left == 0 {
             let kept = self.kept;
@@ -89,6 +94,7 @@ pub(super) const fn may_keep(
     if is_trusted {
         return all == 0 || all + more <= most;
     }
+    // The same rule, in bytes: what this user has must not exceed what is left.
     own + more <= most.saturating_sub(all + more)
 }
 

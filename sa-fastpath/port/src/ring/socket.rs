@@ -1,4 +1,8 @@
 //! The socket where clients get their rings, and the system calls of this side.
+//!
+//! Order of the steps, each of which closes a gap: the socket is made with mode 0, gets its name in
+//! an open directory, then group, then mode, and only then listens. A socket that was left by a
+//! dead daemon is told from a live one by connecting to it.
 
 use core::fmt;
 use std::fs::Metadata;

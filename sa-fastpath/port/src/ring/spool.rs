@@ -4,6 +4,10 @@
 //! Invariant that the blocks below name:
 //! - *mapped*: `base` is the start of an anonymous mapping of `CHUNK` bytes of this value alone,
 //!   readable and writable, all of it zeros or words, from `new` until `Drop`.
+//!
+//! Why not a `Vec`: what waits may be megabytes for a second and nothing for days, and an allocator
+//! keeps what it was given. Chunks of 64 KiB come from the kernel and go back to it as soon as they
+//! are read.
 
 #![allow(unsafe_code)]
 
@@ -34,6 +38,7 @@ impl Spool {
         } else {
             WORDS - self.written
         };
+        // All memory is taken before anything is written, so that a failure changes nothing.
         let missing = bytes.len().div_ceil(8).saturating_sub(room);
         let fresh = (0..missing.div_ceil(WORDS)).map(|_| Chunk::new());
         let fresh: Vec<Chunk> = fresh.collect::<io::Result<_>>()?;
@@ -65,6 +70,7 @@ impl Spool {
     /// Forgets the first words of this many bytes.
     pub(super) fn release(&mut self, bytes: usize) {
         self.read += bytes.div_ceil(8);
+        // Chunk by chunk: what was read goes at once, even while more waits behind it.
         while self.read >= WORDS && !self.chunks.is_empty() {
             self.chunks.pop_front();
             self.read -= WORDS;

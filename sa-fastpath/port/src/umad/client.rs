@@ -1,4 +1,8 @@
 //! Asking an SA over umad.
+//!
+//! It registers no methods, so it gets only responses to its own requests, and an SM on the same
+//! port is not disturbed. The kernel keeps time: timeout and retries go with each request, and a
+//! request that nobody answers comes back with a status.
 
 use std::time::Duration;
 
@@ -87,6 +91,8 @@ impl ClientPort for UmadClient {
         request: &[u8],
         patience: Patience,
     ) -> Result<bool, PortError> {
+        // Byte 26 of a MAD is RMPP's flags, whose lowest bit is Active: such a request is as long
+        // as it says, others are padded.
         let active = request.get(26).is_some_and(|flags| flags & 1 != 0);
         let mad_len = if active { request.len() } else { MAD_SIZE };
         fill(&mut self.slot, to, request)?;

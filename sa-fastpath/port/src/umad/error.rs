@@ -1,4 +1,9 @@
 //! Why a umad port cannot be opened, in words for the operator.
+//!
+//! Each error names the file or port and ends with a next step, as whoever reads it is often
+//! setting up a node for the first time. A program that tries again goes by [`Trouble`]: a device
+//! that is missing may come, a method that another SM owns may be given back, and nothing else
+//! changes by waiting.
 
 use core::fmt;
 
@@ -74,6 +79,7 @@ impl UmadError {
                 errno: libc::EAGAIN | libc::EBUSY,
                 ..
             } => Trouble::Taken,
+            // Without methods nothing can be taken: then EINVAL has another cause.
             Self::Register {
                 errno: libc::EINVAL | libc::EBUSY,
                 methods,

@@ -1,4 +1,16 @@
 //! Which umad file belongs to which device port, and what sysfs says about the port.
+//!
+//! Files read, all small and of text:
+//!
+//! ```text
+//!  /sys/class/infiniband_mad/abi_version     is there umad at all
+//!  /sys/class/infiniband_mad/umad0/ibdev     mlx5_0
+//!  /sys/class/infiniband_mad/umad0/port      1
+//!  /sys/class/infiniband/mlx5_0/ports/1/...  link_layer, lid, sm_lid, sm_sl, state ("4: ACTIVE")
+//! ```
+//!
+//! They are read through libc's `open` and `read`, because the simulator's preload library makes
+//! such files up.
 
 use std::ffi::CString;
 
@@ -110,6 +122,7 @@ pub(super) fn find(device: Option<&str>, port: Option<u8>) -> Result<PortName, U
             && port.is_none_or(|wanted| name.port == wanted)
     };
     let active = |name: &&PortName| name.state().state == PortState::ACTIVE;
+    // An active port before the first: a host may have ports without a cable.
     let found = all
         .iter()
         .filter(fits)

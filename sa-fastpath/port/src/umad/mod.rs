@@ -6,6 +6,16 @@
 //! request's method, so they must leave by the receive agent.
 //!
 //! Source: Linux `drivers/infiniband/core/user_mad.c`, `include/uapi/rdma/ib_user_mad.h`.
+//!
+//! ```text
+//!  requests ──kernel, by class and method──> receive agent ──read──> worker 0, worker 1, ...
+//!                                              ^    │
+//!  acknowledgements of RMPP ───────────────────┘    └── replies under RMPP (slow lane, tables)
+//!  replies of one MAD <── send agent of each worker
+//! ```
+//!
+//! Registering a method takes it: a second program gets EINVAL (see [`Trouble::Taken`]). Beside an
+//! OpenSM the file with its methods is lent instead ([`Umad::lent`], ADR 11).
 
 mod agent;
 mod client;

@@ -1,4 +1,8 @@
 //! Single MADs over umad, without the kernel's RMPP.
+//!
+//! The kernel answers segments of an agent that has registered with RMPP, and hands over whole
+//! messages. An agent that registers without it sees each packet, so tests can play a requester
+//! against the kernel's sender, and the other way round.
 
 use std::time::Duration;
 

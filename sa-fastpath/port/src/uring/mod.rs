@@ -7,6 +7,11 @@
 //! The descriptors must not block: a ring hands blocking reads of umad to kernel worker threads,
 //! which was measured 2.7 times dearer. So reads that find nothing come back at once, and a
 //! multishot poll tells when to try again. Files and buffers are registered once.
+//!
+//! A turn with a window of 8: eight reads are submitted by one system call; five bring requests,
+//! three say EAGAIN; the five move together and are lent, their replies go out by a second call.
+//! The window doubles while all reads bring something (to 64) and halves while fewer than a quarter
+//! do (to 2).
 
 mod ring;
 

@@ -1,4 +1,11 @@
 //! Second GUIDs of ports, laid out, and put in the place of those of a finished snapshot.
+//!
+//! A snapshot with other aliases is made in two ways. The compiler puts them into the model. The
+//! daemon, when a client sets alias GUIDs, keeps all other sections of the snapshot in service
+//! (`with_aliases`), because a change of names must not wait for routing and proof.
+//!
+//! An alias is kept with the number of ports whose own GUIDs come before it. So "the nth of all
+//! GUIDs" is found by a binary search, without a merged table of ports and aliases.
 
 use sa_wire::Guid;
 use zerocopy::IntoBytes;
@@ -11,7 +18,10 @@ use crate::format::layout::{LIDS, SectionId, parse};
 use crate::format::records::{AliasRecord, PortRecord, port_flags};
 
 /// The sections of aliases.
+///
+/// Both are written for each snapshot, empty where there are no aliases.
 pub(super) struct Aliases {
+    /// In the order of all GUIDs, as section 35 has them.
     pub(super) records: Vec<AliasRecord>,
     /// Places in `records`, by owner; see `SectionId::AliasesByPort`.
     pub(super) by_port: Vec<u32>,
@@ -20,6 +30,7 @@ pub(super) struct Aliases {
 impl Builder<'_> {
     /// Lays out the aliases of the model and flags the ports that have some.
     pub(super) fn aliases(&self, ports: &mut [PortRecord]) -> Result<Aliases, BuildError> {
+        // The other way round than `order`: snapshot index by model index.
         let mut places = vec![None; self.order.len()];
         for (ix, place) in self.order.iter().zip(0u16..) {
             if let Some(of_port) = places.get_mut(*ix) {
@@ -75,7 +86,9 @@ impl Snapshot {
 
 /// Shape: GUID and port index; `ports` in order. Flags the ports anew.
 fn lay_out(named: Vec<(Guid, u16)>, ports: &mut [PortRecord]) -> Result<Aliases, BuildError> {
+    // The bound first, as everything below takes memory for each.
     limit("alias GUIDs", named.len(), MOST_ALIASES)?;
+    // A snapshot's ports come with the flags of its old aliases.
     for port in ports.iter_mut() {
         port.flags &= !port_flags::ALIASES;
     }

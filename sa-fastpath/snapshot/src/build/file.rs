@@ -1,4 +1,8 @@
 //! Sections put together to a file.
+//!
+//! Payloads come in the order of their ids. Each begins on a cache line, so a record of 32 bytes
+//! never lies across two lines, and what is between two sections is zero: memory starts zeroed and
+//! only payloads are copied in. The file ends where the last padded section ends.
 
 use zerocopy::IntoBytes;
 
@@ -12,6 +16,7 @@ use crate::format::layout::{
 /// Header, section table and sections, with the digest.
 pub(super) fn assemble(payloads: &[Vec<u8>]) -> Backing {
     let mut entries = Vec::with_capacity(payloads.len());
+    // Offsets are settled first: the table lies before the sections that it describes.
     let mut offset = sections_start();
     for (id, payload) in SectionId::ALL.iter().zip(payloads) {
         entries.push(SectionEntry {

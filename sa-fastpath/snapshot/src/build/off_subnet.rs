@@ -1,4 +1,7 @@
 //! Multicast groups and ways to other subnets.
+//!
+//! Groups are sorted, as they are looked for by address. Routes are not: the first that fits
+//! counts, so their order is their meaning.
 
 use super::{Builder, limit};
 use crate::error::BuildError;
@@ -38,6 +41,7 @@ impl Builder<'_> {
     /// OpenSM.
     fn route(&self, route: &PrefixRouteRow) -> Result<PrefixRouteRecord, BuildError> {
         let router = match route.router {
+            // A scan of all ports for each route: there are a handful.
             None => 0,
             Some(port) => self.place(port).ok_or(BuildError::Inconsistent {
                 what: "the router of a prefix route",

@@ -1,4 +1,19 @@
 //! The policy's part of a snapshot.
+//!
+//! Two forms, chosen by `Index::new`. Up to 255 rules, or where lists would not help: a bit a rule
+//! in every set, and the guard bit behind the last. Else: the index, whose sets have rules by
+//! place.
+//!
+//! For three rules, the second for one service only, sets are (bit 0 lowest, G the guard):
+//!
+//! ```text
+//!  source sets      0b1111 (class 0)              all rules hold for every source
+//!  service sets     0b1101 (other)  0b1111 (the service)
+//!                     G210            G210
+//! ```
+//!
+//! A request for another service: 0b1111 & 0b1101, lowest bit 0: rule 0. With rule 0 for another
+//! source, rule 2; with none, the guard, whose level is the default.
 
 use super::index::Index;
 use super::{Builder, count32, limit};
@@ -24,6 +39,7 @@ impl Builder<'_> {
                 what: "policy classes of ports",
             });
         }
+        // Every number that a request can name must have a class, and so must "names none".
         for field in RareField::ALL {
             let dimension = policy.rare.get(field as usize);
             let values = dimension.map(|dimension| dimension.map.len());
@@ -38,6 +54,7 @@ impl Builder<'_> {
         self.rules(policy);
         let dimensions = dimensions(policy);
         let sets: Vec<&[Vec<u64>]> = dimensions.iter().map(|(_, sets)| *sets).collect();
+        // Decided by the rules alone, so the same policy always has the same form.
         match Index::new(&sets, policy.rules.len()) {
             None => self.scanned(policy, &dimensions),
             Some(index) => self.indexed(policy, &dimensions, &index),
@@ -57,6 +74,7 @@ impl Builder<'_> {
     /// All rules in every set, the guard bit behind them.
     fn scanned(&mut self, policy: &PolicyTables, dimensions: &[(SectionId, &[Vec<u64>])]) {
         let rules = policy.rules.len();
+        // One word more where the rules fill the last one: the guard needs a bit of its own.
         let words = rules / 64 + 1;
         self.put(SectionId::Policy, &[policy_record(policy, words)]);
         for (section, sets) in dimensions {
@@ -77,12 +95,14 @@ impl Builder<'_> {
             lists: index.lists,
             ..policy_record(policy, index.words)
         };
+        // Without a table the number of columns is 0, which lookups take for "none".
         if !index.first_rules.is_empty() {
             record.pair_columns = count32(policy.destination.sets.len());
         }
         let mut classes: Vec<ClassRecord> = Vec::new();
         let parts = dimensions.iter().zip(&index.dimensions);
         for (start, ((section, _), dimension)) in record.class_starts.iter_mut().zip(parts) {
+            // A rare field that no rule asks for has no classes, and its start stays 0.
             if dimension.classes.is_empty() {
                 continue;
             }
@@ -100,6 +120,7 @@ impl Builder<'_> {
     /// Levels, the ranges of P_Keys that they allow, and their names.
     fn levels(&mut self, policy: &PolicyTables) {
         let mut records = Vec::with_capacity(policy.levels.len());
+        // Ranges of all levels lie one after another; a level says where its own begin.
         let mut ranges: Vec<PkeyRangeRecord> = Vec::new();
         let mut names = String::new();
         for level in &policy.levels {
@@ -137,6 +158,7 @@ impl Builder<'_> {
                 what: "flow labels of rules",
             });
         }
+        // One word for each rule and the default: the place is the rule's number.
         let words: Vec<u32> = policy.flow_labels.iter().map(|it| it.word()).collect();
         self.put(SectionId::FlowLabels, &words);
         Ok(())
@@ -175,6 +197,7 @@ fn asked_rare(policy: &PolicyTables) -> impl Iterator<Item = (RareField, &Dimens
 
 /// The sets of every dimension by its number; none of rare fields that no rule asks for.
 fn dimensions(policy: &PolicyTables) -> Vec<(SectionId, &[Vec<u64>])> {
+    // In the order of `criterion`, as class records are laid out by these numbers.
     let mut dimensions: Vec<(SectionId, &[Vec<u64>])> = vec![
         (SectionId::SourceSets, &policy.source.sets),
         (SectionId::DestinationSets, &policy.destination.sets),
@@ -220,6 +243,7 @@ fn limits_path_bits(policy: &PolicyTables) -> bool {
 
 /// The offsets that a level allows, in two words.
 fn path_bits(level: &QosLevelRow) -> PathBitsRecord {
+    // All bits where a level limits nothing: the records are there for every level or for none.
     let bits = level.path_bits.unwrap_or(u128::MAX);
     let half = |from: u32| u64::try_from(bits >> from & u128::from(u64::MAX)).unwrap_or(0);
     PathBitsRecord {
@@ -235,6 +259,7 @@ fn tells_apart<M>(criterion: &Dimension<M>, rules: usize) -> bool {
             .is_some_and(|word| word >> (rule % 64) & 1 == 1)
     };
     match criterion.sets.as_slice() {
+        // One class that holds every rule: nothing can be told apart.
         [set] => !(0..rules).all(|rule| holds(set, rule)),
         _ => true,
     }
@@ -280,6 +305,8 @@ fn policy_record(policy: &PolicyTables, words: usize) -> PolicyRecord {
         service_absent: policy.service_id.map.absent,
         unnamed_source: policy.unnamed.source,
         unnamed_destination: policy.unnamed.destination,
+        // A dimension with one class tells nothing apart, and its bit stays clear: one look-up
+        // less.
         dimensions: dimensions
             .iter()
             .filter(|(classes, _)| *classes > 1)

@@ -115,6 +115,8 @@ impl Derived {
     ) -> Self {
         let asks = policy.map_or(0, |policy| policy.semantics);
         let labels = distinct_labels(sections);
+        // A policy that may refuse the way back alone, or two memberships in one table, makes the
+        // way back a judgement of its own.
         let judges_alike =
             subnet.allow_both_pkeys == 0 && subnet.judge_reverse & REVERSE_POLICY == 0;
         let plain_levels = sections.levels.iter().all(is_plain);
@@ -190,12 +192,14 @@ fn carries_everything(sections: &Sections) -> bool {
 fn distinct_labels(sections: &Sections) -> Option<Vec<FlowLabels>> {
     let mut all = Vec::new();
     for word in sections.flow_labels.iter() {
+        // Several records for one pair: no common request is answered like that.
         match FlowLabels::from_word(*word)? {
             FlowLabels::Spread(_) => return None,
             FlowLabels::None => {}
             labels if all.contains(&labels) => {}
             labels => all.push(labels),
         }
+        // A place is a byte, with 0 for none.
         if all.len() > usize::from(u8::MAX) {
             return None;
         }
@@ -214,6 +218,8 @@ fn levels(sections: &Sections, subnet: &SubnetRecord, labels: &[FlowLabels]) -> 
         let place = usize::try_from(rule.level).unwrap_or(usize::MAX);
         let level = sections.levels.get(place);
         level.map_or_else(PackedLevel::default, |level| PackedLevel {
+            // 7 and 0x1f are above every code and rank, so that the lesser of both is the path's
+            // own.
             limit: pack_capacity(
                 if level.mtu_limit == 0 {
                     7
@@ -242,6 +248,8 @@ const REVERSIBLE: u64 = 0x80;
 
 /// Codes of MTU and rate for every packed capacity: 2 KiB that spare each answer two conversions.
 fn codes(rates: &[u8; RATE_RANKS]) -> Codes {
+    // Every byte is looked up, also those that no capacity has: a table without holes needs no
+    // check.
     let mut codes = Codes::default();
     for (packed, codes) in (0u8..=u8::MAX).zip(&mut codes.0) {
         let (mtu, rank) = unpack_capacity(packed);
@@ -277,8 +285,13 @@ impl UniformPaths {
 /// Which rings a way crosses the dateline of, for all three axes in one step: each coordinate has
 /// ten bits of a word, and what is added to their difference carries into the tenth where the ring
 /// is shorter the other way round.
+///
+/// Example with rings of 8: the bias is 512 - 5 = 507. From 1 to 6 the difference back is 5, and 5
+/// + 507 carries: the short way passes 0. From 1 to 5 it is 4, which does not: half the ring goes
+/// straight.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Datelines {
+    /// Ten bits for each axis: 512 less half the ring and one.
     bias: u32,
 }
 

@@ -3,6 +3,14 @@
 //! The ids that rules name lie close together, and far apart from others: buckets of equal width
 //! lie where most are, the first and the last take what lies outside. In a bucket there is mostly
 //! one interval, or two.
+//!
+//! Example: rules name some TCP ports in RDMA CM's range (0x01060000 + port) and one id of SRP far
+//! above. Buckets of equal width over all 2^64 ids would put the first lot into a single one. So
+//! base and width are chosen for the densest part, and the far one lies in the last bucket.
+//!
+//! A look-up is a subtraction, a shift, a minimum and at most two comparisons. All shifts are tried
+//! when a snapshot is taken up; the one with the fewest steps wins. Where nothing is told apart by
+//! service ids the index is empty and a binary search serves.
 
 /// Buckets at most; 8 KiB.
 const MOST: usize = 4096;
@@ -27,9 +35,11 @@ impl ServiceIndex {
         let fits = u16::try_from(starts.len()).is_ok();
         let found = best(starts.get(1..).unwrap_or_default()).filter(|_| fits);
         let Some((base, shift, buckets)) = found else {
+            // No id, or more intervals than two bytes count: the search through all is as good.
             return Self::default();
         };
         let starts_before = |bucket: usize| {
+            // In 128 bits, as the end of the last bucket may lie beyond all ids.
             let end = u128::from(base) + ((bucket as u128) << shift);
             let before = match bucket {
                 // The first interval starts before every id.
@@ -50,7 +60,9 @@ impl ServiceIndex {
     /// How many of the starts lie at or before `id`: the same as a search through all.
     #[inline(always)]
     pub(crate) fn starts_up_to(&self, starts: &[u64], id: u64) -> usize {
+        // Of an empty index this is the largest number, and no bucket is found.
         let last = self.buckets.len().wrapping_sub(1);
+        // Ids before the base fall into the first bucket, those behind the last one into the last.
         let bucket = (id.saturating_sub(self.base) >> self.shift).min(last as u64);
         #[expect(clippy::cast_possible_truncation, reason = "at most MOST")]
         let bucket = self.buckets.get(bucket as usize);
@@ -80,6 +92,7 @@ fn search(starts: &[u64], id: u64) -> usize {
 /// Base, shift and number of buckets that leave the least to search. None where there is nothing
 /// to search.
 fn best(starts: &[u64]) -> Option<(u64, u32, usize)> {
+    // Twice as many buckets as ids, so that most hold one interval or none.
     let buckets = (starts.len() * 2).next_power_of_two().clamp(16, MOST);
     let shifts = (0..64u32).map(|shift| {
         let base = densest(starts, buckets, shift)?;
@@ -94,6 +107,7 @@ fn best(starts: &[u64]) -> Option<(u64, u32, usize)> {
 fn densest(starts: &[u64], buckets: usize, shift: u32) -> Option<u64> {
     let width = (buckets as u128) << shift;
     let (mut end, mut most) = (0, (0, None));
+    // The end only moves forward: one pass over all starts for each shift.
     for (at, start) in starts.iter().enumerate() {
         let limit = u128::from(*start) + width;
         while starts
@@ -113,6 +127,7 @@ fn densest(starts: &[u64], buckets: usize, shift: u32) -> Option<u64> {
 fn steps(starts: &[u64], base: u64, shift: u32, buckets: usize) -> u64 {
     let bucket = |start: &u64| (start.saturating_sub(base) >> shift).min(buckets as u64 - 1);
     let groups = starts.chunk_by(|a, b| bucket(a) == bucket(b));
+    // Halving a group of n takes about log2 n steps, for each of its n starts.
     groups
         .map(|group| group.len() as u64 * u64::from(usize::BITS - group.len().leading_zeros()))
         .sum()

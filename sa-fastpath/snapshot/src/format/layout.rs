@@ -6,6 +6,13 @@
 //! ...  sections, each starting on a 64-byte boundary, zero padded, no other gaps
 //! ```
 //! All integers little endian, except fields named as wire bytes.
+//!
+//! A section's element may be as small as a byte: lengths are in elements, and padding to the next
+//! 64 bytes is not counted. The digest covers everything behind itself, so that magic and digest
+//! are all that a flipped bit can hit without its being noticed by the hash; both are compared.
+//!
+//! Checks go from cheap to dear: magic, byte order, version, length, and only then the digest over
+//! possibly hundreds of megabytes.
 
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
@@ -34,6 +41,8 @@ pub(crate) const NARROW_CLASSES: usize = 1 << 8;
 
 /// No snapshot is longer: two bytes for each of the pairs of LIDs, where no rows or columns are
 /// alike. It bounds the memory that is taken because a file's head asks for it.
+///
+/// Checked against the length that the file itself claims, before any of it is allocated.
 #[cfg(feature = "mmap")]
 const LONGEST: u64 = 5 << 30;
 
@@ -41,13 +50,19 @@ const LONGEST: u64 = 5 << 30;
 #[derive(Debug, Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub(crate) struct Header {
+    /// Always [`MAGIC`].
     pub(crate) magic: [u8; 8],
     /// XXH3-64 of everything behind this field.
     pub(crate) digest: u64,
+    /// The writer's [`FORMAT_VERSION`]; any other than ours is refused.
     pub(crate) version: u32,
+    /// [`BYTE_ORDER_MARK`] as the writer's machine has it.
     pub(crate) byte_order: u32,
+    /// All of the file, padding behind the last section included. Units: bytes.
     pub(crate) file_len: u64,
+    /// Entries of the section table: one for each id, no more and no fewer.
     pub(crate) sections: u32,
+    /// Zero, so that the same model gives the same bytes.
     pub(crate) reserved: [u32; 7],
 }
 
@@ -58,9 +73,13 @@ pub(crate) const DIGEST_FROM: usize = 16;
 #[derive(Debug, Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub(crate) struct SectionEntry {
+    /// Its place in the table, too: ids ascend from 0.
     pub(crate) id: u32,
+    /// What one element takes, so that a file of other records is noticed. Units: bytes.
     pub(crate) element_size: u32,
+    /// From the beginning of the file, a multiple of [`ALIGN`]. Units: bytes.
     pub(crate) offset: u64,
+    /// How many there are; padding does not count.
     pub(crate) elements: u64,
 }
 
@@ -186,7 +205,9 @@ pub(crate) const fn sections_start() -> usize {
 
 /// The byte range of a section, as the (already checked) table says.
 pub(crate) struct Range {
+    /// The first byte of the section.
     pub(crate) start: usize,
+    /// The byte behind its last.
     pub(crate) end: usize,
 }
 
@@ -235,6 +256,7 @@ fn fits(header: &Header, have: u64) -> Result<(), LoadError> {
 /// The header. Errors: no snapshot, of another byte order, of another version.
 fn header(bytes: &[u8]) -> Result<Header, LoadError> {
     let need = size_of::<Header>() as u64;
+    // A prefix is read: what follows is looked at once the header is believed.
     let (header, _) = Header::read_from_prefix(bytes).map_err(|_| LoadError::Truncated {
         have: bytes.len() as u64,
         need,
@@ -242,6 +264,8 @@ fn header(bytes: &[u8]) -> Result<Header, LoadError> {
     if header.magic != MAGIC {
         return Err(LoadError::Magic);
     }
+    // A file from a machine of the other byte order has the right magic and everything else
+    // swapped.
     if header.byte_order != BYTE_ORDER_MARK {
         return Err(LoadError::ByteOrder);
     }
@@ -276,6 +300,7 @@ fn section_table(bytes: &[u8], header: &Header) -> Result<Vec<Range>, LoadError>
         expected = align_up(range.end);
         ranges.push(range);
     }
+    // One way to lay it out, one length: bytes behind the last section are damage.
     if expected != bytes.len() {
         return Err(malformed("the sections do not fill the file"));
     }
@@ -299,6 +324,8 @@ fn section_range(entry: &SectionEntry, id: SectionId, start: usize) -> Result<Ra
         .ok()
         .and_then(|elements| elements.checked_mul(id.element_size()))
         .and_then(|length| start.checked_add(length))
+        // `isize::MAX` bounds every slice in Rust; the alignment is taken off so that rounding up
+        // cannot overflow.
         .filter(|end| *end <= isize::MAX as usize - ALIGN)
         .ok_or_else(|| malformed("a section is too long"))?;
     Ok(Range { start, end })

@@ -8,6 +8,14 @@
 //! Nothing here says what a section means to an answer, or whether its content makes sense: that is for `verify`, which runs
 //! once per load, and for the lookups, which may trust it then. `docs/snapshot-format.md` describes the same for
 //! people.
+//!
+//! How a section is read: the table says where it lies and how many elements it has; `section`
+//! checks the range and alignment once and keeps a pointer with a length; from then on it is a
+//! slice. Nothing is copied, decoded or converted, which is why loading is reading, hashing and
+//! checking.
+//!
+//! Adding a section is a line in `layout`, a field and two lines in `sections`, its checks in
+//! `verify`, and a new version.
 
 pub(crate) mod layout;
 pub(crate) mod policy_records;

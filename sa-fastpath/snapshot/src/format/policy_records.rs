@@ -1,9 +1,19 @@
 //! The fixed-size records of a policy: rule sets, rules, levels. Little endian.
+//!
+//! How they hang together: a rule leads to its level by place; a level to its P_Key ranges by start
+//! and length; a class (only with an index) to its rule set by row, and to the rest of its list by
+//! start and length. All of it is ranges into other sections, so `verify` can check each by itself.
+//!
+//! `repr(C)` without padding: every byte has a name, and what is reserved is zero. So the same
+//! model gives the same bytes, and a digest compares snapshots.
 
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 /// The policy that is in force: how large its tables are, and which ways of matching they are made
 /// for.
+///
+/// 64 bytes, one cache line. The guard is no rule, so `rules` is also the number that stands for
+/// "no rule matched".
 #[derive(Debug, Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub(crate) struct PolicyRecord {
@@ -110,6 +120,8 @@ pub(crate) mod semantics {
 }
 
 /// A QoS level: what it allows and what it gives.
+///
+/// Looked up by place, and small enough that the levels of a usual policy are a few cache lines.
 #[derive(Debug, Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub struct LevelRecord {

@@ -22,7 +22,10 @@ pub enum RareField {
 }
 
 /// What is known of a field.
+///
+/// One for each field, known when this is compiled: asking costs an index.
 struct Row {
+    /// Which component of a request it is.
     component: PathComponent,
     /// How many numbers there are; also the place of "names none" in its map.
     values: u16,
@@ -30,7 +33,9 @@ struct Row {
     classes: &'static str,
     /// The bit of the policy's semantics.
     asks: u32,
+    /// The section with the class of each number.
     map: SectionId,
+    /// The section with the rule set of each class.
     sets: SectionId,
 }
 
@@ -59,6 +64,7 @@ impl RareField {
     /// Every field, in the order of the policy's dimensions.
     pub const ALL: [Self; Self::COUNT] = [Self::TClass];
 
+    /// What is known of this field.
     const fn row(self) -> &'static Row {
         &ROWS[self as usize]
     }

@@ -1,4 +1,7 @@
 //! The fixed-size records of a snapshot. Little endian unless a field says wire bytes.
+//!
+//! What is asked most lies together: a port's 32 bytes have all that an answer needs of an end, so
+//! a path costs one record at each end. Why it is not smaller: ADR 19.
 
 use sa_wire::{Guid, Lid, NodeType};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
@@ -53,6 +56,9 @@ pub mod port_flags {
 pub(crate) const COORDINATE_BITS: u32 = 10;
 
 /// Everything an answer needs about an end port: half a cache line.
+///
+/// The GUID stays in wire bytes, because answers copy it; LIDs are host order, because lookups
+/// index by them. `align(32)`, so that two records share a line and none lies across two.
 #[derive(Debug, Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C, align(32))]
 pub struct PortRecord {
@@ -215,7 +221,8 @@ pub struct SubnetRecord {
     pub engine_sl: u8,
     /// 1 uniform, 2 dense.
     pub pairs: u8,
-    /// 1 when the reverse direction of a path may be judged otherwise than the direction asked for.
+    /// How the reverse direction of a path may be judged otherwise: `REVERSE_PATH` and
+    /// `REVERSE_POLICY`, as bits.
     pub judge_reverse: u8,
     /// Radix of the torus.
     pub radix: [u8; 3],

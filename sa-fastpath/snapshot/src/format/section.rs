@@ -4,6 +4,10 @@
 //! backing it points into; it is dropped with it and never handed out by value.
 //! Invariant `typed`: the range was checked for length and alignment, and every bit pattern is a
 //! value of `T` (`FromBytes`), without padding or interior mutability (`IntoBytes`, `Immutable`).
+//!
+//! Why not borrowed slices: a snapshot owns its bytes and its slices, and Rust has no safe type for
+//! a value that borrows from itself. Offsets with a check on each access cost more than the
+//! look-up.
 
 #![allow(unsafe_code)]
 
@@ -17,7 +21,9 @@ use super::layout::Range;
 
 /// A slice of `T` that lives as long as the snapshot it is a field of.
 pub(crate) struct Section<T> {
+    /// The first element, inside the backing.
     start: NonNull<T>,
+    /// How many elements, possibly none.
     len: usize,
     marker: PhantomData<T>,
 }

@@ -1,4 +1,8 @@
 //! All sections of a snapshot as typed slices, and the lookups that need nothing else.
+//!
+//! Made once a load, before anything is verified: it checks that ranges fit their element types,
+//! not what elements say. Lookups here need only the sections; those that need the subnet's or
+//! policy's record are methods of `Snapshot`.
 
 use super::layout::{Range, SectionId};
 use super::policy_records::{
@@ -15,6 +19,9 @@ use crate::error::LoadError;
 use crate::guid_index::place;
 
 /// The typed slices, see `layout` for what each holds.
+///
+/// It holds pointers into the backing, so it lives and dies with its `Snapshot`, inside which alone
+/// it is made.
 pub(crate) struct Sections {
     pub(crate) subnet: Section<SubnetRecord>,
     pub(crate) provenance: Section<u8>,
@@ -121,6 +128,7 @@ impl Sections {
     /// Name and length of every section. Units: bytes.
     pub(crate) fn sizes(&self) -> Vec<(&'static str, usize)> {
         use SectionId as Id;
+        // In any order here, and sorted by id below: rare fields have places of their own.
         let counts = [
             (Id::Subnet, self.subnet.len()),
             (Id::Provenance, self.provenance.len()),
@@ -183,11 +191,13 @@ impl Sections {
         guid: [u8; 8],
     ) -> Option<(usize, &PortRecord)> {
         let places = &*self.guid_index;
+        // A power of two less one. An empty index would make a mask of all ones and find nothing.
         let mask = places.len().wrapping_sub(1);
         let shift = u32::from(subnet.guid_shift) & 63;
         let number = u64::from_be_bytes(guid);
         let mut at = place(number, subnet.guid_multiplier, shift);
         loop {
+            // Probes end at an empty place, of which `verify` has seen that there are enough.
             // An empty place is no place in the table.
             let ix = usize::from(*places.get(at & mask)?).wrapping_sub(1);
             let port = self.ports.get(ix)?;
@@ -201,6 +211,7 @@ impl Sections {
     /// The class at a place of the pair table, 0 outside. One of its two forms is empty.
     #[inline(always)]
     pub(crate) fn class_of_pair(&self, place: usize) -> u16 {
+        // The narrow one first: nearly all dense fabrics have at most 255 classes.
         match self.narrow_pairs.get(place) {
             Some(class) => u16::from(*class),
             None => self.pairs.get(place).copied().unwrap_or(0),

@@ -3,6 +3,19 @@
 //!
 //! Rule sets have one of a few lengths that are known when this is compiled, so that a set is one
 //! or two cache lines, taken whole.
+//!
+//! What makes it short: lengths known when compiled (no loop over a variable count), rows by class
+//! (no class record to read), and no branch on what a request names. Of 16 or 32 words a set has,
+//! six are scanned; of the rest one word is looked at, the first of the list of the request's
+//! service.
+//!
+//! ```text
+//!  set    [ 6 words: scanned rules | words of rules in lists of services | filled up ]
+//!                                      ^ one word, named by the service's class record
+//! ```
+//!
+//! The first rule is the lesser of both. Chosen by the builder for 256 to 1,535 rules;
+//! `Sections::is_by_service` looks whether a snapshot keeps to it.
 
 use core::array;
 use core::hint::select_unpredictable;
@@ -18,16 +31,28 @@ use crate::format::records::PortRecord;
 pub(crate) const WIDTHS: [usize; 2] = [16, 32];
 
 /// The tables of such a policy, with rule sets of `W` words.
+///
+/// Borrowed for one batch, from sections and derived tables that live as long as the snapshot.
 pub struct ByService<'a, const W: usize> {
+    /// For what is no rule set: order of rules, lists, levels.
     snapshot: &'a Snapshot,
+    /// By class of the source port.
     source: &'a [[u64; W]],
+    /// By class of the destination port.
     destination: &'a [[u64; W]],
+    /// By class of the QoS class.
     qos_class: &'a [[u64; W]],
+    /// By class of the P_Key.
     pkey: &'a [[u64; W]],
+    /// Class by QoS class, the last for none.
     qos_class_map: &'a [u16; QOS_CLASS_ABSENT as usize + 1],
+    /// Class by P_Key base, the last for none.
     pkey_map: &'a [u16; PKEY_ABSENT as usize + 1],
+    /// By class of the service id: of these records the lists count, and not the rows.
     services: &'a [ClassRecord],
+    /// The class of a request without a service id.
     absent: u16,
+    /// How many rules there are, which also stands for "no rule".
     rules: u32,
 }
 
@@ -35,11 +60,13 @@ impl Snapshot {
     /// The tables, where the policy is such a one and its rule sets have `W` words.
     pub fn by_service<const W: usize>(&self) -> Option<ByService<'_, W>> {
         let policy = self.policy.as_ref()?;
+        // Another width is asked for next, by the same caller.
         if self.derived.by_service != Some(W) {
             return None;
         }
         let start = *policy.class_starts.get(criterion::SERVICE)?;
         let sections = &self.sections;
+        // Whole arrays: an index into one is a multiplication by a constant.
         Some(ByService {
             snapshot: self,
             source: sections.source_sets.as_chunks().0,
@@ -69,6 +96,7 @@ impl<const W: usize> ByService<'_, W> {
     fn first(&self, from: &PortRecord, to: &PortRecord, asked: &AskedClasses) -> Option<u32> {
         let qos_class = self.qos_class_map.get(usize::from(asked.qos_class));
         let pkey = self.pkey_map.get(usize::from(asked.pkey));
+        // An id of 0 stands for none here; the class is set aside below.
         // Looked up in any case, as for a request that names one.
         let service = self.service(asked.service_id);
         let service = select_unpredictable(asked.names_service, service, self.absent);
@@ -103,6 +131,7 @@ impl<const W: usize> ByService<'_, W> {
         ];
         let scanned = self.scan_at_once(sets);
         let list = self.services.get(usize::from(service))?;
+        // The first word of the list lies in the class record itself: most lists have no more.
         let hits = list.bits & common(sets, list.word);
         let best = scanned.min(self.rule_of(index(list.word), hits));
         match list.len {
@@ -129,6 +158,8 @@ impl<const W: usize> ByService<'_, W> {
     #[inline(always)]
     fn scan_at_once(&self, [a, b, c, d]: [&[u64; W]; 4]) -> u32 {
         let (mut word, mut hits) = (0, 0);
+        // From the last word to the first: what is found last is the first rule, and nothing is
+        // skipped.
         for nth in (0..SHORT_PASS_WORDS).rev() {
             let found = a[nth] & b[nth] & c[nth] & d[nth];
             word = select_unpredictable(found != 0, nth, word);
@@ -142,6 +173,7 @@ impl<const W: usize> ByService<'_, W> {
     fn scan(&self, [a, b, c, d]: [&[u64; W]; 4]) -> u32 {
         let hits: [u64; SHORT_PASS_WORDS] = array::from_fn(|n| a[n] & b[n] & c[n] & d[n]);
         if hits.iter().fold(0, |some, word| some | word) == 0 {
+            // One test for all six words.
             return self.rules;
         }
         let mut words = (0..).zip(hits).filter(|(_, hits)| *hits != 0);
@@ -179,6 +211,7 @@ impl<const W: usize> ByService<'_, W> {
     /// The first of some rules of a word; the number of rules for none.
     #[inline(always)]
     fn rule_of(&self, word: usize, hits: u64) -> u32 {
+        // `% W` and `& 63` keep both numbers in range, so that no check remains.
         let place = (word % W) * 64 + (hits.trailing_zeros() & 63) as usize;
         let rule = self.snapshot.sections.rule_order.get(place);
         let rule = rule.map_or(self.rules, |rule| u32::from(*rule));
@@ -187,10 +220,15 @@ impl<const W: usize> ByService<'_, W> {
 }
 
 /// The same for many destinations of one source and one request.
+///
+/// Made once for a table or a MultiPathRecord; it copies one set (128 or 256 bytes) and one class
+/// record.
 pub(crate) struct FromSource<'a, const W: usize> {
+    /// Where the sets of destinations are.
     rules: ByService<'a, W>,
     /// The rules that hold but for the destination.
     held: [u64; W],
+    /// Of the request's service.
     list: ClassRecord,
 }
 
@@ -223,6 +261,7 @@ impl<const W: usize> FromSource<'_, W> {
             .rules
             .destination
             .get(usize::from(to.destination_class))?;
+        // The destination's set three times: those of the others are in `held` already.
         let sets = [&self.held, set, set, set];
         let scanned = self.rules.scan(sets);
         let hits = self.list.bits & common(sets, self.list.word);

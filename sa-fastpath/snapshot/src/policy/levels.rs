@@ -1,4 +1,8 @@
 //! The level of a common request, by whichever match the policy has.
+//!
+//! A [`PackedLevel`] is four bytes that say all a common answer needs: the greatest capacity, the
+//! SL, the packet life time and the place of its flow labels. The table has one for each rule and
+//! the default's behind them, so the number of a rule is the index.
 
 use super::matching::{MatchInput, RequestClasses};
 use crate::Snapshot;
@@ -22,6 +26,7 @@ impl Snapshot {
     /// The flow labels of the rule that gave a level.
     #[inline(always)]
     pub fn labels_of(&self, level: &PackedLevel) -> FlowLabels {
+        // 0 is "no labels", and becomes a place that there is not.
         let place = usize::from(level.labels).wrapping_sub(1);
         self.derived.labels.get(place).copied().unwrap_or_default()
     }
@@ -34,6 +39,7 @@ impl Snapshot {
         to: &PortRecord,
         classes: &RequestClasses,
     ) -> PackedLevel {
+        // Two lengths of rule sets have a match of their own; anything else is the search.
         let first = match self.derived.by_service {
             Some(16) => self
                 .by_service::<16>()
@@ -49,6 +55,7 @@ impl Snapshot {
     /// That of a rule, the default level for none.
     #[inline(always)]
     pub(crate) fn level_of_rule(&self, first: Option<u32>) -> PackedLevel {
+        // The guard's is the last: no rule, or a number that there is not.
         let last = self.derived.levels.len().wrapping_sub(1);
         let place = first.and_then(|first| usize::try_from(first).ok());
         let level = self.derived.levels.get(place.unwrap_or(last));

@@ -1,4 +1,9 @@
 //! The levels of many paths from one port for one request, of a common policy.
+//!
+//! A table asks for the level of many paths from one port. The sets of the source, QoS class and
+//! P_Key are then intersected once (`FromSource`), and each destination costs one more
+//! intersection. Where rules are not told apart by service id nothing is prepared, and each path is
+//! matched as a whole.
 
 use super::by_service::FromSource;
 use super::matching::RequestClasses;
@@ -11,13 +16,17 @@ pub struct LevelsFrom<'a> {
     snapshot: &'a Snapshot,
     from: &'a PortRecord,
     classes: &'a RequestClasses,
+    /// What of the match can be done before the destination is known.
     prepared: Prepared<'a>,
 }
 
 /// What is known of the rules that hold but for the destination.
 enum Prepared<'a> {
+    /// One destination, or a policy of another kind: each is matched as a whole.
     Nothing,
+    /// Rule sets of 16 words.
     Narrow(FromSource<'a, 16>),
+    /// Rule sets of 32 words.
     Wide(FromSource<'a, 32>),
 }
 

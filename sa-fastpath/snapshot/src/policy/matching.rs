@@ -37,6 +37,7 @@ pub struct AskedClasses {
     pub(crate) pkey: u16,
     /// 0 where none is named.
     pub(crate) service_id: u64,
+    /// False: `service_id` is a place holder, and the class of "none named" counts.
     pub(crate) names_service: bool,
 }
 
@@ -79,10 +80,16 @@ pub struct Matched<'a> {
 }
 
 /// The classes of what a request says; the same for every pair of ports.
+///
+/// Made once a request, whatever the number of pairs that it asks about. Where no rule tells values
+/// apart, all of them are of class 0.
 #[derive(Debug, Clone, Copy)]
 pub struct RequestClasses {
+    /// Among the sets of QoS classes.
     qos_class: u16,
+    /// Among the sets of P_Keys.
     pkey: u16,
+    /// Among the sets of service ids.
     service: u16,
 }
 
@@ -115,6 +122,7 @@ impl Snapshot {
     /// 0 where no rule tells QoS classes apart.
     #[inline(always)]
     fn qos_class_class(&self, policy: &PolicyRecord, qos_class: Option<u16>) -> u16 {
+        // A bit of the policy's record spares the map, which may be a cache miss.
         if policy.dimensions & dimension::QOS_CLASS == 0 {
             return 0;
         }
@@ -212,6 +220,7 @@ impl Snapshot {
         classes: &RequestClasses,
         rare: &RareInput,
     ) -> Option<Matched<'_>> {
+        // Wrapping: a LID before the first gives an offset that no level allows.
         let offset = lid.wrapping_sub(self.port(destination).lid);
         let matched = self.match_ports(source, destination, classes, rare)?;
         self.allows_path_bits(&matched, offset).then_some(matched)
@@ -299,6 +308,7 @@ impl Snapshot {
         };
         match offset {
             0..64 => bits.low >> offset & 1 == 1,
+            // A range of 128 LIDs is the largest that an LMC gives.
             64..128 => bits.high >> (offset - 64) & 1 == 1,
             _ => false,
         }

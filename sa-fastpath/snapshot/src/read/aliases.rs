@@ -2,6 +2,13 @@
 //! the order's business.
 //!
 //! The order of all GUIDs is `Guid::map_order`, whether they are ports' own or aliases.
+//!
+//! Example: ports A and B in this order, B with aliases x and y, x before B and y behind it. The
+//! order of all is A, x, B, y; numbers 0 to 3. `before` of x is 1 (A), of y 2 (A and B). So the nth
+//! GUID is an alias if some alias has place + before = n, else the port with number n less the
+//! aliases before it.
+//!
+//! None of this is on the fast path: snapshots with aliases answer such requests in the slow lane.
 
 use crate::Snapshot;
 use crate::format::records::{AliasRecord, PortIx, port_flags};
@@ -31,6 +38,7 @@ impl Snapshot {
     /// The port that has this GUID (host order) as its second.
     pub fn alias(&self, guid: u64) -> Option<PortIx> {
         let aliases = &*self.sections.aliases;
+        // Kept in the order of wire bytes read as little-endian, which is how `swap_bytes` has it.
         let wanted = guid.swap_bytes();
         let at = aliases
             .binary_search_by_key(&wanted, AliasRecord::order)
@@ -77,10 +85,12 @@ impl Snapshot {
     pub fn nth_guid(&self, nth: u64) -> Option<NamedPort> {
         // An alias comes behind the ports before it and the aliases before it.
         let aliases = &*self.sections.aliases;
+        // Both ends of the search are places among aliases.
         let (mut low, mut high) = (0, aliases.len());
         while low < high {
             let middle = low + (high - low) / 2;
             let alias = aliases.get(middle)?;
+            // place + before grows with the place, so halving finds it.
             match (middle as u64 + u64::from(alias.before)).cmp(&nth) {
                 core::cmp::Ordering::Less => low = middle + 1,
                 core::cmp::Ordering::Equal => return Some(alias.named()),
@@ -99,6 +109,7 @@ impl Snapshot {
     /// The GUID of a port with this place in the order of its own.
     pub fn nth_guid_of(&self, port: PortIx, nth: u64) -> Option<NamedPort> {
         let places = self.alias_places(port);
+        // Those before the port's own GUID; its own comes then, and the others behind it.
         let earlier = places.partition_point(|place| {
             self.alias_at(*place)
                 .is_some_and(|alias| alias.before <= port.0)

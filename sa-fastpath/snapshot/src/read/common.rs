@@ -1,4 +1,7 @@
 //! Whether anything sets one common request apart from another.
+//!
+//! Worked out once a load (`derived`), asked once a batch. If it says no, every request goes the
+//! general way: slower, and never different.
 
 use crate::Snapshot;
 

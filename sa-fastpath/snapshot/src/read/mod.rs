@@ -9,6 +9,16 @@
 //! None of the lookups allocates, and none searches for anything that depends only on the fabric: what could be
 //! resolved beforehand was resolved by the builder. An index made by another snapshot names nothing here rather than
 //! panicking. Nothing here changes: another state of the fabric is another snapshot.
+//!
+//! How much a lookup costs, in cache lines that are likely missing:
+//!
+//! | lookup | lines |
+//! |---|---|
+//! | port by LID | 2: the table, the port |
+//! | port by GUID or GID | 2 to 3: the index (1.5 probes), the port |
+//! | path class, uniform pairs | none: both ports are at hand |
+//! | path class, dense pairs | 2: the LID's column, the pair |
+//! | shared P_Key | none to 1: one key for all, or the matrix |
 
 mod aliases;
 mod common;

@@ -1,4 +1,7 @@
 //! Destinations that are no port of the subnet: multicast groups, and routers to other subnets.
+//!
+//! Asked by the slow lane alone, so searching is good enough: groups by halving, routes one after
+//! another, as their order is their meaning.
 
 use crate::Snapshot;
 use crate::format::records::{GroupRecord, PortIx};
@@ -21,6 +24,7 @@ impl Snapshot {
     /// Source: OpenSM `osm_sa_path_record.c` (`find_router`).
     pub fn router_to(&self, prefix: [u8; 8]) -> Option<PortIx> {
         let routes = &*self.sections.prefix_routes;
+        // The first that fits counts, even if it leads nowhere: as in OpenSM.
         let route = routes
             .iter()
             .find(|route| route.prefix == ANY || route.prefix == prefix)?;

@@ -1,4 +1,11 @@
 //! Partitions: which P_Keys ports have and share.
+//!
+//! Three ways to the same answer, by how many distinct P_Key tables a fabric has: one (every pair
+//! shares the same key), up to 1,024 (a matrix of two bytes a pair), more (both tables are walked
+//! through). The usual fabric has a handful.
+//!
+//! A port with an empty table may see and be seen by everybody, but shares no key, and so gets no
+//! path but for raw traffic.
 
 use sa_wire::Pkey;
 
@@ -20,6 +27,7 @@ impl Snapshot {
     #[inline(always)]
     pub fn share_partition_between(&self, a: &PortRecord, b: &PortRecord) -> bool {
         let (a, b) = (a.pkey_set, b.pkey_set);
+        // A shared key first, as nearly all pairs have one.
         self.first_shared(a, b) != 0 || self.pkey_set(a).is_empty() || self.pkey_set(b).is_empty()
     }
 
@@ -43,6 +51,8 @@ impl Snapshot {
             let known = self.derived.in_default.get(usize::from(port.pkey_set));
             known.filter(|_| pkeys::is_default(pkey))
         };
+        // Both, or neither: without the table of memberships, or for another partition, the sets
+        // are searched.
         if let (Some(from), Some(to)) = (in_default(from), in_default(to)) {
             return from.share(*to);
         }
@@ -53,6 +63,7 @@ impl Snapshot {
     /// As [`Self::shared_pkey`], for ports that were looked up.
     #[inline(always)]
     pub fn shared_pkey_between(&self, from: &PortRecord, to: &PortRecord) -> u16 {
+        // 0 is no key: several tables, or one whose members are all limited.
         match self.derived.only_pkey {
             0 => self.first_shared(from.pkey_set, to.pkey_set),
             pkey => pkey,
@@ -66,6 +77,7 @@ impl Snapshot {
         let at = usize::from(source) * sets + usize::from(destination);
         match self.sections.pkey_matrix.get(at) {
             Some(pkey) => *pkey,
+            // No matrix, or a set that another snapshot made.
             None => self.merge_sets(source, destination),
         }
     }
@@ -92,6 +104,7 @@ impl Snapshot {
     /// The SL of a partition, 0 when it is unknown.
     #[inline(always)]
     pub fn partition_sl(&self, pkey: u16) -> u8 {
+        // The membership bit is no part of the partition.
         let base = usize::from(pkey & !Pkey::FULL_BIT);
         self.sections.partition_sls.get(base).copied().unwrap_or(0)
     }

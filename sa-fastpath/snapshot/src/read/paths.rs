@@ -1,4 +1,14 @@
 //! Paths between ports: their class, what they offer, and the routing engine's say about the SL.
+//!
+//! A path between two ports is at most three parts: the link of the source, what lies between the
+//! switches (its class), the link of the destination. MTU and rate are the least of the three, SLs
+//! those that all three let through.
+//!
+//! Example: hosts with 100 Gb/s links (rank of EDR 4x) on a fabric of 200 Gb/s: class HDR, both
+//! edges EDR, so the path has EDR.
+//!
+//! Capacities are packed (three bits of MTU, five of rank), and the least of two is taken on the
+//! packed bytes.
 
 use sa_wire::SlVlMask;
 
@@ -19,6 +29,8 @@ impl PathClassIx {
 }
 
 /// MTU and rate of a path, packed.
+///
+/// A byte, and so an index into the table of codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PathCapacity(u8);
 
@@ -39,6 +51,7 @@ impl PathCapacity {
     #[inline(always)]
     #[must_use]
     pub fn within(self, level: &PackedLevel) -> Self {
+        // Most policies limit nothing, and then the byte stays as it is.
         match level.limit {
             PackedLevel::UNLIMITED => self,
             limit => Self(least_capacity(self.0, limit)),
@@ -110,6 +123,7 @@ impl Snapshot {
             SlVlMask(from.sl_out)
         };
         let carried = out.and(SlVlMask(class.carried)).and(SlVlMask(to.sl_in));
+        // No SL at all means no path, although there is a route.
         (carried.0 != 0).then_some(PathParameters {
             mtu,
             rate,
@@ -121,6 +135,7 @@ impl Snapshot {
     /// The destination column of a LID of `to`, 0 when nothing reaches it.
     #[inline(always)]
     fn column(&self, to: &PortRecord, lid: u16) -> u16 {
+        // Without a table of columns one flag stands for all LIDs of the port.
         if self.sections.lid_columns.is_empty() {
             return u16::from(to.has(port_flags::DESTINATION));
         }
@@ -238,6 +253,7 @@ fn loopback(port: &PortRecord) -> Option<PathParameters> {
 /// The lesser MTU and the lesser rate of two packed capacities.
 #[inline(always)]
 fn least_capacity(a: u8, b: u8) -> u8 {
+    // Equal on both sides, as on a fabric of one kind of link.
     if a == b {
         return a;
     }

@@ -1,4 +1,15 @@
 //! End ports: by index, GUID, GID and LID. Nothing is searched for that depends only on the fabric.
+//!
+//! A port's index is its place in the order of GUIDs, so it means nothing without its snapshot, and
+//! the same port may have another index in the next one. Two tables lead to it: by LID, 49,152
+//! entries of two bytes; by GUID, a hash table at most half full. Both hold index + 1, so that 0 is
+//! "nobody".
+//!
+//! There are two forms of most lookups. Those that give a [`PortIx`] are for code that keeps it or
+//! compares it; those that give the record (`record_by_...`) are for common requests, which read
+//! the record anyway.
+//!
+//! A GID is looked up by its lower half, once its prefix is known to be this subnet's.
 
 use sa_wire::Lid;
 
@@ -78,6 +89,7 @@ impl Snapshot {
     /// prefix too, link-local ones included where that is not the subnet's own.
     #[inline(always)]
     pub fn record_by_own_gid(&self, gid: &[u8; 16]) -> Option<&PortRecord> {
+        // Prefix and GUID as words: two comparisons instead of sixteen.
         let (prefix, guid) = gid.split_first_chunk::<8>()?;
         if u64::from_ne_bytes(*prefix) != self.derived.prefix {
             return None;
@@ -89,6 +101,7 @@ impl Snapshot {
     #[inline(always)]
     pub fn record_by_lid(&self, lid: u16) -> Option<&PortRecord> {
         let entry = usize::from(*self.sections.lid_ports.get(usize::from(lid))?);
+        // 0 becomes the largest number, which no port has.
         self.sections.ports.get(entry.wrapping_sub(1))
     }
 }

@@ -1,4 +1,8 @@
 //! A verified snapshot.
+//!
+//! Verification comes first and derived tables after it: what is derived follows indices that only
+//! verification makes safe. A snapshot is a few pointers and small tables beside its backing; it is
+//! never copied, workers hold it by `Arc` (`Published`).
 
 use std::sync::Arc;
 
@@ -17,15 +21,24 @@ use crate::verify::{Tables, verify};
 
 /// Immutable tables that passed every check; made only by [`Snapshot::from_bytes`],
 /// `Snapshot::read` (feature `mmap`) and [`crate::Builder`].
+///
+/// Immutable from its first moment; `Send` and `Sync`, as nothing in it changes. Size: the backing,
+/// plus some kilobytes that are derived from it.
 pub struct Snapshot {
+    /// A copy of the one record, as nearly every lookup needs some of it.
     pub(crate) subnet: SubnetRecord,
+    /// The same of the policy; none where none is in force.
     pub(crate) policy: Option<PolicyRecord>,
+    /// What follows from the sections; see `derived`.
     pub(crate) derived: Derived,
+    /// Typed slices of the backing.
     pub(crate) sections: Sections,
     /// Keeps the sections' memory; last, so that it goes last.
     backing: Arc<Backing>,
     /// What is left out of copies, and the digest without it.
     hidden: Vec<(core::ops::Range<usize>, u8)>,
+    /// Of the copy without what is hidden: the same for two snapshots that differ in their keys
+    /// alone.
     public_digest: u64,
 }
 
@@ -72,6 +85,8 @@ pub struct SnapshotInfo {
 
 impl Snapshot {
     /// Copies and verifies. Errors: [`LoadError`], whatever is wrong with the bytes.
+    ///
+    /// For bytes in memory; a file is read by `Snapshot::read`, which judges its length first.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, LoadError> {
         let ranges = parse(bytes)?;
         let backing = Backing::owned(bytes.len(), |memory| {
@@ -96,6 +111,7 @@ impl Snapshot {
     #[cfg(feature = "mmap")]
     pub fn read(file: &mut impl std::io::Read, length: u64) -> Result<Self, LoadError> {
         let mut head = [0; HEAD];
+        // The head alone is read first: its length bounds the memory that is taken.
         let have = fill(file, &mut head).map_err(|error| LoadError::Read(error.to_string()))?;
         let whole = whole_length(head.get(..have).unwrap_or_default(), length)?;
         let (mut read, need) = (have, whole as u64);
@@ -108,6 +124,7 @@ impl Snapshot {
             Ok(())
         });
         let backing = backing.map_err(|error| LoadError::Read(error.to_string()))?;
+        // The file was cut off while it was read.
         if read < whole {
             let have = read as u64;
             return Err(LoadError::Truncated { have, need });
@@ -140,6 +157,7 @@ impl Snapshot {
         };
         let provenance = ranges.get(SectionId::Provenance as usize);
         let provenance = provenance.map_or(0..0, |range| range.start..range.end);
+        // Found before verification, as it looks at text only.
         let hidden = keyless::hidden(backing.bytes(), provenance);
         // Before anything is looked up: lookups trust what passed.
         verify(&Tables {
@@ -189,6 +207,7 @@ impl Snapshot {
 
     /// The digest over all its bytes: what tells it from any other.
     pub fn digest(&self) -> u64 {
+        // Behind the magic, where the header has it.
         let header = self.as_bytes().get(8..16);
         let digest = header.and_then(|digest| digest.try_into().ok());
         digest.map(u64::from_le_bytes).unwrap_or_default()
@@ -235,6 +254,7 @@ fn fill(file: &mut impl std::io::Read, memory: &mut [u8]) -> std::io::Result<usi
     while let Some(rest) = memory.get_mut(done..).filter(|rest| !rest.is_empty()) {
         match file.read(rest) {
             Ok(0) => break,
+            // A signal is no reason to give up a load.
             Ok(some) => done += some,
             Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),

@@ -1,4 +1,8 @@
 //! What must hold of alias GUIDs.
+//!
+//! Lookups number GUIDs by `before`, and find a port's aliases by halving `aliases_by_port`. Both
+//! could answer for another port if an order were wrong, so each number is worked out again here.
+//! Cost: a binary search an alias.
 
 use super::{Checked, check};
 use crate::format::Sections;

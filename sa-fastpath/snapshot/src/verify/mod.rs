@@ -81,6 +81,7 @@ fn subnet(tables: &Tables<'_>) -> Checked {
     let record = tables.subnet;
     let flags = record.qos <= 1 && record.allow_both_pkeys <= 1;
     check(flags, "subnet", "a flag is neither 0 nor 1")?;
+    // Unknown values are refused, not ignored: a later version may mean something by them.
     let engine = record.engine_sl == ENGINE_KEEP || record.engine_sl == ENGINE_TORUS;
     check(engine, "subnet", "unknown SL finish")?;
     let pairs = record.pairs == PAIRS_UNIFORM || record.pairs == PAIRS_DENSE;

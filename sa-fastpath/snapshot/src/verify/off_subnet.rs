@@ -1,4 +1,7 @@
 //! What must hold of multicast groups and prefix routes.
+//!
+//! Groups are found by halving, so their order is a promise. Fields must fit their bits on the
+//! wire, because answers copy them there without a look.
 
 use sa_wire::{Mlid, Mtu, Rate};
 
@@ -38,6 +41,8 @@ pub(super) fn prefix_routes(sections: &Sections) -> Checked {
     let is_sound = |route: &PrefixRouteRecord| {
         let router = usize::from(route.router).checked_sub(1);
         let port = router.map(|at| sections.ports.get(at));
+        // 0 leads nowhere, which is allowed; anything else must be a router's port of this
+        // snapshot.
         let is_router =
             port.is_none_or(|port| port.is_some_and(|port| port.flags & port_flags::ROUTER != 0));
         is_router && route.reserved == [0; 3]

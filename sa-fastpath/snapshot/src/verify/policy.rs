@@ -1,4 +1,8 @@
 //! What must hold in the tables of a policy.
+//!
+//! From large to small: how many rules and levels, which semantics, then each level, then the sets
+//! (`rules`), and last the maps, which need to know how many sets there are. Whatever passes lets
+//! every class of every request find a set, every set a rule or the guard, every rule a level.
 
 use sa_wire::{Mtu, RateRank};
 
@@ -46,6 +50,7 @@ pub(super) fn no_policy(sections: &Sections) -> Checked {
 
 /// Errors: the first thing that does not hold in a policy's tables.
 pub(super) fn policy(sections: &Sections, record: &PolicyRecord) -> Checked {
+    // Numbers of the file first, as everything below counts with them.
     let rules = usize::try_from(record.rules).unwrap_or(usize::MAX);
     check(rules <= MAX_RULES, "policy", "too many rules")?;
     check(
@@ -60,6 +65,7 @@ pub(super) fn policy(sections: &Sections, record: &PolicyRecord) -> Checked {
         "rules",
         "unknown level",
     )?;
+    // The guard is the last rule, and its level the default: lookups read it like any other.
     let guard = sections.rules.last().map(|rule| rule.level);
     check(
         guard == Some(u32::from(record.default_level)),
@@ -99,6 +105,7 @@ fn known_semantics(sections: &Sections, record: &PolicyRecord) -> Checked {
 fn levels_in_range(sections: &Sections) -> Checked {
     let mut expected = 0u64;
     for level in sections.levels.iter() {
+        // Ranges without gaps or overlaps: then start and length cannot lead outside.
         check(
             u64::from(level.pkeys_start) == expected,
             "QoS levels",
@@ -108,6 +115,7 @@ fn levels_in_range(sections: &Sections) -> Checked {
         let mtu = level.mtu_limit == 0 || Mtu::from_code(level.mtu_limit).is_ok();
         let rate = level.rate_limit == 0 || RateRank::from_raw(level.rate_limit).is_some();
         check(mtu && rate, "QoS levels", "MTU or rate limit")?;
+        // The flag and the value must agree, as answers look at the flag alone.
         let long = level.packet_life > LONGEST_LIFE;
         let life = long == level.has(level_flags::LONG_LIFE);
         check(life, "QoS levels", "packet life time over 63")?;
@@ -183,6 +191,7 @@ fn maps(sections: &Sections, record: &PolicyRecord, sizes: &SetCounts) -> Checke
     for (field, rare) in RareField::ALL.into_iter().zip(&sections.rare) {
         let classes = sizes.rare[field as usize];
         let expected = match classes {
+            // A field that no rule asks for has no map at all.
             0 => 0,
             _ => usize::from(field.values()) + 1,
         };
@@ -198,6 +207,7 @@ fn maps(sections: &Sections, record: &PolicyRecord, sizes: &SetCounts) -> Checke
         "length or class",
     )?;
     let starts = &*sections.service_starts;
+    // From 0, so that every id lies in some interval.
     let ascending = starts.first() == Some(&0) && starts.is_sorted_by(|a, b| a < b);
     check(ascending, "service ids", "not ascending from 0")?;
     let classes = &*sections.service_classes;

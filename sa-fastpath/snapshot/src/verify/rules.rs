@@ -5,6 +5,15 @@
 //! order of the rules, up to a guard bit. Large ones have an index: rules in an order of its own,
 //! those that ask for ends only first, then the other rules that are scanned, then those found by
 //! the lists of a class.
+//!
+//! What a wrong bit could do, and which check stops it:
+//!
+//! | damage | answer it would give | check |
+//! |---|---|---|
+//! | no guard bit | a search without an end | guard in every set |
+//! | a place without a rule | a rule number beyond the table | sets within used places |
+//! | rules of a list not ascending | a later rule before an earlier one | `list` |
+//! | a wrong entry of first rules | another rule's level | worked out again |
 
 use super::{Checked, check};
 use crate::error::LoadError;
@@ -68,6 +77,7 @@ fn scanned(
     sets: &[Option<Named<'_>>],
 ) -> Result<Vec<usize>, LoadError> {
     let (rules, words) = (index(record.rules), index(record.words));
+    // One bit more than rules, for the guard.
     check(words == rules / 64 + 1, "policy", "words of a rule set")?;
     let no_lists = sections.policy_classes.is_empty()
         && sections.rule_words.is_empty()
@@ -108,11 +118,17 @@ fn whole_sets(sets: &[u64], words: usize, name: &'static str) -> Result<usize, L
 /// An index of rules, with the numbers of its record as indexes. Units: `rules` are rules; `words`,
 /// `ends` and `scanned` are words of 64 places, each part within the next.
 struct Index<'a> {
+    /// Where sets, lists and the order of rules lie.
     sections: &'a Sections,
+    /// The policy's own numbers, as the file has them.
     record: &'a PolicyRecord,
+    /// How many rules; as an entry of the order it stands for "no rule".
     rules: usize,
+    /// Words of every set.
     words: usize,
+    /// Of these, words of rules for ends only.
     ends: usize,
+    /// Of these, words of all rules that no list holds.
     scanned: usize,
     /// Places that a rule has, as bits.
     used: Vec<u64>,
@@ -127,6 +143,7 @@ impl<'a> Index<'a> {
         check(parts, "policy", "parts of a rule set")?;
         let order = &*sections.rule_order;
         check(order.len() == words * 64, "rule order", "unexpected length")?;
+        // Each rule once: a rule without a place would never match.
         let mut seen = vec![false; rules];
         let mut used = Vec::with_capacity(words);
         for places in order.chunks(64) {
@@ -148,6 +165,7 @@ impl<'a> Index<'a> {
             "rule order",
             "a rule has no place",
         )?;
+        // Within a part rules ascend, so that the lowest bit is the first rule.
         let ascending = |part: &[u16]| {
             let rules = part.iter().filter(|rule| usize::from(**rule) != rules);
             rules.is_sorted()
@@ -180,6 +198,7 @@ impl<'a> Index<'a> {
         let ends = ends.chain([classes.len()]);
         let (mut counts, mut expected, mut begin) = (vec![0; sets.len()], 0, 0);
         let mut known = 0;
+        // One after another without gaps: each class's list begins where the one before ends.
         for ((at, (sets, name), start), end) in asked.zip(ends) {
             check(
                 start == begin && begin < end,
@@ -223,6 +242,7 @@ impl<'a> Index<'a> {
                 .zip(&self.used)
                 .all(|(set, used)| set & !used == 0);
             check(known, name, "a place without a rule")?;
+            // A rule for ends only must hold for every P_Key, service and class.
             let by_ends = set.iter().zip(&self.used).take(self.ends);
             let all = is_end || by_ends.into_iter().all(|(set, used)| set == used);
             check(all, name, "a rule that asks for ends only asks for more")?;
@@ -245,6 +265,7 @@ impl<'a> Index<'a> {
             let empty = class.word == 0 && rest.is_empty();
             return check(empty, "policy classes", "a list without a beginning");
         }
+        // The bits of the class's own word come before those of the rest.
         let mut least = self.word(class.word, class.bits, 0)?.1;
         for RuleWordRecord { bits, word, first } in rest {
             let (lowest, next) = self.word(*word, *bits, least)?;
