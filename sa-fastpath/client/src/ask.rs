@@ -1,4 +1,16 @@
 //! Calls that wait for their answer.
+//!
+//! How a call waits, and what it costs:
+//!
+//! ```text
+//!  2,000 looks           some microseconds, all of a core: most answers come here
+//!  then yields           to 0.5 ms: gives the core to others between looks
+//!  then naps of 50 us    to the deadline; each with a look whether the daemon lives
+//! ```
+//!
+//! A call gives up at its deadline, but the daemon may still answer. The slot then comes back
+//! later, in its turn, and is dropped by the next call (`abandoned`): positions only grow, so an
+//! answer of before is never taken for one of now.
 
 use std::time::{Duration, Instant};
 
@@ -17,6 +29,7 @@ const NAP: Duration = Duration::from_micros(50);
 impl Client {
     /// One path between two ports, by GIDs. Errors: [`Error`].
     pub fn path_record(&mut self, sgid: [u8; 16], dgid: [u8; 16]) -> Result<PathRecord, Error> {
+        // A path that works both ways, as connections need it.
         self.one_path(request::path_by_gids(sgid, dgid))
     }
 
@@ -40,9 +53,11 @@ impl Client {
     /// Shape: 24 to 256 bytes, one MAD; the reply is 56 header bytes and all records, or a MAD.
     /// Errors: [`Error`].
     pub fn ask(&mut self, lid: u16, mad: &[u8]) -> Result<Vec<u8>, Error> {
+        // First, as everything below touches memory that a child does not have.
         if !self.home.is_here() {
             return Err(Error::Forked);
         }
+        // Replies come in the order of requests: one of a batch would be taken for this call's.
         if self.produced > self.abandoned && self.in_flight() > 0 {
             return Err(Error::InFlight);
         }
@@ -55,6 +70,7 @@ impl Client {
             (state::REPLY, mad) => Ok(mad),
             (state::LATER, _) => {
                 let late = self.wait_until(deadline, |client| {
+                    // Late replies of calls that were given up come first, and are dropped here.
                     let mut all = core::iter::from_fn(|| client.late_reply());
                     all.find(|late| late.position == position)
                 })?;
@@ -75,6 +91,7 @@ impl Client {
             return Err(Error::Length(mad.len()));
         }
         self.wait_until(deadline, |client| {
+            // Slots that nobody waits for hold the ring's places until they are released.
             client.drop_abandoned();
             let slot = client.claim(1).first_mut()?;
             slot.put(lid, mad).then(|| client.publish(1))
@@ -97,6 +114,7 @@ impl Client {
         loop {
             let first = self.consumed;
             let slot = self.replies().first()?;
+            // Copied before it is released: afterwards the slot may be written again.
             let found = (slot.state, slot.reply().unwrap_or_default().to_vec());
             self.release(1);
             if first == position {

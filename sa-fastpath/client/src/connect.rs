@@ -1,4 +1,16 @@
 //! How a ring is got from the daemon.
+//!
+//! Steps, each with an error of its own, so that an operator sees which one failed:
+//!
+//! 1. connect to the socket ([`Error::Connect`]); a daemon that is busy accepting is tried again;
+//! 2. hello and welcome ([`Error::NoDaemon`], [`Error::Version`], [`Error::Refused`]);
+//! 3. the memory that came: sealed, of a size that rings have, its first page describing the same
+//!    ([`Error::Memory`]);
+//! 4. a mark for forks, and the ring kept out of children.
+//!
+//! The daemon is trusted with answers, but not to be a daemon: whoever listens at a path may be
+//! anything, and memory that somebody can cut off would end this process by SIGBUS. So it is
+//! checked before it is mapped.
 
 use core::mem::{self, ManuallyDrop};
 use std::io;
@@ -15,6 +27,8 @@ use sa_ring::layout::{HELLO_SIZE, Hello, MAX_SLOTS, MIN_SLOTS, VERSION, WELCOME_
 use sa_ring::packets;
 
 /// How to connect and ask.
+///
+/// The same for every call; kept for [`Client::reconnect`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Options {
     /// Slots wanted; 0: as many as the daemon has to give, which is also the most.
@@ -73,10 +87,12 @@ impl Client {
     /// What was in flight is lost. In a child that was forked this gets a ring of the child's own,
     /// and the parent's stays the parent's. Errors: [`Error`]; the client is as before then.
     pub fn reconnect(&mut self) -> Result<(), Error> {
+        // First the new one: if that fails, the client is as it was.
         let fresh = Self::connect_with(&self.path, self.options)?;
         let transaction = self.transaction;
         let left = mem::replace(self, fresh);
         drop(left);
+        // Transactions go on, so that no reply of the old ring could pass for one of the new.
         self.transaction = transaction;
         Ok(())
     }
@@ -98,6 +114,7 @@ fn connected(path: &Path, timeout: Duration) -> io::Result<OwnedFd> {
                 if Instant::now() >= deadline {
                     return Err(io::ErrorKind::TimedOut.into());
                 }
+                // A millisecond: a full backlog is emptied by the daemon within a turn.
                 std::thread::sleep(Duration::from_millis(1));
             }
             Err(error) => return Err(error),
@@ -118,6 +135,7 @@ fn greet(socket: &OwnedFd, path: &Path, options: Options) -> Result<OwnedFd, Err
     let (length, file) = answer(socket, &mut buffer, options.timeout).ok_or_else(no_daemon)?;
     let welcome = buffer.get(..length).and_then(Welcome::parse);
     let welcome = welcome.ok_or_else(no_daemon)?;
+    // The version first: whatever else a daemon of another version says may mean something else.
     if welcome.version != VERSION {
         return Err(Error::Version {
             path: path.into(),
@@ -150,6 +168,7 @@ fn answer(
         if left.is_zero() {
             return None;
         }
+        // At least a millisecond, so that the end of the time is no spin.
         packets::wait(socket.as_fd(), left.max(Duration::from_millis(1))).ok()?;
     }
 }
@@ -157,6 +176,7 @@ fn answer(
 /// Maps memory that is sealed, and as large and described as it must be. Errors: in words.
 fn accepted(file: &OwnedFd) -> Result<Memory, String> {
     let (size, seals) = packets::size_and_seals(file).map_err(|error| error.to_string())?;
+    // Sealed first: until then the size may change at any time.
     if seals & packets::SEALS != packets::SEALS {
         return Err("it is not sealed against a change of its size".to_owned());
     }

@@ -1,4 +1,8 @@
 //! What can go wrong.
+//!
+//! Who can do something about it: the operator (cannot connect, version, refused), the program
+//! (closed, forked, in flight, length), or nobody but by asking later (timed out, no reply). The
+//! SA's own refusals are [`Error::Status`] with the MAD status.
 
 use core::fmt;
 use std::io;
@@ -10,6 +14,9 @@ use thiserror::Error;
 use sa_ring::layout::{VERSION, closed};
 
 /// A client that cannot ask, or got no record.
+///
+/// Not kept by the client: after any of them it may be asked again, but for [`Error::Closed`] and
+/// [`Error::Forked`], which stay until it reconnects.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -87,6 +94,9 @@ pub enum Error {
 }
 
 /// Why the daemon is not there any more for this client.
+///
+/// As the daemon wrote it into the ring's first page before it closed, or [`Self::Gone`] where
+/// there was no time for that.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WhyClosed {
@@ -106,6 +116,7 @@ impl From<u32> for WhyClosed {
     fn from(number: u32) -> Self {
         match number {
             closed::ENDED => Self::Ended,
+            // Both are positions that this side wrote; which of them it was helps nobody.
             closed::BAD_POSITION | closed::BAD_LATE_POSITION => Self::BadPosition,
             closed::BAD_MESSAGE => Self::BadMessage,
             other => Self::Other(other),

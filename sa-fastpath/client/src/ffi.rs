@@ -1,11 +1,17 @@
 //! The same for C: see `include/sapphire_sa.h`, which says what each call does.
 //!
+//! Why a layer of its own: C has no lifetimes, so what a call leaves for its caller (the text of an
+//! error, a late reply) is kept in the handle until the next call of the same kind. What C is told,
+//! numbers and structs, is in `values`. Slots are those of the ring itself: batch calls copy nothing.
+//!
 //! Invariants that the blocks below name:
 //! - *caller*: pointers that are not null point to what the header says, for as long as the call
 //!   takes, and nobody else uses a client meanwhile;
 //! - *boxed*: a client was made by `sa_client_connect` and not closed since.
 
 #![allow(unsafe_code)]
+
+mod values;
 
 use core::ffi::{CStr, c_char, c_int};
 use std::ffi::{CString, OsStr};
@@ -14,44 +20,26 @@ use std::path::Path;
 use std::time::Duration;
 
 use sa_wire::path_record::PathRecord;
-use zerocopy::IntoBytes;
 
+use self::values::{ARGUMENT, ROOM, SaPath, code, words};
 use super::{Client, Error, Options, request, state};
 use sa_ring::layout::Slot;
 
 /// What C holds: the client, and what its last calls left for the caller to look at.
+///
+/// Made by [`sa_client_connect`] on the heap, so that C holds one pointer; freed by
+/// [`sa_client_close`].
 struct Handle {
+    /// The client, as Rust programs have it.
     client: Client,
+    /// Of the last call that failed; empty before.
     error: CString,
+    /// The last late reply, which C looks at until it asks for the next.
     late: Vec<u8>,
 }
 
-/// A path for C.
-#[repr(C)]
-struct SaPath {
-    dgid: [u8; 16],
-    sgid: [u8; 16],
-    dlid: u16,
-    slid: u16,
-    pkey: u16,
-    sl: u8,
-    mtu: u8,
-    rate: u8,
-    packet_life: u8,
-    hop_limit: u8,
-    tclass: u8,
-    flow_label: u32,
-    reversible: u8,
-    reserved: [u8; 7],
-    record: [u8; 64],
-}
-
-const _: () = assert!(size_of::<SaPath>() == 120 && core::mem::offset_of!(SaPath, record) == 56);
-
-const ARGUMENT: c_int = -5;
-const ROOM: c_int = -8;
-const FORKED: c_int = -9;
-
+/// Null where the path is null or nobody serves there; the reason is then in `error`, cut off to
+/// its room. The client is on the heap until [`sa_client_close`].
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sa_client_connect(
     path: *const c_char,
@@ -59,6 +47,7 @@ unsafe extern "C" fn sa_client_connect(
     error: *mut c_char,
     error_size: usize,
 ) -> *mut Handle {
+    // No words without a path: the caller has passed nothing to say something about.
     if path.is_null() {
         return core::ptr::null_mut();
     }
@@ -80,6 +69,7 @@ unsafe extern "C" fn sa_client_connect(
             let words = words(&cause);
             let bytes = words.as_bytes_with_nul();
             if !error.is_null() && error_size > 0 {
+                // Cut off where there is less room, with its end in any case.
                 let count = bytes.len().min(error_size);
                 // SAFETY: caller: there are `error_size` bytes; the last one is made zero.
                 // WHY: C has no other way to get words.
@@ -93,6 +83,8 @@ unsafe extern "C" fn sa_client_connect(
     }
 }
 
+/// Frees the client and leaves the daemon. Null is allowed, as for `free`; a second time is not, as
+/// nothing tells a pointer that was freed.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sa_client_close(client: *mut Handle) {
     if !client.is_null() {
@@ -102,6 +94,7 @@ unsafe extern "C" fn sa_client_close(client: *mut Handle) {
     }
 }
 
+/// The handle stays, so that C need not put another pointer wherever it keeps the client.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sa_client_reconnect(client: *mut Handle) -> c_int {
     // SAFETY: caller, boxed.
@@ -113,6 +106,7 @@ unsafe extern "C" fn sa_client_reconnect(client: *mut Handle) -> c_int {
     handle.note(done).1
 }
 
+/// The only call of its kind that makes a system call: it asks whether the socket is still open.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sa_client_check(client: *mut Handle) -> c_int {
     // SAFETY: caller, boxed.
@@ -124,6 +118,7 @@ unsafe extern "C" fn sa_client_check(client: *mut Handle) -> c_int {
     handle.note(done).1
 }
 
+/// Never null: a client without an error has an empty text.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sa_client_error(client: *const Handle) -> *const c_char {
     // SAFETY: caller, boxed.
@@ -134,6 +129,7 @@ unsafe extern "C" fn sa_client_error(client: *const Handle) -> *const c_char {
     }
 }
 
+/// Null is ignored, as there is nobody to tell of it.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sa_client_set_timeout(client: *mut Handle, milliseconds: u32) {
     // SAFETY: caller, boxed.
@@ -144,6 +140,7 @@ unsafe extern "C" fn sa_client_set_timeout(client: *mut Handle, milliseconds: u3
     }
 }
 
+/// Writes to `path` only where there is a record. GIDs are 16 bytes each, as on the wire.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sa_client_path_record(
     client: *mut Handle,
@@ -163,6 +160,7 @@ unsafe extern "C" fn sa_client_path_record(
     unsafe { handle.give(found, path) }
 }
 
+/// LIDs are numbers of the host, as in the rest of the interface.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sa_client_path_record_by_lid(
     client: *mut Handle,
@@ -181,6 +179,8 @@ unsafe extern "C" fn sa_client_path_record_by_lid(
     unsafe { handle.give(found, path) }
 }
 
+/// `reply_size` is in and out: the room, then the length of the reply, also where that was too long
+/// for the room. 0 says that a reply came, whatever status the SA gave in it.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sa_client_ask(
     client: *mut Handle,
@@ -204,6 +204,7 @@ unsafe extern "C" fn sa_client_ask(
         (Some(answer), _) => answer,
         (None, code) => return code,
     };
+    // Written even if the reply does not fit: the caller learns how much room it needs.
     let room = core::mem::replace(size, answer.len());
     if answer.len() > room || reply.is_null() {
         return ROOM;
@@ -214,6 +215,8 @@ unsafe extern "C" fn sa_client_ask(
     0
 }
 
+/// The slots are lent until they are published; fewer than wanted at the end of the ring. C must
+/// not write to more than `count` of them.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sa_client_claim(
     client: *mut Handle,
@@ -233,6 +236,7 @@ unsafe extern "C" fn sa_client_claim(
     slots.as_mut_ptr()
 }
 
+/// The position of the first request, which a late reply names again; 0 for null.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sa_client_publish(client: *mut Handle, count: usize) -> u64 {
     // SAFETY: caller, boxed.
@@ -241,6 +245,7 @@ unsafe extern "C" fn sa_client_publish(client: *mut Handle, count: usize) -> u64
     handle.map_or(0, |handle| handle.client.publish(count))
 }
 
+/// Slots to read until they are released. Null and 0 where none came back yet.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sa_client_replies(client: *mut Handle, count: *mut usize) -> *const Slot {
     // SAFETY: caller, boxed.
@@ -256,6 +261,7 @@ unsafe extern "C" fn sa_client_replies(client: *mut Handle, count: *mut usize) -
     slots.as_ptr()
 }
 
+/// Position of the first slot of [`sa_client_replies`]; 0 for null.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sa_client_first_reply(client: *const Handle) -> u64 {
     // SAFETY: caller, boxed.
@@ -264,6 +270,7 @@ unsafe extern "C" fn sa_client_first_reply(client: *const Handle) -> u64 {
     handle.map_or(0, |handle| handle.client.first_reply())
 }
 
+/// More than came back counts as all that did.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sa_client_release(client: *mut Handle, count: usize) {
     // SAFETY: caller, boxed.
@@ -273,6 +280,7 @@ unsafe extern "C" fn sa_client_release(client: *mut Handle, count: usize) {
     }
 }
 
+/// Requests whose slots were not released; 0 for null.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sa_client_in_flight(client: *const Handle) -> u64 {
     // SAFETY: caller, boxed.
@@ -281,6 +289,8 @@ unsafe extern "C" fn sa_client_in_flight(client: *const Handle) -> u64 {
     handle.map_or(0, |handle| handle.client.in_flight())
 }
 
+/// The bytes lie in the handle until the next such call. Length 0 with a position says that there
+/// will be no reply to that request; null that none has come.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sa_client_late_reply(
     client: *mut Handle,
@@ -296,12 +306,15 @@ unsafe extern "C" fn sa_client_late_reply(
     let Some(late) = handle.client.late_reply() else {
         return core::ptr::null();
     };
+    // Kept until the next call: C gets a pointer into it.
     handle.late = late.mad;
     *position = late.position;
     *length = handle.late.len();
     handle.late.as_ptr()
 }
 
+/// Writes a whole request into a slot that was claimed: reserved bytes are zero, length and state
+/// right.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sa_slot_path_by_lids(slot: *mut Slot, transaction: u64, slid: u16, dlid: u16) {
     // SAFETY: caller.
@@ -311,6 +324,7 @@ unsafe extern "C" fn sa_slot_path_by_lids(slot: *mut Slot, transaction: u64, sli
     }
 }
 
+/// As by LIDs; asks for one reversible path.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sa_slot_path_by_gids(
     slot: *mut Slot,
@@ -326,6 +340,8 @@ unsafe extern "C" fn sa_slot_path_by_gids(
     }
 }
 
+/// The path in a slot that came back: of a slot without a reply `SA_ERROR_NO_REPLY`, of an error
+/// reply the SA's status.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sa_slot_path(slot: *const Slot, path: *mut SaPath) -> c_int {
     // SAFETY: caller.
@@ -350,6 +366,7 @@ unsafe extern "C" fn sa_slot_path(slot: *const Slot, path: *mut SaPath) -> c_int
 /// A request of the client's own in a slot, with this transaction.
 fn fill(slot: &mut Slot, transaction: u64, mut mad: [u8; request::PATH_REQUEST]) {
     request::set_transaction(&mut mad, transaction);
+    // LID 0: the daemon takes its own port for the requester.
     slot.put(0, &mad);
 }
 
@@ -387,49 +404,4 @@ unsafe fn put(record: &PathRecord, path: *mut SaPath) -> c_int {
     // WHY: C has no references.
     unsafe { path.write(SaPath::of(record)) };
     0
-}
-
-impl SaPath {
-    /// The fields of a path in host order, as the header file has them.
-    fn of(record: &PathRecord) -> Self {
-        let mut whole = [0; 64];
-        whole.copy_from_slice(record.as_bytes());
-        Self {
-            dgid: record.dgid,
-            sgid: record.sgid,
-            dlid: record.dlid.get(),
-            slid: record.slid.get(),
-            pkey: record.pkey.get(),
-            sl: record.qos_class_sl.sl().get(),
-            mtu: record.mtu.value(),
-            rate: record.rate.value(),
-            packet_life: record.packet_life.value(),
-            hop_limit: record.flow.hop_limit(),
-            tclass: record.tclass,
-            flow_label: record.flow.flow_label(),
-            reversible: record.numb_path.reversible().into(),
-            reserved: [0; 7],
-            record: whole,
-        }
-    }
-}
-
-/// The error's text for `sa_client_error`.
-fn words(error: &Error) -> CString {
-    CString::new(error.to_string()).unwrap_or_default()
-}
-
-/// The number of an error; the header file has a name for each.
-const fn code(error: &Error) -> c_int {
-    match error {
-        Error::Connect { .. } | Error::NoDaemon { .. } => -1,
-        Error::Version { .. } | Error::Refused { .. } | Error::Memory { .. } => -2,
-        Error::Closed(_) => -3,
-        Error::InFlight => -4,
-        Error::Length(_) => ARGUMENT,
-        Error::TimedOut => -6,
-        Error::NoReply | Error::NoRecord => -7,
-        Error::Forked => FORKED,
-        Error::Status(status) => status.get() as c_int,
-    }
 }

@@ -1,4 +1,8 @@
 //! Replies that come apart from their slots, in parts.
+//!
+//! Parts of a reply follow each other and do not mix with those of another: so one buffer is
+//! enough, and the last part is the one that ends at `total`. Each part that was read is given back
+//! at once, which lets the daemon go on writing a reply that is larger than the room.
 
 use core::mem;
 use core::sync::atomic::Ordering;
@@ -30,6 +34,7 @@ impl LateReader {
         let header = memory.header();
         // Pairs with the daemon's `Release` store: this side sees the parts.
         let written = header.late_written.0.load(Ordering::Acquire);
+        // The daemon is trusted: its headers are not checked against the room.
         while self.read != written {
             let part = LatePart::of_words(core::array::from_fn(|nth| {
                 word(memory, self.read + 8 * nth as u64)
@@ -38,6 +43,7 @@ impl LateReader {
             self.read += part.room() as u64;
             // Pairs with the daemon's `Acquire` load: it may write there again.
             header.late_read.0.store(self.read, Ordering::Release);
+            // An empty reply has one part of length 0, and is told by its empty MAD.
             if part.offset + part.length == part.total {
                 return Some(LateReply {
                     position: part.position,
@@ -51,6 +57,7 @@ impl LateReader {
     /// Adds a part's bytes to what there is of its reply. Room for all of it is made by its first
     /// part.
     fn take(&mut self, memory: &Memory, part: LatePart) {
+        // A new reply: what there may be of another is not continued.
         if part.offset == 0 {
             self.begun.clear();
             self.begun.reserve(usize::try_from(part.total).unwrap_or(0));

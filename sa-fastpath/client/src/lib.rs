@@ -3,11 +3,51 @@
 //! A request is written into a slot, the daemon answers it there: no system call, a microsecond.
 //! See docs/ring.md for what lies where, and `include/sapphire_sa.h` for C.
 //!
+//! One request and its answer, over three positions that only grow (slot = position modulo slots):
+//!
+//! ```text
+//!  claim, put     positions [produced, consumed + slots) are the client's to write
+//!  publish        produced moves on; the daemon sees the requests
+//!  ...            the daemon answers in place and moves `served` on
+//!  replies        positions [consumed, served) are the client's to read
+//!  release        consumed moves on; the slots can be claimed again
+//! ```
+//!
+//! A reply that does not fit its slot, or takes longer, comes apart from it: the slot says
+//! [`state::LATER`], and [`Client::late_reply`] gives it when it is whole.
+//!
 //! ```no_run
 //! # fn main() -> Result<(), sa_client::Error> {
 //! let mut client = sa_client::Client::connect("/run/sapphire/ring".as_ref())?;
 //! let path = client.path_record_by_lid(3, 17)?;
 //! println!("SL {}", path.qos_class_sl.sl());
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Many at once: claim slots, fill them, publish them, and take what comes back, in order.
+//!
+//! ```no_run
+//! # fn main() -> Result<(), sa_client::Error> {
+//! # let mut client = sa_client::Client::connect("/run/sapphire/ring".as_ref())?;
+//! let slots = client.claim(64);
+//! for (slot, dlid) in slots.iter_mut().zip(1..) {
+//!     slot.put(0, &sa_client::request::path_by_lids(3, dlid));
+//! }
+//! let sent = slots.len();
+//! client.publish(sent);
+//! let mut back = 0;
+//! while back < sent {
+//!     let replies = client.replies();
+//!     let (count, found) = (replies.len(), replies.iter().filter_map(|slot| slot.reply()).count());
+//!     println!("{found} of {count} have their reply");
+//!     client.release(count);
+//!     back += count;
+//!     if count == 0 {
+//!         // Nothing tells of the daemon's end but this.
+//!         client.check()?;
+//!     }
+//! }
 //! # Ok(())
 //! # }
 //! ```
@@ -48,19 +88,24 @@ use sa_ring::{Memory, packets};
 /// A ring of one's own at the daemon. Dropping it leaves.
 #[derive(Debug)]
 pub struct Client {
+    /// For `reconnect`, and for messages.
     path: PathBuf,
     options: Options,
     home: Home,
+    /// Kept open: its end is how the daemon learns that this client has left.
     socket: OwnedFd,
     /// Not there in children.
     memory: ManuallyDrop<Memory>,
+    /// How many requests were sent.
     produced: u64,
+    /// How many slots were released.
     consumed: u64,
     /// `served` as last read.
     seen: u64,
     /// Requests before this one nobody waits for any more.
     abandoned: u64,
     late: LateReader,
+    /// Of the last request of a call that waits; each has its own.
     transaction: u64,
 }
 
@@ -78,6 +123,7 @@ impl Client {
         if !self.home.is_here() {
             return &mut [];
         }
+        // What is in flight has not been released, so its slots are not free.
         let free = self.slots() - self.in_flight();
         // SAFETY: positions in [produced, consumed + slots) are the client's, and `&mut self`
         // keeps them to this caller; the daemon is trusted to leave them alone.
@@ -99,6 +145,7 @@ impl Client {
             return first;
         }
         let free = self.slots() - self.in_flight();
+        // More than was claimed is cut off: the daemon ends a client whose positions cannot be.
         self.produced += free.min(count as u64);
         // Pairs with the daemon's `Acquire` load: it sees the requests.
         let produced = &self.memory.header().produced.0;
@@ -117,6 +164,7 @@ impl Client {
         if self.seen == self.consumed {
             // Pairs with the daemon's `Release` store: this side sees the replies.
             let served = self.memory.header().served.0.load(Ordering::Acquire);
+            // Never ahead of what was sent, whatever the memory says.
             self.seen = served.min(self.produced);
         }
         // SAFETY: positions below `served` are the client's again; the daemon is trusted to leave
@@ -136,6 +184,7 @@ impl Client {
     /// Frees the first `count` slots of the last [`Self::replies`].
     #[inline]
     pub fn release(&mut self, count: usize) {
+        // No more than came back: what is in flight cannot be released.
         self.consumed += (count as u64).min(self.seen - self.consumed);
     }
 
@@ -159,6 +208,7 @@ impl Client {
         if !self.home.is_here() {
             return Err(Error::Forked);
         }
+        // Before the socket: the daemon writes why before it closes.
         match self.memory.header().closed.0.load(Ordering::Acquire) {
             closed::OPEN => {}
             why => return Err(Error::Closed(WhyClosed::from(why))),
@@ -179,6 +229,8 @@ impl Drop for Client {
         if !self.home.is_here() {
             return;
         }
+        // For everybody who has inherited the socket: dropping it here alone would not end the
+        // connection.
         packets::shut(self.socket.as_fd());
         // SAFETY: nothing uses it afterwards, here or in `drop` of the fields.
         // WHY: a child has no such mapping, and must unmap nothing in its place.

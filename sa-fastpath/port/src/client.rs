@@ -31,6 +31,9 @@ use crate::arrival::MIN_REQUEST;
 
 /// Sends requests and receives their replies. None of the calls but [`ClientPort::wait`] and
 /// [`ClientPort::ask`] blocks.
+///
+/// Made for one thread; a program that asks from several has a client in each. What came is taken
+/// in the order in which it came, which is not the order of requests.
 pub trait ClientPort {
     /// Sends a request of 56 to 256 bytes; shorter ones are padded unless RMPP is active in them.
     /// False when there is no room at the moment.
@@ -122,6 +125,9 @@ impl Destination {
 }
 
 /// How long to wait and how often to ask again.
+///
+/// By default three tries of a second each: longer than OpenSM's response time of 268 ms, and short
+/// enough for somebody who waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Patience {
     /// For each try. Units: whole milliseconds count.
@@ -141,6 +147,8 @@ impl Default for Patience {
 }
 
 /// What came back. Reuse it: its buffer grows once.
+///
+/// A table may have megabytes, so the buffer is the caller's and stays as large as it has become.
 #[derive(Debug, Clone)]
 pub struct Reply {
     /// Where it came from; `status` is non-zero for a request of ours that failed.
@@ -160,6 +168,8 @@ impl Default for Reply {
 }
 
 /// Why no reply came.
+///
+/// Errors of the SA itself are none of these: they come as replies with a status.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum AskError {
@@ -214,6 +224,9 @@ impl From<PortError> for AskError {
 }
 
 /// Takes arrivals until one carries the transaction `wanted`. False at the deadline.
+///
+/// Errors: the transport is gone. Arrivals of other transactions are lost: whoever has several
+/// requests under way uses `take` itself.
 fn take_matching<P: ClientPort + ?Sized>(
     port: &mut P,
     wanted: Option<u32>,

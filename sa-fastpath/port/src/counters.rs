@@ -10,6 +10,8 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use crossbeam_utils::CachePadded;
 
 /// A counter that one thread writes and others read.
+///
+/// Readers may see a value that is some additions old, and never one that was not there.
 #[derive(Debug, Default)]
 pub struct Counter(AtomicU64);
 
@@ -65,6 +67,9 @@ pub struct PortCounters {
 }
 
 /// The counters of one handle, which alone adds to them; others read.
+///
+/// Shared by `Arc` between the worker's port and whoever shows metrics; handles of one port have
+/// each their own, which are added up.
 #[derive(Debug, Default)]
 pub struct PortStats {
     inner: CachePadded<Inner>,

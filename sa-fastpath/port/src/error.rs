@@ -5,6 +5,9 @@
 //! back, see [`PortError::is_gone`].
 
 /// A transport that stopped working.
+///
+/// From a worker's call it ends the worker; its owner looks at [`Self::is_gone`] and attaches the
+/// port anew, or ends the daemon.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum PortError {

@@ -87,6 +87,9 @@ pub trait MadPort {
 }
 
 /// The slow lane's way to answer a punted request, on a handle of its own.
+///
+/// One for each port, owned by the slow lane's thread. Its calls may block, allocate and make
+/// system calls.
 pub trait ReplyPort: Send {
     /// Sends `reply` to where `request` came from.
     ///

@@ -12,6 +12,7 @@ impl Sl {
     /// All sixteen SLs, ascending from 0.
     pub const ALL: [Self; 16] = {
         let mut all = [Self(0); 16];
+        // A loop by hand: iterators do not run in constants.
         let mut sl = 0u8;
         while sl < 16 {
             all[sl as usize] = Self(sl);
@@ -102,6 +103,7 @@ impl SlToVl {
     pub fn carried(&self) -> SlVlMask {
         let mut mask = 0;
         for (sl, vl) in self.0.iter().enumerate() {
+            // VL15 carries management alone, so a data packet on it is dropped by the port.
             if *vl != Vl::MANAGEMENT.get() {
                 mask |= 1 << sl;
             }
@@ -142,6 +144,7 @@ impl Mtu {
 
     /// Errors: [`VocabularyError::Mtu`].
     pub const fn from_code(code: u8) -> Result<Self, VocabularyError> {
+        // 0 and 6 to 63 are reserved; a record may hold them, an MTU may not.
         if code >= 1 && code <= 5 {
             Ok(Self(code))
         } else {
@@ -168,6 +171,7 @@ impl Mtu {
 
     /// The payload that this code stands for. Units: bytes.
     pub const fn bytes(self) -> u32 {
+        // Code 1 is 256 bytes, and each further code doubles.
         128 << self.0
     }
 }
@@ -211,6 +215,7 @@ impl Rate {
 
     /// Errors: [`VocabularyError::Rate`].
     pub const fn from_code(code: u8) -> Result<Self, VocabularyError> {
+        // 0, 1 and all from 25 on are reserved.
         if code >= 2 && code <= 24 {
             Ok(Self(code))
         } else {
@@ -236,6 +241,7 @@ impl Rate {
     /// The slower of two, by rank.
     #[must_use]
     pub fn min(self, other: Self) -> Self {
+        // By rank: code 5 (5 Gb/s) is slower than code 3 (10 Gb/s).
         if other.rank() < self.rank() {
             other
         } else {
@@ -271,6 +277,7 @@ impl RateRank {
 
     /// The rate at this place.
     pub const fn rate(self) -> Rate {
+        // In range: a rank is made only by `from_raw` and by the table itself.
         Rate(BY_RANK[self.0 as usize - 1])
     }
 
@@ -320,6 +327,7 @@ pub enum Selector {
 impl Selector {
     /// From the top two bits of a selector-and-value byte.
     pub const fn from_byte(byte: u8) -> Self {
+        // Total: two bits have four values, and each means something.
         match byte >> 6 {
             0 => Self::Greater,
             1 => Self::Less,

@@ -74,11 +74,13 @@ impl ClassPortInfo {
             base_version: BASE_VERSION,
             class_version: SA_CLASS_VERSION,
             capability_mask: U16::new(mask.0),
+            // Both share a word: 27 bits of capabilities above five of the time.
             capability_mask2_response_time: U32::new(mask2.0 << 5 | response_time.0 as u32),
             redirect_gid: [0; 16],
             redirect_tclass_sl_flow: U32::ZERO,
             redirect_lid: U16::ZERO,
             redirect_pkey: U16::ZERO,
+            // Queue pair 1 and its Q_Key even where nothing is redirected, as OpenSM fills them in.
             redirect_qp: U32::new(1),
             redirect_qkey: U32::new(QP1_QKEY),
             trap_gid: [0; 16],
@@ -102,6 +104,7 @@ impl ClassPortInfo {
 
     /// RespTimeValue as a type.
     pub const fn response_time(&self) -> ResponseTime {
+        // The low five bits of the word's last byte.
         let [.., low] = self.capability_mask2_response_time.to_bytes();
         ResponseTime(low & 0x1f)
     }
@@ -241,7 +244,9 @@ impl ResponseTime {
     /// The smallest value from 8 on that covers a timeout, as OpenSM computes it: times are cut to
     /// whole milliseconds, and the largest value is 31. Units: ms.
     pub const fn from_millis(timeout: u32) -> Self {
+        // From 8 on, as OpenSM: 4096 ns x 2^8 is one millisecond and a bit.
         let mut value = 8;
+        // In 64 bits, as 4096 shifted by 31 leaves 32.
         while value < 31 && ((4096u64 << value) / 1_000_000) < timeout as u64 {
             value += 1;
         }

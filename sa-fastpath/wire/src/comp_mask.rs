@@ -1,4 +1,10 @@
 //! What all component masks do.
+//!
+//! One macro instead of a trait, so that masks can be put together in constants:
+//! `PathCompMask::MTU_PAIR` and the like are known when this is compiled. Bits that no constant
+//! names may be set by clients; nobody looks at them.
+//!
+//! A pair of components is asked with `has_all`: `has` would be true for half of it.
 
 /// Gives a newtype over the 64 bits of a component mask its operations.
 macro_rules! comp_mask {

@@ -56,6 +56,7 @@ impl Attribute {
     pub const fn modifier(self) -> u32 {
         match self {
             Self::UnitInfo => 0,
+            // One slot in the lowest byte; the others are zero.
             Self::ControllerProfile { slot } => u32::from_be_bytes([0, 0, 0, slot]),
             Self::ServiceEntries { slot, first, last } => {
                 u32::from_be_bytes([0, slot, last, first])
@@ -81,6 +82,7 @@ const _: () = assert!(size_of::<DeviceMad>() == MAD_SIZE);
 impl DeviceMad {
     /// Asks for an attribute.
     pub fn get(attribute: Attribute) -> Self {
+        // All zeros first: reserved bytes and the data of a Get must be.
         let mut request = Self::new_zeroed();
         request.mad.base_version = BASE_VERSION;
         request.mad.mgmt_class = MGMT_CLASS_DEVICE;
@@ -95,6 +97,8 @@ impl DeviceMad {
     /// methods.
     pub fn answer(mad: &[u8]) -> Option<&Self> {
         let (answer, _) = Self::ref_from_prefix(mad).ok()?;
+        // Class and method both: a reply to something else on the same queue pair is not taken for
+        // this one.
         let is_answer =
             answer.mad.mgmt_class == MGMT_CLASS_DEVICE && answer.mad.method == method::GET_RESP;
         is_answer.then_some(answer)
@@ -137,14 +141,17 @@ pub enum SlotState {
 impl IoUnitInfo {
     /// What a slot holds. Shape: slots are counted from 1.
     pub fn slot(&self, slot: u8) -> SlotState {
+        // Slots count from 1, so 0 is no slot, and neither is one beyond the unit's own number.
         let Some(place) = slot.checked_sub(1).filter(|_| slot <= self.max_controllers) else {
             return SlotState::Missing;
         };
         let byte = self.controller_list.get(usize::from(place / 2));
+        // Two slots to a byte, the first in its upper half.
         let shift = if place.is_multiple_of(2) { 4 } else { 0 };
         match byte.map(|byte| byte >> shift & 0xf) {
             Some(0) => SlotState::Empty,
             Some(1) => SlotState::Installed,
+            // 0xf is what the specification has for "no such slot".
             Some(0xf) | None => SlotState::Missing,
             Some(_) => SlotState::Reserved,
         }
@@ -211,6 +218,7 @@ pub const SRP_SERVICE_PREFIX: &[u8] = b"SRP.T10:";
 impl ControllerProfile {
     /// True for a controller that speaks SRP.
     pub fn is_srp(&self) -> bool {
+        // Both, as other protocols may share the subclass.
         self.io_subclass.get() == SRP_IO_SUBCLASS && self.protocol.get() == SRP_PROTOCOL
     }
 }
@@ -243,6 +251,7 @@ impl ServiceEntry {
 /// Text up to the first zero.
 pub fn text(bytes: &[u8]) -> &[u8] {
     let end = bytes.iter().position(|byte| *byte == 0);
+    // Without a zero the text fills its field.
     bytes.get(..end.unwrap_or(bytes.len())).unwrap_or_default()
 }
 

@@ -20,6 +20,7 @@ impl Lid {
 
     /// Checks the range. Errors: [`VocabularyError::Lid`].
     pub const fn new(raw: u16) -> Result<Self, VocabularyError> {
+        // 0 names nobody, 0xc000 and more are groups, 0xffff is the permissive LID.
         if raw >= 1 && raw <= Self::MAX.0 {
             Ok(Self(raw))
         } else {
@@ -62,6 +63,7 @@ impl Mlid {
 
     /// Checks the range. Errors: [`VocabularyError::Mlid`].
     pub const fn new(raw: u16) -> Result<Self, VocabularyError> {
+        // 0xffff is the permissive LID and no group's.
         if raw >= Self::MIN.0 && raw <= 0xfffe {
             Ok(Self(raw))
         } else {
@@ -165,6 +167,7 @@ impl Gid {
 
     /// True for fe80::/10, which every subnet understands as its own.
     pub const fn is_link_local(&self) -> bool {
+        // Ten bits: 0xfe, and the upper two of the next byte.
         self.0[0] == 0xfe && self.0[1] & 0xc0 == 0x80
     }
 
@@ -202,6 +205,7 @@ impl Pkey {
 
     /// Errors: [`VocabularyError::Pkey`] when the low 15 bits are zero.
     pub const fn new(raw: u16) -> Result<Self, VocabularyError> {
+        // A base of 0 marks an empty place of a P_Key table.
         if raw & 0x7fff == 0 {
             Err(VocabularyError::Pkey(raw))
         } else {

@@ -69,6 +69,7 @@ impl MadHeader {
 
     /// True for responses (R bit of the method).
     pub const fn is_response(&self) -> bool {
+        // The R bit, whatever the method is: also of methods that this class does not have.
         self.method & method::RESPONSE_BIT != 0
     }
 
@@ -115,6 +116,7 @@ pub mod method {
 /// The method that answers a request: R bit set, and GetResp for Set too.
 pub const fn response_method(request: u8) -> u8 {
     match request {
+        // The one method whose response is another method's: Set is answered by GetResp.
         method::SET => method::GET_RESP,
         other => other | method::RESPONSE_BIT,
     }
@@ -163,6 +165,7 @@ impl Status {
 
     /// The meaning in words; `None` for codes that the specification does not name.
     pub const fn words(self) -> Option<&'static str> {
+        // Only codes that a client of an SA can meet; others are shown by their number.
         Some(match self {
             Self::OK => "success",
             Self::BUSY => "busy",
@@ -187,6 +190,7 @@ impl Status {
 impl fmt::Display for Status {
     /// Number and words: `0x0300 (no records)`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The number always, as words alone would hide a code that nobody names.
         let words = self.words().unwrap_or("unknown status");
         write!(f, "0x{:04x} ({words})", self.0)
     }

@@ -71,6 +71,7 @@ impl MultiPathRecord {
 
     /// ServiceID, from its two places.
     pub const fn service_id(&self) -> ServiceId {
+        // In two places on the wire: a byte before the counts, seven behind them.
         let [b, c, d, e, f, g, h] = self.service_id_lsb;
         ServiceId(u64::from_be_bytes([
             self.service_id_msb,
@@ -87,6 +88,7 @@ impl MultiPathRecord {
     /// What it says of each path, in the places of a PathRecord; the ends are left out.
     pub fn path_components(&self) -> PathRecord {
         PathRecord {
+            // Ends stay zero: they come from the lists of GIDs, pair by pair.
             service_id: self.service_id().0.into(),
             flow: self.flow,
             tclass: self.tclass,
@@ -120,6 +122,7 @@ impl<'a> MultiPathRequest<'a> {
     /// Splits attribute data. `data` ends where the received bytes end.
     /// Errors: [`DecodeError::TooShort`] without a whole fixed part.
     pub fn parse(data: &'a [u8]) -> Result<Self, DecodeError> {
+        // Bytes behind the fixed part may be any number; how many GIDs they are is asked later.
         match MultiPathRecord::ref_from_prefix(data) {
             Ok((record, tail)) => Ok(Self { record, tail }),
             Err(_) => Err(DecodeError::TooShort {
@@ -133,9 +136,11 @@ impl<'a> MultiPathRequest<'a> {
     /// OpenSM reads them. Either may be zero, which the request's answerer must refuse.
     /// Errors: [`DecodeError::CountsNotInMask`].
     pub fn counts(&self, mask: MultiPathCompMask) -> Result<(usize, usize), DecodeError> {
+        // Both or none: OpenSM refuses one count without the other.
         if !mask.has_all(MultiPathCompMask::COUNTS) {
             return Err(DecodeError::CountsNotInMask);
         }
+        // Clamped as OpenSM does it: sources first, destinations what is left of eleven.
         let sources = usize::from(self.record.sgid_count).min(MAX_GIDS);
         let destinations = usize::from(self.record.dgid_count).min(MAX_GIDS - sources);
         Ok((sources, destinations))
@@ -145,6 +150,7 @@ impl<'a> MultiPathRequest<'a> {
     /// Errors: those of [`Self::counts`]; [`DecodeError::GidsCutOff`] when fewer were received.
     pub fn gids(&self, mask: MultiPathCompMask) -> Result<GidLists<'a>, DecodeError> {
         let (sources, destinations) = self.counts(mask)?;
+        // Whole GIDs only; a cut one at the end is nobody's.
         let (present, _) = self.tail.as_chunks::<16>();
         let cut_off = DecodeError::GidsCutOff {
             promised: sources + destinations,
@@ -175,6 +181,7 @@ pub fn encode(
     dgids: &[Gid],
     out: &mut [u8],
 ) -> Result<usize, DecodeError> {
+    // Saturating, as lengths of slices of a caller's may be anything.
     let total = sgids.len().saturating_add(dgids.len());
     let (Ok(sgid_count), Ok(dgid_count), true) = (
         u8::try_from(sgids.len()),
@@ -188,6 +195,7 @@ pub fn encode(
     };
     let need = MultiPathRecord::SIZE + total * 16;
     let have = out.len();
+    // All room is checked before anything is written, so that an error leaves `out` as it was.
     let Some((fixed, slots)) = out
         .get_mut(..need)
         .and_then(|bytes| bytes.split_at_mut_checked(MultiPathRecord::SIZE))
@@ -269,6 +277,7 @@ impl MultiPathCompMask {
     pub const fn path_components(self) -> PathCompMask {
         // RawTraffic to PacketLifeTime stand in the same order in both.
         let mut found = PathCompMask((self.0 & COMMON) << COMMON_SHIFT);
+        // Bit by bit, as both halves have other places in the two masks.
         if self.has(Self::SERVICE_ID_MSB) {
             found = found.union(PathCompMask::SERVICE_ID_MSB);
         }

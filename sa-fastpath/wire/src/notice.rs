@@ -1,4 +1,8 @@
 //! Notice: what a trap or a Report tells. Source: IBA vol. 1, 13.4.8.2, 14.2.5.1.
+//!
+//! Layout: type 1, producer 3, trap number 2, issuer LID 2, toggle and count 2, details 54, issuer
+//! GID 16. What the details mean depends on the trap number. An SA reports 64 to 67, whose details
+//! are six bytes of nothing and the GID that the trap is about.
 
 use zerocopy::byteorder::big_endian::U16;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
@@ -60,6 +64,7 @@ impl Notice {
         issuer_gid: Gid,
         subject: Gid,
     ) -> Self {
+        // Zeros first: everything else in the details is reserved.
         let mut details = [0; 54];
         if let Some(place) = details.get_mut(Self::GID_AT..Self::GID_AT + 16) {
             place.copy_from_slice(&subject.0);

@@ -34,6 +34,7 @@ impl PathComponent {
 
     /// The number that a record has there, whether it counts or not.
     pub const fn number(self, record: &PathRecord) -> u64 {
+        // The raw field: whether it counts is the mask's business, which callers ask first.
         match self {
             Self::ServiceId => record.service_id.get(),
             Self::TClass => record.tclass as u64,
@@ -44,6 +45,7 @@ impl PathComponent {
 
     /// Writes as many low bits of the number as the component has.
     pub const fn set(self, record: &mut PathRecord, number: u64) {
+        // The two lowest bytes serve all components but the service id.
         let [.., high, low] = number.to_be_bytes();
         let short = U16::from_bytes([high, low]);
         match self {
@@ -51,6 +53,7 @@ impl PathComponent {
             Self::TClass => record.tclass = low,
             Self::Pkey => record.pkey = short,
             Self::QosClass => {
+                // The SL shares the word, and stays.
                 record.qos_class_sl = QosClassSl::new(short.get(), record.qos_class_sl.sl());
             }
         }

@@ -100,6 +100,7 @@ pub struct FlowWord(pub U32);
 impl FlowWord {
     /// From flow label (its low 20 bits) and hop limit; no raw traffic.
     pub const fn new(flow_label: u32, hop_limit: u8) -> Self {
+        // Bytes and not shifts, so that no bit of the label can get into the reserved ones.
         let [_, high, middle, low] = flow_label.to_be_bytes();
         Self(U32::from_bytes([high & 0x0f, middle, low, hop_limit]))
     }
@@ -190,6 +191,7 @@ pub struct QosClassSl(pub U16);
 impl QosClassSl {
     /// From a class (its low 12 bits) and a service level.
     pub const fn new(qos_class: u16, sl: Sl) -> Self {
+        // Twelve bits above four: what a class has above twelve is lost by the shift.
         let [high, low] = (qos_class << 4).to_be_bytes();
         Self(U16::from_bytes([high, low | sl.get()]))
     }
@@ -226,6 +228,7 @@ pub struct SelectedValue(pub u8);
 impl SelectedValue {
     /// From a selector and the low six bits of a value.
     pub const fn new(selector: Selector, value: u8) -> Self {
+        // Six bits of value: more would change the selector.
         Self((selector as u8) << 6 | selected_value(value))
     }
 

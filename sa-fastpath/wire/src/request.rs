@@ -30,10 +30,12 @@ pub fn multi_path_request(
     sgids: &[Gid],
     dgids: &[Gid],
 ) -> Result<Slot, DecodeError> {
+    // The counts join the mask: without them OpenSM refuses the request.
     let mask = mask | MultiPathCompMask::COUNTS;
     let attribute = AttributeId::MULTI_PATH_RECORD;
     let mut slot = request(requester, method::GET_MULTI, attribute, mask.0, &[]);
     let mad = SaMad::from_bytes_mut(&mut slot.mad);
+    // One whole segment, as GetMulti is a double-sided exchange; its payload is a full one.
     mad.rmpp = RmppHeader::data(flag::SINGLE, 1, SEGMENT_PAYLOAD);
     multipath_record::encode(record, sgids, dgids, &mut mad.data)?;
     Ok(slot)
@@ -44,6 +46,7 @@ pub fn multi_path_request(
 pub fn request(requester: u16, asked: u8, attribute: AttributeId, mask: u64, data: &[u8]) -> Slot {
     let mut slot = Slot::EMPTY;
     slot.header.lid = requester.into();
+    // Queue pair 1, which every general service agent has.
     slot.header.qpn = 1.into();
     let mad = SaMad::from_bytes_mut(&mut slot.mad);
     mad.mad.base_version = BASE_VERSION;
@@ -52,6 +55,7 @@ pub fn request(requester: u16, asked: u8, attribute: AttributeId, mask: u64, dat
     mad.mad.method = asked;
     mad.mad.attribute_id = attribute.get().into();
     mad.sa.component_mask = mask.into();
+    // A longer attribute is cut off: a request is one MAD.
     for (place, byte) in mad.data.iter_mut().zip(data) {
         *place = *byte;
     }
@@ -105,11 +109,13 @@ pub fn parse(reply: &[u8]) -> Result<(u16, Vec<PathRecord>), TooShort> {
     };
     let (status, offset) = (be16(4), be16(44));
     let stride = record_stride(offset);
+    // A stride below a record, 0 included, means that there are none.
     if status != 0 || stride < PathRecord::SIZE {
         return Ok((status, Vec::new()));
     }
     let is_one = headers.get(3) == Some(&method::GET_RESP);
     let data = reply.get(DATA_OFFSET..).unwrap_or_default();
+    // A GetResp has one record; what follows in its MAD is padding.
     let limit = if is_one { 1 } else { usize::MAX };
     let records = data.chunks_exact(stride).filter_map(|bytes| {
         PathRecord::read_from_prefix(bytes)

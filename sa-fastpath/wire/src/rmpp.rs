@@ -58,6 +58,7 @@ impl RmppHeader {
         Self {
             version: RMPP_VERSION,
             packet_type: packet_type::DATA,
+            // "No response time given" in the five upper bits.
             response_time_flags: NO_RESPONSE_TIME << 3 | flags & flag::MASK,
             status: status::SUCCESS,
             segment_number: U32::new(segment_number),
@@ -72,6 +73,7 @@ impl RmppHeader {
 
     /// Replaces the flags and leaves RRespTime.
     pub const fn set_flags(&mut self, flags: u8) {
+        // RRespTime shares the byte and stays.
         self.response_time_flags = self.response_time_flags & !flag::MASK | flags & flag::MASK;
     }
 
@@ -164,13 +166,16 @@ pub struct PayloadLengths {
 /// Units: bytes.
 pub const fn payload_lengths(data_len: u32) -> Option<PayloadLengths> {
     const HEADER: u32 = SEGMENT_PAYLOAD - SEGMENT_DATA;
+    // No data is one segment with the SA header alone.
     let segments = match data_len.div_ceil(SEGMENT_DATA) {
         0 => 1,
         more => more,
     };
+    // Each segment's SA header counts in the sum, which has 32 bits.
     let Some(first) = data_len.checked_add(segments * HEADER) else {
         return None;
     };
+    // What the segments before did not carry; `segments` is at least one.
     let last = data_len - (segments - 1) * SEGMENT_DATA + HEADER;
     Some(PayloadLengths {
         segments,

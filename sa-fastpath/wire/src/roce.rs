@@ -133,6 +133,7 @@ impl SourcePort {
 
     /// What the upper bits fold onto the low ones is taken off them first.
     fn label_with(self, upper: u16) -> FlowLabel {
+        // Folding is its own reverse: the same bits once more give the label back.
         let low = (self.0 ^ Self::MIN.0) ^ upper;
         FlowLabel(u32::from(upper) << 14 | u32::from(low))
     }
@@ -165,6 +166,7 @@ pub const UDP_DESTINATION_PORT: u16 = 4791;
 /// The UDP source port of a label: its upper six bits folded onto the low 14, above 0xc000.
 /// Shape: 64 labels share each port. Source: RFC v2; Linux `rdma_flow_label_to_udp_sport`.
 pub const fn udp_source_port(label: FlowLabel) -> SourcePort {
+    // 14 bits and six: the upper six have nothing above them, so the result has 14.
     let folded = (label.0 & 0x3fff) ^ (label.0 >> 14);
     let [_, _, upper, low] = folded.to_be_bytes();
     SourcePort(u16::from_be_bytes([upper, low]) | SourcePort::MIN.0)
@@ -203,17 +205,20 @@ pub fn cm_label_shipped(source: u16, destination: u16) -> FlowLabel {
 /// A label for a pair of QPNs by a mixer instead of a product: [`fmix64`] of the sorted pair. Both
 /// ends get the same; never 0.
 pub const fn mixed_label(local: Qpn, remote: Qpn) -> FlowLabel {
+    // Sorted, so that both ends mix the same numbers.
     let (least, most) = if local.0 <= remote.0 {
         (local.0, remote.0)
     } else {
         (remote.0, local.0)
     };
+    // 24 bits each: side by side they fit 48, and no pair collides before the mixing.
     set_label(fmix64((least as u64) << 24 | most as u64))
 }
 
 /// The label that 64 mixed bits give: the lowest 20 that are not all zero, of the three whole
 /// pieces; 1 when those cancel all. Never 0, which would mean no label.
 pub const fn set_label(mixed: u64) -> FlowLabel {
+    // Three pieces of 20 bits; the four bits above them are not used.
     let pieces = [mixed, mixed >> 20, mixed >> 40];
     let mut nth = 0;
     while nth < pieces.len() {
@@ -223,12 +228,14 @@ pub const fn set_label(mixed: u64) -> FlowLabel {
         }
         nth += 1;
     }
+    // All three zero: one chance in 2^60.
     FlowLabel(1)
 }
 
 /// Mixes 64 bits so that each one in changes about half of those out; a bijection.
 /// Source: the finaliser of MurmurHash3 (Austin Appleby, public domain).
 pub const fn fmix64(mut bits: u64) -> u64 {
+    // Shifts that are xored in and odd multipliers can be undone: a bijection.
     bits ^= bits >> 33;
     bits = bits.wrapping_mul(0xff51_afd7_ed55_8ccd);
     bits ^= bits >> 33;

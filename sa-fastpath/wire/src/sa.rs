@@ -64,6 +64,7 @@ pub struct SaMad {
 impl SaMad {
     /// Views the bytes in place.
     pub const fn from_bytes(bytes: &[u8; MAD_SIZE]) -> &Self {
+        // Every pattern of bytes is a MAD, so the view cannot fail.
         zerocopy::transmute_ref!(bytes)
     }
 
@@ -80,6 +81,7 @@ impl SaMad {
 
 impl fmt::Debug for SaMad {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Headers only: 200 bytes of data would bury them in a log.
         f.debug_struct("SaMad")
             .field("mad", &self.mad)
             .field("rmpp", &self.rmpp)
@@ -189,6 +191,7 @@ impl fmt::Display for AttributeId {
 /// The AttributeOffset for records that take so many bytes, padding included; rounded down, as
 /// OpenSM does it (the 36 bytes of an InformInfo give 4). Units: bytes in, 8 bytes out.
 pub const fn attribute_offset(record_bytes: u16) -> u16 {
+    // Rounded down: a record of 36 bytes cannot be told exactly.
     record_bytes / 8
 }
 

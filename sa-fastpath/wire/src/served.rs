@@ -3,6 +3,9 @@
 //!
 //! An attribute of our own, Get alone, in the range that is left to vendors; other SAs refuse it
 //! with "method/attribute combination not supported".
+//!
+//! Whoever keeps a copy asks for it now and then: an equal digest means that nothing has changed.
+//! The epoch tells which of two of one daemon is the newer.
 
 use zerocopy::byteorder::big_endian::U64;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};

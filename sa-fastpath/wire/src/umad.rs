@@ -1,6 +1,15 @@
 //! The header that the kernel's umad files put before each MAD, and a slot for one of both.
 //!
 //! Source: Linux `include/uapi/rdma/ib_user_mad.h` (with P_Key index enabled).
+//!
+//! ```text
+//!   0 agent  4 status  8 timeout  12 retries  16 length
+//!  20 QPN  24 Q_Key  28 LID  30 SL, path bits  32 GRH present, GID index, hop limit, traffic class
+//!  36 GID  52 flow label  56 P_Key index  58 zero  64 MAD
+//! ```
+//!
+//! A slot of all transports has this header, so that workers and slow lane know no transport: rings
+//! and the simulator fill in the fields that they have.
 
 use zerocopy::byteorder::big_endian::{U16 as BeU16, U32 as BeU32};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
@@ -93,6 +102,7 @@ impl Slot {
 
 impl core::fmt::Debug for Slot {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        // The MAD is shown by whoever knows what it is.
         f.debug_struct("Slot")
             .field("header", &self.header)
             .finish_non_exhaustive()

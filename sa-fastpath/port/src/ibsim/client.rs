@@ -21,13 +21,19 @@ use crate::{ClientPort, Destination, Patience, PortError, Reply, low_transaction
 use sa_answer::rmpp::{Allowance, Arrival, Class, Receivers, classify, turn_acknowledgement};
 
 /// A client of an SA on the simulated fabric. It does RMPP by itself, as the simulator does not.
+///
+/// One question at a time: the next one forgets what has come of the last, unless it is the same
+/// again.
 #[derive(Debug)]
 pub struct IbsimClient {
     data: Data,
+    /// The packet that came last, or the request that goes out.
     slot: Box<Slot>,
     /// A packet of RMPP's on its way out.
     out: Box<Slot>,
+    /// Replies of several packets, until they are whole.
     receivers: Receivers,
+    /// Transfers count their time from here.
     started: Instant,
     /// The last request, to tell whether the next one is the same again.
     asked: Vec<u8>,

@@ -69,6 +69,9 @@ impl Control {
     ///
     /// Errors: no simulator of that name; one that does not answer in time; no free slot, or no
     /// such node.
+    ///
+    /// Cost: one exchange, at most two seconds. The order of binding and connecting is the
+    /// simulator's: it connects to the client's data socket when it answers.
     pub(super) fn connect(options: &Options) -> Result<(Self, UnixDatagram), AttachError> {
         let base = &options.base;
         let (id, socket, data) = bind_pair(base)?;

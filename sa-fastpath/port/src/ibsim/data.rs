@@ -26,15 +26,21 @@ use crate::umad::sys;
 use crate::{PortError, PortStats};
 
 /// A MAD with its addresses. LIDs sit in the low two bytes of a little-endian host's words.
+///
+/// 288 bytes, in the simulator's own order of fields; what it calls padding is the upper half of
+/// words that hold 16-bit LIDs.
 #[derive(Debug, Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 struct Packet {
+    /// Where the packet goes; of one that came, our own LID.
     dlid: U16,
     pad_dlid: [u8; 2],
     /// 0: the simulator fills in the client's LID.
     slid: U16,
     pad_slid: [u8; 2],
+    /// The queue pair that it goes to: 1 for an SA.
     dqp: U32,
+    /// The queue pair that it comes from; of what we send, 1 or the private one.
     sqp: U32,
     /// 110 on a packet of ours that could not be delivered.
     status: U32,
@@ -62,12 +68,19 @@ const BLANK: Packet = Packet {
 ///
 /// The simulator is one thread and spins on a client whose socket is full. A client that waited
 /// for it in turn would stop the fabric; so sending drains first whenever there is no room.
+///
+/// Each handle has a packet and a backlog of its own; the socket may be shared, and the slot of the
+/// simulator is (`control`).
 #[derive(Debug)]
 pub(super) struct Data {
+    /// Non-blocking, and connected to the simulator's socket for this client.
     socket: UnixDatagram,
+    /// Keeps the simulator's place for this client taken.
     control: Arc<Control>,
     our_qp: u32,
+    /// What was read last.
     packet: Box<Packet>,
+    /// Arrivals that were taken in to make room, oldest first; at most [`BACKLOG`].
     backlog: VecDeque<Packet>,
     /// Of this handle; it counts what it has to drop itself.
     stats: Arc<PortStats>,
@@ -190,6 +203,8 @@ impl Data {
     }
 
     /// As [`Data::send`], but leaves arrivals to those who serve, and sleeps meanwhile.
+    ///
+    /// For the slow lane, which shares the socket with workers: what arrives is theirs.
     pub(super) fn send_waiting(
         &mut self,
         slot: &Slot,

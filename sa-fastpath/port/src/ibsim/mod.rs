@@ -100,6 +100,8 @@ pub struct PortFacts {
 }
 
 /// One client slot of a simulator; given back when this and all handles from it are gone.
+///
+/// Dropping the last handle tells the simulator, which has ten places only.
 #[derive(Debug)]
 pub struct Attachment {
     control: Arc<Control>,

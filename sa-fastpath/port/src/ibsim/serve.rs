@@ -15,6 +15,8 @@ use crate::{BATCH, MadPort, PortCounters, PortError, PortStats, ReplyPort, Verdi
 use sa_answer::rmpp;
 
 /// A worker's ibsim port.
+///
+/// All its memory is taken when it is made: 64 slots, and room for as many acknowledgements.
 #[derive(Debug)]
 pub struct IbsimPort {
     data: Data,
@@ -143,6 +145,8 @@ fn acknowledgement(request: &Slot) -> Option<Slot> {
 }
 
 /// The slow lane's ibsim handle. One MAD at a time: RMPP is the caller's.
+///
+/// Its sends wait up to a second, where a worker's give up after 200 ms for a whole batch.
 #[derive(Debug)]
 pub struct IbsimReply {
     data: Data,

@@ -53,7 +53,7 @@ const ROUND: usize = 64;
 const FAREWELL: Duration = Duration::from_secs(1);
 /// Rings of clients that were cut off, whose first page may still be read.
 const FAREWELLS: usize = 64;
-/// After an accept that failed, such as for want of descriptors.
+/// After an accept that failed, such as for want of descriptors: the next one would fail at once.
 const PAUSE: Duration = Duration::from_millis(200);
 
 /// Keeps the clients of one socket. Runs in a thread of its own, see [`Self::run`].

@@ -23,6 +23,9 @@ use super::shares::Owner;
 use super::socket::new_memory;
 
 /// A connection, from its first moment to its last.
+///
+/// Owned by the acceptor. Between `Served` and `Gone` the ring's memory is held by the worker as
+/// well, so it is given back only when the worker has returned it.
 pub(super) struct Client {
     pub(super) peer: Peer,
     pub(super) owner: Owner,
@@ -38,7 +41,9 @@ pub(super) enum State {
     /// Its ring is with the worker.
     Served {
         memory: Arc<Memory>,
+        /// Its late replies, and how far they were written.
         late: LateWriter,
+        /// By which others tell whether it is still there; see [`Exchange`].
         place: u16,
     },
     /// The worker was told to give the ring back.

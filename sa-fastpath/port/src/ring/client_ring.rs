@@ -16,12 +16,16 @@ use sa_wire::umad::{MAD_SIZE, Slot};
 use crate::Verdict;
 
 /// One client's ring as its worker sees it.
+///
+/// Owned by the worker from `Attach` to `Returned`. Nothing in it is the client's but what `memory`
+/// shows, and that is believed only within bounds.
 #[derive(Debug)]
 pub(super) struct ClientRing {
     /// Number of the client, never given twice.
     pub(super) id: u32,
     /// Its place among the clients, which another may have after it.
     pub(super) place: u16,
+    /// Shared with the client; unmapped when worker and acceptor have both let go of it.
     pub(super) memory: Arc<Memory>,
     /// May say which LID asks.
     pub(super) names_lids: bool,

@@ -33,19 +33,28 @@ const NAP: Duration = Duration::from_micros(100);
 /// Requests of one ring in a batch.
 #[derive(Debug, Clone, Copy, Default)]
 struct Part {
+    /// Its place among the rings of this turn.
     ring: usize,
+    /// So many of `copies`, behind those of the parts before.
     count: usize,
 }
 
 /// The rings of all clients of one socket as a port.
+///
+/// One for each socket. A turn costs a load for each ring, and the copies of at most 32 requests;
+/// rings without requests cost their load only.
 pub struct ClientRings {
+    /// Where rings come from and go to.
     exchange: Arc<Exchange>,
+    /// In no order: one that goes is replaced by the last.
     rings: Vec<ClientRing>,
     /// The ring that the next turn looks at first.
     next: usize,
+    /// Requests as the worker sees them, and its answers.
     copies: Box<[Slot; LENT]>,
     /// So many of `copies` are lent.
     lent: usize,
+    /// Whose requests `copies` are, in their order: the first `in_parts` count.
     parts: [Part; LENT],
     in_parts: usize,
 }

@@ -9,6 +9,9 @@ use std::io;
 use sa_ring::layout::closed;
 
 /// A client's process, as the kernel knows it.
+///
+/// From the socket and not from what the client says, so it can be believed. `pid` is 0 for a
+/// process in a PID namespace that is not seen from here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Peer {
     /// Number of its connection, from 1.

@@ -39,8 +39,11 @@ pub(super) struct Returned {
 pub(super) struct Exchange {
     /// Something lies in `orders`.
     pub(super) news: AtomicBool,
+    /// From the acceptor to the worker.
     pub(super) orders: ArrayQueue<Order>,
+    /// From the worker to the acceptor.
     pub(super) returned: ArrayQueue<Returned>,
+    /// Of requesters that do not say theirs, or may not; 0 for none.
     pub(super) own_lid: AtomicU16,
     /// Which client has a place, 0 for none: to tell whether anybody waits for a reply.
     places: Box<[AtomicU32]>,

@@ -30,12 +30,18 @@ use crate::{BATCH, MadPort, PortError, ReplyPort, Verdict};
 const LATE: usize = 256;
 
 /// What both sides and the slow lane's handle share.
+///
+/// Slots are cells, as both sides write to them in turn; whose turn it is, is told by the two
+/// positions alone.
 struct Shared {
     slots: Box<[UnsafeCell<Slot>]>,
+    /// Requests that were sent; written by the client.
     produced: CachePadded<AtomicU64>,
+    /// Requests that were answered or dropped; written by the server.
     served: CachePadded<AtomicU64>,
     /// Replies of the slow lane, which come out of order.
     late: ArrayQueue<Slot>,
+    /// Set once, when the client is dropped.
     client_gone: AtomicBool,
 }
 
@@ -103,6 +109,9 @@ pub fn ring(slots: usize) -> (RingClient, RingServer, RingReplies) {
 }
 
 /// The asking side, for one thread.
+///
+/// Dropping it lets the server know ([`RingServer::client_gone`]); what is in flight is answered
+/// and never read.
 pub struct RingClient {
     shared: Arc<Shared>,
     produced: u64,
@@ -175,9 +184,14 @@ pub fn reply_length(slot: &Slot) -> Option<usize> {
 }
 
 /// The answering side, for one worker.
+///
+/// Never blocks and never fails: a ring in one process has no far end that could go.
 pub struct RingServer {
+    /// With the client and the slow lane's handle.
     shared: Arc<Shared>,
+    /// As in the shared word, which nobody else writes.
     served: u64,
+    /// So many slots are out with the worker.
     lent: usize,
 }
 
@@ -217,6 +231,8 @@ impl RingServer {
 }
 
 /// The slow lane's side.
+///
+/// Late replies of one MAD only; a table is refused as too long.
 pub struct RingReplies {
     shared: Arc<Shared>,
 }

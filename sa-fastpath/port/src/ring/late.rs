@@ -46,6 +46,8 @@ const MOST: usize = 4096;
 const ENTRY: usize = size_of::<Waiting>();
 
 /// A reply on its way.
+///
+/// As it is handed over between the two threads: a copy, as the slow lane reuses its buffer.
 #[derive(Debug)]
 pub(super) struct Late {
     pub(super) client: u32,
@@ -55,6 +57,8 @@ pub(super) struct Late {
 }
 
 /// Replies on their way to the acceptor.
+///
+/// At most 256 replies and 4 MiB, but for one reply that is longer by itself.
 #[derive(Debug)]
 pub(super) struct LateQueue {
     replies: ArrayQueue<Late>,
@@ -100,6 +104,8 @@ impl LateQueue {
 }
 
 /// The slow lane's way to the clients of one socket.
+///
+/// Bounded in what it holds, and it never waits for a client: replies without room are given up.
 pub struct LateReplies {
     queue: Arc<LateQueue>,
     /// A byte wakes the other thread.
@@ -155,6 +161,9 @@ struct Waiting {
 }
 
 /// What waits for one client, and how far it was written.
+///
+/// Belongs to one client and lives with its ring. What it keeps is counted against the client's
+/// user ([`super::shares`]).
 #[derive(Debug, Default)]
 pub(super) struct LateWriter {
     waiting: VecDeque<Waiting>,

@@ -21,6 +21,9 @@ use super::socket::{RingError, own_user};
 const WRITABLE: u32 = 0o022;
 
 /// A name in an open directory.
+///
+/// As long as it lives the directory is held open, so a directory that is renamed or replaced
+/// meanwhile does not matter.
 #[derive(Debug)]
 pub(super) struct Place {
     directory: File,

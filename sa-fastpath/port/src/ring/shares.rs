@@ -9,6 +9,8 @@
 //! small for one user alone or too large for many (ADR 10).
 
 /// Whose a client is.
+///
+/// Users are told apart by number; groups do not count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Owner {
     pub(super) uid: u32,
@@ -17,6 +19,9 @@ pub(super) struct Owner {
 }
 
 /// How many rings there are for whom.
+///
+/// Counts nothing itself: the acceptor says who has a ring, so a count cannot be wrong after a
+/// crash of a client.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RingShares {
     most: usize,

@@ -25,6 +25,8 @@ use sa_ring::layout::size_of_ring;
 use sa_ring::packets;
 
 /// A socket that cannot be served.
+///
+/// Told to the operator when the daemon starts; each names the path and what to do.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum RingError {
@@ -76,6 +78,8 @@ impl fmt::Display for RingError {
 impl core::error::Error for RingError {}
 
 /// Where clients connect; its name goes when this does.
+///
+/// The name is removed only if it is still the file that this listener made.
 #[derive(Debug)]
 pub(super) struct Listener {
     socket: OwnedFd,

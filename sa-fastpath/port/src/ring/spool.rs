@@ -21,6 +21,9 @@ pub(super) const CHUNK: usize = 1 << 16;
 const WORDS: usize = CHUNK / 8;
 
 /// A queue of pieces, each of which begins with a word of its own.
+///
+/// Words and not bytes, as the ring's memory is written word by word. A piece that is released in
+/// part keeps its first chunk until all of that chunk was read.
 #[derive(Debug, Default)]
 pub(super) struct Spool {
     chunks: VecDeque<Chunk>,

@@ -15,8 +15,12 @@ use super::sys::{self, RawFile, Read, RegisterAgent};
 use crate::PortError;
 
 /// An agent of class Subnet Administration on a file of its own.
+///
+/// Shared by the workers that read its file; each call is one system call, and none waits. Dropping
+/// the last reference gives the methods back.
 #[derive(Debug)]
 pub(crate) struct Agent {
+    /// Never blocks; its reads and writes are whole packets.
     file: RawFile,
     id: u32,
     layout: Layout,
@@ -29,6 +33,7 @@ pub(crate) struct Agent {
 /// What stands behind an agent's file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Peer {
+    /// An agent of this process.
     Kernel,
     /// The same; the agent is another program's to give up.
     Lender,
@@ -39,6 +44,8 @@ enum Peer {
 }
 
 /// Where the MAD starts in a packet.
+///
+/// Decided once, when the file is opened; the rest of this crate has 64 bytes in any case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Layout {
     /// 64 bytes of header.

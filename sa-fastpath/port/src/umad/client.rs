@@ -19,11 +19,16 @@ use crate::client::{answers_something, fill};
 use crate::{ClientPort, Destination, Patience, PortError, Reply};
 
 /// A umad agent that only asks. Any number of them may share a port with an SM.
+///
+/// `spare` grows to the longest reply that came and stays so.
 #[derive(Debug)]
 pub struct UmadClient {
+    /// Where it was opened; its state in sysfs tells where the SA is.
     name: PortName,
     agent: Agent,
+    /// For replies and requests of one MAD.
     slot: Box<Slot>,
+    /// For replies of several.
     spare: Vec<u8>,
 }
 

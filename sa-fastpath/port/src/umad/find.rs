@@ -20,6 +20,8 @@ use super::error::UmadError;
 use super::sys::{Access, RawFile, Read};
 
 /// A umad port of this host.
+///
+/// A name only: the device may go away at any time, and then its files cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PortName {
     /// The device, such as `mlx5_0`.
@@ -31,6 +33,8 @@ pub struct PortName {
 }
 
 /// What sysfs says about a port at this moment.
+///
+/// Read anew each time it is asked for: an SM may change all of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct PortState {
     /// The port's base LID; none before an SM set it.

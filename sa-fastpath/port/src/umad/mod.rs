@@ -73,7 +73,9 @@ impl Default for Options {
 /// is back it is opened anew.
 #[derive(Debug)]
 pub struct Umad {
+    /// Which port of which device.
     name: PortName,
+    /// The agent that owns the methods, shared by all handles.
     receive: Arc<Agent>,
     kind: Kind,
 }
@@ -81,6 +83,7 @@ pub struct Umad {
 /// What a port was opened over; it decides which handles there can be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
+    /// A umad file; workers get agents of their own to send with.
     Kernel,
     /// A preload library; it delivers by class to the agent that registered last.
     Simulator,

@@ -19,9 +19,13 @@ use crate::arrival::{Arrival, sort};
 use crate::{BACKLOG, BATCH, MadPort, PortCounters, PortError, PortStats, ReplyPort, Verdict};
 
 /// A worker's umad port.
+///
+/// Slots for a look far ahead (320 KiB) and 64 KiB for a long request are taken when it is made.
 #[derive(Debug)]
 pub struct UmadPort {
+    /// Owns the methods; other workers may read it, too.
     receive: Arc<Agent>,
+    /// Of this worker alone, where the kernel allows another agent.
     send: Arc<Agent>,
     /// [`BACKLOG`] slots; the first `lent` are out with the worker.
     slots: Box<[Slot]>,

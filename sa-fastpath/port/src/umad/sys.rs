@@ -22,6 +22,7 @@ use libc::{c_int, c_void};
 /// An open umad, issm or sysfs file.
 #[derive(Debug)]
 pub(crate) struct RawFile {
+    /// A number that libc's calls know; under the simulator the kernel does not.
     fd: RawFd,
 }
 
@@ -53,11 +54,17 @@ pub(crate) enum Access {
 pub(crate) struct RegisterAgent {
     /// Out: the agent's number.
     pub(crate) id: u32,
+    /// Bit n for method n; all zero for an agent that only asks.
     pub(crate) method_mask: [u8; 16],
+    /// 1 for general services, 0 for subnet management.
     pub(crate) qpn: u8,
+    /// The class whose MADs come here.
     pub(crate) mgmt_class: u8,
+    /// Its version, which the kernel compares.
     pub(crate) class_version: u8,
+    /// Zero: only vendors' classes have one.
     pub(crate) oui: [u8; 3],
+    /// 1 if the kernel shall segment and put together, else 0.
     pub(crate) rmpp_version: u8,
 }
 

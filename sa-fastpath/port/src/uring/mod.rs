@@ -42,6 +42,9 @@ pub enum Submit {
 }
 
 /// A worker's port through io_uring.
+///
+/// Its slots are the ring's, registered with the kernel: none of them is lent while an operation is
+/// in flight.
 pub struct UringPort {
     ring: Ring,
     /// Receive and send agent, alive as long as the ring has their files; a plain packet

@@ -20,6 +20,8 @@ use crate::umad::sys::RawFile;
 use crate::{BATCH, PortError};
 
 /// Ring, files, and [`BATCH`] slots. The kernel knows all of them beforehand.
+///
+/// Between two calls nothing is in flight but the poll, so slots may be lent as plain references.
 pub(super) struct Ring {
     ring: IoUring,
     /// Registered in this order: what is read and written, and what is only written.
@@ -38,6 +40,7 @@ pub(super) struct Ring {
 /// What the poll request told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Poll {
+    /// The poll request is with the kernel and will tell of the next packet.
     armed: bool,
     /// A packet may wait to be read.
     readable: bool,

@@ -286,9 +286,9 @@ impl UniformPaths {
 /// ten bits of a word, and what is added to their difference carries into the tenth where the ring
 /// is shorter the other way round.
 ///
-/// Example with rings of 8: the bias is 512 - 5 = 507. From 1 to 6 the difference back is 5, and 5
-/// + 507 carries: the short way passes 0. From 1 to 5 it is 4, which does not: half the ring goes
-/// straight.
+/// Example with rings of 8: the bias is 512 less 5, that is 507. From 1 to 6 the difference back is
+/// 5, and the sum of 512 carries: the short way passes 0. From 1 to 5 it is 4, which does not: half
+/// the ring goes straight.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Datelines {
     /// Ten bits for each axis: 512 less half the ring and one.

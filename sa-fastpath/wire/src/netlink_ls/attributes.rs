@@ -1,4 +1,7 @@
 //! Netlink attributes in the body of a message.
+//!
+//! Length 2, type 2, payload, zeros up to a multiple of four. The length counts header and payload
+//! but not the zeros; the upper three bits of the type are flags.
 
 use thiserror::Error;
 
@@ -62,12 +65,14 @@ impl<'a> Attributes<'a> {
     }
 
     fn take(&mut self) -> Result<Attribute<'a>, AttributeDamage> {
+        // Taken out first: after damage nothing is left, and the iterator ends.
         let area = core::mem::take(&mut self.rest);
         let Some(([l0, l1, t0, t1], _)) = area.split_first_chunk::<ATTRIBUTE_HEADER_SIZE>() else {
             return Err(AttributeDamage::Trailing(area.len()));
         };
         let length = u16::from_ne_bytes([*l0, *l1]);
         let size = usize::from(length);
+        // The length may be anything: it is looked at before it is used.
         let Some(attribute) = area.get(..size) else {
             return Err(AttributeDamage::LengthTooLarge {
                 length,
@@ -76,6 +81,7 @@ impl<'a> Attributes<'a> {
         };
         let payload = attribute.get(ATTRIBUTE_HEADER_SIZE..);
         let payload = payload.ok_or(AttributeDamage::LengthTooSmall(length))?;
+        // The last attribute may lack its padding.
         self.rest = area.get(aligned(size)..).unwrap_or(&[]);
         Ok(Attribute {
             raw: u16::from_ne_bytes([*t0, *t1]),

@@ -1,4 +1,8 @@
 //! What an agent hears: each message of a datagram, sorted by what is to be done with it.
+//!
+//! Nothing is trusted: a datagram may come from any process that holds the right to send, and a
+//! wrong length must not be answered, as nobody knows whose request it was. What is well formed but
+//! cannot be served is refused, because silence would make the kernel wait for its whole timeout.
 
 use thiserror::Error;
 
@@ -71,6 +75,7 @@ impl<'a> Iterator for Hearing<'a> {
 
 fn sort<'a>(message: &Message<'a>) -> Heard<'a> {
     let header = message.header;
+    // Before anything else: an acknowledgement has its own type, below those of all clients.
     if header.kind == kind::ERROR {
         return acknowledgement(message);
     }
@@ -89,10 +94,12 @@ fn sort<'a>(message: &Message<'a>) -> Heard<'a> {
 
 fn foreign(header: Header) -> Option<NotForUs> {
     let client = kind::client(header.kind);
+    // Netlink's own types first, as they have no client.
     if header.kind < kind::FIRST {
         Some(NotForUs::Control(header.kind))
     } else if client != LS_CLIENT {
         Some(NotForUs::OtherClient(client))
+    // Other agents in the same group are heard too; their replies are no requests.
     } else if header.flags & flags::REQUEST == 0 {
         Some(NotForUs::NoRequest)
     } else {

@@ -23,11 +23,13 @@ use crate::path_record::PathRecord;
 pub fn write_resolve(out: &mut [u8], question: &Resolve<'_>) -> Result<usize, WriteError> {
     let mut writer = Writer::new(out, request(kind::RESOLVE, question.seq))?;
     let name = question.device;
+    // A longer name is refused, not cut: it would name another device.
     let padding = DEVICE_SIZE
         .checked_sub(name.len())
         .ok_or(WriteError::TooLong(name.len()))?;
     writer.put(name)?;
     writer.zeros(padding)?;
+    // Two bytes of padding, which the kernel does not clear and nobody reads.
     writer.put(&[question.port, question.path_use as u8, 0, 0])?;
     write_components(&mut writer, question)?;
     writer.finish()
@@ -136,6 +138,7 @@ impl Taken {
 /// Reads a reply to RESOLVE as the kernel does: records whose flags have the whole mask, up to
 /// `most`. Total: any bytes.
 pub fn read_answer(reply: &Message<'_>, mask: PathFlags, most: usize) -> Answer {
+    // The refusal first: its attributes do not count.
     if reply.header.flags & flags::LS_ERROR != 0 || !passes(reply.body, Check::Resolve) {
         return Answer::AskSa;
     }
@@ -153,6 +156,7 @@ pub fn read_answer(reply: &Message<'_>, mask: PathFlags, most: usize) -> Answer 
         if !path_flags.satisfies(mask) {
             continue;
         }
+        // More than three are not taken, whatever the agent sends.
         let Some(place) = taken.records.get_mut(taken.count) else {
             break;
         };
@@ -163,6 +167,7 @@ pub fn read_answer(reply: &Message<'_>, mask: PathFlags, most: usize) -> Answer 
             break;
         }
     }
+    // Records were there, but none with the flags that the kernel wants.
     if taken.count == 0 {
         Answer::Fail
     } else {
@@ -175,6 +180,7 @@ pub fn read_gid(reply: &Message<'_>) -> Option<Gid> {
     if reply.header.flags & flags::LS_ERROR != 0 || !passes(reply.body, Check::IpResolve) {
         return None;
     }
+    // The last of several, as in the kernel's table of attributes.
     let found = whole(reply.body)
         .filter(|found| found.raw == attribute::DGID)
         .last()?;
@@ -204,6 +210,7 @@ enum Check {
 
 /// nla_parse_deprecated with the policy of the handler: types that it does not know pass.
 fn passes(body: &[u8], check: Check) -> bool {
+    // What is damaged ends the walk and does not fail the check, as in the kernel.
     whole(body).all(|found| length_passes(&found, check))
 }
 
@@ -244,6 +251,7 @@ fn with_offsets(body: &[u8]) -> impl Iterator<Item = (usize, Attribute<'_>)> {
 /// 72 bytes from here on, whatever the attribute's length; zeros behind the message.
 fn record_at(body: &[u8], offset: usize) -> (PathFlags, PathRecord) {
     let mut bytes = [0; RECORD_SIZE];
+    // The kernel reads 72 bytes even where the attribute is shorter; the flag `overread` tells.
     let rest = body.get(offset..).unwrap_or(&[]);
     for (to, from) in bytes.iter_mut().zip(rest) {
         *to = *from;

@@ -1,4 +1,10 @@
 //! Netlink messages in a datagram.
+//!
+//! A datagram may hold several messages, each at a multiple of four:
+//!
+//! ```text
+//!  0 length 4 (this header included)   4 type 2   6 flags 2   8 sequence 4   12 sender 4   16 body
+//! ```
 
 use thiserror::Error;
 
@@ -65,7 +71,9 @@ impl<'a> Messages<'a> {
             None => return Err(MessageDamage::LengthTooLarge(length)),
             Some(message) => message.get(HEADER_SIZE..),
         };
+        // Shorter than its own header.
         let body = body.ok_or(MessageDamage::LengthTooSmall(length))?;
+        // Rounded up past the end where the last message has no padding: then nothing is left.
         self.rest = datagram.get(aligned(size)..).unwrap_or(&[]);
         Ok(Message { header, body })
     }

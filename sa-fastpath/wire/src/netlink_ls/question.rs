@@ -54,6 +54,7 @@ impl PathFlags {
 
     /// What the main record of a reply carries: enough for every kernel. 0x0a or 0x2b.
     pub const fn for_main(path_use: PathUse) -> Self {
+        // One set of flags for both, as older kernels want more of them.
         match path_use {
             PathUse::Unidirectional => Self::mask(path_use),
             PathUse::Gmp | PathUse::All => Self::mask(PathUse::Gmp),
@@ -180,6 +181,7 @@ impl<'a> Resolve<'a> {
         for found in Attributes::new(area) {
             resolve.take(&found?)?;
         }
+        // Nothing that is named: no path in particular is asked for.
         if resolve.is_empty() {
             Err(Malformed::Empty)
         } else {

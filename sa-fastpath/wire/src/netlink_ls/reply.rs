@@ -36,12 +36,14 @@ pub fn write_records(
     seq: u32,
     records: &[(PathFlags, PathRecord)],
 ) -> Result<usize, WriteError> {
+    // None would fail the query for good, more than three are not read.
     if records.is_empty() || records.len() > MAX_RECORDS {
         return Err(WriteError::Records(records.len()));
     }
     let mut writer = Writer::new(out, reply_to(kind::RESOLVE, seq))?;
     for (path_flags, record) in records {
         let [f0, f1, f2, f3] = path_flags.0.to_ne_bytes();
+        // Flags, a reserved word, then the record as in a MAD.
         let head = [f0, f1, f2, f3, 0, 0, 0, 0];
         writer.attribute(attribute::PATH_RECORD, &[&head, record.as_bytes()])?;
     }
@@ -115,6 +117,7 @@ pub(super) struct Writer<'a> {
 impl<'a> Writer<'a> {
     pub(super) fn new(out: &'a mut [u8], header: Header) -> Result<Self, WriteError> {
         let mut writer = Self { out, length: 0 };
+        // The length is not known yet; `finish` fills it in.
         writer.put(&[0; 4])?;
         writer.put(&header.kind.to_ne_bytes())?;
         writer.put(&header.flags.to_ne_bytes())?;
@@ -125,6 +128,7 @@ impl<'a> Writer<'a> {
 
     /// One attribute of these parts, padded.
     pub(super) fn attribute(&mut self, raw: u16, parts: &[&[u8]]) -> Result<(), WriteError> {
+        // With the header, without the padding: so netlink counts.
         let size = parts.iter().map(|part| part.len()).sum::<usize>() + ATTRIBUTE_HEADER_SIZE;
         let length = u16::try_from(size).map_err(|_| WriteError::TooLong(size))?;
         self.put(&length.to_ne_bytes())?;

@@ -1,5 +1,9 @@
 //! Components of a record: which bits they are, and which bit of the component mask stands for
 //! them.
+//!
+//! Example: `hop_limit` of an MCMemberRecord is component 14 and lies at bit 376, eight bits long:
+//! byte 47. From this alone follow how two records are compared under a component mask, how the
+//! field is printed, and how a tool fills it in.
 
 use crate::ids::Gid;
 
@@ -103,6 +107,7 @@ impl Field {
 
     /// Its bytes; none where it does not consist of whole ones, or the record is too short.
     pub fn bytes<'a>(&self, record: &'a [u8]) -> Option<&'a [u8]> {
+        // Bits that do not fill bytes have no bytes of their own.
         let whole = self.start.is_multiple_of(8) && self.width.is_multiple_of(8);
         let start = usize::from(self.start / 8);
         let end = start + usize::from(self.width / 8);
@@ -126,6 +131,7 @@ impl Field {
     /// Writes a number of at most 64 bits; what does not fit the component is cut off.
     pub fn set(&self, record: &mut [u8], value: u64) {
         let (start, width) = (usize::from(self.start), usize::from(self.width));
+        // Bit by bit: fields of a few bits share their bytes with others.
         for place in 0..width.min(64) {
             let at = start + width - 1 - place;
             if let Some(byte) = record.get_mut(at / 8) {
@@ -141,6 +147,7 @@ impl Field {
 
     /// True when both records say the same here.
     pub fn agrees(&self, one: &[u8], other: &[u8]) -> bool {
+        // Numbers where they fit one; longer ones are whole bytes.
         if self.width <= 64 {
             return self.value(one) == self.value(other);
         }
@@ -157,8 +164,10 @@ impl Field {
 fn number_at(record: &[u8], start: usize, width: usize) -> u64 {
     let first = start / 8;
     let end = (start + width).div_ceil(8);
+    // Nine bytes at most: 64 bits that begin inside a byte.
     let bytes = (first..end).map(|at| record.get(at).copied().unwrap_or(0));
     let all = bytes.fold(0u128, |sum, byte| sum << 8 | u128::from(byte));
+    // What lies behind the field in its last byte is shifted out.
     let behind = end * 8 - (start + width);
     let wanted = all >> behind & ((1u128 << width.min(64)) - 1);
     u64::try_from(wanted).unwrap_or(u64::MAX)

@@ -76,6 +76,7 @@ pub struct InformInfoRecord {
 pub(super) const INFORM_INFO_RECORD: &[Field] = &[
     Field::number("subscriber_gid", 0, 0, 128).form(Form::Gid),
     Field::number("subscriber_enum", 1, 128, 16),
+    // Component 2 is reserved, as are 6, 12 and 14.
     Field::number("gid", 3, 192, 128).form(Form::Gid),
     Field::number("lid_range_begin", 4, 320, 16),
     Field::number("lid_range_end", 5, 336, 16),

@@ -4,6 +4,10 @@
 //! Every record has two faces: a struct whose memory is the wire, to write it; and a [`Layout`],
 //! which says of each component where it lies and which bit of the component mask stands for it,
 //! to compare and to read it.
+//!
+//! To add a record: a struct with its size asserted, its fields in a table, a layout in
+//! [`Layout::ALL`]. What serves, filters and prints records goes over that list, and knows no
+//! record by name.
 
 mod field;
 mod inform;
@@ -117,6 +121,7 @@ impl Layout {
 
     /// All of them, by attribute.
     pub const ALL: [Self; 15] = [
+        // In the order of the attributes' numbers.
         Self::CLASS_PORT_INFO,
         Self::NODE,
         Self::PORT_INFO,

@@ -119,6 +119,7 @@ impl McMemberRecord {
     #[must_use]
     pub fn with_proxy_join(self, is_proxy: bool) -> Self {
         Self {
+            // Other bits of the byte are reserved and come back as they were sent.
             proxy_join: self.proxy_join & !Self::PROXY_JOIN | u8::from(is_proxy),
             ..self
         }
@@ -187,6 +188,7 @@ impl McMemberCompMask {
     pub const JOIN: Self = Self::MGID.union(Self::PORT_GID).union(Self::JOIN_STATE);
     /// What making a group needs.
     pub const CREATE: Self = Self::JOIN
+        // As OpenSM asks for it: a group cannot be made without these.
         .union(Self::Q_KEY)
         .union(Self::TCLASS)
         .union(Self::PKEY)

@@ -46,6 +46,7 @@ pub struct NodeRecord {
 /// Components of a NodeRecord.
 pub(super) const FIELDS: &[Field] = &[
     Field::number("lid", 0, 0, 16),
+    // Component 1 is the reserved word behind the LID.
     Field::number("base_version", 2, 32, 8),
     Field::number("class_version", 3, 40, 8),
     Field::number("node_type", 4, 48, 8),

@@ -115,6 +115,7 @@ impl PortInfoRecord {
 
 /// A component of PortInfo, by its offset in PortInfo itself. Units: bits.
 const fn info(name: &'static str, component: u8, start: u16, width: u16) -> Field {
+    // PortInfo begins behind the four bytes of the record's own.
     Field::number(name, component, 32 + start, width)
 }
 
@@ -139,6 +140,7 @@ pub(super) const FIELDS: &[Field] = &[
     info("port_physical_state", 16, 264, 4),
     info("link_down_default_state", 17, 268, 4),
     info("m_key_protect_bits", 18, 272, 2),
+    // Component 19 is reserved.
     info("lmc", 20, 277, 3),
     info("link_speed_active", 21, 280, 4),
     info("link_speed_enabled", 22, 284, 4),
@@ -165,14 +167,17 @@ pub(super) const FIELDS: &[Field] = &[
     info("client_reregister", 43, 408, 1),
     info("multicast_pkey_trap_suppression", 44, 409, 2),
     info("subnet_timeout", 45, 411, 5),
+    // Component 46 is reserved.
     info("response_time", 47, 419, 5),
     info("local_phy_errors", 48, 424, 4),
     info("overrun_errors", 49, 428, 4),
     info("max_credit_hint", 50, 432, 16),
+    // Component 51 is reserved.
     info("link_round_trip_latency", 52, 456, 24),
     info("capability_mask2", 53, 480, 16).hex(),
     info("link_speed_ext_active", 54, 496, 4),
     info("link_speed_ext_supported", 55, 500, 4),
+    // Component 56 is reserved.
     info("link_speed_ext_enabled", 57, 507, 5),
 ];
 

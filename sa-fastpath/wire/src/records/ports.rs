@@ -31,6 +31,7 @@ impl SlToVlRecord {
         let mut packed = [0; 8];
         for (place, pair) in packed.iter_mut().zip(table.0.chunks_exact(2)) {
             if let [even, odd] = pair {
+                // Two to a byte, the lower SL in the upper half.
                 *place = even << 4 | odd & 0x0f;
             }
         }
@@ -134,6 +135,7 @@ pub struct GuidInfoRecord {
 pub(super) const GUID_INFO: &[Field] = &[
     Field::number("lid", 0, 0, 16),
     Field::number("block_num", 1, 16, 8),
+    // Components 2 and 3 are reserved.
     Field::number("guid0", 4, 64, 64).hex(),
     Field::number("guid1", 5, 128, 64).hex(),
     Field::number("guid2", 6, 192, 64).hex(),

@@ -43,6 +43,7 @@ pub(super) const SERVICE: &[Field] = &[
     Field::number("service_id", 0, 0, 64).hex(),
     Field::number("service_gid", 1, 64, 128).form(Form::Gid),
     Field::number("service_pkey", 2, 192, 16).hex(),
+    // Component 3 is the reserved word behind the P_Key.
     Field::number("service_lease", 4, 224, 32),
     Field::number("service_key", 5, 256, 128).form(Form::Bytes),
     Field::number("service_name", 6, 384, 512).form(Form::Text),

@@ -57,6 +57,7 @@ pub struct SmInfoRecord {
 /// Components of an SMInfoRecord.
 pub(super) const SM_INFO: &[Field] = &[
     Field::number("lid", 0, 0, 16),
+    // Component 1 is the reserved word behind the LID.
     Field::number("guid", 2, 32, 64).hex(),
     Field::number("sm_key", 3, 96, 64).hex(),
     Field::number("act_count", 4, 160, 32),

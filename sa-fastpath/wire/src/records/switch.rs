@@ -123,6 +123,7 @@ pub struct MulticastForwardingTableRecord {
 pub(super) const MULTICAST_FORWARDING: &[Field] = &[
     Field::number("lid", 0, 0, 16),
     Field::number("position", 1, 16, 4),
+    // Component 2 is three reserved bits.
     Field::number("block_num", 3, 23, 9),
     Field::number("port_masks", 0, 64, 512)
         .form(Form::HexList { each: 16 })
