@@ -6,8 +6,8 @@
 //! keys until it fits.
 //!
 //! The copy is a snapshot like any other: of the same length, with a digest of its own, and without
-//! a key every key is strange. Whether two daemons serve the same answers is told by the digest of
-//! the copy, whatever their keys are.
+//! a key every key is strange. That digest is known of every snapshot without making the copy, so
+//! that snapshots which differ in their keys alone can be told to be the same.
 
 use core::mem::offset_of;
 use core::ops::Range;
