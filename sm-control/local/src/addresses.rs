@@ -1,4 +1,17 @@
 //! GIDs by IP address, from a file: for IP_RESOLVE.
+//!
+//! The kernel asks for these only where rdma_cm resolves an address beyond a gateway, on an IPoIB
+//! link: ARP would give the router's. No neighbour table has the answer, so the operator writes a
+//! file:
+//!
+//! ```text
+//! # hosts behind router 77
+//! 10.20.0.5     fec0:0:0:1:2:c903:0:5   # five
+//! 2001:db8::5   fec0:0:0:1:2:c903:0:5
+//! ```
+//!
+//! It is read once, when the service starts. It passes through `Intake` as every file does: a
+//! regular file, of bounded size.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -12,11 +25,13 @@ use thiserror::Error;
 use super::agent::Reason;
 use super::gid;
 
-/// GIDs by IP address.
+/// GIDs by IP address. Empty without a file: then IP_RESOLVE is always refused. Several addresses
+/// may have one GID; an address has one GID.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Addresses(BTreeMap<IpAddr, Gid>);
 
-/// An address file that cannot be used.
+/// An address file that cannot be used. None of its lines count then: a list that is half read
+/// would refuse hosts that the operator believes to be there.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum AddressesError {
@@ -28,11 +43,11 @@ pub enum AddressesError {
     Line {
         /// Which file.
         path: PathBuf,
-        /// From 1.
+        /// Where, counted from 1.
         line: usize,
         /// From 1. Units: characters.
         column: usize,
-        /// What was found, what was expected.
+        /// What was found and what was expected, to be read by a person.
         problem: String,
     },
 }
@@ -49,8 +64,9 @@ impl Addresses {
         })
     }
 
-    /// Parses lines of an IP address and a GID, with blanks between; `#` begins a remark. Errors:
-    /// line, column, what was expected.
+    /// Parses lines of an IP address and a GID, with blanks between; `#` begins a remark. A line
+    /// that stands twice is no error; an address with two GIDs is, because either could be meant.
+    /// Errors: line, column, what was expected.
     pub fn parse(text: &str) -> Result<Self, (usize, usize, String)> {
         let mut all = BTreeMap::new();
         for (number, line) in (1..).zip(text.lines()) {
@@ -87,7 +103,8 @@ impl Addresses {
         Ok(Self(all))
     }
 
-    /// The GID of an address.
+    /// The GID of an address. IPv4 addresses in IPv6 notation are others than the IPv4 addresses
+    /// themselves.
     pub fn gid(&self, address: IpAddr) -> Option<Gid> {
         self.0.get(&address).copied()
     }
@@ -108,7 +125,8 @@ impl Addresses {
     }
 }
 
-/// Where a word of a line begins. Units: characters, from 1.
+/// Where a word of a line begins. Units: characters, from 1. `word` must be a part of `line`: its
+/// place is told from its address.
 fn column(line: &str, word: &str) -> usize {
     let before = (word.as_ptr() as usize).saturating_sub(line.as_ptr() as usize);
     line.get(..before)

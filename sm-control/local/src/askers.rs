@@ -1,4 +1,17 @@
-//! Threads that ask SAs.
+//! Threads that ask SAs, for [`super::proxy`].
+//!
+//! A request to an SA waits for a reply, and the thread that hears the kernel must not. So jobs go
+//! through a bounded queue to a few threads, and what came of them through another queue back, with
+//! a ring of the bell:
+//!
+//! ```text
+//!  Proxy ──ask──> jobs, 64 for each thread ──> asker 1..n ──umad──> SA
+//!    ^                                             │
+//!    └────────── done, and Wake::up <──────────────┘
+//! ```
+//!
+//! An asker keeps one open way to the SA of each port. It opens another when anything about the
+//! port changed, for the SM may have moved and the address with it.
 
 use std::collections::HashMap;
 use std::thread::JoinHandle;
@@ -16,36 +29,44 @@ use super::served::stamp;
 use super::wake::Wake;
 use super::watch::Ways;
 
-/// A question to the SA of a port.
+/// A question to the SA of a port. It goes to the SA even when the kernel has been refused
+/// meanwhile: the answer is then there for the next who asks.
 pub struct Job {
-    /// What it answers.
+    /// What it answers, for the cache.
     pub key: Key,
-    /// Number of the state of the fabric that it was asked in.
+    /// Number of the state of the ports that it was asked in. An answer of another generation is
+    /// not believed.
     pub generation: u64,
-    /// Through which port.
+    /// Through which port, in the state that it had then.
     pub port: HostPort,
-    /// The request.
+    /// The request, without a transaction. In a box: a slot has 320 bytes, and these wait in a
+    /// queue.
     pub request: Box<Slot>,
 }
 
-/// What came of it.
+/// What came of a job. Each job comes back as one of these, unless its thread ends.
 pub struct Done {
     /// As in the job.
     pub key: Key,
     /// As in the job.
     pub generation: u64,
-    /// None: the SA was silent, or busy.
+    /// What the SA said, a failure included. None where it was silent or busy: that is no answer,
+    /// and is not kept.
     pub answer: Option<Result<PathRecord, Reason>>,
 }
 
-/// The threads; they end when this goes.
+/// The threads `sa-asker`. They end when this goes, each after the question that it has in hand;
+/// those in the queue are asked too, which takes as long as the SA does.
 pub struct Askers {
+    /// None only while it is dropped: closing the queue is what ends the threads.
     jobs: Option<Sender<Job>>,
     done: Receiver<Done>,
     threads: Vec<JoinHandle<()>>,
 }
 
-/// Questions that may wait for a thread, for each of them.
+/// Questions that may wait for a thread, for each of them. At an answer a millisecond the last of
+/// 64 comes after 64 ms, when the default budget of 50 ms is over; a longer queue would only hold
+/// questions that are refused before they are asked.
 const WAITING: usize = 64;
 
 impl Askers {
@@ -63,6 +84,7 @@ impl Askers {
             let thread = std::thread::Builder::new().name("sa-asker".into());
             thread.spawn(move || {
                 for job in taken {
+                    // Nobody takes it while the service ends.
                     let _ = tell.send(asker.answer(&job));
                     wake.up();
                 }
@@ -75,13 +97,14 @@ impl Askers {
         })
     }
 
-    /// False where too many wait.
+    /// Gives a job to the next free thread. False where too many wait, and then nothing happened.
+    /// Never waits.
     pub fn ask(&self, job: Job) -> bool {
         let jobs = self.jobs.as_ref();
         jobs.is_some_and(|jobs| jobs.try_send(job).is_ok())
     }
 
-    /// What has come.
+    /// What has come since the last call, in the order in which the SA answered.
     pub fn done(&self) -> impl Iterator<Item = Done> {
         self.done.try_iter()
     }
@@ -89,6 +112,7 @@ impl Askers {
 
 impl Drop for Askers {
     fn drop(&mut self) {
+        // The queue must close before the threads are waited for, or they would wait for it.
         drop(self.jobs.take());
         for thread in self.threads.drain(..) {
             let _ = thread.join();
@@ -96,6 +120,7 @@ impl Drop for Askers {
     }
 }
 
+/// The state of one thread.
 struct Asker {
     ways: Ways,
     /// By device and port, each with the state that it was opened in.
@@ -111,6 +136,7 @@ impl Asker {
         }
     }
 
+    /// Asks the SA and waits. None: silent, or busy.
     fn ask(&mut self, job: &Job) -> Option<Result<PathRecord, Reason>> {
         let name = (job.port.device.clone(), job.port.port);
         // Another SM has another address.
@@ -125,6 +151,8 @@ impl Asker {
             let way = (self.ways)(&job.port.device, job.port.port);
             (job.port.clone(), way)
         });
+        // Stamped only now: a transaction must be this request's own, and jobs are made in another
+        // thread.
         let mut request = job.request.mad;
         stamp(&mut request);
         let reply = way.ask(&request).ok()?;
@@ -135,7 +163,8 @@ impl Asker {
     }
 }
 
-/// The SA asks for patience, which is the kernel's to have.
+/// The SA asks for patience (status BUSY, IBA volume 1, MAD status field). That is the kernel's to
+/// have: it repeats its request, which an agent has no time for.
 fn is_busy(reply: &[u8]) -> bool {
     use sa_wire::mad::{MadHeader, Status};
     use zerocopy::FromBytes;

@@ -1,4 +1,18 @@
 //! Paths beyond a router: what the kernel can use besides the main record.
+//!
+//! Inside a subnet one record says everything, since the passive side of a connection takes the
+//! same path backwards. Beyond a router the LIDs of the two subnets differ, and the passive side
+//! needs the LID of the router on its own side. From 6.1 on the kernel takes three records and
+//! sorts them by flags:
+//!
+//! | record | flags | DLID | what rdma_cm does with it |
+//! |---|---|---|---|
+//! | main | 0x2b | router here | the path |
+//! | inbound | 0x12 | router there | its DLID goes to the passive side, in the REQ |
+//! | outbound | 0x0a | router here | its DLID is used for data |
+//!
+//! The inbound record is used only where the hop limit is over 1. Kernels before 6.1 take the first
+//! record and skip the rest.
 
 use sa_wire::Gid;
 use sa_wire::netlink_ls::{PathFlags, PathUse};
@@ -7,12 +21,12 @@ use sa_wire::path_record::PathRecord;
 use super::agent::Records;
 use crate::options::FarSubnet;
 
-/// Packets with more hops than this leave the subnet.
+/// Packets with a larger hop limit than this may leave the subnet: each router takes one.
 const WITHIN: u8 = 1;
 
 /// Puts a record into a reply, and where it leads to a far subnet whose router is known, the way
-/// there and the way back too: the passive side of a connection takes its own first LID from the
-/// latter (kernels from 6.1).
+/// there and the way back too. `records` is empty before. Only a query for ALL gets three: the
+/// other uses take one record, and are asked by older kernels or for one direction.
 pub(super) fn fill(
     records: &mut Records,
     path_use: PathUse,
@@ -33,10 +47,13 @@ pub(super) fn fill(
     }
 }
 
+/// The way back: 0x12. Without GMP, or rdma_cm would take it for the path.
 const INBOUND: PathFlags = PathFlags(PathFlags::PRIMARY.0 | PathFlags::INBOUND.0);
+/// The way there: 0x0a.
 const OUTBOUND: PathFlags = PathFlags(PathFlags::PRIMARY.0 | PathFlags::OUTBOUND.0);
 
-/// As it lies in the far subnet: from the far port to the router that leads here.
+/// The path from the far port to the router that leads here, as it lies in the far subnet: ends
+/// exchanged, and everything else, such as SL and MTU, as on the way there.
 fn way_back(record: &PathRecord, router: u16) -> PathRecord {
     let (Gid(sgid), Gid(dgid)) = (record.dgid(), record.sgid());
     PathRecord {

@@ -1,19 +1,36 @@
-//! What makes two questions one.
+//! What makes two questions one, for the cache of [`super::proxy`].
+//!
+//! The key has every component that a policy or an SA can decide by. ibacm keeps paths by
+//! destination alone, which gives a connection the SL of whichever service asked first.
+//!
+//! Service ids are folded first. A policy that names the ids 10 to 19 and 15 to 30 tells these
+//! apart:
+//!
+//! ```text
+//!  ids      0..9   10..14   15..19   20..30   31..
+//!  class      0       1        2        3       4
+//! ```
+//!
+//! So a job that connects by a thousand random ids above 30 asks the SA once for each destination.
 
 use sa_wire::Gid;
 use sa_wire::netlink_ls::{PathUse, Resolve};
 
-/// Questions with one key have one answer.
+/// Questions with one key have one answer, as long as the state of the ports is the same. The path
+/// use is reduced to the one fact that reaches the SA: whether the path must be reversible.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Key {
-    /// Which of this host's ports.
+    /// Which of this host's ports: its place in the list of the last look. The cache is emptied
+    /// when that list changes, so a place is as good as a name.
     pub port: usize,
     sgid: Option<Gid>,
     dgid: Option<Gid>,
     pkey: Option<u16>,
+    /// The class of the service id and not the id, where a policy is known.
     service: Option<u64>,
     qos_class: Option<u16>,
     tclass: Option<u8>,
+    /// False for UNIDIRECTIONAL alone.
     is_reversible: bool,
 }
 
@@ -33,20 +50,25 @@ impl Key {
     }
 }
 
-/// Which service ids the policy tells apart.
+/// Which service ids the policy tells apart. Made once, from `[policy] file`; it must be the SA's
+/// own policy, or services share an answer that the SA would not give to both.
 #[derive(Debug, Clone, Default)]
 pub enum Services {
     /// Not known: each is one of its own.
     #[default]
     Each,
-    /// First ids of the ranges within which no rule makes a difference, ascending.
+    /// First ids of the ranges within which no rule makes a difference, ascending, without repeats.
+    /// The range before the first of them has no entry.
     Ranges(Vec<u64>),
 }
 
 impl Services {
-    /// From the ranges that a policy's rules name, each with its first and last id.
+    /// From the ranges that a policy's rules name, each with its first and last id, both included.
+    /// They may overlap and come in any order.
     pub fn of(named: impl Iterator<Item = (u64, u64)>) -> Self {
         let mut firsts: Vec<u64> = named
+            // A difference can begin at the first id of a range, or behind its last. Behind the
+            // largest id there is nothing.
             .flat_map(|(first, last)| [Some(first), last.checked_add(1)])
             .flatten()
             .collect();
@@ -55,6 +77,8 @@ impl Services {
         Self::Ranges(firsts)
     }
 
+    /// A number that ids have in common which no rule tells apart. O(log n) in the number of
+    /// ranges.
     fn class(&self, id: u64) -> u64 {
         match self {
             Self::Each => id,

@@ -1,13 +1,26 @@
 //! Who else answers this host's kernel: whoever replies first is believed.
+//!
+//! The kernel lists all netlink sockets in `/proc/net/netlink`, with the groups that each has
+//! joined:
+//!
+//! ```text
+//!  sk               Eth Pid        Groups   Rmem ...
+//!  00000000a6f4a3e8 20  4321       00000004 0    ...
+//! ```
+//!
+//! Protocol 20 is NETLINK_RDMA, and the mask 4 the group of the local service. The usual find is
+//! ibacm, whose socket unit makes systemd listen even while no ibacm runs. We warn and go on: two
+//! agents with one policy do no harm, and to refuse would leave the kernel to the other alone.
 
 use sa_wire::netlink_ls::{GROUP_MASK, PROTOCOL};
 
-/// Another listener of the group.
+/// Another socket in the group.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listener {
-    /// Its address, mostly the number of its process.
+    /// Its netlink address. The first socket of a process has the process' number, later ones some
+    /// other number.
     pub port_id: u32,
-    /// The program, where it can be told.
+    /// The program of that process, from `/proc/PID/comm`. None where no process has the number.
     pub program: Option<String>,
 }
 
@@ -21,7 +34,7 @@ impl core::fmt::Display for Listener {
     }
 }
 
-/// The listeners but for `own`. None where the kernel does not tell.
+/// The listeners but for `own`. None where the kernel does not tell: without `/proc`, for example.
 pub fn listeners(own: Option<u32>) -> Option<Vec<Listener>> {
     let table = std::fs::read_to_string("/proc/net/netlink").ok()?;
     let others = addresses(&table).filter(|address| Some(*address) != own);
@@ -35,7 +48,7 @@ pub fn listeners(own: Option<u32>) -> Option<Vec<Listener>> {
 }
 
 /// Addresses of the sockets in the group. Shape of the table: `sk Eth Pid Groups ..`, the groups in
-/// hexadecimal digits.
+/// hexadecimal digits. A line that cannot be read is skipped: a warning is all that depends on it.
 fn addresses(table: &str) -> impl Iterator<Item = u32> {
     table.lines().skip(1).filter_map(|line| {
         let mut words = line.split_whitespace().skip(1);

@@ -1,4 +1,16 @@
-//! This host's ports, as the kernel tells them.
+//! This host's ports, as the kernel tells them in `/sys/class/infiniband`:
+//!
+//! ```text
+//!  mlx5_0/ports/1/link_layer   InfiniBand
+//!  mlx5_0/ports/1/lid          0x1f
+//!  mlx5_0/ports/1/sm_lid       0x2
+//!  mlx5_0/ports/1/sm_sl        3
+//!  mlx5_0/ports/1/state        4: ACTIVE
+//!  mlx5_0/ports/1/gids/0       fe80:0000:0000:0000:0002:c903:0000:0001
+//! ```
+//!
+//! Each number is a file, so one look at a host with eight ports is some fifty opened files. That
+//! is why no question reads them: [`super::watch`] does, in a thread of its own.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,27 +21,29 @@ use sa_wire::{Gid, Lid};
 
 use super::gid;
 
-/// A port of this host.
+/// A port of this host at one moment. Two are equal when nothing that decides an answer has
+/// changed, so a comparison is how changes are found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostPort {
     /// The device, such as `mlx5_0`.
     pub device: String,
     /// From 1.
     pub port: u8,
-    /// Base LID; none before an SM gave it one.
+    /// Base LID; 0 before an SM gave it one. The requester that an answer is computed for.
     pub lid: Option<Lid>,
-    /// Where its SM is; none before there was one.
+    /// LID of the SM that manages the port; 0 before there was one. That is also where the SA is.
     pub sm_lid: Option<Lid>,
     /// The SL that reaches it.
     pub sm_sl: u8,
-    /// Carries data.
+    /// In the state ACTIVE. Any other state carries no data, whatever the LID says.
     pub is_active: bool,
-    /// Its first GID.
+    /// Its first GID, by which it is looked for in a snapshot. Further GIDs are alias GUIDs.
     pub gid: Gid,
 }
 
 impl HostPort {
-    /// Whether a question is about this port.
+    /// Whether a question is about this port. Both names are the kernel's own, so they are compared
+    /// byte by byte.
     pub fn is_meant(&self, question: &Resolve<'_>) -> bool {
         self.port == question.port && self.device.as_bytes() == question.device
     }
@@ -41,13 +55,15 @@ impl core::fmt::Display for HostPort {
     }
 }
 
-/// Where a host's ports can be looked up.
+/// Where a host's ports can be looked up: sysfs, or a test's list.
 pub trait Host: Send {
-    /// Its InfiniBand ports now, in the same order every time.
+    /// Its InfiniBand ports now, in the same order every time: a list in another order would count
+    /// as a change of all of them.
     fn ports(&self) -> Vec<HostPort>;
 }
 
-/// The kernel's own account.
+/// The kernel's own account. It is read file by file, so a port that changes meanwhile may be seen
+/// half old; the next look sees the rest.
 #[derive(Debug, Clone)]
 pub struct Sysfs {
     class: PathBuf,
@@ -77,7 +93,8 @@ impl Host for Sysfs {
     }
 }
 
-/// None for a port that speaks Ethernet, and one that has just gone.
+/// None for a port that speaks Ethernet, and one that has just gone. What only an SM gives counts
+/// as 0 when it cannot be read; without a LID or a GID there is nothing to look for in a snapshot.
 fn port(directory: &Path, device: &str, port: u8) -> Option<HostPort> {
     let text = |name: &str| fs::read_to_string(directory.join(name)).ok();
     let number = |name: &str| text(name).as_deref().and_then(leading_number);
@@ -96,6 +113,8 @@ fn port(directory: &Path, device: &str, port: u8) -> Option<HostPort> {
     })
 }
 
+/// Names in a folder, sorted: a folder lists them in any order, and the order of ports must not
+/// change. Empty where there is no such folder, as on a host without the driver.
 fn names(directory: &Path) -> Vec<String> {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     let mut names: Vec<String> = entries

@@ -1,4 +1,23 @@
 //! Answers from what the SA of the port says, kept for as long as it holds.
+//!
+//! For hosts without a copy of the snapshot (`paths = "sa"`). A question goes one of these ways:
+//!
+//! ```text
+//!  port not up, or without SM ──────────────> refused: stale
+//!  kept and still holds ────────────────────> answered at once
+//!  asked already by another question ───────> waits with it
+//!  queue of the askers full ────────────────> refused: budget
+//!  else: a job for the askers ──────────────> waits ──> the SA answers: answered, kept
+//!                                                  └──> budget_ms over: refused
+//! ```
+//!
+//! A refusal by time does not end the question to the SA. Its answer is kept when it comes, so the
+//! next connection to the same host finds it.
+//!
+//! States are numbered. Each change of a port, its SM or the SA's snapshot begins a new generation:
+//! everything kept is forgotten, who waits is refused, and answers to questions of the generation
+//! before are dropped when they come. What is kept therefore outlives a change by as long as the
+//! watcher takes to see it: a look for the ports, a second for the SA's snapshot.
 
 #[cfg(test)]
 mod tests;
@@ -21,25 +40,30 @@ use super::watch::Seen;
 use super::{Late, Paths};
 use crate::options::{CacheSection, FarSubnet};
 
-/// Resolves by asking the SA, and by what it said before.
+/// Resolves by asking the SA, and by what it said before. All of it is the thread `sa-local`'s;
+/// only the askers run elsewhere.
 pub struct Proxy {
     ports: Vec<Seen>,
     /// Number of the state that `ports` are in; what was said in another one holds no more.
     generation: u64,
     kept: Kept,
-    /// Who waits for what.
+    /// Who waits for what. A key is in here without being in `asked` only for a moment; it is in
+    /// `asked` without being in here when everybody was refused by time.
     waiting: HashMap<Key, Vec<Waiting>>,
-    /// What is being asked; it goes on when nobody waits any more.
+    /// What is being asked now, of this generation. It keeps one question from being asked twice at
+    /// a time.
     asked: HashSet<Key>,
     askers: Askers,
+    /// How long a question may wait for the SA.
     budget: Duration,
     services: Services,
     addresses: Addresses,
     far: Vec<FarSubnet>,
+    /// What [`Paths::late`] gives next.
     late: Vec<Late>,
 }
 
-/// A question of the kernel's that waits for the SA.
+/// A question of the kernel's that waits for the SA: what its reply needs, and until when.
 #[derive(Debug, Clone, Copy)]
 struct Waiting {
     seq: u32,
@@ -48,7 +72,7 @@ struct Waiting {
 }
 
 impl Proxy {
-    /// Without ports until it is told of some.
+    /// Without ports until it is told of some: until then every question is refused.
     pub fn new(
         section: &CacheSection,
         askers: Askers,
@@ -71,6 +95,8 @@ impl Proxy {
         }
     }
 
+    /// The record if it is kept; none where the question waits now. Errors: why the kernel is
+    /// refused at once.
     fn find(&mut self, question: &Resolve<'_>, now: Instant) -> Result<Option<PathRecord>, Reason> {
         let (index, seen) = self.port(question)?;
         let request = path_get(seen.port.lid, question)?;
@@ -78,6 +104,7 @@ impl Proxy {
         if let Some(answer) = self.kept.get(&key, now) {
             return answer.map(Some);
         }
+        // A job start asks the same many times within a millisecond; the SA hears it once.
         if !self.asked.contains(&key) {
             let job = Job {
                 key,
@@ -98,6 +125,8 @@ impl Proxy {
         Ok(None)
     }
 
+    /// The port that a question is about, and its place. Errors: no such port; or it cannot have a
+    /// path, or no SA to ask.
     fn port(&self, question: &Resolve<'_>) -> Result<(usize, &Seen), Reason> {
         let meant = |seen: &Seen| seen.port.is_meant(question);
         let index = self.ports.iter().position(meant);
@@ -109,13 +138,15 @@ impl Proxy {
         Ok((index, seen))
     }
 
+    /// Answers all who wait for this key.
     fn settle(&mut self, key: &Key, answer: Result<PathRecord, Reason>) {
         for waiting in self.waiting.remove(key).unwrap_or_default() {
             self.late.push(late(&waiting, answer, &self.far));
         }
     }
 
-    /// Nobody waits for longer than the budget.
+    /// Refuses who has waited for longer than the budget. O(n) in those who wait; the service calls
+    /// it once in a turn.
     fn give_up(&mut self, now: Instant) {
         let Self { waiting, late, .. } = self;
         waiting.retain(|_, waiting| {
@@ -150,12 +181,15 @@ impl Resolver for Proxy {
 
 impl Paths for Proxy {
     fn look(&mut self, ports: &[Seen]) {
+        // The service calls this every `look_ms`; only a difference begins a new generation.
         if self.ports == ports {
             return;
         }
         self.ports = ports.to_vec();
         self.generation += 1;
         self.kept.clear();
+        // Their answers will be of the generation before and dropped, so the same may be asked
+        // anew.
         self.asked.clear();
         for waiting in core::mem::take(&mut self.waiting).into_values().flatten() {
             self.late.push(refused(&waiting, Reason::Stale));
@@ -163,6 +197,7 @@ impl Paths for Proxy {
     }
 
     fn late(&mut self, now: Instant) -> Vec<Late> {
+        // Collected first: the iterator borrows the askers, and the loop changes the rest.
         let done: Vec<_> = self.askers.done().collect();
         for done in done {
             if done.generation != self.generation {
@@ -188,6 +223,8 @@ impl Paths for Proxy {
     }
 }
 
+/// An answer for one who waited. The records are made for each, because the flags depend on its
+/// path use.
 fn late(waiting: &Waiting, answer: Result<PathRecord, Reason>, far: &[FarSubnet]) -> Late {
     let records = answer.map(|record| {
         let mut records = Records::new();

@@ -1,4 +1,19 @@
 //! Answers from the snapshot in service here.
+//!
+//! A question becomes the Get(PathRecord) that the kernel would send, and the engine of the fast
+//! path answers it in place, as a worker of the SA does. So an answer here is the SA's answer by
+//! construction. What the engine punts, such as alias GUIDs and paths beyond a router, goes to the
+//! functions of the slow lane, in this thread.
+//!
+//! Before that comes the one thing that an SA need not ask itself: is this snapshot true of the
+//! fabric that the port is in *now*? It is when
+//!
+//! 1. the port is active,
+//! 2. the snapshot knows its LID, and as the LID of this very GUID,
+//! 3. no other SM has come since the sources of the snapshot were read, and
+//! 4. with `follow_sa`, the SA serves a snapshot with the same digest.
+//!
+//! Else the kernel is told to ask the SA ([`Reason::Stale`]).
 
 use std::time::Instant;
 
@@ -19,19 +34,23 @@ use super::watch::Seen;
 use super::{Late, Paths};
 use crate::options::FarSubnet;
 
-/// Resolves by the snapshot in service, where it is that of the fabric the port is in now.
+/// Resolves by the snapshot in service, where it is that of the fabric the port is in now. It
+/// answers at once or not at all: nothing is put off, and nothing is kept.
 pub struct Replica {
+    /// Its view of the publisher's slot. Refreshed for each question; the publisher frees no
+    /// snapshot that this one still holds.
     reader: Reader,
     origin: Box<dyn Origin>,
     addresses: Addresses,
     far: Vec<FarSubnet>,
+    /// As of the last look.
     ports: Vec<Seen>,
     /// Whether the SA has to serve the same snapshot.
     follow_sa: bool,
 }
 
 impl Replica {
-    /// Without ports until it is told of some.
+    /// Without ports until it is told of some: until then every question is refused.
     pub fn new(
         reader: Reader,
         origin: Box<dyn Origin>,
@@ -49,7 +68,10 @@ impl Replica {
         }
     }
 
+    /// The record for a question. Errors: the first of the reasons that applies, in the order
+    /// unknown port, no snapshot, stale, a question that no MAD can say, no path.
     fn find(&mut self, question: &Resolve<'_>) -> Result<PathRecord, Reason> {
+        // A host has a handful of ports, so a list is searched faster than a map.
         let meant = |seen: &&Seen| seen.port.is_meant(question);
         let seen = self.ports.iter().find(meant).ok_or(Reason::UnknownPort)?;
         let published = self.reader.refresh().ok_or(Reason::NoSnapshot)?;
@@ -58,6 +80,8 @@ impl Replica {
             return Err(Reason::Stale);
         }
         let request = path_get(seen.port.lid, question)?;
+        // The engine writes its reply over the request; the slow functions need the request as it
+        // was.
         let mut slot = request;
         match answer(&published.snapshot, &mut slot) {
             Outcome::Answered(_) => record_in(&slot),
@@ -67,7 +91,7 @@ impl Replica {
     }
 }
 
-/// Alias GUIDs, and what is beyond a router.
+/// Answers as the slow lane does: alias GUIDs, and what is beyond a router. Allocates.
 fn slowly(published: &Published, request: &Slot) -> Result<PathRecord, Reason> {
     let reply = whole::respond(&published.snapshot, request);
     record_of(&reply.ok_or(Reason::NoPath)?)
@@ -107,17 +131,21 @@ impl Paths for Replica {
     }
 }
 
-/// Whether the snapshot describes the fabric as the port is in it: the LID is that of this port, and
-/// no other SM, which could have given other LIDs, has come since its sources were read.
+/// Whether the snapshot describes the fabric as the port is in it: the LID is that of this port,
+/// and no other SM, which could have given other LIDs, has come since its sources were read. A
+/// snapshot of unknown age fits nothing.
 fn fits(seen: &Seen, published: &Published, read_at: Option<Instant>) -> bool {
     let port = &seen.port;
     let lid = Lid::raw(port.lid);
     let known = published.snapshot.port_by_lid(lid);
     let guid = known.map(|known| published.snapshot.port(known).guid);
     let by_this_sm = read_at.is_some_and(|read| seen.sm_since.is_none_or(|since| since <= read));
+    // The GUID too: after a renumbering the LID may belong to another port of the old fabric.
     port.is_active && by_this_sm && guid == Some(port.gid.interface_id().to_be_bytes())
 }
 
+/// Whether the SA said last that it serves this very snapshot. An SA that says nothing is not
+/// followed: better one request to the SA than an answer of another generation.
 fn follows(seen: &Seen, published: &Published) -> bool {
     let served = seen.served.map(|served| served.digest);
     served == Some(published.snapshot.public_digest())

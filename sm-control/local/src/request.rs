@@ -1,4 +1,9 @@
 //! A question of the kernel's as a request to an SA, and what came of it.
+//!
+//! The kernel conveys six components of the PathRecord that it would ask for, and whether the path
+//! must be reversible. Number of paths, SL, MTU, rate and the like are not conveyed. The request
+//! made here is the one that the kernel's own MAD would be as far as it tells: each attribute sets
+//! its component and its bit in the mask, and NumbPath is 1.
 
 use sa_wire::mad::method;
 use sa_wire::netlink_ls::{PathUse, Resolve};
@@ -11,10 +16,11 @@ use zerocopy::FromBytes;
 
 use super::agent::Reason;
 
-/// The largest QoSClass that a MAD has room for.
+/// The largest QoSClass that a MAD has room for: the field has 12 bits, netlink's attribute 16.
 const MOST_CLASSES: u16 = 0xfff;
 
-/// Get(PathRecord) from a port with this LID, none where no SM has given it one: what the kernel would send, as far as it tells.
+/// Get(PathRecord) from a port with this LID. The LID is the requester's: an SA decides by it which
+/// paths this host may know.
 ///
 /// Errors: [`Reason::Unsupported`] without a DGID, with a QoSClass over 4095.
 pub(super) fn path_get(lid: Option<Lid>, question: &Resolve<'_>) -> Result<Slot, Reason> {
@@ -24,6 +30,7 @@ pub(super) fn path_get(lid: Option<Lid>, question: &Resolve<'_>) -> Result<Slot,
         numb_path: NumbPathByte::new(1),
         ..PathRecord::default()
     };
+    // Reversible is conveyed by the path use alone: GMP before 6.1, ALL since.
     if question.path_use != PathUse::Unidirectional {
         record.numb_path = record.numb_path.with_reversible();
         mask = mask | PathCompMask::REVERSIBLE;
@@ -54,7 +61,8 @@ pub(super) fn path_get(lid: Option<Lid>, question: &Resolve<'_>) -> Result<Slot,
     Ok(path_request(Lid::raw(lid), method::GET, mask, &record))
 }
 
-/// The record of a reply. Errors: [`Reason::NoPath`] where it has none.
+/// The first record of a reply, which is the only one of a Get. Errors: [`Reason::NoPath`] where it
+/// has none: a status other than 0, or too few bytes.
 pub(super) fn record_of(reply: &[u8]) -> Result<PathRecord, Reason> {
     let (mad, _) = mad::MadHeader::ref_from_prefix(reply).map_err(|_| Reason::NoPath)?;
     if mad.status.get() != 0 {
@@ -65,7 +73,7 @@ pub(super) fn record_of(reply: &[u8]) -> Result<PathRecord, Reason> {
     record.map(|(record, _)| record).map_err(|_| Reason::NoPath)
 }
 
-/// The record that a slot holds after it was answered. Errors: as [`record_of`].
+/// The record that a slot holds after it was answered in place. Errors: as [`record_of`].
 pub(super) fn record_in(slot: &Slot) -> Result<PathRecord, Reason> {
     let mad = SaMad::from_bytes(&slot.mad);
     if mad.mad.status.get() != 0 {

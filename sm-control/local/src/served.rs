@@ -1,4 +1,10 @@
 //! What an SA answers from, asked of it.
+//!
+//! InfiniBand has no attribute that says when paths have changed. Ours is 0xFF51
+//! (`ServedSnapshot`): Get alone, answered with the digest of the snapshot in service. Two
+//! snapshots with one digest give the same answers, so a copy on a host can be compared with the
+//! SA's in one MAD a second. An SA of another make refuses the attribute, and then the LIDs of port
+//! and SM and the age of an answer are all there is (ADR 13).
 
 use sa_source::{Ask, AskError, next_transaction};
 use sa_wire::Lid;
@@ -12,11 +18,14 @@ use zerocopy::FromBytes;
 /// The snapshot that an SA serves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Served {
-    /// Over all its bytes but the SA's key.
+    /// XXH3 over all its bytes but the SA's key, so that it is the same for the public copy, which
+    /// is without the key.
     pub digest: u64,
 }
 
-/// Asks. None where the SA is of another make. Errors: [`AskError`].
+/// Asks, and waits for the SA as long as `sa` does. None where the SA is of another make: it
+/// answers with an error status. Errors: [`AskError`], where it may well be ours and did not
+/// answer.
 pub(super) fn ask(sa: &mut dyn Ask) -> Result<Option<Served>, AskError> {
     let mut slot = request(
         Lid::raw(sa.lid()),
@@ -39,7 +48,8 @@ pub(super) fn ask(sa: &mut dyn Ask) -> Result<Option<Served>, AskError> {
     }))
 }
 
-/// Gives a request a transaction of its own.
+/// Gives a request a transaction of its own. A late reply to an earlier request then cannot pass
+/// for the reply to this one.
 pub(super) fn stamp(mad: &mut [u8; MAD_SIZE]) {
     let place = SaMad::from_bytes_mut(mad);
     place.mad.transaction_id = u64::from(next_transaction()).into();

@@ -1,4 +1,8 @@
 //! Waking the agent's thread.
+//!
+//! The thread rests in poll on its netlink socket, so what wakes it must be a descriptor too. An
+//! eventfd is a counter that is readable while it is not 0: rings before the thread listens are not
+//! lost, and many rings are one.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -6,7 +10,8 @@ use std::sync::Arc;
 
 use rustix::event::{EventfdFlags, eventfd};
 
-/// A bell that several may ring and one hears.
+/// A bell that several may ring and one hears. Clones share the descriptor, which is closed with
+/// the last.
 #[derive(Debug, Clone)]
 pub struct Wake(Arc<OwnedFd>);
 
@@ -17,14 +22,16 @@ impl Wake {
         Ok(Self(Arc::new(fd)))
     }
 
-    /// Rings.
+    /// Rings. Never waits.
     pub fn up(&self) {
         // Full means that it rings.
         let _ = rustix::io::write(&*self.0, &1_u64.to_ne_bytes());
     }
 
-    /// Silences it.
+    /// Silences it. Must come before what was rung for is looked at, or a ring in between would be
+    /// lost.
     pub fn heard(&self) {
+        // A read of an eventfd takes the whole count. Nothing to read means that it was silent.
         let mut count = [0; 8];
         let _ = rustix::io::read(&*self.0, &mut count);
     }

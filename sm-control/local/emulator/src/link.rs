@@ -2,6 +2,10 @@
 //!
 //! Datagrams of a UNIX SEQPACKET pair keep their bounds as netlink's do, and have no sender's
 //! address: all that arrives at the agent's end counts as the kernel's.
+//!
+//! A receive buffer that is full is told on the next read, as netlink tells it by ENOBUFS. A Unix
+//! socket has no such memory, so the two ends share a flag. An agent in another process sees no
+//! flag: it just gets no request, which the kernel sent to the SA.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -15,21 +19,24 @@ use sa_local::socket::{Channel, Received};
 
 use super::{Delivery, Kernel, Listener, Sender};
 
-/// The kernel's end.
+/// The kernel's end, a [`Listener`]: what is delivered here arrives at the agent.
 #[derive(Debug)]
 pub struct KernelEnd {
     fd: OwnedFd,
+    /// A request found no room since the agent's last read.
     lost: Arc<AtomicBool>,
 }
 
-/// The agent's end.
+/// The agent's end, a [`Channel`]. As a descriptor it can be passed to a daemon instead of the
+/// kernel's socket.
 #[derive(Debug)]
 pub struct AgentEnd {
     fd: OwnedFd,
     lost: Arc<AtomicBool>,
 }
 
-/// Two ends of a pair. Errors: the system has none to give.
+/// Two ends of a pair. It lives as long as both: the agent sees the end of the kernel as an error
+/// of its channel. Errors: the system has none to give.
 pub fn pair() -> io::Result<(KernelEnd, AgentEnd)> {
     let (family, kind) = (AddressFamily::UNIX, SocketType::SEQPACKET);
     let (kernel, agent) = rustix::net::socketpair(family, kind, SocketFlags::CLOEXEC, None)?;
@@ -78,6 +85,8 @@ impl AsFd for KernelEnd {
 
 impl Channel for AgentEnd {
     fn receive(&mut self, buffer: &mut [u8]) -> io::Result<Received> {
+        // The load is for the many reads without a loss: a swap writes the cache line that both
+        // ends share.
         if self.lost.load(Ordering::Relaxed) && self.lost.swap(false, Ordering::Relaxed) {
             return Ok(Received::Overrun);
         }
@@ -124,5 +133,5 @@ impl Kernel<KernelEnd> {
     }
 }
 
-/// Units: bytes of a datagram with many replies.
+/// Room for a datagram with many replies. Units: bytes. The service sends 4,096 at most.
 const BUFFER: usize = 16 << 10;

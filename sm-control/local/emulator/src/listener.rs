@@ -1,4 +1,8 @@
-//! Who listens, as the kernel sees it.
+//! Where the emulated kernel's messages go: the listener's socket buffer, seen from the kernel.
+//!
+//! Only three things about it matter to a query. The message lies in the buffer, and the kernel
+//! waits; the buffer is full, and the kernel goes to the SA; or nobody listens, and it does so too.
+//! A full buffer is told to the listener once, as ENOBUFS on its next read.
 
 use std::collections::VecDeque;
 
@@ -13,18 +17,21 @@ pub enum Delivery {
     Nobody,
 }
 
-/// The listener's end.
+/// The listener's end, to which the kernel writes.
 pub trait Listener {
     /// Takes one datagram, or not; never waits.
     fn deliver(&mut self, datagram: &[u8]) -> Delivery;
 }
 
-/// A listener in memory, with a bounded buffer.
+/// A listener in memory, with a bounded buffer. Bounded by datagrams and not by bytes, as requests
+/// differ little in length.
 #[derive(Debug)]
 pub struct Queue {
     waiting: VecDeque<Vec<u8>>,
+    /// How many datagrams find room.
     most: usize,
     is_open: bool,
+    /// Something was lost since the last read.
     overrun: bool,
 }
 
@@ -39,7 +46,8 @@ pub enum Next {
     Nothing,
 }
 
-/// Requests that a socket's default receive buffer holds. Measured on Linux 6.1.
+/// Requests that a socket's default receive buffer (212,992 bytes) holds. Measured on Linux 6.1: of
+/// 3,000 questions at once the other 2,723 went to the SA.
 pub const DEFAULT_ROOM: usize = 277;
 
 impl Queue {
@@ -53,7 +61,8 @@ impl Queue {
         }
     }
 
-    /// The listener goes, and what it has not read with it.
+    /// The listener goes, and what it has not read with it. Queries that wait are left to their
+    /// deadlines, as when an agent dies; new ones find nobody.
     pub fn close(&mut self) {
         self.is_open = false;
         self.waiting.clear();

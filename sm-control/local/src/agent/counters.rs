@@ -1,4 +1,9 @@
 //! What an agent heard and answered.
+//!
+//! Each message of a datagram ends in one counter: one of [`Counted`] or one [`Reason`]. Two do not
+//! end anything and come on top: [`Counted::Later`], whose question is counted by its outcome
+//! later, and [`Counted::Unwritten`], which follows a refusal. The names are labels of the metrics
+//! `sapphire_local_*`.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -12,22 +17,26 @@ pub enum Counted {
     Resolved,
     /// IP_RESOLVE answered by a GID.
     ResolvedAddress,
-    /// RESOLVE put off by the resolver.
+    /// RESOLVE put off by the resolver. Its outcome is counted too, so this is no third kind of
+    /// end.
     Later,
-    /// No request, not for this client, or not to be read.
+    /// No request, a message of another netlink client, or one that cannot be walked over. Gets no
+    /// reply: two agents that answer such messages would answer each other for ever.
     Ignored,
-    /// A datagram of another process.
+    /// A whole datagram of another process, which can only be an attempt to be heard as the kernel.
     Foreign,
-    /// The kernel confirmed a message of ours.
+    /// The kernel confirmed a message of ours. Kernels before 5.6 do so for each; newer ones only
+    /// where it is asked for.
     Acknowledged,
-    /// The kernel refused a message of ours.
+    /// The kernel refused a message of ours; see [`super::Refusal`].
     AcknowledgedRefused,
-    /// A reply that found no room.
+    /// A refusal that found no room in [`super::Replies`]. Its query waits for the kernel's
+    /// timeout. It stays 0 while the buffer holds the longest reply.
     Unwritten,
 }
 
 impl Counted {
-    /// All of them, in order.
+    /// All of them, in the order of their numbers, which are indices into [`Counters`].
     pub const ALL: [Self; 8] = [
         Self::Resolved,
         Self::ResolvedAddress,
@@ -54,7 +63,8 @@ impl Counted {
     }
 }
 
-/// Written by one agent, read by whoever reports.
+/// Written by one agent, read by whoever reports. Readers may see one counter moved and another not
+/// yet; sums over them are right only when the agent rests.
 #[derive(Debug, Default)]
 pub struct Counters {
     counted: [AtomicU64; Counted::ALL.len()],
@@ -72,7 +82,7 @@ impl Counters {
         read(&self.refused, reason as usize)
     }
 
-    /// Refusals for all reasons.
+    /// Refusals for all reasons. While the agent works, the sum may lack the latest.
     pub fn refused_in_all(&self) -> u64 {
         Reason::ALL
             .into_iter()
@@ -89,13 +99,16 @@ impl Counters {
     }
 }
 
+/// An index past the end cannot come from either enum; it reads as 0 so that there is nothing to
+/// panic.
 fn read(counters: &[AtomicU64], at: usize) -> u64 {
     counters
         .get(at)
         .map_or(0, |counter| counter.load(Ordering::Relaxed))
 }
 
-/// One writer: load and store cost less than an atomic addition.
+/// Adds one. There is one writer, so a load and a store are enough, and they cost less than an
+/// atomic addition.
 fn add(counters: &[AtomicU64], at: usize) {
     if let Some(counter) = counters.get(at) {
         counter.store(

@@ -1,8 +1,25 @@
 //! The agent's rules: which message of a datagram is answered, with what, and which never is.
 //!
-//! Nothing here opens a socket or reads a clock. What is asked goes to a [`Resolver`]; what is to be
-//! sent is collected in [`Replies`]. A request is always answered, by records or by a refusal, after
-//! which the kernel asks the SA; what is no request of the kernel's is never answered.
+//! Nothing here opens a socket or reads a clock. What is asked goes to a [`Resolver`]; what is to
+//! be sent is collected in [`Replies`]. So the same rules run against a kernel, the emulator and a
+//! fuzzer.
+//!
+//! | heard | answer |
+//! |---|---|
+//! | RESOLVE with a destination | records, or F_ERR |
+//! | RESOLVE without one, damaged, or with what must be understood and is not | F_ERR |
+//! | IP_RESOLVE | a GID, or F_ERR |
+//! | another operation of this client | F_ERR |
+//! | no request, another client, another sender | nothing |
+//! | acknowledgement | nothing |
+//!
+//! F_ERR is the flag 0x0100 on a message without attributes. On it the kernel sends its request to
+//! the SA at once. The proposal of 2015 used the same bit for success, which is why its codec is
+//! never spoken to a kernel.
+//!
+//! Two promises follow, and the property tests of `kernel-emulator` hold them: a well-formed
+//! question never meets silence, and a success always has a record that this query takes. The
+//! kernel compares nothing of it with the question, so a wrong record is believed.
 
 mod counters;
 mod reason;
@@ -24,18 +41,21 @@ pub use self::reason::Reason;
 pub use self::records::{Full, Records};
 pub use self::replies::Replies;
 
-/// What a resolver says to a question.
+/// What a resolver says to a question. It decides when the kernel is answered, never in which
+/// bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     /// The records are the answer.
     Resolved,
-    /// It will be answered by [`Agent::finish`], within the resolver's own deadline.
+    /// It will be answered by [`Agent::finish`], within the resolver's own deadline. Whoever says
+    /// this must keep `seq` and `path_use` of the question; the agent keeps nothing.
     Later,
     /// The kernel shall ask the SA.
     Unresolved(Reason),
 }
 
-/// Who knows the paths.
+/// Who knows the paths. The agent trusts it with the content of a record, and not with the form of
+/// a reply.
 pub trait Resolver {
     /// Puts up to three records into `records`, which is empty before, the main one first.
     fn resolve(&mut self, question: &Resolve<'_>, records: &mut Records) -> Verdict;
@@ -44,7 +64,8 @@ pub trait Resolver {
     fn gid_of(&mut self, question: &IpResolve) -> Result<Gid, Reason>;
 }
 
-/// The kernel refused a message of ours.
+/// The kernel refused a message of ours by NLMSG_ERROR, mostly EPERM where CAP_NET_ADMIN is
+/// missing. It is no answer to anybody: it is for the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Refusal {
     /// nlmsg_seq of that message.
@@ -53,7 +74,8 @@ pub struct Refusal {
     pub errno: i32,
 }
 
-/// Hears datagrams, asks its resolver, and writes replies.
+/// Hears datagrams, asks its resolver, and writes replies. It has no memory of questions; those
+/// that were put off are the resolver's.
 #[derive(Debug)]
 pub struct Agent<R> {
     resolver: R,
@@ -81,7 +103,8 @@ impl<R: Resolver> Agent<R> {
         &self.counters
     }
 
-    /// The last refusal of a message of ours, once.
+    /// The last refusal of a message of ours, once. Earlier ones that nobody took are lost, but
+    /// counted.
     pub const fn take_refusal(&mut self) -> Option<Refusal> {
         self.refusal.take()
     }
@@ -89,6 +112,8 @@ impl<R: Resolver> Agent<R> {
     /// Handles a datagram whose sender has this netlink address (`nl_pid`; 0 is the kernel's).
     /// Replies are added to `out`; they go to the kernel, never to the group. Total: any bytes.
     pub fn turn(&mut self, datagram: &[u8], sender_pid: u32, out: &mut Replies) {
+        // Only the kernel has address 0. Any process with CAP_NET_ADMIN can write to this socket,
+        // and an ibacm beside us sends its replies to the whole group.
         if sender_pid != 0 {
             self.counters.count(Counted::Foreign);
             return;
@@ -109,6 +134,8 @@ impl<R: Resolver> Agent<R> {
         self.answer(seq, path_use, answer, out);
     }
 
+    /// One message. What each kind means was decided by the parser, which is total; here it only
+    /// gets its counter and its reply.
     fn hear(&mut self, message: Heard<'_>, out: &mut Replies) {
         match message {
             Heard::Question(Question::Resolve(question)) => self.resolve(&question, out),
@@ -119,6 +146,7 @@ impl<R: Resolver> Agent<R> {
         }
     }
 
+    /// A question for a path: refused, put off or answered.
     fn resolve(&mut self, question: &Resolve<'_>, out: &mut Replies) {
         // Without a destination the SA would list the whole subnet.
         if question.dgid.is_none() {
@@ -133,7 +161,9 @@ impl<R: Resolver> Agent<R> {
         self.answer(question.seq, question.path_use, answer, out);
     }
 
-    /// A success without a record that the kernel takes would fail the query for good.
+    /// Writes the records, or a refusal where the kernel would take none of them: a success without
+    /// a record that counts fails the query for good, with no way back to the SA. All successes
+    /// pass through here.
     fn answer(
         &self,
         seq: u32,
@@ -141,6 +171,8 @@ impl<R: Resolver> Agent<R> {
         answer: Result<&Records, Reason>,
         out: &mut Replies,
     ) {
+        // Judged again though the resolver said "resolved": one forgotten flag would break
+        // connections, and the check is three comparisons.
         let records = answer.and_then(|it| it.taken_by(path_use).ok_or(Reason::NoRecord));
         let written = records.and_then(|records| {
             let written = out.add(|room| write_records(room, seq, records));
@@ -152,6 +184,8 @@ impl<R: Resolver> Agent<R> {
         }
     }
 
+    /// A question for the GID behind an IP address beyond a router. The kernel ignores a refusal of
+    /// these in silence; it is sent all the same, for kernels that may not.
     fn ip_resolve(&mut self, question: &IpResolve, out: &mut Replies) {
         let seq = question.seq;
         let written = self.resolver.gid_of(question).and_then(|gid| {
@@ -164,6 +198,8 @@ impl<R: Resolver> Agent<R> {
         }
     }
 
+    /// Counts the reason and tells the kernel to ask the SA. No reason goes into the message: the
+    /// protocol has no place for one.
     fn refuse(&self, kind: u16, seq: u32, reason: Reason, out: &mut Replies) {
         self.counters.refused(reason);
         if out.add(|room| write_error(room, kind, seq)).is_err() {
@@ -171,6 +207,7 @@ impl<R: Resolver> Agent<R> {
         }
     }
 
+    /// The kernel's word on a message of ours.
     fn acknowledged(&mut self, seq: u32, code: i32) {
         // Kernels before 5.6 confirm with a length.
         if code >= 0 {
@@ -184,6 +221,8 @@ impl<R: Resolver> Agent<R> {
     }
 }
 
+/// What the parser found, in the words of the counters. What this agent is too old to understand is
+/// apart from what is damaged: the first calls for an update.
 const fn reason_of(why: Malformed) -> Reason {
     match why {
         Malformed::Operation(_) | Malformed::UnknownMandatory(_) => Reason::Unsupported,

@@ -1,39 +1,51 @@
 //! Why a request was refused.
+//!
+//! The kernel is never told: its protocol has one bit for "ask the SA". The reason is for the
+//! operator, as a counter in `sapphire status`, in the metrics and on SIGUSR1.
+//! `docs/local-service.md` says what to do about each.
 
-/// Why the kernel shall ask the SA. Each is a counter.
+/// Why the kernel shall ask the SA. Each is a counter, and its number the index of that. A failure
+/// that an SA told is kept for a while, so a reason may also be the answer of the cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Reason {
-    /// The request cannot be understood.
+    /// The request cannot be understood: lengths that do not fit, an attribute of a wrong size.
     Malformed,
-    /// An operation or a mandatory attribute that this agent does not know.
+    /// An operation or a mandatory attribute that this agent does not know: a newer kernel. Also a
+    /// QoS class over 4095, for which a PathRecord has no room.
     Unsupported,
-    /// No destination, or nothing at all to resolve by.
+    /// No destination, or nothing at all to resolve by. The SA would answer the former with the
+    /// paths to every port.
     NoDestination,
-    /// No such device or port, or it has no place in the snapshot.
+    /// No InfiniBand port of this host has this device name and number. RoCE ports are not counted
+    /// as ports here.
     UnknownPort,
-    /// The snapshot has no such source.
+    /// The snapshot has no such source. No resolver here tells it from [`Self::NoPath`]; one that
+    /// looks up ends by itself could.
     UnknownSource,
-    /// The snapshot has no such destination.
+    /// The snapshot has no such destination. As [`Self::UnknownSource`].
     UnknownDestination,
     /// The SA's own rules refuse: P_Key, policy, reversibility.
     NoPath,
-    /// Resolved without a record that the kernel would take.
+    /// Resolved without a record that every kernel would take. Points to a fault of ours.
     NoRecord,
-    /// Nothing to answer from yet.
+    /// Nothing to answer from yet: the daemon has just started, or its first load failed.
     NoSnapshot,
-    /// What there is may be older than the fabric.
+    /// What there is may be older than the fabric: another LID, another SM, a port that is not
+    /// active, or an SA that serves another snapshot.
     Stale,
-    /// The SA was asked and did not answer in time.
+    /// The SA was asked and was silent, busy, or slower than `budget_ms`; or too many questions
+    /// wait for it.
     Budget,
-    /// The SA was asked and refused, not long ago.
+    /// The SA was asked and refused, not long ago. [`crate::proxy`] repeats the reason that
+    /// it kept instead.
     Refused,
-    /// No GID is known for the IP address.
+    /// IP_RESOLVE for an address that the file `addresses` has not.
     UnknownAddress,
 }
 
 impl Reason {
-    /// All of them, in order.
+    /// All of them, in the order of their numbers.
     pub const ALL: [Self; 13] = [
         Self::Malformed,
         Self::Unsupported,

@@ -1,11 +1,18 @@
 //! Replies that wait to be sent.
+//!
+//! ```text
+//!  bytes  | reply 7: 92 bytes | refusal 8: 16 | reply 9: 92 | ...
+//!  ends                       92             108           200
+//! ```
 
 use sa_wire::netlink_ls::WriteError;
 use sa_wire::netlink_ls::reply::MAX_REPLY_SIZE;
 
-/// Messages in one buffer, one after another: any run of them is a datagram.
+/// Messages in one buffer, one after another: any run of them is a datagram. One value serves the
+/// thread for its whole life, so after the first busy turns it allocates no more.
 ///
-/// Shape: each starts at a multiple of four, because each has such a length.
+/// Shape: each message starts at a multiple of four, as netlink demands, because the length of each
+/// reply is one.
 #[derive(Debug, Clone, Default)]
 pub struct Replies {
     bytes: Vec<u8>,
@@ -37,7 +44,7 @@ impl Replies {
         self.ends.is_empty()
     }
 
-    /// Forgets them and keeps the room.
+    /// Forgets them and keeps the room, for the next turn.
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.ends.clear();
@@ -51,10 +58,14 @@ impl Replies {
             .map(|(start, end)| self.bytes.get(start..*end).unwrap_or(&[]))
     }
 
-    /// Runs of whole messages, none longer than `most` bytes unless a single message is.
+    /// Runs of whole messages, none longer than `most` bytes unless a single message is. The kernel
+    /// handles all messages of a datagram, so 44 answers of one record (92 bytes) cost one system
+    /// call with 4,096 bytes.
     pub fn datagrams(&self, most: usize) -> impl Iterator<Item = &[u8]> {
         let (mut start, mut at) = (0, 0);
         core::iter::from_fn(move || {
+            // The first message is taken whatever its length; else one that is too long would never
+            // be sent.
             let mut end = *self.ends.get(at)?;
             at += 1;
             while let Some(next) = self.ends.get(at).filter(|next| **next - start <= most) {
@@ -73,6 +84,8 @@ impl Replies {
         write: impl FnOnce(&mut [u8]) -> Result<usize, WriteError>,
     ) -> Result<(), WriteError> {
         let start = self.bytes.len();
+        // Room for the longest reply, then cut: the writer needs a slice, and says only afterwards
+        // how much it took.
         self.bytes.resize(start + MAX_REPLY_SIZE, 0);
         let written = write(self.bytes.get_mut(start..).unwrap_or(&mut []));
         self.bytes.truncate(start + written.unwrap_or(0));
