@@ -15,6 +15,35 @@
 //!
 //! It must never harm OpenSM: every failure of its own means that OpenSM works as without it.
 //! Calls of OpenSM's threads only take short locks, never wait for sapphired, and keep errno.
+//!
+//! # A packet's way
+//!
+//! OpenSM has one umad file, and believes that all it reads comes from there. In truth a read is
+//! served from three sources in turn (`split::packets`): the kernel's packets for OpenSM's agent,
+//! the kernel's packets for the read agent while the methods are not lent, and requests of
+//! sapphired's. What OpenSM writes goes to the kernel, but for answers to those requests and for
+//! Reports to sapphired's subscription.
+//!
+//! ```text
+//!   Get from the network, methods lent      kernel ──> read agent's file ──> sapphired
+//!   Get from the network, methods held      kernel ──> read agent's file ──> OpenSM
+//!   Set, Delete, SMPs, acknowledgements     kernel ──> OpenSM's file ──> OpenSM
+//!   Get that sapphired cannot answer        sapphired ──> socket ──> OpenSM ──> socket ──> sapphired
+//! ```
+//!
+//! # Why a preload library
+//!
+//! OpenSM registers for all methods at once, and has no interface to leave some out. Its plugins
+//! hear events, not packets. A preload library needs no other OpenSM, no other libibumad and no
+//! patch; without it OpenSM starts as ever. ADR 11 has what was passed over, and why the read
+//! methods have an agent of their own that is lent by its file and never unregistered.
+//!
+//! # Threads
+//!
+//! Calls come from OpenSM's threads, which it may cancel in the middle of a wait (`stubs` says what
+//! follows). One thread of ours, `sapphire-split` (`serve`), talks to sapphired. It starts when
+//! OpenSM registers, not when the library is loaded: OpenSM may fork before, and a child has no
+//! threads.
 
 #![deny(unsafe_code)]
 #![cfg_attr(

@@ -1,4 +1,18 @@
 //! What a program says to the kernel to register an agent.
+//!
+//! OpenSM's registration names a management class and a mask of methods. It is made into two: the
+//! same without the methods that read, for OpenSM's own agent, and one with these alone, for the
+//! read agent. The kernel refuses two agents of one port that want the same method of a class, so
+//! both together must want what OpenSM wanted and no bit twice.
+//!
+//! ```text
+//!  REGISTER    28 bytes: id 0, method_mask 4..20, qpn 20, class 21, version 22, oui 23, rmpp 26
+//!  REGISTER_2  40 bytes: id 0, qpn 4, class 8, version 9, flags 12, method_mask 16..32, oui 32, rmpp 36
+//! ```
+//!
+//! Method m is bit m of the mask: Get (0x01) is bit 1, GetTable (0x12) bit 18, GetTraceTable (0x13)
+//! bit 19, GetMulti (0x14) bit 20. No method of the SA is above 0x1f, so the first 32 bits of the
+//! 128 are all that is looked at.
 
 use libc::c_ulong;
 use split_protocol::READ_METHODS;
@@ -20,7 +34,7 @@ pub(crate) const ENABLE_PKEY: c_ulong = 0x0000_1B03;
 pub(crate) struct Registration {
     /// [`REGISTER`] or [`REGISTER_2`].
     pub(crate) request: c_ulong,
-    /// The rest of [`Self::bytes`] belongs to others.
+    /// How many of [`Self::bytes`] are the argument; the rest is zero.
     pub(crate) length: usize,
     pub(crate) bytes: [u8; LONGEST],
 }
@@ -38,7 +52,8 @@ impl Registration {
         }
     }
 
-    /// Whether it is for an SA: one that answers reads of class 3.
+    /// Whether it is for an SA: one that answers reads of class 3. A client of an SA registers for
+    /// the class too, but for no method that reads.
     pub(crate) fn is_of_an_sa(&self) -> bool {
         let (class, version) = match self.request {
             REGISTER => (21, 22),
@@ -48,7 +63,8 @@ impl Registration {
         (byte(class), byte(version)) == (Some(SA_CLASS), Some(SA_VERSION)) && self.reads() != 0
     }
 
-    /// The same without the methods that read.
+    /// The same without the methods that read: what OpenSM's own call goes to the kernel with.
+    /// OpenSM does not look at the mask again.
     pub(crate) fn without_reads(mut self) -> Self {
         let (left, at) = (self.methods() & !READS, self.mask_at());
         set_field(&mut self.bytes, at, &left.to_ne_bytes());
@@ -59,6 +75,7 @@ impl Registration {
     pub(crate) fn only_reads(mut self) -> Self {
         let reads = self.reads();
         let at = self.mask_at();
+        // All 128 bits first: this agent must not have Set or Delete under another bit.
         set_field(&mut self.bytes, at, &[0; 16]);
         set_field(&mut self.bytes, at, &reads.to_ne_bytes());
         self
@@ -80,6 +97,8 @@ impl Registration {
         self.methods() & READS
     }
 
+    /// Where the 32 bits of the methods below 0x20 begin: in REGISTER_2 of a big-endian machine in
+    /// the second half of the first word.
     fn mask_at(&self) -> usize {
         match self.request {
             REGISTER => 4,

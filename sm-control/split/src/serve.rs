@@ -1,4 +1,17 @@
 //! The thread that talks to sapphired.
+//!
+//! It is the only one that listens, accepts and speaks, and it owns all that belongs to that. What
+//! concerns OpenSM's packets is in [`Split`], which it shares with OpenSM's threads. A turn:
+//!
+//! ```text
+//!  socket's name, once a second ──> wait: doorbell, listener, session ──> session ──> accept ──> due work
+//! ```
+//!
+//! OpenSM's threads ring the doorbell when they have queued something for sapphired, so they never
+//! write to its socket and never wait for it. One daemon is connected at a time: the methods can be
+//! lent once. Others are told [`Frame::Busy`].
+//!
+//! A panic in a turn is caught by the caller, and the next turn begins.
 
 use std::io::Write;
 use std::os::fd::AsRawFd;
@@ -12,24 +25,26 @@ use crate::socket::{Listener, Place};
 use crate::split::{Guarded, Kernel, Split};
 use crate::sys;
 
-/// All that the thread holds.
+/// All that the thread holds, for the life of the process.
 #[derive(Debug)]
 pub(crate) struct Server<'a, K> {
     split: &'a Split<K>,
     place: Place,
     listener: Option<Listener>,
-    /// When the socket is to be looked at again.
+    /// When the socket's name is to be looked at again.
     look: Duration,
-    /// What was said last of why there is no socket.
+    /// What was said last of why there is no socket; empty while there is one. It keeps one fault
+    /// from filling OpenSM's log.
     said: String,
     session: Option<Session>,
     /// They were told that another daemon is connected; some have not read it yet.
     turned_away: Vec<UnixStream>,
 }
 
-/// Between looks at the socket's name.
+/// Between looks at the socket's name. Somebody may clean /run while OpenSM runs for months.
 const LOOK: Duration = Duration::from_secs(1);
-/// Kept until the next look.
+/// Streams kept until the next look, at most. Whoever comes beyond that is hung up on without a
+/// word.
 const TURNED_AWAY: usize = 16;
 
 impl<'a, K: Kernel> Server<'a, K> {
@@ -70,11 +85,13 @@ impl<'a, K: Kernel> Server<'a, K> {
         self.split.work();
     }
 
+    /// Hears what the daemon says, says what is queued, and hangs up where that is due.
     fn serve(&mut self, readable: bool) {
         let (split, now) = (self.split, self.split.kernel().now());
         let Some(session) = &mut self.session else {
             return;
         };
+        // Received before sent: an answer to what was just asked goes out in this turn.
         let outcome = match readable {
             true => session.receive(split),
             false => Ok(()),
@@ -92,6 +109,7 @@ impl<'a, K: Kernel> Server<'a, K> {
         }
     }
 
+    /// Takes who connects: as the session, to be told that it is too late, or to be hung up on.
     fn accept(&mut self) {
         let Some((mut stream, may)) = self.listener.as_ref().and_then(Listener::accept) else {
             return;
@@ -101,6 +119,7 @@ impl<'a, K: Kernel> Server<'a, K> {
                 .kernel()
                 .say("a user who may not connected to the socket: hung up");
         } else if self.session.is_none() {
+            // From here on a close of OpenSM's that hits this number by mistake is refused.
             self.split.guard(Guarded::Session, stream.as_raw_fd());
             self.session = Some(Session::new(stream, self.split.kernel().now()));
         } else if self.turned_away.len() < TURNED_AWAY {

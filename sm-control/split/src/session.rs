@@ -1,4 +1,11 @@
-//! One connection of sapphired's.
+//! One connection of sapphired's: frames in, frames out, without ever waiting.
+//!
+//! The stream does not block. Frames come in pieces and are put together; one frame at a time is on
+//! its way out, and the rest wait in [`Split`], where the queue is bounded. So a daemon that sends
+//! half a frame, or does not read, costs memory for one frame and no time.
+//!
+//! The library trusts no daemon with OpenSM. A frame that makes no sense, or is longer than a
+//! daemon's can be, ends the connection, and with it everything that was lent.
 
 use core::fmt;
 use std::io::{ErrorKind, Read, Write};
@@ -11,18 +18,21 @@ use split_protocol::{Carrier, Frame, HEADER_BYTES, MAD_BYTES, ReceiveError, Stra
 use crate::split::{HangUp, Kernel, Split};
 use crate::sys;
 
-/// A daemon that has connected. Its stream does not block.
+/// A daemon that has connected. It has until [`PATIENCE`] to say Hello.
 #[derive(Debug)]
 pub(crate) struct Session {
     stream: Carrier,
+    /// When it connected.
     since: Duration,
+    /// It has said Hello and was welcomed; only then anything else is heard.
     greeted: bool,
-    /// Of a frame that is not whole yet.
+    /// Of a frame that is not whole yet: fewer bytes than the longest frame and one chunk.
     received: Vec<u8>,
-    /// Of a frame that is on its way, from `sent` on.
+    /// A frame that is on its way, of which [`Self::sent`] bytes are gone. Up to a whole table of a
+    /// large fabric.
     sending: Vec<u8>,
     sent: usize,
-    /// To go with the first byte of that.
+    /// To go with the first byte of that: the read agent's file, with a Lent.
     file: Option<RawFd>,
 }
 
@@ -31,7 +41,7 @@ pub(crate) struct Session {
 pub(crate) enum Over {
     /// The daemon has hung up.
     Gone,
-    /// It is to be hung up on, which was said.
+    /// It is to be hung up on, which was said where it was found.
     Said,
     /// It is to be hung up on, for this reason.
     Because(Reason),
@@ -42,11 +52,12 @@ pub(crate) enum Over {
 pub(crate) enum Reason {
     /// It has not said Hello for [`PATIENCE`].
     Silent,
-    /// What it sends has no frames.
+    /// What it sends has no frames: a length that no frame of a daemon's has.
     NoProtocol,
     /// A frame that there is not.
     Strange(Strange),
-    /// A frame that it may not send now, or not like this.
+    /// A frame that it may not send now, as before Hello, or not like this, as a request of another
+    /// class.
     Senseless,
     /// It was built from another release.
     Version(u32),
@@ -71,11 +82,12 @@ impl fmt::Display for Reason {
     }
 }
 
-/// A daemon says Hello sooner than that.
+/// A daemon says Hello sooner than that. While somebody else holds the one connection, sapphired
+/// cannot have it.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(1);
 /// The longest frame that a daemon sends: kind, number, packet. Units: bytes.
 const LONGEST: usize = 1 + 8 + HEADER_BYTES + MAD_BYTES;
-/// Read at once. Units: bytes.
+/// Read at once, so that one turn with a busy daemon ends. Units: bytes.
 const CHUNK: usize = 1 << 16;
 
 impl Session {
@@ -129,6 +141,8 @@ impl Session {
         Ok(())
     }
 
+    /// Does what a frame says. Errors: it makes no sense here. Every kind that only the library may
+    /// send ends in the last arm.
     fn act<K: Kernel>(&mut self, split: &Split<K>, frame: Frame) -> Result<(), Over> {
         let is_good = match (self.greeted, frame) {
             (false, Frame::Hello(version)) => return self.greet(split, version),
@@ -160,6 +174,8 @@ impl Session {
 
     fn greet<K: Kernel>(&mut self, split: &Split<K>, version: u32) -> Result<(), Over> {
         self.greeted = true;
+        // Before the versions are compared: a daemon of another version is told ours, so that its
+        // log can say what to update.
         self.sending = Frame::Welcome(split.attach()).bytes().unwrap_or_default();
         self.push()?;
         match version == VERSION {
@@ -168,7 +184,8 @@ impl Session {
         }
     }
 
-    /// Sends as much as there is room for. Errors: why the connection ends.
+    /// Sends as much as there is room for; the rest goes when poll says that there is room. Errors:
+    /// why the connection ends.
     pub(crate) fn send<K: Kernel>(&mut self, split: &Split<K>) -> Result<(), Over> {
         while self.greeted {
             self.push()?;
@@ -193,12 +210,14 @@ impl Session {
         Ok(())
     }
 
+    /// Writes what is left of the frame. Done or no room: no error.
     fn push(&mut self) -> Result<(), Over> {
         while let Some(rest) = self
             .sending
             .get(self.sent..)
             .filter(|rest| !rest.is_empty())
         {
+            // A file goes with a byte. Once a byte of the frame is sent, it is sent.
             let outcome = match self.file {
                 // The file stays open for as long as this thread does not take part in closing it.
                 Some(file) => sys::borrowed(file, |file: BorrowedFd<'_>| {
@@ -227,7 +246,8 @@ fn is_for_later(kind: ErrorKind) -> bool {
     matches!(kind, ErrorKind::WouldBlock | ErrorKind::Interrupted)
 }
 
-/// The first frame and the bytes it takes, if it is there whole. Errors: it is none of a daemon's.
+/// The first frame and the bytes it takes, if it is there whole. The length is judged before
+/// anything waits for so many bytes. Errors: it is none of a daemon's.
 fn first(bytes: &[u8]) -> Result<Option<(Frame, usize)>, Over> {
     let Some((length, _)) = bytes.split_first_chunk() else {
         return Ok(None);

@@ -1,4 +1,17 @@
 //! The socket where sapphired connects.
+//!
+//! It lies at `/run/sapphire/opensm.sock` or where OpenSM's environment says
+//! (`SAPPHIRE_SPLIT_SOCKET`). Who may connect may take the SA's reads from OpenSM, so it is for
+//! root and OpenSM's own user, or also for a group (`SAPPHIRE_SPLIT_GROUP`), and it is never open
+//! to more for a moment:
+//!
+//! ```text
+//!  bind with mode 0 ──> look at it by O_PATH | O_NOFOLLOW ──> is it ours? ──> chown, chmod by /proc/self/fd
+//! ```
+//!
+//! A name that another OpenSM listens to is left alone. A socket that nobody listens to is what an
+//! OpenSM that was killed has left, and is replaced. Anything else under the name is reported and
+//! not touched.
 
 use core::fmt;
 use std::fs::{self, Metadata};
@@ -14,7 +27,7 @@ use split_protocol::{DEFAULT_SOCKET, SOCKET_VARIABLE};
 
 use crate::sys;
 
-/// Where the socket is to be, and for whom.
+/// Where the socket is to be, and for whom. Read once, when OpenSM registers.
 #[derive(Debug, Clone)]
 pub(crate) struct Place {
     pub(crate) path: PathBuf,
@@ -22,16 +35,20 @@ pub(crate) struct Place {
     pub(crate) group: Option<String>,
 }
 
-/// The socket, as long as its name leads here.
+/// The socket, as long as its name leads here. Its name is not removed at the end: one that is
+/// killed cannot remove it, so whoever comes next has to clear it away anyway.
 #[derive(Debug)]
 pub(crate) struct Listener {
     pub(crate) socket: UnixListener,
     path: PathBuf,
+    /// Device and number of the socket's name, by which it is known again.
     inode: (u64, u64),
+    /// Whom the mode lets in is let in.
     for_a_group: bool,
 }
 
 impl Place {
+    /// As OpenSM's environment says. Empty variables count as not set.
     pub(crate) fn of_environment() -> Self {
         let path = std::env::var_os(SOCKET_VARIABLE).filter(|path| !path.is_empty());
         let group = std::env::var(GROUP_VARIABLE).ok();
@@ -41,7 +58,8 @@ impl Place {
         }
     }
 
-    /// Takes the name. Errors: why not, and what to do.
+    /// Takes the name. Errors: why not, and what to do. Nothing is left half done under the name
+    /// but a socket of mode 0, which the next attempt finds without a listener and replaces.
     pub(crate) fn listen(&self) -> Result<Listener, ListenError> {
         let path = &self.path;
         let group = self.group.as_deref().map(group_id).transpose()?;
@@ -61,7 +79,8 @@ impl Place {
         })
     }
 
-    /// Gives the socket under the name its group and mode.
+    /// Gives the socket under the name its group and mode. Errors: what has the name now is not
+    /// what was just bound.
     fn give_to(&self, group: Option<u32>) -> Result<Metadata, ListenError> {
         let path = &self.path;
         let look = "look at the socket";
@@ -155,11 +174,14 @@ impl Listener {
         stream.set_nonblocking(true).ok()?;
         let user = sys::peer(&stream)?;
         // Whom the mode of the socket lets in is a member of the group.
+        // The mode of the socket keeps others out; where the system does not honour it, this does.
         let may = user == 0 || user == sys::own_user() || self.for_a_group;
         Some((stream, may))
     }
 }
 
+/// Makes the folder of the socket where it is not there, readable for all: the socket has a mode of
+/// its own.
 fn make_directory(path: &Path) -> io::Result<()> {
     let Some(directory) = path.parent().filter(|directory| !directory.exists()) else {
         return Ok(());
@@ -194,6 +216,7 @@ fn make_way(path: &Path) -> Result<(), ListenError> {
     }
 }
 
+/// A number, or a name that the system knows.
 fn group_id(group: &str) -> Result<u32, ListenError> {
     if let Ok(id) = group.parse() {
         return Ok(id);

@@ -6,6 +6,15 @@
 //! Calls that have nothing to do with us go straight on to libc. Of the others, read, write and
 //! close run with cancellation held off, for they do not wait; poll waits in a frame of its own
 //! (`exports/poll.rs`), between a part before and a part after.
+//!
+//! ```text
+//!  OpenSM: call read ──> stub: saves the arguments ──> where_read ──> restores them ──> jmp ──> libc's read
+//!                                                           └── OpenSM's file ──> split_read
+//! ```
+//!
+//! A jump and not a call: libc's function finds the stack as OpenSM left it, and returns to OpenSM.
+//! The notes for unwinding (`.cfi_`) are for debuggers and for a cancellation while a `where_`
+//! function runs, which waits for nothing.
 
 #![allow(unsafe_code)]
 

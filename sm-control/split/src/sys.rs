@@ -6,6 +6,10 @@
 //!   cannot be closed while `Split::agents` is locked; any number may be asked about;
 //! - *one-slice*: pointer and length come from one Rust slice or value that outlives the call;
 //! - *c-string*: a name comes from a `CString` or a literal.
+//!
+//! What is done for a packet goes by `syscall`, since libc's functions for it are cancellation
+//! points and the thread may hold a lock. Registration goes by libc, past the functions of this
+//! library ([`next`]).
 
 #![allow(unsafe_code)]
 

@@ -1,5 +1,9 @@
 //! The numbers of OpenSM's files: which are its umad file, which are ours and not to be closed.
 //!
+//! `close` runs with cancellation held off, since it is a cancellation point that takes our locks
+//! first. dup, dup2, dup3 and fcntl only tell the split what became of a number. close_range is
+//! done in pieces, around the descriptors of this library.
+//!
 //! Invariants: as in `exports`.
 
 #![allow(unsafe_code)]
@@ -9,6 +13,7 @@ use libc::{c_int, c_uint, c_void};
 use super::{SPLIT, address, quietly, refused};
 use crate::sys::{self, next};
 
+/// To libc, unless the number is OpenSM's file or one of ours.
 pub(crate) extern "C" fn where_close(fd: c_int) -> usize {
     let libcs = next::close().map(|real| real as *const ());
     let is_ours = SPLIT.is_taken() && (SPLIT.is_number_of(fd) || SPLIT.is_ours(fd));
@@ -59,6 +64,7 @@ pub(crate) unsafe extern "C" fn dup2(fd: c_int, number: c_int) -> c_int {
     let Some(real) = next::dup2() else {
         return refused();
     };
+    // Before the call, like a close: afterwards the number is the new file's.
     quietly((), || is_overwritten(fd, number));
     // SAFETY: as-given.
     let number = unsafe { real(fd, number) };
@@ -87,6 +93,7 @@ fn is_overwritten(fd: c_int, number: c_int) {
     }
 }
 
+/// A number was made of another; failed calls give -1, which is nobody's.
 fn duplicated(fd: c_int, number: c_int) {
     if SPLIT.is_taken() && SPLIT.is_number_of(fd) && SPLIT.is_own() {
         SPLIT.duplicated(fd, number);

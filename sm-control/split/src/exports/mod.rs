@@ -55,6 +55,7 @@ pub(crate) unsafe extern "C" fn ioctl(fd: c_int, request: c_ulong, argument: *mu
         // WHY: umad has no other interface.
         return unsafe { register(fd, request, argument.cast(), length) };
     }
+    // Before the call: afterwards the kernel may give the agent's number to somebody else.
     if request == UNREGISTER && SPLIT.is_of(fd) && SPLIT.is_own() && !argument.is_null() {
         // SAFETY: of-request.
         // WHY: as above.
@@ -109,6 +110,8 @@ unsafe fn register(fd: c_int, request: c_ulong, argument: *mut u8, length: usize
     outcome
 }
 
+/// Whether this registration is the one to take apart. Says once why not, where an operator could
+/// expect it.
 fn is_to_be_split(fd: c_int, asked: &Registration) -> bool {
     if !asked.is_of_an_sa() {
         return false;
@@ -123,6 +126,7 @@ fn is_to_be_split(fd: c_int, asked: &Registration) -> bool {
     fault::here("ioctl");
     let seed = RandomState::new().build_hasher().finish();
     let why_not = if SPLIT.is_taken() {
+        // The first port that registers is the one; OpenSM serves one fabric by one port.
         "OpenSM serves the SA on two ports: one is split"
     } else if !sys::is_real(fd) {
         "OpenSM's port is simulated: no read methods can be split off"
@@ -140,11 +144,13 @@ fn is_to_be_split(fd: c_int, asked: &Registration) -> bool {
 /// Starts the thread that talks to sapphired, once. Not sooner: OpenSM may fork before it registers.
 fn serve() {
     static STARTED: AtomicBool = AtomicBool::new(false);
+    // Relaxed: nothing is read by this flag but whether a thread was started.
     if STARTED.swap(true, Ordering::Relaxed) {
         return;
     }
     let place = Place::of_environment();
     let path = place.path.display().to_string();
+    // The default hook prints several lines each time; `say` prints one, and only so many a minute.
     std::panic::set_hook(Box::new(|about| {
         let about = about.to_string().replace('\n', " ");
         Linux.say(&format!("a defect, without which OpenSM goes on: {about}"));
@@ -169,6 +175,7 @@ fn serve() {
     }
 }
 
+/// Called by libc in every child, before fork returns there.
 extern "C" fn forked() {
     SPLIT.forked();
 }
@@ -209,6 +216,7 @@ mod fault {
     pub(in crate::exports) const fn here(_: &str) {}
 }
 
+/// There is no function of libc's to go on to: as if the system had no such call.
 fn refused() -> c_int {
     sys::set_errno(libc::ENOSYS);
     -1

@@ -1,6 +1,10 @@
 //! Packets that OpenSM reads and writes: of its own agent from the kernel, of the read agent and of
 //! sapphired from here.
 //!
+//! A read that blocks cannot be left to the kernel, because what comes from sapphired would not end
+//! it. It waits in poll for all three sources instead, with cancellation held off. OpenSM itself
+//! polls before it reads, so that wait is for other programs' sake.
+//!
 //! Invariants: as in `exports`.
 
 #![allow(unsafe_code)]
@@ -61,6 +65,7 @@ unsafe fn given(fd: c_int, buffer: *mut u8, count: usize) -> Option<ssize_t> {
                 // Somebody else has the methods by now, or nobody.
                 None => continue,
             },
+            // The kernel's own read gives EAGAIN then, as OpenSM expects.
             Source::Nothing if sys::is_nonblocking(fd) => return None,
             Source::Nothing => {}
         }
@@ -111,6 +116,7 @@ unsafe fn of_reader(reader: c_int, buffer: *mut u8, count: usize) -> Option<ssiz
     Some(got)
 }
 
+/// To libc, or to [`split_write`] for OpenSM's file.
 pub(crate) extern "C" fn where_write(fd: c_int, buffer: *const c_void, count: size_t) -> usize {
     let is_ours = SPLIT.is_of(fd) && !buffer.is_null() && isize::try_from(count).is_ok();
     address(

@@ -1,5 +1,19 @@
 //! Waiting for packets: OpenSM's poll, which must also end when sapphired has something for it.
 //!
+//! OpenSM asks about one descriptor. It is replaced by three: its own, the bell of sapphired's
+//! packets, and the gate, which is readable while the read agent's file is and OpenSM has the
+//! methods. What is ready in the latter two is told as readable of the first.
+//!
+//! ```text
+//!  asked by OpenSM    | 7 IN        |
+//!  asked of libc      | 7 IN        | bell IN | gate IN |
+//!  libc says          |             |         | IN      |
+//!  told to OpenSM     | 7 IN        |
+//! ```
+//!
+//! The wait itself must be without a frame of Rust's on the stack (see `stubs`), so there is a part
+//! before it, a part after it, and assembly in between that hands a [`Poll`] from one to the other.
+//!
 //! Invariants: as in `exports`.
 
 #![allow(unsafe_code)]
@@ -11,6 +25,7 @@ use libc::{c_int, nfds_t, pollfd};
 use super::{SPLIT, address, fault, quietly};
 use crate::sys::{self, next};
 
+/// To libc, unless OpenSM's file is among the first few and to be read.
 pub(crate) extern "C" fn where_poll(fds: *mut pollfd, count: nfds_t, _timeout: c_int) -> usize {
     // SAFETY: callers-buffer.
     let is_ours = unsafe { place(fds, count) }.is_some();
@@ -38,7 +53,8 @@ unsafe fn place(fds: *mut pollfd, count: nfds_t) -> Option<usize> {
     fds.iter().position(wants)
 }
 
-/// A poll of OpenSM's on its way. The stub reads the first four.
+/// A poll of OpenSM's on its way, on the stack of its thread. The stub reads the first four by
+/// their offsets, which are asserted below.
 #[repr(C)]
 struct Poll {
     fds: *mut pollfd,

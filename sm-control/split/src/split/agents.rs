@@ -1,4 +1,14 @@
-//! OpenSM's agent and the read agent.
+//! OpenSM's agent and the read agent: registering, lending, taking back.
+//!
+//! The read agent has a umad file of its own, OpenSM's device opened once more. To lend it means to
+//! send that file to sapphired and to stop reading it here; to take it back means to read it again.
+//! Both have it open in between, so whichever process dies leaves a file that works to the other,
+//! and the kernel drops the agent only when the last of the two closes it.
+//!
+//! That leads to the one case that is not obvious. OpenSM is restarted while sapphired has the
+//! file: the new OpenSM's read agent is refused, since the agent of the old one still has the
+//! methods. sapphired then gives the file to the new OpenSM ([`Split::returned`]), which goes on as
+//! if it had lent it itself.
 
 use core::sync::atomic::Ordering;
 use std::os::fd::RawFd;
@@ -9,11 +19,13 @@ use super::{Kernel, NO_PORT, Port, Reader, Split, State, lock};
 use crate::registration::Registration;
 
 impl<K: Kernel> Split<K> {
+    /// The system, for the serving thread.
     pub(crate) fn kernel(&self) -> &K {
         &self.kernel
     }
 
-    /// Makes the bells. Without them there can be no split. Errors: the errno.
+    /// Makes the bells and the gate, which stay for the life of the process: OpenSM may open and
+    /// close its port again and again. Without them there can be no split. Errors: the errno.
     pub(crate) fn prepare(&self, random: u64) -> Result<(), i32> {
         let _agents = lock(&self.agents);
         for bell in [&self.arrivals, &self.doorbell] {
@@ -34,7 +46,8 @@ impl<K: Kernel> Split<K> {
     }
 
     /// OpenSM has registered for the SA, without the methods that read, as `registration` has it
-    /// with all of them. Registers the read agent.
+    /// with all of them. Registers the read agent. Where the kernel refuses, OpenSM goes on without
+    /// reads until it does not.
     pub(crate) fn opened(&self, fd: RawFd, umad: u32, agent: u32, registration: &Registration) {
         let _agents = lock(&self.agents);
         let mut state = lock(&self.state);
@@ -52,6 +65,7 @@ impl<K: Kernel> Split<K> {
         drop(state);
         self.kernel_has.store(false, Ordering::Release);
         self.reader_has.store(false, Ordering::Release);
+        // Before the file's number: who sees the number asks whose it is.
         self.owner.store(std::process::id(), Ordering::Release);
         self.file.store(fd, Ordering::Release);
         self.hold();
@@ -59,6 +73,8 @@ impl<K: Kernel> Split<K> {
     }
 
     /// OpenSM is about to give its registration up, by closing the file or by the agent's number.
+    /// Everything on its way is dropped. Where it only closes one of several numbers of the file,
+    /// the split goes on.
     pub(crate) fn closes(&self, fd: RawFd, agent: Option<u32>) {
         let _agents = lock(&self.agents);
         let mut state = lock(&self.state);
@@ -78,6 +94,7 @@ impl<K: Kernel> Split<K> {
         drop(state);
         if let Some(reader) = port.reader {
             // A daemon that has been lent it goes on for a while.
+            // Lent, it lives on in the daemon, and may be given to the next OpenSM.
             if port.reads == Reads::Held {
                 let _ = self.kernel.unregister(reader.fd, reader.agent);
             }
@@ -86,14 +103,17 @@ impl<K: Kernel> Split<K> {
         self.kernel.ring(self.doorbell());
     }
 
-    /// Closes the read agent's file. A daemon may have it, too.
+    /// Closes the read agent's file here. A daemon may have it, too, and then the agent lives on.
     fn drop_reader(&self, reader: Reader) {
+        // The number goes first: once closed, it may be another file's at once.
         self.reader.store(-1, Ordering::Release);
         self.kernel.let_through(self.gate(), reader.fd, false);
         self.kernel.close(reader.fd);
     }
 
-    /// Registers the read agent if that is wanted and not so. With [`Self::agents`] locked.
+    /// Registers the read agent if that is wanted and not so. Called at every turn of the serving
+    /// thread, so that the methods come back soon after whoever had them is gone. With
+    /// [`Self::agents`] locked.
     pub(super) fn hold(&self) {
         let state = lock(&self.state);
         let Some(port) = &state.port else { return };
@@ -101,6 +121,7 @@ impl<K: Kernel> Split<K> {
             return;
         }
         let (fd, registration) = (port.fd, port.registration);
+        // Opening and registering take long; OpenSM's packets must not wait for that.
         drop(state);
         let outcome = self.kernel.open_again(fd).and_then(|reader| {
             let agent = self.kernel.register(reader, &registration);
@@ -125,7 +146,8 @@ impl<K: Kernel> Split<K> {
         self.set_reads(&mut state, reads);
     }
 
-    /// From now on they are these.
+    /// From now on they are these: opens or shuts the gate, and tells the daemon where something
+    /// changed.
     fn set_reads(&self, state: &mut State, reads: Reads) {
         let Some(port) = &mut state.port else { return };
         let changed = core::mem::replace(&mut port.reads, reads) != reads;
@@ -139,6 +161,7 @@ impl<K: Kernel> Split<K> {
     }
 
     /// The read agent's file is of no use any more: the device is gone. `error`: the errno.
+    /// Attempts to get the methods again go on by themselves.
     pub(crate) fn reader_fails(&self, error: i32) {
         let _agents = lock(&self.agents);
         let mut state = lock(&self.state);
@@ -153,7 +176,8 @@ impl<K: Kernel> Split<K> {
         self.kernel.ring(self.doorbell());
     }
 
-    /// It is gone: OpenSM gets the read methods back.
+    /// The daemon is gone: OpenSM gets the read methods back. Also what it was asked is forgotten,
+    /// so that its answers reach nobody.
     pub(crate) fn detach(&self) {
         let mut state = lock(&self.state);
         state.daemon = None;
@@ -163,12 +187,13 @@ impl<K: Kernel> Split<K> {
         self.takes_back();
     }
 
-    /// The daemon says: lend me the read methods.
+    /// The daemon says: lend me the read methods. Answered by the file, or by who has them.
     pub(crate) fn lend(&self) {
         let _agents = lock(&self.agents);
         let mut state = lock(&self.state);
         let now = self.kernel.now();
         if let Some(daemon) = &mut state.daemon {
+            // The patience begins with the loan, whenever the last beat was.
             daemon.beat = now;
         }
         let port = state.port.as_mut();
@@ -186,15 +211,17 @@ impl<K: Kernel> Split<K> {
         self.push(&mut state, Frame::Lent(reader.agent));
     }
 
-    /// The file that is lent, and goes with [`Frame::Lent`].
+    /// The file that is lent, and goes with [`Frame::Lent`]. None where the methods were taken back
+    /// since that frame was queued.
     pub(crate) fn lent_file(&self) -> Option<RawFd> {
         let state = lock(&self.state);
         let port = state.port.as_ref()?;
         Some(port.reader.filter(|_| port.reads == Reads::Lent)?.fd)
     }
 
-    /// The daemon has a file that the OpenSM before this one lent it. Takes the descriptor. False: it
-    /// is none.
+    /// The daemon has a file that the OpenSM before this one lent it. Takes the descriptor, closing
+    /// it where it is of no use. False: it is no file of this port's device, which no good daemon
+    /// sends.
     pub(crate) fn returned(&self, fd: RawFd, agent: u32) -> bool {
         let _agents = lock(&self.agents);
         let mut state = lock(&self.state);
@@ -227,12 +254,13 @@ impl<K: Kernel> Split<K> {
         true
     }
 
-    /// The daemon says: take them back.
+    /// The daemon says: take them back. Answered even where nothing changed.
     pub(crate) fn take_back(&self) {
         self.takes_back();
         self.tell_reads();
     }
 
+    /// Takes them back if they are lent.
     fn takes_back(&self) {
         let _agents = lock(&self.agents);
         let mut state = lock(&self.state);
@@ -242,7 +270,8 @@ impl<K: Kernel> Split<K> {
         }
     }
 
-    /// The daemon lives. `number`: it wants it back.
+    /// The daemon lives. `number`: it wants it back, and gets it only while the methods are lent.
+    /// After a break the daemon answers nobody before it has such an answer.
     pub(crate) fn beats(&self, number: u64) {
         let mut state = lock(&self.state);
         let is_lent = |port: &Port| port.reads == Reads::Lent;
@@ -256,6 +285,7 @@ impl<K: Kernel> Split<K> {
         }
     }
 
+    /// Tells the daemon who has the methods now.
     fn tell_reads(&self) {
         let mut state = lock(&self.state);
         let reads = state.port.as_ref().map_or(NO_PORT, |port| port.reads);

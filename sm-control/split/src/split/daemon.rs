@@ -1,4 +1,10 @@
-//! What the serving thread does for sapphired.
+//! What the serving thread does for sapphired: requests to OpenSM, frames to the daemon, and what
+//! is due by the clock.
+//!
+//! Three clocks run here. A daemon with the methods must beat every so often, or they are taken
+//! back ([`BEAT_PATIENCE`]). Refused methods are asked for again, every 2 ms in the first second
+//! and every 20 ms later. A Report that sapphired does not answer goes back to OpenSM as timed out.
+//! [`Split::idle`] is the soonest of them.
 
 use core::sync::atomic::Ordering;
 use std::collections::VecDeque;
@@ -15,7 +21,8 @@ use crate::mad::{
 };
 
 impl<K: Kernel> Split<K> {
-    /// A daemon is there.
+    /// A daemon is there: the first frame to it. What was queued for the one before is gone with
+    /// it.
     pub(crate) fn attach(&self) -> Welcome {
         let mut state = lock(&self.state);
         state.daemons = state.daemons.wrapping_add(1);
@@ -34,7 +41,8 @@ impl<K: Kernel> Split<K> {
         }
     }
 
-    /// The daemon asks OpenSM. False: that is no request of the SA's.
+    /// The daemon asks OpenSM. Put into what OpenSM reads next; where too much waits there it is
+    /// dropped, as on any network. False: that is no request of the SA's.
     pub(crate) fn request(&self, number: u64, packet: &Packet) -> bool {
         let mut bytes = joined(packet);
         let Some(head) = head(&bytes) else {
@@ -51,7 +59,8 @@ impl<K: Kernel> Split<K> {
         true
     }
 
-    /// The daemon tells OpenSM something. False: that is nothing of the SA's.
+    /// The daemon tells OpenSM something, such as the answer to a Report. False: that is nothing of
+    /// the SA's.
     pub(crate) fn tell(&self, packet: &Packet) -> bool {
         let bytes = joined(packet);
         let Some(head) = head(&bytes) else {
@@ -72,6 +81,7 @@ impl<K: Kernel> Split<K> {
         true
     }
 
+    /// Lays a packet down for OpenSM, addressed to its agent, and wakes whoever waits in poll.
     fn arrive(&self, state: &mut State, mut bytes: [u8; PACKET_BYTES], length: usize) {
         let Some(port) = &state.port else { return };
         set_field(&mut bytes, at::AGENT, &port.agent.to_ne_bytes());
@@ -79,8 +89,8 @@ impl<K: Kernel> Split<K> {
         self.kernel.ring(self.arrivals());
     }
 
-    /// What is due: the methods back from a daemon that stands still, another attempt to get them,
-    /// Reports that nobody answered.
+    /// What is due: another attempt to get the methods, the methods back from a daemon that stands
+    /// still, Reports that nobody answered. At every turn of the serving thread.
     pub(crate) fn work(&self) {
         {
             let _agents = lock(&self.agents);
@@ -112,7 +122,9 @@ impl<K: Kernel> Split<K> {
         state.port.as_ref().is_some_and(is_lent) && is_late
     }
 
+    /// Tells the daemon that OpenSM programs the fabric, at most every [`TOGETHER`].
     fn tell_programmed(&self, state: &mut State, now: Duration) {
+        // The flag is taken only when the frame goes out; else the last of them would be lost.
         let is_due = now.saturating_sub(state.told) >= TOGETHER;
         if is_due && self.programs.swap(false, Ordering::AcqRel) {
             state.told = now;
@@ -121,7 +133,7 @@ impl<K: Kernel> Split<K> {
         }
     }
 
-    /// How long there is nothing to do.
+    /// How long there is nothing to do. Work that comes meanwhile rings the doorbell.
     pub(crate) fn idle(&self) -> Duration {
         let now = self.kernel.now();
         let state = lock(&self.state);
@@ -145,7 +157,7 @@ impl<K: Kernel> Split<K> {
             .fold(IDLE, Duration::min)
     }
 
-    /// What the daemon is to hear next, if anything. Errors: no more.
+    /// What the daemon is to hear next, if anything. Errors: no more, it is to be hung up on.
     pub(crate) fn next(&self) -> Result<Option<Frame>, HangUp> {
         let mut state = lock(&self.state);
         let daemon = state.daemon.as_mut().filter(|daemon| !daemon.over);
@@ -156,6 +168,8 @@ impl<K: Kernel> Split<K> {
         Ok(frame)
     }
 
+    /// Queues a frame for the daemon. One that does not read is hung up on: to drop a frame instead
+    /// would leave it with a wrong belief of who has the methods.
     pub(super) fn push(&self, state: &mut State, frame: Frame) {
         let daemon = state.daemon.as_mut().filter(|daemon| !daemon.over);
         let Some(daemon) = daemon else { return };
@@ -171,6 +185,7 @@ impl<K: Kernel> Split<K> {
         daemon.frames.push_back(frame);
     }
 
+    /// Ends the connection at the serving thread's next turn; nothing more is queued for it.
     pub(super) fn hang_up(&self, state: &mut State) {
         if let Some(daemon) = &mut state.daemon {
             daemon.over = true;
@@ -184,6 +199,7 @@ impl<K: Kernel> Split<K> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct HangUp;
 
+/// Bytes that a frame holds beside its own size. Only replies are large: a table of all records.
 fn weight(frame: &Frame) -> usize {
     match frame {
         // With what goes around it.

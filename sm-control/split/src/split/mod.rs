@@ -1,5 +1,34 @@
 //! The state of the split: OpenSM's agent, the read agent, and what is on its way between OpenSM
 //! and sapphired.
+//!
+//! Nothing here makes a system call; [`Kernel`] does, so that tests run all of it against a kernel
+//! of their own. The read methods are in one of three states:
+//!
+//! ```text
+//!             opened                     lend: gate shut, file sent
+//!  no port ──────────> Held <─────────────────────────────────────────> Lent
+//!     ^                 ^ │         take back, hang-up, silence: gate open
+//!     │          retry  │ │ file fails
+//!     └── closes ──── Refused(errno)      returned by a daemon of the OpenSM before: Refused ──> Lent
+//! ```
+//!
+//! *Held* and *Lent* differ in one thing only: whether the read agent's file is let through the
+//! gate, an epoll that OpenSM's poll also waits for. The methods stay registered meanwhile, so the
+//! kernel never refuses a Get.
+//!
+//! # Locks
+//!
+//! Packets take the lock of `state` alone. Registration, closing and the serving thread take
+//! `agents` first, because they make system calls that take long in between and must not meet each
+//! other there. The descriptors that every call of OpenSM's is compared with are atomics: a call
+//! that is none of ours costs a load and takes no lock.
+//!
+//! | file | has |
+//! |---|---|
+//! | `agents` | registering, lending, taking back |
+//! | `packets` | what OpenSM reads and writes |
+//! | `daemon` | what the serving thread does for sapphired |
+//! | `numbers` | which descriptors are OpenSM's, and which are ours |
 
 mod agents;
 mod daemon;
@@ -21,17 +50,20 @@ use crate::registration::Registration;
 use crate::requests::Requests;
 use crate::unanswered::Unanswered;
 
-/// The system calls that the state needs.
+/// The system calls that the state needs. Those for bells, and `close`, are no cancellation points:
+/// threads of OpenSM's call them with a lock held, and one that ended there would keep the lock for
+/// ever.
 pub(crate) trait Kernel {
     /// Opens the device of an open file once more, with headers of 64 bytes; reads never block.
     /// Errors: the errno.
     fn open_again(&self, fd: RawFd) -> Result<RawFd, i32>;
     /// Whether two open files are of one device.
     fn are_of_one_device(&self, fd: RawFd, other: RawFd) -> bool;
+    /// Closes a file of this library's own, past the function that it puts before libc's.
     fn close(&self, fd: RawFd);
     /// Registers an agent, gives its number. Errors: the errno.
     fn register(&self, fd: RawFd, registration: &Registration) -> Result<u32, i32>;
-    /// Errors: the errno.
+    /// Gives an agent up. Errors: the errno.
     fn unregister(&self, fd: RawFd, agent: u32) -> Result<(), i32>;
     /// A descriptor that is readable while a file that it lets through is. Errors: the errno.
     fn gate(&self) -> Result<RawFd, i32>;
@@ -43,19 +75,21 @@ pub(crate) trait Kernel {
     fn ring(&self, bell: RawFd);
     /// Makes it silent again. As above.
     fn silence(&self, bell: RawFd);
-    /// Since some moment.
+    /// Since some moment, never going back.
     fn now(&self) -> Duration;
-    /// One line for the operator.
+    /// One line for the operator, on OpenSM's standard error. Limited in number.
     fn say(&self, what: &str);
 }
 
-/// All there is of it. Threads of OpenSM and the thread that serves sapphired share it.
+/// All there is of it. Threads of OpenSM and the thread that serves sapphired share it, in one
+/// static for the life of the process.
 #[derive(Debug)]
 pub(crate) struct Split<K> {
     kernel: K,
     /// OpenSM's umad file, or -1: what every call of OpenSM's is compared with.
     file: AtomicI32,
-    /// Other numbers of that file, or -1.
+    /// Other numbers of that file, or -1. OpenSM's libraries may duplicate it; the file ends with
+    /// its last number.
     others: [AtomicI32; OTHERS],
     /// The process whose file it is: a child that it forks has the number too.
     owner: AtomicU32,
@@ -73,7 +107,7 @@ pub(crate) struct Split<K> {
     kernel_has: AtomicBool,
     /// The same of the read agent's file.
     reader_has: AtomicBool,
-    /// Set(SMP)s that OpenSM has sent.
+    /// Set(SMP)s that OpenSM has sent since it started: a sign that routes or ports change.
     programmed: AtomicU64,
     /// More of them than the daemon knows of.
     programs: AtomicBool,
@@ -83,36 +117,44 @@ pub(crate) struct Split<K> {
     state: Mutex<State>,
 }
 
+/// What packets and frames go by, under one short lock.
 #[derive(Debug)]
 struct State {
+    /// None before OpenSM registers for the SA, and after it has closed its file.
     port: Option<Port>,
+    /// What sapphired asked OpenSM.
     requests: Requests,
+    /// What OpenSM told sapphired, which has not answered.
     reports: Unanswered,
     /// For OpenSM to read.
     arrived: VecDeque<Arrived>,
-    /// Whose turn it is when the kernel and sapphired both have something for OpenSM.
+    /// Whose turn it is when the kernel and sapphired both have something for OpenSM: one packet
+    /// each, so that neither starves the other.
     kernels_turn: bool,
     /// It was the read agent's turn last, of the two files.
     readers_turn_was: bool,
     daemon: Option<Daemon>,
     /// When a daemon was last told what OpenSM programs.
     told: Duration,
-    /// Of daemons so far: a reply for one must not reach the next.
+    /// Of daemons so far: a reply that was asked for by one must not reach the next.
     daemons: u64,
 }
 
 /// OpenSM's registration for the SA.
 #[derive(Debug)]
 struct Port {
+    /// OpenSM's umad file. Moves to another number of it when this one is closed.
     fd: RawFd,
+    /// N of `umadN`; `u32::MAX` where it cannot be told.
     umad: u32,
     /// OpenSM's agent.
     agent: u32,
-    /// Of the read agent.
+    /// That of the read agent, kept for every attempt to register it.
     registration: Registration,
+    /// None while the kernel refuses it.
     reader: Option<Reader>,
     reads: Reads,
-    /// When it was refused first.
+    /// When it was refused first, of attempts in a row: it decides how often it is tried.
     refused_at: Option<Duration>,
 }
 
@@ -123,13 +165,15 @@ struct Reader {
     agent: u32,
 }
 
+/// A packet for OpenSM to read, as it will find it in its buffer.
 #[derive(Debug)]
 struct Arrived {
     bytes: [u8; PACKET_BYTES],
+    /// A whole MAD, or the head alone where a Report is handed back.
     length: usize,
 }
 
-/// The daemon that is connected.
+/// The daemon that is connected, and what it has not read yet.
 #[derive(Debug)]
 struct Daemon {
     frames: VecDeque<Frame>,
@@ -148,24 +192,30 @@ pub(crate) enum Guarded {
     Session,
 }
 
-/// Numbers of one file that are followed, besides the first.
+/// Numbers of one file that are followed, besides the first. [`Split::duplicated`] says what
+/// becomes of one more.
 const OTHERS: usize = 4;
 
-/// That wait for OpenSM at most; it does not read if there are more.
+/// Packets that wait for OpenSM at most; it does not read if there are more. Each has 320 bytes, so
+/// these are 1.3 MB.
 const ARRIVED: usize = 4096;
-/// That wait for sapphired at most; it does not read if there are more.
+/// Frames that wait for sapphired at most; it does not read if there are more. It is hung up on
+/// then.
 const FRAMES: usize = 8192;
 /// Between attempts to get the read methods back: sooner at first, while a dead daemon's files
 /// close.
 const SOON: Duration = Duration::from_millis(2);
 const LATER: Duration = Duration::from_millis(20);
 const AT_FIRST: Duration = Duration::from_secs(1);
-/// What OpenSM programs within this time is one frame.
+/// What OpenSM programs within this time is one frame: a sweep writes thousands of blocks, and a
+/// daemon needs to know that something changed, not how often.
 const TOGETHER: Duration = Duration::from_millis(5);
-/// Nothing to do for longer than this is not believed.
+/// Nothing to do for longer than this is not believed: the socket's name is looked at once a second
+/// anyway.
 const IDLE: Duration = Duration::from_secs(1);
 
 impl<K> Split<K> {
+    /// Without a port, bells or gate: those are made when OpenSM registers.
     pub(crate) const fn new(kernel: K) -> Self {
         Self {
             kernel,
@@ -218,6 +268,7 @@ impl<K> Split<K> {
 }
 
 impl State {
+    /// Whether another packet can wait for OpenSM. Without a port nobody reads.
     fn has_room(&self) -> bool {
         self.port.is_some() && self.arrived.len() < ARRIVED
     }

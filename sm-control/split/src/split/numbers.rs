@@ -1,4 +1,16 @@
 //! The numbers that OpenSM's file goes by, in this process and in those it forks.
+//!
+//! A descriptor's number says little: it can be duplicated, overwritten by dup2, closed with a
+//! whole range by close_range, and copied into a child by fork. Two mistakes must not happen. The
+//! split must not go on for a number that is another file's by now, and OpenSM (or a library that
+//! closes all descriptors) must not close those of this library, because the next file it opens
+//! would get that number.
+//!
+//! ```text
+//!  file  7            OpenSM's first number
+//!  others  9 -1 -1 -1 from dup; when 7 is closed, 9 becomes the file
+//!  ours  reader, gate, two bells, listener, session: close of these is refused by EBADF
+//! ```
 
 use core::sync::atomic::Ordering;
 use std::os::fd::RawFd;
@@ -7,12 +19,14 @@ use super::{Guarded, Kernel, Port, Split, State};
 
 impl<K: Kernel> Split<K> {
     /// Whether the caller is the process whose file it is, not a child that it forked: what a child
-    /// does with its numbers is its own business. A call of the system's: not for every packet.
+    /// does with its numbers is its own business. Costs a system call, so it is asked where
+    /// descriptors change and not for every packet.
     pub(crate) fn is_own(&self) -> bool {
         self.owner.load(Ordering::Acquire) == std::process::id()
     }
 
-    /// In a child, right after the fork: there is no OpenSM here.
+    /// In a child, right after the fork: there is no OpenSM here. Only atomics: another thread of
+    /// the parent may have held a lock when it forked, and nobody here would ever give it back.
     pub(crate) fn forked(&self) {
         self.file.store(-1, Ordering::Release);
         self.reader.store(-1, Ordering::Release);
@@ -33,6 +47,7 @@ impl<K: Kernel> Split<K> {
         fd >= 0 && self.internal().contains(&fd)
     }
 
+    /// The descriptors of this library, -1 for those that are not there.
     fn internal(&self) -> [RawFd; 6] {
         let reader = self.reader.load(Ordering::Acquire);
         let [listener, session] = self.guarded.each_ref().map(|it| it.load(Ordering::Acquire));
@@ -68,7 +83,7 @@ impl<K: Kernel> Split<K> {
         ours
     }
 
-    /// `number` is `fd` once more.
+    /// `number` is `fd` once more: the file lives until both are closed.
     pub(crate) fn duplicated(&self, fd: RawFd, number: RawFd) {
         if number < 0 || number == fd || !self.is_number_of(fd) {
             return;
@@ -86,6 +101,7 @@ impl<K: Kernel> Split<K> {
             let mut others = self.others.iter();
             others.find(move |other| other.load(Ordering::Acquire) == number)
         };
+        // Another number than the first: it is forgotten, and the split goes on by the first.
         if !self.is_of(fd) {
             if let Some(other) = of(fd).filter(|_| fd >= 0) {
                 other.store(-1, Ordering::Release);

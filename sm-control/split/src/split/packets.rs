@@ -1,4 +1,16 @@
 //! What OpenSM reads and writes.
+//!
+//! A read takes from the network and from sapphired in turn, one packet each, when both have some;
+//! within the network from OpenSM's file and the read agent's in turn. A packet of the read agent's
+//! gets the number of OpenSM's agent, because OpenSM knows no other.
+//!
+//! | OpenSM writes | it goes |
+//! |---|---|
+//! | a response to a request of sapphired's | to sapphired, with the transaction id that it came with |
+//! | a response to a read from the network | to the kernel, by the read agent |
+//! | a Report to sapphired's subscription | to sapphired |
+//! | Set(SMP) | to the kernel, and is counted |
+//! | anything else | to the kernel |
 
 use core::sync::atomic::Ordering;
 use std::os::fd::RawFd;
@@ -25,8 +37,9 @@ impl<K: Kernel> Split<K> {
         !lock(&self.state).arrived.is_empty()
     }
 
-    /// Where the next packet of the network's is to be read from: the read agent's file, or OpenSM's
-    /// own.
+    /// Where the next packet of the network's is to be read from: the read agent's file, or
+    /// OpenSM's own. What poll said is used up by one read, since it says that there is one packet,
+    /// not how many.
     fn network(&self, state: &mut State) -> Source {
         let own = self.kernel_has.load(Ordering::Relaxed);
         let reader = self.reader.load(Ordering::Acquire);
@@ -45,7 +58,8 @@ impl<K: Kernel> Split<K> {
         }
     }
 
-    /// What OpenSM is to read next; when it comes from here, into `buffer`.
+    /// What OpenSM is to read next; when it comes from here, into `buffer`. A buffer that is too
+    /// small keeps the packet for the next read, as the kernel does.
     pub(crate) fn read(&self, buffer: &mut [u8]) -> Source {
         let kernel_has =
             self.kernel_has.load(Ordering::Relaxed) || self.reader_has.load(Ordering::Relaxed);
@@ -96,6 +110,7 @@ impl<K: Kernel> Split<K> {
         }
     }
 
+    /// OpenSM writes to a switch or a port.
     fn programs(&self) {
         self.programmed.fetch_add(1, Ordering::Relaxed);
         // One ring for all of a frame: AcqRel pairs with the swap in `tell_programmed`.
@@ -104,6 +119,7 @@ impl<K: Kernel> Split<K> {
         }
     }
 
+    /// A response: whose is it?
     fn respond(&self, head: &Head, packet: &[u8]) -> Target {
         let mut state = lock(&self.state);
         let request = match state.requests.take(head) {
@@ -121,17 +137,21 @@ impl<K: Kernel> Split<K> {
         drop(state);
         let mad = copy(packet.get(HEADER_BYTES..).unwrap_or_default(), &request.tid);
         let mut state = lock(&self.state);
+        // Another daemon came while it was copied: it asked for nothing.
         if state.daemons != daemon {
             return Target::Done;
         }
         match mad {
             Some(mad) => self.push(&mut state, Frame::Reply(request.number, mad)),
+            // Without memory for a table: OpenSM must not end because of it.
             None => self.hang_up(&mut state),
         }
         self.kernel.ring(self.doorbell());
         Target::Done
     }
 
+    /// A Report to the subscription that sapphired has with OpenSM. Without a daemon it goes out,
+    /// and is lost: no QP has this number.
     fn report(&self, head: &Head, packet: &[u8]) -> Target {
         let mut state = lock(&self.state);
         if state.daemon.is_none() {
@@ -151,6 +171,7 @@ pub(crate) enum Source {
     Given(usize),
     /// The buffer is too small for what waits.
     TooSmall,
+    /// OpenSM's own file.
     Kernel,
     /// The file of the read agent.
     Reader(RawFd),
