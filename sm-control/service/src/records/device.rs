@@ -3,6 +3,10 @@
 //! ibsim takes no notice of some of what an SM sets (M_KeyLeasePeriod, SubnetTimeOut, VLHighLimit,
 //! partition enforcement, error thresholds, MasterSMSL, NeighborMTU of ports 0), and goes on to
 //! show what is here. Source: ibsim 0.10 `sim_net.c`, `sim_mad.c`.
+//!
+//! The golden tests were recorded with OpenSM over ibsim, so these values are what makes whole
+//! records equal there. On a real fabric they are only used where the fabric comes from files; what
+//! a running SA told replaces them.
 
 use sa_wire::NodeType;
 

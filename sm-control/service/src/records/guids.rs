@@ -1,5 +1,12 @@
 //! GUIDInfoRecords: port GUIDs, and aliases where somebody keeps them. Source: OpenSM
 //! `osm_sa_guidinfo_record.c`.
+//!
+//! A record is a block of eight GUIDs of a port. Place 0 of block 0 is the port GUID itself. A CA
+//! port has room for 32, so four blocks; port 0 of a switch for one, so one block.
+//!
+//! What a request compares is odd, and followed as it is. The port GUID is held against that of the
+//! *requester*, not of the port that the record is of; so a request by GUID0 finds the requester's
+//! own block or nothing.
 
 use core::ops::ControlFlow;
 
@@ -22,10 +29,12 @@ pub(super) fn walk(view: &View<'_>, query: &Query<'_>, out: &mut Out) -> Control
     walk_with(view, query, &|_| None, out)
 }
 
-/// The GUIDs of a port, by its port GUID; none where it has no other.
+/// The GUIDs of a port, by its port GUID, in the order of their places; none where it has no other.
+/// This is how the database lends its aliases without this module knowing them.
 pub(crate) type Tables<'a> = dyn Fn(Guid) -> Option<&'a [u64]> + 'a;
 
-/// [`walk`], with aliases.
+/// [`walk`], with aliases. What OpenSM ignores is ignored: LID 0 and block 255 count as not asked
+/// for.
 pub(super) fn walk_with(
     view: &View<'_>,
     query: &Query<'_>,
@@ -54,7 +63,8 @@ pub(super) fn walk_with(
     ControlFlow::Continue(())
 }
 
-/// The only port GUID that can match, where the request asks for GUIDs. Errors: none can.
+/// The only port GUID that can match, where the request asks for GUIDs; none where it asks for
+/// none. Errors: no record can match.
 fn own_guid(view: &View<'_>, query: &Query<'_>) -> Result<Option<u64>, ()> {
     let others = [
         "guid1", "guid2", "guid3", "guid4", "guid5", "guid6", "guid7",
@@ -78,7 +88,7 @@ fn own_guid(view: &View<'_>, query: &Query<'_>) -> Result<Option<u64>, ()> {
     }
 }
 
-/// GUIDCap of a port.
+/// GUIDCap of a port: how many GUIDs there is room for.
 pub(crate) fn guid_cap(view: &View<'_>, at: PortRef) -> u8 {
     match view.is_switch(at.node) {
         true => device::PORT0_GUIDS,
@@ -86,6 +96,7 @@ pub(crate) fn guid_cap(view: &View<'_>, at: PortRef) -> u8 {
     }
 }
 
+/// The blocks of one port.
 fn put(
     view: &View<'_>,
     query: &Query<'_>,
@@ -126,4 +137,5 @@ fn put(
     ControlFlow::Continue(())
 }
 
+/// GUIDInfo has eight GUIDs (IBA vol. 1, GUIDInfo).
 const GUIDS_PER_BLOCK: u8 = 8;

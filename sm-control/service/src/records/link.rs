@@ -1,4 +1,8 @@
 //! LinkRecords. Source: OpenSM `osm_sa_link_record.c`.
+//!
+//! A cable has two records, one from each end. A LID is used twice: it finds a node, whose ports
+//! are walked, and is then compared with the LIDs of each record, path bits cut off. All links of a
+//! switch have the LID of its port 0.
 
 use core::ops::ControlFlow;
 
@@ -10,7 +14,7 @@ use super::out::Out;
 use super::query::Query;
 use super::view::View;
 
-/// Each cable from each of its ends. A LID stands for its node and all ports of that.
+/// Each cable from each of its ends that is asked for. A LID of nobody finds nothing.
 pub(super) fn walk(view: &View<'_>, query: &Query<'_>, out: &mut Out) -> ControlFlow<()> {
     let (from, to) = (query.wanted("from_lid"), query.wanted("to_lid"));
     let known = |lid: Option<u64>| lid.is_none_or(|lid| view.end_by_lid(lid).is_some());
@@ -18,6 +22,8 @@ pub(super) fn walk(view: &View<'_>, query: &Query<'_>, out: &mut Out) -> Control
         return ControlFlow::Continue(());
     }
     // Without the near end, the far one leads the way.
+    // To LID 7 alone: going over node 7 and turning each cable around is O(ports), over all nodes
+    // O(fabric).
     let leads_to = from.is_none() && to.is_some();
     let nodes = view.nodes_by_lid(if leads_to { to } else { from });
     let far_node = to
@@ -37,6 +43,7 @@ pub(super) fn walk(view: &View<'_>, query: &Query<'_>, out: &mut Out) -> Control
     ControlFlow::Continue(())
 }
 
+/// One record, if both ends may be seen and share a partition.
 fn put(
     view: &View<'_>,
     query: &Query<'_>,
@@ -72,6 +79,7 @@ fn agrees(view: &View<'_>, query: &Query<'_>, record: &LinkRecord) -> bool {
         && same_lid("to_lid", record.to_lid.get())
 }
 
+/// The LID of a port's end port; on a switch that of port 0 for all.
 fn lid(view: &View<'_>, at: PortRef) -> u16 {
     view.end(at).map_or(0, |end| end.lid.get())
 }

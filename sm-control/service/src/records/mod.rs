@@ -4,11 +4,34 @@
 //! They are made from the files and tables that a snapshot is compiled from, one by one while they
 //! are asked for, and are a *model* of the fabric: what the SM has set up once the fabric has
 //! settled, not what ports and counters say at the moment. What a device alone knows (capability
-//! masks, lease periods, table sizes) is in `device`: the values of the simulator ibsim, with
-//! which the records equal OpenSM's there.
+//! masks, lease periods, table sizes) is in `device`: the values of the simulator ibsim, with which
+//! the records equal OpenSM's there. Where the fabric was read from a running SA, what that told is
+//! given back instead.
+//!
+//! # A request's way
+//!
+//! ```text
+//!  MAD ──> Served::find ──> key? method? ──> View::new: who asks, and what may he see
+//!                                              │
+//!                        walk(view, query) <───┘   one function for each attribute
+//!                          │ finds by LID, or goes over all
+//!                          │ makes a record, compares it (Query::agrees), asks view.shows
+//!                          v
+//!                         Out ──> none, one, too many, too long ──> reply
+//! ```
 //!
 //! What a record is compared by differs between attributes, and follows OpenSM's `osm_sa_*.c` each
-//! time, also in what it ignores.
+//! time, also in what it ignores. A LID mostly *finds* (a node, an end port) and is not compared
+//! afterwards; some components are never looked at. Clients rely on both.
+//!
+//! # Who sees what
+//!
+//! A port is shown when it shares a partition with the requester (`View::shows`). P_Key tables are
+//! shown to those alone who know the SA's key. A request with a wrong key gets no reply.
+//!
+//! # To add a kind
+//!
+//! One entry in [`SERVED`], one `walk`, one layout in `sa_wire::records`.
 
 mod device;
 mod guids;
@@ -43,22 +66,26 @@ pub(crate) use self::query::Query;
 pub(crate) use self::stream::Stream;
 pub(crate) use self::view::View;
 
-/// Puts the records that a request wants; ends early when they are enough.
+/// Puts the records that a request wants; ends early when they are enough. `Break` is no error:
+/// [`Out`] knows why.
 type Walk = fn(&View<'_>, &Query<'_>, &mut Out) -> ControlFlow<()>;
 
-/// How records of one kind are answered.
+/// How records of one kind are answered. All of them stand in [`SERVED`].
 struct Served {
     attribute: AttributeId,
     walk: Walk,
-    /// What a table can be made of piece by piece; none for tables that are made as a whole.
+    /// What a table can be made of piece by piece while it is sent; none for tables that are made
+    /// as a whole, because they are short.
     unit: Option<Unit>,
-    /// The components by which records are found, not compared: the LIDs. Shape: component mask.
+    /// The components by which records are found, not compared: the LIDs. A request that names one
+    /// gets few records, so it is never streamed. Shape: component mask.
     finders: u64,
-    /// Shown to those alone who know the SA's key.
+    /// Shown to those alone who know the SA's key; refused to others with "request invalid".
     is_secret: bool,
 }
 
-/// Of what each has records of its own in a table, in the order of the table.
+/// What has records of its own in a table, in the order of the table: a table is the records of its
+/// first unit, then those of the second, and so on.
 #[derive(Debug, Clone, Copy)]
 enum Unit {
     Node,
@@ -96,10 +123,11 @@ const SERVED: [Served; 11] = [
     Served::by_end_port(AttributeId::VL_ARBITRATION_RECORD, vls::vl_arbitration),
 ];
 
-/// The LID, which is the first component of every record.
+/// The mask's bit of the LID, which is the first component of every record.
 const LID: u64 = 1;
 
 impl Served {
+    /// Found by LID, a table node by node.
     const fn by_node(attribute: AttributeId, walk: Walk) -> Self {
         Self {
             unit: Some(Unit::Node),
@@ -132,6 +160,7 @@ impl Served {
         }
     }
 
+    /// The entry of an attribute. Eleven comparisons at most; this is no fast path.
     fn find(attribute: AttributeId) -> Option<&'static Self> {
         SERVED.iter().find(|served| served.attribute == attribute)
     }
@@ -156,17 +185,20 @@ pub fn respond(parts: &FabricState, request: &Slot) -> Option<Vec<u8>> {
     let served = Served::find(mad.attribute_id())?;
     let layout = Layout::of(mad.attribute_id())?;
     let key = mad.sa.sm_key.get();
+    // As in OpenSM a wrong key is not refused, it gets no reply.
     if key != 0 && key != parts.options.sa_key {
         return None;
     }
     if !matches!(mad.mad.method, method::GET | method::GET_TABLE) {
         return Some(refuse(mad, Status::METHOD_ATTRIBUTE_NOT_SUPPORTED));
     }
+    // After the method: without the key a Set is "not supported", as with it.
     if served.is_secret && key != parts.options.sa_key {
         return Some(refuse(mad, Status::REQ_INVALID));
     }
     let view = View::new(parts, request.header.lid.get())?;
     let is_get = mad.mad.method == method::GET;
+    // A Get may match one record; the second is the error, so no more are made.
     let mut out = Out::new(if is_get { 1 } else { usize::MAX });
     let _ = (served.walk)(&view, &Query::new(mad), &mut out);
     match out.finish() {
@@ -178,7 +210,8 @@ pub fn respond(parts: &FabricState, request: &Slot) -> Option<Vec<u8>> {
     }
 }
 
-/// The GUIDInfoRecords that a request wants, with alias GUIDs. Errors: the status of the refusal.
+/// The GUIDInfoRecords that a request wants, with alias GUIDs, which only the database knows.
+/// Errors: the status of the refusal.
 pub(crate) fn guid_infos(
     view: &View<'_>,
     query: &Query<'_>,
@@ -215,11 +248,13 @@ pub(crate) fn reply(mad: &mut SaMad, stride: u16, records: &[u8]) -> Vec<u8> {
     reply
 }
 
+/// A refusal: the request's MAD with this status, as a response. Always one MAD.
 pub(crate) fn refuse(mad: &mut SaMad, status: Status) -> Vec<u8> {
     let length = finish_error(mad, status);
     take(mad, length.into())
 }
 
+/// The first bytes of a MAD, as a reply.
 fn take(mad: &SaMad, length: usize) -> Vec<u8> {
     mad.as_bytes().get(..length).unwrap_or_default().to_vec()
 }

@@ -1,4 +1,7 @@
 //! NodeRecords. Source: OpenSM `osm_sa_node_record.c`.
+//!
+//! The record is of a port as much as of a node: LID, port GUID and port number are the port's, the
+//! rest is the node's. A CA with two ports has two records, a switch one, with port 0.
 
 use core::ops::ControlFlow;
 
@@ -21,6 +24,8 @@ pub(super) fn walk(view: &View<'_>, query: &Query<'_>, out: &mut Out) -> Control
             false => usize::MAX,
         });
         for at in ends {
+            // The LID found the node; of a CA with several ports only the one that owns it is
+            // meant.
             if wanted_end.is_some_and(|wanted| wanted != Some(at)) {
                 continue;
             }
@@ -35,11 +40,13 @@ pub(super) fn walk(view: &View<'_>, query: &Query<'_>, out: &mut Out) -> Control
     ControlFlow::Continue(())
 }
 
-/// LIDs are ranges, and descriptions end at a NUL.
+/// What is compared for equality. LIDs are ranges, and descriptions end at a NUL, so both are
+/// compared otherwise.
 fn is_equal(field: &Field) -> bool {
     field.name != "lid" && field.form != Form::Text
 }
 
+/// NodeDescription up to the first NUL: what is behind that is no text.
 fn same_description(query: &Query<'_>, record: &NodeRecord) -> bool {
     let field = Layout::NODE.field("node_description");
     field.is_none_or(|field| {
@@ -47,6 +54,7 @@ fn same_description(query: &Query<'_>, record: &NodeRecord) -> bool {
     })
 }
 
+/// What the file says of the node, with the versions that every device has.
 fn record(view: &View<'_>, at: PortRef) -> NodeRecord {
     let node = view.node(at.node);
     let end = view.end(at);

@@ -1,15 +1,19 @@
 //! Where records are put.
+//!
+//! Two limits end a walk early: a Get may have one record, and a reply [`MAX_BYTES`]. A third end
+//! is for SMInfo, which answers nobody without a partition in common. Each is remembered, because a
+//! walk has nothing to say but "go on" or "enough".
 
 use core::ops::ControlFlow;
 
 use sa_answer::whole::MAX_BYTES;
 
-/// The records of a reply so far.
+/// The records of a reply so far. Nothing is reserved: most replies are short.
 #[derive(Debug)]
 pub(super) struct Out {
     bytes: Vec<u8>,
     count: usize,
-    /// More are an error.
+    /// Records that there may be; one more is [`Reason::TooMany`]. 1 for a Get.
     most: usize,
     reason: Option<Reason>,
 }
@@ -37,6 +41,7 @@ impl Out {
 
     /// Adds a record, padding included. Breaks when it was one too many.
     pub(super) fn push(&mut self, record: &[u8]) -> ControlFlow<()> {
+        // Before the length: a Get that matches many is "too many records", however long they are.
         if self.count == self.most {
             return self.fail(Reason::TooMany);
         }

@@ -1,4 +1,7 @@
 //! P_KeyTableRecords. Source: OpenSM `osm_sa_pkey_record.c`.
+//!
+//! Whole P_Key tables tell who can talk to whom, so `SERVED` marks this kind as secret: without the
+//! SA's key it is refused. Blocks have 32 entries; a CA port with 64 entries has two.
 
 use core::ops::ControlFlow;
 
@@ -34,6 +37,7 @@ pub(super) fn walk(view: &View<'_>, query: &Query<'_>, out: &mut Out) -> Control
     ControlFlow::Continue(())
 }
 
+/// The blocks of one port that are asked for.
 fn put(
     view: &View<'_>,
     query: &Query<'_>,
@@ -43,6 +47,7 @@ fn put(
 ) -> ControlFlow<()> {
     let wanted = query.wanted("block_num").map(u16::try_from);
     let blocks = match wanted {
+        // Asked by number it is given even past the port's last, as OpenSM does.
         Some(Ok(block)) => block..block.saturating_add(1),
         Some(Err(_)) => 0..0,
         None => 0..blocks(view, at),

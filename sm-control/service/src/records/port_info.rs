@@ -1,4 +1,18 @@
 //! PortInfoRecords. Source: OpenSM `osm_sa_portinfo_record.c`.
+//!
+//! The longest of the records: some fifty components, of which a fabric file says a dozen. Four
+//! kinds of port differ in what OpenSM keeps of them:
+//!
+//! | port | LID, prefix, SM | capabilities | link | HOQLife |
+//! |---|---|---|---|---|
+//! | switch, port 0 | yes | of ports 0 | as if up | no |
+//! | switch, external, with a link | no | no | yes | to a switch, or to a leaf |
+//! | switch, external, without | no | no | down, polling | no |
+//! | CA, router | yes | of end ports | yes | router: leaf |
+//!
+//! Two details are made for clients. The M_Key is 0 for whoever is not trusted. Of a link with an
+//! extended speed, QDR is added to the original speeds unless the request asks for them as they
+//! are, because older clients do not know the extended ones.
 
 use core::ops::ControlFlow;
 
@@ -12,7 +26,8 @@ use super::out::Out;
 use super::query::Query;
 use super::view::View;
 
-/// One record for each port that the SM knows, port 0 of switches included.
+/// One record for each port that the SM knows, port 0 of switches included. A LID finds the node,
+/// and then also decides, by range ([`owns_lid`]).
 pub(super) fn walk(view: &View<'_>, query: &Query<'_>, out: &mut Out) -> ControlFlow<()> {
     // Asking for BaseLID looks up the record's LID too.
     let by_lid = query.has(mask("lid") | mask("base_lid"));
@@ -25,6 +40,7 @@ pub(super) fn walk(view: &View<'_>, query: &Query<'_>, out: &mut Out) -> Control
                     put(view, query, at, out)?;
                 }
             }
+            // A port number over 255 is nobody's.
             Some(Err(_)) => {}
             None => {
                 for at in view.ports(node) {
@@ -36,6 +52,7 @@ pub(super) fn walk(view: &View<'_>, query: &Query<'_>, out: &mut Out) -> Control
     ControlFlow::Continue(())
 }
 
+/// The record of one port, if it agrees and may be seen, as the requester may see it.
 fn put(view: &View<'_>, query: &Query<'_>, at: PortRef, out: &mut Out) -> ControlFlow<()> {
     let mut record = record(view, at);
     if !agrees(query, &record) || !owns_lid(view, query, at) || !view.shows(at) {
@@ -57,7 +74,7 @@ fn put(view: &View<'_>, query: &Query<'_>, at: PortRef, out: &mut Out) -> Contro
     out.push(record.as_bytes())
 }
 
-/// The LID of the request is in the port's range.
+/// The LID of the request is in the port's range: its base LID and those that LMC adds.
 fn owns_lid(view: &View<'_>, query: &Query<'_>, at: PortRef) -> bool {
     let Some(lid) = query.wanted("lid") else {
         return true;
@@ -85,7 +102,8 @@ fn agrees(query: &Query<'_>, record: &PortInfoRecord) -> bool {
     }) && (!bits || (has_bits("capability_mask") && has_bits("capability_mask2")))
 }
 
-/// What is left out is looked at elsewhere (LID, PortNum) or not at all.
+/// What is left out is looked at elsewhere (LID, PortNum) or not at all: OpenSM has no comparison
+/// for it.
 fn is_compared(field: &Field) -> bool {
     !matches!(
         field.name,
@@ -100,6 +118,7 @@ fn is_compared(field: &Field) -> bool {
     )
 }
 
+/// The mask's bit of a component, by its name in the layout.
 fn mask(name: &str) -> u64 {
     Layout::PORT_INFO.field(name).map_or(0, Field::mask)
 }
@@ -237,7 +256,7 @@ fn neighbor_mtu(view: &View<'_>, at: PortRef) -> u8 {
     own.min(peer).code()
 }
 
-/// Code of VLCap and OperationalVLs.
+/// Code of VLCap and OperationalVLs: 1, 2, 4, 8 or 15 data VLs are 1 to 5.
 const fn vls(data: DataVls) -> u8 {
     match data.get() {
         1 => 1,
@@ -248,6 +267,8 @@ const fn vls(data: DataVls) -> u8 {
     }
 }
 
+/// Code of a link width, a bit each. A width that is not known counts as 1x, the least that a link
+/// has.
 const fn width(width: LinkWidth) -> u8 {
     match width {
         LinkWidth::Unknown | LinkWidth::X1 => 1,
@@ -258,7 +279,8 @@ const fn width(width: LinkWidth) -> u8 {
     }
 }
 
-/// Speeds of a port. What is enabled is taken for everything up to what the link runs at.
+/// Speeds of a port, as bits and codes of PortInfo. What is enabled is taken for everything up to
+/// what the link runs at: a fabric file says the latter alone.
 struct Speeds {
     active: u8,
     enabled: u8,
@@ -268,6 +290,7 @@ struct Speeds {
 }
 
 impl Speeds {
+    /// FDR10 has no bit of its own here: it shows as QDR.
     const fn of(link: Link) -> Self {
         match link.speed {
             LinkSpeed::Unknown | LinkSpeed::Sdr => Self::original(1, 1),
@@ -293,6 +316,7 @@ impl Speeds {
     const fn extended(ext_active: u8, ext_enabled: u8) -> Self {
         Self {
             ext_active,
+            // What is enabled must be supported, also NDR, which ibsim's devices do not have.
             ext_supported: device::EXT_SPEEDS | ext_enabled,
             ext_enabled,
             ..Self::original(4, 7)
@@ -300,7 +324,7 @@ impl Speeds {
     }
 }
 
-/// Bits of HOQLife.
+/// Bits of HOQLife; VLStallCount has the upper three.
 const HOQ_LIFE: u8 = 0x1f;
 /// PortState.
 const ACTIVE: u8 = 4;

@@ -1,16 +1,27 @@
-//! What a request asks for.
+//! What a request asks for: a component mask, and a record of which the components count whose bits
+//! are set.
+//!
+//! Components are named, not numbered: the layouts in `sa_wire::records` have for each attribute a
+//! table of names, places and bits, and everything here goes by it. A request for links from LID 5,
+//! port 3:
+//!
+//! ```text
+//!  mask 0b0011   FromLID 5   FromPort 3   ToPort 0   ToLID 0
+//!  wanted("from_lid") = Some(5)   wanted("to_lid") = None   raw("to_lid") = 0
+//! ```
 
 use sa_wire::records::{Field, Layout};
 use sa_wire::sa::SaMad;
 
-/// A request: its component mask and its record.
+/// A request: its component mask and its record. A view of the MAD, made for each walk.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Query<'a> {
     layout: Option<Layout>,
     mask: u64,
     data: &'a [u8],
+    /// AttributeModifier; only its highest bit means something here.
     modifier: u32,
-    /// It came with the SA's key.
+    /// It came with the SA's key. A wrong key has been sorted out before.
     pub(crate) is_trusted: bool,
 }
 
@@ -31,7 +42,8 @@ impl<'a> Query<'a> {
         (self.mask & field.mask() != 0).then(|| field.value(self.data))
     }
 
-    /// A component's number, whatever the mask.
+    /// A component's number, whatever the mask: OpenSM reads some without asking whether they
+    /// count.
     pub(crate) fn raw(&self, name: &str) -> u64 {
         self.field(name).map_or(0, |field| field.value(self.data))
     }

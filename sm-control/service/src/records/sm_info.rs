@@ -1,4 +1,7 @@
 //! SMInfoRecords: that of the one SM there is here. Source: OpenSM `osm_sa_sminfo_record.c`.
+//!
+//! OpenSM also lists the other SMs of a subnet. From files nobody knows them; beside an OpenSM it
+//! is asked itself.
 
 use core::ops::ControlFlow;
 
@@ -9,8 +12,8 @@ use super::out::{Out, Reason};
 use super::query::Query;
 use super::view::View;
 
-/// Who shares no partition with the SM gets no reply at all. ActCount, which counts what the SM
-/// has sent, is not known and 0.
+/// One record, or none. Who shares no partition with the SM gets no reply at all, which is the one
+/// silence among the records. ActCount, which counts what the SM has sent, is not known and 0.
 pub(super) fn walk(view: &View<'_>, query: &Query<'_>, out: &mut Out) -> ControlFlow<()> {
     let subnet = &view.parts.subnet;
     let Some(sm) = subnet.end_ports().get(subnet.sm()) else {
@@ -27,6 +30,7 @@ pub(super) fn walk(view: &View<'_>, query: &Query<'_>, out: &mut Out) -> Control
         lid: sm.lid.get().into(),
         reserved: 0.into(),
         guid: sm.guid.get().into(),
+        // Whoever reads records need not know it.
         sm_key: 0.into(),
         act_count: 0.into(),
         priority_and_state: PRIORITY << 4 | MASTER,

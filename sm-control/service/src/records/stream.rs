@@ -1,4 +1,13 @@
 //! Records of the fabric's state, unit by unit: for tables that are made while they are sent.
+//!
+//! All LFTs of a large fabric are hundreds of megabytes, and a client takes them at its own pace.
+//! So the reply is made where RMPP needs it next: unit n is node, end port or switch n in OpenSM's
+//! order, and its records are those that a walk over a window of this one gives. The state that the
+//! stream holds stays as it is however often the fabric changes meanwhile; a table is of one epoch
+//! from its first segment to its last.
+//!
+//! Making a unit again gives the same bytes, which is how a lost segment is sent again without
+//! keeping it.
 
 use core::ops::{ControlFlow, Range};
 use std::sync::Arc;
@@ -12,12 +21,15 @@ use sa_wire::umad::Slot;
 use super::out::Out;
 use super::{Query, Served, Unit, View, Walk};
 
-/// A request for all records of a kind that agree with it, none of them named by a LID.
+/// A request for all records of a kind that agree with it, none of them named by a LID. Lives as
+/// long as the transfer, and keeps its [`FabricState`] alive so long.
 pub(crate) struct Stream {
     parts: Arc<FabricState>,
     request: Slot,
     walk: Walk,
+    /// Distance of two records. Units: bytes.
     stride: u16,
+    /// Units, whether they have records that agree or not.
     count: usize,
 }
 
@@ -65,6 +77,7 @@ impl Units for Stream {
     }
 
     fn of(&self, unit: u64, sink: &mut dyn FnMut(&[u8]) -> ControlFlow<()>) -> ControlFlow<()> {
+        // It was there when the stream was made, of the same parts.
         let Some(mut view) = View::new(&self.parts, self.request.header.lid.get()) else {
             return ControlFlow::Continue(());
         };

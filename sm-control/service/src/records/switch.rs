@@ -1,5 +1,9 @@
-//! SwitchInfoRecords and forwarding tables.
-//! Source: OpenSM `osm_sa_sw_info_record.c`, `osm_sa_lft_record.c`, `osm_sa_mft_record.c`.
+//! SwitchInfoRecords and forwarding tables. Source: OpenSM `osm_sa_sw_info_record.c`,
+//! `osm_sa_lft_record.c`, `osm_sa_mft_record.c`.
+//!
+//! A linear forwarding table is told in blocks of 64 LIDs: block b has LIDs 64 b to 64 b + 63, an
+//! output port each, 255 where there is none. The tables are those of the routing engine that the
+//! snapshot was compiled with, so they and the paths cannot disagree.
 
 use core::ops::ControlFlow;
 
@@ -14,7 +18,7 @@ use super::out::Out;
 use super::query::Query;
 use super::view::View;
 
-/// One for each switch; by LID only.
+/// One for each switch; by LID only, as in OpenSM: other components are not compared.
 pub(super) fn switch_info(view: &View<'_>, query: &Query<'_>, out: &mut Out) -> ControlFlow<()> {
     for node in view.switches_by_lid(query.wanted("lid")) {
         if view.shows(port0(node)) {
@@ -36,6 +40,8 @@ fn record(view: &View<'_>, node: NodeIx) -> SwitchInfoRecord {
     let is_enhanced = view.node(node).enhanced_port0;
     SwitchInfoRecord {
         lid: Lid::raw(lid(view, node)).into(),
+        // ibsim's value, unless that would be less than the table holds: a client sizes its buffer
+        // by it.
         linear_cap: match top < device::LINEAR_CAP {
             true => device::LINEAR_CAP,
             false => device::LARGEST_LINEAR_CAP,
@@ -55,7 +61,7 @@ fn record(view: &View<'_>, node: NodeIx) -> SwitchInfoRecord {
     }
 }
 
-/// One for each block up to the largest LID in use.
+/// One for each block up to the largest LID in use, of each switch. LinearFDBTop ends there.
 pub(super) fn linear_forwarding(
     view: &View<'_>,
     query: &Query<'_>,
@@ -86,6 +92,7 @@ pub(super) fn linear_forwarding(
     ControlFlow::Continue(())
 }
 
+/// One block. Entries behind the end of a table are LIDs that were never routed.
 fn ports(table: &[u8], block: u16) -> [u8; 64] {
     let first = usize::from(block) * usize::from(LIDS_PER_BLOCK);
     let mut ports = [NO_PATH; 64];
@@ -107,6 +114,7 @@ pub(super) const fn multicast_forwarding(
     ControlFlow::Continue(())
 }
 
+/// LID of a switch: that of its port 0.
 fn lid(view: &View<'_>, node: NodeIx) -> Option<Lid> {
     view.end(port0(node)).map(|end| end.lid)
 }

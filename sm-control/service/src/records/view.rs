@@ -1,4 +1,11 @@
 //! The fabric as records show it: nodes in OpenSM's order, ports, and who may see them.
+//!
+//! OpenSM keeps nodes and ports in maps by GUID, and answers tables in that order. Walks here go
+//! over the same orders, so that tables equal OpenSM's record by record.
+//!
+//! A view is of one requester: its own P_Keys are looked up once, and every port that a walk comes
+//! by is held against them. It also has a *window*, a part of the order of nodes, end ports or
+//! switches, through which a long table is made piece by piece.
 
 use core::ops::Range;
 
@@ -11,16 +18,20 @@ use sa_wire::{Guid, Lid, NodeType, Pkey};
 
 use super::device;
 
-/// The parts, seen by one requester.
+/// The parts, seen by one requester. Made for each request, and for each unit of a table that is
+/// streamed; costs one lookup and one P_Key table.
 pub(crate) struct View<'a> {
     pub(crate) parts: &'a FabricState,
+    /// The end port that owns the request's source LID; on a switch port 0.
     pub(crate) requester: PortRef,
+    /// Of the order that a walk goes over where no LID is named. All of it, but in a stream.
     window: Range<usize>,
+    /// Of the requester.
     keys: Vec<Pkey>,
 }
 
 impl<'a> View<'a> {
-    /// None when nobody owns the requester's LID.
+    /// None when nobody owns the requester's LID: such a request gets no reply.
     pub(crate) fn new(parts: &'a FabricState, requester_lid: u16) -> Option<Self> {
         let index = parts.subnet.by_lid(Lid::new(requester_lid).ok()?)?;
         let requester = parts.subnet.end_ports().get(index)?.at;
@@ -34,7 +45,8 @@ impl<'a> View<'a> {
         Some(view)
     }
 
-    /// What a running SA told of its devices, where the fabric comes from one.
+    /// What a running SA told of its devices, where the fabric comes from one. It has precedence
+    /// over what the model says.
     pub(super) fn told(&self) -> Option<&'a SaFabric> {
         self.parts.from_sa.as_deref()
     }
@@ -102,6 +114,7 @@ impl<'a> View<'a> {
         }
     }
 
+    /// The end port that owns a LID, by its base LID or another of its range.
     pub(crate) fn end_by_lid(&self, lid: u64) -> Option<&'a EndPort> {
         self.ends_by_lid(Some(lid)).first()
     }
@@ -113,6 +126,7 @@ impl<'a> View<'a> {
     }
 
     /// The ports of a node that the SM knows: all of a switch, those that it reached of others.
+    /// From port 0 on, which only switches have.
     pub(crate) fn ports(&self, node: NodeIx) -> impl Iterator<Item = PortRef> + use<'_, 'a> {
         let last = self.node(node).port_count();
         let all = (0..=last).map(move |port| PortRef { node, port });
@@ -142,7 +156,8 @@ impl<'a> View<'a> {
         self.end(at).map(|end| end.guid)
     }
 
-    /// True when the requester and a port have a partition in common.
+    /// True when the requester and a port have a partition in common. A port always sees itself,
+    /// whatever its table says.
     pub(crate) fn shows(&self, at: PortRef) -> bool {
         at == self.requester || share(&self.keys, &self.keys_of(at))
     }
@@ -179,13 +194,15 @@ impl<'a> View<'a> {
         }
     }
 
-    /// The table that the port has; where nobody has read it, the default P_Key has the first
-    /// place, and the others follow.
+    /// The P_Key table that the port has; where nobody has read it, the default P_Key has the first
+    /// place, and the others follow, as OpenSM writes it. A first place without a key is 0.
     fn end_table(&self, at: PortRef) -> Vec<u16> {
         let told = self.told().zip(self.end(at));
         if let Some(table) = told.and_then(|(from_sa, end)| from_sa.pkey_table(end.lid, at.port)) {
             return table;
         }
+        // With both, a limited default key is an entry of its own and does not belong into the
+        // first place.
         let both = self.parts.options.allow_both_pkeys;
         let is_default = |key: Pkey| match both {
             true => key == Pkey::DEFAULT_FULL,
@@ -207,7 +224,8 @@ impl<'a> View<'a> {
         table
     }
 
-    /// Without gaps, and of a P_Key that the port has both ways the full one.
+    /// The table that a switch enforces for the port behind it: without gaps, and of a P_Key that
+    /// the port has both ways the full one.
     fn peer_table(&self, peer: PortRef) -> Vec<u16> {
         let mut table = self.end_table(peer);
         let all = table.clone();

@@ -1,5 +1,13 @@
 //! SLtoVLMappingTableRecords and VLArbitrationTableRecords; all zeros where OpenSM sets up none.
 //! Source: OpenSM `osm_sa_slvl_record.c`, `osm_sa_vlarb_record.c`.
+//!
+//! What a table says comes from two places. Which VL an SL takes is the routing engine's, because
+//! deadlock freedom depends on it; how VLs share a link is the options' (`qos_*`). Without `qos`
+//! OpenSM programs neither, and the tables are zeros.
+//!
+//! A switch has an SL-to-VL table for each pair of input and output port: 36 ports and port 0 make
+//! 1,369 records. Arbitration has four blocks for each port: low priority, entries 1 to 32 and 33
+//! to 64, then high priority.
 
 use core::ops::ControlFlow;
 
@@ -43,6 +51,7 @@ fn chosen(view: &View<'_>, end: &EndPort, wanted: Option<u64>) -> impl Iterator<
     (0..=last).filter(move |port| wanted.is_none_or(|wanted| wanted == u64::from(*port)))
 }
 
+/// One table, packed as two VLs to a byte.
 fn sl_to_vl_record(view: &View<'_>, end: &EndPort, input: u8, output: u8) -> SlToVlRecord {
     let table = match view.is_switch(end.at.node) {
         true => switch_table(view, end, input, output),
@@ -57,6 +66,7 @@ fn sl_to_vl_record(view: &View<'_>, end: &EndPort, input: u8, output: u8) -> SlT
     }
 }
 
+/// None where OpenSM programs no tables.
 fn end_table(view: &View<'_>, end: &EndPort) -> Option<SlToVl> {
     let index = view.parts.subnet.by_guid(end.guid)?;
     let index = EndPortIx(u32::try_from(index).ok()?);
@@ -75,8 +85,8 @@ fn switch_table(view: &View<'_>, end: &EndPort, input: u8, output: u8) -> Option
     (view.parts.options.qos && has_one).then(|| sl2vl(view, at, switch, input))
 }
 
-/// The tables of port 0 are configured as those of the other ports, but for what comes from port 0
-/// itself.
+/// What the engine says, but for port 0. The tables of port 0 are configured as those of the other
+/// ports, but for what comes from port 0 itself.
 fn sl2vl(view: &View<'_>, at: PortRef, switch: SwitchIx, input: u8) -> SlToVl {
     let parts = view.parts;
     let table = parts.routes.sl2vl(switch, input, at.port);
@@ -122,6 +132,7 @@ pub(super) fn vl_arbitration(view: &View<'_>, query: &Query<'_>, out: &mut Out) 
     ControlFlow::Continue(())
 }
 
+/// The arbitration tables of an end port, or of all ports of its switch.
 fn own_tables(view: &View<'_>, end: &EndPort, tables: &TablesByEnd<'_>) -> Vec<PortTables> {
     let index = view.parts.subnet.by_guid(end.guid);
     let index = index.and_then(|index| u32::try_from(index).ok());
@@ -138,6 +149,7 @@ fn vl_arbitration_record(
         1 | 2 => &tables.vlarb_low,
         _ => &tables.vlarb_high,
     });
+    // Blocks 2 and 4 are the second halves.
     let skip = if block.is_multiple_of(2) { ENTRIES } else { 0 };
     let mut entries = [[0; 2]; ENTRIES];
     for (place, entry) in entries.iter_mut().zip(table.iter().skip(skip)) {
@@ -162,5 +174,5 @@ const fn port_of(end: &EndPort, port: u8) -> PortRef {
 
 /// Of each port: two of low, two of high priority.
 const BLOCKS: u8 = 4;
-/// Of a block.
+/// Entries of a block, each a VL and a weight.
 const ENTRIES: usize = 32;

@@ -1,14 +1,19 @@
 //! Who holds which P_Key. Source: OpenSM `osm_pkey.c`.
+//!
+//! OpenSM asks "does this port have this P_Key" in several places, and ignores the membership bit:
+//! a limited member belongs to a partition like a full one. P_Keys of value 0 or 0x8000 name no
+//! partition, and everybody has them.
 
 use sa_fabric::PortRef;
 use sa_wire::Pkey;
 
 use crate::records::View;
 
-/// The P_Keys of a port.
+/// The P_Keys of a port, read once to be asked several times.
 #[derive(Debug)]
 pub(super) struct Holder {
     table: Vec<u16>,
+    /// Of the option of this name.
     allow_both: bool,
 }
 

@@ -1,4 +1,18 @@
 //! Alias GUIDs that clients set on their ports. Source: OpenSM `osm_sa_guidinfo_record.c`.
+//!
+//! A port has places for GUIDs, in blocks of eight; place 0 is its own and cannot be changed. A
+//! virtual machine's GUID is put into another place, and from then on paths, joins and services may
+//! name the port by it. A client may also ask the SA to make one up (GUID 0 in a Set).
+//!
+//! ```text
+//!  tables  port 0002:c903:0:1 ──> [own, alias, 0, 0, 0, 0, 0, 0]    what ports have
+//!  given   port 0002:c903:0:1 ──> [0, 0014:0500:0:1, 0, ...]        what was made up, for ever
+//!  owners  alias ──> port
+//! ```
+//!
+//! What was made up is remembered apart, since a port that returns after a restart is to get the
+//! same GUID again. Who sets aliases changes paths, so the daemon compiles them into the next
+//! snapshot ([`Aliases::all`]).
 
 mod table;
 
@@ -26,11 +40,12 @@ pub(super) struct Aliases {
     given: BTreeMap<Guid, Table>,
     /// Ports by their aliases.
     owners: HashMap<u64, Guid>,
-    /// How many GUIDs were thought of.
+    /// How many GUIDs were made up, and the lower half of the last one.
     thought_of: u32,
 }
 
 impl Aliases {
+    /// What the journal has. The counter goes on behind the largest that was made up.
     pub(super) fn restore(journal: &Journal) -> Self {
         let mut aliases = Self::default();
         for (kind, port, table) in table::read_all(journal) {
@@ -59,7 +74,7 @@ impl Aliases {
         all
     }
 
-    /// The port that a GUID, its own or an alias, belongs to.
+    /// The port that a GUID, its own or an alias, belongs to. None where it is not in the fabric.
     pub(super) fn port(&self, parts: &FabricState, raw: u64) -> Option<PortRef> {
         let guid = Guid::new(raw).ok()?;
         let owner = self.owners.get(&raw).copied();
@@ -68,6 +83,8 @@ impl Aliases {
         parts.subnet.end_ports().get(index).map(|end| end.at)
     }
 
+    /// Gets are for those who may see a port; Set and Delete as well, for any port in sight: OpenSM
+    /// asks no more.
     pub(super) fn respond(
         &mut self,
         asked: &Asked<'_>,
@@ -88,7 +105,7 @@ impl Aliases {
         }
     }
 
-    /// Those of ports that are gone end. What was given to them is given again when they return.
+    /// Those of ports that are gone end. What was made up for them is given again when they return.
     pub(super) fn fabric_changed(&mut self, parts: &FabricState, effects: &mut Effects<'_>) {
         let ports = self.tables.keys().copied();
         let gone: Vec<Guid> = ports
@@ -111,7 +128,8 @@ impl Aliases {
         }
     }
 
-    /// A GUID that somebody has already is passed over; 0 asks for any.
+    /// Sets GUIDs of one block. One that somebody has already is passed over in silence, and the
+    /// reply shows what the block has now; 0 asks for any.
     fn set(&mut self, asked: &Asked<'_>, target: &Target, journal: &mut Journal) -> Answer {
         if target.block >= target.blocks {
             return Answer::Refusal(Status::NO_RECORDS);
@@ -120,6 +138,7 @@ impl Aliases {
         let size = target.blocks * BLOCK;
         let new = || Table::of_port(port, size);
         self.tables.entry(port).or_insert_with(new);
+        // The table is there before the refusal: a later Delete is answered otherwise by that.
         if target.asks_for_first() {
             self.write(port, journal);
             return Answer::Refusal(Status::REQ_INVALID);
@@ -129,12 +148,14 @@ impl Aliases {
             let old = self.tables.get(&port).map_or(0, |table| table.at(place));
             let alias = match (wanted, old) {
                 (0, 0) => self.given(port, place, size, asked.parts, journal),
+                // Any GUID will do, and the place has one.
                 (0, _) => continue,
                 (wanted, _) => wanted,
             };
             if self.port(asked.parts, alias).is_some() || self.owners.contains_key(&alias) {
                 continue;
             }
+            // 0 where the place was empty, which owns nothing.
             self.owners.remove(&old);
             self.owners.insert(alias, port);
             if let Some(table) = self.tables.get_mut(&port) {
@@ -145,6 +166,8 @@ impl Aliases {
         self.answer(target)
     }
 
+    /// Takes GUIDs of one block away. All or none: one that is a member of a group keeps all of
+    /// them.
     fn delete(&mut self, target: &Target, groups: &Groups, journal: &mut Journal) -> Answer {
         let port = target.end.guid;
         // What nobody has set is said to be deleted.
@@ -171,7 +194,7 @@ impl Aliases {
         self.answer(target)
     }
 
-    /// The GUID that this SA gives a place of a port: always the same.
+    /// The GUID that this SA makes up for a place of a port: always the same for this place.
     fn given(
         &mut self,
         port: Guid,
@@ -216,7 +239,7 @@ impl Aliases {
     }
 }
 
-/// What a Set or Delete is about.
+/// What a Set or Delete is about: one block of one port, and the places of it whose bits are set.
 struct Target {
     record: GuidInfoRecord,
     mask: u64,
@@ -228,7 +251,7 @@ struct Target {
     room: usize,
 }
 
-/// Errors: the answer.
+/// Reads a request. Errors: the answer, in OpenSM's order: components, port, sight.
 fn target(asked: &Asked<'_>) -> Result<Target, Answer> {
     let mask = asked.mad.sa.component_mask.get();
     let asks = |name| {
@@ -268,7 +291,7 @@ impl Target {
         field.is_some_and(|field| self.mask & field.mask() != 0)
     }
 
-    /// Those of the block that are asked for.
+    /// Those of the block that are asked for and that the port has room for.
     fn places(&self) -> impl Iterator<Item = usize> {
         let first = self.block * BLOCK;
         let end = self.room.min(first + BLOCK);
@@ -281,11 +304,12 @@ impl Target {
     }
 }
 
-/// The number of a GUID that this SA thought of.
+/// The number of a GUID that this SA made up; none for others.
 fn counted(guid: u64) -> Option<u32> {
     u32::try_from(guid.checked_sub(OPENIB)?).ok()
 }
 
+/// The components of a block, in the order of their places.
 const NAMES: [&str; BLOCK] = [
     "guid0", "guid1", "guid2", "guid3", "guid4", "guid5", "guid6", "guid7",
 ];

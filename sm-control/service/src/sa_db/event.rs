@@ -1,4 +1,8 @@
 //! What happens in a subnet that subscribers may want to hear.
+//!
+//! The four generic traps that an SM issues itself (IBA vol. 1, Notice): 64 and 65 for ports, 66
+//! and 67 for groups. Traps that devices send are the SM's to hear. Events are collected while
+//! something changes and become Reports afterwards, for each subscriber in turn.
 
 use sa_compiler::state::FabricState;
 use sa_wire::umad::{MAD_SIZE, UmadHeader};
@@ -6,7 +10,8 @@ use sa_wire::{Gid, Guid, Pkey};
 
 use crate::records::View;
 
-/// A generic trap that this SA issues itself.
+/// A generic trap that this SA issues itself. It carries what is needed to decide who may hear of
+/// it, because the port or group may be gone by then.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
     /// A port came into service (trap 64).
@@ -34,7 +39,7 @@ pub enum Event {
     },
 }
 
-/// A Report for one subscriber.
+/// A Report for one subscriber, ready to be sent and repeated until a ReportResp comes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {
     /// Number of the port that the subscription came by.
@@ -45,7 +50,8 @@ pub struct Report {
     pub mad: Box<[u8; MAD_SIZE]>,
 }
 
-/// Ports that came and went between two states of the fabric.
+/// Ports that came and went between two states of the fabric: first those that went. A port is
+/// known by its GUID, so one that only got another LID is no event.
 pub(super) fn of_ports(before: Option<&FabricState>, after: &FabricState, events: &mut Vec<Event>) {
     let Some(before) = before else {
         return;
@@ -55,6 +61,7 @@ pub(super) fn of_ports(before: Option<&FabricState>, after: &FabricState, events
     let gone = gone.filter(|end| new.by_guid(end.guid).is_none());
     events.extend(gone.map(|end| Event::PortOut {
         guid: end.guid,
+        // Asked of the state before: in the new one it has no table.
         keys: View::new(before, end.lid.get()).map_or_else(Vec::new, |view| view.own_keys()),
     }));
     let come = new.end_ports().iter().map(|end| end.guid);

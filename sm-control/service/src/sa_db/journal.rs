@@ -1,9 +1,22 @@
 //! What outlives a restart: a file of lines, each a change, each with a checksum.
 //!
+//! ```text
+//! sapphire-sa-journal 1
+//! (16 digits) put group ff12401bffff000000000000ffffffff ff12401bffff...
+//! (16 digits) del member ff12401bffff000000000000ffffffff0002c90300000001
+//! ```
+//!
 //! `put KIND KEY VALUE` and `del KIND KEY` behind the XXH3 digest of the rest of the line, all in
 //! hexadecimal but the words. A change counts once its line is on the disk. The last line of a file
 //! may be torn by a crash, in which case nobody has been told of it; it is cut off. Any other bad
 //! line refuses the file: what is lost cannot be known.
+//!
+//! The live entries are also kept in memory. When the file has over twice as many lines as there
+//! are entries, and 4,096 more, it is written anew beside itself and renamed, so its length is
+//! bounded by what is alive and not by how long the daemon runs.
+//!
+//! It knows nothing of what it keeps: keys and values are bytes of the parts, a [`Kind`] says
+//! whose.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -20,10 +33,12 @@ use xxhash_rust::xxh3::xxh3_64;
 
 /// First line of the file.
 const TITLE: &str = "sapphire-sa-journal 1\n";
-/// Lines beyond twice the live entries that a file may have before it is written anew.
+/// Lines beyond twice the live entries that a file may have before it is written anew. It keeps a
+/// small database from being rewritten again and again.
 const SLACK: usize = 4096;
 
-/// What an entry is about.
+/// What an entry is about. The order is that of a file that is written anew: groups before their
+/// members.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     /// A multicast group.
@@ -39,6 +54,7 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// The words of the file.
     const ALL: [(Self, &'static str); 5] = [
         (Self::Group, "group"),
         (Self::Member, "member"),
@@ -89,21 +105,27 @@ pub enum JournalError {
 /// Key of an entry.
 type Key = (Kind, Vec<u8>);
 
-/// The live entries, and the file that has them.
+/// The live entries, and the file that has them. Entries change at once; the file follows at
+/// [`Self::commit`], so between both the memory is ahead.
 #[derive(Debug)]
 pub struct Journal {
+    /// What a replay of the file and the pending lines would give.
     live: BTreeMap<Key, Vec<u8>>,
+    /// None for one that ends with the process.
     disk: Option<Disk>,
     /// Lines that are not on the disk yet.
     pending: String,
+    /// Of entries since it was opened; only its difference means something.
     changes: u64,
 }
 
+/// The open file.
 #[derive(Debug)]
 struct Disk {
     path: PathBuf,
     folder: Folder,
     file: File,
+    /// Whole lines, the title among them.
     lines: usize,
     /// Where the last whole line ends. Units: bytes.
     end: u64,
@@ -120,7 +142,7 @@ impl Journal {
         }
     }
 
-    /// Reads the file, or makes an empty one. Errors: [`JournalError`].
+    /// Reads the file, or makes an empty one; cuts off a torn last line. Errors: [`JournalError`].
     pub fn open(path: &Path) -> Result<Self, JournalError> {
         let mut journal = Self::in_memory();
         let folder = Folder::of(path)?;
@@ -147,7 +169,8 @@ impl Journal {
         Ok(journal)
     }
 
-    /// Returns the whole lines, and where they end.
+    /// Does what the lines say. Returns the whole lines, and where they end: what is behind is
+    /// torn.
     fn replay(&mut self, path: &Path, text: &[u8]) -> Result<(usize, usize), JournalError> {
         let damaged = |line, found| JournalError::Damaged {
             path: path.into(),
@@ -176,7 +199,8 @@ impl Journal {
         Ok((lines, text.len() - rest.len()))
     }
 
-    /// Sets an entry.
+    /// Sets an entry. The same value again is no change and writes nothing, so a subscription that
+    /// is renewed as it was costs no disk.
     pub fn put(&mut self, kind: Kind, key: &[u8], value: &[u8]) {
         let old = self.live.insert((kind, key.to_vec()), value.to_vec());
         if old.as_deref() != Some(value) {
@@ -193,7 +217,7 @@ impl Journal {
         }
     }
 
-    /// All entries of a kind, by key.
+    /// All entries of a kind, by key, ascending.
     pub fn entries(&self, kind: Kind) -> impl Iterator<Item = (&[u8], &[u8])> {
         let all = self.live.range((kind, Vec::new())..);
         let these = all.take_while(move |((of, _), _)| *of == kind);
@@ -213,7 +237,9 @@ impl Journal {
         }
     }
 
-    /// Brings all changes to the disk. Errors: [`JournalError`]; they stay pending then.
+    /// Brings all changes to the disk, and waits until they are there. One sync for all changes
+    /// since the last. Errors: [`JournalError`]; they stay pending then, and the next commit tries
+    /// again.
     pub fn commit(&mut self) -> Result<(), JournalError> {
         let Some(disk) = &mut self.disk else {
             return Ok(());
@@ -229,7 +255,7 @@ impl Journal {
         Ok(())
     }
 
-    /// Writes the live entries alone.
+    /// Writes the live entries alone, under the same name. Until the rename the old file is whole.
     fn rewrite(&mut self) -> Result<(), JournalError> {
         let Some(disk) = &mut self.disk else {
             return Ok(());
@@ -249,7 +275,8 @@ impl Journal {
 }
 
 impl Disk {
-    /// All of it, or nothing: what a failure has left is cut off again.
+    /// All of it, or nothing: what a failure has left is cut off again, so that the file always
+    /// ends with a whole line.
     fn append(&mut self, lines: &str) -> Result<(), JournalError> {
         let written = self
             .file
@@ -289,7 +316,8 @@ fn appending(folder: &Folder, path: &Path) -> Result<File, JournalError> {
     Ok(file)
 }
 
-/// One line without its end: a key with its value, or without one when it is removed.
+/// One line without its end: a key with its value, or without one when it is removed. None where
+/// anything does not fit: the digest is looked at first.
 fn parse(line: &[u8]) -> Option<(Key, Option<Vec<u8>>)> {
     let line = core::str::from_utf8(line).ok()?;
     let (sum, body) = line.split_once(' ')?;
@@ -318,6 +346,7 @@ impl core::fmt::Display for Hex<'_> {
     }
 }
 
+/// Bytes of pairs of digits; none for anything else.
 fn unhex(text: &str) -> Option<Vec<u8>> {
     let pairs = text.as_bytes().chunks(2);
     let byte = |pair: &[u8]| u8::from_str_radix(core::str::from_utf8(pair).ok()?, 16).ok();

@@ -1,11 +1,35 @@
 //! State that an SA keeps for its clients: multicast groups and their members, services,
 //! subscriptions, alias GUIDs.
 //!
-//! Beside another SM it is that SM's, and requests for it are refused here; see
-//! the role of the daemon. One thread owns a [`SaDatabase`]: nothing in it is shared. Every change
-//! goes through the journal, and a reply to it may leave only after [`SaDatabase::commit`]. What is
-//! served follows OpenSM's `osm_sa_mcmember_record.c`, `osm_sa_service_record.c`,
-//! `osm_sa_informinfo.c`, `osm_inform.c` and `osm_sa_guidinfo_record.c`.
+//! Beside another SM it is that SM's, and requests for it are refused here; see the role of the
+//! daemon. One thread owns a [`SaDatabase`]: nothing in it is shared (ADR 6). What is served
+//! follows OpenSM's `osm_sa_mcmember_record.c`, `osm_sa_service_record.c`, `osm_sa_informinfo.c`,
+//! `osm_inform.c` and `osm_sa_guidinfo_record.c`.
+//!
+//! # One change
+//!
+//! ```text
+//!  Set ──> respond ──> groups | services | subscriptions | aliases ──> Effects ─┬─> journal, pending
+//!                                                                              └─> events
+//!  commit ──> the journal is on the disk ──> the reply may leave ──> reports ──> Reports to subscribers
+//! ```
+//!
+//! A reply that says "changed" must wait for [`SaDatabase::commit`]: a client that was told of its
+//! membership keeps it over a restart of the daemon. Several changes may share one commit.
+//!
+//! # What outlives what
+//!
+//! | state | ends with |
+//! |---|---|
+//! | group of `partitions.conf` | the file that no longer lists it, and its last full member |
+//! | other group | its last full member |
+//! | member | a Delete, or its port |
+//! | service | a Delete, or its lease |
+//! | subscription | an unsubscription, its port, or a Report that its subscriber may not have |
+//! | alias GUID | a Delete, or its port; an alias that this SA made up is given again |
+//!
+//! The parts know each other only where OpenSM's do: joins and services look up alias GUIDs, and an
+//! alias cannot be deleted while a group has it as a member.
 
 mod access;
 mod aliases;
@@ -36,16 +60,19 @@ use sa_compiler::state::FabricState;
 pub use self::event::{Event, Report};
 pub use self::journal::{Journal, JournalError};
 
-/// A moment, by the two clocks that count.
+/// A moment, by the two clocks that count. Given by the caller, so that tests of leases take no
+/// time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Now {
-    /// Since some moment before; never jumps.
+    /// Since some moment before; never jumps. Leases end by it.
     pub steady: Duration,
-    /// What outlives a restart. Units: seconds since 1970.
+    /// What outlives a restart. Units: seconds since 1970. Only written and read back: a clock that
+    /// is set wrong shortens no lease of a running daemon.
     pub unix: u64,
 }
 
-/// What an SA keeps for its clients.
+/// What an SA keeps for its clients. What clients can add without end is bounded: 65,536 services,
+/// as many subscriptions, 1,024 groups where there are switches.
 #[derive(Debug)]
 pub struct SaDatabase {
     groups: Groups,
@@ -53,7 +80,9 @@ pub struct SaDatabase {
     subscriptions: Subscriptions,
     aliases: Aliases,
     journal: Journal,
+    /// Since the last call of [`Self::reports`].
     events: Vec<Event>,
+    /// Who may ask what; see `sa_answer::access`.
     access: Access,
 }
 
@@ -66,7 +95,7 @@ pub struct Responded {
     pub changed: bool,
 }
 
-/// A request, as the parts of the database see it.
+/// A request, as the parts of the database see it. Made once for each.
 struct Asked<'a> {
     parts: &'a FabricState,
     /// By the requester's eyes.
@@ -74,21 +103,23 @@ struct Asked<'a> {
     mad: &'a SaMad,
     /// With the requester's address.
     request: &'a Slot,
-    /// Number of the port that it came by.
+    /// Number of the port of ours that it came by. Reports to this requester leave by the same.
     port: usize,
     /// It came with the SA's key.
     is_trusted: bool,
     now: Now,
 }
 
-/// What a change of one part does to the rest.
+/// What a change of one part does to the rest. Borrowed apart from the parts, so that one of them
+/// can change while another is read.
 struct Effects<'a> {
     journal: &'a mut Journal,
     /// What subscribers may want to hear.
     events: &'a mut Vec<Event>,
 }
 
-/// The answer of a part.
+/// The answer of a part, without a header. [`finish`] makes a MAD of it, and judges how many
+/// records a Get may have.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Answer {
     Silence,
@@ -103,7 +134,9 @@ enum Answer {
 
 impl SaDatabase {
     /// What the journal at `path` holds, or nothing yet; without a path nothing outlives the
-    /// process. Errors: the journal is there but cannot be read or written.
+    /// process. Members of groups of `partitions.conf` wait for the first [`Self::fabric_changed`].
+    /// Errors: the journal is there but cannot be read or written. It is not replaced by an empty
+    /// one: clients believe in what it says.
     pub fn open(path: Option<&Path>, now: Now) -> Result<Self, JournalError> {
         let journal = match path {
             Some(path) => Journal::open(path)?,
@@ -150,6 +183,8 @@ impl SaDatabase {
         port: usize,
         now: Now,
     ) -> Responded {
+        // Every change goes through the journal, so counting there is how one is found; no part can
+        // forget to say.
         let before = self.journal.changes();
         let reply = self.reply(parts, request, port, now);
         Responded {
@@ -202,7 +237,8 @@ impl SaDatabase {
         finish(request, answer)
     }
 
-    /// The answer to those that the strict rule leaves no other.
+    /// The answer to those that the strict rule leaves no other: silence about groups of other
+    /// partitions, and a bound on what one port may hold.
     fn strictly(&self, asked: &Asked<'_>) -> Option<Answer> {
         if self.access == Access::OpenSm || asked.is_trusted {
             return None;
@@ -220,13 +256,15 @@ impl SaDatabase {
         is_full.then_some(Answer::Refusal(Status::NO_RESOURCES))
     }
 
-    /// Lets go of what the fabric has lost. Called with the parts of every snapshot that comes into
-    /// service; `before` are those of the last one.
+    /// Lets go of what the fabric has lost, and notes ports that came and went. Called with the
+    /// parts of every snapshot that comes into service; `before` are those of the last one, none at
+    /// the first, which is news to nobody.
     pub fn fabric_changed(&mut self, before: Option<&FabricState>, parts: &FabricState) {
         let mut effects = Effects {
             journal: &mut self.journal,
             events: &mut self.events,
         };
+        // Before groups change: traps of ports come before those of the groups that end with them.
         event::of_ports(before, parts, effects.events);
         self.groups.fabric_changed(parts, &mut effects);
         self.subscriptions.fabric_changed(parts, &mut effects);
@@ -243,8 +281,8 @@ impl SaDatabase {
         self.services.expire(now, &mut self.journal);
     }
 
-    /// What subscribers are to hear since the last call. May end subscriptions, so
-    /// [`Self::commit`] comes after.
+    /// What subscribers are to hear since the last call. May end subscriptions, so [`Self::commit`]
+    /// comes after. Whether a Report arrives is the lane's business.
     pub fn reports(&mut self, parts: &FabricState) -> Vec<Report> {
         let events = core::mem::take(&mut self.events);
         self.subscriptions
@@ -257,7 +295,8 @@ impl SaDatabase {
     }
 }
 
-/// The whole reply. Shape: as of [`records::respond`].
+/// The whole reply. A Get with no record, or with two, becomes a refusal here, for all parts alike.
+/// Shape: as of [`records::respond`].
 fn finish(request: &Slot, answer: Answer) -> Option<Vec<u8>> {
     let mut slot = *request;
     let mad = SaMad::from_bytes_mut(&mut slot.mad);
@@ -297,5 +336,6 @@ fn stride(attribute: AttributeId) -> u16 {
 
 const PATH_RECORD_SIZE: u16 = 64;
 
-/// Services, and subscriptions, that one port may have under the strict rule.
+/// Services, and subscriptions, that one port may have under the strict rule. Hosts have a handful
+/// of each.
 const EACH: usize = 256;

@@ -1,5 +1,17 @@
 //! Services that clients announce, with leases. Source: OpenSM `osm_sa_service_record.c`,
 //! `osm_service.c`.
+//!
+//! A service is a record that says: this GID offers this ServiceID, for so many seconds. It is
+//! known by ServiceID, ServiceGID and ServiceP_Key; announcing it again renews the lease. Numbers
+//! count announcements up, and answers list the newest first, as OpenSM's list does.
+//!
+//! ```text
+//!  entries   number ──> record, lease          newest last
+//!  numbers   (id, gid, pkey) ──> number
+//!  ends      (steady end, number)              ascending: the first is the next to expire
+//! ```
+//!
+//! The three are changed together, in [`Services::put`] and [`Services::remove`] alone.
 
 mod entry;
 
@@ -19,7 +31,8 @@ use super::journal::Kind;
 use super::{Answer, Asked, Effects, Journal, Now, is_request};
 use crate::records::Query;
 
-/// Services that may be announced at a time; one more is refused with "no resources".
+/// Services that may be announced at a time; one more is refused with "no resources". Each takes
+/// some 300 bytes here and a line in the journal.
 const MOST: usize = 1 << 16;
 
 /// All services of the subnet.
@@ -28,12 +41,15 @@ pub(super) struct Services {
     /// By number, the newest last.
     entries: BTreeMap<u64, Entry>,
     numbers: HashMap<Rid, u64>,
-    /// When which number ends.
+    /// When which number ends. Services with an infinite lease are not in here.
     ends: BTreeSet<(Duration, u64)>,
+    /// The number of the next new service. Never given twice while it lives, also over a restart.
     next: u64,
 }
 
 impl Services {
+    /// What the journal has. Leases went on while the daemon was down; those that ended meanwhile
+    /// leave at the next request.
     pub(super) fn restore(journal: &Journal, now: Now) -> Self {
         let mut services = Self::default();
         for (_, value) in journal.entries(Kind::Service) {
@@ -44,6 +60,8 @@ impl Services {
         services
     }
 
+    /// Answers a request, after letting go of what has expired: nobody is told of a service whose
+    /// lease is over.
     pub(super) fn respond(
         &mut self,
         asked: &Asked<'_>,
@@ -54,6 +72,8 @@ impl Services {
         let record = record_of(&asked.mad.data);
         match asked.mad.mad.method {
             method::GET | method::GET_TABLE => self.find(asked),
+            // Before the components are looked at, as in OpenSM: a foreign P_Key is refused
+            // whatever else is wrong.
             method::SET | method::DELETE if !may_change(asked, aliases, &record) => {
                 Answer::Refusal(Status::REQ_INVALID)
             }
@@ -65,6 +85,7 @@ impl Services {
     }
 
     /// How many the ServiceGID of a request has already; 0 when the request renews one of them.
+    /// O(n): only under the strict rule.
     pub(super) fn held_for(&self, asked: &Asked<'_>) -> usize {
         let record = record_of(&asked.mad.data);
         if self.numbers.contains_key(&rid(&record)) {
@@ -83,7 +104,9 @@ impl Services {
         }
     }
 
-    /// The newest first. What the lease and the reserved component are is not asked.
+    /// The newest first. Neither the lease, of which a client cannot know what is left, nor the
+    /// reserved component is compared. Those of partitions that the requester is not in are left
+    /// out.
     fn find(&self, asked: &Asked<'_>) -> Answer {
         let query = Query::new(asked.mad);
         let holder = Holder::new(&asked.view, asked.view.requester);
@@ -98,7 +121,7 @@ impl Services {
         Answer::Records(found)
     }
 
-    /// Announces, or announces anew.
+    /// Announces, or announces anew. The reply is the record with what the SA filled in.
     fn set(
         &mut self,
         asked: &Asked<'_>,
@@ -119,6 +142,7 @@ impl Services {
         let entry = Entry::new(record, asked.now);
         journal.put(Kind::Service, &rid(&record), &entry.written(number));
         self.put(number, entry);
+        // Only in the reply: the record is kept, and found again, as it was given.
         if !asks(asked, "service_pkey") {
             record.pkey = DEFAULT_PKEY.into();
         }
@@ -139,11 +163,12 @@ impl Services {
         }
     }
 
-    /// In the place of the one with the same number.
+    /// Sets a service, in the place of the one with the same number.
     fn put(&mut self, number: u64, entry: Entry) {
         self.next = self.next.max(number + 1);
         self.numbers.insert(rid(&entry.record), number);
         let end = entry.end;
+        // The old end must go, or the renewed service would expire by it.
         let old = self.entries.insert(number, entry);
         if let Some(end) = old.and_then(|old| old.end) {
             self.ends.remove(&(end, number));
@@ -153,6 +178,7 @@ impl Services {
         }
     }
 
+    /// Removes a service everywhere, and from the journal.
     fn remove(&mut self, number: u64, journal: &mut Journal) -> Option<Entry> {
         let entry = self.entries.remove(&number)?;
         let rid = rid(&entry.record);
@@ -184,7 +210,7 @@ fn may_change(asked: &Asked<'_>, aliases: &Aliases, record: &ServiceRecord) -> b
         .is_some_and(holds)
 }
 
-/// As the requester may see it.
+/// As the requester may see it: the ServiceKey is for those alone who have the SA's key.
 fn shown(mut record: ServiceRecord, asked: &Asked<'_>) -> ServiceRecord {
     if !asked.is_trusted {
         record.key = [0; 16];
@@ -192,11 +218,13 @@ fn shown(mut record: ServiceRecord, asked: &Asked<'_>) -> ServiceRecord {
     record
 }
 
+/// Whether the mask has a component.
 fn asks(asked: &Asked<'_>, component: &str) -> bool {
     let field = Layout::SERVICE.field(component);
     field.is_some_and(|field| asked.mad.sa.component_mask.get() & field.mask() != 0)
 }
 
+/// The request's record. A MAD's data is always longer than one.
 fn record_of(data: &[u8]) -> ServiceRecord {
     ServiceRecord::read_from_prefix(data)
         .map_or_else(|_| ServiceRecord::new_zeroed(), |(record, _)| record)

@@ -1,5 +1,13 @@
 //! Who wants to hear of what (InformInfo), and what they are told (Report). Source: OpenSM
 //! `osm_sa_informinfo.c`, `osm_inform.c`.
+//!
+//! A subscription is an InformInfo and the address that it came from. Reports go to that address,
+//! over the port of ours that it came by. It says which traps (type, number, producer) of which
+//! sources (a GID, or a range of LIDs) are wanted; 0xffff stands for all.
+//!
+//! An event becomes a Notice once, and then each subscription is held against it, the newest first:
+//! does it want this trap ([`report::wants`]), and may it hear of this subject
+//! ([`report::may_hear`])? A port is told of ports and groups of its own partitions alone.
 
 mod entry;
 mod report;
@@ -27,12 +35,15 @@ const MOST: usize = 1 << 16;
 pub(super) struct Subscriptions {
     /// By number, the newest last.
     entries: BTreeMap<u64, Subscription>,
-    /// Numbers of those of each subscriber, the newest last.
+    /// Numbers of those of each subscriber, the newest last. It makes renewing O(1) in the number
+    /// of subscribers: each host of a fabric subscribes, at the same time after an SM change.
     numbers: HashMap<Address, Vec<u64>>,
+    /// The number of the next new subscription.
     next: u64,
 }
 
 impl Subscriptions {
+    /// What the journal has. Those of ports that are gone end with the first fabric.
     pub(super) fn restore(journal: &Journal) -> Self {
         let mut all = Self::default();
         for (key, value) in journal.entries(Kind::Subscription) {
@@ -44,12 +55,13 @@ impl Subscriptions {
         all
     }
 
-    /// How many a LID has.
+    /// How many a LID has. O(n): only under the strict rule.
     pub(super) fn held_for(&self, lid: u16) -> usize {
         let all = self.entries.values();
         all.filter(|entry| entry.to.lid.get() == lid).count()
     }
 
+    /// InformInfo can be set, InformInfoRecord can be read; all else is refused.
     pub(super) fn respond(&mut self, asked: &Asked<'_>, effects: &mut Effects<'_>) -> Answer {
         let is_record = asked.mad.attribute_id() == AttributeId::INFORM_INFO_RECORD;
         match asked.mad.mad.method {
@@ -72,7 +84,8 @@ impl Subscriptions {
     }
 
     /// What subscribers are to hear of these events. One who asked for certain LIDs, and may not
-    /// hear of one of their ports, is subscribed no longer.
+    /// hear of one of their ports, is subscribed no longer: OpenSM removes such a subscription when
+    /// it finds it. O(events x subscriptions).
     pub(super) fn reports(
         &mut self,
         events: &[Event],
@@ -82,6 +95,7 @@ impl Subscriptions {
         if events.is_empty() || self.entries.is_empty() {
             return Vec::new();
         }
+        // Each subscriber's view is made once for all events: it costs a P_Key table.
         let all = self.entries.iter().rev();
         let mut listeners: Vec<_> = all
             .filter_map(|(number, entry)| Some((*number, entry, entry.seen_from(parts)?)))
@@ -103,6 +117,7 @@ impl Subscriptions {
                 !ends
             });
         }
+        // Views borrow the entries that are removed next.
         drop(listeners);
         for number in ended {
             self.remove(number, journal);
@@ -110,7 +125,8 @@ impl Subscriptions {
         reports
     }
 
-    /// The newest first. Only SubscriberGID and Enum are asked.
+    /// The newest first. Only SubscriberGID and Enum are asked, and those of subscribers that the
+    /// requester may not see are left out.
     fn find(&self, asked: &Asked<'_>) -> Answer {
         let query = Query::new(asked.mad);
         let counts = ["subscriber_gid", "subscriber_enum"];
@@ -136,6 +152,8 @@ impl Subscriptions {
         Answer::Records(found)
     }
 
+    /// Subscribes or unsubscribes. The reply repeats the request's InformInfo; a refusal has
+    /// Subscribe 0, as OpenSM's.
     fn set(&mut self, asked: &Asked<'_>, journal: &mut Journal) -> Answer {
         let wanted = InformInfo::read_from_prefix(&asked.mad.data)
             .map_or_else(|_| InformInfo::new_zeroed(), |(info, _)| info);
@@ -171,6 +189,8 @@ impl Subscriptions {
         }
     }
 
+    /// Adds a subscription, or puts it in the place of the one that asks for the same. Errors: the
+    /// status of the refusal.
     fn subscribe(
         &mut self,
         asked: &Asked<'_>,
@@ -201,7 +221,7 @@ impl Subscriptions {
         numbers.copied().find(|number| is_it(&number))
     }
 
-    /// In the place of the one with the same number.
+    /// Sets a subscription, in the place of the one with the same number.
     fn put(&mut self, number: u64, entry: Subscription) {
         self.next = self.next.max(number + 1);
         let address = entry.address();
@@ -225,13 +245,15 @@ impl Subscriptions {
     }
 }
 
-/// Traps about violations of keys are for those who have the SA's.
+/// Traps about violations of keys tell where an attack is going on: they are for those who have the
+/// SA's key.
 fn is_about_keys(info: &InformInfo) -> bool {
     let about_keys = trap::BAD_MKEY..=trap::BAD_SWITCH_PKEY;
     info.is_generic != 0 && about_keys.contains(&info.trap_number.get())
 }
 
-/// True when the requester shares partitions with all that it wants to hear of.
+/// True when the requester shares partitions with all that it wants to hear of. LIDs of nobody
+/// within a range do no harm. O(LIDs in the range).
 fn has_access(view: &View<'_>, info: &InformInfo) -> bool {
     let ends = view.parts.subnet.end_ports();
     if info.gid != [0; 16] {
@@ -246,6 +268,8 @@ fn has_access(view: &View<'_>, info: &InformInfo) -> bool {
     }
     let last_lid = ends.iter().map(|end| end.lid.get() + (end.lmc.lids() - 1));
     let last_lid = last_lid.max().unwrap_or(0);
+    // An end of 0 means the first alone. A range to 0xbfff is cut at the last LID in use, or it
+    // would be walked to its end.
     let last = match info.lid_range_end.get() {
         0 => first,
         end => end.min(last_lid),

@@ -1,4 +1,8 @@
 //! GUIDs of one port, in memory and in the journal.
+//!
+//! Journal entry: the key is one byte of [`TableKind`] and the port GUID, the value all GUIDs of
+//! the table, 8 bytes each, big-endian. A whole table is written for each change: at most 256
+//! bytes.
 
 use sa_wire::Guid;
 
@@ -17,7 +21,7 @@ pub(super) enum TableKind {
     Given,
 }
 
-/// Shape: whole blocks; 0 is none.
+/// The GUIDs of a port, by place. Shape: whole blocks; 0 is none.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Table {
     pub(super) guids: Vec<u64>,
@@ -30,6 +34,7 @@ impl Table {
         }
     }
 
+    /// One with the port GUID in the first place.
     pub(super) fn of_port(port: Guid, size: usize) -> Self {
         let mut table = Self::empty(size);
         table.put(0, port.get());
@@ -40,13 +45,14 @@ impl Table {
         self.guids.get(place).copied().unwrap_or(0)
     }
 
+    /// A place past the end is nobody's: nothing happens.
     pub(super) fn put(&mut self, place: usize, guid: u64) {
         if let Some(old) = self.guids.get_mut(place) {
             *old = guid;
         }
     }
 
-    /// All but the port GUID.
+    /// All but the port GUID, and without the empty places.
     pub(super) fn aliases(&self, port: Guid) -> impl Iterator<Item = u64> {
         let all = self.guids.iter().copied();
         all.filter(move |guid| *guid != 0 && *guid != port.get())
@@ -62,6 +68,7 @@ impl Table {
     }
 }
 
+/// Takes a table out of the journal.
 pub(super) fn forget(kind: TableKind, port: Guid, journal: &mut Journal) {
     journal.delete(Kind::Alias, &key(kind, port));
 }

@@ -1,4 +1,9 @@
 //! What a changed fabric does to groups.
+//!
+//! Called with every snapshot that comes into service. First the groups of `partitions.conf` are
+//! taken anew, then members whose ports are gone leave, then groups that nobody keeps alive end. In
+//! this order a group that the file has just dropped lives on by its members, and one that it has
+//! just added takes the members over that a client's group of this address had.
 
 use std::collections::BTreeMap;
 
@@ -12,6 +17,7 @@ use super::super::Effects;
 use super::group::Group;
 use super::{Groups, Mgid, saved};
 
+/// Brings the groups in line with the fabric and its partitions.
 pub(super) fn settle(groups: &mut Groups, parts: &FabricState, effects: &mut Effects<'_>) {
     take_well_known(groups, parts, effects);
     let gone: Vec<(Mgid, u64)> = groups
@@ -25,13 +31,15 @@ pub(super) fn settle(groups: &mut Groups, parts: &FabricState, effects: &mut Eff
             lost.map(|member| (*mgid, member.guid()))
         })
         .collect();
+    // Collected first: leaving may end the group that is being walked.
     for (mgid, guid) in gone {
         groups.drop_member(&mgid, guid, effects);
     }
     drop_lost(groups, effects);
 }
 
-/// The groups of `partitions.conf` are as that says, whoever is in them.
+/// The groups of `partitions.conf` are as that says, whoever is in them: an operator who changes
+/// the file changes groups in use.
 fn take_well_known(groups: &mut Groups, parts: &FabricState, effects: &mut Effects<'_>) {
     let listed = parts.partitions.multicast_groups();
     let listed: BTreeMap<Mgid, McMemberRecord> = listed
@@ -54,6 +62,7 @@ fn take_well_known(groups: &mut Groups, parts: &FabricState, effects: &mut Effec
             .all
             .entry(mgid)
             .or_insert_with(|| Group::new(record, true));
+        // From now on the file has it; in the journal it would come back after the file dropped it.
         if !group.is_well_known {
             saved::delete_group(effects.journal, &mgid);
         }
@@ -62,7 +71,8 @@ fn take_well_known(groups: &mut Groups, parts: &FabricState, effects: &mut Effec
     }
 }
 
-/// Takes away what is no group: nobody keeps it alive, or nobody knows any more what it was.
+/// Takes away what is no group: nobody keeps it alive, or nobody knows any more what it was
+/// (members that waited for a group that the file no longer has).
 fn drop_lost(groups: &mut Groups, effects: &mut Effects<'_>) {
     let is_lost = |group: &Group| !group.is_kept() || group.record.mlid.get() == 0;
     let all = groups.all.iter();
@@ -73,6 +83,7 @@ fn drop_lost(groups: &mut Groups, effects: &mut Effects<'_>) {
     }
 }
 
+/// The record of a group of the file, which no client made.
 fn record(group: &MulticastGroup, mlid: Mlid, parts: &FabricState) -> McMemberRecord {
     let flow = group.flow_label << 8 | u32::from(group.hop_limit);
     McMemberRecord {

@@ -1,4 +1,9 @@
 //! One group, and who is in it.
+//!
+//! JoinState has four bits: full member, non-member, send-only non-member, send-only full member. A
+//! port may have several at once, by joining several times. The first and the last keep a group
+//! alive; [`Group`] counts the members that have one of these, so that nobody goes over the members
+//! to find out.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +14,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 /// The states that keep a group alive.
 const KEEPS: u8 = join_state::FULL | join_state::SEND_ONLY_FULL;
 
-/// A group.
+/// A group. The record is without members' components; those are in [`Member`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Group {
     /// What its maker asked for, completed. JoinState, PortGID, ProxyJoin and what is reserved are
@@ -17,13 +22,14 @@ pub(super) struct Group {
     pub(super) record: McMemberRecord,
     /// `partitions.conf` has it: it stays without members.
     pub(super) is_well_known: bool,
-    /// Shape: by GUID, as OpenSM's maps order them.
+    /// Shape: by GUID, in the order of OpenSM's maps, in which tables list them.
     members: BTreeMap<u64, Member>,
     /// How many of them keep it alive.
     keepers: usize,
 }
 
-/// A port in a group. Shape: also what the journal has.
+/// A port in a group. Shape: also what the journal has, 26 bytes, so its layout is part of the
+/// journal's format.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned,
 )]
@@ -54,7 +60,8 @@ impl Member {
     }
 }
 
-/// Whether the last, or the first, member came that keeps a group alive.
+/// Whether the first came, or the last went, of the members that keep a group alive. These are what
+/// traps 66 and 67 tell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Turn {
     /// There was none before.
@@ -75,6 +82,7 @@ impl Group {
         }
     }
 
+    /// Whether somebody keeps it alive.
     pub(super) const fn is_kept(&self) -> bool {
         self.keepers > 0
     }
@@ -98,11 +106,13 @@ impl Group {
         self.count(old.as_ref(), Some(&member))
     }
 
+    /// Removes a member, if it is one.
     pub(super) fn remove(&mut self, guid: u64) -> Turn {
         let old = self.members.remove(&order(guid));
         self.count(old.as_ref(), None)
     }
 
+    /// Keeps the count when a member changes from `old` to `new`, either of which may be absent.
     fn count(&mut self, old: Option<&Member>, new: Option<&Member>) -> Turn {
         let keeps = |member: Option<&Member>| member.is_some_and(Member::keeps);
         match (keeps(old), keeps(new)) {

@@ -1,4 +1,13 @@
 //! Joining a group, which makes it if it is not there.
+//!
+//! The order of the checks decides which status a client gets, and is OpenSM's:
+//!
+//! 1. the port that PortGID names is there and in sight,
+//! 2. a P_Key that is asked for names a partition,
+//! 3. the group is as asked, or can be made,
+//! 4. its MTU and rate are as asked, and the port can take them,
+//! 5. JoinState is not 0, and the port is in the group's partition,
+//! 6. an old membership may be changed by this requester.
 
 use sa_wire::Pkey;
 use sa_wire::mad::Status;
@@ -14,7 +23,8 @@ use super::request::Request;
 use super::saved;
 
 impl Groups {
-    /// Makes a port a member. The record of the reply. Errors: the status of the refusal.
+    /// Makes a port a member. The record of the reply. Nothing changes unless all checks pass.
+    /// Errors: the status of the refusal.
     pub(super) fn join(
         &mut self,
         asked: &Asked<'_>,
@@ -31,6 +41,7 @@ impl Groups {
         let record = match found {
             Some(record) if request.suits(&record) => record,
             Some(_) => return Err(Status::REQ_INVALID),
+            // The record alone: the group is added only when the port may join it.
             None => self.make(asked, request, &port)?,
         };
         let is_able = request.fits(&record) && port.can_join(&record);
@@ -48,10 +59,13 @@ impl Groups {
         Ok(reply(&request.record, &record, &member))
     }
 
+    /// Adds the member, and the group where it is new.
     fn add(&mut self, record: &McMemberRecord, member: Member, effects: &mut Effects<'_>) {
         let next_mgid = self.next_mgid;
         let group = self.all.entry(record.mgid).or_insert_with(|| {
             saved::put_group(effects.journal, record);
+            // With the group that it was used for: a counter without its group would be lost work,
+            // a group without its counter a second group of this address.
             saved::put_next_mgid(effects.journal, next_mgid);
             Group::new(*record, false)
         });
@@ -65,7 +79,8 @@ impl Groups {
     }
 }
 
-/// A member as it is now: who joins again is what it was, and what it asks for.
+/// A member as it is now: who joins again keeps the states that it had and gets those that it asks
+/// for.
 fn member(request: &Request, port: &Port, group: &McMemberRecord, old: Option<&Member>) -> Member {
     let asked = request.record.join_state();
     match old {
@@ -82,7 +97,8 @@ fn member(request: &Request, port: &Port, group: &McMemberRecord, old: Option<&M
     }
 }
 
-/// The request's record with what the group says.
+/// The request's record with what the group says. Selectors are "exactly", as OpenSM's replies have
+/// them.
 fn reply(asked: &McMemberRecord, group: &McMemberRecord, member: &Member) -> McMemberRecord {
     let exactly = |value: SelectedValue| SelectedValue::exactly(value.value());
     McMemberRecord {

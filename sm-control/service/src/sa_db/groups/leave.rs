@@ -1,4 +1,13 @@
 //! Leaving a group, which vanishes when nobody keeps it alive.
+//!
+//! A Delete names states, not only a port: a port that is full member and send-only member may give
+//! up one of both. What is left may still end the membership: a port with nothing but a state that
+//! keeps no group alive stays only as long as the group does.
+//!
+//! ```text
+//!  member FULL|SEND_ONLY, leaves FULL, another full member is there  -> stays, SEND_ONLY
+//!  member FULL|SEND_ONLY, leaves FULL, it was the last               -> goes, the group ends
+//! ```
 
 use sa_wire::Pkey;
 use sa_wire::mad::Status;
@@ -45,6 +54,7 @@ impl Groups {
         })
     }
 
+    /// Leaves a member with fewer states.
     fn change_member(&mut self, mgid: &Mgid, left: u8, old: Member, effects: &mut Effects<'_>) {
         let Some(group) = self.all.get_mut(mgid) else {
             return;
@@ -68,6 +78,8 @@ impl Groups {
         self.after(mgid, turn, effects);
     }
 
+    /// Ends the group where the last member that kept it alive has gone, and says so to
+    /// subscribers.
     fn after(&mut self, mgid: &Mgid, turn: Turn, effects: &mut Effects<'_>) {
         let Some(group) = self.all.get(mgid).filter(|_| turn == Turn::Ends) else {
             return;
@@ -98,11 +110,10 @@ impl Groups {
 }
 
 /// The states of a member that are left; 0 when it is to go.
-///
-/// A full member stays with what else it has. Others stay if some other member, or itself,
-/// keeps the group alive.
 fn left(group: &Group, member: &Member, states: u8) -> u8 {
     let left = member.state() & !states;
+    // FULL is bit 0, so this is 1 for a member that the count of keepers has for it: `> full` means
+    // somebody else.
     let full = usize::from(member.state() & join_state::FULL);
     match left & join_state::FULL != 0 || group.keepers() > full {
         true => left,

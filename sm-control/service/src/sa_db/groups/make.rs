@@ -1,4 +1,9 @@
 //! Making a group.
+//!
+//! A client that makes a group must say P_Key, Q_Key, SL, flow label and traffic class; MTU and
+//! rate it may leave to the SA, or ask for "more than", "less than" or "the best". What it asks is
+//! answered by what the *joining port* can do, because the maker is the first member. MLID and MGID
+//! are found here: those asked for if they are free, else the next ones.
 
 use sa_wire::mad::Status;
 use sa_wire::path_record::SelectedValue;
@@ -10,11 +15,13 @@ use super::port::Port;
 use super::request::{Rates, Request};
 use super::{Groups, mgid};
 
-/// Groups that a subnet's switches can hold: MulticastFDBCap, as ibsim's switches have it.
+/// Groups that a subnet's switches can hold: MulticastFDBCap, as ibsim's switches have it. Without
+/// switches no table bounds them, and the MLIDs do.
 const MOST_GROUPS: u16 = 0x0400;
 
 impl Groups {
-    /// The record of a new group, which is not added. Errors: the status of the refusal.
+    /// The record of a new group, which is not added. May count up the number of MGIDs that are
+    /// made up. Errors: the status of the refusal; the order of the checks is OpenSM's.
     pub(super) fn make(
         &mut self,
         asked: &Asked<'_>,
@@ -57,9 +64,11 @@ impl Groups {
         }
     }
 
-    /// The MLID asked for if nobody has it, else the first that nobody has.
+    /// The MLID asked for if nobody has it, else the first that nobody has. Each group has one of
+    /// its own. O(n log n) in the number of groups.
     fn free_mlid(&self, asked: &Asked<'_>, wanted: u16) -> Option<u16> {
         let first = Mlid::MIN.get();
+        // 0xffff is the permissive LID.
         let last = match asked.parts.subnet.switches().is_empty() {
             true => 0xfffe,
             false => first + (MOST_GROUPS - 1),
@@ -90,6 +99,8 @@ fn mtu(request: &Request, port: &Port) -> Option<u8> {
         Selector::Greater if wanted.value() >= port.mtu => return None,
         Selector::Greater => port.mtu,
         Selector::Less if wanted.value() > port.mtu => port.mtu,
+        // MTU codes go up by one; rate codes do not follow the speeds, so the other function asks
+        // for the rank.
         Selector::Less => wanted.value().checked_sub(1)?,
         Selector::Exactly => wanted.value(),
     };

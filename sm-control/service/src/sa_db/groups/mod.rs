@@ -1,5 +1,26 @@
 //! Multicast groups and their members. Source: OpenSM `osm_sa_mcmember_record.c`,
 //! `osm_multicast.c`.
+//!
+//! A group is an MGID with what its packets are like (Q_Key, MLID, MTU, rate, SL, P_Key and so on),
+//! and the ports in it. Set joins, and makes the group where it is not there; Delete leaves, and
+//! ends the group with its last full member.
+//!
+//! | file | has |
+//! |---|---|
+//! | `request` | which components count, and whether a group is as asked |
+//! | `port` | what the joining port can do, and who may act for it |
+//! | `join`, `make`, `mgid` | joining; the record and the address of a new group |
+//! | `leave` | leaving, and the end of a group |
+//! | `query`, `path` | which groups and members there are; PathRecords to a group |
+//! | `fabric` | what a changed fabric does |
+//! | `saved` | the journal |
+//!
+//! Groups of `partitions.conf` are *well known*: they are there without members, and their record
+//! is the file's whatever clients ask. All others live as long as somebody keeps them alive, which
+//! full members and send-only full members do, non-members and send-only members do not.
+//!
+//! What it does not do: multicast forwarding tables. The trees are the SM's; this SA keeps who is
+//! in.
 
 mod fabric;
 mod group;
@@ -37,7 +58,8 @@ type Mgid = [u8; 16];
 #[derive(Debug, Default)]
 pub(super) struct Groups {
     all: BTreeMap<Mgid, Group>,
-    /// Goes into the next MGID that is made up.
+    /// Goes into the next MGID that is made up, so that one is not given twice soon after its group
+    /// ended.
     next_mgid: u32,
 }
 
@@ -48,7 +70,8 @@ impl Groups {
         saved::restore(journal)
     }
 
-    /// True for a request for the path to a group of a partition that the requester is not in.
+    /// True for a request for the path to a group of a partition that the requester is not in. Only
+    /// the strict rule asks: OpenSM tells everybody.
     pub(super) fn hides(&self, asked: &Asked<'_>) -> bool {
         let wanted = PathRecord::ref_from_prefix(&asked.mad.data);
         let group = wanted.ok().and_then(|(path, _)| self.all.get(&path.dgid));
@@ -59,6 +82,8 @@ impl Groups {
         group.is_some_and(|group| !is_held(group.record.pkey.get()))
     }
 
+    /// Answers a request for MCMemberRecords. The order of refusals is OpenSM's: method, then
+    /// components.
     pub(super) fn respond(
         &mut self,
         asked: &Asked<'_>,
@@ -83,6 +108,8 @@ impl Groups {
             method::SET => one(self.join(asked, aliases, &request, effects)),
             method::DELETE => one(self.leave(asked, &request, effects)),
             _ => match self.query(asked, &request) {
+                // All members of all groups, for those who have the key, may be longer than any
+                // reply.
                 records if records.len() > MAX_BYTES => Answer::Refusal(Status::NO_RESOURCES),
                 records => Answer::Records(records),
             },
@@ -99,13 +126,14 @@ impl Groups {
         fabric::settle(self, parts, effects);
     }
 
-    /// True when a port is a member of some group by this GUID.
+    /// True when a port is a member of some group by this GUID. O(groups).
     pub(super) fn has_member(&self, guid: u64) -> bool {
         let mut groups = self.all.values();
         groups.any(|group| group.member(guid).is_some())
     }
 }
 
+/// The answer to a Set or Delete, which has one record.
 fn one(result: Result<McMemberRecord, Status>) -> Answer {
     match result {
         Ok(record) => Answer::Records(record.as_bytes().to_vec()),

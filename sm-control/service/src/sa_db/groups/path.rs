@@ -1,5 +1,9 @@
 //! Paths to groups. Source: OpenSM `osm_sa_path_record.c` (`pr_process_multicast`), but for the
 //! flow label, which it leaves in its host's byte order.
+//!
+//! A path to a group is no path through the fabric: it is what the group's packets are like,
+//! whoever sends. So it is made from the group's record alone, by the same function as for
+//! snapshots ([`path_to_group`]).
 
 use policy::model::ServiceIdEncoding;
 use sa_answer::{group_suits, path_to_group};
@@ -26,6 +30,7 @@ pub(in super::super) fn is_path_to_group(mad: &SaMad) -> bool {
         && record.is_ok_and(|(record, _)| record.dgid().is_multicast())
 }
 
+/// The path, or none where the group is not there or not as asked.
 pub(super) fn answer(groups: &Groups, asked: &Asked<'_>) -> Answer {
     let mask = PathCompMask(asked.mad.sa.component_mask.get());
     let Ok((record, _)) = PathRecord::ref_from_prefix(&asked.mad.data) else {
@@ -43,7 +48,8 @@ pub(super) fn answer(groups: &Groups, asked: &Asked<'_>) -> Answer {
     Answer::Records(path.map_or_else(Vec::new, |path| path.as_bytes().to_vec()))
 }
 
-/// Errors: the status for values that no path can have, and for half a service id.
+/// Errors: the status for values that no path can have, and for half a service id. A policy in the
+/// one-bit encoding of ServiceID knows no halves.
 fn check(parts: &FabricState, mask: PathCompMask, record: &PathRecord) -> Result<(), Status> {
     let rates = Rate::SDR_1X.code()..=parts.options.max_rate_code();
     let bad_rate = mask.has_all(PathCompMask::RATE_PAIR) && !rates.contains(&record.rate.value());

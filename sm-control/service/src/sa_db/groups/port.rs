@@ -1,4 +1,8 @@
 //! What a port that joins can do, and who may act for it.
+//!
+//! The port is the one that PortGID names, which need not be the requester: one port may join for
+//! another that shares a partition with it (a *proxy* join). Such a membership can be changed by
+//! whoever is in the group's partition; a port's own only by itself.
 
 use sa_fabric::PortRef;
 use sa_wire::mad::Status;
@@ -14,14 +18,14 @@ use crate::records::View;
 /// NeighborMTU of a switch's port 0, as ibsim has it. Units: code.
 const PORT0_MTU: u8 = 1;
 
-/// A port that joins.
+/// A port that joins. Made for each request from the fabric as it is now.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Port {
     pub(super) at: PortRef,
     pub(super) guid: Guid,
     /// NeighborMTU. Units: code.
     pub(super) mtu: u8,
-    /// Units: code.
+    /// Rate of its link. Units: code, which does not follow the speeds.
     pub(super) rate: u8,
     /// Another port asks for it.
     pub(super) is_proxied: bool,
@@ -51,7 +55,7 @@ impl Port {
         })
     }
 
-    /// The port can take what a group sends.
+    /// The port can take what a group sends: neither its MTU nor its rate is less than the group's.
     pub(super) fn can_join(&self, group: &McMemberRecord) -> bool {
         self.mtu >= group.mtu.value() && Rates::rank(self.rate) >= Rates::rank(group.rate.value())
     }
@@ -66,7 +70,7 @@ pub(super) fn has_prefix(asked: &Asked<'_>, request: &Request) -> Result<(), Sta
     }
 }
 
-/// The lesser of the capabilities of both ends.
+/// The lesser of the capabilities of both ends, which is what an SM sets. Units: code.
 fn neighbor_mtu(view: &View<'_>, at: PortRef) -> u8 {
     if view.is_switch(at.node) {
         return PORT0_MTU;

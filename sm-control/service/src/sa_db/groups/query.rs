@@ -1,4 +1,9 @@
 //! Which groups and members there are.
+//!
+//! What a requester gets depends on trust. Without the key a group is one record in which no member
+//! shows, or, where the request names a PortGID, the record of that member without its GID. With
+//! the key each member has a record of its own. Groups of partitions that the requester is not in
+//! are left out for both.
 
 use sa_wire::records::{McMemberCompMask, McMemberRecord};
 use zerocopy::IntoBytes;
@@ -11,8 +16,9 @@ use super::request::Request;
 
 impl Groups {
     /// The records that fit. Shape: by MGID; of each group one record, or, for those who have the
-    /// key and name no port, one for each member.
+    /// key and name no port, one for each member. O(groups + members).
     pub(super) fn query(&self, asked: &Asked<'_>, request: &Request) -> Vec<u8> {
+        // By MGID the one group is looked up instead of compared with all.
         let named = self.all.get(&request.record.mgid).into_iter();
         let by_mgid = request.mask.has(McMemberCompMask::MGID);
         let all = self.all.values().filter(|_| !by_mgid);
@@ -27,6 +33,7 @@ impl Groups {
     }
 }
 
+/// The group is in a partition of the requester's and as asked.
 fn is_wanted(asked: &Asked<'_>, request: &Request, group: &Group) -> bool {
     let (own, its) = (&request.record, &group.record);
     let has_mlid = !request.mask.has(McMemberCompMask::MLID) || own.mlid == its.mlid;
@@ -38,6 +45,7 @@ fn is_wanted(asked: &Asked<'_>, request: &Request, group: &Group) -> bool {
         && request.fits(its)
 }
 
+/// What of a group is told.
 fn records(asked: &Asked<'_>, request: &Request, group: &Group) -> Vec<McMemberRecord> {
     let wanted = |state: u8| states_agree(request, state);
     if request.mask.has(McMemberCompMask::PORT_GID) {
@@ -70,6 +78,7 @@ fn states_agree(request: &Request, state: u8) -> bool {
     (request.record.scope_and_state ^ state) & mask == 0
 }
 
+/// The group's record with the components of a member.
 fn of_member(group: &Group, member: &Member) -> McMemberRecord {
     McMemberRecord {
         port_gid: member.port_gid,

@@ -1,4 +1,11 @@
 //! What a request says of a group.
+//!
+//! Two rules with different names: a group *suits* when everything that is compared for equality
+//! agrees, and *fits* when MTU and rate are within what the selectors ask. A join asks the first
+//! before a group is made, the second after.
+//!
+//! Rates are compared by speed, not by code: code 2 is 2.5 Gb/s, 5 is 5, 3 is 10, and codes from 11
+//! on came later. [`Rates::rank`] has the order.
 
 use sa_fabric::options::OpenSmOptions;
 use sa_wire::mad::Status;
@@ -9,7 +16,7 @@ use zerocopy::FromBytes;
 
 use super::super::Asked;
 
-/// A record, and which of its components count.
+/// A record, and which of its components count. Decoded: its rate and MTU are such that there are.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Request {
     pub(super) mask: McMemberCompMask,
@@ -20,6 +27,7 @@ pub(super) struct Request {
 /// The rates that the SM knows. Units: codes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Rates {
+    /// The largest code that the SM hands out, by its options.
     newest: u8,
     /// Rates from 28 Gb/s on are not handed out.
     original_only: bool,
@@ -47,7 +55,8 @@ impl Rates {
         (2..=24).find(|slower| Self::rank(*slower) + 1 == Self::rank(code))
     }
 
-    /// What a group with this rate gets.
+    /// What a group with this rate gets. With `use_original_extended_sa_rates_only` newer rates
+    /// become the nearest slower one that older clients know.
     pub(super) const fn granted(self, code: u8) -> u8 {
         match code {
             _ if !self.original_only => code,
@@ -60,7 +69,8 @@ impl Rates {
 }
 
 impl Request {
-    /// Errors: the status for too few components, and for values that no group can have.
+    /// Reads a request. Errors: the status for too few components, and for values that no group can
+    /// have.
     pub(super) fn decode(asked: &Asked<'_>) -> Result<Self, Status> {
         let (record, _) =
             McMemberRecord::ref_from_prefix(&asked.mad.data).map_err(|_| Status::REQ_INVALID)?;
@@ -83,12 +93,14 @@ impl Request {
         }
     }
 
+    /// Whether it is a Set or Delete, which must name what they are about.
     fn changes(&self, asked: &Asked<'_>) -> bool {
         use sa_wire::mad::method;
         matches!(asked.mad.mad.method, method::SET | method::DELETE)
     }
 
-    /// A group is as asked in what is compared for equality.
+    /// A group is as asked in what is compared for equality. P_Keys of one partition are equal
+    /// where one is a full member's.
     pub(super) fn suits(&self, group: &McMemberRecord) -> bool {
         let own = &self.record;
         let same = [
@@ -112,7 +124,8 @@ impl Request {
             .all(|(bits, same)| !self.mask.has(*bits) || *same)
     }
 
-    /// A group's MTU and rate are as asked. The selectors alone say that they count.
+    /// A group's MTU and rate are as asked. The selectors alone say that they count: OpenSM does
+    /// not ask for the value's bit.
     pub(super) fn fits(&self, group: &McMemberRecord) -> bool {
         let fits = |bits, wanted: SelectedValue, has: SelectedValue, rank: fn(u8) -> u8| {
             let (wanted, has, selector) =

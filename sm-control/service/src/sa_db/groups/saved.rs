@@ -1,7 +1,13 @@
 //! Groups and members in the journal.
 //!
-//! A group that a client made: MGID, and its record. A member: MGID and GUID, and the member. What
-//! the next made-up MGID holds: an empty key among the groups.
+//! | kind | key | value |
+//! |---|---|---|
+//! | group | MGID | its McMemberRecord |
+//! | group | empty | the number that the next made-up MGID holds, 4 bytes big-endian |
+//! | member | MGID, GUID | [`Member`], 26 bytes |
+//!
+//! Groups of `partitions.conf` are not written: the file has them. Their members are, and wait at a
+//! start in a group without a record (MLID 0) until the file has been read.
 
 use sa_wire::records::McMemberRecord;
 use zerocopy::{FromBytes, IntoBytes};
@@ -10,6 +16,7 @@ use super::super::journal::{Journal, Kind};
 use super::group::{Group, Member};
 use super::{Groups, Mgid};
 
+/// Key of the counter. No MGID is empty.
 const NEXT_MGID: &[u8] = &[];
 
 pub(super) fn put_group(journal: &mut Journal, record: &McMemberRecord) {
@@ -28,12 +35,14 @@ pub(super) fn delete_member(journal: &mut Journal, mgid: &Mgid, guid: u64) {
     journal.delete(Kind::Member, &key(mgid, guid));
 }
 
+/// 0 is where a new database begins, and needs no entry.
 pub(super) fn put_next_mgid(journal: &mut Journal, next: u32) {
     if next != 0 {
         journal.put(Kind::Group, NEXT_MGID, &next.to_be_bytes());
     }
 }
 
+/// Key of a member.
 fn key(mgid: &Mgid, guid: u64) -> Vec<u8> {
     [&mgid[..], &guid.to_be_bytes()].concat()
 }

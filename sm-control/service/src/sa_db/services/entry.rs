@@ -1,4 +1,9 @@
 //! A service with its lease, in memory and in the journal.
+//!
+//! The end of a lease is kept by two clocks. The steady one decides while the daemon runs; the
+//! other is written, because the steady one begins anew with each boot. At a restart what is left
+//! by the second clock goes on by the first, and is never more than the whole lease: a clock that
+//! was set back gives no service a longer life than it asked for.
 
 use std::time::Duration;
 
@@ -10,6 +15,7 @@ use super::Now;
 /// ServiceID, ServiceGID and ServiceP_Key, which tell services apart.
 pub(super) type Rid = [u8; 26];
 
+/// The first 26 bytes of the record, where these three components lie.
 pub(super) fn rid(record: &ServiceRecord) -> Rid {
     let bytes = record.as_bytes().first_chunk();
     bytes.copied().unwrap_or([0; 26])
@@ -18,7 +24,7 @@ pub(super) fn rid(record: &ServiceRecord) -> Rid {
 #[derive(Debug, Clone)]
 pub(super) struct Entry {
     pub(super) record: ServiceRecord,
-    /// By the steady clock.
+    /// By the steady clock. None: infinite.
     pub(super) end: Option<Duration>,
     /// By the other. Units: seconds since 1970.
     end_unix: u64,
@@ -36,7 +42,7 @@ impl Entry {
         }
     }
 
-    /// Shape: the number, the end, the record.
+    /// Shape: the number and the end, 8 bytes each, big-endian, then the record.
     pub(super) fn written(&self, number: u64) -> Vec<u8> {
         let numbers = [number, self.end_unix].map(u64::to_be_bytes);
         [numbers.as_flattened(), self.record.as_bytes()].concat()

@@ -1,4 +1,9 @@
 //! A subscription, in memory and in the journal.
+//!
+//! Two requests are of one subscriber when all of the address agrees that a reply would go by. Two
+//! requests of one subscriber are about one subscription when sources, trap and QPN agree. Both
+//! rules are OpenSM's (`osm_inform.c`), and a client that renews relies on them: else each renewal
+//! would bring another Report of everything.
 
 use sa_compiler::state::FabricState;
 use sa_fabric::PortRef;
@@ -9,6 +14,7 @@ use zerocopy::{FromBytes, IntoBytes};
 
 use crate::records::View;
 
+/// One subscription. What its InformInfo says is as it was asked, with the QPN of the request.
 #[derive(Debug, Clone)]
 pub(super) struct Subscription {
     /// SubscriberGID.
@@ -26,6 +32,7 @@ pub(super) struct Subscription {
 pub(super) type Address = (u16, u8, u32, u16, u8, Option<([u8; 16], u8, u8, u32)>);
 
 impl Subscription {
+    /// What tells this subscriber apart.
     pub(super) fn address(&self) -> Address {
         let to = &self.to;
         let route = (to.gid, to.hop_limit, to.traffic_class, to.flow_label.get());
@@ -58,7 +65,7 @@ impl Subscription {
             && own.producer_type == wanted.producer_type
     }
 
-    /// The subscriber's port, if it is there.
+    /// The subscriber's port, if it is there. By the GUID of SubscriberGID, so a new LID is no end.
     pub(super) fn port_in(&self, parts: &FabricState) -> Option<PortRef> {
         let guid = Guid::new(self.gid.interface_id()).ok()?;
         let index = parts.subnet.by_guid(guid)?;
@@ -70,7 +77,7 @@ impl Subscription {
         View::new(parts, self.to.lid.get())
     }
 
-    /// Shape: GID, port, address in the kernel's layout, InformInfo.
+    /// Shape: GID 16 bytes, port 8, address in the kernel's layout (`ib_user_mad_hdr`), InformInfo.
     pub(super) fn written(&self) -> Vec<u8> {
         let port = u64::try_from(self.port).unwrap_or(u64::MAX);
         let (port, to) = (port.to_be_bytes(), self.to.as_bytes());

@@ -1,4 +1,8 @@
 //! What a subscriber is told, and whether. Source: OpenSM `osm_inform.c`.
+//!
+//! Two questions are kept apart, because they have different answers for the subscription. Who does
+//! not *want* a trap hears nothing and stays subscribed. Who wants it and *may not* hear hears
+//! nothing either, and may lose the subscription ([`ends_by`]).
 
 use sa_compiler::state::FabricState;
 use sa_wire::mad::{BASE_VERSION, MGMT_CLASS_SA, SA_CLASS_VERSION, method};
@@ -14,7 +18,8 @@ use super::entry::Subscription;
 use super::{Event, Report};
 use crate::records::View;
 
-/// The trap that an event is. The SM is its issuer.
+/// The trap that an event is. The SM is its issuer, so subscriptions by source are held against the
+/// SM's LID and GID, and not against those of the port that the trap is about.
 pub(super) fn notice(event: &Event, parts: &FabricState) -> Notice {
     let prefix = parts.options.subnet_prefix;
     let port = |guid: &Guid| Gid::unicast(prefix, *guid);
@@ -63,7 +68,8 @@ pub(super) fn may_hear(event: &Event, subscriber: &View<'_>) -> bool {
     }
 }
 
-/// True when a subscription ends because its subscriber may not hear of a port.
+/// True when a subscription ends because its subscriber may not hear of a port. Only one that named
+/// LIDs: one for all sources just goes without.
 pub(super) fn ends_by(event: &Event, info: &InformInfo, parts: &FabricState) -> bool {
     let is_there = match event {
         Event::PortIn(guid) => parts.subnet.by_guid(*guid).is_some(),
@@ -73,6 +79,7 @@ pub(super) fn ends_by(event: &Event, info: &InformInfo, parts: &FabricState) -> 
     is_there && info.lid_range_begin.get() != ANY16
 }
 
+/// The Report. Its transaction is given when it is sent, and kept when it is sent again.
 pub(super) fn report(to: &Subscription, notice: &Notice) -> Report {
     let mut bytes = Box::new([0; MAD_SIZE]);
     let mad = SaMad::from_bytes_mut(&mut bytes);
@@ -85,6 +92,7 @@ pub(super) fn report(to: &Subscription, notice: &Notice) -> Report {
         *place = *byte;
     }
     let mut header = to.to;
+    // The header is that of the request as it was received: what a send reads of it is set anew.
     header.status = 0;
     header.qkey = QP1_QKEY.into();
     Report {
