@@ -1,4 +1,9 @@
 //! `sapphired`: answers Subnet Administration queries.
+//!
+//! One program with three lives: the daemon, `--check`, and `--trial`, the process that a daemon
+//! starts to try a load that may take too much memory. Exit status 0 means an orderly end, or a
+//! configuration that would start; everything else is 1, with the reason as the last line of the
+//! log. What clap says of the command line keeps clap's status.
 
 #![forbid(unsafe_code)]
 
@@ -12,6 +17,7 @@ use sm_control::config::{Config, LogSection};
 use sm_control::{checks, logging, server, trial};
 
 #[global_allocator]
+// The loads of the slow path allocate and free millions of small values; workers allocate nothing.
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
@@ -19,6 +25,7 @@ fn main() -> ExitCode {
         Ok(arguments) => arguments,
         Err(words) => return show(&words),
     };
+    // Before logging: the daemon reads the report from standard output, and the log is its own.
     if arguments.trial {
         // Who started it says what comes of it.
         return match trial::run(&arguments.config) {
@@ -26,6 +33,8 @@ fn main() -> ExitCode {
             Err(_) => ExitCode::FAILURE,
         };
     }
+    // Logging needs the configuration, and what is wrong with the configuration needs logging: the
+    // default section serves for the latter.
     let config = Config::read(&arguments.config);
     let section = config
         .as_ref()
@@ -58,8 +67,11 @@ fn show(words: &clap::Error) -> ExitCode {
     }
 }
 
+/// Checks, or runs until a signal. Errors: what the log says last.
 fn run(arguments: &Arguments, config: &Config) -> Result<(), Box<dyn std::error::Error>> {
     if arguments.check {
+        // From what costs nothing to what reads everything, so that a wrong core is not found after
+        // a minute of compiling.
         let mut remarks = checks::check_workers(config)?;
         server::check_descriptors(config)?;
         checks::check_rings(config)?;

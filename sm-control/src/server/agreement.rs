@@ -34,7 +34,7 @@ use crate::config::{Config, FabricSaSection, Source};
 use crate::server::operators::status::Status;
 
 /// What is known of the snapshot in service, and of what is to come after it. Every method may be
-/// called by any thread.
+/// called by any thread: workers read a flag, operators a sentence, the loader both.
 pub(super) struct Doubts {
     /// Why the one in service is in doubt.
     reason: ArcSwapOption<String>,
@@ -45,6 +45,7 @@ pub(super) struct Doubts {
     stop: AtomicBool,
     /// What was refused: the paths that the SM answered otherwise.
     refused: ArcSwap<Vec<Difference>>,
+    /// One place, so that nudges that come together are one.
     wake: (Sender<()>, Receiver<()>),
 }
 
@@ -62,7 +63,8 @@ impl Default for Doubts {
 }
 
 impl Doubts {
-    /// Nobody is to be answered from what is in service.
+    /// Nobody is to be answered from what is in service. The reason is for people; that there is
+    /// one, is for the gate.
     pub(super) fn is_in_doubt(&self) -> bool {
         self.reason.load().is_some()
     }
@@ -95,16 +97,18 @@ impl Doubts {
     }
 }
 
-/// Of what was refused, so many paths are asked for again and again.
+/// Of what was refused, so many paths are asked for again and again. Eight that agree are taken as
+/// a sign that a load is worth it, and the load compares anew.
 const SUSPECTS: usize = 8;
 
-/// Between looks beside an OpenSM, and how many paths each asks for.
+/// Between looks beside an OpenSM, and how many paths each asks for: 80 questions a second over a
+/// socket of this host.
 const BESIDE: (Duration, usize) = (Duration::from_millis(100), 8);
 
-/// The same of an SA on the fabric, which others ask too.
+/// The same of an SA on the fabric, which others ask too: 16 a second.
 const AFAR: (Duration, usize) = (Duration::from_millis(500), 8);
 
-/// Asked for before it is judged: the first that differ count.
+/// Asked for before it is judged: the first that differ count, and the rest need not be asked.
 const CHUNK: usize = 16;
 
 /// What the thread needs of the daemon.
@@ -157,12 +161,14 @@ pub(super) fn start(
     Ok(beside.is_none().then_some(receiver))
 }
 
+/// The state of the thread `sa-vigil`.
 struct Agreement {
     ask: Box<dyn Ask>,
     context: Context,
     changes: Sender<Change>,
     section: FabricSaSection,
     pace: Duration,
+    /// Paths for each look where nothing has happened.
     share: usize,
     /// Workers fall silent; beside an OpenSM that answers in their place.
     mutes: bool,
@@ -171,7 +177,8 @@ struct Agreement {
     probes: Vec<Probe>,
     /// The place of the one that is asked for next.
     next: usize,
-    /// Those that the SM answered otherwise.
+    /// Those that the SM answered otherwise; empty where nothing is in doubt. These very paths have
+    /// to agree again first.
     doubtful: Vec<Probe>,
 }
 
@@ -189,7 +196,7 @@ impl Agreement {
     }
 
     /// The snapshot in service and what it was compiled from; none where that is not known, or not
-    /// to be judged.
+    /// to be judged: a rollback is an operator's word against the SM's.
     fn in_service(&mut self) -> Option<(Arc<Published>, Arc<State>)> {
         let published = Arc::clone(self.context.reader.refresh_shared()?);
         let state = state_of(&self.context.newest, published.epoch)?;
@@ -200,6 +207,7 @@ impl Agreement {
         Some((published, state))
     }
 
+    /// One look. Errors: the SM does not answer, and nothing is changed by that.
     fn look(
         &mut self,
         published: &Published,
@@ -216,6 +224,8 @@ impl Agreement {
                 return Ok(());
             }
             // The SM has changed its mind: about everything?
+            // One path that came back proves nothing of the others, and a wrong one in service is
+            // the worse mistake.
             let all = self.probes.clone();
             if !self.differs(published, state, &all)? {
                 self.settle("the SM gives the same answers again");
@@ -226,7 +236,8 @@ impl Agreement {
         self.differs(published, state, &some).map(drop)
     }
 
-    /// Another snapshot is in service.
+    /// Another snapshot is in service: other paths, and no doubt yet. Sampled by the epoch, so that
+    /// over many epochs other pairs come in turn.
     fn begin(&mut self, state: &State) {
         let sampling = Sampling {
             pairs: self.section.samples,
@@ -266,6 +277,7 @@ impl Agreement {
         Ok(false)
     }
 
+    /// Puts the snapshot in doubt, or renews the paths that are. Said once.
     fn raise(&mut self, epoch: EpochId, found: &[Difference]) {
         let is_first = self.doubtful.is_empty();
         self.doubtful = found.iter().map(|found| found.probe).collect();
@@ -292,14 +304,18 @@ impl Agreement {
             self.context
                 .doubts
                 .muted
+                // Beside an OpenSM the gate shuts instead, and OpenSM answers; elsewhere silence is
+                // the better of two evils.
                 .store(self.mutes, Ordering::SeqCst);
         }
         self.say(Change::Differs);
     }
 
+    /// Ends a doubt, if there was one.
     fn settle(&mut self, why: &str) {
         let was = core::mem::take(&mut self.doubtful);
         let doubts = &self.context.doubts;
+        // Before the reason goes: who sees no reason must not find workers silent.
         doubts.muted.store(false, Ordering::SeqCst);
         self.context.status.doubt(None);
         if doubts.reason.swap(None).is_some() || !was.is_empty() {

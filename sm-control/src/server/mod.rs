@@ -106,13 +106,15 @@ pub fn check_start(config: &Config) -> Result<Vec<String>, StartProblem> {
     tries::all(config)
 }
 
-/// How often this looks after what serves.
+/// How often this looks after what serves. It bounds how late a dead worker shows in the status,
+/// and how late an end of all ports ends the daemon.
 const LOOK: Duration = Duration::from_millis(500);
 
-/// How long the thread that loads may take to end when it is at nothing.
+/// How long the thread that loads may take to end when it is at nothing. One that is in the middle
+/// of a load is left behind.
 const FAREWELL: Duration = Duration::from_millis(100);
 
-/// What the thread that loads tells.
+/// What the thread that loads tells, in this order.
 enum Told {
     /// Everything serves.
     Built(Box<Services>),
@@ -152,6 +154,7 @@ pub fn run(config: &Config) -> Result<(), ServerError> {
 }
 
 /// Starts everything, loads, and goes on until nobody can order a reload any more.
+/// The thread `sa-load`. Errors: the start failed; loads that fail are no end.
 fn work(
     config: &'static Config,
     tell: &Sender<Told>,
@@ -168,7 +171,8 @@ fn work(
     Ok(())
 }
 
-/// Until SIGTERM or SIGINT. Errors: nothing serves any more.
+/// Until SIGTERM or SIGINT. Errors: nothing serves any more. Never blocks on anything but its
+/// channels, so signals are obeyed whatever a load waits for.
 fn supervise(
     signals: &Receiver<i32>,
     told: &Receiver<Told>,
@@ -179,6 +183,7 @@ fn supervise(
     loop {
         select! {
             recv(signals) -> signal => match signal {
+                // One that waits already will read everything that this one would.
                 Ok(SIGHUP) => drop(reload.try_send(())),
                 Ok(SIGUSR1) => services.iter().for_each(|services| services.log_counters()),
                 Ok(_) | Err(_) => return Ok(()),
@@ -186,6 +191,7 @@ fn supervise(
             recv(told) -> told => match told {
                 Ok(Told::Built(built)) => *services = Some(built),
                 Ok(Told::Ended(result)) => return result,
+                // The sender went without a word: the thread panicked.
                 Err(_) => return Err(ServerError::LoaderGone),
             },
             recv(looks) -> _ => if let Some(services) = services {

@@ -27,7 +27,8 @@ pub(super) struct Shadow {
     stop: Option<Sender<()>>,
 }
 
-/// Starts it where the configuration has this role. Errors: [`ServerError::Os`].
+/// Starts it where the configuration has this role; it opens the port when it first asks. Errors:
+/// [`ServerError::Os`].
 pub(super) fn start(
     config: &Config,
     reader: Reader,
@@ -72,6 +73,7 @@ impl Drop for Shadow {
     }
 }
 
+/// The state of the thread.
 struct Comparer {
     ask: Box<dyn Ask>,
     /// Between two questions.
@@ -84,6 +86,8 @@ struct Comparer {
 }
 
 impl Comparer {
+    /// A question in each pause, until it is told to stop. One that takes longer than the pause
+    /// delays the next.
     fn run(mut self, stopped: &Receiver<()>) {
         while stopped.recv_timeout(self.pause) == Err(RecvTimeoutError::Timeout) {
             if let Some(published) = self.reader.refresh_shared().cloned() {
@@ -92,6 +96,7 @@ impl Comparer {
         }
     }
 
+    /// Asks one question and counts what came of it. Silence of the SA is no difference.
     fn compare(&mut self, published: &Published) {
         self.renew(published);
         let Some((_, _, questions)) = &mut self.questions else {
@@ -100,6 +105,8 @@ impl Comparer {
         let question = questions.next_question();
         let counts = &self.status.counts;
         counts.shadow_asked.fetch_add(1, Ordering::Relaxed);
+        // The snapshot that is asked about is held meanwhile: its answer and the question are of
+        // one epoch.
         let asked = ask_and_compare(&published.snapshot, &question, |mad| {
             self.ask.ask(mad).map(Some)
         });

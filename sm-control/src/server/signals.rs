@@ -14,6 +14,8 @@ pub(super) fn channel() -> Result<Receiver<i32>, ServerError> {
     let os = |what| move |source| ServerError::Os { what, source };
     let mut signals =
         Signals::new([SIGHUP, SIGINT, SIGTERM, SIGUSR1]).map_err(os("set up signal handling"))?;
+    // A thread and not a handler: nothing may be done in a handler but set a flag, which
+    // signal-hook does.
     let (sender, receiver) = crossbeam_channel::bounded(16);
     std::thread::Builder::new()
         .name("sa-signals".into())

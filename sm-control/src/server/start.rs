@@ -4,6 +4,15 @@
 //! What cannot work is said here, before anybody is answered: a port that cannot be attached or a
 //! directory that another daemon has ends the start. What may come later (a device beside an OpenSM, a
 //! readable fabric) does not.
+//!
+//! ```text
+//!  descriptors ─> EarlierRun ─> publisher ─> OpenSM beside ─> ports, workers ─> slow lane
+//!    ─> state directory ─> operators ─> shadow ─> local service ─> comparison ─> watchdog ─> Loader
+//! ```
+//!
+//! Epochs come from the earlier run, so the publisher needs it first; workers need a reader of the
+//! publisher; the slow lane needs the way out of every port. Operators come after what they ask
+//! about.
 
 use core::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
@@ -46,7 +55,8 @@ pub(super) struct Started<'a> {
     pub(super) earlier: EarlierRun,
 }
 
-/// What threads share.
+/// What threads share. Every field is an `Arc` of something that is swapped or counted; there is no
+/// lock around them together.
 #[derive(Default)]
 struct Shared {
     stop: Arc<AtomicBool>,
@@ -58,7 +68,7 @@ struct Shared {
     beside: Option<Arc<Beside>>,
 }
 
-/// The counters of a port and of its handles.
+/// The counters of a port's worker, and those of its handles over all its attachments.
 type Counted = (Arc<WorkerStats>, Arc<PortHistory>);
 
 /// What the `[[port]]` sections come to. Shape: in their order, but for gates and rings, which only some
@@ -77,6 +87,7 @@ pub(super) fn start(config: &Config) -> Result<Started<'_>, ServerError> {
     descriptors::raise(config)?;
     let mut earlier = EarlierRun::open(config)?;
     let publisher = Publisher::starting_at(earlier.first_epoch());
+    // Only now: before this line nothing of this daemon can be seen from outside but its lock.
     let mut shared = Shared::default();
     shared.beside = opensm::start(config, &shared.doubts)?.map(Arc::new);
     let (punted, mut ports) = attach_all(config, &publisher, &shared)?;
@@ -97,6 +108,8 @@ pub(super) fn start(config: &Config) -> Result<Started<'_>, ServerError> {
     let local = local_service::start(config, reader(&publisher)?, origin, &status)?;
     let compared = start_agreement(config, reader(&publisher)?, &shared, &status)?;
     let watchdog = Watchdog::new(ports.counts, Arc::clone(&shared.turns), local.as_ref());
+    // Two threads have it: the one that loads gives rings their LID, the one that ends takes them
+    // down.
     let rings = Arc::new(Mutex::new(ports.rings));
     let outlets = Outlets {
         publisher,
@@ -167,12 +180,14 @@ fn requesters(port: &PortSection) -> Requesters {
     port.ring().map_or(Requesters::Lids, rings)
 }
 
+/// Counters of a new port, with batch times where the configuration samples them.
 fn counters(config: &Config) -> Counted {
     let sampling = config.workers.sample_every.map(Sampling::new);
     let stats = sampling.map_or_else(WorkerStats::default, WorkerStats::sampled);
     (Arc::new(stats), Arc::default())
 }
 
+/// What the worker of one port gets. Cores are chosen later, when the device is known.
 fn worker_setup(
     config: &Config,
     (number, section): (usize, &PortSection),
@@ -209,6 +224,8 @@ impl Ports {
     }
 }
 
+/// The slow lane has what workers give away, and everything that a reply may need besides the
+/// snapshot.
 fn start_slow_lane(
     config: &Config,
     (punted, replies): (PuntReceiver, Vec<Box<dyn ReplyPort>>),
@@ -232,6 +249,8 @@ fn start_slow_lane(
 
 /// What this SA keeps for its clients; none where another SM does.
 fn database(config: &Config) -> Result<Option<SaDatabase>, JournalError> {
+    // In every other role another SM keeps what clients set; two keepers would grant the same MLID
+    // twice.
     if config.sa.role != Role::Test {
         return Ok(None);
     }
@@ -255,6 +274,8 @@ fn database(config: &Config) -> Result<Option<SaDatabase>, JournalError> {
 /// The running SA that a configuration has the fabric from; none where it is in files.
 fn live_source(config: &Config, beside: Option<&Beside>) -> Option<SaReader> {
     match (config.fabric.source, beside) {
+        // Through the library's socket and not by umad: the port is OpenSM's, which does not answer
+        // itself there.
         (Source::OpenSm, Some(beside)) => {
             let section = config.fabric.sa.clone().unwrap_or_default();
             Some(section.live_source(Box::new(beside.ask())))

@@ -12,7 +12,8 @@ use sa_compiler::state::FabricState;
 use sa_snapshot::EpochId;
 use sa_wire::Guid;
 
-/// The fabric, policy and tables that a snapshot was compiled from.
+/// The fabric, policy and tables that a snapshot was compiled from. It is far larger than the
+/// snapshot, so who needs it only for a moment must not keep it.
 pub(super) struct State {
     /// The snapshot's.
     pub(super) epoch: EpochId,
@@ -22,7 +23,8 @@ pub(super) struct State {
 /// The newest [`State`]; empty where the snapshot in service was compiled elsewhere or by an earlier run.
 pub(super) type StateInService = ArcSwapOption<State>;
 
-/// What the snapshot of that epoch was compiled from; none while the newest is another's.
+/// What the snapshot of that epoch was compiled from; none while the newest is another's. Epochs
+/// are compared, never pointers: the two slots are swapped one after the other.
 pub(super) fn state_of(newest: &StateInService, epoch: EpochId) -> Option<Arc<State>> {
     newest.load_full().filter(|state| state.epoch == epoch)
 }

@@ -143,13 +143,15 @@ pub enum Obstacle {
 }
 
 impl Place {
+    /// The error at this place.
     fn problem(self, problem: Obstacle) -> StartProblem {
         let place = self;
         StartProblem { place, problem }
     }
 }
 
-/// Tries it all. Gives what an operator should know, one sentence each. Errors: the first that would end a start.
+/// Tries it all, in the order in which a start needs it. Gives what an operator should know, one
+/// sentence each. Errors: the first that would end a start.
 pub(super) fn all(config: &Config) -> Result<Vec<String>, StartProblem> {
     let mut remarks = Vec::new();
     if let Some(directory) = &config.state.directory {
@@ -191,6 +193,8 @@ pub(super) fn all(config: &Config) -> Result<Vec<String>, StartProblem> {
     Ok(remarks)
 }
 
+/// Tries one `[[port]]`. A device that is not there is no error beside an OpenSM, where it is taken
+/// up when it comes.
 fn port(config: &Config, section: &PortSection) -> Result<Option<String>, Obstacle> {
     match section {
         PortSection::Ring(ring) => socket(&ring.path, SocketType::SEQPACKET),
@@ -205,7 +209,8 @@ fn port(config: &Config, section: &PortSection) -> Result<Option<String>, Obstac
     }
 }
 
-/// Errors: why no file can be made there.
+/// Makes a file and removes it, which shows what permissions and mounts allow better than looking
+/// at them. Errors: why no file can be made there.
 fn can_write(directory: &Path) -> Result<(), Obstacle> {
     let path = || directory.to_owned();
     let said = |source: io::Error| match source.kind() {
@@ -222,6 +227,7 @@ fn can_write(directory: &Path) -> Result<(), Obstacle> {
     if !about.is_dir() {
         return Err(Obstacle::NotADirectory { path: path() });
     }
+    // By the process number: two checks at a time must not fail on each other's file.
     let made = directory.join(format!(".check{}", std::process::id()));
     OpenOptions::new()
         .write(true)
@@ -252,8 +258,9 @@ fn socket(path: &Path, kind: SocketType) -> Result<Option<String>, Obstacle> {
     }
 }
 
-/// The process that listens there. Errors: nobody does.
+/// The process that listens there, by the kernel's word (SO_PEERCRED). Errors: nobody does.
 fn listener(path: &Path, kind: SocketType) -> io::Result<u32> {
+    // A listener whose row is full must not hold the check up.
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = socket_with(AddressFamily::UNIX, kind, flags, None)?;
     connect(&socket, &SocketAddrUnix::new(path)?)?;
@@ -261,6 +268,7 @@ fn listener(path: &Path, kind: SocketType) -> io::Result<u32> {
     Ok(peer.pid.as_raw_nonzero().get().unsigned_abs())
 }
 
+/// Whether a process is a `sapphired`, by its name. A process that just ended is none.
 fn is_ours(process: u32) -> bool {
     fs::read_to_string(format!("/proc/{process}/comm")).is_ok_and(|name| name.trim() == "sapphired")
 }
@@ -271,7 +279,7 @@ fn in_use(what: &str) -> String {
     )
 }
 
-/// The same for an address of TCP.
+/// The same for an address of TCP. Bound and let go at once.
 fn address(listen: SocketAddr) -> Result<Option<String>, Obstacle> {
     match TcpListener::bind(listen) {
         Ok(_) => Ok(None),
@@ -295,9 +303,10 @@ fn is_our_page(listen: SocketAddr) -> bool {
     ask().is_ok_and(|page| String::from_utf8_lossy(&page).contains("sapphire_build_info"))
 }
 
+/// How long a page may take to be recognised. A server of somebody else may accept and say nothing.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Whether a simulator runs. Errors: none does.
+/// Whether a simulator runs: its control socket takes a connection. Errors: none does.
 fn simulator(base: Option<&str>) -> Result<(), Obstacle> {
     let options = sa_port::ibsim::Options::on("");
     let base = base.unwrap_or(&options.base).to_owned();

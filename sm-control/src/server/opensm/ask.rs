@@ -1,4 +1,9 @@
 //! Reading the fabric from the OpenSM of this host, over its socket.
+//!
+//! OpenSM's own port cannot ask OpenSM by umad: a MAD to itself would come back by loopback, to
+//! whoever holds the read methods, which may be this daemon. So requests go over the library's
+//! socket, which puts them among what OpenSM reads. While OpenSM is a standby it answers nothing,
+//! and the master elsewhere is asked on the wire.
 
 use core::sync::atomic::Ordering;
 use std::sync::Arc;
@@ -10,13 +15,16 @@ use sa_wire::umad::{MAD_SIZE, Slot};
 
 use super::{Link, Shared};
 
-/// How long OpenSM may take. While it routes a large fabric it takes longer: then it is asked again.
+/// How long OpenSM may take. While it routes a large fabric it takes longer: then it is asked
+/// again.
 const PATIENCE: Duration = Duration::from_secs(3);
 
 /// Asks OpenSM as from the port that it is on; while it is a standby, the master on the wire.
 pub(in crate::server) struct SocketAsk {
+    /// To OpenSM here.
     link: Arc<Link>,
     shared: Arc<Shared>,
+    /// To the master elsewhere; opened when it is first needed.
     wire: Reopening,
 }
 

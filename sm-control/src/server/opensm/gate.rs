@@ -4,16 +4,25 @@
 //! of the methods, and who shut the gate sees when the last has. *Until* is a lease: the library in
 //! OpenSM takes the methods back from a daemon that stood still, so a worker looks at the clock before
 //! it reads and before it sends. A stopped process cannot be told anything; a clock it finds by itself.
+//!
+//! ```text
+//!         set(true), holds_until(t)              now < t                 set(false)
+//!  shut ────────────────────────────> open ─────────────────> open ─────────────────> shut
+//!                                      now >= t: workers neither read nor send (a break)
+//!  enter() ... drop        counts holders: a port has the methods in between
+//! ```
 
 use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Shut or open, and how many ports hold the read methods.
+/// Shut or open, and how many ports hold the read methods. One for each port, or shared by the
+/// ports of OpenSM's device.
 #[derive(Debug)]
 pub(in crate::server) struct Gate {
     /// As workers look at it.
     shut: AtomicBool,
+    /// Ports that are between [`Gate::enter`] and the drop of their [`Holding`].
     holders: AtomicUsize,
     /// What is behind it may be used until then, or [`FOR_EVER`]. Units: ms since `began`.
     until: AtomicU64,
@@ -22,7 +31,7 @@ pub(in crate::server) struct Gate {
     moved: (Mutex<()>, Condvar),
 }
 
-/// A port that holds the methods; given up on drop.
+/// A port that holds the methods; given up on drop, also by a panic.
 pub(in crate::server) struct Holding<'a>(&'a Gate);
 
 impl Gate {
@@ -46,7 +55,8 @@ impl Gate {
         }
     }
 
-    /// What a worker takes as its order to stop.
+    /// What a worker takes as its order to stop: the same flag, so that shutting needs no second
+    /// message.
     pub(in crate::server) const fn stop(&self) -> &AtomicBool {
         &self.shut
     }
@@ -61,8 +71,9 @@ impl Gate {
         self.began.elapsed()
     }
 
-    /// What is behind it may be used until then.
+    /// What is behind it may be used until then. Called at every look while all is well.
     pub(super) fn holds_until(&self, until: Duration) {
+        // Rounded down to whole milliseconds: a lease may end early, never late.
         let until = u64::try_from(until.as_millis()).unwrap_or(FOR_EVER);
         self.until.store(until, Ordering::SeqCst);
     }
@@ -81,6 +92,7 @@ impl Gate {
 
     /// Opens or shuts it. True when it was otherwise before.
     pub(in crate::server) fn set(&self, open: bool) -> bool {
+        // With the lock, or a port between its look and its wait would sleep through this.
         let _guard = self.moved.0.lock().unwrap_or_else(PoisonError::into_inner);
         let changed = self.shut.swap(!open, Ordering::SeqCst) == open;
         self.moved.1.notify_all();
@@ -111,6 +123,7 @@ impl Drop for Holding<'_> {
     }
 }
 
+/// For ports that no SM shares: they read no clock.
 const FOR_EVER: u64 = u64::MAX;
 
 #[cfg(test)]

@@ -1,5 +1,15 @@
 //! Whether this daemon goes on without a break, which OpenSM's library hears of: one that stands
 //! still loses the read methods, and must not answer before it has them again.
+//!
+//! ```text
+//!  time     0    100   200 ─── stopped ─── 700    701
+//!  beat     1    2     3                   4      4 is answered
+//!  lease    400  500   600 ─── over ──────────    1100
+//!  library: without beat 4 it would have taken the methods back at 800
+//! ```
+//!
+//! The lease ends 400 ms after the last beat was *sent*, the library's patience 600 ms after it was
+//! heard. Between both lie 200 ms in which nobody answers; there is no moment at which two do.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -10,7 +20,8 @@ use split_protocol::{BEAT, BEAT_LAPSE, Frame, Reads};
 use super::gate::Gate;
 use super::link::{Connected, Link};
 
-/// A worker that has not turned for so long stands still. Idle ones turn 20 times a second.
+/// A worker that has not turned for so long stands still. Idle ones turn 20 times a second, so this
+/// is six turns missed.
 const STILL: Duration = Duration::from_millis(300);
 
 /// The workers that answer behind the gate.
@@ -33,18 +44,21 @@ impl Workers {
 /// What is remembered from look to look.
 #[derive(Debug, Default)]
 pub(super) struct Heartbeat {
-    /// Turns of each worker, and when it was seen to turn last.
+    /// Turns of each worker, and when it was seen to turn last. Shape: as the workers.
     turned: Vec<(u64, Duration)>,
+    /// A port held the methods at the last look.
     was_held: bool,
     /// When a beat was sent last, and its number.
     sent: Duration,
     number: u64,
-    /// There was a break: this one must be answered before anybody else is.
+    /// There was a break: this beat must be answered before anybody else is. The library may have
+    /// taken the methods back meanwhile, and its answer is how to know.
     to_confirm: Option<u64>,
 }
 
 impl Heartbeat {
-    /// Looks at the workers, and says that they live. False: one of them stands still.
+    /// Looks at the workers, and says that they live. False: one of them stands still, and then no
+    /// beat is sent, so that OpenSM answers in its place.
     pub(super) fn beat(
         &mut self,
         (link, gate, workers): (&Link, &Gate, &Workers),
@@ -72,6 +86,7 @@ impl Heartbeat {
         true
     }
 
+    /// Sends the next beat when it is time.
     fn say(&mut self, link: &Link, now: Duration) {
         let pause = now.saturating_sub(self.sent);
         if pause < BEAT {
@@ -90,6 +105,7 @@ impl Heartbeat {
         (self.sent, self.to_confirm) = (now, None);
     }
 
+    /// Whether every worker has turned lately. While nobody serves they all count as turning.
     fn is_alive(&mut self, turns: &[u64], is_held: bool, now: Duration) -> bool {
         // One that is about to begin needs a moment.
         let begins = is_held && !core::mem::replace(&mut self.was_held, is_held);

@@ -1,4 +1,8 @@
 //! Which umad port OpenSM is on, and what LIDs it has.
+//!
+//! OpenSM's library says which `umadN` its OpenSM has open, which is the better source: a
+//! configuration may name a device with two ports. LIDs are read from sysfs at every look, since
+//! they are how another master and another LID are noticed within 10 ms.
 
 use std::time::Duration;
 
@@ -13,6 +17,7 @@ const SEARCH: Duration = Duration::from_millis(500);
 pub(super) struct ItsPort {
     /// As configured; it counts while OpenSM does not say where it is.
     device: Option<String>,
+    /// As it was found last; none while the host has no such port.
     found: Option<PortName>,
     searched: Option<Duration>,
 }
@@ -45,6 +50,7 @@ impl ItsPort {
         self.found.as_ref().and_then(PortName::lids)
     }
 
+    /// By the configured device, at most every [`SEARCH`]. The first port of the device counts.
     fn search(&mut self, now: Duration) -> Option<PortName> {
         let is_due = |at: Duration| now.saturating_sub(at) >= SEARCH;
         let device = self.device.as_ref()?;

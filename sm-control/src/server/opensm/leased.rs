@@ -13,15 +13,17 @@ use sa_wire::umad::Slot;
 
 use super::Gate;
 
-/// Neither takes requests nor answers any after a break, until the gate holds again.
+/// A port that neither takes requests nor answers any after a break, until the gate holds again.
+/// Around every port that comes and goes; where no SM shares it the gate always holds.
 pub(in crate::server) struct Leased<P> {
     port: P,
     gate: Arc<Gate>,
 }
 
-/// Between looks after a break.
+/// Between looks after a break: short, since OpenSM may give the methods back at any time.
 const PAUSE: Duration = Duration::from_millis(1);
 
+/// What is sent then: a verdict is owed for each slot.
 const SILENCE: [Verdict; BACKLOG] = [Verdict::Silence; BACKLOG];
 
 impl<P> Leased<P> {

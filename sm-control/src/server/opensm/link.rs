@@ -49,7 +49,8 @@ pub(in crate::server) struct Link {
     heard: Sender<Heard>,
 }
 
-/// What OpenSM's library says unasked.
+/// What OpenSM's library says unasked. Bounded on its way: whoever is late looks at everything
+/// anyway.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Heard {
     /// A Report of OpenSM.
@@ -60,21 +61,26 @@ pub(super) enum Heard {
     Reads,
 }
 
+/// Under one lock, which is held for a write at most.
 #[derive(Default)]
 struct State {
     session: Option<Session>,
+    /// Connections so far; the number of the next.
     sessions: u64,
     /// What was lent; it outlives the OpenSM that did.
     lent: Option<Lent>,
+    /// Who waits for which reply. By number, so the first is the oldest.
     pending: BTreeMap<u64, Sender<Answer>>,
 }
 
-/// A umad file, and the agent on it that has the read methods.
+/// A umad file, and the agent on it that has the read methods. Closing the last copy of it gives
+/// the methods up.
 struct Lent {
     file: OwnedFd,
     agent: u32,
 }
 
+/// One connection, as writers have it. The reader has its own handle of the stream.
 struct Session {
     stream: UnixStream,
     standing: Connected,
@@ -83,7 +89,7 @@ struct Session {
 /// What is known of the OpenSM that is connected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Connected {
-    /// Counts connections.
+    /// Counts connections: another number is another OpenSM, or the same after a break.
     pub(super) session: u64,
     /// Process id.
     pub(super) pid: u32,
@@ -122,7 +128,8 @@ impl Link {
             .map(|session| session.standing.clone())
     }
 
-    /// Tells OpenSM's library something. False when it is away.
+    /// Tells OpenSM's library something. False when it is away. Waits at most a second for room in
+    /// the socket.
     pub(super) fn tell(&self, frame: &Frame) -> bool {
         let mut state = self.state();
         let Some(session) = &mut state.session else {
@@ -148,12 +155,14 @@ impl Link {
         self.state().lent.is_some()
     }
 
-    /// It is not used any more. Where OpenSM is away the methods are nobody's then.
+    /// It is not used any more: closes this daemon's copy. Where OpenSM is away the methods are
+    /// nobody's then.
     pub(super) fn forget_lent(&self) {
         self.state().lent = None;
     }
 
-    /// Gives what another OpenSM has lent to the one that is connected.
+    /// Gives what another OpenSM has lent to the one that is connected. The file stays open here
+    /// too, and in use.
     pub(super) fn hand_on(&self) {
         let state = self.state();
         let (Some(session), Some(lent)) = (&state.session, &state.lent) else {
@@ -185,6 +194,7 @@ impl Link {
             if state.pending.len() >= MOST_PENDING {
                 state.pending.pop_first();
             }
+            // Noted before it is sent: the answer may come before this returns.
             state.pending.insert(number, to.clone());
         }
         self.tell(&Frame::Request(number, packet(request)))
@@ -233,6 +243,7 @@ impl Link {
         }
     }
 
+    /// Ends the session here. The file that was lent stays.
     fn hang_up(&self) {
         let mut state = self.state();
         state.session = None;
@@ -240,7 +251,7 @@ impl Link {
         state.pending.clear();
     }
 
-    /// One connection, from its beginning to its end. Returns why it ended.
+    /// One connection, from its beginning to its end. Returns why it ended, which is never nothing.
     fn session(&self) -> ReceiveError {
         let (mut stream, welcome) = match self.connect() {
             Ok(connected) => connected,
@@ -263,8 +274,11 @@ impl Link {
         }
     }
 
+    /// Connects and greets. Errors: nobody listens, another daemon is connected, or another
+    /// version.
     fn connect(&self) -> Result<(Carrier, Welcome), ReceiveError> {
         let stream = UnixStream::connect(&self.path)?;
+        // Writers hold the lock: an OpenSM that stands still must not stop them for ever.
         stream.set_write_timeout(Some(SEND_TIMEOUT))?;
         let writer = stream.try_clone()?;
         let mut stream = Carrier::new(stream);
@@ -294,6 +308,7 @@ impl Link {
         Ok((stream, welcome))
     }
 
+    /// Does what a frame says. Errors: one that only a daemon may send.
     fn take(&self, frame: Frame, stream: &mut Carrier) -> Result<(), ReceiveError> {
         match frame {
             Frame::Reads(reads) => self.note_reads(reads),
@@ -321,6 +336,7 @@ impl Link {
 }
 
 impl Link {
+    /// Who has the methods now, for the next look.
     fn note_reads(&self, reads: Reads) {
         if let Some(session) = &mut self.state().session {
             session.standing.reads = reads;

@@ -6,6 +6,20 @@
 //! master any more, or the port got another LID, the methods go back at once.
 //!
 //! Pure: what is seen is given, and what is to be done comes back.
+//!
+//! | seen | order |
+//! |---|---|
+//! | all well, methods held by OpenSM | Lend |
+//! | all well, lent, nobody serves yet | Open |
+//! | anything wrong, gate open | Shut |
+//! | anything wrong, lent, nobody serves | TakeBack |
+//! | refused, and a file of the OpenSM before is here | HandOn |
+//! | OpenSM has them though the gate is open: this daemon stood still | Invalidate, Shut |
+//! | another LID, or OpenSM became the master | Invalidate |
+//!
+//! *Generations* tie what is published to the fabric that it is of. Each Invalidate begins a new
+//! one; a load remembers the generation in which it began to read, and only what was read in the
+//! present one opens the gate.
 
 use std::time::Duration;
 
@@ -15,13 +29,14 @@ use split_protocol::Reads;
 
 use super::link::Connected;
 
-/// How long an order to OpenSM's library may take until it is given again.
+/// How long an order to OpenSM's library may take until it is given again. Looks come every 10 ms,
+/// so without this an order would be given fifty times.
 const ORDER_PATIENCE: Duration = Duration::from_millis(500);
 
 /// Why OpenSM's library takes the methods back by itself.
 const STOOD_STILL: &str = "OpenSM has taken the reads back: this daemon stood still";
 
-/// What is seen in one look.
+/// What is seen in one look. Everything that [`Mastership::judge`] goes by besides its own memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Seen {
     /// None while OpenSM is away.
@@ -44,7 +59,7 @@ pub(super) struct Seen {
     pub(super) has_file: bool,
 }
 
-/// What is to be done.
+/// What is to be done. In the order in which they are given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Order {
     /// Open the gate.
@@ -68,6 +83,7 @@ pub(super) struct Mastership {
     grace: Duration,
     /// Raised when what was published does not count any more.
     generation: u64,
+    /// At the look before: becoming the master is an edge.
     was_master: bool,
     lid: Option<Lid>,
     last_order: Option<(Order, Duration)>,
@@ -91,11 +107,13 @@ impl Mastership {
         self.was_master
     }
 
-    /// What is to be done after a look.
+    /// What is to be done after a look. `now` never goes back.
     pub(super) fn judge(&mut self, seen: &Seen, now: Duration) -> Vec<Order> {
         let mut orders = Vec::new();
         let reason = self.why_not(seen, now);
         let reads = seen.opensm.as_ref().map(|opensm| opensm.reads);
+        // The library waits 600 ms before it does this, so this process was stopped: what it knows
+        // may be old.
         if seen.is_open && reads == Some(Reads::Held) {
             self.generation += 1;
             orders.push(Order::Invalidate(STOOD_STILL));
@@ -110,12 +128,15 @@ impl Mastership {
         let in_doubt = "OpenSM gives other answers than the snapshot";
         let still = (!seen.is_alive).then_some("a worker stands still");
         let in_doubt = seen.is_in_doubt.then_some(in_doubt);
+        // One reason is told, the first: an operator mends that one first anyway.
         let reason = reason.or(still).or(being_read).or(in_doubt);
         self.move_gate(seen, reason, now, &mut orders);
         orders
     }
 
-    /// Why OpenSM on this port is not to be taken for the master.
+    /// Why OpenSM on this port is not to be taken for the master. By two signs, since each is late
+    /// in another way: the port's SM LID is written by the new master, the answers end with the old
+    /// one.
     fn why_not(&self, seen: &Seen, now: Duration) -> Option<&'static str> {
         let recent = |at: Duration| now.saturating_sub(at) <= self.grace;
         if seen.lids.is_some_and(|lids| lids.own != lids.sm) {
@@ -129,6 +150,8 @@ impl Mastership {
         }
     }
 
+    /// Why what was published does not count any more, if so. A LID of 0 is a port that is being
+    /// set up, and no other LID.
     fn invalidation(&mut self, seen: &Seen, is_master: bool) -> Option<&'static str> {
         let lid = seen.lids.and_then(|lids| lids.own);
         let before = if lid.is_some() {
@@ -142,6 +165,7 @@ impl Mastership {
         (is_master && !self.was_master).then_some("OpenSM on this port became the master")
     }
 
+    /// What follows for the gate and the methods.
     fn move_gate(
         &mut self,
         seen: &Seen,
@@ -151,6 +175,7 @@ impl Mastership {
     ) {
         let reads = seen.opensm.as_ref().map(|opensm| opensm.reads);
         match (reason, reads, seen.is_open) {
+            // First of all, whatever the library says: shutting is right in every doubt.
             (Some(reason), _, true) => orders.push(Order::Shut(reason)),
             // OpenSM came back while this goes on: it is to have them when this ends.
             (_, Some(Reads::Refused(_)), _) if seen.has_file => {

@@ -46,7 +46,8 @@ pub(super) use self::gate::Gate;
 pub(super) use self::leased::Leased;
 pub(super) use self::link::{Answer, Link};
 
-/// Why the sources are to be read again.
+/// Why the sources are to be read again. A change carries no data: whoever hears of it reads
+/// everything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Change {
     /// Nothing that was published counts any more.
@@ -80,8 +81,9 @@ impl fmt::Display for Change {
 pub(super) struct Beside {
     pub(super) link: Arc<Link>,
     pub(super) changes: Receiver<Change>,
-    /// What comes out there.
+    /// What is said here comes out of `changes`: the comparison with the SM speaks by it too.
     pub(super) teller: Sender<Change>,
+    /// Of the one umad port that OpenSM shares.
     gate: Arc<Gate>,
     device: Option<String>,
     doubts: Arc<Doubts>,
@@ -93,13 +95,15 @@ pub(super) struct Beside {
 /// One that has not been waited for.
 type Thread = Mutex<Option<JoinHandle<()>>>;
 
-/// What the thread that judges and the one that compiles tell each other.
+/// What the thread that judges and the one that compiles tell each other. All accesses are SeqCst:
+/// they are rare, and `generation` and `published` must not be seen in different orders by the two.
 #[derive(Default)]
 struct Shared {
     stop: AtomicBool,
     /// Of the fabric as the present master knows it.
     generation: AtomicU64,
-    /// One more than the generation of what was published last; 0: nothing yet.
+    /// One more than the generation of what was published last; 0: nothing yet. One more, because
+    /// generations begin with 0.
     published: AtomicU64,
     is_master: AtomicBool,
     /// The OpenSM that is connected has answered as a master does.
@@ -113,7 +117,7 @@ struct Shared {
 }
 
 impl Shared {
-    /// The master is on another port.
+    /// The master is on another port: the LID of the port's SM is known and is not its own.
     fn is_elsewhere(&self) -> bool {
         let sm_lid = self.sm_lid.load(Ordering::SeqCst);
         sm_lid != 0 && sm_lid != self.lid.load(Ordering::SeqCst)
@@ -150,6 +154,7 @@ impl Beside {
         let watch = Watch::new(around, heard, device.clone(), section.grace());
         let running = Arc::clone(&link);
         Ok(Self {
+            // Both begin at once; without a connection the other just finds OpenSM away.
             connection: Mutex::new(Some(spawn("sa-opensm", move || running.run())?)),
             watch: Mutex::new(Some(spawn("sa-beside", move || watch.run())?)),
             link,
@@ -162,7 +167,8 @@ impl Beside {
         })
     }
 
-    /// The gate of a port that OpenSM shares: the umad port of its device.
+    /// The gate of a port that OpenSM shares: the umad port of its device. All other ports are
+    /// served regardless of it.
     pub(super) fn gate_of(&self, section: &PortSection) -> Option<Arc<Gate>> {
         let is_its = match section {
             PortSection::Umad { device, .. } => *device == self.device,
@@ -238,14 +244,16 @@ impl Beside {
         }
     }
 
-    /// From now on the gate stays shut.
+    /// From now on the gate stays shut. The thread that judges ends first, or it would open it
+    /// again.
     pub(super) fn withdraw(&self) {
         self.shared.stop.store(true, Ordering::SeqCst);
         end(&self.watch);
         self.gate.set(false);
     }
 
-    /// Once no port has the methods any more. OpenSM takes them back.
+    /// Once no port has the methods any more. OpenSM takes them back when the connection ends, so
+    /// this must come last.
     pub(super) fn hang_up(&self) {
         self.link.stop();
         end(&self.connection);

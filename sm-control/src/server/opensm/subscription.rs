@@ -2,6 +2,14 @@
 //!
 //! The queue pair that is subscribed with is one that no HCA has: the library in OpenSM knows it, hands
 //! such Reports over and lets none of them out on the wire.
+//!
+//! ```text
+//!  sapphired ──Set(InformInfo), QP 0xffff5a──> OpenSM
+//!  OpenSM ──Report(Notice) to that QP──> library ──Frame::Report──> here ──ReportResp──> OpenSM
+//! ```
+//!
+//! A Report does not say what changed well enough to act on: it makes the loader read everything.
+//! One that is lost is made up for by the poll.
 
 use sa_wire::mad::method;
 use sa_wire::notice::Notice;
@@ -14,10 +22,11 @@ use zerocopy::{FromBytes, FromZeros, IntoBytes};
 
 use super::link::packet;
 
-/// A port came; a port went; a link changed; a port's capabilities or name did.
+/// A port came; a port went; a link changed; a port's capabilities or name did. Those that are sent
+/// by an SM itself, or forwarded by it.
 pub(super) const TRAPS: [u16; 4] = [64, 65, 128, 144];
 
-/// Set(InformInfo) for a trap, as from `lid`.
+/// Set(InformInfo) for a trap, from every LID, as from `lid`.
 pub(super) fn subscribe(lid: u16, trap: u16) -> Slot {
     let mut info = InformInfo::new_zeroed();
     info.lid_range_begin = ANY16.into();
@@ -37,7 +46,8 @@ pub(super) fn subscribe(lid: u16, trap: u16) -> Slot {
 /// header.
 const RESPONSE_TIME: u32 = 18;
 
-/// What a Report tells, and the response to it.
+/// What a Report tells, and the response to it, without which OpenSM keeps the transaction. None:
+/// no generic trap.
 pub(super) fn receive(report: &Packet) -> (Option<u16>, Packet) {
     let mut slot = Slot::EMPTY;
     let bytes = report.header.iter().chain(&report.mad);

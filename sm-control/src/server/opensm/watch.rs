@@ -25,10 +25,12 @@ use super::mastership::{Mastership, Order, Seen};
 use super::{Change, Shared, subscription};
 use crate::server::agreement::Doubts;
 
-/// How often the mastership is looked at.
+/// How often the mastership is looked at. With the ping it bounds how long two SMs' answers can
+/// differ before this one falls silent.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// How often OpenSM is asked whether it is the master.
+/// How often OpenSM is asked whether it is the master, by a Get(ClassPortInfo), which a standby
+/// does not answer.
 const PING: Duration = Duration::from_millis(500);
 
 /// The same until it was answered once.
@@ -64,7 +66,8 @@ pub(super) struct Watch {
     asked: Duration,
     /// When one was answered last.
     answered: Option<Duration>,
-    /// The session whose OpenSM has answered, and has our subscriptions; 0 for none.
+    /// The session whose OpenSM has answered, and has our subscriptions; 0 for none. Subscriptions
+    /// end with the OpenSM that granted them.
     answering: u64,
 }
 
@@ -100,6 +103,7 @@ impl Watch {
         }
     }
 
+    /// Looks, judges and acts until the daemon ends.
     pub(super) fn run(mut self) {
         while !self.shared.stop.load(Ordering::SeqCst) {
             let now = self.gate.now();
@@ -116,6 +120,7 @@ impl Watch {
         }
     }
 
+    /// Everything that a judgement needs, seen once. The port's LIDs are two files of sysfs.
     fn look(&mut self, now: Duration) -> Seen {
         let opensm = self.link.connected();
         let umad = opensm.as_ref().map(|opensm| opensm.umad);
@@ -129,6 +134,7 @@ impl Watch {
             && self.answering != opensm.session
         {
             self.subscribe(lid);
+            // The first of all is no return.
             if self.answering != 0 {
                 self.say(Change::Returned);
             }
@@ -184,6 +190,7 @@ impl Watch {
         is_answered
     }
 
+    /// Asks for Reports of the traps that a reading of the fabric would show.
     fn subscribe(&self, lid: u16) {
         // Replies go nowhere; a subscription that is not granted is made up for by polling.
         let (to, _) = bounded(subscription::TRAPS.len());
@@ -198,6 +205,7 @@ impl Watch {
         let mut next = self.heard.recv_timeout(LOOK).ok();
         while let Some(heard) = next {
             match heard {
+                // To judge at once: the methods may be another's by now.
                 Heard::Reads => return,
                 Heard::Programmed => {
                     self.doubts.nudge();
@@ -220,7 +228,8 @@ impl Watch {
         let _ = self.changes.try_send(change);
     }
 
-    /// Drops what was lent where it is not used any more.
+    /// Drops what was lent where it is not used any more, so that the kernel can give the methods
+    /// to somebody else.
     fn let_go(&self, seen: &Seen) {
         let reads = seen.opensm.as_ref().map(|opensm| opensm.reads);
         let is_lent = matches!(reads, Some(Reads::Lent | Reads::Refused(_)));
@@ -229,9 +238,12 @@ impl Watch {
         }
     }
 
+    /// Does what was judged. None of it waits.
     fn carry_out(&mut self, order: Order, now: Duration) {
         match order {
             Order::Open => {
+                // The lease before the gate: an open gate without a lease would answer nobody, a
+                // lease from before might be over.
                 self.heartbeat.begin(now);
                 self.gate.holds_until(now + BEAT_LAPSE);
                 self.gate.set(true);

@@ -31,7 +31,7 @@ use crate::server::opensm::{Gate, Link};
 use crate::server::operators::port_history::PortHistory;
 use crate::server::ports::supervised::{Announce, Attachable, ReplyPath, SupervisedPort};
 
-/// A port that cannot be attached.
+/// A port that cannot be attached. Ends the start, with the words of the transport.
 #[derive(Debug, Error)]
 #[error("port {number} ({transport}): {source}")]
 pub struct AttachError {
@@ -40,7 +40,8 @@ pub struct AttachError {
     source: Box<dyn std::error::Error + Send + Sync>,
 }
 
-/// What a worker needs beside its port.
+/// What a worker needs beside its port. Goes through all attachments of a port:
+/// [`super::supervised`] gets it back when a worker ends.
 pub(in crate::server) struct WorkerSetup {
     pub(in crate::server) number: usize,
     /// Set when the port is attached: where it belongs may depend on its device.
@@ -115,7 +116,8 @@ pub(in crate::server) fn attach(
     })
 }
 
-/// What the kernel is to hand to this program; of the rest it says itself that nobody has it.
+/// What the kernel is to hand to this program; of the rest it says itself that nobody has it. Set
+/// and Delete only where this SA keeps what clients set.
 fn methods(role: Role) -> Vec<u8> {
     let mut methods = umad::READ_METHODS.to_vec();
     if role == Role::Test {
@@ -124,6 +126,7 @@ fn methods(role: Role) -> Vec<u8> {
     methods
 }
 
+/// What a transport says, in words: it is shown and never matched on.
 pub(in crate::server) type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 /// Attaches at once, so that what is wrong with the simulator is said at the start.
@@ -299,8 +302,9 @@ fn attend<S: Attachable + Send + 'static, P: MadPort + 'static>(
     Ok(thread.spawn(move || attended.run(first, setup))?)
 }
 
-/// Starts a worker. It pins itself before it makes its port, so that what the port and the worker
-/// keep lies in the memory near its core. Errors: those of `make`; no thread.
+/// Starts a worker, and waits until its port is made. It pins itself before it makes its port, so
+/// that what the port and the worker keep lies in the memory near its core. Errors: those of
+/// `make`; no thread.
 fn start<P: MadPort>(
     make: impl FnOnce() -> Result<P, Failure> + Send + 'static,
     setup: WorkerSetup,
@@ -357,6 +361,7 @@ fn serve<P: MadPort>(port: P, setup: WorkerSetup) {
         .with_access(access)
         .with_limits(limits)
         .muted_by(muted);
+    // The thread ends with its port here: a ring does not come back.
     if let Err(error) = worker.run(&stop, idle) {
         error!(port = number, "{error}; this port is not served any more");
         history.lost(&error.to_string());

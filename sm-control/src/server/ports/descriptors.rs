@@ -14,7 +14,8 @@ use tracing::info;
 use crate::config::Config;
 use crate::server::operators::{control, http};
 
-/// For the daemon's own work: its streams and threads, what a load reads and writes.
+/// For the daemon's own work: its streams and threads, what a load reads and writes. A load has a
+/// handful of files open at a time.
 const RESERVE: u64 = 96;
 
 /// A port of the fabric: its handles, and those of its replies.
@@ -23,7 +24,7 @@ const PORT: u64 = 16;
 /// Answering this host's kernel, and asking the SA for it.
 const LOCAL: u64 = 64;
 
-/// What may be open at a time.
+/// What may be open at a time, at most.
 fn needed(config: &Config) -> u64 {
     let ports = config.ports.iter().map(|port| match port.ring() {
         Some(ring) => count(ring::descriptors(ring.clients.into())),
@@ -90,6 +91,7 @@ pub(in crate::server) fn raise(config: &Config) -> Result<(), DescriptorError> {
     check(config)?;
     let needed = needed(config);
     let limit = getrlimit(Resource::Nofile);
+    // No limit, or one that is enough: nothing to raise.
     let Some(before) = limit.current.filter(|current| *current < needed) else {
         return Ok(());
     };

@@ -17,11 +17,14 @@ use tracing::{debug, info, warn};
 use crate::checks::rings::{Unanswered, group, requester};
 use crate::config::RingSection;
 
-/// A socket in service.
+/// A socket in service. Dropped at the end of the daemon: clients are told, and the socket's name
+/// goes.
 pub(in crate::server) struct Service {
     acceptor: Option<JoinHandle<()>>,
     stop: Arc<AtomicBool>,
+    /// A byte in here ends the acceptor's poll.
     wake: UnixStream,
+    /// The LID that requests count as coming from where a client does not say its own, or may not.
     own_lid: OwnLid,
     number: usize,
     section: RingSection,
@@ -29,7 +32,8 @@ pub(in crate::server) struct Service {
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
-/// Listens. Errors: in words.
+/// Listens, and starts the thread that takes clients in. Gives the port for a worker and the slow
+/// lane's way out. Errors: in words.
 pub(in crate::server) fn open(
     number: usize,
     section: &RingSection,
@@ -73,7 +77,7 @@ impl Service {
     }
 
     /// Takes the LID of requests that do not say theirs from a snapshot. Gives why they get no
-    /// answer, where they do not.
+    /// answer, where they do not: LID 0 is nobody's.
     pub(in crate::server) fn follow(&self, snapshot: &Snapshot) -> Option<Unanswered> {
         let lid = requester(self.number, &self.section, snapshot);
         self.own_lid.set(lid.as_ref().ok().copied());
@@ -85,6 +89,7 @@ impl Drop for Service {
     /// Its clients are told, and the socket goes.
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
+        // After the flag: who is woken must see it.
         let _ = self.wake.write(&[0]);
         if let Some(acceptor) = self.acceptor.take() {
             let _ = acceptor.join();
@@ -92,6 +97,8 @@ impl Drop for Service {
     }
 }
 
+/// One line for each event. Comings and goings of clients are for debugging; refusals and breaches
+/// are not.
 fn log(port: usize, event: &Event) {
     match event {
         Event::Arrived {

@@ -21,10 +21,11 @@ use super::attach::{Failure, WorkerSetup, settle};
 use crate::server::opensm::{Gate, Leased};
 use crate::server::operators::port_history::PortHistory;
 
-/// Longest wait for the gate: in between, old snapshots are let go of.
+/// Longest wait for the gate: in between, old snapshots are let go of, and the watchdog sees a
+/// look.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// After a failure.
+/// After a failure. A device that returns is served a tenth of a second later.
 const LONG_PAUSE: Duration = Duration::from_millis(100);
 
 /// What a port is attached to.
@@ -56,7 +57,8 @@ impl Attachable for Attachment {
     }
 }
 
-/// The slow lane's way out, while there is one.
+/// The slow lane's way out, while there is one. Clones are the same way: the lane keeps one for
+/// good, the port's thread fills and empties it.
 #[derive(Clone)]
 pub(in crate::server) struct ReplyPath {
     now: Arc<Mutex<Option<Box<dyn ReplyPort>>>>,
@@ -76,10 +78,12 @@ impl ReplyPath {
         }
     }
 
+    /// The way out from now on; none while the port is away.
     pub(in crate::server) fn set(&self, reply: Option<Box<dyn ReplyPort>>) {
         *self.now.lock().unwrap_or_else(PoisonError::into_inner) = reply;
     }
 
+    /// Sends by the way out of now. Errors: the port is away, or a break is not over.
     fn with<T>(
         &self,
         send: impl FnOnce(&mut dyn ReplyPort) -> Result<T, PortError>,
@@ -125,7 +129,8 @@ pub(in crate::server) struct SupervisedPort<S, P> {
 pub(in crate::server) type Announce<S> = fn(&S) -> Result<SmFlag, Failure>;
 
 impl<S: Attachable, P: MadPort> SupervisedPort<S, P> {
-    /// Serves until the server stops. `first`: opened already.
+    /// Serves until the server stops. `first`: opened already at the start, so that its failure
+    /// ended the start.
     pub(in crate::server) fn run(&self, mut first: Option<S>, mut setup: WorkerSetup) {
         settle(setup.number, setup.core);
         let (stop, number) = (Arc::clone(&setup.stop), setup.number);
@@ -135,6 +140,8 @@ impl<S: Attachable, P: MadPort> SupervisedPort<S, P> {
             self.history.look();
             // An idle reader must not keep an old snapshot from being freed.
             setup.reader.refresh();
+            // Held until the next round: while it is, the one who judges knows that the methods are
+            // in use.
             let Some(_holding) = self.gate.enter() else {
                 self.gate.wait(PAUSE);
                 continue;
@@ -147,6 +154,7 @@ impl<S: Attachable, P: MadPort> SupervisedPort<S, P> {
                 Err(failure) => {
                     let said = failure.to_string();
                     self.history.lost(&said);
+                    // A device that is away for a day is one line and not a million.
                     if complaint.as_ref() != Some(&said) {
                         warn!(port = number, "not attached, trying again: {said}");
                         complaint = Some(said);
@@ -183,6 +191,7 @@ impl<S: Attachable, P: MadPort> SupervisedPort<S, P> {
         site: &S,
         setup: WorkerSetup,
     ) -> (WorkerSetup, Result<(), PortError>) {
+        // IsSM stands as long as this value lives, and so no longer than the port is served.
         let flag = self.announce.map(|announce| announce(site)).transpose();
         if let Err(failure) = &flag {
             warn!(port = setup.number, "IsSM is not announced: {failure}");

@@ -28,8 +28,8 @@ use crate::server::ports::ring;
 
 pub(super) use watchdog::Watchdog;
 
-/// How long threads that serve are waited for at the end; those of a healthy daemon take some
-/// 50 ms.
+/// How long threads that serve are waited for at the end; those of a healthy daemon take some 50
+/// ms. One that hangs in a system call of its driver would not end at all.
 const LAST_TURNS: Duration = Duration::from_millis(400);
 
 /// How long everything else may take besides.
@@ -38,9 +38,12 @@ const LAST_WORDS: Duration = Duration::from_millis(300);
 /// Sockets where processes of this node get rings.
 pub(super) type Rings = Arc<Mutex<Vec<ring::Service>>>;
 
-/// Everything that serves.
+/// Everything that serves. Exists from the end of the start on; the main thread drops it only by
+/// [`Self::stop`].
 pub(super) struct Services {
+    /// The order to end, for workers and the slow lane.
     pub(super) stop: Arc<AtomicBool>,
+    /// Shape: in the order of the ports.
     pub(super) workers: Vec<JoinHandle<()>>,
     pub(super) slow_lane: Option<JoinHandle<()>>,
     /// Shut when the server stops.
@@ -70,6 +73,8 @@ impl Services {
         self.status.served(alive);
         self.watchdog.take(&self.workers, self.slow_lane.as_ref());
         let serves_the_kernel = self.local.as_ref().is_some_and(LocalService::is_served);
+        // A port that is away has a thread that waits, so a finished thread is a port that will not
+        // come back.
         let no_port = self.workers.iter().all(JoinHandle::is_finished);
         if !self.status.is_shadow && no_port && !serves_the_kernel {
             return Err(ServerError::PortsGone);
@@ -105,15 +110,18 @@ impl Services {
 
     fn end(mut self) {
         // The kernel asks the SA from now on, while there may be one here.
+        // Relaxed: each thread looks again within its turn, and nothing is handed over by the flag.
         self.stop.store(true, Ordering::Relaxed);
         self.doubts.stop();
         if let Some(beside) = &self.beside {
             beside.withdraw();
         }
+        // Who waits for its gate to open must be woken to see that it is over.
         for gate in &self.gates {
             gate.set(false);
         }
         let local = self.local.take().inspect(LocalService::log);
+        // In its own thread: the local service answers what still waits, and may wait for an SA.
         let leaving = std::thread::Builder::new().name("sa-leave".into());
         let leaving = leaving.spawn(move || drop(local));
         let threads = self.workers.drain(..).chain(self.slow_lane.take());
@@ -124,6 +132,7 @@ impl Services {
         let mut rings = self.rings.lock().unwrap_or_else(PoisonError::into_inner);
         rings.clear();
         drop(rings);
+        // After the workers: the last figures are whole.
         counters::log(&self.status);
         drop(self.admin);
         drop(self.shadow);

@@ -2,6 +2,16 @@
 //!
 //! A worker moves at least every 50 ms, also where nobody asks, and where its port is away or an
 //! OpenSM has the methods: then it waits in turns. One that stands still hangs.
+//!
+//! ```text
+//!  worker      batches + empty turns + looks at a port that is away      at least 20 a second
+//!  slow lane   turns                                                     at least 500 a second
+//!  local       turns                                                     at least 1 a second
+//! ```
+//!
+//! systemd is told that all is well only when every number has changed within half of its
+//! `WatchdogSec=`. Threads that may block (loads, disks, operators) are not watched: a load may
+//! take an hour.
 
 use core::sync::atomic::Ordering;
 use std::sync::Arc;
@@ -16,10 +26,11 @@ use tracing::error;
 use super::super::local_service::LocalService;
 use crate::server::operators::port_history::PortHistory;
 
-/// What a thread has done, as a number that changes while it moves.
+/// What a thread has done, as a number that changes while it moves. It is read from counters that
+/// exist anyway, so watching costs the watched nothing.
 type Count = Box<dyn Fn() -> u64 + Send>;
 
-/// One thread.
+/// One thread, and when it was last seen to move.
 struct Watched {
     /// For people.
     name: String,
@@ -43,6 +54,7 @@ pub(in crate::server) struct Watchdog {
 }
 
 impl Watched {
+    /// Counts as moving just now: a thread that has not begun yet is no thread that hangs.
     fn new(name: String, count: Count) -> Self {
         Self {
             name,
@@ -74,7 +86,8 @@ impl Watched {
 }
 
 impl Watchdog {
-    /// Of workers, by what they and their ports count, and of the others, by their turns.
+    /// Of workers, by what they and their ports count, and of the others, by their turns. Reads
+    /// from the environment whether a service manager wants to know.
     pub(in crate::server) fn new(
         workers: Vec<(Arc<WorkerStats>, Arc<PortHistory>)>,
         slow_lane: Arc<Counter>,
@@ -118,6 +131,8 @@ impl Watchdog {
         let mut is_well = slow_lane.is_none_or(|lane| !lane.is_finished());
         is_well &= self.slow_lane.is_alive(most);
         for (watched, worker) in self.workers.iter_mut().zip(workers) {
+            // Both are asked of each, without a short cut past the rest: every thread that hangs is
+            // to be named in the log.
             is_well &= worker.is_finished() || watched.is_alive(most);
         }
         if let Some((watched, counts)) = &mut self.local {

@@ -12,8 +12,9 @@ use rustix::fs::FlockOperation;
 use rustix::io::Errno;
 use sa_fabric::outlet::Folder;
 
-/// How long the daemon before may take to end.
+/// How long the daemon before may take to end: the second in which it has to, by its own rules.
 const PATIENCE: Duration = Duration::from_secs(1);
+/// Between tries.
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// Why a directory is not locked.
@@ -39,7 +40,8 @@ pub(super) fn take(folder: &Folder) -> Result<(), Problem> {
     }
 }
 
-/// The process that has it, where the kernel shows that.
+/// The process that has it, where the kernel shows that, in `/proc/locks`: `1: FLOCK  ADVISORY
+/// WRITE 4242 08:02:1234 0 EOF`.
 pub(super) fn owner(folder: &Folder) -> Option<u32> {
     let about = std::fs::metadata(folder.path()).ok()?;
     let (major, minor) = (
@@ -51,14 +53,15 @@ pub(super) fn owner(folder: &Folder) -> Option<u32> {
     locks.lines().find_map(|line| {
         let words: Vec<&str> = line.split_whitespace().collect();
         match words.as_slice() {
+            // By device and inode: names of directories may differ by links.
             [_, "FLOCK", _, "WRITE", process, at, ..] if *at == place => process.parse().ok(),
             _ => None,
         }
     })
 }
 
-/// Whether somebody has it; the lock is not kept. Only a moment's start of a daemon could be in the
-/// way of it, and that waits for longer.
+/// Whether somebody has it; the lock is not kept. A shared lock is tried, so that two checks at a
+/// time do not take each other for a daemon.
 pub(super) fn is_taken(folder: &Folder) -> bool {
     let tried = rustix::fs::flock(folder.as_fd(), FlockOperation::NonBlockingLockShared);
     if tried.is_ok() {

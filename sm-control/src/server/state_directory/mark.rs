@@ -1,6 +1,12 @@
-//! What was served last, as the name of an empty file: `served.EPOCH.DIGEST`, with `.held` behind
-//! it after a rollback. A file gets another name in one step, also on a disk that is full, where a
-//! snapshot has no room.
+//! What was served last, as the name of an empty file:
+//!
+//! ```text
+//!  served.17.3f9a6c1e0b2d4875          epoch 17, digest of the snapshot
+//!  served.18.77c0de12ab34cd56.held     a rollback has put it into service
+//! ```
+//!
+//! A file gets another name in one step, also on a disk that is full, where a snapshot has no room.
+//! So an epoch that was served is never forgotten, even where its snapshot could not be stored.
 
 use std::ffi::OsStr;
 use std::io;
@@ -25,6 +31,7 @@ pub(in crate::server) struct Mark {
 }
 
 impl Mark {
+    /// The name of its file.
     fn name(&self) -> String {
         let end = match self.held {
             true => format!(".{HELD}"),
@@ -33,6 +40,7 @@ impl Mark {
         format!("{WORD}.{}.{:016x}{end}", self.epoch, self.digest)
     }
 
+    /// From the name of a file; none for every other file.
     fn parse(name: &str) -> Option<Self> {
         let mut words = name.split('.');
         let (first, epoch) = (words.next()?, words.next()?.parse().ok()?);
@@ -51,7 +59,7 @@ impl Mark {
         (first == WORD && epoch.get() <= MAX_EPOCH && mark.name() == name).then_some(mark)
     }
 
-    /// The newest one. Others, which a crash may have left, go.
+    /// The newest one, by its epoch. Others, which a crash may have left, go.
     pub(super) fn read(folder: &Folder) -> Option<Self> {
         let names = folder.names().ok()?;
         let names = names.iter().filter_map(|name| name.to_str());

@@ -35,10 +35,12 @@ use lock::Problem;
 pub(super) use mark::Mark;
 use writer::{Job, Writer};
 
-/// How long a publication waits for the disk, and an end for what is being written.
+/// How long a publication waits for the disk, and an end for what is being written. A disk that
+/// takes longer delays no answer: the snapshot is published without it.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// What an earlier run has left.
+/// What an earlier run has left, read once at the start. It holds the lock of the directory until
+/// [`Self::keep`] hands that to the writer.
 #[derive(Default)]
 pub(super) struct EarlierRun {
     /// What was served last.
@@ -88,6 +90,7 @@ impl EarlierRun {
         Ok(Self::look(folder))
     }
 
+    /// Reads mark and snapshot.
     fn look(folder: Folder) -> Self {
         let mark = Mark::read(&folder);
         let mut earlier = Self {
@@ -107,7 +110,9 @@ impl EarlierRun {
         earlier
     }
 
-    /// Whether the snapshot on the disk is what was served last.
+    /// Whether the snapshot on the disk is what was served last. A mark of a later epoch with
+    /// another digest means that the later snapshot could not be stored: the older one may be of a
+    /// fabric that is gone.
     fn judge(&mut self, snapshot: Snapshot, folder: &Folder) {
         let epoch = snapshot.epoch();
         self.stored = epoch;
@@ -132,7 +137,8 @@ impl EarlierRun {
         }
     }
 
-    /// Counts on where the run before has stopped.
+    /// Counts on where the run before has stopped: readers tell snapshots apart by epochs, and so
+    /// do operators' logs.
     pub(super) fn first_epoch(&self) -> EpochId {
         self.epoch.map_or(EpochId::FIRST, EpochId::next)
     }
@@ -170,7 +176,8 @@ impl StateDirectory {
     }
 }
 
-/// Removes what a daemon that was killed has left, and lets nobody else read the rest.
+/// Removes what a daemon that was killed has left, and lets nobody else read the rest: the SA's key
+/// is in the snapshot, keys of services are in the journal.
 fn tidy(folder: &Folder) {
     match folder.sweep(is_of_before) {
         Ok(0) => {}
@@ -233,6 +240,7 @@ fn stored(folder: &Folder) -> Result<Option<Snapshot>, NotTrusted> {
     Ok(store::read(&path, &mut file, length).map(Some)?)
 }
 
+/// The file and its length, if it can be trusted before it is read.
 fn opened(folder: &Folder) -> Result<(File, u64), FileProblem> {
     let file = folder.open_file(OsStr::new(STATE_FILE), OFlags::RDONLY)?;
     let length = about_file(&file)?;

@@ -22,22 +22,25 @@ use crate::server::operators::status::{StateOnDisk, Status};
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
-/// What is to be on the disk.
+/// What is to be on the disk: the mark, and mostly a snapshot before it.
 pub(super) struct Job {
     pub(super) mark: Mark,
     /// None where the file is there already, or belongs elsewhere.
     pub(super) file: Option<SharedBytes>,
 }
 
+/// Between the loader and the thread.
 #[derive(Default)]
 struct Queue {
     /// The newest; one that was not begun is worth nothing once there is a newer.
     next: Option<Job>,
     /// Epoch of the last that was tried.
     tried: Option<EpochId>,
+    /// No more jobs come.
     ends: bool,
 }
 
+/// The queue and its bell.
 #[derive(Default)]
 struct Shared {
     queue: Mutex<Queue>,
@@ -50,7 +53,8 @@ impl Shared {
     }
 }
 
-/// The thread's queue. The thread ends when this goes.
+/// The thread's queue, and the thread `sa-state`. It is not waited for on drop, only by
+/// [`Self::stop`]: a disk may hang for ever.
 pub(super) struct Writer {
     shared: Arc<Shared>,
     thread: JoinHandle<()>,
@@ -136,7 +140,8 @@ impl StateWriter {
         }
     }
 
-    /// Gives back what is to be tried again.
+    /// Writes one job, the snapshot first: after a crash between both the file is newer than the
+    /// mark, and served. Gives back what is to be tried again.
     fn attempt(&mut self, job: Job) -> Option<Job> {
         let mut problems = Vec::new();
         if let Some(file) = &job.file {
@@ -160,6 +165,7 @@ impl StateWriter {
         self.tell(job.mark.epoch, problem.as_deref());
         let failed = problem.is_some();
         self.kept.problem = problem;
+        // Each failed try counts, also those that the log does not repeat.
         self.kept.failures += u64::from(failed);
         self.status.keep(self.kept.clone());
         failed.then_some(job)
@@ -194,6 +200,7 @@ fn next(shared: &Shared, pause: Option<Duration>) -> Option<Turn> {
     let end = pause.map(|pause| Instant::now() + pause);
     let mut queue = shared.queue();
     loop {
+        // Before the end is looked at: the last snapshot of a run is still written.
         if let Some(job) = queue.next.take() {
             return Some(Turn::New(job));
         }
