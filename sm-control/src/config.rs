@@ -54,7 +54,9 @@ pub use sa::{AccessRule, OverloadSection, Role, SaSection};
 pub use uring::IoUring;
 pub use workers::{Numa, WorkersSection};
 
-/// A whole configuration. Paths are relative to the file's directory.
+/// A whole configuration. Paths are relative to the file's directory. A value of this type has been
+/// judged: its keys agree with each other and every number is in its range. Whether the machine can
+/// do it is another question.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "snake_case")]
 pub struct Config {
@@ -104,7 +106,7 @@ pub struct Config {
     pub written: Written,
 }
 
-/// A configuration as it was written.
+/// A configuration as it was written: to be read again by a trial, and to be compared at a reload.
 #[derive(Debug, Clone, Default)]
 pub struct Written {
     /// Its file.
@@ -113,7 +115,7 @@ pub struct Written {
     pub text: String,
 }
 
-/// `[fabric]`
+/// `[fabric]`: where nodes, links, LIDs and the SM's options come from.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FabricSection {
@@ -166,7 +168,7 @@ impl Source {
     }
 }
 
-/// `[routing]`
+/// `[routing]`: which engine computes paths, or whose tables are followed.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RoutingSection {
@@ -175,7 +177,8 @@ pub struct RoutingSection {
     pub engine: Option<EngineKind>,
     /// `torus-2QoS.conf`.
     pub torus_conf: Option<PathBuf>,
-    /// Publish although wired pairs have no path.
+    /// Publish although wired pairs have no path. Else such a fabric is refused, and the snapshot
+    /// in service stays.
     #[serde(default)]
     pub allow_lost_pairs: bool,
 }
@@ -209,7 +212,7 @@ impl<'de> Deserialize<'de> for Mode {
     }
 }
 
-/// `[state]`
+/// `[state]`: a directory that belongs to one daemon.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StateSection {
@@ -262,6 +265,8 @@ impl Config {
     fn from_document(document: &Document<'_>) -> Result<Self, At> {
         ranges::check(document)?;
         let config = document.read()?;
+        // First what is missing in all, then what contradicts: each with the place that an operator
+        // has to change.
         if config.ports.is_empty() && config.local_service.is_none() {
             return Err(At::new(document.end(), Problem::NoPort));
         }
@@ -276,7 +281,8 @@ impl Config {
         Ok(config)
     }
 
-    /// Makes relative paths relative to the configuration file.
+    /// Makes relative paths relative to the configuration file, so that it does not matter where
+    /// the daemon is started.
     fn resolve(&mut self, base: &Path) {
         let fabric = &mut self.fabric;
         let paths = [

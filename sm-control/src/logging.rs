@@ -3,6 +3,11 @@
 //! What repeats is limited by the place in the program that it comes from, so that nobody who makes
 //! the daemon complain can fill a disk or hide what else it says. What an operator asked for
 //! ([`REPORT`]) is as long as it is.
+//!
+//! ```text
+//!  per_second = 10: each place in the program has a bucket of 10 lines, filled at 10 a second
+//!  100 lines at once from one place: 10 are written, 90 counted; a second later one line says so
+//! ```
 
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::collections::HashMap;
@@ -18,10 +23,10 @@ use tracing_subscriber::{EnvFilter, fmt};
 
 use crate::config::{LogFormat, LogSection};
 
-/// Target of reports: never limited.
+/// Target of reports: never limited. `RUST_LOG` selects them by this name.
 pub const REPORT: &str = "crate::report";
 
-/// Lines that were only counted, in this process.
+/// Lines that were only counted, in this process. A metric.
 static SUPPRESSED: AtomicU64 = AtomicU64::new(0);
 
 /// How many lines were only counted so far.
@@ -76,9 +81,11 @@ pub fn report_always(reporter: Reporter) {
     });
 }
 
+/// Between reports: a place that is flooded is one line a second more.
 const EVERY: Duration = Duration::from_secs(1);
 
-/// Lets events pass or counts them.
+/// Lets events pass or counts them. Behind the filter, so that lines that nobody selected use up
+/// nothing.
 struct Limiter(Arc<Places>);
 
 impl<S: Subscriber> Layer<S> for Limiter {
@@ -98,7 +105,8 @@ impl<S: Subscriber> Layer<S> for Limiter {
     }
 }
 
-/// What came from each place that logs.
+/// What came from each place that logs. Grows with the number of places in the program, which is
+/// fixed.
 #[derive(Debug)]
 struct Places {
     /// 0: any.
@@ -106,11 +114,13 @@ struct Places {
     all: Mutex<HashMap<Identifier, Place>>,
 }
 
+/// A line of the program's source that logs.
 #[derive(Debug)]
 struct Place {
     name: String,
     /// Lines that may still come, in parts of a line.
     room: f64,
+    /// When it logged last: the bucket is filled when it is asked, not by a clock.
     seen: Instant,
     suppressed: u64,
 }
@@ -121,7 +131,7 @@ impl Places {
         Self { per_second, all }
     }
 
-    /// Whether a line may come now.
+    /// Whether a line may come now. O(1), under a lock that is held for a few additions.
     fn admit(&self, place: Identifier, now: Instant, name: impl FnOnce() -> String) -> bool {
         if self.per_second == 0 {
             return true;

@@ -1,4 +1,7 @@
 //! Whether the control socket can be where a configuration has it.
+//!
+//! Judged here: the length of the path, its directory, the group. Whether the name is taken shows
+//! only when it is bound, which the start does.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -98,7 +101,7 @@ pub(crate) fn group(section: &ControlSection) -> Result<Option<u32>, ControlSock
     group.map_err(|said| ControlSocketProblem::Group { said })
 }
 
-/// Where the socket is to be.
+/// Where the socket is to be; a name alone is in the working directory.
 fn directory(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,

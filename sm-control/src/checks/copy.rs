@@ -1,4 +1,9 @@
 //! Whether a snapshot that was compiled elsewhere can be served.
+//!
+//! A snapshot file decides where every connection of a host goes, and it comes by whatever
+//! distributes files. So two questions come before its content: could anybody but root and this
+//! user have written it, and does it fit into memory? Then the snapshot's own verification decides,
+//! as at every load. Trust is judged on the open file, not on its name.
 
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
@@ -70,6 +75,7 @@ pub enum Untrusted {
 pub(crate) fn read(config: &Config) -> Result<Snapshot, CopyError> {
     trial::attempt(config)?;
     let path = &config.fabric.path;
+    // Opened once: what is judged is what is read.
     let (file, about) = intake::open(path)?;
     trusted(&about).map_err(|source| CopyError::Untrusted {
         path: path.clone(),
@@ -82,7 +88,8 @@ pub(crate) fn read(config: &Config) -> Result<Snapshot, CopyError> {
     })
 }
 
-/// Errors: others may have written the file.
+/// Errors: others may have written the file. The directory is not judged: who can replace the file
+/// there owns it then, which shows here.
 pub(crate) fn trusted(about: &Metadata) -> Result<(), Untrusted> {
     let own = rustix::process::geteuid().as_raw();
     let uid = about.uid();
@@ -105,7 +112,8 @@ pub(crate) fn check(config: &Config) -> Result<(Vec<Remark>, String), CopyError>
     Ok((warnings, summary(&snapshot.info())))
 }
 
-/// What to say of a key in a copy.
+/// What to say of a key in a copy: a host needs no SA key to answer its kernel. None where there is
+/// no secret in it.
 pub(crate) fn secret(snapshot: &Snapshot, path: &Path) -> Option<Remark> {
     let is_secret = snapshot.subnet().sa_key > LAST_PUBLIC_KEY;
     is_secret.then(|| {

@@ -7,6 +7,12 @@
 //!
 //! Nothing here serves: no thread, no socket and no device is opened. What only an attempt can show
 //! is tried by the daemon (`server::check_start`).
+//!
+//! | check | of | also at |
+//! |---|---|---|
+//! | `check_sources` | everything that a load reads | each load |
+//! | `check_workers` | cores and NUMA nodes | the start, as warnings |
+//! | `check_rings`, `check_control` | paths, groups, lengths of names | the start |
 
 pub(crate) mod control_socket;
 pub(crate) mod copy;
@@ -52,7 +58,8 @@ pub fn check_sources(config: &Config) -> Result<(Vec<Remark>, String), CheckErro
     Ok((warnings, summary))
 }
 
-/// A configuration that no snapshot comes of.
+/// A configuration that no snapshot comes of, or whose snapshot would leave somebody without
+/// answers.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum CheckError {
@@ -93,6 +100,7 @@ pub fn check(config: &Config) -> Result<Compiled, SourceError> {
     let asked = config
         .live_source()
         .map(|mut source| compile_from_sa(&inputs, &mut source, When::Always, stamp, None));
+    // A snapshot that the SA does not agree with is refused here as a load would refuse it.
     if let Some(compared) = asked.transpose()?.flatten() {
         compared.publishable()?;
         return Ok(compared.compiled);

@@ -74,11 +74,12 @@ pub enum PlacementError {
 pub(crate) struct Placement<'a> {
     workers: &'a WorkersSection,
     machine: Machine,
-    /// By cores that are configured, and those handed out.
+    /// Cores that are configured, from the beginning on, and those handed out since: a chosen core
+    /// is never one that a later port names.
     taken: Vec<usize>,
 }
 
-/// What there is to place workers on.
+/// What there is to place workers on. A value, so that tests bring machines that nobody has.
 #[derive(Debug, Clone)]
 struct Machine {
     topology: Topology,
@@ -106,6 +107,7 @@ impl<'a> Placement<'a> {
         Self::on(machine, &config.workers, config.ports.len())
     }
 
+    /// For a machine that is given.
     fn on(machine: Machine, workers: &'a WorkersSection, ports: usize) -> Self {
         let taken = workers.cores.iter().copied().take(ports).collect();
         Self {
@@ -157,10 +159,12 @@ impl<'a> Placement<'a> {
         let free = cores.filter(|core| near(core) && !is_taken(core));
         free.min_by_key(|core| {
             let beside = topology.siblings(*core).iter().any(is_taken);
+            // In this order of importance; the last makes the choice the same at each start.
             (beside, *core == 0, *core)
         })
     }
 
+    /// The first thing that this machine cannot do.
     fn refusal(&self) -> Option<PlacementError> {
         let Machine { topology, ours } = &self.machine;
         for core in &self.workers.cores {
@@ -196,6 +200,8 @@ impl<'a> Placement<'a> {
         })
     }
 
+    /// What works and is worse than it could be: shared cores, threads of one core, a far NUMA
+    /// node.
     fn remarks(&self, ports: &[PortSection]) -> Vec<String> {
         let topology = &self.machine.topology;
         let cores = &self.workers.cores;
@@ -238,7 +244,7 @@ impl<'a> Placement<'a> {
     }
 }
 
-/// As in `0-3,8`. Shape: ascending.
+/// As in `0-3,8`, the way that the kernel writes sets of cores. Shape: ascending.
 fn ranges(numbers: &[usize]) -> String {
     let mut text = String::new();
     let mut rest = numbers;

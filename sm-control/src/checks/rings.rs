@@ -1,4 +1,9 @@
 //! Whether rings can be where a configuration has them, and be answered.
+//!
+//! Two kinds of question. Where the socket is to be depends on this machine ([`check`]). Who is
+//! answered depends on the snapshot: a client may say which LID it asks from, or the section says
+//! it, or it is the SM's. Where none of these is in the fabric, its requests get no answer, and the
+//! start says so instead of leaving clients to wonder ([`requester`]).
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -55,7 +60,7 @@ pub enum RingPlaceError {
     Ring(#[from] ring::RingError),
 }
 
-/// Whether this machine can do what the sections say. Errors: [`RingSectionError`].
+/// Whether this machine can do what the sections say. Errors: [`RingSectionError`], the first.
 pub(crate) fn check(config: &Config) -> Result<(), RingSectionError> {
     let mut seen = BTreeSet::new();
     for (number, port) in config.ports.iter().enumerate() {

@@ -1,4 +1,7 @@
 //! `[opensm]`: the OpenSM beside which the daemon reads.
+//!
+//! An empty section is a whole one: the library's socket has a default, and so have the times. It
+//! means that reads of the umad port are lent by OpenSM and never taken (ADR 11).
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -11,11 +14,13 @@ use serde::Deserialize;
 pub struct OpenSmSection {
     /// The socket of the preload library in OpenSM.
     pub socket: PathBuf,
-    /// How long to go on answering when OpenSM has gone, or does not answer. Units: ms.
+    /// How long to go on answering when OpenSM has gone, or does not answer. Units: ms. Long enough
+    /// for a restart; the fabric changes little while no SM programs it.
     pub grace_ms: u32,
     /// How often everything is read again without being told that it changed; 0: never. Units: ms.
     pub poll_ms: u32,
-    /// How long the fabric must lie still after a change before it is read. Units: ms.
+    /// How long the fabric must lie still after a change before it is read. Units: ms. 0 reads in
+    /// the middle of a sweep.
     pub settle_ms: u32,
 }
 

@@ -4,6 +4,15 @@
 //! (`transport`) or that are judged as a whole (`try_from`) it has read the keys into a buffer by then,
 //! and the place is that of the section. [`Document::read`] finds the key in that case by experiment:
 //! the one without which the error goes away is to blame.
+//!
+//! ```text
+//!  [[port]]
+//!  transport = "umad"
+//!  nod = "H1"          serde: unknown field `nod`, at line 1 (the section)
+//!                      without `nod` the error is gone: line 3, column 1
+//! ```
+//!
+//! The configuration is read again for each of its keys, but only when it is wrong.
 
 use core::ops::Range;
 
@@ -14,7 +23,8 @@ use toml::de::{DeTable, DeValue, Deserializer};
 
 use super::{Config, ConfigProblem, Problem};
 
-/// What is wrong at a byte of the text.
+/// What is wrong at a byte of the text. Made where the text is not at hand; [`Document::problem`]
+/// makes line and column of it.
 #[derive(Debug)]
 pub(super) struct At {
     byte: usize,
@@ -33,7 +43,7 @@ impl At {
     }
 }
 
-/// A text that is TOML.
+/// A text that is TOML, with the place of each key and value.
 pub(super) struct Document<'t> {
     text: &'t str,
     tables: Spanned<DeTable<'t>>,
@@ -52,7 +62,7 @@ enum Without {
     Gone,
 }
 
-/// A key, and where it and its value stand.
+/// A key, and where it and its value stand. Sections are leaves too.
 struct Leaf {
     path: Path,
     key: Range<usize>,
@@ -186,6 +196,7 @@ fn in_value<'d, 't>(value: &'d DeValue<'t>) -> Vec<&'d DeTable<'t>> {
     }
 }
 
+/// Places of all tables, from the top down.
 fn gather_headers(table: &DeTable<'_>, all: &mut Vec<usize>) {
     for value in table.values() {
         let tables: Vec<&Spanned<DeValue<'_>>> = match value.get_ref() {
@@ -201,6 +212,7 @@ fn gather_headers(table: &DeTable<'_>, all: &mut Vec<usize>) {
     }
 }
 
+/// Every key below a table.
 fn gather(table: &DeTable<'_>, above: &Path, all: &mut Vec<Leaf>) {
     for (key, value) in table {
         let path =
@@ -241,6 +253,7 @@ fn without<'t>(mut tables: Spanned<DeTable<'t>>, path: &Path) -> Spanned<DeTable
     tables
 }
 
+/// What serde says: where, if it knows, and what.
 type Failed = (Option<Range<usize>>, String);
 
 fn read(tables: Spanned<DeTable<'_>>) -> Result<Config, Failed> {

@@ -1,4 +1,7 @@
 //! What a configuration names for the compiler, and the files that this comes to.
+//!
+//! The list of files serves two purposes: by their change times a reload is decided, by their sizes
+//! a trial. A file that is read and not listed would be read at each reload, and never cause one.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +12,7 @@ use sa_wire::Lmc;
 use super::Config;
 
 impl Config {
-    /// What a compilation reads, but for the fabric of a running SA.
+    /// What a compilation reads, but for the fabric of a running SA. Nothing is opened here.
     pub fn inputs(&self) -> Inputs {
         let (fabric, routing) = (&self.fabric, &self.routing);
         Inputs {
@@ -66,7 +69,7 @@ impl Config {
     }
 }
 
-/// The fabric file, or the files of a directory of dumps.
+/// The fabric file, or the files of a directory of dumps, each also as `.xz`.
 fn dumps(path: &Path) -> Vec<PathBuf> {
     if !path.is_dir() {
         return vec![path.to_owned()];
@@ -78,7 +81,7 @@ fn dumps(path: &Path) -> Vec<PathBuf> {
     names.map(|name| path.join(name)).collect()
 }
 
-/// What is read of a directory of dumps.
+/// What is read of a directory of dumps. As in `sa_fabric`, which reads them.
 const DUMPS: [&str; 4] = [
     "opensm-subnet.lst",
     "net",

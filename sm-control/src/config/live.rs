@@ -15,7 +15,7 @@ use thiserror::Error;
 
 use super::{Config, FabricSection, PortSection, Source};
 
-/// `[fabric.sa]`
+/// `[fabric.sa]`: how a running SA is asked, and how far it is believed.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(try_from = "Written")]
 pub struct FabricSaSection {

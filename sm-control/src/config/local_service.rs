@@ -1,4 +1,9 @@
 //! `[local_service]`: answering the path queries of this host's kernel.
+//!
+//! The section decides two things: what answers come from (`paths`), and how long the kernel waits
+//! for them (`timeout_ms`). With a copy of the SA's snapshot nothing is asked of the SA;
+//! `follow_sa` then costs one MAD a second and keeps an old copy from being believed.
+//! `docs/local-service.md` says how to set it up.
 
 use std::num::NonZeroU32;
 use std::path::PathBuf;
@@ -10,7 +15,7 @@ use thiserror::Error;
 
 use super::{Config, Source};
 
-/// `[local_service]`
+/// `[local_service]`. Present and empty it serves the kernel from the snapshot of this daemon.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LocalServiceSection {
@@ -68,9 +73,11 @@ pub enum PathsFrom {
     Sa,
 }
 
+/// 100 ms: how long an answer of a fabric before may be given after this host's port changed.
 const LOOK: NonZeroU32 = NonZeroU32::new(100).unwrap();
 
-/// Sections that would be without effect, or answer from nothing.
+/// Sections that would be without effect, or answer from nothing. Each is an error, because a host
+/// that is believed to be served and is not shows nothing of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum LocalContradiction {

@@ -10,7 +10,7 @@ use thiserror::Error;
 
 use super::{Config, Mode, PortSection, Role};
 
-/// `[control]`
+/// `[control]`: where operators ask and command.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ControlSection {
@@ -24,7 +24,8 @@ pub struct ControlSection {
     pub group: Option<String>,
 }
 
-/// `[http]`
+/// `[http]`: pages for monitors. Loopback, unless `allow_remote` says otherwise: there is no
+/// password.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(try_from = "HttpAsWritten")]
 pub struct HttpSection {
@@ -32,6 +33,7 @@ pub struct HttpSection {
     pub listen: SocketAddr,
 }
 
+/// The keys as they are written; what they come to has one.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct HttpAsWritten {
@@ -40,7 +42,8 @@ struct HttpAsWritten {
     allow_remote: bool,
 }
 
-/// An address that other machines reach, without a word that they may.
+/// An address that other machines reach, without a word that they may. An error and no warning:
+/// what is open by mistake is found by others first.
 #[derive(Debug, Error)]
 #[error("listen = \"{listen}\" lets other machines in; use 127.0.0.1, or say allow_remote = true")]
 struct Remote {
@@ -62,7 +65,7 @@ impl TryFrom<HttpAsWritten> for HttpSection {
     }
 }
 
-/// `[log]`
+/// `[log]`: what log lines look like, and how many there may be.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LogSection {

@@ -12,7 +12,7 @@ use sa_compiler::pipeline::OnPolicyError;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
-/// `[policy]`
+/// `[policy]`: the file, how it is read, and what happens when it cannot be.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PolicySection {

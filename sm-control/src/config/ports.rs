@@ -10,7 +10,8 @@ use serde::Deserialize;
 
 use super::{IoUring, Mode};
 
-/// `[[port]]`
+/// `[[port]]`: where requests come from. Its place in the file is the port's number in logs,
+/// metrics and `cores`.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(tag = "transport", rename_all = "lowercase", deny_unknown_fields)]
 pub enum PortSection {
@@ -55,10 +56,11 @@ pub struct RingSection {
     pub mode: Mode,
     /// Group of the socket; absent: the daemon's.
     pub group: Option<String>,
-    /// Requests that a client may have in flight; rounded up to a power of two.
+    /// Requests that a client may have in flight; rounded up to a power of two. Each takes a slot
+    /// of shared memory.
     #[serde(default = "ring_slots")]
     pub slots: u32,
-    /// Clients at a time.
+    /// Clients at a time; one more is refused, and told why.
     #[serde(default = "ring_clients")]
     pub clients: u16,
     /// The most of one user, but for root and the daemon's own; absent: as many as are left for

@@ -1,4 +1,8 @@
 //! Why a configuration cannot be used, as values with a place.
+//!
+//! `FILE:LINE:COLUMN: what`, always of the first problem: later ones are often its consequences.
+//! Problems are values so that `sapphire doctor` can point at the place and tests can name the
+//! problem; their words are for people.
 
 use std::path::PathBuf;
 

@@ -1,5 +1,13 @@
 //! The range of every number in a configuration, and the check that holds it against a document: at the value's
 //! own line and column, which errors of serde lose in sections that are told apart by a key.
+//!
+//! ```text
+//!  [[port]]
+//!  slots = 1           line 2, column 9: invalid value: integer `1`, expected 2 to 65536 slots
+//! ```
+//!
+//! The table is also what the manual's ranges are checked against. A number that is in range may
+//! still be refused, where it contradicts another key.
 
 use core::ops::RangeInclusive;
 
@@ -8,7 +16,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::document::{At, Document};
 
-/// A key that takes a number.
+/// A key that takes a number, and which. [`RANGES`] has all of them.
 #[derive(Debug, Clone)]
 pub struct Range {
     /// Of its section, as in `local_service.cache`; that of `[[port]]` is `port`.
@@ -123,7 +131,7 @@ impl Range {
         )
     }
 
-    /// Errors: why the value is none of these.
+    /// Errors: why the value is none of these. i128, because a TOML integer may be any digits.
     fn check(&self, value: &DeValue<'_>) -> Result<(), NumberProblem> {
         let expected = || self.words();
         match value {
@@ -202,6 +210,7 @@ pub(super) fn check(document: &Document<'_>) -> Result<(), At> {
     })
 }
 
+/// Holds the values of a key in one section against its range.
 fn check_in(range: &Range, section: &DeTable<'_>) -> Result<(), At> {
     let Some(value) = section.get(range.key) else {
         return Ok(());

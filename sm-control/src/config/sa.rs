@@ -13,7 +13,7 @@ use serde::Deserialize;
 
 use super::operating;
 
-/// `[sa]`
+/// `[sa]`: what this SA is in its subnet.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SaSection {
@@ -38,7 +38,7 @@ impl Default for SaSection {
     }
 }
 
-/// Who may ask for what.
+/// Who may ask for what. The default is what clients know from OpenSM.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AccessRule {
@@ -74,11 +74,12 @@ pub enum Role {
     Shadow,
 }
 
-/// `[overload]`
+/// `[overload]`: what is given up first. Every limit can be switched off by 0.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct OverloadSection {
-    /// A request that has waited for longer gets no answer; 0: any does. Units: ms.
+    /// A request that has waited for longer gets no answer; 0: any does. Units: ms. 134, the
+    /// default, is 4.096 us x 2^15.
     pub oldest_ms: u32,
     /// The same for what the slow lane answers.
     pub oldest_table_ms: u32,
@@ -135,6 +136,7 @@ impl OverloadSection {
     }
 }
 
+/// 0 is "no limit" in the file, and none here.
 fn milliseconds(number: u32) -> Option<Duration> {
     (number != 0).then(|| Duration::from_millis(number.into()))
 }

@@ -1,4 +1,5 @@
-//! `io_uring` of a umad port.
+//! `io_uring` of a umad port: a key that takes a truth or a word, which serde does not do by
+//! itself.
 
 use core::fmt;
 
@@ -23,6 +24,7 @@ impl<'de> Deserialize<'de> for IoUring {
     }
 }
 
+/// Takes `true`, `false` or "sqpoll".
 struct Word;
 
 impl Visitor<'_> for Word {

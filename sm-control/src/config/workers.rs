@@ -10,7 +10,7 @@ use sa_fastpath::worker::Idle;
 use serde::de::Unexpected;
 use serde::{Deserialize, Deserializer};
 
-/// `[workers]`
+/// `[workers]`: how threads that answer share the machine.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WorkersSection {
@@ -23,11 +23,12 @@ pub struct WorkersSection {
     /// Empty turns after which a worker yields its core; absent: it never does.
     pub yield_after: Option<u32>,
     /// Empty turns after which a worker waits in the kernel for the next request; absent: it never
-    /// does.
+    /// does. The first request after that pays for a wake-up.
     pub sleep_after: Option<u32>,
     /// Of so many batches one is timed; absent: none.
     pub sample_every: Option<NonZeroU32>,
-    /// Requests that may wait for the slow lane.
+    /// Requests that may wait for the slow lane, of all ports together; more are dropped and
+    /// counted.
     #[serde(default = "punt_capacity")]
     pub punt_queue: usize,
 }
@@ -59,7 +60,8 @@ impl WorkersSection {
     }
 }
 
-/// Where workers run that no core is named for.
+/// Where workers run that no core is named for. A worker touches its HCA's memory at each packet,
+/// so a far node costs at each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Numa {
     /// On any core, wherever the kernel puts them.

@@ -28,7 +28,8 @@ use crate::config::{Config, LocalServiceSection, PathsFrom};
 use crate::server::operators::status::{Local, Status};
 use crate::server::reload::reading::InService;
 
-/// The service in service. The thread goes before the eyes it sees with.
+/// The service in service. Fields are dropped in their order: the thread goes before the eyes it
+/// sees with.
 pub(super) struct LocalService {
     pub(super) service: Service,
     _watch: Watch,
@@ -87,7 +88,8 @@ pub enum LocalServiceError {
     Io(#[from] io::Error),
 }
 
-/// How many descriptors the service manager passed. Errors: what it said cannot be read.
+/// How many descriptors the service manager passed (LISTEN_FDS). Errors: what it said cannot be
+/// read.
 fn passed_descriptors() -> Result<usize, SocketError> {
     let passed = sd_notify::listen_fds().map_err(|source| SocketError::Os {
         what: "read what the service manager passed",
@@ -96,7 +98,8 @@ fn passed_descriptors() -> Result<usize, SocketError> {
     Ok(passed.len())
 }
 
-/// Starts it where the configuration has it. Errors: [`LocalServiceError`].
+/// Starts it where the configuration has it. `reader` is of the publisher that workers read, so its
+/// answers and theirs are of one snapshot. Errors: [`LocalServiceError`].
 pub(super) fn start(
     config: &Config,
     reader: Reader,
@@ -126,6 +129,7 @@ pub(super) fn start(
     Ok(Some(started))
 }
 
+/// Everything but the socket, which tests bring themselves.
 fn put_together<C: Channel + Send + 'static>(
     config: &Config,
     section: &LocalServiceSection,
@@ -137,6 +141,7 @@ fn put_together<C: Channel + Send + 'static>(
     let budget = Duration::from_millis(section.cache.budget_ms.get().into());
     let ways = ways(budget);
     let asks = section.follow_sa || section.paths == PathsFrom::Sa;
+    // A host that does not follow the SA asks it nothing.
     let watched = asks.then(|| Ways::clone(&ways));
     let watch = Watch::start(Box::new(Sysfs::at(&section.class)), watched, section.look())?;
     let addresses = addresses(config, section)?;
@@ -165,7 +170,8 @@ fn put_together<C: Channel + Send + 'static>(
     })
 }
 
-/// To the SA of a port, which is not waited for beyond the budget.
+/// To the SA of a port, which is not waited for beyond the budget: one try, no repeat. A lost reply
+/// is the kernel's to make up for.
 fn ways(budget: Duration) -> Ways {
     let timeout_ms = u32::try_from(budget.as_millis()).unwrap_or(u32::MAX);
     Arc::new(move |device: &str, port| -> Box<dyn Ask> {
@@ -181,7 +187,8 @@ fn ways(budget: Duration) -> Ways {
     })
 }
 
-/// What the policy tells apart, where the SA's policy is at hand.
+/// What the policy tells apart, where the SA's policy is at hand. Without it each id is a question
+/// of its own: more requests, and never a wrong answer.
 fn services(config: &Config) -> Services {
     if config.policy.file.is_none() {
         return Services::Each;

@@ -15,7 +15,7 @@ use super::Report;
 use super::memory;
 use crate::config::{Config, Source};
 
-/// As much of an error as is told. Units: characters.
+/// As much of an error as is told, so that the report has a longest length. Units: characters.
 const MOST_SAID: usize = 16 << 10;
 
 /// Tries one load. `path`: of the configuration, whose text is read from standard input. Errors:
@@ -25,6 +25,7 @@ pub fn run(path: &Path) -> Result<(), Box<dyn std::error::Error>> {
     let mut text = String::new();
     std::io::stdin().read_to_string(&mut text)?;
     let config = Config::parse_at(path, &text)?;
+    // What the program itself takes is in both processes.
     let begun = memory::own();
     let inputs = config.inputs();
     let refused = load(&config, &inputs);
@@ -59,7 +60,8 @@ fn load(config: &Config, inputs: &Inputs) -> Option<String> {
     }
 }
 
-/// When memory runs out this goes, not the daemon; and it goes with it.
+/// When memory runs out this goes, not the daemon; and it goes with it. Errors: the system does not
+/// allow one of both, and then nothing is tried.
 fn go_first() -> std::io::Result<()> {
     std::fs::write("/proc/self/oom_score_adj", "1000")?;
     let kill = rustix::process::Signal::KILL;

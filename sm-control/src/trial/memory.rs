@@ -12,13 +12,14 @@ use std::path::{Path, PathBuf};
 use rustix::process::{Resource, getrlimit};
 use serde::{Deserialize, Serialize};
 
-/// What a process may still take. Units: bytes.
+/// What a process may still take, now. Units: bytes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Room {
     /// Of address space.
     pub(super) space: u64,
     /// Of memory.
     pub(super) memory: u64,
+    /// A control group is narrower than the machine: for the words of an error.
     is_grouped: bool,
 }
 
@@ -32,6 +33,7 @@ pub(super) struct Taken {
 }
 
 impl Room {
+    /// The narrowest limit. Units: bytes.
     pub(super) fn least(&self) -> u64 {
         self.space.min(self.memory)
     }
@@ -84,7 +86,8 @@ impl Taken {
     }
 }
 
-/// What this process may still take.
+/// What this process may still take. Reads a handful of files; nothing of it is kept, since others
+/// take memory too.
 pub(super) fn room() -> Room {
     let limit = getrlimit(Resource::As).current;
     let space = limit.map_or(u64::MAX, |limit| limit.saturating_sub(own().space));
@@ -108,11 +111,12 @@ pub(super) fn peak() -> Taken {
     status("self", "VmPeak:", "VmHWM:")
 }
 
-/// What another process has; nothing once it has ended.
+/// What another process has; nothing once it has ended, or where it may not be looked at.
 pub(super) fn of(process: u32) -> Taken {
     status(&process.to_string(), "VmSize:", "VmRSS:")
 }
 
+/// From `/proc/PID/status`.
 fn status(process: &str, space: &str, memory: &str) -> Taken {
     let text = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
     Taken {
@@ -126,12 +130,14 @@ fn kib(text: &str, name: &str) -> Option<u64> {
     number(text, name).map(|kib| kib << 10)
 }
 
+/// The first number behind a name at the beginning of a line.
 fn number(text: &str, name: &str) -> Option<u64> {
     let mut lines = text.lines().filter_map(|line| line.strip_prefix(name));
     lines.next()?.split_whitespace().next()?.parse().ok()
 }
 
-/// What the control groups of this process leave it, the narrowest of them.
+/// What the control groups of this process leave it, the narrowest of them. Both versions are
+/// looked at: a machine may have the memory controller in either.
 fn left_of_groups() -> u64 {
     let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     let lines = groups.lines().filter_map(|line| {
@@ -180,13 +186,14 @@ fn left_above(mount: &str, path: &str, names: &Names) -> Option<u64> {
     groups.filter_map(|group| left_in(group, names)).min()
 }
 
-/// None where it has no limit.
+/// What is left in one group. None where it has no limit.
 fn left_in(group: &Path, names: &Names) -> Option<u64> {
     let read = |name: &str| fs::read_to_string(group.join(name)).ok();
     let bytes = |name: &&str| read(name)?.trim().parse::<u64>().ok();
     let limit = names.limits.iter().filter_map(bytes).min()?;
     let usage = bytes(&names.usage)?;
     let spare = read("memory.stat").and_then(|text| number(&text, names.spare));
+    // Page cache counts as usage, and is given up before anything is killed.
     let used = usage.saturating_sub(spare.unwrap_or(0));
     Some(limit.saturating_sub(used))
 }

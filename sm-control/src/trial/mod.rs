@@ -1,5 +1,16 @@
 //! Loads that may take more memory than is left are tried by another process first, whose end
 //! leaves the daemon alone (ADR 15). What fits there is then done here, on the same bytes.
+//!
+//! ```text
+//!  most_taken(size of the files) <= room ──> no trial: even the worst files of this size fit
+//!  else: sapphired --trial, with the configuration on its standard input
+//!          │ watched every 5 ms; killed when the room is used up
+//!          └─> report: digests of the files, memory taken ──> fits? ──> load, expecting these digests
+//! ```
+//!
+//! A daemon that dies of a fabric file answers nobody, and dies again at each restart. A trial
+//! costs a second load in time, so it is made only where it could matter: files of 200 KB are tried
+//! where less than 1.4 GB is left.
 
 mod child;
 mod memory;
@@ -23,10 +34,10 @@ use sa_fabric::intake::{self, Seen};
 pub use child::run;
 pub use memory::Limit;
 
-/// How often a trial is looked at.
+/// How often a trial is looked at. What it takes between two looks has to fit into [`SPARE`].
 const LOOK: Duration = Duration::from_millis(5);
 
-/// Left over at least when a load is done. Units: bytes.
+/// Left over at least when a load is done, for what serves meanwhile. Units: bytes.
 const SPARE: u64 = 32 << 20;
 
 /// Twenty files with the longest paths, and an error. Units: bytes.
@@ -38,7 +49,7 @@ const SMALL: u64 = 64 << 20;
 /// LIDs of unicast, which bound what switches and end ports there can be.
 const MOST_NODES: u64 = 0xc000;
 
-/// Why a load is not to be done.
+/// Why a load is not to be done. The words tell an operator what to change.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum TrialError {
@@ -85,7 +96,7 @@ pub enum TrialError {
     },
 }
 
-/// What a trial tells.
+/// What a trial tells, as JSON on its standard output.
 #[derive(Debug, Serialize, Deserialize)]
 struct Report {
     /// The bytes of each path, and the digest of its file.
@@ -140,9 +151,11 @@ fn size_of_inputs(config: &Config) -> u64 {
         .sum()
 }
 
-/// Errors: it does not fit, with something to spare.
+/// Errors: it does not fit, with a tenth and [`SPARE`] left over. The same load takes a little more
+/// or less each time.
 fn fits(room: &Room, taken: Taken) -> Result<(), TrialError> {
     let with_spare = |bytes: u64| bytes.saturating_add(bytes / 10).saturating_add(SPARE);
+    // A process's address space holds its memory at least.
     let space = with_spare(taken.space.max(taken.memory));
     if space > room.space || with_spare(taken.memory) > room.memory {
         return Err(too_much(room, taken));
@@ -150,13 +163,14 @@ fn fits(room: &Room, taken: Taken) -> Result<(), TrialError> {
     Ok(())
 }
 
+/// In the words of the limit that is the narrowest.
 fn too_much(room: &Room, taken: Taken) -> TrialError {
     let (left, limit) = room.narrowest();
     let taken = taken.space.max(taken.memory);
     TrialError::TooMuch { taken, left, limit }
 }
 
-/// Errors: as [`attempt`].
+/// Runs the trial to its end. Errors: as [`attempt`].
 fn tried(config: &Config, room: &Room) -> Result<Report, TrialError> {
     let failed = |what| move |source| TrialError::Process { what, source };
     let mut child = start(config).map_err(failed("its start"))?;
@@ -231,6 +245,7 @@ fn watch(child: &mut Child, room: &Room) -> Result<Taken, TrialError> {
     Ok(taken)
 }
 
+/// What an end by a signal means: most are for want of memory.
 fn ended_badly(status: ExitStatus, room: &Room, taken: Taken) -> TrialError {
     match status.signal() {
         // Aborted where an allocation failed, killed by the kernel where memory ran out.

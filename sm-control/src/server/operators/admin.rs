@@ -25,10 +25,12 @@ use super::status::Status;
 use crate::config::Config;
 use crate::server::ServerError;
 
-/// Commands that may wait for the main thread.
+/// Commands that may wait for the thread that loads. More are refused: an operator who gives five
+/// orders during a load does not mean them all.
 const WAITING: usize = 4;
 
-/// How long a listener rests when the system has no more connections to give.
+/// How long a listener rests when the system has no more connections to give. Without it the loop
+/// would spin on the error.
 const REST: Duration = Duration::from_millis(100);
 
 /// The thread; it ends when this goes.
@@ -63,12 +65,14 @@ pub(in crate::server) fn start(
         what: "start the admin thread",
         source,
     };
+    // One thread: answers are built from memory, and nobody here may take a core from a worker.
     let runtime = Builder::new_current_thread()
         .enable_io()
         .enable_time()
         .build()
         .map_err(os)?;
     let context = {
+        // The credentials of this process are asked through a socket of tokio's.
         let _inside = runtime.enter();
         Context::new(Arc::clone(status), commands.clone()).map_err(os)?
     };
@@ -95,6 +99,7 @@ pub(in crate::server) fn start(
     Ok((admin, orders))
 }
 
+/// Serves both until it is told to stop.
 fn run(
     runtime: &Runtime,
     control: Option<(UnixListener, Context)>,

@@ -1,4 +1,10 @@
 //! The counters of workers and ports as log lines: at SIGUSR1, and once at the end.
+//!
+//! ```text
+//!  counters port=0 epoch=7 received=120 answered=117 refused=not_ready:3 dropped=0 punted=0 unsent=0
+//!  MADs port=0 attachments=1 attached=true counted=..
+//!  batch times port=0 samples=40 p50_ns=2100 p90_ns=.. max_ns=..
+//! ```
 
 use std::fmt;
 
@@ -63,11 +69,12 @@ pub(in crate::server) fn log(status: &Status) {
 }
 
 /// Names and counts.
+/// Names and counts of pairs.
 fn apart<const N: usize>(all: [(&'static str, u64); N]) -> ([&'static str; N], [u64; N]) {
     (all.map(|(name, _)| name), all.map(|(_, count)| count))
 }
 
-/// `not_ready:3,key:1`; 0 when none counted.
+/// Those that counted, as in `not_ready:3,key:1`; 0 when none did.
 struct Reasons<const N: usize>([&'static str; N], [u64; N]);
 
 impl<const N: usize> fmt::Display for Reasons<N> {

@@ -2,6 +2,12 @@
 //!
 //! One short request per connection, all of which has to be over in a few seconds: those who ask
 //! here are monitors, and whoever else comes must not cost more than a place in a short row.
+//!
+//! | page | says | for |
+//! |---|---|---|
+//! | `/metrics` | everything that is counted | Prometheus |
+//! | `/health` | 503 where a part of the process is dead: start it again | liveness |
+//! | `/ready` | 503 where it should be asked nothing now: wait | readiness |
 
 use std::future::Future;
 use std::net::{SocketAddr, TcpListener as StdListener};
@@ -26,13 +32,14 @@ use super::metrics::Metrics;
 use super::status::Status;
 use crate::config::HttpSection;
 
-/// Connections at a time; the oldest go for newer ones.
+/// Connections at a time; the oldest go for newer ones. Known at the start, so that descriptors can
+/// be reckoned.
 pub(in crate::server) const CONNECTIONS: usize = 128;
 
 /// How long the head of a request may take.
 const HEAD: Duration = Duration::from_secs(5);
 
-/// How long a connection may take in all.
+/// How long a connection may take in all, also one that reads its page byte by byte.
 const WHOLE: Duration = Duration::from_secs(10);
 
 /// Bytes of the longest head; the least that the library takes.
@@ -41,7 +48,8 @@ const HEAD_BYTES: usize = 8192;
 /// Header lines of a request.
 const HEADERS: usize = 64;
 
-/// Listens. Errors: [`AdminError::Http`].
+/// Listens, before the thread that serves exists: an address that is taken ends the start. Errors:
+/// [`AdminError::Http`].
 pub(in crate::server) fn listen(section: &HttpSection) -> Result<StdListener, AdminError> {
     let listener = StdListener::bind(section.listen).map_err(|source| AdminError::Http {
         listen: section.listen,
@@ -53,6 +61,7 @@ pub(in crate::server) fn listen(section: &HttpSection) -> Result<StdListener, Ad
     Ok(listener)
 }
 
+/// The configuration had to allow it; the log says what that means.
 fn warn_of_remotes(address: SocketAddr) {
     if !address.ip().is_loopback() {
         warn!("[http] is open to other machines: whoever reaches {address} reads the metrics");
@@ -105,6 +114,7 @@ struct Shown {
     metrics: Arc<Metrics>,
 }
 
+/// What is at which address.
 fn pages(status: Arc<Status>) -> Router {
     let metrics = Arc::new(Metrics::new(Arc::clone(&status)));
     Router::new()

@@ -6,6 +6,13 @@
 //! [`admin`] is the thread that both servers run on.
 //!
 //! Orders (reload, rollback) are only passed on: the thread that loads carries them out.
+//!
+//! ```text
+//!  loader, workers, state thread, comparison ──write──> Status <──read── sa-admin ─┬─ control socket
+//!                                                                                 └─ /metrics /health /ready
+//!  SIGUSR1 ──> main ──> counters in the log
+//!  reload, rollback ──> control ──Command──> sa-load ──Answer──> control
+//! ```
 
 pub(in crate::server) mod admin;
 pub(in crate::server) mod control;

@@ -8,26 +8,28 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use sa_port::{PortCounters, PortStats};
 
-/// Of one port. A port that is attached again has new handles; what the old ones counted stays.
+/// Of one port, over all its lives. A port that is attached again has new handles; what the old
+/// ones counted stays. Shared by the port's thread, which writes, and whoever reports.
 #[derive(Debug, Default)]
 pub(in crate::server) struct PortHistory {
     pages: Mutex<Pages>,
-    /// At the port, while it is not served.
+    /// At the port, while it is not served: what the watchdog sees of a thread that waits.
     looks: AtomicU64,
 }
 
 #[derive(Debug, Default)]
 struct Pages {
-    /// Of handles that are gone.
+    /// Of handles that are gone, added up.
     before: PortCounters,
     /// The handles of now: the worker's and the slow lane's.
     now: Vec<Arc<PortStats>>,
+    /// How often the port was attached, since the start.
     attachments: u64,
     /// Why it is not attached, though it should be.
     away: Option<String>,
 }
 
-/// What a [`PortHistory`] comes to at one time.
+/// What a [`PortHistory`] comes to at one time. Counters never fall.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(in crate::server) struct PortSummary {
     /// None where the transport hides nothing.
@@ -43,6 +45,7 @@ impl PortHistory {
     pub(in crate::server) fn attached(&self, handles: impl IntoIterator<Item = Arc<PortStats>>) {
         self.with(|pages| {
             for handle in pages.now.drain(..) {
+                // Their last counts: nothing writes to a handle that was let go.
                 pages.before += handle.snapshot();
             }
             pages.now.extend(handles);

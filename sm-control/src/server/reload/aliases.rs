@@ -15,7 +15,8 @@ use tracing::error;
 
 use crate::server::state::AliasesOfClients;
 
-/// Which of them are to be in service, and which are.
+/// Which of them are to be in service, and which are. The files' own are not in here: those are
+/// compiled in.
 pub(super) struct Aliases {
     set: Arc<AliasesOfClients>,
     served: Arc<Vec<(Guid, Guid)>>,
@@ -28,7 +29,7 @@ impl Aliases {
         Self { set, served }
     }
 
-    /// Clients have changed them since a snapshot took them.
+    /// Clients have changed them since a snapshot took them. One comparison of two lists.
     pub(super) fn have_changed(&self) -> bool {
         self.served != self.set.load_full()
     }
@@ -64,6 +65,8 @@ impl Aliases {
         self.all(parts, snapshot, stamp)
     }
 
+    /// The snapshot with the aliases of files and clients. Those of ports that are not in the
+    /// fabric are left out: their ports may come back.
     fn all(&self, parts: &FabricState, snapshot: &Snapshot, stamp: Stamp) -> Option<Snapshot> {
         let all: BTreeMap<Guid, Guid> = parts
             .aliases
@@ -71,6 +74,7 @@ impl Aliases {
             .chain(self.served.iter())
             .filter(|(_, port)| parts.subnet.by_guid(*port).is_some())
             .copied()
+            // Sorted, each once: where both name one alias, the client's word is the later one.
             .collect();
         let all: Vec<(Guid, Guid)> = all.into_iter().collect();
         let with = snapshot.with_aliases(&all, stamp.epoch, stamp.built_unix);

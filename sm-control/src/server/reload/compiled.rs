@@ -23,7 +23,8 @@ use crate::checks::copy::{self, CopyError};
 use crate::config::{Config, Source};
 use crate::trial::{self, TrialError};
 
-/// Why a load puts nothing into service.
+/// Why a load puts nothing into service. Its words are what operators get, in the log and by
+/// `sapphire reload`.
 #[derive(Debug, Error)]
 pub(super) enum LoadError {
     /// The source files kept changing.
@@ -58,7 +59,7 @@ impl LoadError {
     }
 }
 
-/// What came of settled sources.
+/// What came of settled sources: what the publication is to do.
 pub(super) enum Compiled {
     /// The SA tells what it told when the snapshot in service was compiled.
     AsBefore,
@@ -90,7 +91,7 @@ impl Compiled {
     }
 }
 
-/// A snapshot of the sources.
+/// A snapshot of the sources, with what the next change and the slow lane need of it.
 pub(super) struct New {
     pub(super) snapshot: Snapshot,
     pub(super) parts: Arc<FabricState>,
@@ -99,7 +100,7 @@ pub(super) struct New {
     pub(super) findings: Findings,
 }
 
-/// What there is to say of a compilation.
+/// What there is to say of a compilation. Nothing of it decides anything.
 pub(super) struct Findings {
     /// What an operator should know.
     pub(super) warnings: Vec<Remark>,
@@ -119,14 +120,15 @@ pub(super) struct Outlook {
     pub(super) digest: Option<u64>,
 }
 
-/// What came of one attempt.
+/// What came of one attempt. It may still be thrown away, where a file changed meanwhile.
 pub(super) enum Attempt {
     AsBefore,
     Compiled(Box<pipeline::Compiled>),
     Copy(Box<Snapshot>),
 }
 
-/// What is remembered between two compilations.
+/// What is remembered between two compilations. Tables of an accepted fabric are shared with the
+/// next one's, where they stay.
 #[derive(Default)]
 pub(super) struct Compiler {
     /// The last fabric that the engine routed: what the switches hold when it refuses the next.
@@ -159,6 +161,7 @@ impl Compiler {
             epoch: Some(epoch),
             built_unix: pipeline::unix_time(),
         };
+        // In every attempt: files that changed meanwhile may be larger.
         let inputs = tried(config)?;
         let Settled { live, when } = settled;
         let compiled = match live {
@@ -206,6 +209,8 @@ impl Compiler {
     ) -> Result<Compiled, LoadError> {
         match attempt {
             Ok(Attempt::Copy(copy)) => {
+                // An order publishes the same bytes again, so that an operator who asked for it
+                // sees an epoch.
                 let is_new = outlook.digest != Some(copy.digest());
                 Ok(if is_new || due.when == When::Always {
                     Compiled::Copy(copy)
@@ -231,6 +236,8 @@ impl Compiler {
     fn accept(&mut self, compiled: pipeline::Compiled) -> New {
         let summary = compiled.summary();
         let parts = Arc::new(compiled.parts);
+        // A fabric that the engine refused is served with the tables before, and they stay the ones
+        // to go on from.
         if parts.refusal.is_none() {
             self.accepted = Some(Arc::clone(&parts));
         }

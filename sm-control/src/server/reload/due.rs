@@ -7,6 +7,12 @@
 //! come.
 //!
 //! Only the thread that loads uses this; it does not wait here but asks [`Schedule::patience`].
+//!
+//! ```text
+//!  change at 0, 30, 70 ms, settle 50 ms     due at 120
+//!  changes without end, settle 50 ms        due at 1000 (20 x 50)
+//!  a load failed                            again after 250, 500, 1000, 2000, 4000, 4000 .. ms
+//! ```
 
 use core::fmt;
 use std::time::{Duration, Instant};
@@ -21,10 +27,11 @@ use crate::server::operators::control::Order;
 /// whether they changed.
 const HEARTBEAT: Duration = Duration::from_millis(500);
 
-/// How often watched files are looked at.
+/// How often watched files are looked at. A look is a `stat` of each, some ten system calls.
 const WATCH: Duration = Duration::from_millis(20);
 
-/// A fabric that keeps changing is read after so many times of what it should have done.
+/// A fabric that keeps changing is read after so many times of what it should have done: a port
+/// that goes up and down all day must not keep all other changes out.
 const LONGEST_SETTLE: u32 = 20;
 
 /// Pause after a reading that failed; twice as long after each that fails too.
@@ -33,7 +40,7 @@ const RETRY: Duration = Duration::from_millis(250);
 /// The pause grows so often: to 4 s.
 const MOST_DOUBLINGS: u32 = 4;
 
-/// Why the sources are read.
+/// Why the sources are read. For people, and for one decision: [`Self::is_by_itself`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::server) enum Cause {
     /// The daemon starts.
@@ -101,9 +108,10 @@ impl Due {
     }
 }
 
-/// A reading that is to come.
+/// A reading that is to come. There is one at most: changes that come together are read together.
 #[derive(Debug, Clone, Copy)]
 struct Waiting {
+    /// Not before.
     at: Instant,
     /// However many changes follow.
     latest: Instant,
@@ -111,7 +119,8 @@ struct Waiting {
     anyway: bool,
 }
 
-/// What decides whether a reading that nobody ordered is worth it.
+/// What decides whether a reading that nobody ordered is worth it. Given as a value, so that the
+/// schedule can be tested without a daemon.
 pub(super) struct Situation<F> {
     /// What is in service comes from the sources.
     pub(super) is_loaded: bool,
@@ -121,9 +130,10 @@ pub(super) struct Situation<F> {
     pub(super) look_the_same: F,
 }
 
-/// When the sources were read last and are to be read next.
+/// When the sources were read last and are to be read next. Knows nothing of what they are.
 pub(super) struct Schedule {
     waiting: Option<Waiting>,
+    /// When the last reading began, or was found to be needless.
     last: Instant,
     /// Failed readings of a running SA in a row.
     retries: u32,
@@ -138,8 +148,9 @@ impl Schedule {
         }
     }
 
-    /// How long the thread that loads may wait for something to happen. `can_load`: false while what
-    /// waits has nobody to be read from.
+    /// How long the thread that loads may wait for something to happen. `can_load`: false while
+    /// what waits has nobody to be read from; its time may be over, and that must not make the
+    /// thread spin.
     pub(super) fn patience(&self, config: &Config, can_load: bool) -> Duration {
         let look = if config.fabric.watch {
             WATCH
@@ -155,9 +166,11 @@ impl Schedule {
         })
     }
 
-    /// Puts a reading on the schedule for a change that was told, or moves it on.
+    /// Puts a reading on the schedule for a change that was told, or moves it on. The last cause is
+    /// the one that is told.
     pub(super) fn note(&mut self, change: Change, config: &Config) {
         let settle = match change {
+            // Nobody is answered until these are read.
             Change::Invalid(_) | Change::Differs | Change::Agrees => Duration::ZERO,
             Change::Trap(_) | Change::Programmed | Change::Returned => config
                 .opensm
@@ -192,12 +205,14 @@ impl Schedule {
         (due.anyway || !is_to_stay).then_some(due)
     }
 
+    /// What is due, whether it is worth a reading or not.
     fn occasion(&mut self, config: &Config, now: &Situation<impl Fn() -> bool>) -> Option<Due> {
         let due = |cause, anyway| Due {
             cause,
             when: When::Changed,
             anyway,
         };
+        // Told before looked at: who told knows more than a `stat`.
         if let Some(waiting) = self.waiting.take_if(|it| it.at <= Instant::now()) {
             return Some(due(waiting.cause, waiting.anyway));
         }

@@ -1,4 +1,16 @@
-//! The way back: the snapshot that was in service before, and whether an operator has gone back to it.
+//! The way back: the snapshot that was in service before, and whether an operator has gone back to
+//! it.
+//!
+//! ```text
+//!  publish A, B, C        before: B            in service: C
+//!  rollback               before: C            in service: B again, under a new epoch, held
+//!  rollback               before: B            in service: C again: back and forth
+//!  reload                 before: B or C       in service: D, not held
+//! ```
+//!
+//! One step back, not a list: a snapshot and the state that it was compiled from take most of a
+//! daemon's memory. A snapshot that says the same as the one before takes no step, so that a reload
+//! without a change does not make a rollback pointless.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -12,7 +24,7 @@ use tracing::info;
 use crate::config::Config;
 use crate::server::operators::status::Rollback;
 
-/// A snapshot that was in service, with what it was compiled from.
+/// A snapshot that was in service, with what it was compiled from, and how old that was.
 #[derive(Clone)]
 pub(super) struct Before {
     pub(super) published: Arc<Published>,
@@ -84,8 +96,10 @@ impl History {
     }
 }
 
-/// Whether two snapshots hold the same but for their stamps.
+/// Whether two snapshots hold the same but for their stamps: epoch and time are put into a copy,
+/// and the bytes compared.
 fn is_same(one: &Snapshot, other: &Snapshot) -> bool {
+    // Most that differ do so in length, and a copy of a large snapshot costs milliseconds.
     if one.as_bytes().len() != other.as_bytes().len() {
         return false;
     }

@@ -19,6 +19,21 @@
 //!
 //! One thread does all of this and nothing else: a load may wait for a disk or an SA for as long as
 //! these like, while workers answer and operators ask.
+//!
+//! # What a change costs where
+//!
+//! | step | waits for | gives up when |
+//! |---|---|---|
+//! | due | the fabric to lie still, `settle_ms` | never: it moves on, 20 times at most |
+//! | settled | 100 ms without a change of a file | 20 readings in a row met a change |
+//! | compiled | a trial, the compiler, an SA | an error, or too little memory |
+//! | published | half a second for the disk | never |
+//!
+//! # What fails
+//!
+//! Nothing of a load that fails can be seen from outside but the words of it. The fabric that was
+//! accepted last stays what the next compilation goes on from, and the snapshot in service stays in
+//! service.
 
 mod aliases;
 mod compiled;
@@ -52,7 +67,8 @@ use self::settled::Sources;
 pub(in crate::server) use published::Outlets;
 pub(in crate::server) use sm::Sm;
 
-/// The thread that loads.
+/// The thread that loads, `sa-load`, and all that it remembers. Everything in here is its own; what
+/// others may see goes through [`Status`] or an outlet.
 pub(in crate::server) struct Loader<'a> {
     config: &'a Config,
     status: Arc<Status>,
@@ -66,7 +82,7 @@ pub(in crate::server) struct Loader<'a> {
     report: Report<'a>,
 }
 
-/// What came of a load.
+/// What came of a load, for whoever decides whether to try again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Outcome {
     /// What the sources say is in service.
@@ -111,6 +127,7 @@ impl<'a> Loader<'a> {
         self.publication.close();
     }
 
+    /// The first load, unless nothing can or may be read yet.
     fn load_first(&mut self) {
         if self.publication.is_held() {
             info!("the sources wait for `sapphire reload` or SIGHUP");
@@ -123,6 +140,8 @@ impl<'a> Loader<'a> {
         }
     }
 
+    /// Waits for a reason to do something, until nobody can order a reload any more. Each reason is
+    /// handled whole before the next is looked at, so there is one load at a time.
     fn serve(&mut self, reloads: &Receiver<()>) {
         let (changes, commands) = (self.sm.changes(), self.commands.clone());
         loop {
@@ -149,7 +168,9 @@ impl<'a> Loader<'a> {
         }
     }
 
+    /// What is to be done twice a second where nothing else happens.
     fn heartbeat(&mut self) {
+        // First: a snapshot that nobody holds is memory that a load may need.
         self.publication.reclaim();
         self.follow_files();
         self.follow_changes();
@@ -157,11 +178,13 @@ impl<'a> Loader<'a> {
         self.publication.follow_aliases();
     }
 
-    /// Reads the sources when files changed that nobody tells of.
+    /// Reads the sources when files changed that nobody tells of. A rollback holds all of these
+    /// back.
     fn follow_files(&mut self) {
         if self.publication.is_held() {
             return;
         }
+        // Until the first load succeeded each change of a file is a new chance, watched or not.
         if !self.publication.is_loaded() {
             if self.sm.can_load() && self.sources.may_differ(self.config) {
                 self.load(Due::ordered(Cause::Retry));
@@ -193,9 +216,13 @@ impl<'a> Loader<'a> {
                 is_new,
                 is_difference,
             } => {
+                // Scripts wait for a line on standard output; a retry that fails in the same way is
+                // no answer to them.
                 if is_new {
                     self.report.reload_failed();
                 }
+                // Files that fail will fail again until they change; an SA may have been busy.
+                // Where it disagrees, the comparison finds out when it does not.
                 if self.sources.are_told() && !is_difference {
                     self.schedule.retry(due);
                 }
@@ -214,6 +241,7 @@ impl<'a> Loader<'a> {
     /// The walk of one change: due, settled, compiled, published.
     fn load(&mut self, due: Due) -> Outcome {
         let read_at = self.schedule.begin();
+        // Before the reading: what an OpenSM invalidates meanwhile must not count as read.
         let generation = self.sm.generation();
         let compiled = match self.compile(due) {
             Ok(compiled) => compiled,
@@ -227,6 +255,7 @@ impl<'a> Loader<'a> {
         let summary = compiled.summary();
         let epoch = self.publication.publish(compiled, read_at);
         self.report.succeeded(epoch, due.cause, &summary);
+        // Last: from here on the gate may open.
         self.sm.published(generation);
         Outcome::Done
     }
@@ -244,6 +273,7 @@ impl<'a> Loader<'a> {
         compiler.judge(attempt, due, outlook)
     }
 
+    /// Notes a load that puts nothing into service.
     fn failed(&mut self, error: &LoadError, due: Due) -> Outcome {
         let differences = error.differences();
         self.sm.disagrees(differences);

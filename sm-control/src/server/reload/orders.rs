@@ -1,4 +1,8 @@
 //! What operators order over the control socket.
+//!
+//! Orders are obeyed by the thread that loads, between two loads, so an order and a load never
+//! meet. The answer says what an operator needs next: after a reload whether it failed and why;
+//! after a rollback what ends it, and what a restart would do.
 
 use sa_snapshot::EpochId;
 use tracing::info;
@@ -14,6 +18,7 @@ impl Loader<'_> {
     pub(super) fn obey(&mut self, command: Command) {
         let Command { order, by, reply } = command;
         info!(uid = by.uid, pid = by.pid, "{order}");
+        // The log has who ordered it before it is done: a load may take minutes.
         let answer = match order {
             Order::Reload => self.reload_for(order),
             Order::Rollback => self.roll_back(),
@@ -22,6 +27,7 @@ impl Loader<'_> {
         let _ = reply.send(answer);
     }
 
+    /// Goes back by one snapshot. Errors: there is none.
     fn roll_back(&mut self) -> Result<Answer, Refusal> {
         let RolledBack { of, epoch } = self
             .publication
@@ -35,7 +41,8 @@ impl Loader<'_> {
         })
     }
 
-    /// What is left of a rollback then.
+    /// What is left of a rollback then, in words. It depends on whether the state directory has it
+    /// by now.
     fn after_a_restart(&self, epoch: EpochId) -> String {
         let lost = "a restart reads the sources: repair them before";
         if self.config.fabric.source == Source::OpenSm {
@@ -52,6 +59,7 @@ impl Loader<'_> {
         }
     }
 
+    /// Loads now, held or not. Errors: the load failed, in its own words.
     fn reload_for(&mut self, order: Order) -> Result<Answer, Refusal> {
         self.reload(Cause::Order(order));
         let epoch = self.publication.epoch();

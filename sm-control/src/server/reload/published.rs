@@ -4,6 +4,16 @@
 //! that whoever has a snapshot finds what it was compiled from. The state directory notes the epoch
 //! before anybody is answered from it, so that a crash never takes the epoch back. The requesters of
 //! rings are taken from it before it serves, so that no client is judged by the fabric before.
+//!
+//! ```text
+//!  publish_parts   state slot <- parts                      before the snapshot
+//!  put_into_service
+//!    1  state directory: snapshot, mark                     waits 500 ms at most
+//!    2  readings: epoch, when its sources were read
+//!    3  rings: LID of the requester
+//!    4  publisher: the one pointer                          from here on it answers
+//!    5  status
+//! ```
 
 use core::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
@@ -27,7 +37,8 @@ use crate::server::services::Rings;
 use crate::server::state::{AliasesOfClients, State, StateInService};
 use crate::server::state_directory::{EarlierRun, Mark, StateDirectory};
 
-/// Whoever else reads what goes into service, and what an earlier run left of it.
+/// Whoever else reads what goes into service, and what an earlier run left of it. Made at the start
+/// and handed over.
 pub(in crate::server) struct Outlets {
     pub(in crate::server) publisher: Publisher,
     pub(in crate::server) state: Arc<StateInService>,
@@ -38,7 +49,7 @@ pub(in crate::server) struct Outlets {
     pub(in crate::server) state_directory: Option<StateDirectory>,
 }
 
-/// What is in service.
+/// What is in service, and the only hand that changes it.
 pub(super) struct Publication {
     publisher: Publisher,
     state: Arc<StateInService>,
@@ -64,7 +75,7 @@ pub(super) enum NoRollback {
     Unusable,
 }
 
-/// A rollback that was done.
+/// A rollback that was done. Two epochs, because a content never comes back under its old one.
 pub(super) struct RolledBack {
     /// Under which the content was in service before.
     pub(super) of: EpochId,
@@ -111,7 +122,8 @@ impl Publication {
         }
     }
 
-    /// Frees what was in service and that nobody holds any more.
+    /// Frees what was in service and that nobody holds any more. Workers note the epoch that they
+    /// hold; see ADR 8.
     pub(super) fn reclaim(&mut self) {
         self.publisher.reclaim();
     }
@@ -171,6 +183,7 @@ impl Publication {
     }
 
     /// The fabric was still as the snapshot in service says at `read_at`, whoever manages it now.
+    /// So a fabric that never changes does not grow old for the local service.
     fn confirm(&self, read_at: Instant) {
         // What was put back by hand is not what was read.
         if let Some(current) = self.publisher.current().filter(|_| !self.is_held()) {
@@ -178,7 +191,8 @@ impl Publication {
         }
     }
 
-    /// Publishes the snapshot in service again when clients have changed alias GUIDs.
+    /// Publishes the snapshot in service again when clients have changed alias GUIDs: a copy with
+    /// other alias tables, not a compilation.
     pub(super) fn follow_aliases(&mut self) {
         if !self.aliases.have_changed() {
             return;
@@ -234,6 +248,7 @@ impl Publication {
         }
     }
 
+    /// The next epoch is that of a rollback.
     fn hold_next(&mut self) {
         self.history.hold(self.publisher.next_epoch());
     }
@@ -243,7 +258,8 @@ impl Publication {
         Stamp { epoch, built_unix }
     }
 
-    /// None where it is not known what it was compiled from.
+    /// The snapshot in service and what it was compiled from, as a rollback would need both. None
+    /// where it is not known what it was compiled from.
     fn in_service(&self) -> Option<Before> {
         let state: Arc<State> = self.state.load_full()?;
         let published = Arc::clone(self.publisher.current()?);
@@ -255,6 +271,7 @@ impl Publication {
         })
     }
 
+    /// Puts a snapshot into service that was compiled here.
     fn publish_parts(
         &mut self,
         parts: Arc<FabricState>,

@@ -11,13 +11,14 @@ use arc_swap::ArcSwapOption;
 use sa_local::origin::Origin;
 use sa_snapshot::EpochId;
 
-/// A snapshot's.
+/// When the snapshot of an epoch was read from its sources.
 struct Reading {
     epoch: EpochId,
     at: Instant,
 }
 
-/// The newest, which is there before its snapshot is.
+/// The newest reading, which is there before its snapshot is: whoever sees the snapshot finds its
+/// age. Clones are the same slot.
 #[derive(Clone, Default)]
 pub(in crate::server) struct Readings(Arc<ArcSwapOption<Reading>>);
 
@@ -35,7 +36,7 @@ impl Readings {
     }
 }
 
-/// What the daemon knows of the snapshot in service.
+/// What the daemon knows of the snapshot in service, for the local service.
 pub(in crate::server) struct InService {
     pub(in crate::server) readings: Readings,
     /// It is in doubt.
@@ -45,6 +46,7 @@ pub(in crate::server) struct InService {
 impl Origin for InService {
     fn read_at(&self, epoch: EpochId) -> Option<Instant> {
         let is_in_doubt = self.muted.load(Ordering::SeqCst);
+        // In doubt it is as good as unknown: the kernel is sent to the SA.
         self.readings.of(epoch).filter(|_| !is_in_doubt)
     }
 }

@@ -10,7 +10,9 @@ use crate::config::{Config, Written};
 use crate::server::operators::status::Status;
 
 /// Reads the file again and says what differs from the configuration in force; comments do not.
+/// Each difference is logged once; the status shows it until it is gone.
 pub(in crate::server) fn look(config: &Config, status: &Status) {
+    // A configuration that never was a file, as in tests.
     if config.written.path.as_os_str().is_empty() {
         return;
     }
@@ -32,7 +34,8 @@ pub(in crate::server) fn look(config: &Config, status: &Status) {
     status.reconfigure(difference);
 }
 
-/// Every key and its value; not how it was written.
+/// Every key and its value; not how it was written. Two configurations that mean the same have the
+/// same words.
 fn says(config: &Config) -> String {
     let bare = Config {
         written: Written::default(),

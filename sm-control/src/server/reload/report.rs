@@ -1,4 +1,13 @@
 //! What is said of a load: in the log, on standard output, to the service manager and in the status.
+//!
+//! Four listeners, who need different things:
+//!
+//! | listener | hears |
+//! |---|---|
+//! | log | every warning, change and failure; a failure that repeats by itself once |
+//! | standard output | `ready epoch=N`, `reloaded epoch=N`, `reload failed`: for scripts |
+//! | service manager | READY=1, once |
+//! | status | the last failure, until a load succeeds |
 
 use std::io::Write;
 use std::sync::Arc;
@@ -15,7 +24,7 @@ use crate::config::{AccessRule, Config};
 use crate::logging::REPORT;
 use crate::server::operators::status::Status;
 
-/// What has been said.
+/// What has been said, so that nothing is said twice.
 pub(super) struct Report<'a> {
     config: &'a Config,
     status: Arc<Status>,
@@ -47,6 +56,7 @@ impl<'a> Report<'a> {
         }
     }
 
+    /// What a compilation found: warnings first, then what changed.
     fn findings(&self, new: &New, is_first: bool) {
         let findings = &new.findings;
         for warning in &display::told(&findings.warnings) {
@@ -55,13 +65,14 @@ impl<'a> Report<'a> {
         for change in &findings.changes {
             info!(target: REPORT, "{change}");
         }
+        // Of the key once: it is as public after each reload.
         if is_first {
             self.judge_key(new.parts.options.sa_key);
         }
         debug!(timings = ?findings.timings, "the load took");
     }
 
-    /// Says so when the SA key is no secret.
+    /// Says so when the SA key is no secret: 1 is the default of OpenSM.
     fn judge_key(&self, key: u64) {
         if key > LAST_PUBLIC_KEY {
             return;
@@ -144,6 +155,7 @@ impl<'a> Report<'a> {
     }
 }
 
+/// systemd starts what depends on this unit now.
 fn tell_ready() {
     let _ = sd_notify::notify(&[sd_notify::NotifyState::Ready]);
 }

@@ -7,6 +7,12 @@
 //!
 //! [`Sources`] has what is remembered of them between two loads: how the files looked, and what the
 //! running SA told.
+//!
+//! ```text
+//!  look ── read and compile ──(100 ms at least)── look: the same? ── yes ──> settled
+//!    ^                                              │ no, at most 20 times
+//!    └──────────────────────────────────────────────┘
+//! ```
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -27,7 +33,8 @@ const QUIET: Duration = Duration::from_millis(100);
 const ATTEMPTS: u32 = 20;
 
 /// What `read` makes of sources that look the same before and after, at least [`QUIET`] apart, and
-/// how they looked. None when they changed in each of [`ATTEMPTS`].
+/// how they looked. None when they changed in each of [`ATTEMPTS`]. What was read in vain is thrown
+/// away.
 fn settled<S: PartialEq, T>(look: impl Fn() -> S, mut read: impl FnMut() -> T) -> Option<(S, T)> {
     (0..ATTEMPTS).find_map(|_| {
         let (started, before) = (Instant::now(), look());
@@ -37,7 +44,8 @@ fn settled<S: PartialEq, T>(look: impl Fn() -> S, mut read: impl FnMut() -> T) -
     })
 }
 
-/// The sources never stayed as they were for long enough.
+/// The sources never stayed as they were for long enough. Files that are rewritten every 100 ms are
+/// the fault of their writer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Unsettled;
 
@@ -61,8 +69,8 @@ impl Sources {
         Self { live, tried: None }
     }
 
-    /// What `make` makes of sources that stay as they are meanwhile; it is called again where they do
-    /// not. Errors: they never do.
+    /// What `make` makes of sources that stay as they are meanwhile; it is called again where they
+    /// do not, so it must change nothing. Errors: they never do.
     pub(super) fn settle<T>(
         &mut self,
         config: &Config,
@@ -132,14 +140,16 @@ impl Sources {
     }
 }
 
-/// What tells one state of the source files from another.
+/// What tells one state of the source files from another. Two are equal when no file was replaced
+/// or written; the bytes are not read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Fingerprint {
     policy: Policy,
     others: Vec<Option<FileState>>,
 }
 
-/// The change time instead of the modification time: no program can set it back.
+/// One file at one moment. The change time instead of the modification time: no program can set it
+/// back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct FileState {
     inode: u64,
@@ -167,6 +177,7 @@ fn policy(config: &Config) -> Policy {
     files.map(|file| file.as_deref().and_then(state))
 }
 
+/// None for a file that is not there, which is a state as well.
 fn state(path: &Path) -> Option<FileState> {
     let facts = fs::metadata(path).ok()?;
     Some(FileState {

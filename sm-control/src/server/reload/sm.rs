@@ -1,5 +1,8 @@
 //! The SM whose fabric this is, as the thread that loads sees it: whether it can be read, what it says
 //! has changed, and whether its answers agree.
+//!
+//! Where no OpenSM is beside this daemon most of it is quiet: files can always be read, changes
+//! come from the comparison with an SA at most, and there are no generations.
 
 use std::sync::Arc;
 
@@ -37,12 +40,13 @@ impl Sm {
         }
     }
 
-    /// Where changes are told.
+    /// Where changes are told; a channel that never says anything where nobody does.
     pub(super) fn changes(&self) -> Receiver<Change> {
         self.changes.clone()
     }
 
-    /// False while there is nothing to read the fabric from.
+    /// False while there is nothing to read the fabric from. What is due waits then, and is not
+    /// forgotten.
     pub(super) fn can_load(&self) -> bool {
         match self.source {
             Source::OpenSm => self.beside.as_deref().is_some_and(Beside::can_ask),

@@ -25,7 +25,7 @@ const MOST: usize = 1024;
 /// After so long nobody waits for a reply any more: clients have asked again.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The requests that OpenSM has.
+/// The requests that OpenSM has, and where its replies come in.
 pub(in crate::server) struct OpenSmProxy {
     link: Arc<Link>,
     to: Sender<Answer>,
@@ -34,6 +34,7 @@ pub(in crate::server) struct OpenSmProxy {
     waiting: BTreeMap<u64, Waiting>,
 }
 
+/// A request that OpenSM has.
 struct Waiting {
     port: usize,
     request: Slot,
@@ -51,7 +52,7 @@ impl OpenSmProxy {
         }
     }
 
-    /// True for requests that [`Self::ask`] is for.
+    /// True for requests that [`Self::ask`] is for: OpenSM's own, by their attribute.
     pub(super) fn serves(request: &Slot) -> bool {
         belongs_to_opensm(request)
     }
@@ -73,7 +74,8 @@ impl OpenSmProxy {
         }
     }
 
-    /// Sends the replies that have come. Gives what became of each.
+    /// Sends the replies that have come, and forgets requests that were not answered in time. Gives
+    /// what became of each reply.
     pub(super) fn settle(
         &mut self,
         ports: &mut [Port],
@@ -88,6 +90,7 @@ impl OpenSmProxy {
             }
         }
         while let Some(oldest) = self.waiting.first_entry()
+            // Numbers grow with time, so the first that is not over ends the search.
             && oldest.get().until < now
         {
             self.link.forget(*oldest.key());
@@ -110,6 +113,8 @@ fn belongs_to_opensm(request: &Slot) -> bool {
             let mask = PathCompMask(mad.sa.component_mask.get());
             let record = PathRecord::ref_from_prefix(&mad.data);
             let is_group = record.is_ok_and(|(record, _)| record.dgid().is_multicast());
+            // A group's parameters are OpenSM's; the snapshot has those of `partitions.conf` at
+            // most.
             mask.has(PathCompMask::DGID) && is_group
         }
         _ => false,

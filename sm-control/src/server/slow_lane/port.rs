@@ -17,7 +17,7 @@ use tracing::debug;
 
 use crate::server::slow_lane::rmpp::{Begun, Rmpp};
 
-/// What answers are made from.
+/// What answers are made from: the snapshot in service, and the fabric of the same epoch.
 #[derive(Clone, Copy)]
 pub(super) struct Sources<'a> {
     pub(super) published: &'a Arc<Published>,
@@ -25,7 +25,7 @@ pub(super) struct Sources<'a> {
     pub(super) parts: Option<&'a Arc<FabricState>>,
 }
 
-/// A whole request.
+/// A whole request, and by which port it came.
 #[derive(Clone, Copy)]
 pub(super) struct Asked<'a> {
     pub(super) port: usize,
@@ -65,7 +65,8 @@ impl Port {
         }
     }
 
-    /// Answers a request from snapshot and parts.
+    /// Answers a request from snapshot and parts. Errors: the reply could not be sent; its sender
+    /// asks again.
     pub(super) fn answer(
         &mut self,
         sources: Sources<'_>,
@@ -77,12 +78,15 @@ impl Port {
             return Ok(());
         }
         let Sources { published, parts } = sources;
+        // A transport that segments by itself wants the whole reply at once, so only here it can be
+        // made piece by piece.
         if let Some(rmpp) = &mut self.rmpp
             && let Some(streamed) = dispatch::stream(published, parts, request)
         {
             let begun = rmpp.begin_stream(request, streamed, now);
             return self.note(begun, request);
         }
+        // What a worker gave away has been through its checks.
         let respond = if asked.is_new {
             dispatch::respond_with
         } else {
@@ -135,7 +139,7 @@ impl Port {
         self.out.repeats()
     }
 
-    /// `None` when the transport segments.
+    /// Sends segments that are due. `None` when the transport segments.
     pub(super) fn send_due(&mut self, now: Duration) -> Option<Result<bool, PortError>> {
         let rmpp = self.rmpp.as_mut()?;
         Some(rmpp.pump(now, &mut *self.out))

@@ -5,6 +5,12 @@
 //! once. What waits is bounded: more than the window is not under way at a time, so that a change
 //! that many want to hear of does not fill the port. Pure: time is given, and nothing is sent from
 //! here. Source: OpenSM `osm_inform.c`, `osm_vendor_ibumad.c`.
+//!
+//! ```text
+//!  queue ──first──> waiting ──response──> acknowledged
+//!   65,536          256 at a time │
+//!                                 └──timeout, up to 3 times more──> given up
+//! ```
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
@@ -33,7 +39,8 @@ impl Patience {
     }
 }
 
-/// What became of Reports so far.
+/// What became of Reports so far. The three add up to those that were pushed, but for those under
+/// way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(in crate::server) struct Tally {
     /// Got a response.
@@ -44,7 +51,7 @@ pub(in crate::server) struct Tally {
     pub(in crate::server) dropped: u64,
 }
 
-/// Reports on their way.
+/// Reports on their way. `waiting` and `alarms` have the same transactions at all times.
 #[derive(Debug)]
 pub(in crate::server) struct Reports {
     patience: Patience,
@@ -54,12 +61,15 @@ pub(in crate::server) struct Reports {
     waiting: BTreeMap<u32, Waiting>,
     /// When which of them is due.
     alarms: BTreeSet<(Duration, u32)>,
+    /// The transaction that was given last.
     last: u32,
     tally: Tally,
 }
 
+/// A Report that was sent and has no response.
 #[derive(Debug)]
 struct Waiting {
+    /// By which it left.
     port: usize,
     slot: Box<Slot>,
     due: Duration,
@@ -88,7 +98,9 @@ impl Reports {
         self.patience = patience;
     }
 
-    /// Takes a Report; `repeats` tells whether its port's transport sends again by itself.
+    /// Takes a Report; `repeats` tells whether its port's transport sends again by itself. With
+    /// 65,536 waiting it is dropped: a subscriber that does not answer must not cost memory without
+    /// end.
     pub(in crate::server) fn push(&mut self, report: Report, repeats: bool) {
         if self.queue.len() < QUEUE {
             self.queue.push_back((report, repeats));
@@ -127,7 +139,7 @@ impl Reports {
         self.tally
     }
 
-    /// Once more, or never again.
+    /// Sends one once more, or gives it up.
     fn again(&mut self, transaction: u32, now: Duration) -> Option<(usize, Slot)> {
         let waiting = self.waiting.get_mut(&transaction)?;
         if waiting.left == 0 {
@@ -150,6 +162,7 @@ impl Reports {
         let transaction = self.transaction();
         let Patience { timeout, retries } = self.patience;
         let (wait, left) = match repeats {
+            // The kernel has as many tries as we would have; after that its silence is final.
             true => (timeout * (retries + 1) + GRACE, 0),
             false => (timeout, retries),
         };
@@ -173,7 +186,8 @@ impl Reports {
         Some((report.port, slot))
     }
 
-    /// One that no Report under way has; never 0, which OpenSM's clients take for none.
+    /// One that no Report under way has; never 0, which OpenSM's clients take for none. Ends: far
+    /// fewer are under way than there are numbers.
     fn transaction(&mut self) -> u32 {
         loop {
             self.last = self.last.wrapping_add(1);
@@ -193,7 +207,8 @@ const fn low_half(transaction: u64) -> u32 {
     transaction as u32
 }
 
-/// Reports that may be under way at a time.
+/// Reports that may be under way at a time. A port that goes is told to every subscriber, and their
+/// responses come back together.
 const WINDOW: usize = 256;
 /// Reports that may wait to be sent; more are dropped.
 const QUEUE: usize = 1 << 16;

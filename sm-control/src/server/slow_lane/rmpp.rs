@@ -4,6 +4,13 @@
 //! The protocol is `sa_answer::rmpp`, without clock or port; here it gets both. Transfers are bounded in
 //! number and in what each may hold, and one that nobody acknowledges is aborted, so that a receiver that
 //! went away costs a bounded time.
+//!
+//! ```text
+//!  request ──> begin ──> senders: segments 1..w ──pump──> port
+//!                          ^  ACK, window moves on  │
+//!                          └────────────────────────┘
+//!  segments of a request ──> receivers ──> whole request ──> answered like any other
+//! ```
 
 use std::time::Duration;
 
@@ -18,10 +25,12 @@ use sa_wire::sa::{DATA_OFFSET, SaMad};
 use sa_wire::umad::{MAD_SIZE, Slot, UmadHeader};
 use zerocopy::FromBytes;
 
-/// The transfers of one port.
+/// The transfers of one port, in both directions. Only for transports that do not segment by
+/// themselves: the simulator.
 pub(in crate::server) struct Rmpp {
     senders: Senders<Box<dyn Source + Send>>,
     receivers: Receivers,
+    /// Where the protocol writes what is to be sent.
     out: Box<Slot>,
 }
 
@@ -45,7 +54,8 @@ impl Rmpp {
         }
     }
 
-    /// Takes a packet that is RMPP's and gives the request that it completes, as one MAD.
+    /// Takes a packet that is RMPP's and gives the request that it completes, as one MAD. Errors:
+    /// an acknowledgement could not be sent; its sender repeats.
     pub(in crate::server) fn receive(
         &mut self,
         packet: &Slot,
@@ -55,6 +65,7 @@ impl Rmpp {
         let mad = SaMad::from_bytes(&packet.mad);
         if classify(mad) != Class::Segment {
             self.senders.receive(packet, now);
+            // These may be about a transfer in either direction.
             if matches!(mad.rmpp.packet_type, packet_type::STOP | packet_type::ABORT) {
                 self.receivers.abort(packet);
             }
@@ -70,7 +81,8 @@ impl Rmpp {
         }
     }
 
-    /// True when the answer to this very request is under way already.
+    /// True when the answer to this very request is under way already. A client that asks again
+    /// gets the rest of it, not a second one.
     pub(in crate::server) fn resume(&mut self, request: &Slot) -> bool {
         self.senders.resume(request)
     }

@@ -1,4 +1,5 @@
-//! Who is answered by the slow lane, and when no more.
+//! Who is answered by the slow lane, and when no more: `[sa]` and `[overload]` of the
+//! configuration, in the lane's units.
 
 use std::time::Duration;
 
@@ -15,6 +16,8 @@ pub(in crate::server) struct Rules {
     pub(super) oldest: Option<Duration>,
     /// Time per second that one LID may take while others wait.
     pub(super) each: Option<Duration>,
+    /// Who is given up is told "busy" instead of nothing. Off by default: many clients take an
+    /// error for final.
     pub(super) busy_reply: bool,
 }
 
@@ -29,9 +32,11 @@ impl From<&Config> for Rules {
     }
 }
 
-/// Requests without an answer, so far.
+/// Requests without an answer, so far. Told at the end, and only where there were some.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct GivenUp {
+    /// Waited for longer than `oldest_table_ms`.
     pub(super) late: u64,
+    /// Of requesters that had their share while others waited.
     pub(super) beyond_share: u64,
 }

@@ -3,6 +3,15 @@
 //!
 //! Time is charged, not requests: a table of a large fabric costs thousands of times what a record does.
 //! What was taken is worked off at the rate that each may take, so a burst is paid for by a pause.
+//!
+//! ```text
+//!  each = 250 ms per second
+//!  a table takes 600 ms   owes 600     admitted again when it owes less than 250
+//!  after 1 s              owes 350     not yet, if others wait
+//!  after 2 s              owes 100     yes
+//! ```
+//!
+//! Whoever is alone is always admitted: an idle lane gives all that it has.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -12,7 +21,8 @@ use sa_fastpath::punt::Requester;
 /// Requesters that are remembered before those at rest are forgotten.
 const REMEMBERED: usize = 4096;
 
-/// Time that requesters have taken.
+/// Time that requesters have taken and not worked off. About 4,096 of them are remembered; who is
+/// at rest costs nothing to forget.
 #[derive(Debug)]
 pub(super) struct Shares {
     /// Time per second that each may take in the long run, and at once.
@@ -62,7 +72,8 @@ impl Shares {
 }
 
 impl Taken {
-    /// What is not worked off yet.
+    /// What is not worked off yet at `now`. Worked off at `each` per second, also while nobody
+    /// waits.
     fn after(&self, each: Duration, now: Duration) -> Duration {
         let rested = now.saturating_sub(self.at);
         self.time.saturating_sub(rested.mul_f64(each.as_secs_f64()))

@@ -1,5 +1,14 @@
 //! What this SA keeps for its clients, at work: a change is on the disk before its reply leaves,
 //! and who wants to hear of it does.
+//!
+//! ```text
+//!  answer  x 64 at most   database changes, replies are held
+//!  settle                 expire ──> Reports ──> commit ──> held replies, Reports due
+//!                                                └── fails: replies to changes are dropped
+//! ```
+//!
+//! A reply that is dropped for want of a disk is silence: its client asks again, finds its change
+//! made, and gets the reply once the disk takes it. One sync covers up to 64 requests of a turn.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,12 +25,12 @@ use super::super::state::{AliasesOfClients, State};
 use super::port::Port;
 use crate::server::slow_lane::reports::{Patience, Reports};
 
-/// The database with what waits for it.
+/// The database with what waits for it. Lives in the slow lane's thread alone (ADR 6).
 pub(in crate::server) struct StateStore {
     database: SaDatabase,
-    /// The state of the fabric that it was told of last.
+    /// The state of the fabric that it was told of last; none before the first load.
     state: Option<Arc<State>>,
-    /// Replies that wait for the disk.
+    /// Replies of this turn that wait for the disk.
     held: Vec<Held>,
     reports: Reports,
     /// Where the alias GUIDs are put that paths are to have.
@@ -67,7 +76,8 @@ impl StateStore {
         }
     }
 
-    /// Takes over the state of the fabric that is in service now.
+    /// Takes over the state of the fabric that is in service now: OpenSM's timeouts, and which
+    /// ports came and went.
     pub(super) fn fabric(&mut self, state: &Arc<State>) {
         let timeout = state.parts.options.transaction_timeout;
         self.reports.set_patience(Patience::opensm(timeout));
@@ -118,6 +128,7 @@ impl StateStore {
                 }
             }
         }
+        // After the Reports were made: a Report may end a subscription, which is a change too.
         let is_written = self.write();
         if is_written && core::mem::take(&mut self.aliases_changed) {
             self.tell_aliases();
@@ -138,7 +149,8 @@ impl StateStore {
         sent
     }
 
-    /// Whoever builds snapshots looks there.
+    /// Whoever builds snapshots looks there. Stored only where something differs: each new list is
+    /// a new snapshot.
     fn tell_aliases(&self) {
         let now = self.database.aliases();
         if **self.aliases.load() != now {
@@ -146,7 +158,7 @@ impl StateStore {
         }
     }
 
-    /// True when all changes are on the disk.
+    /// True when all changes are on the disk. Tried at every turn.
     fn write(&mut self) -> bool {
         match self.database.commit() {
             Ok(()) => {
@@ -170,6 +182,7 @@ impl StateStore {
     }
 }
 
+/// The time by both clocks.
 fn moment(steady: Duration) -> Now {
     Now {
         steady,

@@ -4,6 +4,11 @@
 //! The queue of the workers is emptied into here at each look, because it is in the order of arrival and
 //! turns need to see who waits. What lies here still counts against the bounds of that queue, by
 //! requester, until it is taken: a flood is refused where it comes in.
+//!
+//! ```text
+//!  A: a1 a2 a3 a4    B: b1    C: c1 c2       short ones, in the order of arrival of each
+//!  looked at:  a1 b1 c1 a2 c2 a3 a4          and after every 8 of them one table
+//! ```
 
 use std::collections::{HashMap, VecDeque};
 
@@ -13,7 +18,7 @@ use sa_fastpath::punt::{PuntReceiver, Punted, Requester, is_short};
 /// floods with them must not keep tables out.
 const SHORT_RUN: usize = 8;
 
-/// Requests by requester.
+/// Requests by requester, of one kind. Each requester with some is once in the order.
 #[derive(Debug, Default)]
 struct Turns {
     waiting: HashMap<Requester, VecDeque<Punted>>,
@@ -22,6 +27,7 @@ struct Turns {
 }
 
 impl Turns {
+    /// A requester that had none joins the order at its end.
     fn push(&mut self, who: Requester, punted: Punted) {
         let waiting = self.waiting.entry(who).or_default();
         if waiting.is_empty() {
@@ -69,7 +75,8 @@ impl Backlog {
         }
     }
 
-    /// The next request and who sent it.
+    /// The next request and who sent it: a short one, unless it is a table's turn. O(1) but for
+    /// what has just come.
     pub(super) fn next(&mut self) -> Option<(Requester, Punted)> {
         while let Some(punted) = self.punted.take() {
             let who = self.punted.requester(&punted);
@@ -92,6 +99,7 @@ impl Backlog {
         if !is_short(&next.1.request) {
             self.run = 0;
         }
+        // Only now its place in the queue is free again.
         self.punted.done(&next.1);
         Some(next)
     }

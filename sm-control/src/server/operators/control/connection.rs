@@ -18,19 +18,21 @@ use tokio::time::timeout;
 use super::status_report::StatusReport;
 use super::{Answer, Command, Context, Order, Peer, Refusal, in_json};
 
-/// Bytes of the longest request; all known ones are much shorter.
+/// Bytes of the longest request; all known ones have some twenty.
 const LONGEST: usize = 4096;
 
 /// How long a client may take for a request, or to take its reply.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// A request.
+/// A request. Unknown fields are refused: a client that means something by one must not believe
+/// that it was done.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Request {
     verb: Verb,
 }
 
+/// What can be asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Verb {
@@ -51,12 +53,14 @@ impl Verb {
 }
 
 /// Answers requests until the client leaves, is silent for too long, or says what is no request.
+/// Waits for an order as long as the order takes.
 pub(super) async fn serve(stream: UnixStream, peer: Peer, context: Arc<Context>) {
     let (input, mut output) = stream.into_split();
     let mut input = BufReader::new(input);
     let mut line = Vec::new();
     loop {
         line.clear();
+        // One more than is allowed: who uses it has said too much.
         let most = u64::try_from(LONGEST + 1).unwrap_or(u64::MAX);
         let mut limited = (&mut input).take(most);
         let read = timeout(PATIENCE, limited.read_until(b'\n', &mut line)).await;
@@ -80,7 +84,7 @@ pub(super) async fn serve(stream: UnixStream, peer: Peer, context: Arc<Context>)
     }
 }
 
-/// Shape: a line with its end. Errors: it is no request.
+/// Reads a line with its end. Errors: it is no request, and what one would be.
 fn parse(line: &[u8]) -> Result<Verb, Refusal> {
     let Some(line) = line.strip_suffix(b"\n") else {
         let words = match line.len() > LONGEST {
@@ -96,6 +100,7 @@ fn parse(line: &[u8]) -> Result<Verb, Refusal> {
     Ok(request.verb)
 }
 
+/// Does what was asked. Errors: a refusal, for this user or at this moment.
 async fn answer(verb: Verb, peer: Peer, context: &Context) -> Result<Answer, Refusal> {
     let Some(order) = verb.order() else {
         return Ok(Answer::Status(Box::new(StatusReport::new(&context.status))));
@@ -112,6 +117,7 @@ async fn answer(verb: Verb, peer: Peer, context: &Context) -> Result<Answer, Ref
     let command = Command { order, by, reply };
     context
         .commands
+        // Never waited for: this thread has others to serve.
         .try_send(command)
         .map_err(|error| match error {
             TrySendError::Full(_) => {

@@ -2,6 +2,16 @@
 //!
 //! Whoever may connect may ask for the status. What changes something is for root and the daemon's
 //! user, as the kernel says who it is that asks.
+//!
+//! ```text
+//!  > {"verb": "status"}
+//!  < {"ok":true,"schema":"sapphired.status/1","ready":true,...}
+//!  > {"verb": "rollback"}
+//!  < {"ok":false,"code":"denied","error":"only root and the daemon's user (uid 0) may do this, ..."}
+//! ```
+//!
+//! `code` is for programs and belongs to the interface: `bad-request`, `denied`, `busy`, `failed`.
+//! `error` is for people and may change.
 
 mod connection;
 mod socket;
@@ -32,7 +42,7 @@ const COMMANDERS: usize = 16;
 /// All of them.
 pub(in crate::server) const CONNECTIONS: usize = ASKERS + COMMANDERS;
 
-/// What the main thread is to do, and where the answer goes.
+/// What the thread that loads is to do, and where the answer goes. Who asked may have left by then.
 pub(in crate::server) struct Command {
     pub(in crate::server) order: Order,
     /// Process and user that ask.
@@ -58,7 +68,7 @@ impl fmt::Display for Order {
     }
 }
 
-/// What is answered to a request that was done. Shape: an object.
+/// What is answered to a request that was done. Shape: an object; its fields are an interface.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 pub(in crate::server) enum Answer {
@@ -82,7 +92,8 @@ pub(in crate::server) enum Answer {
     },
 }
 
-/// Who is at the other end, as the kernel says it.
+/// Who is at the other end, as the kernel says it (SO_PEERCRED). Of the moment of connecting; a
+/// process that gives its socket on gives its rights with it.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::server) struct Peer {
     /// 0 where it cannot be known.
@@ -92,7 +103,7 @@ pub(in crate::server) struct Peer {
     may_command: bool,
 }
 
-/// Why a request is not done.
+/// Why a request is not done. Neither field tells what the asker may not know.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::server) struct Refusal {
     /// For programs.
@@ -113,7 +124,7 @@ impl Refusal {
     }
 }
 
-/// A reply. Shape: one object, `ok` first.
+/// A reply. Shape: one object, `ok` first, so that a reader may decide by its first bytes.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Reply {
@@ -143,16 +154,17 @@ fn in_json(answer: Result<Answer, Refusal>) -> String {
     serde_json::to_string(&reply).unwrap_or_default()
 }
 
-/// What connections share.
+/// What connections share. Read only, but for the channel.
 pub(in crate::server) struct Context {
     status: Arc<Status>,
     commands: Sender<Command>,
-    /// The daemon's user.
+    /// The daemon's user, whose orders are taken besides root's.
     own_uid: u32,
 }
 
 impl Context {
-    /// Commands go to `commands`. Errors: the system's, when it does not say who we are.
+    /// Commands go to `commands`. The own user is asked of the kernel by a socket pair, in the same
+    /// way as that of a client. Errors: the system's, when it does not say who we are.
     pub(in crate::server) fn new(
         status: Arc<Status>,
         commands: Sender<Command>,
@@ -166,7 +178,7 @@ impl Context {
         })
     }
 
-    /// Who has connected. Errors: the system's.
+    /// Who has connected. Errors: the system's; without it nobody is served.
     fn peer(&self, stream: &UnixStream) -> std::io::Result<Peer> {
         let credentials = stream.peer_cred()?;
         let uid = credentials.uid();

@@ -4,6 +4,12 @@
 //! link in the place. So the socket is made in a directory of this process alone, gets its owner and mode
 //! there, and is then moved to its name in one step; every path is relative to a directory that is held
 //! open. What a killed daemon left of that is swept at the next start.
+//!
+//! ```text
+//!  /run/sapphire/.c8f3a60d21b4e957/      mode 0700, held open, locked
+//!  /run/sapphire/.c8f3a60d21b4e957/s     bind, chown, chmod
+//!  /run/sapphire/control.sock            rename: in one step, with group and mode
+//! ```
 
 use std::fs;
 use std::io;
@@ -18,7 +24,7 @@ use sa_fabric::outlet::{Folder, unforeseen};
 use crate::checks::control_socket::{ControlSocketError, ControlSocketProblem, check, group};
 use crate::config::ControlSection;
 
-/// The name, which goes when this does.
+/// The name, which goes when this does. The listener itself is the admin thread's.
 #[derive(Debug)]
 pub(in crate::server) struct Socket {
     path: PathBuf,
@@ -49,7 +55,8 @@ impl Drop for Socket {
     }
 }
 
-/// Errors: what is in the way.
+/// Whether the name is free, or a dead daemon's. Errors: what is in the way. The old socket is not
+/// removed here: the rename replaces it.
 fn make_way(path: &Path) -> Result<(), ControlSocketProblem> {
     let about = match fs::symlink_metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -109,7 +116,8 @@ impl Workshop {
         PathBuf::from(format!("/proc/self/fd/{directory}/{UNNAMED}"))
     }
 
-    /// Gives the socket what is to be its own. Gives what is to identify it.
+    /// Gives the socket group and mode, and then its name. Gives what is to identify it: by this
+    /// the end of the daemon knows whether the name is still its own.
     fn name(&self, section: &ControlSection, group: Option<u32>) -> io::Result<(u64, u64)> {
         let unnamed = self.socket();
         if group.is_some() {
@@ -157,7 +165,7 @@ fn sweep(folder: &Folder) {
     }
 }
 
-/// Versions before had the process's number there.
+/// Versions before had the process's number there; both forms are swept.
 fn is_workshop(name: &str) -> bool {
     let digits = name.strip_prefix(WORKSHOP);
     digits.is_some_and(|digits| {

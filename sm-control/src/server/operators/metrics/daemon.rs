@@ -31,10 +31,12 @@ fn get(counter: &AtomicU64) -> u64 {
     counter.load(Ordering::Relaxed)
 }
 
+/// The label that tells outcomes apart.
 fn result(word: &str) -> [(&'static str, String); 1] {
     [("result", word.to_owned())]
 }
 
+/// How long the process runs, and what came of its loads.
 fn loads(status: &Status, page: &mut Page<'_>) -> fmt::Result {
     let counts = &status.counts;
     page.value(
@@ -77,6 +79,7 @@ fn state(status: &Status, page: &mut Page<'_>) -> fmt::Result {
     )
 }
 
+/// What operators have asked and what was cut off.
 fn requests_of_operators(counts: &Counts, page: &mut Page<'_>) -> fmt::Result {
     page.count(
         "rollback",
@@ -161,6 +164,7 @@ fn shadow(status: &Status, page: &mut Page<'_>) -> fmt::Result {
     Ok(())
 }
 
+/// What is in service, by size.
 fn snapshot(service: &InService, page: &mut Page<'_>) -> fmt::Result {
     // A size that does not fit would be of memory that no machine has.
     let size = |number: usize| u32::try_from(number).map_or(f64::INFINITY, f64::from);

@@ -33,6 +33,7 @@ pub(super) fn write(status: &Status, page: &mut Page<'_>) -> fmt::Result {
     )
 }
 
+/// Every message ends in one row of either family; see `sa_local::agent::Counted`.
 fn messages(local: &Local, page: &mut Page<'_>) -> fmt::Result {
     let messages = Counted::ALL.map(|what| {
         let label = [("result", what.name().to_owned())];
@@ -54,6 +55,7 @@ fn messages(local: &Local, page: &mut Page<'_>) -> fmt::Result {
     )
 }
 
+/// What should stay at 0.
 fn troubles(counts: &ServiceCounts, page: &mut Page<'_>) -> fmt::Result {
     for (name, help, counter) in [
         (

@@ -23,7 +23,7 @@ use super::status::Status;
 
 use self::page::Page;
 
-/// The page.
+/// The page, made anew each time that it is asked for.
 pub(in crate::server) struct Metrics(Registry);
 
 impl Metrics {
@@ -36,7 +36,7 @@ impl Metrics {
         Self(registry)
     }
 
-    /// Everything, as it is now.
+    /// Everything, as it is now. Errors: none that a String could have.
     pub(in crate::server) fn text(&self) -> Result<String, fmt::Error> {
         let mut page = String::new();
         text::encode(&mut page, &self.0)?;

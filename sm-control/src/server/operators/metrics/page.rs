@@ -1,4 +1,14 @@
 //! A page of metrics, family by family.
+//!
+//! ```text
+//! # HELP sapphire_drops Requests without a reply.
+//! # TYPE sapphire_drops counter
+//! sapphire_drops_total{port="0",reason="not_ready"} 3
+//! ```
+//!
+//! The library writes the format; this gives it families whose rows are read at that moment. It has
+//! no registry of counters: those of the workers are the only ones, and copying them would be a
+//! second truth.
 
 use core::fmt;
 
@@ -24,7 +34,7 @@ pub(super) fn truth(is_so: bool) -> f64 {
     f64::from(u8::from(is_so))
 }
 
-/// Writes families one by one.
+/// Writes families one by one, in the order of the calls. A family must be whole before the next.
 pub(super) struct Page<'a>(pub(super) DescriptorEncoder<'a>);
 
 impl Page<'_> {
@@ -75,6 +85,7 @@ impl Page<'_> {
         )
     }
 
+    /// A family with its rows, of either kind.
     fn family<const N: usize, M: EncodeMetric>(
         &mut self,
         name: &str,

@@ -1,4 +1,7 @@
 //! Metrics of the ports: what workers have done with requests, and what lies below the workers.
+//!
+//! `queries` has a row for each outcome of a request; `refused`, `drops` and `slow_lane` say of
+//! three of them why.
 
 use core::fmt;
 
@@ -25,10 +28,12 @@ pub(super) fn write(status: &Status, page: &mut Page<'_>) -> fmt::Result {
     times(status, page)
 }
 
+/// The label of a port: its number in the configuration, from 0.
 fn of_port(port: &str) -> Labels<1> {
     [("port", port.to_owned())]
 }
 
+/// What came in, and what the worker did with it.
 fn requests(now: &Now, page: &mut Page<'_>) -> fmt::Result {
     let received = now.iter().map(|(port, now)| (of_port(port), now.received));
     page.counter("received", "Requests taken from the port", received)?;
@@ -49,6 +54,7 @@ fn requests(now: &Now, page: &mut Page<'_>) -> fmt::Result {
     )
 }
 
+/// The same by reason.
 fn reasons(now: &Now, page: &mut Page<'_>) -> fmt::Result {
     let rows = |names: Vec<&'static str>, counts: fn(&StatsSnapshot) -> &[u64]| {
         let rows = now.iter().flat_map(move |(port, now)| {
@@ -73,6 +79,7 @@ fn reasons(now: &Now, page: &mut Page<'_>) -> fmt::Result {
     page.counter("unsent", "Replies that the port could not send", unsent)
 }
 
+/// What workers are at: how busy, on which snapshot, alive or not.
 fn workers(status: &Status, now: &Now, page: &mut Page<'_>) -> fmt::Result {
     let turns = now.iter().flat_map(|(port, now)| {
         let turn = |word: &str| [("port", port.clone()), ("found", word.to_owned())];
@@ -140,7 +147,8 @@ fn handles(status: &Status, page: &mut Page<'_>) -> fmt::Result {
     )
 }
 
-/// Only where batches are sampled.
+/// How long batches took. Only where batches are sampled (`sample_every`), since a clock is read
+/// for each of those.
 fn times(status: &Status, page: &mut Page<'_>) -> fmt::Result {
     let sampled = status.ports.iter().enumerate();
     let sampled = sampled.filter(|(_, port)| port.stats.sampling().is_some());
