@@ -47,6 +47,7 @@ pub(super) fn walk_with(
     // LID 0 asks for no LID.
     let lid = query.wanted("lid").filter(|lid| *lid != 0);
     for node in view.nodes_by_lid(lid) {
+        // Of a switch port 0 alone is an end port.
         let ends = view.ports(node).take(match view.is_switch(node) {
             true => 1,
             false => usize::MAX,
@@ -79,6 +80,7 @@ fn own_guid(view: &View<'_>, query: &Query<'_>) -> Result<Option<u64>, ()> {
         return Ok(None);
     };
     let own = match query.raw("block_num") {
+        // The requester's own, whichever port the record is of: as in OpenSM.
         0 => view.guid(view.requester).map_or(0, |guid| guid.get()),
         _ => 0,
     };

@@ -58,6 +58,7 @@ fn put(
         to_lid: lid(view, to).into(),
         padding: 0.into(),
     };
+    // Asked last, as it costs P_Key tables of both ends.
     let in_sight = || view.related(from, to) && view.shows(from) && view.shows(to);
     if agrees(view, query, &record) && in_sight() {
         out.push(record.as_bytes())?;

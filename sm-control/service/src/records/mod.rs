@@ -135,6 +135,7 @@ impl Served {
         }
     }
 
+    /// Found by LID, a table end port by end port.
     const fn by_end_port(attribute: AttributeId, walk: Walk) -> Self {
         Self {
             unit: Some(Unit::EndPort),
@@ -142,6 +143,7 @@ impl Served {
         }
     }
 
+    /// Found by LID, a table switch by switch.
     const fn by_switch(attribute: AttributeId, walk: Walk) -> Self {
         Self {
             unit: Some(Unit::Switch),
@@ -196,6 +198,7 @@ pub fn respond(parts: &FabricState, request: &Slot) -> Option<Vec<u8>> {
     if served.is_secret && key != parts.options.sa_key {
         return Some(refuse(mad, Status::REQ_INVALID));
     }
+    // Whom nobody knows is not answered: partitions could not be judged.
     let view = View::new(parts, request.header.lid.get())?;
     let is_get = mad.mad.method == method::GET;
     // A Get may match one record; the second is the error, so no more are made.
@@ -203,6 +206,7 @@ pub fn respond(parts: &FabricState, request: &Slot) -> Option<Vec<u8>> {
     let _ = (served.walk)(&view, &Query::new(mad), &mut out);
     match out.finish() {
         Err(Reason::Silence) => None,
+        // More than [`MAX_BYTES`] is refused, since RMPP could not carry it.
         Err(Reason::TooLong) => Some(refuse(mad, Status::NO_RESOURCES)),
         Err(Reason::TooMany) => Some(refuse(mad, Status::TOO_MANY_RECORDS)),
         Ok(records) if records.is_empty() && is_get => Some(refuse(mad, Status::NO_RECORDS)),

@@ -59,6 +59,7 @@ fn record(view: &View<'_>, at: PortRef) -> NodeRecord {
     let node = view.node(at.node);
     let end = view.end(at);
     let mut description = [0; 64];
+    // Cut at 64 bytes, as the field is; without a NUL where all are used.
     for (place, byte) in description.iter_mut().zip(node.description.as_bytes()) {
         *place = *byte;
     }

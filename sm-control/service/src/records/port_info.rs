@@ -30,6 +30,7 @@ use super::view::View;
 /// and then also decides, by range ([`owns_lid`]).
 pub(super) fn walk(view: &View<'_>, query: &Query<'_>, out: &mut Out) -> ControlFlow<()> {
     // Asking for BaseLID looks up the record's LID too.
+    // OpenSM takes the record's LID to look up, whichever of the two bits is set.
     let by_lid = query.has(mask("lid") | mask("base_lid"));
     let lid = by_lid.then(|| query.raw("lid"));
     for node in view.nodes_by_lid(lid) {
@@ -181,6 +182,7 @@ fn linked(view: &View<'_>, at: PortRef, record: PortInfoRecord) -> PortInfoRecor
     }
 }
 
+/// Port 0 of a switch: the end port by which the SM talks to it.
 fn port0(view: &View<'_>, at: PortRef, record: PortInfoRecord) -> PortInfoRecord {
     PortInfoRecord {
         local_port_num: view.parts.subnet.entry_port(at.node),
@@ -192,6 +194,7 @@ fn port0(view: &View<'_>, at: PortRef, record: PortInfoRecord) -> PortInfoRecord
     }
 }
 
+/// A switch's port with a link. It has no LID of its own.
 fn external(view: &View<'_>, at: PortRef, record: PortInfoRecord) -> PortInfoRecord {
     let leads_to_switch = view.peer(at).is_some_and(|peer| view.is_switch(peer.node));
     let options = &view.parts.options;
@@ -207,6 +210,7 @@ fn external(view: &View<'_>, at: PortRef, record: PortInfoRecord) -> PortInfoRec
     }
 }
 
+/// A port of a CA or router.
 fn end_port(view: &View<'_>, at: PortRef, record: PortInfoRecord) -> PortInfoRecord {
     let hoq = match view.node(at.node).kind {
         NodeType::Router => view.parts.options.leaf_head_of_queue_lifetime & HOQ_LIFE,
@@ -238,6 +242,7 @@ fn addressed(view: &View<'_>, at: PortRef, record: PortInfoRecord) -> PortInfoRe
     }
 }
 
+/// The bit IsSM, on the port where the SM runs.
 fn is_sm(view: &View<'_>, at: PortRef) -> u32 {
     let subnet = &view.parts.subnet;
     let sm = subnet.end_ports().get(subnet.sm());

@@ -26,6 +26,7 @@ pub(crate) struct Query<'a> {
 }
 
 impl<'a> Query<'a> {
+    /// Reads nothing yet: components are taken from the MAD when they are asked for.
     pub(crate) fn new(mad: &'a SaMad) -> Self {
         Self {
             layout: Layout::of(mad.attribute_id()),
@@ -77,6 +78,7 @@ impl<'a> Query<'a> {
         fields.iter().filter(move |field| mask & field.mask() != 0)
     }
 
+    /// A component by its name; none where the attribute has none such.
     fn field(&self, name: &str) -> Option<&'static Field> {
         self.layout?.field(name)
     }

@@ -45,6 +45,7 @@ impl Stream {
             Unit::EndPort => subnet.end_ports().len(),
             Unit::Switch => subnet.switches().len(),
         };
+        // A LID finds one node: such a table is short, and made at once.
         let names_lid = mad.sa.component_mask.get() & served.finders != 0;
         // A request with a key has been let through, or refused, before.
         let is_hidden = served.is_secret && mad.sa.sm_key.get() == 0;
@@ -61,6 +62,7 @@ impl Stream {
         })
     }
 
+    /// The one unit, as a part of the order.
     fn window(&self, unit: u64) -> Range<usize> {
         let unit = usize::try_from(unit).unwrap_or(usize::MAX);
         unit..unit.saturating_add(1)

@@ -70,6 +70,7 @@ pub(super) fn linear_forwarding(
     let last = view.parts.topology.max_lid() / LIDS_PER_BLOCK;
     let block = query.wanted("block_num").map(u16::try_from);
     let blocks = match block {
+        // Past the end there are no blocks, though the switch could hold more.
         Some(Ok(block)) if block <= last => block..=block,
         Some(_) => return ControlFlow::Continue(()),
         None => 0..=last,
@@ -78,6 +79,7 @@ pub(super) fn linear_forwarding(
         let Some(switch) = view.switch(node).filter(|_| view.shows(port0(node))) else {
             continue;
         };
+        // Shared with the routes; nothing is copied but the block.
         let table = view.parts.routes.lft(switch);
         for block in blocks.clone() {
             let record = LinearForwardingTableRecord {
@@ -123,4 +125,5 @@ const fn port0(node: NodeIx) -> PortRef {
     PortRef { node, port: 0 }
 }
 
+/// LinearForwardingTable has 64 entries (IBA vol. 1, LinearForwardingTable).
 const LIDS_PER_BLOCK: u16 = 64;

@@ -74,6 +74,7 @@ impl<'a> View<'a> {
         self.window = window;
     }
 
+    /// The part of an order that this view looks at.
     fn in_window<T>(&self, all: &'a [T]) -> &'a [T] {
         let end = self.window.end.min(all.len());
         all.get(self.window.start..end).unwrap_or_default()
@@ -189,6 +190,7 @@ impl<'a> View<'a> {
         }
         match self.peer(at) {
             None => Vec::new(),
+            // No partition is enforced between switches.
             Some(peer) if self.is_switch(peer.node) => vec![Pkey::DEFAULT_FULL.get()],
             Some(peer) => self.peer_table(peer),
         }
@@ -208,6 +210,7 @@ impl<'a> View<'a> {
             true => key == Pkey::DEFAULT_FULL,
             false => key.base() == Pkey::DEFAULT_FULL.base(),
         };
+        // More keys than a device has places for are lost on it, and so here.
         let room = usize::from(device::partition_cap(self.node(at.node).kind));
         let index = self.parts.subnet.by_port(at);
         let keys = index.map_or_else(Vec::new, |index| self.parts.partitions.pkey_table(index));
@@ -236,6 +239,7 @@ impl<'a> View<'a> {
         table
     }
 
+    /// The keys of a port's table; places without one are left out.
     fn keys_of(&self, at: PortRef) -> Vec<Pkey> {
         let table = self.pkey_table(at).into_iter();
         table.filter_map(|raw| Pkey::new(raw).ok()).collect()
@@ -246,6 +250,7 @@ impl<'a> View<'a> {
 /// member. Source: OpenSM `osm_pkey.c`, `osm_physp_share_pkey`.
 fn share(one: &[Pkey], other: &[Pkey]) -> bool {
     let fit = |a: &Pkey, b: &Pkey| a.base() == b.base() && (a.is_full() || b.is_full());
+    // An external port without a link has no table, and hides nothing.
     let has_none = one.is_empty() || other.is_empty();
     has_none || one.iter().any(|a| other.iter().any(|b| fit(a, b)))
 }

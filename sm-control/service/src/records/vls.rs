@@ -28,6 +28,7 @@ use super::view::View;
 /// switch, by output, then by input port.
 pub(super) fn sl_to_vl(view: &View<'_>, query: &Query<'_>, out: &mut Out) -> ControlFlow<()> {
     for end in view.ends_by_lid(query.wanted("lid")) {
+        // A CA has one table for its port, whichever pair is asked for.
         if !view.is_switch(end.at.node) {
             if view.shows(end.at) {
                 out.push(sl_to_vl_record(view, end, 0, 0).as_bytes())?;
@@ -110,6 +111,8 @@ pub(super) fn vl_arbitration(view: &View<'_>, query: &Query<'_>, out: &mut Out) 
         let filter = query
             .wanted("port_num")
             .filter(|_| view.is_switch(end.at.node));
+        // A table of a CA port is asked for by its LID; the port in the request is another thing
+        // there.
         let ports: Vec<u8> = match view.is_switch(end.at.node) {
             true => chosen(view, end, filter).collect(),
             false => vec![end.at.port],
@@ -139,6 +142,7 @@ fn own_tables(view: &View<'_>, end: &EndPort, tables: &TablesByEnd<'_>) -> Vec<P
     index.map_or_else(Vec::new, |index| tables.of(EndPortIx(index)))
 }
 
+/// One block. Without tables all entries are VL 0 with weight 0, which is "skip".
 fn vl_arbitration_record(
     end: &EndPort,
     port: u8,

@@ -32,6 +32,7 @@ impl Holder {
     pub(super) fn has(&self, raw: u16) -> bool {
         let base = raw & !Pkey::FULL_BIT;
         let is_it = |key: &u16| match self.allow_both {
+            // OpenSM looks in its map of limited keys there.
             true => *key == base,
             false => key & !Pkey::FULL_BIT == base,
         };

@@ -119,6 +119,7 @@ impl Aliases {
         }
     }
 
+    /// The GUIDs of ports in sight, by the walk of all records.
     fn find(&self, asked: &Asked<'_>) -> Answer {
         let table = |port: Guid| self.tables.get(&port).map(|table| table.guids.as_slice());
         let is_get = asked.mad.mad.method == method::GET;
@@ -146,6 +147,7 @@ impl Aliases {
         for place in target.places() {
             let wanted = target.wanted(place);
             let old = self.tables.get(&port).map_or(0, |table| table.at(place));
+            // (wish, what is there): a wish replaces, no wish fills an empty place.
             let alias = match (wanted, old) {
                 (0, 0) => self.given(port, place, size, asked.parts, journal),
                 // Any GUID will do, and the place has one.
@@ -207,6 +209,7 @@ impl Aliases {
         if known != 0 {
             return known;
         }
+        // Ends: 2^32 numbers, and far fewer GUIDs.
         let guid = loop {
             self.thought_of = self.thought_of.wrapping_add(1);
             let guid = OPENIB | u64::from(self.thought_of);
@@ -221,6 +224,7 @@ impl Aliases {
         guid
     }
 
+    /// A whole table goes into the journal at each change.
     fn write(&self, port: Guid, journal: &mut Journal) {
         if let Some(table) = self.tables.get(&port) {
             table.write(TableKind::Set, port, journal);
@@ -285,6 +289,7 @@ impl Target {
         self.block == 0 && self.asks(0)
     }
 
+    /// Whether the mask has the component of a place.
     fn asks(&self, place: usize) -> bool {
         let name = NAMES.get(place % BLOCK).copied().unwrap_or_default();
         let field = Layout::GUID_INFO.field(name);

@@ -203,6 +203,7 @@ impl Journal {
     /// is renewed as it was costs no disk.
     pub fn put(&mut self, kind: Kind, key: &[u8], value: &[u8]) {
         let old = self.live.insert((kind, key.to_vec()), value.to_vec());
+        // The lines of a file are what a replay needs, so an equal value is none.
         if old.as_deref() != Some(value) {
             let body = format!("put {} {} {}", kind.word(), Hex(key), Hex(value));
             self.append(&body);

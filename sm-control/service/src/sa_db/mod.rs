@@ -232,6 +232,7 @@ impl SaDatabase {
             AttributeId::GUID_INFO_RECORD => {
                 self.aliases.respond(&asked, &self.groups, &mut effects)
             }
+            // InformInfo and InformInfoRecord: `serves` let nothing else through.
             _ => self.subscriptions.respond(&asked, &mut effects),
         };
         finish(request, answer)

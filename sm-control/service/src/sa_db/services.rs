@@ -138,6 +138,7 @@ impl Services {
         if known.is_none() && self.entries.len() >= MOST {
             return Answer::Refusal(Status::NO_RESOURCES);
         }
+        // A service that is announced again keeps its place among the newest.
         let number = known.unwrap_or(self.next);
         let entry = Entry::new(record, asked.now);
         journal.put(Kind::Service, &rid(&record), &entry.written(number));

@@ -160,6 +160,7 @@ impl Subscriptions {
         let Some(guid) = asked.view.guid(asked.view.requester) else {
             return Answer::Refusal(Status::REQ_INVALID);
         };
+        // One refusal for both: a number that is none, and a trap that is not for everybody.
         let may_not = !asked.is_trusted && is_about_keys(&wanted);
         if wanted.subscribe > 1 || may_not {
             return Answer::Refusal(Status::REQ_INVALID);
@@ -171,6 +172,7 @@ impl Subscriptions {
             info: wanted,
         };
         let done = if wanted.subscribe == 1 {
+            // OpenSM takes the QP of the request's header for that of the subscriber.
             entry.info.set_qpn(asked.request.header.qpn.get());
             self.subscribe(asked, entry, journal)
         } else {
@@ -197,6 +199,7 @@ impl Subscriptions {
         entry: Subscription,
         journal: &mut Journal,
     ) -> Result<(), Status> {
+        // Looked up first: one that exists counts against no bound.
         let known = self.known(&entry);
         if !has_access(&asked.view, &entry.info) {
             return Err(Status::REQ_INVALID);
@@ -230,6 +233,7 @@ impl Subscriptions {
         }
     }
 
+    /// Ends a subscription, if it is there.
     fn remove(&mut self, number: u64, journal: &mut Journal) {
         let Some(entry) = self.entries.remove(&number) else {
             return;

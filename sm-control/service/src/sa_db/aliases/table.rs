@@ -41,6 +41,7 @@ impl Table {
         table
     }
 
+    /// 0 for an empty place, and for one past the end.
     pub(super) fn at(&self, place: usize) -> u64 {
         self.guids.get(place).copied().unwrap_or(0)
     }
@@ -58,6 +59,7 @@ impl Table {
         all.filter(move |guid| *guid != 0 && *guid != port.get())
     }
 
+    /// Puts the table into the journal, in place of what it had there.
     pub(super) fn write(&self, kind: TableKind, port: Guid, journal: &mut Journal) {
         let bytes: Vec<u8> = self
             .guids

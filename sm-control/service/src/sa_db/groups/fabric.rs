@@ -51,6 +51,7 @@ fn take_well_known(groups: &mut Groups, parts: &FabricState, effects: &mut Effec
         // One that is no longer listed lives on while somebody keeps it alive.
         if group.is_well_known && !listed.contains_key(mgid) {
             group.is_well_known = false;
+            // One that waited for the file has no record to write.
             let is_read = group.record.mlid.get() != 0;
             if is_read && group.is_kept() {
                 saved::put_group(effects.journal, &group.record);

@@ -46,6 +46,7 @@ pub(super) struct Member {
 }
 
 impl Member {
+    /// JoinState: the lower four bits.
     pub(super) const fn state(&self) -> u8 {
         self.scope_and_state & 0x0f
     }
@@ -55,6 +56,7 @@ impl Member {
         sa_wire::Gid(self.port_gid).interface_id()
     }
 
+    /// Whether the group lives because of it.
     const fn keeps(&self) -> bool {
         self.state() & KEEPS != 0
     }
@@ -73,6 +75,7 @@ pub(super) enum Turn {
 }
 
 impl Group {
+    /// Without members.
     pub(super) const fn new(record: McMemberRecord, is_well_known: bool) -> Self {
         Self {
             record,
@@ -92,6 +95,7 @@ impl Group {
         self.keepers
     }
 
+    /// In the order of OpenSM's map.
     pub(super) fn members(&self) -> impl Iterator<Item = &Member> {
         self.members.values()
     }
@@ -123,6 +127,7 @@ impl Group {
                 }
             }
             (true, false) => {
+                // Cannot go below 0: it was counted when it came.
                 self.keepers -= 1;
                 if self.keepers == 0 {
                     return Turn::Ends;

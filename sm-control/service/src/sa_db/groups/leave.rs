@@ -35,6 +35,7 @@ impl Groups {
         let guid = request.record.port_gid().interface_id();
         let member = *group.member(guid).ok_or(invalid)?;
         let states = request.record.join_state();
+        // Who gives up a state that it has not gives up nothing.
         let has_all = states != 0 && states & !member.state() == 0;
         if !has_all || !may_change(asked, &group.record, &member) {
             return Err(invalid);

@@ -28,6 +28,7 @@ impl Groups {
         request: &Request,
         port: &Port,
     ) -> Result<McMemberRecord, Status> {
+        // A group that nobody would keep alive is not begun.
         let keeps = join_state::FULL | join_state::SEND_ONLY_FULL;
         if request.record.join_state() & keeps == 0 {
             return Err(Status::REQ_INVALID);
@@ -35,6 +36,7 @@ impl Groups {
         if !request.mask.has_all(McMemberCompMask::CREATE) {
             return Err(Status::REQ_INSUFFICIENT_COMPONENTS);
         }
+        // A refusal below leaves the number of a made-up MGID unused, and nothing else.
         let address = self.address(asked, request)?;
         let invalid = Status::REQ_INVALID;
         let mtu = mtu(request, port).ok_or(invalid)?;
@@ -78,6 +80,7 @@ impl Groups {
             .values()
             .map(|group| group.record.mlid.get())
             .collect();
+        // Sorted once instead of going over all groups for each MLID.
         taken.sort_unstable();
         let is_free = |mlid: &u16| taken.binary_search(mlid).is_err();
         let is_asked_for = (first..=last).contains(&wanted) && is_free(&wanted);

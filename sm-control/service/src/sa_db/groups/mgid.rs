@@ -27,6 +27,7 @@ const LINK_LOCAL: u8 = 2;
 /// that this SA makes up.
 pub(super) fn may_be_chosen(mgid: &Mgid) -> bool {
     let [first, second, ..] = *mgid;
+    // The upper three of the four flags (IBA vol. 1, multicast GIDs).
     let is_reserved = second & 0xe0 != 0;
     let is_sas = signature(mgid) == SA_ASSIGNED && second & 0x0f == LINK_LOCAL;
     first == 0xff && (is_ip(mgid) || !(is_reserved || is_sas))
@@ -55,10 +56,12 @@ fn broadcast(mgid: &Mgid) -> Mgid {
     ]
 }
 
+/// Whether the signature is IPoIB's.
 fn is_ip(mgid: &Mgid) -> bool {
     matches!(signature(mgid), IPV4 | IPV6)
 }
 
+/// Bytes 2 and 3.
 const fn signature(mgid: &Mgid) -> u16 {
     u16::from_be_bytes([mgid[2], mgid[3]])
 }
@@ -76,6 +79,7 @@ pub(super) fn made_up(groups: &mut Groups, prefix: u64, scope: u8) -> Mgid {
     }
 }
 
+/// The address with this number.
 fn numbered(prefix: u64, scope: u8, number: u32) -> Mgid {
     let [sign, nature] = SA_ASSIGNED.to_be_bytes();
     let [p0, p1, p2, p3, p4, p5, _, _] = prefix.to_be_bytes();

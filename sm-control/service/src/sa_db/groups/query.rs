@@ -50,6 +50,7 @@ fn records(asked: &Asked<'_>, request: &Request, group: &Group) -> Vec<McMemberR
     let wanted = |state: u8| states_agree(request, state);
     if request.mask.has(McMemberCompMask::PORT_GID) {
         let member = group.member(request.record.port_gid().interface_id());
+        // A member that was named is shown as such, though not its GID.
         let member = member.filter(|member| wanted(member.scope_and_state));
         let record = member.map(|member| of_member(group, member));
         return record

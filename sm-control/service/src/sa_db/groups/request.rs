@@ -34,6 +34,7 @@ pub(super) struct Rates {
 }
 
 impl Rates {
+    /// As the SM's options have them.
     fn of(options: &OpenSmOptions) -> Self {
         Self {
             newest: options.max_rate_code(),
@@ -41,6 +42,7 @@ impl Rates {
         }
     }
 
+    /// Whether a code is a rate that this SM hands out.
     const fn knows(self, code: u8) -> bool {
         code >= Rate::SDR_1X.code() && code <= self.newest
     }
@@ -79,6 +81,7 @@ impl Request {
             record: *record,
             rates: Rates::of(&asked.parts.options),
         };
+        // MGID, PortGID and JoinState: without them nobody knows what is meant.
         if request.changes(asked) && !request.mask.has_all(McMemberCompMask::JOIN) {
             return Err(Status::REQ_INSUFFICIENT_COMPONENTS);
         }

@@ -19,6 +19,7 @@ use super::{Groups, Mgid};
 /// Key of the counter. No MGID is empty.
 const NEXT_MGID: &[u8] = &[];
 
+/// Groups that clients made; others are the file's.
 pub(super) fn put_group(journal: &mut Journal, record: &McMemberRecord) {
     journal.put(Kind::Group, &record.mgid, record.as_bytes());
 }
@@ -27,6 +28,7 @@ pub(super) fn delete_group(journal: &mut Journal, mgid: &Mgid) {
     journal.delete(Kind::Group, mgid);
 }
 
+/// Also of groups that are the file's.
 pub(super) fn put_member(journal: &mut Journal, mgid: &Mgid, member: &Member) {
     journal.put(Kind::Member, &key(mgid, member.guid()), member.as_bytes());
 }

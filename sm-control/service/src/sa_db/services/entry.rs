@@ -21,6 +21,7 @@ pub(super) fn rid(record: &ServiceRecord) -> Rid {
     bytes.copied().unwrap_or([0; 26])
 }
 
+/// A service that is announced.
 #[derive(Debug, Clone)]
 pub(super) struct Entry {
     pub(super) record: ServiceRecord,
@@ -31,6 +32,7 @@ pub(super) struct Entry {
 }
 
 impl Entry {
+    /// With a lease that begins now.
     pub(super) fn new(record: ServiceRecord, now: Now) -> Self {
         // A lease of no time lasts until the next look, which OpenSM takes after a second.
         let lease = u64::from(record.lease.get()).max(1);
@@ -57,6 +59,7 @@ impl Entry {
         let whole = Self::new(record, now);
         let left = Duration::from_secs(end_unix.saturating_sub(now.unix));
         let entry = Self {
+            // `min`: a clock that was set back must not lengthen a lease.
             end: whole.end.map(|end| end.min(now.steady + left)),
             end_unix,
             record,

@@ -84,6 +84,7 @@ impl Subscription {
         [&self.gid.0[..], &port, to, self.info.as_bytes()].concat()
     }
 
+    /// None for a value that this version has not written.
     pub(super) fn read(value: &[u8]) -> Option<Self> {
         let (gid, rest) = value.split_first_chunk()?;
         let (port, rest) = rest.split_first_chunk()?;

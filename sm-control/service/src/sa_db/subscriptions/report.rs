@@ -36,6 +36,7 @@ pub(super) fn notice(event: &Event, parts: &FabricState) -> Notice {
 
 /// True when a subscription asks for such traps.
 pub(super) fn wants(info: &InformInfo, notice: &Notice) -> bool {
+    // 0xffff in a request means all.
     let any = |wanted: u16, is: u16| wanted == ANY16 || wanted == is;
     let issuer = notice.issuer_lid.get();
     let is_source = match info.gid == [0; 16] {
