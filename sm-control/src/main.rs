@@ -20,6 +20,8 @@ use sm_control::{checks, logging, server, trial};
 // The loads of the slow path allocate and free millions of small values; workers allocate nothing.
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
+/// The three lives, told apart by the command line. Never panics on a closed standard stream:
+/// whoever closed it has gone.
 fn main() -> ExitCode {
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,

@@ -1,4 +1,7 @@
 //! Whether the files that `[local_service]` names can be used.
+//!
+//! The check and the start read the address file by the same function. It is read at the start
+//! alone: a host's routers do not change while it runs, and a reload is about the fabric.
 
 use sa_fabric::intake::Intake;
 use sa_local::addresses::{Addresses, AddressesError};

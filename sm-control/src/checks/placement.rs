@@ -4,6 +4,13 @@
 //! NUMA node of its HCA, whose memory it reads at every packet. Cores that are named are taken as they
 //! are; for the others a free one is chosen on the node that `numa` says. What the machine cannot do is
 //! an error for `--check`, and at a start a warning: a machine that changed must not silence the SA.
+//!
+//! ```text
+//!  node 0: cores 0-3, node 1: cores 4-7, threads of one core: (0,2) (1,3) (4,6) (5,7)
+//!  numa = "local", devices of two ports on node 1
+//!  port 0 -> 4: free, its sibling 6 too
+//!  port 1 -> 5: free, its sibling 7 too; 6 would share a core with port 0
+//! ```
 #![cfg_attr(
     not(feature = "daemon"),
     allow(
@@ -70,7 +77,8 @@ pub enum PlacementError {
     },
 }
 
-/// Hands out cores.
+/// Hands out cores, in the order of the ports. The same machine and configuration give the same
+/// cores at each start.
 pub(crate) struct Placement<'a> {
     workers: &'a WorkersSection,
     machine: Machine,
@@ -129,6 +137,7 @@ impl<'a> Placement<'a> {
     }
 
     /// The core of a port, by its number and, where it has one, the name of its device. None: any.
+    /// A core that is handed out stays taken.
     pub(crate) fn core(&mut self, number: usize, device: Option<&str>) -> Option<usize> {
         if let Some(core) = self.workers.cores.get(number) {
             return Some(*core);
@@ -150,7 +159,8 @@ impl<'a> Placement<'a> {
     }
 
     /// A core of this node (or any, when none is named) that nobody has; better one whose siblings
-    /// nobody has either, and better not the first, which interrupts and housekeeping prefer.
+    /// nobody has either, and better not the first, which interrupts and housekeeping prefer. None
+    /// where all are taken.
     fn free(&self, node: Option<u32>) -> Option<usize> {
         let topology = &self.machine.topology;
         let near = |core: &usize| node.is_none_or(|node| topology.cores_of(node).contains(core));

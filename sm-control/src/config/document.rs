@@ -37,6 +37,7 @@ impl At {
         Self { byte, problem }
     }
 
+    /// The parser's own words, at a byte.
     fn said(byte: usize, said: &str) -> Self {
         let said = said.to_owned();
         Self::new(byte, Problem::Text { said })
@@ -124,8 +125,9 @@ impl<'t> Document<'t> {
         })
     }
 
-    /// Serde forgets where keys stand when a whole section decides what they mean. The one to blame is the one
-    /// without which there is no such error: of the section that begins at `header`, or of another.
+    /// Serde forgets where keys stand when a whole section decides what they mean. The one to blame
+    /// is the one without which there is no such error: of the section that begins at `header`, or
+    /// of another. None where something is missing: then the section is the place.
     fn blame(&self, problem: &str, header: usize) -> Option<usize> {
         if problem.starts_with("missing field") {
             return None;
@@ -138,6 +140,7 @@ impl<'t> Document<'t> {
                 true => leaf.key.start,
                 false => leaf.value.start,
             };
+            // An error names its section, so a key of another one is the less likely cause.
             let is_near = (header..next).contains(&leaf.key.start);
             let found = match self.without(&leaf, problem) {
                 Without::Same => continue,
@@ -185,6 +188,7 @@ impl<'t> Document<'t> {
     }
 }
 
+/// The tables that a value is, or has: one for `[x]`, any number for `[[x]]`.
 fn in_value<'d, 't>(value: &'d DeValue<'t>) -> Vec<&'d DeTable<'t>> {
     match value {
         DeValue::Table(table) => vec![table],
@@ -256,11 +260,13 @@ fn without<'t>(mut tables: Spanned<DeTable<'t>>, path: &Path) -> Spanned<DeTable
 /// What serde says: where, if it knows, and what.
 type Failed = (Option<Range<usize>>, String);
 
+/// The configuration, or serde's words.
 fn read(tables: Spanned<DeTable<'_>>) -> Result<Config, Failed> {
     let config = Config::deserialize(Deserializer::from(tables));
     config.map_err(|error| (error.span(), error.message().trim_end().to_owned()))
 }
 
+/// With the line and column of its byte.
 fn placed(text: &str, at: At) -> ConfigProblem {
     ConfigProblem {
         at: Position::in_text(text, at.byte),

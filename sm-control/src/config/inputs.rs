@@ -50,7 +50,8 @@ impl Config {
         policy.chain(self.files_but_policy()).collect()
     }
 
-    /// Those but for the policy's.
+    /// Those but for the policy's, which has a watch of its own. A file that is not there is listed
+    /// all the same: that it comes is a change.
     pub(crate) fn files_but_policy(&self) -> Vec<PathBuf> {
         let (fabric, routing) = (&self.fabric, &self.routing);
         let files = [

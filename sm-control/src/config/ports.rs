@@ -147,10 +147,12 @@ const fn yes() -> bool {
     true
 }
 
+/// 1,024: a job's worth of questions at once.
 const fn ring_slots() -> u32 {
     1024
 }
 
+/// 64: each core of a host may have one.
 const fn ring_clients() -> u16 {
     64
 }

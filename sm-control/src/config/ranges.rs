@@ -31,6 +31,7 @@ pub struct Range {
     or_word: bool,
 }
 
+/// A range without words.
 const fn range(
     section: &'static str,
     key: &'static str,
@@ -55,8 +56,9 @@ const MIB: RangeInclusive<i128> = 1..=1_048_576;
 /// LIDs of ports.
 const LIDS: RangeInclusive<i128> = 1..=49_151;
 
-/// All of them. What follows OpenSM or the kernel is as there; the rest is what a start can allocate and what a wait
-/// can mean.
+/// All of them. What follows OpenSM or the kernel is as there; the rest is what a start can
+/// allocate and what a wait can mean. A key that takes a number and is not in here fails a test of
+/// the manual.
 pub const RANGES: [Range; 42] = [
     range("fabric", "lmc", 0..=7, ", an LMC"),
     range("fabric.sa", "port", 1..=254, ", a port of the device"),

@@ -110,6 +110,8 @@ impl serde::de::Visitor<'_> for NumaVisitor {
     }
 }
 
+/// 1,024 requests: some 330 KB, and a second's work for the slow lane where each takes a
+/// millisecond.
 const fn punt_capacity() -> usize {
     1024
 }

@@ -337,6 +337,7 @@ impl Agreement {
         Ok(())
     }
 
+    /// Tells the loader; a full channel is no loss.
     fn say(&self, change: Change) {
         // When so many wait, everything will be read again anyway.
         let _ = self.changes.try_send(change);

@@ -3,6 +3,15 @@
 //! The kernel of this host asks its path queries here instead of on the wire (`docs/local-service.md`).
 //! `sa-local` does the work; here it gets the kernel's socket, which a service manager may have opened,
 //! the paths, from the snapshot in service or from the SA of each port, and a place in the status.
+//!
+//! ```text
+//!  [local_service] paths = "snapshot"   Reader, InService ──> Replica ─┐
+//!  [local_service] paths = "sa"         Askers, Services  ──> Proxy  ──┼─> Service, thread sa-local
+//!  sysfs ──> Watch, thread sa-ports ───────────────────────────────────┘
+//!  LISTEN_FDS or a new socket ──> KernelSocket ─────────────────────────┘
+//! ```
+//!
+//! Errors here end the start: a host whose kernel is believed to be served must be.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::io;
@@ -31,6 +40,7 @@ use crate::server::reload::reading::InService;
 /// The service in service. Fields are dropped in their order: the thread goes before the eyes it
 /// sees with.
 pub(super) struct LocalService {
+    /// The thread that answers.
     pub(super) service: Service,
     _watch: Watch,
 }
@@ -140,6 +150,7 @@ fn put_together<C: Channel + Send + 'static>(
     let wake = Wake::new()?;
     let budget = Duration::from_millis(section.cache.budget_ms.get().into());
     let ways = ways(budget);
+    // With `paths = "sa"` too: what the SA serves decides how long its answers hold.
     let asks = section.follow_sa || section.paths == PathsFrom::Sa;
     // A host that does not follow the SA asks it nothing.
     let watched = asks.then(|| Ways::clone(&ways));
@@ -181,6 +192,7 @@ fn ways(budget: Duration) -> Ways {
         };
         Box::new(Reopening::new(SaSource {
             timeout_ms,
+            // The kernel does not wait for a second try.
             retries: 0,
             ..SaSource::over(transport)
         }))

@@ -3,6 +3,14 @@
 //! This is how a fabric gets to trust a new SA: it runs beside the old one for days, asks it questions
 //! that cover pairs, partitions and rules in turn, and every difference is logged with both answers.
 //! Questions are spread over a minute evenly, so that the SA that serves hardly notices.
+//!
+//! ```text
+//!  every 60 s / pairs per minute:  question ──> snapshot here ─┬─ same? nothing
+//!                                     └───────> the SA ────────┘  other: both answers in the log, counted
+//! ```
+//!
+//! Silence is counted as asked and not as answered. Questions are made from the snapshot, so they
+//! never name what it does not know.
 
 use core::sync::atomic::Ordering;
 use std::sync::Arc;
@@ -21,7 +29,7 @@ use super::state::{StateInService, state_of};
 use crate::config::Config;
 use crate::server::operators::status::Status;
 
-/// The thread; it ends when this goes.
+/// The thread `sa-shadow`; it ends when this goes, after the question that it has in hand.
 pub(super) struct Shadow {
     thread: Option<JoinHandle<()>>,
     stop: Option<Sender<()>>,
@@ -81,7 +89,7 @@ struct Comparer {
     reader: Reader,
     state: Arc<StateInService>,
     status: Arc<Status>,
-    /// Of the snapshot with this epoch, to this requester.
+    /// Of the snapshot with this epoch, to this requester; made anew when one of both changes.
     questions: Option<(EpochId, Option<Lid>, Questions)>,
 }
 

@@ -47,7 +47,8 @@ use super::{JOURNAL_FILE, ServerError, local_service, shadow, slow_lane};
 use crate::checks::placement::Placement;
 use crate::config::{Config, PortSection, RingSection, Role, Source};
 
-/// A daemon that serves, and has nothing to answer from yet.
+/// A daemon that serves, and has nothing to answer from yet. Its parts go to two threads: the
+/// loader stays in this one, the services go to the main thread.
 pub(super) struct Started<'a> {
     pub(super) loader: Loader<'a>,
     pub(super) services: Services,
@@ -60,10 +61,13 @@ pub(super) struct Started<'a> {
 #[derive(Default)]
 struct Shared {
     stop: Arc<AtomicBool>,
+    /// Whether what is in service may be answered from.
     doubts: Arc<Doubts>,
     state: Arc<StateInService>,
     aliases: Arc<AliasesOfClients>,
+    /// When what is in service was read.
     readings: Readings,
+    /// Of the slow lane, for the watchdog.
     turns: Arc<Counter>,
     beside: Option<Arc<Beside>>,
 }
@@ -75,14 +79,18 @@ type Counted = (Arc<WorkerStats>, Arc<PortHistory>);
 /// have.
 #[derive(Default)]
 struct Ports {
+    /// One thread a port.
     workers: Vec<JoinHandle<()>>,
     counts: Vec<Counted>,
+    /// The slow lane's ways out; taken by it.
     replies: Vec<Box<dyn ReplyPort>>,
+    /// To be shut at the end.
     gates: Vec<Arc<Gate>>,
     rings: Vec<ring::Service>,
 }
 
-/// Starts everything. Errors: [`ServerError`].
+/// Starts everything. What has begun stays when a later step fails: the process ends then. Errors:
+/// [`ServerError`].
 pub(super) fn start(config: &Config) -> Result<Started<'_>, ServerError> {
     descriptors::raise(config)?;
     let mut earlier = EarlierRun::open(config)?;
@@ -164,6 +172,8 @@ fn attach_all(
         .ports
         .iter()
         .filter(|_| config.sa.role != Role::Shadow);
+    // In the order of the sections: cores are handed out in it, and the slow lane knows ports by
+    // their places.
     for (number, section) in served.enumerate() {
         let counted = counters(config);
         let reader = reader(publisher)?;
@@ -215,6 +225,7 @@ fn worker_setup(
 }
 
 impl Ports {
+    /// Notes what was attached, in the order of the sections.
     fn add(&mut self, attached: Attached, counted: Counted) {
         self.workers.push(attached.worker);
         self.replies.push(attached.reply);
@@ -259,6 +270,7 @@ fn database(config: &Config) -> Result<Option<SaDatabase>, JournalError> {
          them; not for production"
     );
     let directory = config.state.directory.as_ref();
+    // In the directory that is locked already, so no other daemon writes the same journal.
     let path = directory.map(|directory| directory.join(JOURNAL_FILE));
     if path.is_none() {
         warn!("no [state] directory: what clients set is lost at a restart");

@@ -78,6 +78,7 @@ impl Taken {
         }
     }
 
+    /// What was taken in between.
     pub(super) const fn since(self, before: Self) -> Self {
         Self {
             space: self.space.saturating_sub(before.space),

@@ -38,6 +38,7 @@ impl SocketAsk {
         }
     }
 
+    /// Whether OpenSM of this host is the one to ask.
     fn is_here(&self) -> bool {
         !self.shared.is_elsewhere()
     }

@@ -24,7 +24,8 @@ use super::link::{Connected, Link};
 /// is six turns missed.
 const STILL: Duration = Duration::from_millis(300);
 
-/// The workers that answer behind the gate.
+/// The workers that answer behind the gate. They are added at the start and never leave: a worker
+/// that is attached again counts on.
 #[derive(Debug, Default)]
 pub(in crate::server) struct Workers(Mutex<Vec<Arc<WorkerStats>>>);
 

@@ -42,10 +42,13 @@ pub(in crate::server) type Answer = (u64, Vec<u8>);
 pub(in crate::server) struct Link {
     path: PathBuf,
     state: Mutex<State>,
+    /// Number of the next request; never given twice.
     next: AtomicU64,
     /// The number of the last beat that the library answered.
     beat: AtomicU64,
+    /// The daemon ends.
     stopping: AtomicBool,
+    /// Where the thread that judges listens.
     heard: Sender<Heard>,
 }
 
@@ -114,6 +117,7 @@ impl Link {
         (link, receiver)
     }
 
+    /// Everything that is shared, under its lock.
     fn state(&self) -> MutexGuard<'_, State> {
         // No thread panics while it holds the lock; if one did, the state is still whole.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
@@ -151,6 +155,7 @@ impl Link {
             .transpose()
     }
 
+    /// Whether a file with the methods is here, of this OpenSM or of one before.
     pub(super) fn has_lent(&self) -> bool {
         self.state().lent.is_some()
     }
@@ -201,7 +206,8 @@ impl Link {
             .then_some(number)
     }
 
-    /// The reply to a request, waited for. None when there is none in this time.
+    /// The reply to a request, waited for. None when there is none in this time, or when OpenSM
+    /// goes meanwhile.
     pub(in crate::server) fn ask_and_wait(
         &self,
         request: &Slot,
@@ -209,6 +215,7 @@ impl Link {
     ) -> Option<Vec<u8>> {
         let (to, answers) = bounded(1);
         let number = self.ask(request, &to)?;
+        // The link has the only sender now: when it hangs up, the wait ends.
         drop(to);
         let answer = answers.recv_timeout(timeout).ok();
         self.forget(number);

@@ -77,7 +77,7 @@ impl fmt::Display for Change {
     }
 }
 
-/// What the server has of it.
+/// What the server has of it: two threads, the gate, and where changes come out.
 pub(super) struct Beside {
     pub(super) link: Arc<Link>,
     pub(super) changes: Receiver<Change>,
@@ -260,6 +260,7 @@ impl Beside {
     }
 }
 
+/// Waits for a thread, once.
 fn end(thread: &Thread) {
     let thread = thread.lock().unwrap_or_else(PoisonError::into_inner).take();
     if thread.is_some_and(|thread| thread.join().is_err()) {

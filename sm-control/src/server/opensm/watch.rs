@@ -3,6 +3,11 @@
 //! Each turn is one look, one judgement and the orders of that: what is seen is gathered into a
 //! [`Seen`], [`Mastership`] says what is to be done, and it is done here, before the next look. In between
 //! the thread sleeps until OpenSM's library says something or the next look is due.
+//!
+//! ```text
+//!  10 ms: connected? LIDs (sysfs), ping answered?, published generation, gate, doubts, workers alive, file
+//!           └────────────────────────── Seen ──> Mastership::judge ──> Orders ──> gate, library, loader
+//! ```
 
 use core::sync::atomic::Ordering;
 use std::sync::Arc;
@@ -39,7 +44,7 @@ const FIRST_PING: Duration = Duration::from_millis(50);
 /// A ping that got no reply in so long gets none.
 const PING_PATIENCE: Duration = Duration::from_secs(2);
 
-/// What the thread shares with the rest of the daemon.
+/// What the thread shares with the rest of the daemon. All of it is made before the thread.
 pub(super) struct Around {
     pub(super) link: Arc<Link>,
     pub(super) gate: Arc<Gate>,
@@ -49,7 +54,7 @@ pub(super) struct Around {
     pub(super) doubts: Arc<Doubts>,
 }
 
-/// The thread.
+/// The thread `sa-beside`: what it has of the daemon, and what it remembers from look to look.
 pub(super) struct Watch {
     link: Arc<Link>,
     gate: Arc<Gate>,
@@ -57,8 +62,11 @@ pub(super) struct Watch {
     changes: Sender<Change>,
     doubts: Arc<Doubts>,
     heard: Receiver<Heard>,
+    /// Where OpenSM is, and by which LIDs.
     port: ItsPort,
+    /// Who judges.
     mastership: Mastership,
+    /// Who says that the workers live.
     heartbeat: Heartbeat,
     /// A ping that is under way: its number, and where its answer comes.
     ping: Option<(u64, Receiver<Answer>)>,
@@ -112,6 +120,8 @@ impl Watch {
                 self.carry_out(order, now);
             }
             self.let_go(&seen);
+            // Told at every look, also where nothing changed: the loader reads it before it begins
+            // to read.
             let generation = self.mastership.generation();
             self.shared.generation.store(generation, Ordering::SeqCst);
             let is_master = self.mastership.is_master();
@@ -159,7 +169,8 @@ impl Watch {
         }
     }
 
-    /// Asks what only a master answers, and notes when it did. True when it just did.
+    /// Asks what only a master answers, and notes when it did. One ping at a time. True when one
+    /// was answered since the last look.
     fn ping(&mut self, lid: u16, session: u64, now: Duration) -> bool {
         let (pause, patience) = if self.answering == session {
             (PING, PING_PATIENCE)
@@ -173,6 +184,7 @@ impl Watch {
             self.answered = Some(now);
         }
         let is_waiting = matches!(outcome, Some(Err(TryRecvError::Empty)));
+        // A second ping would not be answered sooner, and the first one's answer would be lost.
         if is_waiting && now < self.asked + patience {
             return false;
         }
@@ -200,7 +212,8 @@ impl Watch {
         debug!("subscribed to OpenSM's reports of changes");
     }
 
-    /// Waits for OpenSM's library to say something, at most until the next look.
+    /// Waits for OpenSM's library to say something, at most until the next look. Takes all that
+    /// waits at once: a sweep of OpenSM's says the same a hundred times.
     fn hear(&self) {
         let mut next = self.heard.recv_timeout(LOOK).ok();
         while let Some(heard) = next {
@@ -223,6 +236,7 @@ impl Watch {
         }
     }
 
+    /// Tells the loader; never waits for it.
     fn say(&self, change: Change) {
         // When so many wait, everything will be read again anyway.
         let _ = self.changes.try_send(change);
@@ -255,6 +269,7 @@ impl Watch {
             }
             Order::Lend => drop(self.link.tell(&Frame::Lend)),
             Order::HandOn => self.link.hand_on(),
+            // Forgotten first: what is taken back must not be served from here any more.
             Order::TakeBack => {
                 self.link.forget_lent();
                 self.link.tell(&Frame::TakeBack);

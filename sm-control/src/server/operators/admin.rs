@@ -33,7 +33,8 @@ const WAITING: usize = 4;
 /// would spin on the error.
 const REST: Duration = Duration::from_millis(100);
 
-/// The thread; it ends when this goes.
+/// The thread `sa-admin`; it ends when this goes, and with it all connections. Without sections for
+/// it there is none.
 #[derive(Default)]
 pub(in crate::server) struct Admin {
     thread: Option<JoinHandle<()>>,
@@ -45,7 +46,8 @@ pub(in crate::server) struct Admin {
 }
 
 /// Listens where the configuration says, and gives where commands come in: nowhere without a
-/// section for them. Errors: [`ServerError::Admin`].
+/// section for them. Sockets are bound before the thread exists, so that what is wrong with them
+/// ends the start. Errors: [`ServerError::Admin`].
 pub(in crate::server) fn start(
     config: &Config,
     status: &Arc<Status>,
@@ -115,6 +117,7 @@ fn run(
             drop(http::serve(listener, status).map(tokio::spawn));
         }
         // Told to, or the other end is gone.
+        // Whatever still runs is dropped with the runtime.
         let _ = stopped.await;
     });
 }
@@ -141,6 +144,7 @@ pub(in crate::server) struct Connections {
 }
 
 impl Connections {
+    /// None yet; so many at a time.
     pub(in crate::server) const fn new(most: usize) -> Self {
         let taken = VecDeque::new();
         Self { taken, most }
@@ -152,6 +156,7 @@ impl Connections {
         connection: impl Future<Output = ()> + Send + 'static,
         cut: &AtomicU64,
     ) {
+        // Those that have ended take no place.
         self.taken.retain(|task| !task.is_finished());
         while self.taken.len() >= self.most
             && let Some(oldest) = self.taken.pop_front()

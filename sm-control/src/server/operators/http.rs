@@ -93,6 +93,7 @@ pub(in crate::server) fn serve(
     })
 }
 
+/// Serves one connection, whatever it does, for [`WHOLE`] at most.
 async fn connection(stream: TcpStream, pages: Router) {
     let mut server = http1::Builder::new();
     server
@@ -124,6 +125,7 @@ fn pages(status: Arc<Status>) -> Router {
         .with_state(Shown { status, metrics })
 }
 
+/// 500 where the page could not be written, which has no known way to happen.
 async fn metrics_page(State(shown): State<Shown>) -> impl IntoResponse {
     match shown.metrics.text() {
         Ok(text) => ([(header::CONTENT_TYPE, Metrics::CONTENT_TYPE)], text).into_response(),

@@ -17,6 +17,8 @@ pub(in crate::server) struct PortHistory {
     looks: AtomicU64,
 }
 
+/// Under the lock, which is taken when a port comes or goes and when somebody looks: never by a
+/// worker's turn.
 #[derive(Debug, Default)]
 struct Pages {
     /// Of handles that are gone, added up.
@@ -69,6 +71,7 @@ impl PortHistory {
         self.with(|pages| pages.away = Some(why.to_owned()));
     }
 
+    /// Everything, as of now.
     pub(in crate::server) fn summary(&self) -> PortSummary {
         self.with(|pages| {
             let mut sum = pages.before;

@@ -372,6 +372,7 @@ impl Status {
         }
     }
 
+    /// What is there instead of the sources, and why.
     fn not_loaded(&self) -> NotReady {
         let instead = match self.service() {
             Some(_) if self.rollback().held.is_some() => Instead::Rollback,
@@ -436,6 +437,7 @@ impl InService {
     }
 }
 
+/// Kind and path, for people.
 fn source(config: &Config) -> String {
     let kind = format!("{:?}", config.fabric.source).to_lowercase();
     format!("{kind} {}", config.fabric.path.display())

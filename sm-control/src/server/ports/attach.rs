@@ -7,6 +7,13 @@
 //!
 //! A worker pins itself before it makes its port: what a port and a worker keep lies in the memory of
 //! the node where it is touched first.
+//!
+//! | transport | opened at the start | comes and goes | gate | segments by itself |
+//! |---|---|---|---|---|
+//! | ibsim | yes | yes | open for good, shut at the end | no: the slow lane has RMPP |
+//! | umad | yes | yes | the same | yes, the kernel does |
+//! | umad beside OpenSM | no | with the methods | OpenSM's | yes |
+//! | ring | yes | no | none | takes replies whole |
 
 use core::sync::atomic::AtomicBool;
 use std::sync::Arc;
@@ -43,17 +50,27 @@ pub struct AttachError {
 /// What a worker needs beside its port. Goes through all attachments of a port:
 /// [`super::supervised`] gets it back when a worker ends.
 pub(in crate::server) struct WorkerSetup {
+    /// Of its section, from 0.
     pub(in crate::server) number: usize,
     /// Set when the port is attached: where it belongs may depend on its device.
     pub(in crate::server) core: Option<usize>,
+    /// What the worker does when nothing waits.
     pub(in crate::server) idle: Idle,
+    /// Its view of the published snapshots; one reader for each port, for good.
     pub(in crate::server) reader: Reader,
+    /// Its way to the slow lane.
     pub(in crate::server) punt: PuntSender,
+    /// Over all lives of the port.
     pub(in crate::server) stats: Arc<WorkerStats>,
+    /// What its handles have counted.
     pub(in crate::server) history: Arc<PortHistory>,
+    /// The daemon ends.
     pub(in crate::server) stop: Arc<AtomicBool>,
+    /// Who may ask for what.
     pub(in crate::server) access: Access,
+    /// What one requester may take while others wait.
     pub(in crate::server) limits: Limits,
+    /// Decides which methods the kernel is asked for.
     pub(in crate::server) role: Role,
     /// For ports on an OpenSM's device; none where no OpenSM shares them.
     pub(in crate::server) gate: Option<Arc<Gate>>,
@@ -74,13 +91,15 @@ pub(in crate::server) struct Attached {
     pub(in crate::server) gate: Option<Arc<Gate>>,
 }
 
-/// Attaches the port and starts its worker. Errors: [`AttachError`].
+/// Attaches the port and starts its worker. Returns when the port is there, or waits in its thread
+/// for what it shares with an OpenSM. Errors: [`AttachError`], which ends the start.
 pub(in crate::server) fn attach(
     section: &PortSection,
     mut setup: WorkerSetup,
     placement: &mut Placement<'_>,
 ) -> Result<Attached, AttachError> {
     let number = setup.number;
+    // The core of a umad port depends on where its device is, which shows when it is opened.
     if !matches!(section, PortSection::Umad { .. }) {
         setup.core = placement.core(number, None);
     }
@@ -248,7 +267,8 @@ fn attach_umad(
     })
 }
 
-/// With methods that are registered now, or that OpenSM has lent.
+/// Opens the port with methods that are registered now, or that OpenSM has lent. Errors: in words;
+/// it is tried again.
 fn open_umad(options: &umad::Options, lender: Option<&Link>) -> Result<umad::Umad, Failure> {
     let Some(lender) = lender else {
         return Ok(umad::Umad::open(options)?);
@@ -269,7 +289,8 @@ fn check_first(umad: &umad::Umad, how: UmadWay) -> Result<(), Failure> {
     Ok(())
 }
 
-/// How a port that comes and goes is attached again.
+/// How a port that comes and goes is attached again: what does not change from one life to the
+/// next.
 struct Reattach<S> {
     open: Box<dyn Fn() -> Result<S, Failure> + Send>,
     announce: Option<Announce<S>>,
@@ -330,6 +351,7 @@ fn start<P: MadPort>(
 pub(in crate::server) fn settle(port: usize, core: Option<usize>) {
     match core {
         Some(core) if affinity::pin(core) => info!(port, core, "the worker has its core"),
+        // No error: a machine with other cores must not silence the SA.
         Some(core) => warn!(
             port,
             core, "cannot pin the worker to this core; it runs on any"
@@ -368,6 +390,7 @@ fn serve<P: MadPort>(port: P, setup: WorkerSetup) {
     }
 }
 
+/// A umad port driven by io_uring, by the worker's thread or by one of the kernel's.
 #[cfg(feature = "uring")]
 fn attend_uring(
     way: Reattach<umad::Umad>,

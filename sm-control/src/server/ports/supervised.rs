@@ -5,6 +5,15 @@
 //! back answers at once from what is in service. What is new each time is the device's file and the
 //! worker around it. While there is no port the slow lane's replies have no way out ([`ReplyPath`]) and
 //! are dropped: who asked asks again.
+//!
+//! ```text
+//!  look ─> gate shut? wait 50 ms ─┐
+//!   ^                             │
+//!   ├─────────────────────────────┘
+//!   ├─ open: failed, 100 ms ─────────────────────────────────────────┐
+//!   │  open: port, replies ─> worker.run until the gate shuts or it fails ─> parts back ─┐
+//!   └────────────────────────────────────────────────────────────────┴───────────────────┘
+//! ```
 
 use core::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -28,7 +37,7 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// After a failure. A device that returns is served a tenth of a second later.
 const LONG_PAUSE: Duration = Duration::from_millis(100);
 
-/// What a port is attached to.
+/// What a port is attached to: a device, or a simulator. Lives as long as the port is served.
 pub(in crate::server) trait Attachable {
     /// Such as a device, for people.
     fn name(&self) -> String;
@@ -114,7 +123,7 @@ impl ReplyPort for ReplyPath {
     }
 }
 
-/// How the port is opened and served.
+/// How the port is opened and served, over all its lives.
 pub(in crate::server) struct SupervisedPort<S, P> {
     pub(in crate::server) open: Box<dyn Fn() -> Result<S, Failure> + Send>,
     pub(in crate::server) serve: fn(&S) -> Result<P, Failure>,
@@ -184,7 +193,9 @@ impl<S: Attachable, P: MadPort> SupervisedPort<S, P> {
         }
     }
 
-    /// Serves until the gate shuts, or the port is gone.
+    /// Serves until the gate shuts, or the port is gone. Gives back what the next life needs. The
+    /// holding of the caller covers it, so the gate counts this port as long as the worker may
+    /// touch it.
     fn serve_once(
         &self,
         port: P,

@@ -173,6 +173,8 @@ impl Compiler {
         }))
     }
 
+    /// From files, going on from the fabric that was accepted last. Errors: they cannot be read, or
+    /// must not be published.
     fn compile_files(
         &self,
         inputs: &Inputs,
@@ -200,7 +202,7 @@ impl Compiler {
     }
 
     /// Takes the attempt whose sources stayed as they were, and what it means beside what is in
-    /// service. Errors: those of the attempt.
+    /// service. The only place where something is remembered. Errors: those of the attempt.
     pub(super) fn judge(
         &mut self,
         attempt: Result<Attempt, LoadError>,
@@ -233,6 +235,7 @@ impl Compiler {
         }
     }
 
+    /// Takes a compilation as the one to go on from.
     fn accept(&mut self, compiled: pipeline::Compiled) -> New {
         let summary = compiled.summary();
         let parts = Arc::new(compiled.parts);

@@ -35,7 +35,7 @@ pub(super) struct Before {
 /// What a rollback returns to, and what holds it.
 pub(super) struct History {
     before: Option<Before>,
-    /// Epoch in service since a rollback.
+    /// Epoch that a rollback put into service, while it holds; none in ordinary times.
     held: Option<EpochId>,
     /// Somebody could ask for a rollback: else nothing is kept, which takes memory.
     is_kept: bool,

@@ -165,12 +165,15 @@ impl Publication {
                 self.put_into_service(*snapshot, None, read_at)
             }
         };
+        // From here on files are watched as the configuration has it.
         self.is_loaded = true;
         self.status.loaded();
         self.status.remember(self.history.shown());
         Some(epoch)
     }
 
+    /// Publishes what was compiled, with the alias GUIDs of clients; the one in service becomes the
+    /// one before.
     fn publish_new(&mut self, new: New, read_at: Instant) -> EpochId {
         let New {
             snapshot, parts, ..
@@ -229,6 +232,7 @@ impl Publication {
         // First, so that the state directory says so.
         self.hold_next();
         let epoch = self.publish_parts(parts, snapshot, read_at);
+        // Only now: a rollback that failed must leave the way back as it was.
         self.history.exchange(current);
         self.status.counts.rollbacks.fetch_add(1, Ordering::Relaxed);
         self.status.remember(self.history.shown());
@@ -253,6 +257,7 @@ impl Publication {
         self.history.hold(self.publisher.next_epoch());
     }
 
+    /// Number and time of the snapshot that is published next.
     fn next_stamp(&self, built_unix: u64) -> Stamp {
         let epoch = Some(self.publisher.next_epoch());
         Stamp { epoch, built_unix }

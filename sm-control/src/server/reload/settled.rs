@@ -135,6 +135,7 @@ impl Sources {
         self.are_told() && !self.look_the_same(config)
     }
 
+    /// Whether the files are as they were at the last load that found them still.
     fn look_the_same(&self, config: &Config) -> bool {
         self.tried == Some(Fingerprint::of(config))
     }

@@ -82,6 +82,7 @@ impl Services {
         Ok(())
     }
 
+    /// SIGUSR1.
     pub(super) fn log_counters(&self) {
         counters::log(&self.status);
         if let Some(local) = &self.local {
@@ -108,6 +109,7 @@ impl Services {
         }
     }
 
+    /// Takes everything down in order; may hang, and is left behind then.
     fn end(mut self) {
         // The kernel asks the SA from now on, while there may be one here.
         // Relaxed: each thread looks again within its turn, and nothing is handed over by the flag.

@@ -12,6 +12,16 @@
 //! One turn sends what is due of transfers under way, takes some requests, and settles: changes that
 //! clients made are on the disk before their replies leave ([`state_store`]). The thread polls, with
 //! pauses that grow while nothing comes: a worker cannot wake it, as that would be a system call.
+//!
+//! ```text
+//!  workers ─punt─> Backlog ─next─> admit ─┬─ nobody waits for it any more ──> nothing
+//!                                         ├─ too old, or had its share ─────> nothing, or "busy"
+//!                                         └─ take ─┬─ a response ───────────> Reports
+//!                                                  ├─ part of a transfer ───> RMPP, maybe a request
+//!                                                  └─ a request ──> answer ─┬─> StateStore (role test)
+//!                                                                           ├─> OpenSmProxy (beside OpenSM)
+//!                                                                           └─> Port::answer: snapshot, records
+//! ```
 
 mod opensm_proxy;
 mod port;
@@ -65,7 +75,7 @@ const BATCH: usize = 64;
 /// After so long, what is due is sent before more requests are looked at.
 const SLICE: Duration = Duration::from_millis(1);
 
-/// Starts the thread, which counts its turns.
+/// Starts the thread, which counts its turns: the watchdog looks at that number. Errors: no thread.
 pub(super) fn spawn(
     mut lane: SlowLane,
     stop: Arc<AtomicBool>,
@@ -105,6 +115,7 @@ pub(super) struct Supply {
     pub(super) muted: Arc<AtomicBool>,
 }
 
+/// All that the thread has. It owns what clients set, so nothing of that needs a lock (ADR 6).
 pub(super) struct SlowLane {
     backlog: Backlog,
     reader: Reader,
@@ -112,7 +123,8 @@ pub(super) struct SlowLane {
     newest: Arc<StateInService>,
     /// Nobody is answered.
     muted: Arc<AtomicBool>,
-    /// The state that the last snapshot was compiled from.
+    /// The state that the snapshot in service was compiled from; none for a snapshot of an earlier
+    /// run, which then is answered from alone.
     state: Option<Arc<State>>,
     ports: Vec<Port>,
     started: Instant,
@@ -152,7 +164,8 @@ impl SlowLane {
         }
     }
 
-    /// Sends what is due and answers some requests. False when there was neither.
+    /// Sends what is due and answers some requests. False when there was neither, so that the
+    /// thread may pause.
     fn turn(&mut self) -> bool {
         let now = self.started.elapsed();
         let sent = self.send_due(now);
@@ -176,7 +189,7 @@ impl SlowLane {
         sent || taken
     }
 
-    /// Takes over what was published.
+    /// Takes over what was published, with the state of the same epoch.
     fn refresh(&mut self) {
         let Some(published) = self.reader.refresh() else {
             return;
@@ -203,6 +216,7 @@ impl SlowLane {
             return;
         }
         let begun = self.started.elapsed();
+        // A part of a transfer is never too late: its sender would begin again from the start.
         let is_part = is_part(SaMad::from_bytes(&punted.request.mad));
         let waited = punted.at.elapsed();
         let is_late = self.rules.oldest.is_some_and(|oldest| waited > oldest);
@@ -318,7 +332,8 @@ impl SlowLane {
         }
     }
 
-    /// Lets state store and OpenSM's proxy send what may leave by now.
+    /// Lets state store and OpenSM's proxy send what may leave by now. Once in a turn, so that one
+    /// write to the disk covers a batch.
     fn settle(&mut self) {
         let now = self.started.elapsed();
         let mut sent = Vec::new();

@@ -4,6 +4,11 @@
 //! over its socket as if they had come to its own port, and its replies leave by ours, so that a client
 //! cannot tell. The thread does not wait: a reply that comes is matched by its number, and a request that
 //! is not answered in a few seconds is forgotten, as its client has asked again.
+//!
+//! ```text
+//!  client ──Get MCMemberRecord──> worker ──punt──> here ──Request(n)──> OpenSM
+//!  client <──────────────────────── port <──────── here <──Reply(n)──── OpenSM
+//! ```
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -38,10 +43,12 @@ pub(in crate::server) struct OpenSmProxy {
 struct Waiting {
     port: usize,
     request: Slot,
+    /// By the lane's clock.
     until: Duration,
 }
 
 impl OpenSmProxy {
+    /// Nothing asked yet.
     pub(in crate::server) fn new(link: Arc<Link>) -> Self {
         let (to, answers) = bounded(MOST);
         Self {
@@ -57,7 +64,8 @@ impl OpenSmProxy {
         belongs_to_opensm(request)
     }
 
-    /// Has OpenSM answer it. Silence, where OpenSM is away or has too much to do.
+    /// Has OpenSM answer it. Silence, where OpenSM is away or has too much to do: its client asks
+    /// again.
     pub(super) fn ask(&mut self, port: usize, request: &Slot, now: Duration) {
         if self.waiting.len() >= MOST {
             return;

@@ -34,7 +34,8 @@ pub(super) struct Asked<'a> {
     pub(super) is_new: bool,
 }
 
-/// The way out to one port.
+/// The way out to one port. Kept by the lane for good; a port that is away has a way out that
+/// fails.
 pub(super) struct Port {
     out: Box<dyn ReplyPort>,
     /// Where the transport does not segment by itself.
@@ -42,6 +43,7 @@ pub(super) struct Port {
 }
 
 impl Port {
+    /// With RMPP where the transport cannot segment, as it says now.
     pub(super) fn new(out: Box<dyn ReplyPort>) -> Self {
         let rmpp = (!out.can_segment()).then(Rmpp::new);
         Self { out, rmpp }
@@ -117,6 +119,7 @@ impl Port {
         self.note(begun, request)
     }
 
+    /// What becomes of a long reply that could not begin.
     fn note(&mut self, begun: Begun, request: &Slot) -> Result<(), PortError> {
         match begun {
             Begun::Yes => Ok(()),

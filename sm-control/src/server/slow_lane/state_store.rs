@@ -51,6 +51,7 @@ struct Held {
 }
 
 impl StateStore {
+    /// Without a fabric: nothing is answered until there is one.
     pub(in crate::server) fn new(database: SaDatabase, aliases: Arc<AliasesOfClients>) -> Self {
         let default = sa_fabric::options::OpenSmOptions::default();
         Self {
@@ -175,6 +176,7 @@ impl StateStore {
         }
     }
 
+    /// What became of Reports, at the end.
     pub(super) fn sum_up(&self) {
         let tally = self.reports.tally();
         let (acknowledged, given_up, dropped) = (tally.acknowledged, tally.given_up, tally.dropped);

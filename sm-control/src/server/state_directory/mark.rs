@@ -56,6 +56,7 @@ impl Mark {
             held,
         };
         // Nothing else is ours.
+        // Names are made again and compared: `served.017.ABC` is none that this program wrote.
         (first == WORD && epoch.get() <= MAX_EPOCH && mark.name() == name).then_some(mark)
     }
 

@@ -6,6 +6,14 @@
 //!
 //! The order is snapshot, mark, publication: wherever a crash falls in between, a restart counts on
 //! from the newest epoch, and knows whether the snapshot on the disk is what was served last.
+//!
+//! ```text
+//!  found at a start                               served first
+//!  mark 17 = snapshot 17                          snapshot 17, at once
+//!  mark 17, no snapshot or a damaged one          nothing; epochs go on from 18
+//!  mark 18 (digest B), snapshot 17 (digest A)     nothing: 18 could not be stored, and 17 may be wrong
+//!  no mark, snapshot 17                           snapshot 17 (a directory of an older version, or a copy)
+//! ```
 
 mod lock;
 mod mark;
@@ -49,11 +57,14 @@ pub(super) struct EarlierRun {
     pub(super) held: bool,
     /// Why what is stored is not served.
     pub(super) problem: Option<String>,
-    /// The largest epoch that is known.
+    /// The largest epoch that is known, from mark or snapshot; none in an empty directory.
     epoch: Option<EpochId>,
     /// Of the snapshot on the disk.
+    /// Epoch of the snapshot on the disk, trusted or not to be served.
     stored: Option<EpochId>,
+    /// The newest mark in the directory.
     mark: Option<Mark>,
+    /// Held open, and so locked, until it is handed to the writer.
     folder: Option<Folder>,
 }
 
@@ -67,6 +78,7 @@ impl EarlierRun {
         let folder = match Folder::open(path) {
             Ok(folder) => folder,
             Err(error) => {
+                // A warning: an SA without a warm start is better than no SA.
                 let problem = format!("[state] {error}; nothing outlives a restart");
                 warn!("{problem}");
                 return Ok(Self {
@@ -75,6 +87,7 @@ impl EarlierRun {
                 });
             }
         };
+        // Before anything is read: the daemon that has it may be writing.
         match lock::take(&folder) {
             Ok(()) => {}
             Err(Problem::Taken(process)) => {
@@ -159,7 +172,7 @@ impl EarlierRun {
     }
 }
 
-/// Where what is in service is kept.
+/// Where what is in service is kept, as the loader sees it.
 pub(super) struct StateDirectory {
     writer: Writer,
 }
@@ -171,6 +184,7 @@ impl StateDirectory {
         self.writer.write(Job { mark, file }, PATIENCE);
     }
 
+    /// Waits for what is being written, for [`PATIENCE`] at most.
     pub(super) fn close(self) {
         self.writer.stop(PATIENCE);
     }
@@ -271,8 +285,9 @@ pub struct DirectoryTaken {
     pub process: Option<u32>,
 }
 
-/// Who has the directory, and who else may write there: what an operator should know of it. Does
-/// not disturb a daemon that has it. Errors: it is no directory.
+/// Who has the directory, and who else may write there: what an operator should know of it. Takes
+/// the lock for a moment at most, so a daemon that has it, or starts meanwhile, is not disturbed.
+/// Errors: it is no directory.
 pub(super) fn check(path: &Path) -> Result<Vec<String>, WriteError> {
     let folder = Folder::open(path)?;
     let mut remarks = Vec::new();

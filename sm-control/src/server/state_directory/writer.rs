@@ -5,6 +5,13 @@
 //! stored by then, and a crash at any later moment finds it. Only the newest job counts: one that was
 //! not begun when the next came is worth nothing any more. After a failure the pause doubles from one
 //! second to a minute, and each state of things is logged once.
+//!
+//! ```text
+//!  write(17) ─> next ─> attempt ─ ok ──────────────> tried = 17, the loader goes on
+//!  write(18) ─> next ─> attempt ─ no space ────────> failed = 18, tried = 18: the loader goes on
+//!                         1 s later: again ─ fails ─> 2 s, 4 s .. 60 s
+//!  write(19) ─> next ─> 18 is forgotten, 19 is tried at once
+//! ```
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -20,6 +27,7 @@ use crate::server::operators::status::{StateOnDisk, Status};
 
 /// Pause before the second try; it doubles from there.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
+/// A disk that is full is looked at once a minute.
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
 /// What is to be on the disk: the mark, and mostly a snapshot before it.
@@ -48,6 +56,7 @@ struct Shared {
 }
 
 impl Shared {
+    /// The queue under its lock; no thread panics with it.
     fn queue(&self) -> MutexGuard<'_, Queue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -81,7 +90,8 @@ impl Writer {
         Ok(Self { shared, thread })
     }
 
-    /// Hands it over, and waits a moment for it to be tried.
+    /// Hands it over, and waits a moment for it to be tried. The loader waits here so that on a
+    /// sound disk the snapshot is stored before anybody is answered from it.
     pub(super) fn write(&self, job: Job, patience: Duration) {
         let epoch = job.mark.epoch;
         let mut queue = self.shared.queue();
@@ -109,7 +119,7 @@ impl Writer {
     }
 }
 
-/// What the thread has.
+/// What the thread has, and what it knows to be on the disk.
 struct StateWriter {
     folder: Folder,
     /// On the disk.
@@ -119,6 +129,7 @@ struct StateWriter {
 }
 
 impl StateWriter {
+    /// Takes jobs, and what failed again, until the end.
     fn run(mut self, shared: &Shared) {
         let (mut failed, mut pause): (Option<Job>, _) = (None, FIRST_PAUSE);
         while let Some(turn) = next(shared, failed.is_some().then_some(pause)) {

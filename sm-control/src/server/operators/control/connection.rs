@@ -73,6 +73,7 @@ pub(super) async fn serve(stream: UnixStream, peer: Peer, context: Arc<Context>)
             Ok(verb) => answer(verb, peer, &context).await,
             Err(refusal) => Err(refusal),
         };
+        // Before the reply: who has read it finds it counted.
         context.count(answer.is_ok());
         let mut reply = in_json(answer);
         reply.push('\n');
@@ -105,6 +106,7 @@ async fn answer(verb: Verb, peer: Peer, context: &Context) -> Result<Answer, Ref
     let Some(order) = verb.order() else {
         return Ok(Answer::Status(Box::new(StatusReport::new(&context.status))));
     };
+    // By the user that the kernel told at the beginning: a request cannot say who it is from.
     if !peer.may_command {
         let words = format!(
             "only root and the daemon's user (uid {}) may do this, not uid {}",
@@ -130,6 +132,7 @@ async fn answer(verb: Verb, peer: Peer, context: &Context) -> Result<Answer, Ref
 }
 
 impl Context {
+    /// Counts a request as done or refused.
     fn count(&self, is_done: bool) {
         let counts = &self.status.counts;
         let counter = match is_done {

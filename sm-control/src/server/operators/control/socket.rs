@@ -97,6 +97,7 @@ struct Workshop {
 }
 
 impl Workshop {
+    /// Makes the directory, under a name that nobody can foresee. Errors: the system's.
     fn new(folder: Folder) -> io::Result<Self> {
         let name = format!("{WORKSHOP}{:016x}", unforeseen()?);
         rustix::fs::mkdirat(&folder, &name, Mode::RWXU)?;
@@ -137,11 +138,13 @@ impl Drop for Workshop {
     }
 }
 
+/// A directory, never by a link.
 fn opened(folder: &Folder, name: &str) -> io::Result<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     Ok(rustix::fs::openat(folder, name, flags, Mode::empty())?)
 }
 
+/// Removes socket and directory, as far as they are there.
 fn remove(folder: &Folder, name: &str, directory: impl AsFd) {
     let _ = rustix::fs::unlinkat(directory, UNNAMED, AtFlags::empty());
     let _ = rustix::fs::unlinkat(folder, name, AtFlags::REMOVEDIR);
@@ -175,6 +178,7 @@ fn is_workshop(name: &str) -> bool {
     })
 }
 
+/// What identifies a socket's name: device and inode.
 fn inode(path: &Path) -> io::Result<(u64, u64)> {
     let about = fs::symlink_metadata(path)?;
     Ok((about.dev(), about.ino()))

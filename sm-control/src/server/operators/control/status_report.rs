@@ -2,6 +2,10 @@
 //!
 //! Fields are only ever added under one [`SCHEMA`]: whoever reads it may rely on those that there are,
 //! and skips those that it does not know. What is absent is null, so that every status has every field.
+//!
+//! Times are told twice where both are of use: as Unix time, to be compared with other logs, and as
+//! an age, to be read at once. Nothing here is secret, but it says much about a fabric: who may
+//! connect is the socket's mode.
 
 use core::fmt;
 use core::sync::atomic::{AtomicU64, Ordering};
@@ -18,18 +22,24 @@ use crate::server::operators::status::{self, PortRow, Status};
 /// Name and version of what [`StatusReport`] is.
 const SCHEMA: &str = "sapphired.status/1";
 
-/// Everything that operators may know.
+/// Everything that operators may know, at one moment: it is taken from the status field by field,
+/// so two fields may be of two moments.
 #[derive(Debug, Serialize)]
 pub(in crate::server) struct StatusReport {
     schema: &'static str,
+    /// Of the program.
     version: &'static str,
     pid: u32,
     uptime_s: u64,
+    /// As `[sa] role` has it.
     role: String,
+    /// Kind and path of the fabric's source.
     source: String,
+    /// The same verdict as that of `/ready`.
     ready: bool,
     /// Why not.
     not_ready: Option<String>,
+    /// Requests that come here are answered here.
     active: bool,
     /// Why nobody is answered.
     passive: Option<String>,
@@ -40,10 +50,12 @@ pub(in crate::server) struct StatusReport {
     previous_epoch: Option<u64>,
     /// A rollback has returned to it, and holds.
     held_epoch: Option<u64>,
+    /// What a restart would find.
     state: State,
     /// What differs between the configuration file and what is in force.
     configuration: Option<String>,
     last_failure: Option<LastFailure>,
+    /// Since the start, as all counts here.
     loads: u64,
     failed_loads: u64,
     rollbacks: u64,
@@ -51,6 +63,7 @@ pub(in crate::server) struct StatusReport {
     shadow: Option<Shadow>,
     /// None without one.
     local_service: Option<LocalService>,
+    /// In the order of the configuration.
     ports: Vec<Port>,
 }
 
@@ -58,12 +71,16 @@ pub(in crate::server) struct StatusReport {
 #[derive(Debug, Serialize)]
 struct Snapshot {
     epoch: u64,
+    /// When it was compiled; a copy keeps that of its original.
     built_unix: u64,
     age_s: u64,
     engine: String,
     switches: usize,
+    /// CA and router ports.
     hosts: usize,
+    /// Of the QoS policy; none without one.
     rules: Option<u32>,
+    /// Of the snapshot in memory, which is its file.
     bytes: usize,
     /// 16 hex digits.
     digest: String,
@@ -72,7 +89,9 @@ struct Snapshot {
 /// The state directory.
 #[derive(Debug, Serialize)]
 struct State {
+    /// None without `[state]`.
     directory: Option<String>,
+    /// What is on the disk; another epoch than the snapshot's where a write failed.
     stored_epoch: Option<u64>,
     problem: Option<String>,
     failures: u64,
@@ -82,6 +101,7 @@ struct State {
 #[derive(Debug, Serialize)]
 struct LastFailure {
     what: String,
+    /// What had asked for the load.
     cause: String,
     unix: u64,
     age_s: u64,
@@ -90,6 +110,7 @@ struct LastFailure {
 /// What a shadow has compared.
 #[derive(Debug, Serialize)]
 struct Shadow {
+    /// Questions; those without an answer are the difference to `answered`.
     asked: u64,
     answered: u64,
     different: u64,
@@ -98,14 +119,18 @@ struct Shadow {
 /// What this host's kernel was answered.
 #[derive(Debug, Serialize)]
 struct LocalService {
+    /// Its thread runs.
     served: bool,
     resolved: u64,
     addresses: u64,
+    /// Put off, to be answered when the SA has answered.
     later: u64,
     refused: Pairs<&'static str, u64>,
+    /// In the cache, now.
     kept: u64,
     overruns: u64,
     unsent: u64,
+    /// Other programs that answer the same kernel: should be 0.
     others: u64,
 }
 
@@ -113,10 +138,13 @@ struct LocalService {
 #[derive(Debug, Serialize)]
 struct Port {
     transport: &'static str,
+    /// A node, a device and its port, or a path.
     place: String,
     served: bool,
+    /// False while its device or simulator is away; `away` says why.
     attached: bool,
     away: Option<String>,
+    /// How often it was attached; more than 1 means that it went and came back.
     attachments: u64,
     /// Of the snapshot that its worker holds; 0 for none.
     epoch: u64,
@@ -124,13 +152,16 @@ struct Port {
     answered: u64,
     refused: Pairs<&'static str, u64>,
     dropped: Pairs<&'static str, u64>,
+    /// Given to the slow lane, by reason.
     punted: Pairs<&'static str, u64>,
+    /// Replies that the port did not take.
     unsent: u64,
     /// None where the transport hides nothing.
     mads: Option<Pairs<&'static str, u64>>,
 }
 
-/// An object whose fields are data, in this order.
+/// An object whose fields are data, in this order: reasons and counters have names that a struct
+/// could not keep up with.
 struct Pairs<K, V>(Vec<(K, V)>);
 
 impl<K: Serialize, V: Serialize> Serialize for Pairs<K, V> {
@@ -282,7 +313,7 @@ fn load(counter: &AtomicU64) -> u64 {
     counter.load(Ordering::Relaxed)
 }
 
-/// Those that counted.
+/// Those that counted: a reason that never happened is left out, so that a status can be read.
 fn reasons<const N: usize>(names: [&'static str; N], counts: [u64; N]) -> Pairs<&'static str, u64> {
     let all = names.into_iter().zip(counts);
     Pairs(all.filter(|(_, count)| *count > 0).collect())

@@ -1,4 +1,9 @@
 //! Metrics of the process: how long it runs, what it has loaded, whether it answers, and from what.
+//!
+//! What to watch, in this order: `sapphire_ready` (0 is a page at night), `sapphire_reload_total`
+//! with result failed (the sources are broken, and the snapshot in service grows old),
+//! `sapphire_snapshot_age_seconds`, `sapphire_state_failing` (a restart would be slow).
+//! `docs/operating.md` lists all of them.
 
 use core::fmt;
 use core::sync::atomic::{AtomicU64, Ordering};
@@ -9,7 +14,8 @@ use super::page::{Page, number};
 use crate::logging;
 use crate::server::operators::status::{Counts, InService, Status};
 
-/// Everything that is of no port.
+/// Everything that is of no port. Families of a snapshot are left out while there is none: a 0
+/// would look like an empty fabric.
 pub(super) fn write(status: &Status, page: &mut Page<'_>) -> fmt::Result {
     loads(status, page)?;
     state(status, page)?;
@@ -27,6 +33,7 @@ pub(super) fn write(status: &Status, page: &mut Page<'_>) -> fmt::Result {
     }
 }
 
+/// Relaxed: numbers on one page need not be of one moment.
 fn get(counter: &AtomicU64) -> u64 {
     counter.load(Ordering::Relaxed)
 }
@@ -51,7 +58,8 @@ fn loads(status: &Status, page: &mut Page<'_>) -> fmt::Result {
     page.counter("reload", "Loads of the sources", loads)
 }
 
-/// What a restart would find.
+/// What a restart would find: without a state directory, only whether the configuration has
+/// changed.
 fn state(status: &Status, page: &mut Page<'_>) -> fmt::Result {
     page.truth(
         "configuration_changed",
@@ -107,7 +115,8 @@ fn requests_of_operators(counts: &Counts, page: &mut Page<'_>) -> fmt::Result {
     )
 }
 
-/// Whether requests are answered, and if not, whose turn it is.
+/// Whether requests are answered, and if not, whose turn it is: `ready` is this daemon's fault,
+/// `active` may be right beside an OpenSM that answers itself.
 fn readiness(status: &Status, page: &mut Page<'_>) -> fmt::Result {
     page.truth(
         "ready",
@@ -120,6 +129,7 @@ fn readiness(status: &Status, page: &mut Page<'_>) -> fmt::Result {
         status.passive().is_none(),
     )?;
     let about_sm = status.sm_facts();
+    // The fact is in the labels, as a gauge of words has no other place.
     let facts = about_sm.facts.iter().map(|(name, value)| {
         let labels = [("name", (*name).to_owned()), ("value", value.clone())];
         (labels, 1.0)
@@ -136,7 +146,7 @@ fn readiness(status: &Status, page: &mut Page<'_>) -> fmt::Result {
     )
 }
 
-/// Only in that role.
+/// What a shadow has compared; nothing in another role.
 fn shadow(status: &Status, page: &mut Page<'_>) -> fmt::Result {
     if !status.is_shadow {
         return Ok(());

@@ -1,4 +1,8 @@
 //! Metrics of the local service, where this daemon answers its host's kernel.
+//!
+//! `sapphire_local_messages_total` by result should grow with the connections of the host;
+//! `sapphire_local_refused_total` by reason says what keeps it from answering. A refusal is no
+//! failure of a connection: the kernel asks the SA then.
 
 use core::fmt;
 use core::sync::atomic::Ordering;
@@ -9,7 +13,7 @@ use sa_local::service::ServiceCounts;
 use super::page::{Page, number};
 use crate::server::operators::status::{Local, Status};
 
-/// Nothing without a local service.
+/// Everything of it; nothing without a local service.
 pub(super) fn write(status: &Status, page: &mut Page<'_>) -> fmt::Result {
     let Some(local) = status.local() else {
         return Ok(());

@@ -15,7 +15,8 @@ use crate::server::operators::status::Status;
 /// The counters of each port, by its number.
 type Now = [(String, StatsSnapshot)];
 
-/// Every family of ports. Counters of one port are read once, so that its families agree.
+/// Every family of ports. Counters of one port are read once, so that its families agree: the
+/// reasons of refusals add up to the refusals.
 pub(super) fn write(status: &Status, page: &mut Page<'_>) -> fmt::Result {
     let ports = status.ports.iter().enumerate();
     let now: Vec<_> = ports
@@ -81,6 +82,7 @@ fn reasons(now: &Now, page: &mut Page<'_>) -> fmt::Result {
 
 /// What workers are at: how busy, on which snapshot, alive or not.
 fn workers(status: &Status, now: &Now, page: &mut Page<'_>) -> fmt::Result {
+    // Their quotient is how busy a worker is: one that spins always turns.
     let turns = now.iter().flat_map(|(port, now)| {
         let turn = |word: &str| [("port", port.clone()), ("found", word.to_owned())];
         [(turn("some"), now.batches), (turn("none"), now.empty)]
@@ -90,6 +92,7 @@ fn workers(status: &Status, now: &Now, page: &mut Page<'_>) -> fmt::Result {
         "Turns of the worker, by whether it found requests",
         turns,
     )?;
+    // A worker whose epoch stays behind the snapshot's keeps an old snapshot in memory.
     let epochs = now
         .iter()
         .map(|(port, now)| (of_port(port), number(EpochId::raw(now.epoch))));
@@ -109,7 +112,8 @@ fn workers(status: &Status, now: &Now, page: &mut Page<'_>) -> fmt::Result {
     page.gauge("port_served", "1 while the port has a worker", served)
 }
 
-/// What lies below the workers.
+/// What lies below the workers: whether the port is attached, and what its handles counted, with
+/// the slow lane's.
 fn handles(status: &Status, page: &mut Page<'_>) -> fmt::Result {
     let entries: Vec<_> = status
         .ports
@@ -162,6 +166,7 @@ fn times(status: &Status, page: &mut Page<'_>) -> fmt::Result {
             ];
             (labels, time.map_or(0.0, |time| time.as_secs_f64()))
         };
+        // 1000 per mille is the longest: the one that somebody complains of.
         [500, 900, 990, 999, 1000].map(quantile)
     });
     let rows: Vec<_> = rows.collect();
