@@ -2,6 +2,10 @@
 //!
 //! The text of `--help` is the documentation comments below; what a key of the configuration means is in
 //! `docs/operating.md`, and no option repeats one.
+//!
+//! The comments on the fields are shown to users; what is said to readers of the code stands here.
+//! `--trial` is hidden, because it is for the daemon itself: it reads the configuration from
+//! standard input and tells what it took as JSON.
 
 use std::path::PathBuf;
 

@@ -205,6 +205,7 @@ impl<'de> Deserialize<'de> for Mode {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let word = String::deserialize(from)?;
         let mode = u32::from_str_radix(&word, 8).ok();
+        // The other bits mean nothing on a socket.
         mode.filter(|mode| *mode <= 0o777).map(Self).ok_or_else(|| {
             let expected = "the mode of a file in octal digits, such as \"0660\"";
             D::Error::invalid_value(Unexpected::Str(&word), &expected)

@@ -126,6 +126,7 @@ struct Place {
 }
 
 impl Places {
+    /// Every bucket is full at first: a start may say what it has to say.
     fn new(per_second: u32) -> Self {
         let all = Mutex::default();
         Self { per_second, all }
@@ -145,6 +146,7 @@ impl Places {
             suppressed: 0,
         });
         let since = now.saturating_duration_since(place.seen).as_secs_f64();
+        // At most a second's worth: a place that was quiet for an hour may not flood for one.
         place.room = since.mul_add(most, place.room).min(most);
         place.seen = now;
         if place.room < 1.0 {

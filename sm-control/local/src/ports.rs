@@ -29,9 +29,10 @@ pub struct HostPort {
     pub device: String,
     /// From 1.
     pub port: u8,
-    /// Base LID; 0 before an SM gave it one. The requester that an answer is computed for.
+    /// Base LID; none before an SM gave it one. The requester that an answer is computed for.
     pub lid: Option<Lid>,
-    /// LID of the SM that manages the port; 0 before there was one. That is also where the SA is.
+    /// LID of the SM that manages the port; none before there was one. That is also where the SA
+    /// is.
     pub sm_lid: Option<Lid>,
     /// The SL that reaches it.
     pub sm_sl: u8,
@@ -93,8 +94,8 @@ impl Host for Sysfs {
     }
 }
 
-/// None for a port that speaks Ethernet, and one that has just gone. What only an SM gives counts
-/// as 0 when it cannot be read; without a LID or a GID there is nothing to look for in a snapshot.
+/// None for a port that speaks Ethernet, and one that has just gone. What only an SM gives is none
+/// when it cannot be read; without a file for the LID or a GID there is no port.
 fn port(directory: &Path, device: &str, port: u8) -> Option<HostPort> {
     let text = |name: &str| fs::read_to_string(directory.join(name)).ok();
     let number = |name: &str| text(name).as_deref().and_then(leading_number);

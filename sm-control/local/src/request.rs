@@ -19,8 +19,9 @@ use super::agent::Reason;
 /// The largest QoSClass that a MAD has room for: the field has 12 bits, netlink's attribute 16.
 const MOST_CLASSES: u16 = 0xfff;
 
-/// Get(PathRecord) from a port with this LID. The LID is the requester's: an SA decides by it which
-/// paths this host may know.
+/// Get(PathRecord) from a port with this LID, none where no SM has given it one: what the kernel
+/// would send, as far as it tells. The LID is the requester's: an SA decides by it which paths this
+/// host may know.
 ///
 /// Errors: [`Reason::Unsupported`] without a DGID, with a QoSClass over 4095.
 pub(super) fn path_get(lid: Option<Lid>, question: &Resolve<'_>) -> Result<Slot, Reason> {

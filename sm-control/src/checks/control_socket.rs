@@ -2,6 +2,9 @@
 //!
 //! Judged here: the length of the path, its directory, the group. Whether the name is taken shows
 //! only when it is bound, which the start does.
+//!
+//! The path has at most 107 bytes, since `sun_path` has 108 and ends with a NUL. A path in a deep
+//! directory is the usual fault.
 
 use std::io;
 use std::path::{Path, PathBuf};

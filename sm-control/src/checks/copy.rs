@@ -73,6 +73,7 @@ pub enum Untrusted {
 ///
 /// Errors: it cannot be read, is damaged, or is open to others than root and this user.
 pub(crate) fn read(config: &Config) -> Result<Snapshot, CopyError> {
+    // By its size alone: nothing of an untrusted file is parsed before it is trusted.
     trial::attempt(config)?;
     let path = &config.fabric.path;
     // Opened once: what is judged is what is read.

@@ -126,7 +126,7 @@ impl<'a> Placement<'a> {
     }
 
     /// What is wrong and what is remarkable, for the log of a start: an error there would leave a
-    /// fabric without answers because a machine changed.
+    /// fabric without answers because a machine changed. `--check` makes errors of the former.
     pub(crate) fn complain(&self, ports: &[PortSection]) {
         if let Some(refusal) = self.refusal() {
             warn!("{refusal}");
@@ -225,6 +225,7 @@ impl<'a> Placement<'a> {
         }
         let placed: Vec<(usize, usize)> = (0..ports.len()).zip(cores.iter().copied()).collect();
         for (place, (port, core)) in placed.iter().enumerate() {
+            // Each pair once.
             for (other, its) in placed.iter().take(place) {
                 if its == core {
                     all.push(format!(

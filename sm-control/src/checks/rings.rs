@@ -68,6 +68,7 @@ pub(crate) fn check(config: &Config) -> Result<(), RingSectionError> {
             continue;
         };
         let path = section.path.clone();
+        // The second would take the name from the first.
         if !seen.insert(path.clone()) {
             return Err(RingSectionError::Twice { number, path });
         }

@@ -2,6 +2,14 @@
 //!
 //! An empty section is a whole one: the library's socket has a default, and so have the times. It
 //! means that reads of the umad port are lent by OpenSM and never taken (ADR 11).
+//!
+//! ```toml
+//! [opensm]                       # all with their defaults
+//! socket = "/run/sapphire/opensm.sock"
+//! grace_ms = 30000
+//! poll_ms = 10000
+//! settle_ms = 50
+//! ```
 
 use std::path::PathBuf;
 use std::time::Duration;

@@ -47,6 +47,7 @@ impl At {
 /// A text that is TOML, with the place of each key and value.
 pub(super) struct Document<'t> {
     text: &'t str,
+    /// As parsed, each key with its place.
     tables: Spanned<DeTable<'t>>,
 }
 
@@ -101,7 +102,8 @@ impl<'t> Document<'t> {
         values.map(|value| value.span().start).next().unwrap_or(0)
     }
 
-    /// The tables of that name, as in `local_service.cache`; one or, of `[[..]]`, any number.
+    /// The tables of that name, as in `local_service.cache`; one or, of `[[..]]`, any number. Empty
+    /// where it is not written.
     pub(super) fn sections(&self, name: &str) -> Vec<&DeTable<'t>> {
         let mut tables = vec![self.tables.get_ref()];
         for part in name.split('.') {
@@ -234,7 +236,7 @@ fn gather(table: &DeTable<'_>, above: &Path, all: &mut Vec<Leaf>) {
     }
 }
 
-/// The tables but for one key.
+/// The tables but for one key: a copy is changed, the document stays.
 fn without<'t>(mut tables: Spanned<DeTable<'t>>, path: &Path) -> Spanned<DeTable<'t>> {
     let Some(((key, _), above)) = path.split_last() else {
         return tables;

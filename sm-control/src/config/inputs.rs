@@ -64,6 +64,7 @@ impl Config {
         let files = files.into_iter().flatten().cloned();
         // It is used where it lies there and none is named.
         let torus_conf = routing.torus_conf.clone();
+        // A file that appears there later changes what a load reads.
         let torus_conf = torus_conf.unwrap_or_else(|| torus_conf_beside(&fabric.path));
         let dumps = dumps(&fabric.path);
         files.chain([torus_conf]).chain(dumps).collect()

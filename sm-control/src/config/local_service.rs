@@ -4,6 +4,16 @@
 //! for them (`timeout_ms`). With a copy of the SA's snapshot nothing is asked of the SA;
 //! `follow_sa` then costs one MAD a second and keeps an old copy from being believed.
 //! `docs/local-service.md` says how to set it up.
+//!
+//! ```toml
+//! [local_service]                # all with their defaults
+//! paths = "snapshot"             # or "sa"
+//! timeout_ms = 300
+//! look_ms = 100
+//! follow_sa = false
+//! class = "/sys/class/infiniband"
+//! # addresses = "addresses"      # without it IP_RESOLVE is refused
+//! ```
 
 use std::num::NonZeroU32;
 use std::path::PathBuf;

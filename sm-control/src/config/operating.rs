@@ -1,4 +1,20 @@
 //! Sections for who operates the daemon: `[control]`, `[http]`, `[log]`.
+//!
+//! ```toml
+//! [control]
+//! path = "/run/sapphire/control.sock"
+//! mode = "0660"                  # "0600"
+//! group = "sapphire"             # the daemon's
+//!
+//! [http]
+//! listen = "127.0.0.1:9090"      # another machine's address needs allow_remote = true
+//!
+//! [log]
+//! format = "text"                # or "json"
+//! per_second = 10                # 0: any
+//! ```
+//!
+//! Behind a `#` what holds without the key, or what else it may be.
 
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
@@ -114,7 +130,8 @@ impl Config {
         Some(SaSource::over(transport))
     }
 
-    /// Errors: [`ShadowContradiction`].
+    /// A shadow needs an SA to ask, and an SA that answers in its place. Errors:
+    /// [`ShadowContradiction`].
     pub(super) fn can_shadow(&self) -> Result<(), ShadowContradiction> {
         if self.sa.role != Role::Shadow {
             return Ok(());

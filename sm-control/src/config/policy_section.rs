@@ -2,6 +2,16 @@
 //!
 //! Where a dialect leaves something open, its own way is the default and a key here overrides it; what
 //! each means is in `docs/policy.md`.
+//!
+//! ```toml
+//! [policy]
+//! file = "qos-policy.conf"       # without it partitions alone decide SLs
+//! dialect = "opensm"             # found out
+//! watch = true                   # false
+//! scope_precedence = "first"     # the dialect's
+//! ```
+//!
+//! Behind each `#` what holds without the key.
 
 use core::fmt;
 use core::str::FromStr;

@@ -2,6 +2,29 @@
 //!
 //! Whoever only wants to know something of a port asks it here instead of telling transports
 //! apart; a transport is told apart where it is attached and where `--check` tries it.
+//!
+//! ```toml
+//! [[port]]                       # port 0
+//! transport = "umad"
+//! device = "mlx5_0"              # the first
+//! port = 1                       # 1
+//! io_uring = false               # false, true, "sqpoll"
+//! announce_sm = false
+//!
+//! [[port]]                       # port 1
+//! transport = "ring"
+//! path = "/run/sapphire/sa.ring"
+//! mode = "0660"                  # "0600"
+//! slots = 1024
+//! clients = 64
+//! late_mib = 32
+//!
+//! [[port]]                       # port 2
+//! transport = "ibsim"
+//! node = "H1"
+//! ```
+//!
+//! Behind each `#` what it is without the key.
 
 use std::path::PathBuf;
 

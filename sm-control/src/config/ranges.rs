@@ -123,7 +123,7 @@ pub const RANGES: [Range; 42] = [
 ];
 
 impl Range {
-    /// As in `1 to 1024 clients`.
+    /// As in `1 to 1024 clients`: for errors, and for the manual.
     pub fn words(&self) -> String {
         format!(
             "{} to {}{}",
@@ -151,6 +151,7 @@ impl Range {
                 found: number.as_str().to_owned(),
                 expected: expected(),
             }),
+            // Which words there are, serde says.
             DeValue::String(_) if self.or_word => Ok(()),
             DeValue::String(word) => Err(NumberProblem::Word {
                 found: word.to_string(),

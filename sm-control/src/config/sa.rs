@@ -3,6 +3,20 @@
 //!
 //! A request that has waited for too long gets no answer, as its sender has asked again by then. Limits
 //! of one LID hold only while others wait: an idle SA gives all it has to whoever asks.
+//!
+//! ```toml
+//! [sa]
+//! role = "reader"                # "test", "shadow"
+//! access = "opensm"              # "strict"
+//!
+//! [overload]                     # all with their defaults; 0 switches a limit off
+//! oldest_ms = 134
+//! oldest_table_ms = 1000
+//! gets_per_lid = 20000
+//! tables_per_lid = 1000
+//! slow_ms_per_lid = 250
+//! busy_reply = false
+//! ```
 
 use std::num::NonZeroU32;
 use std::time::Duration;

@@ -2,6 +2,18 @@
 //!
 //! Workers spin by default: a request is answered within its batch, and a core is spent on it. The keys
 //! here give the core back where nobody asks, at the price of a wake-up for the first request.
+//!
+//! ```toml
+//! [workers]
+//! cores = [2, 4]                 # port 0 on core 2, port 1 on core 4; others as numa says
+//! numa = "local"                 # "off", or the number of a node
+//! yield_after = 1000             # never
+//! sleep_after = 100000           # never
+//! sample_every = 64              # none
+//! punt_queue = 1024
+//! ```
+//!
+//! Behind each `#` what holds without the key.
 
 use core::fmt;
 use std::num::NonZeroU32;
@@ -53,6 +65,7 @@ impl WorkersSection {
             (None, None) => Idle::Spin,
             (Some(yields), None) => Idle::YieldAfter(yields),
             (yields, Some(sleeps)) => Idle::SleepAfter {
+                // Without a number of its own it does not yield before it sleeps.
                 yields: yields.unwrap_or(sleeps),
                 sleeps,
             },

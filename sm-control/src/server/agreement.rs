@@ -186,6 +186,7 @@ impl Agreement {
     fn run(mut self) {
         let doubts = Arc::clone(&self.context.doubts);
         while !doubts.stop.load(Ordering::Relaxed) {
+            // The nudge and the pause between looks are one wait.
             let is_nudged = doubts.wake.1.recv_timeout(self.pace).is_ok();
             let Some((published, state)) = self.in_service() else {
                 continue;

@@ -83,7 +83,7 @@ impl LocalService {
     }
 }
 
-/// This host's kernel cannot be served.
+/// This host's kernel cannot be served. Each ends the start, and its words say what to change.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum LocalServiceError {
@@ -119,6 +119,7 @@ pub(super) fn start(
     let Some(section) = &config.local_service else {
         return Ok(None);
     };
+    // First: questions wait in it while the rest is made.
     let socket = KernelSocket::open(passed_descriptors()?)?;
     let setting = Setting {
         timeout_ms: section.timeout_ms,

@@ -133,9 +133,12 @@ impl Comparer {
         }
     }
 
-    /// Other questions for another snapshot, or from another port.
+    /// Other questions for another snapshot, or from another port: who asks decides what an SA may
+    /// tell. None where this port is not in the snapshot.
     fn renew(&mut self, published: &Published) {
         let (epoch, lid) = (published.epoch, self.ask.lid());
+        // Over many snapshots the questions go on where they can: each begins with another pair, by
+        // its epoch.
         if matches!(self.questions, Some((of, from, _)) if (of, from) == (epoch, lid)) {
             return;
         }

@@ -2,6 +2,12 @@
 //!
 //! SIGTERM and SIGINT end the daemon, SIGHUP reads all sources, SIGUSR1 logs the counters. Signals of one
 //! kind that come faster than they are taken are one, as the kernel has it.
+//!
+//! | signal | means | then |
+//! |---|---|---|
+//! | SIGTERM, SIGINT | end | `services::stop`, within a second |
+//! | SIGHUP | read all sources, held or not | the loader, when it is done with what it does |
+//! | SIGUSR1 | counters into the log | at once |
 
 use crossbeam_channel::Receiver;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};

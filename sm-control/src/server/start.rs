@@ -60,15 +60,20 @@ pub(super) struct Started<'a> {
 /// lock around them together.
 #[derive(Default)]
 struct Shared {
+    /// The order to end, for everything that serves.
     stop: Arc<AtomicBool>,
     /// Whether what is in service may be answered from.
     doubts: Arc<Doubts>,
+    /// What the snapshot in service was compiled from: written by the loader, read by the slow lane
+    /// and the comparisons.
     state: Arc<StateInService>,
+    /// Written by the slow lane, read by the loader.
     aliases: Arc<AliasesOfClients>,
     /// When what is in service was read.
     readings: Readings,
     /// Of the slow lane, for the watchdog.
     turns: Arc<Counter>,
+    /// The OpenSM that shares a port; none without `[opensm]`.
     beside: Option<Arc<Beside>>,
 }
 
@@ -81,19 +86,23 @@ type Counted = (Arc<WorkerStats>, Arc<PortHistory>);
 struct Ports {
     /// One thread a port.
     workers: Vec<JoinHandle<()>>,
+    /// Of each port, for the status and the watchdog.
     counts: Vec<Counted>,
     /// The slow lane's ways out; taken by it.
     replies: Vec<Box<dyn ReplyPort>>,
     /// To be shut at the end.
     gates: Vec<Arc<Gate>>,
+    /// Of ring ports alone.
     rings: Vec<ring::Service>,
 }
 
 /// Starts everything. What has begun stays when a later step fails: the process ends then. Errors:
 /// [`ServerError`].
 pub(super) fn start(config: &Config) -> Result<Started<'_>, ServerError> {
+    // First: everything after this opens files.
     descriptors::raise(config)?;
     let mut earlier = EarlierRun::open(config)?;
+    // An epoch that an earlier run has served must not come again for other bytes.
     let publisher = Publisher::starting_at(earlier.first_epoch());
     // Only now: before this line nothing of this daemon can be seen from outside but its lock.
     let mut shared = Shared::default();
@@ -151,7 +160,8 @@ pub(super) fn start(config: &Config) -> Result<Started<'_>, ServerError> {
     })
 }
 
-/// Another reader of what is published. Errors: [`ServerError::TooManyPorts`].
+/// Another reader of what is published. Each thread that looks at snapshots has one of its own,
+/// whose epoch the publisher waits for. Errors: [`ServerError::TooManyPorts`].
 fn reader(publisher: &Publisher) -> Result<Reader, ServerError> {
     publisher.reader().ok_or(ServerError::TooManyPorts)
 }
@@ -184,7 +194,8 @@ fn attach_all(
     Ok((punted, ports))
 }
 
-/// How those who ask at a port are told apart.
+/// How those who ask at a port are told apart when the slow lane is shared out: by LIDs, or by
+/// rings.
 fn requesters(port: &PortSection) -> Requesters {
     let rings = |ring: &RingSection| Requesters::Rings(ring.clients.into());
     port.ring().map_or(Requesters::Lids, rings)
@@ -283,7 +294,8 @@ fn database(config: &Config) -> Result<Option<SaDatabase>, JournalError> {
     Ok(Some(database.with_access(config.sa.access.into())))
 }
 
-/// The running SA that a configuration has the fabric from; none where it is in files.
+/// The running SA that a configuration has the fabric from; none where it is in files. Nothing is
+/// asked yet.
 fn live_source(config: &Config, beside: Option<&Beside>) -> Option<SaReader> {
     match (config.fabric.source, beside) {
         // Through the library's socket and not by umad: the port is OpenSM's, which does not answer

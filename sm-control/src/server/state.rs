@@ -4,6 +4,12 @@
 //! for the comparison with the SM and for the shadow, and goes by a slot of its own, filled before the
 //! snapshot is published: whoever holds a snapshot finds the state of the same epoch, or none while
 //! the next is about to come, and never another's.
+//!
+//! ```text
+//!  loader:     state slot <- (8, parts)     publisher <- snapshot 8
+//!  a reader in between, with snapshot 7: what it got before for 7 it keeps; asking now it gets none
+//!  a reader afterwards, with snapshot 8: (8, parts)
+//! ```
 
 use std::sync::Arc;
 

@@ -5,6 +5,14 @@
 //! directory, a connection for a socket, a bind for an address, an open for a device. Where something is
 //! in use, who has it decides: a `sapphired` is a remark, since `--check` before its reload is the usual
 //! case, and anything else is an error.
+//!
+//! | what | tried by | ours in use | another's in use |
+//! |---|---|---|---|
+//! | `[state]` | a lock for a moment, a file | remark | the same |
+//! | `[control]`, rings | connect, who listens | remark | error |
+//! | `[http]` | bind, then asked for a page | remark | error |
+//! | ibsim | connect to its control socket | | no simulator: error |
+//! | umad | open the device | | error; beside OpenSM a remark |
 
 use core::fmt;
 use std::fs::{self, OpenOptions};
@@ -65,7 +73,7 @@ impl fmt::Display for Place {
     }
 }
 
-/// What is in the way.
+/// What is in the way. The words say what to do about it where that is not obvious.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum Obstacle {
@@ -290,7 +298,8 @@ fn address(listen: SocketAddr) -> Result<Option<String>, Obstacle> {
     }
 }
 
-/// True when metrics of ours are there.
+/// True when metrics of ours are there: the page names the program. Anything else on this address
+/// is somebody's server.
 fn is_our_page(listen: SocketAddr) -> bool {
     let ask = || {
         let mut stream = TcpStream::connect_timeout(&listen, PATIENCE)?;
@@ -316,7 +325,8 @@ fn simulator(base: Option<&str>) -> Result<(), Obstacle> {
     connected.map_err(|_| Obstacle::NoSimulator { base })
 }
 
-/// Whether the port is there and this user may open it. Nothing is registered. Errors: why not.
+/// Whether the port is there and this user may open it. Opening takes nothing from who uses it: no
+/// method is registered. Errors: why not.
 fn hca(device: Option<&str>, port: u8) -> Result<(), Obstacle> {
     let all = umad::list()?;
     let fits = |name: &&umad::PortName| {

@@ -24,6 +24,7 @@ pub fn run(path: &Path) -> Result<(), Box<dyn std::error::Error>> {
     go_first()?;
     let mut text = String::new();
     std::io::stdin().read_to_string(&mut text)?;
+    // The text that the daemon runs with; the path is for relative names alone.
     let config = Config::parse_at(path, &text)?;
     // What the program itself takes is in both processes.
     let begun = memory::own();

@@ -4,6 +4,13 @@
 //! process and those above them (`MemoryMax=`), and what the machine has available. Where one cannot be
 //! read it is taken for none: a trial would be refused for nothing otherwise. Of a group's usage the page
 //! cache that nobody used lately is left out, as the kernel gives that up first.
+//!
+//! ```text
+//!  RLIMIT_AS 8 GiB, VmSize 1 GiB            space   7 GiB
+//!  MemAvailable                             20 GiB
+//!  /a/b memory.max 4 GiB, current 3, cache 1       2 GiB     narrower than /a
+//!  room: space 7 GiB, memory 2 GiB, grouped
+//! ```
 
 use core::fmt;
 use std::fs;
@@ -183,6 +190,7 @@ const ONE: Names = Names {
 /// Of a group and those above it.
 fn left_above(mount: &str, path: &str, names: &Names) -> Option<u64> {
     let group = PathBuf::from(format!("{mount}{path}"));
+    // A group is bound by those above it as well.
     let groups = group.ancestors().filter(|group| group.starts_with(mount));
     groups.filter_map(|group| left_in(group, names)).min()
 }
@@ -191,6 +199,7 @@ fn left_above(mount: &str, path: &str, names: &Names) -> Option<u64> {
 fn left_in(group: &Path, names: &Names) -> Option<u64> {
     let read = |name: &str| fs::read_to_string(group.join(name)).ok();
     let bytes = |name: &&str| read(name)?.trim().parse::<u64>().ok();
+    // "max" is no number, and no limit.
     let limit = names.limits.iter().filter_map(bytes).min()?;
     let usage = bytes(&names.usage)?;
     let spare = read("memory.stat").and_then(|text| number(&text, names.spare));

@@ -46,7 +46,7 @@ const LONGEST_REPORT: u64 = 1 << 20;
 /// What any fabric of a few switches may take, with 128 LIDs for each port. Units: bytes.
 const SMALL: u64 = 64 << 20;
 
-/// LIDs of unicast, which bound what switches and end ports there can be.
+/// LIDs of unicast (1 to 0xbfff), which bound what switches and end ports there can be.
 const MOST_NODES: u64 = 0xc000;
 
 /// Why a load is not to be done. The words tell an operator what to change.
@@ -111,6 +111,7 @@ struct Report {
 pub fn attempt(config: &Config) -> Result<Option<Seen>, TrialError> {
     let size = size_of_inputs(config);
     let room = memory::room();
+    // No trial: what it takes is known from its size.
     if config.fabric.source == Source::Snapshot {
         // Read, then copied; nothing is computed.
         return fits(&room, Taken::alike(size.saturating_mul(2))).map(|()| None);
@@ -240,6 +241,7 @@ fn watch(child: &mut Child, room: &Room) -> Result<Taken, TrialError> {
         if taken.memory.saturating_add(SPARE) > room.memory {
             return Err(too_much(room, taken));
         }
+        // The kernel tells when a process ends, and not when it has taken much.
         sleep(LOOK);
     }
     Ok(taken)

@@ -26,7 +26,7 @@ pub(super) const ENFORCEMENT_CAP: u16 = 64;
 /// Entries of a P_Key block.
 pub(super) const PKEYS_PER_BLOCK: u16 = 32;
 
-/// SwitchInfo.LinearFDBCap.
+/// SwitchInfo.LinearFDBCap: 30,720 LIDs.
 pub(super) const LINEAR_CAP: u16 = 0x7800;
 /// LinearFDBCap of switches that hold more: every unicast LID.
 pub(super) const LARGEST_LINEAR_CAP: u16 = 0xc000;
@@ -37,7 +37,7 @@ pub(super) const SWITCH_FLAGS: u8 = 0x30;
 /// SwitchInfo: EnhancedPort0.
 pub(super) const ENHANCED_PORT0: u8 = 0x08;
 
-/// CapabilityMask of switches' ports 0.
+/// CapabilityMask of switches' ports 0. IsSM is added where the SM runs.
 pub(super) const PORT0_CAPABILITIES: u32 = 0x0000_c048;
 /// CapabilityMask of CA and router ports.
 pub(super) const END_PORT_CAPABILITIES: u32 = 0x0050_c048;

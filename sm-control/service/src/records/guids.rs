@@ -7,6 +7,11 @@
 //! What a request compares is odd, and followed as it is. The port GUID is held against that of the
 //! *requester*, not of the port that the record is of; so a request by GUID0 finds the requester's
 //! own block or nothing.
+//!
+//! ```text
+//!  LID 5, block 0      own 0002:c903:0:5, alias 7, 0, 0, 0, 0, 0, 0
+//!  LID 5, block 1      0, 0, 0, 0, 0, 0, 0, 0           .. to block 3
+//! ```
 
 use core::ops::ControlFlow;
 

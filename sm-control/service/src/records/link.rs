@@ -3,6 +3,13 @@
 //! A cable has two records, one from each end. A LID is used twice: it finds a node, whose ports
 //! are walked, and is then compared with the LIDs of each record, path bits cut off. All links of a
 //! switch have the LID of its port 0.
+//!
+//! ```text
+//!  cable: switch 9 port 3 -- switch 7 port 1
+//!  FromLID 9             9.3 -> 7.1, and all other cables of 9
+//!  ToLID 7               9.3 -> 7.1, and all others that end at 7
+//!  FromLID 9, ToLID 7    9.3 -> 7.1
+//! ```
 
 use core::ops::ControlFlow;
 

@@ -208,6 +208,7 @@ pub fn respond(parts: &FabricState, request: &Slot) -> Option<Vec<u8>> {
         Err(Reason::Silence) => None,
         // More than [`MAX_BYTES`] is refused, since RMPP could not carry it.
         Err(Reason::TooLong) => Some(refuse(mad, Status::NO_RESOURCES)),
+        // Only a Get has so small a limit.
         Err(Reason::TooMany) => Some(refuse(mad, Status::TOO_MANY_RECORDS)),
         Ok(records) if records.is_empty() && is_get => Some(refuse(mad, Status::NO_RECORDS)),
         Ok(records) => Some(reply(mad, layout.stride, &records)),

@@ -2,6 +2,12 @@
 //!
 //! The record is of a port as much as of a node: LID, port GUID and port number are the port's, the
 //! rest is the node's. A CA with two ports has two records, a switch one, with port 0.
+//!
+//! ```text
+//!  Get(NodeRecord), LID 5                    the port with LID 5 and its node
+//!  GetTable(NodeRecord), NodeType 2          every switch that shares a partition with the requester
+//!  NodeDescription "HCA-1"                   whose description is this, up to its NUL
+//! ```
 
 use core::ops::ControlFlow;
 

@@ -2,6 +2,11 @@
 //!
 //! Whole P_Key tables tell who can talk to whom, so `SERVED` marks this kind as secret: without the
 //! SA's key it is refused. Blocks have 32 entries; a CA port with 64 entries has two.
+//!
+//! ```text
+//!  LID 5, port 1, block 0     ffff 8001 0002 0000 ..      full in the default, full in 1, limited in 2
+//!  LID 9 (a switch), port 3   the keys that port 3 enforces for the host behind it
+//! ```
 
 use core::ops::ControlFlow;
 

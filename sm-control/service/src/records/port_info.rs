@@ -87,7 +87,8 @@ fn owns_lid(view: &View<'_>, query: &Query<'_>, at: PortRef) -> bool {
     })
 }
 
-/// Compares what OpenSM compares. Capability masks are matched by single bits on demand.
+/// Compares what OpenSM compares. Capability masks are matched by single bits on demand: the
+/// client's record then says which bits must be there.
 fn agrees(query: &Query<'_>, record: &PortInfoRecord) -> bool {
     let bits = query.matches_bits();
     let is_mask = |field: &Field| matches!(field.name, "capability_mask" | "capability_mask2");
@@ -252,7 +253,8 @@ fn is_sm(view: &View<'_>, at: PortRef) -> u32 {
     }
 }
 
-/// The lesser of the capabilities of both ends.
+/// The lesser of the capabilities of both ends: what OpenSM sets on both. Without a link the port's
+/// own.
 fn neighbor_mtu(view: &View<'_>, at: PortRef) -> u8 {
     let own = view.fabric().mtu_cap(at);
     let peer = view

@@ -4,6 +4,14 @@
 //! A linear forwarding table is told in blocks of 64 LIDs: block b has LIDs 64 b to 64 b + 63, an
 //! output port each, 255 where there is none. The tables are those of the routing engine that the
 //! snapshot was compiled with, so they and the paths cannot disagree.
+//!
+//! ```text
+//!  fabric with LIDs up to 130: blocks 0, 1, 2 of each switch
+//!  block 2, LIDs 128..191:  ports 17 17 3 255 255 ..     131 and above are nobody's
+//! ```
+//!
+//! Multicast tables have no records here. The trees are made by the SM from who has joined, which
+//! this SA does not program.
 
 use core::ops::ControlFlow;
 
@@ -28,7 +36,8 @@ pub(super) fn switch_info(view: &View<'_>, query: &Query<'_>, out: &mut Out) -> 
     ControlFlow::Continue(())
 }
 
-/// What a running SA told, else what follows from the files.
+/// What a running SA told, else what follows from the files. LifeTimeValue is the option
+/// `packet_life_time`, as OpenSM sets it on every switch.
 fn record(view: &View<'_>, node: NodeIx) -> SwitchInfoRecord {
     let told = view
         .told()

@@ -6,6 +6,13 @@
 //! A view is of one requester: its own P_Keys are looked up once, and every port that a walk comes
 //! by is held against them. It also has a *window*, a part of the order of nodes, end ports or
 //! switches, through which a long table is made piece by piece.
+//!
+//! ```text
+//!  requester: P_Keys 8001 (full), 0002 (limited)
+//!  port a: 0001            shown: partition 1, of which one is a full member
+//!  port b: 0002            not shown: both are limited members of 2
+//!  port c: 8003            not shown: nothing in common
+//! ```
 
 use core::ops::Range;
 

@@ -8,6 +8,11 @@
 //! A switch has an SL-to-VL table for each pair of input and output port: 36 ports and port 0 make
 //! 1,369 records. Arbitration has four blocks for each port: low priority, entries 1 to 32 and 33
 //! to 64, then high priority.
+//!
+//! ```text
+//!  SLtoVL, switch LID 9, input 1, output 2     vls 01 23 45 67 00 00 00 00: SL 0 on VL 0, SL 1 on VL 1 ..
+//!  VLArb, port 2, block 1                      (VL 0, 4) (VL 1, 4) .. 32 entries of low priority
+//! ```
 
 use core::ops::ControlFlow;
 
@@ -25,7 +30,7 @@ use super::query::Query;
 use super::view::View;
 
 /// One for each CA and router port, whatever ports are asked for; one for each pair of ports of a
-/// switch, by output, then by input port.
+/// switch, by output, then by input port. A large table, so it is streamed.
 pub(super) fn sl_to_vl(view: &View<'_>, query: &Query<'_>, out: &mut Out) -> ControlFlow<()> {
     for end in view.ends_by_lid(query.wanted("lid")) {
         // A CA has one table for its port, whichever pair is asked for.
@@ -75,7 +80,8 @@ fn end_table(view: &View<'_>, end: &EndPort) -> Option<SlToVl> {
     has_one.then(|| view.parts.routes.end_port_sl2vl(index))
 }
 
-/// None on ports without a link, and on a port 0 that is not enhanced.
+/// None on ports without a link, and on a port 0 that is not enhanced: nothing is sent out there,
+/// so nobody sets a table up.
 fn switch_table(view: &View<'_>, end: &EndPort, input: u8, output: u8) -> Option<SlToVl> {
     let at = port_of(end, output);
     let has_one = match output {

@@ -13,6 +13,16 @@
 //! What was made up is remembered apart, since a port that returns after a restart is to get the
 //! same GUID again. Who sets aliases changes paths, so the daemon compiles them into the next
 //! snapshot ([`Aliases::all`]).
+//!
+//! # A Set, place by place
+//!
+//! ```text
+//!  request: block 0, places 1 and 2, GUIDs [.., 7, 0, ..]     the port has [own, 0, 0, 0, ..]
+//!  place 1: 7 is nobody's           ──> set
+//!  place 2: 0, nothing there        ──> one is made up: 0014:0500:0:1
+//!  reply:   [own, 7, 0014:0500:0:1, 0, ..]
+//!  the same again: place 1 is owned, by this very port ──> passed over; place 2 has one ──> stays
+//! ```
 
 mod table;
 
@@ -65,7 +75,8 @@ impl Aliases {
         aliases
     }
 
-    /// Every alias with the GUID of its port, ascending.
+    /// Every alias with the GUID of its port, ascending: what the compiler of snapshots takes, and
+    /// what tells whether anything changed.
     pub(super) fn all(&self) -> Vec<(Guid, Guid)> {
         let all = self.owners.iter();
         let known = all.filter_map(|(alias, port)| Some((Guid::new(*alias).ok()?, *port)));

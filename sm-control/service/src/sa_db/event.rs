@@ -58,6 +58,7 @@ pub(super) fn of_ports(before: Option<&FabricState>, after: &FabricState, events
     };
     let (old, new) = (&before.subnet, &after.subnet);
     let gone = old.end_ports().iter();
+    // By GUID: a LID may be another port's by now.
     let gone = gone.filter(|end| new.by_guid(end.guid).is_none());
     events.extend(gone.map(|end| Event::PortOut {
         guid: end.guid,

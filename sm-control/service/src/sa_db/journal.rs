@@ -230,6 +230,7 @@ impl Journal {
         self.changes
     }
 
+    /// Notes a line; it is on the disk after the next commit.
     fn append(&mut self, body: &str) {
         self.changes += 1;
         if self.disk.is_some() {

@@ -193,6 +193,8 @@ impl SaDatabase {
         }
     }
 
+    /// The reply to a request; none where there is to be silence. The order is OpenSM's: key,
+    /// requester, then the attribute.
     fn reply(
         &mut self,
         parts: &FabricState,
@@ -335,6 +337,7 @@ fn stride(attribute: AttributeId) -> u16 {
     }
 }
 
+/// PathRecord has a layout of its own in `sa-wire`, without a table of components. Units: bytes.
 const PATH_RECORD_SIZE: u16 = 64;
 
 /// Services, and subscriptions, that one port may have under the strict rule. Hosts have a handful

@@ -12,6 +12,13 @@
 //! ```
 //!
 //! The three are changed together, in [`Services::put`] and [`Services::remove`] alone.
+//!
+//! ```text
+//!  Set(ServiceRecord, id 0x10, gid fe80::5, lease 60)    number 4, ends in 60 s
+//!  the same after 50 s                                   number 4, ends in 60 s from then
+//!  id 0x10, gid fe80::6                                  number 5
+//!  GetTable(id 0x10)                                     5, then 4
+//! ```
 
 mod entry;
 

@@ -8,6 +8,19 @@
 //! An event becomes a Notice once, and then each subscription is held against it, the newest first:
 //! does it want this trap ([`report::wants`]), and may it hear of this subject
 //! ([`report::may_hear`])? A port is told of ports and groups of its own partitions alone.
+//!
+//! # A subscription's life
+//!
+//! ```text
+//!  Set(InformInfo, subscribe 1, trap 66, LIDs 0xffff)  from LID 5, QP 0x51
+//!    known? has_access? room? ──> number 12, journal, reply: the InformInfo as asked
+//!  group made ──> Event::GroupMade ──> number 12 wants it, and holds its P_Key ──> Report to LID 5, QP 0x51
+//!  Set(subscribe 1) again, the same ──> number 12 once more: no second Report
+//!  Set(subscribe 0)                 ──> number 12 ends
+//!  the port with its GUID goes      ──> number 12 ends
+//! ```
+//!
+//! What it does not do: it does not send. Reports leave by the slow lane, which repeats them.
 
 mod entry;
 mod report;
@@ -30,7 +43,8 @@ use crate::records::{Query, View};
 /// Subscriptions that there may be at a time; one more is refused with "no resources".
 const MOST: usize = 1 << 16;
 
-/// All subscriptions of the subnet.
+/// All subscriptions of the subnet. `entries` and `numbers` are changed together, by
+/// [`Subscriptions::put`] and [`Subscriptions::remove`] alone.
 #[derive(Debug, Default)]
 pub(super) struct Subscriptions {
     /// By number, the newest last.
@@ -72,7 +86,8 @@ impl Subscriptions {
         }
     }
 
-    /// Those of ports that are gone end.
+    /// Those of ports that are gone end: OpenSM removes them when it drops a port. A port that
+    /// comes back has to subscribe anew.
     pub(super) fn fabric_changed(&mut self, parts: &FabricState, effects: &mut Effects<'_>) {
         let is_gone = |entry: &Subscription| entry.port_in(parts).is_none();
         let all = self.entries.iter();

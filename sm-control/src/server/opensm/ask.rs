@@ -29,6 +29,7 @@ pub(in crate::server) struct SocketAsk {
 }
 
 impl SocketAsk {
+    /// `device`: of OpenSM's port, by which a master elsewhere is asked.
     pub(super) fn new(link: Arc<Link>, shared: Arc<Shared>, device: Option<String>) -> Self {
         let transport = SaTransport::Umad { device, port: None };
         Self {

@@ -45,6 +45,7 @@ impl Gate {
         Self::new(true, 0)
     }
 
+    /// `until`: 0 is over already.
     fn new(shut: bool, until: u64) -> Self {
         Self {
             until: AtomicU64::new(until),

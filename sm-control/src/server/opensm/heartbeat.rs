@@ -30,6 +30,7 @@ const STILL: Duration = Duration::from_millis(300);
 pub(in crate::server) struct Workers(Mutex<Vec<Arc<WorkerStats>>>);
 
 impl Workers {
+    /// One more that has to turn. Called at the start, once for each port of OpenSM's device.
     pub(in crate::server) fn add(&self, worker: Arc<WorkerStats>) {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         all.push(worker);
@@ -94,6 +95,7 @@ impl Heartbeat {
             return;
         }
         self.number += 1;
+        // The lease is over: OpenSM may have answered since then.
         if pause > BEAT_LAPSE {
             self.to_confirm = Some(self.number);
         }
@@ -110,6 +112,7 @@ impl Heartbeat {
     fn is_alive(&mut self, turns: &[u64], is_held: bool, now: Duration) -> bool {
         // One that is about to begin needs a moment.
         let begins = is_held && !core::mem::replace(&mut self.was_held, is_held);
+        // Workers are only added, at the start.
         self.turned.resize(turns.len(), (0, now));
         for ((last, at), turns) in self.turned.iter_mut().zip(turns) {
             if last != turns || !is_held || begins {

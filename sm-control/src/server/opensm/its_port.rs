@@ -35,6 +35,7 @@ impl ItsPort {
     /// says, [`u32::MAX`] where it does not know.
     pub(super) fn lids(&mut self, umad: Option<u32>, now: Duration) -> Option<PortLids> {
         let umad = umad.filter(|umad| *umad != u32::MAX);
+        // OpenSM was started again on another device.
         if umad.is_some_and(|umad| self.found.as_ref().is_none_or(|it| it.node != umad)) {
             self.found = None;
         }
@@ -57,6 +58,7 @@ impl ItsPort {
         if !self.searched.is_none_or(is_due) {
             return None;
         }
+        // Before the search, so that one that takes long does not begin the next at once.
         self.searched = Some(now);
         let ports = umad::list().ok()?;
         ports.into_iter().find(|port| port.device == *device)

@@ -16,6 +16,7 @@ use super::Gate;
 /// A port that neither takes requests nor answers any after a break, until the gate holds again.
 /// Around every port that comes and goes; where no SM shares it the gate always holds.
 pub(in crate::server) struct Leased<P> {
+    /// The port itself.
     port: P,
     gate: Arc<Gate>,
 }
@@ -35,6 +36,7 @@ impl<P> Leased<P> {
 impl<P: MadPort> MadPort for Leased<P> {
     fn recv(&mut self) -> Result<&mut [Slot], PortError> {
         if !self.gate.holds() {
+            // A pause and no spinning: there is nothing to do until the gate holds.
             std::thread::sleep(PAUSE);
             return Ok(&mut []);
         }

@@ -197,6 +197,7 @@ impl Link {
             let mut state = self.state();
             state.session.as_ref()?;
             if state.pending.len() >= MOST_PENDING {
+                // Whoever waits for it sees its sender go, and asks again.
                 state.pending.pop_first();
             }
             // Noted before it is sent: the answer may come before this returns.
@@ -227,12 +228,13 @@ impl Link {
         self.state().pending.remove(&number);
     }
 
-    /// Connects, and connects again, until [`Self::stop`].
+    /// Connects, and connects again, until [`Self::stop`]. The thread `sa-opensm`.
     pub(in crate::server) fn run(&self) {
         let mut complaint = None;
         while !self.stopping.load(Ordering::SeqCst) {
             let ended = self.session();
             self.hang_up();
+            // By its words: the same reason again is no news.
             let said = ended.to_string();
             if complaint.as_ref() != Some(&said) && !self.stopping.load(Ordering::SeqCst) {
                 warn!(socket = %self.path.display(), "no OpenSM with the preload library: {said}");

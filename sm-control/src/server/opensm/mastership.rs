@@ -85,11 +85,14 @@ pub(super) struct Mastership {
     generation: u64,
     /// At the look before: becoming the master is an edge.
     was_master: bool,
+    /// The last LID that the port had.
     lid: Option<Lid>,
+    /// The order to the library that was given last, and when.
     last_order: Option<(Order, Duration)>,
 }
 
 impl Mastership {
+    /// No master yet, and nothing that counts: the first look that finds one begins a generation.
     pub(super) fn new(grace: Duration) -> Self {
         Self {
             grace,
@@ -150,8 +153,8 @@ impl Mastership {
         }
     }
 
-    /// Why what was published does not count any more, if so. A LID of 0 is a port that is being
-    /// set up, and no other LID.
+    /// Why what was published does not count any more, if so. A port without a LID is one that is
+    /// being set up, and has no other LID.
     fn invalidation(&mut self, seen: &Seen, is_master: bool) -> Option<&'static str> {
         let lid = seen.lids.and_then(|lids| lids.own);
         let before = if lid.is_some() {

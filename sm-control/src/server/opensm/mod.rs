@@ -268,6 +268,7 @@ fn end(thread: &Thread) {
     }
 }
 
+/// A thread beside OpenSM. Errors: [`ServerError::Os`].
 fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>, ServerError> {
     let thread = std::thread::Builder::new().name(name.into()).spawn(run);
     thread.map_err(|source| ServerError::Os {

@@ -56,11 +56,15 @@ pub(super) struct Around {
 
 /// The thread `sa-beside`: what it has of the daemon, and what it remembers from look to look.
 pub(super) struct Watch {
+    /// To OpenSM's library.
     link: Arc<Link>,
+    /// What the judgement opens and shuts.
     gate: Arc<Gate>,
+    /// What others read of it.
     shared: Arc<Shared>,
     changes: Sender<Change>,
     doubts: Arc<Doubts>,
+    /// What the library says unasked; the thread sleeps on it.
     heard: Receiver<Heard>,
     /// Where OpenSM is, and by which LIDs.
     port: ItsPort,
@@ -132,6 +136,7 @@ impl Watch {
 
     /// Everything that a judgement needs, seen once. The port's LIDs are two files of sysfs.
     fn look(&mut self, now: Duration) -> Seen {
+        // Once for the whole look: it may connect or go at any moment.
         let opensm = self.link.connected();
         let umad = opensm.as_ref().map(|opensm| opensm.umad);
         let lids = self.port.lids(umad, now);
@@ -155,6 +160,7 @@ impl Watch {
             .is_some_and(|it| it.session == self.answering);
         self.shared.answers.store(answers, Ordering::SeqCst);
         let ours = (&*self.link, &*self.gate, &self.shared.workers);
+        // Last, so that the beat says what this look has seen.
         let is_alive = self.heartbeat.beat(ours, opensm.as_ref(), now);
         Seen {
             opensm,
@@ -202,7 +208,8 @@ impl Watch {
         is_answered
     }
 
-    /// Asks for Reports of the traps that a reading of the fabric would show.
+    /// Asks for Reports of the traps that a reading of the fabric would show. Again for each OpenSM
+    /// that is connected: subscriptions are in its memory.
     fn subscribe(&self, lid: u16) {
         // Replies go nowhere; a subscription that is not granted is made up for by polling.
         let (to, _) = bounded(subscription::TRAPS.len());
@@ -220,6 +227,7 @@ impl Watch {
             match heard {
                 // To judge at once: the methods may be another's by now.
                 Heard::Reads => return,
+                // A hint and no proof: OpenSM also writes what was there before.
                 Heard::Programmed => {
                     self.doubts.nudge();
                     self.say(Change::Programmed);
@@ -246,6 +254,7 @@ impl Watch {
     /// to somebody else.
     fn let_go(&self, seen: &Seen) {
         let reads = seen.opensm.as_ref().map(|opensm| opensm.reads);
+        // Refused means that the kernel still counts an agent of this file.
         let is_lent = matches!(reads, Some(Reads::Lent | Reads::Refused(_)));
         if seen.has_file && !is_lent && !self.gate.is_open() && !self.gate.is_held() {
             self.link.forget_lent();

@@ -3,6 +3,11 @@
 //! One thread with an event loop does for both: who asks is a person or a scraper, never a client of the
 //! SA. Connections are bounded: when all places are taken the oldest goes, so that one who connects and
 //! says nothing keeps out neither another nor the daemon's own descriptors.
+//!
+//! ```text
+//!  Connections::new(2):  a, b connected     c comes: a is cut, counted in admin_connections_cut
+//!                        b done             d comes: nobody is cut
+//! ```
 
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::collections::VecDeque;
@@ -38,6 +43,7 @@ const REST: Duration = Duration::from_millis(100);
 #[derive(Default)]
 pub(in crate::server) struct Admin {
     thread: Option<JoinHandle<()>>,
+    /// Dropped to end the thread.
     stop: Option<oneshot::Sender<()>>,
     /// Whoever waits for commands must not find that none can come.
     _commands: Option<Sender<Command>>,

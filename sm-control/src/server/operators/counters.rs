@@ -16,7 +16,7 @@ use super::status::Status;
 use crate::logging::REPORT;
 
 /// One line per worker, one for its port where that counts, and one with the times of batches where
-/// those are sampled.
+/// those are sampled. Never limited in number: somebody has asked for it.
 pub(in crate::server) fn log(status: &Status) {
     for (port, row) in status.ports.iter().enumerate() {
         let stats = &row.stats;

@@ -101,6 +101,8 @@ async fn connection(stream: TcpStream, pages: Router) {
         .header_read_timeout(HEAD)
         .max_buf_size(HEAD_BYTES)
         .max_headers(HEADERS)
+        // A monitor asks every few seconds: a connection that is kept would hold a place for
+        // nothing.
         .keep_alive(false);
     let service = TowerToHyperService::new(pages);
     let served = server.serve_connection(TokioIo::new(stream), service);
@@ -133,6 +135,7 @@ async fn metrics_page(State(shown): State<Shown>) -> impl IntoResponse {
     }
 }
 
+/// 200 or 503; the words are for people.
 async fn health_page(State(shown): State<Shown>) -> impl IntoResponse {
     verdict(shown.status.health())
 }

@@ -78,6 +78,8 @@ impl PortHistory {
             for handle in &pages.now {
                 sum += handle.snapshot();
             }
+            // A port that has never been attached, or that has no counters, shows none: zeros would
+            // look like silence.
             let counts = !pages.now.is_empty() || sum != PortCounters::default();
             PortSummary {
                 counters: counts.then_some(sum),

@@ -248,7 +248,8 @@ impl Status {
         self.has_read_sources.store(true, Ordering::Relaxed);
     }
 
-    /// A load failed. `is_new`: not as the one before, without any change since.
+    /// A load failed. `is_new`: not as the one before, without any change since; only such ones
+    /// count.
     pub(in crate::server) fn failed(&self, what: &str, cause: &str, is_new: bool) {
         self.counts
             .failed_loads
@@ -383,7 +384,8 @@ impl Status {
         NotReady::NotLoaded { instead, failure }
     }
 
-    /// Why requests are not answered though there is a snapshot.
+    /// Why requests are not answered though there is a snapshot: a doubt before the SM's standing,
+    /// as it is the rarer.
     fn out_of_service(&self) -> Option<String> {
         let doubt = self.doubt.load_full().map(|why| why.to_string());
         doubt.or_else(|| self.sm_facts().passive.clone())

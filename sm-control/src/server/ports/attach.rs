@@ -80,7 +80,7 @@ pub(in crate::server) struct WorkerSetup {
     pub(in crate::server) muted: Arc<AtomicBool>,
 }
 
-/// A port in service.
+/// A port in service, as the start keeps it. The thread has everything else.
 pub(in crate::server) struct Attached {
     pub(in crate::server) worker: JoinHandle<()>,
     /// The slow lane's way out.
@@ -221,7 +221,8 @@ struct UmadWay {
 }
 
 /// Opens the port at once where nobody shares it, so that what is wrong with it is said at the
-/// start; beside an OpenSM it is opened when that lets go of the methods.
+/// start; beside an OpenSM it is opened when that lets go of the methods, by the file that it
+/// lends.
 fn attach_umad(
     options: umad::Options,
     how: UmadWay,
@@ -235,6 +236,7 @@ fn attach_umad(
     let name = first.as_ref().map(|umad| umad.name().device.clone());
     let device = name.or_else(|| options.device.clone());
     setup.core = placement.core(setup.number, device.as_deref());
+    // Every port that is attended has a gate; without an OpenSM it is shut at the end only.
     let gate = setup.gate.clone().unwrap_or_else(|| Arc::new(Gate::open()));
     let out = ReplyPath::new(true, Arc::clone(&gate));
     if let Some(umad) = &first {
@@ -330,6 +332,7 @@ fn start<P: MadPort>(
     make: impl FnOnce() -> Result<P, Failure> + Send + 'static,
     setup: WorkerSetup,
 ) -> Result<JoinHandle<()>, Failure> {
+    // The port is made in the worker's thread, and its failure belongs to the start.
     let (made, answer) = crossbeam_channel::bounded(1);
     let thread = std::thread::Builder::new().name(format!("sa-fp-{}", setup.number));
     let worker = thread.spawn(move || {

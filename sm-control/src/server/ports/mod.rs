@@ -6,6 +6,12 @@
 //!
 //! How a request is answered is not decided here: workers are those of `sa-fastpath`, and what they give
 //! away goes to the slow lane.
+//!
+//! ```text
+//!  attach ─┬─ umad, ibsim ─> supervised: thread sa-fp-N ─> Leased(port) ─> Worker     comes and goes
+//!          └─ ring ────────> thread sa-fp-N ─> Worker;  thread sa-ring-N accepts      for good
+//!  each gives the slow lane a ReplyPort
+//! ```
 
 pub(in crate::server) mod attach;
 pub(in crate::server) mod descriptors;

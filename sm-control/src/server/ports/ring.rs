@@ -81,7 +81,7 @@ impl Service {
     }
 
     /// Takes the LID of requests that do not say theirs from a snapshot. Gives why they get no
-    /// answer, where they do not: LID 0 is nobody's.
+    /// answer, where they do not: without a LID they are nobody's.
     pub(in crate::server) fn follow(&self, snapshot: &Snapshot) -> Option<Unanswered> {
         let lid = requester(self.number, &self.section, snapshot);
         self.own_lid.set(lid.as_ref().ok().copied());

@@ -185,7 +185,9 @@ impl Compiler {
         Ok(compiled)
     }
 
-    /// None where the SA tells what it told before.
+    /// None where the SA tells what it told before, which is known before anything is compiled.
+    /// Errors: the SA does not answer, contradicts itself, or does not agree with what was
+    /// compiled.
     fn compile_told(
         &self,
         inputs: &Inputs,
@@ -259,7 +261,7 @@ impl Compiler {
 }
 
 /// What a load reads, which was tried by another process where it may take more memory than is
-/// left. Errors: [`TrialError`].
+/// left. Files that changed since that trial are refused by their digests. Errors: [`TrialError`].
 fn tried(config: &Config) -> Result<Inputs, TrialError> {
     let seen = trial::attempt(config)?;
     let mut inputs = config.inputs();

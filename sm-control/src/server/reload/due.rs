@@ -140,6 +140,7 @@ pub(super) struct Schedule {
 }
 
 impl Schedule {
+    /// Nothing waits, and the regular reading counts from now.
     pub(super) fn new() -> Self {
         Self {
             waiting: None,
@@ -201,6 +202,7 @@ impl Schedule {
         let due = self.occasion(config, now)?;
         self.last = Instant::now();
         // What an operator has gone back to stays, unless it can be of another fabric.
+        // `||` before the look at files: a rollback stays whatever they say.
         let is_to_stay = now.is_held || now.is_loaded && (now.look_the_same)();
         (due.anyway || !is_to_stay).then_some(due)
     }
@@ -244,6 +246,7 @@ impl Schedule {
         if failed.cause != Cause::Retry {
             self.retries = 0;
         }
+        // Doubled four times at most: an OpenSM that is back is not waited for longer than 4 s.
         let at = Instant::now() + RETRY * (1 << self.retries.min(MOST_DOUBLINGS));
         self.retries += 1;
         self.waiting = Some(Waiting {

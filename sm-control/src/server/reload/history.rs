@@ -71,6 +71,8 @@ impl History {
         if self.held.take().is_some() {
             info!("the rollback ends: the sources are in service again");
         }
+        // Without a control socket nobody could ask for it, and it would take as much memory as
+        // what is in service.
         if !self.is_kept {
             return;
         }

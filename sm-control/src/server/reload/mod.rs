@@ -72,13 +72,19 @@ pub(in crate::server) use sm::Sm;
 pub(in crate::server) struct Loader<'a> {
     config: &'a Config,
     status: Arc<Status>,
+    /// Where the fabric is, and what is said of it.
     sm: Sm,
     /// What operators order.
     commands: Receiver<Command>,
+    /// When to read.
     schedule: Schedule,
+    /// What was read last.
     sources: Sources,
+    /// What to go on from.
     compiler: Compiler,
+    /// What is in service.
     publication: Publication,
+    /// What was said.
     report: Report<'a>,
 }
 

@@ -3,6 +3,11 @@
 //! Orders are obeyed by the thread that loads, between two loads, so an order and a load never
 //! meet. The answer says what an operator needs next: after a reload whether it failed and why;
 //! after a rollback what ends it, and what a restart would do.
+//!
+//! ```text
+//!  rollback: {"ok":true,"epoch":9,"content_of_epoch":7,"held":"automatic reloads wait ..","restart":".."}
+//!  reload:   {"ok":true,"epoch":10}   or   {"ok":false,"code":"failed","error":"..; the snapshot in service stays"}
+//! ```
 
 use sa_snapshot::EpochId;
 use tracing::info;

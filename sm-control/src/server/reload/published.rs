@@ -40,10 +40,13 @@ use crate::server::state_directory::{EarlierRun, Mark, StateDirectory};
 /// Whoever else reads what goes into service, and what an earlier run left of it. Made at the start
 /// and handed over.
 pub(in crate::server) struct Outlets {
+    /// The one slot that workers follow.
     pub(in crate::server) publisher: Publisher,
     pub(in crate::server) state: Arc<StateInService>,
     pub(in crate::server) readings: Readings,
+    /// Where the slow lane puts what clients have set.
     pub(in crate::server) aliases: Arc<AliasesOfClients>,
+    /// To be told their requester.
     pub(in crate::server) rings: Rings,
     /// None without a directory, or where it cannot be used.
     pub(in crate::server) state_directory: Option<StateDirectory>,
@@ -57,6 +60,7 @@ pub(super) struct Publication {
     aliases: Aliases,
     rings: Rings,
     state_directory: Option<StateDirectory>,
+    /// The way back.
     history: History,
     /// The snapshot in service comes from the sources, not from an earlier run.
     is_loaded: bool,
@@ -149,8 +153,8 @@ impl Publication {
         Some(epoch)
     }
 
-    /// Puts what was compiled into service, from sources that were read at `read_at`. None where that
-    /// is what is in service already.
+    /// Puts what was compiled into service, from sources that were read at `read_at`. None where
+    /// that is what is in service already: no new epoch then, and no reader notices.
     pub(super) fn publish(&mut self, compiled: Compiled, read_at: Instant) -> Option<EpochId> {
         let epoch = match compiled {
             Compiled::AsBefore => {
@@ -180,6 +184,7 @@ impl Publication {
         } = new;
         let stamp = self.next_stamp(unix_time());
         let snapshot = self.aliases.added(&parts, snapshot, stamp);
+        // Asked before the next is published: afterwards the one in service is that.
         let current = self.in_service();
         self.history.pass_on(current, &snapshot);
         self.publish_parts(parts, snapshot, read_at)
@@ -285,6 +290,7 @@ impl Publication {
     ) -> EpochId {
         let epoch = self.publisher.next_epoch();
         self.state.store(Some(Arc::new(State { epoch, parts })));
+        // Shared with the snapshot that goes into service: the disk needs no copy of its own.
         let file = snapshot.shared_bytes();
         self.put_into_service(snapshot, Some(file), read_at)
     }
@@ -314,7 +320,8 @@ impl Publication {
         epoch
     }
 
-    /// Takes the requester of rings from a snapshot, before that is in service.
+    /// Takes the requester of rings from a snapshot, before that is in service. One that answers
+    /// nobody is published all the same: fabric ports need it.
     fn follow_in_rings(&self, snapshot: &Snapshot) {
         let rings = self.rings.lock().unwrap_or_else(PoisonError::into_inner);
         for ring in rings.iter() {

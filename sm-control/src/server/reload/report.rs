@@ -105,6 +105,7 @@ impl<'a> Report<'a> {
     ///
     /// Not before all who ask are answered: what has just said in the log why they are not.
     pub(super) fn serving(&mut self, epoch: EpochId) {
+        // `ready` promises an answer to whoever asks.
         if !self.is_ready_announced && self.status.muted().is_some() {
             return;
         }
@@ -117,7 +118,8 @@ impl<'a> Report<'a> {
         self.is_ready_announced = true;
     }
 
-    /// The daemon is ready, and there never is a snapshot.
+    /// The daemon is ready, and there never is a snapshot: it answers its kernel from what an SA
+    /// says. Epoch 0, which no snapshot has.
     pub(super) fn nothing_to_load(&self) {
         say("ready epoch=0");
         tell_ready();
@@ -160,7 +162,8 @@ fn tell_ready() {
     let _ = sd_notify::notify(&[sd_notify::NotifyState::Ready]);
 }
 
-/// A line on standard output, for scripts. A closed one is the caller's choice.
+/// A line on standard output, for scripts. A closed one is the caller's choice, and no reason to
+/// end.
 fn say(line: &str) {
     let mut out = std::io::stdout().lock();
     let _ = writeln!(out, "{line}").and_then(|()| out.flush());

@@ -39,6 +39,7 @@ fn settled<S: PartialEq, T>(look: impl Fn() -> S, mut read: impl FnMut() -> T) -
     (0..ATTEMPTS).find_map(|_| {
         let (started, before) = (Instant::now(), look());
         let result = read();
+        // A compilation of a large fabric takes longer by itself; then there is no pause.
         std::thread::sleep(QUIET.saturating_sub(started.elapsed()));
         (look() == before).then_some((before, result))
     })
@@ -95,6 +96,7 @@ impl Sources {
             ),
         };
         let (tried, made) = settled.unzip();
+        // Also where nothing settled: the next look must not find "as before".
         self.tried = tried;
         made.ok_or(Unsettled)
     }

@@ -5,6 +5,13 @@
 //! are alive, for the status; whether they turn, for the watchdog of the service manager; whether anybody
 //! is served at all. At the end it takes the parts down in the order in which others rely on them: first
 //! what would make the kernel or OpenSM send requests here, then the workers, last what operators read.
+//!
+//! ```text
+//!  SIGTERM  flag, doubts, OpenSM withdrawn, gates shut     nothing new is taken
+//!           workers, slow lane, local service              400 ms at most, together
+//!           OpenSM hung up on                              takes its methods back
+//!           rings, counters into the log, operators        the rest of 700 ms
+//! ```
 
 mod watchdog;
 
@@ -143,6 +150,7 @@ impl Services {
 
 /// Waits for threads to end, all together for so long at most.
 fn join_within(most: Duration, threads: impl Iterator<Item = JoinHandle<()>>) {
+    // One deadline for all: they end side by side.
     let last = Instant::now() + most;
     for thread in threads {
         while !thread.is_finished() && Instant::now() < last {

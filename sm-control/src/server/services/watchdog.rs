@@ -45,7 +45,9 @@ struct Watched {
 
 /// All of them.
 pub(in crate::server) struct Watchdog {
+    /// In the order of the ports.
     workers: Vec<Watched>,
+    /// It is never idle for longer than two milliseconds.
     slow_lane: Watched,
     /// What answers this host's kernel, and whether it does.
     local: Option<(Watched, Arc<ServiceCounts>)>,

@@ -91,6 +91,7 @@ pub(super) fn spawn(
                     empty = 0;
                     continue;
                 }
+                // A hundred milliseconds of short pauses, then long ones.
                 empty = empty.saturating_add(1);
                 std::thread::sleep(match empty {
                     ..=SHORT_PAUSES => PAUSE,
@@ -117,7 +118,9 @@ pub(super) struct Supply {
 
 /// All that the thread has. It owns what clients set, so nothing of that needs a lock (ADR 6).
 pub(super) struct SlowLane {
+    /// What workers gave away.
     backlog: Backlog,
+    /// Its view of the publisher's slot.
     reader: Reader,
     /// The newest state of the fabric, of which the snapshot may not be in service yet.
     newest: Arc<StateInService>,
@@ -126,9 +129,12 @@ pub(super) struct SlowLane {
     /// The state that the snapshot in service was compiled from; none for a snapshot of an earlier
     /// run, which then is answered from alone.
     state: Option<Arc<State>>,
+    /// By the numbers of the ports.
     ports: Vec<Port>,
+    /// The lane's clock counts from here: transfers and leases need no date.
     started: Instant,
     rules: Rules,
+    /// Who took how much of its time.
     shares: Shares,
     given_up: GivenUp,
     /// If this SA is the one to keep what clients set.
@@ -209,7 +215,7 @@ impl SlowLane {
     }
 
     /// Answers the request, unless nobody waits for it any more, it has waited for too long, or its
-    /// sender had its share while others wait.
+    /// sender had its share while others wait. What answering took is charged to its sender.
     fn admit(&mut self, who: Requester, punted: &Punted) {
         let port = self.ports.get(punted.port);
         if port.is_some_and(|port| !port.is_wanted(&punted.request)) {
@@ -218,7 +224,9 @@ impl SlowLane {
         let begun = self.started.elapsed();
         // A part of a transfer is never too late: its sender would begin again from the start.
         let is_part = is_part(SaMad::from_bytes(&punted.request.mad));
+        // Since a worker gave it away: what it waited before that, the worker has judged.
         let waited = punted.at.elapsed();
+        // Late before greedy: a late answer helps nobody, whoever asked.
         let is_late = self.rules.oldest.is_some_and(|oldest| waited > oldest);
         let has_had_enough = self.backlog.others(who) && !self.shares.admits(who, begun);
         if !is_part && (is_late || has_had_enough) {
@@ -361,7 +369,7 @@ impl SlowLane {
         sent
     }
 
-    /// Logs the first reply of a row that could not be sent.
+    /// Logs the first reply of a row that could not be sent: a port that is away fails all of them.
     fn note(&mut self, sent: Result<(), PortError>) {
         match sent {
             Ok(()) => self.failing = false,

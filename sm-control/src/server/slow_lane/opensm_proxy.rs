@@ -67,6 +67,7 @@ impl OpenSmProxy {
     /// Has OpenSM answer it. Silence, where OpenSM is away or has too much to do: its client asks
     /// again.
     pub(super) fn ask(&mut self, port: usize, request: &Slot, now: Duration) {
+        // Judged before OpenSM is asked: work whose answer would find nobody is not begun.
         if self.waiting.len() >= MOST {
             return;
         }

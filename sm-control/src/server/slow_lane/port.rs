@@ -105,7 +105,7 @@ impl Port {
         self.rmpp.as_mut().is_some_and(|rmpp| rmpp.resume(request))
     }
 
-    /// Sends a reply, segment by segment where that is needed.
+    /// Sends a reply, segment by segment where that is needed. A reply of one MAD goes out at once.
     pub(super) fn send(
         &mut self,
         request: &Slot,

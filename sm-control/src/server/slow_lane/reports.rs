@@ -71,7 +71,9 @@ pub(in crate::server) struct Reports {
 struct Waiting {
     /// By which it left.
     port: usize,
+    /// As it was sent: a repeat must be the same, with its transaction.
     slot: Box<Slot>,
+    /// When it is sent again, or given up.
     due: Duration,
     /// Tries left.
     left: u32,
@@ -170,6 +172,7 @@ impl Reports {
             header: report.to,
             mad: *report.mad,
         };
+        // Read by the kernel, which then repeats by itself; where it does not, `again` does.
         slot.header.timeout_ms = u32::try_from(timeout.as_millis()).unwrap_or(u32::MAX);
         slot.header.retries = retries;
         let mad = SaMad::from_bytes_mut(&mut slot.mad);

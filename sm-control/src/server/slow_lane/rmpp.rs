@@ -28,7 +28,9 @@ use zerocopy::FromBytes;
 /// The transfers of one port, in both directions. Only for transports that do not segment by
 /// themselves: the simulator.
 pub(in crate::server) struct Rmpp {
+    /// Long replies under way.
     senders: Senders<Box<dyn Source + Send>>,
+    /// Long requests that are not whole yet.
     receivers: Receivers,
     /// Where the protocol writes what is to be sent.
     out: Box<Slot>,
@@ -46,6 +48,8 @@ pub(in crate::server) enum Begun {
 }
 
 impl Rmpp {
+    /// With room for 16 requests in segments, and for as many replies as the protocol's default
+    /// allows.
     pub(in crate::server) fn new() -> Self {
         Self {
             senders: Senders::new(SenderLimits::default()),
@@ -126,6 +130,7 @@ impl Rmpp {
         now: Duration,
         port: &mut dyn ReplyPort,
     ) -> Result<bool, PortError> {
+        // First: who waits in vain for our acknowledgements holds one of few places.
         while self.receivers.expire(now, &mut self.out) {
             port.reply(&self.out, &self.out.mad)?;
         }
@@ -157,6 +162,7 @@ fn whole_request(packet: &Slot, message: &[u8]) -> Slot {
     let length = message.len().min(MAD_SIZE);
     let length = u32::try_from(length).unwrap_or(0);
     request.header.length = u32::try_from(size_of::<UmadHeader>()).unwrap_or(0) + length;
+    // As if it had come in one segment: decoders then need not know of RMPP.
     let payload = length.saturating_sub(RMPP_END);
     if let Ok(mad) = SaMad::mut_from_bytes(&mut request.mad) {
         mad.rmpp = RmppHeader::data(flag::SINGLE, 1, payload);

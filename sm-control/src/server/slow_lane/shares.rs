@@ -61,6 +61,7 @@ impl Shares {
         let Some(each) = self.each else {
             return;
         };
+        // Only when it is full: going over all of them costs more than remembering some.
         if self.taken.len() >= REMEMBERED {
             self.taken
                 .retain(|_, taken| taken.after(each, now) > Duration::ZERO);
@@ -76,6 +77,7 @@ impl Taken {
     /// waits.
     fn after(&self, each: Duration, now: Duration) -> Duration {
         let rested = now.saturating_sub(self.at);
+        // `each` is time per second, so its seconds are the rate at which it is worked off.
         self.time.saturating_sub(rested.mul_f64(each.as_secs_f64()))
     }
 }

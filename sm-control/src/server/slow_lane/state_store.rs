@@ -114,7 +114,7 @@ impl StateStore {
     }
 
     /// Lets go of what has expired, writes what has changed, and sends the replies and Reports that
-    /// may go. Gives what became of each.
+    /// may go, in this order. Gives what became of each. Once in a turn.
     pub(super) fn settle(
         &mut self,
         ports: &mut [Port],

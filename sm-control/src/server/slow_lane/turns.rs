@@ -42,6 +42,7 @@ impl Turns {
         let waiting = self.waiting.get_mut(&who)?;
         let punted = waiting.pop_front()?;
         if waiting.is_empty() {
+            // Who has nothing waiting is forgotten, so the map is as large as the queue at most.
             self.waiting.remove(&who);
         } else {
             self.order.push_back(who);
@@ -66,6 +67,7 @@ pub(super) struct Backlog {
 }
 
 impl Backlog {
+    /// Takes the only receiving end of the workers' queue.
     pub(super) fn new(punted: PuntReceiver) -> Self {
         Self {
             punted,

@@ -34,6 +34,7 @@ pub(super) fn take(folder: &Folder) -> Result<(), Problem> {
             Ok(()) => return Ok(()),
             Err(Errno::WOULDBLOCK) if Instant::now() < end => std::thread::sleep(PAUSE),
             Err(Errno::WOULDBLOCK) => return Err(Problem::Taken(owner(folder))),
+            // A signal came: at once again.
             Err(Errno::INTR) => {}
             Err(error) => return Err(Problem::Unable(error)),
         }

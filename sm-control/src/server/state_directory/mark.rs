@@ -78,6 +78,7 @@ impl Mark {
         let name = self.name();
         if let Some(before) = before {
             match folder.rename(OsStr::new(&before.name()), OsStr::new(&name)) {
+                // Somebody has removed it: a new one is made below.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 other => return other,
             }

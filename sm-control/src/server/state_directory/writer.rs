@@ -95,6 +95,7 @@ impl Writer {
     pub(super) fn write(&self, job: Job, patience: Duration) {
         let epoch = job.mark.epoch;
         let mut queue = self.shared.queue();
+        // In place of one that was not begun: only the newest is worth a write.
         queue.next = Some(job);
         self.shared.changed.notify_all();
         let end = Instant::now() + patience;
@@ -199,14 +200,15 @@ impl StateWriter {
     }
 }
 
-/// What the thread does next.
+/// What the thread does next: something new always comes before something that failed.
 enum Turn {
     New(Job),
     /// What failed.
     Again,
 }
 
-/// Waits for it, and with something that failed for no longer than `pause`. None at the end.
+/// Waits for it, and with something that failed for no longer than `pause`. None at the end, when
+/// nothing new waits any more.
 fn next(shared: &Shared, pause: Option<Duration>) -> Option<Turn> {
     let end = pause.map(|pause| Instant::now() + pause);
     let mut queue = shared.queue();

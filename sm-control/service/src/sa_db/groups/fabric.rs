@@ -4,6 +4,12 @@
 //! taken anew, then members whose ports are gone leave, then groups that nobody keeps alive end. In
 //! this order a group that the file has just dropped lives on by its members, and one that it has
 //! just added takes the members over that a client's group of this address had.
+//!
+//! ```text
+//!  partitions.conf before: A, B      now: A, C      clients' groups: C (2 members), D
+//!  A: record anew                    B: not well known any more; journal, if it has full members
+//!  C: well known now; out of the journal, members stay           D: untouched
+//! ```
 
 use std::collections::BTreeMap;
 
@@ -19,6 +25,7 @@ use super::{Groups, Mgid, saved};
 
 /// Brings the groups in line with the fabric and its partitions.
 pub(super) fn settle(groups: &mut Groups, parts: &FabricState, effects: &mut Effects<'_>) {
+    // First: a group of the file must not end because its last member went.
     take_well_known(groups, parts, effects);
     let gone: Vec<(Mgid, u64)> = groups
         .all

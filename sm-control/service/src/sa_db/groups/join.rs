@@ -8,6 +8,14 @@
 //! 4. its MTU and rate are as asked, and the port can take them,
 //! 5. JoinState is not 0, and the port is in the group's partition,
 //! 6. an old membership may be changed by this requester.
+//!
+//! ```text
+//!  Set, MGID ff12:401b:ffff::ffff:ffff, PortGID fe80::5, JoinState 1
+//!    no such group, P_Key, Q_Key, SL, FlowLabel, TClass in the mask ──> made, MLID 0xc000, member 1
+//!  the same again             ──> the same reply, nothing changes
+//!  JoinState 4 by the same    ──> state 5: both
+//!  a port of MTU 1024 to a group of MTU 2048                         ──> refused
+//! ```
 
 use sa_wire::Pkey;
 use sa_wire::mad::Status;
@@ -33,10 +41,12 @@ impl Groups {
         effects: &mut Effects<'_>,
     ) -> Result<McMemberRecord, Status> {
         let port = Port::named(asked, aliases, request)?;
+        // 0 and 0x8000 name no partition.
         let is_no_key = request.record.pkey.get() & !Pkey::FULL_BIT == 0;
         if request.mask.has(McMemberCompMask::PKEY) && is_no_key {
             return Err(Status::REQ_INVALID);
         }
+        // Copied, because making a group changes the map.
         let found = self.all.get(&request.record.mgid).map(|group| group.record);
         let record = match found {
             Some(record) if request.suits(&record) => record,

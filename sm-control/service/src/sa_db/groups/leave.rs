@@ -21,8 +21,8 @@ use super::request::Request;
 use super::{Groups, Mgid, saved};
 
 impl Groups {
-    /// Takes states from a member, or all of it. The record of the reply. Errors: the status of
-    /// the refusal.
+    /// Takes states from a member, or all of it. The record of the reply has the states that are
+    /// left, 0 where the membership ended. Errors: the status of the refusal, and nothing changes.
     pub(super) fn leave(
         &mut self,
         asked: &Asked<'_>,

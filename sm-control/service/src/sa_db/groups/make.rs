@@ -4,6 +4,15 @@
 //! rate it may leave to the SA, or ask for "more than", "less than" or "the best". What it asks is
 //! answered by what the *joining port* can do, because the maker is the first member. MLID and MGID
 //! are found here: those asked for if they are free, else the next ones.
+//!
+//! ```text
+//!  the port: MTU 2048 (4), 40 Gb/s           asked for                     the group gets
+//!  MTU selector "more than" 1024 (3)         > 3                           4: the port's own
+//!  MTU "more than" 2048 (4)                  > 4                           refused
+//!  MTU "less than" 1024 (3)                  < 3                           2: 512
+//!  rate "less than" 10 Gb/s (3)              slower than 10                5: 5 Gb/s, the next slower
+//!  no MTU pair                               nothing                       4
+//! ```
 
 use sa_wire::mad::Status;
 use sa_wire::path_record::SelectedValue;
@@ -52,7 +61,8 @@ impl Groups {
         })
     }
 
-    /// The MGID asked for, or one made up. Errors: it may not be chosen, or not like this.
+    /// The MGID asked for, or one made up where it is 0. Errors: it may not be chosen, or not like
+    /// this: an IP group unlike its broadcast group.
     fn address(&mut self, asked: &Asked<'_>, request: &Request) -> Result<[u8; 16], Status> {
         let wanted = request.record.mgid;
         if wanted == [0; 16] {
@@ -92,6 +102,7 @@ impl Groups {
 }
 
 /// The MTU of a new group: the port's where nothing else is asked for. None where it has none such.
+/// Units: code, 1 to 5 for 256 to 4096 bytes.
 fn mtu(request: &Request, port: &Port) -> Option<u8> {
     let wanted = request.record.mtu;
     if !request.mask.has_all(McMemberCompMask::MTU_PAIR) {

@@ -68,7 +68,8 @@ fn check(parts: &FabricState, mask: PathCompMask, record: &PathRecord) -> Result
     }
 }
 
-/// The group is as asked, and the source one of its members where it is named.
+/// The group is as asked, and the source one of its members where it is named. By SGID a member's
+/// own GUID or alias counts; by SLID the port must be a member.
 fn suits(asked: &Asked<'_>, mask: PathCompMask, record: &PathRecord, group: &Group) -> bool {
     let has_guid = || group.member(Gid(record.sgid).interface_id()).is_some();
     let has_lid = || {
@@ -84,7 +85,8 @@ fn suits(asked: &Asked<'_>, mask: PathCompMask, record: &PathRecord, group: &Gro
         && (!mask.has(PathCompMask::SLID) || has_lid())
 }
 
-/// The group as snapshots have it.
+/// The group as snapshots have it, so that one function serves groups of `partitions.conf`, and
+/// those of clients.
 fn facts(group: &McMemberRecord) -> GroupRecord {
     GroupRecord {
         mgid: group.mgid,

@@ -4,6 +4,12 @@
 //! shows, or, where the request names a PortGID, the record of that member without its GID. With
 //! the key each member has a record of its own. Groups of partitions that the requester is not in
 //! are left out for both.
+//!
+//! ```text
+//!  GetTable, no key       group G: MGID, MLID, ..; PortGID 0, JoinState 0
+//!  GetTable, key          group G with member 1, group G with member 2, ..
+//!  Get, PortGID p         group G, if p is a member; the GID itself only with the key
+//! ```
 
 use sa_wire::records::{McMemberCompMask, McMemberRecord};
 use zerocopy::IntoBytes;

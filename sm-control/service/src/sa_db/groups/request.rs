@@ -24,7 +24,9 @@ pub(super) struct Request {
     pub(super) rates: Rates,
 }
 
-/// The rates that the SM knows. Units: codes.
+/// The rates that the SM knows, by its options. Units: codes. Which are handed out, and in which
+/// order they are faster: two different things, as codes were given in the order of the
+/// specification's versions.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Rates {
     /// The largest code that the SM hands out, by its options.

@@ -3,6 +3,11 @@
 //! Two questions are kept apart, because they have different answers for the subscription. Who does
 //! not *want* a trap hears nothing and stays subscribed. Who wants it and *may not* hear hears
 //! nothing either, and may lose the subscription ([`ends_by`]).
+//!
+//! ```text
+//!  Notice: generic, type 3 (subnet management), producer 4 (class manager), trap 64
+//!          issuer: the SM's LID and GID      data: the GID of the port that came
+//! ```
 
 use sa_compiler::state::FabricState;
 use sa_wire::mad::{BASE_VERSION, MGMT_CLASS_SA, SA_CLASS_VERSION, method};

@@ -3,6 +3,12 @@
 //! Requests of one connection are answered one after the other. A status is answered here, from what is
 //! written up; an order waits for the thread that loads, which may be in the middle of a load, and its
 //! client waits as long. What is read is bounded in bytes and in time before it is parsed.
+//!
+//! ```text
+//!  read a line: 4,096 bytes, 5 s ──> parse ──> status: at once
+//!                                         └──> reload, rollback: may this user? ──> queue ──> wait
+//!  write the reply, 5 s ──> the next line; after a line that was none: the end
+//! ```
 
 use core::sync::atomic::Ordering;
 use std::sync::Arc;

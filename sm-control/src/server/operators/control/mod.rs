@@ -113,6 +113,7 @@ pub(in crate::server) struct Refusal {
 }
 
 impl Refusal {
+    /// The code is one of four; see above.
     fn new(code: &'static str, words: impl Into<String>) -> Self {
         let words = words.into();
         Self { code, words }
@@ -205,6 +206,7 @@ pub(in crate::server) fn serve(
             let accepted = listener.accept().await;
             match accepted.and_then(|(stream, _)| Ok((context.peer(&stream)?, stream))) {
                 Ok((peer, stream)) => {
+                    // Each group cuts its own oldest: users cannot push root out.
                     let connections = match peer.may_command {
                         true => &mut commanders,
                         false => &mut askers,

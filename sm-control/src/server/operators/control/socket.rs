@@ -49,6 +49,7 @@ impl Socket {
 
 impl Drop for Socket {
     fn drop(&mut self) {
+        // A daemon that was started meanwhile has put its own socket there.
         if inode(&self.path).is_ok_and(|inode| inode == self.inode) {
             let _ = fs::remove_file(&self.path);
         }
@@ -100,6 +101,7 @@ impl Workshop {
     /// Makes the directory, under a name that nobody can foresee. Errors: the system's.
     fn new(folder: Folder) -> io::Result<Self> {
         let name = format!("{WORKSHOP}{:016x}", unforeseen()?);
+        // Of mode 0700 from the beginning, so nobody can come in before it is opened.
         rustix::fs::mkdirat(&folder, &name, Mode::RWXU)?;
         let directory = opened(&folder, &name)?;
         // Tells those who sweep that somebody is at work.
@@ -161,6 +163,7 @@ fn sweep(folder: &Folder) {
             continue;
         };
         let is_ours = rustix::fs::fstat(&directory).is_ok_and(|about| about.st_uid == own);
+        // Locked means that its process is at work in it.
         let tried = rustix::fs::flock(&directory, FlockOperation::NonBlockingLockExclusive);
         if is_ours && tried.is_ok() {
             remove(folder, name, directory);

@@ -4,6 +4,17 @@
 //! with result failed (the sources are broken, and the snapshot in service grows old),
 //! `sapphire_snapshot_age_seconds`, `sapphire_state_failing` (a restart would be slow).
 //! `docs/operating.md` lists all of them.
+//!
+//! | function | families, without `sapphire_` |
+//! |---|---|
+//! | `loads` | `uptime_seconds`, `reload` |
+//! | `state` | `configuration_changed`, `state_stored_epoch`, `state_failing`, `state_failures` |
+//! | `requests_of_operators` | `rollback`, `control_requests`, `admin_connections_cut`, `log_suppressed` |
+//! | `readiness` | `ready`, `active`, `standing`, `rollback_held` |
+//! | `shadow` | `shadow_asked`, `shadow_answered`, `shadow_different` |
+//! | `snapshot` | its age, size and epoch, and what of the fabric is in it |
+//!
+//! Counters get `_total` behind their names from the library.
 
 use core::fmt;
 use core::sync::atomic::{AtomicU64, Ordering};

@@ -3,6 +3,9 @@
 //! `sapphire_local_messages_total` by result should grow with the connections of the host;
 //! `sapphire_local_refused_total` by reason says what keeps it from answering. A refusal is no
 //! failure of a connection: the kernel asks the SA then.
+//!
+//! The names of results and reasons are those of [`Counted`] and [`Reason`]; a new one there is a
+//! new row here, without a change.
 
 use core::fmt;
 use core::sync::atomic::Ordering;

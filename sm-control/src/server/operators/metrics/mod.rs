@@ -6,6 +6,10 @@
 //! (`docs/operating.md` lists them), help texts are not.
 //!
 //! Sizes and epochs are gauges, hence floating point: exact up to 2^53.
+//!
+//! ```text
+//!  GET /metrics ─> Metrics::text ─> OfStatus::encode ─> daemon, local_service, ports ─> Page ─> text
+//! ```
 
 mod daemon;
 mod local_service;

@@ -100,6 +100,7 @@ impl Page<'_> {
         }
         let mut family = self.0.encode_descriptor(name, help, None, kind)?;
         for (labels, metric) in rows {
+            // Without labels a family has one row, and no braces.
             if labels.is_empty() {
                 return metric.encode(family);
             }

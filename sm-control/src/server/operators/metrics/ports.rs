@@ -2,6 +2,14 @@
 //!
 //! `queries` has a row for each outcome of a request; `refused`, `drops` and `slow_lane` say of
 //! three of them why.
+//!
+//! | function | families, without `sapphire_` |
+//! |---|---|
+//! | `requests` | `received`, `queries` by result |
+//! | `reasons` | `refused`, `drops`, `slow_lane` by reason, `unsent` |
+//! | `workers` | `turns`, `port_epoch`, `port_served` |
+//! | `handles` | `port_attached`, `port_attachments`, `port_mads` by kind |
+//! | `times` | `batch_seconds` by quantile |
 
 use core::fmt;
 
