@@ -1,4 +1,16 @@
 //! What lies beyond the ports of a subnet: multicast groups, and routers to other subnets.
+//!
+//! Both are answered with LIDs that are not written anywhere and follow from what OpenSM does in
+//! its first sweep:
+//!
+//! * MLIDs. Groups get 0xc000, 0xc001 and so on in the order in which OpenSM makes them, which is
+//!   that of `partitions.conf`. A partition without members has its groups made and taken away
+//!   again, so their MLIDs are left out: with groups in A, B (nobody) and C the MLIDs are 0xc000
+//!   for A and 0xc002 for C.
+//! * Routers. Of each router OpenSM knows the port that it came by first; a route that names
+//!   another port of it leads nowhere.
+//!
+//! Groups that clients make are the service's (`sa-service`), which gives them MLIDs behind these.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -13,11 +25,13 @@ use sa_wire::{Mlid, NodeType};
 use crate::prefix_routes::PrefixRoute;
 
 /// Groups and routers as the SM knows them.
+///
+/// Part of `FabricState`; the snapshot has rows of both.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OffSubnet {
-    /// Their LIDs. Shape: as [`Partitions::multicast_groups`].
+    /// LIDs of the groups. Shape: as [`Partitions::multicast_groups`].
     pub mlids: Vec<Mlid>,
-    /// Where other subnets are reached, the first that fits.
+    /// Where other subnets are reached, the first that fits. Shape: the order of the file.
     pub prefix_routes: Vec<PrefixRoute>,
     /// Ports of routers that the SM sends through. Shape: in the order of port GUIDs.
     pub routers: Vec<EndPortIx>,
@@ -25,6 +39,8 @@ pub struct OffSubnet {
 
 impl OffSubnet {
     /// The router that a route leads to; none where the fabric has no such port.
+    ///
+    /// For `*` the first one in the order of GUIDs, not of the file.
     pub fn router(&self, topology: &Topology, route: &PrefixRoute) -> Option<EndPortIx> {
         let Some(guid) = route.router else {
             return self.routers.first().copied();
@@ -44,6 +60,8 @@ pub(crate) fn mlids(
     options: PartitionOptions,
     partitions: &Partitions,
 ) -> Vec<Mlid> {
+    // Everybody in every partition: then no group is taken away, and all that OpenSM makes are
+    // there in their order.
     let mut peopled = config.clone();
     for statement in &mut peopled.statements {
         let everybody = Item::Member {
@@ -55,6 +73,7 @@ pub(crate) fn mlids(
             .push(Spanned::new(everybody, statement.span));
     }
     let all = Partitions::new(&peopled, ports, options);
+    // Beyond the last MLID there are no more numbers; those groups fall out.
     let made = (Mlid::MIN.get()..).zip(all.multicast_groups());
     let kept = made.filter(|(_, group)| partitions.multicast_groups().contains(group));
     kept.filter_map(|(raw, _)| Mlid::new(raw).ok()).collect()
@@ -75,12 +94,15 @@ pub(crate) fn routers(subnet: &Subnet) -> Vec<EndPortIx> {
 }
 
 /// The port by which each node of a kind is met first, from `start` on.
+///
+/// Breadth first, as OpenSM's discovery; a node that is met again by another port is known already.
 fn first_ports(subnet: &Subnet, start: PortRef, wanted: NodeType) -> HashSet<PortRef> {
     let fabric = subnet.fabric();
     let mut met: HashSet<NodeIx> = HashSet::new();
     let mut found = HashSet::new();
     let mut switches = Vec::new();
     let mut meet = |at: PortRef, switches: &mut Vec<NodeIx>| {
+        // Only the first port of a node counts.
         if !met.insert(at.node) {
             return;
         }
@@ -108,6 +130,8 @@ fn first_ports(subnet: &Subnet, start: PortRef, wanted: NodeType) -> HashSet<Por
 }
 
 /// Routes that lead nowhere, and those that never count.
+///
+/// Codes `prefix-route-nowhere` and `prefix-route-hidden`, at the lines of the file.
 pub(crate) fn remarks(path: &Path, routes: &[PrefixRoute], subnet: &Subnet) -> Vec<Remark> {
     let known = routers(subnet);
     let end = |port: &EndPortIx| subnet.end_ports().get(port.index());
@@ -124,6 +148,7 @@ pub(crate) fn remarks(path: &Path, routes: &[PrefixRoute], subnet: &Subnet) -> V
         let text = format!("{router}; these DGIDs have no paths");
         Remark::warning("prefix-route-nowhere", text).at(path, route.at)
     });
+    // The first star ends the list for all prefixes.
     let any = routes.iter().position(|route| route.prefix.is_none());
     let late = routes.iter().skip(any.map_or(routes.len(), |any| any + 1));
     let late = late.map(|route| {

@@ -1,10 +1,14 @@
 //! A PathRecord as JSON, for people and machines.
+//!
+//! The names are those of `tests/golden`, which were recorded from OpenSM's answers, so that a
+//! difference between two records can be told by field and compared with a recorded one. GUIDs and
+//! keys are strings in hexadecimal, as JSON numbers lose bits beyond 2^53.
 
 use sa_wire::path_record::PathRecord;
 use serde_json::{Value, json};
 
-/// The fields of a record for people and machines, by the names and in the forms of the recorded
-/// corpora.
+/// The fields of a record, reserved ones left out. Shape: an object; selectors and values of MTU,
+/// rate and life time apart.
 pub fn in_words(record: &PathRecord) -> Value {
     json!({
         "service_id": format!("0x{:x}", record.service_id.get()),

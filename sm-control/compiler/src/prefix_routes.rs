@@ -4,6 +4,13 @@
 //! stands for any prefix, and for the first router there is. A line that begins with `#` is a
 //! comment, and so is what follows the GUID. The first line that fits a prefix counts. Lines that
 //! OpenSM passes over with an error are errors here. Source: OpenSM `osm_subnet.c`.
+//!
+//! ```text
+//! # prefix            port GUID of a router
+//! fec0000000000007    0x100011
+//! 0xfec0000000000008  *              # any router
+//! *                   0x100021
+//! ```
 
 use sa_fabric::ParseError;
 use sa_fabric::text::Cursor;
@@ -11,6 +18,8 @@ use sa_text::{Line, Position};
 use sa_wire::{Guid, SubnetPrefix};
 
 /// A line.
+///
+/// Whether the router is there is judged with the subnet (`off_subnet`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PrefixRoute {
     /// Where it stands.
@@ -23,12 +32,15 @@ pub struct PrefixRoute {
 
 /// Reads the file. Errors: the first word that is not what it should be.
 pub(crate) fn parse(text: &str) -> Result<Vec<PrefixRoute>, ParseError> {
+    // Not by `lines`: a carriage return belongs to the GUID for OpenSM, and is an error here.
     let lines = (1..).zip(text.split('\n'));
     let routes = lines.map(|(number, text)| route(Line { number, text }));
     routes.filter_map(Result::transpose).collect()
 }
 
 /// None for an empty line and for a comment.
+///
+/// What follows the GUID is passed over, as OpenSM does.
 fn route(line: Line<'_>) -> Result<Option<PrefixRoute>, ParseError> {
     let mut cursor = Cursor::new(line);
     let (at, prefix) = word(&mut cursor);
@@ -56,6 +68,8 @@ fn word<'a>(cursor: &mut Cursor<'a>) -> (Cursor<'a>, &'a str) {
 }
 
 /// The number of a word, 0 for a star.
+///
+/// Written as 0 it means the same, since OpenSM keeps a star as 0.
 fn number(word: &str) -> Option<u64> {
     if word == "*" {
         return Some(0);
@@ -64,11 +78,13 @@ fn number(word: &str) -> Option<u64> {
         .strip_prefix("0x")
         .or_else(|| word.strip_prefix("0X"))
         .unwrap_or(word);
+    // `from_str_radix` would take a sign.
     let is_hex = digits.starts_with(|c: char| c.is_ascii_hexdigit());
     let value = u64::from_str_radix(digits, 16).ok();
     value.filter(|_| is_hex)
 }
 
+/// What is expected in the first and in the second place.
 const PREFIX: &str = "a subnet prefix in hexadecimal digits, or * for any";
 const GUID: &str = "the GUID of a router port in hexadecimal digits, or * for the first router";
 

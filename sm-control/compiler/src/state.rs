@@ -1,10 +1,25 @@
 //! What is known of a fabric between reading and answering.
 //!
 //! [`Sources`] is everything as it was read, before anything is computed; [`FabricState`] adds what
-//! routing, policy and partitions came to. A snapshot is built from [`FabricState`] alone, and the records
+//! routing, policy and partitions came to. A snapshot is built from [`FabricState`] alone, and the
+//! records
 //! of the fabric's state are answered from the same, so that both tell of one epoch.
 //!
 //! Plain values: nothing here reads a file or decides anything.
+//!
+//! ```text
+//!  Sources       before anything is computed: fabric with LIDs, options, engine and what it needs,
+//!                partitions, policy. Lives for one compilation.
+//!  FabricState   Sources and what followed: topology, routes, facts. Lives as long as its snapshot
+//! is
+//!                in service, and is handed into the next compilation.
+//! ```
+//!
+//! Sizes for 16x16x16 with one host each: forwarding tables 34 MB, shared with the state before
+//! where switches keep theirs, the proof some 10 MB, the rest a few MB (ADR 18).
+//!
+//! Why one value and not several: whatever is told of a fabric (a path, a record, a lint, a dump)
+//! must be about one state of it. Handing these around apart made it possible to mix two.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -24,43 +39,46 @@ use crate::off_subnet::OffSubnet;
 /// Everything read and parsed; LIDs are assigned.
 #[derive(Debug)]
 pub struct Sources {
-    /// Nodes, LIDs, names.
+    /// Nodes, LIDs, names; failed parts have lost their cables already.
     pub subnet: Subnet,
-    /// Options of the SM.
+    /// Options of the SM: from the file, then what the command line and an SA say over it.
     pub options: OpenSmOptions,
-    /// What the engine needs.
+    /// Which engine, and what it is given.
     pub routing: Routing,
-    /// Partitions.
+    /// Who is in which partition, of this subnet's end ports.
     pub partitions: Partitions,
-    /// Policy in force.
+    /// Policy in force; none without a file, with QoS off, or where a broken file is to mean none.
     pub policy: Option<Policy>,
     /// Multicast groups and routers.
     pub off_subnet: OffSubnet,
     /// Second GUIDs of ports, each with the GUID of its port.
     pub aliases: Vec<(Guid, Guid)>,
-    /// Take the SL2VL tables of the policy's `qos-setup` for those in force.
+    /// Take the SL2VL tables of the policy's `qos-setup` for those in force: somebody has
+    /// programmed them.
     pub apply_setup: bool,
     /// What a running SA told, where the fabric comes from one.
     pub from_sa: Option<Arc<SaFabric>>,
-    /// One line per input: role, name, digest.
+    /// One line per input: role, name, digest. Stands in the snapshot.
     pub provenance: Vec<String>,
-    /// What an operator should know.
+    /// What an operator should know, in the order of reading.
     pub warnings: Vec<Remark>,
 }
 
 /// What makes the forwarding tables.
 #[derive(Debug)]
 pub struct Routing {
-    /// The engine.
+    /// The engine: the one that was named, else what the inputs call for.
     pub engine: EngineKind,
     /// What it is given.
     pub given: Given,
 }
 
 /// What an engine is given besides the fabric.
+///
+/// Read with the other inputs, so that no engine opens a file.
 #[derive(Debug)]
 pub enum Given {
-    /// It needs nothing.
+    /// It needs nothing: min-hop.
     Nothing,
     /// `torus-2QoS.conf`.
     TorusConf {
@@ -71,7 +89,7 @@ pub enum Given {
     },
     /// Tables that were dumped.
     Tables {
-        /// By switch, then by LID.
+        /// By switch of the subnet, then by LID; an empty table for a switch without one.
         lfts: Vec<Vec<u8>>,
         /// SL2VL tables, where there are any.
         sl2vl: GivenSl2Vl,
@@ -83,6 +101,7 @@ pub enum Given {
 impl Routing {
     /// The configuration of the torus, where there is one.
     pub const fn torus_conf(&self) -> Option<&TorusConfig> {
+        // Only engines of a torus are given one.
         match &self.given {
             Given::TorusConf { config, .. } => Some(config),
             _ => None,
@@ -91,23 +110,26 @@ impl Routing {
 }
 
 /// Everything that was read and computed on the way to a snapshot.
+///
+/// Built once by [`crate::pipeline::route`] and then only read, but for `proven`, which the check
+/// adds.
 #[derive(Debug)]
 pub struct FabricState {
     /// Nodes, LIDs, names.
     pub subnet: Subnet,
     /// Options of the SM.
     pub options: OpenSmOptions,
-    /// What routing saw.
+    /// What routing saw. Indices of switches and end ports are the subnet's.
     pub topology: Topology,
-    /// What it made.
+    /// What it made: forwarding tables, SL2VL tables, the engine's facts.
     pub routes: Routes,
-    /// What the policy saw. Shape: as the topology's end ports.
+    /// What the policy saw: names, types, GUIDs. Shape: as the topology's end ports.
     pub facts: Vec<PortFacts>,
     /// Partitions.
     pub partitions: Partitions,
     /// Policy in force.
     pub policy: Option<Policy>,
-    /// What newer rates need. Shape: as the topology's end ports.
+    /// What newer rates need: CapabilityMask of each port. Shape: as the topology's end ports.
     pub rate_caps: Vec<RateCaps>,
     /// Multicast groups and routers.
     pub off_subnet: OffSubnet,
@@ -121,7 +143,8 @@ pub struct FabricState {
     pub programmed: Vec<Remark>,
     /// What a running SA told, where the fabric comes from one.
     pub from_sa: Option<Arc<SaFabric>>,
-    /// What the proof after the next change can go on from.
+    /// What the proof after the next change can go on from (ADR 18). None where the engine makes
+    /// its tables anew each time, and where a loop was found.
     pub proven: Option<Arc<Proven>>,
 }
 
@@ -132,11 +155,12 @@ impl FabricState {
     }
 }
 
-/// A refusal while the routes from before it are served on.
+/// A refusal while the routes from before it are served on: switches keep their tables, and pairs
+/// whose paths pass no failed part keep their answers.
 #[derive(Debug)]
 pub struct StandingRefusal {
-    /// Why.
+    /// Why, as values, for reports.
     pub refusal: Refusal,
-    /// The reasons, with their places in the configuration.
+    /// The reasons in words, with their places in the configuration.
     pub words: String,
 }

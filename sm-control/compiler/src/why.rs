@@ -2,6 +2,19 @@
 //!
 //! Goes by the parts that the reference goes by, in the order of OpenSM's
 //! `osm_sa_path_record.c` (`pr_rcv_get_path_parms`).
+//!
+//! ```text
+//! H1 port 1 to H2 port 1: SL of the level: SL 8 leads to VL 15 at S3 from port 1 to port 4;
+//!   of all SLs the path carries 0, 1, 2, 3
+//! ```
+//!
+//! An answer "no records" has one of a dozen reasons, and a client is told none of them. `sapphire
+//! why` and the explanations of `sapphire query` ask here. The steps are those of an answer without
+//! further wishes; selectors and named SLs are judged by whoever knows the request.
+//!
+//! It looks at one LID of the destination after the other: where one has a path, there is nothing
+//! to explain. It decides nothing, so it may be wrong only in its words; the answer itself comes
+//! from the snapshot.
 
 use std::collections::BTreeSet;
 
@@ -14,6 +27,8 @@ use sa_wire::{Lid, Sl};
 use crate::state::FabricState;
 
 /// A step that fails, and what would have passed.
+///
+/// Three parts, as messages here have them: which step, what is there, what to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Obstacle {
     /// Which.
@@ -25,6 +40,8 @@ pub struct Obstacle {
 }
 
 /// The steps of an answer that can fail when the request sets no further conditions.
+///
+/// In the order in which an answer goes through them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Step {
     /// The ports share no partition.
@@ -58,6 +75,8 @@ impl Step {
 /// The first step at which paths from `source` to `destination` fail, of all paths that of the
 /// first LID; none where there is a path. `level` is what the policy gives them, `pkey` what the
 /// request names.
+///
+/// Cost: a walk for each LID of the destination, until one has a path.
 pub fn obstacle(
     parts: &FabricState,
     (source, destination): (EndPortIx, EndPortIx),
@@ -73,16 +92,20 @@ pub fn obstacle(
     pair.obstacle(pkey)
 }
 
+/// Two ports and what the policy gives them.
 struct Pair<'a> {
     parts: &'a FabricState,
     source: EndPortIx,
     destination: EndPortIx,
+    /// None with QoS off: levels do not count then.
     level: Option<&'a Level>,
 }
 
 impl Pair<'_> {
+    /// None where some LID has a path.
     fn obstacle(&self, pkey: Option<u16>) -> Option<Obstacle> {
         let shared = self.shared_bases();
+        // A port may always have a path to itself as far as partitions go.
         if shared.is_empty() && self.source != self.destination {
             return self.fails(
                 Step::Partition,
@@ -92,6 +115,7 @@ impl Pair<'_> {
         }
         let mut first = None;
         for lid in self.parts.topology.end_port(self.destination).lids() {
+            // A LID with a path ends it: then the pair has one.
             let obstacle = self.to_lid(lid, pkey, &shared)?;
             // That a LID is not for this level says little while another one is.
             let says_more = first
@@ -105,6 +129,7 @@ impl Pair<'_> {
     }
 
     /// What stands in the way to one LID.
+    /// What stands in the way to one LID; none: nothing does.
     fn to_lid(&self, lid: Lid, pkey: Option<u16>, shared: &BTreeSet<u16>) -> Option<Obstacle> {
         let (topology, routes) = (&self.parts.topology, &self.parts.routes);
         let walked = match walk(topology, routes, self.parts.qos(), self.source, lid) {
@@ -120,6 +145,7 @@ impl Pair<'_> {
         {
             return Some(obstacle);
         }
+        // Path bits before keys, as in the reference.
         self.path_bits(lid)
             .or_else(|| self.pkey(pkey, shared))
             .or_else(|| match level_sl {
@@ -128,6 +154,7 @@ impl Pair<'_> {
             })
     }
 
+    /// An obstacle, with its words.
     fn fails(
         &self,
         step: Step,
@@ -141,6 +168,7 @@ impl Pair<'_> {
         })
     }
 
+    /// That the way drops an SL, or that there is no such SL; none where it is carried.
     fn dropped(&self, step: Step, sl: u8, walked: &Walk) -> Option<Obstacle> {
         let Ok(known) = Sl::new(sl) else {
             let found = format!("there is no SL {sl}");
@@ -162,6 +190,7 @@ impl Pair<'_> {
     /// The first place that drops an SL.
     fn where_dropped(&self, sl: Sl, walked: &Walk) -> String {
         let routes = &self.parts.routes;
+        // The source's own table maps before any switch does.
         if !routes.end_port_sl2vl(self.source).carried().carries(sl) {
             return String::from("at the source port");
         }
@@ -178,6 +207,7 @@ impl Pair<'_> {
         )
     }
 
+    /// That the level leaves out this LID; in OpenSM's dialect path bits have no effect.
     fn path_bits(&self, lid: Lid) -> Option<Obstacle> {
         let counts = |policy: &policy::Policy| policy.dialect.is_rfc();
         self.parts.policy.as_ref().filter(|policy| counts(policy))?;
@@ -194,6 +224,8 @@ impl Pair<'_> {
         )
     }
 
+    /// That there is no key for the path: the one that is asked for is not shared or not the
+    /// level's, or none is both.
     fn pkey(&self, asked: Option<u16>, shared: &BTreeSet<u16>) -> Option<Obstacle> {
         let in_level = |base: u16| match self.level_pkeys() {
             Some(pkeys) => pkeys.contains(base.into()),
@@ -220,6 +252,7 @@ impl Pair<'_> {
         self.fails(Step::Pkey, found, remedy)
     }
 
+    /// The partitions that the level is for; none for all.
     fn level_pkeys(&self) -> Option<&Ranges> {
         let pkeys = self.level?.pkeys.as_ref()?;
         Some(&pkeys.value).filter(|pkeys| !pkeys.is_empty())
@@ -232,6 +265,7 @@ impl Pair<'_> {
             let mut bases = shared.iter().copied();
             bases.find(|base| pkeys.contains((*base).into()))
         };
+        // The order of OpenSM's map, by reversed bytes.
         let first = || shared.iter().copied().min_by_key(|base| base.swap_bytes());
         let base = asked
             .map(|pkey| pkey & 0x7fff)

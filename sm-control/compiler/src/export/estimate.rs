@@ -1,4 +1,11 @@
 //! How large a table will be, by writing some of its pieces to nowhere.
+//!
+//! A table is rows of pieces, a switch or a source each, of about the same length. 24 pieces of
+//! each kind are written to a counter and their bytes scaled up by how many there are. For text
+//! that is within some percent; packed it is too much, as long files pack better than short ones.
+//!
+//! Which pieces are taken follows from multiples of the golden ratio: a torus repeats itself along
+//! its axes, and every 170th of 4,096 switches would be the same place of a row again and again.
 
 use std::io::{self, Write};
 
@@ -6,11 +13,12 @@ use super::files::packed;
 use super::tables::Contents;
 use super::{Packing, Table};
 
-/// Pieces of each kind that are looked at.
+/// Pieces of each kind that are looked at: some milliseconds for any fabric.
 const LOOKED_AT: usize = 24;
 
-/// Units: bytes.
+/// What a table will take. Units: bytes. A table without pieces is written whole: it is small.
 pub(super) fn size(contents: &Contents<'_>, table: Table, packing: Packing) -> u64 {
+    // The multicast dump too: groups are few, whatever the fabric.
     let Some(kinds) = contents.pieces(table) else {
         return written(contents, table, &[], packing);
     };
@@ -22,6 +30,7 @@ pub(super) fn size(contents: &Contents<'_>, table: Table, packing: Packing) -> u
     sizes.fold(0, u64::saturating_add)
 }
 
+/// By 128 bits, as bytes times pieces may pass 64.
 fn scaled(bytes: u64, of: usize, all: usize) -> u64 {
     let whole = u128::from(bytes) * all as u128 / (of.max(1) as u128);
     u64::try_from(whole).unwrap_or(u64::MAX)
@@ -43,6 +52,7 @@ fn spread(pieces: &[usize]) -> Vec<usize> {
     some.copied().collect()
 }
 
+/// Bytes of a table with these pieces only.
 fn written(contents: &Contents<'_>, table: Table, pieces: &[usize], packing: Packing) -> u64 {
     let mut count = Count(0);
     // Counting does not fail.

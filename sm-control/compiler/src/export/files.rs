@@ -1,4 +1,10 @@
 //! Files that get their names together, when all of them are whole.
+//!
+//! A directory of dumps is read as one state. So each file is written under a temporary name beside
+//! its place, and only when all are whole they get their names, one after the other, the topology
+//! last: a directory without it is none of dumps. What a plain file replaces may lie there packed,
+//! and a packed one plain; the other form is removed, as a reader would take whichever it finds
+//! first.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, BufWriter, Write};
@@ -21,6 +27,7 @@ pub(super) struct Staged {
     files: Vec<Unnamed>,
 }
 
+/// A file that is whole and synced, or being written.
 #[derive(Debug)]
 struct Unnamed {
     /// What it is called so far.
@@ -33,6 +40,8 @@ struct Unnamed {
 
 impl Staged {
     /// Errors: the directory cannot be made, or is a link.
+    ///
+    /// A directory that is made here is removed again if nothing comes of it.
     pub(super) fn in_directory(directory: &Path) -> Result<Self, ExportError> {
         let is_new = !directory.exists();
         Ok(Self {
@@ -43,6 +52,8 @@ impl Staged {
     }
 
     /// Writes one more. Errors: the file is named by what it is to be called.
+    ///
+    /// A file that fails half way is known as well, so that it is removed with the others.
     pub(super) fn add(
         &mut self,
         name: &str,
@@ -59,6 +70,7 @@ impl Staged {
         let mut file = BufWriter::new(file);
         let written = packed(&mut file, packing, write)
             .and_then(|()| file.flush())
+            // Before the rename, or a power cut could leave a name without content.
             .and_then(|()| file.get_ref().sync_all());
         let written = written.map_err(|source| self.about(&name, source));
         self.files.push(Unnamed { at, name, rival });
@@ -66,6 +78,8 @@ impl Staged {
     }
 
     /// Errors: a file cannot get its name.
+    ///
+    /// Some files may have theirs by then; the topology, which comes last, does not.
     pub(super) fn name_all(mut self) -> Result<(), ExportError> {
         for file in &self.files {
             let named = self.folder.rename(&file.at, &file.name);
@@ -73,6 +87,7 @@ impl Staged {
             // What is left of an earlier run.
             let _ = self.folder.unlink(&file.rival);
         }
+        // Nothing is left to be removed by `drop`.
         self.files.clear();
         self.is_new = false;
         Ok(())
@@ -97,6 +112,7 @@ impl Drop for Staged {
 
 /// What [`packed`] gives to write to.
 pub(super) enum Writing<'a> {
+    /// As it comes.
     Plain(&'a mut Out<'a>),
     Xz(Box<XzWriter<&'a mut Out<'a>>>),
 }

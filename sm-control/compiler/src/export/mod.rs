@@ -2,6 +2,21 @@
 //!
 //! Some of them grow with the square of the fabric, so their sizes are told before anything is
 //! written, and a directory gets all of its files or none.
+//!
+//! | file | grows with | at 16x16x16, one host each |
+//! |---|---|---|
+//! | `opensm-torus.dump`, `opensm-subnet.lst` | the fabric | some 10 MB |
+//! | `opensm-lfts.dump`, `opensm.fdbs` | switches x LIDs | 1 to 2 GB each |
+//! | `opensm-sl2vl.dump`, `slvl` | switches x ports^2 | tens of MB |
+//! | `psl` | hosts^2 | 450 MB |
+//! | `opensm.mcfdbs` | groups x switches | as asked |
+//!
+//! `estimate` writes some pieces of each to nowhere and scales up; `tables` says what stands in
+//! each; `files` makes them appear together. Formats are `sa_fabric::formats`', so a directory that
+//! was exported can be read as a fabric again, by us and by ibdmchk.
+//!
+//! What is dumped is what was compiled, SLs of paths as the snapshot answers them: the dumps are a
+//! way to check the snapshot from outside.
 
 mod estimate;
 mod files;
@@ -34,7 +49,7 @@ impl ExportError {
     }
 }
 
-/// Up to this many CA ports `psl` is written without being asked for.
+/// Up to this many CA ports `psl` is written without being asked for: 27 MB.
 pub const PSL_PORTS: usize = 1000;
 
 /// Whether to write `psl`, which grows with the square of the fabric.
@@ -47,6 +62,8 @@ pub enum Psl {
 }
 
 /// A dump file.
+///
+/// Also an order: see [`Self::ALL`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Table {
     /// `opensm-torus.dump`: where switches are.
@@ -119,6 +136,8 @@ pub enum Packing {
 }
 
 /// Sizes of files to come. Units: bytes.
+///
+/// In the order in which files are written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Estimate(pub Vec<(Table, u64)>);
 
@@ -136,6 +155,8 @@ impl Estimate {
 }
 
 /// Dumps of a routed fabric.
+///
+/// Chosen and not yet written: a tool shows the sizes and asks first.
 #[derive(Debug, Clone)]
 pub struct Export<'a> {
     contents: Contents<'a>,
@@ -146,6 +167,8 @@ pub struct Export<'a> {
 impl<'a> Export<'a> {
     /// These tables, of those that there are; all of them but for a large `psl` where none are
     /// named. `groups`: multicast tables, by ascending MLID.
+    ///
+    /// Tables that the fabric lacks (a torus dump without a torus) are left out in silence.
     pub fn new(
         (parts, snapshot): (&'a FabricState, &'a Snapshot),
         groups: &'a [MulticastTable],
@@ -155,6 +178,7 @@ impl<'a> Export<'a> {
     ) -> Self {
         let ends = parts.topology.end_ports.iter();
         let hosts = ends.filter(|end| end.node_type == NodeType::Ca).count();
+        // CA ports, not nodes: the file has a line for each pair of ports.
         let has_psl = psl == Psl::Always || hosts <= PSL_PORTS;
         let is_wanted = |table: &Table| match tables {
             [] => *table != Table::PathSls || has_psl,
@@ -189,6 +213,7 @@ impl<'a> Export<'a> {
         for table in &self.tables {
             let pieces = self.contents.pieces(*table).unwrap_or_default();
             staged.add(table.file(), self.packing, |out| {
+                // Of all kinds together, back in the fabric's order.
                 let mut pieces: Vec<usize> = pieces.concat();
                 pieces.sort_unstable();
                 self.contents.write(*table, &pieces, out)
@@ -212,6 +237,8 @@ pub fn all(
 
 /// Writes `opensm-torus.dump` alone: the placement of a torus, routed or refused.
 /// Errors: [`ExportError`].
+///
+/// For a refused torus, whose placement is what one wants to see.
 pub fn placement(directory: &Path, topology: &Topology, torus: &Torus) -> Result<(), ExportError> {
     let mut staged = Staged::in_directory(directory)?;
     staged.add(Table::Torus.file(), Packing::Plain, |out| {
@@ -228,6 +255,8 @@ pub fn sl2vl_tables(parts: &FabricState) -> impl Iterator<Item = slvl::Entry> + 
 
 /// Room on the file system where a directory is or is to be. Units: bytes. None where the system
 /// does not say.
+///
+/// What a user may take, without what is kept for root.
 pub fn free_space(directory: &Path) -> Option<u64> {
     let known = directory.ancestors().find(|above| above.is_dir());
     // A relative path ends with an empty one.

@@ -1,4 +1,15 @@
 //! What stands in each dump, whole or a part of it.
+//!
+//! The same functions write a file and a sample for its estimate: each takes the places of the
+//! pieces that it is to write, switches, end ports or sources. Rows are made from the state while
+//! they are written, so that a dump of a gigabyte needs no memory.
+//!
+//! | dump | pieces |
+//! |---|---|
+//! | `opensm-lfts.dump`, `opensm.fdbs`, `slvl` | switches |
+//! | `opensm-sl2vl.dump` | switches, and CA and router ports |
+//! | `psl` | sources |
+//! | the others | none: written whole |
 
 use std::io::{self, Write};
 
@@ -14,10 +25,13 @@ use super::Table;
 use crate::state::FabricState;
 
 /// What dumps are made of.
+///
+/// Borrowed: an export ends before its fabric.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Contents<'a> {
     pub(super) parts: &'a FabricState,
     pub(super) snapshot: &'a Snapshot,
+    /// By ascending MLID; empty where nobody asked for groups.
     pub(super) groups: &'a [MulticastTable],
 }
 
@@ -27,6 +41,9 @@ pub(super) type Pieces = Vec<usize>;
 impl Contents<'_> {
     /// The pieces of a table, those of one kind together. None where it is written as a whole,
     /// being no larger than the fabric's own files.
+    ///
+    /// SL2VL tables of switches and of CAs are two kinds, as the one has a thousand rows and the
+    /// other one.
     pub(super) fn pieces(&self, table: Table) -> Option<Vec<Pieces>> {
         let topology = &self.parts.topology;
         let ends = || topology.end_ports.iter().enumerate();
@@ -48,6 +65,8 @@ impl Contents<'_> {
     }
 
     /// Writes a table, or of its pieces these alone. Errors: those of `out`.
+    ///
+    /// Tables without pieces do not look at `pieces`.
     pub(super) fn write(
         &self,
         table: Table,
@@ -78,6 +97,8 @@ fn ix(place: usize) -> SwitchIx {
     SwitchIx(u32::try_from(place).unwrap_or(u32::MAX))
 }
 
+///
+/// Switches that have a place only; the order is that of places.
 pub(super) fn write_torus(
     out: &mut impl Write,
     topology: &Topology,
@@ -94,6 +115,7 @@ pub(super) fn write_torus(
     torus::write(out, switches)
 }
 
+/// Forwarding tables of some switches, with comments on who has each LID.
 fn write_lfts(out: &mut impl Write, parts: &FabricState, switches: &[usize]) -> io::Result<()> {
     let topology = &parts.topology;
     let headings = switches.iter().map(|place| {
@@ -120,16 +142,21 @@ fn write_lfts(out: &mut impl Write, parts: &FabricState, switches: &[usize]) -> 
 }
 
 /// The forwarding entry of a switch for a LID.
+///
+/// `NO_PATH` beyond the table's end.
 fn entry(parts: &FabricState, switch: SwitchIx, lid: u16) -> u8 {
     let table = parts.routes.lft(switch);
     table.get(usize::from(lid)).copied().unwrap_or(NO_PATH)
 }
 
 /// The nth of some switches.
+///
+/// A place that is not there gives an index that no switch has, and its entries read as no path.
 fn place(switches: &[usize], nth: usize) -> SwitchIx {
     ix(switches.get(nth).copied().unwrap_or(usize::MAX))
 }
 
+/// The same as ibdmchk reads it; hop counts as of an engine that keeps none.
 fn write_fdbs(out: &mut impl Write, parts: &FabricState, switches: &[usize]) -> io::Result<()> {
     let topology = &parts.topology;
     let guids = switches
@@ -145,6 +172,8 @@ fn write_fdbs(out: &mut impl Write, parts: &FabricState, switches: &[usize]) -> 
 }
 
 /// True for LIDs of CAs and routers that are plugged into the switch.
+///
+/// For those OpenSM prints its odd line about a shorter way.
 fn is_local(parts: &FabricState, switch: SwitchIx, lid: u16) -> bool {
     let owner = Lid::new(lid)
         .ok()
@@ -156,6 +185,8 @@ fn is_local(parts: &FabricState, switch: SwitchIx, lid: u16) -> bool {
 }
 
 /// Ports of a switch that have a cable, ascending.
+///
+/// Port 0 has no cable and is not among them.
 fn cabled(topology: &Topology, switch: SwitchIx) -> Vec<u8> {
     let ports = (0u8..=u8::MAX).zip(&topology.switch(switch).ports);
     ports
@@ -164,6 +195,7 @@ fn cabled(topology: &Topology, switch: SwitchIx) -> Vec<u8> {
         .collect()
 }
 
+/// Tables of some end ports; of a switch, which is its port 0, all between cabled ports.
 fn write_sl2vl(out: &mut impl Write, parts: &FabricState, ends: &[usize]) -> io::Result<()> {
     let topology = &parts.topology;
     let sections = ends.iter().map(|place| {
@@ -172,6 +204,7 @@ fn write_sl2vl(out: &mut impl Write, parts: &FabricState, ends: &[usize]) -> io:
             .attached
             .filter(|_| end.port_number == 0)
             .map(|(switch, _)| switch);
+        // Index 0 is port 0, so there is always one.
         let ports = switch.map_or(0, |switch| topology.switch(switch).ports.len() - 1);
         sl2vl::Section {
             node_type: end.node_type,
@@ -191,11 +224,14 @@ fn write_sl2vl(out: &mut impl Write, parts: &FabricState, ends: &[usize]) -> io:
     })
 }
 
+/// The index of an end port from its place.
 fn end_ix(place: usize) -> EndPortIx {
     EndPortIx(u32::try_from(place).unwrap_or(u32::MAX))
 }
 
 /// The SL2VL tables of some switches between cabled ports.
+///
+/// Without port 0: ibdmchk knows no packets that begin or end in a switch.
 pub(super) fn sl2vl_of<'a>(
     parts: &'a FabricState,
     switches: impl Iterator<Item = SwitchIx> + 'a,
@@ -222,6 +258,8 @@ pub(super) fn sl2vl_of<'a>(
 
 /// The SL that the SA answers to a LID-LID Get of the source, for every ordered pair of some CA
 /// ports and any.
+///
+/// From the snapshot, so that what is checked is what clients get. A port and itself are no pair.
 fn write_psl(
     out: &mut impl Write,
     parts: &FabricState,
@@ -233,6 +271,7 @@ fn write_psl(
         .iter()
         .filter(|end| end.node_type == NodeType::Ca)
         .collect();
+    // Nothing is collected: there may be 16 million pairs.
     let from = sources.iter().filter_map(|place| ends.get(*place));
     let pairs = from.flat_map(|from| hosts.iter().map(move |to| (from, *to)));
     let entries = pairs

@@ -1,4 +1,16 @@
 //! VL arbitration that starves what levels use.
+//!
+//! A port sends by two tables: the high-priority one until its limit is used up, then the low one
+//! for a turn. Each is a list of VLs with weights of 64 bytes. What goes wrong:
+//!
+//! * a VL in use with no weight anywhere: its packets never leave the port;
+//! * limit 255 ("no limit") and a VL that only the low table has: it may wait for ever;
+//! * a high table that weighs 16 times the low one and more: nearly the same;
+//! * weights below a packet: each VL sends a whole packet whatever its weight, so shares are not as
+//!   written. With MTU 2048 weights 1 and 3 come out as 1 to 1; 32 and 96 are 1 to 3.
+//!
+//! Only VLs that some level's SL is mapped to at the port count. Source of tables: `qos_setup`, as
+//! they are programmed.
 
 use std::collections::BTreeMap;
 
@@ -23,13 +35,18 @@ enum Trouble {
 }
 
 /// What was found of a kind.
+///
+/// Ports with the same trouble are told together.
 struct Found {
+    /// How many.
     ports: usize,
     /// A port, and the numbers there.
     example: String,
 }
 
 /// By trouble, ports put together.
+///
+/// Cost: all ports with their tables, one after the other.
 pub(super) fn findings(subject: &Subject<'_>, tables: TablesInForce) -> Vec<Finding> {
     let parts = subject.parts;
     let scopes = (tables == TablesInForce::Scopes).then(|| {
@@ -39,6 +56,7 @@ pub(super) fn findings(subject: &Subject<'_>, tables: TablesInForce) -> Vec<Find
             ScopeFit::Rfc,
         )
     });
+    // On a torus a level's packets have all SLs of its half.
     let sls = subject.sls().map(|(_, _, sl)| subject.carried(sl).0);
     let sls = sls.fold(0, |all, sls| all | sls);
     let mut found: BTreeMap<Trouble, Found> = BTreeMap::new();
@@ -64,6 +82,7 @@ pub(super) fn findings(subject: &Subject<'_>, tables: TablesInForce) -> Vec<Find
         .collect()
 }
 
+/// A sentence, where there is one the level whose packets suffer, and what to do.
 fn note(subject: &Subject<'_>, trouble: Trouble, found: &Found, total: usize) -> Finding {
     let Found { ports, example } = found;
     let at = format!("at {ports} of {total} ports, e.g. {example}");
@@ -128,8 +147,11 @@ struct Arbiter {
     /// Those in use.
     vls: Vec<u8>,
     /// Sums by VL.
+    /// High-priority table.
     high: [u32; 16],
+    /// Low-priority table.
     low: [u32; 16],
+    /// VLHighLimit.
     limit: u8,
 }
 
@@ -153,6 +175,8 @@ impl Arbiter {
     }
 
     /// What is wrong, with the numbers that say so.
+    ///
+    /// `mtu`: of the port, in bytes. Only VLs in use are looked at.
     fn troubles(&self, mtu: u32) -> Vec<(Trouble, String)> {
         let of = |sums: &[u32; 16], vl: u8| sums.get(usize::from(vl)).copied().unwrap_or(0);
         let idle = |vl: &u8| of(&self.high, *vl) == 0 && of(&self.low, *vl) == 0;
@@ -163,6 +187,7 @@ impl Arbiter {
         let sum = |sums: &[u32; 16]| self.vls.iter().map(|vl| of(sums, *vl)).sum::<u32>();
         let (high, low) = (sum(&self.high), sum(&self.low));
         let low_only: Vec<u8> = self.vls.iter().copied().filter(low_only).collect();
+        // Without weight in the high table its limit stops nothing.
         if high > 0 && self.limit == ENDLESS {
             found.extend(
                 low_only
@@ -181,6 +206,7 @@ impl Arbiter {
             let (least, most) = weights.fold((u32::MAX, 0), |(least, most), weight| {
                 (least.min(weight), most.max(weight))
             });
+            // Equal weights share evenly however small they are.
             if least < most && least * WEIGHT_BYTES < mtu {
                 let numbers = format!(" (weight {least} beside {most}, MTU {mtu})");
                 found.push((Trouble::SmallShares, numbers));
@@ -198,6 +224,7 @@ const FAR_MORE: u32 = 16;
 /// Units: bytes that a weight of 1 stands for.
 const WEIGHT_BYTES: u32 = 64;
 
+/// Weights by VL: a table may name a VL several times.
 fn sums(table: &[VlArbEntry]) -> [u32; 16] {
     let mut sums = [0; 16];
     for entry in table {

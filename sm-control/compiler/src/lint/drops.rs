@@ -1,4 +1,16 @@
 //! Paths that drop the SL of a level.
+//!
+//! A port answers "no records" for a path whose SL some hop maps to VL 15. Which levels a pair may
+//! get follows from the rules, which SLs survive from its path class. Pairs are gone through as
+//! kinds of ports: same rules, same partitions, same row or column of the path tables, same SLs at
+//! the port itself. For each pair of kinds the SLs that rules admit and the path does not carry are
+//! counted as often as there are pairs of ports.
+//!
+//! Worked example: 1,000 hosts in two groups on 50 switches are some 100 kinds on each side, so
+//! 10,000 looks stand for a million pairs.
+//!
+//! The example in a finding is a real pair of ports, and the hop that drops its packets is found by
+//! walking that one path.
 
 use policy::lint::{Analysis, Finding, LintId};
 use routing::reference::{Hop, walk};
@@ -9,6 +21,7 @@ use super::paths::{Ends, Key, Paths};
 use super::{Subject, sl_span};
 
 /// What was found for an SL.
+/// Pairs of different ports, in both directions apart.
 #[derive(Clone, Copy, Default)]
 struct Dropped {
     pairs: u64,
@@ -16,6 +29,8 @@ struct Dropped {
 }
 
 /// SLs of levels that lead to VL 15.
+///
+/// Empty at once where every SL in use survives everywhere, which is nearly always.
 pub(super) fn findings(
     subject: &Subject<'_>,
     analysis: &Analysis<'_>,
@@ -56,6 +71,8 @@ pub(super) fn findings(
 }
 
 /// What of a source depends on the rules that hold for it and on its partitions.
+///
+/// Kept only while the sources with this class and these partitions are gone through.
 struct Row {
     /// By set of partitions: a port with it may talk to the source.
     shares: Vec<bool>,
@@ -64,6 +81,7 @@ struct Row {
 }
 
 impl Row {
+    /// What rules give this class of source, and whom it may talk to. Cost: levels times classes.
     fn new(subject: &Subject<'_>, analysis: &Analysis<'_>, class: usize, held: usize) -> Self {
         let sets = 0..subject.held.count();
         let mut admitted = vec![0; analysis.classes().count()];
@@ -83,16 +101,21 @@ impl Row {
     }
 }
 
+/// Goes over pairs of kinds and counts.
 struct Tally<'a> {
+    /// Which class two rows and columns have.
     paths: &'a Paths,
+    /// All kinds of targets.
     targets: &'a Ends,
     /// By SL.
     found: [Option<Dropped>; 16],
 }
 
 impl Tally<'_> {
+    /// All pairs from the ports of one kind of source.
     fn add(&mut self, row: &Row, (source, from): &(Key, Vec<usize>)) {
         for (target, to) in &self.targets.kinds {
+            // Bits of SLs: what is lost for these two kinds is lost for all their ports.
             let lost = self.lost(row, source, target);
             if lost == 0 {
                 continue;
@@ -105,6 +128,7 @@ impl Tally<'_> {
                     found.pairs += u64::try_from(pairs).unwrap_or(u64::MAX);
                     found.example = found.example.or_else(|| pair_of(from, to));
                 }
+                // Takes the lowest bit away.
                 left &= left - 1;
             }
         }
@@ -123,6 +147,8 @@ impl Tally<'_> {
     }
 
     /// The SLs, of those that rules give to paths from here to there, that these drop.
+    ///
+    /// 0 also for ports that share no partition: they get no answer for that reason.
     fn lost(&self, row: &Row, source: &Key, target: &Key) -> u16 {
         let (_, _, from, out) = *source;
         let (class, held, to, into) = *target;
@@ -131,6 +157,7 @@ impl Tally<'_> {
         let Some(path) = self.paths.class(from, to, false) else {
             return 0;
         };
+        // What the path carries, and what both ports let through.
         let lost = admitted & !(self.paths.carried(path).0 & out & into);
         if row.shares.get(held) == Some(&true) {
             lost
@@ -139,6 +166,7 @@ impl Tally<'_> {
         }
     }
 
+    /// One for each SL, at the first level that has it.
     fn findings(self, subject: &Subject<'_>) -> Vec<Finding> {
         let levels = subject.by_sl().into_iter();
         let found = levels.filter_map(|(sl, level)| {
@@ -171,6 +199,8 @@ fn pair_of(from: &[usize], to: &[usize]) -> Option<(usize, usize)> {
 }
 
 /// A pair and where its path drops an SL.
+///
+/// The place is found by walking this one path.
 fn in_words(subject: &Subject<'_>, (from, to): (usize, usize), sl: u8) -> String {
     let facts = &subject.parts.facts;
     let name = |port: usize| {
@@ -193,12 +223,15 @@ fn in_words(subject: &Subject<'_>, (from, to): (usize, usize), sl: u8) -> String
     format!("{} to {}, {place}", name(from), name(to))
 }
 
+/// Where on a path an SL is dropped.
 enum Place {
     /// At the source itself.
     Port,
     Switch(Hop),
 }
 
+///
+/// The first hop that drops the SL; none where the path has changed meanwhile.
 fn place(subject: &Subject<'_>, from: usize, to: usize, sl: u8) -> Option<Place> {
     let (topology, routes) = (&subject.parts.topology, &subject.parts.routes);
     let source = EndPortIx(u32::try_from(from).ok()?);
@@ -208,6 +241,7 @@ fn place(subject: &Subject<'_>, from: usize, to: usize, sl: u8) -> Option<Place>
     if !is_switch && is_dropped(routes.end_port_sl2vl(source).carried()) {
         return Some(Place::Port);
     }
+    // Without QoS, or the walk would end where the SL is dropped.
     let walked = walk(topology, routes, Qos::Off, source, lid).ok()?;
     let drops = |hop: &Hop| is_dropped(routes.sl2vl(hop.switch, hop.input, hop.output).carried());
     walked.hops.into_iter().find(drops).map(Place::Switch)

@@ -1,4 +1,15 @@
 //! Levels on the same VL, and SLs on VLs that ports do not operate.
+//!
+//! Levels are kept apart by VLs: packets on one VL wait for each other whatever their SLs. Two
+//! levels that are mapped to one VL at some port are one there. And where an option maps an SL to a
+//! VL that a port does not operate, OpenSM takes the upper bits away, so that VL 8 becomes VL 0 at
+//! a port with 8 VLs, which is somebody else's.
+//!
+//! Example: levels on SL 0 and SL 8, and `qos_swe_sl2vl` at its default on ports with 8 VLs. SL 8
+//! goes to VL 8, OpenSM folds that onto VL 0, and both levels wait for each other. Told are the
+//! folded SL ([`beyond`]) and the levels that meet ([`shared`]).
+//!
+//! Output ports are what counts, with the tables of all inputs that a packet can come by.
 
 use std::collections::BTreeMap;
 
@@ -14,11 +25,14 @@ const DROP: u8 = 15;
 
 /// A port where packets are sent, in words.
 enum Port<'a> {
+    /// A CA or router port.
     End(usize, &'a Subject<'a>),
+    /// An output port of a switch.
     Switch(SwitchIx, u8, &'a Subject<'a>),
 }
 
 impl Port<'_> {
+    /// For the example in a finding.
     fn name(&self) -> String {
         match self {
             Self::End(port, subject) => {
@@ -34,6 +48,8 @@ impl Port<'_> {
 }
 
 /// Calls `work` for every port that sends with each different SL2VL table it has.
+///
+/// Input ports of a switch mostly share one table; each is handed over once.
 fn for_each_port<'a>(subject: &'a Subject<'a>, mut work: impl FnMut(Port<'a>, &[SlToVl])) {
     let (topology, routes) = (&subject.parts.topology, &subject.parts.routes);
     for (at, end) in topology.end_port_ixs().zip(&topology.end_ports) {
@@ -48,6 +64,7 @@ fn for_each_port<'a>(subject: &'a Subject<'a>, mut work: impl FnMut(Port<'a>, &[
         let cabled: Vec<u8> = cabled.map(|(number, _)| number).collect();
         for output in &cabled {
             tables.clear();
+            // Input 0 is the switch itself.
             for input in std::iter::once(&0).chain(&cabled) {
                 let table = routes.sl2vl(switch, *input, *output);
                 if !tables.contains(&table) {
@@ -60,14 +77,20 @@ fn for_each_port<'a>(subject: &'a Subject<'a>, mut work: impl FnMut(Port<'a>, &[
 }
 
 /// Where an SL was found with others on its VL.
+///
+/// Ports are counted, not listed: on a large fabric it is nearly all of them.
 struct Shared {
+    /// How many.
     ports: usize,
     /// The other SLs, a bit each.
     others: u16,
+    /// The first one.
     example: String,
 }
 
 /// Levels that are no levels of their own at some port.
+///
+/// One for each SL that meets a smaller one, with the number of ports and an example.
 pub(super) fn shared(subject: &Subject<'_>) -> Vec<Finding> {
     let mut levels = subject.by_sl();
     if subject.parts.routes.torus().is_some() {
@@ -81,12 +104,14 @@ pub(super) fn shared(subject: &Subject<'_>) -> Vec<Finding> {
     let sls: Vec<u8> = levels.keys().copied().collect();
     let mut found: BTreeMap<u8, Shared> = BTreeMap::new();
     let mut total = 0;
+    // One level shares with nobody.
     if sls.len() < 2 {
         return Vec::new();
     }
     for_each_port(subject, |port, tables| {
         total += 1;
         for (at, sl) in sls.iter().enumerate() {
+            // Each two levels once: the later one is told about the earlier.
             let earlier = sls.get(..at).unwrap_or_default();
             let others = earlier
                 .iter()
@@ -130,6 +155,8 @@ pub(super) fn shared(subject: &Subject<'_>) -> Vec<Finding> {
 }
 
 /// True when some table has packets of both on one data VL.
+///
+/// VL 15 carries no data, so nobody meets there.
 fn meet(subject: &Subject<'_>, tables: &[SlToVl], one: u8, other: u8) -> bool {
     let vls = |table: &SlToVl, sl: u8| {
         let carried = subject.carried(sl).0;
@@ -145,17 +172,24 @@ fn meet(subject: &Subject<'_>, tables: &[SlToVl], one: u8, other: u8) -> bool {
 }
 
 /// Ports where OpenSM folds an SL's VL onto another.
+///
+/// By SL. The example is the first port, with its numbers.
 struct Beyond {
     ports: usize,
+    /// What the option says.
     vl: u8,
+    /// What the example operates.
     operational: DataVls,
     example: String,
 }
 
 /// SLs that the options map to VLs which ports do not operate. torus-2QoS makes its own tables, and
 /// scopes are judged by themselves.
+///
+/// By the configured tables: those in force have been folded already.
 pub(super) fn beyond(subject: &Subject<'_>) -> Vec<Finding> {
     let parts = subject.parts;
+    // torus-2QoS makes its own tables; without QoS nobody programs any.
     if parts.routes.torus().is_some() || !parts.options.qos {
         return Vec::new();
     }
@@ -203,6 +237,7 @@ pub(super) fn beyond(subject: &Subject<'_>) -> Vec<Finding> {
             operational,
             example,
         } = beyond;
+        // The bits that the port has: VL 9 with 8 VLs is VL 1.
         let folded = vl & (operational.get().next_power_of_two() - 1);
         let sentence = format!(
             "SL {sl} of level '{}' is mapped to VL {vl}, which {ports} ports do not operate, e.g. \

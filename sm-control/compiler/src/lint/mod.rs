@@ -1,5 +1,23 @@
 //! What is likely wrong with a policy in a routed fabric: the checks of [`policy::lint`], and those
 //! that need routes, SL2VL tables, VL arbitration or the routing engine.
+//!
+//! | file | finds | by |
+//! |---|---|---|
+//! | `policy::lint` | rules that never hold, levels nobody gets | rules, groups, partitions |
+//! | `drops` | SLs of levels that lead to VL 15 | path classes |
+//! | `one_way` | pairs with a path in one direction | path classes |
+//! | `lanes` | levels that share a VL; VLs that ports do not operate | SL2VL tables |
+//! | `arbitration` | VLs that starve | VL arbitration tables |
+//! | `torus` | what torus-2QoS does otherwise than the policy says | SLs |
+//! | `limits` | limits and path bits without effect | capacities |
+//! | `scopes` | scopes of `qos-setup` without effect, or wrong | devices |
+//!
+//! Nothing of it is an error of the policy: it parses, and answers follow it. It is what its author
+//! most likely did not mean. Each finding names a place, what is so, an example from this fabric
+//! and what to do.
+//!
+//! Checks go by classes of ports and of paths and never by pairs of ports: 48,000 ports have 2.3 x
+//! 10^9 pairs.
 
 mod arbitration;
 mod drops;
@@ -22,6 +40,8 @@ use self::paths::Paths;
 use crate::state::FabricState;
 
 /// Whose SL2VL and VL arbitration tables the ports hold.
+///
+/// A property of the fabric and not of the policy: whether somebody has programmed its scopes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum TablesInForce {
     /// Those of `opensm.conf` or the engine, as OpenSM programs them.
@@ -36,6 +56,9 @@ pub enum TablesInForce {
 ///
 /// Shape: `parts` are those of the fabric, whatever policy they hold; `text` is what the policy
 /// was parsed from.
+///
+/// `policy` may be another one than that of the parts, so that a new file is judged before it is in
+/// force.
 pub fn lint(
     parts: &FabricState,
     policy: &Policy,
@@ -54,6 +77,7 @@ pub fn lint(
     let analysis = Analysis::new(policy, Some(view));
     let mut found = analysis.findings(text);
     let subject = Subject::new(parts, policy, &analysis);
+    // None with QoS off: no SL is ever dropped then.
     if let Some(paths) = Paths::of(parts) {
         found.extend(drops::findings(&subject, &analysis, &paths));
         found.extend(one_way::finding(&subject, &paths));
@@ -70,6 +94,7 @@ pub fn lint(
 
 /// A policy in a fabric.
 struct Subject<'a> {
+    /// Routes, tables and ports.
     parts: &'a FabricState,
     policy: &'a Policy,
     /// Levels that some request may get.

@@ -1,4 +1,8 @@
 //! Paths by class, and ports that are alike at one end.
+//!
+//! Path tables say for a row (where a path begins) and a column (where it ends) which class it has:
+//! MTU, rate, SLs that survive. Ports with the same row and column are alike for every check about
+//! paths. Row or column 0 means that no path begins or ends there.
 
 use std::collections::HashMap;
 
@@ -10,6 +14,8 @@ use sa_wire::SlVlMask;
 use crate::state::FabricState;
 
 /// All paths of a fabric.
+///
+/// Compiled once for all checks of a lint.
 pub(super) struct Paths {
     /// By end port.
     pub(super) edges: Vec<PortEdge>,
@@ -31,10 +37,12 @@ impl Paths {
         })
     }
 
+    /// Where paths from a port begin; 0 for nowhere.
     pub(super) fn row(&self, port: usize) -> u16 {
         self.tables.rows.get(port).copied().unwrap_or(0)
     }
 
+    /// Where paths to the port's first LID end.
     pub(super) fn column(&self, port: usize) -> u16 {
         let columns = self.tables.columns.get(port);
         columns
@@ -60,6 +68,7 @@ impl Paths {
         (class != 0).then_some(class)
     }
 
+    /// SLs that survive every hop of the class.
     pub(super) fn carried(&self, class: u16) -> SlVlMask {
         let class = self.tables.classes.get(usize::from(class));
         class.map_or(SlVlMask(0), |class| class.carried)
@@ -68,6 +77,7 @@ impl Paths {
     /// True when some class or port drops some of these SLs.
     pub(super) fn may_drop(&self, sls: u16) -> bool {
         let drops = |mask: SlVlMask| sls & !mask.0 != 0;
+        // Class 0 is "no path".
         let mut classes = self.tables.classes.iter().skip(1);
         let mut edges = self.edges.iter();
         classes.any(|class| drops(class.carried))
@@ -80,6 +90,8 @@ impl Paths {
 pub(super) type Key = (usize, usize, u16, u16);
 
 /// Ports that are alike at one end.
+///
+/// Far fewer than ports: on a torus as many as switches, at most.
 pub(super) struct Ends {
     /// With the ports.
     pub(super) kinds: Vec<(Key, Vec<usize>)>,
@@ -88,6 +100,7 @@ pub(super) struct Ends {
 }
 
 impl Ends {
+    /// Puts ports together. Shape: kinds in the order of their first port.
     pub(super) fn new(ports: usize, key: impl Fn(usize) -> Key) -> Self {
         let mut numbers: HashMap<Key, usize> = HashMap::new();
         let mut kinds: Vec<(Key, Vec<usize>)> = Vec::new();

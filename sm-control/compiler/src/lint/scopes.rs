@@ -1,4 +1,7 @@
 //! The scopes of `qos-setup` in the fabric.
+//!
+//! The work is that of `qos_setup::scopes`; here its findings become lints with the number that the
+//! catalogue gives them. They are judged as the RFCs fit tables, whatever is programmed.
 
 use policy::lint::{Finding, LintId};
 
@@ -7,6 +10,8 @@ use crate::qos_setup::{FindingKind, ScopeFit, Scopes, SetupContext};
 
 /// What is wrong with scopes, with its number in the catalogue. Ports in no group are told for the
 /// whole policy, and what the parser said is told with it.
+///
+/// None without a `qos-setup`, also for ports in no group: those are told once for the policy.
 pub(super) fn findings(subject: &Subject<'_>) -> Vec<Finding> {
     let policy = subject.policy;
     if policy.setup.spans.is_empty() {
@@ -17,6 +22,7 @@ pub(super) fn findings(subject: &Subject<'_>) -> Vec<Finding> {
         SetupContext::from_state(subject.parts),
         ScopeFit::Rfc,
     );
+    // Refusals are the parser's and told with its diagnostics.
     let own = scopes
         .findings()
         .iter()

@@ -1,4 +1,13 @@
 //! What does not suit torus-2QoS, which tells two QoS levels apart by bit 3 of the SL.
+//!
+//! torus-2QoS takes bit 3 of an SL as it is and makes the other three by coordinates, to be free of
+//! deadlock. So a policy has two levels there, whatever SLs it writes; a path record comes back
+//! with the engine's SL, which surprises those who compare numbers.
+//!
+//! ```text
+//!  SL of a level   0..7 -> level 0, written as SL 0       8..15 -> level 1, written as SL 8
+//!  multicast       the group's SL as it is: 0 and 8 only are kept apart from unicast
+//! ```
 
 use std::collections::BTreeMap;
 
@@ -11,6 +20,8 @@ use super::{Subject, sl_span};
 use crate::qos_setup::torus_warnings;
 
 /// Levels, multicast groups and options.
+///
+/// Nothing for other engines.
 pub(super) fn findings(subject: &Subject<'_>) -> Vec<Finding> {
     if subject.parts.routes.torus().is_none() {
         return Vec::new();
@@ -21,10 +32,12 @@ pub(super) fn findings(subject: &Subject<'_>) -> Vec<Finding> {
     found
 }
 
+/// Levels with lower bits that will not stay, and levels that fall together.
 fn levels(subject: &Subject<'_>) -> Vec<Finding> {
     let mut found = Vec::new();
     let mut first: BTreeMap<u8, _> = BTreeMap::new();
     for (_, level, sl) in subject.sls() {
+        // Bit 3 is the policy's, the lower ones are the engine's.
         let kept = sl & 8;
         if sl != kept {
             let sentence = format!(
@@ -56,9 +69,13 @@ fn levels(subject: &Subject<'_>) -> Vec<Finding> {
 }
 
 /// Multicast uses the SL of the group as it is.
+///
+/// No path record goes through the engine for a group, so a wrong SL is not put right and can close
+/// a credit loop: an error.
 fn multicast(subject: &Subject<'_>) -> impl Iterator<Item = Finding> {
     let partitions = &subject.parts.partitions;
     let groups = partitions.multicast_groups().iter();
+    // Packets to a group travel on its SL as it is.
     let bad = groups.filter(|group| !matches!(group.sl.get(), 0 | 8));
     bad.map(|group| {
         let (sl, kept) = (group.sl.get(), group.sl.get() & 8);
@@ -72,6 +89,7 @@ fn multicast(subject: &Subject<'_>) -> impl Iterator<Item = Finding> {
     })
 }
 
+/// VL arbitration in words of the options; briefly where nobody gave any.
 fn options(options: &OpenSmOptions) -> Vec<Finding> {
     let sets = [
         &options.qos_common,
@@ -81,6 +99,7 @@ fn options(options: &OpenSmOptions) -> Vec<Finding> {
         &options.qos_rtr,
     ];
     let warnings = torus_warnings(options);
+    // Nobody wrote these numbers.
     if sets.iter().all(|set| **set == QosSet::default()) {
         let default = "VL arbitration is OpenSM's default, which is unfair on a torus";
         let remedy = "`sapphire setup` says what to set in opensm.conf";
@@ -92,6 +111,7 @@ fn options(options: &OpenSmOptions) -> Vec<Finding> {
     let told = told.map(|it| Finding::new(LintId::TORUS, None, it.sentence(), it.remedy()));
     let mut found: Vec<_> = told.collect();
     let common = &options.qos_common;
+    // Common options are in force at end ports and between switches alike.
     let plain = [
         ("qos_vlarb_high", &common.vlarb_high),
         ("qos_vlarb_low", &common.vlarb_low),

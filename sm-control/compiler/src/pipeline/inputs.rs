@@ -1,4 +1,9 @@
-//! What a compilation reads.
+//! What a compilation reads: paths and options, all in one value.
+//!
+//! Every verb that takes a fabric, and the daemon, ends up with an [`Inputs`]. Only what was said
+//! is in it; what follows where nothing was said (a torus configuration beside the fabric, the
+//! engine, QoS) is decided while reading, in one place for all, so that a verb and the daemon never
+//! differ about the same files.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,17 +19,17 @@ use serde::Deserialize;
 /// Paths and options; every verb that takes a fabric, and the daemon, ends up with one of these.
 #[derive(Debug, Clone, Default)]
 pub struct Inputs {
-    /// What reads the files.
+    /// What reads the files, within limits; it also notes their digests.
     pub intake: Intake,
     /// Fabric file or directory of dumps.
     pub fabric: PathBuf,
-    /// What a running SA told, in place of `fabric` and `lids`.
+    /// What a running SA told, in place of `fabric` and `lids`, which are then not looked at.
     pub from_sa: Option<Arc<SaFabric>>,
     /// `opensm-subnet.lst` to take LIDs from.
     pub lids: Option<PathBuf>,
-    /// LMC of CA and router ports.
+    /// LMC of CA and router ports, over `opensm_conf`; none: what that or the fabric says.
     pub lmc: Option<Lmc>,
-    /// Node that the SM runs on.
+    /// Node that the SM runs on, by name or 0xGUID; none: what the fabric says, else the first CA.
     pub sm_node: Option<String>,
     /// `torus-2QoS.conf`, where it is named; see [`Self::torus_conf`].
     pub torus_conf: Option<PathBuf>,
@@ -34,15 +39,15 @@ pub struct Inputs {
     pub dialect: Option<Dialect>,
     /// How the policy is read and meant, where not as its dialect has it.
     pub reading: ParseOptions,
-    /// Names that services may be called by, besides the built-in ones.
+    /// Names that services may be called by, besides the built-in ones: one file for all policies.
     pub ulp_names: Option<PathBuf>,
     /// Take the SL2VL tables of the policy's `qos-setup` for those in force.
     pub apply_setup: bool,
     /// What a broken policy file means.
     pub on_policy_error: OnPolicyError,
-    /// `partitions.conf`.
+    /// `partitions.conf`; none: the P_Key tables of an SA, else everybody in the default partition.
     pub partitions: Option<PathBuf>,
-    /// `opensm.conf`.
+    /// `opensm.conf`; none: OpenSM's defaults, but with QoS on.
     pub opensm_conf: Option<PathBuf>,
     /// `prefix-routes.conf`; else what `opensm_conf` names beside itself.
     pub prefix_routes: Option<PathBuf>,
@@ -59,16 +64,17 @@ pub struct Inputs {
     pub mtu: Option<Mtu>,
     /// Data VLs of ports that the fabric file says nothing about.
     pub vl_cap: Option<DataVls>,
-    /// FabricState to be taken as failed: SWITCH or SWITCH:PORT. LIDs stay.
+    /// Parts to be taken as failed: SWITCH or SWITCH:PORT. LIDs stay.
     pub failed: Vec<String>,
-    /// Publish although wired pairs have no path.
+    /// Publish although wired pairs have no path. Credit loops are never allowed.
     pub allow_lost_pairs: bool,
 }
 
 /// Name of the file beside a fabric that says how its torus lies.
 const TORUS_CONF: &str = "torus-2QoS.conf";
 
-/// Where a torus configuration lies beside a fabric: in the directory given, or in that of the file.
+/// Where a torus configuration lies beside a fabric: in the directory given, or in that of the
+/// file.
 pub fn torus_conf_beside(fabric: &Path) -> PathBuf {
     if fabric.is_dir() {
         fabric.join(TORUS_CONF)
@@ -78,6 +84,8 @@ pub fn torus_conf_beside(fabric: &Path) -> PathBuf {
 }
 
 /// What a broken policy file means.
+///
+/// Deviation 4: OpenSM drops the policy that was in force.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OnPolicyError {
@@ -92,18 +100,21 @@ impl Inputs {
     /// The torus configuration: the one that is named, else the file beside the fabric, unless an
     /// engine is named that has no use for it or the fabric is that of a running SA.
     pub fn torus_conf(&self) -> Option<PathBuf> {
+        // A file that was named is taken even if it is not there, so that reading it says so.
         if self.torus_conf.is_some() || !self.looks_beside() {
             return self.torus_conf.clone();
         }
         Some(torus_conf_beside(&self.fabric)).filter(|path| path.is_file())
     }
 
+    /// A running SA has no directory to look into.
     fn looks_beside(&self) -> bool {
         self.is_open_to_torus() && self.from_sa.is_none()
     }
 
     /// True when a torus configuration may decide: nobody named an engine that has no use for one.
     pub fn is_open_to_torus(&self) -> bool {
+        // No engine named: any may be the one.
         let needs = self.engine.map(|kind| engine::by_kind(kind).needs());
         needs.is_none_or(|needs| needs == Needs::TorusConf)
     }

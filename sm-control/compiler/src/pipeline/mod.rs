@@ -1,6 +1,21 @@
 //! From input files to a verified snapshot, in the order of `docs/architecture.md`, section 5.
 //!
 //! Nothing here publishes: a failure at any step leaves whatever is in service alone.
+//!
+//! | step | file | may end it |
+//! |---|---|---|
+//! | read and parse all inputs | `read` | [`ReadProblem`] |
+//! | route, or take the tables of the switches | `route`, `programmed` | [`Refused`] |
+//! | credit loops, and who reaches whom | `proof` | nothing: what is found is in the result |
+//! | policy and path classes, snapshot, verification | `rows`, [`build`] | policy, size, [`BuildError`] |
+//! | 512 pairs asked of the reference | `crosscheck` | [`Mismatch`] |
+//!
+//! The proof ends nothing because a verb that shows a broken fabric needs the snapshot of it.
+//! Whether it may be served is [`Compiled::publishable`]'s word.
+//!
+//! [`compile_after`] is the whole way in one function. What is handed in from before
+//! (`FabricState`) only makes it faster or, where the engine refuses a fabric that lost parts,
+//! decides what is served on; a compilation from nothing of the same fabric gives the same bytes.
 
 mod crosscheck;
 mod inputs;
@@ -39,6 +54,8 @@ pub use route::{Refused, route, route_after};
 pub use rows::subnet_options;
 
 /// What a snapshot is stamped with; nothing and zero where bytes must be reproducible.
+///
+/// It goes into the snapshot's header. Two snapshots that differ only in their stamp answer alike.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Stamp {
     /// Epoch that it is to be published under.
@@ -47,7 +64,7 @@ pub struct Stamp {
     pub built_unix: u64,
 }
 
-/// Seconds since 1970.
+/// Seconds since 1970; 0 on a machine whose clock stands before that.
 pub fn unix_time() -> u64 {
     SystemTime::now()
         .duration_since(UNIX_EPOCH)
@@ -57,7 +74,7 @@ pub fn unix_time() -> u64 {
 /// How long each step took.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Timings {
-    /// Reading and parsing.
+    /// Reading and parsing, decompression included.
     pub read: Duration,
     /// Placement, forwarding tables, multicast tree.
     pub route: Duration,
@@ -65,11 +82,14 @@ pub struct Timings {
     pub check: Duration,
     /// Compiling policy and path classes, building and verifying the snapshot.
     pub build: Duration,
-    /// Comparing sampled pairs with the reference.
+    /// Comparing sampled pairs with the reference: 512 walks by hand, each way.
     pub compare: Duration,
 }
 
 /// A snapshot and what it came from.
+///
+/// Large: the state and the snapshot. One is alive per fabric in service, and a second one during a
+/// change.
 #[derive(Debug)]
 pub struct Compiled {
     /// What was read and computed.
@@ -89,10 +109,13 @@ pub struct Compiled {
     pub timings: Timings,
     /// What a running SA told, where the fabric comes from one.
     pub from_sa: Option<Arc<SaFabric>>,
+    /// As the operator said.
     allow_lost_pairs: bool,
 }
 
 /// Why there is no snapshot.
+///
+/// Not among them: what the proof found, which is an error only for who wants to publish.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum PipelineError {
@@ -122,7 +145,7 @@ pub enum PipelineError {
         /// The channels of the loop. Shape: a line each.
         channels: String,
     },
-    /// Wired pairs have no path.
+    /// Wired pairs have no path. Pairs that a failure has cut apart are none of these.
     #[error(
         "{} no path; repair the fabric or its configuration, or allow lost pairs",
         count(.0, "pair of hosts that is wired together has", "pairs of hosts that are wired together have")
@@ -145,6 +168,7 @@ impl Compiled {
     /// pairs. Tables that switches hold already are served whatever
     /// they are: the SM made them, and silence would mend nothing.
     pub fn publishable(&self) -> Result<(), PipelineError> {
+        // First, as the proof of such tables may find anything.
         if self.serves_held_tables() {
             return Ok(());
         }
@@ -155,17 +179,21 @@ impl Compiled {
         }
         match self.proof.reachability.lost_between_hosts {
             0 => Ok(()),
+            // With a refusal the lost pairs are those that the failure cost; the rest must keep its
+            // answers.
             _ if self.allow_lost_pairs || self.parts.refusal.is_some() => Ok(()),
             lost => Err(PipelineError::LostPairs(lost)),
         }
     }
 
     /// The tables were read from a running fabric and not made.
+    /// With a torus configuration that agrees, the engine's own routes are served instead.
     fn serves_held_tables(&self) -> bool {
         self.from_sa.is_some() && self.parts.routes.engine() == EngineKind::Files
     }
 
     /// One line for logs.
+    /// "512 switches, 512 hosts, engine torus-2qos, 1 path class (uniform), no policy, ..".
     pub fn summary(&self) -> String {
         let info = self.snapshot.info();
         let mut text = format!(
@@ -215,6 +243,7 @@ pub fn compile_after(
     };
     let mut warnings = sources.warnings.clone();
     let provenance = sources.provenance.clone();
+    // Before the sources are taken apart.
     let changes_told = sources.changes_told();
     let mut parts = route_after(sources, before, &mut timings.route)?;
     let changes = before.map_or_else(Vec::new, |before| {
@@ -223,6 +252,7 @@ pub fn compile_after(
     warnings.extend(parts.standing_refusal());
     warnings.extend(parts.programmed.iter().cloned());
     warnings.extend(remarks_of_engine(parts.routes.warnings()));
+    // Only torus-2QoS has needs of its own; other engines take whatever VL arbitration there is.
     let arbitration = match parts.routes.torus() {
         Some(_) => vl_arbitration(inputs, &parts),
         None => Vec::new(),
@@ -236,6 +266,7 @@ pub fn compile_after(
         let before = before.and_then(|before| before.proven.as_ref());
         proof::check_after(&parts, before)
     });
+    // For the next change. It shares the tables that it is about.
     parts.proven = proven;
     warnings.extend(proof.remarks(&parts));
     let snapshot = timed(&mut timings.build, || {
@@ -244,6 +275,7 @@ pub fn compile_after(
     timed(&mut timings.compare, || {
         crosscheck::sample(&parts, &snapshot)
     })
+    // A difference is a defect of ours: the snapshot is not shown to anybody.
     .map_err(PipelineError::CrossCheck)?;
     let allow_lost_pairs = inputs.allow_lost_pairs;
     let mut compiled = Compiled {
@@ -257,6 +289,7 @@ pub fn compile_after(
         from_sa: inputs.from_sa.clone(),
         allow_lost_pairs,
     };
+    // What would have refused the tables of an engine is a warning here.
     if compiled.serves_held_tables() {
         let flaws = programmed::flaws(&compiled);
         compiled.warnings.extend(flaws);
@@ -272,6 +305,7 @@ pub fn remarks_of_engine(warnings: &[routing::Warning]) -> Vec<Remark> {
 }
 
 /// What is wrong with the policy's scopes, where they are to be in force.
+/// Nothing where scopes are not in force: the reader says then that they are without effect.
 fn setup_remarks(inputs: &Inputs, parts: &FabricState) -> Vec<Remark> {
     match (&inputs.policy, &parts.policy) {
         (Some(file), Some(policy)) if inputs.apply_setup => {
@@ -281,9 +315,11 @@ fn setup_remarks(inputs: &Inputs, parts: &FabricState) -> Vec<Remark> {
     }
 }
 
-/// What torus-2QoS has to say about VL arbitration and SL2VL options; briefly where nobody gave any.
+/// What torus-2QoS has to say about VL arbitration and SL2VL options; briefly where nobody gave
+/// any.
 fn vl_arbitration(inputs: &Inputs, parts: &FabricState) -> Vec<Remark> {
     let all = torus_warnings(&parts.options);
+    // Nobody wrote these weights, so a list of them would be about lines that are not there.
     if inputs.opensm_conf.is_none() && !all.is_empty() {
         let brief = "without opensm.conf VL arbitration is OpenSM's default, which is unfair on a \
                      torus; `sapphire setup` says what to set";
@@ -292,6 +328,7 @@ fn vl_arbitration(inputs: &Inputs, parts: &FabricState) -> Vec<Remark> {
     all.iter().map(TorusWarning::remark).collect()
 }
 
+/// Runs a step and notes how long it took.
 fn timed<T>(place: &mut Duration, work: impl FnOnce() -> T) -> T {
     let start = Instant::now();
     let result = work();
@@ -300,6 +337,8 @@ fn timed<T>(place: &mut Duration, work: impl FnOnce() -> T) -> T {
 }
 
 /// Compiles policy and paths and builds the snapshot. Errors: `Policy`, `TooLarge`, `Build`.
+///
+/// For verbs that have a state and want no proof: previews, tests, benchmarks.
 pub fn build(
     parts: &FabricState,
     provenance: Vec<String>,
@@ -321,7 +360,8 @@ pub fn build_with_aliases(
     build_surveyed(parts, &survey, aliases, provenance, stamp)
 }
 
-/// [`build_with_aliases`] where the columns of the tables have been followed already.
+/// [`build_with_aliases`] where the columns of the tables have been followed already, as the proof
+/// has. Following them twice would double the time of a small change.
 fn build_surveyed(
     parts: &FabricState,
     survey: &Survey,
@@ -330,6 +370,8 @@ fn build_surveyed(
     stamp: Stamp,
 ) -> Result<Snapshot, PipelineError> {
     let (topology, routes) = (&parts.topology, &parts.routes);
+    // Path classes before the policy: a fabric that is too large is refused before rules are
+    // compiled.
     let paths = routing::paths::classes::compile_surveyed(topology, routes, parts.qos(), survey)?;
     let policy = parts
         .policy
@@ -342,6 +384,7 @@ fn build_surveyed(
             built_unix: stamp.built_unix,
             epoch: stamp.epoch,
             engine: parts.routes.engine().to_string(),
+            // Names and digests, no paths: where a file lies must not change the bytes.
             inputs: provenance,
         },
         subnet: rows::subnet(parts),

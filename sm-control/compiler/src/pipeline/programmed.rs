@@ -1,4 +1,22 @@
 //! The engine's tables beside those that the switches hold.
+//!
+//! With a running SA as source the switches are programmed already, by an OpenSM that may be of
+//! another version, or that had its reasons. Where a torus configuration is given, the engine
+//! computes what it would program, and that is compared entry by entry with what was read:
+//!
+//! | engine | switches | served | SLs |
+//! |---|---|---|---|
+//! | routes | hold the same | the engine's | by coordinates |
+//! | routes | hold others | those of the switches | by coordinates |
+//! | refuses, but places | hold some | those of the switches | by coordinates |
+//! | refuses | hold some | those of the switches | of policy and partitions |
+//!
+//! What is answered must be what the switches do: a path that exists in our tables only is none.
+//! Such tables are served whatever the proof says of them (`publishable`), with warnings: the SM
+//! made them, and silence would mend nothing.
+//!
+//! Without a torus configuration the tables are taken as they are from the start
+//! ([`crate::state::Given::HeldTables`]).
 
 use routing::{NO_PATH, Peer, Refusal, Routes, SwitchIx, Topology};
 use sa_fabric::display::{count, first_few};
@@ -11,7 +29,10 @@ use super::route::{by_engine, in_words};
 use crate::state::{FabricState, Sources};
 
 /// Routes, and why they are not the engine's.
+///
+/// Made once per compilation, for fabrics from files with empty notes.
 pub(super) struct Programmed {
+    /// The engine's routes, or those of the switches.
     pub(super) routed: Result<Routes, Refusal>,
     /// Empty where the engine's are what the switches hold.
     pub(super) notes: Vec<Remark>,
@@ -19,12 +40,16 @@ pub(super) struct Programmed {
 
 /// Routes by the engine. Where the switches' own tables were read and are others, or the engine
 /// refuses, those tables are taken as they are: what is answered must be what the switches do.
+///
+/// Where both agree the engine's routes are the better ones: they know coordinates, trees and what
+/// comes after a failure.
 pub(super) fn route(
     sources: &Sources,
     topology: &Topology,
     before: Option<&FabricState>,
 ) -> Programmed {
     let routed = by_engine(sources, topology, before);
+    // Other engines are not tried on a running fabric: their routes are their own choice.
     let computes = sources.routing.torus_conf().is_some();
     let Some(from_sa) = sources.from_sa.as_deref().filter(|_| computes) else {
         return Programmed {
@@ -39,9 +64,11 @@ pub(super) fn route(
             vec![Remark::warning("engine-refuses", words)]
         }
     };
+    // Nothing differs, so what the engine made is what the switches do.
     if notes.is_empty() {
         return Programmed { routed, notes };
     }
+    // Where switches lie, which the engine knows also when it refuses to route.
     let torus = match &routed {
         Ok(routes) => routes.torus().cloned(),
         Err(refusal) => refusal.torus.as_deref().cloned(),
@@ -66,6 +93,8 @@ pub(super) fn route(
 }
 
 /// The tables that the switches hold. Errors: they name ports that switches do not have.
+///
+/// Without an SA there are none, and each pair is without path.
 pub(super) fn as_read(sources: &Sources, topology: &Topology) -> Result<Routes, Refusal> {
     let Some(from_sa) = sources.from_sa.as_deref() else {
         return routing::engine::files::route(topology, &[], &routing::GivenSl2Vl::default());
@@ -74,6 +103,7 @@ pub(super) fn as_read(sources: &Sources, topology: &Topology) -> Result<Routes, 
 }
 
 /// How the switches' tables differ from those that were made, in words.
+/// Empty where everything is the same. Cost: each table once, without copying those that agree.
 fn differences(routes: &Routes, from_sa: &SaFabric, topology: &Topology) -> Vec<Remark> {
     let mut notes = Vec::new();
     notes.extend(lft_differences(routes, from_sa, topology));
@@ -81,12 +111,14 @@ fn differences(routes: &Routes, from_sa: &SaFabric, topology: &Topology) -> Vec<
     notes
 }
 
+/// One remark for all switches, with an example for each of the first few.
 fn lft_differences(routes: &Routes, from_sa: &SaFabric, topology: &Topology) -> Option<Remark> {
     let lids = used_lids(topology);
     let mut pairs = 0;
     let mut switches = Vec::new();
     for switch in topology.switch_ixs() {
         let made = routes.lft(switch);
+        // The quick way for nearly all; only tables that differ are unpacked.
         if from_sa.holds(topology, switch, made) {
             continue;
         }
@@ -119,6 +151,8 @@ fn lft_differences(routes: &Routes, from_sa: &SaFabric, topology: &Topology) -> 
     })
 }
 
+/// Of tables between ports that a packet can come by: input 0 is the switch itself, other inputs
+/// need a cable.
 fn sl2vl_differences(routes: &Routes, from_sa: &SaFabric, topology: &Topology) -> Option<Remark> {
     let given = from_sa.sl2vl(topology);
     let is_used =
@@ -143,6 +177,8 @@ fn sl2vl_differences(routes: &Routes, from_sa: &SaFabric, topology: &Topology) -
 }
 
 /// LIDs that a port owns; what stands behind others in a table is of no consequence.
+///
+/// Ascending.
 fn used_lids(topology: &Topology) -> Vec<Lid> {
     let ends = topology.end_ports.iter();
     let mut lids: Vec<Lid> = ends.flat_map(routing::EndPort::lids).collect();
@@ -150,6 +186,7 @@ fn used_lids(topology: &Topology) -> Vec<Lid> {
     lids
 }
 
+/// A forwarding entry in words.
 fn port(entry: u8) -> String {
     match entry {
         NO_PATH => "no port".to_owned(),
@@ -157,16 +194,19 @@ fn port(entry: u8) -> String {
     }
 }
 
+/// A switch by its description, as operators know it.
 fn name(topology: &Topology, switch: SwitchIx) -> &str {
     &topology.switch(switch).description
 }
 
-/// What is served then.
+/// What is served then: the beginning of the sentence, and its end.
 const INSTEAD: &str =
     "all pairs are answered by the tables that the switches hold, with the SLs of";
 const UNTIL: &str = "until the engine's tables agree with them";
 
 /// What is wrong with tables that are served because the switches hold them.
+///
+/// The same things that would keep an engine's tables from being published.
 pub(super) fn flaws(compiled: &Compiled) -> Vec<Remark> {
     let mut flaws = Vec::new();
     if let Some(cycle) = &compiled.proof.credit_loop {

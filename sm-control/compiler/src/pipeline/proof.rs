@@ -1,4 +1,21 @@
 //! The proof over finished tables.
+//!
+//! `routing::proof` knows only forwarding tables, SLs and SL2VL tables; here it is asked about a
+//! whole fabric, in the way that everybody must be asked: packets of hosts and of the SM's port
+//! decide, packets between ports 0 of switches are told apart, multicast is added for the worst
+//! groups that there could be. What is done with the result is decided elsewhere.
+//!
+//! ```text
+//!  unicast of hosts      a loop: not published                 credit_loop
+//!  unicast of ports 0    a loop: a warning                     management_loop
+//!  with multicast        a loop: a warning, as in OpenSM       multicast_loop
+//!  lost pairs of hosts   not published unless allowed          reachability
+//! ```
+//!
+//! After a small change the proof goes on from the one before ([`go_on`]): dependencies of before,
+//! without those of cables that are gone, joined by those of paths that changed. That sum holds all
+//! dependencies of the new tables and maybe more, so "no loop" in it is a proof, and a loop in it
+//! says nothing: then all is done [`from_nothing`] (ADR 18).
 
 use std::sync::Arc;
 
@@ -13,6 +30,9 @@ use super::rows;
 use crate::state::FabricState;
 
 /// What the check of finished tables found.
+///
+/// A value with no reference to the tables; its loops are put into words with the state that they
+/// are of.
 #[derive(Debug, Clone)]
 pub struct Proof {
     /// A shortest credit loop that unicast packets of hosts close; none proves that they cannot
@@ -20,10 +40,11 @@ pub struct Proof {
     pub credit_loop: Option<CreditLoop>,
     /// The same, closed only with packets between ports 0 of switches; no reason to refuse tables.
     pub management_loop: Option<CreditLoop>,
-    /// A shortest loop that unicast and multicast close together, with groups of everybody on either
+    /// A shortest loop that unicast and multicast close together, with groups of everybody on
+    /// either
     /// QoS level. Torus-2QoS makes one after some failures; engines without trees make none.
     pub multicast_loop: Option<CreditLoop>,
-    /// Which pairs have a path.
+    /// Which pairs have a path; counts of all, and the first [`LISTED_PAIRS`] that are lost.
     pub reachability: Reachability,
 }
 
@@ -55,6 +76,8 @@ impl Proof {
 }
 
 /// Lost pairs that a report names.
+///
+/// Counts are exact however many there are.
 pub const LISTED_PAIRS: usize = 1000;
 
 /// Proves the tables as the SA will use them. With torus-2QoS both QoS levels are looked at; with
@@ -67,6 +90,7 @@ pub fn check(parts: &FabricState) -> Proof {
 pub(super) struct Checked {
     pub(super) proof: Proof,
     /// Of the same tables.
+    /// Path classes are compiled from it, so that columns are followed once.
     pub(super) survey: Survey,
     /// What the proof after the next change can go on from.
     pub(super) proven: Option<Arc<Proven>>,
@@ -78,10 +102,13 @@ pub(super) fn check_after(parts: &FabricState, before: Option<&Arc<Proven>>) -> 
     quick.unwrap_or_else(|| from_nothing(parts))
 }
 
-/// None where the proof has to be made from nothing.
+/// None where the proof has to be made from nothing: the judge says that too much changed, or the
+/// sum closes a circle.
 fn go_on(parts: &FabricState, before: &Arc<Proven>) -> Option<Checked> {
     let (topology, routes) = (&parts.topology, &parts.routes);
     let (mut graph, survey) = judge(parts, path_sls(parts)).go_on(before)?;
+    // All at once: where unicast and multicast together close nothing, unicast alone does not
+    // either.
     graph.add_multicast(topology, &routes.worst_groups(topology));
     // What closes the circle may be gone.
     let is_free = !graph.has_loop();
@@ -93,20 +120,25 @@ fn go_on(parts: &FabricState, before: &Arc<Proven>) -> Option<Checked> {
             reachability: reachability_surveyed(topology, routes, &survey, LISTED_PAIRS),
         },
         survey,
+        // Still the one from nothing: sums that go on from sums would fill with what is not there
+        // any more.
         proven: Some(Arc::clone(before)),
     })
 }
 
+/// Follows every path, and keeps the dependencies for the next change where that can be of use.
 fn from_nothing(parts: &FabricState) -> Checked {
     let survey = Survey::from_routes(&parts.topology, &parts.routes);
     let judge = judge(parts, path_sls(parts));
     let mut graph = judge.everybody();
     let loops = judge.loops(&graph, |_| ());
     let is_free = loops == Loops::default() && parts.is_made_by_changes();
+    // Kept before multicast goes into the graph: trees are worked out anew each time.
     let proven = is_free.then(|| judge.keep(&graph, &survey)).flatten();
     let proof = prove(parts, &judge, &mut graph, loops, &survey);
     Checked {
         proven: proven
+            // A graph with a loop can prove nothing about its successors.
             .filter(|_| proof.multicast_loop.is_none())
             .map(Arc::new),
         proof,
@@ -124,6 +156,7 @@ fn prove(
 ) -> Proof {
     let (topology, routes) = (&parts.topology, &parts.routes);
     let Loops { hosts, management } = loops;
+    // Unicast with a loop is refused anyway.
     let groups = match hosts {
         None => routes.worst_groups(topology),
         Some(_) => Vec::new(),
@@ -146,6 +179,8 @@ fn prove(
 
 impl FabricState {
     /// True where the engine makes tables from those before, so that most stay as they are.
+    /// Min-hop deals LIDs out anew, so one cable changes entries everywhere, and nothing could be
+    /// gone on from.
     fn is_made_by_changes(&self) -> bool {
         routing::engine::by_kind(self.routes.engine()).is_incremental()
     }
@@ -164,6 +199,9 @@ pub fn judge<'a>(parts: &'a FabricState, sls: PathSls<'a>) -> Judge<'a> {
 }
 
 /// The SLs that the SA will give to paths.
+///
+/// On a torus by coordinates. Else any SL that policy or partitions hand out, on any path: which
+/// pair gets which would need all rules for all pairs.
 pub fn path_sls(parts: &FabricState) -> PathSls<'static> {
     match parts.routes.torus() {
         Some(_) => PathSls::Engine,

@@ -1,4 +1,19 @@
 //! From read sources to routes.
+//!
+//! Three ways lead to tables: an engine makes them ([`by_engine`]), dumps or an SA give them, or,
+//! where the engine refuses a fabric that has lost parts, what is left of the last ones stands in
+//! ([`routing::tables::survivors`]). The last is for running fabrics only: switches keep their
+//! tables when OpenSM cannot route, so paths that pass no failed part still work and must still be
+//! answered. OpenSM itself then gives SLs without the engine's bits, which is not safe (deviation
+//! 11).
+//!
+//! The engine is one of a list in `routing`; nothing here knows them apart but by what they need.
+//!
+//! ```text
+//!  routes, no refusal     -> those
+//!  refusal, fabric changed since the last routes of this engine -> survivors, with a warning
+//!  refusal otherwise      -> an error: the configuration does not fit, nothing is published
+//! ```
 
 use std::fmt::Write;
 use std::time::{Duration, Instant};
@@ -17,6 +32,8 @@ use crate::qos_setup::{ScopeFit, Scopes, SetupContext};
 use crate::state::{FabricState, Given, Routing, Sources, StandingRefusal};
 
 /// A fabric that the engine refuses.
+///
+/// Boxed where it is an error, as a topology goes with it.
 #[derive(Debug, Error)]
 #[error("{words}")]
 pub struct Refused {
@@ -24,13 +41,15 @@ pub struct Refused {
     pub refusal: Refusal,
     /// The reasons, with their places in the configuration.
     pub words: String,
-    /// The fabric that the refusal speaks of.
+    /// The fabric that the refusal speaks of: its reasons name switches by index.
     pub topology: Topology,
 }
 
 /// A refusal for people. Shape: one line, then a line per reason: `file:line:column: error[code]:
 /// reason` where the configuration is what the fabric contradicts, without the place elsewhere; as
 /// many as people read.
+///
+/// As many as people read: a torus of 4,096 switches can have a reason for each.
 pub(super) fn in_words(refusal: &Refusal, routing: &Routing) -> String {
     let reasons = refusal.reasons.iter().map(|reason| {
         let mut text = String::new();
@@ -50,13 +69,17 @@ pub(super) fn in_words(refusal: &Refusal, routing: &Routing) -> String {
     text
 }
 
-/// Routes the fabric by the engine that the inputs call for. Errors: `Refused`.
+/// Routes the fabric by the engine that the inputs call for, with nothing from before. Errors:
+/// `Refused`.
 pub fn route(sources: Sources) -> Result<FabricState, PipelineError> {
     route_after(sources, None, &mut Duration::default())
 }
 
 /// [`route`], where `before` holds the last routes that an engine made: if it refuses the fabric
 /// now, what is left of them stands in. `spent` is set to the time of the engine alone.
+///
+/// SL2VL tables of scopes replace the engine's where somebody has programmed them: then SLs that a
+/// path carries follow from those.
 pub fn route_after(
     sources: Sources,
     before: Option<&FabricState>,
@@ -69,9 +92,12 @@ pub fn route_after(
         true => routed.map(|routes| sources.with_setup(&topology, routes)),
         false => routed,
     };
+    // Without the topology, which is reading's part.
     *spent = start.elapsed();
     let (routes, refusal) = match (routed, before) {
         (Ok(routes), _) => (routes, None),
+        // Only what an engine of the same kind made before, and only if the fabric is another one
+        // now.
         (Err(refusal), Some(before)) if has_failed(before, &refusal, &topology) => {
             let left = survivors(&before.topology, &before.routes, &topology);
             let words = in_words(&refusal, &sources.routing);
@@ -95,6 +121,7 @@ pub fn route_after(
         from_sa,
         ..
     } = sources;
+    // Once for the state: policy, lints and the reference all go by them.
     let facts = subnet.port_facts();
     let ends = subnet.end_ports().iter();
     let rate_caps = ends
@@ -118,6 +145,7 @@ pub fn route_after(
     })
 }
 
+/// Asks the engine, with the routes from before where there are some. Errors: it refuses.
 pub(super) fn by_engine(
     sources: &Sources,
     topology: &Topology,
@@ -149,12 +177,16 @@ pub(super) fn by_engine(
 
 /// True when it is the fabric that changed: a configuration that fits it no more is an error like
 /// any other, and so is another engine that will not have it.
+///
+/// What a torus engine needs to keep its routes is in the routes; that they were made by the same
+/// engine is enough.
 fn has_failed(before: &FabricState, refusal: &Refusal, topology: &Topology) -> bool {
     before.routes.engine() == refusal.engine && before.topology != *topology
 }
 
 /// What changed in the torus. `most`: as many differences as are told (max_changes).
 pub(super) fn changes(before: &FabricState, after: &FabricState, most: u32) -> Vec<String> {
+    // Other engines have no places that could change.
     let (Some(was), Some(is)) = (before.routes.torus(), after.routes.torus()) else {
         return Vec::new();
     };
@@ -171,6 +203,8 @@ pub(super) fn changes(before: &FabricState, after: &FabricState, most: u32) -> V
 impl Sources {
     /// Routes as they are once somebody programmed the SL2VL tables of the policy's `qos-setup`,
     /// which OpenSM does not: which SLs a path carries then follows from these.
+    ///
+    /// Nothing changes without a policy.
     #[must_use]
     pub fn with_setup(&self, topology: &Topology, routes: Routes) -> Routes {
         let Some(policy) = &self.policy else {
@@ -183,6 +217,7 @@ impl Sources {
     }
 
     /// How many changes of the torus are told.
+    /// `max_changes` of `torus-2QoS.conf`; 0 without one.
     pub(super) fn changes_told(&self) -> u32 {
         let config = self.routing.torus_conf();
         config.map_or(0, |config| config.max_changes)
@@ -191,6 +226,7 @@ impl Sources {
 
 impl FabricState {
     /// What is served when the engine refuses.
+    /// None where the engine routes.
     pub(super) fn standing_refusal(&self) -> Option<Remark> {
         let refusal = self.refusal.as_ref()?;
         let text = format!(

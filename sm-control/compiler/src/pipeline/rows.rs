@@ -1,4 +1,15 @@
-//! What the snapshot says of ports and subnet.
+//! What the snapshot says of ports and subnet: the rows of its model, from the state.
+//!
+//! Each function makes one table of `sa_snapshot::model`. They decide nothing: what a port can
+//! carry follows from routes (`port_edges`), keys from partitions, classes from the policy, and the
+//! builder checks that rows and tables fit each other.
+//!
+//! | table | one row for | from |
+//! |---|---|---|
+//! | ports | each end port | subnet, path edges, partitions, coordinates |
+//! | groups | each multicast group that has an MLID | partitions |
+//! | prefix routes | each line of the file | `off_subnet` |
+//! | aliases | each alias of a port that is there | files, an SA, or clients |
 
 use policy::partitions::MulticastGroup;
 use routing::EndPortIx;
@@ -11,6 +22,8 @@ use crate::prefix_routes::PrefixRoute;
 use crate::state::FabricState;
 
 /// Options of the subnet that answers depend on.
+///
+/// Public for tests that build snapshots without a fabric.
 pub fn subnet_options(options: &OpenSmOptions) -> Subnet {
     Subnet {
         prefix: options.subnet_prefix,
@@ -41,12 +54,16 @@ fn sm_lid(parts: &FabricState) -> Option<Lid> {
 }
 
 /// Alias GUIDs, each with the end port that has it. Those of ports that are not there are left out.
+///
+/// The builder refuses an alias that is somebody's GUID.
 pub(super) fn alias_rows(parts: &FabricState, aliases: &[(Guid, Guid)]) -> Vec<(Guid, usize)> {
     let row = |(alias, base): &(Guid, Guid)| Some((*alias, parts.subnet.by_guid(*base)?));
     aliases.iter().filter_map(row).collect()
 }
 
 /// One row per end port. Shape: as the topology's end ports.
+///
+/// Memory: 32 bytes each in the snapshot, P_Key tables interned.
 pub(super) fn port_rows(parts: &FabricState) -> Vec<PortRow> {
     let edges = port_edges(&parts.topology, &parts.routes, parts.qos());
     let ends = parts
@@ -73,19 +90,25 @@ pub(super) fn port_rows(parts: &FabricState) -> Vec<PortRow> {
     .collect()
 }
 
+/// Indices of end ports fit 32 bits: there are at most 49,151 LIDs.
 fn end_ix(ix: usize) -> EndPortIx {
     EndPortIx(u32::try_from(ix).unwrap_or(u32::MAX))
 }
 
 /// The SLs that the SA may hand out: those of levels with a policy, of partitions without and for
 /// levels that give none.
+///
+/// For the proof on engines that choose no SLs. SL 0 is always among them: paths without partition
+/// and level have it.
 pub(super) fn sls_in_use(parts: &FabricState) -> SlVlMask {
+    // A level may name an SL that does not exist; it gets no path (deviation 7).
     let bit = |sl: u8| if sl < 16 { 1u16 << sl } else { 0 };
     let levels = parts.policy.iter().flat_map(|policy| &policy.levels);
     let given = levels
         .clone()
         .filter_map(|level| level.sl)
         .fold(0, |sls, sl| sls | bit(*sl));
+    // Every request gets a level, so partitions have no say where each level names an SL.
     let by_levels = parts.policy.is_some() && levels.into_iter().all(|level| level.sl.is_some());
     if by_levels {
         return SlVlMask(given);
@@ -121,6 +144,8 @@ pub(super) fn group_rows(parts: &FabricState) -> Vec<GroupRow> {
 }
 
 /// Ways to other subnets as the snapshot takes them.
+///
+/// A route that leads nowhere stays, because a later one must not take its place.
 pub(super) fn prefix_route_rows(parts: &FabricState) -> Vec<PrefixRouteRow> {
     let routes = parts.off_subnet.prefix_routes.iter();
     let row = |route: &PrefixRoute| PrefixRouteRow {

@@ -3,6 +3,10 @@
 //! Tables travel in blocks of 32 entries. OpenSM first cuts a block to what the port holds, lets
 //! the engine change it, then brings the VLs into the range in operation.
 //! Source: OpenSM `osm_qos.c`, `vlarb_update`, `vlarb_update_table_block`.
+//!
+//! Worked example: a port with 40 entries gets 32 in the first block and 40 mod 32 = 8 in the
+//! second. With 64 the remainder is 0, so the second block is never sent; its 32 entries stay as
+//! they are, which is 0:0 here.
 
 use sa_fabric::options::{VlArbEntry, fit_vl_arb};
 use sa_wire::DataVls;
@@ -39,6 +43,7 @@ pub(super) fn programmed(
     let mut all: Vec<_> = blocks
         .flat_map(|(block, length)| {
             let block = block.get(..length).unwrap_or(block);
+            // Each block by itself: an entry that moves to the front stays in its block.
             let block = match change {
                 Change::None => block.to_vec(),
                 Change::TorusLocal => local(block),
@@ -53,6 +58,9 @@ pub(super) fn programmed(
 /// A block of a table for ports between switches, made fit for a port to an end port: VL 0 stays,
 /// VL 4 becomes VL 1, others go, and what is left moves to the front.
 /// Source: OpenSM `osm_torus.c`, `torus_update_osm_vlarb`.
+///
+/// The two QoS levels are VLs 0 to 3 and 4 to 7 between switches, and VLs 0 and 1 towards end
+/// ports; the weight of VL 0 stands for the first and that of VL 4 for the second.
 fn local(block: &[VlArbEntry]) -> Vec<VlArbEntry> {
     let kept = block.iter().filter_map(|entry| match entry.vl {
         0 => Some(*entry),

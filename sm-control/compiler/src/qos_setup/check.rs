@@ -1,4 +1,15 @@
 //! Options against what torus-2QoS needs.
+//!
+//! Between switches torus-2QoS spreads the paths of one QoS level over four VLs, so these four need
+//! equal weights: a path's VL follows from where it crosses a dateline, and no path should be
+//! slower for that. At end ports each level has one VL, 0 and 1, and weight for others is lost.
+//!
+//! OpenSM's defaults do neither: `0:4,1:0,2:0,...` in the high table prefers VL 0 to VLs 1 to 3 of
+//! the same level. So a fabric without QoS options in its `opensm.conf` is unfair, and the warning
+//! for that is short.
+//!
+//! Each warning carries a value that would be fair, with the shares between the levels as they were
+//! written. Source: OpenSM `osm_torus.c`, `check_qos_swe_config`, `check_qos_ep_config`.
 
 use sa_fabric::OpenSmOptions;
 use sa_fabric::options::{PortClass, QosSet, QosTables, VlArbEntry};
@@ -7,9 +18,12 @@ use super::warning::{Origin, Priority, TorusWarning, option};
 
 /// Where OpenSM warns about the QoS options once torus-2QoS has routed, classes of ports with the
 /// same trouble put together; and the common `qos_sl2vl`, which it ignores without a word.
+///
+/// In OpenSM's order: VLs and weights between switches, then at end ports, then SL2VL.
 pub fn torus_warnings(options: &OpenSmOptions) -> Vec<TorusWarning> {
     let priorities = [Priority::High, Priority::Low];
     let mut found = Vec::new();
+    // Two levels of four VLs each; at end ports one VL for each level.
     found.extend(few_vls(options, vec![PortClass::SwitchExternal], 8));
     found.extend(
         priorities
@@ -30,6 +44,8 @@ pub fn torus_warnings(options: &OpenSmOptions) -> Vec<TorusWarning> {
 }
 
 /// The classes of end ports: those with a value of their own one by one, the others together.
+///
+/// So that a common option is told once and not three times.
 fn groups(options: &OpenSmOptions, has_own: impl Fn(&QosSet) -> bool) -> Vec<Vec<PortClass>> {
     let classes = [PortClass::Ca, PortClass::SwitchPort0, PortClass::Router];
     let (own, others): (Vec<_>, Vec<_>) = classes
@@ -41,6 +57,7 @@ fn groups(options: &OpenSmOptions, has_own: impl Fn(&QosSet) -> bool) -> Vec<Vec
         .collect()
 }
 
+/// None where `max_vls` is not given: the default limits nothing.
 fn few_vls(options: &OpenSmOptions, classes: Vec<PortClass>, needed: u8) -> Option<TorusWarning> {
     let own = options.qos_set(*classes.first()?).max_vls;
     let origin = if own.is_some() {
@@ -57,6 +74,7 @@ fn few_vls(options: &OpenSmOptions, classes: Vec<PortClass>, needed: u8) -> Opti
     })
 }
 
+/// None where each level has equal weights.
 fn between_switches(options: &OpenSmOptions, priority: Priority) -> Option<TorusWarning> {
     let (origin, weights) = weights(options, PortClass::SwitchExternal, priority);
     let levels = [&weights[..4], &weights[4..]];
@@ -71,6 +89,7 @@ fn between_switches(options: &OpenSmOptions, priority: Priority) -> Option<Torus
         }
     };
     let [low, high] = shares;
+    // The largest weight of a level for all its VLs: nobody gets less than before.
     let fair = [low, low, low, low, high, high, high, high];
     Some(TorusWarning::UnequalWeights {
         priority,
@@ -80,6 +99,7 @@ fn between_switches(options: &OpenSmOptions, priority: Priority) -> Option<Torus
     })
 }
 
+/// None where VLs 2 to 7 have no weight.
 fn at_end_ports(
     options: &OpenSmOptions,
     priority: Priority,
@@ -105,6 +125,7 @@ fn at_end_ports(
     })
 }
 
+/// Options that the engine's own tables take the place of.
 fn sl2vl(options: &OpenSmOptions) -> Option<TorusWarning> {
     let classes = [
         PortClass::Ca,
@@ -128,6 +149,8 @@ fn sl2vl(options: &OpenSmOptions) -> Option<TorusWarning> {
 const DEFAULT_WEIGHT: u32 = 4;
 
 /// The weights in force for a class, and where they come from.
+///
+/// Sums, as a table may name a VL several times; VLs 8 to 14 have no use here.
 fn weights(options: &OpenSmOptions, class: PortClass, priority: Priority) -> (Origin, [u32; 8]) {
     let own = priority.of(options.qos_set(class));
     let common = priority.of(&options.qos_common);
@@ -141,6 +164,7 @@ fn weights(options: &OpenSmOptions, class: PortClass, priority: Priority) -> (Or
 }
 
 impl Priority {
+    /// The option's text in a set.
     fn of(self, set: &QosSet) -> Option<&str> {
         match self {
             Self::High => set.vlarb_high.as_deref(),
@@ -162,6 +186,8 @@ pub(super) fn is_uniform(weights: &[u32]) -> bool {
 }
 
 /// As an option's value: VLs without weight are left out.
+///
+/// At most 255, which is what an entry can hold.
 fn written(weights: &[u32]) -> String {
     const MOST: u32 = 255;
     let weighty = (0..).zip(weights).filter(|(_, weight)| **weight > 0);

@@ -1,4 +1,18 @@
-//! The tables of every port.
+//! The tables of every port, as OpenSM programs them once the subnet has settled.
+//!
+//! | port | SL2VL | VL arbitration |
+//! |---|---|---|
+//! | CA, router | one table | class `qos_ca_*` or `qos_rtr_*` |
+//! | switch, up | one for each input port | `qos_swe_*`, changed by torus-2QoS towards end ports |
+//! | enhanced port 0 | one for each input port | `qos_sw0_*` |
+//! | base port 0, port without link | none | none |
+//!
+//! SL2VL tables come from the engine where it is torus-2QoS, else from the options of the class; a
+//! scope goes before both, except on a torus, where scopes for SL2VL are refused. A switch with 36
+//! ports and 7 links has 7 x 37 tables.
+//!
+//! Tables are made port by port while somebody goes through them: all of a large fabric would be
+//! gigabytes.
 
 use routing::placement::PlacedSwitch;
 use routing::{EndPortIx, Peer, SwitchIx};
@@ -19,8 +33,8 @@ pub struct PortTables {
     pub guid: Guid,
     /// What is at the other end, or what the port itself is.
     pub place: PortUse,
-    /// SL2VL tables. Shape: on switches one for each input port, from 0; on CA and router ports one
-    /// with input and output 0, as OpenSM and smpquery number it.
+    /// SL2VL tables. Shape: on switches one for each input port, from 0, cabled or not; on CA and
+    /// router ports one with input and output 0, as OpenSM and smpquery number it.
     pub sl2vl: Vec<SlToVlRow>,
     /// Where VL arbitration comes from.
     pub vlarb_source: TableSource,
@@ -28,7 +42,7 @@ pub struct PortTables {
     pub vlarb_high: Vec<VlArbEntry>,
     /// Low-priority table. Shape: as above.
     pub vlarb_low: Vec<VlArbEntry>,
-    /// VLHighLimit.
+    /// VLHighLimit. Units: 4 KiB; 0 with one VL.
     pub high_limit: u8,
 }
 
@@ -46,6 +60,8 @@ pub struct SlToVlRow {
 }
 
 /// Where a table comes from.
+///
+/// Shown beside each table, so that an operator knows which line to change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum TableSource {
     /// The options of the SM, given or not.
@@ -60,6 +76,8 @@ pub enum TableSource {
 }
 
 /// Where a port is.
+///
+/// It decides which class of options counts, and whether torus-2QoS changes the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PortUse {
     /// Switch port with a cable to a switch.
@@ -97,6 +115,8 @@ pub fn port_tables_with<'a>(
 }
 
 /// The same of one end port at a time; the first look costs, the others do not.
+///
+/// For records of single ports, which come one question at a time.
 pub struct TablesByEnd<'a>(View<'a>);
 
 impl<'a> TablesByEnd<'a> {
@@ -114,8 +134,10 @@ impl<'a> TablesByEnd<'a> {
     }
 }
 
+/// What is the same for all ports: options made into tables, one set for each class.
 struct View<'a> {
     parts: &'a FabricState,
+    /// None: options and engine alone.
     scopes: Option<&'a Scopes<'a>>,
     ca: QosTables,
     port0: QosTables,
@@ -153,6 +175,7 @@ impl<'a> View<'a> {
         }
     }
 
+    /// The tables of a CA or router port.
     fn end_port(
         &self,
         end: EndPortIx,
@@ -165,6 +188,7 @@ impl<'a> View<'a> {
         } = self.parts;
         let port = topology.end_port(end);
         let is_torus = routes.torus().is_some();
+        // Other engines leave what the options give.
         let row = self.row(end, 0, 0, || match is_torus {
             true => routes.end_port_sl2vl(end),
             false => port.configured_sl2vl,
@@ -186,6 +210,7 @@ impl<'a> View<'a> {
         let facts = fabric.node(node);
         let gets_tables = |port: &u8| match port {
             0 => facts.enhanced_port0,
+            // OpenSM passes ports without a link by.
             _ => fabric.port(PortRef { node, port: *port }).state != LinkState::Down,
         };
         let torus = self.parts.routes.torus();
@@ -198,6 +223,8 @@ impl<'a> View<'a> {
     }
 
     /// Shape: `local` are the ports of the torus's local group.
+    ///
+    /// A port towards nothing counts as one between switches: no end port is there.
     fn switch_port(
         &self,
         end: EndPortIx,
@@ -212,6 +239,7 @@ impl<'a> View<'a> {
             (_, Peer::EndPort(_)) => (PortUse::Local, &self.external),
             (_, Peer::Switch { .. } | Peer::Nothing) => (PortUse::Switch, &self.external),
         };
+        // By the engine's own groups, as a router or an unplaced switch may be in one.
         let is_local = at.port != 0 && local.contains(&at.port);
         let target = Target {
             end,
@@ -225,6 +253,7 @@ impl<'a> View<'a> {
                 Change::None
             },
         };
+        // Uncabled inputs too, as OpenSM programs them.
         let inputs = (0..=u8::MAX).take(facts.ports.len());
         let rows = inputs.map(|input| {
             self.row(end, input, at.port, || {
@@ -284,6 +313,7 @@ impl<'a> View<'a> {
     /// VL arbitration needs two VLs; with one OpenSM leaves it alone.
     fn tables(&self, port: Target, class: &QosTables, sl2vl: Vec<SlToVlRow>) -> PortTables {
         let fabric = self.parts.subnet.fabric();
+        // By what the port can operate and not by what it does: OpenSM looks at VLCap.
         let arbitrates = fabric.vl_cap(port.at).get() > 1;
         let caps = fabric.vl_arb(port.at);
         let table = |own: Option<Vec<VlArbEntry>>, table, entries| match own {
@@ -296,6 +326,7 @@ impl<'a> View<'a> {
         } else {
             port.at.port
         };
+        // A scope may give one of the two tables, and the option then gives the other.
         let scoped = self
             .scopes
             .and_then(|scopes| scopes.vl_arb(port.end.index(), output, port.change));
@@ -323,6 +354,7 @@ impl<'a> View<'a> {
 }
 
 /// A port, and how tables are made fit for it.
+/// Made for each port on the way.
 struct Target {
     end: EndPortIx,
     at: PortRef,

@@ -1,4 +1,12 @@
 //! What does not suit torus-2QoS, in words.
+//!
+//! ```text
+//! qos_swe_vlarb_high is unfair between switches: VLs 0-3 weigh 4,0,0,0, torus-2QoS needs them
+//!   equal; set in opensm.conf: qos_swe_vlarb_high 0:4,1:4,2:4,3:4
+//! ```
+//!
+//! Apart from `check`, which finds them: the same values are told as remarks of a load, as lints,
+//! and as JSON documents of `sapphire setup`.
 
 use core::fmt;
 
@@ -14,13 +22,13 @@ use super::check::is_uniform;
 pub enum TorusWarning {
     /// Fewer VLs than torus-2QoS has uses for.
     FewVls {
-        /// Ports that the option is in force for.
+        /// Ports that the option is in force for; never empty.
         classes: Vec<PortClass>,
         /// Whose option it is.
         origin: Origin,
         /// Its value.
         max_vls: u8,
-        /// How many VLs have a use.
+        /// How many VLs have a use: 8 between switches, 2 at end ports.
         needed: u8,
     },
     /// Between switches, VLs of one QoS level have different weights.
@@ -55,6 +63,8 @@ pub enum TorusWarning {
 }
 
 /// Where the value in force for a class of ports comes from.
+///
+/// Told, because what is wrong may be a line, another line, or no line at all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
     /// The option of the class itself.
@@ -86,6 +96,8 @@ impl Priority {
 
 impl TorusWarning {
     /// What is wrong, without what to do about it.
+    ///
+    /// Names the option that is in force, which may be the common one.
     pub fn sentence(&self) -> String {
         match self {
             Self::FewVls {
@@ -128,6 +140,9 @@ impl TorusWarning {
     }
 
     /// What to do about it.
+    ///
+    /// Always an option of the class itself: the common one is also for ports that need other
+    /// values.
     pub fn remedy(&self) -> String {
         match self {
             Self::FewVls {
@@ -175,6 +190,7 @@ impl fmt::Display for TorusWarning {
     }
 }
 
+/// The only class between switches.
 const BETWEEN_SWITCHES: &[PortClass] = &[PortClass::SwitchExternal];
 
 /// The name of an option: that of a class, or with [`Origin::Common`] the common one.
@@ -253,6 +269,7 @@ impl fmt::Display for Unequal<'_> {
     }
 }
 
+/// Numbers with commas.
 fn list(weights: &[u32]) -> String {
     let words: Vec<_> = weights.iter().map(u32::to_string).collect();
     words.join(",")

@@ -1,5 +1,18 @@
 //! Two paths between two sources and two destinations that share no port.
 //! Source: OpenSM `osm_sa_multipath_record.c` (`mpr_rcv_get_apm_paths`).
+//!
+//! A request with two sources, two destinations and NumbPath 2 wants paths for automatic path
+//! migration: two that share no port. Of the four paths between them, S0-D0 with S1-D1 are one such
+//! pair and S0-D1 with S1-D0 the other; the pair with the shortest path in it is given.
+//!
+//! Which LIDs a path uses follows from a number made of both base LIDs. Worked example: base LIDs
+//! 12 and 24, LMC 2. OpenSM reads them in network byte order: 0x0c00 and 0x1800, shifted by LMC
+//! 0x300 and 0x600. The smaller times 16, or'ed with the larger, is 0x3600; modulo 103 that is 22.
+//! With four LIDs each the first path begins at offset 22 mod 4 = 2 on both sides, those from the
+//! second source one further.
+//!
+//! No P_Key gate here: a requester that may see neither end gets the paths all the same, as from
+//! OpenSM.
 
 use routing::EndPortIx;
 use routing::reference;
@@ -21,11 +34,16 @@ pub(super) enum Diagonal {
 
 /// A path with its links counted.
 struct Alternate {
+    /// As it would be given.
     record: PathRecord,
+    /// 0 only for a port to itself.
     links: usize,
 }
 
 impl Reference<'_> {
+    ///
+    /// The four paths are worked out whichever are given, since lengths decide. At most two
+    /// records.
     pub(super) fn alternates(
         &self,
         request: &Request,
@@ -40,6 +58,7 @@ impl Reference<'_> {
             self.alternate(request, sources[source], destinations[destination], offset)
         };
         let (equal, other) = ([path(0, 0), path(1, 1)], [path(0, 1), path(1, 0)]);
+        // Equal lengths give the first diagonal.
         let is_equal_shorter = least(&equal) <= least(&other);
         let chosen = if is_equal_shorter == (wanted == Diagonal::Shorter) {
             equal
@@ -64,6 +83,7 @@ impl Reference<'_> {
         names
     }
 
+    /// The port's own, not the alias that the request names.
     fn guid(&self, port: EndPortIx) -> u64 {
         self.inputs.topology.end_port(port).guid.get()
     }
@@ -73,6 +93,7 @@ impl Reference<'_> {
     fn start(&self, one: EndPortIx, other: EndPortIx) -> usize {
         let topology = self.inputs.topology;
         let lmcs = topology.end_ports.iter().map(|port| port.lmc.get());
+        // The subnet's LMC: ports 0 have less.
         let lmc = lmcs.max().unwrap_or(0);
         let mut bases =
             [one, other].map(|port| topology.end_port(port).lid.get().swap_bytes() >> lmc);
@@ -82,6 +103,8 @@ impl Reference<'_> {
     }
 
     /// The first of the paths between LIDs `offset` places up, both, and from there on in step.
+    ///
+    /// None where none of the LID pairs has a path, after as many as the shorter range holds.
     fn alternate(
         &self,
         request: &Request,

@@ -1,4 +1,16 @@
 //! Which ports a request is about.
+//!
+//! An end may be named by GID, by LID, by both or not at all, and what is not named stands for
+//! everybody. Enumeration is OpenSM's: GUIDs in the order of its map, destinations outside and
+//! sources inside, but for requests by LID on one side only.
+//!
+//! | source | destination | pairs |
+//! |---|---|---|
+//! | GID | GID | one |
+//! | LID | GID | each GUID of the source port, aliases too |
+//! | LID | LID | all GUIDs of one with all of the other |
+//! | any | not named | with every GUID there is |
+//! | not named | not named | every destination, for each every source |
 
 use routing::EndPortIx;
 use sa_wire::Gid;
@@ -9,6 +21,8 @@ use super::parameters::Place;
 use super::request::Request;
 
 /// A port by one of its GUIDs.
+///
+/// A port has several names where it has aliases; only the GUID in the record differs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Name {
     pub(super) guid: u64,
@@ -27,10 +41,14 @@ impl Name {
 }
 
 /// How an end is named.
+/// Aliases are not yet told apart from the port's own GUID here.
 #[derive(Debug, Clone, Copy)]
 enum End {
+    /// Not named: everybody.
     Not,
+    /// A port, by any of its LIDs; all its GUIDs are meant.
     ByLid(EndPortIx),
+    /// A port by one GUID, which is the one that comes back.
     ByGid(Name),
 }
 
@@ -42,7 +60,9 @@ pub(super) struct Ends {
 
 /// What is gone through in one go: a search for one path ends with the first pair that has one.
 pub(super) struct Pass {
+    /// Gone through once.
     outer: Vec<Name>,
+    /// Gone through for each of the outer ones.
     inner: Vec<Name>,
     /// The source is in the outer loop.
     from_outer: bool,
@@ -65,6 +85,8 @@ impl Pass {
 impl Ends {
     /// None when something is named that does not exist, which is no error.
     /// Errors: GID and LID of one end name different ports. What does not exist counts first.
+    ///
+    /// All four are looked up before ends are compared.
     pub(super) fn find(
         reference: &Reference<'_>,
         request: &Request,
@@ -78,6 +100,7 @@ impl Ends {
             return Ok(None);
         };
         Ok(Some(Self {
+            // The source first: where both ends contradict themselves, the status is the same.
             source: end(sgid, slid)?,
             destination: end(dgid, dlid)?,
         }))
@@ -132,11 +155,13 @@ impl Reference<'_> {
         Some(Name { guid, port })
     }
 
+    /// None for GIDs of other subnets and for groups.
     fn port_of_gid(&self, gid: Gid) -> Option<Name> {
         // Groups have no port, also where the subnet prefix looks like theirs.
         if gid.is_multicast() || !self.is_here(gid) {
             return None;
         }
+        // Any GUID of a port will do, its aliases included; a CA's node GUID is none.
         self.name(gid.interface_id())
     }
 
@@ -146,6 +171,8 @@ impl Reference<'_> {
     }
 
     /// The port with this GID, or the router on the way to it.
+    ///
+    /// The first route that fits the prefix counts, even if it leads nowhere.
     fn port_towards(&self, gid: Gid) -> Option<Name> {
         if self.is_here(gid) {
             return self.port_of_gid(gid);

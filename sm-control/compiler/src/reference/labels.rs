@@ -1,4 +1,10 @@
 //! Flow labels that the policy gives to paths.
+//!
+//! An extension (deviation 50): without `flow-label` in the policy each label is 0 and nothing here
+//! counts. A rule's word goes before its level's. Three ways to choose: one label for all; a hash
+//! of both ends and the service, the same in both directions, so that a connection has one label
+//! whoever asks; or a spread of so many labels over the paths of a pair, by which a GetTable gets
+//! the same pair several times.
 
 use sa_snapshot::model::FlowLabels;
 use sa_wire::Gid;
@@ -13,6 +19,7 @@ use super::request::{Method, Request};
 
 impl Reference<'_> {
     /// What the rule that decides says, or else its level.
+    /// None without a policy, and where neither rule nor level says something.
     fn labels(&self, request: &Request, from: Place, to: Place) -> FlowLabels {
         let given = self.chosen(request, from, to).and_then(|(policy, chosen)| {
             let of_rule = chosen.rule.and_then(|rule| policy.rule(rule).flow_label);
@@ -23,12 +30,15 @@ impl Reference<'_> {
 
     /// The label of a pair's path, counted from 0; 0 for none. One that is asked for is granted,
     /// where there would be another.
+    ///
+    /// From 1 on for spreads: 0 would be no label.
     pub(super) fn label(&self, request: &Request, from: Place, to: Place, nth: usize) -> u32 {
         match (self.labels(request, from, to), request.flow_label) {
             (FlowLabels::None, _) => 0,
             (_, Some(asked)) => asked,
             (FlowLabels::Fixed(label), None) => label.get(),
             (FlowLabels::Hash, None) => {
+                // The far end is the other subnet's port and not the router on the way.
                 let beyond = request.dgid.filter(|gid| !self.is_here(*gid));
                 let far = beyond.unwrap_or_else(|| self.gid(to.guid));
                 hash(self.gid(from.guid), far, request.service_id.unwrap_or(0))
@@ -51,6 +61,8 @@ impl Reference<'_> {
     ) -> Vec<PathRecord> {
         let names_both = (request.sgid.is_some() || request.slid.is_some())
             && (request.dgid.is_some() || request.dlid.is_some());
+        // A Get has one record; a label that is asked for leaves nothing to spread; a wildcard
+        // would multiply tables.
         if request.method == Method::Get || request.flow_label.is_some() || !names_both {
             return Vec::new();
         }
@@ -69,12 +81,16 @@ impl Reference<'_> {
         let found: Vec<_> = pairs.filter(|pair| path(*pair, 0).is_some()).collect();
         let wanted = usize::from(count.min(most));
         let round = found.iter().cycle().enumerate().take(wanted);
+        // The first round has been given as the pair's own paths.
         let later = round.skip(found.len());
         later.filter_map(|(nth, pair)| path(*pair, nth)).collect()
     }
 }
 
 /// Sorted, so that it does not matter who asks.
+///
+/// Of the GIDs with their prefixes and the service id, folded one after the other; the result is
+/// never 0.
 fn hash(one: Gid, other: Gid, service_id: u64) -> u32 {
     let mut ends = [one, other].map(|gid| (gid.prefix().0, gid.interface_id()));
     ends.sort_unstable();

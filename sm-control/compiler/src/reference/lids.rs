@@ -1,5 +1,12 @@
 //! Which LIDs of two ports make paths, and in which order: first those that share as few links as
 //! possible, then the rest.
+//!
+//! With LMC 1 on both sides, LIDs 2..3 and 12..13: first 2-12 and 3-13 (preference 0), then 2-13
+//! and 3-12 (preference 2). Equal offsets take different ways where the routing engine gives each
+//! LID of a range its own; the rest crosses them.
+//!
+//! Offsets count from the beginning of the range in use: a LID that the request names is a range of
+//! its own. Source: OpenSM `osm_sa_path_record.c`, `pr_rcv_process_pair`.
 
 use core::ops::RangeInclusive;
 
@@ -23,6 +30,7 @@ pub(super) fn pairs(
         dlid,
         preference: 0,
     });
+    // Source by source, as OpenSM advances the destination first.
     let unequal = (0_u16..).zip(slids).flat_map(move |(place, slid)| {
         let others = (0..)
             .zip(dlids.clone())

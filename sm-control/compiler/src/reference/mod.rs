@@ -1,4 +1,5 @@
-//! The reference: answers PathRecord and MultiPathRecord requests straight from topology, forwarding tables, P_Key
+//! The reference: answers PathRecord and MultiPathRecord requests straight from topology,
+//! forwarding tables, P_Key
 //! tables and written policy, as OpenSM does, with nothing precomputed but who is who.
 //!
 //! It exists to be compared with: the compiled snapshot and the workers must give the same
@@ -6,6 +7,27 @@
 //! policy) and not a line of how they answer.
 //!
 //! Source: OpenSM `osm_sa_path_record.c`, `osm_sa_multipath_record.c`.
+//!
+//! ```text
+//!  MAD ─ request: what the component mask leaves ─> ends: which ports, in which order
+//!    ─ for each pair of GUIDs: may all three know of each other?   pkeys
+//!    ─ for each pair of LIDs:  lids, equal offsets first
+//!         parameters there: walk, level, limits, selectors, P_Key, SL, engine      rates
+//!         parameters back:  the same with ends exchanged
+//!    ─ record, labels                   groups: a DGID that is a multicast group
+//!                                       multi, alternates: MultiPathRecord
+//! ```
+//!
+//! It is slow on purpose: each path is walked switch by switch, rules are gone through in their
+//! order, GUIDs are in sorted maps. Its cost grows with the switches on the way and with the rules
+//! of the policy; a table of all pairs is for small fabrics only.
+//!
+//! Order matters wherever two refusals could be given, or two records come first, and it is
+//! OpenSM's everywhere; the tests in `tests/reference_golden.rs` hold it to recorded answers. Where
+//! Sapphire differs on purpose the reference does too, and the place names the row of
+//! `docs/deviations.md`.
+//!
+//! It keeps nothing between requests.
 
 mod alternates;
 mod ends;
@@ -40,6 +62,8 @@ use self::request::{Method, Request, ServiceIdPlace};
 use crate::off_subnet::OffSubnet;
 
 /// What there is to answer from.
+///
+/// Borrowed parts of a `FabricState`, or of a test's own.
 #[derive(Debug, Clone, Copy)]
 pub struct ReferenceInputs<'a> {
     /// The fabric.
@@ -59,13 +83,16 @@ pub struct ReferenceInputs<'a> {
 }
 
 /// Options of the subnet that answers depend on.
+///
+/// What of `opensm.conf` an answer shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReferenceOptions {
     /// Upper half of every GID.
     pub prefix: SubnetPrefix,
     /// Whether SLs are checked and the policy is consulted.
     pub qos: Qos,
-    /// Packet life time where no level gives one (`subnet_timeout`), not range-checked.
+    /// Packet life time where no level gives one (`subnet_timeout`), not range-checked: OpenSM
+    /// takes any byte.
     pub packet_life: u8,
     /// The largest rate code that requests may carry.
     pub max_rate_code: u8,
@@ -99,6 +126,8 @@ impl Default for ReferenceOptions {
 }
 
 /// What a request gets.
+///
+/// Compared with a reply of the snapshot after that has been parsed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reply {
     /// An error, never [`Status::OK`].
@@ -175,10 +204,14 @@ impl<'a> Reference<'a> {
             port: *port,
         });
         self.in_order = names.collect();
+        // OpenSM's map compares GUIDs in network byte order as numbers of the host, which on x86 is
+        // the order of reversed bytes.
         self.in_order.sort_by_key(|name| name.guid.swap_bytes());
     }
 
     /// What OpenSM would reply to the port with this LID; none for silence.
+    ///
+    /// The LID decides who asks; a GRH is ignored, as in OpenSM.
     pub fn respond(&self, requester_lid: u16, mad: &[u8; 256]) -> Option<Reply> {
         let mad = SaMad::from_bytes(mad);
         let is_multi = multi::is_one(mad);
@@ -186,6 +219,8 @@ impl<'a> Reference<'a> {
         if method.is_none() && !is_multi {
             return Some(Reply::NotMine);
         }
+        // Before anything of the request is looked at: an SM_Key that is wrong gets silence,
+        // whatever else is wrong.
         if !self.takes_key(mad) {
             return None;
         }
@@ -195,6 +230,7 @@ impl<'a> Reference<'a> {
         }
     }
 
+    /// Get and GetTable of PathRecord. None: the requester is nobody.
     fn path_reply(&self, method: Method, requester_lid: u16, mad: &SaMad) -> Option<Reply> {
         // Bad values are refused before anyone asks who sent them.
         let place = self.service_id_place(mad);
@@ -203,6 +239,7 @@ impl<'a> Reference<'a> {
             Err(status) => return Some(Reply::Error(status)),
         };
         let requester = self.by_lid.get(&requester_lid)?;
+        // No partition of the requester is asked about for groups.
         let records = if request.dgid.is_some_and(|gid| gid.is_multicast()) {
             Ok(self.group_records(method, mad))
         } else {
@@ -217,6 +254,8 @@ impl<'a> Reference<'a> {
         })
     }
 
+    /// Errors: ends that contradict each other; more records than a reply may have; a Get that has
+    /// several.
     fn records(&self, request: &Request, requester: EndPortIx) -> Result<Vec<PathRecord>, Status> {
         let mut records = Vec::new();
         let Some(ends) = Ends::find(self, request)? else {
@@ -234,11 +273,13 @@ impl<'a> Reference<'a> {
                     }
                     records.push(record);
                 }
+                // Ends this pass only: a Get by one LID alone goes on with the port's next GUID.
                 if is_get && !records.is_empty() {
                     break;
                 }
             }
         }
+        // So OpenSM answers a Get by LID of a port with aliases.
         match is_get && records.len() > 1 {
             true => Err(Status::TOO_MANY_RECORDS),
             false => Ok(records),
@@ -246,6 +287,8 @@ impl<'a> Reference<'a> {
     }
 
     /// The records of one pair of GUIDs, one after the other.
+    ///
+    /// NumbPath counts for each pair, and 0 gives none; a Get ignores it.
     fn paths(
         &self,
         request: &Request,
@@ -297,6 +340,9 @@ impl<'a> Reference<'a> {
     }
 
     /// The record of one pair of LIDs, if both directions allow it; `nth` of its pair of ports.
+    ///
+    /// The way back is judged by the same request with the ends exchanged. Whether it exists is
+    /// told in every record, and only asked for if the request says so.
     fn path(
         &self,
         request: &Request,
@@ -316,6 +362,7 @@ impl<'a> Reference<'a> {
     }
 
     /// The policy in force.
+    /// Without QoS a policy is read and not used.
     fn policy(&self) -> Option<&'a Policy> {
         self.inputs.policy.filter(|_| self.options.qos == Qos::On)
     }
@@ -347,6 +394,8 @@ impl<'a> Reference<'a> {
     }
 
     /// Two ports may know of each other. A port without P_Keys is not judged.
+    ///
+    /// One port and itself always may.
     fn share_a_pkey(&self, one: EndPortIx, other: EndPortIx) -> bool {
         let (first, second) = (self.pkeys(one), self.pkeys(other));
         one == other || first.is_empty() || second.is_empty() || first.common_with(second).is_some()
@@ -386,6 +435,7 @@ fn with_label(record: PathRecord, label: u32) -> PathRecord {
     }
 }
 
+/// None for other versions, classes, attributes and methods.
 fn path_record_method(mad: &SaMad) -> Option<Method> {
     let header = &mad.mad;
     let version = (header.base_version, header.mgmt_class, header.class_version);

@@ -1,5 +1,19 @@
 //! MultiPathRecord: paths between each of some sources and each of some destinations.
 //! Source: OpenSM `osm_sa_multipath_record.c`.
+//!
+//! It differs from PathRecord in what can be named (GIDs only, in two lists), in NumbPath, which
+//! counts for the whole reply, and in the statuses: one GID that nobody has refuses all. Each path
+//! is worked out as for PathRecord; OpenSM does not ask the routing engine for the SL here, which
+//! on a torus gives SLs that can lock it up, so we do (deviation 19).
+//!
+//! The order of refusals: no RMPP, wrong method, counts missing, bad codes, half a ServiceID,
+//! nobody asks (silence), a GID of nobody, an empty list.
+//!
+//! ```text
+//!  byte 5   reversible bit, NumbPath        15  SGIDCount       24..  SGIDs, 16 bytes each,
+//!  byte 13  ServiceID, upper byte           16  DGIDCount             then DGIDs: 11 together
+//!                                           17..23  ServiceID, the other seven bytes
+//! ```
 
 use routing::EndPortIx;
 use sa_wire::Gid;
@@ -29,7 +43,10 @@ pub(super) fn is_one(mad: &SaMad) -> bool {
 }
 
 /// The ports of both lists.
+///
+/// GIDs that come twice are kept twice, and so are their paths.
 struct Lists {
+    /// In the order of the request.
     sources: Vec<Name>,
     destinations: Vec<Name>,
 }
@@ -37,6 +54,8 @@ struct Lists {
 impl Reference<'_> {
     /// Of a request for alternate paths, those that were not chosen because they are longer; none
     /// for other requests.
+    ///
+    /// For comparisons: a snapshot without path lengths may choose this diagonal (deviation 21).
     pub fn longer_alternates(
         &self,
         requester_lid: u16,
@@ -50,6 +69,7 @@ impl Reference<'_> {
         self.multi_records(requester, mad, Diagonal::Longer).ok()
     }
 
+    /// None: the requester is nobody.
     pub(super) fn multi_reply(&self, requester_lid: u16, mad: &SaMad) -> Option<Reply> {
         if let Err(status) = check(mad) {
             return Some(Reply::Error(status));
@@ -67,10 +87,13 @@ impl Reference<'_> {
         )
     }
 
+    /// What the request asks of each path. Errors: bad codes, half a ServiceID.
     fn multi_request(&self, mad: &SaMad) -> Result<Request, Status> {
         Request::decode_multi(mad, self.options.max_rate_code, self.service_id_place(mad))
     }
 
+    ///
+    /// 127 at most where no number is named. Alternates know no partition gate.
     fn multi_records(
         &self,
         requester: EndPortIx,
@@ -84,6 +107,7 @@ impl Reference<'_> {
         }
         let most = usize::from(request.numb_path.unwrap_or(MOST_PATHS));
         let mut records = Vec::new();
+        // First each pair's own paths, then those that labels add: a limit cuts the additions.
         for source in &lists.sources {
             for destination in &lists.destinations {
                 let between = request.between(self.gid(source.guid), self.gid(destination.guid));
@@ -105,6 +129,7 @@ impl Reference<'_> {
     fn lists(&self, mad: &SaMad) -> Result<Lists, Status> {
         let data = Data::of(mad);
         let sources = data.byte(15).min(MOST_GIDS);
+        // Counts are cut to what fits a MAD: GIDs beyond it were not sent.
         let destinations = data.byte(16).min(MOST_GIDS - sources);
         let list = |first: u8, count: u8, is_source| {
             let gids = (first..first + count).map(|nth| data.gid(24 + 16 * usize::from(nth)));
@@ -121,6 +146,8 @@ impl Reference<'_> {
         Ok(lists)
     }
 
+    /// The port of a GID in a list; none for groups among the sources, for other subnets (prefix
+    /// routes are not asked) and for GUIDs of nobody.
     fn listed(&self, gid: Gid, is_source: bool) -> Option<Name> {
         let is_group = is_source && gid.is_multicast();
         let is_here = !is_group && gid.prefix() == self.options.prefix;
@@ -131,6 +158,7 @@ impl Reference<'_> {
 
 /// What is refused before the fields are looked at.
 fn check(mad: &SaMad) -> Result<(), Status> {
+    // Even a request of one MAD is sent by RMPP.
     if mad.rmpp.flags() & flag::ACTIVE == 0 {
         return Err(Status::REQ_INVALID);
     }

@@ -1,4 +1,7 @@
 //! The reference for the snapshot of a compiled fabric.
+//!
+//! Apart from the rest, because the reference itself knows no state and no options of OpenSM's:
+//! tests build it from parts of their own.
 
 use sa_answer::whole::MAX_RECORDS;
 
@@ -7,6 +10,8 @@ use crate::state::FabricState;
 
 impl FabricState {
     /// The reference for the snapshot that this state gives.
+    ///
+    /// Cost: one pass over end ports, maps of GUIDs and LIDs.
     pub fn reference(&self) -> Reference<'_> {
         let inputs = ReferenceInputs {
             topology: &self.topology,
@@ -28,6 +33,7 @@ impl FabricState {
             allow_both_pkeys: self.options.allow_both_pkeys,
             most_records: MAX_RECORDS,
         };
+        // The aliases of files or of an SA; those that clients set later are not in the state.
         Reference::new(inputs, options).with_aliases(&self.aliases)
     }
 }

@@ -1,4 +1,23 @@
 //! What a path from one LID to another is like, if the request can have it.
+//!
+//! The steps, in OpenSM's order, each of which may say that there is no path: walk (MTU, rate, SLs
+//! that survive), level (limits, its SL), path bits, selectors for MTU, rate and packet life time,
+//! P_Key, SL, the engine's say about the SL. [`why`](crate::why) goes through the same steps for
+//! people.
+//!
+//! Source: OpenSM `osm_sa_path_record.c`, `pr_rcv_get_path_parms`.
+//!
+//! What selectors do to a value `have`, with `v` wanted:
+//!
+//! | selector | MTU, packet life time | rate, by OpenSM's order |
+//! |---|---|---|
+//! | 0 greater | needs have > v | needs have > v |
+//! | 1 less | have if below v, else v - 1 | have if below v, else the next rate below v |
+//! | 2 exactly | needs have >= v, gives v | needs have = v |
+//! | 3 best | have | have |
+//!
+//! So a path of MTU 2048 is told as one of 1024 when asked for exactly that, but one of 40 Gb/s is
+//! never told as 20.
 
 use policy::model::{Echo, Level};
 use policy::{Chosen, Policy, interpret};
@@ -11,6 +30,8 @@ use super::request::{Request, Wanted};
 use super::{Reference, ReferenceInputs};
 
 /// One end of a path.
+///
+/// The LID says which of the paths, the GUID what the record shows.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Place {
     pub(super) port: EndPortIx,
@@ -20,6 +41,8 @@ pub(super) struct Place {
 }
 
 /// What a path is like.
+///
+/// Codes and not types: a level may say what no type holds, and it is the byte that comes back.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Parameters {
     /// Code.
@@ -49,8 +72,10 @@ impl Reference<'_> {
             topology, routes, ..
         } = self.inputs;
         let (slid, dlid) = (Lid::new(from.lid).ok()?, Lid::new(to.lid).ok()?);
+        // MTUs and rates of all links, by their own capability: NeighborMTU plays no part.
         let walk = reference::walk(topology, routes, self.options.qos, from.port, dlid).ok()?;
         let level = self.level(request, from, to);
+        // As codes from here on: OpenSM compares these.
         let (mut mtu, mut rate) = (walk.capacity.mtu.code(), walk.capacity.rate.rate().code());
         if let Some(level) = level {
             mtu = level
@@ -59,6 +84,8 @@ impl Reference<'_> {
             rate = level
                 .rate_limit
                 .map_or(rate, |limit| rates::slower(rate, limit.value.code()));
+            // The level's SL must survive even if the request names another one, which then fails
+            // below.
             if let Some(sl) = level.sl {
                 carried(sl.value, walk.carried)?;
             }
@@ -76,6 +103,7 @@ impl Reference<'_> {
         let packet_life = request
             .packet_life
             .map_or(Some(packet_life), |wanted| select(packet_life, wanted))?;
+        // After the selectors, so that a request with two flaws fails at the first.
         let pkey = self.pkey(request, level, from, to)?;
         let hint = self.sl(request, level, pkey, walk.carried)?;
         let sl = routes.path_sl(hint, slid, dlid);
@@ -125,6 +153,8 @@ impl Reference<'_> {
     }
 
     /// The first rule that holds, and its level.
+    ///
+    /// Rules see ports by index, and which fields the request names.
     pub(super) fn chosen(
         &self,
         request: &Request,
@@ -137,6 +167,7 @@ impl Reference<'_> {
         Some((policy, chosen))
     }
 
+    /// 0 for a path of a port to itself, whatever the level says.
     fn packet_life(&self, level: Option<&Level>, from: Place, to: Place) -> u8 {
         if from.port == to.port {
             return 0;
@@ -157,6 +188,7 @@ impl Reference<'_> {
         if request.raw_traffic {
             return Some(source.common_with(destination));
         }
+        // An empty list in a level is none.
         let allowed = level
             .and_then(|level| level.pkeys.as_ref())
             .filter(|set| !set.is_empty());
@@ -188,6 +220,7 @@ impl Reference<'_> {
             (Some(wanted), ..) => wanted.get(),
             (None, Some(given), _) => given.value,
             (None, None, Some(pkey)) => {
+                // A key of no known partition has SL 0.
                 let partition = self.inputs.partitions.by_base(pkey & 0x7fff);
                 partition.map_or(0, |partition| partition.sl.get())
             }
@@ -204,6 +237,8 @@ fn carried(raw: u8, way: SlVlMask) -> Option<Sl> {
 }
 
 /// MTU and packet life time. "Exactly" lowers them; "less" lowers them to just below.
+///
+/// "Less than 1" and "less than 0" leave nothing.
 fn select(have: u8, wanted: Wanted) -> Option<u8> {
     let limit = wanted.value;
     match wanted.selector {
@@ -216,6 +251,8 @@ fn select(have: u8, wanted: Wanted) -> Option<u8> {
 }
 
 /// "Exactly" lowers no rate.
+///
+/// "Less" can give a rate that no port has: below 40 Gb/s comes 28.
 fn select_rate(have: u8, wanted: Wanted) -> Option<u8> {
     let order = rates::compare(have, wanted.value);
     match wanted.selector {

@@ -1,4 +1,12 @@
 //! P_Key tables and what two of them have in common. Source: OpenSM `osm_pkey.c`.
+//!
+//! OpenSM keeps the keys of a port in a map by base, in network byte order read as a number of the
+//! host. On x86 the low byte decides first: 0x0100 goes before 0x0001, and the default partition
+//! 0x7fff comes last. So two hosts that share the default partition and another one get a path in
+//! the other one.
+//!
+//! What comes back is the entry of the source with its membership bit, so the ways there and back
+//! may name different keys: 0x8001 from the full member, 0x0001 from the limited one.
 
 use std::collections::BTreeMap;
 
@@ -14,6 +22,7 @@ const BASE: u16 = 0x7fff;
 pub(super) struct PkeyTable {
     /// By base, or with `allow_both` by the whole P_Key; byte-swapped.
     keys: BTreeMap<u16, u16>,
+    /// The option of OpenSM, by which a port may hold both keys of a partition.
     allow_both: bool,
 }
 
@@ -21,10 +30,12 @@ impl PkeyTable {
     pub(super) fn new(pkeys: impl IntoIterator<Item = Pkey>, allow_both: bool) -> Self {
         let raw = pkeys.into_iter().map(Pkey::get);
         let key = |pkey: u16| if allow_both { pkey } else { pkey & BASE };
+        // Where a table has both keys and the option is off, the later one counts.
         let keys = raw.map(|pkey| (key(pkey).swap_bytes(), pkey)).collect();
         Self { keys, allow_both }
     }
 
+    /// Such a port is not judged at the gate.
     pub(super) fn is_empty(&self) -> bool {
         self.keys.is_empty()
     }
@@ -40,10 +51,13 @@ impl PkeyTable {
         }
         let full = |table: &Self| table.bases_where(|pkey| pkey & FULL != 0);
         let limited = |table: &Self| table.bases_where(|pkey| pkey & FULL == 0);
+        // Full here and limited there first, as OpenSM's two passes.
         merge(full(self), limited(other)).or_else(|| merge(limited(self), full(other)))
     }
 
     /// Both ports are in the partition of `pkey`, one of them as a full member.
+    ///
+    /// The membership bit of `pkey` does not count.
     pub(super) fn both_hold(&self, other: &Self, pkey: u16) -> bool {
         match (self.get(pkey), other.get(pkey)) {
             (Some(mine), Some(theirs)) => match_up(mine, theirs),
@@ -52,6 +66,8 @@ impl PkeyTable {
     }
 
     /// The least of these bases by which two ports may talk.
+    ///
+    /// As numbers, not in the order of maps: OpenSM goes through the policy's ranges.
     pub(super) fn common_of(&self, other: &Self, bases: &Ranges) -> Option<u16> {
         let mine = self.keys.values().map(|pkey| pkey & BASE);
         let wanted = mine.filter(|base| bases.contains(u64::from(*base)));
@@ -84,6 +100,8 @@ impl PkeyTable {
 
 /// Goes through two ordered tables at once and gives the first entry of the first that fits the
 /// entry of the second beside it.
+///
+/// The two sides move by key, so that entries of one base stand beside each other.
 fn merge(mine: Vec<(u16, u16)>, theirs: Vec<(u16, u16)>) -> Option<u16> {
     let (mut mine, mut theirs) = (mine.into_iter().peekable(), theirs.into_iter().peekable());
     while let (Some((my_key, pkey)), Some((their_key, their_pkey))) = (mine.peek(), theirs.peek()) {

@@ -1,4 +1,8 @@
 //! Rates by their codes. Source: OpenSM `osm_helper.c`.
+//!
+//! Codes were given out over the years and are in no order; OpenSM compares by the place in a list
+//! that follows signalling: 30 (8b/10b) is below 25 (64b/66b), 60 below 50, 120 below 100. The fast
+//! path has the same list in `sa_wire::Rate`; a test compares both.
 
 use core::cmp::Ordering;
 
@@ -10,6 +14,8 @@ const ORDER: [u8; 25] = [
 ];
 
 /// Which of two rates is faster.
+///
+/// A code that is no rate is slower than all.
 pub(super) fn compare(one: u8, other: u8) -> Ordering {
     order(one).cmp(&order(other))
 }
@@ -30,6 +36,8 @@ pub(super) fn previous(code: u8) -> Option<u8> {
 
 /// The rate that a port is told, which must know the code: those from 28 Gb/s on are newer than
 /// some ports.
+///
+/// Judged by one port; a reversible path is judged by both.
 pub(super) const fn fixed_up(code: u8, caps: RateCaps) -> u8 {
     match code {
         // 28 Gb/s exists with links of width 2 only; 25 needs extended speeds, 20 does not.
@@ -57,6 +65,9 @@ pub(super) const fn fixed_up(code: u8, caps: RateCaps) -> u8 {
 }
 
 /// The rate that an answer has by the options of the SM; none where they leave it to the ports.
+///
+/// `newest`: `max_rate_enum`, 63 and anything above 24 for "all". A code above it becomes the next
+/// slower rate whose code and speed are both allowed.
 pub(super) fn by_options(code: u8, newest: Option<u8>, original_only: bool) -> Option<u8> {
     const LAST_ORIGINAL: u8 = 18;
     let newest = newest.map(|newest| match original_only {
@@ -73,6 +84,7 @@ pub(super) fn by_options(code: u8, newest: Option<u8>, original_only: bool) -> O
         None | Some(25..) => None,
         Some(newest) if code <= newest => Some(code),
         Some(newest) => {
+            // Some codes above the limit are slower than it, so that both are asked.
             let mut slower = previous(code)?;
             while slower > 2 && (compare(slower, newest).is_gt() || slower > newest) {
                 slower = previous(slower)?;

@@ -1,4 +1,14 @@
 //! A request for paths as its component mask leaves it.
+//!
+//! Offsets are bytes of the record, bits those of its component mask (IBA volume 1, chapter 15).
+//! Fields are read by hand and not through the structs of the wire crate, which the fast path uses:
+//! a wrong offset there must not be wrong here as well.
+//!
+//! ```text
+//!  PathRecord: 0 ServiceID 8 | 8 DGID 16 | 24 SGID 16 | 40 DLID | 42 SLID | 44 raw, label, hop
+//! limit
+//!    48 TClass | 49 reversible, NumbPath | 50 P_Key | 52 QoSClass, SL | 54 MTU | 55 rate | 56 life
+//! ```
 
 use policy::Query;
 use sa_wire::mad::Status;
@@ -17,22 +27,29 @@ pub(super) enum Method {
 }
 
 /// What is asked for; fields that the component mask leaves out are `None`.
+///
+/// One for both attributes; a MultiPathRecord's ends are filled in for each pair.
 #[derive(Debug, Clone)]
 pub(super) struct Request {
     pub(super) method: Method,
     pub(super) service_id: Option<u64>,
+    /// Any GID; whose it is shows later.
     pub(super) dgid: Option<Gid>,
     pub(super) sgid: Option<Gid>,
     pub(super) dlid: Option<u16>,
     pub(super) slid: Option<u16>,
+    /// False where it is not asked about.
     pub(super) raw_traffic: bool,
     pub(super) tclass: Option<u8>,
     /// 20 bits.
     pub(super) flow_label: Option<u32>,
     /// Asking for paths that are *not* reversible is no wish at all.
     pub(super) must_be_reversible: bool,
+    /// 7 bits; 0 is allowed and gives none.
     pub(super) numb_path: Option<u8>,
+    /// With its membership bit, which comes back.
     pub(super) pkey: Option<u16>,
+    /// 12 bits.
     pub(super) qos_class: Option<u16>,
     pub(super) sl: Option<Sl>,
     pub(super) mtu: Option<Wanted>,
@@ -41,6 +58,8 @@ pub(super) struct Request {
 }
 
 /// Where a ServiceID is looked for.
+///
+/// By the policy's `service_id_encoding`; the standard one without a policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ServiceIdPlace {
     /// In the record, with a bit of the component mask for each half.
@@ -52,6 +71,8 @@ pub(super) enum ServiceIdPlace {
 }
 
 /// A value and how it is meant.
+///
+/// Present only if the mask has both: one of them alone is ignored.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Wanted {
     pub(super) selector: Selector,
@@ -72,6 +93,7 @@ impl Request {
     ) -> Result<Self, Status> {
         let data = Data::of(mad);
         let (rate, mtu) = (data.wanted(18, 55), data.wanted(16, 54));
+        // Before the ServiceID, as OpenSM does.
         check_codes(rate, mtu, max_rate)?;
         let halves = (data.has(0), data.has(1));
         Ok(Self {
@@ -108,6 +130,7 @@ impl Request {
         check_codes(rate, mtu, max_rate)?;
         let halves = (data.has(16), data.has(21));
         let low = data.u64(16) & 0x00ff_ffff_ffff_ffff;
+        // Its upper byte stands before the counts, the other seven behind them.
         let id = u64::from(data.byte(13)) << 56 | low;
         Ok(Self {
             method: Method::GetMulti,
@@ -131,6 +154,8 @@ impl Request {
     }
 
     /// What a policy's rules ask about a path between these ports. Shape: places of end ports.
+    ///
+    /// An end counts as named whichever way it is named.
     pub(super) const fn query(&self, source: usize, destination: usize) -> Query {
         Query {
             source,
@@ -154,6 +179,8 @@ impl Request {
     }
 
     /// The same wishes for the way back.
+    ///
+    /// All other wishes stay, its SL too, so that it must be the same there and back.
     pub(super) fn back(&self) -> Self {
         Self {
             dgid: self.sgid,
@@ -165,6 +192,8 @@ impl Request {
     }
 }
 
+/// Errors: REQ_INVALID for a rate or MTU that is none, also with a selector that ignores the value.
+/// Packet life times are not checked.
 fn check_codes(rate: Option<Wanted>, mtu: Option<Wanted>, max_rate: u8) -> Result<(), Status> {
     let bad_rate = rate.is_some_and(|rate| rate.value < 2 || rate.value > max_rate);
     let bad_mtu = mtu.is_some_and(|mtu| mtu.value < 1 || mtu.value > 5);
@@ -191,6 +220,8 @@ fn service_id(
 
 /// The attribute data of a request. Offsets are those of its record, bits those of its component
 /// mask.
+///
+/// Offsets are constants of this module, so indexing cannot fail.
 pub(super) struct Data<'a> {
     mask: u64,
     bytes: &'a [u8; DATA_SIZE],

@@ -4,6 +4,13 @@
 //! passed over. The first place of block 0 is the port's own GUID, and 0 is none. Where OpenSM
 //! stops reading with a message, this is an error. How many GUIDs a port has room for is not
 //! asked: whoever wrote the file knew. Source: OpenSM `osm_sa.c` (`osm_sa_db_file_load`).
+//!
+//! ```text
+//! GUIDInfo Record: base_guid=0x0000000000100001 lid=0x0003 block_num=0x0 guid0=0x.. .. guid7=0x..
+//! ```
+//!
+//! Aliases belong to ports by GUID; the LID in the line is not looked at, as it may have changed
+//! since. A port that is away leaves its aliases out, with a remark.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -21,6 +28,8 @@ use crate::pipeline::Inputs;
 
 /// The alias GUIDs of ports, each with the GUID of its port: from the file, else as an SA told.
 /// Errors: the file cannot be read or parsed; an alias that cannot be one.
+///
+/// The file goes before what the SA told: it is named by hand.
 pub(super) fn read(
     reader: &mut Reader,
     inputs: &Inputs,
@@ -39,10 +48,13 @@ pub(super) fn read(
 }
 
 /// An alias as it is written.
+///
+/// Kept with both places, since either of the two GUIDs may be what is wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Given {
     /// Where the port's GUID stands.
     base_at: Position,
+    /// Port GUID as written; it may be no port's, or 0.
     base: u64,
     /// Where the alias stands.
     at: Position,
@@ -62,6 +74,7 @@ fn parse(text: &str) -> Result<Vec<Given>, ParseError> {
     Ok(all)
 }
 
+/// The eight GUIDs of a line. Errors: as [`parse`].
 fn block(mut cursor: Cursor<'_>, all: &mut Vec<Given>) -> Result<(), ParseError> {
     let (base_at, base) = field(&mut cursor, " base_guid=0x", "base_guid=0x and a port GUID")?;
     field(&mut cursor, " lid=0x", "lid=0x and a number")?;
@@ -72,6 +85,7 @@ fn block(mut cursor: Cursor<'_>, all: &mut Vec<Given>) -> Result<(), ParseError>
     for (place, (name, what)) in GUIDS.iter().enumerate() {
         let (at, guid) = field(&mut cursor, name, what)?;
         let is_own = block == 0 && place == 0;
+        // 0 is a free place.
         if let (Ok(alias), false) = (Guid::new(guid), is_own) {
             all.push(Given {
                 base_at: base_at.at(),
@@ -104,6 +118,8 @@ fn field<'a>(
 
 /// The aliases of the fabric's ports, each with the port's GUID, and what an operator should know
 /// of the others. Errors: an alias given twice, or the GUID of a port.
+///
+/// The order of the file, which is that of answers with aliases only as far as GUIDs allow.
 fn of_ports(
     path: &Path,
     given: &[Given],
@@ -122,6 +138,7 @@ fn of_ports(
     {
         let known = Guid::new(*base).ok();
         let Some(base) = known.filter(|base| subnet.by_guid(*base).is_some()) else {
+            // Once for a port, however many aliases it has.
             if unknown.insert(*base) {
                 let text = format!(
                     "0x{base:016x} is not a port of the fabric; its alias GUIDs are left out"
@@ -130,6 +147,7 @@ fn of_ports(
             }
             continue;
         };
+        // Two ports of one GUID: requests by it could mean either.
         if subnet.by_guid(*alias).is_some() {
             return Err(ReadProblem::AliasIsPort {
                 path: path.to_owned(),
@@ -151,6 +169,7 @@ fn of_ports(
     Ok(aliases)
 }
 
+/// Names of the places, and what is expected there.
 const GUIDS: [(&str, &str); 8] = [
     (" guid0=0x", "guid0=0x and a GUID"),
     (" guid1=0x", "guid1=0x and a GUID"),

@@ -1,4 +1,14 @@
-//! FabricState that are to be taken as failed, by name.
+//! Parts that are to be taken as failed, by name.
+//!
+//! ```text
+//!  S3        a switch by id or description      S3:7     the cable at its port 7
+//!  0x20000f  by node GUID                       1,2,3    by coordinates of the torus
+//! ```
+//!
+//! Coordinates come from placing the healthy fabric, which is done when the first one is asked for.
+//! What fails are cables (`sa_fabric::damage`); LIDs stay as the SM keeps them. If the SM's own
+//! host is cut off, a standby takes over: the first CA port that is left, since which one it is
+//! makes no difference to what it sees.
 
 use std::cell::OnceCell;
 
@@ -15,6 +25,8 @@ use thiserror::Error;
 use crate::state::Routing;
 
 /// A part that cannot be taken as failed.
+///
+/// All parts are found before any fails.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum FailedPartError {
@@ -79,6 +91,7 @@ pub(super) fn apply(
     };
     let parts = names.iter().map(|name| resolver.part(name));
     let parts: Vec<Failed> = parts.collect::<Result<_, _>>()?;
+    // A copy: the healthy subnet is what differences are told from.
     let mut fabric = healthy.fabric().clone();
     fabric.fail(&parts);
     let sm = healthy.end_ports().get(healthy.sm());
@@ -109,6 +122,8 @@ fn is_cut_off(fabric: &Fabric, at: PortRef) -> bool {
 }
 
 /// The first CA port that is still connected.
+///
+/// None where nothing is left; then there is no subnet either.
 fn standby(healthy: &Subnet, fabric: &Fabric) -> Option<Guid> {
     let ports = healthy.end_ports().iter();
     let is_ca = |at: PortRef| fabric.node(at.node).kind == NodeType::Ca;
@@ -117,6 +132,8 @@ fn standby(healthy: &Subnet, fabric: &Fabric) -> Option<Guid> {
 }
 
 /// Coordinates, where the fabric has any.
+///
+/// A fabric that torus-2QoS cannot place has none; nor has one without its configuration.
 fn torus(subnet: &Subnet, options: &OpenSmOptions, routing: &Routing) -> Option<(Topology, Torus)> {
     let config = routing.torus_conf()?;
     let topology = subnet.topology(options);
@@ -124,6 +141,7 @@ fn torus(subnet: &Subnet, options: &OpenSmOptions, routing: &Routing) -> Option<
     Some((topology, torus))
 }
 
+/// From names to parts, in one healthy subnet.
 struct Resolver<'a> {
     subnet: &'a Subnet,
     /// Coordinates, once one is asked for.
@@ -132,6 +150,8 @@ struct Resolver<'a> {
 }
 
 impl Resolver<'_> {
+    /// A switch, or one end of a cable. A name with a colon may be a switch's, so that is tried
+    /// first.
     fn part(&self, text: &str) -> Result<Failed, FailedPartError> {
         match self.switch(text) {
             Ok(node) => Ok(Failed::Node(node)),
@@ -142,6 +162,7 @@ impl Resolver<'_> {
         }
     }
 
+    /// The cable at a switch port. Errors: no such switch or port, or no cable there.
     fn cable(&self, switch: &str, port: &str) -> Result<Failed, FailedPartError> {
         let node = self.switch(switch)?;
         let facts = self.subnet.fabric().node(node);
@@ -163,6 +184,7 @@ impl Resolver<'_> {
         Ok(Failed::Cable(at))
     }
 
+    /// By coordinates where the text looks so, else by name or GUID.
     fn switch(&self, text: &str) -> Result<NodeIx, FailedPartError> {
         if let Some(at) = coordinate(text) {
             return self.switch_at(text, at);
@@ -171,6 +193,7 @@ impl Resolver<'_> {
         found.map_err(FailedPartError::NoSuchSwitch)
     }
 
+    /// The switch at coordinates. Errors: the fabric has none, or no switch is there.
     fn switch_at(&self, text: &str, at: Coordinate) -> Result<NodeIx, FailedPartError> {
         let part = text.to_owned();
         let Some((topology, torus)) = self.torus.get_or_init(self.place) else {
@@ -187,6 +210,7 @@ impl Resolver<'_> {
     }
 }
 
+/// `1,2,3`, blanks allowed; none for anything else.
 fn coordinate(text: &str) -> Option<Coordinate> {
     let mut parts = text.split(',').map(|part| part.trim().parse().ok());
     let at = [parts.next()??, parts.next()??, parts.next()??];

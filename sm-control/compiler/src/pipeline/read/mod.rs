@@ -2,8 +2,10 @@
 //!
 //! [`read`] goes through the inputs once, in the order in which they depend on each other: the SM's
 //! options, the fabric, its LIDs, what the routing engine needs, failed parts, partitions, the
-//! policy, what lies off the subnet, alias GUIDs. Each has a file here that reads and parses it and says what an
-//! operator should know; the [`Reader`] goes from one to the next and collects that. The first problem ends it: half a
+//! policy, what lies off the subnet, alias GUIDs. Each has a file here that reads and parses it and
+//! says what an
+//! operator should know; the [`Reader`] goes from one to the next and collects that. The first
+//! problem ends it: half a
 //! fabric must not be compiled.
 //!
 //! Why everything is read first: a change of the files while a snapshot is made would mix two
@@ -11,6 +13,17 @@
 //!
 //! What it does not do: judge the whole. Whether paths exist and whether the policy's SLs reach
 //! anybody is known only after routing.
+//!
+//! | file | input | depends on |
+//! |---|---|---|
+//! | `opensm_conf` | `opensm.conf`, options over it, what an SA says | |
+//! | `fabric` | fabric file, dumps or an SA; LIDs; failed parts | options |
+//! | `engine`, `tables` | `torus-2QoS.conf`, tables of dumps | subnet |
+//! | `failures` | names of failed parts | subnet, coordinates |
+//! | `partitions` | `partitions.conf` or P_Key tables | subnet |
+//! | `policy` | QoS policy, names of services | partitions |
+//! | `prefix_routes` | `prefix-routes.conf` | options, subnet |
+//! | `aliases` | `opensm-sa.dump` or an SA | subnet |
 
 mod aliases;
 mod engine;
@@ -37,12 +50,16 @@ pub use self::policy::{remark_of_note, ulp_names};
 pub use self::problem::{OptionsProblem, ReadProblem};
 
 /// Reads all inputs. Errors: the first [`ReadProblem`].
+///
+/// Order of remarks is the order of this table: messages come as an operator would look for them,
+/// the fabric before the policy.
 pub fn read(inputs: &Inputs) -> Result<Sources, ReadProblem> {
     let mut reader = Reader::new(inputs.intake.clone());
     let options = opensm_conf::read(&mut reader, inputs)?;
     let (fabric, dumps) = fabric::read(&mut reader, inputs)?;
     let subnet = fabric::subnet(&mut reader, inputs, &options, fabric)?;
     let routing = engine::read(&mut reader, inputs, &options, &subnet, dumps.as_ref())?;
+    // After the engine's configuration is known: parts may be named by coordinates.
     let subnet = fabric::damaged(&mut reader, inputs, &options, &routing, subnet)?;
     let (partitions, mlids) = partitions::read(&mut reader, inputs, &options, &subnet)?;
     let policy = policy::read(&mut reader, inputs, &options, &subnet, &partitions)?;
@@ -69,6 +86,8 @@ pub fn read(inputs: &Inputs) -> Result<Sources, ReadProblem> {
 
 /// Reads what lies in files beside a fabric that only a running SM tells. Returns what an operator
 /// should know. Errors: the first [`ReadProblem`].
+///
+/// For a check of a configuration while no SM answers.
 pub fn read_but_the_fabric(inputs: &Inputs) -> Result<Vec<Remark>, ReadProblem> {
     let mut reader = Reader::new(inputs.intake.clone());
     let options = opensm_conf::read(&mut reader, inputs)?;
@@ -84,6 +103,8 @@ pub fn read_but_the_fabric(inputs: &Inputs) -> Result<Vec<Remark>, ReadProblem> 
 
 /// First and last service ids of the ranges that the rules of a policy name; none without a policy.
 /// Errors: it cannot be read or parsed.
+///
+/// For tools that make requests to a policy without having a fabric.
 pub fn service_ranges(inputs: &Inputs) -> Result<Vec<(u64, u64)>, ReadProblem> {
     let Some(path) = &inputs.policy else {
         return Ok(Vec::new());

@@ -1,4 +1,14 @@
 //! Options of the SM: `opensm.conf`, what the command line says over it, what an SA says over both.
+//!
+//! | option | by the SA | by command line or configuration | by the file | else |
+//! |---|---|---|---|---|
+//! | QoS | third | first | second | on without a file, off with one |
+//! | LMC | always | second | third | from the fabric |
+//! | subnet prefix | always | | second | link-local |
+//! | `guid`, `reassign_lids` | never needed | | from files only | |
+//!
+//! An SA's word is what runs; where it differs from the files in something that answers show, the
+//! operator is told.
 
 use std::path::Path;
 
@@ -26,6 +36,8 @@ pub(super) fn read(reader: &mut Reader, inputs: &Inputs) -> Result<OpenSmOptions
     Ok(options)
 }
 
+///
+/// Unknown options are no errors: a newer OpenSM may know them.
 fn file(reader: &mut Reader, path: &Path) -> Result<OpenSmOptions, ReadProblem> {
     let bytes = reader.bytes(Kind::Options, "opensm.conf", path)?;
     // Nearly any text is an opensm.conf with options that OpenSM does not know.
@@ -35,6 +47,7 @@ fn file(reader: &mut Reader, path: &Path) -> Result<OpenSmOptions, ReadProblem> 
     let options = OpenSmOptions::parse(&bytes).map_err(|error| ReadProblem::parse(path, error))?;
     let notes = options.notes.iter().map(|note| note.remark(path));
     reader.remarks.extend(notes);
+    // Two codes, since one is a fact and the other most likely a slip.
     let unused = options.not_used.iter().map(|unused| {
         let (code, why) = match unused.is_known {
             true => ("option-without-effect", "has no effect here"),
@@ -47,6 +60,9 @@ fn file(reader: &mut Reader, path: &Path) -> Result<OpenSmOptions, ReadProblem> 
 }
 
 /// Whether the SM uses QoS: what the operator says, the file, the SA, OpenSM's default.
+///
+/// With a file but without a line for `qos` it is off, which surprises those who run OpenSM with
+/// -Q; so it is told.
 fn qos(reader: &mut Reader, inputs: &Inputs, options: &OpenSmOptions) -> bool {
     let given = options.qos_given.then_some(options.qos);
     let told = inputs.from_sa.as_ref().map(|from_sa| from_sa.qos());
@@ -68,11 +84,16 @@ fn qos(reader: &mut Reader, inputs: &Inputs, options: &OpenSmOptions) -> bool {
 }
 
 /// What the SA says counts, whatever the file of options says.
+///
+/// It does not override QoS, as an operator may want answers as if it were on; only the difference
+/// is told.
 fn follow(reader: &mut Reader, from_sa: &SaFabric, options: &mut OpenSmOptions) {
     options.lmc = Some(from_sa.lmc());
     options.lmc_esp0 = from_sa.lmc_esp0();
+    // LIDs are in force, and the SM is where the SA says.
     (options.reassign_lids, options.guid) = (false, None);
     let keys = from_sa.pkeys();
+    // Tables with both keys cannot be without the option.
     options.allow_both_pkeys |= keys.as_ref().is_some_and(sa_records::has_both);
     if let Some(prefix) = from_sa.prefix() {
         if prefix != options.subnet_prefix {

@@ -1,4 +1,14 @@
 //! The QoS policy, and the names that its services are called by.
+//!
+//! A policy is judged three times: by its parser, by [`policy::check`] against ports and partitions
+//! (a group that names a partition which is not there), and, after routing, by the compiler of
+//! rules. The first two are here. With QoS off it is not read at all, as OpenSM does not.
+//!
+//! With `on_error = "none"` a policy that OpenSM would refuse means no policy. Then extensions of
+//! ours are refused as well, or a file would mean more here than there.
+//!
+//! Names of services are part of how a policy is read, and stand in a file of their own
+//! (`--ulp-names`).
 
 use std::path::Path;
 
@@ -16,8 +26,11 @@ use super::problem::sentence;
 use super::reader::{Reader, or_mistaken};
 use crate::pipeline::{Inputs, OnPolicyError};
 
-/// The policy in force; none without a file or with QoS off. Errors: it cannot be read or parsed, or
+/// The policy in force; none without a file or with QoS off. Errors: it cannot be read or parsed,
+/// or
 /// does not fit the fabric, unless that is to mean no policy.
+///
+/// Remarks come in the order of the file, the parser's before those of checks.
 pub(super) fn read(
     reader: &mut Reader,
     inputs: &Inputs,
@@ -25,10 +38,12 @@ pub(super) fn read(
     subnet: &Subnet,
     partitions: &Partitions,
 ) -> Result<Option<Policy>, ReadProblem> {
+    // A broken policy is no problem of a subnet that uses none.
     let Some(path) = inputs.policy.as_ref().filter(|_| options.qos) else {
         return Ok(None);
     };
     let text = reader.text(Kind::Policy, "policy", path)?;
+    // The file of names is read with it: a policy may use them anywhere.
     let (dialect, reading) = reading(inputs, options)?;
     let ports = subnet.port_facts();
     let policy = policy::parse_as(&text, dialect, &reading)
@@ -40,6 +55,7 @@ pub(super) fn read(
     match (policy, inputs.on_policy_error) {
         (Ok(policy), _) => {
             let mut notes = notes(&policy);
+            // "qos-setup has no effect" is not true where its tables are taken for those in force.
             notes.retain(|note| !inputs.apply_setup || note.kind != NoteKind::SetupWithoutEffect);
             notes.extend(fabric_notes(&policy, &ports, partitions));
             remark_on(reader, path, &policy, notes);
@@ -56,6 +72,8 @@ pub(super) fn read(
 
 /// Reads a policy for which there is no fabric yet, to tell what is wrong with it. Errors: as
 /// [`read`].
+///
+/// Groups and partitions cannot be looked up without a fabric, so less is found than by a load.
 pub(super) fn judge_alone(
     reader: &mut Reader,
     inputs: &Inputs,
@@ -78,6 +96,8 @@ pub(super) fn judge_alone(
 
 /// First and last service ids of the ranges that the rules of a policy name. Errors: it cannot be
 /// read or parsed.
+///
+/// Without a look at ports: ranges stand in rules as they are.
 pub(super) fn service_ranges(
     reader: &mut Reader,
     inputs: &Inputs,
@@ -117,6 +137,9 @@ fn reading(
 }
 
 /// The names that services are called by. Errors: the file of names cannot be read or parsed.
+///
+/// Read without being noted as an input: names change what is shown, and rules that use them carry
+/// their numbers.
 pub fn ulp_names(inputs: &Inputs) -> Result<UlpNames, ReadProblem> {
     let Some(path) = &inputs.ulp_names else {
         return Ok(inputs.reading.ulp_names.clone());

@@ -1,4 +1,9 @@
 //! Why an input cannot be taken in.
+//!
+//! Each names a file and, where there is one, the place in it (`file:line:column: what; what to
+//! do`), as compilers do, so that editors can jump there. [`ReadProblem::location`] has the same as
+//! a value for JSON documents. The daemon logs a problem and keeps what it serves; the tool ends
+//! with it.
 
 use std::path::{Path, PathBuf};
 
@@ -213,11 +218,14 @@ impl ReadProblem {
 }
 
 impl From<ReadError> for ReadProblem {
+    ///
+    /// Any file that cannot be read is told in the same words, whatever it is for.
     fn from(problem: ReadError) -> Self {
         Self::Fabric(problem.into())
     }
 }
 
+/// All errors of a `torus-2QoS.conf`, a line each, as its parser finds them in one go.
 fn torus_report(path: &Path, errors: &ConfigErrors) -> String {
     let report = errors.report(&path.display().to_string());
     let lines = report.lines().map(str::to_owned);
@@ -225,6 +233,8 @@ fn torus_report(path: &Path, errors: &ConfigErrors) -> String {
 }
 
 /// A policy or partition error with all it has to say but its place, on one line.
+///
+/// For messages that show a place of their own.
 pub(super) fn sentence(error: &policy::Error) -> String {
     let mut sentence = error.message();
     if let Some(expected) = error.expected() {

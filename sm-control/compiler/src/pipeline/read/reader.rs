@@ -1,4 +1,7 @@
 //! The files that are read, and what is said of them.
+//!
+//! The `Reader` is handed from one to the next by `&mut`, so what it has collected is in the order
+//! of reading without anybody sorting it.
 
 use std::path::Path;
 
@@ -10,7 +13,10 @@ use super::ReadProblem;
 
 /// Reads files, and keeps what a snapshot and an operator are told of them. All that the files of
 /// this folder share: each takes it by turns, and none looks into what another one left there.
+///
+/// It lives for one reading; what it holds goes into `Sources` at the end.
 pub(super) struct Reader {
+    /// The caller's, so that digests of this reading are seen there.
     pub(super) intake: Intake,
     /// A line per input: role, name, digest.
     pub(super) provenance: Vec<String>,
@@ -28,6 +34,9 @@ impl Reader {
     }
 
     /// The text of a file, noted as an input.
+    ///
+    /// Bytes that are no UTF-8 are taken as Latin-1, which every byte is: names in old policies are
+    /// written so.
     pub(super) fn text(
         &mut self,
         kind: Kind,
@@ -58,6 +67,8 @@ impl Reader {
     }
 
     /// Notes a file that was read as an input.
+    ///
+    /// `role` is what the file is for, as the provenance of a snapshot tells it.
     pub(super) fn note(&mut self, kind: Kind, role: &str, path: &Path) -> Result<(), ReadProblem> {
         let digest = self.intake.digest(kind, path)?;
         // The name alone: where a file lies must not change what is compiled from it.
@@ -80,6 +91,8 @@ impl Reader {
 }
 
 /// The problem with a text, or that it is another than it was to be.
+///
+/// Asked after a parser has failed, as a file that parses is what it should be.
 pub(super) fn or_mistaken(
     path: &Path,
     text: &str,

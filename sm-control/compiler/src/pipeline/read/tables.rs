@@ -1,4 +1,9 @@
 //! Forwarding and SL2VL tables from a directory of OpenSM dumps.
+//!
+//! The engine `files` takes what OpenSM dumped: `opensm-lfts.dump`, and `opensm-sl2vl.dump` where
+//! QoS was on. Tables are taken at the LIDs of the dump, which are those of the `opensm-subnet.lst`
+//! beside it. A switch of the fabric without a table has no routes; one in the dump that the fabric
+//! lacks means that the files are of two fabrics.
 
 use routing::{EndPortIx, GivenSl2Vl, SwitchIx};
 use sa_fabric::ParseError;
@@ -9,7 +14,9 @@ use sa_wire::{Guid, Lid, NodeType};
 
 use super::ReadProblem;
 
+/// Forwarding tables, which make a directory one of dumps to the engine.
 const LFTS: &str = "opensm-lfts.dump";
+/// SL2VL tables; without the file they are the configured ones.
 const SL2VL: &str = "opensm-sl2vl.dump";
 
 /// True when the directory holds forwarding tables.
@@ -38,6 +45,7 @@ pub(super) fn read(
         .max();
     let mut by_switch = vec![Vec::new(); subnet.switches().len()];
     for table in tables {
+        // A switch that comes twice keeps its last table, as OpenSM reads such a file.
         let place = switch(subnet, table.guid).and_then(|ix| by_switch.get_mut(ix));
         let place = place.ok_or_else(|| foreign(&input, table.at.line, table.guid))?;
         *place = table.table(Lid::raw(max_lid));
@@ -49,10 +57,13 @@ pub(super) fn read(
     Ok((by_switch, sl2vl))
 }
 
+/// By switch and pair of ports, and by end port. Errors: the file; a switch or port that the fabric
+/// lacks.
 fn given_sl2vl(input: &Input, subnet: &Subnet) -> Result<GivenSl2Vl, ReadProblem> {
     let mut given = GivenSl2Vl::default();
     for port in parsed(input, sl2vl::read)? {
         let unknown = || foreign(input, port.at.line, port.guid);
+        // A switch's section is named by the GUID of its port 0, which is the node GUID.
         if port.node_type == NodeType::Switch {
             let ix = switch(subnet, port.guid).and_then(|ix| u32::try_from(ix).ok());
             let ix = SwitchIx(ix.ok_or_else(unknown)?);
@@ -74,6 +85,8 @@ fn given_sl2vl(input: &Input, subnet: &Subnet) -> Result<GivenSl2Vl, ReadProblem
 }
 
 /// The place of a switch in the subnet.
+///
+/// Linear: one look for each switch of the dump.
 fn switch(subnet: &Subnet, guid: Guid) -> Option<usize> {
     subnet
         .switches()
@@ -81,6 +94,7 @@ fn switch(subnet: &Subnet, guid: Guid) -> Option<usize> {
         .position(|node| subnet.fabric().node(*node).guid == guid)
 }
 
+/// Errors: with the name of the file.
 fn parsed<T>(
     input: &Input,
     parse: impl Fn(&[u8]) -> Result<T, ParseError>,
@@ -88,6 +102,7 @@ fn parsed<T>(
     parse(&input.bytes).map_err(|error| input.refused(error))
 }
 
+/// A GUID that is in the dump and not in the fabric, at its line.
 fn foreign(input: &Input, line: u32, guid: Guid) -> ReadProblem {
     ReadProblem::ForeignTable {
         path: input.path.clone(),

@@ -1,4 +1,16 @@
 //! What is wrong with scopes, and what to do about it, in words.
+//!
+//! What and what to do are apart ([`FindingKind::remedy`]), as lints and JSON documents show them
+//! in two places. Sentences use the words of the policy's file (`vlarb-high`, `sl2vl-scope`), not
+//! those of InfiniBand's tables.
+//!
+//! ```text
+//! 12:9: the vlarb-scope has no target: no port of this fabric is what it asks for (check who is in
+//!   its groups, what they are cabled to, and its port numbers)
+//! 20:9: vlarb-high has 12 entries, but ports hold 8, and keep the first 8: S1 port 1, S1 port 2
+//! and
+//!   34 more ports (give at most 8 entries)
+//! ```
 
 use core::fmt;
 
@@ -12,7 +24,10 @@ use crate::qos_setup::warning::{Priority, Unequal};
 
 impl fmt::Display for Finding {
     /// Shape: `line:column: what (what to do)`.
+    ///
+    /// What the parser found is told as the parser tells it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // It has its place and its words already.
         if let FindingKind::Refused(remark) = &self.kind {
             return remark.fmt(f);
         }
@@ -126,6 +141,8 @@ impl fmt::Display for FindingKind {
 
 impl FindingKind {
     /// What to do about it.
+    ///
+    /// One or two things to do; "nothing" is said where it is so.
     pub fn remedy(&self) -> String {
         match self {
             Self::Refused(remark) => remark.help.join("; "),
@@ -173,6 +190,7 @@ impl fmt::Display for ScopeKind {
     }
 }
 
+/// The word of the file for a table.
 const fn keyword(priority: Priority) -> &'static str {
     match priority {
         Priority::High => "vlarb-high",

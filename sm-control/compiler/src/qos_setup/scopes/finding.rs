@@ -1,4 +1,8 @@
 //! What is wrong with scopes in a fabric.
+//!
+//! The RFCs number what a program should find (section 9) and say which of it is an error. Errors
+//! are what can be set right in the file alone: a number that does not exist, a VL that the ports
+//! do not have. The rest are warnings, such as a scope whose group is empty today.
 
 use std::path::Path;
 
@@ -10,6 +14,8 @@ use super::places::Places;
 use crate::qos_setup::warning::Priority;
 
 /// Something wrong with a scope. Whoever shows it adds the file's name.
+///
+/// One for each scope, kind and set of equal ports, never one for each port.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
     /// Where in the policy: the scope.
@@ -123,6 +129,8 @@ pub enum FindingKind {
 
 impl Finding {
     /// How bad it is. Source: QoS RFC 0.1 and 0.2, section 9 (numbered 3.1).
+    ///
+    /// Known ports without a use are warnings, since fabrics grow.
     pub const fn severity(&self) -> Severity {
         match self.kind {
             FindingKind::Refused(_)

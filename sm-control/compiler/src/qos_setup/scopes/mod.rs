@@ -4,6 +4,27 @@
 //! their cables. Where several scopes mean the same table, the policy's [`ScopePrecedence`]
 //! decides; where none does, `opensm.conf` does. OpenSM itself reads scopes and ignores them.
 //! Source: QoS RFC 0.1 and 0.2, sections 3 and 9.
+//!
+//! ```text
+//! vlarb-scope
+//!     group: storage            the ports of this group,
+//!     across: leaves            the ports that the cables of leaves lead to,
+//!     to: 1-8                   of switches output ports 1 to 8 only
+//!     vlarb-high: 0:32,1:96     their high-priority table
+//! end-vlarb-scope
+//! ```
+//!
+//! The way: `targets` finds devices and far ends by groups; `sl2vl` and `vl_arb` place each scope
+//! on ports, as sets of port numbers (`port_set`), in order of precedence; asked for a table, the
+//! first scope that means it gives it, fitted to the port. While all ports are gone through once,
+//! what is wrong is collected as a [`Finding`] (`finding`, in words by `display`, ports in words by
+//! `places`).
+//!
+//! A device has one index here, that of its end port: a switch is named by its port 0, whichever of
+//! its ports is meant.
+//!
+//! Memory: for each device the scopes that mean it, with two sets of 32 bytes each; not the tables,
+//! of which a switch can have 1,369.
 
 mod display;
 mod finding;
@@ -41,6 +62,9 @@ pub enum ScopeFit {
 }
 
 /// The fabric that scopes are applied to.
+///
+/// Copied freely: references and a flag. Of a fabric before or after routing, which is why it is
+/// not a state.
 #[derive(Clone, Copy)]
 pub struct SetupContext<'a> {
     /// Devices and cables.
@@ -49,7 +73,7 @@ pub struct SetupContext<'a> {
     pub options: &'a OpenSmOptions,
     /// Partitions of the same ports.
     pub partitions: &'a Partitions,
-    /// The subnet's end ports as policy sees them.
+    /// The subnet's end ports as policy sees them; their index is what devices are named by.
     pub ports: &'a [PortFacts],
     /// True where torus-2QoS routes, which makes all SL2VL tables itself.
     pub is_torus: bool,
@@ -80,14 +104,18 @@ impl<'a> SetupContext<'a> {
 }
 
 /// The scopes of a policy, applied to a fabric.
+///
+/// Made for one policy in one fabric; asked for tables as often as there are ports.
 pub struct Scopes<'a> {
     context: SetupContext<'a>,
     policy: &'a Policy,
+    /// As the RFCs have it, unless a tool asks for OpenSM's way.
     fit: ScopeFit,
     /// By end port: scopes in order of precedence, and the tables that each means.
     sl2vl: Vec<Vec<(usize, Rectangle)>>,
     /// By end port: as above, by output port.
     vl_arb: Vec<Vec<(usize, PortSet)>>,
+    /// In the order of the file, errors before warnings of one scope.
     findings: Vec<Finding>,
 }
 
@@ -104,6 +132,7 @@ impl<'a> Scopes<'a> {
         };
         scopes.note_refused();
         let mut targets = Targets::new(context, policy);
+        // Groups are looked up once for both kinds.
         scopes.place_sl2vl(&mut targets);
         scopes.place_vl_arb(&mut targets);
         scopes.judge_sl2vl();
@@ -119,6 +148,8 @@ impl<'a> Scopes<'a> {
     }
 
     /// What is wrong, for an operator, without what the parser has said already.
+    ///
+    /// For a load; `sapphire setup` shows findings themselves.
     pub fn remarks(&self, file: &Path) -> Vec<Remark> {
         let own = self.findings.iter();
         let own = own.filter(|finding| !matches!(finding.kind, FindingKind::Refused(_)));
@@ -136,6 +167,7 @@ impl<'a> Scopes<'a> {
     /// Shape: `end` is an end port of the subnet, a switch's port 0 standing for all its ports;
     /// CA and router ports have one table, from port 0 to port 0.
     pub fn sl2vl(&self, end: usize, input: u8, output: u8) -> Option<(SlToVl, Span)> {
+        // None for ports that get no tables, and for ports with one VL, which are left alone.
         let operational = self.several_vls(self.context.output(end, output)?)?;
         let scope = self.sl2vl_scope(end, input, output)?;
         let scope = self.policy.setup.sl2vl.get(scope)?;
@@ -144,6 +176,8 @@ impl<'a> Scopes<'a> {
     }
 
     /// All SL2VL tables that scopes give, for routes to be walked with.
+    ///
+    /// Fitted, and of wired ports only.
     pub fn given_sl2vl(&self) -> GivenSl2Vl {
         let subnet = self.context.subnet;
         let mut given = GivenSl2Vl::default();
@@ -198,6 +232,7 @@ impl<'a> Scopes<'a> {
         }
     }
 
+    /// Notes something wrong at a scope.
     fn find(&mut self, span: Span, kind: FindingKind) {
         self.findings.push(Finding { span, kind });
     }

@@ -1,4 +1,7 @@
 //! Ports in words.
+//!
+//! A scope can be wrong on thousands of ports. A finding names four of them, which is enough to
+//! look one up, and counts all.
 
 use core::fmt;
 
@@ -22,6 +25,7 @@ pub struct Places {
 const SHOWN: usize = 4;
 
 impl Places {
+    /// Ports of the fabric, by node and number.
     pub(super) fn of_ports(context: SetupContext<'_>, ports: &[PortRef]) -> Self {
         let fabric = context.subnet.fabric();
         let shown = ports.iter().take(SHOWN);
@@ -33,6 +37,8 @@ impl Places {
     }
 
     /// A switch is named without a port.
+    ///
+    /// For what is about devices as a whole.
     pub(super) fn of_ends(context: SetupContext<'_>, ends: &[usize]) -> Self {
         let fabric = context.subnet.fabric();
         let ports = context.subnet.end_ports();
@@ -44,6 +50,7 @@ impl Places {
             }
         };
         let switches = ends.iter().filter(|end| context.is_switch(**end)).count();
+        // What is not named must still be counted by the right word.
         let nouns = match ends.len() - switches {
             0 => ["switch", "switches"],
             _ if switches == 0 => ["port", "ports"],

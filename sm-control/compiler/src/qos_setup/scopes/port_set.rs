@@ -1,4 +1,10 @@
 //! Sets of port numbers.
+//!
+//! A scope's `from` and `to` list ports of any device, and a device has up to 255. As 256 bits sets
+//! are met by one AND, are copied in registers, and cost nothing to make for each device.
+//!
+//! SL2VL tables are named by two ports, so a scope means rectangles of them: all pairs of some
+//! inputs with some outputs.
 
 use policy::Ranges;
 use policy::model::Setup;
@@ -17,6 +23,8 @@ impl PortSet {
     }
 
     /// What `from` and `to` of a scope let through.
+    ///
+    /// No list, or one that covers all ports, is any port: RFC files write 0-127 or 0-254 for that.
     pub(super) fn listed(ports: &Ranges) -> Self {
         if Setup::is_any_port(ports) {
             return Self::up_to(u8::MAX);
@@ -28,6 +36,7 @@ impl PortSet {
     /// And this one.
     #[must_use]
     pub(super) fn with(self, port: u8) -> Self {
+        // Two halves, as the largest integer has 128 bits.
         let bit = 1 << (port & 127);
         let Self([low, high]) = self;
         match port {
@@ -57,7 +66,9 @@ impl PortSet {
 /// Some input ports of a device with some output ports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Rectangle {
+    /// Where packets come in.
     pub(super) inputs: PortSet,
+    /// Where they go out.
     pub(super) outputs: PortSet,
 }
 

@@ -1,4 +1,21 @@
 //! SL2VL scopes: the tables they mean, and what is wrong with them there.
+//!
+//! A table is named by an input and an output port. `group` means a device's own ports, narrowed by
+//! `from` (inputs) and `to` (outputs). `across` means the far ends of the group's cables, on either
+//! side; `across-from` and `across-to` on one side only, where they take the place of `from` or
+//! `to`. Each way gives a rectangle of tables, and a device may have several of one scope.
+//!
+//! On a torus all scopes are left out: torus-2QoS makes these tables to be free of deadlock, and
+//! another table could close a loop.
+//!
+//! | keyword | inputs of the rectangle | outputs |
+//! |---|---|---|
+//! | `group` | `from` | `to` |
+//! | `across` | `from`, all | far ends in `to`, and the other way round |
+//! | `across-to` | `from` | far ends |
+//! | `across-from` | far ends | `to` |
+//!
+//! On CA and router ports the only table is from 0 to 0, so `from` and `to` must hold 0 there.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,6 +32,8 @@ use super::targets::Targets;
 use super::{ScopeFit, Scopes};
 
 /// A table as a port with this many VLs gets it.
+///
+/// The RFCs drop what a port cannot carry; OpenSM folds it onto another VL.
 pub(super) fn fitted(table: SlToVl, operational: DataVls, fit: ScopeFit) -> SlToVl {
     match fit {
         ScopeFit::OpenSm => fit_sl2vl(table, operational),
@@ -28,12 +47,15 @@ pub(super) fn fitted(table: SlToVl, operational: DataVls, fit: ScopeFit) -> SlTo
 
 impl Scopes<'_> {
     /// The scope that decides a table.
+    ///
+    /// The first in order of precedence, not in the order of the file.
     pub(super) fn sl2vl_scope(&self, end: usize, input: u8, output: u8) -> Option<usize> {
         let mut meant = self.sl2vl.get(end)?.iter();
         let found = meant.find(|(_, tables)| tables.has(input, output));
         found.map(|(scope, _)| *scope)
     }
 
+    /// Puts each scope on the tables that it means.
     pub(super) fn place_sl2vl(&mut self, targets: &mut Targets<'_>) {
         let scopes = &self.policy.setup.sl2vl;
         if self.context.is_torus {
@@ -51,6 +73,7 @@ impl Scopes<'_> {
         }
     }
 
+    /// One scope, and what is wrong with where it lands.
     fn place(&mut self, index: usize, scope: &Sl2VlScope, targets: &mut Targets<'_>) {
         let meant = Meant::of(scope, targets);
         self.check_numbers(scope, &meant);
@@ -60,6 +83,7 @@ impl Scopes<'_> {
         for end in meant.devices() {
             let ports = self.context.ports(end);
             let tables = meant.tables(end, from.and(ports), to.and(ports));
+            // The only table of a CA port is from 0 to 0, which the numbers leave out.
             if tables.is_empty() && !self.context.is_switch(end) {
                 left_out.push(end);
             }
@@ -80,6 +104,7 @@ impl Scopes<'_> {
         }
     }
 
+    /// Numbers of `from` and `to` that switches do not have, where these lists narrow anything.
     fn check_numbers(&mut self, scope: &Sl2VlScope, meant: &Meant) {
         let narrows = |others: &BTreeMap<usize, PortSet>| {
             let asked = |end: &usize| meant.beside(*end) || others.contains_key(end);
@@ -98,11 +123,13 @@ impl Scopes<'_> {
         listed: &Ranges,
         ends: Vec<usize>,
     ) {
+        // Pairs ascend, so the last one has the largest number.
         let last = listed.pairs().last().map_or(0, |(_, last)| *last);
         if Setup::is_any_port(listed) {
             return;
         }
         // By number of ports: the switches with so many.
+        // One finding for each size of switch, as the last port differs.
         let mut lacking: BTreeMap<u8, Vec<usize>> = BTreeMap::new();
         for end in ends.into_iter().filter(|end| self.context.is_switch(*end)) {
             let ports = self
@@ -129,6 +156,7 @@ impl Scopes<'_> {
         }
     }
 
+    /// What is wrong with tables at ports, once all scopes have their places.
     pub(super) fn judge_sl2vl(&mut self) {
         let mut seen = Seen::default();
         for end in 0..self.sl2vl.len() {
@@ -165,6 +193,7 @@ impl Scopes<'_> {
         }
     }
 
+    /// One output port: which scopes decide there, and do their tables suit it.
     fn judge_output(&self, end: usize, output: u8, at: PortRef, seen: &mut Seen) {
         let meant = self.sl2vl.get(end).map_or(&[][..], Vec::as_slice);
         let meant = meant
@@ -174,6 +203,7 @@ impl Scopes<'_> {
         if meant.is_empty() {
             return;
         }
+        // Whether a scope has any effect shows only after all ports.
         seen.meant.extend(meant);
         let inputs = match self.context.is_switch(end) {
             true => self
@@ -192,6 +222,7 @@ impl Scopes<'_> {
                 seen.one_vl.entry(*scope).or_default().push(at);
                 continue;
             };
+            // To drop on purpose is fine.
             let is_carried = |vl: &u8| *vl < operational.get() || *vl == DROP;
             if self.fit == ScopeFit::Rfc && !table.is_none_or(|t| t.table.iter().all(is_carried)) {
                 let key = (*scope, operational);
@@ -205,22 +236,30 @@ impl Scopes<'_> {
 /// What was seen on the way over all ports. Shape: keys begin with the scope's index.
 #[derive(Default)]
 struct Seen {
+    /// Scopes that mean some port.
     meant: BTreeSet<usize>,
+    /// Those that decide somewhere. What is only in the first set has no effect.
     deciding: BTreeSet<usize>,
+    /// By scope: ports that are left alone.
     one_vl: BTreeMap<usize, Vec<PortRef>>,
+    /// By scope and VLs in operation: ports that drop some of its SLs.
     unsupported: BTreeMap<(usize, DataVls), Vec<PortRef>>,
 }
 
 /// The devices that a scope means, in each of the four ways.
 struct Meant {
+    /// Members of its groups.
     group: BTreeSet<usize>,
     /// Far ends. Shape: ports by device.
     across: BTreeMap<usize, PortSet>,
+    /// Far ends that are input ports.
     across_from: BTreeMap<usize, PortSet>,
+    /// Far ends that are output ports.
     across_to: BTreeMap<usize, PortSet>,
 }
 
 impl Meant {
+    /// Looks its groups up. Cost: the cables of their members.
     fn of(scope: &Sl2VlScope, targets: &mut Targets<'_>) -> Self {
         let mut far_ends = |names| {
             let members = targets.members(names);
@@ -234,6 +273,7 @@ impl Meant {
         }
     }
 
+    /// Every device that it means in some way, each once.
     fn devices(&self) -> impl Iterator<Item = usize> + use<> {
         let far = [&self.across, &self.across_from, &self.across_to];
         let mut all = self.group.clone();
@@ -261,6 +301,7 @@ impl Meant {
             add(from, to);
         }
         let across = far(&self.across);
+        // Either side may be the far end's port.
         add(from, to.and(across));
         add(from.and(across), to);
         add(from, far(&self.across_to));

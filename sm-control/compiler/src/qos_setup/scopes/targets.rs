@@ -1,4 +1,8 @@
 //! Which devices and ports a scope means.
+//!
+//! Groups hold end ports, by name, GUID or kind; scopes want devices, output ports and the far ends
+//! of cables. This goes from the one to the other, and says which ports have tables at all: those
+//! with a link, and port 0 of a switch where it is enhanced.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -15,6 +19,8 @@ use super::port_set::PortSet;
 ///
 /// A device is named by its end port: a switch by its port 0, whatever port of it is meant; a CA
 /// or router port stands for itself, and its only table counts as that of port 0.
+///
+/// Lives while scopes are placed; it remembers groups that were looked up.
 pub(super) struct Targets<'a> {
     context: SetupContext<'a>,
     resolver: GroupResolver<'a>,
@@ -34,6 +40,8 @@ impl<'a> Targets<'a> {
     }
 
     /// Members of groups. Shape: indices of end ports, ascending, each once.
+    ///
+    /// Names are compared without case, as the parser does.
     pub(super) fn members(&mut self, names: &[Spanned<String>]) -> Vec<usize> {
         let mut all = Vec::new();
         for name in names {
@@ -63,9 +71,11 @@ impl<'a> Targets<'a> {
         let mut found: BTreeMap<usize, PortSet> = BTreeMap::new();
         let near = members.iter().flat_map(|end| self.cable_ends(*end));
         for far in near.filter_map(|at| subnet.fabric().port(at).peer) {
+            // A cable to what the SM does not reach leads to nobody.
             let Some(device) = subnet.by_port(far) else {
                 continue;
             };
+            // A CA port's only table is that of port 0.
             let port = if self.context.is_switch(device) {
                 far.port
             } else {
@@ -77,6 +87,7 @@ impl<'a> Targets<'a> {
         found
     }
 
+    /// The ports of a device that cables can be in.
     fn cable_ends(&self, end: usize) -> impl Iterator<Item = PortRef> + use<'a> {
         let context = self.context;
         let at = context.subnet.end_ports().get(end).map(|port| port.at);
@@ -90,6 +101,7 @@ impl<'a> Targets<'a> {
     }
 }
 
+/// Groups that services brought along have names that no scope can write.
 fn can_be_named(group: &&policy::model::Group) -> bool {
     group.origin != Origin::Ulp
 }
@@ -110,6 +122,8 @@ impl SetupContext<'_> {
     }
 
     /// Output ports that get tables, and the port of the fabric that each is.
+    ///
+    /// In the order of ports.
     pub(super) fn outputs(self, end: usize) -> Vec<(u8, PortRef)> {
         let last = match self.ports.get(end) {
             Some(facts) if self.is_switch(end) => facts.node_ports,

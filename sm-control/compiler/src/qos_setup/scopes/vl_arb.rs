@@ -1,4 +1,15 @@
 //! VL arbitration scopes: the ports they mean, and what is wrong with their tables there.
+//!
+//! VL arbitration belongs to output ports: a scope means those of its groups' devices, and with
+//! `across` the far ends of their cables. Each of its parts (high, low, limit) may be missing, and
+//! the option of the class then gives that part.
+//!
+//! Tables are lists of `vl:weight` pairs. The RFCs have them cut to what a port holds; OpenSM's way
+//! goes by blocks and takes VLs modulo 15.
+//!
+//! Example: `across: storage` with `to: 1-8` on a leaf whose ports 3 and 12 lead to storage means
+//! port 3 alone; `group: leaves` beside it means ports 1 to 8 of that leaf, far ends or not. A CA's
+//! port is meant whatever `to` says, since its number is none of a switch's.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,6 +29,8 @@ use crate::qos_setup::check::is_uniform;
 use crate::qos_setup::warning::Priority;
 
 /// What a scope gives a port for VL arbitration; none where it says nothing.
+///
+/// Made when a port is asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::qos_setup) struct ScopedVlArb {
     /// High-priority table. Shape: as many entries as the port holds, at most 64.
@@ -44,6 +57,7 @@ impl Scopes<'_> {
         let scope = self.vl_arb_scope(end, output)?;
         let scope = self.policy.setup.vlarb.get(scope)?;
         let caps = self.context.subnet.fabric().vl_arb(at);
+        // A list without pairs says nothing, and the option counts.
         let table = |pairs: &[(u64, u64)], entries: u8| {
             let table = match self.fit {
                 ScopeFit::Rfc => cut(pairs, entries),
@@ -62,12 +76,15 @@ impl Scopes<'_> {
         })
     }
 
+    /// The scope that decides about an output port: the first in order of precedence.
     fn vl_arb_scope(&self, end: usize, output: u8) -> Option<usize> {
         let mut meant = self.vl_arb.get(end)?.iter();
         let found = meant.find(|(_, outputs)| outputs.has(output));
         found.map(|(scope, _)| *scope)
     }
 
+    /// Puts each scope on the ports that it means. One with a number out of range is used where
+    /// numbers are cut, as OpenSM does.
     pub(super) fn place_vl_arb(&mut self, targets: &mut Targets<'_>) {
         let scopes = &self.policy.setup.vlarb;
         for index in self.by_precedence(scopes.len()) {
@@ -83,10 +100,12 @@ impl Scopes<'_> {
         }
     }
 
+    /// One scope, and whether it means any port.
     fn place_ports(&mut self, index: usize, scope: &VlArbScope, targets: &mut Targets<'_>) {
         let across = targets.members(&scope.across);
         let mut meant = targets.far_ends(&across);
         for end in targets.members(&scope.groups) {
+            // All of the device, also where a far end was found on it: the group is the wider word.
             meant.insert(end, self.context.ports(end));
         }
         let devices = meant.keys().copied().collect();
@@ -111,6 +130,7 @@ impl Scopes<'_> {
         }
     }
 
+    /// What is wrong with tables at ports, once all scopes have their places.
     pub(super) fn judge_vl_arb(&mut self) {
         let mut seen = Seen::default();
         for end in 0..self.vl_arb.len() {
@@ -127,6 +147,7 @@ impl Scopes<'_> {
         self.find_vl_arb(seen);
     }
 
+    /// What does not suit one port, of the scope that decides there.
     fn judge_port(&self, index: usize, at: PortRef, seen: &mut Seen) {
         let Some(scope) = self.policy.setup.vlarb.get(index) else {
             return;
@@ -150,8 +171,10 @@ impl Scopes<'_> {
                 add(PortProblem::UnsupportedVl(priority, operational));
             }
             if self.context.is_torus && !pairs.is_empty() {
+                // Only what the port holds counts.
                 let kept = cut(pairs, cap);
                 let weights = weights(&kept);
+                // As `check` has it for options, per port.
                 let problem = match self.is_between_switches(at) {
                     true => PortProblem::Unequal(priority, cap),
                     false => PortProblem::Unused(priority),
@@ -163,12 +186,14 @@ impl Scopes<'_> {
         }
     }
 
+    /// Where torus-2QoS uses all eight VLs.
     fn is_between_switches(&self, at: PortRef) -> bool {
         let fabric = self.context.subnet.fabric();
         let is_switch = |at: PortRef| fabric.node(at.node).kind == NodeType::Switch;
         is_switch(at) && fabric.port(at).peer.is_some_and(is_switch)
     }
 
+    /// Findings of what was seen: one for each scope and trouble.
     fn find_vl_arb(&mut self, seen: Seen) {
         let scopes = &self.policy.setup.vlarb;
         let kind = ScopeKind::VlArb;
@@ -228,10 +253,15 @@ struct Seen {
 /// What does not suit a port.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum PortProblem {
+    /// Left alone.
     OneVl,
+    /// The table, and how many entries the port holds.
     TooLong(Priority, u8),
+    /// The table, and VLs in operation.
     UnsupportedVl(Priority, DataVls),
+    /// VLs of one QoS level weigh differently; how many entries count.
     Unequal(Priority, u8),
+    /// VLs that have no use at end ports.
     Unused(Priority),
 }
 
@@ -248,6 +278,8 @@ impl PortProblem {
 }
 
 /// The first entries, as written.
+///
+/// Filled up with 0:0, which sends nothing.
 fn cut(pairs: &[(u64, u64)], entries: u8) -> Vec<VlArbEntry> {
     let entry = |(vl, weight): &(u64, u64)| VlArbEntry {
         vl: low_byte(*vl),
@@ -270,6 +302,7 @@ fn as_option(pairs: &[(u64, u64)]) -> Vec<VlArbEntry> {
     table
 }
 
+/// Sums for VLs 0 to 7, which torus-2QoS uses.
 fn weights(table: &[VlArbEntry]) -> [u32; 8] {
     let mut weights = [0; 8];
     for entry in table {
@@ -280,6 +313,7 @@ fn weights(table: &[VlArbEntry]) -> [u32; 8] {
     weights
 }
 
+/// As a C program keeps a number in a byte.
 const fn low_byte(number: u64) -> u8 {
     number.to_le_bytes()[0]
 }
