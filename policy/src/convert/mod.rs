@@ -82,9 +82,9 @@ struct Writer<'a> {
     policy: &'a Policy,
     /// May be the policy's own: then the file is written anew, tidily.
     to: Dialect,
-    /// Filled before any section is.
+    /// Filled before any section is written, as every reference needs them.
     names: Names,
-    /// Grow as sections are written.
+    /// In the order of sections, put into the order of the file at the end.
     losses: Vec<Loss>,
 }
 

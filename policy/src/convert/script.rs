@@ -96,7 +96,7 @@ impl Block {
 }
 
 /// Numbers and ranges with commas between.
-/// Readable by all three dialects.
+/// Both notations are read by all three dialects; which is used is for people.
 pub(super) fn listed(numbers: &Ranges, form: Notation) -> String {
     let number = |value: u64| match form {
         Notation::Decimal => value.to_string(),

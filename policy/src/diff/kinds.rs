@@ -35,7 +35,7 @@ pub(super) struct Satisfied {
 
 impl Satisfied {
     /// The rules that both satisfy: a request gets what all its values leave.
-    /// Word by word.
+    /// A request satisfies a rule if its ends and all its numbers do, hence the intersection.
     pub(super) fn and(&self, other: &Self) -> Self {
         let both = |one: &RuleSet, other: &RuleSet| {
             let words = one.iter().zip(other);

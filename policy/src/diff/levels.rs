@@ -15,7 +15,7 @@ use crate::model::{Level, Policy};
 use sa_snapshot::model::FlowLabels;
 
 /// A level that comes, goes or gives something else.
-/// One line of a report.
+/// What a level of this name gave before and gives now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LevelChange {
     /// What people call it.

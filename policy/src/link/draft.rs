@@ -40,9 +40,9 @@ pub(crate) struct Draft {
     pub(crate) reserved_sls: Vec<ReservedSl>,
     /// What only this product reads, by its keyword.
     pub(crate) extensions: Vec<Spanned<&'static str>>,
-    /// Empty in OpenSM's dialect.
+    /// What the parser remarked; empty in OpenSM's dialect, where a fault ends reading.
     pub(crate) diagnostics: Diagnostics,
-    /// In all rules so far.
+    /// In all rules so far, against [`MAX_RANGES`].
     ranges: usize,
 }
 

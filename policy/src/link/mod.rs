@@ -104,7 +104,7 @@ struct Linker {
     levels_by_name: HashMap<String, usize>,
     levels_by_sn: HashMap<u64, usize>,
     groups_by_name: HashMap<String, usize>,
-    /// RFC 0.2 counts only these.
+    /// Positions of RFC 0.2 count these, and not the levels that linking makes.
     written_levels: usize,
     /// By SL, so that the second line with one finds the level of the first.
     level_by_sl: [Option<LevelIx>; 16],

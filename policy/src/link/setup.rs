@@ -38,7 +38,7 @@ pub(crate) fn check(setup: &mut Setup, groups: &[Group], diagnostics: Option<&mu
 }
 
 /// What is known of groups, and where remarks go; nowhere for OpenSM's dialect.
-/// For one file.
+/// Lower-case names are made once for a file, as every scope asks for some.
 struct Checker<'a> {
     /// Names of groups in lower case.
     known: HashSet<String>,
@@ -78,7 +78,7 @@ impl Checker<'_> {
     }
 
     /// Every number that is too large is told, not only the first.
-    /// None where all fit.
+    /// None where every number fits; otherwise the scope is skipped whole.
     fn out_of_range(
         &mut self,
         span: Span,
@@ -96,7 +96,7 @@ impl Checker<'_> {
     }
 
     /// Every group that does not exist is told, not only the first.
-    /// None where all are known.
+    /// None where every name is a group's.
     fn unknown_group<'a>(
         &mut self,
         names: impl Iterator<Item = &'a Spanned<String>>,

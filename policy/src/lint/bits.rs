@@ -39,7 +39,7 @@ impl Bits {
         self.0[number / 64] >> (number % 64) & 1 == 1
     }
 
-    /// True without any number.
+    /// True without any number; tails beyond the count are never set.
     pub(super) fn is_empty(&self) -> bool {
         self.0.iter().all(|word| *word == 0)
     }
@@ -50,7 +50,7 @@ impl Bits {
     }
 
     /// True when the other set has every number of this one.
-    /// True for equal sets.
+    /// Equal sets are within each other, so `least` of a search keeps one of them.
     pub(super) fn is_within(&self, other: &Self) -> bool {
         let mut pairs = self.0.iter().zip(&other.0);
         pairs.all(|(one, two)| one & !two == 0)

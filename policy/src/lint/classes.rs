@@ -27,7 +27,7 @@ pub struct PortClasses {
     /// By class: groups, ascending.
     groups: Vec<Vec<u32>>,
     /// By class: ports, ascending. Empty for a class that stands for no port.
-    /// For counts and examples.
+    /// Findings count pairs by them and name one as an example.
     ports: Vec<Vec<usize>>,
     /// By group: classes in it.
     of_group: Vec<Vec<usize>>,

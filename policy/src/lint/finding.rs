@@ -57,7 +57,7 @@ impl FromStr for LintId {
     fn from_str(word: &str) -> Result<Self, UnknownLint> {
         // By the printed form, so that whatever reports print is taken.
         let found = CATALOGUE.iter().map(|check| check.id);
-        // `l10` will do.
+        // Letter case does not matter on command lines: `l10` will do.
         let mut fitting = found.filter(|id| id.to_string().eq_ignore_ascii_case(word));
         fitting.next().ok_or_else(|| UnknownLint(word.to_owned()))
     }
@@ -79,7 +79,7 @@ pub struct Finding {
     /// One sentence; mostly a fixed one.
     pub remedy: Cow<'static, str>,
     /// Other places that have to do with it.
-    /// Shown as lines of help.
+    /// Shown below the remedy, each as `line:column: label`.
     pub related: Vec<Related>,
 }
 

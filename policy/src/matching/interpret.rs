@@ -62,7 +62,7 @@ pub(crate) struct Judge<'a> {
     pub(crate) policy: &'a Policy,
     /// Searched for names and GUIDs each time.
     pub(crate) ports: &'a [PortFacts],
-    /// Of the same ports.
+    /// Resolved for the same ports, by the same indices.
     pub(crate) partitions: &'a Partitions,
 }
 

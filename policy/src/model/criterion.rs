@@ -88,9 +88,9 @@ struct Row {
     /// In OpenSM's dialect, RFC 0.2 and RFC 0.1; none where it cannot be said.
     keywords: [Option<&'static str>; 3],
     component: PathComponent,
-    /// With all its bits.
+    /// As the request has it, the membership bit of a P_Key included.
     asked: fn(&Query) -> Option<u64>,
-    /// The other way, for probes.
+    /// The other way, for tools and tests that make requests.
     ask: fn(&mut Query, Option<u64>),
 }
 
@@ -272,7 +272,7 @@ impl Query {
     }
 
     /// The same with these numbers and no others.
-    /// Ends stay.
+    /// Source and destination stay, and whether they are named.
     #[must_use]
     pub fn with_numbers(mut self, numbers: &Numbers) -> Self {
         for field in Field::ALL {

@@ -21,7 +21,7 @@ use sa_text::{Span, Spanned};
 use crate::model::ranges::Ranges;
 
 /// What the sections `qos-setup` of a file say together.
-/// Empty for most policies.
+/// Empty where a file has no `qos-setup`, as most have none.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Setup {
     /// Scopes of VL arbitration, in the order of the file.

@@ -105,7 +105,7 @@ pub struct Notice {
 }
 
 /// What is passed over.
-/// Names the word as written.
+/// Each holds the word as it was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NoticeKind {

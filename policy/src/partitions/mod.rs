@@ -140,7 +140,7 @@ impl Partitions {
     }
 
     /// The partition with this base.
-    /// None for bases without members.
+    /// None for a base that no port of this fabric has, be it in the file or not.
     pub fn by_base(&self, base: u16) -> Option<&Partition> {
         self.list.iter().find(|partition| partition.base == base)
     }

@@ -15,7 +15,7 @@ use crate::error::{Error, Problem};
 /// Borrowed from the text of the file; copied freely.
 #[derive(Clone, Copy)]
 pub(super) struct Piece<'a> {
-    /// The part itself.
+    /// A part of `line`, by address and not only by content.
     pub(super) text: &'a str,
     /// The line that `text` is a part of.
     line: &'a str,

@@ -36,7 +36,7 @@ enum Requests {
 }
 
 /// Source of each number: `docs/ulps.md`.
-/// Names and aliases differ throughout.
+/// Names and aliases differ throughout: the first that fits is taken.
 const TABLE: &[Row] = &[
     (
         "sdp",

@@ -102,7 +102,7 @@ impl UlpNames {
         let name = || ulp.name.clone();
         let takes = |what| problem(UlpProblem::Takes { name: name(), what });
         match (&ulp.meaning, given) {
-            // All its ports.
+            // A space without ports behind it stands for all 65,536.
             (Meaning::Space(space), None) => Ok(Criteria::ServiceIds(vec![space.range()])),
             (Meaning::Space(space), Some(What::Ports)) => of_ports(scan, *space),
             (Meaning::Ids { ids, .. }, None) => Ok(Criteria::ServiceIds(ids.clone())),
@@ -177,7 +177,7 @@ fn given(scan: &mut Scan<'_>) -> Result<Option<What>, UlpError> {
         What::Pkeys
     } else if scan.keyword(&["qpn"]) {
         What::QueuePairs
-    // `tcp:4420` and `tcp 4420`.
+    // `tcp:4420` and `tcp 4420`: numbers without a word are ports.
     } else if scan.accept(':') || scan.is_at_number() {
         What::Ports
     } else {

@@ -62,7 +62,7 @@ impl<'a> Scan<'a> {
     }
 
     /// The next word if it is one of these, which is taken then.
-    /// Letter case does not matter.
+    /// Letter case does not matter; a longer word that begins so is another one.
     pub(crate) fn keyword(&mut self, wanted: &[&str]) -> bool {
         let mut ahead = *self;
         let found = ahead
@@ -145,7 +145,7 @@ impl<'a> Scan<'a> {
     }
 
     /// Something else was expected here.
-    /// Points at the next word.
+    /// Points at the next word, up to a blank or a comma.
     pub(crate) fn unexpected(&mut self, expected: &'static str) -> UlpError {
         let at = self.place();
         let rest = self.rest();

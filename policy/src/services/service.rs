@@ -17,7 +17,7 @@ use super::scan::Scan;
 use crate::error::{UlpError, UlpProblem};
 
 /// What a request for a path names when it is for this service.
-/// Becomes fields of a request.
+/// A tool makes the fields of a request of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Service {
     /// A service id, with both bits of the component mask.

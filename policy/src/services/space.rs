@@ -68,7 +68,7 @@ impl PortSpace {
     }
 
     /// The space that an id is in, and the port.
-    /// None outside of all spaces.
+    /// None for ids of no space, such as an SRP target's.
     pub fn of(id: ServiceId) -> Option<(Self, u16)> {
         let port = u16::try_from(id.0 & 0xffff).ok()?;
         let space = Self::ALL

@@ -94,7 +94,7 @@ fn tables<const WORDS: usize>(topology: &Topology) -> Lft {
 }
 
 /// Spreads LIDs over the cables, in one switch after the other.
-/// One per thread.
+/// One per thread, taken from switch to switch: its tables are as long as there are switches.
 struct Spread<'a, const WORDS: usize> {
     topology: &'a Topology,
     shortest: Shortest<'a, WORDS>,

@@ -11,9 +11,9 @@
 //!
 //! ```text
 //!              LID 7   LID 8   LID 9          a column: output ports of all switches for one LID
-//! switch 0       2       2       1            LIDs 7 and 8 sit on one switch and are sent alike:
-//! switch 1       1       1      255           one column, followed once
-//! switch 2       4       4       3
+//! switch 0       2       2       1            LIDs 7 and 8 sit on switch 2, and the others send them
+//! switch 1       1       1      255           alike: they are followed once
+//! switch 2       4       5       3
 //! ```
 //!
 //! For 16x16x16 with one host a switch there are 8,192 columns of 4,096 entries, half as many

@@ -120,7 +120,7 @@ impl Torus {
     }
 
     /// Switches by place, z outermost: the order of opensm-torus.dump.
-    /// Skips places without a switch.
+    /// A place without a switch has no line in the dump.
     pub fn by_place(&self) -> impl Iterator<Item = &PlacedSwitch> {
         self.places
             .iter()

@@ -10,7 +10,7 @@ use super::loads::{EMPTY, Load, Loads};
 use crate::topology::{SwitchIx, count32};
 
 /// What moves SLs over one switch.
-/// One per thread.
+/// One per thread, for one LID after the other.
 pub(super) struct Carrier<'a> {
     graph: &'a DependencyGraph,
     pub(super) loads: Loads,

@@ -24,7 +24,8 @@ pub struct DependencyGraph {
     pub(super) channels: Arc<Channels>,
     pub(super) edges: Edges,
     /// What packets to hosts need alone, where that was noted on the way.
-    /// See [`super::Judge`].
+    /// Kept so that a graph of hosts' packets need not begin from nothing
+    /// ([`super::Judge::loops`]).
     pub(super) to_hosts: Option<Edges>,
 }
 
@@ -38,7 +39,7 @@ impl DependencyGraph {
     }
 
     /// The same dependencies, for others to be added.
-    /// Channels are shared, dependencies copied.
+    /// Channels are shared, since they never change; dependencies are copied.
     pub(super) fn copy(&self) -> Self {
         Self {
             channels: Arc::clone(&self.channels),

@@ -36,7 +36,7 @@ pub(super) struct Passed {
 /// Loads by number, and what is known about them.
 pub(super) struct Loads {
     /// By number: the SLs on each VL.
-    /// 32 bytes a load.
+    /// A word of 16 bits for each VL, 32 bytes a load.
     all: Vec<[u16; VLS]>,
     numbers: FxHashMap<[u16; VLS], Load>,
     passed: FxHashMap<(Load, u32), Passed>,

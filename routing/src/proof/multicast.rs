@@ -35,7 +35,7 @@ impl DependencyGraph {
 }
 
 /// Follows one group after the other.
-/// Reused from group to group.
+/// Reused from group to group; two arrays are cleared for each.
 struct MulticastFlow<'a> {
     graph: &'a DependencyGraph,
     topology: &'a Topology,

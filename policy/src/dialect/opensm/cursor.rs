@@ -14,11 +14,11 @@ use crate::model::ranges::Ranges;
 use crate::services::UlpNames;
 
 /// The token stream with one token looked at in advance.
-/// One for a file.
+/// Goes through a file once, from front to back.
 pub(super) struct Cursor<'a> {
     /// Extensions read text from it past the token.
     pub(super) lexer: Lexer<'a>,
-    /// Looked at and not taken.
+    /// Looked at in advance: every decision of the grammar is made by its kind.
     pub(super) next: Token<'a>,
     /// A quote that spans lines: often one that was not closed.
     /// The last one; an error behind it is mostly its doing.
@@ -264,7 +264,7 @@ pub(super) const fn out_of_range(
 }
 
 /// A token as messages name it.
-/// Names what cannot be seen.
+/// What cannot be seen on a screen (a carriage return, a control character) is told in words.
 fn describe(token: &Token<'_>) -> String {
     match token.kind {
         Kind::EndOfFile => String::from("end of the file"),

@@ -56,7 +56,7 @@ const NAMELESS: &str = "give it a name that rules can refer to; a policy whose l
 #[derive(Default)]
 struct Entries {
     name: Option<Spanned<String>>,
-    /// `use:`, for people.
+    /// `use:`, which is shown in explanations and has no effect.
     purpose: Option<Spanned<String>>,
     /// Must be there; the lower eight bits of what was written.
     sl: Option<Spanned<u8>>,
@@ -65,7 +65,7 @@ struct Entries {
     /// Cut to eight bits as well.
     packet_life: Option<Spanned<u8>>,
     path_bits: Option<Spanned<Vec<(u64, u64)>>>,
-    /// Without membership bits.
+    /// Bases: each bound has lost its membership bit by itself.
     pkeys: Option<Spanned<Vec<(u64, u64)>>>,
     flow_label: Option<Spanned<FlowLabels>>,
 }

@@ -24,7 +24,7 @@ pub(super) struct Lexer<'a> {
     at: usize,
     /// The same place as line and column, counted on with every token.
     position: Position,
-    /// Cleared by newlines.
+    /// What the keywords of this line ask for; a newline clears all of it.
     expecting: Expecting,
     /// A `#` behind it begins no comment.
     last_newline: Option<usize>,
@@ -193,7 +193,7 @@ impl<'a> Lexer<'a> {
     }
 
     /// Text between quotes, which may span lines without ending what the line asked for.
-    /// Keywords between quotes are text.
+    /// Keywords between quotes are text, so that any name can be written somehow.
     fn quoted(&mut self) -> Token<'a> {
         let inner = self.rest()[1..].find('"').unwrap_or(0);
         let mut token = self.take(inner + 2, Kind::Text);

@@ -43,10 +43,10 @@ pub(super) fn section(cursor: &mut Cursor<'_>, draft: &mut Draft) -> Result<(), 
 #[derive(Default)]
 struct Entries {
     purpose: Option<Spanned<String>>,
-    /// Empty for any source.
+    /// Empty for any source; several lines add up.
     source: Vec<DraftGroup>,
     destination: Vec<DraftGroup>,
-    /// Merged when the block ends.
+    /// As written; sorted and merged when the block ends, which costs least.
     fields: ByField<Pairs>,
     /// Must be there: a rule without level is refused.
     level: Option<Spanned<String>>,

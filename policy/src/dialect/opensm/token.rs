@@ -53,7 +53,7 @@ pub(super) enum Kind {
 /// A section or block with an end keyword of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Block {
-    /// Shorthand for rules; never nested.
+    /// The section of shorthand, whose lines are told apart by [`Ulp`].
     Ulps,
     PortGroups,
     PortGroup,
@@ -89,7 +89,7 @@ pub(super) enum Key {
     VlArbHigh,
     VlArbLow,
     VlHighLimit,
-    /// Sixteen VLs, by SL.
+    /// Sixteen VLs with commas between, that of SL 0 first.
     Sl2VlTable,
     Sl,
     MtuLimit,

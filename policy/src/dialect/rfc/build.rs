@@ -28,7 +28,7 @@ pub(super) struct Builder<'a> {
     /// Used by every section for values and remarks.
     pub(super) reader: Reader<'a>,
     pub(super) draft: Draft,
-    /// Larger codes limit nothing.
+    /// Of the emulated release; a level with a larger code has no rate limit, which is told.
     pub(super) max_rate_code: u8,
     /// RFC 0.1: of the last rule.
     /// Compared with the next, as an `sn` that goes back hints at another order being meant.

@@ -100,7 +100,7 @@ impl<'a> Tree<'a> {
 /// A stack: what is read goes into the innermost.
 #[derive(Debug, Default)]
 struct Blocks<'a> {
-    /// The innermost last.
+    /// From the outermost to the innermost, which takes what is read next.
     open: Vec<Open<'a>>,
     sections: Vec<Node<'a>>,
     /// Counted for the limit, open or not.

@@ -35,7 +35,7 @@ pub(super) fn vlarb_scope(
             Tag::To => scope.to.extend(&reader.ports(value)?),
             Tag::VlArbHigh => scope.high.append(&mut reader.weights(value)?),
             Tag::VlArbLow => scope.low.append(&mut reader.weights(value)?),
-            // The last counts.
+            // An entry that may be repeated: the last counts, as in OpenSM.
             _ => scope.high_limit = Some(*reader.number(value)?),
         }
     }

@@ -51,7 +51,7 @@ pub(crate) enum Tag {
     PathBits,
     Source,
     Destination,
-    /// Called `service` in RFC 0.1.
+    /// `service-id` in RFC 0.2, `service` in the example of RFC 0.1.
     ServiceId,
     QosClass,
     /// Ours: services by name.

@@ -71,7 +71,7 @@ impl<'a> Value<'a> {
 /// In bytes of the decoded text, never of the file.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Piece {
-    /// The first byte.
+    /// The first byte of the piece, at a boundary of characters.
     pub(super) from: usize,
     /// One behind the last; equal to `from` for an empty piece.
     pub(super) to: usize,

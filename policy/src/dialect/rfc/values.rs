@@ -101,7 +101,7 @@ impl Reader<'_> {
             if end == all.to {
                 return Ok(names);
             }
-            // Behind the comma.
+            // Behind the comma. With nothing there the next turn is an error.
             at = end + 1;
         }
     }

@@ -61,7 +61,7 @@ pub(in crate::lint) fn findings(
 }
 
 /// Comparisons of kinds of ports, by words.
-/// About a second.
+/// About a second's worth; what is left then is told by [`given_up`].
 const BUDGET: usize = 1 << 28;
 
 /// Numbers that requests name, and the rules that are to be looked at with them.
@@ -101,7 +101,7 @@ fn requests(analysis: &Analysis<'_>) -> Vec<Request> {
 struct Found {
     /// Ordered, so that both ways may count.
     pairs: u64,
-    /// Source and destination, by index.
+    /// Source and destination of the first such pair, by port index.
     example: (usize, usize),
     /// The rule of the way back; none for the default level.
     back: Option<usize>,

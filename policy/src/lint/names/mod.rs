@@ -30,7 +30,7 @@ pub(in crate::lint) fn blanks(policy: &Policy, text: &str) -> Vec<Finding> {
     });
     let odd = names.filter_map(|(what, span)| {
         let written = written(text, span)?;
-        // Between quotes blanks are kept.
+        // Where there is a quote, the author has thought of blanks.
         let is_odd = !written.contains('"') && written.contains([' ', '\t']);
         let read: String = written.split([' ', '\t']).collect();
         let name = read

@@ -87,7 +87,7 @@ fn shadowed(policy: &Policy, rule: &Rule, by: &[RuleIx], everywhere: bool) -> Fi
 const SHOWN: usize = 8;
 
 /// Where a rule begins.
-/// From 1, as editors count.
+/// Of the block's first word, from 1.
 fn line(policy: &Policy, rule: RuleIx) -> u32 {
     policy.rule(rule).span.start.line
 }

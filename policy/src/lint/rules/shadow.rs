@@ -94,11 +94,11 @@ fn fields_of(rule: &Rule) -> u8 {
 struct Judge<'a> {
     rules: &'a [Rule],
     ends: &'a Ends,
-    /// By rule.
+    /// By rule, a bit for each field that it asks for.
     fields: Vec<u8>,
     /// Rules that nothing gets to. Where they would hold, another one does before.
     out: Bits,
-    /// For all rules together.
+    /// For all rules together; when it is used up, the rules behind are undecided.
     left: u64,
     left_for_rule: u64,
 }

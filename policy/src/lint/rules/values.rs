@@ -84,7 +84,7 @@ pub(in crate::lint) fn kinds(
         }
         turns.sort_unstable();
         let mut holding = always.clone();
-        // Numbers before the first turn.
+        // The rule's own range may begin before any other rule's does.
         if turns.first().is_none_or(|(at, ..)| *at > range.0) {
             kinds.push((holding.clone(), range.0));
         }

@@ -67,7 +67,7 @@ struct Classes {
     classes: Vec<u16>,
     /// Of requests that leave the field out: only rules that do not ask for it.
     absent: u16,
-    /// By class.
+    /// By class, class 0 being that of requests without the field.
     sets: Vec<RuleSet>,
 }
 
@@ -77,7 +77,7 @@ struct Classes {
 struct Turn {
     /// The first number for which it is so.
     at: u64,
-    /// Its place in the policy.
+    /// Its place in the policy, which is its bit in the sets.
     rule: usize,
     /// From here on; false where its range has ended before.
     holds: bool,

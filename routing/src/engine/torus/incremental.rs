@@ -222,7 +222,7 @@ type Where = Option<([u8; 3], u8)>;
 /// LIDs that are not where they were.
 struct Moved {
     /// LIDs that lead nowhere now.
-    /// Ascending.
+    /// Their entries become "no path" in every table that is copied.
     gone: Vec<usize>,
     /// Destination, first LID, number of LIDs, port: those that are new or elsewhere.
     new: Vec<(PoolIx, usize, usize, u8)>,

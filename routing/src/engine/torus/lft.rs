@@ -70,7 +70,7 @@ pub(in crate::engine) struct Changes {
     /// Destination, source, and the group that it leaves by. By destination, then by source.
     pub(in crate::engine) rerouted: Vec<(PoolIx, PoolIx, u8)>,
     /// Destination and source without a way. By destination, then by source.
-    /// Disjoint from `rerouted`.
+    /// Their entries become "no path"; no pair is in both lists.
     pub(in crate::engine) lost: Vec<(PoolIx, PoolIx)>,
 }
 
@@ -169,7 +169,7 @@ impl ByLid {
 }
 
 /// Fills one table after the other.
-/// One per thread.
+/// One per thread; a table costs no allocation of its own.
 struct Filler<'a> {
     torus: &'a Torus,
     destinations: &'a [Destination],
@@ -318,7 +318,7 @@ pub(in crate::engine) fn change(
 /// The refusal over pairs without a route, with names for a few of them.
 fn no_routes(topology: &Topology, torus: &Torus, lost: &[Lost]) -> TorusReason {
     /// Pairs that a refusal names.
-    // The count tells the rest.
+    // A screen of them; the count in the message tells how many more there are.
     const EXAMPLES: usize = 8;
     let name = |switch| SwitchName::new(topology, switch, torus.coordinate(switch));
     let pair = |(from, to): &Lost| (name(*from), name(torus.get(*to).switch));

@@ -187,7 +187,7 @@ pub(super) fn routes(
 
 impl Routes {
     /// With the multicast tree of its torus.
-    /// None for routes without multicast.
+    /// None where no tree could be made: then groups of this fabric get nothing.
     pub(super) fn with_tree(mut self, tree: Option<&TorusTree>) -> Self {
         let torus = self.facts.torus.as_ref();
         self.facts.multicast = tree.zip(torus).map(|(tree, torus)| tree.to_value(torus));

@@ -42,7 +42,7 @@ impl fmt::Display for Grid {
 }
 
 /// A switch of a three-dimensional torus has so many neighbours at most.
-/// Parallel cables count once.
+/// Counted by neighbour and not by cable, as bundles are common.
 const MOST_NEIGHBOURS: usize = 6;
 
 /// Fewer switches need no rule against credit loops.

@@ -25,7 +25,7 @@ pub(super) struct Lacking {
 
 impl Lacking {
     /// For the destinations with gaps.
-    /// Columns without gaps cost nothing.
+    /// Columns without gaps are passed over, which after a small failure are nearly all.
     pub(super) fn new(context: &Context<'_>, graph: &Graph<'_>, has_gaps: &[bool]) -> Self {
         let lists = over_columns(context, |columns| {
             let mut phases = Phases::new(context);
@@ -58,7 +58,7 @@ impl Lacking {
 }
 
 /// Those of the dependencies that a graph has not, or has in part.
-/// Empty where all is there.
+/// A node whose dependencies are all there is left out.
 fn lacking(graph: &Graph<'_>, edges: &[Edge]) -> Vec<Edge> {
     let edges = edges.iter().map(|edge| (edge.0, graph.lacking(*edge)));
     edges.filter(|(_, bits)| *bits != 0).collect()

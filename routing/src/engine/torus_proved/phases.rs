@@ -29,7 +29,7 @@ use crate::placement::Axis;
 use crate::placement::PoolIx;
 
 /// Usual ways to the destinations that share x and y.
-/// One per thread.
+/// One per thread; it goes from column to column.
 pub(super) struct Phases<'a> {
     context: &'a Context<'a>,
     sweep: Sweep,

@@ -76,7 +76,7 @@ fn variants(topology: &Topology, config: &TorusConfig, number: usize) -> Vec<Tor
         let mut all = topology.switch_ixs();
         all.find(|ix| topology.switch(*ix).guid.get() == guid)
     };
-    // Choices of the axes multiply.
+    // Each axis that has lost its link multiplies the variants by its candidates.
     let mut all = vec![alone];
     for axis in Axis::ALL {
         all = all

@@ -44,7 +44,7 @@ pub(super) struct Sweep {
 /// How far the way from a switch is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
-    /// Not looked at yet.
+    /// Its way has not been followed for the destination at hand.
     Unknown,
     /// Its way ends at the destination, or where the caller said that ways end.
     Laid,

@@ -47,7 +47,7 @@ impl Tree<'_> {
     }
 
     /// Puts a bundle in, or takes it out.
-    /// Its own inverse.
+    /// Done twice it changes nothing, which is how a bundle is taken back.
     fn turn(&mut self, (near, group): Bundle, far: PoolIx) {
         self.groups[near as usize] ^= 1 << group;
         self.groups[far as usize] ^= 1 << (group ^ 1);

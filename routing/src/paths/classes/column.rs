@@ -11,7 +11,7 @@ use crate::topology::SwitchIx;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Rest {
     /// Least over the cables.
-    /// Unlimited at the destination's switch.
+    /// Unlimited at the destination's switch, behind which no cable between switches comes.
     pub(super) capacity: Packed,
     /// Switches still to come.
     pub(super) switches: u16,

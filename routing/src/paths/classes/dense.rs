@@ -269,7 +269,7 @@ fn rows(sources: usize, columns: &[&[u16]]) -> (Vec<u16>, Vec<u16>) {
     let mut table = Interned::new(columns.len());
     let numbers = (0..sources).map(|source| {
         let row: Vec<_> = columns.iter().map(|column| column[source]).collect();
-        // The same for rows.
+        // A source that reaches nothing needs no row either.
         if row.iter().all(|class| *class == 0) {
             return 0;
         }

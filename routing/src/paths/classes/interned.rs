@@ -43,7 +43,7 @@ impl Interned {
         self.count - 1
     }
 
-    /// By number.
+    /// In the order of their numbers; nothing for lists of length 0.
     pub(super) fn iter(&self) -> impl Iterator<Item = &[u16]> {
         self.items.chunks(self.length.max(1))
     }

@@ -38,7 +38,7 @@ impl Packed {
 }
 
 /// Where a cable between switches leads.
-/// From the side that sends.
+/// Kept by the port that sends, so a cable between switches is here twice.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Link {
     /// Index of the far switch.

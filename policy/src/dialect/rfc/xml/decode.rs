@@ -39,7 +39,7 @@ pub(super) fn decode<'a>(
 
 /// Text so far, and where its bytes come from: a message about a decoded value still points at the right
 /// place of the file.
-/// For one value.
+/// Made for a value that is not plain; plain ones are borrowed from the file.
 struct Decoder<'a> {
     text: &'a str,
     /// Decoded so far, white space at the beginning included.

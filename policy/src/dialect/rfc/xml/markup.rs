@@ -11,7 +11,7 @@
 use sa_text::Span;
 
 /// A tag as it stands, whether its name is one of ours or not.
-/// Attributes are gone by then.
+/// Attributes are not kept: no element of the language has any.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Markup<'a> {
     Open {
@@ -39,7 +39,7 @@ pub(super) fn comment_opening(rest: &str) -> Option<(usize, bool)> {
 }
 
 /// Bytes of what stands for a hyphen here.
-/// None for anything else.
+/// None where no hyphen stands here, nor what programs made of one.
 fn dash(text: &str) -> Option<usize> {
     const DASHES: [&str; 7] = [
         "-",
@@ -55,7 +55,7 @@ fn dash(text: &str) -> Option<usize> {
 }
 
 /// The length of an element's name at the beginning of `text`.
-/// 0 where no name begins.
+/// 0 where no name begins; letters beyond ASCII end one.
 pub(super) fn name_length(text: &str) -> usize {
     let is_name =
         |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b':');

@@ -14,7 +14,7 @@ use crate::dialect::rfc::values::Reader;
 use crate::error::{Error, Problem, Remark};
 
 /// A place in the text.
-/// Copied to look ahead.
+/// Small, so that looking ahead is done on a copy.
 #[derive(Debug, Clone)]
 pub(super) struct Scanner<'a> {
     /// The whole file; never cut, so that places stay right.
@@ -113,7 +113,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// Markup that begins here and does not end.
-    /// Points at its first character.
+    /// Points at where it begins, as its end is what is missing.
     fn not_closed(&self, reader: &Reader<'_>, what: &str, hint: &str) -> Error {
         let span = reader.places.span(self.at..self.at + 1);
         let what = String::from(what);

@@ -200,7 +200,7 @@ impl ConfigRemark {
 
 /// A hint at the keyword that was probably meant: same letters but for case, `-` for `_`, or one
 /// typing error.
-/// Empty where nothing is near.
+/// Empty where no keyword is near enough to be worth naming.
 fn suggestion(word: &str) -> String {
     let near = nearest(&word.replace('-', "_"), KEYWORDS, |_| 1);
     near.map_or_else(String::new, |keyword| {

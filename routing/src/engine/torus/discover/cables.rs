@@ -15,7 +15,7 @@
 use crate::topology::{SwitchIx, Topology};
 
 /// Cables between switches.
-/// Filled once; only `placed` changes.
+/// Filled once; from then on only `placed` changes, by [`super::Discovery`]'s linking.
 pub(super) struct Cables {
     /// By switch, by ascending port.
     /// The order is part of the result: of two candidates the one on the lower port is taken, as in

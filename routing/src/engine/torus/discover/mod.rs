@@ -174,8 +174,7 @@ impl Discovery<'_> {
             }
             // The first that succeeds ends the round: it changes the fingerprint.
             if !attempts.any(|attempt| self.attempt(at, attempt)) {
-                // OpenSM links once more here; cables of a corner that was filled meanwhile find
-                // their place.
+                // OpenSM links once more here: a search that failed may have linked a ring.
                 self.link_cube(at);
                 return;
             }

@@ -5,8 +5,8 @@
 //! are placed only where their neighbours leave them one place and nobody else claims it.
 //!
 //! ```text
-//! o ─ o ─ o        S has lost two neighbours that shared a face with it. Its cables left lead to
-//! |       |        A and B, whose only common empty place is the one in the middle: there it is.
+//! o ─ o ─ o        S has no cable left to the row above, so no four-cycle reaches it. It hangs on
+//! |       |        A and B, whose only common empty place is the one between them: there it is.
 //! A ─ S ─ B
 //! ```
 //!
