@@ -48,7 +48,7 @@ pub(crate) fn level_by_number(text: &str) -> Option<usize> {
 }
 
 /// Goes by words, as OpenSM allows several statements on a line; descriptions are passed over.
-/// OpenSM refuses a level without name, RFC 0.2 has no names: neither language loses a good file.
+/// OpenSM refuses a level without name, so that no good file of its own is taken for another's.
 fn has_nameless_level(text: &str) -> bool {
     let mut named = None;
     for line in text.lines() {

@@ -28,7 +28,7 @@ const COUNT: &str = "give each pair of ports 2 labels or more; no request can na
 /// Reads a value. Shape: `text` without outer white space; `span` tells where a piece of it stands.
 ///
 /// Errors: another word; a number that is none, or out of range.
-/// `span` is asked for only where something has to be kept or told.
+/// `span` makes a place in the file of bytes of `text`: only the caller knows where that stands.
 pub(crate) fn read(text: &str, span: impl Fn(Range<usize>) -> Span) -> Result<FlowLabels, Error> {
     let word_end = text.find(char::is_whitespace).unwrap_or(text.len());
     let rest = text[word_end..].trim_start();

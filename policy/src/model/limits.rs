@@ -1,6 +1,6 @@
 //! How much a policy may hold. Beyond these a file is refused, so that a hostile one costs bounded memory and time.
 //!
-//! They are far beyond what people write, who have a hundred rules as a rule, and low enough that
+//! They are far beyond what people write, seldom more than a hundred rules, and low enough that
 //! places fit their types and a compilation ends within seconds.
 
 /// Most rules, those made of `qos-ulps` included.

@@ -34,7 +34,7 @@ pub struct MulticastGroup {
     /// Rate that members have to keep up with.
     pub rate: Rate,
     /// Service level of its packets.
-    /// The group's own, else that of its statement; 0 with QoS off.
+    /// The group's own, else its statement's, which is 0 with QoS off.
     pub sl: Sl,
     /// Q_Key that its packets carry.
     pub q_key: u32,

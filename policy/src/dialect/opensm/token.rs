@@ -80,7 +80,7 @@ pub(super) enum Key {
     Partition,
     NodeType,
     Group,
-    /// Both neighbours that send and neighbours that receive.
+    /// Neighbours of the scope's ports, on whichever side of them.
     Across,
     AcrossTo,
     AcrossFrom,

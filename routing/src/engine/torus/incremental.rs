@@ -11,8 +11,7 @@
 //! # What one failed cable of a 16x16x16 torus costs
 //!
 //! Ways change for the 16 switches on its ring. Their tables of 8,192 bytes are made anew, 4,080
-//! stay where they are. Comparing the ways of all switches, which finds the 16, is most of the
-//! work.
+//! stay where they are. To find the 16, the ways of all switches are compared, before and after.
 //!
 //! # The three outcomes
 //!

@@ -124,7 +124,6 @@ fn route_from(
 
 /// The same with reasons as this engine has them. The tree and the tables are both tried, so that one refusal
 /// tells all that is wrong.
-// Nothing else is looked at: every other finding would be about VLs that are not used.
 fn route_typed(
     topology: &Topology,
     config: &TorusConfig,

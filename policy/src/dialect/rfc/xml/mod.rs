@@ -172,7 +172,7 @@ impl<'a> Parser<'a> {
         };
         let closes = Tag::find(name);
         let is_open = |tag| self.blocks.open.iter().any(|open| open.tag == tag);
-        // `</qos-level>` behind `<sl>3` ends the level: the entry was forgotten, not misnamed.
+        // `<sl>3</qos-level>`: the closing tag of `sl` was forgotten, not misspelled.
         if closes.is_some_and(|tag| tag == Tag::QosPolicy || is_open(tag)) {
             return Err(not_closed(tag, opening));
         }
