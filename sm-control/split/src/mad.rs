@@ -35,14 +35,20 @@ pub(crate) const REPORT: u8 = 0x06;
 pub(crate) mod at {
     use split_protocol::HEADER_BYTES;
 
+    /// Number of the agent that a packet is for, or from.
     pub(crate) const AGENT: usize = 0;
+    /// 0, or an errno where the kernel hands a request back.
     pub(crate) const STATUS: usize = 4;
+    /// How long the kernel waits for a response. Units: ms.
     pub(crate) const TIMEOUT: usize = 8;
+    /// How often it sends again.
     pub(crate) const RETRIES: usize = 12;
+    /// Of header and MAD. Units: bytes.
     pub(crate) const LENGTH: usize = 16;
     pub(crate) const QPN: usize = 20;
     pub(crate) const LID: usize = 28;
     pub(crate) const TID: usize = HEADER_BYTES + 8;
+    /// The half of the transaction id that a sender chooses; the upper half is the kernel's.
     pub(crate) const TID_LOW: usize = HEADER_BYTES + 12;
 }
 
@@ -76,10 +82,12 @@ pub(crate) fn number(packet: &[u8], at: usize) -> u32 {
     u32::from_ne_bytes(field(packet, at))
 }
 
+/// MgmtClass.
 pub(crate) fn class(head: &Head) -> u8 {
     head[HEADER_BYTES + 1]
 }
 
+/// Method, with the bit of a response.
 pub(crate) fn method(head: &Head) -> u8 {
     head[HEADER_BYTES + 3]
 }

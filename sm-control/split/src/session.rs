@@ -172,6 +172,7 @@ impl Session {
         }
     }
 
+    /// Welcomes a daemon. Errors: it is of another version; it hears ours before the end.
     fn greet<K: Kernel>(&mut self, split: &Split<K>, version: u32) -> Result<(), Over> {
         self.greeted = true;
         // Before the versions are compared: a daemon of another version is told ours, so that its
@@ -242,6 +243,7 @@ impl Session {
     }
 }
 
+/// Whether a call is to be made again when poll says so.
 fn is_for_later(kind: ErrorKind) -> bool {
     matches!(kind, ErrorKind::WouldBlock | ErrorKind::Interrupted)
 }

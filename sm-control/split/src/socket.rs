@@ -129,6 +129,7 @@ pub(crate) enum ListenError {
 }
 
 impl ListenError {
+    /// The error of a step, for `map_err`.
     fn cannot(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
         move |error| Self::Cannot { path, what, error }

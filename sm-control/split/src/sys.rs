@@ -1,5 +1,9 @@
 //! System calls, wrapped once.
 //!
+//! [`linux`] has those that the state of the split makes, [`next`] the functions that this library
+//! stands before; here is the rest: cancellation, threads, the socket, users and groups. Everything
+//! unsafe that is not one of libc's functions itself lies in these three files.
+//!
 //! Invariants that the blocks below name:
 //! - *named-right*: a symbol of libc has the type that its manual page says;
 //! - *open-fd*: descriptors are borrowed from owners that outlive the call, or are OpenSM's, which
@@ -13,223 +17,21 @@
 
 #![allow(unsafe_code)]
 
-use core::ffi::CStr;
-use core::sync::atomic::{AtomicUsize, Ordering};
+pub(crate) mod linux;
+pub(crate) mod next;
+
 use std::ffi::CString;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
-use std::sync::Mutex;
 use std::time::Duration;
 
-use libc::{c_int, c_long, c_uint, c_ulong, c_void, nfds_t, pollfd, size_t, ssize_t};
+use libc::{c_int, nfds_t, pollfd};
 
-use crate::registration::{ENABLE_PKEY, Registration, UNREGISTER};
-use crate::split::Kernel;
-
-/// The functions that this library stands before.
-pub(crate) mod next {
-    use super::*;
-
-    pub(crate) type Ioctl = unsafe extern "C" fn(c_int, c_ulong, *mut c_void) -> c_int;
-    pub(crate) type Read = unsafe extern "C" fn(c_int, *mut c_void, size_t) -> ssize_t;
-    pub(crate) type Write = unsafe extern "C" fn(c_int, *const c_void, size_t) -> ssize_t;
-    pub(crate) type Poll = unsafe extern "C" fn(*mut pollfd, nfds_t, c_int) -> c_int;
-    pub(crate) type Close = unsafe extern "C" fn(c_int) -> c_int;
-    pub(crate) type Dup = unsafe extern "C" fn(c_int) -> c_int;
-    pub(crate) type Dup2 = unsafe extern "C" fn(c_int, c_int) -> c_int;
-    pub(crate) type Dup3 = unsafe extern "C" fn(c_int, c_int, c_int) -> c_int;
-    pub(crate) type CloseRange = unsafe extern "C" fn(c_uint, c_uint, c_int) -> c_int;
-    pub(crate) type Fcntl = unsafe extern "C" fn(c_int, c_int, *mut c_void) -> c_int;
-
-    macro_rules! next {
-        ($($function:ident $name:literal $type:ident)*) => { $(
-            /// None: libc has no such function.
-            pub(crate) fn $function() -> Option<$type> {
-                static FOUND: AtomicUsize = AtomicUsize::new(0);
-                let found = find(&FOUND, $name);
-                // SAFETY: named-right; a null pointer is None.
-                // WHY: this is how a preloaded library reaches what it replaces.
-                unsafe { core::mem::transmute::<*mut c_void, Option<$type>>(found) }
-            }
-        )* };
-    }
-
-    next! {
-        ioctl c"ioctl" Ioctl
-        read c"read" Read
-        write c"write" Write
-        poll c"poll" Poll
-        close c"close" Close
-        dup c"dup" Dup
-        dup2 c"dup2" Dup2
-        dup3 c"dup3" Dup3
-        close_range c"close_range" CloseRange
-        fcntl c"fcntl" Fcntl
-        fcntl64 c"fcntl64" Fcntl
-    }
-
-    fn find(known: &AtomicUsize, name: &CStr) -> *mut c_void {
-        let found = known.load(Ordering::Relaxed);
-        if found != 0 {
-            return core::ptr::with_exposed_provenance_mut(found);
-        }
-        // SAFETY: c-string.
-        // WHY: as above.
-        let found = unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) };
-        known.store(found.expose_provenance(), Ordering::Relaxed);
-        found
-    }
-}
-
-/// Linux.
-#[derive(Debug)]
-pub(crate) struct Linux;
-
-impl Kernel for Linux {
-    fn open_again(&self, fd: RawFd) -> Result<RawFd, i32> {
-        let path = CString::new(format!("/proc/self/fd/{fd}")).map_err(|_| libc::EINVAL)?;
-        let flags = libc::O_RDWR | libc::O_NONBLOCK | libc::O_CLOEXEC;
-        // SAFETY: c-string.
-        // WHY: std's files would be closed by the call that is hooked here.
-        let again = unsafe { libc::open(path.as_ptr(), flags) };
-        if again < 0 {
-            return Err(errno());
-        }
-        // SAFETY: open-fd; this request takes no argument.
-        // WHY: umad has no other interface.
-        let outcome = unsafe { ioctl(again, ENABLE_PKEY, core::ptr::null_mut()) };
-        outcome.map(|()| again).inspect_err(|_| self.close(again))
-    }
-
-    fn are_of_one_device(&self, fd: RawFd, other: RawFd) -> bool {
-        let device = |fd: RawFd| {
-            let about = std::fs::metadata(format!("/proc/self/fd/{fd}")).ok()?;
-            Some((about.dev(), about.ino(), about.rdev()))
-        };
-        device(fd).is_some() && device(fd).map(|it| it.2) == device(other).map(|it| it.2)
-    }
-
-    fn close(&self, fd: RawFd) {
-        // SAFETY: open-fd; the caller has it closed once.
-        // WHY: as for `ring`.
-        unsafe { libc::syscall(libc::SYS_close, c_long::from(fd)) };
-    }
-
-    fn register(&self, fd: RawFd, registration: &Registration) -> Result<u32, i32> {
-        let mut registration = *registration;
-        let argument = registration.bytes.as_mut_ptr().cast();
-        // SAFETY: open-fd, one-slice: of at least as many bytes as the request's number states.
-        // WHY: umad has no other interface.
-        unsafe { ioctl(fd, registration.request, argument)? };
-        Ok(registration.agent())
-    }
-
-    fn unregister(&self, fd: RawFd, agent: u32) -> Result<(), i32> {
-        let mut agent = agent;
-        // SAFETY: open-fd, one-slice.
-        // WHY: as above.
-        unsafe { ioctl(fd, UNREGISTER, (&raw mut agent).cast()) }
-    }
-
-    fn gate(&self) -> Result<RawFd, i32> {
-        // SAFETY: no pointers.
-        // WHY: std has none.
-        match unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) } {
-            fd @ 0.. => Ok(fd),
-            _ => Err(errno()),
-        }
-    }
-
-    fn let_through(&self, gate: RawFd, fd: RawFd, lets: bool) {
-        let mut event = libc::epoll_event {
-            events: u32::try_from(libc::EPOLLIN).unwrap_or_default(),
-            u64: 0,
-        };
-        let what = if lets {
-            libc::EPOLL_CTL_ADD
-        } else {
-            libc::EPOLL_CTL_DEL
-        };
-        // SAFETY: open-fd, one-slice. What is so already is refused, and stays.
-        // WHY: as above. Who waits in poll for the gate sees at once what is let through.
-        unsafe { libc::epoll_ctl(gate, what, fd, &raw mut event) };
-    }
-
-    fn bell(&self) -> Result<RawFd, i32> {
-        // SAFETY: no pointers.
-        // WHY: std has none.
-        match unsafe { libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK) } {
-            fd @ 0.. => Ok(fd),
-            _ => Err(errno()),
-        }
-    }
-
-    fn ring(&self, bell: RawFd) {
-        let one = 1u64;
-        // SAFETY: open-fd, one-slice; what is written to a bell has 8 bytes.
-        // WHY: `write` is a cancellation point; a thread of OpenSM's must not end with a lock held.
-        unsafe { libc::syscall(libc::SYS_write, c_long::from(bell), &raw const one, 8usize) };
-    }
-
-    fn silence(&self, bell: RawFd) {
-        let mut rung = 0u64;
-        // SAFETY: as above; it never blocks.
-        // WHY: as above.
-        unsafe { libc::syscall(libc::SYS_read, c_long::from(bell), &raw mut rung, 8usize) };
-    }
-
-    fn now(&self) -> Duration {
-        let mut now = libc::timespec {
-            tv_sec: 0,
-            tv_nsec: 0,
-        };
-        // SAFETY: one-slice.
-        // WHY: std's `Instant` has no beginning to count from.
-        unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut now) };
-        let seconds = u64::try_from(now.tv_sec).unwrap_or_default();
-        let nanoseconds = u64::try_from(now.tv_nsec).unwrap_or_default();
-        Duration::from_secs(seconds).saturating_add(Duration::from_nanos(nanoseconds))
-    }
-
-    fn say(&self, what: &str) {
-        static SAID: Mutex<(u32, Duration)> = Mutex::new((0, Duration::ZERO));
-        let now = self.now();
-        let Ok(mut said) = SAID.lock() else { return };
-        if now.saturating_sub(said.1) > WINDOW {
-            *said = (0, now);
-        }
-        said.0 = said.0.saturating_add(1);
-        if said.0 > LINES {
-            return;
-        }
-        let line = format!("sapphire: {what}\n");
-        // SAFETY: one-slice.
-        // WHY: as for `ring`.
-        unsafe { libc::syscall(libc::SYS_write, 2 as c_long, line.as_ptr(), line.len()) };
-    }
-}
-
-/// In a [`WINDOW`] so many [`LINES`] are said at most.
-const WINDOW: Duration = Duration::from_secs(60);
-const LINES: u32 = 10;
-
-/// # Safety
-/// `argument` must be what this request wants.
-unsafe fn ioctl(fd: RawFd, request: c_ulong, argument: *mut c_void) -> Result<(), i32> {
-    let real = next::ioctl().ok_or(libc::ENOSYS)?;
-    // SAFETY: named-right; the rest is the caller's.
-    // WHY: ours is not to be called for what it does itself.
-    match unsafe { real(fd, request, argument) } {
-        0.. => Ok(()),
-        _ => Err(errno()),
-    }
-}
-
-/// While it lives, this thread is not cancelled.
+/// While it lives, this thread is not cancelled. Dropped in the thread that made it; it may be
+/// nested, as each gives back the state that it found.
 #[derive(Debug)]
 pub(crate) struct HeldOff(c_int);
 
@@ -264,19 +66,22 @@ unsafe extern "C" {
 /// Of glibc and musl.
 const PTHREAD_CANCEL_DISABLE: c_int = 1;
 
+/// This thread's errno.
 pub(crate) fn errno() -> i32 {
     // SAFETY: the pointer is to this thread's errno.
     // WHY: OpenSM is to find it as it left it.
     unsafe { *libc::__errno_location() }
 }
 
+/// Gives OpenSM the errno that it is to find.
 pub(crate) fn set_errno(errno: i32) {
     // SAFETY: as above.
     // WHY: as above.
     unsafe { *libc::__errno_location() = errno };
 }
 
-/// Lends a descriptor of the read agent's for the time of a call.
+/// Lends a descriptor of the read agent's for the time of a call. Only the serving thread sends it,
+/// and only other threads close it.
 pub(crate) fn borrowed<T>(fd: RawFd, what: impl FnOnce(BorrowedFd<'_>) -> T) -> T {
     // SAFETY: it is open: where it is closed in between, the number is at worst another's of this
     // process, and what is sent is of no use to the daemon.
@@ -292,6 +97,7 @@ pub(crate) fn at_fork(child: extern "C" fn()) {
     unsafe { pthread_atfork(None, None, Some(child)) };
 }
 
+/// Whether a read of this file is to give EAGAIN where it would wait.
 pub(crate) fn is_nonblocking(fd: RawFd) -> bool {
     // SAFETY: open-fd; no pointers.
     // WHY: std has no way to ask.
@@ -306,7 +112,8 @@ pub(crate) fn is_real(fd: RawFd) -> bool {
     unsafe { libc::fcntl(fd, libc::F_GETFD) >= 0 }
 }
 
-/// N of the `umadN` that is open as `fd`; `u32::MAX` where that cannot be seen.
+/// N of the `umadN` that is open as `fd`, from its name in `/proc/self/fd`; `u32::MAX` where that
+/// cannot be seen.
 pub(crate) fn umad_of(fd: RawFd) -> u32 {
     let link = std::fs::read_link(format!("/proc/self/fd/{fd}")).ok();
     let name = link.as_deref().and_then(Path::file_name);
@@ -325,7 +132,8 @@ pub(crate) fn asked(fd: RawFd, also_write: bool) -> pollfd {
     }
 }
 
-/// Waits until one of them has something, or for that long.
+/// Waits until one of them has something, or for that long. What each has is in its `revents`;
+/// after a signal nothing is.
 pub(crate) fn wait(fds: &mut [pollfd], timeout: Duration) {
     // Rounded up: a wait of less than a millisecond must not become a spin.
     let milliseconds = timeout.as_micros().div_ceil(1000);
@@ -338,7 +146,9 @@ pub(crate) fn wait(fds: &mut [pollfd], timeout: Duration) {
     }
 }
 
-/// Runs `work` in a thread of its own that gets no signals: they are OpenSM's. Errors: the system's.
+/// Runs `work` in a thread of its own that gets no signals: they are OpenSM's, whose handlers
+/// expect its own threads. A thread takes over the mask of the one that makes it, so that is
+/// changed for a moment. Errors: the system's.
 pub(crate) fn spawn(work: impl FnOnce() + Send + 'static) -> io::Result<()> {
     let mut all = core::mem::MaybeUninit::<libc::sigset_t>::uninit();
     let mut before = core::mem::MaybeUninit::<libc::sigset_t>::uninit();
@@ -356,7 +166,8 @@ pub(crate) fn spawn(work: impl FnOnce() + Send + 'static) -> io::Result<()> {
     outcome.map(drop)
 }
 
-/// A socket that listens at `path`, of mode 0. Errors: the system's.
+/// A socket that listens at `path`, of mode 0: nobody can connect before its mode and group are
+/// right. Errors: the system's.
 pub(crate) fn bind(path: &Path) -> io::Result<UnixListener> {
     let path = path.as_os_str().as_bytes();
     // SAFETY: all of it is numbers.
@@ -389,10 +200,12 @@ pub(crate) fn bind(path: &Path) -> io::Result<UnixListener> {
     Ok(socket.into())
 }
 
-/// That may wait to be accepted.
+/// Connections that may wait to be accepted. One is served; the others are told that another daemon
+/// is connected.
 const BACKLOG: c_int = 16;
 
-/// The user at the other end.
+/// The user at the other end, as the kernel noted it when the connection was made. None: the system
+/// does not say.
 pub(crate) fn peer(stream: &UnixStream) -> Option<u32> {
     let mut found = libc::ucred {
         pid: 0,
@@ -421,7 +234,8 @@ pub(crate) fn own_user() -> u32 {
     unsafe { libc::geteuid() }
 }
 
-/// The number of a group.
+/// The number of a group; none where the system knows no such name. May ask a directory service, so
+/// it is called by the serving thread alone.
 pub(crate) fn group_id(name: &str) -> Option<u32> {
     let name = CString::new(name).ok()?;
     let mut buffer = vec![0; 1 << 16];
@@ -446,6 +260,7 @@ pub(crate) fn group_id(name: &str) -> Option<u32> {
     Some(unsafe { entry.assume_init() }.gr_gid)
 }
 
+/// A call's result. Errors: errno, where it is negative.
 fn done(result: c_int) -> io::Result<c_int> {
     match result {
         0.. => Ok(result),

@@ -79,6 +79,7 @@ impl Unanswered {
         self.reports.iter().map(|report| report.until).min()
     }
 
+    /// OpenSM has closed its port: nobody waits for what it was told.
     pub(crate) fn clear(&mut self) {
         self.reports.clear();
     }

@@ -1,4 +1,14 @@
 //! A stream socket that carries open files beside its bytes.
+//!
+//! A Unix socket can hand an open file to another process (SCM_RIGHTS): the kernel puts it beside
+//! the byte that it was sent with, and it arrives with the read that takes this byte. Frames say
+//! which file they go with by sending it with their first byte, so files and frames stay in step
+//! however the bytes are cut.
+//!
+//! ```text
+//!  send_with  | len | Lent | agent |       read  | len | Le        read  nt | agent |
+//!               ^ file beside                     file taken, kept until take_file
+//! ```
 
 use std::collections::VecDeque;
 use std::io::{self, IoSlice, IoSliceMut, Read, Write};
@@ -11,14 +21,14 @@ use rustix::net::{
     SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
 };
 
-/// One end. Files that came are kept in their order until they are taken.
+/// One end. Files that came are kept in their order until they are taken, and closed with this.
 #[derive(Debug)]
 pub struct Carrier {
     stream: UnixStream,
     files: VecDeque<OwnedFd>,
 }
 
-/// Kept at most; who sends more sends nonsense, and those are closed.
+/// Kept at most; who sends more sends nonsense, and those are closed. One is in use at a time.
 const FILES: usize = 4;
 
 impl Carrier {
@@ -35,13 +45,13 @@ impl Carrier {
         &self.stream
     }
 
-    /// The file that came first and was not taken; it comes with the first byte of its frame.
+    /// The file that came first and was not taken; none where its sender forgot it.
     pub fn take_file(&mut self) -> Option<OwnedFd> {
         self.files.pop_front()
     }
 
-    /// Sends bytes, and the file with the first of them. Gives how many were sent. Errors: the
-    /// system's.
+    /// Sends bytes, and the file with the first of them. Gives how many were sent: the rest goes by
+    /// [`Write`], without the file. Errors: the system's.
     pub fn send_with(&self, bytes: &[u8], file: BorrowedFd<'_>) -> io::Result<usize> {
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
         let mut beside = SendAncillaryBuffer::new(&mut space);
@@ -71,10 +81,13 @@ impl Read for Carrier {
             &self.stream,
             &mut [IoSliceMut::new(buffer)],
             &mut beside,
+            // A child that this process starts must not hold the read agent.
             RecvFlags::CMSG_CLOEXEC,
         )?;
         for message in beside.drain() {
             if let RecvAncillaryMessage::ScmRights(files) = message {
+                // The others are dropped here, which closes them: a peer must not use up our
+                // descriptors.
                 let room = FILES.saturating_sub(self.files.len());
                 self.files.extend(files.take(room));
             }

@@ -13,16 +13,33 @@
 //!
 //! Shape: a length (u32), a kind (u8), then the body; numbers in the host's byte order. The length
 //! counts kind and body.
+//!
+//! ```text
+//!  sapphired                        library
+//!  Hello(2) ─────────────────────>
+//!           <───────────────────── Welcome: version, pid, umad 0, Held
+//!  Lend     ─────────────────────>
+//!           <───────────────────── Lent(agent), with the file
+//!  Beat(1)  ─────────────────────>
+//!           <───────────────────── Beat(1)           ten times a second
+//!  Request(9, Get MCMemberRecord) >
+//!           <───────────────────── Reply(9, MAD and records)
+//!  (killed)                         reads itself again, at once
+//! ```
 
 #![forbid(unsafe_code)]
 
+mod body;
 mod carrier;
+mod strange;
 
-use std::fmt;
 use std::io::{self, Read, Write};
 use std::time::Duration;
 
+use body::{Body, append_packet, append_reads, kind};
+
 pub use carrier::Carrier;
+pub use strange::{ReceiveError, Strange};
 
 /// Version of this protocol. Both must be of one.
 pub const VERSION: u32 = 2;
@@ -133,94 +150,6 @@ pub enum Reads {
     Refused(i32),
 }
 
-/// What is wrong with what the other side sent.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum ReceiveError {
-    /// The connection broke, or ended in the middle of a frame.
-    Io(io::Error),
-    /// It was ended between two frames.
-    Closed,
-    /// Not of this protocol.
-    Strange(Strange),
-}
-
-/// Something that this protocol does not have, or not there.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Strange {
-    /// No frame is so long. Units: bytes.
-    Length(u32),
-    /// No frame of this kind is so long, or there is no such kind.
-    Kind {
-        /// Its first byte.
-        kind: u8,
-        /// Kind and body. Units: bytes.
-        length: u32,
-    },
-    /// The other side is of another version.
-    Version(u32),
-    /// Something else than the reply to a Hello. Its [`Frame::name`].
-    NoWelcome(&'static str),
-    /// What only the other side may say. Its [`Frame::name`].
-    Unasked(&'static str),
-    /// A [`Frame::Lent`] without its file.
-    NoFile,
-}
-
-impl fmt::Display for Strange {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Length(length) => write!(f, "a frame of {length} bytes"),
-            Self::Kind { kind, length } => {
-                write!(f, "a frame of kind {kind} with {length} bytes")
-            }
-            Self::Version(theirs) => write!(
-                f,
-                "its version is {theirs}, ours {VERSION}; update both and restart OpenSM"
-            ),
-            Self::NoWelcome(name) => write!(f, "{name} in place of a welcome"),
-            Self::Unasked(name) => write!(f, "{name} from the wrong side"),
-            Self::NoFile => f.write_str("the read methods came without their file"),
-        }
-    }
-}
-
-impl fmt::Display for ReceiveError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Io(error) => error.fmt(f),
-            Self::Closed => f.write_str("the other side hung up"),
-            Self::Strange(what) => write!(f, "the other side does not speak this protocol: {what}"),
-        }
-    }
-}
-
-impl std::error::Error for ReceiveError {}
-
-impl From<io::Error> for ReceiveError {
-    fn from(error: io::Error) -> Self {
-        Self::Io(error)
-    }
-}
-
-mod kind {
-    pub(super) const HELLO: u8 = 1;
-    pub(super) const WELCOME: u8 = 2;
-    pub(super) const BUSY: u8 = 3;
-    pub(super) const LEND: u8 = 4;
-    pub(super) const TAKE_BACK: u8 = 5;
-    pub(super) const READS: u8 = 6;
-    pub(super) const REQUEST: u8 = 7;
-    pub(super) const REPLY: u8 = 8;
-    pub(super) const TELL: u8 = 9;
-    pub(super) const REPORT: u8 = 10;
-    pub(super) const PROGRAMMED: u8 = 11;
-    pub(super) const LENT: u8 = 12;
-    pub(super) const RETURN: u8 = 13;
-    pub(super) const BEAT: u8 = 14;
-}
-
 impl Frame {
     /// What it is called in messages; never what it holds, which may be megabytes.
     pub const fn name(&self) -> &'static str {
@@ -249,6 +178,7 @@ impl Frame {
 
     /// As it is sent. Errors: longer than [`LONGEST`].
     pub fn bytes(&self) -> io::Result<Vec<u8>> {
+        // One buffer and one write: two writers of one socket must not mix their frames.
         let mut bytes = vec![0; 4];
         self.append(&mut bytes);
         let length = u32::try_from(bytes.len() - 4).ok();
@@ -260,6 +190,7 @@ impl Frame {
         Ok(bytes)
     }
 
+    /// Kind and body, behind the place of the length.
     fn append(&self, bytes: &mut Vec<u8>) {
         match self {
             Self::Hello(version) => {
@@ -322,6 +253,7 @@ impl Frame {
         let mut length = [0; 4];
         match from.read(&mut length)? {
             0 => return Err(ReceiveError::Closed),
+            // A length of which a part has come is no end between two frames.
             got => from.read_exact(length.get_mut(got..).unwrap_or_default())?,
         }
         let length = u32::from_ne_bytes(length);
@@ -366,59 +298,8 @@ impl Frame {
             kind::PROGRAMMED => Self::Programmed(body.long()?),
             _ => return None,
         };
+        // Longer than its kind: the other side means something else by it.
         body.0.is_empty().then_some(frame)
-    }
-}
-
-fn append_reads(bytes: &mut Vec<u8>, reads: Reads) {
-    let (state, error) = match reads {
-        Reads::Held => (0u32, 0),
-        Reads::Lent => (1, 0),
-        Reads::Refused(error) => (2, error),
-    };
-    bytes.extend(state.to_ne_bytes());
-    bytes.extend(error.to_ne_bytes());
-}
-
-fn append_packet(bytes: &mut Vec<u8>, packet: &Packet) {
-    bytes.extend(packet.header);
-    bytes.extend(packet.mad);
-}
-
-/// What is left of a body.
-struct Body<'a>(&'a [u8]);
-
-impl Body<'_> {
-    fn take<const N: usize>(&mut self) -> Option<[u8; N]> {
-        let (taken, rest) = self.0.split_first_chunk()?;
-        self.0 = rest;
-        Some(*taken)
-    }
-
-    fn number(&mut self) -> Option<u32> {
-        self.take().map(u32::from_ne_bytes)
-    }
-
-    fn long(&mut self) -> Option<u64> {
-        self.take().map(u64::from_ne_bytes)
-    }
-
-    fn packet(&mut self) -> Option<Packet> {
-        Some(Packet {
-            header: self.take()?,
-            mad: self.take()?,
-        })
-    }
-
-    fn reads(&mut self) -> Option<Reads> {
-        let state = self.number()?;
-        let error = self.take().map(i32::from_ne_bytes)?;
-        match state {
-            0 => Some(Reads::Held),
-            1 => Some(Reads::Lent),
-            2 => Some(Reads::Refused(error)),
-            _ => None,
-        }
     }
 }
 

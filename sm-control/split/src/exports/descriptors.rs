@@ -151,6 +151,7 @@ pub(crate) unsafe extern "C" fn close_range(first: c_uint, last: c_uint, flags: 
         return unsafe { real(first, last, flags) };
     }
     // What this library needs for itself stays: between those, everything goes.
+    // Ascending and without repeats, as `own_numbers` gives them.
     let mut from = Some(first);
     let numbers = |fd: c_int| c_uint::try_from(fd).ok();
     for ours in quietly(Vec::new(), || SPLIT.own_numbers(first, last)) {

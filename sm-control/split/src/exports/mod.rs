@@ -30,13 +30,16 @@ use crate::registration::{ENABLE_PKEY, REGISTER, Registration, UNREGISTER};
 use crate::serve::Server;
 use crate::socket::Place;
 use crate::split::{Kernel, Split};
-use crate::sys::{self, Linux, next};
+use crate::sys::linux::Linux;
+use crate::sys::{self, next};
 use crate::{mad, registration};
 
 pub(crate) use descriptors::where_close;
 pub(crate) use packets::{where_read, where_write};
 pub(crate) use poll::where_poll;
 
+/// The state, for the life of the process: calls of OpenSM's may come at any time, also while it
+/// ends.
 static SPLIT: Split<Linux> = Split::new(Linux);
 
 /// # Safety
@@ -222,6 +225,7 @@ fn refused() -> c_int {
     -1
 }
 
+/// A result as functions with `ssize_t` give it.
 fn long(value: c_int) -> ssize_t {
     ssize_t::try_from(value).unwrap_or(-1)
 }

@@ -205,7 +205,9 @@ const FRAMES: usize = 8192;
 /// Between attempts to get the read methods back: sooner at first, while a dead daemon's files
 /// close.
 const SOON: Duration = Duration::from_millis(2);
+/// Between later attempts: somebody has the methods for good.
 const LATER: Duration = Duration::from_millis(20);
+/// How long it is "at first".
 const AT_FIRST: Duration = Duration::from_secs(1);
 /// What OpenSM programs within this time is one frame: a sweep writes thousands of blocks, and a
 /// daemon needs to know that something changed, not how often.
