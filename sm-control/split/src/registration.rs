@@ -93,6 +93,7 @@ impl Registration {
         u32::from_ne_bytes(field(&self.bytes, self.mask_at()))
     }
 
+    /// Those that read, of the methods that it asks for.
     fn reads(&self) -> u32 {
         self.methods() & READS
     }

@@ -60,6 +60,7 @@ pub(crate) enum Answer {
 pub(crate) const MOST: usize = 4096;
 
 impl Requests {
+    /// Without a marker: nothing that OpenSM writes is an answer before [`Self::seed`].
     pub(crate) const fn new() -> Self {
         Self {
             marker: [0; 4],

@@ -48,6 +48,7 @@ const LOOK: Duration = Duration::from_secs(1);
 const TURNED_AWAY: usize = 16;
 
 impl<'a, K: Kernel> Server<'a, K> {
+    /// Nothing is open yet; the first turn makes the socket.
     pub(crate) fn new(split: &'a Split<K>, place: Place) -> Self {
         Self {
             split,

@@ -91,6 +91,7 @@ const LONGEST: usize = 1 + 8 + HEADER_BYTES + MAD_BYTES;
 const CHUNK: usize = 1 << 16;
 
 impl Session {
+    /// Not welcomed yet; the time for its Hello runs from `since`.
     pub(crate) fn new(stream: UnixStream, since: Duration) -> Self {
         Self {
             stream: Carrier::new(stream),
@@ -103,6 +104,7 @@ impl Session {
         }
     }
 
+    /// To be waited for.
     pub(crate) fn stream(&self) -> &UnixStream {
         self.stream.stream()
     }

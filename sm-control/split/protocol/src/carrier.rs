@@ -61,6 +61,7 @@ impl Carrier {
             &self.stream,
             &[IoSlice::new(bytes)],
             &mut beside,
+            // The other side may be gone: an error then, and no signal.
             SendFlags::NOSIGNAL,
         )?;
         Ok(sent)

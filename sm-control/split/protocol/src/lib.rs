@@ -182,6 +182,7 @@ impl Frame {
         let mut bytes = vec![0; 4];
         self.append(&mut bytes);
         let length = u32::try_from(bytes.len() - 4).ok();
+        // Refused here and not by the other side, which would hang up.
         let length = length.filter(|length| *length <= LONGEST);
         let length = length.ok_or(io::ErrorKind::InvalidInput)?;
         if let Some(place) = bytes.first_chunk_mut() {
@@ -257,6 +258,7 @@ impl Frame {
             got => from.read_exact(length.get_mut(got..).unwrap_or_default())?,
         }
         let length = u32::from_ne_bytes(length);
+        // Judged before anything is read: a wrong length would be waited for without end.
         if !(1..=LONGEST).contains(&length) {
             return Err(ReceiveError::Strange(Strange::Length(length)));
         }
@@ -296,6 +298,7 @@ impl Frame {
             kind::TELL => Self::Tell(body.packet()?),
             kind::REPORT => Self::Report(body.packet()?),
             kind::PROGRAMMED => Self::Programmed(body.long()?),
+            // A kind of another version, or no frame at all.
             _ => return None,
         };
         // Longer than its kind: the other side means something else by it.

@@ -86,7 +86,8 @@ pub(crate) unsafe extern "C" fn dup3(fd: c_int, number: c_int, flags: c_int) -> 
     number
 }
 
-/// `number` is about to become `fd` once more: what it was is closed by that.
+/// `number` is about to become `fd` once more: what it was is closed by that, without a call of
+/// close.
 fn is_overwritten(fd: c_int, number: c_int) {
     if fd != number && SPLIT.is_taken() && SPLIT.is_number_of(number) && SPLIT.is_own() {
         SPLIT.closes(number, None);

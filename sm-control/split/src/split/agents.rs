@@ -40,7 +40,7 @@ impl<K: Kernel> Split<K> {
         Ok(())
     }
 
-    /// Whether there is a file already. OpenSM has one.
+    /// Whether there is a file already. OpenSM has one: it serves the SA on one port.
     pub(crate) fn is_taken(&self) -> bool {
         self.file.load(Ordering::Acquire) >= 0
     }
@@ -285,7 +285,8 @@ impl<K: Kernel> Split<K> {
         }
     }
 
-    /// Tells the daemon who has the methods now.
+    /// Tells the daemon who has the methods now: the answer to an order, also where nothing
+    /// changed.
     fn tell_reads(&self) {
         let mut state = lock(&self.state);
         let reads = state.port.as_ref().map_or(NO_PORT, |port| port.reads);
