@@ -8,6 +8,11 @@
 //!  per_second = 10: each place in the program has a bucket of 10 lines, filled at 10 a second
 //!  100 lines at once from one place: 10 are written, 90 counted; a second later one line says so
 //! ```
+//!
+//! ```text
+//!  2026-01-05T10:00:00Z  WARN sm_control::server::opensm::link: ..             format = "text"
+//!  {"timestamp":"..","level":"WARN","message":"..","target":".."}       format = "json"
+//! ```
 
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::collections::HashMap;

@@ -4,6 +4,12 @@
 //! starts to try a load that may take too much memory. Exit status 0 means an orderly end, or a
 //! configuration that would start; everything else is 1, with the reason as the last line of the
 //! log. What clap says of the command line keeps clap's status.
+//!
+//! | started with | status 0 | status 1 |
+//! |---|---|---|
+//! | `--config` | an end that was ordered | nothing could be served, or not any more |
+//! | `--check` | a start would succeed | what would end it |
+//! | `--trial` | there is a report | there is none |
 
 #![forbid(unsafe_code)]
 

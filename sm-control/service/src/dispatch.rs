@@ -7,6 +7,13 @@
 //!
 //! A table too long for one buffer is not built: [`stream`] gives the lane something that makes it
 //! record by record while it is sent. All functions are pure.
+//!
+//! | request | parts at hand | answered by |
+//! |---|---|---|
+//! | NodeRecord | yes | `records` |
+//! | NodeRecord | no | the snapshot, as an SA without such records |
+//! | GetTable(PathRecord), one end open | either | a stream of the snapshot |
+//! | GetTable(LinearForwardingTableRecord), all switches | yes | a stream of the parts |
 
 use std::sync::Arc;
 

@@ -4,6 +4,13 @@
 //! answered depends on the snapshot: a client may say which LID it asks from, or the section says
 //! it, or it is the SM's. Where none of these is in the fabric, its requests get no answer, and the
 //! start says so instead of leaving clients to wonder ([`requester`]).
+//!
+//! | the section | the snapshot | clients that say no LID |
+//! |---|---|---|
+//! | `lid = 5` | has a port with LID 5 | ask as LID 5 |
+//! | `lid = 5` | has none | get no answer: [`NoRequester::NoPort`] |
+//! | no `lid` | says where the SM is | ask as the SM |
+//! | no `lid` | does not | get no answer: [`NoRequester::NoSm`] |
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

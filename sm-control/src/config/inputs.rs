@@ -2,6 +2,12 @@
 //!
 //! The list of files serves two purposes: by their change times a reload is decided, by their sizes
 //! a trial. A file that is read and not listed would be read at each reload, and never cause one.
+//!
+//! ```text
+//!  path = "dumps", policy = "qos.conf", partitions = "partitions.conf"
+//!  -> qos.conf, partitions.conf, torus-2QoS.conf beside the dumps, dumps/opensm-subnet.lst, ..lst.xz,
+//!     dumps/net, dumps/net.xz, dumps/opensm-lfts.dump, .. whether they are there or not
+//! ```
 
 use std::path::{Path, PathBuf};
 

@@ -3,6 +3,12 @@
 //! `FILE:LINE:COLUMN: what`, always of the first problem: later ones are often its consequences.
 //! Problems are values so that `sapphire doctor` can point at the place and tests can name the
 //! problem; their words are for people.
+//!
+//! ```text
+//!  sapphired.toml:3:1: unknown field `pth`, expected one of `source`, `path`, ..
+//!  sapphired.toml:9:9: invalid value: integer `1`, expected 2 to 65536 slots
+//!  sapphired.toml:14:1: no [[port]] section: say where requests come from
+//! ```
 
 use std::path::PathBuf;
 

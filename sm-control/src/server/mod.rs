@@ -12,6 +12,13 @@
 //!
 //! Not here: what a file means, how a snapshot is made, how a request is answered. The crates below
 //! do that, and have no clock, thread or socket of their own unless it is their subject.
+//!
+//! ```text
+//!  main ──spawns──> sa-load: start() ── Built(services) ──> main supervises: signals, looks every 500 ms
+//!                      │                                        │ SIGHUP: one place in `reloads`
+//!                      └── loader.run(reloads) <────────────────┘
+//!  SIGTERM: services.stop(), `reloads` is dropped, 100 ms for the loader, end
+//! ```
 
 mod agreement;
 mod local_service;

@@ -104,7 +104,9 @@ impl Comparer {
         }
     }
 
-    /// Asks one question and counts what came of it. Silence of the SA is no difference.
+    /// Asks one question and counts what came of it. Silence of the SA is no difference. A
+    /// difference is logged with the question and both answers, so that it can be asked again by
+    /// hand.
     fn compare(&mut self, published: &Published) {
         self.renew(published);
         let Some((_, _, questions)) = &mut self.questions else {

@@ -4,6 +4,13 @@
 //! It is the same program, started by `/proc/self/exe`, so it compiles as the daemon does even after the
 //! file on the disk was replaced. It makes itself the first that the kernel kills when memory runs out,
 //! and dies with its parent.
+//!
+//! ```text
+//!  {"seen":[[[47,101,..],1234567890],..],"refused":null,"taken":{"space":81788928,"memory":50331648}}
+//! ```
+//!
+//! Paths are bytes, as the system has them; a file that was read is known by its digest, so that
+//! the daemon loads what was tried and nothing else.
 
 use std::io::{Read, Write};
 use std::os::unix::ffi::OsStrExt;

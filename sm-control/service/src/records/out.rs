@@ -3,6 +3,11 @@
 //! Two limits end a walk early: a Get may have one record, and a reply [`MAX_BYTES`]. A third end
 //! is for SMInfo, which answers nobody without a partition in common. Each is remembered, because a
 //! walk has nothing to say but "go on" or "enough".
+//!
+//! ```text
+//!  Out::new(1): push, push ──> TooMany      Get: "too many records"
+//!  Out::new(MAX): push .. over 64 MiB ──> TooLong      GetTable: "no resources"
+//! ```
 
 use core::ops::ControlFlow;
 

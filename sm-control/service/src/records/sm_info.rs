@@ -2,6 +2,12 @@
 //!
 //! OpenSM also lists the other SMs of a subnet. From files nobody knows them; beside an OpenSM it
 //! is asked itself.
+//!
+//! ```text
+//!  Get(SMInfoRecord)                 LID 1, GUID of the SM's port, priority 0, state 3 (master)
+//!  Get(SMInfoRecord), LID 5          no records: no SM is there
+//!  from a port without a partition in common with the SM     no reply at all
+//! ```
 
 use core::ops::ControlFlow;
 

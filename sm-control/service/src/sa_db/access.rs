@@ -3,6 +3,11 @@
 //! OpenSM asks "does this port have this P_Key" in several places, and ignores the membership bit:
 //! a limited member belongs to a partition like a full one. P_Keys of value 0 or 0x8000 name no
 //! partition, and everybody has them.
+//!
+//! ```text
+//!  table ffff 8001        has(0001), has(8001): yes, partition 1      has(0002): no      has(0000): yes
+//!  with allow_both_pkeys  has(8001): no, it is a full member only     has(0001) the same
+//! ```
 
 use sa_fabric::PortRef;
 use sa_wire::Pkey;

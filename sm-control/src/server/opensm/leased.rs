@@ -4,6 +4,11 @@
 //! now, without the one before `send` those that were read before a break would be answered after it,
 //! when OpenSM may have answered them too. Neither is a system call where the kernel lets processes
 //! read its clock, so the contract of the fast path holds.
+//!
+//! ```text
+//!  recv  holds: 3 requests     stopped for 700 ms      send  does not hold: 3 x silence
+//!  recv  does not hold: none                           .. until a beat is answered
+//! ```
 
 use std::sync::Arc;
 use std::time::Duration;

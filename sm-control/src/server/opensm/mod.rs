@@ -14,6 +14,18 @@
 //! The rule behind all of it: a request is answered by exactly one of the two, or by neither for a
 //! moment, after which its sender asks again. It is never answered from a fabric that OpenSM has left
 //! behind. So opening takes every condition at once, and any one that fails shuts the gate.
+//!
+//! # A takeover, and its end
+//!
+//! ```text
+//!  OpenSM starts        connected, reads Held           gate shut: OpenSM answers
+//!  it answers the ping  became the master: generation 1, Invalidate
+//!  the loader reads, compiles, publishes                published 1
+//!  next look            all is well: Lend ──> Lent with the file ──> Open: this daemon answers
+//!  OpenSM is killed     answering goes on for grace_ms, by the file that is here
+//!  a new OpenSM starts  its own read agent is refused ──> HandOn ──> Lent: nothing was lost
+//!  SIGTERM              withdraw, workers end, hang_up: OpenSM reads itself again
+//! ```
 
 mod ask;
 mod gate;

@@ -2,6 +2,12 @@
 //!
 //! A port that goes and comes back has new handles, whose counters begin at 0; a metric that falls back to 0
 //! reads as a restart. So what the old ones counted is added up here.
+//!
+//! ```text
+//!  attached   now [120, 3]                     sum 123
+//!  lost       now [120, 3], away "no device"   sum 123
+//!  attached   before 123, now [5, 0]           sum 128, attachments 2
+//! ```
 
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};

@@ -4,6 +4,11 @@
 //! What a configuration may need is bounded and known before the start: clients of rings, connections of
 //! operators, ports. So the limit is raised once, and a configuration that could run out is refused, with
 //! the number to set. Running out later would show as a reload that cannot open its files.
+//!
+//! ```text
+//!  one umad port and a control socket: 96 + 16 + 80 = 192 descriptors
+//!  each ring port                      what its clients may need besides, by `ring::descriptors`
+//! ```
 
 use rustix::io::Errno;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};

@@ -3,6 +3,13 @@
 //! The files name some, and those are compiled in. Clients set others at any time, which the state store
 //! of the slow lane keeps; a snapshot gets them by a copy with other alias tables, which takes a
 //! fraction of a compilation.
+//!
+//! ```text
+//!  files name   7 -> port a            compiled in: snapshot 3
+//!  a client sets 9 -> port a           snapshot 4: a copy of 3 with both
+//!  a client deletes it                 snapshot 5: a copy of 4 with 7 alone
+//!  files change                        snapshot 6: compiled, then a copy with what clients have now
+//! ```
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -6,6 +6,13 @@
 //!
 //! [`Compiler::attempt`] changes nothing, as sources that did not stay as they were are compiled again;
 //! [`Compiler::judge`] takes the attempt that counts.
+//!
+//! | source | attempt | told before |
+//! |---|---|---|
+//! | files | `pipeline::compile_after`, going on from `accepted` | compiled again: no file says that it is unchanged |
+//! | sa, opensm | `sa_source::compile_from_sa`, compared with samples | `AsBefore`, unless a compilation failed since |
+//! | snapshot | read and verified | `SameCopy`, by its digest |
+//! | none | never | |
 
 use std::sync::Arc;
 

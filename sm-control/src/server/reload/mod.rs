@@ -34,6 +34,19 @@
 //! Nothing of a load that fails can be seen from outside but the words of it. The fabric that was
 //! accepted last stays what the next compilation goes on from, and the snapshot in service stays in
 //! service.
+//!
+//! # One change in time
+//!
+//! ```text
+//!     0 ms  OpenSM writes a forwarding table: Programmed          due at 50
+//!    30 ms  and another                                           due at 80
+//!    80 ms  due: the fabric is read from OpenSM, compiled, proved, compared with samples
+//!   900 ms  state slot <- parts; snapshot and mark on the disk
+//!   905 ms  the publisher's pointer: workers answer from it with their next batch
+//!   905 ms  the log: epoch 8, cause "OpenSM has programmed the fabric", what changed
+//! ```
+//!
+//! Compiling and writing take what they take; these times are an example.
 
 mod aliases;
 mod compiled;

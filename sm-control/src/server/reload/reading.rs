@@ -2,6 +2,12 @@
 //!
 //! The age of an answer is the age of the reading, not of the snapshot: a fabric that is read again and
 //! again without a change is fresh. The local service asks here how old its answers are.
+//!
+//! ```text
+//!  10:00:00  read, epoch 7 published     age counts from 10:00:00
+//!  10:00:10  read again, as it was       epoch 7 stays, age counts from 10:00:10
+//!  10:00:12  another SM takes over       what was read before counts for nothing here until it is read again
+//! ```
 
 use core::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;

@@ -3,6 +3,11 @@
 //!
 //! Sections are not applied at a reload because half of them could not be: ports, threads and sockets are
 //! made at the start. Which half would be a rule to remember; that a restart applies them all is none.
+//!
+//! ```text
+//!  sapphired.toml has changed; restart sapphired to apply it
+//!  a restart would fail: sapphired.toml:3:1: ..; what the daemon was started with stays in force
+//! ```
 
 use tracing::{info, warn};
 

@@ -6,6 +6,12 @@
 //! Times are told twice where both are of use: as Unix time, to be compared with other logs, and as
 //! an age, to be read at once. Nothing here is secret, but it says much about a fabric: who may
 //! connect is the socket's mode.
+//!
+//! ```text
+//!  {"schema":"sapphired.status/1","role":"reader","source":"files /etc/sapphire/fabric","ready":true,
+//!   "snapshot":{"epoch":7,"age_s":412,"engine":"torus-2QoS",..},"held_epoch":null,
+//!   "ports":[{"transport":"umad","place":"mlx5_0 port 1","served":true,"refused":{},..}],..}
+//! ```
 
 use core::fmt;
 use core::sync::atomic::{AtomicU64, Ordering};
