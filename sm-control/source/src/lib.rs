@@ -106,7 +106,7 @@ pub enum SaReadError {
         /// What was asked for.
         attribute: AttributeId,
         /// Its status.
-        /// Never 0, nor "busy" before [`query`] has waited 2 s for it to pass.
+        /// Never 0, nor "busy" before `query` has waited 2 s for it to pass.
         status: u16,
     },
     /// What came is no reply to the request.
@@ -144,7 +144,7 @@ fn in_words(status: u16) -> String {
 ///
 /// A query sees the SM's state of that moment, and a reading is hundreds of queries. What comes
 /// together from before and after a sweep is either contradictory (`Incomplete`) or shows in the
-/// heads that are asked for again at the end; both mean: once more, up to [`ATTEMPTS`] times.
+/// heads that are asked for again at the end; both mean: once more, up to five times.
 ///
 /// Errors: nobody answers; the SA refuses what cannot be done without; the fabric was on the move
 /// in each of a few readings.

@@ -97,7 +97,6 @@ fn ix(place: usize) -> SwitchIx {
     SwitchIx(u32::try_from(place).unwrap_or(u32::MAX))
 }
 
-///
 /// Switches that have a place only; the order is that of places.
 pub(super) fn write_torus(
     out: &mut impl Write,

@@ -38,7 +38,6 @@ enum Trouble {
 ///
 /// Ports with the same trouble are told together.
 struct Found {
-    /// How many.
     ports: usize,
     /// A port, and the numbers there.
     example: String,

@@ -105,7 +105,6 @@ impl Row {
 struct Tally<'a> {
     /// Which class two rows and columns have.
     paths: &'a Paths,
-    /// All kinds of targets.
     targets: &'a Ends,
     /// By SL.
     found: [Option<Dropped>; 16],
@@ -128,7 +127,6 @@ impl Tally<'_> {
                     found.pairs += u64::try_from(pairs).unwrap_or(u64::MAX);
                     found.example = found.example.or_else(|| pair_of(from, to));
                 }
-                // Takes the lowest bit away.
                 left &= left - 1;
             }
         }
@@ -230,7 +228,6 @@ enum Place {
     Switch(Hop),
 }
 
-///
 /// The first hop that drops the SL; none where the path has changed meanwhile.
 fn place(subject: &Subject<'_>, from: usize, to: usize, sl: u8) -> Option<Place> {
     let (topology, routes) = (&subject.parts.topology, &subject.parts.routes);

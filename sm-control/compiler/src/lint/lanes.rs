@@ -80,11 +80,9 @@ fn for_each_port<'a>(subject: &'a Subject<'a>, mut work: impl FnMut(Port<'a>, &[
 ///
 /// Ports are counted, not listed: on a large fabric it is nearly all of them.
 struct Shared {
-    /// How many.
     ports: usize,
     /// The other SLs, a bit each.
     others: u16,
-    /// The first one.
     example: String,
 }
 
@@ -189,7 +187,6 @@ struct Beyond {
 /// By the configured tables: those in force have been folded already.
 pub(super) fn beyond(subject: &Subject<'_>) -> Vec<Finding> {
     let parts = subject.parts;
-    // torus-2QoS makes its own tables; without QoS nobody programs any.
     if parts.routes.torus().is_some() || !parts.options.qos {
         return Vec::new();
     }

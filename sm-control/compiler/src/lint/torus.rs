@@ -75,7 +75,6 @@ fn levels(subject: &Subject<'_>) -> Vec<Finding> {
 fn multicast(subject: &Subject<'_>) -> impl Iterator<Item = Finding> {
     let partitions = &subject.parts.partitions;
     let groups = partitions.multicast_groups().iter();
-    // Packets to a group travel on its SL as it is.
     let bad = groups.filter(|group| !matches!(group.sl.get(), 0 | 8));
     bad.map(|group| {
         let (sl, kept) = (group.sl.get(), group.sl.get() & 8);
@@ -99,7 +98,6 @@ fn options(options: &OpenSmOptions) -> Vec<Finding> {
         &options.qos_rtr,
     ];
     let warnings = torus_warnings(options);
-    // Nobody wrote these numbers.
     if sets.iter().all(|set| **set == QosSet::default()) {
         let default = "VL arbitration is OpenSM's default, which is unfair on a torus";
         let remedy = "`sapphire setup` says what to set in opensm.conf";

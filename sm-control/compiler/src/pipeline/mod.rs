@@ -55,7 +55,8 @@ pub use rows::subnet_options;
 
 /// What a snapshot is stamped with; nothing and zero where bytes must be reproducible.
 ///
-/// It goes into the snapshot's header. Two snapshots that differ only in their stamp answer alike.
+/// It goes into the snapshot's header. Two snapshots that differ only in their stamp
+/// give the same paths.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Stamp {
     /// Epoch that it is to be published under.

@@ -190,7 +190,6 @@ impl fmt::Display for TorusWarning {
     }
 }
 
-/// The only class between switches.
 const BETWEEN_SWITCHES: &[PortClass] = &[PortClass::SwitchExternal];
 
 /// The name of an option: that of a class, or with [`Origin::Common`] the common one.
@@ -269,7 +268,6 @@ impl fmt::Display for Unequal<'_> {
     }
 }
 
-/// Numbers with commas.
 fn list(weights: &[u32]) -> String {
     let words: Vec<_> = weights.iter().map(u32::to_string).collect();
     words.join(",")

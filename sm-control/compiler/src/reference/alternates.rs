@@ -41,7 +41,6 @@ struct Alternate {
 }
 
 impl Reference<'_> {
-    ///
     /// The four paths are worked out whichever are given, since lengths decide. At most two
     /// records.
     pub(super) fn alternates(

@@ -92,7 +92,6 @@ impl Reference<'_> {
         Request::decode_multi(mad, self.options.max_rate_code, self.service_id_place(mad))
     }
 
-    ///
     /// 127 at most where no number is named. Alternates know no partition gate.
     fn multi_records(
         &self,

@@ -172,7 +172,6 @@ pub fn read(bytes: &[u8]) -> Result<Vec<SwitchFdb>, ParseError> {
     Ok(switches)
 }
 
-///
 /// `due` is the LID that must come: a line that is missing would shift all others.
 fn entry(mut cursor: Cursor<'_>, due: usize) -> Result<Entry, ParseError> {
     let start = cursor;

@@ -77,7 +77,6 @@ struct Reader {
 }
 
 impl Reader {
-    ///
     /// The state and the link are those of the first port of the line; the far end has a line of
     /// its own.
     fn line(&mut self, line: Line<'_>) -> Result<(), ParseError> {

@@ -108,7 +108,6 @@ impl TorusPlan {
         text
     }
 
-    ///
     /// The dateline is moved so that it lies at coordinate 0 of the plan, wherever the seed is.
     fn seed_lines(&self, axis: usize, text: &mut String) {
         let spec = &self.spec;

@@ -82,7 +82,8 @@ impl Intake {
 
     /// The same as text. Errors: [`ReadError`].
     ///
-    /// Not for files of OpenSM's, which may hold any bytes: those are decoded with a note.
+    /// A byte that is not UTF-8 is an error here; readers of OpenSM's files decode bytes
+    /// themselves, with a note.
     pub fn read_text(&self, kind: Kind, path: &Path) -> Result<String, ReadError> {
         let content = self.read(kind, path)?;
         String::from_utf8(content).map_err(|error| ReadError::NotText {
@@ -215,7 +216,8 @@ pub fn size(path: &Path) -> u64 {
 /// Opens a regular file to be read, without waiting. Errors: [`ReadError::Io`],
 /// [`ReadError::NotAFile`].
 ///
-/// The file is never a link to something else by then: what was opened is looked at once more.
+/// Links are followed. What was opened is looked at once more, as the name may lead elsewhere by
+/// then.
 pub fn open(path: &Path) -> Result<(File, Metadata), ReadError> {
     let source = |source| io_error(path, source);
     // A device may do something when it is opened, so what is there is asked first.

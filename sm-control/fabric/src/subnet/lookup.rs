@@ -155,7 +155,6 @@ impl Subnet {
 pub(super) struct Names(HashMap<String, Vec<NodeIx>>);
 
 impl Names {
-    ///
     /// Memory: each name once more.
     pub(super) fn new(fabric: &Fabric) -> Self {
         let mut names: HashMap<String, Vec<NodeIx>> = HashMap::new();

@@ -36,7 +36,6 @@ pub(super) fn read(reader: &mut Reader, inputs: &Inputs) -> Result<OpenSmOptions
     Ok(options)
 }
 
-///
 /// Unknown options are no errors: a newer OpenSM may know them.
 fn file(reader: &mut Reader, path: &Path) -> Result<OpenSmOptions, ReadProblem> {
     let bytes = reader.bytes(Kind::Options, "opensm.conf", path)?;

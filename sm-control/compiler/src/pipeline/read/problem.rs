@@ -218,7 +218,6 @@ impl ReadProblem {
 }
 
 impl From<ReadError> for ReadProblem {
-    ///
     /// Any file that cannot be read is told in the same words, whatever it is for.
     fn from(problem: ReadError) -> Self {
         Self::Fabric(problem.into())

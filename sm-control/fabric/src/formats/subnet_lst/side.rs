@@ -45,7 +45,6 @@ pub(super) enum Half {
 }
 
 impl<'a> Side<'a> {
-    ///
     /// Fields have a fixed order and a label each; numbers are hexadecimal without prefix.
     pub(super) fn parse(cursor: &mut Cursor<'a>) -> Result<Self, ParseError> {
         cursor.skip_blanks();
@@ -104,7 +103,6 @@ impl<'a> Side<'a> {
         }
     }
 
-    ///
     /// A number that fits 16 bits is taken as it is: newer OpenSMs print it right, and 0 is 0 in
     /// both.
     pub(super) const fn device_id(&self, half: Half) -> u64 {

@@ -12,7 +12,6 @@ use crate::sa_records::{Incomplete, Records};
 use crate::{LinkState, NodeIx, PortRef};
 
 impl Builder {
-    ///
     /// Cables go in once all are known, as each record tells one end only.
     pub(super) fn cables(&mut self, records: &Records) -> Result<(), Incomplete> {
         let mut cables: HashMap<PortRef, PortRef> = HashMap::new();
