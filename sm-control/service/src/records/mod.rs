@@ -31,7 +31,7 @@
 //!
 //! # To add a kind
 //!
-//! One entry in [`SERVED`], one `walk`, one layout in `sa_wire::records`.
+//! One entry in `SERVED`, one `walk`, one layout in `sa_wire::records`.
 
 mod device;
 mod guids;

@@ -37,11 +37,11 @@ pub enum Strange {
     },
     /// The other side is of another version.
     Version(u32),
-    /// Something else than the reply to a Hello. Its [`Frame::name`].
+    /// Something else than the reply to a Hello. Its [`Frame::name`](crate::Frame::name).
     NoWelcome(&'static str),
-    /// What only the other side may say. Its [`Frame::name`].
+    /// What only the other side may say. Its [`Frame::name`](crate::Frame::name).
     Unasked(&'static str),
-    /// A [`Frame::Lent`] without its file.
+    /// A [`Frame::Lent`](crate::Frame::Lent) without its file.
     NoFile,
 }
 
