@@ -12,7 +12,6 @@
 //! Silence is counted as asked and not as answered. Questions are made from the snapshot, so they
 //! never name what it does not know.
 
-use core::sync::atomic::Ordering;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -27,6 +26,7 @@ use tracing::{info, warn};
 use super::ServerError;
 use super::state::{StateInService, state_of};
 use crate::config::Config;
+use crate::server::operators::counts::Event;
 use crate::server::operators::status::Status;
 
 /// The thread `sa-shadow`; it ends when this goes, after the question that it has in hand.
@@ -114,7 +114,7 @@ impl Comparer {
         };
         let question = questions.next_question();
         let counts = &self.status.counts;
-        counts.shadow_asked.fetch_add(1, Ordering::Relaxed);
+        counts.add(Event::ShadowAsked);
         // The snapshot that is asked about is held meanwhile: its answer and the question are of
         // one epoch.
         let asked = ask_and_compare(&published.snapshot, &question, |mad| {
@@ -127,9 +127,9 @@ impl Comparer {
                 return;
             }
         };
-        counts.shadow_answered.fetch_add(1, Ordering::Relaxed);
+        counts.add(Event::ShadowAnswered);
         if let Some(difference) = asked.difference {
-            counts.shadow_different.fetch_add(1, Ordering::Relaxed);
+            counts.add(Event::ShadowDiffered);
             let epoch = published.epoch.get();
             warn!(epoch, "shadow: another answer: {difference}");
         }

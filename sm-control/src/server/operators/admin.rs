@@ -9,7 +9,6 @@
 //!                        b done             d comes: nobody is cut
 //! ```
 
-use core::sync::atomic::{AtomicU64, Ordering};
 use std::collections::VecDeque;
 use std::future::Future;
 use std::net::TcpListener;
@@ -25,6 +24,7 @@ use tracing::info;
 
 use super::AdminError;
 use super::control::{self, Command, Context};
+use super::counts::{Counts, Event};
 use super::http;
 use super::status::Status;
 use crate::config::Config;
@@ -156,11 +156,11 @@ impl Connections {
         Self { taken, most }
     }
 
-    /// Serves a connection. Who has to go is counted in `cut`.
+    /// Serves a connection. Who has to go is counted.
     pub(in crate::server) fn admit(
         &mut self,
         connection: impl Future<Output = ()> + Send + 'static,
-        cut: &AtomicU64,
+        counts: &Counts,
     ) {
         // Those that have ended take no place.
         self.taken.retain(|task| !task.is_finished());
@@ -168,7 +168,7 @@ impl Connections {
             && let Some(oldest) = self.taken.pop_front()
         {
             oldest.abort();
-            cut.fetch_add(1, Ordering::Relaxed);
+            counts.add(Event::ConnectionCut);
         }
         self.taken.push_back(tokio::spawn(connection));
     }

@@ -82,7 +82,7 @@ pub(in crate::server) fn serve(
             match listener.accept().await {
                 Ok((stream, _)) => {
                     let connection = connection(stream, pages.clone());
-                    connections.admit(connection, &status.counts.connections_cut);
+                    connections.admit(connection, &status.counts);
                 }
                 Err(error) => {
                     warn!("[http]: cannot take a connection: {error}");

@@ -8,7 +8,7 @@
 //!
 //! [`Status::readiness`] is the one judgement: `/ready`, `sapphire status` and the metrics show the same.
 
-use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
@@ -20,6 +20,7 @@ use sa_local::service::ServiceCounts;
 use sa_snapshot::{EpochId, Snapshot};
 use thiserror::Error;
 
+use super::counts::{Counts, Event};
 use super::port_history::{PortHistory, PortSummary};
 use crate::config::{Config, PortSection, Role};
 
@@ -63,20 +64,6 @@ pub(in crate::server) struct PortRow {
     is_served: AtomicBool,
     /// Why some of those who ask there get no answer; none: all do.
     muted: ArcSwapOption<String>,
-}
-
-/// What happened since the start.
-#[derive(Debug, Default)]
-pub(in crate::server) struct Counts {
-    pub(in crate::server) loads: AtomicU64,
-    pub(in crate::server) failed_loads: AtomicU64,
-    pub(in crate::server) rollbacks: AtomicU64,
-    pub(in crate::server) control: AtomicU64,
-    pub(in crate::server) control_refused: AtomicU64,
-    pub(in crate::server) connections_cut: AtomicU64,
-    pub(in crate::server) shadow_asked: AtomicU64,
-    pub(in crate::server) shadow_answered: AtomicU64,
-    pub(in crate::server) shadow_different: AtomicU64,
 }
 
 /// The snapshot in service.
@@ -243,7 +230,7 @@ impl Status {
 
     /// The sources were read, and what they say is in service.
     pub(in crate::server) fn loaded(&self) {
-        self.counts.loads.fetch_add(1, Ordering::Relaxed);
+        self.counts.add(Event::Loaded);
         self.failure.store(None);
         self.has_read_sources.store(true, Ordering::Relaxed);
     }
@@ -251,9 +238,9 @@ impl Status {
     /// A load failed. `is_new`: not as the one before, without any change since; only such ones
     /// count.
     pub(in crate::server) fn failed(&self, what: &str, cause: &str, is_new: bool) {
-        self.counts
-            .failed_loads
-            .fetch_add(u64::from(is_new), Ordering::Relaxed);
+        if is_new {
+            self.counts.add(Event::LoadFailed);
+        }
         self.failure.store(Some(Arc::new(LastFailure {
             what: what.to_owned(),
             cause: cause.to_owned(),

@@ -15,7 +15,6 @@
 //!    5  status
 //! ```
 
-use core::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 use std::time::Instant;
 
@@ -32,6 +31,7 @@ use super::history::{Before, History};
 use super::reading::Readings;
 use crate::config::{Config, Source};
 use crate::server::STATE_FILE;
+use crate::server::operators::counts::Event;
 use crate::server::operators::status::Status;
 use crate::server::services::Rings;
 use crate::server::state::{AliasesOfClients, State, StateInService};
@@ -239,7 +239,7 @@ impl Publication {
         let epoch = self.publish_parts(parts, snapshot, read_at);
         // Only now: a rollback that failed must leave the way back as it was.
         self.history.exchange(current);
-        self.status.counts.rollbacks.fetch_add(1, Ordering::Relaxed);
+        self.status.counts.add(Event::RolledBack);
         self.status.remember(self.history.shown());
         let of = published.epoch;
         warn!(

@@ -10,7 +10,6 @@
 //!  write the reply, 5 s ──> the next line; after a line that was none: the end
 //! ```
 
-use core::sync::atomic::Ordering;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -23,6 +22,7 @@ use tokio::time::timeout;
 
 use super::status_report::StatusReport;
 use super::{Answer, Command, Context, Order, Peer, Refusal, in_json};
+use crate::server::operators::counts::Event;
 
 /// Bytes of the longest request; all known ones have some twenty.
 const LONGEST: usize = 4096;
@@ -140,12 +140,10 @@ async fn answer(verb: Verb, peer: Peer, context: &Context) -> Result<Answer, Ref
 impl Context {
     /// Counts a request as done or refused.
     fn count(&self, is_done: bool) {
-        let counts = &self.status.counts;
-        let counter = match is_done {
-            true => &counts.control,
-            false => &counts.control_refused,
-        };
-        counter.fetch_add(1, Ordering::Relaxed);
+        self.status.counts.add(match is_done {
+            true => Event::Commanded,
+            false => Event::CommandRefused,
+        });
     }
 }
 

@@ -212,7 +212,7 @@ pub(in crate::server) fn serve(
                         false => &mut askers,
                     };
                     let task = connection::serve(stream, peer, Arc::clone(&context));
-                    connections.admit(task, &context.status.counts.connections_cut);
+                    connections.admit(task, &context.status.counts);
                 }
                 Err(error) => {
                     warn!("control socket: cannot take a connection: {error}");

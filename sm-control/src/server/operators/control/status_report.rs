@@ -23,6 +23,7 @@ use sa_local::agent::{Counted, Reason};
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
+use crate::server::operators::counts::{Counts, Event};
 use crate::server::operators::status::{self, PortRow, Status};
 
 /// Name and version of what [`StatusReport`] is.
@@ -213,9 +214,9 @@ impl StatusReport {
             state: State::new(status),
             configuration: status.reconfigured().map(|what| what.to_string()),
             last_failure: status.failure().as_deref().map(LastFailure::new),
-            loads: load(&counts.loads),
-            failed_loads: load(&counts.failed_loads),
-            rollbacks: load(&counts.rollbacks),
+            loads: counts.of(Event::Loaded),
+            failed_loads: counts.of(Event::LoadFailed),
+            rollbacks: counts.of(Event::RolledBack),
             shadow: status.is_shadow.then(|| Shadow::new(counts)),
             local_service: status.local().map(LocalService::new),
             ports: status.ports.iter().map(Port::new).collect(),
@@ -263,11 +264,11 @@ impl LastFailure {
 }
 
 impl Shadow {
-    fn new(counts: &status::Counts) -> Self {
+    fn new(counts: &Counts) -> Self {
         Self {
-            asked: load(&counts.shadow_asked),
-            answered: load(&counts.shadow_answered),
-            different: load(&counts.shadow_different),
+            asked: counts.of(Event::ShadowAsked),
+            answered: counts.of(Event::ShadowAnswered),
+            different: counts.of(Event::ShadowDiffered),
         }
     }
 }

@@ -9,30 +9,37 @@
 //! |---|---|
 //! | `loads` | `uptime_seconds`, `reload` |
 //! | `state` | `configuration_changed`, `state_stored_epoch`, `state_failing`, `state_failures` |
-//! | `requests_of_operators` | `rollback`, `control_requests`, `admin_connections_cut`, `log_suppressed` |
+//! | `write` | `rollback`, `control_requests`, `admin_connections_cut`, of a table; `log_suppressed` |
 //! | `readiness` | `ready`, `active`, `standing`, `rollback_held` |
-//! | `shadow` | `shadow_asked`, `shadow_answered`, `shadow_different` |
+//! | `write` | in a shadow, of a table: `shadow_asked`, `shadow_answered`, `shadow_different` |
 //! | `snapshot` | its age, size and epoch, and what of the fabric is in it |
 //!
 //! Counters get `_total` behind their names from the library.
 
 use core::fmt;
-use core::sync::atomic::{AtomicU64, Ordering};
 
 use sa_fastpath::publish::EpochId;
 
 use super::page::{Page, number};
 use crate::logging;
-use crate::server::operators::status::{Counts, InService, Status};
+use crate::server::operators::counts::Section;
+use crate::server::operators::status::{InService, Status};
 
 /// Everything that is of no port. Families of a snapshot are left out while there is none: a 0
 /// would look like an empty fabric.
 pub(super) fn write(status: &Status, page: &mut Page<'_>) -> fmt::Result {
     loads(status, page)?;
     state(status, page)?;
-    requests_of_operators(&status.counts, page)?;
+    page.families(status.counts.families(Section::Operators))?;
+    page.count(
+        "log_suppressed",
+        "Log lines suppressed by the rate limit",
+        logging::suppressed(),
+    )?;
     readiness(status, page)?;
-    shadow(status, page)?;
+    if status.is_shadow {
+        page.families(status.counts.families(Section::Shadow))?;
+    }
     page.value(
         "snapshot_epoch",
         "Number of the snapshot in service, 0 for none",
@@ -44,29 +51,14 @@ pub(super) fn write(status: &Status, page: &mut Page<'_>) -> fmt::Result {
     }
 }
 
-/// Relaxed: numbers on one page need not be of one moment.
-fn get(counter: &AtomicU64) -> u64 {
-    counter.load(Ordering::Relaxed)
-}
-
-/// The label that tells outcomes apart.
-fn result(word: &str) -> [(&'static str, String); 1] {
-    [("result", word.to_owned())]
-}
-
 /// How long the process runs, and what came of its loads.
 fn loads(status: &Status, page: &mut Page<'_>) -> fmt::Result {
-    let counts = &status.counts;
     page.value(
         "uptime_seconds",
         "Time since the start",
         number(status.uptime()),
     )?;
-    let loads = [
-        (result("ok"), get(&counts.loads)),
-        (result("failed"), get(&counts.failed_loads)),
-    ];
-    page.counter("reload", "Loads of the sources", loads)
+    page.families(status.counts.families(Section::Loads))
 }
 
 /// What a restart would find: without a state directory, only whether the configuration has
@@ -95,34 +87,6 @@ fn state(status: &Status, page: &mut Page<'_>) -> fmt::Result {
         "state_failures",
         "Writes to the state directory that failed",
         kept.failures,
-    )
-}
-
-/// What operators have asked and what was cut off.
-fn requests_of_operators(counts: &Counts, page: &mut Page<'_>) -> fmt::Result {
-    page.count(
-        "rollback",
-        "Rollbacks to the previous snapshot",
-        get(&counts.rollbacks),
-    )?;
-    let control = [
-        (result("ok"), get(&counts.control)),
-        (result("refused"), get(&counts.control_refused)),
-    ];
-    page.counter(
-        "control_requests",
-        "Requests on the control socket",
-        control,
-    )?;
-    page.count(
-        "admin_connections_cut",
-        "Slow connections closed to make room for others",
-        get(&counts.connections_cut),
-    )?;
-    page.count(
-        "log_suppressed",
-        "Log lines suppressed by the rate limit",
-        logging::suppressed(),
     )
 }
 
@@ -155,34 +119,6 @@ fn readiness(status: &Status, page: &mut Page<'_>) -> fmt::Result {
         "1 if a rollback holds back automatic reloads",
         status.rollback().held.is_some(),
     )
-}
-
-/// What a shadow has compared; nothing in another role.
-fn shadow(status: &Status, page: &mut Page<'_>) -> fmt::Result {
-    if !status.is_shadow {
-        return Ok(());
-    }
-    let counts = &status.counts;
-    for (name, help, counter) in [
-        (
-            "shadow_asked",
-            "Questions asked of the SA to compare with",
-            &counts.shadow_asked,
-        ),
-        (
-            "shadow_answered",
-            "Questions that the SA answered",
-            &counts.shadow_answered,
-        ),
-        (
-            "shadow_different",
-            "Questions that the snapshot answers differently",
-            &counts.shadow_different,
-        ),
-    ] {
-        page.count(name, help, get(counter))?;
-    }
-    Ok(())
 }
 
 /// What is in service, by size.

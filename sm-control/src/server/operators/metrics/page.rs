@@ -17,6 +17,8 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 
+use crate::server::operators::counts::Family;
+
 /// The labels of a row. The number is part of the type, so that all rows of a family have the same.
 pub(super) type Labels<const N: usize> = [(&'static str, String); N];
 
@@ -41,6 +43,23 @@ impl Page<'_> {
     /// A counter without labels.
     pub(super) fn count(&mut self, name: &str, help: &str, count: u64) -> fmt::Result {
         self.counter::<0>(name, help, [([], count)])
+    }
+
+    /// Families of what the daemon counts.
+    pub(super) fn families(&mut self, families: impl Iterator<Item = Family>) -> fmt::Result {
+        for Family { name, help, rows } in families {
+            match rows.as_slice() {
+                [(None, count)] => self.count(name, help, *count)?,
+                _ => {
+                    let rows = rows.into_iter().map(|(result, count)| {
+                        let label = [("result", result.unwrap_or_default().to_owned())];
+                        (label, count)
+                    });
+                    self.counter(name, help, rows)?;
+                }
+            }
+        }
+        Ok(())
     }
 
     /// A gauge without labels.
