@@ -17,9 +17,10 @@ pub mod http;
 pub mod random;
 pub mod records;
 pub mod ring;
-pub mod rng;
 pub mod seen;
 pub mod turn;
+
+pub use sa_rig::rng;
 
 /// Says on standard error why a test does nothing here.
 pub fn skip(why: &str) -> anyhow::Result<()> {

@@ -8,6 +8,7 @@ use policy::{
     ParseOptions, Partitions, Policy, PortFacts, Problem, Query, compile, interpret, parse,
 };
 use proptest::prelude::*;
+use sa_rig::rng::Rng;
 use sa_snapshot::model::{
     Capacity, EngineSl, Model, Pairs, PathClass, PathTables, PolicyTables, PortRow, Provenance,
     RateCaps, Subnet,
@@ -18,21 +19,10 @@ use sa_wire::{Guid, Lid, Lmc, NodeType, Pkey, SlVlMask};
 const PORTS: u64 = 64;
 const GROUPS: u64 = 24;
 
-/// Numbers that look drawn by chance.
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, sides: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 20) % sides
-    }
-
-    fn range(&mut self, limit: u64, width: u64) -> String {
-        let low = self.below(limit);
-        format!("{low}-{}", (low + self.below(width)).min(limit - 1))
-    }
+/// A range of numbers below `limit`, as policies write it.
+fn range(dice: &mut Rng, limit: u64, width: u64) -> String {
+    let low = dice.below(limit);
+    format!("{low}-{}", (low + dice.below(width)).min(limit - 1))
 }
 
 /// Of a hundred rules, how many ask for source, destination, QoS class, P_Key and service id, and
@@ -43,14 +33,14 @@ struct Habit {
     wide: u64,
 }
 
-fn text(rules: usize, habit: &Habit, dice: &mut Dice) -> String {
+fn text(rules: usize, habit: &Habit, dice: &mut Rng) -> String {
     let mut text = "qos-levels\n".to_owned();
     for (sl, name) in ["default", "L1", "L2"].iter().enumerate() {
         text += &format!("qos-level\nname: {name}\nsl: {sl}\nend-qos-level\n");
     }
     text += "end-qos-levels\nport-groups\n";
     for group in 0..GROUPS {
-        let members = [dice.range(PORTS, 6), dice.range(PORTS, 3)].join(",");
+        let members = [range(dice, PORTS, 6), range(dice, PORTS, 3)].join(",");
         text += &format!("port-group\nname: g{group}\nport-guid: {members}\nend-port-group\n");
     }
     text += "end-port-groups\nqos-match-rules\n";
@@ -68,7 +58,7 @@ fn text(rules: usize, habit: &Habit, dice: &mut Dice) -> String {
             };
             let value = match at {
                 0 | 1 => format!("g{}, g{}", dice.below(GROUPS), dice.below(GROUPS)),
-                _ => [dice.range(limit, width), dice.range(limit, 2)].join(", "),
+                _ => [range(dice, limit, width), range(dice, limit, 2)].join(", "),
             };
             text += &format!("{word}: {value}\n");
         }
@@ -138,8 +128,8 @@ fn snapshot(facts: &[PortFacts], tables: PolicyTables) -> Snapshot {
 }
 
 /// At a bound of what some rule asks for or one beside it, or not named.
-fn query(policy: &Policy, dice: &mut Dice) -> Query {
-    let rule = &policy.rules[usize::try_from(dice.below(policy.rules.len() as u64)).unwrap()];
+fn query(policy: &Policy, dice: &mut Rng) -> Query {
+    let rule = &policy.rules[dice.below(policy.rules.len())];
     let mut near = |asked: Option<&policy::model::ranges::Ranges>, limit: u64| {
         let pairs = asked.map_or(&[][..], |asked| asked.pairs());
         let any = (dice.below(limit), limit - 1);
@@ -202,7 +192,7 @@ proptest! {
         wide in prop::sample::select(vec![0u64, 2, 60]),
         seed in any::<u64>(),
     ) {
-        let mut dice = Dice(seed | 1);
+        let mut dice = Rng::new(seed);
         let habit = Habit { asks, wide };
         let policy = parse(&text(rules, &habit, &mut dice), &ParseOptions::default()).unwrap();
         let facts = facts();
@@ -231,7 +221,12 @@ fn the_rule_behind_the_last_allowed_is_named() {
         wide: 0,
     };
     let most = policy::model::limits::MAX_RULES;
-    let parsed = |rules| parse(&text(rules, &habit, &mut Dice(3)), &ParseOptions::default());
+    let parsed = |rules| {
+        parse(
+            &text(rules, &habit, &mut Rng::new(3)),
+            &ParseOptions::default(),
+        )
+    };
     assert!(parsed(most).is_ok());
     let error = parsed(most + 1).unwrap_err();
     let limit = match error.problem {

@@ -134,6 +134,8 @@ impl<'a> Spread<'a> {
 
 #[cfg(test)]
 mod tests {
+    use sa_rig::rng::Rng;
+
     use super::*;
 
     /// Breadth first from one switch.
@@ -172,19 +174,13 @@ mod tests {
 
     #[test]
     fn hops_in_any_graph_are_those_of_a_plain_search() {
-        let mut state = 1_u64;
-        let mut below = |limit: u64| {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1);
-            (state >> 33) % limit
-        };
-        for switches in [0_u64, 1, 5, 64, 130, 200] {
-            let mut neighbours = vec![Vec::new(); usize::try_from(switches).unwrap()];
+        let mut rng = Rng::new(1);
+        for switches in [0_u32, 1, 5, 64, 130, 200] {
+            let mut neighbours = vec![Vec::new(); switches as usize];
             for _ in 0..switches * 5 / 4 {
-                let (a, b) = (below(switches), below(switches));
-                neighbours[usize::try_from(a).unwrap()].push(u32::try_from(b).unwrap());
-                neighbours[usize::try_from(b).unwrap()].push(u32::try_from(a).unwrap());
+                let (a, b) = (rng.below(switches), rng.below(switches));
+                neighbours[a as usize].push(b);
+                neighbours[b as usize].push(a);
             }
             assert_counted(&neighbours);
         }

@@ -6,7 +6,7 @@ use crate::common;
 use std::collections::{BTreeSet, HashMap};
 
 use common::build::FabricBuilder;
-use common::generate::{Random, TorusSpec, random_graph, random_torus};
+use common::generate::{TorusSpec, random_graph, random_torus};
 use common::trees::{cut, fat_tree as tree};
 use common::{Case, cases, dumps};
 use proptest::prelude::*;
@@ -18,6 +18,7 @@ use routing::proof::{
 use routing::reference::walk;
 use routing::tables::{MulticastRoute, PortSet};
 use routing::{EndPortIx, EngineKind, GivenSl2Vl, NO_PATH, Peer, Qos, Routes, SwitchIx, Topology};
+use sa_rig::rng::Rng;
 use sa_wire::{Lid, Sl, SlToVl, SlVlMask};
 
 /// What the dumps of a case say, whoever made them.
@@ -541,7 +542,7 @@ fn a_hub_makes_the_dependencies_of_the_walks() {
 }
 
 /// Tables of minhop with two entries in `most` spoilt: gone, or leading elsewhere.
-fn spoilt(topology: &Topology, random: &mut Random, most: u64) -> Routes {
+fn spoilt(topology: &Topology, random: &mut Rng, most: u64) -> Routes {
     let routes = minhop::route(topology);
     let spoil = |switch| {
         let ports = topology.switch(switch).ports.len() as u64;
@@ -588,7 +589,7 @@ proptest! {
     #[test]
     fn lost_pairs_are_those_without_a_walk(seed: u64, most in 0_usize..200) {
         let topology = random_graph(seed, false).build();
-        let routes = spoilt(&topology, &mut Random(seed ^ 1), 12);
+        let routes = spoilt(&topology, &mut Rng::new(seed ^ 1), 12);
         let mut plain = plain_reachability(&topology, &routes);
         plain.listed.truncate(most);
         prop_assert_eq!(reachability(&topology, &routes, most), plain);
@@ -597,13 +598,13 @@ proptest! {
     /// Several LIDs to a switch, which go different ways, most of them the shortest.
     #[test]
     fn lost_pairs_of_a_tree_are_those_without_a_walk(seed: u64, is_whole: bool) {
-        let mut random = Random(seed);
+        let mut random = Rng::new(seed);
         let mut fabric = tree(4, 2, Some(seed));
         if !is_whole {
-            cut(&mut fabric, usize::try_from(random.below(8)).unwrap(), &mut random);
+            cut(&mut fabric, random.below(8), &mut random);
         }
         let topology = fabric.build();
-        let most = [60, 600, u64::MAX][usize::try_from(random.below(3)).unwrap()];
+        let most = [60, 600, u64::MAX][random.below(3)];
         let routes = spoilt(&topology, &mut random, most);
         let plain = plain_reachability(&topology, &routes);
         prop_assert_eq!(reachability(&topology, &routes, usize::MAX), plain);
@@ -631,11 +632,11 @@ proptest! {
     #[test]
     fn wild_tables_make_the_dependencies_of_the_walks(seed: u64) {
         let topology = random_graph(seed, false).build();
-        let mut random = Random(seed);
+        let mut random = Rng::new(seed);
         let mut given = GivenSl2Vl::default();
         for switch in topology.switch_ixs() {
             for (input, output) in (0..13).flat_map(|i| (1..13).map(move |o| (i, o))) {
-                let vl = |_: u8| u8::try_from(random.below(16)).unwrap();
+                let vl = |_: u8| random.below(16);
                 given.switches.push((switch, input, output, SlToVl([0; 16].map(vl))));
             }
         }
@@ -704,11 +705,11 @@ proptest! {
     fn given_tables_make_the_dependencies_of_the_walks(seed: u64) {
         let topology = random_graph(seed, false).build();
         let routes = minhop::route(&topology);
-        let mut random = Random(seed);
+        let mut random = Rng::new(seed);
         let mut given = GivenSl2Vl::default();
         for switch in topology.switch_ixs() {
             for (input, output) in (0..13).flat_map(|i| (1..13).map(move |o| (i, o))) {
-                let vl = |_: u8| [0, 5, 14, 15][usize::try_from(random.below(4)).unwrap()];
+                let vl = |_: u8| [0, 5, 14, 15][random.below(4)];
                 given.switches.push((switch, input, output, SlToVl([0; 16].map(vl))));
             }
         }

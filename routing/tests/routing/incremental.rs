@@ -6,11 +6,12 @@ use crate::common;
 
 use std::collections::BTreeMap;
 
-use common::generate::{Random, TorusSpec, random_torus};
+use common::generate::{TorusSpec, random_torus};
 use proptest::prelude::*;
 use routing::engine::{Before, torus};
 use routing::proof::{PathSls, reachability, unicast_loop};
 use routing::{Qos, Routes, Topology};
+use sa_rig::rng::Rng;
 use sa_wire::{Guid, Sl};
 
 /// LIDs of the healthy fabric, by port GUID.
@@ -28,9 +29,9 @@ fn build(spec: &TorusSpec, lids: &Lids) -> Topology {
 }
 
 /// One more failure, or the repair of one.
-fn step(spec: &mut TorusSpec, random: &mut Random) {
+fn step(spec: &mut TorusSpec, random: &mut Rng) {
     let places = spec.places();
-    let at = places[usize::try_from(random.below(places.len() as u64)).unwrap()];
+    let at = places[random.below(places.len())];
     match random.below(6) {
         0 if !spec.missing_switches.is_empty() => {
             spec.missing_switches.remove(0);
@@ -40,7 +41,7 @@ fn step(spec: &mut TorusSpec, random: &mut Random) {
         }
         2 | 3 => spec.missing_switches.push(at),
         _ => {
-            let axis = usize::try_from(random.below(3)).unwrap();
+            let axis: usize = random.below(3);
             let which = (random.below(2) == 0).then_some(0);
             spec.missing_cables.push((at, axis, which));
         }
@@ -87,11 +88,11 @@ proptest! {
 
     #[test]
     fn failures_and_repairs(seed: u64) {
-        let mut random = Random(seed);
+        let mut random = Rng::new(seed);
         let healthy_spec = TorusSpec {
             missing_switches: Vec::new(),
             missing_cables: Vec::new(),
-            ..random_torus(random.next(), 120)
+            ..random_torus(random.number(), 120)
         };
         let first = healthy_spec.topology();
         let lids = lids(&first);

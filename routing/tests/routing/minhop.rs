@@ -4,11 +4,12 @@
 use crate::common;
 
 use common::build::FabricBuilder;
-use common::generate::{Random, TorusSpec, random_graph};
+use common::generate::{TorusSpec, random_graph};
 use common::trees::{cut, fat_tree, wide_graph};
 use proptest::prelude::*;
 use routing::engine::minhop;
 use routing::{NO_PATH, SwitchIx, Topology};
+use sa_rig::rng::Rng;
 
 /// Hops that no path has.
 const NEVER: u32 = 255;
@@ -87,11 +88,11 @@ fn trees_have_the_tables_of_the_rule() {
 #[test]
 fn trees_with_failed_cables_have_the_tables_of_the_rule() {
     for seed in 0..30 {
-        let mut random = Random(seed);
-        let k = [4, 6, 8, 10][usize::try_from(random.below(4)).unwrap()];
-        let lmc = u8::try_from(random.below(3)).unwrap();
+        let mut random = Rng::new(seed);
+        let k = [4, 6, 8, 10][random.below(4)];
+        let lmc = random.below(3);
         let mut fabric = fat_tree(k, lmc, (seed % 2 == 0).then_some(seed));
-        let cables = 1 + usize::try_from(random.below(60)).unwrap();
+        let cables = 1 + random.below(60);
         cut(&mut fabric, cables, &mut random);
         assert_plain(&fabric.build());
     }
@@ -101,7 +102,7 @@ fn trees_with_failed_cables_have_the_tables_of_the_rule() {
 #[test]
 fn a_large_tree_has_the_tables_of_the_rule() {
     let mut fabric = fat_tree(16, 1, Some(3));
-    cut(&mut fabric, 5, &mut Random(3));
+    cut(&mut fabric, 5, &mut Rng::new(3));
     assert_plain(&fabric.build());
 }
 

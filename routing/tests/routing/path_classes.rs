@@ -8,13 +8,14 @@
 
 use crate::common;
 
-use common::generate::{Random, TorusSpec, random_graph, random_torus, vary};
+use common::generate::{TorusSpec, random_graph, random_torus, vary};
 use common::trees::{cut, fat_tree};
 use proptest::prelude::*;
 use routing::engine::{files, minhop, torus};
 use routing::paths::classes::{self, PortEdge};
 use routing::reference::{NoPath, walk};
 use routing::{EndPortIx, GivenSl2Vl, Qos, Routes, Topology};
+use sa_rig::rng::Rng;
 use sa_snapshot::model::{Capacity, Pairs, PathTables};
 use sa_wire::{Lid, NodeType, SlToVl, SlVlMask};
 
@@ -103,7 +104,7 @@ fn agree(topology: &Topology, routes: &Routes, qos: Qos) {
 }
 
 /// SL2VL tables that differ by input port and drop some SLs.
-fn dropping_tables(topology: &Topology, random: &mut Random) -> GivenSl2Vl {
+fn dropping_tables(topology: &Topology, random: &mut Rng) -> GivenSl2Vl {
     let mut given = GivenSl2Vl::default();
     for switch in topology.switch_ixs() {
         let ports = u8::try_from(topology.switch(switch).ports.len()).unwrap();
@@ -123,12 +124,12 @@ fn dropping_tables(topology: &Topology, random: &mut Random) -> GivenSl2Vl {
     given
 }
 
-fn dropping_table(random: &mut Random) -> SlToVl {
+fn dropping_table(random: &mut Rng) -> SlToVl {
     SlToVl([0; 16].map(|_: u8| if random.below(4) == 0 { 15 } else { 0 }))
 }
 
 /// Tables of minhop with two entries in `most` spoilt: gone, or leading elsewhere.
-fn spoilt_tables(topology: &Topology, random: &mut Random, most: u64) -> Vec<Vec<u8>> {
+fn spoilt_tables(topology: &Topology, random: &mut Rng, most: u64) -> Vec<Vec<u8>> {
     let routes = minhop::route(topology);
     let mut tables: Vec<_> = topology
         .switch_ixs()
@@ -161,7 +162,7 @@ proptest! {
     #[test]
     fn given_tables_agree(seed: u64, spoil: bool) {
         let topology = random_graph(seed, false).build();
-        let mut random = Random(seed ^ 1);
+        let mut random = Rng::new(seed ^ 1);
         let sl2vl = dropping_tables(&topology, &mut random);
         let tables = if spoil {
             spoilt_tables(&topology, &mut random, 12)
@@ -177,9 +178,9 @@ proptest! {
     /// Several LIDs to a switch, which go different ways, most of them the shortest.
     #[test]
     fn trees_agree(seed: u64, most in prop::sample::select(vec![100_u64, 1000, u64::MAX])) {
-        let mut random = Random(seed);
+        let mut random = Rng::new(seed);
         let mut fabric = fat_tree(4, 2, Some(seed));
-        cut(&mut fabric, usize::try_from(random.below(3)).unwrap(), &mut random);
+        cut(&mut fabric, random.below(3), &mut random);
         let topology = fabric.build();
         let tables = spoilt_tables(&topology, &mut random, most);
         let routes = files::route(&topology, &tables, &GivenSl2Vl::default()).unwrap();
@@ -191,7 +192,7 @@ proptest! {
         let spec = random_torus(seed, 48);
         let mut fabric = spec.fabric();
         if varied {
-            vary(&mut fabric, &mut Random(seed), true);
+            vary(&mut fabric, &mut Rng::new(seed), true);
         }
         let topology = fabric.build();
         if let Ok(routes) = torus::route(&topology, &spec.config(), Qos::On) {
@@ -241,15 +242,15 @@ fn a_large_torus_agrees_where_sampled() {
     for varied in [false, true] {
         let mut fabric = spec.fabric();
         if varied {
-            vary(&mut fabric, &mut Random(2), true);
+            vary(&mut fabric, &mut Rng::new(2), true);
         }
         let topology = fabric.build();
         let routes = torus::route(&topology, &spec.config(), Qos::On).unwrap();
         let tables = classes::compile(&topology, &routes, Qos::On).unwrap();
         assert_eq!(matches!(tables.pairs, Pairs::Dense { .. }), varied);
         let edges = classes::port_edges(&topology, &routes, Qos::On);
-        let mut random = Random(1);
-        let mut any = || EndPortIx(u32::try_from(random.below(1536)).unwrap());
+        let mut random = Rng::new(1);
+        let mut any = || EndPortIx(random.below(1536));
         for _ in 0..3000 {
             let (source, destination) = (any(), any());
             let lid = topology.end_port(destination).lid;
@@ -271,8 +272,8 @@ fn a_detour_makes_the_longest_path_longer() {
     let topology = fat_tree(4, 2, Some(5)).build();
     let whole = minhop::route(&topology);
     agree(&topology, &whole, Qos::Off);
-    let mut random = Random(1);
-    let mut below = |limit: usize| usize::try_from(random.below(limit as u64)).unwrap();
+    let mut random = Rng::new(1);
+    let mut below = |limit: usize| random.below(limit);
     let mut found = 0;
     while found < 3 {
         let tables = topology.switch_ixs().map(|ix| whole.lft(ix).to_vec());

@@ -7,12 +7,13 @@ use crate::common;
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 
 use common::build::FabricBuilder;
-use common::generate::{Random, random_graph};
+use common::generate::random_graph;
 use common::trees::{cut, fat_tree, wide_graph};
 use proptest::prelude::*;
 use routing::engine::{files, minhop};
 use routing::proof::{Channel, CreditLoop, DependencyGraph, Hosts, Judge, PathSls, unicast_loop};
 use routing::{EndPortIx, GivenSl2Vl, NO_PATH, Peer, Routes, SwitchIx, Topology};
+use sa_rig::rng::Rng;
 use sa_wire::{Lid, SlToVl, SlVlMask, Vl};
 
 /// Switch, port, VL.
@@ -136,9 +137,9 @@ fn cycle_through(
 }
 
 /// A fabric with tables of minhop, of which one entry in `spoilt` is gone or leads elsewhere.
-fn routed(topology: &Topology, random: &mut Random, sl2vl: &GivenSl2Vl) -> Routes {
+fn routed(topology: &Topology, random: &mut Rng, sl2vl: &GivenSl2Vl) -> Routes {
     let routes = minhop::route(topology);
-    let spoilt = [u64::MAX, 300, 40, 8][usize::try_from(random.below(4)).unwrap()];
+    let spoilt = [u64::MAX, 300, 40, 8][random.below(4)];
     let spoil = |switch| {
         let ports = topology.switch(switch).ports.len() as u64;
         let mut table = routes.lft(switch).to_vec();
@@ -156,7 +157,7 @@ fn routed(topology: &Topology, random: &mut Random, sl2vl: &GivenSl2Vl) -> Route
 }
 
 /// The same few tables everywhere, at random.
-fn some_tables(topology: &Topology, tables: &[SlToVl], random: &mut Random) -> GivenSl2Vl {
+fn some_tables(topology: &Topology, tables: &[SlToVl], random: &mut Rng) -> GivenSl2Vl {
     let mut given = GivenSl2Vl::default();
     for switch in topology.switch_ixs() {
         let cabled = topology.switch(switch).ports.iter().zip(0..);
@@ -166,7 +167,7 @@ fn some_tables(topology: &Topology, tables: &[SlToVl], random: &mut Random) -> G
             .iter()
             .flat_map(|i| cabled.iter().map(move |o| (*i, *o)))
         {
-            let table = tables[usize::try_from(random.below(tables.len() as u64)).unwrap()];
+            let table = tables[random.below(tables.len())];
             given.switches.push((switch, input, output, table));
         }
     }
@@ -174,15 +175,15 @@ fn some_tables(topology: &Topology, tables: &[SlToVl], random: &mut Random) -> G
 }
 
 /// A table with VLs as a data VL table has them, and some SLs that are dropped.
-fn some_table(random: &mut Random) -> SlToVl {
-    SlToVl([0; 16].map(|_: u8| [0, 1, 2, 2, 7, 15][usize::try_from(random.below(6)).unwrap()]))
+fn some_table(random: &mut Rng) -> SlToVl {
+    SlToVl([0; 16].map(|_: u8| [0, 1, 2, 2, 7, 15][random.below(6)]))
 }
 
-fn some_fabric(random: &mut Random) -> FabricBuilder {
+fn some_fabric(random: &mut Rng) -> FabricBuilder {
     match random.below(3) {
-        0 => random_graph(random.next(), false),
+        0 => random_graph(random.number(), false),
         1 => {
-            let mut fabric = wide_graph(random.next());
+            let mut fabric = wide_graph(random.number());
             // Few hosts: every pair is followed by itself.
             let hosts: Vec<u64> = fabric
                 .nodes
@@ -197,8 +198,8 @@ fn some_fabric(random: &mut Random) -> FabricBuilder {
             fabric
         }
         _ => {
-            let mut fabric = fat_tree(4, 0, Some(random.next()));
-            let cables = usize::try_from(random.below(12)).unwrap();
+            let mut fabric = fat_tree(4, 0, Some(random.number()));
+            let cables: usize = random.below(12);
             cut(&mut fabric, cables, random);
             fabric
         }
@@ -206,7 +207,7 @@ fn some_fabric(random: &mut Random) -> FabricBuilder {
 }
 
 /// A graph and the judge's loops against the plain way.
-fn assert_plain(topology: &Topology, routes: &Routes, sls: SlVlMask, random: &mut Random) {
+fn assert_plain(topology: &Topology, routes: &Routes, sls: SlVlMask, random: &mut Rng) {
     let mut graph = DependencyGraph::new(topology, routes);
     graph.add_unicast(topology, routes, PathSls::Any(sls));
     let edges = plain_edges(topology, routes, sls, &|_, _| true);
@@ -247,20 +248,20 @@ proptest! {
     /// The tables that devices come with, and one other table everywhere.
     #[test]
     fn where_tables_are_alike_the_proof_is_that_of_single_paths(seed: u64, is_given: bool) {
-        let mut random = Random(seed);
+        let mut random = Rng::new(seed);
         let topology = some_fabric(&mut random).build();
         let given = match is_given {
             true => some_tables(&topology, &[some_table(&mut random)], &mut random),
             false => GivenSl2Vl::default(),
         };
         let routes = routed(&topology, &mut random, &given);
-        let sls = [1, 0x0102, 0xffff][usize::try_from(random.below(3)).unwrap()];
+        let sls = [1, 0x0102, 0xffff][random.below(3)];
         assert_plain(&topology, &routes, SlVlMask(sls), &mut random);
     }
 
     #[test]
     fn where_tables_are_mixed_the_proof_is_that_of_single_paths(seed: u64) {
-        let mut random = Random(seed);
+        let mut random = Rng::new(seed);
         let topology = some_fabric(&mut random).build();
         let tables = [some_table(&mut random), some_table(&mut random)];
         let given = some_tables(&topology, &tables, &mut random);
@@ -271,7 +272,7 @@ proptest! {
     /// Hosts' packets have an SL more: not all turns have the same VLs.
     #[test]
     fn paths_that_are_added_by_and_by_make_the_dependencies_of_all(seed: u64) {
-        let mut random = Random(seed);
+        let mut random = Rng::new(seed);
         let topology = some_fabric(&mut random).build();
         let routes = routed(&topology, &mut random, &GivenSl2Vl::default());
         let hosts = Hosts::default();
@@ -293,10 +294,10 @@ fn a_tree_of_several_threads_has_the_proof_of_single_paths() {
     for cables in [0, 7] {
         let mut fabric = fat_tree(8, 2, Some(9));
         fabric.lids.insert(1, 9000);
-        cut(&mut fabric, cables, &mut Random(4));
+        cut(&mut fabric, cables, &mut Rng::new(4));
         let topology = fabric.build();
         let routes = minhop::route(&topology);
-        assert_plain(&topology, &routes, SlVlMask(1), &mut Random(1));
+        assert_plain(&topology, &routes, SlVlMask(1), &mut Rng::new(1));
     }
 }
 
@@ -344,6 +345,6 @@ fn a_shorter_loop_behind_a_longer_one_is_found() {
         let (topology, routes) = rings(lengths);
         let found = unicast_loop(&topology, &routes, PathSls::Any(SlVlMask(1)));
         assert_eq!(found.unwrap().0.len(), shortest, "{lengths:?}");
-        assert_plain(&topology, &routes, SlVlMask(1), &mut Random(1));
+        assert_plain(&topology, &routes, SlVlMask(1), &mut Rng::new(1));
     }
 }

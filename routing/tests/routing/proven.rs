@@ -7,7 +7,7 @@ use crate::common;
 use std::collections::{BTreeMap, BTreeSet};
 
 use common::build::FabricBuilder;
-use common::generate::{Random, TorusSpec, random_graph};
+use common::generate::{TorusSpec, random_graph};
 use common::trees::{cut, fat_tree};
 use routing::engine::{Before, torus};
 use routing::engine::{files, minhop};
@@ -16,6 +16,7 @@ use routing::proof::{
     DependencyGraph, Hosts, Judge, Loops, PathSls, Proven, reachability, reachability_surveyed,
 };
 use routing::{GivenSl2Vl, NO_PATH, Qos, Routes, Survey, SwitchIx, Topology};
+use sa_rig::rng::Rng;
 use sa_wire::{SlToVl, SlVlMask};
 
 fn judge<'a>(topology: &'a Topology, routes: &'a Routes, sls: PathSls<'a>) -> Judge<'a> {
@@ -88,21 +89,21 @@ struct Torus {
 }
 
 impl Torus {
-    fn new(random: &mut Random) -> Self {
-        let mut radix = [0; 3].map(|_: u8| u8::try_from(3 + random.below(4)).unwrap());
+    fn new(random: &mut Rng) -> Self {
+        let mut radix = [0; 3].map(|_: u8| 3 + random.below(4));
         // Flat ones too.
         if random.below(4) == 0 {
-            radix[usize::try_from(random.below(3)).unwrap()] = 1;
+            radix[random.below(3)] = 1;
         }
         let mut spec = TorusSpec {
-            hosts: u8::try_from(random.below(3)).unwrap(),
-            shuffle: (random.below(2) == 0).then(|| random.next()),
-            lmc: u8::try_from(random.below(4) / 3).unwrap(),
-            op_vls: [4, 4, 4, 3][usize::try_from(random.below(4)).unwrap()],
+            hosts: random.below(3),
+            shuffle: (random.below(2) == 0).then(|| random.number()),
+            lmc: random.below(4) / 3,
+            op_vls: [4, 4, 4, 3][random.below(4)],
             ..TorusSpec::new(radix)
         };
         if random.below(4) == 0 {
-            spec.parallel[usize::try_from(random.below(3)).unwrap()] = 2;
+            spec.parallel[random.below(3)] = 2;
         }
         let ends = spec.topology().end_ports;
         let lids = ends.iter().map(|end| (end.guid.get(), end.lid.get()));
@@ -123,9 +124,9 @@ impl Torus {
     }
 
     /// Something fails or comes back. Cables most of the time.
-    fn change(&mut self, random: &mut Random) {
+    fn change(&mut self, random: &mut Rng) {
         let places = self.spec.places();
-        let mut below = |limit: usize| usize::try_from(random.below(limit as u64)).unwrap();
+        let mut below = |limit: usize| random.below(limit);
         let at = places[below(places.len())];
         let spec = &mut self.spec;
         match below(10) {
@@ -152,7 +153,7 @@ impl Torus {
 fn after_changes_of_a_torus_the_proof_is_that_of_a_full_run() {
     let mut outcomes: BTreeMap<Outcome, u32> = BTreeMap::new();
     for seed in 0..60 {
-        let mut random = Random(seed);
+        let mut random = Rng::new(seed);
         let mut torus = Torus::new(&mut random);
         let config = torus.spec.config();
         let mut topology = torus.topology();
@@ -188,11 +189,11 @@ fn after_changes_of_a_torus_the_proof_is_that_of_a_full_run() {
 }
 
 /// Tables with some entries gone or leading elsewhere.
-fn spoilt(topology: &Topology, routes: &Routes, entries: u64, random: &mut Random) -> Vec<Vec<u8>> {
+fn spoilt(topology: &Topology, routes: &Routes, entries: u64, random: &mut Rng) -> Vec<Vec<u8>> {
     let tables = topology.switch_ixs().map(|ix| routes.lft(ix).to_vec());
     let mut tables: Vec<_> = tables.collect();
     for _ in 0..random.below(entries + 1) {
-        let switch = usize::try_from(random.below(tables.len() as u64)).unwrap();
+        let switch = random.below(tables.len());
         let ports = topology.switches[switch].ports.len() as u64;
         let table = &mut tables[switch];
         let lid = usize::try_from(1 + random.below(table.len() as u64 - 1)).unwrap();
@@ -206,21 +207,19 @@ fn spoilt(topology: &Topology, routes: &Routes, entries: u64, random: &mut Rando
 
 /// Of the devices, or two of them at random.
 fn some_tables(topology: &Topology, seed: u64) -> GivenSl2Vl {
-    let mut random = Random(seed);
+    let mut random = Rng::new(seed);
     let mut given = GivenSl2Vl::default();
     if random.below(2) == 0 {
         return given;
     }
-    let tables = [0; 2].map(|_: u8| {
-        SlToVl([0; 16].map(|_: u8| [0, 1, 2, 15][usize::try_from(random.below(4)).unwrap()]))
-    });
+    let tables = [0; 2].map(|_: u8| SlToVl([0; 16].map(|_: u8| [0, 1, 2, 15][random.below(4)])));
     for switch in topology.switch_ixs() {
         let ports = (0..=u8::MAX).take(topology.switch(switch).ports.len());
         for (input, output) in ports
             .clone()
             .flat_map(|i| ports.clone().map(move |o| (i, o)))
         {
-            let nth = usize::try_from(random.below(2)).unwrap();
+            let nth: usize = random.below(2);
             given.switches.push((switch, input, output, tables[nth]));
         }
     }
@@ -232,14 +231,14 @@ fn some_tables(topology: &Topology, seed: u64) -> GivenSl2Vl {
 fn after_changes_of_any_tables_the_proof_is_that_of_a_full_run() {
     let mut went_on = 0;
     for seed in 0..400 {
-        let mut random = Random(seed);
+        let mut random = Rng::new(seed);
         let mut fabric = match random.below(2) {
-            0 => random_graph(random.next(), false),
-            _ => fat_tree(4, 0, Some(random.next())),
+            0 => random_graph(random.number(), false),
+            _ => fat_tree(4, 0, Some(random.number())),
         };
         let topology = fabric.build();
         let tables = spoilt(&topology, &minhop::route(&topology), 3, &mut random);
-        let sl2vl = random.next();
+        let sl2vl = random.number();
         let given = some_tables(&topology, sl2vl);
         let routes = files::route(&topology, &tables, &given).unwrap();
         let sls = PathSls::Any(SlVlMask(
@@ -250,7 +249,7 @@ fn after_changes_of_any_tables_the_proof_is_that_of_a_full_run() {
         let proven = first.keep(&first.everybody(), &survey).unwrap();
         let lids = topology.end_ports.iter();
         fabric.lids = lids.map(|end| (end.guid.get(), end.lid.get())).collect();
-        let cables = usize::try_from(random.below(3)).unwrap();
+        let cables: usize = random.below(3);
         cut(&mut fabric, cables, &mut random);
         let damaged = fabric.build();
         let tables = spoilt(&damaged, &routes, 4, &mut random);

@@ -5,13 +5,14 @@ use crate::common;
 
 use std::collections::BTreeMap;
 
-use common::generate::{Random, TorusSpec};
+use common::generate::TorusSpec;
 use proptest::prelude::*;
 use routing::engine::torus;
 use routing::proof::PathSls;
 use routing::proof::unicast_loop;
 use routing::tables::survivors;
 use routing::{EndPortIx, Peer, Qos, Routes, Topology};
+use sa_rig::rng::Rng;
 use sa_wire::{Lid, Sl};
 
 /// The torus after damage, LIDs as before.
@@ -54,14 +55,14 @@ proptest! {
 
     #[test]
     fn pairs_keep_their_answers_or_have_none(seed: u64) {
-        let mut random = Random(seed);
-        let radix = [[5, 5, 1], [4, 3, 3], [1, 6, 5]][usize::try_from(random.below(3)).unwrap()];
-        let spec = TorusSpec { lmc: u8::try_from(random.below(2)).unwrap(), ..TorusSpec::new(radix) };
+        let mut random = Rng::new(seed);
+        let radix = [[5, 5, 1], [4, 3, 3], [1, 6, 5]][random.below(3)];
+        let spec = TorusSpec { lmc: random.below(2), ..TorusSpec::new(radix) };
         let before = spec.topology();
         let routes = torus::route(&before, &spec.config(), Qos::On).unwrap();
         let mut places = spec.places();
         random.shuffle(&mut places);
-        let missing = &places[..1 + usize::try_from(random.below(4)).unwrap()];
+        let missing = &places[..1 + random.below(4)];
         let after = damaged(&spec, &before, missing);
         let left = survivors(&before, &routes, &after);
         prop_assert_eq!(unicast_loop(&after, &left, PathSls::Engine), None);

@@ -3,11 +3,12 @@
 
 use crate::common;
 
-use common::generate::{Random, TorusSpec, random_torus};
+use common::generate::{TorusSpec, random_torus};
 use proptest::prelude::*;
 use routing::engine::{torus, torus_proved};
 use routing::proof::{DependencyGraph, PathSls, reachability};
 use routing::{Qos, Routes, Topology};
+use sa_rig::rng::Rng;
 use sa_wire::Sl;
 
 /// What the independent check says about a routed torus.
@@ -196,11 +197,10 @@ fn assert_same_tables(topology: &Topology, usual: &Routes, proved: &Routes) {
 
 /// Damage of any kind, up to a third of the switches and many cables.
 fn ruin(seed: u64) -> TorusSpec {
-    let mut random = Random(seed);
-    let mut spec = random_torus(random.next(), 100);
+    let mut random = Rng::new(seed);
+    let mut spec = random_torus(random.number(), 100);
     let places = spec.places();
-    let any =
-        |random: &mut Random| places[usize::try_from(random.below(places.len() as u64)).unwrap()];
+    let any = |random: &mut Rng| places[random.below(places.len())];
     let most = places.len() as u64 / 3 + 1;
     for _ in 0..random.below(most) {
         let at = any(&mut random);
@@ -209,7 +209,7 @@ fn ruin(seed: u64) -> TorusSpec {
         }
     }
     for _ in 0..random.below(most) {
-        let axis = usize::try_from(random.below(3)).unwrap();
+        let axis: usize = random.below(3);
         spec.missing_cables.push((any(&mut random), axis, None));
     }
     spec

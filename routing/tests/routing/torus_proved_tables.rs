@@ -6,10 +6,11 @@ use crate::common;
 
 use std::time::Instant;
 
-use common::generate::{Random, TorusSpec, random_torus};
+use common::generate::{TorusSpec, random_torus};
 use routing::engine::torus_proved;
 use routing::proof::{DependencyGraph, PathSls};
 use routing::{Qos, Routes, Topology};
+use sa_rig::rng::Rng;
 use xxhash_rust::xxh3::Xxh3;
 
 /// Digest of all tables, of the multicast tree, and of what the operator is told.
@@ -57,9 +58,9 @@ fn hex((name, digest): (&str, u64)) -> String {
 /// A torus without some random switches and cables, the seed apart.
 fn damaged(radix: [u8; 3], switches: usize, cables: usize, seed: u64) -> TorusSpec {
     let mut spec = TorusSpec::new(radix);
-    let mut random = Random(seed);
+    let mut random = Rng::new(seed);
     let places = spec.places();
-    let mut any = || places[usize::try_from(random.below(places.len() as u64)).unwrap()];
+    let mut any = || places[random.below(places.len())];
     while spec.missing_switches.len() < switches {
         let at = any();
         if at.iter().filter(|position| **position != 0).count() > 1 && !spec.is_missing(at) {
@@ -180,12 +181,12 @@ fn heavy_damage() {
 #[test]
 fn anything() {
     let specs = many(200, |seed| {
-        let mut random = Random(seed);
-        let mut spec = random_torus(random.next(), 100);
+        let mut random = Rng::new(seed);
+        let mut spec = random_torus(random.number(), 100);
         let places = spec.places();
         let most = places.len() as u64 / 3 + 1;
         for _ in 0..random.below(most) {
-            let at = places[usize::try_from(random.below(places.len() as u64)).unwrap()];
+            let at = places[random.below(places.len())];
             if at != spec.origin && !spec.is_missing(at) {
                 spec.missing_switches.push(at);
             }

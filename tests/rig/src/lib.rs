@@ -5,6 +5,7 @@
 //! test fails. Standard library only: the tests of all crates may use it.
 
 pub mod counting;
+pub mod rng;
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write as _};

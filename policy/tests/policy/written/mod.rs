@@ -22,6 +22,16 @@ impl<'a> Dice<'a> {
         from[self.below(from.len())]
     }
 
+    /// One to `most` items with commas between.
+    pub(crate) fn list(
+        &mut self,
+        most: usize,
+        mut item: impl FnMut(&mut Self) -> String,
+    ) -> String {
+        let items: Vec<_> = (0..=self.below(most)).map(|_| item(self)).collect();
+        items.join(", ")
+    }
+
     pub(crate) fn coin(&mut self) -> bool {
         self.below(2) == 0
     }

@@ -13,6 +13,7 @@ use crate::placement::{Axis, Direction, Shape};
 use crate::placement::{PoolIx, Torus};
 use crate::topology::{SwitchIx, count32};
 use proptest::prelude::*;
+use sa_rig::rng::Rng;
 
 /// A torus without each switch and cable that chance takes, a few in a hundred.
 fn torus(shape: Shape, mut chance: impl FnMut() -> u8) -> Torus {
@@ -44,15 +45,8 @@ fn any_torus() -> impl Strategy<Value = Torus> {
     let mesh = prop::array::uniform3(prop::bool::weighted(0.2));
     let is_whole = prop::bool::weighted(0.2);
     (radix, mesh, is_whole, any::<u64>()).prop_map(|(radix, mesh, is_whole, seed)| {
-        let mut state = seed | 1;
-        let chance = move || {
-            // xorshift
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            let hundredth = u8::try_from(state % 100).unwrap();
-            if is_whole { 99 } else { hundredth }
-        };
+        let mut rng = Rng::new(seed);
+        let chance = move || if is_whole { 99 } else { rng.below(100) };
         torus(Shape { radix, mesh }, chance)
     })
 }

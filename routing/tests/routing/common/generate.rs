@@ -4,34 +4,11 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use routing::{Topology, TorusConfig};
+use sa_rig::rng::Rng;
 use sa_snapshot::model::Capacity;
 use sa_wire::{Mtu, RateRank, SlToVl};
 
 use super::build::FabricBuilder;
-
-/// Pseudo-random numbers (splitmix64): the same for the same seed on every machine.
-pub(crate) struct Random(pub(crate) u64);
-
-impl Random {
-    pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    pub(crate) fn below(&mut self, limit: u64) -> u64 {
-        self.next() % limit
-    }
-
-    pub(crate) fn shuffle<T>(&mut self, items: &mut [T]) {
-        for i in (1..items.len()).rev() {
-            let j = usize::try_from(self.below(i as u64 + 1)).unwrap();
-            items.swap(i, j);
-        }
-    }
-}
 
 /// A torus as it was built, before anything fails.
 #[derive(Debug, Clone)]
@@ -155,7 +132,7 @@ impl TorusSpec {
     }
 
     pub(crate) fn fabric(&self) -> FabricBuilder {
-        let mut random = Random(self.shuffle.unwrap_or(0));
+        let mut random = Rng::new(self.shuffle.unwrap_or(0));
         let mut fabric = FabricBuilder {
             lmc: self.lmc,
             op_vls: self.op_vls,
@@ -217,11 +194,11 @@ impl TorusSpec {
 
 /// A random torus: some shape, parallel cables, ports, seed and a little damage.
 pub(crate) fn random_torus(seed: u64, most_switches: u32) -> TorusSpec {
-    let mut random = Random(seed);
+    let mut random = Rng::new(seed);
     let mut spec = loop {
         let radix = [0; 3].map(|_: u8| {
             let choices = [1, 1, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 8];
-            choices[usize::try_from(random.below(choices.len() as u64)).unwrap()]
+            choices[random.below(choices.len())]
         });
         let switches: u32 = radix.iter().map(|radix| u32::from(*radix)).product();
         if (2..=most_switches).contains(&switches) {
@@ -230,27 +207,24 @@ pub(crate) fn random_torus(seed: u64, most_switches: u32) -> TorusSpec {
     };
     for axis in 0..3 {
         spec.mesh[axis] = random.below(5) == 0;
-        spec.parallel[axis] = 1 + u8::try_from(random.below(5) / 3).unwrap();
+        spec.parallel[axis] = 1 + random.below(5) / 3;
         spec.origin[axis] = u8::try_from(random.below(u64::from(spec.radix[axis]))).unwrap();
     }
-    spec.hosts = u8::try_from(random.below(3)).unwrap();
-    spec.lmc = u8::try_from(random.below(6) / 4).unwrap();
-    spec.op_vls = [2, 3, 4, 4, 4][usize::try_from(random.below(5)).unwrap()];
-    spec.shuffle = (random.below(3) > 0).then(|| random.next());
+    spec.hosts = random.below(3);
+    spec.lmc = random.below(6) / 4;
+    spec.op_vls = [2, 3, 4, 4, 4][random.below(5)];
+    spec.shuffle = (random.below(3) > 0).then(|| random.number());
     if random.below(4) == 0 {
-        spec.port_order = (0..5)
-            .map(|_| u8::try_from(1 + random.below(36)).unwrap())
-            .collect();
+        spec.port_order = (0..5).map(|_| 1 + random.below(36)).collect();
     }
     damage(&mut spec, &mut random);
     spec
 }
 
 /// A few missing switches and cables, or none. Seeds stay.
-fn damage(spec: &mut TorusSpec, random: &mut Random) {
+fn damage(spec: &mut TorusSpec, random: &mut Rng) {
     let places = spec.places();
-    let any =
-        |random: &mut Random| places[usize::try_from(random.below(places.len() as u64)).unwrap()];
+    let any = |random: &mut Rng| places[random.below(places.len())];
     let kind = random.below(6);
     let near_seed = |at: [u8; 3]| {
         let far = (0..3)
@@ -282,7 +256,7 @@ fn damage(spec: &mut TorusSpec, random: &mut Random) {
         .collect();
     if (2..=4).contains(&kind) {
         for _ in 0..1 + random.below(3) {
-            let axis = usize::try_from(random.below(3)).unwrap();
+            let axis: usize = random.below(3);
             let which = (random.below(2) == 0).then_some(0);
             spec.missing_cables.push((any(random), axis, which));
         }
@@ -292,12 +266,12 @@ fn damage(spec: &mut TorusSpec, random: &mut Random) {
 /// An irregular fabric: some switches, cables at random, hosts here and there, links of different
 /// speed, and, with `drops`, SL2VL tables that drop some SLs.
 pub(crate) fn random_graph(seed: u64, drops: bool) -> FabricBuilder {
-    let mut random = Random(seed);
+    let mut random = Rng::new(seed);
     let mut fabric = FabricBuilder {
         op_vls: 4,
         ..Default::default()
     };
-    fabric.lmc = u8::try_from(random.below(3)).unwrap();
+    fabric.lmc = random.below(3);
     let switches = 1 + random.below(9);
     let guid = |switch: u64| 0x20_0000 + switch;
     let mut free: Vec<Vec<u8>> = vec![(1..=12).rev().collect(); usize::try_from(switches).unwrap()];
@@ -310,7 +284,7 @@ pub(crate) fn random_graph(seed: u64, drops: bool) -> FabricBuilder {
     }
     for host in 0..1 + random.below(8) {
         let node = 0x10_0000 + host * 0x10;
-        for port in 1..=1 + u8::try_from(random.below(2)).unwrap() {
+        for port in 1..=1 + random.below(2) {
             fabric.host(node, port, node + u64::from(port), &format!("h{host}"));
             let switch = random.below(switches + 1);
             let at = usize::try_from(switch).ok().and_then(|ix| free.get_mut(ix));
@@ -340,7 +314,7 @@ fn join(
 }
 
 /// Gives ports different MTUs, rates and tables.
-pub(crate) fn vary(fabric: &mut FabricBuilder, random: &mut Random, drops: bool) {
+pub(crate) fn vary(fabric: &mut FabricBuilder, random: &mut Rng, drops: bool) {
     let varied = random.below(3);
     let ports: Vec<(u64, u8)> = fabric
         .nodes
@@ -349,15 +323,13 @@ pub(crate) fn vary(fabric: &mut FabricBuilder, random: &mut Random, drops: bool)
         .collect();
     for at in ports {
         if varied > 0 && random.below(3) < varied {
-            let mtu = Mtu::from_code(3 + u8::try_from(random.below(3)).unwrap()).unwrap();
-            let rank = 3 + u8::try_from(random.below(3)).unwrap();
+            let mtu = Mtu::from_code(3 + random.below(3)).unwrap();
+            let rank = 3 + random.below(3);
             let rate = RateRank::from_raw(rank).unwrap();
             fabric.capacities.insert(at, Capacity { mtu, rate });
         }
         if drops && random.below(3) == 0 {
-            let table = SlToVl(
-                [0; 16].map(|_: u8| [0, 1, 2, 15][usize::try_from(random.below(4)).unwrap()]),
-            );
+            let table = SlToVl([0; 16].map(|_: u8| [0, 1, 2, 15][random.below(4)]));
             fabric.sl2vl.insert(at, table);
         }
     }

@@ -1,7 +1,7 @@
 //! Fat trees with damage, and irregular fabrics of switches with many ports.
 
 use super::build::FabricBuilder;
-use super::generate::Random;
+use sa_rig::rng::Rng;
 
 /// A fat tree of switches with `k` ports, three levels, whole. `shuffle` deals GUIDs, and with
 /// them the order of switches and LIDs, at random.
@@ -15,7 +15,7 @@ pub(crate) fn fat_tree(k: u8, lmc: u8, shuffle: Option<u64>) -> FabricBuilder {
     let (pods, halves) = (u64::from(k), u64::from(half));
     let mut guids: Vec<u64> = (1..=pods * halves * 2 + halves * halves).collect();
     if let Some(seed) = shuffle {
-        Random(seed).shuffle(&mut guids);
+        Rng::new(seed).shuffle(&mut guids);
     }
     let guid = |nth: u64| guids[usize::try_from(nth).unwrap()];
     let leaf = |pod: u8, nth: u8| guid(u64::from(pod) * halves + u64::from(nth));
@@ -37,7 +37,7 @@ pub(crate) fn fat_tree(k: u8, lmc: u8, shuffle: Option<u64>) -> FabricBuilder {
 }
 
 /// Takes out some cables, of switches and of hosts.
-pub(crate) fn cut(fabric: &mut FabricBuilder, cables: usize, random: &mut Random) {
+pub(crate) fn cut(fabric: &mut FabricBuilder, cables: usize, random: &mut Rng) {
     for _ in 0..cables {
         let ends: Vec<_> = fabric.cables.keys().copied().collect();
         if !ends.is_empty() {
@@ -50,13 +50,13 @@ pub(crate) fn cut(fabric: &mut FabricBuilder, cables: usize, random: &mut Random
 /// Switches of up to 250 ports, many cables in parallel, islands, cables of a switch to itself,
 /// hosts of up to 4 LIDs.
 pub(crate) fn wide_graph(seed: u64) -> FabricBuilder {
-    let mut random = Random(seed);
+    let mut random = Rng::new(seed);
     let mut fabric = FabricBuilder {
         op_vls: 4,
-        lmc: u8::try_from(random.below(3)).unwrap(),
+        lmc: random.below(3),
         ..Default::default()
     };
-    let ports = [20, 70, 140, 250][usize::try_from(random.below(4)).unwrap()];
+    let ports = [20, 70, 140, 250][random.below(4)];
     let switches = 2 + random.below(12);
     let mut free = Vec::new();
     for switch in 1..=switches {

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 use proptest::prelude::*;
+use sa_rig::rng::Rng;
 use sa_snapshot::model::*;
 use sa_snapshot::{AskedClasses, Builder, LoadError, MatchInput, PortIx, RareInput, Snapshot};
 use sa_wire::{Guid, Lid, Lmc, Mtu, NodeType, Pkey, Rate, SlVlMask};
@@ -28,18 +29,6 @@ struct Rule {
     tclass: Asked,
 }
 
-/// Numbers that look drawn by chance.
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, sides: u16) -> u16 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        u16::try_from((self.0 >> 20) % u64::from(sides.max(1))).unwrap()
-    }
-}
-
 /// How often rules ask for something, of a hundred, and how wide their ranges are.
 #[derive(Debug, Clone, Copy)]
 struct Habit {
@@ -47,7 +36,7 @@ struct Habit {
     wide: u16,
 }
 
-fn rules(count: usize, habit: &Habit, dice: &mut Dice) -> Vec<Rule> {
+fn rules(count: usize, habit: &Habit, dice: &mut Rng) -> Vec<Rule> {
     let mut asked = |chance: usize, limit: u16| {
         let asks = dice.below(100) < habit.asks[chance];
         let width = match dice.below(100) < habit.wide {
@@ -55,7 +44,7 @@ fn rules(count: usize, habit: &Habit, dice: &mut Dice) -> Vec<Rule> {
             false => 2,
         };
         let first = dice.below(limit);
-        asks.then(|| (first, (first + dice.below(width)).min(limit - 1)))
+        asks.then(|| (first, (first + dice.below(width.max(1))).min(limit - 1)))
     };
     (0..count)
         .map(|_| Rule {
@@ -213,8 +202,8 @@ struct Request {
 
 impl Request {
     /// At a bound of some rule's range or one beside it, or anywhere.
-    fn new(rules: &[Rule], dice: &mut Dice) -> Self {
-        let rule = rules[usize::from(dice.below(u16::try_from(rules.len()).unwrap()))];
+    fn new(rules: &[Rule], dice: &mut Rng) -> Self {
+        let rule = rules[dice.below(rules.len())];
         let mut near = |asked: Asked, classes: u16| match (dice.below(8), asked) {
             (0, _) => classes,
             (1, _) | (_, None) => dice.below(classes + 1),
@@ -312,7 +301,7 @@ fn asked(input: &MatchInput) -> AskedClasses {
 }
 
 fn check(count: usize, habit: &Habit, required: bool, seed: u64) {
-    let mut dice = Dice(seed | 1);
+    let mut dice = Rng::new(seed);
     let rules = rules(count, habit, &mut dice);
     let snapshot = snapshot(&rules, required);
     check_pairs(&rules, &snapshot);
@@ -354,7 +343,7 @@ fn check_pairs(rules: &[Rule], snapshot: &Snapshot) -> Option<usize> {
 #[test]
 fn pairs_of_ports_that_no_rule_names_are_told() {
     for (count, seed) in [(20, 3), (60, 5), (300, 7), (1000, 9), (4000, 11)] {
-        let mut dice = Dice(seed);
+        let mut dice = Rng::new(seed);
         let asks = [100, 100, 20, 20, 60, 0];
         let mut rules = rules(count, &Habit { asks, wide: 0 }, &mut dice);
         // Few pairs, however many rules there are.
@@ -377,7 +366,7 @@ fn where_rules_are_for_most_pairs_nothing_is_told() {
         asks: [0, 0, 50, 50, 90, 0],
         wide: 0,
     };
-    let rules = rules(300, &habit, &mut Dice(17));
+    let rules = rules(300, &habit, &mut Rng::new(17));
     assert!(snapshot(&rules, false).pair_bits().is_none());
 }
 
@@ -407,7 +396,7 @@ fn every_part_of_the_index_is_used() {
         asks: [60, 60, 20, 15, 60, 0],
         wide: 5,
     };
-    let rules = rules(4000, &habit, &mut Dice(7));
+    let rules = rules(4000, &habit, &mut Rng::new(7));
     let snapshot = snapshot(&rules, false);
     for name in ["rule order", "policy classes", "rule lists", "first rules"] {
         assert!(section_bytes(&snapshot, name) > 0, "{name}");
@@ -423,7 +412,7 @@ fn rules_by_service_are_told_apart() {
         wide: 0,
     };
     for (count, services, words) in [(600, 60, 16), (1000, 70, 32), (1500, 80, 32)] {
-        let snapshot = snapshot(&rules(count, &habit(services), &mut Dice(3)), false);
+        let snapshot = snapshot(&rules(count, &habit(services), &mut Rng::new(3)), false);
         let found = [
             snapshot.by_service::<16>().is_some(),
             snapshot.by_service::<32>().is_some(),
@@ -433,7 +422,7 @@ fn rules_by_service_are_told_apart() {
     }
     // All in one pass, and all in lists.
     for (count, services) in [(1000, 10), (2000, 80)] {
-        let snapshot = snapshot(&rules(count, &habit(services), &mut Dice(3)), false);
+        let snapshot = snapshot(&rules(count, &habit(services), &mut Rng::new(3)), false);
         assert!(snapshot.by_service::<16>().is_none() && snapshot.by_service::<32>().is_none());
     }
 }
@@ -469,7 +458,7 @@ fn indexed() -> (Vec<Rule>, Snapshot) {
         asks: [50, 50, 20, 15, 60, 10],
         wide: 2,
     };
-    let rules = rules(1700, &habit, &mut Dice(11));
+    let rules = rules(1700, &habit, &mut Rng::new(11));
     let snapshot = snapshot(&rules, false);
     (rules, snapshot)
 }
@@ -481,7 +470,7 @@ fn wrong_places_in_the_index_are_refused() {
         asks: [60, 60, 20, 15, 60, 0],
         wide: 2,
     };
-    let snapshot = snapshot(&rules(4000, &habit, &mut Dice(7)), false);
+    let snapshot = snapshot(&rules(4000, &habit, &mut Rng::new(7)), false);
     let whole = snapshot.as_bytes();
     // Rule order, class records, lists, first rules; the size of their fields, fields of an element
     // and how many at its beginning hold rules, not places.
@@ -533,7 +522,7 @@ proptest! {
             }
             let Ok(snapshot) = reload(bytes) else { return };
             let ports: Vec<PortIx> = snapshot.ports().map(|(ix, _)| ix).collect();
-            let mut dice = Dice(5);
+            let mut dice = Rng::new(5);
             for _ in 0..200 {
                 let _ = Request::new(rules, &mut dice).found(&snapshot, &ports);
             }

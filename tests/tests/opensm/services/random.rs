@@ -135,7 +135,7 @@ pub(crate) fn alias(pair: &Pair, rng: &mut Rng) -> Ask {
     let end = ends[rng.below(ends.len())];
     let lid = match rng.one_in(20) {
         true => rng.pick(&[0, 0xffff, 0xbfff, 0xc001]),
-        false => end.lid.get() + u16::try_from(rng.below(end.lmc.lids().into())).unwrap_or(0),
+        false => end.lid.get() + rng.below(end.lmc.lids()),
     };
     record.lid = lid.into();
     record.block = rng.pick(&[0, 0, 0, 1, 3, 4, 255]);

@@ -1,5 +1,6 @@
 //! Small fabrics, and random ones against packets followed one by one.
 
+use sa_rig::rng::Rng;
 use sa_snapshot::model::Capacity;
 use sa_wire::{DataVls, Guid, Lid, Lmc, NodeType, Sl, SlToVl};
 
@@ -121,18 +122,14 @@ fn two_ways_without_a_cycle_are_found() {
 /// Random tables on random cables against packets followed one by one.
 #[test]
 fn following_agrees_with_single_packets() {
-    let mut state = 7_u64;
-    let mut random = |below: u64| {
-        state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
-        (state >> 33) % below
-    };
+    let mut rng = Rng::new(7);
     let (mut cycles, mut twice, mut lost) = (0, 0, 0);
     for _ in 0..3000 {
-        let switches = u32::try_from(2 + random(4)).unwrap();
+        let switches = 2 + rng.below(4);
         let mut cables = Vec::new();
         let mut next = vec![2_u8; switches as usize];
-        for _ in 0..1 + random(6) {
-            let ends = [0; 2].map(|_: u8| u32::try_from(random(u64::from(switches))).unwrap());
+        for _ in 0..1 + rng.below(6) {
+            let ends = [0; 2].map(|_: u8| rng.below(switches));
             let [one, other] = ends.map(|it| it as usize);
             if one != other && next[one] <= PORTS && next[other] <= PORTS {
                 cables.push(((ends[0], next[one]), (ends[1], next[other])));
@@ -145,7 +142,7 @@ fn following_agrees_with_single_packets() {
             .map(|ix| {
                 (
                     SwitchIx(ix),
-                    (0..=PORTS).filter(|_| random(3) > 0).collect(),
+                    (0..=PORTS).filter(|_| !rng.one_in(3)).collect(),
                 )
             })
             .collect();
@@ -153,7 +150,7 @@ fn following_agrees_with_single_packets() {
             sl: Sl::default(),
             switches: tables,
         };
-        let members: Vec<EndPortIx> = topology.end_port_ixs().filter(|_| random(2) > 0).collect();
+        let members: Vec<EndPortIx> = topology.end_port_ixs().filter(|_| rng.one_in(2)).collect();
         let followed = group.follow(&topology, &members, usize::MAX);
         let slow = Slow {
             topology: &topology,

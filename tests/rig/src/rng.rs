@@ -22,15 +22,27 @@ impl Rng {
         mixed ^ mixed >> 31
     }
 
-    /// 0 to `sides` - 1.
-    pub fn below(&mut self, sides: usize) -> usize {
-        let sides = u64::try_from(sides).unwrap();
-        usize::try_from(self.number() % sides).unwrap()
+    /// 0 to `sides` - 1, in whatever type of integer the caller counts. Panics: `sides` is 0.
+    #[expect(
+        clippy::expect_used,
+        reason = "a test that asks for one of none is wrong"
+    )]
+    pub fn below<N>(&mut self, sides: N) -> N
+    where
+        N: TryFrom<u64>,
+        u64: TryFrom<N>,
+    {
+        let sides = u64::try_from(sides).ok().filter(|sides| *sides > 0);
+        let drawn = sides.map(|sides| self.number() % sides);
+        // What is below `sides` fits its type.
+        drawn
+            .and_then(|drawn| N::try_from(drawn).ok())
+            .expect("a number of sides")
     }
 
     /// `least` to `most`.
     pub fn within(&mut self, least: u8, most: u8) -> u8 {
-        least + u8::try_from(self.below(usize::from(most - least) + 1)).unwrap()
+        least + u8::try_from(self.below(u16::from(most - least) + 1)).unwrap_or(u8::MAX)
     }
 
     /// True once in `times`.
@@ -46,6 +58,14 @@ impl Rng {
     /// Low bits of the next number.
     pub const fn byte(&mut self) -> u8 {
         self.number().to_le_bytes()[0]
+    }
+
+    /// Puts items into any order, each with the same chance.
+    pub fn shuffle<T>(&mut self, items: &mut [T]) {
+        for last in (1..items.len()).rev() {
+            let other = self.below(last + 1);
+            items.swap(last, other);
+        }
     }
 
     /// Fills with bytes.
