@@ -18,6 +18,7 @@ pub mod random;
 pub mod records;
 pub mod ring;
 pub mod seen;
+pub mod site;
 pub mod turn;
 
 pub use sa_rig::rng;

@@ -3,15 +3,14 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 use std::fmt::Write as _;
-use std::fs;
 use std::sync::LazyLock;
 
 use sa_answer::Outcome;
 use sa_answer::access::Access;
-use sa_compiler::pipeline::{self, Compiled, Inputs, Stamp};
-use sa_fabric::generate::{TorusSpec, plan};
+use sa_compiler::pipeline::Compiled;
 use sa_service::dispatch;
 use sa_snapshot::EpochId;
+use sa_tests::site::{Site, hosts};
 use sa_wire::mad::{Status, method};
 use sa_wire::multipath_record::{MultiPathCompMask, MultiPathRecord};
 use sa_wire::path_record::{NumbPathByte, PathCompMask, PathRecord};
@@ -36,42 +35,21 @@ fn may_meet(one: usize, other: usize) -> bool {
 
 impl World {
     fn new(sa_key: u64) -> Self {
-        let directory = tempfile::tempdir().unwrap();
-        let plan = plan(&TorusSpec::new([3, 3, 1], 2)).unwrap();
-        let file = |name: &str, text: &str| {
-            let path = directory.path().join(name);
-            fs::write(&path, text).unwrap();
-            path
-        };
-        let inputs = Inputs {
-            fabric: file("net", &plan.net()),
-            torus_conf: Some(file("conf", &plan.torus_conf())),
-            opensm_conf: Some(file(
-                "opensm.conf",
-                &format!("qos TRUE\nsa_key {sa_key:#x}\n"),
-            )),
-            ..Inputs::default()
-        };
-        let all = pipeline::compile(&inputs, Stamp::default()).unwrap();
+        let options = format!("qos TRUE\nsa_key {sa_key:#x}\n");
+        let site = Site::torus([3, 3, 1], 2).opensm_conf(&options);
+        let all = site.compile();
         let mut partitions = String::from("Default=0x7fff: ALL_SWITCHES=full;\n");
         let ends = all.parts.topology.end_ports.iter();
-        let hosts = ends.filter(|end| end.port_number == 1).skip(1);
-        for (at, host) in hosts.enumerate() {
+        let others = ends.filter(|end| end.port_number == 1).skip(1);
+        for (at, host) in others.enumerate() {
             for (name, key) in [("One", 1), ("Two", 2)] {
                 if at % 3 == 2 || at % 3 == key - 1 {
                     writeln!(partitions, "{name}={key:#x}, ipoib: {}=full;", host.guid).unwrap();
                 }
             }
         }
-        let inputs = Inputs {
-            partitions: Some(file("partitions.conf", &partitions)),
-            ..inputs
-        };
-        let compiled = pipeline::compile(&inputs, Stamp::default()).unwrap();
-        let ends = compiled.parts.topology.end_ports.iter();
-        let hosts = ends.filter(|end| end.port_number == 1).skip(1);
-        let gid = |guid| Gid::unicast(SubnetPrefix::LINK_LOCAL, guid);
-        let hosts = hosts.map(|end| (end.lid.get(), gid(end.guid))).collect();
+        let compiled = site.partitions(&partitions).compile();
+        let hosts = hosts(&compiled).split_off(1);
         Self { compiled, hosts }
     }
 

@@ -1,13 +1,11 @@
 //! Records of the fabric's state without a simulator: statuses, shapes of replies, and counts on a
 //! torus.
 
-use std::fs;
-
 use anyhow::{Context, Result, ensure};
 use sa_answer::whole;
-use sa_compiler::pipeline::{self, Compiled, Inputs, Stamp};
-use sa_fabric::generate::{TorusSpec, plan};
+use sa_compiler::pipeline::Compiled;
 use sa_service::{dispatch, records};
+use sa_tests::site::Site;
 use sa_wire::mad::{Status, method};
 use sa_wire::records::Layout;
 use sa_wire::rmpp::flag;
@@ -16,19 +14,8 @@ use sa_wire::umad::{MAD_SIZE, Slot};
 use sa_wire::{Lid, request};
 
 /// A torus of 5x4x3 with two hosts to a switch.
-fn torus() -> Result<Compiled> {
-    let plan = plan(&TorusSpec::new([5, 4, 3], 2))?;
-    let directory = tempfile::tempdir()?;
-    let fabric = directory.path().join("net");
-    let torus_conf = directory.path().join("torus-2QoS.conf");
-    fs::write(&fabric, plan.net())?;
-    fs::write(&torus_conf, plan.torus_conf())?;
-    let inputs = Inputs {
-        fabric,
-        torus_conf: Some(torus_conf),
-        ..Inputs::default()
-    };
-    Ok(pipeline::compile(&inputs, Stamp::default())?)
+fn torus() -> Compiled {
+    Site::torus([5, 4, 3], 2).compile()
 }
 
 const SWITCHES: usize = 5 * 4 * 3;
@@ -60,7 +47,7 @@ fn table(compiled: &Compiled, layout: &Layout) -> Result<Vec<Vec<u8>>> {
 
 #[test]
 fn there_are_as_many_records_as_there_are_things() -> Result<()> {
-    let compiled = torus()?;
+    let compiled = torus();
     let parts = &compiled.parts;
     let count = |layout| table(&compiled, layout).map(|all| all.len());
     let topology = &parts.topology;
@@ -91,7 +78,7 @@ fn there_are_as_many_records_as_there_are_things() -> Result<()> {
 
 #[test]
 fn forwarding_records_hold_the_routes() -> Result<()> {
-    let compiled = torus()?;
+    let compiled = torus();
     let parts = &compiled.parts;
     let all = table(&compiled, &Layout::LINEAR_FORWARDING)?;
     let blocks = usize::from(parts.topology.max_lid()) / 64 + 1;
@@ -113,7 +100,7 @@ fn forwarding_records_hold_the_routes() -> Result<()> {
 
 #[test]
 fn refusals_are_opensms() -> Result<()> {
-    let compiled = torus()?;
+    let compiled = torus();
     let node = AttributeId::NODE_RECORD;
     let refused = |slot: &Slot| answer(&compiled, slot).map(|reply| (reply.len(), status(&reply)));
     let code = |status: Status| Some((MAD_SIZE, status.get()));
@@ -139,7 +126,7 @@ fn refusals_are_opensms() -> Result<()> {
 
 #[test]
 fn some_get_no_reply() -> Result<()> {
-    let compiled = torus()?;
+    let compiled = torus();
     let mut stranger = request(AttributeId::NODE_RECORD, method::GET_TABLE, 0, &[]);
     stranger.header.lid = 0xbfff.into();
     assert_eq!(answer(&compiled, &stranger), None);
@@ -152,7 +139,7 @@ fn some_get_no_reply() -> Result<()> {
 
 #[test]
 fn tables_are_marked_for_rmpp() -> Result<()> {
-    let compiled = torus()?;
+    let compiled = torus();
     let flags = |mask, data: &[u8]| {
         let slot = request(AttributeId::NODE_RECORD, method::GET_TABLE, mask, data);
         let reply = answer(&compiled, &slot).context("a reply")?;
@@ -168,7 +155,7 @@ fn tables_are_marked_for_rmpp() -> Result<()> {
 /// A snapshot alone has no records of the fabric's state.
 #[test]
 fn without_parts_records_are_refused() -> Result<()> {
-    let compiled = torus()?;
+    let compiled = torus();
     for layout in Layout::ALL
         .into_iter()
         .filter(|layout| records::serves(layout.attribute))

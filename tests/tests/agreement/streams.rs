@@ -1,15 +1,13 @@
 //! Tables that are made while they are sent are those that are made at once, byte for byte, in
 //! whatever order they are read; and they take little memory.
 
-use std::fs;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
-use sa_compiler::pipeline::{self, Inputs, Stamp};
 use sa_compiler::state::FabricState;
-use sa_fabric::generate::{TorusSpec, plan};
 use sa_fastpath::publish::Publisher;
 use sa_service::dispatch;
+use sa_tests::site::Site;
 use sa_wire::mad::method;
 use sa_wire::path_record::{PathCompMask, PathRecord, SelectedValue};
 use sa_wire::records::Layout;
@@ -20,18 +18,7 @@ use sa_wire::umad::Slot;
 type Published = Arc<sa_fastpath::publish::Published>;
 
 fn fabric() -> Result<(Published, Arc<FabricState>)> {
-    let plan = plan(&TorusSpec::new([5, 5, 4], 2))?;
-    let directory = tempfile::tempdir()?;
-    let file = |name: &str| directory.path().join(name);
-    fs::write(file("net"), plan.net())?;
-    fs::write(file("conf"), plan.torus_conf())?;
-    let inputs = Inputs {
-        fabric: file("net"),
-        torus_conf: Some(file("conf")),
-        lmc: Some(sa_wire::Lmc::new(1)?),
-        ..Inputs::default()
-    };
-    let compiled = pipeline::compile(&inputs, Stamp::default())?;
+    let compiled = Site::torus([5, 5, 4], 2).lmc(1).compile();
     let mut publisher = Publisher::new();
     let mut reader = publisher.reader().context("a reader")?;
     publisher.publish(compiled.snapshot);

@@ -4,12 +4,12 @@
 
 use routing::EngineKind;
 use sa_compiler::pipeline::{self, Compiled, Inputs, Stamp};
-use sa_fabric::generate::{TorusSpec, plan};
+use sa_tests::site::Site;
 use sa_wire::mad::method;
 use sa_wire::multipath_record::{MultiPathCompMask, MultiPathRecord};
 use sa_wire::path_record::{FlowWord, NumbPathByte, PathCompMask, PathRecord, SelectedValue};
 use sa_wire::umad::Slot;
-use sa_wire::{Gid, Guid, Lmc, Mtu, SubnetPrefix, request};
+use sa_wire::{Gid, Guid, Mtu, SubnetPrefix, request};
 
 const POLICY: &str = include_str!("../../../docs/examples/qos-policy.conf");
 
@@ -33,21 +33,9 @@ pub(crate) fn compiled_otherwise() -> Compiled {
 }
 
 fn compiled_with(change: impl FnOnce(&mut Inputs)) -> Compiled {
-    let directory = tempfile::tempdir().unwrap();
-    let plan = plan(&TorusSpec::new([3, 3, 3], 2)).unwrap();
-    let file = |name: &str| directory.path().join(name);
-    std::fs::write(file("net"), plan.net()).unwrap();
-    std::fs::write(file("conf"), plan.torus_conf()).unwrap();
-    std::fs::write(file("policy"), POLICY).unwrap();
-    let mut inputs = Inputs {
-        fabric: file("net"),
-        torus_conf: Some(file("conf")),
-        policy: Some(file("policy")),
-        lmc: Some(Lmc::new(1).unwrap()),
-        ..Inputs::default()
-    };
-    change(&mut inputs);
-    let mut compiled = pipeline::compile(&inputs, Stamp::default()).unwrap();
+    let mut site = Site::torus([3, 3, 3], 2).policy(POLICY).lmc(1);
+    change(&mut site.inputs);
+    let mut compiled = site.compile();
     let mut ends = compiled.parts.topology.end_ports.iter();
     let switch = ends.find(|end| end.port_number == 0).unwrap().guid;
     compiled.parts.aliases = vec![(Guid::new(ALIAS).unwrap(), switch)];

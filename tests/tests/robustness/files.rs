@@ -14,8 +14,8 @@ use std::sync::LazyLock;
 use proptest::prelude::*;
 use proptest::sample::Index;
 use sa_compiler::export::{self, Psl};
-use sa_compiler::pipeline::{self, Compiled, Inputs, OnPolicyError, Stamp};
-use sa_fabric::generate::{TorusSpec, plan};
+use sa_compiler::pipeline::{Compiled, Inputs, OnPolicyError};
+use sa_tests::site::Site;
 
 /// What to do to a file: where, how many bytes to take out, what to put in.
 pub(crate) type Edit = (Index, usize, Vec<u8>);
@@ -121,27 +121,23 @@ pub(crate) struct World {
 }
 
 pub(crate) static WORLD: LazyLock<World> = LazyLock::new(|| {
-    let directory = tempfile::tempdir().unwrap();
-    let plan = plan(&TorusSpec::new([3, 3, 2], 1)).unwrap();
-    let put = |name: &str, text: &str| std::fs::write(directory.path().join(name), text).unwrap();
-    put("net", &plan.net());
-    put("torus-2QoS.conf", &plan.torus_conf());
-    put("policy.conf", POLICY);
-    put("partitions.conf", PARTITIONS);
-    put("opensm.conf", OPENSM_CONF);
-    let inputs = Inputs {
+    let mut site = Site::torus([3, 3, 2], 1)
+        .policy(POLICY)
+        .partitions(PARTITIONS)
+        .opensm_conf(OPENSM_CONF);
+    site.inputs = Inputs {
         lids: None,
-        ..inputs(directory.path())
+        ..inputs(site.path())
     };
-    let compiled = pipeline::compile(&inputs, Stamp::default()).unwrap();
+    let compiled = site.compile();
     export::all(
-        directory.path(),
+        site.path(),
         &compiled.parts,
         &compiled.snapshot,
         Psl::Always,
     )
     .unwrap();
-    let read = |name| (name, std::fs::read(directory.path().join(name)).unwrap());
+    let read = |name| (name, std::fs::read(site.path().join(name)).unwrap());
     let names = FILES.iter().chain(&DUMPS[1..]);
     World {
         files: names.map(|name| read(*name)).collect(),

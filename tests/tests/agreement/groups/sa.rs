@@ -1,11 +1,11 @@
 //! A database and its fabric, and what it is asked.
 
-use std::fs;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use sa_compiler::pipeline::{self, Compiled, Inputs, Stamp};
+use sa_compiler::pipeline::Compiled;
 use sa_service::sa_db::{Now, SaDatabase};
+use sa_tests::site::Site;
 use sa_wire::mad::{Status, method};
 use sa_wire::records::{McMemberCompMask as Mask, McMemberRecord};
 use sa_wire::sa::{AttributeId, DATA_OFFSET, SaMad};
@@ -40,17 +40,7 @@ pub(crate) const H2: u64 = 0x10_0011;
 pub(crate) const H3: u64 = 0x10_0021;
 
 pub(crate) fn compile(net: &str, partitions: &str) -> Result<Compiled> {
-    let directory = tempfile::tempdir()?;
-    let fabric = directory.path().join("net");
-    let conf = directory.path().join("partitions.conf");
-    fs::write(&fabric, net)?;
-    fs::write(&conf, partitions)?;
-    let inputs = Inputs {
-        fabric,
-        partitions: Some(conf),
-        ..Inputs::default()
-    };
-    Ok(pipeline::compile(&inputs, Stamp::default())?)
+    Ok(Site::new(net).partitions(partitions).try_compile()?)
 }
 
 pub(crate) fn usual() -> Result<Compiled> {

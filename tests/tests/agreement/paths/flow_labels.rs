@@ -4,16 +4,16 @@ use std::collections::BTreeSet;
 
 use sa_answer::whole::respond;
 use sa_answer::{Outcome, answer_all};
-use sa_compiler::pipeline::{self, Compiled, Inputs, Stamp};
+use sa_compiler::pipeline::Compiled;
 use sa_compiler::reference::Reply;
-use sa_fabric::generate::{TorusSpec, plan};
+use sa_tests::site::{Site, hosts};
+use sa_wire::Gid;
 use sa_wire::mad::method;
 use sa_wire::multipath_record::{MultiPathCompMask, MultiPathRecord};
 use sa_wire::path_record::{FlowWord, NumbPathByte, PathCompMask, PathRecord};
 use sa_wire::request::{multi_path_request, parse, path_request};
 use sa_wire::roce::FlowLabel;
 use sa_wire::umad::Slot;
-use sa_wire::{Gid, Lmc, SubnetPrefix};
 
 /// By service id: 1 fixed, 2 hash, 3 spread, 4 none by its rule, 5 fixed by its rule in place of
 /// its level's.
@@ -69,31 +69,13 @@ const FREE: PathCompMask = PathCompMask(0);
 
 struct World {
     compiled: Compiled,
-    hosts: Vec<(u16, [u8; 16])>,
+    hosts: Vec<(u16, Gid)>,
 }
 
 impl World {
     fn new(lmc: u8, policy: &str) -> Self {
-        let directory = tempfile::tempdir().unwrap();
-        let plan = plan(&TorusSpec::new([3, 3, 3], 1)).unwrap();
-        let file = |name: &str| directory.path().join(name);
-        std::fs::write(file("net"), plan.net()).unwrap();
-        std::fs::write(file("conf"), plan.torus_conf()).unwrap();
-        std::fs::write(file("policy"), policy).unwrap();
-        let inputs = Inputs {
-            fabric: file("net"),
-            torus_conf: Some(file("conf")),
-            policy: Some(file("policy")),
-            lmc: Some(Lmc::new(lmc).unwrap()),
-            ..Inputs::default()
-        };
-        let compiled = pipeline::compile(&inputs, Stamp::default()).unwrap();
-        let ends = compiled.parts.topology.end_ports.iter();
-        let hosts = ends.filter(|end| end.port_number == 1).map(|end| {
-            let gid = Gid::unicast(SubnetPrefix::LINK_LOCAL, end.guid);
-            (end.lid.get(), gid.0)
-        });
-        let hosts = hosts.collect();
+        let compiled = Site::torus([3, 3, 3], 1).policy(policy).lmc(lmc).compile();
+        let hosts = hosts(&compiled);
         Self { compiled, hosts }
     }
 
@@ -126,8 +108,8 @@ impl World {
         let (from, to) = (self.hosts[ends.0], self.hosts[ends.1]);
         let record = PathRecord {
             service_id: service.into(),
-            sgid: from.1,
-            dgid: to.1,
+            sgid: from.1.0,
+            dgid: to.1.0,
             numb_path: NumbPathByte(0x80 | 3),
             flow: FlowWord::new(0x54321, 9),
             ..PathRecord::default()
@@ -159,11 +141,8 @@ impl World {
         if numb_path.is_some() {
             mask = mask | MultiPathCompMask::NUMB_PATH;
         }
-        let from = [Gid(self.hosts[0].1)];
-        let to: Vec<Gid> = self.hosts[1..=others]
-            .iter()
-            .map(|host| Gid(host.1))
-            .collect();
+        let from = [self.hosts[0].1];
+        let to: Vec<Gid> = self.hosts[1..=others].iter().map(|host| host.1).collect();
         let request = multi_path_request(self.hosts[0].0, mask, &record, &from, &to).unwrap();
         self.ask(&request)
     }
@@ -217,7 +196,7 @@ fn labels_are_the_same_for_requests_that_are_taken_together() {
         assert_eq!(world.get((0, 20), service, LABEL), asked);
     }
     for (from, to) in (0..20).zip((0..27).rev()) {
-        let [a, b] = [world.hosts[from].1, world.hosts[to].1];
+        let [a, b] = [world.hosts[from].1.0, world.hosts[to].1.0];
         for service in [2, 20, 29] {
             let label = world.get((from, to), service, FREE);
             assert_eq!(label, (by_hand(a, b, service), 1));
@@ -240,7 +219,7 @@ fn a_hash_is_the_same_from_both_ends_and_differs_by_service() {
     assert!(seen.len() > 70, "{} labels of 76", seen.len());
     // The value is part of what is promised: it must not change from version to version.
     let first = world.get((0, 1), 2, FREE).0;
-    assert_eq!(first, by_hand(world.hosts[0].1, world.hosts[1].1, 2));
+    assert_eq!(first, by_hand(world.hosts[0].1.0, world.hosts[1].1.0, 2));
 }
 
 /// The definition in docs/policy.md, word by word.

@@ -1,13 +1,11 @@
 //! Which LIDs a policy of RFC 0.2 leaves a path, in which order, by both implementations.
 
 use sa_answer::whole::respond;
-use sa_compiler::pipeline::{self, Inputs, Stamp};
 use sa_compiler::reference::Reply;
-use sa_fabric::generate::{TorusSpec, plan};
+use sa_tests::site::{Site, hosts};
 use sa_wire::mad::method;
 use sa_wire::path_record::{PathCompMask, PathRecord};
 use sa_wire::request::{parse, path_request};
-use sa_wire::{Gid, Lmc, SubnetPrefix};
 
 /// Service 22 goes to the second LID of every port, both ways; all else goes anywhere.
 const POLICY: &str = "qos-levels
@@ -54,45 +52,28 @@ fn path_bits_choose_among_the_lids_of_the_destination() {
 
 /// All paths between two hosts by GIDs, and what else `mask` says with LIDs of these offsets.
 fn paths(lmc: u8, mask: PathCompMask, (source, destination): (u16, u16)) -> Vec<Path> {
-    let directory = tempfile::tempdir().unwrap();
-    let plan = plan(&TorusSpec::new([3, 3, 3], 1)).unwrap();
-    let file = |name: &str| directory.path().join(name);
-    std::fs::write(file("net"), plan.net()).unwrap();
-    std::fs::write(file("conf"), plan.torus_conf()).unwrap();
-    std::fs::write(file("policy"), POLICY).unwrap();
-    let inputs = Inputs {
-        fabric: file("net"),
-        torus_conf: Some(file("conf")),
-        policy: Some(file("policy")),
-        lmc: Some(Lmc::new(lmc).unwrap()),
-        ..Inputs::default()
-    };
-    let compiled = pipeline::compile(&inputs, Stamp::default()).unwrap();
-    let ends = compiled.parts.topology.end_ports.iter();
-    let hosts: Vec<_> = ends.filter(|end| end.port_number == 1).collect();
+    let compiled = Site::torus([3, 3, 3], 1).policy(POLICY).lmc(lmc).compile();
+    let hosts = hosts(&compiled);
     let (from, to) = (hosts[0], hosts[20]);
     let record = PathRecord {
         service_id: 22.into(),
-        sgid: Gid::unicast(SubnetPrefix::LINK_LOCAL, from.guid).0,
-        dgid: Gid::unicast(SubnetPrefix::LINK_LOCAL, to.guid).0,
-        slid: (from.lid.get() + source).into(),
-        dlid: (to.lid.get() + destination).into(),
+        sgid: from.1.0,
+        dgid: to.1.0,
+        slid: (from.0 + source).into(),
+        dlid: (to.0 + destination).into(),
         numb_path: sa_wire::path_record::NumbPathByte::REVERSIBLE,
         ..PathRecord::default()
     };
     let mask = mask | PathCompMask::SGID | PathCompMask::DGID;
-    let slot = path_request(from.lid.get(), method::GET_TABLE, mask, &record);
+    let slot = path_request(from.0, method::GET_TABLE, mask, &record);
     let reply = respond(&compiled.snapshot, &slot).unwrap();
     let (_, records) = parse(&reply).unwrap();
-    let twin = compiled
-        .parts
-        .reference()
-        .respond(from.lid.get(), &slot.mad);
+    let twin = compiled.parts.reference().respond(from.0, &slot.mad);
     assert_eq!(twin, Some(Reply::Records(records.clone())));
     let path = |record: &PathRecord| {
         (
-            record.slid.get() - from.lid.get(),
-            record.dlid.get() - to.lid.get(),
+            record.slid.get() - from.0,
+            record.dlid.get() - to.0,
             record.preference,
             record.numb_path.reversible(),
         )

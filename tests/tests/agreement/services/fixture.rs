@@ -1,14 +1,13 @@
 //! A database on a small fabric.
 
-use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use sa_compiler::pipeline::{self, Inputs, Stamp};
 use sa_compiler::state::FabricState;
 use sa_service::sa_db::{Now, Report, SaDatabase};
 use sa_tests::rng::Rng;
+use sa_tests::site::Site;
 use sa_wire::mad::method;
 use sa_wire::records::Layout;
 use sa_wire::sa::{AttributeId, DATA_OFFSET, SaMad};
@@ -63,7 +62,7 @@ pub(crate) fn mask(layout: &Layout, components: &[&str]) -> u64 {
 impl Fixture {
     pub(crate) fn new() -> Result<Self> {
         let directory = tempfile::tempdir()?;
-        let parts = compile(&directory, NET)?;
+        let parts = compile(NET);
         let database = SaDatabase::open(Some(&directory.path().join("journal")), at(0))?;
         let lid = lid_of(&parts, 0x10_0001)?;
         Ok(Self {
@@ -96,7 +95,7 @@ impl Fixture {
 
     /// The fabric without a host, or with all again; what is reported of it.
     pub(crate) fn change(&mut self, net: &str) -> Result<Vec<Report>> {
-        let parts = compile(&self.directory, net)?;
+        let parts = compile(net);
         let before = core::mem::replace(&mut self.parts, parts);
         self.database.fabric_changed(Some(&before), &self.parts);
         Ok(self.database.reports(&self.parts))
@@ -198,17 +197,8 @@ impl Fixture {
     }
 }
 
-fn compile(directory: &tempfile::TempDir, net: &str) -> Result<FabricState> {
-    let write = |name: &str, text: &str| {
-        let path = directory.path().join(name);
-        fs::write(&path, text).map(|()| path)
-    };
-    let inputs = Inputs {
-        fabric: write("net", net)?,
-        partitions: Some(write("partitions.conf", PARTITIONS)?),
-        ..Inputs::default()
-    };
-    Ok(pipeline::compile(&inputs, Stamp::default())?.parts)
+fn compile(net: &str) -> FabricState {
+    Site::new(net).partitions(PARTITIONS).compile().parts
 }
 
 /// The fabric with that host's cable drawn.
