@@ -44,14 +44,29 @@ impl Daemon {
 
     /// Starts what ends in `sapphired`, with its configuration file and its log beside that.
     pub fn spawn(mut command: Command, config: &Path) -> Result<Self> {
-        let (out, err) = (config.with_extension("out"), config.with_extension("err"));
+        command.arg("--config").arg(config);
+        let files = (config.with_extension("out"), config.with_extension("err"));
+        let (out, err) = (File::create(&files.0)?, File::create(&files.1)?);
+        Self::run(command, (out, err), files)
+    }
+
+    /// Starts a command that is complete, with all that it prints and logs in one file.
+    pub fn spawn_into(command: Command, said: PathBuf) -> Result<Self> {
+        let file = File::create(&said)?;
+        let (out, err) = (file.try_clone()?, file);
+        Self::run(command, (out, err), (said.clone(), said))
+    }
+
+    fn run(
+        mut command: Command,
+        (to_out, to_err): (File, File),
+        (out, err): (PathBuf, PathBuf),
+    ) -> Result<Self> {
         command
-            .arg("--config")
-            .arg(config)
             .env_remove("RUST_LOG")
             .stdin(Stdio::null())
-            .stdout(File::create(&out)?)
-            .stderr(File::create(&err)?);
+            .stdout(to_out)
+            .stderr(to_err);
         let child = command.spawn()?;
         Ok(Self {
             child,

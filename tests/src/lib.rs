@@ -10,6 +10,7 @@
 
 pub mod cli;
 pub mod client;
+pub mod config;
 pub mod daemon;
 pub mod fuzz;
 pub mod golden;
@@ -18,6 +19,7 @@ pub mod random;
 pub mod records;
 pub mod ring;
 pub mod seen;
+pub mod served;
 pub mod site;
 pub mod turn;
 

@@ -1,11 +1,10 @@
 //! A daemon on a made-up torus that processes of this node ask through shared memory, without any
 //! simulator.
 
-use std::fs::{self, File};
-use std::io;
+use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
@@ -14,6 +13,7 @@ use sm_control::checks;
 use sm_control::config::Config;
 
 use crate::cli::{answers, program, sapphire_in};
+use crate::daemon::Daemon;
 
 /// Of a daemon with one ring; more keys of its section may follow.
 pub const CONFIG: &str = "\
@@ -34,47 +34,8 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// A fabric, a configuration, and maybe a daemon.
 pub struct Bed {
     // In order of dropping: the process goes before its files.
-    daemon: Option<Process>,
+    daemon: Option<Daemon>,
     scratch: Scratch,
-}
-
-/// A running daemon, killed when dropped.
-struct Process {
-    child: Child,
-    printed: PathBuf,
-}
-
-impl Process {
-    fn spawn(mut command: Command, printed: PathBuf) -> Result<Self> {
-        let file = File::create(&printed)?;
-        command
-            .stdin(Stdio::null())
-            .stdout(file.try_clone()?)
-            .stderr(file);
-        Ok(Self {
-            child: command.spawn()?,
-            printed,
-        })
-    }
-
-    fn printed(&self) -> String {
-        fs::read_to_string(&self.printed).unwrap_or_default()
-    }
-
-    /// Errors: it has ended.
-    fn check(&mut self) -> io::Result<()> {
-        match self.child.try_wait()? {
-            None => Ok(()),
-            Some(status) => Err(io::Error::other(format!("sapphired ended ({status})"))),
-        }
-    }
-}
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
 }
 
 impl Bed {
@@ -138,9 +99,8 @@ impl Bed {
             .arg("--config")
             .arg(self.config())
             .current_dir(self.dir())
-            .envs(environment.iter().copied())
-            .env_remove("RUST_LOG");
-        self.daemon = Some(Process::spawn(command, self.dir().join("printed"))?);
+            .envs(environment.iter().copied());
+        self.daemon = Some(Daemon::spawn_into(command, self.dir().join("printed"))?);
         Ok(())
     }
 
@@ -164,7 +124,7 @@ impl Bed {
         self.wait_logged("ready epoch=")
     }
 
-    fn daemon(&mut self) -> Result<&mut Process> {
+    fn daemon(&mut self) -> Result<&mut Daemon> {
         self.daemon.as_mut().context("no daemon runs")
     }
 
@@ -172,7 +132,7 @@ impl Bed {
     pub fn wait_logged(&mut self, text: &str) -> Result<()> {
         let daemon = self.daemon()?;
         let waited = wait_for(text, PATIENCE, || {
-            daemon.check()?;
+            daemon.alive()?;
             Ok(daemon.printed().contains(text))
         });
         waited.with_context(|| daemon.printed())
@@ -181,7 +141,7 @@ impl Bed {
     /// Waits until the daemon has ended by itself. Errors: it has not said `text`.
     pub fn wait_ended(&mut self, text: &str) -> Result<()> {
         let daemon = self.daemon()?;
-        wait_for("sapphired's end", PATIENCE, || Ok(daemon.check().is_err()))?;
+        wait_for("sapphired's end", PATIENCE, || Ok(daemon.alive().is_err()))?;
         self.daemon = None;
         let said = self.printed()?;
         ensure!(said.contains(text), "{said}");
@@ -212,31 +172,24 @@ impl Bed {
 
     /// Errors: the daemon has ended.
     pub fn alive(&mut self) -> Result<()> {
-        Ok(self.daemon()?.check()?)
+        Ok(self.daemon()?.alive()?)
     }
 
     /// Errors: no daemon runs.
     pub fn pid(&mut self) -> Result<u32> {
-        Ok(self.daemon()?.child.id())
+        Ok(self.daemon()?.pid())
     }
 
     /// Ends it as a crash would.
     pub fn kill(&mut self) -> Result<()> {
-        self.daemon()?.child.kill()?;
-        self.daemon()?.child.wait()?;
-        self.daemon = None;
-        Ok(())
+        self.daemon.take().context("no daemon runs").map(drop)
     }
 
     /// Ends it in order.
     pub fn terminate(&mut self) -> Result<()> {
-        let id = self.pid()?.to_string();
-        let asked = Command::new("sh")
-            .args(["-c", "kill -TERM \"$1\"", "sh", &id])
-            .status()?;
-        ensure!(asked.success(), "kill -TERM {id}");
         let daemon = self.daemon()?;
-        wait_for("sapphired's end", PATIENCE, || Ok(daemon.check().is_err()))?;
+        daemon.signal("TERM")?;
+        wait_for("sapphired's end", PATIENCE, || Ok(daemon.alive().is_err()))?;
         self.daemon = None;
         Ok(())
     }

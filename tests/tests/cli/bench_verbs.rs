@@ -8,7 +8,8 @@ use std::process::{Command, Output, Stdio};
 use anyhow::{Context, Result, ensure};
 use sa_rig::{Fabric, Scratch, TWO_HOSTS};
 use sa_tests::cli::{program, sapphire_on};
-use sa_tests::daemon::Daemon;
+use sa_tests::config::Config;
+use sa_tests::served::Served;
 use sa_tests::skip;
 use serde_json::Value;
 
@@ -480,18 +481,6 @@ fn any_sa_can_be_loaded_and_compared_with_a_snapshot() -> Result<()> {
     Ok(())
 }
 
-const CONFIG: &str = "\
-[[port]]
-transport = \"ibsim\"
-node = \"H1\"
-[workers]
-yield_after = 64
-[fabric]
-source = \"files\"
-path = \"opensm-subnet.lst\"
-qos = false
-";
-
 #[test]
 fn the_daemon_under_load_answers_as_its_snapshot() -> Result<()> {
     if let Some(why) = Fabric::unavailable() {
@@ -500,13 +489,12 @@ fn the_daemon_under_load_answers_as_its_snapshot() -> Result<()> {
     let fabric = Fabric::start(TWO_HOSTS)?;
     fabric.configure("H1", &[])?;
     let [good, _] = snapshots(&fabric)?.map(|path| path.display().to_string());
-    let config = fabric.dir().join("sapphired.toml");
-    fs::write(&config, CONFIG)?;
-    let mut daemon = Daemon::start(&fabric, &config)?;
-    daemon.next_epoch("ready")?;
+    let config = Config::of_files("opensm-subnet.lst").fabric("qos = false\n");
+    let served = Served::on(fabric, &config.ibsim("H1"))?;
+    let fabric = &served.fabric;
 
     for pace in [["--window", "4"], ["--rate", "200"]] {
-        let output = load(&fabric, &[&pace[..], &["--expect", &good]].concat())?;
+        let output = load(fabric, &[&pace[..], &["--expect", &good]].concat())?;
         has_status(&output, 0)?;
         is_all_right(&loaded(&output)?)?;
     }
@@ -519,7 +507,7 @@ fn the_daemon_under_load_answers_as_its_snapshot() -> Result<()> {
         "--lids",
         "opensm-subnet.lst",
     ];
-    let output = load(&fabric, &nobody)?;
+    let output = load(fabric, &nobody)?;
     has_status(&output, 4)?;
     ensure!(
         said(&output).contains("LID 2 cannot be reached"),

@@ -19,6 +19,7 @@ use sa_port::ibsim::{Attachment, IbsimClient, Options};
 use sa_port::{AskError, ClientPort, Destination, Patience, Reply};
 use sa_rig::{Console, Fabric, Process, Torus, wait_for};
 use sa_snapshot::Snapshot;
+use sa_tests::config::Config;
 use sa_tests::daemon::{Daemon, count};
 use sa_tests::rng::Rng;
 use sa_tests::skip;
@@ -30,20 +31,13 @@ const SM: &str = "H0_0_0_0";
 const ASKER: &str = "H2_2_2_0";
 const JUDGE: &str = "H4_4_4_0";
 
-const CONFIG: &str = "\
-[fabric]
-source = \"files\"
-path = \".\"
-watch = true
-[routing]
-torus_conf = \"torus-2QoS.conf\"
-allow_lost_pairs = true
-[[port]]
-transport = \"ibsim\"
-node = \"H0_0_0_0\"
-[workers]
-yield_after = 64
-";
+fn config() -> Config {
+    Config::of_files(".")
+        .fabric("watch = true\n")
+        .torus()
+        .routing("allow_lost_pairs = true\n")
+        .ibsim(SM)
+}
 
 /// Without `EVENTS`.
 const FEW_EVENTS: usize = 6;
@@ -116,9 +110,7 @@ impl Bed {
         let (fabric, console) = Fabric::with_console(&torus.net)?;
         let conf = fabric.dir().join("torus-2QoS.conf");
         fs::write(&conf, &torus.conf)?;
-        let config = fabric.dir().join("sapphired.toml");
-        fs::write(&config, CONFIG)?;
-        let mut daemon = Daemon::start(&fabric, &config)?;
+        let mut daemon = Daemon::start(&fabric, &config().write(fabric.dir())?)?;
         daemon.wait_logged("attached to the simulator")?;
         let conf = conf.to_str().context("a path of characters")?;
         let engine = "torus-2QoS,no_fallback";

@@ -7,7 +7,9 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, ensure};
 use sa_rig::{Fabric, records};
 use sa_tests::cli::check;
+use sa_tests::config::Config;
 use sa_tests::daemon::Daemon;
+use sa_tests::served::{DUMPED, set_up};
 use sa_tests::skip;
 
 /// Two switches with two hosts each.
@@ -50,23 +52,18 @@ qos-match-rules
 end-qos-match-rules
 ";
 
-const CONFIG: &str = "\
-[fabric]
-source = \"files\"
-path = \"fabric.lst\"
-[routing]
-engine = \"torus-2qos\"
-torus_conf = \"torus-2QoS.conf\"
-[policy]
-file = \"policy.conf\"
-[partitions]
-file = \"partitions.conf\"
-[[port]]
-transport = \"ibsim\"
-node = \"H0\"
-[workers]
-yield_after = 64
-";
+/// `policy`: the keys of its section.
+fn config(policy: &str) -> Config {
+    Config::of_files(DUMPED)
+        .routing("engine = \"torus-2qos\"\n")
+        .torus()
+        .ibsim("H0")
+        .with("[partitions]\nfile = \"partitions.conf\"\n")
+        .with(&format!("[policy]\n{policy}"))
+}
+
+/// Keys of the policy's section.
+const FILE: &str = "file = \"policy.conf\"\n";
 
 /// A fabric that OpenSM has set up and left, with every source of a snapshot.
 struct Bed {
@@ -77,15 +74,13 @@ struct Bed {
 
 impl Bed {
     fn new(more: &str) -> Result<Self> {
-        let fabric = Fabric::start(NET)?;
-        fabric.configure("H0", &["-Q"])?;
-        let list = fs::read_to_string(fabric.dir().join("opensm-subnet.lst"))?;
+        let fabric = set_up(NET, ("H0", &["-Q"]))?;
+        let list = fs::read_to_string(fabric.dir().join(DUMPED))?;
         let bed = Self { fabric, list };
-        bed.write("fabric.lst", &bed.list)?;
         bed.write("torus-2QoS.conf", TORUS)?;
         bed.write("policy.conf", POLICY)?;
         bed.write("partitions.conf", PARTITIONS)?;
-        bed.write("sapphired.toml", &format!("{CONFIG}{more}"))?;
+        config(FILE).with(more).write(bed.fabric.dir())?;
         Ok(bed)
     }
 
@@ -223,11 +218,7 @@ fn a_watched_policy_is_reloaded_by_itself() -> Result<()> {
         return skip(&why);
     }
     let bed = Bed::new("")?;
-    let watching = "file = \"policy.conf\"\nwatch = true";
-    bed.write(
-        "sapphired.toml",
-        &CONFIG.replace("file = \"policy.conf\"", watching),
-    )?;
+    config(&format!("{FILE}watch = true\n")).write(bed.fabric.dir())?;
     let mut daemon = bed.start()?;
     let mut epoch = daemon.next_epoch("ready")?;
     let longer = POLICY.replace("packet-life: 15", "packet-life: 16");
@@ -305,11 +296,11 @@ fn a_refused_fabric_leaves_survivors_their_paths() -> Result<()> {
 #[test]
 fn a_misspelt_key_is_refused_with_its_place() -> Result<()> {
     let directory = tempfile::tempdir()?;
-    let config = directory.path().join("sapphired.toml");
-    fs::write(&config, CONFIG.replace("yield_after", "yield-after"))?;
+    let config = config(FILE).workers("yield-after = 64\n");
+    let config = config.write(directory.path())?;
     let (fine, said) = check(&config)?;
     let place = format!(
-        "{}:15:1: unknown field `yield-after`, expected one of",
+        "{}:11:1: unknown field `yield-after`, expected one of",
         config.display()
     );
     ensure!(!fine && said.contains(&place), "{said}");

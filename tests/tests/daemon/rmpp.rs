@@ -2,14 +2,14 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
-use std::fs;
 
 use anyhow::{Context, Result, ensure};
 use sa_port::ibsim::{Attachment, Options};
 use sa_port::{ClientPort, Destination, Patience, Reply};
-use sa_rig::{Fabric, Process, records};
-use sa_tests::cli::sapphire_on;
-use sa_tests::daemon::{Daemon, count};
+use sa_rig::{Fabric, records};
+use sa_tests::config::Config;
+use sa_tests::daemon::count;
+use sa_tests::served::Served;
 use sa_tests::skip;
 use sa_wire::multipath_record::{MultiPathCompMask, MultiPathRecord};
 use sa_wire::{Gid, Guid, SubnetPrefix, request};
@@ -33,66 +33,39 @@ fn net() -> String {
     net
 }
 
-const CONFIG: &str = "\
-[[port]]
-transport = \"ibsim\"
-node = \"H1\"
-[workers]
-yield_after = 64
-[fabric]
-source = \"files\"
-path = \"opensm-subnet.lst\"
-";
-
 /// The daemon attaches before OpenSM, as it must to get the requests.
-struct Bed {
-    daemon: Daemon,
-    _opensm: Process,
-    fabric: Fabric,
+fn served(more: &str) -> Result<Served> {
+    let config = Config::of_files("opensm-subnet.lst").ibsim("H1").with(more);
+    let mut served = Served::beside_opensm(&net(), "H1", &config)?;
+    served.daemon.signal("HUP")?;
+    served.daemon.next_epoch("ready")?;
+    Ok(served)
 }
 
-impl Bed {
-    fn new() -> Result<Self> {
-        Self::with("")
-    }
+/// The pairs of LIDs that `sapphire query pr --table` gets.
+fn lid_pairs(served: &Served, more: &[&str]) -> Result<Vec<(u64, u64)>> {
+    let records = whole(served, &[&["pr", "--table"], more].concat())?;
+    let number = |value: &Value| {
+        let text = value
+            .as_str()
+            .map(str::to_owned)
+            .unwrap_or_else(|| value.to_string());
+        text.parse::<u64>()
+    };
+    let pairs = records
+        .iter()
+        .map(|record| Ok((number(&record["slid"])?, number(&record["dlid"])?)));
+    pairs.collect()
+}
 
-    fn with(more: &str) -> Result<Self> {
-        let fabric = Fabric::start(&net())?;
-        let config = fabric.dir().join("sapphired.toml");
-        fs::write(&config, format!("{CONFIG}{more}"))?;
-        let mut daemon = Daemon::start(&fabric, &config)?;
-        daemon.wait_logged("no snapshot yet, requests are dropped")?;
-        let opensm = fabric.opensm("H1", &[])?;
-        daemon.signal("HUP")?;
-        daemon.next_epoch("ready")?;
-        Ok(Self {
-            daemon,
-            _opensm: opensm,
-            fabric,
-        })
-    }
-
-    /// The pairs of LIDs that `sapphire query pr --table` gets.
-    fn query(&self, more: &[&str]) -> Result<Vec<(u64, u64)>> {
-        let fixed = ["query", "pr", "--via", "ibsim:H2", "--table", "--json"];
-        let output = sapphire_on(&self.fabric, &[&fixed, more].concat())?;
-        let said = String::from_utf8_lossy(&output.stderr);
-        ensure!(output.status.success(), "{said}");
-        let answer: Value = serde_json::from_slice(&output.stdout)?;
-        ensure!(answer["status"] == "0x0000", "{}", answer["status"]);
-        let number = |value: &Value| {
-            let text = value
-                .as_str()
-                .map(str::to_owned)
-                .unwrap_or_else(|| value.to_string());
-            text.parse::<u64>()
-        };
-        let all = answer["records"].as_array().map_or(&[][..], Vec::as_slice);
-        let pairs = all
-            .iter()
-            .map(|record| Ok((number(&record["slid"])?, number(&record["dlid"])?)));
-        pairs.collect()
-    }
+/// The records of a reply, which is no refusal.
+fn whole(served: &Served, arguments: &[&str]) -> Result<Vec<Value>> {
+    let output = served.query("H2", arguments)?;
+    ensure!(output.status.success(), "{arguments:?}: {output:?}");
+    let reply: Value = serde_json::from_slice(&output.stdout)?;
+    ensure!(reply["status"] == "0x0000", "{arguments:?}: {reply}");
+    let records = reply["records"].as_array().cloned();
+    Ok(records.unwrap_or_default())
 }
 
 #[test]
@@ -100,8 +73,8 @@ fn more_than_a_thousand_records_come_whole() -> Result<()> {
     if let Some(why) = Fabric::unavailable() {
         return skip(&why);
     }
-    let mut bed = Bed::new()?;
-    let all = bed.query(&[])?;
+    let mut bed = served("")?;
+    let all = lid_pairs(&bed, &[])?;
     let pairs: BTreeSet<_> = all.iter().copied().collect();
     let ports = HOSTS + 1;
     ensure!(
@@ -114,11 +87,11 @@ fn more_than_a_thousand_records_come_whole() -> Result<()> {
     let part = |wanted: fn(&(u64, u64)) -> bool| -> BTreeSet<_> {
         pairs.iter().copied().filter(wanted).collect()
     };
-    let from_one = bed.query(&["--slid", "3"])?.into_iter().collect();
+    let from_one = lid_pairs(&bed, &["--slid", "3"])?.into_iter().collect();
     ensure!(part(|pair| pair.0 == 3) == from_one);
-    let to_one = bed.query(&["--dlid", "4"])?.into_iter().collect();
+    let to_one = lid_pairs(&bed, &["--dlid", "4"])?.into_iter().collect();
     ensure!(part(|pair| pair.1 == 4) == to_one);
-    ensure!(bed.query(&["--slid", "3", "--dlid", "4"])? == [(3, 4)]);
+    ensure!(lid_pairs(&bed, &["--slid", "3", "--dlid", "4"])? == [(3, 4)]);
 
     let counters = bed.daemon.counters()?;
     ensure!(
@@ -134,7 +107,7 @@ fn a_double_sided_exchange_gets_all_paths() -> Result<()> {
     if let Some(why) = Fabric::unavailable() {
         return skip(&why);
     }
-    let bed = Bed::new()?;
+    let bed = served("")?;
     let mut options = Options::on("H2");
     bed.fabric.base().clone_into(&mut options.base);
     let mut attachment = Attachment::new(&options)?;
@@ -171,7 +144,7 @@ fn the_preload_library_shows_the_first_segment_and_the_daemon_goes_on() -> Resul
     if let Some(why) = Fabric::unavailable() {
         return skip(&why);
     }
-    let mut bed = Bed::new()?;
+    let mut bed = served("")?;
     let printed = bed.fabric.saquery("H2", &["PR", "--slid", "3"])?;
     let shown = records(&printed);
     // The third lies across the 224 bytes that come through.
@@ -184,7 +157,7 @@ fn the_preload_library_shows_the_first_segment_and_the_daemon_goes_on() -> Resul
     );
 
     bed.daemon.alive()?;
-    ensure!(bed.query(&["--slid", "3"])?.len() == HOSTS + 1);
+    ensure!(lid_pairs(&bed, &["--slid", "3"])?.len() == HOSTS + 1);
     Ok(())
 }
 
@@ -194,15 +167,8 @@ fn tables_of_what_clients_set_come_whole() -> Result<()> {
     if let Some(why) = Fabric::unavailable() {
         return skip(&why);
     }
-    let mut bed = Bed::with("[sa]\nrole = \"test\"\n")?;
-    let ask = |arguments: &[&str]| -> Result<usize> {
-        let all = [&["query"], arguments, &["--via", "ibsim:H2", "--json"]].concat();
-        let output = sapphire_on(&bed.fabric, &all)?;
-        ensure!(output.status.success(), "{arguments:?}: {output:?}");
-        let reply: Value = serde_json::from_slice(&output.stdout)?;
-        ensure!(reply["status"] == "0x0000", "{arguments:?}: {reply}");
-        Ok(reply["records"].as_array().map_or(0, Vec::len))
-    };
+    let mut bed = served("[sa]\nrole = \"test\"\n")?;
+    let ask = |arguments: &[&str]| Ok::<_, anyhow::Error>(whole(&bed, arguments)?.len());
     for id in ["1", "2", "3"] {
         let set = [
             "sr",

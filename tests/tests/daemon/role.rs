@@ -3,35 +3,30 @@
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
-use std::path::{Path, PathBuf};
-use std::process::Output;
+use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 use sa_rig::{Fabric, TWO_HOSTS, wait_for};
-use sa_tests::cli::sapphire_on;
+use sa_tests::config::Config;
 use sa_tests::daemon::{Daemon, PATIENCE, count};
+use sa_tests::served::{DUMPED, Served};
 use sa_tests::skip;
 use serde_json::Value;
 use tempfile::TempDir;
 
-const CONFIG: &str = "\
-[[port]]
-transport = \"ibsim\"
-node = \"H1\"
-[workers]
-yield_after = 64
-[fabric]
-source = \"files\"
-path = \"fabric.lst\"
-";
+fn config(state: &Path) -> Config {
+    let state = state.display();
+    Config::of_files(DUMPED)
+        .ibsim("H1")
+        .with(&format!("[state]\ndirectory = \"{state}\"\n"))
+}
 
 const JOURNAL: &str = "sa.journal";
 
 /// A fabric that OpenSM has set up and left, with the daemon in its place, and a state directory
 /// that outlives both.
 struct Bed {
-    daemon: Daemon,
-    fabric: Fabric,
+    served: Served,
     state: TempDir,
 }
 
@@ -41,22 +36,11 @@ impl Bed {
     }
 
     fn on(state: TempDir, more: &str) -> Result<Self> {
-        let fabric = Fabric::start(TWO_HOSTS)?;
-        let opensm = fabric.opensm("H1", &[])?;
-        let dumped = fabric.dir().join("opensm-subnet.lst");
-        fs::copy(dumped, fabric.dir().join("fabric.lst"))?;
-        // The simulator takes one manager on a node.
-        drop(opensm);
-        let config = write(&fabric, state.path(), more)?;
-        let mut daemon = Daemon::start(&fabric, &config)?;
-        daemon.next_epoch("ready")?;
+        let config = config(state.path()).with(more);
+        let mut served = Served::after_opensm(TWO_HOSTS, ("H1", &[]), &config)?;
         // With a state directory the first snapshot is that of the last run.
-        daemon.wait_logged("cause=\"start\"")?;
-        Ok(Self {
-            daemon,
-            fabric,
-            state,
-        })
+        served.daemon.wait_logged("cause=\"start\"")?;
+        Ok(Self { served, state })
     }
 
     /// Kills the daemon, without a word to it.
@@ -67,13 +51,6 @@ impl Bed {
     /// The same after a kill, in a simulator of its own: one does not notice that a client died.
     fn again(self, more: &str) -> Result<Self> {
         Self::on(self.kill(), more)
-    }
-
-    fn query(&self, arguments: &[&str]) -> Result<Output> {
-        let mut all = vec!["query"];
-        all.extend(arguments);
-        all.extend(["--via", "ibsim:H2", "--json"]);
-        sapphire_on(&self.fabric, &all)
     }
 
     /// Waits until paths to an alias of LID 3 are answered so: the reply to a change need not wait
@@ -94,22 +71,8 @@ impl Bed {
 
     /// Status and records of a reply.
     fn ask(&self, arguments: &[&str]) -> Result<(String, Vec<Value>)> {
-        let output = self.query(arguments)?;
-        let text = String::from_utf8(output.stdout.clone())?;
-        let line = text.lines().last().with_context(|| format!("{output:?}"))?;
-        let reply: Value = serde_json::from_str(line)?;
-        let status = reply["status"].as_str().context("a status")?.to_owned();
-        let records = reply["records"].as_array().cloned();
-        Ok((status, records.unwrap_or_default()))
+        self.served.ask("H2", arguments)
     }
-}
-
-fn write(fabric: &Fabric, state: &Path, more: &str) -> Result<PathBuf> {
-    let config = fabric.dir().join("sapphired.toml");
-    let state = state.display();
-    let state = format!("[state]\ndirectory = \"{state}\"\n");
-    fs::write(&config, format!("{CONFIG}{state}{more}"))?;
-    Ok(config)
 }
 
 const GROUP: &str = "ff12:401b:ffff::1:2";
@@ -272,7 +235,7 @@ fn a_damaged_journal_is_refused_with_its_line() -> Result<()> {
 
     fs::write(&journal, whole.replace("put service", "put servile"))?;
     let fabric = Fabric::start(TWO_HOSTS)?;
-    let config = write(&fabric, state.path(), ROLE)?;
+    let config = config(state.path()).with(ROLE).write(fabric.dir())?;
     let mut daemon = Daemon::start(&fabric, &config)?;
     let said = daemon.next_line().err().context("it must not start")?;
     let said = format!("{said:#}");
@@ -297,16 +260,16 @@ fn the_strict_rule_over_the_wire() -> Result<()> {
     for (asked, key) in [("nr", None), ("nr", Some("1")), ("mcmr", Some("1"))] {
         let mut arguments = vec![asked, "--timeout", "300"];
         arguments.extend(key.iter().flat_map(|key| ["--sa-key", key]));
-        let output = bed.query(&arguments)?;
+        let output = bed.served.query("H2", &arguments)?;
         ensure!(
             output.status.code() == Some(4),
             "{asked} {key:?}: {output:?}"
         );
     }
-    let counters = bed.daemon.counters()?;
+    let counters = bed.served.daemon.counters()?;
     ensure!(counters.contains("access:"), "{counters}");
     ensure!(count(&counters, "answered=")? >= 1, "{counters}");
-    let logged = bed.daemon.logged();
+    let logged = bed.served.daemon.logged();
     ensure!(
         logged.contains("sa_key is 1, which everybody knows"),
         "{logged}"

@@ -1,68 +1,33 @@
 //! From nothing to answers: what `sapphired` does before it has a snapshot, how it gets one, and
 //! what it says to requests that are none for PathRecords.
 
-use std::fs;
-
 use anyhow::{Result, ensure};
-use sa_rig::{Fabric, Process, TWO_HOSTS, records};
-use sa_tests::daemon::{Daemon, count};
+use sa_rig::{Fabric, TWO_HOSTS, records};
+use sa_tests::config::Config;
+use sa_tests::daemon::count;
+use sa_tests::served::{DUMPED, Served};
 use sa_tests::skip;
 
 /// The daemon attaches before OpenSM, as it must to get the requests. Its fabric file comes when
 /// the test puts it there.
-struct Bed {
-    daemon: Daemon,
-    _opensm: Process,
-    fabric: Fabric,
+fn served(more: &str) -> Result<Served> {
+    let config = Config::of_files(DUMPED).fabric(more).ibsim("H1");
+    Served::beside_opensm(TWO_HOSTS, "H1", &config)
 }
 
-impl Bed {
-    fn new(more: &str) -> Result<Self> {
-        let fabric = Fabric::start(TWO_HOSTS)?;
-        let config = fabric.dir().join("sapphired.toml");
-        fs::write(&config, format!("{CONFIG}{more}"))?;
-        let mut daemon = Daemon::start(&fabric, &config)?;
-        daemon.wait_logged("no snapshot yet, requests are dropped")?;
-        let opensm = fabric.opensm("H1", &[])?;
-        Ok(Self {
-            daemon,
-            _opensm: opensm,
-            fabric,
-        })
-    }
-
-    fn provide_fabric(&self) -> Result<()> {
-        let dumped = self.fabric.dir().join("opensm-subnet.lst");
-        fs::copy(dumped, self.fabric.dir().join("fabric.lst"))?;
-        Ok(())
-    }
-
-    /// What saquery prints of the path from H1 to H2.
-    fn ask(&self, more: &[&str]) -> std::io::Result<String> {
-        let mut arguments = vec!["PR", "--slid", "1", "--dlid", "3"];
-        arguments.extend(more);
-        self.fabric.saquery("H2", &arguments)
-    }
+/// What saquery prints of the path from H1 to H2.
+fn ask(served: &Served, more: &[&str]) -> std::io::Result<String> {
+    let arguments = [&["PR", "--slid", "1", "--dlid", "3"], more].concat();
+    served.fabric.saquery("H2", &arguments)
 }
-
-const CONFIG: &str = "\
-[[port]]
-transport = \"ibsim\"
-node = \"H1\"
-[workers]
-yield_after = 64
-[fabric]
-source = \"files\"
-path = \"fabric.lst\"
-";
 
 #[test]
 fn without_a_snapshot_queries_are_dropped_and_counted_until_the_fabric_file_comes() -> Result<()> {
     if let Some(why) = Fabric::unavailable() {
         return skip(&why);
     }
-    let mut bed = Bed::new("")?;
-    let silence = bed.ask(&["--timeout", "300"]).unwrap_err().to_string();
+    let mut bed = served("")?;
+    let silence = ask(&bed, &["--timeout", "300"]).unwrap_err().to_string();
     ensure!(silence.contains("timed out"), "{silence}");
     let counters = bed.daemon.counters()?;
     ensure!(count(&counters, "dropped=not_ready:")? >= 1, "{counters}");
@@ -75,7 +40,7 @@ fn without_a_snapshot_queries_are_dropped_and_counted_until_the_fabric_file_come
     bed.provide_fabric()?;
     ensure!(bed.daemon.next_epoch("ready")? == 1);
     bed.daemon.wait_logged("cause=\"retry\"")?;
-    let printed = bed.ask(&[])?;
+    let printed = ask(&bed, &[])?;
     let answers = records(&printed);
     ensure!(
         answers.len() == 1 && answers[0].get("dlid") == Some("3"),
@@ -90,7 +55,7 @@ fn sighup_loads_and_other_attributes_get_an_answer() -> Result<()> {
     if let Some(why) = Fabric::unavailable() {
         return skip(&why);
     }
-    let mut bed = Bed::new("")?;
+    let mut bed = served("")?;
     bed.provide_fabric()?;
     bed.daemon.signal("HUP")?;
     // The retry may come first; the signal loads all the same.
@@ -115,14 +80,14 @@ fn without_qos_class_port_info_says_so() -> Result<()> {
     if let Some(why) = Fabric::unavailable() {
         return skip(&why);
     }
-    let mut bed = Bed::new("qos = false\n")?;
+    let mut bed = served("qos = false\n")?;
     bed.provide_fabric()?;
     ensure!(bed.daemon.next_epoch("ready")? == 1);
     class_port_info(&bed, "0x0000B5E8")
 }
 
 /// As OpenSM 3.3 says it, but for the second mask.
-fn class_port_info(bed: &Bed, second_mask: &str) -> Result<()> {
+fn class_port_info(bed: &Served, second_mask: &str) -> Result<()> {
     let printed = bed.fabric.saquery("H2", &["-c"])?;
     let got: Vec<(&str, &str)> = printed
         .lines()

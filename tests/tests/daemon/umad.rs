@@ -1,34 +1,25 @@
 //! `sapphired` on the umad transport, under the simulator's preload library.
 
-use std::fs;
-
 use anyhow::{Context, Result, ensure};
 use sa_rig::{Fabric, TWO_HOSTS, records};
 use sa_tests::cli::sapphire_on;
+use sa_tests::config::Config;
 use sa_tests::daemon::{Daemon, count};
+use sa_tests::served::{DUMPED, set_up};
 use sa_tests::skip;
 
-const CONFIG: &str = "\
-[fabric]
-source = \"files\"
-path = \"opensm-subnet.lst\"
-[[port]]
-transport = \"umad\"
-device = \"ibsim0\"
-announce_sm = true
-[workers]
-yield_after = 64
-";
+fn config(device: &str) -> Config {
+    let keys = format!("transport = \"umad\"\ndevice = \"{device}\"\nannounce_sm = true\n");
+    Config::of_files(DUMPED).port(&keys)
+}
 
 #[test]
 fn over_umad_it_answers_saquery_and_sapphire_query() -> Result<()> {
     if let Some(why) = Fabric::unavailable() {
         return skip(&why);
     }
-    let fabric = Fabric::start(TWO_HOSTS)?;
-    fabric.configure("H1", &[])?;
-    let config = fabric.dir().join("sapphired.toml");
-    fs::write(&config, CONFIG)?;
+    let fabric = set_up(TWO_HOSTS, ("H1", &[]))?;
+    let config = config("ibsim0").write(fabric.dir())?;
     let mut daemon = Daemon::preloaded(&fabric, "H1", &config)?;
     ensure!(daemon.next_epoch("ready")? == 1);
     ensure!(
@@ -73,8 +64,7 @@ fn a_host_without_the_device_is_told_what_to_do() -> Result<()> {
         return skip(&why);
     }
     let fabric = Fabric::start(TWO_HOSTS)?;
-    let config = fabric.dir().join("sapphired.toml");
-    fs::write(&config, CONFIG.replace("ibsim0", "mlx5_7"))?;
+    let config = config("mlx5_7").write(fabric.dir())?;
     let mut daemon = Daemon::preloaded(&fabric, "H1", &config)?;
     let ended = daemon.next_line().unwrap_err();
     let said = format!("{ended:#}");

@@ -1,33 +1,23 @@
 //! `[workers]`: where they run, what is refused, and the times of their batches.
 
-use std::fs;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
 use sa_fastpath::affinity;
 use sa_rig::{Fabric, TWO_HOSTS};
 use sa_tests::cli::check;
+use sa_tests::config::Config;
 use sa_tests::daemon::{Daemon, count};
+use sa_tests::served::{DUMPED, set_up};
 use sa_tests::skip;
 
 /// A fabric that OpenSM has set up and left, and a configuration with these `[workers]`.
 fn bed(workers: &str) -> Result<(Fabric, PathBuf)> {
-    let fabric = Fabric::start(TWO_HOSTS)?;
-    fabric.configure("H1", &[])?;
-    let config = fabric.dir().join("sapphired.toml");
-    fs::write(&config, format!("{CONFIG}{workers}"))?;
+    let fabric = set_up(TWO_HOSTS, ("H1", &[]))?;
+    let config = Config::of_files(DUMPED).ibsim("H1").workers(workers);
+    let config = config.write(fabric.dir())?;
     Ok((fabric, config))
 }
-
-const CONFIG: &str = "\
-[fabric]
-source = \"files\"
-path = \"opensm-subnet.lst\"
-[[port]]
-transport = \"ibsim\"
-node = \"H1\"
-[workers]
-";
 
 #[test]
 fn a_worker_says_its_core_and_the_times_of_its_batches() -> Result<()> {

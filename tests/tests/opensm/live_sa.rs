@@ -13,7 +13,9 @@ use sa_compiler::pipeline::{self, Compiled, Inputs, Stamp, compile};
 use sa_rig::{Fabric, Torus, wait_for};
 use sa_source::{Ask, Client, SaReader, SaSource, SaTransport, When, compile_from_sa};
 use sa_tests::cli::sapphire_on;
+use sa_tests::config::Config;
 use sa_tests::daemon::Daemon;
+use sa_tests::served::Served;
 use sa_tests::{http, skip};
 use sa_wire::{Lid, request};
 use serde_json::Value;
@@ -21,8 +23,7 @@ use sm_control::config::FabricSaSection;
 
 /// A fabric that OpenSM has set up, and a daemon that serves it from files.
 struct Bed {
-    fabric: Fabric,
-    daemon: Daemon,
+    served: Served,
     /// Where the daemon is, and where it is asked from.
     asker: String,
     third: String,
@@ -33,17 +34,17 @@ impl Bed {
     fn new(
         net: &str,
         opensm: &[&str],
-        more: &str,
+        config: Config,
         inputs: impl FnOnce(&Path) -> Inputs,
     ) -> Result<Self> {
-        Self::with(net, opensm, more, |directory| Ok(inputs(directory)))
+        Self::with(net, opensm, config, |directory| Ok(inputs(directory)))
     }
 
     /// The same, where `inputs` writes files that the daemon reads.
     fn with(
         net: &str,
         opensm: &[&str],
-        more: &str,
+        config: Config,
         inputs: impl FnOnce(&Path) -> Result<Inputs>,
     ) -> Result<Self> {
         let mut hosts = net.lines().filter(|line| line.starts_with("Hca"));
@@ -52,19 +53,11 @@ impl Bed {
         let third = host().context("three hosts")?;
         let fabric = Fabric::start(net)?;
         fabric.configure(&server, opensm)?;
-        let config = fabric.dir().join("sapphired.toml");
-        let port = format!("[[port]]\ntransport = \"ibsim\"\nnode = \"{server}\"\n");
-        fs::write(
-            &config,
-            format!("{port}[workers]\nyield_after = 64\n{more}"),
-        )?;
         let inputs = inputs(fabric.dir())?;
-        let mut daemon = Daemon::start(&fabric, &config)?;
-        daemon.next_epoch("ready")?;
+        let served = Served::on(fabric, &config.ibsim(&server))?;
         Ok(Self {
             inputs,
-            fabric,
-            daemon,
+            served,
             asker,
             third,
         })
@@ -77,12 +70,11 @@ impl Bed {
         fs::write(&conf, &torus.conf)?;
         let conf = conf.to_str().context("a path")?;
         let opensm = ["-R", "torus-2QoS", "--torus_config", conf, "-Q"];
-        let section = format!(
-            "[fabric]\nsource = \"files\"\npath = \"net\"\nlids = \"opensm-subnet.lst\"\n\
-             [routing]\ntorus_conf = \"{conf}\"\n"
-        );
+        let config = Config::of_files("net")
+            .fabric("lids = \"opensm-subnet.lst\"\n")
+            .routing(&format!("torus_conf = \"{conf}\"\n"));
         let text = torus.conf.clone();
-        Self::new(&torus.net, &opensm, &section, |directory| {
+        Self::new(&torus.net, &opensm, config, |directory| {
             // Beside the others, as the first is gone by then.
             let own = directory.join("torus-2QoS.conf");
             let _ = fs::write(&own, text);
@@ -97,8 +89,8 @@ impl Bed {
 
     /// Two levels of switches, with OpenSM's own tables.
     fn tree() -> Result<Self> {
-        let section = "[fabric]\nsource = \"files\"\npath = \".\"\n";
-        Self::new(&tree_net(), &["-R", "ftree"], section, |directory| Inputs {
+        let config = Config::of_files(".");
+        Self::new(&tree_net(), &["-R", "ftree"], config, |directory| Inputs {
             fabric: directory.to_owned(),
             ..Inputs::default()
         })
@@ -114,7 +106,7 @@ impl Bed {
     fn source(&self) -> Result<SaReader> {
         let ask = SaSource::over(SaTransport::Ibsim {
             node: self.asker.clone(),
-            sockname: Some(self.fabric.base().to_owned()),
+            sockname: Some(self.served.fabric.base().to_owned()),
         })
         .open()?;
         Ok(FabricSaSection::default().live_source(Box::new(ask)))
@@ -237,14 +229,12 @@ fn a_daemon_serves_what_it_reads_from_an_sa() -> Result<()> {
         return skip(&why);
     }
     let bed = Bed::torus()?;
-    let config = bed.fabric.dir().join("second.toml");
-    let node = &bed.asker;
-    let text = format!(
-        "[fabric]\nsource = \"sa\"\n[routing]\ntorus_conf = \"torus-2QoS.conf\"\n\
-         [workers]\nyield_after = 64\n[[port]]\ntransport = \"ibsim\"\nnode = \"{node}\"\n"
-    );
-    fs::write(&config, text)?;
-    let mut second = Daemon::start(&bed.fabric, &config)?;
+    let config = bed.served.fabric.dir().join("second.toml");
+    let config = Config::of_sa()
+        .torus()
+        .ibsim(&bed.asker)
+        .write_as(&config)?;
+    let mut second = Daemon::start(&bed.served.fabric, &config)?;
     second.next_epoch("ready")?;
     let logged = second.logged();
     ensure!(logged.contains("engine torus-2QoS"), "{logged}");
@@ -256,7 +246,7 @@ fn a_daemon_serves_what_it_reads_from_an_sa() -> Result<()> {
         let fixed = [
             "query", "pr", "--via", &via, "--json", "--slid", "7", "--dlid", "90",
         ];
-        let output = sapphire_on(&bed.fabric, &[&fixed, more].concat())?;
+        let output = sapphire_on(&bed.served.fabric, &[&fixed, more].concat())?;
         let said = String::from_utf8_lossy(&output.stderr);
         ensure!(output.status.success(), "{said}");
         Ok(serde_json::from_slice(&output.stdout)?)
@@ -274,15 +264,13 @@ fn an_sa_that_is_away_is_one_failure_however_often_it_is_asked() -> Result<()> {
         return skip(&why);
     }
     let bed = Bed::tree()?;
-    let config = bed.fabric.dir().join("second.toml");
-    let node = &bed.asker;
-    let text = format!(
-        "[fabric]\nsource = \"sa\"\n[fabric.sa]\ntimeout_ms = 200\nretries = 0\npoll_ms = 100\n\
-         [http]\nlisten = \"127.0.0.1:0\"\n\
-         [workers]\nyield_after = 64\n[[port]]\ntransport = \"ibsim\"\nnode = \"{node}\"\n"
-    );
-    fs::write(&config, text)?;
-    let mut second = Daemon::start(&bed.fabric, &config)?;
+    let config = bed.served.fabric.dir().join("second.toml");
+    let config = Config::of_sa()
+        .ibsim(&bed.asker)
+        .with("[fabric.sa]\ntimeout_ms = 200\nretries = 0\npoll_ms = 100\n")
+        .with("[http]\nlisten = \"127.0.0.1:0\"\n")
+        .write_as(&config)?;
+    let mut second = Daemon::start(&bed.served.fabric, &config)?;
     second.next_epoch("ready")?;
     let pages = http::address(&second.logged())?;
     let loads = |result: &str| -> Result<u64> {
@@ -296,7 +284,7 @@ fn an_sa_that_is_away_is_one_failure_however_often_it_is_asked() -> Result<()> {
             Ok(loads(result).map_err(io::Error::other)? >= least)
         })
     };
-    bed.daemon.signal("STOP")?;
+    bed.served.daemon.signal("STOP")?;
     wait("a failure", "failed", 1)?;
     // A few tries: each ends by its own timeout.
     let ends = Instant::now() + Duration::from_secs(3);
@@ -304,7 +292,7 @@ fn an_sa_that_is_away_is_one_failure_however_often_it_is_asked() -> Result<()> {
         ensure!(loads("failed")? == 1, "{}", second.logged());
     }
     let before = loads("ok")?;
-    bed.daemon.signal("CONT")?;
+    bed.served.daemon.signal("CONT")?;
     wait("a load", "ok", before + 1)?;
     let said = second.logged();
     let complaints = said.matches("the snapshot in service stays").count();
@@ -323,19 +311,17 @@ fn a_policy_that_the_sm_reads_later_or_sooner_is_never_answered_against_it() -> 
     if let Some(why) = Fabric::unavailable() {
         return skip(&why);
     }
-    let section = "[fabric]\nsource = \"files\"\npath = \".\"\n\
-                   [policy]\nfile = \"qos-policy.conf\"\n";
-    let sm = Bed::with(&tree_net(), &["-R", "ftree"], section, |directory| {
+    let policy = "[policy]\nfile = \"qos-policy.conf\"\n";
+    let config = Config::of_files(".").with(policy);
+    let sm = Bed::with(&tree_net(), &["-R", "ftree"], config, |directory| {
         fs::write(directory.join("qos-policy.conf"), one_pair(1))?;
         Ok(Inputs::default())
     })?;
-    let fabric = &sm.fabric;
+    let fabric = &sm.served.fabric;
+    let config = Config::of_sa().ibsim("H01").with(policy);
+    let config = config.with("[fabric.sa]\npoll_ms = 2000\n");
+    let config = config.write_as(&fabric.dir().join("second.toml"))?;
     let policy = fabric.dir().join("qos-policy.conf");
-    let config = fabric.dir().join("second.toml");
-    let text = "[fabric]\nsource = \"sa\"\n[fabric.sa]\npoll_ms = 2000\n\
-                [policy]\nfile = \"qos-policy.conf\"\n[workers]\nyield_after = 64\n\
-                [[port]]\ntransport = \"ibsim\"\nnode = \"H01\"\n";
-    fs::write(&config, text)?;
     let mut daemon = Daemon::start(fabric, &config)?;
     daemon.next_epoch("ready")?;
     let mut judge = Judge::new(fabric)?;
@@ -353,20 +339,20 @@ fn a_policy_that_the_sm_reads_later_or_sooner_is_never_answered_against_it() -> 
                 let refused = judge.until("the daemon to refuse", |theirs| {
                     Ok(all_refusals(&daemon) > refusals || theirs == sl)
                 });
-                let logs = || [daemon.logged(), sm.daemon.logged()].join("\nthe SM:\n");
+                let logs = || [daemon.logged(), sm.served.daemon.logged()].join("\nthe SM:\n");
                 refused.with_context(|| format!("round {round}\n{}", logs()))?;
-                sm.daemon.signal("HUP")?;
+                sm.served.daemon.signal("HUP")?;
             }
             1 => {
                 write()?;
-                sm.daemon.signal("HUP")?;
+                sm.served.daemon.signal("HUP")?;
             }
             _ => {
-                sm.daemon.signal("HUP")?;
+                sm.served.daemon.signal("HUP")?;
                 write()?;
                 let end = Instant::now() + Duration::from_millis(300);
                 judge.until("a moment", |_| Ok(Instant::now() > end))?;
-                sm.daemon.signal("HUP")?;
+                sm.served.daemon.signal("HUP")?;
             }
         }
         let settled = judge.settles(sl);
@@ -490,7 +476,7 @@ fn files_of_a_running_fabric_serve_offline_verbs() -> Result<()> {
     let bed = Bed::torus()?;
     let via = format!("ibsim:{}", bed.asker);
     let run = |arguments: &[&str]| -> Result<Value> {
-        let output = sapphire_on(&bed.fabric, arguments)?;
+        let output = sapphire_on(&bed.served.fabric, arguments)?;
         let said = String::from_utf8_lossy(&output.stderr);
         ensure!(output.status.success(), "{arguments:?}: {said}");
         Ok(serde_json::from_slice(&output.stdout)?)
@@ -500,7 +486,7 @@ fn files_of_a_running_fabric_serve_offline_verbs() -> Result<()> {
     ensure!(read["links"] == 125 * 3 + 125, "{read}");
     let same = |name: &str| -> Result<bool> {
         let text = |path: &Path| fs::read_to_string(path.join(name));
-        Ok(text(&bed.fabric.dir().join("read"))? == text(bed.fabric.dir())?)
+        Ok(text(&bed.served.fabric.dir().join("read"))? == text(bed.served.fabric.dir())?)
     };
     ensure!(same("opensm-subnet.lst")?, "as OpenSM dumped it");
     ensure!(same("opensm-lfts.dump")?, "as OpenSM dumped it");
@@ -518,7 +504,7 @@ fn files_of_a_running_fabric_serve_offline_verbs() -> Result<()> {
     );
 
     let nobody = sapphire_on(
-        &bed.fabric,
+        &bed.served.fabric,
         &[
             "fabric",
             "read",

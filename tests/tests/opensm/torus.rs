@@ -12,6 +12,7 @@ use anyhow::{Context, Result, anyhow, ensure};
 use sa_fabric::LidOverlay;
 use sa_fabric::formats::subnet_lst;
 use sa_rig::{Fabric, Process, Record, Torus, records};
+use sa_tests::config::Config;
 use sa_tests::daemon::{Daemon, count};
 use sa_tests::skip;
 
@@ -23,19 +24,6 @@ const CLIENTS: [&str; 4] = ["H1_0_0_0", "H0_3_0_0", "H2_2_2_0", "H4_4_4_1"];
 
 /// Where the SM, and with it the SA, runs.
 const SM: &str = "H0_0_0_0";
-
-const CONFIG: &str = "\
-[fabric]
-source = \"files\"
-path = \"opensm-subnet.lst\"
-[routing]
-torus_conf = \"torus-2QoS.conf\"
-[[port]]
-transport = \"ibsim\"
-node = \"H0_0_0_0\"
-[workers]
-yield_after = 64
-";
 
 #[test]
 fn sapphired_answers_a_torus_as_opensm_does() -> Result<()> {
@@ -108,9 +96,8 @@ fn ask_opensm(torus: &Torus) -> Result<(Vec<End>, Vec<Pair>, Vec<Answers>)> {
 fn ask_sapphired(torus: &Torus, expected: &[End], pairs: &[Pair]) -> Result<Vec<Answers>> {
     let fabric = Fabric::start(&torus.net)?;
     fs::write(fabric.dir().join("torus-2QoS.conf"), &torus.conf)?;
-    let config = fabric.dir().join("sapphired.toml");
-    fs::write(&config, CONFIG)?;
-    let mut daemon = Daemon::start(&fabric, &config)?;
+    let config = Config::of_files("opensm-subnet.lst").torus().ibsim(SM);
+    let mut daemon = Daemon::start(&fabric, &config.write(fabric.dir())?)?;
     daemon.wait_logged("attached to the simulator")?;
     daemon.wait_logged("opensm-subnet.lst: cannot be read")?;
     ensure!(

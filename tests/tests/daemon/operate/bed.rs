@@ -16,16 +16,9 @@ use sa_tests::http;
 use sa_tests::ring::{self, CONFIG};
 
 pub(crate) use http::get;
+pub(crate) use sa_tests::config::policy_of_life as policy;
 
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
-
-/// A policy of which nothing but this packet life time shows.
-pub(crate) fn policy(life: u8) -> String {
-    format!(
-        "qos-levels\n qos-level\n  name: DEFAULT\n  sl: 0\n  packet-life: {life}\n \
-         end-qos-level\nend-qos-levels\n"
-    )
-}
 
 pub(crate) struct Bed {
     pub(crate) ring: ring::Bed,

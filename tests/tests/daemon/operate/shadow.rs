@@ -7,28 +7,16 @@ use sa_rig::{Fabric, TWO_HOSTS, wait_for};
 use serde_json::Value;
 
 use super::bed::{PATIENCE, policy};
-use sa_tests::cli::sapphire_on;
+use sa_tests::config::Config;
 use sa_tests::daemon::Daemon;
+use sa_tests::served::status;
 use sa_tests::skip;
 
-const CONFIG: &str = "\
-[[port]]
-transport = \"ibsim\"
-node = \"H2\"
-[sa]
-role = \"shadow\"
-shadow_pairs_per_minute = 3000
-[control]
-path = \"control\"
-[fabric]
-source = \"files\"
-path = \"opensm-subnet.lst\"
-";
-
-fn status(fabric: &Fabric) -> Result<Value> {
-    let output = sapphire_on(fabric, &["status", "--json", "--control", "control"])?;
-    ensure!(output.status.success(), "{output:?}");
-    Ok(serde_json::from_slice(&output.stdout)?)
+fn config() -> Config {
+    Config::of_files("opensm-subnet.lst")
+        .ibsim("H2")
+        .with("[sa]\nrole = \"shadow\"\nshadow_pairs_per_minute = 3000\n")
+        .with("[control]\npath = \"control\"\n")
 }
 
 /// Waits until so much was answered.
@@ -48,9 +36,7 @@ fn a_shadow_answers_nobody_and_finds_exactly_what_differs() -> Result<()> {
     }
     let fabric = Fabric::start(TWO_HOSTS)?;
     let opensm = fabric.opensm("H1", &[])?;
-    let config = fabric.dir().join("sapphired.toml");
-    fs::write(&config, CONFIG)?;
-    let mut daemon = Daemon::start(&fabric, &config)?;
+    let mut daemon = Daemon::start(&fabric, &config().write(fabric.dir())?)?;
     daemon.next_epoch("ready")?;
     let same = wait_answered(&fabric, 30)?;
     ensure!(
@@ -63,11 +49,8 @@ fn a_shadow_answers_nobody_and_finds_exactly_what_differs() -> Result<()> {
     daemon.terminate()?;
 
     fs::write(fabric.dir().join("policy.conf"), policy(15))?;
-    fs::write(
-        &config,
-        format!("{CONFIG}[policy]\nfile = \"policy.conf\"\n"),
-    )?;
-    let mut daemon = Daemon::start(&fabric, &config)?;
+    let config = config().with("[policy]\nfile = \"policy.conf\"\n");
+    let mut daemon = Daemon::start(&fabric, &config.write(fabric.dir())?)?;
     daemon.next_epoch("ready")?;
     let other = wait_answered(&fabric, 30)?;
     ensure!(other["shadow"]["different"].as_u64() > Some(0), "{other}");

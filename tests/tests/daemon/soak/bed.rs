@@ -8,29 +8,22 @@ use anyhow::{Context, Result, ensure};
 use sa_rig::{Fabric, Scratch};
 
 use sa_tests::cli::{program, sapphire_in};
+use sa_tests::config::{Config, policy_of_life};
 use sa_tests::daemon::Daemon;
 use sa_tests::http;
 
-/// The daemon's `[[port]]` in shared memory. Two of what it answers with the slow lane wait at most.
-pub(crate) const RING: &str = "[[port]]\ntransport = \"ring\"\npath = \"ring\"\n";
+/// Keys of the daemon's `[[port]]` in shared memory. Two of what it answers with the slow lane wait at most.
+pub(crate) const RING: &str = "transport = \"ring\"\npath = \"ring\"\n";
 /// And on the simulator.
-pub(crate) const IBSIM: &str = "[[port]]\ntransport = \"ibsim\"\nnode = \"H0_0_0_0\"\n";
+pub(crate) const IBSIM: &str = "transport = \"ibsim\"\nnode = \"H0_0_0_0\"\n";
 
-const CONFIG: &str = "\
-[fabric]
-source = \"files\"
-path = \"fabric\"
-[routing]
-torus_conf = \"torus-2QoS.conf\"
-[policy]
-file = \"policy.conf\"
-[workers]
-yield_after = 64
-[http]
-listen = \"127.0.0.1:0\"
-[state]
-directory = \"state\"
-";
+fn config() -> Config {
+    Config::of_files("fabric")
+        .torus()
+        .with("[policy]\nfile = \"policy.conf\"\n")
+        .with("[http]\nlisten = \"127.0.0.1:0\"\n")
+        .with("[state]\ndirectory = \"state\"\n")
+}
 
 /// Address space of the daemon. Threads, arenas of the allocator and 64 rings take most of it. Units: KiB.
 const ADDRESS_SPACE: u64 = 8 << 20;
@@ -70,7 +63,7 @@ impl Bed {
         ensure!(made.status.success(), "{made:?}");
         fs::create_dir(scratch.path().join("state"))?;
         for which in POLICIES {
-            fs::write(scratch.path().join(which.0), policy(which.1))?;
+            fs::write(scratch.path().join(which.0), policy_of_life(which.1))?;
         }
         let bed = Self {
             fabric: None,
@@ -99,8 +92,7 @@ impl Bed {
 
     /// Starts the daemon with a limit on its memory, and waits until it answers.
     pub(crate) fn start(&self, port: &str) -> Result<Daemon> {
-        let config = self.dir().join("sapphired.toml");
-        fs::write(&config, format!("{CONFIG}{port}"))?;
+        let config = config().port(port).write(self.dir())?;
         let mut command = Command::new("sh");
         command
             .args(["-c", "ulimit -v \"$1\" && shift && exec \"$@\"", "sh"])
@@ -135,10 +127,3 @@ pub(crate) fn metrics(daemon: &Daemon) -> Result<String> {
 
 /// Two policies of which nothing but a packet life time shows.
 pub(crate) const POLICIES: [(&str, u8); 2] = [("policy-15", 15), ("policy-16", 16)];
-
-fn policy(life: u8) -> String {
-    format!(
-        "qos-levels\n qos-level\n  name: DEFAULT\n  sl: 0\n  packet-life: {life}\n \
-         end-qos-level\nend-qos-levels\n"
-    )
-}
