@@ -94,8 +94,8 @@ impl Aliases {
         parts.subnet.end_ports().get(index).map(|end| end.at)
     }
 
-    /// Gets are for those who may see a port; Set and Delete as well, for any port in sight: OpenSM
-    /// asks no more.
+    /// Gets are for those who may see a port; Set and Delete as well, for any port in
+    /// sight.
     pub(super) fn respond(
         &mut self,
         asked: &Asked<'_>,
@@ -266,7 +266,7 @@ struct Target {
     room: usize,
 }
 
-/// Reads a request. Errors: the answer, in OpenSM's order: components, port, sight.
+/// Reads a request. Errors: the answer, in this order: components, port, sight.
 fn target(asked: &Asked<'_>) -> Result<Target, Answer> {
     let mask = asked.mad.sa.component_mask.get();
     let asks = |name| {

@@ -193,7 +193,7 @@ impl SaDatabase {
         }
     }
 
-    /// The reply to a request; none where there is to be silence. The order is OpenSM's: key,
+    /// The reply to a request; none where there is to be silence. The order: key,
     /// requester, then the attribute.
     fn reply(
         &mut self,

@@ -79,7 +79,7 @@ impl Services {
         let record = record_of(&asked.mad.data);
         match asked.mad.mad.method {
             method::GET | method::GET_TABLE => self.find(asked),
-            // Before the components are looked at, as in OpenSM: a foreign P_Key is refused
+            // Before the components are looked at, so a foreign P_Key is refused
             // whatever else is wrong.
             method::SET | method::DELETE if !may_change(asked, aliases, &record) => {
                 Answer::Refusal(Status::REQ_INVALID)

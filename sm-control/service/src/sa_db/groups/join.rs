@@ -1,6 +1,6 @@
 //! Joining a group, which makes it if it is not there.
 //!
-//! The order of the checks decides which status a client gets, and is OpenSM's:
+//! The order of the checks decides which status a client gets:
 //!
 //! 1. the port that PortGID names is there and in sight,
 //! 2. a P_Key that is asked for names a partition,

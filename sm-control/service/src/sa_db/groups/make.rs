@@ -30,7 +30,7 @@ const MOST_GROUPS: u16 = 0x0400;
 
 impl Groups {
     /// The record of a new group, which is not added. May count up the number of MGIDs that are
-    /// made up. Errors: the status of the refusal; the order of the checks is OpenSM's.
+    /// made up. Errors: the status of the refusal, by the first check that fails.
     pub(super) fn make(
         &mut self,
         asked: &Asked<'_>,

@@ -82,7 +82,7 @@ impl Groups {
         group.is_some_and(|group| !is_held(group.record.pkey.get()))
     }
 
-    /// Answers a request for MCMemberRecords. The order of refusals is OpenSM's: method, then
+    /// Answers a request for MCMemberRecords. The order of refusals: method, then
     /// components.
     pub(super) fn respond(
         &mut self,

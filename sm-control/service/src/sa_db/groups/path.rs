@@ -40,7 +40,7 @@ pub(super) fn answer(groups: &Groups, asked: &Asked<'_>) -> Answer {
         return Answer::Refusal(status);
     }
     let is_get = asked.mad.mad.method == method::GET;
-    // GetTable with NumbPath 0: OpenSM gives no record then.
+    // GetTable with NumbPath 0 asks for no path, and gets none.
     let wants_none =
         !is_get && mask.has(PathCompMask::NUMB_PATH) && record.numb_path.numb_path() == 0;
     let group = groups.all.get(&record.dgid).filter(|_| !wants_none);
